@@ -1,0 +1,65 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// MessageVersion is the version of the JSON form of messages that this package writes. It reads all versions up to
+// this one.
+const MessageVersion = 1
+
+// ErrMessageVersion is the identity of the error for a message written by a newer version of this package.
+var ErrMessageVersion = errors.New("message version is newer than this program")
+
+// messageFields has the fields of Message and none of its methods.
+type messageFields Message
+
+type messageJSON struct {
+	Version int `json:"v"`
+	*messageFields
+}
+
+// MarshalJSON writes the versioned form.
+func (m *Message) MarshalJSON() ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(messageJSON{MessageVersion, (*messageFields)(m)})
+}
+
+// UnmarshalJSON reads the versioned form. A message that a newer version of the package wrote is refused with
+// [ErrMessageVersion] rather than read with losses; so is one that is neither a request nor a response.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var version struct {
+		Version int `json:"v"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return fmt.Errorf("model: message: %w", err)
+	}
+	if version.Version > MessageVersion {
+		return fmt.Errorf("model: %w: %d, this program reads up to %d", ErrMessageVersion, version.Version, MessageVersion)
+	}
+	var read Message
+	if err := json.Unmarshal(data, &messageJSON{messageFields: (*messageFields)(&read)}); err != nil {
+		return fmt.Errorf("model: message: %w", err)
+	}
+	if err := read.check(); err != nil {
+		return err
+	}
+	*m = read
+	return nil
+}
+
+func (m *Message) check() error {
+	if m.Kind != KindRequest && m.Kind != KindResponse {
+		return fmt.Errorf("model: message: kind is %q, must be %q or %q", m.Kind, KindRequest, KindResponse)
+	}
+	for i := range m.Parts {
+		if m.Parts[i].Kind == "" {
+			return fmt.Errorf("model: message: part %d has no kind", i)
+		}
+	}
+	return nil
+}

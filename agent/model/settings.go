@@ -1,0 +1,77 @@
+package model
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// Settings tune a request in terms that most providers share. A nil pointer or empty value leaves the provider's
+// default. An adapter refuses a setting that its provider cannot keep rather than dropping it.
+type Settings struct {
+	// MaxTokens bounds the response.
+	MaxTokens int
+	// Temperature is usually between 0 and 2, TopP between 0 and 1.
+	Temperature *float64
+	TopP        *float64
+	// Stop lists strings at which the model stops.
+	Stop []string
+	// Seed asks for repeatable sampling.
+	Seed *int64
+	// ParallelToolCalls forbids (false) or allows (true) several calls in one response.
+	ParallelToolCalls *bool
+	// Thinking is how much the model should reason first: "off", "minimal", "low", "medium", "high".
+	Thinking string
+	// ServiceTier is the provider's name of a price and priority class.
+	ServiceTier string
+	// ExtraHeaders and ExtraBody are added to the HTTP request; a key of ExtraBody replaces the adapter's own
+	// top-level field of that name.
+	ExtraHeaders map[string]string
+	ExtraBody    map[string]json.RawMessage
+}
+
+// Merge returns settings in which what over sets wins over s. Either may be nil.
+func (s *Settings) Merge(over *Settings) *Settings {
+	switch {
+	case s == nil:
+		return over
+	case over == nil:
+		return s
+	}
+	m := *s
+	if over.MaxTokens != 0 {
+		m.MaxTokens = over.MaxTokens
+	}
+	if over.Temperature != nil {
+		m.Temperature = over.Temperature
+	}
+	if over.TopP != nil {
+		m.TopP = over.TopP
+	}
+	if over.Stop != nil {
+		m.Stop = over.Stop
+	}
+	if over.Seed != nil {
+		m.Seed = over.Seed
+	}
+	if over.ParallelToolCalls != nil {
+		m.ParallelToolCalls = over.ParallelToolCalls
+	}
+	if over.Thinking != "" {
+		m.Thinking = over.Thinking
+	}
+	if over.ServiceTier != "" {
+		m.ServiceTier = over.ServiceTier
+	}
+	m.ExtraHeaders = union(s.ExtraHeaders, over.ExtraHeaders)
+	m.ExtraBody = union(s.ExtraBody, over.ExtraBody)
+	return &m
+}
+
+func union[V any](a, b map[string]V) map[string]V {
+	if len(a) == 0 {
+		return b
+	}
+	u := maps.Clone(a)
+	maps.Copy(u, b)
+	return u
+}
