@@ -1,0 +1,190 @@
+package openaimodel
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// maxResponse bounds what one response may add up to, in bytes.
+const maxResponse = 64 << 20
+
+var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB", maxResponse>>20)
+
+// sinkError marks an error that came from the caller's sink.
+type sinkError struct{ error }
+
+// assembler makes one message of the chunks of a stream, or of one complete answer, and tells the sink on the way.
+// Both go through it, so that both give the same message: thinking, opaque reasoning details, text, then calls in the
+// order in which they began.
+type assembler struct {
+	provider string
+	tools    []model.ToolDef
+	sink     model.Sink // may be nil
+	// emitted says that the sink has been called, streamed that chunks are added rather than one answer.
+	emitted, streamed bool
+
+	id, modelName string
+	text          growing
+	thinking      growing
+	details       reasoningDetails
+	calls         callAssembler
+	refused       bool
+	nextPart      int
+	size          int
+
+	usage    model.Usage
+	sawUsage bool
+	// sawChoice says that there was an answer at all, finished that it is complete.
+	sawChoice, finished bool
+	finish              string
+}
+
+// growing is a text part that deltas add to.
+type growing struct {
+	content []byte
+	part    int
+	began   bool
+}
+
+// add takes the message, or the next piece of it, of the first choice. Other choices were not asked for.
+func (a *assembler) add(w *wireResponse) error {
+	if a.id == "" {
+		a.id = string(w.ID)
+	}
+	if a.modelName == "" {
+		a.modelName = string(w.Model)
+	}
+	for i := range w.Choices {
+		c := &w.Choices[i]
+		if c.Index != 0 {
+			continue
+		}
+		msg := c.Delta
+		if msg == nil {
+			msg = c.Message
+		}
+		if msg != nil {
+			a.sawChoice = true
+			if err := a.message(msg); err != nil {
+				return err
+			}
+		}
+		if c.FinishReason != "" {
+			a.sawChoice = a.sawChoice || a.streamed
+			a.finish, a.finished = c.FinishReason, true
+		}
+	}
+	if w.Usage != nil {
+		if usage := w.Usage.usage(); !a.sawUsage || usage != a.usage {
+			a.usage, a.sawUsage = usage, true
+			return a.emit(model.Delta{Usage: &usage})
+		}
+	}
+	return nil
+}
+
+func (a *assembler) message(msg *wireMessage) error {
+	// Some servers send the same thinking under both names.
+	thinking := firstNonEmpty(string(msg.ReasoningContent), string(msg.Reasoning), msg.Content.thinking)
+	if err := a.grow(&a.thinking, model.PartThinking, thinking); err != nil {
+		return err
+	}
+	if len(msg.ReasoningDetails) > 0 {
+		if err := a.reserve(len(msg.ReasoningDetails)); err != nil {
+			return err
+		}
+		a.details.add(msg.ReasoningDetails)
+	}
+	if err := a.grow(&a.text, model.PartText, msg.Content.text); err != nil {
+		return err
+	}
+	if msg.Refusal != "" {
+		a.refused = true
+		if err := a.grow(&a.text, model.PartText, string(msg.Refusal)); err != nil {
+			return err
+		}
+	}
+	for i := range msg.ToolCalls {
+		if err := a.toolCall(&msg.ToolCalls[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *assembler) grow(g *growing, kind model.PartKind, text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := a.reserve(len(text)); err != nil {
+		return err
+	}
+	if !g.began {
+		g.began = true
+		g.part = a.newPart()
+	}
+	g.content = append(g.content, text...)
+	return a.emit(model.Delta{Part: g.part, Kind: kind, Text: text})
+}
+
+func (a *assembler) newPart() int {
+	a.nextPart++
+	return a.nextPart - 1
+}
+
+func (a *assembler) reserve(n int) error {
+	if a.size += n; a.size > maxResponse {
+		return errResponseTooLong
+	}
+	return nil
+}
+
+func (a *assembler) emit(d model.Delta) error {
+	if a.sink == nil {
+		return nil
+	}
+	a.emitted = true
+	if err := a.sink(d); err != nil {
+		return sinkError{err}
+	}
+	return nil
+}
+
+var errNoChoice = errors.New("the response holds no message (empty choices, or a null message)")
+
+// result returns the complete message. It announces the calls that the sink has not heard of yet.
+func (a *assembler) result() (*model.Message, error) {
+	if !a.sawChoice {
+		return nil, errNoChoice
+	}
+	if err := a.announceAll(); err != nil {
+		return nil, err
+	}
+	msg := &model.Message{
+		Kind:       model.KindResponse,
+		Provider:   a.provider,
+		Model:      a.modelName,
+		ResponseID: a.id,
+		Usage:      a.usage,
+	}
+	if a.thinking.began {
+		msg.Parts = append(msg.Parts, model.Part{Kind: model.PartThinking, Text: string(a.thinking.content), Provider: a.provider})
+	}
+	if data := a.details.encode(); data != nil {
+		msg.Parts = append(msg.Parts, model.Part{Kind: model.PartOpaque, Data: data, Provider: a.provider})
+	}
+	if a.text.began {
+		msg.Parts = append(msg.Parts, model.Text(string(a.text.content)))
+	}
+	hasCalls := false
+	for _, c := range a.calls.calls {
+		if c.announced {
+			hasCalls = true
+			msg.Parts = append(msg.Parts, c.toPart(a.provider))
+		}
+	}
+	msg.Finish = finishReason(a.finish, hasCalls, a.refused)
+	return msg, nil
+}

@@ -1,0 +1,213 @@
+package openaimodel
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// DefaultBaseURL is the endpoint that an empty [Config.BaseURL] stands for.
+const DefaultBaseURL = "https://api.openai.com/v1"
+
+// Config says which model to ask, where, and how patiently. Only Name is required. Printing or logging a Config does
+// not show the key.
+type Config struct {
+	// Name is the endpoint's name of the model, such as "gpt-5" or "qwen3:8b".
+	Name string
+	// BaseURL is where "/chat/completions" is found: [DefaultBaseURL] if empty. A URL without a path gets "/v1", a
+	// path is taken as it is; a slash at the end and "/chat/completions" itself may be there or not. A query is kept.
+	BaseURL string
+	// APIKey is sent as a bearer token. Servers on one's own machine need none. It is in no error, log or string
+	// that this package makes; eight characters or more are also cut out of what the endpoint answers.
+	APIKey string
+	// Organization and Project are sent in OpenAI's headers of these names if set.
+	Organization, Project string
+	// Provider is [model.Info.Provider]; by default the profile's, or else the host of BaseURL.
+	Provider string
+	// Profile says which variety of the protocol the endpoint speaks. Nil means [ProfileFor] of Provider and BaseURL.
+	Profile *Profile
+	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	ContextWindow int
+	// Settings are defaults that the settings of a request override one by one. May be nil.
+	Settings *model.Settings
+	// Timeouts and Retry have useful zero values.
+	Timeouts Timeouts
+	Retry    Retry
+	// HTTPClient sends the requests; nil means a client that all models of the process share. A client's own
+	// Timeout would also cut off streams that are alive: use Timeouts instead.
+	HTTPClient *http.Client
+}
+
+// Timeouts bound the waiting for an endpoint. Zero is the default that is named, a negative value no bound. A request
+// that runs into one fails with a retryable [*model.APIError] that wraps [os.ErrDeadlineExceeded].
+type Timeouts struct {
+	// Total bounds a call of Generate: all attempts, the waits between them, and the time that the sink takes.
+	// By default there is no bound but the caller's context.
+	Total time.Duration
+	// FirstByte bounds one attempt from sending it to the first byte of the answer's body: 10 minutes by default,
+	// because unstreamed answers come when they are complete and local servers first read the whole prompt.
+	FirstByte time.Duration
+	// Idle bounds the silence within an answer: 2 minutes by default. Keep-alive comments are not silence.
+	Idle time.Duration
+}
+
+// Retry says how often to try again what may succeed later: no connection, a broken one, HTTP 408, 409, 425, 429, 5xx
+// but 501, and an answer that breaks off. Nothing is retried once a delta has been passed to the sink, nor is a quota
+// that is used up.
+type Retry struct {
+	// Attempts is how often a request is sent at most: 3 by default, 1 for no retries.
+	Attempts int
+	// Base is the first wait, 500 ms by default. Each further one is twice as long, up to Max (30 s by default),
+	// and then shortened at random by up to a quarter. If the endpoint asks for a certain wait, that is kept
+	// instead; if it asks for more than Max, the error is returned at once, with [model.APIError.RetryAfter].
+	Base, Max time.Duration
+}
+
+// New returns the model that config describes. The error joins all that is wrong with config. New does no I/O.
+func New(config Config) (*Model, error) {
+	var errs []error
+	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf("openaimodel: "+format, args...)) }
+
+	if config.Name == "" {
+		problem("Config.Name is empty: it must name a model")
+	}
+	base, err := parseBaseURL(config.BaseURL)
+	if err != nil {
+		errs = append(errs, err)
+		base = &url.URL{}
+	}
+	if strings.ContainsFunc(config.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		problem("Config.APIKey contains white space or a character that no key has; was it read with its newline?")
+	}
+	if config.Retry.Attempts < 0 || config.Retry.Base < 0 || config.Retry.Max < 0 {
+		problem("Config.Retry has a negative value")
+	}
+	if config.ContextWindow < 0 {
+		problem("Config.ContextWindow is negative")
+	}
+	profile := config.Profile
+	if profile == nil {
+		p := ProfileFor(config.Provider, config.BaseURL)
+		profile = &p
+	}
+	if err := profile.check(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+
+	p := profile.clone()
+	m := &Model{
+		info: model.Info{
+			Provider:      firstNonEmpty(config.Provider, p.Provider, base.Host),
+			Name:          config.Name,
+			NativeOutput:  p.NativeOutput,
+			Media:         p.Media,
+			ContextWindow: config.ContextWindow,
+		},
+		base:     base,
+		profile:  p,
+		thinking: thinkingMembers(p.Thinking),
+		settings: cloneSettings(config.Settings),
+		timeouts: Timeouts{
+			Total:     max(config.Timeouts.Total, 0),
+			FirstByte: max(orDefault(config.Timeouts.FirstByte, 10*time.Minute), 0),
+			Idle:      max(orDefault(config.Timeouts.Idle, 2*time.Minute), 0),
+		},
+		retry: Retry{
+			Attempts: orDefault(config.Retry.Attempts, 3),
+			Base:     orDefault(config.Retry.Base, 500*time.Millisecond),
+			Max:      orDefault(config.Retry.Max, 30*time.Second),
+		},
+		client: config.HTTPClient,
+		secret: newSecret(config.APIKey),
+	}
+	if m.client == nil {
+		m.client = sharedClient()
+	}
+	m.header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"ponte-openaimodel"}}
+	if config.Organization != "" {
+		m.header.Set("OpenAI-Organization", config.Organization)
+	}
+	if config.Project != "" {
+		m.header.Set("OpenAI-Project", config.Project)
+	}
+	return m, nil
+}
+
+// parseBaseURL returns the URL whose path ends before "/chat/completions".
+func parseBaseURL(s string) (*url.URL, error) {
+	if s == "" {
+		s = DefaultBaseURL
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return nil, fmt.Errorf("openaimodel: Config.BaseURL cannot be parsed: %w", errors.Unwrap(err))
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("openaimodel: Config.BaseURL %q must begin with http:// or https:// and name a host", u.Redacted())
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
+	if u.Path == "" {
+		u.Path = "/v1"
+	}
+	u.RawPath, u.Fragment, u.RawFragment = "", "", ""
+	return u, nil
+}
+
+func cloneSettings(s *model.Settings) *model.Settings {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Stop, c.ExtraHeaders, c.ExtraBody = slices.Clone(s.Stop), maps.Clone(s.ExtraHeaders), maps.Clone(s.ExtraBody)
+	return &c
+}
+
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+func firstNonEmpty(s ...string) string {
+	for _, s := range s {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+func (c Config) Format(f fmt.State, _ rune) { io.WriteString(f, c.describe()) }
+
+// LogValue implements [slog.LogValuer] without the key.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
+
+// MarshalText makes encoders show what a log does: without the key.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
+
+func (c Config) describe() string {
+	key := "no key"
+	if c.APIKey != "" {
+		key = "key set"
+	}
+	base := "invalid base URL"
+	if u, err := parseBaseURL(c.BaseURL); err == nil {
+		base = u.Redacted()
+	}
+	return fmt.Sprintf("openaimodel.Config(%s at %s, %s)", c.Name, base, key)
+}

@@ -1,0 +1,291 @@
+package openaimodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// tryAgain follows the reason in what the model is told when it has to try again.
+const tryAgain = "\n\nFix this and try again."
+
+// appendMessages appends the conversation as an array. What it writes for a message depends on that message, and on
+// its neighbours of the same kind: adjacent responses become one assistant message, and of adjacent requests the tool
+// results come first, because they must stand right behind the message that called. Other parts of a request become
+// one user message per run of user, media and retry parts.
+func (m *Model) appendMessages(dst []byte, req *model.Request) ([]byte, error) {
+	e := messageEncoder{m: m, dst: append(dst, '['), sep: ""}
+	if req.Instructions != "" {
+		e.system(req.Instructions)
+	}
+	for messages := req.Messages; len(messages) > 0; {
+		n := 1
+		for n < len(messages) && messages[n].Kind == messages[0].Kind {
+			n++
+		}
+		var err error
+		if messages[0].Kind == model.KindResponse {
+			err = e.assistant(messages[:n])
+		} else {
+			err = e.requests(messages[:n])
+		}
+		if err != nil {
+			return nil, err
+		}
+		messages = messages[n:]
+	}
+	return append(e.dst, ']'), nil
+}
+
+type messageEncoder struct {
+	m   *Model
+	dst []byte
+	sep string
+}
+
+func (e *messageEncoder) begin(role string) {
+	e.dst = append(e.dst, e.sep...)
+	e.sep = ","
+	e.dst = append(e.dst, `{"role":"`...)
+	e.dst = append(e.dst, role...)
+	e.dst = append(e.dst, '"')
+}
+
+func (e *messageEncoder) system(text string) {
+	e.begin(e.m.profile.SystemRole)
+	e.dst = append(e.dst, `,"content":`...)
+	e.dst = append(appendJSONString(e.dst, text), '}')
+}
+
+func (e *messageEncoder) requests(messages []*model.Message) error {
+	for _, msg := range messages {
+		for i := range msg.Parts {
+			if p := &msg.Parts[i]; answersCall(p) {
+				e.begin("tool")
+				e.dst = append(e.dst, `,"tool_call_id":`...)
+				e.dst = appendJSONString(e.dst, p.CallID)
+				e.dst = append(e.dst, `,"content":"`...)
+				e.appendText(p)
+				e.dst = append(e.dst, `"}`...)
+			}
+		}
+	}
+	for _, msg := range messages {
+		for i := 0; i < len(msg.Parts); {
+			p := &msg.Parts[i]
+			switch {
+			case answersCall(p):
+				i++
+			case p.Kind == model.PartSystem:
+				e.system(p.Text)
+				i++
+			case isUserContent(p):
+				n := i + 1
+				for n < len(msg.Parts) && (isUserContent(&msg.Parts[n]) || answersCall(&msg.Parts[n])) {
+					n++
+				}
+				if err := e.user(msg.Parts[i:n]); err != nil {
+					return err
+				}
+				i = n
+			default:
+				return fmt.Errorf("openaimodel: a request cannot hold a part of kind %q", p.Kind)
+			}
+		}
+	}
+	return nil
+}
+
+func answersCall(p *model.Part) bool {
+	return p.Kind == model.PartToolReturn || p.Kind == model.PartRetry && p.CallID != ""
+}
+
+func isUserContent(p *model.Part) bool {
+	return p.Kind == model.PartUser || p.Kind == model.PartMedia || p.Kind == model.PartRetry && p.CallID == ""
+}
+
+// user writes parts as one message: text alone as a string, which every server takes, and with media as a list.
+func (e *messageEncoder) user(parts []model.Part) error {
+	hasMedia := false
+	for i := range parts {
+		hasMedia = hasMedia || parts[i].Kind == model.PartMedia
+	}
+	e.begin("user")
+	e.dst = append(e.dst, `,"content":`...)
+	if !hasMedia {
+		e.dst = append(e.dst, '"')
+		sep := ""
+		for i := range parts {
+			if isUserContent(&parts[i]) {
+				e.dst = append(e.dst, sep...)
+				e.appendText(&parts[i])
+				sep = `\n\n`
+			}
+		}
+		e.dst = append(e.dst, `"}`...)
+		return nil
+	}
+	sep := byte('[')
+	for i := range parts {
+		p := &parts[i]
+		if !isUserContent(p) {
+			continue
+		}
+		e.dst = append(e.dst, sep)
+		sep = ','
+		if p.Kind == model.PartMedia {
+			var err error
+			if e.dst, err = e.m.appendMedia(e.dst, p); err != nil {
+				return err
+			}
+			continue
+		}
+		e.dst = append(e.dst, `{"type":"text","text":"`...)
+		e.appendText(p)
+		e.dst = append(e.dst, `"}`...)
+	}
+	e.dst = append(e.dst, "]}"...)
+	return nil
+}
+
+// appendText appends the text of a part inside a JSON string.
+func (e *messageEncoder) appendText(p *model.Part) {
+	e.dst = appendJSONChars(e.dst, p.Text)
+	if p.Kind == model.PartRetry {
+		e.dst = appendJSONChars(e.dst, tryAgain)
+	}
+}
+
+// assistant writes adjacent responses as one message. Thinking and opaque parts go only to the provider that made
+// them, and only if the profile says so; as text they go to nobody.
+func (e *messageEncoder) assistant(messages []*model.Message) error {
+	var hasText, hasCalls, hasThinking, hasDetails bool
+	for _, msg := range messages {
+		for i := range msg.Parts {
+			switch p := &msg.Parts[i]; p.Kind {
+			case model.PartText:
+				hasText = true
+			case model.PartToolCall:
+				hasCalls = true
+			case model.PartThinking:
+				hasThinking = hasThinking || e.isOwn(p) && p.Text != ""
+			case model.PartOpaque:
+				hasDetails = hasDetails || e.isOwnDetails(p)
+			default:
+				return e.m.unsupported(fmt.Sprintf("a part of kind %q in a response", p.Kind))
+			}
+		}
+	}
+
+	e.begin("assistant")
+	e.dst = append(e.dst, `,"content":`...)
+	if hasText || !hasCalls {
+		e.dst = append(e.dst, '"')
+		for _, msg := range messages {
+			for i := range msg.Parts {
+				if msg.Parts[i].Kind == model.PartText {
+					e.dst = appendJSONChars(e.dst, msg.Parts[i].Text)
+				}
+			}
+		}
+		e.dst = append(e.dst, '"')
+	} else {
+		e.dst = append(e.dst, "null"...)
+	}
+	if s := e.m.profile.SendReasoning; s == SendReasoningAlways && hasThinking || s == SendReasoningWithCalls && hasCalls {
+		e.reasoning(messages)
+	}
+	if hasDetails {
+		e.reasoningDetails(messages)
+	}
+	if hasCalls {
+		sep := `,"tool_calls":[`
+		for _, msg := range messages {
+			for i := range msg.Parts {
+				if p := &msg.Parts[i]; p.Kind == model.PartToolCall {
+					e.dst = append(e.dst, sep...)
+					e.toolCall(p)
+					sep = ","
+				}
+			}
+		}
+		e.dst = append(e.dst, ']')
+	}
+	e.dst = append(e.dst, '}')
+	return nil
+}
+
+func (e *messageEncoder) isOwn(p *model.Part) bool {
+	return p.Provider == e.m.info.Provider
+}
+
+func (e *messageEncoder) isOwnDetails(p *model.Part) bool {
+	return e.m.profile.ReasoningDetails && p.Kind == model.PartOpaque && e.isOwn(p) && isNonEmptyArray(p.Data)
+}
+
+func (e *messageEncoder) reasoning(messages []*model.Message) {
+	e.dst = append(e.dst, `,"`...)
+	e.dst = append(e.dst, e.m.profile.ReasoningField...)
+	e.dst = append(e.dst, `":"`...)
+	for _, msg := range messages {
+		for i := range msg.Parts {
+			if p := &msg.Parts[i]; p.Kind == model.PartThinking && e.isOwn(p) {
+				e.dst = appendJSONChars(e.dst, p.Text)
+			}
+		}
+	}
+	e.dst = append(e.dst, '"')
+}
+
+// reasoningDetails joins the arrays of all parts.
+func (e *messageEncoder) reasoningDetails(messages []*model.Message) {
+	sep := `,"reasoning_details":[`
+	for _, msg := range messages {
+		for i := range msg.Parts {
+			if p := &msg.Parts[i]; e.isOwnDetails(p) {
+				inner := bytes.TrimSpace(p.Data)
+				e.dst = append(e.dst, sep...)
+				e.dst = append(e.dst, inner[1:len(inner)-1]...)
+				sep = ","
+			}
+		}
+	}
+	e.dst = append(e.dst, ']')
+}
+
+func isNonEmptyArray(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return len(data) > 2 && data[0] == '[' && len(bytes.TrimSpace(data[1:len(data)-1])) > 0 && json.Valid(data)
+}
+
+func (e *messageEncoder) toolCall(p *model.Part) {
+	e.dst = append(e.dst, `{"id":`...)
+	e.dst = appendJSONString(e.dst, p.CallID)
+	e.dst = append(e.dst, `,"type":"function","function":{"name":`...)
+	e.dst = appendJSONString(e.dst, p.Tool)
+	e.dst = append(e.dst, `,"arguments":"`...)
+	e.dst = appendArguments(e.dst, p.Args)
+	e.dst = append(e.dst, `"}`...)
+	if len(p.Signature) > 0 && e.isOwn(p) && json.Valid(p.Signature) {
+		e.dst = append(e.dst, `,"extra_content":`...)
+		e.dst = append(e.dst, p.Signature...)
+	}
+	e.dst = append(e.dst, '}')
+}
+
+// appendArguments appends the arguments of a call in the history inside a JSON string. Servers parse them, and refuse
+// the whole request over what is no object; so arguments that are none travel as the one member of an object, where
+// the model still sees what it wrote.
+func appendArguments(dst []byte, args model.RawArgs) []byte {
+	trimmed := bytes.TrimSpace(args)
+	switch {
+	case len(trimmed) == 0, string(trimmed) == "null":
+		return append(dst, "{}"...)
+	case trimmed[0] == '{' && json.Valid(trimmed):
+		return appendJSONChars(dst, args)
+	}
+	object := appendJSONString([]byte(`{"invalid_arguments":`), args)
+	return appendJSONChars(dst, append(object, '}'))
+}

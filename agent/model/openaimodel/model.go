@@ -1,0 +1,76 @@
+package openaimodel
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Model is a model behind an OpenAI-compatible Chat Completions endpoint. Make one with [New]. It is safe for
+// concurrent use and has no state beside its configuration.
+type Model struct {
+	info     model.Info
+	base     *url.URL
+	header   http.Header
+	profile  Profile
+	thinking map[string][]bodyMember
+	settings *model.Settings
+	timeouts Timeouts
+	retry    Retry
+	client   *http.Client
+	secret   secret
+}
+
+var _ model.Model = (*Model)(nil)
+
+// Info implements [model.Model].
+func (m *Model) Info() model.Info {
+	info := m.info
+	info.Media = slices.Clone(info.Media)
+	return info
+}
+
+// String names the model and where it is, without the key.
+func (m *Model) String() string {
+	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, m.base.Redacted())
+}
+
+// Format implements [fmt.Formatter]: every verb prints what String returns.
+func (m *Model) Format(f fmt.State, _ rune) { io.WriteString(f, m.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
+
+// Generate implements [model.Model]. With a nil sink it asks for an unstreamed answer. What fails before the first
+// delta is retried as [Config.Retry] says.
+//
+// An error is an [*model.APIError] if the endpoint or the way to it failed. It wraps [model.ErrUnsupported], or
+// describes what is wrong with the request, if the request was not sent; it wraps the context's cause if the context
+// ended; and it is the sink's own if the sink failed.
+func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	if err := model.CheckRequests(m.info); err != nil {
+		return nil, err
+	}
+	settings := m.settings.Merge(req.Settings)
+	body, err := m.appendRequest(req, settings, sink != nil)
+	if err != nil {
+		return nil, err
+	}
+	e := &exchange{m: m, ctx: ctx, body: body, req: req, sink: sink}
+	if settings != nil {
+		e.header = settings.ExtraHeaders
+	}
+	bounded := ctx
+	if m.timeouts.Total > 0 {
+		var stop context.CancelFunc
+		bounded, stop = context.WithTimeout(ctx, m.timeouts.Total)
+		defer stop()
+	}
+	return e.run(bounded)
+}

@@ -1,0 +1,59 @@
+package openaimodel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Models returns the names of the models that the endpoint offers, in its order. It asks once, without retries, so it
+// also tells quickly whether a server is there; bound it by ctx. It uses the address, key and headers of m, and
+// nothing that belongs to the model that m is.
+func (m *Model) Models(ctx context.Context) ([]string, error) {
+	if err := model.CheckRequests(m.info); err != nil {
+		return nil, err
+	}
+	attemptCtx, dog := watch(ctx, m.timeouts)
+	complete := false
+	defer func() { dog.finish(complete) }()
+
+	var extra map[string]string
+	if m.settings != nil {
+		extra = m.settings.ExtraHeaders
+	}
+	resp, err := m.send(attemptCtx, http.MethodGet, "/models", nil, extra)
+	var body []byte
+	if err == nil {
+		dog.body = resp.Body
+		body, err = io.ReadAll(io.LimitReader(dog, maxEvent))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, m.cancelled(ctx, nil)
+	case context.Cause(attemptCtx) == errSilent:
+		return nil, m.timedOut(dog)
+	case resp == nil:
+		return nil, err
+	case err != nil:
+		return nil, m.brokenResponse(resp, fmt.Errorf("the answer broke off: %w", err), true)
+	}
+	complete = true
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+		Object string `json:"object"`
+	}
+	if err := json.Unmarshal(body, &list); resp.StatusCode > 299 || err != nil || list.Data == nil && list.Object != "list" {
+		return nil, m.reportedError(resp.StatusCode, resp.Header, body)
+	}
+	names := make([]string, 0, len(list.Data))
+	for i := range list.Data {
+		names = append(names, list.Data[i].ID)
+	}
+	return names, nil
+}

@@ -1,0 +1,134 @@
+package openaimodel
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// reasoningDetails collects OpenRouter's reasoning_details, which the provider wants back as they were. In a stream
+// they come in pieces: objects of the same type and index, whose texts continue one another.
+type reasoningDetails struct {
+	items []*detail
+	lists int // so far
+}
+
+// detail is one object with its members in the order in which they came.
+type detail struct {
+	members []detailMember
+	list    int
+}
+
+type detailMember struct {
+	name  string
+	value json.RawMessage
+}
+
+// add takes a list of objects. What is no such list is ignored: it could not be sent back.
+func (r *reasoningDetails) add(list []byte) {
+	var objects []json.RawMessage
+	if json.Unmarshal(list, &objects) != nil {
+		return
+	}
+	r.lists++
+	for _, object := range objects {
+		d := parseDetail(object)
+		if d == nil {
+			continue
+		}
+		d.list = r.lists
+		// Objects of one list are separate ones; only a later list continues.
+		if n := len(r.items); n > 0 && r.items[n-1].list != d.list && r.items[n-1].continuedBy(d) {
+			r.items[n-1].join(d)
+			continue
+		}
+		r.items = append(r.items, d)
+	}
+}
+
+func parseDetail(object []byte) *detail {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+		return nil
+	}
+	d := &detail{}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return nil
+		}
+		var compact bytes.Buffer
+		if json.Compact(&compact, value) != nil {
+			return nil
+		}
+		d.members = append(d.members, detailMember{name.(string), compact.Bytes()})
+	}
+	return d
+}
+
+func (d *detail) member(name string) *detailMember {
+	for i := range d.members {
+		if d.members[i].name == name {
+			return &d.members[i]
+		}
+	}
+	return nil
+}
+
+func (d *detail) value(name string) string {
+	if m := d.member(name); m != nil && string(m.value) != "null" {
+		return string(m.value)
+	}
+	return ""
+}
+
+func (d *detail) continuedBy(next *detail) bool {
+	sameID := d.value("id") == next.value("id") || d.value("id") == "" || next.value("id") == ""
+	return sameID && d.value("type") == next.value("type") && d.value("index") == next.value("index")
+}
+
+// join adds the texts of next to those of d, and takes over what d does not know yet.
+func (d *detail) join(next *detail) {
+	for _, m := range next.members {
+		mine := d.member(m.name)
+		switch {
+		case mine == nil:
+			d.members = append(d.members, m)
+		case string(m.value) == "null":
+		case string(mine.value) == "null":
+			mine.value = m.value
+		case m.name == "text" || m.name == "summary" || m.name == "data":
+			if mine.value[0] == '"' && m.value[0] == '"' { // two JSON strings make one without decoding
+				mine.value = append(mine.value[:len(mine.value)-1], m.value[1:]...)
+			}
+		default:
+			mine.value = m.value
+		}
+	}
+}
+
+// encode returns the collected list as JSON, or nil if there is none.
+func (r *reasoningDetails) encode() []byte {
+	if len(r.items) == 0 {
+		return nil
+	}
+	out := []byte{'['}
+	for i, d := range r.items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, '{')
+		for j, m := range d.members {
+			if j > 0 {
+				out = append(out, ',')
+			}
+			out = append(appendJSONString(out, m.name), ':')
+			out = append(out, m.value...)
+		}
+		out = append(out, '}')
+	}
+	return append(out, ']')
+}

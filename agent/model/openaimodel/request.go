@@ -1,0 +1,298 @@
+package openaimodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// appendRequest returns the body of a request. The bytes depend on the arguments alone. The messages come last, so
+// the body of a longer conversation begins with the body of the shorter one, up to the brackets that close it.
+func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stream bool) ([]byte, error) {
+	if settings == nil {
+		settings = &model.Settings{}
+	}
+	b := bodyBuilder{
+		dst:  append(make([]byte, 0, sizeHint(req)), '{'),
+		over: settings.ExtraBody,
+	}
+	if b.field("model") {
+		b.dst = appendJSONString(b.dst, m.info.Name)
+	}
+	if stream {
+		if b.field("stream") {
+			b.dst = append(b.dst, "true"...)
+		}
+		if m.profile.StreamUsage && b.field("stream_options") {
+			b.dst = append(b.dst, `{"include_usage":true}`...)
+		}
+	}
+	if err := m.appendTools(&b, req); err != nil {
+		return nil, err
+	}
+	if err := m.appendOutput(&b, req.Output); err != nil {
+		return nil, err
+	}
+	if err := m.appendSettings(&b, settings, len(req.Tools) > 0); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(settings.ExtraBody)) {
+		if !json.Valid(settings.ExtraBody[name]) {
+			return nil, fmt.Errorf("openaimodel: Settings.ExtraBody[%q] is no JSON", name)
+		}
+		b.name(name)
+		b.dst = append(b.dst, settings.ExtraBody[name]...)
+	}
+	if b.field("messages") {
+		var err error
+		if b.dst, err = m.appendMessages(b.dst, req); err != nil {
+			return nil, err
+		}
+	}
+	return append(b.dst, '}'), nil
+}
+
+// sizeHint estimates the length of the body, so that it is allocated once.
+func sizeHint(req *model.Request) int {
+	n := 1024 + len(req.Instructions)
+	for i := range req.Tools {
+		n += 128 + len(req.Tools[i].Description) + len(req.Tools[i].Schema)
+	}
+	for _, msg := range req.Messages {
+		n += 32
+		for i := range msg.Parts {
+			p := &msg.Parts[i]
+			// One eighth more, for what has to be escaped; data grows by a third in base64.
+			n += 96 + (len(p.Text)+len(p.Args))*9/8 + len(p.Data)*4/3 + len(p.URL)
+		}
+	}
+	return n
+}
+
+// bodyBuilder appends the members of an object, except those that a caller's ExtraBody replaces.
+type bodyBuilder struct {
+	dst  []byte
+	over map[string]json.RawMessage
+}
+
+// field begins a member and reports whether its value is to be appended.
+func (b *bodyBuilder) field(name string) bool {
+	if _, replaced := b.over[name]; replaced {
+		return false
+	}
+	b.name(name)
+	return true
+}
+
+func (b *bodyBuilder) name(name string) {
+	if len(b.dst) > 1 {
+		b.dst = append(b.dst, ',')
+	}
+	b.dst = append(appendJSONString(b.dst, name), ':')
+}
+
+func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
+	if len(req.Tools) == 0 {
+		if mode := req.ToolChoice.Mode; mode == model.ToolChoiceRequired || mode == model.ToolChoiceTool {
+			return fmt.Errorf("openaimodel: a tool call is demanded (%q), but the request offers no tools", mode)
+		}
+		return nil
+	}
+	write := b.field("tools")
+	sep := byte('[')
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		if len(t.Schema) > 0 && !json.Valid(t.Schema) {
+			return fmt.Errorf("openaimodel: the schema of tool %q is no JSON", t.Name)
+		}
+		if !write {
+			continue
+		}
+		b.dst = append(b.dst, sep)
+		sep = ','
+		b.dst = append(b.dst, `{"type":"function","function":{"name":`...)
+		b.dst = appendJSONString(b.dst, t.Name)
+		if t.Description != "" {
+			b.dst = append(b.dst, `,"description":`...)
+			b.dst = appendJSONString(b.dst, t.Description)
+		}
+		b.dst = append(b.dst, `,"parameters":`...)
+		if len(t.Schema) > 0 {
+			b.dst = append(b.dst, t.Schema...)
+		} else {
+			b.dst = append(b.dst, `{"type":"object","properties":{}}`...)
+		}
+		if t.Strict && m.profile.Strict {
+			b.dst = append(b.dst, `,"strict":true`...)
+		}
+		b.dst = append(b.dst, "}}"...)
+	}
+	if write {
+		b.dst = append(b.dst, ']')
+	}
+	return m.appendToolChoice(b, req)
+}
+
+func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
+	choice := req.ToolChoice
+	switch choice.Mode {
+	case model.ToolChoiceAuto:
+		return nil
+	case model.ToolChoiceNone, model.ToolChoiceRequired:
+	case model.ToolChoiceTool:
+		if !slices.ContainsFunc(req.Tools, func(t model.ToolDef) bool { return t.Name == choice.Tool }) {
+			return fmt.Errorf("openaimodel: tool choice names %q, which the request does not offer", choice.Tool)
+		}
+		if m.profile.NamedToolChoice {
+			if b.field("tool_choice") {
+				b.dst = append(b.dst, `{"type":"function","function":{"name":`...)
+				b.dst = append(appendJSONString(b.dst, choice.Tool), "}}"...)
+			}
+			return nil
+		}
+		if len(req.Tools) > 1 {
+			return m.unsupported("a tool choice that names one of several tools")
+		}
+		choice.Mode = model.ToolChoiceRequired // of one tool: the same
+	default:
+		return fmt.Errorf("openaimodel: unknown tool choice mode %q", choice.Mode)
+	}
+	if b.field("tool_choice") {
+		b.dst = appendJSONString(b.dst, choice.Mode)
+	}
+	return nil
+}
+
+func (m *Model) appendOutput(b *bodyBuilder, out *model.OutputSchema) error {
+	if out == nil {
+		return nil
+	}
+	if !m.profile.NativeOutput {
+		return m.unsupported("output bound to a JSON schema")
+	}
+	if !json.Valid(out.Schema) {
+		return fmt.Errorf("openaimodel: the output schema %q is no JSON", out.Name)
+	}
+	if !b.field("response_format") {
+		return nil
+	}
+	b.dst = append(b.dst, `{"type":"json_schema","json_schema":{"name":`...)
+	b.dst = appendJSONString(b.dst, firstNonEmpty(out.Name, "output"))
+	if out.Description != "" {
+		b.dst = append(b.dst, `,"description":`...)
+		b.dst = appendJSONString(b.dst, out.Description)
+	}
+	b.dst = append(b.dst, `,"schema":`...)
+	b.dst = append(b.dst, out.Schema...)
+	if out.Strict && m.profile.Strict {
+		b.dst = append(b.dst, `,"strict":true`...)
+	}
+	b.dst = append(b.dst, "}}"...)
+	return nil
+}
+
+// appendSettings writes what is set in the order of [model.Settings]. The endpoint's profile decides what is refused.
+func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool) error {
+	if s.MaxTokens < 0 {
+		return fmt.Errorf("openaimodel: Settings.MaxTokens is %d, must not be negative", s.MaxTokens)
+	}
+	if s.MaxTokens > 0 && b.field(m.profile.MaxTokensField) {
+		b.dst = strconv.AppendInt(b.dst, int64(s.MaxTokens), 10)
+	}
+	if err := m.appendFloat(b, "temperature", s.Temperature); err != nil {
+		return err
+	}
+	if err := m.appendFloat(b, "top_p", s.TopP); err != nil {
+		return err
+	}
+	if len(s.Stop) > 0 {
+		if err := m.supports("stop"); err != nil {
+			return err
+		}
+		if b.field("stop") {
+			sep := byte('[')
+			for _, stop := range s.Stop {
+				b.dst = appendJSONString(append(b.dst, sep), stop)
+				sep = ','
+			}
+			b.dst = append(b.dst, ']')
+		}
+	}
+	if s.Seed != nil {
+		if err := m.supports("seed"); err != nil {
+			return err
+		}
+		if b.field("seed") {
+			b.dst = strconv.AppendInt(b.dst, *s.Seed, 10)
+		}
+	}
+	if s.ParallelToolCalls != nil && hasTools { // without tools it says nothing, and OpenAI refuses it
+		if err := m.supports("parallel_tool_calls"); err != nil {
+			return err
+		}
+		if b.field("parallel_tool_calls") {
+			b.dst = strconv.AppendBool(b.dst, *s.ParallelToolCalls)
+		}
+	}
+	if s.Thinking != "" {
+		members, ok := m.thinking[s.Thinking]
+		if !ok {
+			return m.unsupported("thinking " + strconv.Quote(s.Thinking))
+		}
+		for _, member := range members {
+			if b.field(member.name) {
+				b.dst = append(b.dst, member.value...)
+			}
+		}
+	}
+	if s.ServiceTier != "" {
+		if err := m.supports("service_tier"); err != nil {
+			return err
+		}
+		if b.field("service_tier") {
+			b.dst = appendJSONString(b.dst, s.ServiceTier)
+		}
+	}
+	return nil
+}
+
+func (m *Model) appendFloat(b *bodyBuilder, field string, value *float64) error {
+	if value == nil {
+		return nil
+	}
+	if math.IsNaN(*value) || math.IsInf(*value, 0) {
+		return fmt.Errorf("openaimodel: the setting %s is %v, must be a number", field, *value)
+	}
+	if err := m.supports(field); err != nil {
+		return err
+	}
+	if b.field(field) {
+		b.dst = strconv.AppendFloat(b.dst, *value, 'g', -1, 64)
+	}
+	return nil
+}
+
+// bodyMember is a member of the body that a profile adds for a level of thinking.
+type bodyMember struct {
+	name  string
+	value json.RawMessage
+}
+
+// thinkingMembers takes the profile's objects apart, sorted by name; the profile has been checked.
+func thinkingMembers(levels map[string]json.RawMessage) map[string][]bodyMember {
+	byLevel := make(map[string][]bodyMember, len(levels))
+	for level, object := range levels {
+		var members map[string]json.RawMessage
+		_ = json.Unmarshal(object, &members)
+		byLevel[level] = []bodyMember{}
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			byLevel[level] = append(byLevel[level], bodyMember{name, members[name]})
+		}
+	}
+	return byLevel
+}

@@ -1,0 +1,186 @@
+package openaimodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// wireResponse is an answer or a chunk of a streamed one. Fields that servers get wrong have forgiving types.
+type wireResponse struct {
+	ID      text         `json:"id"`
+	Model   text         `json:"model"`
+	Choices []wireChoice `json:"choices"`
+	Usage   *wireUsage   `json:"usage"`
+	Error   rawValue     `json:"error"`
+}
+
+type wireChoice struct {
+	Index        int          `json:"index"`
+	Delta        *wireMessage `json:"delta"`
+	Message      *wireMessage `json:"message"`
+	FinishReason string       `json:"finish_reason"`
+	Error        rawValue     `json:"error"`
+}
+
+type wireMessage struct {
+	Content          content        `json:"content"`
+	Refusal          text           `json:"refusal"`
+	Reasoning        text           `json:"reasoning"`
+	ReasoningContent text           `json:"reasoning_content"`
+	ReasoningDetails rawValue       `json:"reasoning_details"`
+	ToolCalls        []wireToolCall `json:"tool_calls"`
+}
+
+type wireToolCall struct {
+	Index    *int `json:"index"`
+	ID       text `json:"id"`
+	Function struct {
+		Name      text      `json:"name"`
+		Arguments arguments `json:"arguments"`
+	} `json:"function"`
+	// ExtraContent is where Google's endpoint puts the signature that it wants back with a call.
+	ExtraContent rawValue `json:"extra_content"`
+}
+
+type wireUsage struct {
+	PromptTokens     int64 `json:"prompt_tokens"`
+	CompletionTokens int64 `json:"completion_tokens"`
+	PromptDetails    struct {
+		CachedTokens     int64 `json:"cached_tokens"`
+		CacheWriteTokens int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		ReasoningTokens int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	// CacheHitTokens is DeepSeek's name of cached tokens.
+	CacheHitTokens int64 `json:"prompt_cache_hit_tokens"`
+}
+
+func (u *wireUsage) usage() model.Usage {
+	return model.Usage{
+		InputTokens:      u.PromptTokens,
+		OutputTokens:     u.CompletionTokens,
+		CacheReadTokens:  max(u.PromptDetails.CachedTokens, u.CacheHitTokens),
+		CacheWriteTokens: u.PromptDetails.CacheWriteTokens,
+		ReasoningTokens:  u.CompletionDetails.ReasoningTokens,
+	}
+}
+
+// decode parses data. A field of a wrong type is left out, for the rest may be all that is needed.
+func (w *wireResponse) decode(data []byte) error {
+	err := json.Unmarshal(data, w)
+	if wrongType := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrongType) {
+		return nil
+	}
+	return err
+}
+
+// text is a string; null is empty, and anything else is kept as its JSON.
+type text string
+
+func (t *text) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] != '"' {
+		if string(data) == "null" {
+			data = nil
+		}
+		*t = text(data)
+		return nil
+	}
+	s, err := unquote(data)
+	*t = text(s)
+	return err
+}
+
+// arguments are what the model wrote: usually a string that holds JSON, from some servers the JSON itself.
+type arguments []byte
+
+func (a *arguments) UnmarshalJSON(data []byte) error {
+	var t text
+	if err := t.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	*a = arguments(t)
+	return nil
+}
+
+// rawValue is JSON that is kept for later. Null and what is empty are nil.
+type rawValue []byte
+
+func (r *rawValue) UnmarshalJSON(data []byte) error {
+	switch string(data) {
+	case "null", `""`, "{}", "[]", "false":
+		*r = nil
+	default:
+		*r = append(rawValue(nil), data...)
+	}
+	return nil
+}
+
+// content is a string, or from some servers a list of text and thinking parts.
+type content struct {
+	text     string
+	thinking string
+}
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '[' {
+		var t text
+		err := t.UnmarshalJSON(data)
+		c.text = string(t)
+		return err
+	}
+	var parts []struct {
+		Text     text    `json:"text"`
+		Thinking content `json:"thinking"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	var written, thought strings.Builder
+	for i := range parts {
+		written.WriteString(string(parts[i].Text))
+		thought.WriteString(parts[i].Thinking.text)
+	}
+	c.text, c.thinking = written.String(), thought.String()
+	return nil
+}
+
+// unquote decodes a JSON string, quickly if it is plain.
+func unquote(data []byte) (string, error) {
+	if len(data) >= 2 && bytes.IndexByte(data, '\\') < 0 && utf8.Valid(data) {
+		return string(data[1 : len(data)-1]), nil
+	}
+	var s string
+	err := json.Unmarshal(data, &s)
+	return s, err
+}
+
+// finishReason maps what the wire says. Calls win over an end that is natural or unknown, because a caller has to
+// answer them; an answer that was cut off or held back is not complete, whatever it holds.
+func finishReason(wire string, hasCalls, refused bool) model.FinishReason {
+	var finish model.FinishReason
+	switch strings.ToLower(wire) {
+	case "", "stop", "stop_sequence", "end_turn", "eos", "tool_calls", "function_call", "tool_use":
+		finish = model.FinishStop
+	case "length", "max_tokens", "model_length", "max_output_tokens":
+		finish = model.FinishLength
+	case "content_filter", "safety", "refusal":
+		finish = model.FinishContentFilter
+	case "error", "insufficient_system_resource":
+		finish = model.FinishError
+	default:
+		finish = model.FinishOther
+	}
+	switch {
+	case refused && (finish == model.FinishStop || finish == model.FinishOther):
+		return model.FinishContentFilter
+	case hasCalls && (finish == model.FinishStop || finish == model.FinishOther):
+		return model.FinishToolCalls
+	}
+	return finish
+}
