@@ -1,0 +1,202 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// answer is what a call ends with.
+type answer struct {
+	result []byte
+	err    error
+}
+
+// Call sends a request of any name and waits for its answer, which it decodes into result as [encoding/json.Unmarshal] does; nil
+// drops it. params is encoded as by [encoding/json.Marshal]; nil sends {}. A [json.RawMessage] passes through both ways.
+//
+// It ends at once when ctx does, with ctx's cause, and then tells the peer with $/cancel_request. Every error is a [CallError].
+func (c *conn) Call(ctx context.Context, method string, params, result any) error {
+	p, err := messageOf(params)
+	if err != nil {
+		return &CallError{method, err}
+	}
+	raw, err := c.roundTrip(ctx, method, p)
+	if err != nil {
+		return &CallError{method, err}
+	}
+	switch r := result.(type) {
+	case nil:
+		return nil
+	case *json.RawMessage:
+		*r = raw
+		return nil
+	}
+	if err := json.Unmarshal(raw, result); err != nil {
+		return &CallError{method, fmt.Errorf("decode the result: %w", err)}
+	}
+	return nil
+}
+
+// Notify sends a notification of any name. It blocks as the typed methods do, and encodes params as Call does.
+func (c *conn) Notify(ctx context.Context, method string, params any) error {
+	p, err := messageOf(params)
+	if err != nil {
+		return &CallError{method, err}
+	}
+	e := beginNotification(method)
+	p.encode(e)
+	return c.notify(ctx, method, e)
+}
+
+func messageOf(params any) (message, error) {
+	switch p := params.(type) {
+	case nil:
+		return new(rawMessage), nil
+	case json.RawMessage:
+		return (*rawMessage)(&p), nil
+	case message:
+		return p, nil
+	}
+	data, err := json.Marshal(params)
+	return (*rawMessage)(&data), err
+}
+
+// call is a typed call.
+func call[R any, PR wire[R]](ctx context.Context, c *conn, method string, params message) (PR, error) {
+	raw, err := c.roundTrip(ctx, method, params)
+	if err != nil {
+		return nil, &CallError{method, err}
+	}
+	result, err := decodeParams[R, PR](raw)
+	if err != nil {
+		return nil, &CallError{method, err}
+	}
+	return result, nil
+}
+
+// notify sends the notification that the encoder holds but for its end.
+func (c *conn) notify(ctx context.Context, method string, e *encoder) error {
+	e.endLine()
+	size := len(e.b)
+	if err := c.out.send(ctx, e); err != nil {
+		return &CallError{method, err}
+	}
+	if c.opts.Trace != nil {
+		c.trace(Event{Direction: Sent, Kind: KindNotification, Method: method, Size: size})
+	}
+	return nil
+}
+
+// roundTrip sends a request and waits for its answer.
+func (c *conn) roundTrip(ctx context.Context, method string, params message) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	id, ch, err := c.register()
+	if err != nil {
+		return nil, err
+	}
+	defer c.holdLane(ctx)()
+	e := beginRequest(id, method)
+	params.encode(e)
+	e.endLine()
+	size := len(e.b)
+	if err := c.out.send(ctx, e); err != nil {
+		c.unregister(id)
+		return nil, err
+	}
+	c.trace(Event{Direction: Sent, Kind: KindRequest, Method: method, ID: id.String(), Size: size})
+	select {
+	case a := <-ch:
+		return a.result, a.err
+	case <-ctx.Done():
+		if c.unregister(id) {
+			c.sendCancel(id)
+		}
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *conn) register() (RequestID, chan answer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed != nil {
+		return RequestID{}, nil, c.closed
+	}
+	c.nextID++
+	id, ch := IntID(c.nextID), make(chan answer, 1)
+	c.calls[id] = ch
+	return id, ch, nil
+}
+
+// unregister gives a call up, and reports whether it was still waiting.
+func (c *conn) unregister(id RequestID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.calls[id]
+	delete(c.calls, id)
+	return ok
+}
+
+// holdLane notes that a handler which holds its lane waits for an answer, so that the reader goes on whatever its backlog. The
+// function it returns takes that back.
+func (c *conn) holdLane(ctx context.Context) func() {
+	in := incomingOf(ctx)
+	if in == nil || in.conn != c {
+		return func() {}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if in.released {
+		return func() {}
+	}
+	c.waiting++
+	c.signalRoom()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.waiting--
+	}
+}
+
+// sendCancel tells the peer that nobody waits for the answer any more. It does not wait for room: the caller's ctx has ended.
+func (c *conn) sendCancel(id RequestID) {
+	e := beginNotification(MethodCancelRequest)
+	(&CancelRequestNotification{RequestID: id}).encode(e)
+	e.endLine()
+	c.trace(Event{Direction: Sent, Kind: KindNotification, Method: MethodCancelRequest, ID: id.String(), Size: len(e.b)})
+	_ = c.out.answer(nil, e) // fails only if the connection has ended
+}
+
+// deliver gives an answer to the call that waits for it.
+func (c *conn) deliver(env *envelope, ev Event) {
+	ev.Kind, ev.ID = KindResponse, env.id.String()
+	a := answer{result: env.result}
+	if env.errorBody != nil {
+		ev.Kind = KindError
+		failure := new(Error)
+		if a.err = decodeValid(env.errorBody, failure); a.err == nil {
+			a.err = failure
+		}
+	}
+	switch {
+	case !env.hasID || env.badID:
+		ev.Problem = "an answer without an id"
+	case !c.resolve(env.id, a):
+		ev.Problem = "no call waits for this answer"
+	}
+	c.trace(ev)
+}
+
+// resolve ends the call with the id, and reports whether there was one.
+func (c *conn) resolve(id RequestID, a answer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ch, ok := c.calls[id]
+	if ok {
+		delete(c.calls, id)
+		ch <- a
+	}
+	return ok
+}

@@ -1,0 +1,131 @@
+package acp
+
+import "encoding/json"
+
+// SessionConfigSelectOptions are the values of a select option: a flat list or a list of groups. Exactly one field is set, be it to
+// an empty slice.
+type SessionConfigSelectOptions struct {
+	Ungrouped []SessionConfigSelectOption
+	Grouped   []SessionConfigSelectGroup
+}
+
+// MarshalJSON writes the protocol's form.
+func (v SessionConfigSelectOptions) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
+
+// UnmarshalJSON reads the protocol's form.
+func (v *SessionConfigSelectOptions) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+
+func (v *SessionConfigSelectOptions) encode(e *encoder) {
+	if v.Ungrouped != nil && v.Grouped != nil {
+		e.badUnion("SessionConfigSelectOptions", 2)
+		return
+	}
+	e.openArray()
+	for i := range v.Ungrouped {
+		e.comma()
+		v.Ungrouped[i].encode(e)
+	}
+	for i := range v.Grouped {
+		e.comma()
+		v.Grouped[i].encode(e)
+	}
+	e.closeArray()
+}
+
+func (v *SessionConfigSelectOptions) decode(d *decoder) {
+	*v = SessionConfigSelectOptions{}
+	start := d.mark()
+	grouped := d.array() && d.next() == '{' && d.firstKey("SessionConfigSelectOptions", "group") == 0
+	if d.err != nil {
+		return
+	}
+	d.reset(start)
+	if grouped {
+		v.Grouped = decodeSlice(d, false, (*SessionConfigSelectGroup).decode)
+	} else {
+		v.Ungrouped = decodeSlice(d, false, (*SessionConfigSelectOption).decode)
+	}
+}
+
+// ElicitationContentValue is what the user put into one field of a form. Exactly one field is set.
+type ElicitationContentValue struct {
+	String      *string
+	Integer     *int64
+	Number      *float64
+	Boolean     *bool
+	StringArray []string // empty, not nil, for no strings
+	// Unknown is a value of another kind, verbatim.
+	Unknown json.RawMessage
+}
+
+// MarshalJSON writes the protocol's form.
+func (v ElicitationContentValue) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
+
+// UnmarshalJSON reads the protocol's form.
+func (v *ElicitationContentValue) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
+
+func (v *ElicitationContentValue) encode(e *encoder) {
+	n := 0
+	for _, set := range [...]bool{
+		v.String != nil, v.Integer != nil, v.Number != nil, v.Boolean != nil, v.StringArray != nil, v.Unknown != nil,
+	} {
+		if set {
+			n++
+		}
+	}
+	if n != 1 {
+		e.badUnion("ElicitationContentValue", n)
+		return
+	}
+	switch {
+	case v.String != nil:
+		e.string(*v.String)
+	case v.Integer != nil:
+		e.int(*v.Integer)
+	case v.Number != nil:
+		e.float(*v.Number)
+	case v.Boolean != nil:
+		e.bool(*v.Boolean)
+	case v.StringArray != nil:
+		e.openArray()
+		for _, s := range v.StringArray {
+			e.comma()
+			e.string(s)
+		}
+		e.closeArray()
+	default:
+		e.raw(v.Unknown)
+	}
+}
+
+func (v *ElicitationContentValue) decode(d *decoder) {
+	*v = ElicitationContentValue{}
+	if d.err != nil {
+		return
+	}
+	start := d.mark()
+	switch d.next() {
+	case '"':
+		v.String = new(d.string())
+	case 't', 'f':
+		v.Boolean = new(d.bool())
+	case '[':
+		v.StringArray = decodeStrings[string](d, false)
+	case '{', 'n':
+		v.Unknown = d.raw()
+	default:
+		if n := d.int(); d.err == nil {
+			v.Integer = &n
+			return
+		}
+		d.err = nil
+		d.reset(start)
+		v.Number = new(d.float())
+	}
+	if d.err != nil { // an array of other things, or a number beyond all ranges
+		d.err = nil
+		*v = ElicitationContentValue{}
+		d.reset(start)
+		v.Unknown = d.raw()
+	}
+}

@@ -1,0 +1,444 @@
+package acp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// DecodeError reports a value that does not have the form that the protocol asks for. As the parameters of a request it becomes the
+// answer -32602.
+type DecodeError struct {
+	Type    string // the Go name of the protocol type
+	Field   string // the field's name on the wire, "" if it is the value as a whole
+	Problem string
+}
+
+func (e *DecodeError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("acp: %s: %s", e.Type, e.Problem)
+	}
+	return fmt.Sprintf("acp: %s.%s: %s", e.Type, e.Field, e.Problem)
+}
+
+// decoder pulls values out of JSON that is known to be valid, so that it never meets a syntax error. The first error sticks and
+// ends every loop. What it returns shares no memory with data.
+type decoder struct {
+	data []byte
+	pos  int
+	key  []byte // of the current member
+	err  error
+}
+
+func unmarshalJSON(data []byte, m message) error {
+	if !valid(data) {
+		return errors.New("acp: not valid JSON")
+	}
+	return decodeValid(data, m)
+}
+
+// decodeValid is unmarshalJSON for data that is known to be valid.
+func decodeValid(data []byte, m message) error {
+	d := decoder{data: data}
+	m.decode(&d)
+	return d.err
+}
+
+// next passes over white space and returns the byte behind it.
+func (d *decoder) next() byte {
+	for d.pos < len(d.data) {
+		switch c := d.data[d.pos]; c {
+		case ' ', '\t', '\n', '\r':
+			d.pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// object moves to the next member and sets key; it returns false behind the last one. Before the first member the next byte is an
+// opening brace, between two of them never, so no state is needed.
+func (d *decoder) object() bool {
+	if d.err != nil {
+		return false
+	}
+	switch d.next() {
+	case '{', ',':
+		d.pos++
+	case '}':
+		d.pos++
+		return false
+	default:
+		d.mismatch("an object")
+		return false
+	}
+	if d.next() == '}' {
+		d.pos++
+		return false
+	}
+	d.key = d.text()
+	d.next() // the colon
+	d.pos++
+	return true
+}
+
+// array is object for the elements of an array.
+func (d *decoder) array() bool {
+	if d.err != nil {
+		return false
+	}
+	switch d.next() {
+	case '[', ',':
+		d.pos++
+	case ']':
+		d.pos++
+		return false
+	default:
+		d.mismatch("an array")
+		return false
+	}
+	if d.next() == ']' {
+		d.pos++
+		return false
+	}
+	return true
+}
+
+// text returns the contents of the string at hand. They share memory with data if nothing had to be replaced.
+func (d *decoder) text() []byte {
+	d.pos++
+	start := d.pos
+	d.pos += plainPrefix(d.data[start:])
+	if d.data[d.pos] == '"' {
+		d.pos++
+		return d.data[start : d.pos-1]
+	}
+	for d.data[d.pos] != '"' {
+		d.pos += 2 // the backslash and what it escapes
+		d.pos += plainPrefix(d.data[d.pos:])
+	}
+	d.pos++
+	return unescape(d.data[start : d.pos-1])
+}
+
+// skip passes over the value at hand.
+func (d *decoder) skip() {
+	for depth := 0; ; {
+		switch d.next() {
+		case '{', '[':
+			depth++
+			d.pos++
+		case '}', ']':
+			depth--
+			d.pos++
+		case '"':
+			d.skipString()
+		case ',', ':':
+			d.pos++
+			continue
+		default:
+			d.skipScalar()
+		}
+		if depth <= 0 {
+			return
+		}
+	}
+}
+
+func (d *decoder) skipString() {
+	d.pos++
+	for {
+		d.pos += plainPrefix(d.data[d.pos:])
+		if d.data[d.pos] == '"' {
+			d.pos++
+			return
+		}
+		d.pos += 2
+	}
+}
+
+func (d *decoder) skipScalar() {
+	for d.pos < len(d.data) {
+		switch d.data[d.pos] {
+		case ',', '}', ']', ' ', '\t', '\n', '\r':
+			return
+		}
+		d.pos++
+	}
+}
+
+// null passes over a null and reports whether there was one.
+func (d *decoder) null() bool {
+	if d.err != nil || d.next() != 'n' {
+		return false
+	}
+	d.pos += len("null")
+	return true
+}
+
+func (d *decoder) string() string {
+	if d.err != nil {
+		return ""
+	}
+	if d.next() != '"' {
+		d.mismatch("a string")
+		return ""
+	}
+	return validString(d.text())
+}
+
+func (d *decoder) bool() bool {
+	if d.err != nil {
+		return false
+	}
+	switch d.next() {
+	case 't':
+		d.pos += len("true")
+		return true
+	case 'f':
+		d.pos += len("false")
+		return false
+	}
+	d.mismatch("a boolean")
+	return false
+}
+
+// number returns the text of the number at hand, nil if it is none.
+func (d *decoder) number(want string) []byte {
+	if d.err != nil {
+		return nil
+	}
+	if c := d.next(); c != '-' && (c < '0' || c > '9') {
+		d.mismatch(want)
+		return nil
+	}
+	start := d.pos
+	d.skipScalar()
+	return d.data[start:d.pos]
+}
+
+func (d *decoder) float() float64 {
+	text := d.number("a number")
+	if text == nil {
+		return 0
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		d.fail("the number is out of range")
+	}
+	return v
+}
+
+func (d *decoder) int() int64 {
+	text := d.number("an integer")
+	if text == nil {
+		return 0
+	}
+	v, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		const exact = 1 << 53
+		f, ok := integral(text)
+		if !ok || math.Abs(f) > exact {
+			d.fail("want a 64-bit integer")
+		}
+		return int64(f)
+	}
+	return v
+}
+
+func (d *decoder) uint(bits int) uint64 {
+	text := d.number("an integer")
+	if text == nil {
+		return 0
+	}
+	v, err := strconv.ParseUint(string(text), 10, bits)
+	if err != nil {
+		f, ok := integral(text)
+		if !ok || f < 0 || f >= math.Pow(2, float64(min(bits, 53))) {
+			d.fail(fmt.Sprintf("want an integer from 0 to 2^%d-1", bits))
+			return 0
+		}
+		return uint64(f)
+	}
+	return v
+}
+
+// integral parses a number such as 5.0 or 1e3, which some languages write for integers.
+func integral(text []byte) (float64, bool) {
+	if !bytes.ContainsAny(text, ".eE") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil && f == math.Trunc(f)
+}
+
+// raw returns a copy of the value at hand as it stands.
+func (d *decoder) raw() json.RawMessage {
+	if d.err != nil {
+		return nil
+	}
+	d.next()
+	start := d.pos
+	d.skip()
+	return bytes.Clone(d.data[start:d.pos])
+}
+
+func (d *decoder) rawMap() map[string]json.RawMessage {
+	m := map[string]json.RawMessage{}
+	for d.object() {
+		key := validString(d.key)
+		m[key] = d.raw()
+	}
+	return m
+}
+
+// meta reads a _meta member. The protocol wants one that is not an object to be ignored.
+func (d *decoder) meta() map[string]json.RawMessage {
+	if d.err != nil {
+		return nil
+	}
+	if d.next() != '{' {
+		d.skip()
+		return nil
+	}
+	return d.rawMap()
+}
+
+func decodeSlice[T any](d *decoder, skipInvalid bool, one func(*T, *decoder)) []T {
+	out := []T{}
+	for d.array() {
+		m := d.mark()
+		var v T
+		one(&v, d)
+		if skipInvalid && d.forgive(m) {
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func decodeStrings[T ~string](d *decoder, skipInvalid bool) []T {
+	return decodeSlice(d, skipInvalid, func(v *T, d *decoder) { *v = T(d.string()) })
+}
+
+func decodeMap[T any](d *decoder, one func(*T, *decoder)) map[string]T {
+	m := map[string]T{}
+	for d.object() {
+		key := validString(d.key)
+		var v T
+		one(&v, d)
+		m[key] = v
+	}
+	return m
+}
+
+// mark remembers the position, for forgive and reset.
+func (d *decoder) mark() int { return d.pos }
+
+func (d *decoder) reset(mark int) { d.pos = mark }
+
+// forgive drops the error that came up behind the mark, if any, and passes over the value there. It reports whether it did.
+func (d *decoder) forgive(mark int) bool {
+	if d.err == nil {
+		return false
+	}
+	d.err, d.pos = nil, mark
+	d.skip()
+	return true
+}
+
+// tag looks ahead for the member that tells the variants of a union apart, and stays where it is.
+func (d *decoder) tag(typ, name string) (value []byte, ok bool) {
+	if d.err != nil {
+		return nil, false
+	}
+	start := d.pos
+	defer d.reset(start)
+	for d.object() {
+		if string(d.key) != name {
+			d.skip()
+			continue
+		}
+		if d.next() != '"' {
+			d.mismatch("a string")
+			break
+		}
+		return d.text(), true
+	}
+	d.name(typ)
+	return nil, false
+}
+
+// firstKey looks ahead for the first of the names that the object has a member of, and returns its index, -1 if there is none.
+func (d *decoder) firstKey(typ string, names ...string) int {
+	start := d.pos
+	defer d.reset(start)
+	found := -1
+	for d.object() {
+		for i, n := range names {
+			if string(d.key) == n && (found < 0 || i < found) {
+				found = i
+			}
+		}
+		d.skip()
+	}
+	d.name(typ)
+	return found
+}
+
+// end closes the decoding of a struct: it gives an error of one of the fields its place, and reports the first required field
+// whose bit is not among have.
+func (d *decoder) end(typ string, have int, required ...string) {
+	if d.err != nil {
+		d.name(typ)
+		return
+	}
+	for i, name := range required {
+		if have&(1<<i) == 0 {
+			d.missing(typ, name)
+			return
+		}
+	}
+}
+
+func (d *decoder) missing(typ, field string) {
+	if d.err == nil {
+		d.err = &DecodeError{Type: typ, Field: field, Problem: "required, but missing"}
+	}
+}
+
+// name puts the type and the current member on an error that has none yet.
+func (d *decoder) name(typ string) {
+	if e, ok := d.err.(*DecodeError); ok && e.Type == "" {
+		e.Type, e.Field = typ, validString(d.key)
+	}
+}
+
+func (d *decoder) fail(problem string) {
+	if d.err == nil {
+		d.err = &DecodeError{Problem: problem}
+	}
+}
+
+// mismatch reports a value of the wrong JSON type.
+func (d *decoder) mismatch(want string) {
+	got := "a number"
+	switch d.next() {
+	case '{':
+		got = "an object"
+	case '[':
+		got = "an array"
+	case '"':
+		got = "a string"
+	case 't', 'f':
+		got = "a boolean"
+	case 'n':
+		got = "null"
+	}
+	d.fail("is " + got + ", want " + want)
+}

@@ -1,0 +1,74 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// incoming is a request or notification from its reading to its end.
+type incoming struct {
+	conn    *conn
+	id      RequestID
+	request bool
+	turn    bool // a prompt
+	method  string
+	session string
+	params  json.RawMessage
+	size    int
+
+	ctx    context.Context // a request's own; what its handler gets
+	cancel context.CancelCauseFunc
+
+	lane     *lane                   // guarded by conn.mu
+	released bool                    // the lane goes on without it; guarded by conn.mu
+	after    []func(context.Context) // guarded by conn.mu
+	answered bool                    // guarded by conn.out.mu
+}
+
+// handlerCtx is a handler's ctx: it leads back to the message.
+type handlerCtx struct {
+	context.Context
+	in *incoming
+}
+
+type incomingKey struct{}
+
+func (c *handlerCtx) Value(key any) any {
+	if key == (incomingKey{}) {
+		return c.in
+	}
+	return c.Context.Value(key)
+}
+
+// incomingOf returns the message whose handler the ctx belongs to, nil if there is none.
+func incomingOf(ctx context.Context) *incoming {
+	in, _ := ctx.Value(incomingKey{}).(*incoming)
+	return in
+}
+
+// Async lets the next message of the session be handled while the calling handler goes on. A handler that takes long, such as that
+// of a prompt, calls it with its ctx as soon as it has registered what the next message must find, and not before: until then
+// nothing that the peer wrote later has been handled. Calling it twice, or with a ctx that is no handler's, does nothing.
+func Async(ctx context.Context) {
+	if in := incomingOf(ctx); in != nil {
+		in.conn.release(in)
+	}
+}
+
+// AfterResponse has f called once the answer to the request whose handler has the ctx stands in the order of the wire, on the
+// handler's goroutine and before the lane goes on. What f sends with the ctx it is given goes out behind the answer: so an agent
+// announces the commands of a session that the client has to know first. Functions are called in the order in which they were
+// registered, and not at all if the answer is an error or the connection has ended.
+//
+// With a ctx that is not a request handler's, which happens where a handler is tested without a connection, f is not called, and
+// ok is false.
+func AfterResponse(ctx context.Context, f func(ctx context.Context)) (ok bool) {
+	in := incomingOf(ctx)
+	if in == nil || !in.request {
+		return false
+	}
+	in.conn.mu.Lock()
+	defer in.conn.mu.Unlock()
+	in.after = append(in.after, f)
+	return true
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+func (m *model) emitEnums(p *printer) {
+	for _, d := range m.sorted() {
+		switch {
+		case d.number != "":
+			p.p("// %s", docOf(d))
+			p.p("type %s %s\n", d.goName, d.number)
+		case d.isString:
+			p.p("// %s", docOf(d))
+			p.p("type %s string\n", d.goName)
+			if len(d.enum) == 0 {
+				continue
+			}
+			p.p("// Values of [%s].", d.goName)
+			p.p("const (")
+			for _, c := range d.enum {
+				p.p("%s%s %s = %q", d.goName, goName(c), d.goName, c)
+			}
+			p.p(")\n")
+		}
+	}
+}
+
+func (m *model) emitTypes(p *printer) {
+	for _, d := range m.sorted() {
+		if d.isString || d.number != "" {
+			continue
+		}
+		p.p("// %s", docOf(d))
+		p.p("type %s struct {", d.goName)
+		for _, f := range d.fields {
+			star := ""
+			if f.pointer {
+				star = "*"
+			}
+			tag := f.json
+			if !f.required && !f.hasDefault {
+				tag += ",omitzero"
+			}
+			p.p("%s %s%s `json:%q`", f.name, star, f.typ.name, tag)
+		}
+		if d.union != nil {
+			if len(d.fields) > 0 {
+				p.p("")
+			}
+			for _, v := range d.union.variants {
+				p.p("%s *%s%s", v.field, v.typ, variantComment(d.union, v))
+			}
+			if !d.union.closed {
+				p.p("// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.")
+				p.p("Unknown json.RawMessage")
+			}
+		}
+		p.p("}\n")
+		p.p("// MarshalJSON writes the protocol's form.")
+		p.p("func (v %s) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }\n", d.goName)
+		p.p("// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.")
+		p.p("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }\n", d.goName)
+	}
+}
+
+func variantComment(u *union, v variant) string {
+	switch {
+	case v.tag != "":
+		return fmt.Sprintf(" // %s %q", u.tag, v.tag)
+	case u.tag != "":
+		return fmt.Sprintf(" // no %s", u.tag)
+	default:
+		return fmt.Sprintf(" // has %s", v.key)
+	}
+}
+
+// docOf returns the doc comment of a type, in our own words.
+func docOf(d *def) string {
+	text := summaryOf(d)
+	switch {
+	case len(d.enum) > 0:
+		text += " A value that is not among the constants is kept as it is."
+	case d.union != nil && d.union.closed:
+		text += " Exactly one of the variants is set."
+	case d.union != nil:
+		text += " Exactly one of the variants, or Unknown, is set."
+	}
+	return strings.ReplaceAll(text, "\n", "\n// ")
+}
+
+func summaryOf(d *def) string {
+	if s, ok := summaries[d.goName]; ok {
+		return d.goName + " " + s
+	}
+	switch {
+	case d.method != "" && strings.HasSuffix(d.name, "Response"):
+		return fmt.Sprintf("%s is the result of %s.", d.goName, d.method)
+	case d.method != "":
+		return fmt.Sprintf("%s holds the parameters of %s.", d.goName, d.method)
+	case strings.HasSuffix(d.name, "Capabilities") && len(d.fields) <= 1:
+		return fmt.Sprintf("%s announces a capability by its presence: %s.", d.goName, strings.Join(d.usedBy, ", "))
+	case d.isString && len(d.enum) == 0:
+		return fmt.Sprintf("%s is an opaque string: %s.", d.goName, uses(d))
+	case len(d.usedBy) > 0:
+		return fmt.Sprintf("%s is the type of %s.", d.goName, uses(d))
+	}
+	return d.goName + " is part of the protocol."
+}
+
+// uses names at most three places that the type is used in.
+func uses(d *def) string {
+	const most = 3
+	if len(d.usedBy) == 0 {
+		return "not used by a stable method"
+	}
+	if len(d.usedBy) > most {
+		return strings.Join(d.usedBy[:most], ", ") + " and others"
+	}
+	return strings.Join(d.usedBy, ", ")
+}
