@@ -1,0 +1,18 @@
+// Package offline is a language model without a language model: a few rules that turn plain requests into tool calls.
+// It needs no key, no network and no download, so anybody can see a whole agent at work on their own files, and a
+// test can drive one deterministically.
+//
+// It is honest about what it is: it calls itself the offline demo model, and says so when it does not understand.
+// What it understands is in [Help]. A request may ask for several things ("read a.txt, then replace foo with bar in
+// it and run go test ./..."); quotes protect text that would otherwise be taken for grammar.
+//
+// The model calls only tools that the request offers, by these names: read_file, write_file, run_command, list_files
+// and search_text. It makes one call per response, says what each call found in the response that follows, and
+// leaves out the steps that depend on one that failed.
+//
+// # State
+//
+// The model has none. What it has done in a turn is read from the history of the request: the turn begins at the last
+// message of the user, its steps follow from that text alone, and the calls recorded since say how far they are done.
+// So a turn can be taken up by another process, and one Model serves any number of conversations at once.
+package offline

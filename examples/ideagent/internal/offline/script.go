@@ -1,0 +1,173 @@
+package offline
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// script goes through the steps of a turn from the beginning, taking the results of calls that were made already from
+// the history, until a call has to be made or all is said.
+type script struct {
+	turn  turn
+	tools []string
+	acts  []act
+	// waiting says that the next call is among the acts.
+	waiting bool
+	failed  []step
+}
+
+// next returns what the response to a request is.
+func next(req *model.Request) []act {
+	s := script{turn: lastTurn(req.Messages)}
+	if req.ToolChoice.Mode != model.ToolChoiceNone {
+		for i := range req.Tools {
+			s.tools = append(s.tools, req.Tools[i].Name)
+		}
+	}
+	steps := parse(s.turn.prompt)
+	understood := slices.ContainsFunc(steps, func(st step) bool { return st.act != actUnclear })
+	switch {
+	case len(steps) == 0:
+		s.say("This is the offline demo model. Tell me what to do with your files; `help` says what I understand.\n")
+	case !understood:
+		s.say("This is the offline demo model, a few rules and no intelligence: %s.\n\n%s", problems(steps), Help)
+	default:
+		s.plan(steps)
+		for _, st := range steps {
+			if s.perform(st); s.waiting {
+				break
+			}
+		}
+	}
+	return s.acts
+}
+
+func problems(steps []step) string {
+	var list []string
+	for _, st := range steps {
+		list = append(list, st.problem)
+	}
+	return strings.Join(list, "; ")
+}
+
+// plan thinks aloud about what is to be done.
+func (s *script) plan(steps []step) {
+	var b strings.Builder
+	b.WriteString("Offline demo model, my plan:")
+	n := 0
+	for _, st := range steps {
+		switch st.act {
+		case actUnclear, actHelp:
+			continue
+		}
+		n++
+		fmt.Fprintf(&b, " %d. %s.", n, st)
+	}
+	if n > 0 {
+		s.acts = append(s.acts, act{kind: think, text: b.String()})
+	}
+}
+
+func (s *script) perform(st step) {
+	for _, f := range s.failed {
+		if st.dependsOn(f) {
+			s.failed = append(s.failed, st)
+			s.say("I left out “%s”, since it depends on “%s”.\n\n", st, f)
+			return
+		}
+	}
+	if !s.carryOut(st) && !s.waiting {
+		s.failed = append(s.failed, st)
+	}
+}
+
+// carryOut performs a step as far as it can and reports whether it has succeeded.
+func (s *script) carryOut(st step) bool {
+	switch st.act {
+	case actRead:
+		return s.read(st)
+	case actList:
+		return s.list(st)
+	case actSearch:
+		return s.search(st)
+	case actReplace:
+		return s.replace(st)
+	case actCreate:
+		return s.create(st)
+	case actAppend:
+		return s.append(st)
+	case actRun:
+		return s.run(st)
+	case actWait:
+		s.acts = append(s.acts, act{kind: pause, wait: st.wait})
+	case actThink:
+		s.acts = append(s.acts, act{kind: think, text: " Thinking about " + quote(st.text) + ": rules are all I have."})
+		s.say("I am the offline demo model: I follow rules, and have no thoughts about %s.\n\n", quote(st.text))
+	case actHelp:
+		s.say("%s", Help)
+	case actUnclear:
+		s.say("One thing I left out: %s.\n\n", st.problem)
+	}
+	return true
+}
+
+func (s *script) say(format string, args ...any) {
+	s.acts = append(s.acts, act{kind: say, text: fmt.Sprintf(format, args...)})
+}
+
+// call returns the result of the next tool call. If it has not been made yet, it becomes the last act of this response,
+// and ok is false; so it is if the call failed, which is said then. What was said before a call that has been made
+// already was said in an earlier response.
+func (s *script) call(tool, what string, args any) (result string, ok bool) {
+	if !slices.Contains(s.tools, tool) {
+		s.say("I cannot %s: I was not given the tool %s here.\n\n", what, code(tool))
+		return "", false
+	}
+	if len(s.turn.exchanges) == 0 {
+		data, err := json.Marshal(args)
+		if err != nil {
+			s.say("I cannot %s: %v.\n\n", what, err)
+			return "", false
+		}
+		s.acts = append(s.acts, act{kind: callTool, call: model.ToolCall(fmt.Sprintf("call_%d", s.turn.calls+1), tool, string(data))})
+		s.waiting = true
+		return "", false
+	}
+	made := s.turn.exchanges[0]
+	s.turn.exchanges = s.turn.exchanges[1:]
+	s.acts = s.acts[:0]
+	switch {
+	case made.call.Tool != tool || made.answer == nil:
+		s.say("I cannot %s: the record of this turn does not fit what I would have done. Please ask again.\n\n", what)
+	case made.answer.Kind == model.PartRetry:
+		s.say("I could not %s: %s\n\n", what, oneLine(made.answer.Text))
+	case made.answer.Outcome == model.OutcomeDenied:
+		s.say("I was not permitted to %s.%s\n\n", what, because(made.answer.Text))
+	case made.answer.Outcome != model.OutcomeSuccess:
+		s.say("I could not %s: %s\n\n", what, oneLine(made.answer.Text))
+	default:
+		return made.answer.Text, true
+	}
+	return "", false
+}
+
+func because(why string) string {
+	if why = oneLine(why); why == "" {
+		return ""
+	}
+	return " " + why
+}
+
+// oneLine returns the beginning of a message of a tool, on one line.
+func oneLine(s string) string {
+	const most = 300
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,127 @@
+package offline
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+type action string
+
+const (
+	actRead    action = "read"
+	actList    action = "list"
+	actSearch  action = "search"
+	actReplace action = "replace"
+	actCreate  action = "create"
+	actAppend  action = "append"
+	actRun     action = "run"
+	actWait    action = "wait"
+	actThink   action = "think"
+	actHelp    action = "help"
+	// actUnclear is a step that was not understood; problem says why.
+	actUnclear action = "unclear"
+)
+
+// A step is one thing that the user asked for. Which fields mean something depends on act.
+type step struct {
+	act action
+	// path is the file, or the directory to list or search.
+	path string
+	// line and limit choose the lines to read; 0 means from the beginning, and to the end.
+	line, limit int
+	// pattern chooses the files to list.
+	pattern string
+	// text is what to search for, to replace, to write, to append, or to think about.
+	text string
+	// with takes the place of text; once says that only the first occurrence is meant.
+	with string
+	once bool
+	// command and args are what to run.
+	command string
+	args    []string
+	// wait is how long to wait.
+	wait time.Duration
+	// problem says what is missing or not understood.
+	problem string
+}
+
+// changes reports whether the step writes to a file.
+func (s step) changes() bool { return s.act == actReplace || s.act == actCreate || s.act == actAppend }
+
+// dependsOn reports whether s makes no sense once failed has failed: it is about the same file, or it runs a command
+// that was to see a change.
+func (s step) dependsOn(failed step) bool {
+	if s.act == actRun {
+		return failed.changes()
+	}
+	return s.path != "" && s.path == failed.path && (s.act == actRead || s.changes())
+}
+
+// String says what the step does, as an item of a plan.
+func (s step) String() string {
+	switch s.act {
+	case actRead:
+		switch {
+		case s.line > 0 && s.limit > 0:
+			return fmt.Sprintf("read %s, lines %d-%d", s.path, s.line, s.line+s.limit-1)
+		case s.line > 0:
+			return fmt.Sprintf("read %s from line %d", s.path, s.line)
+		case s.limit > 0:
+			return fmt.Sprintf("read the first %d lines of %s", s.limit, s.path)
+		}
+		return "read " + s.path
+	case actList:
+		if s.pattern != "" {
+			return fmt.Sprintf("list %s in %s", s.pattern, place(s.path))
+		}
+		return "list " + place(s.path)
+	case actSearch:
+		return fmt.Sprintf("search %s in %s", quote(s.text), place(s.path))
+	case actReplace:
+		return fmt.Sprintf("replace %s with %s in %s", quote(s.text), quote(s.with), s.path)
+	case actCreate:
+		return "write " + s.path
+	case actAppend:
+		return "append to " + s.path
+	case actRun:
+		return "run " + code(commandLine(s.command, s.args))
+	case actWait:
+		return fmt.Sprintf("wait %v", s.wait)
+	case actThink:
+		return "think about " + quote(s.text)
+	}
+	return string(s.act)
+}
+
+func place(dir string) string {
+	if dir == "" || dir == "." {
+		return "the working directory"
+	}
+	return dir
+}
+
+// quote shows a text of the user on one line, cut to a readable length, as inline code.
+func quote(s string) string {
+	const most = 60
+	s = strings.NewReplacer("\n", "⏎", "\t", " ", "\r", "").Replace(s)
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most-1]) + "…"
+	}
+	return code(s)
+}
+
+// code returns s as inline code of Markdown, whatever backticks it has.
+func code(s string) string {
+	if s == "" {
+		return "(nothing)"
+	}
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + s + " " + fence
+	}
+	return fence + s + fence
+}
