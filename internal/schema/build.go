@@ -1,0 +1,356 @@
+package schema
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/invopop/jsonschema"
+)
+
+// maxSchemas bounds the schemas within one type. Types are inlined, so a few structs that hold each
+// other many times over could otherwise make a document that no model reads.
+const maxSchemas = 4000
+
+var (
+	timeType     = reflect.TypeFor[time.Time]()
+	durationType = reflect.TypeFor[time.Duration]()
+
+	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// builder makes the schema of one Go type. It follows encoding/json's view of the type, because that
+// is what will decode the text; the keywords of the jsonschema tag are read by the jsonschema package.
+type builder struct {
+	open  []reflect.Type          // named types being built, outermost first
+	names map[reflect.Type]string // recursive types and their names in defs
+	defs  jsonschema.Definitions
+	// leaves are the schemas whose values Go decodes in one step.
+	leaves map[*jsonschema.Schema]leaf
+	count  int
+}
+
+// leaf is what Go does with the values of a schema.
+type leaf struct {
+	goType reflect.Type
+	// custom says that the Go value is not the JSON value (a type decodes itself, a string holds
+	// base64 or, by the ,string option, another literal), so that validate tags about the one say
+	// nothing about the other.
+	custom bool
+	quoted bool // the ,string option
+}
+
+// typeError is a Go type that has no schema.
+type typeError struct {
+	path string // Go field names from the root
+	msg  string
+}
+
+func (e *typeError) Error() string {
+	if e.path == "" {
+		return e.msg
+	}
+	return "field " + e.path + ": " + e.msg
+}
+
+// within puts a step in front of the path of a typeError.
+func within(step string, err error) error {
+	e, ok := err.(*typeError)
+	if !ok {
+		return err
+	}
+	sep := "."
+	if e.path == "" || e.path[0] == '[' {
+		sep = ""
+	}
+	return &typeError{path: step + sep + e.path, msg: e.msg}
+}
+
+func newBuilder() *builder {
+	return &builder{
+		names:  map[reflect.Type]string{},
+		defs:   jsonschema.Definitions{},
+		leaves: map[*jsonschema.Schema]leaf{},
+	}
+}
+
+// build returns the schema of t, always of an object, and whether t had to be wrapped for that.
+func (b *builder) build(t reflect.Type) (root *jsonschema.Schema, wrapped bool, err error) {
+	root, err = b.schemaOf(t)
+	if err != nil {
+		return nil, false, err
+	}
+	if name, ok := b.names[t]; ok {
+		copied := *b.defs[name]
+		root = &copied
+	}
+	if root.Type != "object" || root.Properties == nil {
+		if name, ok := b.names[t]; ok {
+			root = reference(name)
+		}
+		wrapped = true
+		value := root
+		root = &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), Required: []string{wrapperField}}
+		root.Properties.Set(wrapperField, value)
+	}
+	if root.AdditionalProperties == nil {
+		root.AdditionalProperties = jsonschema.FalseSchema
+	}
+	if len(b.defs) > 0 {
+		root.Definitions = b.defs
+	}
+	return root, wrapped, nil
+}
+
+// schemaOf returns a schema of t that the caller may add to.
+func (b *builder) schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
+	if b.count++; b.count > maxSchemas {
+		return nil, &typeError{msg: fmt.Sprintf("the schema has more than %d parts", maxSchemas)}
+	}
+	if t = pointee(t); t.Kind() == reflect.Pointer {
+		return nil, &typeError{msg: fmt.Sprintf("%v is a pointer to nothing but pointers", t)}
+	}
+	if s, err := b.selfMade(t); s != nil || err != nil {
+		return s, err
+	}
+	if t.Name() == "" {
+		return b.composite(t)
+	}
+	if name, ok := b.names[t]; ok {
+		return reference(name), nil
+	}
+	if slices.Contains(b.open, t) {
+		b.names[t] = b.defName(t)
+		return reference(b.names[t]), nil
+	}
+	b.open = append(b.open, t)
+	s, err := b.composite(t)
+	b.open = b.open[:len(b.open)-1]
+	if err != nil {
+		return nil, err
+	}
+	if name, ok := b.names[t]; ok {
+		b.defs[name] = s
+		return reference(name), nil
+	}
+	return s, nil
+}
+
+// pointee follows pointers to the type that they end at. It gives up on a pointer type that points to
+// itself.
+func pointee(t reflect.Type) reflect.Type {
+	for n := 0; t.Kind() == reflect.Pointer && n < 8; n++ {
+		t = t.Elem()
+	}
+	return t
+}
+
+// selfMade returns the schema of a type that is not decoded by its kind, or nil.
+func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
+	var s *jsonschema.Schema
+	ptr := reflect.PointerTo(t)
+	switch {
+	case t == timeType:
+		s = &jsonschema.Schema{Type: "string", Format: "date-time"}
+	case t == reflect.TypeFor[json.RawMessage]():
+		s = anything()
+	case t == reflect.TypeFor[json.Number]():
+		s = &jsonschema.Schema{Type: "number"}
+	case t == reflect.TypeFor[big.Int]():
+		s = &jsonschema.Schema{Type: "integer"}
+	case ptr.Implements(reflect.TypeFor[schemer]()):
+		s = tidy(reflect.New(t).Interface().(schemer).JSONSchema())
+		for name, def := range s.Definitions {
+			if b.defs[name] != nil {
+				return nil, &typeError{msg: fmt.Sprintf("JSONSchema of %v defines %q, which another type defines as well", t, name)}
+			}
+			b.defs[name] = def
+		}
+		s.Definitions = nil
+	case ptr.Implements(jsonUnmarshaler):
+		s = anything()
+	case ptr.Implements(textUnmarshaler):
+		s = &jsonschema.Schema{Type: "string"}
+	default:
+		return nil, nil
+	}
+	b.leaves[s] = leaf{goType: t, custom: true}
+	return s, nil
+}
+
+// schemer is a type that says itself what its schema is, as the jsonschema package defines it.
+type schemer interface{ JSONSchema() *jsonschema.Schema }
+
+// extender is a type that changes its schema, as the jsonschema package defines it.
+type extender interface{ JSONSchemaExtend(*jsonschema.Schema) }
+
+// composite returns the schema that follows from the kind of t.
+func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
+	s := &jsonschema.Schema{}
+	var err error
+	switch t.Kind() {
+	case reflect.String:
+		s.Type = "string"
+	case reflect.Bool:
+		s.Type = "boolean"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		s.Type = "integer"
+		if t == durationType {
+			s.Description = durationNote
+		}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		s.Type, s.Minimum = "integer", "0"
+	case reflect.Float32, reflect.Float64:
+		s.Type = "number"
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			return nil, &typeError{msg: fmt.Sprintf("JSON cannot be decoded into the interface %v", t)}
+		}
+		s = anything()
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			s.Type, s.ContentEncoding = "string", "base64"
+			b.leaves[s] = leaf{goType: t, custom: true}
+			return s, nil
+		}
+		s.Type = "array"
+		s.Items, err = b.schemaOf(t.Elem())
+		err = within("[]", err)
+	case reflect.Array:
+		n := uint64(t.Len())
+		s.Type, s.MinItems, s.MaxItems = "array", &n, &n
+		s.Items, err = b.schemaOf(t.Elem())
+		err = within("[]", err)
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String && !reflect.PointerTo(t.Key()).Implements(textUnmarshaler) {
+			return nil, &typeError{msg: fmt.Sprintf("the keys of %v are not strings", t)}
+		}
+		s.Type = "object"
+		s.AdditionalProperties, err = b.schemaOf(t.Elem())
+		err = within("[]", err)
+	case reflect.Struct:
+		s, err = b.object(t)
+	default:
+		return nil, &typeError{msg: fmt.Sprintf("%v has no JSON form", t)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
+	default:
+		b.leaves[s] = leaf{goType: t}
+	}
+	if e, ok := reflect.New(t).Interface().(extender); ok {
+		e.JSONSchemaExtend(s)
+		tidy(s)
+	}
+	return s, nil
+}
+
+// durationNote is part of the description of every time.Duration: nothing else would tell the unit.
+const durationNote = "duration in nanoseconds"
+
+// object returns the schema of a struct type.
+func (b *builder) object(t reflect.Type) (*jsonschema.Schema, error) {
+	all, err := jsonFields(t)
+	if err != nil {
+		return nil, err
+	}
+	var fields []field
+	var children []*jsonschema.Schema
+	for _, f := range all {
+		if hidden(f) {
+			continue
+		}
+		child, err := b.schemaOf(f.Type)
+		if err != nil {
+			return nil, within(f.Name, err)
+		}
+		if f.quoted {
+			child = b.quote(child)
+		}
+		fields, children = append(fields, f), append(children, child)
+	}
+	s, err := withKeywords(fields, children)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range fields {
+		child := children[i]
+		present, err := b.applyRules(child, f)
+		if err != nil {
+			return nil, within(f.Name, err)
+		}
+		if present || !f.omittable || hasOption(f, "required") {
+			s.Required = append(s.Required, f.name)
+		}
+		if pointee(f.Type) == durationType && child.Description != durationNote {
+			child.Description += " (" + durationNote + ")"
+		}
+		if hasOption(f, "nullable") || f.Type.Kind() == reflect.Pointer && !f.omittable && !present {
+			s.Properties.Set(f.name, orNull(child))
+		}
+	}
+	return s, nil
+}
+
+// quote returns the schema of a field with the ,string option: a string that holds the literal.
+func (b *builder) quote(s *jsonschema.Schema) *jsonschema.Schema {
+	l := b.leaves[s]
+	if l.custom {
+		return s // types that decode themselves do not know the option
+	}
+	quoted := &jsonschema.Schema{Type: "string", Description: s.Description}
+	switch s.Type {
+	case "integer":
+		quoted.Pattern = "^-?[0-9]+$"
+	case "boolean":
+		quoted.Enum = []any{"true", "false"}
+	}
+	b.leaves[quoted] = leaf{goType: l.goType, custom: true, quoted: true}
+	return quoted
+}
+
+// defName returns a name for a recursive type that no other type has.
+func (b *builder) defName(t reflect.Type) string {
+	base := toolName(t)
+	name := base
+	for n := 2; ; n++ {
+		taken := b.defs[name] != nil
+		for _, other := range b.names {
+			taken = taken || other == name
+		}
+		if !taken {
+			return name
+		}
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+}
+
+// toolName is the name of t in characters that providers accept in names. Type arguments lose their
+// package paths.
+func toolName(t reflect.Type) string {
+	base, args, generic := strings.Cut(t.Name(), "[")
+	if !generic {
+		return base
+	}
+	var b strings.Builder
+	b.WriteString(base)
+	for arg := range strings.FieldsFuncSeq(args, func(r rune) bool { return strings.ContainsRune("[], *{};", r) }) {
+		b.WriteByte('_')
+		b.WriteString(strings.Map(func(r rune) rune {
+			if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+				return r
+			}
+			return -1
+		}, arg[strings.LastIndexAny(arg, "./")+1:]))
+	}
+	return b.String()
+}

@@ -1,0 +1,221 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// node is a schema in the form that a walk over JSON text needs. It holds the keywords that are
+// checked: type, properties, required, additionalProperties, items, enum, the bounds, uniqueItems,
+// multipleOf, pattern, format date-time, contentEncoding base64, and null as an alternative. What else
+// a schema may say (oneOf, not, other formats) is there for the model; the Go type checks it.
+type node struct {
+	types typeSet // what the value may be
+	enum  []literal
+
+	fields   []property
+	byName   map[string]int
+	rest     *node // of the fields not named; nil refuses them
+	minProps uint64
+	maxProps uint64
+
+	items    *node
+	minItems uint64
+	maxItems uint64
+	unique   bool
+
+	minLength uint64
+	maxLength uint64
+	pattern   *regexp.Regexp
+	dateTime  bool
+	base64    bool
+
+	minimum, maximum, above, below *number
+	multipleOf                     float64
+
+	orNull *node // if not nil, the value is null or one of this node, and nothing else here counts
+	leaf   leaf  // what Go decodes the value into, if it does so in one step
+}
+
+type property struct {
+	name     string
+	node     *node
+	required bool
+}
+
+// typeSet is a set of JSON types.
+type typeSet uint8
+
+const (
+	typeObject typeSet = 1 << iota
+	typeArray
+	typeString
+	typeInteger
+	typeNumber
+	typeBoolean
+	typeNull
+
+	typeAny = 1<<iota - 1
+)
+
+var typeNames = []string{"object", "array", "string", "integer", "number", "boolean", "null"}
+
+const unbounded = ^uint64(0)
+
+// free accepts every value.
+var free = func() *node {
+	n := &node{types: typeAny, maxProps: unbounded, maxItems: unbounded, maxLength: unbounded}
+	n.rest, n.items = n, n
+	return n
+}()
+
+// compiler turns schemas into nodes.
+type compiler struct {
+	defs   jsonschema.Definitions
+	leaves map[*jsonschema.Schema]leaf
+	named  map[string]*node
+}
+
+func (c *compiler) compile(s *jsonschema.Schema) (*node, error) {
+	if name, ok := strings.CutPrefix(s.Ref, refPrefix); ok {
+		return c.definition(name)
+	}
+	if isAnything(s) && c.leaves[s].goType == nil {
+		return free, nil
+	}
+	n := *free
+	return &n, c.fill(&n, s)
+}
+
+func (c *compiler) definition(name string) (*node, error) {
+	if n := c.named[name]; n != nil {
+		return n, nil
+	}
+	if c.defs[name] == nil {
+		return free, nil
+	}
+	n := *free
+	c.named[name] = &n
+	return &n, c.fill(&n, c.defs[name])
+}
+
+// fill sets what s says in n, which accepts everything.
+func (c *compiler) fill(n *node, s *jsonschema.Schema) error {
+	if inner, ok := nullable(s); ok {
+		if inner.Ref != "" { // perhaps to a definition that is still being filled
+			var err error
+			n.orNull, err = c.compile(inner)
+			return err
+		}
+		if err := c.fill(n, inner); err != nil {
+			return err
+		}
+		n.types |= typeNull
+		return nil
+	}
+	if s.Type != "" {
+		if n.types = typeOf(s.Type); n.types == 0 {
+			return fmt.Errorf("unknown JSON type %q", s.Type)
+		}
+	}
+	n.leaf = c.leaves[s]
+	n.unique = s.UniqueItems
+	n.dateTime = s.Format == "date-time"
+	n.base64 = s.ContentEncoding == "base64"
+	limits := []struct {
+		keyword *uint64
+		field   *uint64
+	}{
+		{s.MinLength, &n.minLength}, {s.MaxLength, &n.maxLength},
+		{s.MinItems, &n.minItems}, {s.MaxItems, &n.maxItems},
+		{s.MinProperties, &n.minProps}, {s.MaxProperties, &n.maxProps},
+	}
+	for _, l := range limits {
+		if l.keyword != nil {
+			*l.field = *l.keyword
+		}
+	}
+	n.minimum, n.maximum = bound(s.Minimum), bound(s.Maximum)
+	n.above, n.below = bound(s.ExclusiveMinimum), bound(s.ExclusiveMaximum)
+	n.multipleOf, _ = s.MultipleOf.Float64()
+	if s.Pattern != "" {
+		var err error
+		if n.pattern, err = regexp.Compile(s.Pattern); err != nil {
+			return err
+		}
+	}
+	for _, v := range s.Enum {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		n.enum = append(n.enum, newLiteral(text))
+	}
+	if s.Items != nil {
+		var err error
+		if n.items, err = c.compile(s.Items); err != nil {
+			return err
+		}
+	}
+	return c.fillObject(n, s)
+}
+
+func (c *compiler) fillObject(n *node, s *jsonschema.Schema) error {
+	switch {
+	case s.AdditionalProperties == nil:
+	case reflect.DeepEqual(s.AdditionalProperties, jsonschema.FalseSchema):
+		n.rest = nil
+	default:
+		var err error
+		if n.rest, err = c.compile(s.AdditionalProperties); err != nil {
+			return err
+		}
+	}
+	if s.Properties == nil && len(s.Required) == 0 {
+		return nil
+	}
+	n.byName = map[string]int{}
+	if s.Properties != nil {
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			child, err := c.compile(pair.Value)
+			if err != nil {
+				return within(pair.Key, &typeError{msg: err.Error()})
+			}
+			n.byName[pair.Key] = len(n.fields)
+			n.fields = append(n.fields, property{name: pair.Key, node: child})
+		}
+	}
+	for _, name := range s.Required {
+		i, ok := n.byName[name]
+		if !ok {
+			i = len(n.fields)
+			n.byName[name] = i
+			n.fields = append(n.fields, property{name: name, node: free})
+		}
+		n.fields[i].required = true
+	}
+	return nil
+}
+
+func typeOf(name string) typeSet {
+	for i, n := range typeNames {
+		if n == name {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+func bound(n json.Number) *number {
+	if n == "" {
+		return nil
+	}
+	parsed := parseNumber([]byte(n))
+	parsed.text = n.String()
+	return &parsed
+}

@@ -1,0 +1,120 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+var emptyObject = []byte("{}")
+
+// Decode checks raw against the schema, decodes it into dst, a pointer to the Go type, and validates
+// the result. Empty or blank raw, and null, stand for {}.
+//
+// It is stricter than encoding/json: names match exactly, no field is unknown or stands there twice,
+// and null is allowed only where the schema says so or a field is optional, where it means that there
+// is none. Integers are written without fraction and exponent.
+//
+// The error is an [*Error] if the author of raw can mend it, and any other if only the program can:
+// dst has the wrong type, or a method of the type panicked. After an error the contents of dst are
+// undefined.
+func (t *Type) Decode(raw []byte, dst any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("schema: panic while decoding into %v: %v", t.goType, p)
+		}
+	}()
+	if err := t.accepts(dst); err != nil {
+		return err
+	}
+	if blank := bytes.TrimSpace(raw); len(blank) == 0 || string(blank) == "null" {
+		raw = emptyObject
+	}
+	w := walkers.Get().(*walker)
+	defer w.release()
+	w.check(t.root, raw)
+	if w.broke {
+		return w.verdict()
+	}
+	text, prefix := raw, ""
+	if t.wrapped {
+		text, prefix = w.wrapped, wrapperField
+	}
+	if len(text) > 0 { // else the wrapper lacks its field
+		if err := t.fill(w, text, prefix, dst); err != nil {
+			return err
+		}
+	}
+	return w.verdict()
+}
+
+// fill decodes text, which is what w walked over or its one field, into dst, and validates that. What
+// w found does not keep it from trying: one answer should tell a model everything. The error is a
+// mistake in the program.
+func (t *Type) fill(w *walker, text []byte, prefix string, dst any) error {
+	if err := json.Unmarshal(text, dst); err != nil {
+		t.probe(w)
+		if len(w.problems) == 0 {
+			w.add([]Problem{{Path: prefix, Rule: RuleDecode, Message: refusal(t.goType, err)}})
+		}
+		return nil
+	}
+	if t.validate == nil {
+		return nil
+	}
+	problems, err := t.validate.check(dst, prefix)
+	w.add(problems)
+	return err
+}
+
+// probe finds the values that the Go types refuse although the schema allows them. encoding/json
+// stops at the first and does not tell where it was.
+func (t *Type) probe(found *walker) {
+	w := walkers.Get().(*walker)
+	defer w.release()
+	w.probing = true
+	found.add(w.check(t.root, found.data))
+}
+
+// verdict is the error of a walk, or nil.
+func (w *walker) verdict() error {
+	if len(w.problems) == 0 {
+		return nil
+	}
+	return &Error{Problems: w.problems, More: w.more}
+}
+
+// add adds problems about values of which nothing is known yet, neither directly nor about what they
+// are part of: a missing struct lacks its required fields as well.
+func (w *walker) add(problems []Problem) {
+	for _, p := range problems {
+		switch {
+		case slices.ContainsFunc(w.problems, func(known Problem) bool { return covers(known.Path, p.Path) }):
+		case len(w.problems) == maxProblems:
+			w.more = true
+		default:
+			w.problems = append(w.problems, p)
+		}
+	}
+}
+
+// covers reports whether path is outer or leads to a part of it.
+func covers(outer, path string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || outer == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// accepts reports whether dst is a pointer to the type, or to a pointer to it.
+func (t *Type) accepts(dst any) error {
+	got := reflect.TypeOf(dst)
+	if got != t.pointer && (got == nil || got.Kind() != reflect.Pointer || pointee(got) != t.goType) {
+		return fmt.Errorf("schema: cannot decode into %T: it is no pointer to %v", dst, t.goType)
+	}
+	if reflect.ValueOf(dst).IsNil() {
+		return fmt.Errorf("schema: cannot decode into a nil %T", dst)
+	}
+	return nil
+}

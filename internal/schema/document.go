@@ -1,0 +1,79 @@
+package schema
+
+import (
+	"reflect"
+
+	"github.com/invopop/jsonschema"
+)
+
+// anything is the schema that accepts every value. It is written {}: many providers refuse the
+// boolean schema true, as which the jsonschema package writes a schema without keywords. Extras that
+// are empty but not nil make it write the braces.
+func anything() *jsonschema.Schema {
+	return &jsonschema.Schema{Extras: map[string]any{}}
+}
+
+func reference(name string) *jsonschema.Schema {
+	return &jsonschema.Schema{Ref: refPrefix + name}
+}
+
+const refPrefix = "#/$defs/"
+
+// orNull returns a schema that accepts null as well. What describes the value stays outside, where a
+// model looks for it.
+func orNull(s *jsonschema.Schema) *jsonschema.Schema {
+	if isAnything(s) {
+		return s
+	}
+	outer := &jsonschema.Schema{
+		Title: s.Title, Description: s.Description, Default: s.Default, Examples: s.Examples,
+		AnyOf: []*jsonschema.Schema{s, {Type: "null"}},
+	}
+	s.Title, s.Description, s.Default, s.Examples = "", "", nil, nil
+	return outer
+}
+
+// nullable takes apart what orNull made.
+func nullable(s *jsonschema.Schema) (inner *jsonschema.Schema, ok bool) {
+	if len(s.AnyOf) != 2 || s.Type != "" || s.Ref != "" || !reflect.DeepEqual(s.AnyOf[1], &jsonschema.Schema{Type: "null"}) {
+		return nil, false
+	}
+	return s.AnyOf[0], true
+}
+
+func isAnything(s *jsonschema.Schema) bool {
+	return s == jsonschema.TrueSchema || reflect.DeepEqual(s, &jsonschema.Schema{}) || reflect.DeepEqual(s, anything())
+}
+
+// tidy readies a schema that user code made for being part of another: it has no identity of its own
+// and accepts anything by {} only.
+func tidy(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil || isAnything(s) {
+		return anything()
+	}
+	s.Version, s.ID = "", ""
+	each := func(list []*jsonschema.Schema) {
+		for i := range list {
+			list[i] = tidy(list[i])
+		}
+	}
+	each(s.AnyOf)
+	each(s.OneOf)
+	each(s.AllOf)
+	each(s.PrefixItems)
+	for name, def := range s.Definitions {
+		s.Definitions[name] = tidy(def)
+	}
+	if s.Items != nil {
+		s.Items = tidy(s.Items)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties != jsonschema.FalseSchema {
+		s.AdditionalProperties = tidy(s.AdditionalProperties)
+	}
+	if s.Properties != nil {
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			pair.Value = tidy(pair.Value)
+		}
+	}
+	return s
+}

@@ -1,0 +1,267 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-playground/validator/v10"
+)
+
+// validation runs the validate tags of a type.
+type validation struct {
+	goType   reflect.Type
+	validate *validator.Validate
+	dive     string // the tag that leads to the structs of a type that is none itself
+}
+
+// sharedValidator serves all types but those that need rules of their own.
+var sharedValidator = sync.OnceValue(newValidator)
+
+func newValidator() *validator.Validate {
+	v := validator.New(validator.WithRequiredStructEnabled(), validator.WithTagNameFuncBlankOmit())
+	v.RegisterTagNameFunc(func(f reflect.StructField) string {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name != "-" && validName(name):
+			return name
+		case f.Anonymous && pointee(f.Type).Kind() == reflect.Struct:
+			return "" // flattened: no step of the path
+		}
+		return f.Name
+	})
+	return v
+}
+
+// newValidation returns nil if no validate tag is within reach of t. It finds the tags that the
+// validator cannot read, and fills the validator's cache for all structs within reach.
+func newValidation(t reflect.Type) (*validation, error) {
+	s := newSurvey(t)
+	elem, dives := elements(t)
+	if !s.ruled[elem] {
+		return nil, nil
+	}
+	v := &validation{goType: t, validate: sharedValidator()}
+	if dives > 0 {
+		v.dive = strings.TrimSuffix(strings.Repeat("dive,", dives), ",")
+	}
+	added := map[reflect.Type]map[string]string{}
+	for _, st := range s.structs {
+		if rules := s.missingDives(st); rules != nil {
+			added[st] = rules
+		}
+	}
+	if len(added) > 0 {
+		v.validate = newValidator()
+		for st, rules := range added {
+			v.validate.RegisterStructValidationMapRules(rules, reflect.New(st).Interface())
+		}
+	}
+	for _, st := range s.structs {
+		if err := v.prepare(st); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// prepare makes the validator read the tags of a struct, without running any.
+func (v *validation) prepare(st reflect.Type) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("validate tags of %v: %v", st, p)
+		}
+	}()
+	return v.validate.StructPartial(reflect.New(st).Interface())
+}
+
+// survey knows the structs within reach of a type, and which of them have rules within reach.
+type survey struct {
+	structs []reflect.Type
+	ruled   map[reflect.Type]bool
+}
+
+func newSurvey(t reflect.Type) *survey {
+	s := &survey{ruled: map[reflect.Type]bool{}}
+	s.collect(t)
+	for changed := true; changed; { // until it holds for types that contain each other as well
+		changed = false
+		for _, st := range s.structs {
+			for f := range validatedFields(st) {
+				if elem, _ := elements(f.Type); s.ruled[elem] && !s.ruled[st] {
+					s.ruled[st], changed = true, true
+				}
+			}
+		}
+	}
+	return s
+}
+
+func (s *survey) collect(t reflect.Type) {
+	st, _ := elements(t)
+	if _, ok := s.ruled[st]; ok || !validated(st) {
+		return
+	}
+	s.ruled[st] = false
+	s.structs = append(s.structs, st)
+	for f := range validatedFields(st) {
+		if f.Tag.Get("validate") != "" {
+			s.ruled[st] = true
+		}
+		s.collect(f.Type)
+	}
+}
+
+// validatedFields are the fields of a struct that the validator looks at.
+func validatedFields(st reflect.Type) iter.Seq[reflect.StructField] {
+	return func(yield func(reflect.StructField) bool) {
+		for i := range st.NumField() {
+			f := st.Field(i)
+			if (f.IsExported() || f.Anonymous) && f.Tag.Get("validate") != "-" && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// missingDives returns the rules by which the validator reaches the structs in the slices and maps of
+// st. Without "dive" in the tag it would leave them out, although the schema promises that they are
+// checked.
+func (s *survey) missingDives(st reflect.Type) map[string]string {
+	var rules map[string]string
+	for f := range validatedFields(st) {
+		tag := f.Tag.Get("validate")
+		elem, dives := elements(f.Type)
+		if dives == 0 || !s.ruled[elem] || slices.Contains(strings.Split(tag, ","), "dive") {
+			continue
+		}
+		if rules == nil {
+			rules = map[string]string{}
+		}
+		if tag == "" && f.Type.Kind() == reflect.Pointer {
+			tag = "omitempty"
+		}
+		if tag != "" {
+			tag += ","
+		}
+		rules[f.Name] = tag + strings.TrimSuffix(strings.Repeat("dive,", dives), ",")
+	}
+	return rules
+}
+
+// elements follows pointers, slices and maps to what they hold in the end, and counts the slices and
+// maps on the way.
+func elements(t reflect.Type) (elem reflect.Type, dives int) {
+	for t = pointee(t); dives < 8; t = pointee(t.Elem()) {
+		switch t.Kind() {
+		case reflect.Slice, reflect.Array, reflect.Map:
+			dives++
+		default:
+			return t, dives
+		}
+	}
+	return t, dives
+}
+
+// validated reports whether the validator looks into values of type t.
+func validated(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && !t.ConvertibleTo(timeType)
+}
+
+// check returns what the validator finds in the value that dst points to. An error that is no finding
+// is a mistake in the tags.
+func (v *validation) check(dst any, prefix string) ([]Problem, error) {
+	value := reflect.ValueOf(dst)
+	for value.Elem().Kind() == reflect.Pointer {
+		value, dst = value.Elem(), value.Elem().Interface()
+	}
+	var err error
+	if v.dive != "" {
+		err = v.validate.Var(dst, v.dive)
+	} else {
+		err = v.validate.Struct(dst)
+	}
+	if err == nil {
+		return nil, nil
+	}
+	var findings validator.ValidationErrors
+	if !errors.As(err, &findings) {
+		return nil, fmt.Errorf("schema: validating %v: %w", v.goType, err)
+	}
+	problems := make([]Problem, len(findings))
+	for i, f := range findings {
+		problems[i] = v.problem(f, prefix)
+	}
+	return problems, nil
+}
+
+func (v *validation) problem(f validator.FieldError, prefix string) Problem {
+	path := f.Namespace()
+	if name := v.goType.Name(); name != "" && v.dive == "" {
+		path = strings.TrimPrefix(strings.TrimPrefix(path, name), ".")
+	}
+	if prefix != "" && path != "" && path[0] != '[' {
+		prefix += "."
+	}
+	p := Problem{Path: prefix + path, Rule: f.Tag()}
+	param := f.Param()
+	if param != "" && !strings.Contains(p.Rule, "|") {
+		param = v.jsonName(f)
+		p.Rule += "=" + param
+	}
+	p.Message = ruleMessage(f, param)
+	if strings.HasPrefix(f.Tag(), "required_") {
+		return p // the value is what is missing
+	}
+	if text, err := json.Marshal(f.Value()); err == nil {
+		p.Value = shorten(text)
+	}
+	return p
+}
+
+// jsonName returns the parameter of a rule with the Go names of sibling fields turned into the JSON
+// names that a model knows.
+func (v *validation) jsonName(f validator.FieldError) string {
+	param := f.Param()
+	if !strings.HasSuffix(f.Tag(), "field") && !strings.HasPrefix(f.Tag(), "required_") && !strings.HasPrefix(f.Tag(), "excluded_") {
+		return param
+	}
+	parent := v.goType
+	steps := strings.Split(f.StructNamespace(), ".")
+	if v.dive == "" && v.goType.Name() != "" {
+		steps = strings.Split(strings.TrimPrefix(f.StructNamespace(), v.goType.Name()+"."), ".")
+	}
+	for _, step := range steps[:len(steps)-1] {
+		name, _, _ := strings.Cut(step, "[")
+		if parent, _ = elements(parent); name == "" {
+			continue
+		}
+		field, ok := fieldByName(parent, name)
+		if !ok {
+			return param
+		}
+		parent = field.Type
+	}
+	parent, _ = elements(parent)
+	words := strings.Fields(param)
+	for i, word := range words {
+		if field, ok := fieldByName(parent, word); ok && (i%2 == 0 || !strings.HasSuffix(f.Tag(), "_if")) {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); validName(name) {
+				words[i] = name
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func fieldByName(t reflect.Type, name string) (reflect.StructField, bool) {
+	if t.Kind() != reflect.Struct {
+		return reflect.StructField{}, false
+	}
+	return t.FieldByName(name)
+}

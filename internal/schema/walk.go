@@ -1,0 +1,335 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+const (
+	maxProblems = 10  // more of them teach a model nothing
+	maxDepth    = 512 // of objects and arrays within each other
+)
+
+// walker checks one JSON text against a node, in one pass and without decoding it.
+type walker struct {
+	data     []byte
+	pos      int
+	depth    int
+	path     []step
+	seen     []uint64 // bit sets of the properties found, one for each open object
+	problems []Problem
+	more     bool
+	broke    bool   // the text is not JSON, or too deep: the walk ended there
+	probing  bool   // try every leaf on its Go type as well
+	scratch  []byte // for decoding base64
+	wrapped  []byte // the text of the last field of the root
+}
+
+// step is a step of the path to the current value: a field, or an index where name is nil.
+type step struct {
+	name  []byte
+	index int
+	key   bool // of a map, not of a struct
+}
+
+var walkers = sync.Pool{New: func() any { return new(walker) }}
+
+// release returns w to the pool, without what it knows of the text.
+func (w *walker) release() {
+	clear(w.path[:cap(w.path)])
+	*w = walker{path: w.path[:0], seen: w.seen[:0], scratch: w.scratch[:0]}
+	walkers.Put(w)
+}
+
+// check returns what is wrong with data, in document order.
+func (w *walker) check(n *node, data []byte) []Problem {
+	w.data = data
+	if w.value(n) {
+		if w.skipSpace(); w.pos < len(data) {
+			w.broken("the end of the JSON")
+		}
+	}
+	return w.problems
+}
+
+// value takes one value and checks it against n. Like the methods in scan.go it returns false if the
+// text cannot be read further; a value that breaks a rule does not end the walk.
+func (w *walker) value(n *node) bool {
+	c := w.next()
+	if n.orNull != nil {
+		if c == 'n' {
+			return w.word("null")
+		}
+		n = n.orNull
+	}
+	var got typeSet
+	switch c {
+	case '{':
+		got = typeObject
+	case '[':
+		got = typeArray
+	case '"':
+		got = typeString
+	case 't', 'f':
+		got = typeBoolean
+	case 'n':
+		got = typeNull
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		got = typeNumber | typeInteger
+	default:
+		return w.broken("a JSON value")
+	}
+	start, found := w.pos, len(w.problems)
+	rules := n
+	if n.types&got == 0 {
+		rules = free
+	}
+	if !w.token(rules, got) {
+		return false
+	}
+	text := w.data[start:w.pos]
+	switch {
+	case rules != n:
+		w.report("type", fmt.Sprintf("must be %s, not %s", n.types.article(), got.article()), text)
+	case w.probing && n.leaf.goType != nil && len(w.problems) == found:
+		w.probe(n.leaf, text)
+	}
+	return true
+}
+
+// token takes the value that is known to be of the type got, and checks it.
+func (w *walker) token(n *node, got typeSet) bool {
+	start := w.pos
+	switch got {
+	case typeObject:
+		return w.object(n)
+	case typeArray:
+		return w.array(n)
+	case typeString:
+		inner, escaped, ok := w.text()
+		if ok && n.checksText() {
+			w.checkText(n, inner, escaped)
+		}
+		return ok
+	case typeBoolean, typeNull:
+		word := "null"
+		if got == typeBoolean {
+			word = "true"
+			if w.data[w.pos] == 'f' {
+				word = "false"
+			}
+		}
+		if !w.word(word) {
+			return false
+		}
+		if len(n.enum) > 0 && !n.listed(func(l literal) bool { return string(l.json) == word }) {
+			w.reportEnum(n, w.data[start:w.pos])
+		}
+		return true
+	default:
+		integer, ok := w.number()
+		if ok && n != free {
+			w.checkNumber(n, w.data[start:w.pos], integer)
+		}
+		return ok
+	}
+}
+
+func (w *walker) object(n *node) bool {
+	if !w.enter() {
+		return false
+	}
+	w.pos++
+	base := len(w.seen)
+	for i := 0; i < len(n.fields); i += 64 {
+		w.seen = append(w.seen, 0)
+	}
+	start, count, expect := w.pos-1, uint64(0), 0
+	for w.next() != '}' || count > 0 {
+		if w.next() != '"' {
+			return w.broken("a field name in quotes")
+		}
+		name, escaped, ok := w.text()
+		if !ok {
+			return false
+		}
+		if escaped {
+			name = unescape(name)
+		}
+		if w.next() != ':' {
+			return w.broken("a colon after a field name")
+		}
+		w.pos++
+		child := n.rest
+		i, known := n.lookup(name, expect)
+		w.path = append(w.path, step{name: name, key: !known && n.rest != nil})
+		switch {
+		case known:
+			child, expect = w.known(n, i, base), i+1
+		case child == nil:
+			w.report(RuleUnknown, unknownField(n, string(name)), nil)
+			child = free
+		}
+		w.skipSpace()
+		from := w.pos
+		if !w.value(child) {
+			return false
+		}
+		w.wrapped = w.data[from:w.pos]
+		w.path = w.path[:len(w.path)-1]
+		count++
+		if w.next() != ',' {
+			break
+		}
+		w.pos++
+	}
+	if w.next() != '}' {
+		return w.broken("a comma or the end of an object")
+	}
+	w.pos++
+	w.missing(n, w.seen[base:])
+	w.seen = w.seen[:base]
+	w.depth--
+	if count < n.minProps {
+		w.report("minProperties", fmt.Sprintf("must have at least %s", plural(n.minProps, "field")), w.data[start:w.pos])
+	}
+	if count > n.maxProps {
+		w.report("maxProperties", fmt.Sprintf("must have at most %s", plural(n.maxProps, "field")), w.data[start:w.pos])
+	}
+	return true
+}
+
+// known returns what the value of property i of n is checked against, and notes that it was found.
+func (w *walker) known(n *node, i, base int) *node {
+	word, bit := &w.seen[base+i/64], uint64(1)<<(i%64)
+	if *word&bit != 0 {
+		w.report(RuleDuplicate, "the field stands there twice", nil)
+	}
+	*word |= bit
+	if !n.fields[i].required && w.next() == 'n' {
+		return free // null in an optional field means that there is none
+	}
+	return n.fields[i].node
+}
+
+func (w *walker) missing(n *node, seen []uint64) {
+	for i := range n.fields {
+		if f := &n.fields[i]; f.required && seen[i/64]&(1<<(i%64)) == 0 {
+			w.path = append(w.path, step{name: []byte(f.name)})
+			w.report("required", "the field is required and missing", nil)
+			w.path = w.path[:len(w.path)-1]
+		}
+	}
+}
+
+func (w *walker) array(n *node) bool {
+	if !w.enter() {
+		return false
+	}
+	start := w.pos
+	w.pos++
+	var before map[string]int
+	if n.unique {
+		before = map[string]int{}
+	}
+	count := 0
+	w.path = append(w.path, step{})
+	for w.next() != ']' || count > 0 {
+		w.path[len(w.path)-1].index = count
+		from := w.pos
+		if !w.value(n.items) {
+			return false
+		}
+		if n.unique {
+			item := string(bytes.TrimSpace(w.data[from:w.pos]))
+			if first, ok := before[item]; ok {
+				w.report("uniqueItems", fmt.Sprintf("must differ from item %d", first), []byte(item))
+			} else {
+				before[item] = count
+			}
+		}
+		count++
+		if w.next() != ',' {
+			break
+		}
+		w.pos++
+	}
+	w.path = w.path[:len(w.path)-1]
+	if w.next() != ']' {
+		return w.broken("a comma or the end of an array")
+	}
+	w.pos++
+	w.depth--
+	if uint64(count) < n.minItems {
+		w.report("minItems", fmt.Sprintf("must have at least %s, not %d", plural(n.minItems, "item"), count), w.data[start:w.pos])
+	}
+	if uint64(count) > n.maxItems {
+		w.report("maxItems", fmt.Sprintf("must have at most %s, not %d", plural(n.maxItems, "item"), count), w.data[start:w.pos])
+	}
+	return true
+}
+
+func (w *walker) enter() bool {
+	if w.depth++; w.depth <= maxDepth {
+		return true
+	}
+	w.problems, w.more = append(w.problems[:0], Problem{
+		Rule:    RuleDepth,
+		Message: fmt.Sprintf("the JSON is nested more than %d levels deep", maxDepth),
+	}), false
+	w.broke = true
+	return false
+}
+
+// lookup finds a property by its exact name. Models write fields in the order of the schema, so the
+// one expected is tried first.
+func (n *node) lookup(name []byte, expect int) (int, bool) {
+	if expect < len(n.fields) && n.fields[expect].name == string(name) {
+		return expect, true
+	}
+	i, ok := n.byName[string(name)]
+	return i, ok
+}
+
+// report notes a problem with the current value.
+func (w *walker) report(rule, message string, value []byte) {
+	if len(w.problems) == maxProblems {
+		w.more = true
+		return
+	}
+	w.problems = append(w.problems, Problem{Path: w.where(), Rule: rule, Value: shorten(value), Message: message})
+}
+
+// probe tries a value on the Go type that will take it.
+func (w *walker) probe(l leaf, text []byte) {
+	if l.quoted {
+		text = unescape(text[1 : len(text)-1])
+	}
+	if err := json.Unmarshal(text, reflect.New(l.goType).Interface()); err != nil {
+		w.report(RuleDecode, refusal(l.goType, err), text)
+	}
+}
+
+// where is the path of the current value.
+func (w *walker) where() string {
+	var b strings.Builder
+	for _, s := range w.path {
+		switch {
+		case s.name == nil:
+			b.WriteString("[" + strconv.Itoa(s.index) + "]")
+		case s.key:
+			b.WriteString("[" + string(s.name) + "]")
+		default:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.Write(s.name)
+		}
+	}
+	return b.String()
+}
