@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Config is what an agent is made of. Only Model is required; it may be left out if every run brings one ([WithModel]).
+type Config[D, O any] struct {
+	// Name identifies the agent in errors and traces.
+	Name string
+	// Model answers.
+	Model model.Model
+	// Instructions tell the model what to do. They are sent with every request and are not part of the history.
+	Instructions string
+	// Dynamic instructions are made anew for every request. They follow Instructions, in order; an empty one is left out.
+	Dynamic []InstructionFunc[D]
+	// Toolsets are the agent's tools. Names must be unique over all of them.
+	Toolsets []toolset.Toolset[D]
+
+	// Output says how the model gives the output. The zero value suits most types.
+	Output Output
+	// Validators check an output, in order, after it was decoded and validated. Each gets the previous one's result.
+	Validators []Validator[D, O]
+
+	// ToolRetries and OutputRetries are how often the model may correct a tool call, or its output; nil is 1. A tool's
+	// own setting comes first.
+	ToolRetries, OutputRetries *int
+	// ToolTimeout bounds every tool call whose tool does not set its own bound; 0 is no bound.
+	ToolTimeout time.Duration
+	// MaxParallelCalls bounds how many tool calls of a run are executed at a time; 0 is no bound.
+	MaxParallelCalls int
+	// EndStrategy decides about function tools that are called together with an output tool.
+	EndStrategy EndStrategy
+	// Limits bound what a run may use.
+	Limits Limits
+	// Settings tune the requests.
+	Settings *model.Settings
+}
+
+// InstructionFunc makes a piece of instructions for the request at hand. It is called on the run's goroutine; an error
+// ends the run.
+type InstructionFunc[D any] func(ctx context.Context, run *toolset.RunContext[D]) (string, error)
+
+// Validator checks an output and may replace it. An error made with [toolset.Retry] goes back to the model; any other
+// error ends the run.
+type Validator[D, O any] func(ctx context.Context, run *toolset.RunContext[D], output O) (O, error)
+
+// EndStrategy decides what happens to function tools that the model calls together with an output tool.
+type EndStrategy string
+
+const (
+	// EndGraceful goes in the order in which the model called: function tools before the first valid output are
+	// completed, those behind it are not executed. It is the default.
+	EndGraceful EndStrategy = ""
+	// EndEarly looks at output tools first. The first valid one ends the run; function tools are executed only if all
+	// outputs failed.
+	EndEarly EndStrategy = "early"
+	// EndExhaustive executes everything; the first valid output wins.
+	EndExhaustive EndStrategy = "exhaustive"
+)
+
+// DefaultRequestLimit is how many requests a run may make if [Limits] says nothing.
+const DefaultRequestLimit = 50
+
+// Limits bound what a run may use. A run that would exceed one ends with a [*LimitError]. Zero is no limit, but for
+// Requests.
+type Limits struct {
+	// Requests is checked before each request. Zero is [DefaultRequestLimit]; a negative number is no limit.
+	Requests int
+	// ToolCalls is checked for all calls of a response before any of them runs.
+	ToolCalls int
+	// Tokens are checked after each response, and during a stream as far as the provider reports them.
+	InputTokens, OutputTokens, TotalTokens int64
+}
+
+func (l Limits) loop() loop.Limits {
+	switch {
+	case l.Requests == 0:
+		l.Requests = DefaultRequestLimit
+	case l.Requests < 0:
+		l.Requests = 0
+	}
+	return loop.Limits(l)
+}
+
+// Agent runs a model with tools. See [New].
+type Agent[D, O any] struct {
+	config Config[D, O]
+	tools  toolset.Toolset[D]
+	output *output[D, O]
+	end    loop.EndStrategy
+
+	toolRetries, outputRetries int
+}
+
+// New checks the configuration and returns the agent. All problems are reported at once, joined.
+func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
+	a := &Agent[D, O]{config: config, toolRetries: 1, outputRetries: 1}
+	var errs []error
+	sets := toolset.Combine(config.Toolsets...)
+	if checker, ok := sets.(interface{ Check() error }); ok {
+		if err := checker.Check(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	a.tools = sets
+	if config.ToolRetries != nil {
+		a.toolRetries = *config.ToolRetries
+	}
+	if config.OutputRetries != nil {
+		a.outputRetries = *config.OutputRetries
+	}
+	if a.toolRetries < 0 || a.outputRetries < 0 {
+		errs = append(errs, errors.New("retries must not be negative"))
+	}
+	if config.ToolTimeout < 0 || config.MaxParallelCalls < 0 {
+		errs = append(errs, errors.New("ToolTimeout and MaxParallelCalls must not be negative"))
+	}
+	switch config.EndStrategy {
+	case EndGraceful:
+		a.end = loop.Graceful
+	case EndEarly:
+		a.end = loop.Early
+	case EndExhaustive:
+		a.end = loop.Exhaustive
+	default:
+		errs = append(errs, fmt.Errorf("unknown end strategy %q", config.EndStrategy))
+	}
+	var err error
+	if a.output, err = newOutput(&a.config); err != nil {
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("agent: new%s: %w", named(config.Name), err)
+	}
+	return a, nil
+}
+
+func named(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " " + name
+}

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Identities of the ways in which a run can end without an output. A run's error wraps one of them, a [*LimitError], a
+// [*BudgetError], the context's cause, or the error of a model, tool, toolset, validator or instruction.
+var (
+	// ErrNoModel means that neither the agent nor the run has a model.
+	ErrNoModel = errors.New("no model: set Config.Model or use WithModel")
+	// ErrNoPrompt means that there is nothing to ask: no prompt, no history and no instructions.
+	ErrNoPrompt = loop.ErrNoPrompt
+	// ErrUnprocessedCalls means that the history ends with tool calls that nobody has executed, and that a prompt was
+	// given. Run without a prompt first, or drop the last response.
+	ErrUnprocessedCalls = loop.ErrUnprocessedCalls
+	// ErrTokenLimit means that the model was cut off before it had said anything usable.
+	ErrTokenLimit = loop.ErrTokenLimit
+	// ErrContentFilter means that the provider withheld the answer.
+	ErrContentFilter = loop.ErrContentFilter
+	// ErrIncompleteToolCall means that the model was cut off in the middle of a tool call's arguments.
+	ErrIncompleteToolCall = loop.ErrIncompleteToolCall
+	// ErrStopped means that the observer of a stream left before the run had ended.
+	ErrStopped = loop.ErrStopped
+)
+
+// RunError is the error of every run that did not end with an output. Nothing is lost with it: it carries the messages
+// and usage up to the failure, and the history can be continued.
+type RunError struct {
+	// Agent is the agent's name, RunID and ConversationID are the run's.
+	Agent, RunID, ConversationID string
+	// Stage is what the run was doing: "prepare", "model", "tool" or "output".
+	Stage string
+	// Tool, CallID and Attempt say which tool call failed, if one did.
+	Tool, CallID string
+	Attempt      int
+	// Messages is the whole history, the new messages included; Usage is what the run has used.
+	Messages []*model.Message
+	Usage    toolset.Usage
+	// Err is the cause.
+	Err error
+}
+
+// Error implements error.
+func (e *RunError) Error() string {
+	where := e.Stage
+	if e.Tool != "" {
+		where = fmt.Sprintf("%s %q (call %s)", e.Stage, e.Tool, e.CallID)
+	}
+	return fmt.Sprintf("agent%s: %s: %v", named(e.Agent), where, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RunError) Unwrap() error { return e.Err }
+
+// LimitError says that a run reached one of its [Limits].
+type LimitError struct {
+	// Limit is the name of the limit: "requests", "tool calls", "input tokens", "output tokens" or "total tokens".
+	Limit string
+	// Value is what the run had used, or was about to use; Bound is what it may use.
+	Value, Bound int64
+}
+
+// Error implements error.
+func (e *LimitError) Error() string { return (*loop.LimitError)(e).Error() }
+
+// BudgetError says that the model did not get a tool call or its output right within its retries.
+type BudgetError struct {
+	// Tool is the tool, or empty for text outputs.
+	Tool string
+	// Retries is the budget that is used up.
+	Retries int
+	// Err is what was wrong with the last attempt; a [*toolset.ValidationError] for invalid arguments.
+	Err error
+}
+
+// Error implements error.
+func (e *BudgetError) Error() string { return (*loop.BudgetError)(e).Error() }
+
+// Unwrap returns what was wrong with the last attempt.
+func (e *BudgetError) Unwrap() error { return e.Err }
+
+// PanicError is a panic in a tool, model, instruction, toolset or validator, as an error.
+type PanicError struct {
+	// Value is what was passed to panic, Stack the goroutine's stack at that time.
+	Value any
+	Stack []byte
+}
+
+// Error implements error. It does not show the stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+func runError(agent string, res *loop.Result, err error) *RunError {
+	e := &RunError{
+		Agent: agent, RunID: res.RunID, ConversationID: res.ConversationID,
+		Stage: string(loop.StagePrepare), Messages: res.Messages, Usage: res.Usage, Err: err,
+	}
+	var le *loop.Error
+	if errors.As(err, &le) {
+		e.Stage, e.Tool, e.CallID, e.Attempt, e.Err = string(le.Stage), le.Tool, le.CallID, le.Attempt, le.Err
+	}
+	switch inner := e.Err.(type) {
+	case *loop.LimitError:
+		e.Err = (*LimitError)(inner)
+	case *loop.BudgetError:
+		e.Err = (*BudgetError)(inner)
+	}
+	return e
+}

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// RunOption changes one run. Options are applied in order; where two set the same thing the later one wins.
+type RunOption interface{ applyRun(*runOptions) }
+
+type runOptions struct {
+	model                 model.Model
+	settings              *model.Settings
+	limits                Limits
+	history               []*model.Message
+	parts                 []model.Part
+	instructions          []string
+	metadata              map[string]string
+	runID, conversationID string
+}
+
+// prompt returns what the user says, or nil if the history is to be resumed.
+func (o *runOptions) prompt(text string) []model.Part {
+	if text == "" {
+		return slices.Clip(o.parts)
+	}
+	return append([]model.Part{model.User(text)}, o.parts...)
+}
+
+type runOption func(*runOptions)
+
+func (f runOption) applyRun(o *runOptions) { f(o) }
+
+// WithHistory continues a conversation. The messages are not changed; pass on [Result.Messages] or [RunError.Messages].
+func WithHistory(messages []*model.Message) RunOption {
+	return runOption(func(o *runOptions) { o.history = messages })
+}
+
+// WithParts adds parts to the prompt, such as images. They stand behind the prompt's text.
+func WithParts(parts ...model.Part) RunOption {
+	return runOption(func(o *runOptions) { o.parts = append(o.parts, parts...) })
+}
+
+// WithModel has another model answer.
+func WithModel(m model.Model) RunOption {
+	return runOption(func(o *runOptions) { o.model = m })
+}
+
+// WithSettings tunes the requests; what it leaves out is taken from the agent.
+func WithSettings(s model.Settings) RunOption {
+	return runOption(func(o *runOptions) { o.settings = o.settings.Merge(&s) })
+}
+
+// WithLimits bounds the run, in place of the agent's own limits.
+func WithLimits(l Limits) RunOption {
+	return runOption(func(o *runOptions) { o.limits = l })
+}
+
+// WithInstructions adds to the agent's static instructions.
+func WithInstructions(text string) RunOption {
+	return runOption(func(o *runOptions) { o.instructions = append(o.instructions, text) })
+}
+
+// WithMetadata attaches data of the application to the requests that the run adds to the history. It is never sent.
+func WithMetadata(metadata map[string]string) RunOption {
+	return runOption(func(o *runOptions) { o.metadata = metadata })
+}
+
+// WithConversationID names the conversation, in place of the history's id or a new one.
+func WithConversationID(id string) RunOption {
+	return runOption(func(o *runOptions) { o.conversationID = id })
+}
+
+// WithRunID names the run. It must be unique within the history.
+func WithRunID(id string) RunOption {
+	return runOption(func(o *runOptions) { o.runID = id })
+}

@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/engine"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Result is what a run that ended well gives back.
+type Result[O any] struct {
+	// Output is valid: decoded, checked against its schema and tags, and passed by all validators.
+	Output O
+	// RunID and ConversationID are the run's.
+	RunID, ConversationID string
+	// Messages is the whole history: what was passed in and what the run added. It can be passed to the next run.
+	Messages []*model.Message
+	// Usage is what the run has used.
+	Usage toolset.Usage
+}
+
+// NewMessages returns the messages that the run added, in order.
+func (r *Result[O]) NewMessages() []*model.Message {
+	var fresh []*model.Message
+	for _, m := range r.Messages {
+		if m.RunID == r.RunID {
+			fresh = append(fresh, m)
+		}
+	}
+	return fresh
+}
+
+// Run asks the model and returns its output. An empty prompt continues the history given by [WithHistory] where it
+// stands. The error is a [*RunError].
+func (a *Agent[D, O]) Run(ctx context.Context, deps D, prompt string, opts ...RunOption) (*Result[O], error) {
+	return a.run(ctx, deps, prompt, opts, nil)
+}
+
+// run is the one way in which an agent runs; emit is nil if nobody watches.
+func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []RunOption, emit func(*loop.Event) bool) (*Result[O], error) {
+	o := runOptions{model: a.config.Model, settings: a.config.Settings, limits: a.config.Limits}
+	for _, opt := range opts {
+		opt.applyRun(&o)
+	}
+	cfg := loop.Config{
+		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Metadata: o.metadata,
+		Limits: o.limits.loop(), OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls, Observed: emit != nil,
+	}
+	if o.model == nil {
+		return nil, runError(a.config.Name, &loop.Result{Messages: o.history}, ErrNoModel)
+	}
+	r := &agentRun[D, O]{agent: a, options: &o, emit: emit}
+	r.context.Deps = deps
+	eng := engine.New(r)
+	defer eng.Close()
+	res, err := loop.Run(ctx, eng, r, &cfg)
+	if r.tools != nil {
+		if closeErr := r.close(ctx); err != nil && closeErr != nil {
+			err = errors.Join(err, closeErr)
+		}
+	}
+	if err != nil {
+		runErr := runError(a.config.Name, res, err)
+		r.end(runErr, res)
+		return nil, runErr
+	}
+	r.end(nil, res)
+	out, _ := res.Output.(O)
+	return &Result[O]{Output: out, RunID: res.RunID, ConversationID: res.ConversationID, Messages: res.Messages, Usage: res.Usage}, nil
+}
+
+// agentRun is the typed side of one run: what the loop's host and the engine's worker need.
+type agentRun[D, O any] struct {
+	agent   *Agent[D, O]
+	options *runOptions
+	emit    func(*loop.Event) bool
+	left    bool
+	// context is what user code of the current step may see. Tasks copy it.
+	context toolset.RunContext[D]
+	tools   toolset.Instance[D]
+	listing toolset.Listing[D]
+	frame   *loop.Frame
+}
+
+// Emit implements [loop.Host].
+func (r *agentRun[D, O]) Emit(e *loop.Event) bool {
+	if !r.left && !r.emit(e) {
+		r.left = true
+	}
+	return !r.left
+}
+
+// end emits the last event, unless the observer has left.
+func (r *agentRun[D, O]) end(err error, res *loop.Result) {
+	if r.emit != nil && !r.left {
+		u := res.Usage
+		r.emit(&loop.Event{Kind: loop.RunEnd, Step: res.Steps, Usage: &u, Err: err})
+	}
+}
+
+// Frame implements [loop.Host].
+func (r *agentRun[D, O]) Frame(ctx context.Context, info *toolset.RunInfo) (frame *loop.Frame, err error) {
+	defer recovered(&err)
+	r.context.RunInfo = *info
+	if r.tools == nil {
+		if r.tools, err = r.agent.tools.Open(ctx, &r.context); err != nil {
+			return nil, err
+		}
+	}
+	listing, err := r.tools.Tools(ctx, &r.context)
+	if err != nil {
+		return nil, err
+	}
+	if r.frame == nil || !sameTools(listing.Tools, r.listing.Tools) {
+		if r.frame, err = r.offer(listing.Tools); err != nil {
+			return nil, err
+		}
+	}
+	r.listing = listing
+	r.frame.Instructions, err = r.instructions(ctx, listing.Instructions)
+	return r.frame, err
+}
+
+// offer makes the frame for a list of tools.
+func (r *agentRun[D, O]) offer(tools []*toolset.Tool[D]) (*loop.Frame, error) {
+	f := &loop.Frame{
+		Settings: r.options.settings,
+		Tools:    make([]loop.Tool, 0, len(tools)+1),
+		Defs:     make([]model.ToolDef, 0, len(tools)+1),
+	}
+	for _, t := range tools {
+		if err := t.Err(); err != nil {
+			return nil, err
+		}
+		if t.Def.Name == r.agent.output.def.Name && r.agent.output.mode == OutputTool {
+			return nil, &toolset.NameClashError{Tool: t.Def.Name, First: "the agent's output", Second: r.agent.tools.Name()}
+		}
+		retries := r.agent.toolRetries
+		if t.Retries != nil {
+			retries = *t.Retries
+		}
+		f.Tools = append(f.Tools, loop.Tool{
+			Name: t.Def.Name, Sequential: t.Sequential, Kind: t.Kind, Title: t.Title, Retries: retries, Decode: decoder(t),
+		})
+		f.Defs = append(f.Defs, t.Def)
+	}
+	r.agent.output.apply(f, r.agent.outputRetries)
+	return f, nil
+}
+
+func decoder[D any](t *toolset.Tool[D]) func([]byte) (any, *loop.Invalid) {
+	return func(args []byte) (decoded any, invalid *loop.Invalid) {
+		defer func() {
+			if p := recover(); p != nil {
+				invalid = forModel(&PanicError{Value: p, Stack: debug.Stack()})
+			}
+		}()
+		if t.Decode == nil {
+			return args, nil
+		}
+		decoded, err := t.Decode(args)
+		if err != nil {
+			return nil, forModel(err)
+		}
+		return decoded, nil
+	}
+}
+
+func sameTools[D any](a, b []*toolset.Tool[D]) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// instructions joins static instructions, the dynamic ones, those of the toolsets and those of the output.
+func (r *agentRun[D, O]) instructions(ctx context.Context, tools string) (string, error) {
+	static := r.agent.config.Instructions
+	for _, more := range r.options.instructions {
+		static = joined(static, "\n", more)
+	}
+	all := static
+	for i, dynamic := range r.agent.config.Dynamic {
+		text, err := dynamic(ctx, &r.context)
+		if err != nil {
+			return "", fmt.Errorf("instruction %d: %w", i, err)
+		}
+		all = joined(all, "\n\n", text)
+	}
+	return joined(joined(all, "\n\n", tools), "\n\n", r.agent.output.instructions()), nil
+}
+
+func joined(a, between, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return strings.Join([]string{a, b}, between)
+}
+
+func (r *agentRun[D, O]) close(ctx context.Context) (err error) {
+	defer recovered(&err)
+	return r.tools.Close(context.WithoutCancel(ctx))
+}
+
+// recovered turns a panic into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = &PanicError{Value: p, Stack: debug.Stack()}
+	}
+}

@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"context"
+	"iter"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+)
+
+// Stream is a run that is observed while it goes on. It begins when [Stream.Events], [Stream.Text] or [Stream.Result] is
+// first used, and goes on only as fast as the observer takes its events. It belongs to one goroutine.
+type Stream[O any] struct {
+	begin   func(emit func(*loop.Event) bool) (*Result[O], error)
+	started bool
+	result  *Result[O]
+	err     error
+}
+
+// Stream is [Agent.Run], observed: the same loop, requests and results, and the model streams its responses.
+func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ...RunOption) *Stream[O] {
+	return &Stream[O]{begin: func(emit func(*loop.Event) bool) (*Result[O], error) {
+		return a.run(ctx, deps, prompt, opts, emit)
+	}}
+}
+
+// Events runs the agent and yields what happens, up to and including the event of kind [EventRunEnd]. Leaving the range
+// early stops the run: everything that it started has ended when the range statement has, and Result gives an error that
+// wraps [ErrStopped]. Events can be ranged over once; then it yields nothing.
+func (s *Stream[O]) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		s.run(func(e *loop.Event) bool { return yield(eventOf(e)) })
+	}
+}
+
+// Text runs the agent and yields the text of its responses as the model writes it. It is [Stream.Events] without
+// everything else.
+func (s *Stream[O]) Text() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		s.run(func(e *loop.Event) bool {
+			return e.Kind != loop.PartDelta || e.PartKind != model.PartText || yield(e.Text)
+		})
+	}
+}
+
+// Result returns how the run ended. If the run has not begun, it runs.
+func (s *Stream[O]) Result() (*Result[O], error) {
+	s.run(func(*loop.Event) bool { return true })
+	return s.result, s.err
+}
+
+func (s *Stream[O]) run(emit func(*loop.Event) bool) {
+	if !s.started {
+		s.started = true
+		s.result, s.err = s.begin(emit)
+	}
+}

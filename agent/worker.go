@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Do implements [loop.Worker]. It is called from the run's goroutine or, for calls that run in parallel, from others;
+// while any runs, nothing of r changes.
+func (r *agentRun[D, O]) Do(ctx context.Context, t *loop.Task, notify func(loop.Note) error) (done loop.Done) {
+	var err error
+	defer func() {
+		if err != nil {
+			done = loop.Done{Err: err}
+		}
+	}()
+	defer recovered(&err)
+	switch t.Op {
+	case loop.OpModel:
+		return r.request(ctx, t, notify)
+	case loop.OpTool:
+		return r.call(ctx, t, notify)
+	default:
+		return r.agent.output.finish(ctx, r.contextOf(t, notify), t)
+	}
+}
+
+func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
+	var sink model.Sink
+	if t.Stream {
+		sink = func(d model.Delta) error { return notify(loop.Note{Task: t, Delta: d}) }
+	}
+	resp, err := r.options.model.Generate(ctx, t.Request, sink)
+	return loop.Done{Response: resp, Err: err}
+}
+
+// contextOf is the run context for a task: a copy of the step's.
+func (r *agentRun[D, O]) contextOf(t *loop.Task, notify func(loop.Note) error) *toolset.RunContext[D] {
+	run := r.context
+	if t.Call != nil {
+		run.Call = toolset.Call{ID: t.Call.ID, Tool: t.Call.Tool, Attempt: t.Call.Attempt, MaxRetries: t.Call.MaxRetries}
+	}
+	if r.emit == nil || t.Call == nil {
+		return &run
+	}
+	return run.WithEmit(func(value any) { _ = notify(loop.Note{Task: t, Custom: value}) })
+}
+
+// call runs a tool.
+func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
+	var tool *toolset.Tool[D]
+	for _, candidate := range r.listing.Tools {
+		if candidate.Def.Name == t.Call.Tool {
+			tool = candidate
+			break
+		}
+	}
+	if tool == nil {
+		return loop.Done{Err: errors.New("the tool is gone")}
+	}
+	timeout := tool.Timeout
+	if timeout == 0 {
+		timeout = r.agent.config.ToolTimeout
+	}
+	run := r.contextOf(t, notify)
+	if timeout <= 0 {
+		return returned(tool.Call(ctx, run, t.Call.Decoded))
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, timeout, errToolTimeout)
+	defer cancel()
+	res, err := tool.Call(bounded, run, t.Call.Decoded)
+	if err != nil && context.Cause(bounded) == errToolTimeout {
+		return timedOut(timeout, err)
+	}
+	return returned(res, err)
+}
+
+var errToolTimeout = errors.New("tool timeout")
+
+func timedOut(after time.Duration, err error) loop.Done {
+	text := fmt.Sprintf("Timed out after %v.", after)
+	return loop.Done{Return: loop.Return{Retry: true, Text: text, Cause: fmt.Errorf("timed out after %v: %w", after, err)}}
+}
+
+// returned makes a task's result of a tool's.
+func returned(res toolset.Result, err error) loop.Done {
+	var retry *toolset.RetryError
+	switch {
+	case err == nil:
+		return loop.Done{Return: loop.Return{Text: res.Text, Outcome: res.Outcome, Content: res.Content, Meta: res.Meta}}
+	case errors.As(err, &retry):
+		return loop.Done{Return: loop.Return{Retry: true, Text: retry.Message, Cause: err}}
+	}
+	return loop.Done{Err: err}
+}

@@ -1,0 +1,92 @@
+package loop
+
+import "github.com/ponte-go/ponte/agent/model"
+
+// budgets counts failed attempts by tool name; the empty name stands for text outputs. A run rarely has more than a few,
+// so they are found by search.
+type budgets []budget
+
+type budget struct {
+	name   string
+	failed int
+}
+
+func (b *budgets) find(name string) *budget {
+	for i := range *b {
+		if (*b)[i].name == name {
+			return &(*b)[i]
+		}
+	}
+	return nil
+}
+
+// attempt returns how many attempts have failed.
+func (b *budgets) attempt(name string) int {
+	if e := b.find(name); e != nil {
+		return e.failed
+	}
+	return 0
+}
+
+// fail counts a failed attempt and returns how many there are now.
+func (b *budgets) fail(name string) int {
+	e := b.find(name)
+	if e == nil {
+		*b = append(*b, budget{name: name})
+		e = &(*b)[len(*b)-1]
+	}
+	e.failed++
+	return e.failed
+}
+
+// reset forgets the failures of a tool that has succeeded.
+func (b *budgets) reset(name string) {
+	if e := b.find(name); e != nil {
+		e.failed = 0
+	}
+}
+
+// budgetsOf derives the counts of the turn that a history ends with: all that came after the user's last words.
+func budgetsOf(history []*model.Message) budgets {
+	begin := 0
+	for i := len(history) - 1; i >= 0 && begin == 0; i-- {
+		for j := range history[i].Parts {
+			if history[i].Parts[j].Kind == model.PartUser {
+				begin = i
+			}
+		}
+	}
+	var b budgets
+	for _, m := range history[begin:] {
+		if m.Kind == model.KindRequest {
+			b.step(m.Parts)
+		}
+	}
+	return b
+}
+
+// step counts the answers of one step: a tool fails once per step, however many of its calls failed, and a step in which
+// it succeeds and none failed resets it.
+func (b *budgets) step(parts []model.Part) {
+	for i := range parts {
+		p := &parts[i]
+		if p.Kind == model.PartRetry && !retried(parts[:i], p.Tool) {
+			b.fail(p.Tool)
+		}
+	}
+	for i := range parts {
+		p := &parts[i]
+		if p.Kind == model.PartToolReturn && p.Outcome == model.OutcomeSuccess && !retried(parts, p.Tool) {
+			b.reset(p.Tool)
+		}
+	}
+}
+
+func retried(parts []model.Part, tool string) bool {
+	for i := range parts {
+		if parts[i].Kind == model.PartRetry && parts[i].Tool == tool {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,313 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// What calls are answered that were not executed, or whose output was not used.
+const (
+	textFinal      = "Final result processed."
+	textSkipped    = "Not executed: a final result had already been processed."
+	textUnused     = "Not used: another final result had already been processed."
+	textSuppressed = "Not accepted yet: another tool call of this step has to be corrected first. Then give the result again."
+)
+
+// call is a tool call of the response in hand.
+type call struct {
+	part *model.Part
+	tool *Tool // nil if there is no such tool
+	task Task
+	args Call
+	// answer is valid once answered is set.
+	answer   model.Part
+	answered bool
+	told     bool // that the call has ended
+	executed bool
+	content  []model.Part
+	cause    error // of a retry
+	output   any   // of an output tool, if valid
+}
+
+func (c *call) isOutput() bool   { return c.tool != nil && c.tool.Output }
+func (c *call) isFunction() bool { return c.tool != nil && !c.tool.Output }
+func (c *call) retry() bool      { return c.answer.Kind == model.PartRetry }
+
+func (c *call) reply(text string, outcome model.Outcome) {
+	c.answer = model.Part{Kind: model.PartToolReturn, CallID: c.part.CallID, Tool: c.part.Tool, Text: text, Outcome: outcome}
+	c.answered = true
+}
+
+func (c *call) askRetry(why string, cause error) {
+	c.answer, c.answered, c.cause = model.Retry(c.part.CallID, c.part.Tool, why), true, cause
+}
+
+// settleCalls answers all calls of a response. It reports whether the run has its output.
+func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error) {
+	if err := incomplete(resp); err != nil {
+		return false, err
+	}
+	calls, err := r.check(resp)
+	var winner *call
+	if err == nil {
+		winner, err = r.execute(ctx, calls)
+	}
+	if err != nil {
+		r.answer(calls, true)
+		return false, err
+	}
+	answer := r.answer(calls, false)
+	if winner != nil {
+		r.output = winner.output
+		return true, nil
+	}
+	return false, r.countRetries(calls, answer)
+}
+
+// incomplete finds a call that was cut off by the token limit.
+func incomplete(resp *model.Message) error {
+	if resp.Finish != model.FinishLength {
+		return nil
+	}
+	last := &resp.Parts[len(resp.Parts)-1]
+	if last.Kind != model.PartToolCall || len(last.Args) == 0 || json.Valid(last.Args) {
+		return nil
+	}
+	return &Error{Stage: StageTool, Tool: last.Tool, CallID: last.CallID, Err: ErrIncompleteToolCall}
+}
+
+// check validates all calls in the order in which the model emitted them. A bad one never stops its siblings.
+func (r *run) check(resp *model.Message) ([]call, error) {
+	n := 0
+	for i := range resp.Parts {
+		if resp.Parts[i].Kind == model.PartToolCall {
+			n++
+		}
+	}
+	calls := make([]call, 0, n)
+	for i := range resp.Parts {
+		if resp.Parts[i].Kind != model.PartToolCall {
+			continue
+		}
+		calls = append(calls, call{part: &resp.Parts[i]})
+		c := &calls[len(calls)-1]
+		c.tool = r.frame.tool(c.part.Tool)
+		valid := c.tool != nil
+		if !valid {
+			c.askRetry(r.unknown(c.part.Tool), fmt.Errorf("unknown tool %q", c.part.Tool))
+		} else {
+			c.args = Call{ID: c.part.CallID, Tool: c.tool.Name, Args: c.part.Args, Attempt: r.budgets.attempt(c.tool.Name), MaxRetries: c.tool.Retries}
+			c.task = Task{Op: OpTool, Step: r.info.Step, Call: &c.args}
+			if c.tool.Output {
+				c.task.Op = OpOutput
+			}
+			var invalid *Invalid
+			if c.args.Decoded, invalid = c.tool.Decode(c.part.Args); invalid != nil {
+				valid = false
+				c.askRetry(invalid.Text, invalid.Err)
+			}
+		}
+		e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Valid: valid, Attempt: c.args.Attempt}
+		e.describe(c.tool)
+		if err := r.emit(e); err != nil {
+			return calls, err
+		}
+	}
+	return calls, nil
+}
+
+func (r *run) unknown(name string) string {
+	names := make([]string, len(r.frame.Tools))
+	for i := range r.frame.Tools {
+		names[i] = r.frame.Tools[i].Name
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("There is no tool %q, and no other tool either.", name)
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("There is no tool %q. Available tools: %s.", name, strings.Join(names, ", "))
+}
+
+// execute runs the calls as the end strategy says and returns the call that gave the output, if one did.
+func (r *run) execute(ctx context.Context, calls []call) (*call, error) {
+	outputs := slices.ContainsFunc(calls, func(c call) bool { return c.isOutput() })
+	switch {
+	case !outputs:
+		return nil, r.functions(ctx, calls)
+	case r.cfg.End == Early:
+		return r.early(ctx, calls)
+	case r.cfg.End == Exhaustive:
+		return r.exhaustive(ctx, calls)
+	}
+	return r.graceful(ctx, calls)
+}
+
+// graceful goes in emission order; after the first valid output the rest is skipped.
+func (r *run) graceful(ctx context.Context, calls []call) (*call, error) {
+	for i := 0; i < len(calls); i++ {
+		end := i
+		for end < len(calls) && !calls[end].isOutput() {
+			end++
+		}
+		if err := r.functions(ctx, calls[i:end]); err != nil {
+			return nil, err
+		}
+		if i = end; i == len(calls) {
+			break
+		}
+		if suppressed(calls[:i]) {
+			calls[i].reply(textSuppressed, model.OutcomeSkipped)
+			continue
+		}
+		if err := r.tryOutput(ctx, &calls[i]); err != nil {
+			return nil, err
+		}
+		if !calls[i].retry() {
+			skip(calls[i+1:])
+			return &calls[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// early takes the first valid output; functions run only if there is none.
+func (r *run) early(ctx context.Context, calls []call) (*call, error) {
+	winner, err := r.firstOutput(ctx, calls, false)
+	if err != nil || winner == nil {
+		if err == nil {
+			err = r.functions(ctx, calls)
+		}
+		return nil, err
+	}
+	skip(calls)
+	return winner, nil
+}
+
+// exhaustive runs all functions and then, if none of them has to be corrected, all outputs.
+func (r *run) exhaustive(ctx context.Context, calls []call) (*call, error) {
+	if err := r.functions(ctx, calls); err != nil {
+		return nil, err
+	}
+	if suppressed(calls) {
+		for i := range calls {
+			if calls[i].isOutput() {
+				calls[i].reply(textSuppressed, model.OutcomeSkipped)
+			}
+		}
+		return nil, nil
+	}
+	return r.firstOutput(ctx, calls, true)
+}
+
+// firstOutput tries outputs in emission order until one is valid, or all of them.
+func (r *run) firstOutput(ctx context.Context, calls []call, all bool) (*call, error) {
+	var winner *call
+	for i := range calls {
+		c := &calls[i]
+		if !c.isOutput() || (winner != nil && !all) {
+			continue
+		}
+		if err := r.tryOutput(ctx, c); err != nil {
+			return nil, err
+		}
+		if c.retry() {
+			continue
+		}
+		if winner == nil {
+			winner = c
+		} else {
+			c.reply(textUnused, model.OutcomeSkipped)
+		}
+	}
+	return winner, nil
+}
+
+// suppressed reports whether a function tool asked for a retry. An unknown tool does not count.
+func suppressed(calls []call) bool {
+	return slices.ContainsFunc(calls, func(c call) bool { return c.isFunction() && c.retry() })
+}
+
+// skip answers all calls that have no valid answer yet with a stub.
+func skip(calls []call) {
+	for i := range calls {
+		if c := &calls[i]; !c.answered || c.retry() {
+			c.reply(textSkipped, model.OutcomeSkipped)
+		}
+	}
+}
+
+// tryOutput makes the output of a call. Unless it asks for a retry, the output is valid.
+func (r *run) tryOutput(ctx context.Context, c *call) error {
+	if c.retry() { // invalid arguments
+		return nil
+	}
+	done := r.do(ctx, &c.task)
+	switch {
+	case done.Err != nil:
+		return &Error{Stage: StageOutput, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
+	case done.Return.Retry:
+		c.askRetry(done.Return.Text, done.Return.Cause)
+	default:
+		c.reply(textFinal, model.OutcomeSuccess)
+		c.output = done.Output
+	}
+	return nil
+}
+
+// answer appends the request that answers the calls: results in emission order, then what the tools want to show. An
+// interrupted one holds what was completed.
+func (r *run) answer(calls []call, interrupted bool) *model.Message {
+	parts := make([]model.Part, 0, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		if c.answered && !c.told {
+			_ = r.ended(c) // if this stops the run, the next thing it does will find out
+		}
+		if c.answered && (!interrupted || c.executed) {
+			parts = append(parts, c.answer)
+		}
+	}
+	for i := range calls {
+		parts = append(parts, calls[i].content...)
+	}
+	return r.append(&model.Message{Kind: model.KindRequest, Parts: parts, Interrupted: interrupted})
+}
+
+// countRetries charges the budgets of the tools that have to be called again.
+func (r *run) countRetries(calls []call, answer *model.Message) error {
+	if !slices.ContainsFunc(calls, func(c call) bool { return c.retry() }) && len(r.budgets) == 0 {
+		return nil
+	}
+	r.budgets.step(answer.Parts)
+	for i := range calls {
+		c := &calls[i]
+		if !c.retry() {
+			continue
+		}
+		retries, stage := r.cfg.OutputRetries, StageTool
+		if c.tool != nil {
+			retries = c.tool.Retries
+		}
+		if c.isOutput() {
+			stage = StageOutput
+		}
+		attempt := r.budgets.attempt(c.part.Tool)
+		if attempt > retries {
+			if c.cause == nil {
+				c.cause = errors.New(c.answer.Text)
+			}
+			return &Error{Stage: stage, Tool: c.part.Tool, CallID: c.part.CallID, Attempt: attempt - 1,
+				Err: &BudgetError{Tool: c.part.Tool, Retries: retries, Err: c.cause}}
+		}
+		if err := r.emit(Event{Kind: RetryAsked, CallID: c.part.CallID, Tool: c.part.Tool, Text: c.answer.Text, Attempt: attempt}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Engine executes the tasks of a run: model requests, tool calls, outputs. It is the loop's one seam to the world.
+type Engine interface {
+	// Start takes on a task. It does not block; the task runs at the latest when it is waited for.
+	Start(ctx context.Context, t *Task) Future
+	// WaitAny blocks until one of the futures is done and returns its index. It calls notify, on its own goroutine,
+	// for what running tasks have to say. A running task is never given up: it ends when its context does.
+	WaitAny(futures []Future, notify func(Note) error) int
+	// Now returns the time, the same at every replay of the run.
+	Now() time.Time
+	// NewID returns a fresh identifier, the same at every replay of the run.
+	NewID() string
+}
+
+// Future is a task that was started.
+type Future interface {
+	// Done returns the result, or nil if there is none yet.
+	Done() *Done
+}
+
+// Op says what a task does.
+type Op uint8
+
+const (
+	// OpModel sends Request to the model.
+	OpModel Op = iota + 1
+	// OpTool runs Call.
+	OpTool
+	// OpOutput makes the run's output of Call or, if that is nil, of Text.
+	OpOutput
+)
+
+// Task is one piece of work for the world outside the loop. Its fields say all that another process would need to do
+// it, but for Call.Decoded, which spares this process a second decoding.
+type Task struct {
+	Op   Op
+	Step int
+	// Request and Stream belong to OpModel.
+	Request *model.Request
+	Stream  bool
+	// Call belongs to OpTool and OpOutput, Text to OpOutput.
+	Call *Call
+	Text string
+}
+
+// Call is a tool call that is to be run.
+type Call struct {
+	ID, Tool string
+	Args     model.RawArgs
+	Decoded  any
+	// Attempt counts the retries so far, MaxRetries how many the model has.
+	Attempt, MaxRetries int
+}
+
+// Done is what became of a task.
+type Done struct {
+	// Response is set for OpModel.
+	Response *model.Message
+	// Return is set for OpTool and, if it asks for a retry, for OpOutput.
+	Return Return
+	// Output is set for OpOutput.
+	Output any
+	// Err ends the run.
+	Err error
+}
+
+// Return is how a tool call ended.
+type Return struct {
+	// Text is what the model is shown, or why it should try again.
+	Text string
+	// Retry asks the model to try again.
+	Retry   bool
+	Outcome model.Outcome
+	Content []model.Part
+	Meta    json.RawMessage
+	// Cause is, with Retry, the error behind it.
+	Cause error
+}
+
+// Note is something that a running task has to say.
+type Note struct {
+	Task *Task
+	// Delta belongs to a streaming OpModel.
+	Delta model.Delta
+	// Custom is a tool's own event, if not nil.
+	Custom any
+}
+
+// Worker does the tasks that an engine executes. It turns panics into errors.
+type Worker interface {
+	// Do blocks until the task is done or ctx has ended. It may call notify until it returns; an error of notify means
+	// that the run has been stopped.
+	Do(ctx context.Context, t *Task, notify func(Note) error) Done
+}

@@ -1,0 +1,76 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Identities of the ways in which a run can end without an output.
+var (
+	ErrNoPrompt           = errors.New("nothing to ask: no prompt, no history, no instructions")
+	ErrUnprocessedCalls   = errors.New("the history ends with tool calls that have not been processed, so a new prompt cannot follow")
+	ErrTokenLimit         = errors.New("the model reached its token limit before it had answered")
+	ErrContentFilter      = errors.New("the answer was withheld by a content filter")
+	ErrIncompleteToolCall = errors.New("the model reached its token limit in the middle of a tool call")
+	ErrStopped            = errors.New("the run was stopped by its observer")
+)
+
+// LimitError says that a usage limit was reached.
+type LimitError struct {
+	// Limit is the name of the limit, such as "requests".
+	Limit string
+	// Value is what the run had used or was about to use, Bound what it may use.
+	Value, Bound int64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("usage limit reached: %d %s, limit %d", e.Value, e.Limit, e.Bound)
+}
+
+// BudgetError says that the model did not get something right within its retries.
+type BudgetError struct {
+	// Tool is the tool, or empty for text outputs.
+	Tool string
+	// Retries is the budget that is used up.
+	Retries int
+	// Err is what was wrong with the last attempt.
+	Err error
+}
+
+func (e *BudgetError) Error() string {
+	what := "output"
+	if e.Tool != "" {
+		what = fmt.Sprintf("tool %q", e.Tool)
+	}
+	return fmt.Sprintf("%s: no valid answer after %d retries: %v", what, e.Retries, e.Err)
+}
+
+func (e *BudgetError) Unwrap() error { return e.Err }
+
+// Stage is the part of a step in which a run failed.
+type Stage string
+
+// The stages of a step.
+const (
+	StagePrepare Stage = "prepare"
+	StageModel   Stage = "model"
+	StageTool    Stage = "tool"
+	StageOutput  Stage = "output"
+)
+
+// Error says where a run failed.
+type Error struct {
+	Stage        Stage
+	Tool, CallID string
+	Attempt      int
+	Err          error
+}
+
+func (e *Error) Error() string {
+	if e.Tool != "" {
+		return fmt.Sprintf("%s: tool %q (call %s): %v", e.Stage, e.Tool, e.CallID, e.Err)
+	}
+	return fmt.Sprintf("%s: %v", e.Stage, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }

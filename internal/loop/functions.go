@@ -1,0 +1,102 @@
+package loop
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// functions runs all function calls that have no answer yet: in parallel, with sequential ones as barriers at their
+// own position. If one fails its siblings are cancelled and waited for.
+func (r *run) functions(ctx context.Context, calls []call) error {
+	runnable := make([]*call, 0, len(calls))
+	for i := range calls {
+		switch c := &calls[i]; {
+		case !c.answered && c.isFunction():
+			runnable = append(runnable, c)
+		case c.retry() && !c.isOutput() && !c.told:
+			if err := r.ended(c); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.cfg.Limits.calls(&r.info.Usage, len(runnable)); err != nil && len(runnable) > 0 {
+		return &Error{Stage: StageTool, Err: err}
+	}
+	for len(runnable) > 0 {
+		n := 1
+		if !runnable[0].tool.Sequential {
+			for n < len(runnable) && !runnable[n].tool.Sequential {
+				n++
+			}
+		}
+		if err := r.batch(ctx, runnable[:n]); err != nil {
+			return err
+		}
+		runnable = runnable[n:]
+	}
+	return nil
+}
+
+// batch runs calls in parallel, at most [Config.Parallel] at a time. The calls that completed are answered, whatever
+// became of the others.
+func (r *run) batch(ctx context.Context, calls []*call) error {
+	if err := context.Cause(ctx); err != nil {
+		return &Error{Stage: StageTool, Tool: calls[0].tool.Name, CallID: calls[0].part.CallID, Err: err}
+	}
+	if len(calls) == 1 {
+		return r.returned(calls[0], r.do(ctx, &calls[0].task))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	futures := make([]Future, 0, len(calls))
+	running := make([]*call, 0, len(calls))
+	var failed error
+	for next := 0; next < len(calls) || len(running) > 0; {
+		for failed == nil && next < len(calls) && (r.cfg.Parallel <= 0 || len(running) < r.cfg.Parallel) {
+			futures = append(futures, r.eng.Start(ctx, &calls[next].task))
+			running = append(running, calls[next])
+			next++
+		}
+		if len(running) == 0 {
+			break
+		}
+		i := r.eng.WaitAny(futures, r.notify)
+		err := r.returned(running[i], futures[i].Done())
+		futures, running = slices.Delete(futures, i, i+1), slices.Delete(running, i, i+1)
+		if err != nil && failed == nil {
+			failed = err
+			cancel()
+		}
+	}
+	return failed
+}
+
+// returned takes the result of a call.
+func (r *run) returned(c *call, done *Done) error {
+	if done.Err != nil {
+		err := &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
+		_ = r.emit(Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Err: done.Err})
+		return err
+	}
+	c.executed = true
+	ret := &done.Return
+	if ret.Retry {
+		c.askRetry(ret.Text, ret.Cause)
+	} else {
+		c.reply(ret.Text, ret.Outcome)
+		c.answer.Meta = ret.Meta
+		c.content = ret.Content
+		if ret.Outcome == model.OutcomeSuccess {
+			r.info.Usage.ToolCalls++
+		}
+	}
+	return r.ended(c)
+}
+
+// ended tells that a call has been answered.
+func (r *run) ended(c *call) error {
+	c.told = true
+	return r.emit(Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: &c.answer})
+}

@@ -1,0 +1,100 @@
+package loop
+
+import (
+	"context"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Host is the typed side of a run. The loop calls it on its own goroutine.
+type Host interface {
+	// Frame says what the next request offers the model. It may return the same frame as before if nothing changed.
+	Frame(ctx context.Context, info *toolset.RunInfo) (*Frame, error)
+	// Emit passes on an event if [Config.Observed] is set. False stops the run. The event is only valid during the call.
+	Emit(e *Event) bool
+}
+
+// Frame is what one request offers the model.
+type Frame struct {
+	Instructions string
+	// Tools says how to deal with the tools in Defs, one for one.
+	Tools []Tool
+	Defs  []model.ToolDef
+	// Text says that text can be the run's output.
+	Text     bool
+	Output   *model.OutputSchema
+	Choice   model.ToolChoice
+	Settings *model.Settings
+}
+
+// Tool is a tool as the loop sees it.
+type Tool struct {
+	Name string
+	// Output marks an output tool.
+	Output     bool
+	Sequential bool
+	// Kind and Title describe the tool to people.
+	Kind  toolset.Kind
+	Title string
+	// Retries is the tool's budget.
+	Retries int
+	// Decode checks arguments and returns them in the form that the tool takes, or what is wrong with them.
+	Decode func(args []byte) (any, *Invalid)
+}
+
+// Invalid says what is wrong with the arguments of a call: Text to the model, Err to the program.
+type Invalid struct {
+	Text string
+	Err  error
+}
+
+func (f *Frame) tool(name string) *Tool {
+	for i := range f.Tools {
+		if f.Tools[i].Name == name {
+			return &f.Tools[i]
+		}
+	}
+	return nil
+}
+
+// EndStrategy decides what happens to function tools that are called together with an output tool.
+type EndStrategy uint8
+
+const (
+	// Graceful lets the calls before the output complete and skips those behind it.
+	Graceful EndStrategy = iota
+	// Early takes the first valid output and skips all function tools.
+	Early
+	// Exhaustive runs everything; the first valid output wins.
+	Exhaustive
+)
+
+// Config is one run.
+type Config struct {
+	// RunID and ConversationID are made or inherited if empty.
+	RunID, ConversationID string
+	History               []*model.Message
+	// Prompt is what the user says now; nil resumes the history.
+	Prompt   []model.Part
+	Metadata map[string]string
+	// Usage is where to begin counting.
+	Usage  toolset.Usage
+	Limits Limits
+	// OutputRetries is the budget of text outputs; that of output tools is in the frame.
+	OutputRetries int
+	End           EndStrategy
+	// Parallel bounds how many calls run at a time; 0 is no bound.
+	Parallel int
+	// Observed says that somebody watches: events are emitted and responses streamed.
+	Observed bool
+}
+
+// Result is how a run ended, well or not.
+type Result struct {
+	RunID, ConversationID string
+	Output                any
+	Messages              []*model.Message
+	Usage                 toolset.Usage
+	Steps                 int
+}

@@ -1,0 +1,228 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Run runs the loop until there is an output, the run fails, or ctx ends. The result is never nil: with an error it
+// holds the messages and usage up to there, and its messages can be resumed. The error is an *Error.
+func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, error) {
+	r := &run{eng: eng, host: host, cfg: cfg, cancel: func(error) {}}
+	if cfg.Observed {
+		ctx, r.cancel = context.WithCancelCause(ctx)
+		defer r.cancel(nil)
+	}
+	r.info.Usage = cfg.Usage
+	err := r.start()
+	if err == nil {
+		err = r.loop(ctx)
+	}
+	if err != nil {
+		err = r.failure(ctx, err)
+		if last := r.last(); last != nil && last.HasToolCalls() {
+			r.answer(nil, true) // so that the history can be continued
+		}
+	}
+	return &Result{
+		RunID: r.info.RunID, ConversationID: r.info.ConversationID, Output: r.output,
+		Messages: r.info.Messages, Usage: r.info.Usage, Steps: r.info.Step,
+	}, err
+}
+
+// run is the state of one run. All of it but the caches is derived from the messages.
+type run struct {
+	eng    Engine
+	host   Host
+	cfg    *Config
+	cancel context.CancelCauseFunc
+
+	info    toolset.RunInfo
+	frame   *Frame
+	budgets budgets
+	output  any
+
+	// own is the request that this run appended last; other messages are never changed.
+	own     *model.Message
+	stopped bool
+	parts   []openPart
+	waiting [1]Future
+}
+
+func (r *run) loop(ctx context.Context) error {
+	if err := r.emit(Event{Kind: RunStart}); err != nil {
+		return err
+	}
+	// A history that ends in a response is taken up where it stands.
+	if resp := r.last(); resp != nil && resp.Kind == model.KindResponse {
+		if err := r.nextFrame(ctx); err != nil {
+			return err
+		}
+		if done, err := r.settle(ctx, resp); done || err != nil {
+			return err
+		}
+	}
+	for {
+		resp, err := r.request(ctx)
+		if err != nil {
+			return err
+		}
+		if done, err := r.settle(ctx, resp); done || err != nil {
+			return err
+		}
+	}
+}
+
+func (r *run) last() *model.Message {
+	if n := len(r.info.Messages); n > 0 {
+		return r.info.Messages[n-1]
+	}
+	return nil
+}
+
+// request makes one request to the model and appends the response.
+func (r *run) request(ctx context.Context) (*model.Message, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, &Error{Stage: StageModel, Err: err}
+	}
+	r.info.Step++
+	if err := r.nextFrame(ctx); err != nil {
+		return nil, err
+	}
+	last := r.last()
+	if last == nil && r.frame.Instructions == "" {
+		return nil, &Error{Stage: StagePrepare, Err: ErrNoPrompt}
+	}
+	if last == nil {
+		last = r.append(&model.Message{Kind: model.KindRequest})
+	}
+	if last == r.own {
+		last.Instructions = r.frame.Instructions // nobody else has seen it yet
+	}
+	if err := r.cfg.Limits.request(&r.info.Usage); err != nil {
+		return nil, &Error{Stage: StageModel, Err: err}
+	}
+	if err := r.emit(Event{Kind: RequestStart}); err != nil {
+		return nil, err
+	}
+	done := r.do(ctx, &Task{Op: OpModel, Step: r.info.Step, Stream: r.cfg.Observed, Request: &model.Request{
+		Instructions: r.frame.Instructions,
+		Messages:     slices.Clip(r.info.Messages),
+		Tools:        r.frame.Defs,
+		ToolChoice:   r.frame.Choice,
+		Output:       r.frame.Output,
+		Settings:     r.frame.Settings,
+	}})
+	r.info.Usage.Requests++
+	switch {
+	case done.Err != nil:
+		return nil, &Error{Stage: StageModel, Err: done.Err}
+	case done.Response == nil:
+		return nil, &Error{Stage: StageModel, Err: errors.New("the model returned neither a response nor an error")}
+	}
+	resp := r.append(normalise(done.Response, r.info.Step))
+	r.info.Usage.Add(resp.Usage)
+	if err := r.responseEvents(resp); err != nil {
+		return nil, err
+	}
+	if err := r.cfg.Limits.tokens(&r.info.Usage); err != nil {
+		return nil, &Error{Stage: StageModel, Err: err}
+	}
+	return resp, nil
+}
+
+func (r *run) nextFrame(ctx context.Context) error {
+	frame, err := r.host.Frame(ctx, &r.info)
+	if err != nil {
+		return &Error{Stage: StagePrepare, Err: err}
+	}
+	r.frame = frame
+	return nil
+}
+
+// do runs a lone task.
+func (r *run) do(ctx context.Context, t *Task) *Done {
+	r.waiting[0] = r.eng.Start(ctx, t)
+	r.eng.WaitAny(r.waiting[:], r.notify)
+	return r.waiting[0].Done()
+}
+
+// append adds a message of this run to the history. The history that was passed in is never written to: its slice was
+// clipped at the start.
+func (r *run) append(m *model.Message) *model.Message {
+	m.RunID, m.ConversationID = r.info.RunID, r.info.ConversationID
+	if m.Time.IsZero() {
+		m.Time = r.eng.Now()
+	}
+	if m.Kind == model.KindRequest {
+		r.own, m.Metadata = m, r.cfg.Metadata
+	}
+	r.info.Messages = append(r.info.Messages, m)
+	return m
+}
+
+// settle decides what follows from a response. It reports whether the run is over.
+func (r *run) settle(ctx context.Context, resp *model.Message) (bool, error) {
+	var done bool
+	var err error
+	if resp.HasToolCalls() {
+		done, err = r.settleCalls(ctx, resp)
+	} else {
+		done, err = r.settleText(ctx, resp)
+	}
+	if err == nil && done {
+		err = r.emit(Event{Kind: OutputDone, Value: r.output})
+	}
+	return done, err
+}
+
+// failure gives every error its stage, and the cause of a cancellation precedence over what it led to.
+func (r *run) failure(ctx context.Context, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = &Error{Stage: StageModel, Err: err}
+	}
+	cause := context.Cause(ctx)
+	if r.stopped {
+		cause = ErrStopped
+	}
+	if cause != nil && !errors.Is(e.Err, cause) {
+		// e may be shared with a task's result: it is not changed.
+		e = &Error{Stage: e.Stage, Tool: e.Tool, CallID: e.CallID, Attempt: e.Attempt, Err: fmt.Errorf("%w (%w)", cause, e.Err)}
+	}
+	return e
+}
+
+// normalise returns a response of our own, with an id for every call, unique in the response. What the model returned
+// may be shared by others and is left alone.
+func normalise(resp *model.Message, step int) *model.Message {
+	m := *resp
+	m.Kind = model.KindResponse
+	cloned := false
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Kind != model.PartToolCall {
+			continue
+		}
+		id := p.CallID
+		if id == "" {
+			id = fmt.Sprintf("call_%d_%d", step, i)
+		}
+		for n := 2; slices.ContainsFunc(m.Parts[:i], func(o model.Part) bool { return o.Kind == model.PartToolCall && o.CallID == id }); n++ {
+			id = fmt.Sprintf("%s_%d", p.CallID, n)
+		}
+		if id == p.CallID {
+			continue
+		}
+		if !cloned {
+			m.Parts, cloned = slices.Clone(m.Parts), true
+		}
+		m.Parts[i].CallID = id
+	}
+	return &m
+}

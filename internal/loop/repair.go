@@ -1,0 +1,119 @@
+package loop
+
+import (
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+const textInterrupted = "Interrupted before a result was produced."
+
+// Repair makes a history fit to be sent: tool results that answer no call are dropped, and calls without an answer are
+// answered as interrupted. The frontier, calls of the last response that nothing has followed yet, is left alone unless
+// a prompt is to follow it. Repair is deterministic and idempotent; it never changes a message but replaces it, and
+// returns the history itself if there is nothing to do.
+func Repair(history []*model.Message, prompt bool) []*model.Message {
+	out := history
+	changed := false
+	for begin := 0; begin < len(history); {
+		// A turn is a run of responses (usually one) and the run of requests that follows it.
+		responses := begin
+		for responses < len(history) && history[responses].Kind == model.KindResponse {
+			responses++
+		}
+		end := responses
+		for end < len(history) && history[end].Kind == model.KindRequest {
+			end++
+		}
+		frontier := end == responses && end == len(history) && !prompt
+		if turn := repairTurn(history[begin:responses], history[responses:end], frontier); turn != nil {
+			if !changed {
+				out, changed = slices.Clone(history[:begin]), true
+			}
+			out = append(append(out, history[begin:responses]...), turn...)
+		} else if changed {
+			out = append(out, history[begin:end]...)
+		}
+		begin = end
+	}
+	return out
+}
+
+// repairTurn returns the requests that should follow the responses, or nil if they are right as they are.
+func repairTurn(responses, requests []*model.Message, frontier bool) []*model.Message {
+	var open []*model.Part
+	for _, m := range responses {
+		for i := range m.Parts {
+			if m.Parts[i].Kind == model.PartToolCall {
+				open = append(open, &m.Parts[i])
+			}
+		}
+	}
+	var fixed []*model.Message
+	for n, m := range requests {
+		var keep []model.Part
+		for i := range m.Parts {
+			id, answers := m.Parts[i].CallID, answersCall(&m.Parts[i])
+			at := -1
+			if answers {
+				at = slices.IndexFunc(open, func(p *model.Part) bool { return p.CallID == id })
+			}
+			switch {
+			case at >= 0:
+				open = slices.Delete(open, at, at+1)
+			case answers && keep == nil:
+				keep = append(make([]model.Part, 0, len(m.Parts)), m.Parts[:i]...)
+				continue
+			case answers:
+				continue
+			}
+			if keep != nil {
+				keep = append(keep, m.Parts[i])
+			}
+		}
+		if keep != nil {
+			if fixed == nil {
+				fixed = slices.Clone(requests)
+			}
+			fixed[n] = m.Clone()
+			fixed[n].Parts = keep
+		}
+	}
+	if len(open) == 0 || frontier {
+		return fixed
+	}
+	if fixed == nil {
+		fixed = slices.Clone(requests)
+	}
+	return answerOpen(open, responses[len(responses)-1], fixed)
+}
+
+// answersCall reports whether a part is the answer to a tool call.
+func answersCall(p *model.Part) bool {
+	return p.Kind == model.PartToolReturn || p.Kind == model.PartRetry && p.CallID != ""
+}
+
+// answerOpen adds answers for open calls to the first request, ahead of what the user says there.
+func answerOpen(open []*model.Part, response *model.Message, requests []*model.Message) []*model.Message {
+	answers := make([]model.Part, 0, len(open))
+	for _, call := range open {
+		answers = append(answers, model.Part{
+			Kind: model.PartToolReturn, CallID: call.CallID, Tool: call.Tool,
+			Text: textInterrupted, Outcome: model.OutcomeInterrupted,
+		})
+	}
+	if len(requests) == 0 {
+		return []*model.Message{{
+			Kind: model.KindRequest, Parts: answers, Interrupted: true,
+			RunID: response.RunID, ConversationID: response.ConversationID, Time: response.Time,
+		}}
+	}
+	first := requests[0].Clone()
+	at := 0
+	for at < len(first.Parts) && answersCall(&first.Parts[at]) {
+		at++
+	}
+	first.Parts = slices.Insert(first.Parts, at, answers...)
+	requests[0] = first
+	return requests
+}

@@ -1,0 +1,73 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// settleText deals with a response that calls no tool.
+func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error) {
+	text := resp.Text()
+	var why string
+	var cause error
+	switch {
+	case strings.TrimSpace(text) == "":
+		why = "Your answer was empty."
+	case !r.frame.Text:
+		why = "A plain text answer cannot be used here."
+	default:
+		done := r.do(ctx, &Task{Op: OpOutput, Step: r.info.Step, Text: text, Call: nil})
+		switch {
+		case done.Err != nil:
+			return false, &Error{Stage: StageOutput, Err: done.Err}
+		case !done.Return.Retry:
+			r.output = done.Output
+			return true, nil
+		}
+		why, cause = done.Return.Text, done.Return.Cause
+	}
+	// Nothing usable. If the model was cut off, asking again will not help.
+	switch resp.Finish {
+	case model.FinishLength:
+		return false, &Error{Stage: StageOutput, Err: ErrTokenLimit}
+	case model.FinishContentFilter:
+		return false, &Error{Stage: StageOutput, Err: ErrContentFilter}
+	}
+	if cause == nil {
+		cause = errors.New(why)
+		why += " " + r.howToAnswer()
+	}
+	return false, r.retryText(why, cause)
+}
+
+// howToAnswer tells the model what would be an answer.
+func (r *run) howToAnswer() string {
+	var outputs []string
+	for i := range r.frame.Tools {
+		if r.frame.Tools[i].Output {
+			outputs = append(outputs, r.frame.Tools[i].Name)
+		}
+	}
+	switch {
+	case len(outputs) == 1:
+		return "Call the tool " + outputs[0] + " to give the answer."
+	case len(outputs) > 1:
+		return "Call one of these tools to give the answer: " + strings.Join(outputs, ", ") + "."
+	case len(r.frame.Tools) > 0:
+		return "Answer with text, or call a tool."
+	}
+	return "Answer with text."
+}
+
+// retryText asks the model for another answer, as long as the budget for text outputs lasts.
+func (r *run) retryText(why string, cause error) error {
+	attempt := r.budgets.fail("")
+	r.append(&model.Message{Kind: model.KindRequest, Parts: []model.Part{model.Retry("", "", why)}})
+	if attempt > r.cfg.OutputRetries {
+		return &Error{Stage: StageOutput, Attempt: attempt - 1, Err: &BudgetError{Retries: r.cfg.OutputRetries, Err: cause}}
+	}
+	return r.emit(Event{Kind: RetryAsked, Text: why, Attempt: attempt})
+}

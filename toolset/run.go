@@ -1,0 +1,64 @@
+package toolset
+
+import "github.com/ponte-go/ponte/agent/model"
+
+// RunContext is what a tool, an instruction or a toolset may know of the run it serves. It is data: cancellation comes
+// with the context.Context that stands beside it. A RunContext is valid until the function it was given to returns,
+// and is only read.
+//
+// The zero value with Deps set is enough to call a tool function from a unit test.
+type RunContext[D any] struct {
+	// Deps is what the caller of the agent passed in.
+	Deps D
+	RunInfo
+	// Call is the tool call in progress; zero outside of tools.
+	Call Call
+
+	emit func(any)
+}
+
+// RunInfo describes a run in progress.
+type RunInfo struct {
+	// RunID is fresh for every run, ConversationID the same for all runs over one history.
+	RunID, ConversationID string
+	// Step counts the model requests of the run, beginning with 1.
+	Step int
+	// Messages is the history up to here, oldest first. It is shared: it must not be changed.
+	Messages []*model.Message
+	// Usage is what the run has used so far.
+	Usage Usage
+}
+
+// Call describes a tool call in progress.
+type Call struct {
+	// ID is the call's id as the model gave it: unique within a response, not across responses.
+	ID string
+	// Tool is the name by which the tool was defined.
+	Tool string
+	// Attempt is 0 at first and counts the retries so far; MaxRetries is how many the model has.
+	Attempt, MaxRetries int
+}
+
+// Usage is what a run has used.
+type Usage struct {
+	// Requests counts the requests to models.
+	Requests int
+	// ToolCalls counts the tool calls that returned a value. Output tools never count.
+	ToolCalls int
+	model.Usage
+}
+
+// Emit sends an event of the tool's own to whoever observes the run: it arrives as a custom event that carries value.
+// It blocks while the observer is behind, and does nothing if nobody observes. It may be called only until the tool
+// returns, from any goroutine.
+func (r *RunContext[D]) Emit(value any) {
+	if r.emit != nil {
+		r.emit(value)
+	}
+}
+
+// WithEmit returns a copy of r whose [RunContext.Emit] calls emit. The run loop uses it, and so can a unit test.
+func (r RunContext[D]) WithEmit(emit func(any)) *RunContext[D] {
+	r.emit = emit
+	return &r
+}

@@ -1,0 +1,76 @@
+package toolset
+
+import (
+	"context"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Tool is one tool. Tools are immutable once they are part of a toolset: a combinator that changes one makes a copy.
+// [Func] and [Plain] make tools of functions; a Tool can also be written out, for example for tools whose schema is
+// only known at run time.
+type Tool[D any] struct {
+	// Def is what the model sees. Schema must be the JSON schema of an object.
+	Def model.ToolDef
+	Options
+	// Decode checks the arguments and returns them in the form that Call takes. It returns a [*ValidationError] or
+	// [*RetryError] for what the model can mend; any error of it is reported to the model as a retry. It must be quick
+	// and without side effects. Nil passes the arguments on as json.RawMessage.
+	Decode func(args []byte) (any, error)
+	// Call runs the tool. An error other than [*RetryError] ends the run.
+	Call func(ctx context.Context, run *RunContext[D], args any) (Result, error)
+
+	err error
+}
+
+// Options are the properties of a tool that do not depend on its types.
+type Options struct {
+	// Sequential makes the tool a barrier: all calls before it in a response have ended when it starts, it runs
+	// alone, and then the calls behind it start.
+	Sequential bool
+	// Timeout bounds one call; 0 means the agent's timeout. When it is over, ctx ends, and the model is told.
+	Timeout time.Duration
+	// Retries is how often the model may correct a call of this tool, if not nil.
+	Retries *int
+	// Kind says for user interfaces what the tool does.
+	Kind Kind
+	// Title is the tool's name for people; empty means the name.
+	Title string
+}
+
+// Kind classifies tools for user interfaces. The kinds are those of the Agent Client Protocol.
+type Kind string
+
+// The kinds of tools. The zero value counts as [KindOther].
+const (
+	KindRead    Kind = "read"
+	KindEdit    Kind = "edit"
+	KindDelete  Kind = "delete"
+	KindMove    Kind = "move"
+	KindSearch  Kind = "search"
+	KindExecute Kind = "execute"
+	KindThink   Kind = "think"
+	KindFetch   Kind = "fetch"
+	KindOther   Kind = "other"
+)
+
+// Option changes a tool's options.
+type Option func(*Options)
+
+// Sequential makes the tool a barrier. See [Options].
+func Sequential() Option { return func(o *Options) { o.Sequential = true } }
+
+// Timeout bounds each call of the tool.
+func Timeout(d time.Duration) Option { return func(o *Options) { o.Timeout = d } }
+
+// Retries sets how often the model may correct a call of the tool.
+func Retries(n int) Option { return func(o *Options) { o.Retries = &n } }
+
+// OfKind says what the tool does, and how to call it in a user interface.
+func OfKind(kind Kind, title string) Option {
+	return func(o *Options) { o.Kind, o.Title = kind, title }
+}
+
+// Err returns what is wrong with the tool's definition, for example an argument type that has no JSON schema.
+func (t *Tool[D]) Err() error { return t.err }

@@ -1,0 +1,31 @@
+package toolset
+
+import "context"
+
+// Toolset offers tools to the runs of an agent. Implementations are safe for concurrent use.
+type Toolset[D any] interface {
+	// Name identifies the toolset in errors.
+	Name() string
+	// Open is called once at the beginning of each run, on the run's goroutine, and returns the toolset's instance
+	// for that run. State that must not be shared between runs belongs in the instance; a toolset without such state
+	// returns the same instance every time. If Open fails the run does.
+	Open(ctx context.Context, run *RunContext[D]) (Instance[D], error)
+}
+
+// Instance is a toolset at work in one run.
+type Instance[D any] interface {
+	// Tools is called before each request to the model, on the run's goroutine. The slice and the tools in it are
+	// shared and must not be changed afterwards; returning the very same slice again costs the run nothing. The order
+	// of tools should be stable, so that prompt caches hit.
+	Tools(ctx context.Context, run *RunContext[D]) (Listing[D], error)
+	// Close is called once when the run has ended and no call is in progress. Its context is not cancelled with the
+	// run's.
+	Close(ctx context.Context) error
+}
+
+// Listing is what an instance offers for one step.
+type Listing[D any] struct {
+	Tools []*Tool[D]
+	// Instructions tell the model how to use the tools. They are added to the agent's own.
+	Instructions string
+}
