@@ -160,20 +160,13 @@ func (c *conn) end(cause error, drain bool) {
 
 func (c *conn) shutdown(cancel context.CancelCauseFunc, read, written <-chan struct{}) {
 	cancel(c.Err())
-	c.mu.Lock()
-	drain := c.drain
-	c.mu.Unlock()
-	if !drain {
-		closeStream(c.r)
-	}
 	c.handlers.Wait()
 	c.out.close(c.Err())
 	await(written, c.opts.FlushTimeout)
-	closeStream(c.w)
+	closeStream(c.w) // not before all is written: r may be the same stream
 	closeStream(c.r)
 	await(written, c.opts.FlushTimeout)
 	await(read, c.opts.FlushTimeout)
-	c.handlers.Wait() // of a message that was being read when the end began
 }
 
 func (c *conn) result() error {

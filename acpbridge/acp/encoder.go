@@ -112,7 +112,7 @@ func (e *encoder) string(s string) {
 	if !utf8.ValidString(s) {
 		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
 	}
-	b := append(e.b, '"')
+	b := append(slices.Grow(e.b, len(s)+len(`""`)), '"')
 	start := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]

@@ -71,6 +71,9 @@ func (o *outbox) send(ctx context.Context, e *encoder) error {
 	w := &waiter{e: e, in: in, done: make(chan struct{})}
 	o.waiters = append(o.waiters, w)
 	o.mu.Unlock()
+	if in != nil {
+		defer in.conn.holdLane(ctx)()
+	}
 
 	select {
 	case <-w.done:
@@ -110,11 +113,11 @@ func (o *outbox) answer(in *incoming, e *encoder) error {
 	return nil
 }
 
-// offer queues a message that nobody waits for, unless the queue is full already.
-func (o *outbox) offer(e *encoder) {
+// offer queues a message unless more than bound bytes are queued already.
+func (o *outbox) offer(e *encoder, bound int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed != nil || o.queued > o.limit {
+	if o.closed != nil || o.queued > bound {
 		e.release()
 		return
 	}

@@ -14,7 +14,7 @@ func (c *conn) read() {
 		line, long, err := lines.next()
 		switch {
 		case err != nil:
-			c.endOfInput(err)
+			c.end(err, true)
 			return
 		case long != nil:
 			c.receiveLong(long)
@@ -77,11 +77,11 @@ func (c *conn) refuse(id RequestID, ev Event, code int, problem string) {
 	c.trace(ev)
 	e := encodeResponse(id, nil, &Error{Code: code, Message: problem})
 	c.trace(Event{Direction: Sent, Kind: KindError, ID: id.String(), Size: len(e.b)})
-	if id.IsNull() {
-		c.out.offer(e) // nobody waits for it: not worth any amount of memory
-		return
+	bound := c.opts.MaxQueue
+	if !id.IsNull() {
+		bound += c.opts.MaxBacklog // somebody waits for it, but a peer that does not read gets no more memory than that
 	}
-	_ = c.out.answer(nil, e) // fails only if the connection has ended
+	c.out.offer(e, bound)
 }
 
 func (c *conn) receiveRequest(env *envelope, ev Event) {
@@ -233,11 +233,8 @@ func (c *conn) openGate(ok bool) {
 	c.signalRoom()
 	for _, in := range refused {
 		c.respond(in, nil, Errorf(CodeInvalidRequest, "invalid request: the connection could not be initialized"))
+		in.cancel(ErrAnswered)
 	}
-}
-
-func (c *conn) endOfInput(err error) {
-	c.end(err, true)
 }
 
 func (c *conn) trace(ev Event) {
