@@ -182,7 +182,7 @@ func TestTheModelIsHonest(t *testing.T) {
 		"hello":                        "This is the offline demo model",
 		"":                             "This is the offline demo model",
 		"think about life":             "I am the offline demo model: I follow rules, and have no thoughts about `life`.",
-		"list files; make me happy": "One thing I left out:",
+		"list files; make me happy":    "One thing I left out:",
 	} {
 		require.Contains(t, said(converse(t, f, allTools, nil, prompt)), want, prompt)
 	}
