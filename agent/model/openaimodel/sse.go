@@ -136,6 +136,9 @@ func (e *eventReader) line() ([]byte, error) {
 			window := e.buf[e.pos:e.end]
 			if i := indexLineEnd(window[scanned:]); i >= 0 {
 				i += scanned
+				if i > e.limit {
+					return nil, errEventTooLong
+				}
 				line := window[:i]
 				e.pos += i + 1
 				if window[i] == '\r' {

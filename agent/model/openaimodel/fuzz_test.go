@@ -1,0 +1,125 @@
+package openaimodel_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/openaimodel"
+)
+
+// transport answers in the process.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func respond(r *http.Request, status int, body io.ReadCloser) *http.Response {
+	return &http.Response{
+		StatusCode: status, Status: http.StatusText(status), ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: body, ContentLength: -1, Request: r,
+	}
+}
+
+func FuzzEventReader(f *testing.F) {
+	for _, d := range dialects {
+		f.Add([]byte(d.text.stream))
+	}
+	f.Add([]byte("\ufeffdata: a\r\rdata:b\r\n\nerror: x\nevent: error\n\n: c"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		whole, err := openaimodel.ReadEvents(bytes.NewReader(in), 1<<16)
+		bytewise, err2 := openaimodel.ReadEvents(iotest.OneByteReader(bytes.NewReader(in)), 1<<16)
+		require.Equal(t, whole, bytewise, "how the bytes arrive makes no difference")
+		require.Equal(t, err, err2)
+		if err == io.EOF && !bytes.ContainsRune(in, '\r') {
+			crlf, _ := openaimodel.ReadEvents(bytes.NewReader(bytes.ReplaceAll(in, []byte("\n"), []byte("\r\n"))), 1<<20)
+			require.Equal(t, whole, crlf, "nor do the ends of lines")
+		}
+	})
+}
+
+// FuzzStream feeds whatever comes as the answer: it must end in a message or an error, and the deltas must agree with
+// the message, whose JSON must survive.
+func FuzzStream(f *testing.F) {
+	for _, d := range dialects {
+		for _, p := range []pair{d.text, d.calls, d.thinking} {
+			f.Add([]byte(p.stream))
+			f.Add([]byte(p.plain))
+		}
+	}
+	f.Add([]byte(events(fragment(0, "a", "we", ""), fragment(0, "b", "ather", `{`), fragment(1, "", "time", `{}`), fragment(-1, "", "", `}`))))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		m := newModel(t, "http://fuzz.test", "openrouter", func(c *openaimodel.Config) {
+			c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+				return respond(r, 200, io.NopCloser(bytes.NewReader(in))), nil
+			})}
+		})
+		req := hello()
+		req.Tools = []model.ToolDef{{Name: "weather"}, {Name: "time"}}
+		rec := &recorder{t: t}
+		msg, err := m.Generate(context.Background(), req, rec.sink)
+		if err != nil {
+			require.Nil(t, msg)
+			var api *model.APIError
+			require.ErrorAs(t, err, &api)
+			return
+		}
+		rec.agrees(msg)
+		ids := map[string]bool{}
+		for _, p := range msg.Parts {
+			if p.Kind == model.PartToolCall {
+				require.NotEmpty(t, p.CallID)
+				require.False(t, ids[p.CallID], "an id twice")
+				ids[p.CallID] = true
+			}
+		}
+		// What a model said can always be sent back.
+		req.Messages = append(req.Messages, msg, model.UserText("go on"))
+		body, err := openaimodel.RequestBody(m, req, true)
+		require.NoError(t, err)
+		require.True(t, json.Valid(body), "%s", body)
+	})
+}
+
+func FuzzErrorBody(f *testing.F) {
+	for _, e := range errorCases {
+		f.Add([]byte(e.body))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		openaimodel.ParseErrorBody(in)
+		m := newModel(t, "http://fuzz.test", "", func(c *openaimodel.Config) {
+			c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+				return respond(r, 400, io.NopCloser(bytes.NewReader(in))), nil
+			})}
+		})
+		_, err := m.Generate(context.Background(), hello(), nil)
+		e := apiError(t, err)
+		require.Equal(t, 400, e.Status)
+		require.False(t, e.Retryable)
+		require.LessOrEqual(t, len(e.Message), 4000)
+	})
+}
+
+func FuzzJSONString(f *testing.F) {
+	f.Add("plain")
+	f.Add("\x00\x1f\"\\\n\r\t\x7f\u2028é😀\xff\xed\xa0\x80")
+	f.Fuzz(func(t *testing.T, in string) {
+		out := openaimodel.AppendJSONString(nil, in)
+		require.True(t, utf8.Valid(out))
+		var back, want string
+		require.NoError(t, json.Unmarshal(out, &back))
+		std, err := json.Marshal(in)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(std, &want))
+		require.Equal(t, want, back)
+		require.False(t, strings.ContainsAny(string(out), "\n\r"))
+	})
+}
