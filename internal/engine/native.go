@@ -29,15 +29,20 @@ type future struct {
 	ctx     context.Context
 	task    *loop.Task
 	started bool
-	done    *loop.Done
+	over    bool
+	done    loop.Done
 }
 
-func (f *future) Done() *loop.Done { return f.done }
+func (f *future) Done() *loop.Done {
+	if !f.over {
+		return nil
+	}
+	return &f.done
+}
 
-// report is either a task's result or a note that waits for its reply.
+// report says either that a future is over or has a note, which waits for its reply.
 type report struct {
 	future *future
-	done   *loop.Done
 	note   loop.Note
 	reply  chan error
 }
@@ -50,8 +55,7 @@ func (n *Native) Start(ctx context.Context, t *loop.Task) loop.Future {
 // WaitAny implements [loop.Engine].
 func (n *Native) WaitAny(futures []loop.Future, notify func(loop.Note) error) int {
 	if f := futures[0].(*future); len(futures) == 1 && !f.started {
-		done := n.worker.Do(f.ctx, f.task, notify)
-		f.started, f.done = true, &done
+		f.started, f.over, f.done = true, true, n.worker.Do(f.ctx, f.task, notify)
 		return 0
 	}
 	for _, f := range futures {
@@ -63,8 +67,8 @@ func (n *Native) WaitAny(futures []loop.Future, notify func(loop.Note) error) in
 				return i
 			}
 		}
-		if got := <-n.reports; got.done != nil {
-			got.future.done = got.done
+		if got := <-n.reports; got.future != nil {
+			got.future.over = true
 		} else {
 			got.reply <- notify(got.note)
 		}
@@ -82,7 +86,7 @@ func (n *Native) spawn(f *future) {
 	}
 	n.running.Go(func() {
 		reply := make(chan error, 1)
-		done := n.worker.Do(f.ctx, f.task, func(note loop.Note) error {
+		f.done = n.worker.Do(f.ctx, f.task, func(note loop.Note) error {
 			select {
 			case n.reports <- report{note: note, reply: reply}:
 			case <-n.quit:
@@ -96,7 +100,7 @@ func (n *Native) spawn(f *future) {
 			}
 		})
 		select {
-		case n.reports <- report{future: f, done: &done}:
+		case n.reports <- report{future: f}:
 		case <-n.quit:
 		}
 	})

@@ -61,8 +61,9 @@ func (r *run) emit(e Event) error {
 	if !r.cfg.Observed || r.stopped {
 		return r.stopError()
 	}
-	e.Step = r.info.Step
-	if !r.host.Emit(&e) {
+	r.event = e // so that e need not be on the heap
+	r.event.Step = r.info.Step
+	if !r.host.Emit(&r.event) {
 		r.stopped = true
 		r.cancel(ErrStopped)
 	}

@@ -50,6 +50,7 @@ type run struct {
 	// own is the request that this run appended last; other messages are never changed.
 	own     *model.Message
 	stopped bool
+	event   Event
 	parts   []openPart
 	waiting [1]Future
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -276,7 +277,7 @@ func TestWhatAnEndpointCannotDoIsRefusedBeforeItIsAsked(t *testing.T) {
 
 func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 	tools := []model.ToolDef{{Name: "f"}}
-	inf := 1e308 * 10
+	inf := math.Inf(1)
 	for says, req := range map[string]*model.Request{
 		`schema of tool "f"`:             {Tools: []model.ToolDef{{Name: "f", Schema: json.RawMessage("{")}}},
 		"output schema":                  {Output: &model.OutputSchema{Schema: json.RawMessage("")}},
