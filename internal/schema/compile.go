@@ -116,6 +116,9 @@ func (c *compiler) fill(n *node, s *jsonschema.Schema) error {
 			return err
 		}
 		n.types |= typeNull
+		if len(n.enum) > 0 {
+			n.enum = append(n.enum, newLiteral([]byte("null")))
+		}
 		return nil
 	}
 	if s.Type != "" {

@@ -12,7 +12,8 @@ import (
 var emptyObject = []byte("{}")
 
 // Decode checks raw against the schema, decodes it into dst, a pointer to the Go type, and validates
-// the result. Empty or blank raw, and null, stand for {}.
+// the result. Empty or blank raw, and null, stand for {}. As with json.Unmarshal, fields that raw does
+// not mention keep their values, so dst should point to a zero value.
 //
 // It is stricter than encoding/json: names match exactly, no field is unknown or stands there twice,
 // and null is allowed only where the schema says so or a field is optional, where it means that there

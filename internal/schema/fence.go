@@ -1,19 +1,33 @@
 package schema
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
-// TrimFences returns the JSON document in text that a model wrote as prose: without the blank space
-// around it and without the markdown code fence, if the whole document stands in one. It shares
-// memory with text.
+const fence = "```"
+
+// TrimFences returns the JSON document in what a model wrote as text: without the blank space around
+// it and without the markdown code fence, if the document stands in one. A fence that is never closed
+// goes as well, so that a text cut off within it is found incomplete rather than broken. The result
+// shares memory with text.
 func TrimFences(text []byte) []byte {
 	text = bytes.TrimSpace(text)
-	fence := []byte("```")
-	if !bytes.HasPrefix(text, fence) {
+	inner, fenced := bytes.CutPrefix(text, []byte(fence))
+	if !fenced {
 		return text
 	}
-	end := bytes.IndexByte(text, '\n')
-	if end < 0 || len(text) < 2*len(fence) || !bytes.HasSuffix(text, fence) {
-		return text
+	inner = bytes.TrimSuffix(inner, []byte(fence))
+	word := inner[:len(inner)-len(bytes.TrimLeftFunc(inner, isWord))]
+	rest := inner[len(word):]
+	// Without a line break the word may be the document itself: true, 42.
+	if len(rest) > 0 && (rest[0] == '\n' || rest[0] == '\r') || strings.EqualFold(string(word), "json") {
+		inner = rest
 	}
-	return bytes.TrimSpace(text[end+1 : len(text)-len(fence)])
+	return bytes.TrimSpace(inner)
+}
+
+// isWord reports whether r may be part of the language that follows a fence.
+func isWord(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '+'
 }

@@ -40,7 +40,7 @@ func For(t reflect.Type) (*Type, error) {
 	if t == nil {
 		return nil, errors.New("schema: the type is nil")
 	}
-	making.Lock() // one type at a time: the validator's caches are filled here, and nowhere else
+	making.Lock() // so that no type is made twice
 	defer making.Unlock()
 	base := pointee(t)
 	made, ok := types.Load(base)

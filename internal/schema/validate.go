@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,6 +17,7 @@ type validation struct {
 	goType   reflect.Type
 	validate *validator.Validate
 	dive     string // the tag that leads to the structs of a type that is none itself
+	maps     bool   // there is a map on the way to a rule: findings come in random order
 }
 
 // sharedValidator serves all types but those that need rules of their own.
@@ -46,7 +46,7 @@ func newValidation(t reflect.Type) (*validation, error) {
 	if !s.ruled[elem] {
 		return nil, nil
 	}
-	v := &validation{goType: t, validate: sharedValidator()}
+	v := &validation{goType: t, validate: sharedValidator(), maps: s.maps}
 	if dives > 0 {
 		v.dive = strings.TrimSuffix(strings.Repeat("dive,", dives), ",")
 	}
@@ -84,6 +84,7 @@ func (v *validation) prepare(st reflect.Type) (err error) {
 type survey struct {
 	structs []reflect.Type
 	ruled   map[reflect.Type]bool
+	maps    bool
 }
 
 func newSurvey(t reflect.Type) *survey {
@@ -104,6 +105,7 @@ func newSurvey(t reflect.Type) *survey {
 
 func (s *survey) collect(t reflect.Type) {
 	st, _ := elements(t)
+	s.maps = s.maps || containsMap(t)
 	if _, ok := s.ruled[st]; ok || !validated(st) {
 		return
 	}
@@ -154,10 +156,13 @@ func (s *survey) missingDives(st reflect.Type) map[string]string {
 	return rules
 }
 
+// maxDives bounds the slices and maps directly within each other, which may go round in a circle.
+const maxDives = 8
+
 // elements follows pointers, slices and maps to what they hold in the end, and counts the slices and
 // maps on the way.
 func elements(t reflect.Type) (elem reflect.Type, dives int) {
-	for t = pointee(t); dives < 8; t = pointee(t.Elem()) {
+	for t = pointee(t); dives < maxDives; t = pointee(t.Elem()) {
 		switch t.Kind() {
 		case reflect.Slice, reflect.Array, reflect.Map:
 			dives++
@@ -166,6 +171,21 @@ func elements(t reflect.Type) (elem reflect.Type, dives int) {
 		}
 	}
 	return t, dives
+}
+
+// containsMap reports whether there is a map on the way that elements goes.
+func containsMap(t reflect.Type) bool {
+	for range maxDives {
+		switch t = pointee(t); t.Kind() {
+		case reflect.Map:
+			return true
+		case reflect.Slice, reflect.Array:
+			t = t.Elem()
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // validated reports whether the validator looks into values of type t.
@@ -197,71 +217,8 @@ func (v *validation) check(dst any, prefix string) ([]Problem, error) {
 	for i, f := range findings {
 		problems[i] = v.problem(f, prefix)
 	}
+	if v.maps {
+		slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	}
 	return problems, nil
-}
-
-func (v *validation) problem(f validator.FieldError, prefix string) Problem {
-	path := f.Namespace()
-	if name := v.goType.Name(); name != "" && v.dive == "" {
-		path = strings.TrimPrefix(strings.TrimPrefix(path, name), ".")
-	}
-	if prefix != "" && path != "" && path[0] != '[' {
-		prefix += "."
-	}
-	p := Problem{Path: prefix + path, Rule: f.Tag()}
-	param := f.Param()
-	if param != "" && !strings.Contains(p.Rule, "|") {
-		param = v.jsonName(f)
-		p.Rule += "=" + param
-	}
-	p.Message = ruleMessage(f, param)
-	if strings.HasPrefix(f.Tag(), "required_") {
-		return p // the value is what is missing
-	}
-	if text, err := json.Marshal(f.Value()); err == nil {
-		p.Value = shorten(text)
-	}
-	return p
-}
-
-// jsonName returns the parameter of a rule with the Go names of sibling fields turned into the JSON
-// names that a model knows.
-func (v *validation) jsonName(f validator.FieldError) string {
-	param := f.Param()
-	if !strings.HasSuffix(f.Tag(), "field") && !strings.HasPrefix(f.Tag(), "required_") && !strings.HasPrefix(f.Tag(), "excluded_") {
-		return param
-	}
-	parent := v.goType
-	steps := strings.Split(f.StructNamespace(), ".")
-	if v.dive == "" && v.goType.Name() != "" {
-		steps = strings.Split(strings.TrimPrefix(f.StructNamespace(), v.goType.Name()+"."), ".")
-	}
-	for _, step := range steps[:len(steps)-1] {
-		name, _, _ := strings.Cut(step, "[")
-		if parent, _ = elements(parent); name == "" {
-			continue
-		}
-		field, ok := fieldByName(parent, name)
-		if !ok {
-			return param
-		}
-		parent = field.Type
-	}
-	parent, _ = elements(parent)
-	words := strings.Fields(param)
-	for i, word := range words {
-		if field, ok := fieldByName(parent, word); ok && (i%2 == 0 || !strings.HasSuffix(f.Tag(), "_if")) {
-			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); validName(name) {
-				words[i] = name
-			}
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-func fieldByName(t reflect.Type, name string) (reflect.StructField, bool) {
-	if t.Kind() != reflect.Struct {
-		return reflect.StructField{}, false
-	}
-	return t.FieldByName(name)
 }

@@ -27,7 +27,7 @@ type walker struct {
 	broke    bool   // the text is not JSON, or too deep: the walk ended there
 	probing  bool   // try every leaf on its Go type as well
 	scratch  []byte // for decoding base64
-	wrapped  []byte // the text of the last field of the root
+	wrapped  []byte // the text of the last known field of the root
 }
 
 // step is a step of the path to the current value: a field, or an index where name is nil.
@@ -95,6 +95,9 @@ func (w *walker) value(n *node) bool {
 	text := w.data[start:w.pos]
 	switch {
 	case rules != n:
+		if got == typeNull {
+			text = nil // the message says it
+		}
 		w.report("type", fmt.Sprintf("must be %s, not %s", n.types.article(), got.article()), text)
 	case w.probing && n.leaf.goType != nil && len(w.problems) == found:
 		w.probe(n.leaf, text)
@@ -180,7 +183,9 @@ func (w *walker) object(n *node) bool {
 		if !w.value(child) {
 			return false
 		}
-		w.wrapped = w.data[from:w.pos]
+		if known && len(w.path) == 1 {
+			w.wrapped = w.data[from:w.pos]
+		}
 		w.path = w.path[:len(w.path)-1]
 		count++
 		if w.next() != ',' {
@@ -307,10 +312,11 @@ func (w *walker) report(rule, message string, value []byte) {
 
 // probe tries a value on the Go type that will take it.
 func (w *walker) probe(l leaf, text []byte) {
+	literal := text
 	if l.quoted {
-		text = unescape(text[1 : len(text)-1])
+		literal = unescape(text[1 : len(text)-1])
 	}
-	if err := json.Unmarshal(text, reflect.New(l.goType).Interface()); err != nil {
+	if err := json.Unmarshal(literal, reflect.New(l.goType).Interface()); err != nil {
 		w.report(RuleDecode, refusal(l.goType, err), text)
 	}
 }
@@ -323,12 +329,12 @@ func (w *walker) where() string {
 		case s.name == nil:
 			b.WriteString("[" + strconv.Itoa(s.index) + "]")
 		case s.key:
-			b.WriteString("[" + string(s.name) + "]")
+			b.WriteString("[" + shorten(s.name) + "]")
 		default:
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
-			b.Write(s.name)
+			b.WriteString(shorten(s.name))
 		}
 	}
 	return b.String()

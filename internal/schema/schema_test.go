@@ -1,0 +1,142 @@
+package schema_test
+
+import (
+	"io"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/internal/schema"
+)
+
+func TestTypesWithoutASchemaAreRefusedByPath(t *testing.T) {
+	for name, test := range map[string]struct {
+		of   reflect.Type
+		want string
+	}{
+		"nothing": {nil, "schema: the type is nil"},
+		"func":    {reflectType[func()](), "schema: func(): func() has no JSON form"},
+		"chan in a struct": {reflectType[struct {
+			List []struct{ Done chan int }
+		}](), "field List[].Done: chan int has no JSON form"},
+		"complex":     {reflectType[one[complex128]](), "schema: schema_test.one[complex128]: field V: complex128 has no JSON form"},
+		"integer key": {reflectType[one[map[int]string]](), "field V: the keys of map[int]string are not strings"},
+		"an interface with methods": {reflectType[one[io.Reader]](),
+			"field V: JSON cannot be decoded into the interface io.Reader"},
+		"an embedded pointer that cannot be set": {reflectType[struct{ *lower }](),
+			"field lower: encoding/json cannot fill an embedded pointer to an unexported struct"},
+		"an unknown validate tag": {reflectType[struct {
+			A int `validate:"mni=3"`
+		}](), "Undefined validation function 'mni' on field 'A'"},
+		"an unknown validate tag, nested": {reflectType[[]struct {
+			B *struct {
+				A int `validate:"mni=3"`
+			}
+		}](), "Undefined validation function 'mni' on field 'A'"},
+		"a rule for another kind": {reflectType[struct {
+			A struct {
+				B bool `validate:"min=3"`
+			}
+		}](), `field A.B: validate tag "min=3": the rule does not apply to bool`},
+		"a bound that is no number": {reflectType[struct {
+			A int `validate:"min=x"`
+		}](), `field A: validate tag "min=x": "x" is no integer`},
+		"a length that is negative": {reflectType[struct {
+			A string `validate:"lt=0"`
+		}](), `field A: validate tag "lt=0": no length is that small`},
+		"a misspelt keyword": {reflectType[struct {
+			A int `jsonschema:"minimun=1"`
+		}](), `field A: jsonschema tag: keyword "minimun" is unknown`},
+		"a keyword of another type": {reflectType[struct {
+			A int `jsonschema:"minLength=1"`
+		}](), `field A: jsonschema tag: keyword "minLength" does not apply to integer`},
+		"a description that a comma cuts off": {reflectType[struct {
+			A int `jsonschema:"description=one, two"`
+		}](), `field A: jsonschema tag: " two" is no keyword=value (a comma in a value is written \\,)`},
+		"a keyword with another's value": {reflectType[struct {
+			A int `jsonschema:"minimum=one"`
+		}](), `field A: jsonschema tag: minimum cannot be "one"`},
+		"a broken pattern": {reflectType[struct {
+			A string `json:"a" jsonschema:"pattern=("`
+		}](), "field a: error parsing regexp"},
+		"too large": {reflectType[grow[grow[grow[grow[grow[grow[grow[grow[grow[grow[grow[grow[int]]]]]]]]]]]]](), "the schema has more than 4000 parts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := schema.For(test.of)
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+type grow[T any] struct{ A, B, C T }
+
+func TestASchemaIsMadeOncePerType(t *testing.T) {
+	var all [8]*schema.Type
+	var group sync.WaitGroup
+	for i := range all {
+		group.Go(func() {
+			typ, err := schema.For(reflectType[onceOnly]())
+			if err == nil {
+				var v onceOnly
+				err = typ.Decode([]byte(`{"list":[{"city":"x"}]}`), &v)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			all[i] = typ
+		})
+	}
+	group.Wait()
+	for _, typ := range all {
+		require.Same(t, all[0], typ)
+	}
+	pointer, err := schema.For(reflectType[**onceOnly]())
+	require.NoError(t, err)
+	require.Same(t, all[0], pointer)
+}
+
+type onceOnly struct {
+	List []weatherQuery `json:"list"`
+}
+
+func TestPropertiesStandInTheOrderOfTheFields(t *testing.T) {
+	require.Equal(t, `{"properties":{`+
+		`"city":{"type":"string","minLength":1,"description":"City to look up"},`+
+		`"days":{"type":"integer","maximum":14,"minimum":1},`+
+		`"unit":{"type":"string","enum":["celsius","fahrenheit"]}},`+
+		`"additionalProperties":false,"type":"object","required":["city"]}`, string(typeFor[weatherQuery](t).JSON()))
+}
+
+func TestTypesOfTheSameNameHaveDefinitionsOfTheirOwn(t *testing.T) {
+	type tree struct {
+		Up []tree `json:"up,omitempty"`
+	}
+	text := string(typeFor[struct {
+		A outerTree `json:"a"`
+		B tree      `json:"b"`
+	}](t).JSON())
+	require.Contains(t, text, `"a":{"$ref":"#/$defs/tree"}`)
+	require.Contains(t, text, `"b":{"$ref":"#/$defs/tree_2"}`)
+}
+
+type outerTree = tree
+
+func TestANameThatTwoFieldsClaimIsWhoseEncodingJSONSays(t *testing.T) {
+	type A struct{ X string }
+	type B struct{ X string }
+	type ambiguous struct {
+		A
+		B
+		Y string
+	}
+	require.Equal(t, `{"properties":{"Y":{"type":"string"}},"additionalProperties":false,"type":"object","required":["Y"]}`,
+		string(typeFor[ambiguous](t).JSON()))
+	type shadowed struct {
+		A
+		X int
+	}
+	require.Equal(t, `{"properties":{"X":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["X"]}`,
+		string(typeFor[shadowed](t).JSON()))
+}
