@@ -48,8 +48,10 @@ func (w *watchdog) Read(p []byte) (int, error) {
 		w.arm(w.idle)
 	}
 	n, err := w.body.Read(p)
-	if n > 0 || err != nil {
+	if n > 0 {
 		w.answering = true
+	}
+	if n > 0 || err != nil {
 		w.timer.Stop()
 	}
 	return n, err
