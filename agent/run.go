@@ -60,13 +60,12 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 	eng := engine.New(r)
 	defer eng.Close()
 	res, err := loop.Run(ctx, eng, r, &cfg)
-	if r.tools != nil {
-		if closeErr := r.close(ctx); err != nil && closeErr != nil {
-			err = errors.Join(err, closeErr)
-		}
-	}
+	closeErr := r.close(ctx)
 	if err != nil {
 		runErr := runError(a.config.Name, res, err)
+		if closeErr != nil {
+			runErr.Err = errors.Join(runErr.Err, closeErr)
+		}
 		r.end(runErr, res)
 		return nil, runErr
 	}
@@ -200,8 +199,12 @@ func joined(a, between, b string) string {
 	return strings.Join([]string{a, b}, between)
 }
 
+// close closes the tools, if they were opened.
 func (r *agentRun[D, O]) close(ctx context.Context) (err error) {
 	defer recovered(&err)
+	if r.tools == nil {
+		return nil
+	}
 	return r.tools.Close(context.WithoutCancel(ctx))
 }
 

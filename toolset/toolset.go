@@ -19,7 +19,7 @@ type Instance[D any] interface {
 	// of tools should be stable, so that prompt caches hit.
 	Tools(ctx context.Context, run *RunContext[D]) (Listing[D], error)
 	// Close is called once when the run has ended and no call is in progress. Its context is not cancelled with the
-	// run's.
+	// run's. Its error is added to that of a failed run; it does not take away the output of a run that has one.
 	Close(ctx context.Context) error
 }
 

@@ -25,7 +25,7 @@ func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, erro
 	}
 	if err != nil {
 		err = r.failure(ctx, err)
-		if last := r.last(); last != nil && last.HasToolCalls() {
+		if last := r.last(); last != nil && last == r.own && last.HasToolCalls() {
 			r.answer(nil, true) // so that the history can be continued
 		}
 	}
@@ -47,7 +47,7 @@ type run struct {
 	budgets budgets
 	output  any
 
-	// own is the request that this run appended last; other messages are never changed.
+	// own is the message that this run appended last.
 	own     *model.Message
 	stopped bool
 	event   Event
@@ -161,8 +161,9 @@ func (r *run) append(m *model.Message) *model.Message {
 		m.Time = r.eng.Now()
 	}
 	if m.Kind == model.KindRequest {
-		r.own, m.Metadata = m, r.cfg.Metadata
+		m.Metadata = r.cfg.Metadata
 	}
+	r.own = m
 	r.info.Messages = append(r.info.Messages, m)
 	return m
 }

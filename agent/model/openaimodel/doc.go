@@ -1,0 +1,55 @@
+// Package openaimodel is a [model.Model] behind any endpoint that speaks OpenAI's Chat Completions protocol, over
+// net/http alone: OpenAI, OpenRouter, DeepSeek, Ollama, vLLM, llama.cpp, LM Studio, and what else is compatible.
+//
+//	m, err := openaimodel.New(openaimodel.Config{Name: "qwen3:8b", BaseURL: "http://localhost:11434"})
+//
+// # Dialects
+//
+// A [Profile] says, as data, what an endpoint takes. [ProfileFor] finds it by provider or address; change it and set
+// [Config.Profile] where the endpoint in question differs.
+//
+//	             found by                      max tokens             output  named  thinking goes back     levels of thinking       media
+//	                                                                  schema  tool
+//	openai       *.openai.com, Azure           max_completion_tokens  yes     yes    no                     off, minimal … high      image, audio, PDF
+//	openrouter   openrouter.ai                 max_tokens             yes     yes    reasoning_details      off, minimal … high      image, audio, PDF
+//	deepseek     deepseek.com                  max_tokens             no      yes    with tool calls        off, high                none
+//	ollama       port 11434, ollama.com        max_tokens             yes     yes    no                     off, low, medium, high   image
+//	vllm         host "vllm"                   max_tokens             yes     yes    no                     off, low, medium, high   image, audio
+//	llamacpp     host "llamacpp"               max_tokens             yes     no     no                     off, low, medium, high   image, audio
+//	lmstudio     port 1234 on a local network  max_tokens             yes     no     no                     none                     image
+//	(generic)    anything else                 max_tokens             yes     yes    no                     off, minimal … high      image, audio, PDF
+//
+// What answers look like is not asked of the profile. All shapes of reasoning, errors, usage and streamed tool calls
+// are understood from any endpoint: calls whose fragments are interleaved, or lack index or id, or have another id each
+// time, whole calls, several calls at one index, arguments that are an object. So is an answer that is streamed though
+// it should not be, or the other way round. Older Ollama servers take a tool choice and do not keep it.
+//
+// # Requests
+//
+// The body of a request depends on the request alone, byte for byte, and ends with the messages, so that prompt caches
+// hit: a longer history begins with the bytes of the shorter one. Adjacent responses become one assistant message. Of
+// adjacent requests the tool results are sent first; the user, media and retry parts of each become one user message.
+// Arguments of an earlier call that are no JSON object are sent as {"invalid_arguments":"…"}, because servers refuse
+// the whole request over them; empty ones as {}. Thinking, opaque parts and signatures go only to the provider that made
+// them, if at all.
+//
+// What cannot be sent (a setting, a kind of media, a choice of tool) is refused with [model.ErrUnsupported] before
+// anything is sent.
+//
+// # Responses
+//
+// The same content gives the same message, streamed or not: thinking, opaque reasoning details, text, and then the
+// calls in the order in which they began. Call ids are unique in a message: missing ones are made up, and the second of
+// two equal ones gets a suffix. A refusal is text with [model.FinishContentFilter]. An event of a stream is bounded by
+// 16 MiB, a response by 64 MiB.
+//
+// # Errors
+//
+// Every failure of the endpoint, or of the way to it, is a [*model.APIError]; what its message quotes of an answer is
+// bounded. See [Retry] for what is tried again and [Timeouts] for how long is waited.
+//
+// # Concurrency
+//
+// A [Model] is safe for concurrent use. Generate starts no goroutine that outlives it, apart from those with which an
+// [http.Transport] keeps connections; answers are read to their end or closed, so that connections are used again.
+package openaimodel
