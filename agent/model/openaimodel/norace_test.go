@@ -1,0 +1,5 @@
+//go:build !race
+
+package openaimodel_test
+
+const raceDetector = false
