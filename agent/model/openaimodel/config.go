@@ -109,7 +109,7 @@ func New(config Config) (*Model, error) {
 	p := profile.clone()
 	m := &Model{
 		info: model.Info{
-			Provider:      firstNonEmpty(config.Provider, p.Provider, base.Host),
+			Provider:      firstNonEmpty(config.Provider, p.Provider, strings.ToLower(base.Host)),
 			Name:          config.Name,
 			NativeOutput:  p.NativeOutput,
 			Media:         p.Media,

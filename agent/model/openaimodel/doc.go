@@ -8,16 +8,16 @@
 // A [Profile] says, as data, what an endpoint takes. [ProfileFor] finds it by provider or address; change it and set
 // [Config.Profile] where the endpoint in question differs.
 //
-//	             found by                      max tokens             output  named  thinking goes back     levels of thinking       media
-//	                                                                  schema  tool
-//	openai       *.openai.com, Azure           max_completion_tokens  yes     yes    no                     off, minimal … high      image, audio, PDF
-//	openrouter   openrouter.ai                 max_tokens             yes     yes    reasoning_details      off, minimal … high      image, audio, PDF
-//	deepseek     deepseek.com                  max_tokens             no      yes    with tool calls        off, high                none
-//	ollama       port 11434, ollama.com        max_tokens             yes     yes    no                     off, low, medium, high   image
-//	vllm         host "vllm"                   max_tokens             yes     yes    no                     off, low, medium, high   image, audio
-//	llamacpp     host "llamacpp"               max_tokens             yes     no     no                     off, low, medium, high   image, audio
-//	lmstudio     port 1234 on a local network  max_tokens             yes     no     no                     none                     image
-//	(generic)    anything else                 max_tokens             yes     yes    no                     off, minimal … high      image, audio, PDF
+//	            found by               schema  named  thinking goes back  levels of thinking      media
+//	                                   output  tool
+//	openai      *.openai.com, Azure    yes     yes    no                  off, minimal … high     image, audio, PDF
+//	openrouter  openrouter.ai          yes     yes    reasoning_details   off, minimal … high     image, audio, PDF
+//	deepseek    deepseek.com           no      yes    with tool calls     off, high               none
+//	ollama      port 11434, its cloud  yes     yes    no                  off, low, medium, high  image
+//	vllm        host "vllm"            yes     yes    no                  off, low, medium, high  image, audio
+//	llamacpp    host "llamacpp"        yes     no     no                  off, low, medium, high  image, audio
+//	lmstudio    local port 1234        yes     no     no                  none                    image
+//	(generic)   anything else          yes     yes    no                  off, minimal … high     image, audio, PDF
 //
 // What answers look like is not asked of the profile. All shapes of reasoning, errors, usage and streamed tool calls
 // are understood from any endpoint: calls whose fragments are interleaved, or lack index or id, or have another id each

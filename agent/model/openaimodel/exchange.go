@@ -15,7 +15,6 @@ import (
 // exchange is one call of Generate: a request and the attempts to have it answered.
 type exchange struct {
 	m    *Model
-	ctx  context.Context // the caller's
 	body []byte
 	req  *model.Request
 	sink model.Sink // may be nil
@@ -23,8 +22,14 @@ type exchange struct {
 	header map[string]string
 }
 
-// run makes attempts until one succeeds or there is no use in another one. ctx is e.ctx with the bound on all attempts.
-func (e *exchange) run(ctx context.Context) (*model.Message, error) {
+// run makes attempts until one succeeds or there is no use in another one.
+func (e *exchange) run(caller context.Context) (*model.Message, error) {
+	ctx := caller
+	if e.m.timeouts.Total > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(caller, e.m.timeouts.Total)
+		defer stop()
+	}
 	for n := 1; ; n++ {
 		a := &assembler{provider: e.m.info.Provider, tools: e.req.Tools, sink: e.sink}
 		msg, err := e.attempt(ctx, a)
@@ -36,7 +41,7 @@ func (e *exchange) run(ctx context.Context) (*model.Message, error) {
 			return nil, sinkErr.error
 		}
 		if ctx.Err() != nil {
-			return nil, e.ended(err)
+			return nil, e.ended(caller, err)
 		}
 		if !errors.As(err, &failed) || !failed.Retryable || a.emitted || n >= e.m.retry.Attempts {
 			return nil, err
@@ -46,19 +51,19 @@ func (e *exchange) run(ctx context.Context) (*model.Message, error) {
 			return nil, err
 		}
 		if sleep(ctx, wait); ctx.Err() != nil {
-			return nil, e.ended(err)
+			return nil, e.ended(caller, err)
 		}
 	}
 }
 
 // ended is the error for a call whose time is up, by the caller's context or by the bound on all attempts.
-func (e *exchange) ended(last error) error {
+func (e *exchange) ended(caller context.Context, last error) error {
 	var failed *model.APIError
 	if !errors.As(last, &failed) || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
 		last = nil // no more than the echo of the end
 	}
-	if e.ctx.Err() != nil {
-		return e.m.cancelled(e.ctx, last)
+	if caller.Err() != nil {
+		return e.m.cancelled(caller, last)
 	}
 	cause := fmt.Errorf("no complete answer within %s: %w", e.m.timeouts.Total, os.ErrDeadlineExceeded)
 	if last != nil {

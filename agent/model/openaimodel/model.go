@@ -62,15 +62,9 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{m: m, ctx: ctx, body: body, req: req, sink: sink}
+	e := &exchange{m: m, body: body, req: req, sink: sink}
 	if settings != nil {
 		e.header = settings.ExtraHeaders
 	}
-	bounded := ctx
-	if m.timeouts.Total > 0 {
-		var stop context.CancelFunc
-		bounded, stop = context.WithTimeout(ctx, m.timeouts.Total)
-		defer stop()
-	}
-	return e.run(bounded)
+	return e.run(ctx)
 }

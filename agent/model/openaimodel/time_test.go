@@ -249,7 +249,7 @@ func TestGenerateEndsWhenItsContextDoesWithTheCause(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				start := time.Now()
 				time.AfterFunc(5*time.Second, func() { cancel(mine) })
-				msg, err := stream(t, contextModel{inProcess(t, f), ctx}, hello())
+				msg, err := stream(t, within(ctx, inProcess(t, f)), hello())
 				require.Nil(t, msg)
 				require.ErrorIs(t, err, mine)
 				require.ErrorIs(t, err, context.Canceled)
@@ -272,12 +272,9 @@ func TestGenerateEndsWhenItsContextDoesWithTheCause(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// contextModel calls a model with a certain context.
-type contextModel struct {
-	model.Model
-	ctx context.Context
-}
-
-func (m contextModel) Generate(_ context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
-	return m.Model.Generate(m.ctx, req, sink)
+// within returns a model that calls m with ctx.
+func within(ctx context.Context, m model.Model) model.Model {
+	return model.Func(m.Info(), func(_ context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+		return m.Generate(ctx, req, sink)
+	})
 }
