@@ -73,13 +73,13 @@ func (c *conn) respond(in *incoming, result message, err error) (ok bool) {
 	failure := failureOf(err, cause)
 	e := encodeResponse(in.id, result, failure)
 	if e.err != nil {
-		failure = ToError(fmt.Errorf("the result of %s cannot be encoded: %w", in.method, e.err))
+		if failure == nil {
+			failure = ToError(fmt.Errorf("the result of %s cannot be encoded: %w", in.method, e.err))
+		} else { // the error's data is not JSON
+			failure = &Error{Code: failure.Code, Message: failure.Message}
+		}
 		e.release()
 		e = encodeResponse(in.id, nil, failure)
-	}
-	if e.err != nil { // the data of the handler's error is not JSON
-		e.release()
-		e = encodeResponse(in.id, nil, &Error{Code: failure.Code, Message: failure.Message})
 	}
 	ev := Event{Direction: Sent, Kind: KindResponse, Method: in.method, ID: in.id.String(), Size: len(e.b)}
 	if failure != nil {

@@ -281,4 +281,3 @@ func (w blockedWriter) Close() error {
 	close(w.closed)
 	return nil
 }
-
