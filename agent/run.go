@@ -49,7 +49,7 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 		opt.applyRun(&o)
 	}
 	cfg := loop.Config{
-		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Metadata: o.metadata,
+		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: model.Message{Metadata: o.metadata},
 		Limits: o.limits.loop(), OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls, Observed: emit != nil,
 	}
 	if o.model == nil {

@@ -455,7 +455,7 @@ func TestRawToolGetsWhatTheModelWrote(t *testing.T) {
 	raw := toolset.Raw("raw", "", []byte(`{"type":"object"}`), func(_ context.Context, _ *toolset.RunContext[deps], args json.RawMessage) (toolset.Result, error) {
 		got = append(got, string(args))
 		return toolset.Result{Text: "ok"}, nil
-	})
+	}, toolset.Sequential())
 	_, _, script := run(t, cfg{}, []modeltest.Step{modeltest.Say(model.ToolCall("1", "raw", `{"n": 9007199254740993}`), model.ToolCall("2", "raw", ``)), modeltest.Say(model.ToolCall("3", "raw", `{`)), modeltest.SayText("ok")}, raw)
 	require.Subset(t, got, []string{`{"n": 9007199254740993}`, `{}`})
 	require.Equal(t, "request\n  retry 3 raw: the arguments are not valid JSON\n", last(script.Requests()[2].Messages))

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
@@ -115,8 +116,8 @@ func (n *Native) Close() {
 	}
 }
 
-// Now implements [loop.Engine].
-func (n *Native) Now() time.Time { return time.Now().UTC() }
+// Stamp implements [loop.Engine].
+func (n *Native) Stamp(m *model.Message) { m.Time = time.Now().UTC().Round(0) }
 
 // NewID implements [loop.Engine].
 func (n *Native) NewID() string { return rand.Text() }

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -15,8 +14,8 @@ type Engine interface {
 	// WaitAny blocks until one of the futures is done and returns its index. It calls notify, on its own goroutine,
 	// for what running tasks have to say. A running task is never given up: it ends when its context does.
 	WaitAny(futures []Future, notify func(Note) error) int
-	// Now returns the time, the same at every replay of the run.
-	Now() time.Time
+	// Stamp sets the message's time to now, the same at every replay of the run.
+	Stamp(m *model.Message)
 	// NewID returns a fresh identifier, the same at every replay of the run.
 	NewID() string
 }

@@ -76,8 +76,9 @@ type Config struct {
 	RunID, ConversationID string
 	History               []*model.Message
 	// Prompt is what the user says now; nil resumes the history.
-	Prompt   []model.Part
-	Metadata map[string]string
+	Prompt []model.Part
+	// Template is what the requests that the run adds begin as; its metadata, in effect.
+	Template model.Message
 	// Usage is where to begin counting.
 	Usage  toolset.Usage
 	Limits Limits

@@ -158,10 +158,10 @@ func (r *run) do(ctx context.Context, t *Task) *Done {
 func (r *run) append(m *model.Message) *model.Message {
 	m.RunID, m.ConversationID = r.info.RunID, r.info.ConversationID
 	if m.Time.IsZero() {
-		m.Time = r.eng.Now()
+		r.eng.Stamp(m)
 	}
 	if m.Kind == model.KindRequest {
-		m.Metadata = r.cfg.Metadata
+		m.Metadata = r.cfg.Template.Metadata
 	}
 	r.own = m
 	r.info.Messages = append(r.info.Messages, m)

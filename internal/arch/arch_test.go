@@ -1,0 +1,190 @@
+// Package arch keeps the architecture: who may import whom, and what the run loop may not touch.
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/ponte-go/ponte"
+
+// rules say which of our own packages a package may import, by the longest prefix that fits. A trailing slash means all
+// packages below, "*" means all of ours.
+var rules = map[string][]string{
+	"agent/model":           {},
+	"agent/model/":          {"agent/model"},
+	"agent":                 {"agent/model", "toolset", "internal/loop", "internal/engine", "internal/schema"},
+	"toolset":               {"agent/model", "internal/schema"},
+	"deps":                  {"acpbridge/acp"},
+	"acpbridge":             {"agent", "agent/model", "toolset", "deps", "acpbridge/acp", "internal/"},
+	"acpbridge/acp":         {},
+	"acpbridge/acptest":     {"acpbridge", "acpbridge/acp", "deps"},
+	"internal/schema":       {},
+	"internal/loop":         {"agent/model", "toolset"},
+	"internal/engine":       {"agent/model", "toolset", "internal/loop"},
+	"internal/":             {"*"},
+	"examples/":             {"*"},
+	"agent/model/modeltest": {"agent/model"},
+}
+
+// thirdParty says which modules of others a package may import outside of tests. Packages that are not listed get none.
+var thirdParty = map[string][]string{
+	"internal/schema": {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
+}
+
+type pkg struct {
+	path    string // within the module
+	imports map[string]token.Position
+	files   []*ast.File
+	fset    *token.FileSet
+}
+
+// packages parses every package of the root module, without its tests.
+func packages(t *testing.T) []*pkg {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	byPath := map[string]*pkg{}
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			nested := file != root && exists(filepath.Join(file, "go.mod"))
+			if nested || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		dir = filepath.ToSlash(dir)
+		p := byPath[dir]
+		if p == nil {
+			p = &pkg{path: dir, imports: map[string]token.Position{}, fset: token.NewFileSet()}
+			byPath[dir] = p
+		}
+		parsed, err := parser.ParseFile(p.fset, file, nil, 0)
+		if err != nil {
+			return err
+		}
+		p.files = append(p.files, parsed)
+		for _, spec := range parsed.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			p.imports[imported] = p.fset.Position(spec.Pos())
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	var all []*pkg
+	for _, p := range byPath {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b *pkg) int { return strings.Compare(a.path, b.path) })
+	require.Greater(t, len(all), 5)
+	return all
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// allowed returns the rule for a package.
+func allowed(of string) ([]string, bool) {
+	if r, ok := rules[of]; ok {
+		return r, true
+	}
+	for dir := path.Dir(of); dir != "."; dir = path.Dir(dir) {
+		if r, ok := rules[dir+"/"]; ok {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
+	for _, p := range packages(t) {
+		may, ok := allowed(p.path)
+		if !ok {
+			t.Errorf("package %s has no rule: say in rules what it may import", p.path)
+		}
+		for imported, at := range p.imports {
+			ours, isOurs := strings.CutPrefix(imported, module+"/")
+			if !isOurs {
+				first, _, _ := strings.Cut(imported, "/")
+				if strings.Contains(first, ".") && !strings.HasPrefix(p.path, "internal/") && !strings.HasPrefix(p.path, "examples/") {
+					t.Errorf("%s: package %s imports %s, and may import nothing of others", at, p.path, imported)
+				}
+				continue
+			}
+			if !slices.ContainsFunc(may, func(m string) bool {
+				return m == "*" || m == ours || strings.HasSuffix(m, "/") && strings.HasPrefix(ours, m)
+			}) {
+				t.Errorf("%s: package %s must not import %s", at, p.path, ours)
+			}
+			if strings.HasPrefix(ours, "examples/") && !strings.HasPrefix(p.path, "examples/") {
+				t.Errorf("%s: only examples may import examples", at)
+			}
+		}
+	}
+}
+
+func TestOnlyListedPackagesUseModulesOfOthers(t *testing.T) {
+	for _, p := range packages(t) {
+		for imported, at := range p.imports {
+			first, _, _ := strings.Cut(imported, "/")
+			if !strings.Contains(first, ".") || strings.HasPrefix(imported, module+"/") {
+				continue
+			}
+			if !slices.Contains(thirdParty[p.path], imported) {
+				t.Errorf("%s: package %s imports %s", at, p.path, imported)
+			}
+		}
+	}
+}
+
+// TestLoopTouchesTheWorldThroughItsSeamsOnly keeps what makes runs recordable: the loop has no clock, no locks, no chance
+// and no concurrency of its own.
+func TestLoopTouchesTheWorldThroughItsSeamsOnly(t *testing.T) {
+	i := slices.IndexFunc(packages(t), func(p *pkg) bool { return p.path == "internal/loop" })
+	loop := packages(t)[i]
+	mayImport := []string{
+		"context", "encoding/json", "errors", "fmt", "slices", "strings", module + "/agent/model", module + "/toolset",
+	}
+	for imported, at := range loop.imports {
+		require.Contains(t, mayImport, imported, at.String())
+	}
+	for _, file := range loop.files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n.(type) {
+			case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.ChanType, *ast.MapType:
+				t.Errorf("%s: the loop uses no goroutine, channel or map", loop.fset.Position(n.Pos()))
+			case *ast.UnaryExpr:
+				if n.(*ast.UnaryExpr).Op == token.ARROW {
+					t.Errorf("%s: the loop waits on no channel", loop.fset.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+}
