@@ -56,7 +56,8 @@ type Timeouts struct {
 	// FirstByte bounds one attempt from sending it to the first byte of the answer's body: 10 minutes by default,
 	// because unstreamed answers come when they are complete and local servers first read the whole prompt.
 	FirstByte time.Duration
-	// Idle bounds the silence within an answer: 2 minutes by default. Keep-alive comments are not silence.
+	// Idle bounds the silence within an answer: 5 minutes by default, because some local servers begin to answer
+	// before they have read the prompt. Keep-alive comments are not silence.
 	Idle time.Duration
 }
 
@@ -122,7 +123,7 @@ func New(config Config) (*Model, error) {
 		timeouts: Timeouts{
 			Total:     max(config.Timeouts.Total, 0),
 			FirstByte: max(orDefault(config.Timeouts.FirstByte, 10*time.Minute), 0),
-			Idle:      max(orDefault(config.Timeouts.Idle, 2*time.Minute), 0),
+			Idle:      max(orDefault(config.Timeouts.Idle, 5*time.Minute), 0),
 		},
 		retry: Retry{
 			Attempts: orDefault(config.Retry.Attempts, 3),

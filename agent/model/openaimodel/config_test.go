@@ -48,6 +48,13 @@ func TestHeadersAreSent(t *testing.T) {
 	require.Equal(t, "application/json", h.Get("Content-Type"))
 	require.Equal(t, "d", h.Get("X-Default"))
 
+	for name, value := range map[string]string{"": "x", "A B": "x", "A": "x\ny", "A:": "x"} {
+		req.Settings.ExtraHeaders = map[string]string{name: value}
+		_, err := m.Generate(context.Background(), req, nil)
+		require.ErrorContains(t, err, fmt.Sprintf("extra header %q", name))
+	}
+	require.Len(t, e.requests, 1)
+
 	m = newModel(t, e.URL, "", func(c *openaimodel.Config) { c.APIKey = "" })
 	_, err = m.Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@
 //	                                   output  tool
 //	openai      *.openai.com, Azure    yes     yes    no                  off, minimal … high     image, audio, PDF
 //	openrouter  openrouter.ai          yes     yes    reasoning_details   off, minimal … high     image, audio, PDF
-//	deepseek    deepseek.com           no      yes    with tool calls     off, high               none
+//	deepseek    deepseek.com           no      yes    with tool calls     off, low, medium, high  none
 //	ollama      port 11434, its cloud  yes     yes    no                  off, low, medium, high  image
 //	vllm        host "vllm"            yes     yes    no                  off, low, medium, high  image, audio
 //	llamacpp    host "llamacpp"        yes     no     no                  off, low, medium, high  image, audio

@@ -99,9 +99,9 @@ func ProfileFor(provider, baseURL string) Profile {
 		p.NativeOutput = false
 		p.Strict = false
 		p.SendReasoning = SendReasoningWithCalls
-		p.Thinking = map[string]json.RawMessage{
-			"off":  json.RawMessage(`{"thinking":{"type":"disabled"}}`),
-			"high": json.RawMessage(`{"thinking":{"type":"enabled"}}`),
+		p.Thinking = map[string]json.RawMessage{"off": json.RawMessage(`{"thinking":{"type":"disabled"}}`)}
+		for _, level := range []string{"low", "medium", "high"} {
+			p.Thinking[level] = json.RawMessage(`{"thinking":{"type":"enabled"},"reasoning_effort":"` + level + `"}`)
 		}
 		p.Unsupported = []string{"seed", "parallel_tool_calls", "service_tier"}
 		p.Media, p.MediaURLs = nil, nil
