@@ -58,8 +58,17 @@ func Run(ctx context.Context, config Config) int {
 	case errors.Is(err, errQuit), ctx.Err() != nil:
 		return ExitInterrupted
 	}
-	fmt.Fprintf(config.Err, "ideagent: %s\n", oneLine(err.Error()))
+	fmt.Fprintf(config.Err, "ideagent: %s\n", explain(err))
 	return ExitError
+}
+
+// explain returns an error as users like it: on one line, without the name of a package in front.
+func explain(err error) string {
+	text := oneLine(err.Error())
+	for _, name := range []string{"guard: ", "files: ", "acp: "} {
+		text = strings.TrimPrefix(text, name)
+	}
+	return text
 }
 
 func run(ctx context.Context, config *Config) error {
@@ -127,7 +136,7 @@ func (t *talk) hold(ctx context.Context) error {
 	}
 	for {
 		if t.config.Interactive {
-			t.screen.ask("› ")
+			t.screen.ask(prompt)
 		}
 		select {
 		case line, ok := <-t.input.read():
@@ -143,7 +152,7 @@ func (t *talk) hold(ctx context.Context) error {
 				if errors.Is(err, acp.ErrClosed) || errors.Is(err, errQuit) || ctx.Err() != nil {
 					return err
 				}
-				t.screen.fail(oneLine(err.Error()))
+				t.screen.fail(explain(err))
 			}
 		case <-t.config.Interrupts:
 			t.screen.end()
@@ -208,7 +217,7 @@ func (t *talk) interruptible(ctx context.Context, f func(context.Context) error)
 
 // turn asks one thing, and shows the answer until the turn has ended. The first interrupt cancels the turn, the second one
 // ends the conversation.
-func (t *talk) turn(ctx context.Context, prompt string) error {
+func (t *talk) turn(ctx context.Context, request string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	turn := t.client.beginTurn()
@@ -219,7 +228,7 @@ func (t *talk) turn(ctx context.Context, prompt string) error {
 	}
 	done := make(chan result, 1)
 	go func() {
-		answer, err := t.conn.Prompt(ctx, &acp.PromptRequest{SessionID: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(prompt)}})
+		answer, err := t.conn.Prompt(ctx, &acp.PromptRequest{SessionID: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(request)}})
 		t.client.settle(ctx)
 		done <- result{answer, err}
 	}()

@@ -81,7 +81,7 @@ func (s *screen) begin(next block) {
 		s.blank = false
 	}
 	text := func(b block) bool { return b == blockText || b == blockThought }
-	if next != s.block && (text(next) || text(s.block)) && !s.blank {
+	if next != s.block && next != blockNone && (text(next) || text(s.block)) && !s.blank {
 		s.out.WriteByte('\n')
 		s.blank = true
 	}
@@ -128,10 +128,17 @@ func (s *screen) note(text string) { s.locked(func() { s.lines(styleDim, "  "+on
 // fail shows an error.
 func (s *screen) fail(text string) { s.locked(func() { s.lines(styleRed, "error: "+text) }) }
 
+// prompt asks the user what to do next.
+const prompt = "› "
+
 // ask shows a question; the answer is entered on the same line.
 func (s *screen) ask(question string) {
 	s.locked(func() {
 		s.begin(blockLine)
+		if question == prompt && !s.blank {
+			s.out.WriteByte('\n')
+			s.blank = true
+		}
 		s.out.WriteString(s.style(styleBold, question))
 	})
 }

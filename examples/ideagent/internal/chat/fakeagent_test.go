@@ -1,0 +1,146 @@
+package chat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
+)
+
+// TestMain also makes the test binary the agent that the tests talk to.
+func TestMain(m *testing.M) {
+	guard.Main()
+	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		conn := acp.NewAgentConn(os.Stdin, os.Stdout, func(c *acp.AgentConn) acp.Agent { return &fakeAgent{client: c} }, nil)
+		if err := conn.Serve(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		return
+	}
+	// With the race detector a process sleeps for a second before it ends.
+	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
+	os.Exit(m.Run())
+}
+
+// fakeAgent does what the prompt says.
+type fakeAgent struct {
+	acp.UnimplementedAgent
+	client *acp.AgentConn
+	cwd    string
+}
+
+func (a *fakeAgent) Initialize(context.Context, *acp.InitializeRequest) (*acp.InitializeResponse, error) {
+	if len(os.Args) > 2 && os.Args[2] == "mute" {
+		time.Sleep(time.Hour)
+	}
+	return &acp.InitializeResponse{ProtocolVersion: acp.Version, AgentInfo: &acp.Implementation{Name: "fake", Version: "1"}}, nil
+}
+
+func (a *fakeAgent) NewSession(_ context.Context, r *acp.NewSessionRequest) (*acp.NewSessionResponse, error) {
+	a.cwd = r.Cwd
+	return &acp.NewSessionResponse{SessionID: "s"}, nil
+}
+
+func (a *fakeAgent) Prompt(ctx context.Context, r *acp.PromptRequest) (*acp.PromptResponse, error) {
+	acp.Async(ctx)
+	for line := range strings.SplitSeq(r.Prompt[0].Text.Text, ";") {
+		said, stop, err := a.do(ctx, strings.TrimSpace(line))
+		if err != nil && ctx.Err() == nil {
+			if _, ok := errors.AsType[*acp.CallError](err); !ok {
+				return nil, err
+			}
+			said = err.Error()
+		}
+		if said != "" {
+			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: "s", Update: acp.TextChunk("[" + said + "]\n")})
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if stop != "" {
+			return &acp.PromptResponse{StopReason: stop}, nil
+		}
+	}
+	return &acp.PromptResponse{StopReason: acp.StopReasonEndTurn}, nil
+}
+
+func (a *fakeAgent) do(ctx context.Context, line string) (said string, stop acp.StopReason, err error) {
+	verb, rest, _ := strings.Cut(line, " ")
+	switch verb {
+	case "say":
+		return rest, "", nil
+	case "flood":
+		for i := range 3000 {
+			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: "s", Update: acp.TextChunk(fmt.Sprintf("%d\n", i))})
+		}
+		return "", "", nil
+	case "read":
+		got, err := a.client.ReadTextFile(ctx, &acp.ReadTextFileRequest{SessionID: "s", Path: a.path(rest)})
+		if err != nil {
+			return "", "", err
+		}
+		return got.Content, "", nil
+	case "write":
+		_, err := a.client.WriteTextFile(ctx, &acp.WriteTextFileRequest{SessionID: "s", Path: a.path(rest), Content: "written\n"})
+		return "", "", err
+	case "permission":
+		title := "Write " + rest
+		got, err := a.client.RequestPermission(ctx, &acp.RequestPermissionRequest{
+			SessionID: "s", ToolCall: acp.ToolCallUpdate{ToolCallID: "p", Title: &title},
+			Options: []acp.PermissionOption{
+				{OptionID: "always", Name: "Always allow", Kind: acp.PermissionOptionKindAllowAlways},
+				{OptionID: "once", Name: "Allow once", Kind: acp.PermissionOptionKindAllowOnce},
+				{OptionID: "no", Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce},
+			}})
+		if err != nil {
+			return "", "", err
+		}
+		if got.Outcome.Selected != nil {
+			return "chosen: " + string(got.Outcome.Selected.OptionID), "", nil
+		}
+		return "no choice", "", nil
+	case "run", "leave":
+		t, err := a.client.CreateTerminal(ctx, &acp.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", rest},
+			Env: []acp.EnvVariable{{Name: "GREETING", Value: "hi"}}})
+		if err != nil || verb == "leave" {
+			return "", "", err
+		}
+		defer a.client.ReleaseTerminal(context.WithoutCancel(ctx), &acp.ReleaseTerminalRequest{SessionID: "s", TerminalID: t.TerminalID})
+		exit, err := a.client.WaitForTerminalExit(ctx, &acp.WaitForTerminalExitRequest{SessionID: "s", TerminalID: t.TerminalID})
+		if err != nil {
+			return "", "", err
+		}
+		out, err := a.client.TerminalOutput(ctx, &acp.TerminalOutputRequest{SessionID: "s", TerminalID: t.TerminalID})
+		if err != nil {
+			return "", "", err
+		}
+		return fmt.Sprintf("exit %d: %s", *exit.ExitCode, strings.TrimSpace(out.Output)), "", nil
+	case "hang":
+		<-ctx.Done()
+		return "", "", ctx.Err()
+	case "deaf":
+		time.Sleep(time.Hour)
+	case "stop":
+		return "", acp.StopReason(rest), nil
+	case "error":
+		return "", "", acp.Errorf(acp.CodeInternal, "%s", rest)
+	case "die":
+		fmt.Fprintln(os.Stderr, rest)
+		os.Exit(3)
+	}
+	return "", "", fmt.Errorf("fake agent: %q", line)
+}
+
+func (a *fakeAgent) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(a.cwd, name)
+}
