@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,9 @@ func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembler)
 	if err := w.decode(data); err != nil {
 		if data[0] == '<' {
 			return m.reportedError(resp.StatusCode, resp.Header, data)
+		}
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) && syntax.Offset >= int64(len(data)) {
+			return &readError{io.ErrUnexpectedEOF} // the connection ended where nothing says how long the answer is
 		}
 		return fmt.Errorf("the answer is no valid JSON: %w", err)
 	}
