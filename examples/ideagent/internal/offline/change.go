@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -56,10 +57,22 @@ func (s *script) append(st step) bool {
 	return true
 }
 
+// maxChanged is the size in bytes of the largest file that is changed. It must be well below what read_file shows at a
+// time, for what is written is what was shown.
+const maxChanged = 128 << 10
+
 // whole reads a file that is to be changed.
 func (s *script) whole(path string) (string, bool) {
-	return s.call(toolRead, "read "+code(path), readArgs{Path: path})
+	content, ok := s.call(toolRead, "read "+code(path), readArgs{Path: path})
+	if ok && (len(content) > maxChanged || cutShort.MatchString(content)) {
+		s.say("I changed nothing: %s is too large for me to change.\n\n", code(path))
+		return "", false
+	}
+	return content, ok
 }
+
+// cutShort is how read_file says that there is more than it shows.
+var cutShort = regexp.MustCompile(`\n\[Cut here: [^\n]*\]\n?$`)
 
 // linesOf says on which lines of content the first occurrences of text begin.
 func linesOf(content, text string, times int) string {

@@ -136,7 +136,13 @@ func TestAFailureIsReportedAndWhatDependsOnItLeftOut(t *testing.T) {
 			files{content: map[string]string{"a.txt": "foo"}, denied: map[string]bool{"write_file": true}},
 			"replace foo with bar in a.txt and run go test, then list files",
 			[]string{"read_file", "write_file", "list_files"},
-			[]string{"I was not permitted to change `a.txt`. The user said no.", "I left out “run `go test`”, since it depends on “replace `foo` with `bar` in a.txt”"},
+			[]string{"I was not permitted to change `a.txt`: The user said no.", "I left out “run `go test`”, since it depends on “replace `foo` with `bar` in a.txt”"},
+		},
+		"cut short": {
+			files{content: map[string]string{"a.txt": "foo\n\n[Cut here: these are the lines 1 to 1 of 9. To read on, call read_file with line 2.]"}},
+			"replace foo with bar in a.txt",
+			[]string{"read_file"},
+			[]string{"`a.txt` is too large for me to change"},
 		},
 		"missing": {
 			files{content: map[string]string{}}, "read a.txt, then replace x with y in a.txt, read b.txt",

@@ -146,20 +146,18 @@ func (s *script) call(tool, what string, args any) (result string, ok bool) {
 	case made.answer.Kind == model.PartRetry:
 		s.say("I could not %s: %s\n\n", what, oneLine(made.answer.Text))
 	case made.answer.Outcome == model.OutcomeDenied:
-		s.say("I was not permitted to %s.%s\n\n", what, because(made.answer.Text))
+		s.say("I was not permitted to %s: %s\n\n", what, oneLine(made.answer.Text))
 	case made.answer.Outcome != model.OutcomeSuccess:
-		s.say("I could not %s: %s\n\n", what, oneLine(made.answer.Text))
+		why := oneLine(made.answer.Text)
+		if reason, ok := strings.CutPrefix(why, "Could not "); ok {
+			s.say("I could not %s\n\n", reason)
+		} else {
+			s.say("I could not %s: %s\n\n", what, why)
+		}
 	default:
 		return made.answer.Text, true
 	}
 	return "", false
-}
-
-func because(why string) string {
-	if why = oneLine(why); why == "" {
-		return ""
-	}
-	return " " + why
 }
 
 // oneLine returns the beginning of a message of a tool, on one line.

@@ -55,7 +55,7 @@ func (t token) plain() string {
 }
 
 // fileLink is how a mention of a file reaches a model: a Markdown link to a file URI.
-var fileLink = regexp.MustCompile(`^\[[^\]\n]{0,255}\]\((file://[^)\s]{1,1000})\)`)
+var fileLink = regexp.MustCompile(`^\[(?:[^\]\n\\]|\\.){0,255}\]\((?:(file://[^)\s]{1,1000})|<(file://[^>\n]{1,1000})>)\)`)
 
 var closing = map[rune]string{'"': `"`, '\'': `'`, '`': "`", '“': "”", '‘': "’", '«': "»", '„': "“"}
 
@@ -97,7 +97,7 @@ func quotation(src string, at int, unclosed map[string]bool) (token, bool) {
 		}
 	}
 	if m := fileLink.FindStringSubmatch(src[at:]); m != nil {
-		if u, err := url.Parse(m[1]); err == nil && u.Path != "" {
+		if u, err := url.Parse(m[1] + m[2]); err == nil && u.Path != "" {
 			return token{text: u.Path, kind: quoted, start: at, end: at + len(m[0])}, true
 		}
 	}

@@ -57,6 +57,9 @@ func promptOf(m *model.Message) (string, bool) {
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; p.Kind {
 		case model.PartUser:
+			if said != nil && strings.HasPrefix(p.Text, "Contents of ") {
+				continue // of a file that the prompt mentions
+			}
 			said = append(said, p.Text)
 		case model.PartToolReturn:
 			if p.Outcome != model.OutcomeInterrupted {
