@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // DecodeError reports a value that does not have the form that the protocol asks for. As the parameters of a request it becomes the
@@ -108,21 +110,28 @@ func (d *decoder) array() bool {
 	return true
 }
 
-// text returns the contents of the string at hand. They share memory with data if nothing had to be replaced.
-func (d *decoder) text() []byte {
+// quoted passes over the string at hand and returns what stands between its quotes.
+func (d *decoder) quoted() (text []byte, escaped bool) {
 	d.pos++
 	start := d.pos
-	d.pos += plainPrefix(d.data[start:])
-	if d.data[d.pos] == '"' {
-		d.pos++
-		return d.data[start : d.pos-1]
-	}
-	for d.data[d.pos] != '"' {
-		d.pos += 2 // the backslash and what it escapes
+	for {
 		d.pos += plainPrefix(d.data[d.pos:])
+		if d.data[d.pos] == '"' {
+			d.pos++
+			return d.data[start : d.pos-1], escaped
+		}
+		escaped = true
+		d.pos += 2 // the backslash and what it escapes
 	}
-	d.pos++
-	return unescape(d.data[start : d.pos-1])
+}
+
+// text returns the contents of the string at hand, for a comparison: they share memory with data if nothing was escaped.
+func (d *decoder) text() []byte {
+	text, escaped := d.quoted()
+	if escaped {
+		return []byte(unescape(text))
+	}
+	return text
 }
 
 // skip passes over the value at hand.
@@ -136,7 +145,7 @@ func (d *decoder) skip() {
 			depth--
 			d.pos++
 		case '"':
-			d.skipString()
+			d.quoted()
 		case ',', ':':
 			d.pos++
 			continue
@@ -146,18 +155,6 @@ func (d *decoder) skip() {
 		if depth <= 0 {
 			return
 		}
-	}
-}
-
-func (d *decoder) skipString() {
-	d.pos++
-	for {
-		d.pos += plainPrefix(d.data[d.pos:])
-		if d.data[d.pos] == '"' {
-			d.pos++
-			return
-		}
-		d.pos += 2
 	}
 }
 
@@ -188,7 +185,15 @@ func (d *decoder) string() string {
 		d.mismatch("a string")
 		return ""
 	}
-	return validString(d.text())
+	text, escaped := d.quoted()
+	if !escaped {
+		return validString(text)
+	}
+	s := unescape(text)
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return s
 }
 
 func (d *decoder) bool() bool {

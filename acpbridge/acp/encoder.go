@@ -112,7 +112,8 @@ func (e *encoder) string(s string) {
 	if !utf8.ValidString(s) {
 		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
 	}
-	b := append(slices.Grow(e.b, len(s)+len(`""`)), '"')
+	const perEscape = 8 // a guess, so that long texts are not copied while they grow
+	b := append(slices.Grow(e.b, len(s)+len(s)/perEscape+len(`""`)), '"')
 	start := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]

@@ -3,6 +3,7 @@ package acp
 import (
 	"bytes"
 	"io"
+	"slices"
 )
 
 const (
@@ -41,6 +42,9 @@ func (l *lineReader) next() (line []byte, long *longLine, err error) {
 			long.feed(chunk)
 			line = nil
 		default:
+			if len(line) > 0 && len(line)+len(chunk) > cap(line) {
+				line = slices.Grow(line, max(len(line), len(chunk))) // doubling: append would copy long lines more often
+			}
 			line = append(line, chunk...)
 		}
 		if i >= 0 {

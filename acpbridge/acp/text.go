@@ -2,6 +2,7 @@ package acp
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -15,39 +16,39 @@ func validString(b []byte) string {
 }
 
 // unescape resolves the escapes of a valid JSON string, given without its quotes. Half a surrogate pair becomes U+FFFD.
-func unescape(b []byte) []byte {
-	out := make([]byte, 0, len(b))
-	for len(b) > 0 {
-		i := bytes.IndexByte(b, '\\')
-		if i < 0 {
-			return append(out, b...)
+func unescape(b []byte) string {
+	var out strings.Builder
+	out.Grow(len(b))
+	for {
+		i := plainPrefix(b)
+		out.Write(b[:i])
+		if i == len(b) {
+			return out.String()
 		}
-		out = append(out, b[:i]...)
 		c := b[i+1]
 		b = b[i+2:]
 		switch c {
 		case 'b':
-			out = append(out, '\b')
+			out.WriteByte('\b')
 		case 'f':
-			out = append(out, '\f')
+			out.WriteByte('\f')
 		case 'n':
-			out = append(out, '\n')
+			out.WriteByte('\n')
 		case 'r':
-			out = append(out, '\r')
+			out.WriteByte('\r')
 		case 't':
-			out = append(out, '\t')
+			out.WriteByte('\t')
 		case 'u':
 			r, _ := hex4(b)
 			b = b[4:]
 			if utf16.IsSurrogate(r) {
 				r, b = surrogate(r, b)
 			}
-			out = utf8.AppendRune(out, r)
+			out.WriteRune(r)
 		default: // quote, backslash, slash
-			out = append(out, c)
+			out.WriteByte(c)
 		}
 	}
-	return out
 }
 
 // surrogate joins the half r of a pair with the escape that rest begins with.
