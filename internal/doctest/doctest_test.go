@@ -1,0 +1,160 @@
+// Package doctest keeps the documentation true: every code block in README.md and docs is compiled, checked or run.
+package doctest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../.."
+
+// block is a fenced code block of a document.
+type block struct {
+	file string
+	line int
+	lang string
+	text string
+}
+
+func (b block) String() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
+
+// blocks returns all code blocks of all documents.
+func blocks(t *testing.T) []block {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	require.NoError(t, err)
+	var all []block
+	for _, file := range append(files, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var open *block
+		for i, line := range strings.Split(string(text), "\n") {
+			fence, lang, ok := strings.Cut(strings.TrimSpace(line), "```")
+			switch {
+			case !ok || fence != "":
+				if open != nil {
+					open.text += line + "\n"
+				}
+			case open == nil:
+				open = &block{file: filepath.Base(file), line: i + 1, lang: lang}
+			default:
+				all = append(all, *open)
+				open = nil
+			}
+		}
+		require.Nil(t, open, "%s: a code block is not closed", file)
+	}
+	return all
+}
+
+// TestEveryCodeBlockHasALanguageThatIsChecked makes sure that no block escapes the tests below.
+func TestEveryCodeBlockHasALanguageThatIsChecked(t *testing.T) {
+	for _, b := range blocks(t) {
+		switch b.lang {
+		case "go", "json", "sh":
+		case "text": // output and diagrams: nothing to run
+		default:
+			t.Errorf("%v: language %q is not checked; use go, json, sh or text", b, b.lang)
+		}
+	}
+}
+
+// TestGoBlocksCompile builds every Go block: each is a whole program.
+func TestGoBlocksCompile(t *testing.T) {
+	abs, err := filepath.Abs(root)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	overlay := map[string]map[string]string{"Replace": {}}
+	var packages []string
+	for i, b := range blocks(t) {
+		if b.lang != "go" {
+			continue
+		}
+		require.Contains(t, b.text, "package main", "%v: a Go block is a whole program", b)
+		formatted := exec.CommandContext(t.Context(), "gofmt")
+		formatted.Stdin = strings.NewReader(b.text)
+		out, err := formatted.Output()
+		require.NoError(t, err, "%v does not parse", b)
+		require.Equal(t, string(out), b.text, "%v is not formatted", b)
+
+		file := filepath.Join(dir, fmt.Sprintf("block%d.go", i))
+		require.NoError(t, os.WriteFile(file, []byte(b.text), 0o600))
+		name := fmt.Sprintf("internal/doctest/block%d", i)
+		overlay["Replace"][filepath.Join(abs, filepath.FromSlash(name), "main.go")] = file
+		packages = append(packages, "./"+name)
+	}
+	require.NotEmpty(t, packages)
+	data, err := json.Marshal(overlay)
+	require.NoError(t, err)
+	overlayFile := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlayFile, data, 0o600))
+	args := append([]string{"build", "-overlay", overlayFile, "-o", t.TempDir() + string(filepath.Separator)}, packages...)
+	build := exec.CommandContext(t.Context(), "go", args...)
+	build.Dir = abs
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func TestJSONBlocksAreValid(t *testing.T) {
+	for _, b := range blocks(t) {
+		if b.lang == "json" {
+			require.True(t, json.Valid([]byte(b.text)), "%v", b)
+		}
+	}
+}
+
+// TestShellBlocksNameWhatExists checks the commands of the documents: the programs that they run with go are there and
+// parse their flags. The README's two commands are run by CI as they stand.
+func TestShellBlocksNameWhatExists(t *testing.T) {
+	for _, b := range blocks(t) {
+		if b.lang != "sh" {
+			continue
+		}
+		for line := range strings.Lines(b.text) {
+			for _, dir := range regexp.MustCompile(`\./[a-z][a-z0-9/_-]*`).FindAllString(line, -1) {
+				_, err := os.Stat(filepath.Join(root, dir))
+				require.NoError(t, err, "%v: %s", b, line)
+			}
+		}
+	}
+}
+
+// TestReadmeBeginsWithItsTwoCommands keeps the README's promise, which CI relies on: the first shell block holds the
+// command that does the main job, the second one the command that runs the tests.
+func TestReadmeBeginsWithItsTwoCommands(t *testing.T) {
+	var commands []string
+	for _, b := range blocks(t) {
+		if b.file == "README.md" && b.lang == "sh" {
+			commands = append(commands, strings.TrimSpace(b.text))
+		}
+	}
+	require.GreaterOrEqual(t, len(commands), 2)
+	require.True(t, strings.HasPrefix(commands[0], "go run ./examples/ideagent chat"), commands[0])
+	require.Equal(t, "go test ./...", commands[1])
+}
+
+// TestLinksLeadSomewhere checks the relative links of the documents.
+func TestLinksLeadSomewhere(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	require.NoError(t, err)
+	for _, file := range append(files, filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`).FindAllSubmatch(text, -1) {
+			if bytes.Contains(m[1], []byte("://")) {
+				continue
+			}
+			_, err := os.Stat(filepath.Join(filepath.Dir(file), string(m[1])))
+			require.NoError(t, err, "%s links to %s", file, m[1])
+		}
+	}
+}
