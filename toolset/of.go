@@ -36,7 +36,7 @@ func (s *static[D]) Check() error {
 			errs = append(errs, fmt.Errorf("toolset %s: tool %d is nil", s.name, i))
 		case t.err != nil:
 			errs = append(errs, fmt.Errorf("toolset %s: %w", s.name, t.err))
-		case t.Def.Name == "" || t.Call == nil:
+		case t.Def.Name == "" || t.Call == nil && !t.External:
 			errs = append(errs, fmt.Errorf("toolset %s: tool %d (%q) needs a name and a Call function", s.name, i, t.Def.Name))
 		}
 	}

@@ -53,6 +53,24 @@ func Denied(format string, args ...any) error {
 	return &DeniedError{Message: fmt.Sprintf(format, args...)}
 }
 
+// ApprovalRequiredError says that a call must be approved before it does anything.
+type ApprovalRequiredError struct{ Approval Approval }
+
+func (e *ApprovalRequiredError) Error() string { return "approval required: " + e.Approval.Reason }
+
+// ApprovalRequired returns an error by which a tool asks for approval of the call in progress. It must not have done
+// anything yet: once approved, the tool is called again, with [Call.Approved] set.
+func ApprovalRequired(a Approval) error { return &ApprovalRequiredError{a} }
+
+// DeferredError says that somebody else will supply the result of a call.
+type DeferredError struct{ Meta json.RawMessage }
+
+func (e *DeferredError) Error() string { return "deferred" }
+
+// Deferred returns an error by which a tool says that the result of the call in progress will be supplied from elsewhere,
+// later. Meta, which may be nil, goes to whoever supplies it.
+func Deferred(meta json.RawMessage) error { return &DeferredError{meta} }
+
 // settle turns what a tool function returned into a result. The error is nil, a *RetryError or one that ends the run.
 func settle[Out any](value Out, err error) (Result, error) {
 	if err == nil {

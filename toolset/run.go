@@ -37,6 +37,8 @@ type Call struct {
 	Tool string
 	// Attempt is 0 at first and counts the retries so far; MaxRetries is how many the model has.
 	Attempt, MaxRetries int
+	// Approved says that the call has been approved, by whoever may.
+	Approved bool
 }
 
 // Usage is what a run has used.

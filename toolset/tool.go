@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -18,10 +19,24 @@ type Tool[D any] struct {
 	// [*RetryError] for what the model can mend; any error of it is reported to the model as a retry. It must be quick
 	// and without side effects. Nil passes the arguments on as json.RawMessage.
 	Decode func(args []byte) (any, error)
-	// Call runs the tool. An error other than [*RetryError] ends the run.
+	// Call runs the tool. An error other than [*RetryError] ends the run. It may be nil if the tool is External.
 	Call func(ctx context.Context, run *RunContext[D], args any) (Result, error)
+	// Approval, if not nil, says whether a call with these arguments must be approved before it runs, and why; nil means
+	// that it need not. It is asked after the arguments have been checked.
+	Approval func(ctx context.Context, run *RunContext[D], args any) (*Approval, error)
 
 	err error
+}
+
+// Approval says what is to be approved.
+type Approval struct {
+	// Reason explains to a person why approval is needed.
+	Reason string `json:"reason,omitempty"`
+	// Scope is what an "always" decision covers besides the tool: a path, the beginning of a command. Empty covers every
+	// call of the tool.
+	Scope string `json:"scope,omitempty"`
+	// Meta is the application's own.
+	Meta json.RawMessage `json:"meta,omitzero"`
 }
 
 // Options are the properties of a tool that do not depend on its types.
@@ -37,6 +52,9 @@ type Options struct {
 	Kind Kind
 	// Title is the tool's name for people; empty means the name.
 	Title string
+	// External marks a tool that never runs in this process: a run ends with the call pending, and somebody else supplies
+	// the result. See agent.PendingError.
+	External bool
 }
 
 // Kind classifies tools for user interfaces. The kinds are those of the Agent Client Protocol.
