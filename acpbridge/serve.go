@@ -1,0 +1,94 @@
+package acpbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/deps"
+)
+
+// Serve lets editors use an agent over the Agent Client Protocol, version 1. It speaks JSON-RPC, one message a line, on config's
+// streams, and returns when the client is gone:
+//
+//   - nil when the client has ended its side, which is how editors stop an agent;
+//   - nil after SIGTERM, SIGHUP or SIGINT, if it uses the process's streams;
+//   - the cause of ctx when ctx ends;
+//   - an error if a stream fails, or if the configuration is wrong, which joins all that is;
+//   - a [*StuckError] if something does not end with its context.
+//
+// However it comes about, turns are cancelled, their tools and the tools' terminals are given time to end, sessions are released, and
+// Serve waits for all of that, for at most ShutdownTimeout. A program should exit when Serve returns.
+//
+// # Standard input and output
+//
+// Without In and Out, Serve takes over the process's streams for as long as it runs. What the program prints to its standard output
+// goes to standard error, since a stray line would break the connection; standard input is empty for it and its children; and no
+// child inherits the real streams. On Unix that holds for descriptors 0 and 1, so for code in other languages too; elsewhere for
+// os.Stdin and os.Stdout only. Serve also listens for SIGTERM, SIGHUP and SIGINT then, the second of which ends the process as
+// usual.
+//
+// # Sessions and turns
+//
+// Sessions run in parallel and know nothing of each other. A session has one turn at a time; see [BusyPolicy]. A turn is one run of
+// the agent over the session's history: text and thoughts are streamed, each tool call is announced once and then updated, a
+// structured output is sent as one message, and a [acp.SessionUpdate] that a tool emits goes out as it is. A client that reads
+// slowly slows the run down; nothing is dropped or piled up. What a turn did stays in the history however it ended, except for
+// a refusal.
+//
+// The prompt is answered when the run has ended, behind all its updates:
+//
+//   - end_turn after an output, or max_tokens if the model was cut off;
+//   - cancelled after session/cancel, $/cancel_request and session/close, whatever error that led to;
+//   - max_turn_requests at the limits of requests and tool calls, max_tokens at those of tokens, refusal if the provider withheld
+//     the answer. The user is also told in a notice, or a short message if the client has no notices, because editors show little
+//     of a stop reason. Otherwise an error, whose data.kind is an [ErrorKind].
+//
+// # What clients are told
+//
+// Text, links and embedded text are always accepted in prompts, images and audio if the model takes them. Sessions can be closed but
+// not loaded or listed. MCP servers of the client are not supported yet: the log names them. See the rules of the protocol in its
+// chapters on initialization, session setup and the prompt turn.
+func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) (err error) {
+	if err := config.check(); err != nil {
+		return err
+	}
+	config = config.withDefaults()
+	in, out := config.In, config.Out
+	if in == nil {
+		std, err := takeStdio()
+		if err != nil {
+			return fmt.Errorf("acpbridge: serve: %w", err)
+		}
+		defer func() {
+			var stuck *StuckError
+			if !errors.As(err, &stuck) { // else somebody may still print
+				err = errors.Join(err, std.close())
+			}
+		}()
+		in, out = std.in, std.out
+		var stop func()
+		ctx, stop = withSignals(ctx)
+		defer stop()
+	}
+	s := newServer(&config)
+	err = s.serve(ctx, in, out)
+	if errors.Is(err, errSignal) {
+		return nil
+	}
+	return err
+}
+
+// newServer makes the untyped server of a typed configuration.
+func newServer[D deps.Carrier, O any](config *Config[D, O]) *server {
+	return &server{
+		info: config.Info, media: config.Model.Media, window: config.Model.ContextWindow, busy: config.Busy,
+		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger,
+		outputTool: config.outputTool(), render: config.render,
+		open: func(ctx context.Context, acp deps.ACPDeps) (conversation, error) {
+			return openConversation(ctx, config, acp)
+		},
+		sessions: map[acp.SessionID]*session{},
+	}
+}

@@ -1,0 +1,218 @@
+package acpbridge
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/deps"
+)
+
+// server is the agent's side of a connection. It has no type parameters: open makes the typed side of a session.
+type server struct {
+	acp.UnimplementedAgent
+
+	info       acp.Implementation
+	media      []string
+	window     int
+	busy       BusyPolicy
+	shutdown   time.Duration
+	conn       acp.ConnOptions
+	log        *slog.Logger
+	outputTool string
+	render     func(any) (string, error)
+	open       func(context.Context, deps.ACPDeps) (conversation, error)
+	client     acp.Client
+
+	mu       sync.Mutex
+	peer     acp.InitializeRequest // what the client has said about itself
+	sessions map[acp.SessionID]*session
+	closing  bool
+}
+
+var _ acp.Agent = (*server)(nil)
+
+// Initialize implements [acp.Agent]. It does no I/O. Whatever version the client proposes, the answer is the one that there is.
+func (s *server) Initialize(_ context.Context, p *acp.InitializeRequest) (*acp.InitializeResponse, error) {
+	s.mu.Lock()
+	s.peer = *p
+	s.mu.Unlock()
+	info := s.info
+	return &acp.InitializeResponse{
+		ProtocolVersion: acp.Version,
+		AgentInfo:       &info,
+		AgentCapabilities: acp.AgentCapabilities{
+			PromptCapabilities: promptCapabilities(s.media),
+			SessionCapabilities: acp.SessionCapabilities{
+				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},
+				Close:                 &acp.SessionCloseCapabilities{},
+			},
+		},
+		AuthMethods: []acp.AuthMethod{},
+	}, nil
+}
+
+// NewSession implements [acp.Agent].
+func (s *server) NewSession(ctx context.Context, p *acp.NewSessionRequest) (*acp.NewSessionResponse, error) {
+	acp.Async(ctx) // Deps may take its time; nothing that the client writes next can be about this session
+	if err := checkDirectories(p); err != nil {
+		return nil, err
+	}
+	session, err := s.newSession(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	s.warnAboutServers(session.id, p.MCPServers)
+	s.log.Info("acpbridge: session begins", "session", session.id)
+	return &acp.NewSessionResponse{SessionID: session.id}, nil
+}
+
+func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*session, error) {
+	id := acp.SessionID(rand.Text())
+	client := &sessionClient{Client: s.client, id: id}
+	s.mu.Lock()
+	info := &deps.Session{
+		ID: id, Cwd: p.Cwd, AdditionalDirectories: p.AdditionalDirectories,
+		Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo, Policy: new(deps.Policy),
+	}
+	s.mu.Unlock()
+	session := &session{id: id, info: info, client: client, tracker: deps.NewTracker(client, id, nil)}
+	var err error
+	if session.convo, err = s.open(ctx, deps.ACPDeps{Client: client, Session: info, Tracker: session.tracker}); err != nil {
+		s.logError("session not made", id, err)
+		return nil, sessionFailure(err)
+	}
+	s.mu.Lock()
+	closing := s.closing
+	if !closing {
+		s.sessions[id] = session
+	}
+	s.mu.Unlock()
+	if closing {
+		s.releaseSession(ctx, session)
+		return nil, acp.Errorf(acp.CodeRequestCancelled, "the agent is shutting down").WithData(errorData{Kind: KindShutdown})
+	}
+	acp.AfterResponse(ctx, client.announce)
+	return session, nil
+}
+
+// checkDirectories keeps to what the protocol asks: absolute paths, of the platform that the agent runs on.
+func checkDirectories(p *acp.NewSessionRequest) error {
+	if !filepath.IsAbs(p.Cwd) {
+		return acp.Errorf(acp.CodeInvalidParams, "invalid params: cwd %q is not an absolute path", p.Cwd).WithData(errorData{Kind: KindSession})
+	}
+	for i, dir := range p.AdditionalDirectories {
+		if !filepath.IsAbs(dir) {
+			return acp.Errorf(acp.CodeInvalidParams, "invalid params: additionalDirectories[%d] %q is not an absolute path", i, dir).
+				WithData(errorData{Kind: KindSession, Index: &i})
+		}
+	}
+	return nil
+}
+
+// sessionFailure is the answer to session/new when Deps failed.
+func sessionFailure(err error) error {
+	if e, ok := errors.AsType[*acp.Error](err); ok {
+		return e
+	}
+	data := errorData{Kind: KindSession}
+	if _, ok := errors.AsType[*agent.PanicError](err); ok {
+		data.Kind = KindPanic
+	}
+	return acp.Errorf(acp.CodeInternal, "%s", oneLine("the session cannot be made: "+err.Error())).WithData(data)
+}
+
+// warnAboutServers names the MCP servers that the session does without. Their commands and headers may hold secrets.
+func (s *server) warnAboutServers(id acp.SessionID, servers []acp.MCPServer) {
+	for i := range servers {
+		name := "of an unknown kind"
+		switch m := &servers[i]; {
+		case m.Stdio != nil:
+			name = m.Stdio.Name
+		case m.HTTP != nil:
+			name = m.HTTP.Name
+		case m.SSE != nil:
+			name = m.SSE.Name
+		}
+		s.log.Warn("acpbridge: MCP servers of the client are not supported yet", "session", id, "server", name)
+	}
+}
+
+// Prompt implements [acp.Agent].
+func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptResponse, error) {
+	session := s.session(p.SessionID)
+	if session == nil {
+		return nil, unknownSession(p.SessionID)
+	}
+	parts, err := promptParts(p.Prompt, s.media)
+	if err != nil {
+		return nil, err
+	}
+	t, err := session.admit(ctx, s.busy)
+	if err != nil {
+		return nil, err
+	}
+	acp.Async(ctx)
+	return t.run(s, &runInput{prompt: p, parts: parts})
+}
+
+// CloseSession implements [acp.Agent]. From its first line on there is no such session; the answer waits for the turns to end, though
+// no longer than Serve itself would.
+func (s *server) CloseSession(ctx context.Context, p *acp.CloseSessionRequest) (*acp.CloseSessionResponse, error) {
+	s.mu.Lock()
+	session := s.sessions[p.SessionID]
+	delete(s.sessions, p.SessionID)
+	s.mu.Unlock()
+	if session == nil {
+		return nil, unknownSession(p.SessionID)
+	}
+	session.end(errSessionClosed)
+	acp.Async(ctx)
+	ctx, cancel := context.WithTimeout(ctx, s.shutdown)
+	defer cancel()
+	if !session.wait(ctx) || !s.releaseSession(ctx, session) {
+		s.log.Warn("acpbridge: session closed, but something ignores its context", "session", session.id)
+	}
+	s.log.Info("acpbridge: session ends", "session", session.id)
+	return nil, nil
+}
+
+func (s *server) session(id acp.SessionID) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[id]
+}
+
+func (s *server) allSessions() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*session, 0, len(s.sessions))
+	for _, session := range s.sessions {
+		all = append(all, session)
+	}
+	return all
+}
+
+// logError logs the kind of an error, not its text, which may hold what users and files say. A panic is logged with its stack.
+func (s *server) logError(what string, id acp.SessionID, err error) {
+	attrs := []any{"session", id}
+	if err != nil {
+		var root = err
+		if run, ok := errors.AsType[*agent.RunError](err); ok {
+			attrs = append(attrs, "stage", run.Stage, "tool", run.Tool)
+			root = run.Err
+		}
+		attrs = append(attrs, "error", fmt.Sprintf("%T", root))
+		if p, ok := errors.AsType[*agent.PanicError](err); ok {
+			attrs = append(attrs, "stack", string(p.Stack))
+		}
+	}
+	s.log.Error("acpbridge: "+what, attrs...)
+}

@@ -1,0 +1,151 @@
+package acpbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path"
+	"runtime/debug"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/deps"
+)
+
+// Config says what [Serve] serves and how. Agent is required, and Deps unless D is [deps.ACPDeps] itself.
+type Config[D deps.Carrier, O any] struct {
+	// Agent answers the prompts. It serves all sessions.
+	Agent *agent.Agent[D, O]
+
+	// Deps makes the dependencies of a session; they embed what it is given. It is called once per session, before session/new is
+	// answered, with a ctx that ends with that request; calls for different sessions may run at the same time. Its error is the answer
+	// to session/new. Updates that it sends, such as the session's slash commands, go out behind that answer.
+	//
+	// Nil hands on what the bridge has if D is [deps.ACPDeps].
+	Deps func(ctx context.Context, acp deps.ACPDeps) (D, error)
+
+	// Release frees what Deps has made. It is called once per session, when the session has been closed or Serve ends, after the
+	// session's last turn. Its ctx ends when Serve waits no longer.
+	Release func(ctx context.Context, d D)
+
+	// Info is who the agent says it is. An empty Name or Version is taken from the program's build information.
+	Info acp.Implementation
+
+	// Model describes what answers, usually the Info of the agent's model. Media decides whether prompts may hold images and audio,
+	// which is announced in initialize. With a ContextWindow the user is shown how full it is.
+	Model model.Info
+
+	// Busy says what happens to a prompt that comes while a turn of its session is running.
+	Busy BusyPolicy
+
+	// RunOptions gives the options of a turn, if not nil. The bridge itself sets history, prompt, run id and conversation id. What the
+	// client has sent with the prompt, _meta for example, is in prompt, which must not be changed. An error is the turn's.
+	RunOptions func(ctx context.Context, d D, prompt *acp.PromptRequest) ([]agent.RunOption, error)
+
+	// OutputTool is the name of the agent's output tool, which is not shown as a tool call. Empty is "final_result", which is the
+	// agent's own default, unless O is a string.
+	OutputTool string
+
+	// Render makes the text, in Markdown, that the user is shown of an output which the model did not write as text. Nil is indented
+	// JSON in a code block.
+	Render func(output O) string
+
+	// In and Out are the connection's streams, closed at its end if they are [io.Closer]s. If both are nil the process's standard
+	// input and output are taken over: see [Serve].
+	In  io.Reader
+	Out io.Writer
+
+	// ShutdownTimeout bounds how long Serve waits for turns, Release and the client when it ends; 0 is 1.5 s.
+	ShutdownTimeout time.Duration
+
+	// Logger is told about sessions and what goes wrong; nil is [slog.Default], which writes to standard error. What users, models and
+	// files say is never logged.
+	Logger *slog.Logger
+
+	// Conn tunes the connection; see there for the limits of messages and queues. Its Logger is this one unless it has its own.
+	Conn acp.ConnOptions
+}
+
+// BusyPolicy says what happens to a prompt that comes while a turn of its session is running. A turn that has been cancelled does not
+// count as running: whatever the policy, the next prompt waits for its end.
+type BusyPolicy uint8
+
+const (
+	// BusyReject answers the prompt with -32600 and data.kind "busy". The running turn is not disturbed. It is the default.
+	BusyReject BusyPolicy = iota
+	// BusyQueue runs prompts one after another, in the order in which they were sent. session/cancel cancels those that wait too.
+	BusyQueue
+)
+
+const defaultShutdownTimeout = 1500 * time.Millisecond
+
+// check returns all that is wrong with the configuration, joined.
+func (c *Config[D, O]) check() error {
+	var errs []error
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("acpbridge: config: "+format, args...))
+	}
+	if c.Agent == nil {
+		bad("Agent is nil: make one with agent.New")
+	}
+	if c.Deps == nil {
+		if _, plain := any(*new(D)).(deps.ACPDeps); !plain {
+			bad("Deps is nil: set a function that returns a %T with the deps.ACPDeps it is given", *new(D))
+		}
+	}
+	if (c.In == nil) != (c.Out == nil) {
+		bad("In and Out: only one is set: set both, or neither for the process's standard input and output")
+	}
+	if c.Busy > BusyQueue {
+		bad("Busy is %d: use BusyReject or BusyQueue", c.Busy)
+	}
+	if c.ShutdownTimeout < 0 {
+		bad("ShutdownTimeout is %v: use a positive duration, or 0 for %v", c.ShutdownTimeout, defaultShutdownTimeout)
+	}
+	return errors.Join(errs...)
+}
+
+// withDefaults fills in what was left empty.
+func (c Config[D, O]) withDefaults() Config[D, O] {
+	if c.Deps == nil {
+		c.Deps = func(_ context.Context, acp deps.ACPDeps) (D, error) { return any(acp).(D), nil }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Conn.Logger == nil {
+		c.Conn.Logger = c.Logger
+	}
+	if c.ShutdownTimeout == 0 {
+		c.ShutdownTimeout = defaultShutdownTimeout
+	}
+	if c.Conn.FlushTimeout == 0 {
+		c.Conn.FlushTimeout = c.ShutdownTimeout / 6
+	}
+	c.Info = describe(c.Info)
+	return c
+}
+
+// describe fills in the program's name and version.
+func describe(info acp.Implementation) acp.Implementation {
+	name, version := "agent", "unknown"
+	if build, ok := debug.ReadBuildInfo(); ok {
+		if build.Path != "" {
+			name = path.Base(build.Path)
+		}
+		if build.Main.Version != "" {
+			version = build.Main.Version
+		}
+	}
+	if info.Name == "" {
+		info.Name = name
+	}
+	if info.Version == "" {
+		info.Version = version
+	}
+	return info
+}

@@ -1,0 +1,96 @@
+package acpbridge
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/deps"
+)
+
+// session is a conversation with the client: what the agent remembers, and the turns that are running or wait.
+type session struct {
+	id      acp.SessionID
+	info    *deps.Session
+	client  *sessionClient
+	tracker *deps.Tracker
+	convo   conversation
+
+	release sync.Once
+
+	mu     sync.Mutex
+	closed bool
+	turns  []*turn // that have not been answered, in order; at most one of them runs
+
+	history []*model.Message // the running turn's
+}
+
+// conversation is the typed side of a session.
+type conversation interface {
+	// run runs the agent once. It returns the whole history also if it fails, unless the run has not begun.
+	run(ctx context.Context, in *runInput, p *projection) (history []*model.Message, err error)
+	// release frees the session's dependencies.
+	release(ctx context.Context) error
+}
+
+// runInput is what a run is given.
+type runInput struct {
+	prompt  *acp.PromptRequest
+	parts   []model.Part
+	history []*model.Message
+	runID   string
+}
+
+// admit registers a turn, so that the next message of the session finds it.
+func (s *session) admit(ctx context.Context, policy BusyPolicy) (*turn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, unknownSession(s.id)
+	}
+	s.turns = slices.DeleteFunc(s.turns, (*turn).isAnswered)
+	if policy == BusyReject && slices.ContainsFunc(s.turns, (*turn).isGoing) {
+		return nil, acp.Errorf(acp.CodeInvalidRequest, "the session is busy: wait for the running turn to end, or cancel it").
+			WithData(errorData{Kind: KindBusy, SessionID: s.id})
+	}
+	t := newTurn(ctx, s)
+	t.before = slices.Clone(s.turns)
+	s.turns = append(s.turns, t)
+	return t, nil
+}
+
+// end cancels all turns and lets no more begin.
+func (s *session) end(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, t := range s.turns {
+		t.cancel(cause)
+	}
+}
+
+// wait waits until the turns have ended, and reports whether they have before ctx.
+func (s *session) wait(ctx context.Context) bool {
+	for _, t := range s.unfinished() {
+		select {
+		case <-t.ended:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// unfinished returns the turns that have not ended.
+func (s *session) unfinished() []*turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.turns), (*turn).isEnded)
+}
+
+func unknownSession(id acp.SessionID) error {
+	return acp.Errorf(acp.CodeResourceNotFound, "resource not found: session %q", id).
+		WithData(errorData{Kind: KindSession, SessionID: id})
+}

@@ -1,0 +1,13 @@
+//go:build unix || windows
+
+package acpbridge
+
+import (
+	"os"
+	"syscall"
+)
+
+var (
+	endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	brokenPipe = []os.Signal{syscall.SIGPIPE}
+)

@@ -1,0 +1,170 @@
+package acpbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// ErrorKind says what went wrong. It is data.kind of every error that Serve answers with.
+type ErrorKind string
+
+// The kinds of errors.
+const (
+	// KindSession: there is no such session (-32002; data.sessionId names it), or it cannot be made (-32602, -32603).
+	KindSession ErrorKind = "session"
+	// KindPrompt: the prompt cannot be given to the model (-32602; data.index and data.block name the content block).
+	KindPrompt ErrorKind = "prompt"
+	// KindBusy: another turn of the session is running (-32600).
+	KindBusy ErrorKind = "busy"
+	// KindAuth: the provider does not accept the agent's key (-32000).
+	KindAuth ErrorKind = "auth"
+	// KindRateLimited: too many requests, or a quota is used up (data.retryAfter, in seconds, if the provider said so).
+	KindRateLimited ErrorKind = "rate_limited"
+	// KindContextLength: the conversation is longer than the model can take.
+	KindContextLength ErrorKind = "context_length"
+	// KindModel, KindTool, KindOutput and KindPrepare: the run failed at that stage. data.tool names the tool.
+	KindModel   ErrorKind = "model"
+	KindTool    ErrorKind = "tool"
+	KindOutput  ErrorKind = "output"
+	KindPrepare ErrorKind = "prepare"
+	// KindPanic: the program's own code panicked. The log has the stack.
+	KindPanic ErrorKind = "panic"
+	// KindShutdown: the agent is ending (-32800).
+	KindShutdown ErrorKind = "shutdown"
+)
+
+// errorData is the data of an error.
+type errorData struct {
+	Kind       ErrorKind     `json:"kind"`
+	SessionID  acp.SessionID `json:"sessionId,omitempty"`
+	Index      *int          `json:"index,omitempty"`
+	Block      string        `json:"block,omitempty"`
+	Tool       string        `json:"tool,omitempty"`
+	Retryable  bool          `json:"retryable,omitempty"`
+	RetryAfter float64       `json:"retryAfter,omitempty"` // seconds
+}
+
+// Causes of a turn's ctx that the bridge sets itself. A closed session is treated as if session/cancel had been called, as the
+// protocol asks.
+var (
+	errSessionClosed = fmt.Errorf("acpbridge: session closed: %w", acp.ErrTurnCancelled)
+	errShutdown      = errors.New("acpbridge: shutting down")
+)
+
+// ending is how a turn ends: with a stop reason or, if err is not nil, an error. Notice is what the user should be told beside it.
+type ending struct {
+	stop   acp.StopReason
+	notice string
+	err    *acp.Error
+}
+
+// cancelled returns the ending of a turn whose ctx has ended, nil if it has not. A turn that the client has cancelled, by whatever
+// message, ends with that stop reason and never with an error.
+func cancelled(ctx context.Context) *ending {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return nil
+	case errors.Is(cause, acp.ErrTurnCancelled), errors.Is(cause, acp.ErrRequestCancelled):
+		return &ending{stop: acp.StopReasonCancelled}
+	}
+	return &ending{err: acp.Errorf(acp.CodeRequestCancelled, "the agent is shutting down").WithData(errorData{Kind: KindShutdown})}
+}
+
+// endingOf says how a turn ends whose run has ended with err, or well with a response that had the given finish reason.
+func endingOf(err error, finish model.FinishReason) *ending {
+	var limit *agent.LimitError
+	switch {
+	case err == nil && finish == model.FinishLength:
+		return &ending{stop: acp.StopReasonMaxTokens, notice: "The answer is cut off: the model has reached its token limit."}
+	case err == nil:
+		return &ending{stop: acp.StopReasonEndTurn}
+	case errors.Is(err, agent.ErrTokenLimit), errors.Is(err, agent.ErrIncompleteToolCall):
+		return &ending{stop: acp.StopReasonMaxTokens, notice: "Stopped: the model has reached its token limit before it had finished."}
+	case errors.Is(err, agent.ErrContentFilter):
+		return &ending{stop: acp.StopReasonRefusal, notice: "The answer was withheld by the provider's content filter. This prompt is not part of the conversation any more."}
+	case errors.As(err, &limit):
+		return limitEnding(limit)
+	}
+	return &ending{err: failureOf(err)}
+}
+
+// limitEnding maps limits on tokens to max_tokens and those on work to max_turn_requests.
+func limitEnding(l *agent.LimitError) *ending {
+	e := &ending{stop: acp.StopReasonMaxTokens}
+	switch l.Limit {
+	case "requests", "tool calls":
+		e.stop = acp.StopReasonMaxTurnRequests
+	}
+	e.notice = fmt.Sprintf("Stopped: this turn has reached its limit of %d %s. Send another message to go on.", l.Bound, l.Limit)
+	return e
+}
+
+// failureOf turns a run's error into an answer: its code, a message for people, on one line, and data for programs.
+func failureOf(err error) *acp.Error {
+	if e, ok := errors.AsType[*acp.Error](err); ok && e.Data != nil {
+		var run *agent.RunError
+		if !errors.As(err, &run) {
+			return e // of RunOptions or Deps, which know what they say
+		}
+	}
+	data := errorData{Kind: KindPrepare}
+	message, code := err.Error(), acp.CodeInternal
+	if run, ok := errors.AsType[*agent.RunError](err); ok {
+		data.Kind, data.Tool = stageKind(run.Stage), run.Tool
+		message = run.Err.Error()
+		if run.Tool != "" {
+			message = fmt.Sprintf("tool %q: %s", run.Tool, message)
+		}
+	}
+	if api, ok := errors.AsType[*model.APIError](err); ok {
+		data.Retryable, data.RetryAfter = api.Retryable, api.RetryAfter.Round(time.Millisecond).Seconds()
+	}
+	panicked, isPanic := errors.AsType[*agent.PanicError](err)
+	switch {
+	case isPanic:
+		data.Kind = KindPanic
+		message = "internal error: " + panicked.Error()
+		if data.Tool != "" {
+			message = fmt.Sprintf("tool %q: %s", data.Tool, message)
+		}
+	case errors.Is(err, model.ErrAuth):
+		data.Kind, code = KindAuth, acp.CodeAuthRequired
+	case errors.Is(err, model.ErrRateLimited):
+		data.Kind = KindRateLimited
+	case errors.Is(err, model.ErrContextLength):
+		data.Kind = KindContextLength
+	}
+	return acp.Errorf(code, "%s", oneLine(message)).WithData(data)
+}
+
+func stageKind(stage string) ErrorKind {
+	switch kind := ErrorKind(stage); kind {
+	case KindModel, KindTool, KindOutput:
+		return kind
+	}
+	return KindPrepare
+}
+
+// maxMessage bounds an error's message, in bytes.
+const maxMessage = 1000
+
+// oneLine joins the lines of a message and cuts it where it becomes too long to be read.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= maxMessage {
+		return s
+	}
+	cut := maxMessage
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
