@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -250,5 +251,57 @@ func TestExtensionMethodsGoToTheirHooks(t *testing.T) {
 		require.NoError(t, c.Notify(t.Context(), "_note", map[string]int{"a": 1}))
 		synctest.Wait()
 		assert.Equal(t, `_note{"a":1}`, noted)
+	})
+}
+
+func TestWhenPromptReturnsTheUpdatesBeforeItsAnswerHaveBeenHandled(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		handled := 0
+		agent := &fakeAgent{}
+		agent.prompt = func(ctx context.Context, _ *acp.PromptRequest) (*acp.PromptResponse, error) {
+			for range 10 {
+				require.NoError(t, agent.conn.SessionUpdate(ctx, text("x")))
+			}
+			agent.conn.Close() // what was written is still delivered
+			return &acp.PromptResponse{StopReason: acp.StopReasonEndTurn}, nil
+		}
+		a, c := acp.Pair(
+			func(conn *acp.AgentConn) acp.Agent { agent.conn = conn; return agent },
+			func(*acp.ClientConn) acp.Client {
+				return &fakeClient{update: func(context.Context, *acp.SessionNotification) error {
+					time.Sleep(time.Second)
+					handled++
+					return nil
+				}}
+			}, nil, nil)
+		serveBoth(t, a, c)
+		_, err := c.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: 1})
+		require.NoError(t, err)
+		turn, err := c.Prompt(t.Context(), &acp.PromptRequest{SessionID: "s"})
+		require.NoError(t, err)
+		assert.Equal(t, acp.StopReasonEndTurn, turn.StopReason)
+		assert.Equal(t, 10, handled)
+	})
+}
+
+func TestAHandlerThatHoldsItsLaneMayPrompt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var c *acp.ClientConn
+		prompted := make(chan error, 1)
+		agent := &fakeAgent{}
+		a, c := acp.Pair(
+			func(conn *acp.AgentConn) acp.Agent { agent.conn = conn; return agent },
+			func(*acp.ClientConn) acp.Client {
+				return &fakeClient{update: func(ctx context.Context, n *acp.SessionNotification) error {
+					_, err := c.Prompt(ctx, &acp.PromptRequest{SessionID: n.SessionID})
+					prompted <- err
+					return err
+				}}
+			}, nil, nil)
+		serveBoth(t, a, c)
+		_, err := c.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: 1})
+		require.NoError(t, err)
+		require.NoError(t, a.SessionUpdate(t.Context(), text("x")))
+		assert.NoError(t, <-prompted)
 	})
 }

@@ -12,6 +12,13 @@ type answer struct {
 	err    error
 }
 
+// pendingCall is a call that waits for its answer.
+type pendingCall struct {
+	done    chan answer // capacity 1
+	session string      // whose lane the answer takes, if ordered
+	ordered bool
+}
+
 // Call sends a request of any name and waits for its answer, which it decodes into result as [encoding/json.Unmarshal] does; nil
 // drops it. params is encoded as by [encoding/json.Marshal]; nil sends {}. A [json.RawMessage] passes through both ways.
 //
@@ -93,11 +100,16 @@ func (c *conn) roundTrip(ctx context.Context, method string, params message) ([]
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	id, ch, err := c.register()
+	call := pendingCall{done: make(chan answer, 1)}
+	release, holds := c.holdLane(ctx)
+	defer release()
+	if !holds {
+		call.session, call.ordered = streamedTo(params)
+	}
+	id, err := c.register(call)
 	if err != nil {
 		return nil, err
 	}
-	defer c.holdLane(ctx)()
 	e := beginRequest(id, method)
 	params.encode(e)
 	e.endLine()
@@ -108,7 +120,7 @@ func (c *conn) roundTrip(ctx context.Context, method string, params message) ([]
 	}
 	c.trace(Event{Direction: Sent, Kind: KindRequest, Method: method, ID: id.String(), Size: size})
 	select {
-	case a := <-ch:
+	case a := <-call.done:
 		return a.result, a.err
 	case <-ctx.Done():
 		if c.unregister(id) {
@@ -118,16 +130,28 @@ func (c *conn) roundTrip(ctx context.Context, method string, params message) ([]
 	}
 }
 
-func (c *conn) register() (RequestID, chan answer, error) {
+// streamedTo returns the session that the peer sends updates to before it answers the request, and that these updates belong to the
+// answer: the caller gets it when they have been handled.
+func streamedTo(params message) (session string, ok bool) {
+	switch p := params.(type) {
+	case *PromptRequest:
+		return string(p.SessionID), true
+	case *LoadSessionRequest:
+		return string(p.SessionID), true
+	}
+	return "", false
+}
+
+func (c *conn) register(call pendingCall) (RequestID, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed != nil {
-		return RequestID{}, nil, c.closed
+		return RequestID{}, c.closed
 	}
 	c.nextID++
-	id, ch := IntID(c.nextID), make(chan answer, 1)
-	c.calls[id] = ch
-	return id, ch, nil
+	id := IntID(c.nextID)
+	c.calls[id] = call
+	return id, nil
 }
 
 // unregister gives a call up, and reports whether it was still waiting.
@@ -139,17 +163,17 @@ func (c *conn) unregister(id RequestID) bool {
 	return ok
 }
 
-// holdLane notes that a handler which holds its lane waits for an answer, so that the reader goes on whatever its backlog. The
-// function it returns takes that back.
-func (c *conn) holdLane(ctx context.Context) func() {
+// holdLane notes that a handler which holds its lane waits for the peer, so that the reader goes on whatever its backlog. release
+// takes that back; holds is false if the ctx is not that of such a handler.
+func (c *conn) holdLane(ctx context.Context) (release func(), holds bool) {
 	in := incomingOf(ctx)
 	if in == nil || in.conn != c {
-		return func() {}
+		return func() {}, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if in.released {
-		return func() {}
+		return func() {}, false
 	}
 	c.waiting++
 	c.signalRoom()
@@ -157,7 +181,7 @@ func (c *conn) holdLane(ctx context.Context) func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.waiting--
-	}
+	}, true
 }
 
 // sendCancel tells the peer that nobody waits for the answer any more. It does not wait for room: the caller's ctx has ended.
@@ -189,14 +213,20 @@ func (c *conn) deliver(env *envelope, ev Event) {
 	c.trace(ev)
 }
 
-// resolve ends the call with the id, and reports whether there was one.
+// resolve ends the call with the id, and reports whether there was one. Answers do not wait for handlers, but for one thing: when the
+// caller sees the end of a turn or of a replay, the updates before it have been handled.
 func (c *conn) resolve(id RequestID, a answer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ch, ok := c.calls[id]
-	if ok {
-		delete(c.calls, id)
-		ch <- a
+	call, ok := c.calls[id]
+	if !ok {
+		return false
 	}
-	return ok
+	delete(c.calls, id)
+	if l := c.lanes[call.session]; call.ordered && l != nil {
+		l.queue = append(l.queue, &incoming{conn: c, deliver: func() { call.done <- a }})
+	} else {
+		call.done <- a
+	}
+	return true
 }

@@ -37,7 +37,7 @@ type conn struct {
 
 	inflight map[RequestID]*incoming   // requests read and not answered
 	turns    map[string][]*incoming    // prompts among them, by session
-	calls    map[RequestID]chan answer // ours
+	calls    map[RequestID]pendingCall // ours
 	nextID   int64
 
 	closed error // why the connection ends, wrapped in ErrClosed; nil while it does not
@@ -51,6 +51,9 @@ type role interface {
 	notify(ctx context.Context, method string, params json.RawMessage) (ok bool, err error)
 	isAgent() bool
 }
+
+// closeGrace is how long the end of the connection waits for a read or a write to notice that its stream has been closed.
+const closeGrace = 100 * time.Millisecond
 
 // gate says whether requests are let in. A client's is always open.
 type gate uint8
@@ -67,7 +70,7 @@ func (c *conn) init(r io.Reader, w io.Writer, opts *ConnOptions) {
 	c.lanes = map[string]*lane{}
 	c.inflight = map[RequestID]*incoming{}
 	c.turns = map[string][]*incoming{}
-	c.calls = map[RequestID]chan answer{}
+	c.calls = map[RequestID]pendingCall{}
 	var tap func([]byte)
 	if c.opts.Tap != nil {
 		tap = func(line []byte) { c.opts.Tap(Sent, line) }
@@ -78,8 +81,8 @@ func (c *conn) init(r io.Reader, w io.Writer, opts *ConnOptions) {
 // Serve reads and handles messages until the peer ends its side, a stream fails, ctx ends, or Close is called. Then the ctx of every
 // handler ends, calls fail with [ErrClosed], and Serve waits for the handlers, for what is queued to be written (for at most
 // FlushTimeout), and for its own goroutines. It closes both streams if they are [io.Closer]s, which is also how it ends a read or a
-// write that blocks: a goroutine blocked on a stream that cannot be closed, or whose Close does not interrupt it, is left behind
-// after FlushTimeout.
+// write that blocks: a goroutine blocked on a stream that cannot be closed, or whose Close does not interrupt it (a process's
+// standard input is one), is left behind after a tenth of a second.
 //
 // When the peer has ended its side, the messages that it wrote before are still handled, with a ctx that has ended; prompts that
 // have not been started are not.
@@ -145,15 +148,15 @@ func (c *conn) end(cause error, drain bool) {
 	c.calls = nil
 	if !drain {
 		for _, l := range c.lanes {
-			l.queue = nil
+			l.drop()
 		}
 		c.held = nil
 	}
 	close(c.ending)
 	c.mu.Unlock()
 
-	for _, ch := range calls {
-		ch <- answer{err: closed}
+	for _, call := range calls {
+		call.done <- answer{err: closed}
 	}
 	c.out.end(closed)
 }
@@ -165,8 +168,8 @@ func (c *conn) shutdown(cancel context.CancelCauseFunc, read, written <-chan str
 	await(written, c.opts.FlushTimeout)
 	closeStream(c.w) // not before all is written: r may be the same stream
 	closeStream(c.r)
-	await(written, c.opts.FlushTimeout)
-	await(read, c.opts.FlushTimeout)
+	await(written, closeGrace)
+	await(read, closeGrace)
 }
 
 func (c *conn) result() error {
@@ -178,8 +181,8 @@ func (c *conn) result() error {
 	return c.cause
 }
 
-// Close begins the end of the connection and returns at once, so that a handler may call it too; [conn.Done] tells when it is over.
-// What is queued is still written. Without Serve it closes the streams.
+// Close begins the end of the connection and returns at once, so that a handler may call it too; Done tells when it is over. What is
+// queued is still written. Without Serve it closes the streams. Its error is always nil.
 func (c *conn) Close() error {
 	c.end(nil, false)
 	c.mu.Lock()

@@ -23,7 +23,8 @@
 //   - A handler that takes long calls [Async] once it has registered what the next message of the session must find. Then that one is
 //     handled while it goes on. A prompt has to do that, or modes could not be changed during a turn; on the client's side whatever
 //     waits for the user or for a process has to, or the updates of the session wait with it.
-//   - Answers to our calls and cancellations are handled by the reader at once, whatever the lanes do. session/cancel ends the ctx of
+//   - Answers to our calls and cancellations are handled by the reader at once, whatever the lanes do; only the answers to a client's
+//     Prompt and LoadSession are returned when the updates before them have been handled. session/cancel ends the ctx of
 //     every prompt of the session that has been read and not answered, even if its handler has not been started, with the cause
 //     [ErrTurnCancelled]; [Agent].Cancel is called as well, in the lane's order. $/cancel_request ends the ctx of one request with
 //     the cause [ErrRequestCancelled].

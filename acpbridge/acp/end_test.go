@@ -157,6 +157,28 @@ func TestTheEndOfTheConnectionWaitsOnlySoLongForThePeerToRead(t *testing.T) {
 	})
 }
 
+func TestAStreamThatCannotBeInterruptedHoldsNothingUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		stuck := make(chan struct{})
+		defer close(stuck)
+		_, w := acp.Pipe()
+		conn := acp.NewAgentConn(stuckReader{stuck}, w, func(*acp.AgentConn) acp.Agent { return &fakeAgent{} }, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		assert.ErrorIs(t, conn.Serve(ctx), context.DeadlineExceeded)
+		assert.Less(t, time.Since(start), 2*time.Second)
+	})
+}
+
+// stuckReader is like a process's standard input: there is no way to end a read.
+type stuckReader struct{ end chan struct{} }
+
+func (r stuckReader) Read([]byte) (int, error) {
+	<-r.end
+	return 0, io.EOF
+}
+
 func TestAFailedWriteEndsTheConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := initializedAgent(t, &fakeAgent{}, nil)

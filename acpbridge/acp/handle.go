@@ -12,7 +12,11 @@ import (
 
 // handle runs the handler of a message on its lane, and answers it if it is a request.
 func (c *conn) handle(in *incoming) {
-	if !in.request {
+	switch {
+	case in.deliver != nil:
+		in.deliver()
+		return
+	case !in.request:
 		c.handleNotification(in)
 		return
 	}

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 )
 
-// incoming is a request or notification from its reading to its end.
+// incoming is a request or notification from its reading to its end, or an answer that waits for the messages before it.
 type incoming struct {
 	conn    *conn
+	deliver func() // of an answer; nothing else is set
 	id      RequestID
 	request bool
 	turn    bool // a prompt

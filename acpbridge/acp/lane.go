@@ -6,6 +6,16 @@ type lane struct {
 	queue   []*incoming
 }
 
+// drop forgets what has not been handled, except answers to our calls.
+func (l *lane) drop() {
+	for _, in := range l.queue {
+		if in.deliver != nil {
+			in.deliver()
+		}
+	}
+	l.queue = nil
+}
+
 // enqueue appends the message to its session's lane. The caller holds c.mu.
 func (c *conn) enqueue(in *incoming) {
 	c.backlog += in.size

@@ -72,7 +72,8 @@ func (o *outbox) send(ctx context.Context, e *encoder) error {
 	o.waiters = append(o.waiters, w)
 	o.mu.Unlock()
 	if in != nil {
-		defer in.conn.holdLane(ctx)()
+		release, _ := in.conn.holdLane(ctx)
+		defer release()
 	}
 
 	select {
