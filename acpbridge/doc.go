@@ -1,0 +1,32 @@
+// Package acpbridge brings agents into editors, over the Agent Client Protocol (ACP).
+//
+// It has two halves. [Toolset] gives an agent the tools by which it works on the user's files and in the user's terminals,
+// through the editor. [Serve] makes an agent a program that editors start: it answers the protocol on standard input and output,
+// runs the agent for each prompt, and shows what the run does.
+//
+//	type Deps struct{ deps.ACPDeps }
+//
+//	a, err := agent.New(agent.Config[Deps, string]{
+//		Model:    m,
+//		Toolsets: []toolset.Toolset[Deps]{acpbridge.Toolset[Deps]()},
+//	})
+//	…
+//	err = acpbridge.Serve(ctx, acpbridge.Config[Deps]{
+//		Agent: a,
+//		Deps:  func(_ context.Context, acp deps.ACPDeps) (Deps, error) { return Deps{ACPDeps: acp}, nil },
+//	})
+//
+// Each half works without the other. A unit test runs the agent with the editor of package acptest in its dependencies, without
+// Serve; and an agent with tools of its own can be served.
+//
+// # Permission
+//
+// Tools that change something ask the user first. What the user answers with "always" is remembered in the session's
+// [deps.Policy], with a scope that the option's name shows: a file, or the first words of a command. [Permit] does the same for
+// tools of your own, and [WithPermissions] decides without a user.
+//
+// # Concurrency
+//
+// Toolsets may be shared by all agents and runs; what belongs to a run lives in the run's instance. What a run has opened at the
+// client, it releases before it ends, even if it was cancelled: for that the client gets two more seconds.
+package acpbridge
