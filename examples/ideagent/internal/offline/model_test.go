@@ -28,7 +28,6 @@ func (f *files) call(p model.Part) model.Part {
 	var a struct {
 		Path, Content, Text, Command string
 		Line, Limit                  int
-		Args                         []string
 	}
 	f.calls = append(f.calls, p.Tool)
 	if err := json.Unmarshal(p.Args, &a); err != nil {
@@ -48,7 +47,7 @@ func (f *files) call(p model.Part) model.Part {
 		f.content[a.Path] = a.Content
 		return model.ToolReturn(p.CallID, p.Tool, "written")
 	case "run_command":
-		return model.ToolReturn(p.CallID, p.Tool, "$ "+a.Command+" "+strings.Join(a.Args, " ")+"\nexit code 0")
+		return model.ToolReturn(p.CallID, p.Tool, "$ "+a.Command+"\n[exit code 0]")
 	}
 	return model.ToolReturn(p.CallID, p.Tool, fmt.Sprintf("%s of %q in %q", p.Tool, a.Text, a.Path))
 }
@@ -108,7 +107,7 @@ func TestASequenceIsCarriedOutStepByStep(t *testing.T) {
 	text := said(history)
 	require.Contains(t, text, "```txt\none foo\ntwo\nthree foo foo\n```")
 	require.Contains(t, text, "Replaced `foo` with `bar` in `a.txt`: 3 occurrences, on lines 1, 3.")
-	require.Contains(t, text, "I ran `go test ./...`")
+	require.Contains(t, text, "I ran `go test ./...`: exit code 0:\n\n```\n$ go test ./...\n```")
 	require.Equal(t, 1, strings.Count(text, "one foo"), "nothing is said twice")
 
 	again := converse(t, f, allTools, history, "list files")

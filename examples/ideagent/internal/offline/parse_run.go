@@ -17,11 +17,10 @@ func (p *parser) run(c clause) []step {
 	if from == n-1 && c.tokens[from].is("tests", "test", "it", "that") || strings.EqualFold(line, "the tests") {
 		return unclear("which command should I run? Say it in full, for example `run go test ./...`")
 	}
-	command, args, ok := parseCommand(line)
-	if !ok {
+	if line = strings.TrimSpace(line); line == "" {
 		return unclear("which command should I run?")
 	}
-	return []step{{act: actRun, command: command, args: args}}
+	return []step{{act: actRun, command: line}}
 }
 
 const longestWait = time.Hour

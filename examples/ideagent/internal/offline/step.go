@@ -37,9 +37,8 @@ type step struct {
 	// with takes the place of text; once says that only the first occurrence is meant.
 	with string
 	once bool
-	// command and args are what to run.
+	// command is the command line to run.
 	command string
-	args    []string
 	// wait is how long to wait.
 	wait time.Duration
 	// problem says what is missing or not understood.
@@ -85,7 +84,7 @@ func (s step) String() string {
 	case actAppend:
 		return "append to " + s.path
 	case actRun:
-		return "run " + code(commandLine(s.command, s.args))
+		return "run " + code(s.command)
 	case actWait:
 		return fmt.Sprintf("wait %v", s.wait)
 	case actThink:

@@ -1,0 +1,3 @@
+module example.com/temperature
+
+go 1.24
