@@ -14,6 +14,21 @@ type ListArgs struct {
 	Recursive bool   `json:"recursive,omitempty" jsonschema:"description=Look into subdirectories"`
 }
 
+func (in ListArgs) title() string {
+	if in.Pattern != "" {
+		return "List " + in.Pattern + within(in.Path)
+	}
+	return "List files" + within(in.Path)
+}
+
+// within says where, unless that is the working directory.
+func within(path string) string {
+	if path == "" || path == "." {
+		return ""
+	}
+	return " in " + path
+}
+
 // List returns the names of files relative to dir, one a line. Directories end with a slash.
 func List(ctx context.Context, dir string, in ListArgs) (string, error) {
 	if err := checkPattern(in.Pattern); err != nil {

@@ -21,6 +21,8 @@ type SearchArgs struct {
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"description=Upper and lower case count as the same"`
 }
 
+func (in SearchArgs) title() string { return fmt.Sprintf("Search %q%s", cut(in.Text), within(in.Path)) }
+
 // Search returns the lines that have the text in them, as file:line: text.
 func Search(ctx context.Context, dir string, in SearchArgs) (string, error) {
 	switch {

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -30,19 +32,38 @@ const (
 // skipped are the directories that hold no files of the user's own.
 var skipped = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_modules": true}
 
-// Toolset returns the tools list_files and search_text. dir returns the absolute path of the directory that a run works
-// in.
-func Toolset[D any](dir func(D) string) toolset.Toolset[D] {
+// Toolset returns the tools list_files and search_text. They work in the directory of the session, and tell the user what
+// they are about to do.
+func Toolset[D deps.Carrier]() toolset.Toolset[D] {
 	return toolset.Named("workspace", toolset.Of(
 		toolset.Func("list_files", "List the files of a directory, or find files by a pattern in it and below it.",
 			func(ctx context.Context, run *toolset.RunContext[D], in ListArgs) (string, error) {
-				return List(ctx, dir(run.Deps), in)
+				dir, err := begin(ctx, run, in.title())
+				if err != nil {
+					return "", err
+				}
+				return List(ctx, dir, in)
 			}, toolset.OfKind(toolset.KindSearch, "List files")),
 		toolset.Func("search_text", "Find the lines of text files that have a text in them, in a file or in a directory and below it.",
 			func(ctx context.Context, run *toolset.RunContext[D], in SearchArgs) (string, error) {
-				return Search(ctx, dir(run.Deps), in)
+				dir, err := begin(ctx, run, in.title())
+				if err != nil {
+					return "", err
+				}
+				return Search(ctx, dir, in)
 			}, toolset.OfKind(toolset.KindSearch, "Search text")),
 	))
+}
+
+// begin gives the call in progress a title that says more than the name of the tool, and returns the session's directory.
+func begin[D deps.Carrier](ctx context.Context, run *toolset.RunContext[D], title string) (dir string, err error) {
+	ide := run.Deps.ACP()
+	if ide.Session == nil {
+		return "", toolset.Failed("there is no session, and so no directory to look at")
+	}
+	// A title that cannot be shown is no reason to fail.
+	_ = ide.Tracker.Update(ctx, acp.ToolCallUpdate{ToolCallID: deps.ToolCallID(run.RunID, run.Step, run.Call.ID), Title: &title})
+	return ide.Session.Cwd, nil
 }
 
 // open opens dir and returns name relative to it, with slashes. An error of it is one that a model can act on.

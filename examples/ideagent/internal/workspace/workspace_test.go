@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/workspace"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -133,9 +134,8 @@ func TestMistakesAreExplained(t *testing.T) {
 }
 
 func TestTheToolsAreWellDefined(t *testing.T) {
-	type deps struct{ dir string }
-	ts := workspace.Toolset(func(d deps) string { return d.dir })
-	run := &toolset.RunContext[deps]{Deps: deps{tree(t, project)}}
+	ts := workspace.Toolset[deps.ACPDeps]()
+	run := &toolset.RunContext[deps.ACPDeps]{Deps: deps.ACPDeps{Session: &deps.Session{Cwd: tree(t, project)}}}
 	instance, err := ts.Open(t.Context(), run)
 	require.NoError(t, err)
 	listing, err := instance.Tools(t.Context(), run)
@@ -151,4 +151,7 @@ func TestTheToolsAreWellDefined(t *testing.T) {
 	result, err := listing.Tools[1].Call(t.Context(), run, args)
 	require.NoError(t, err)
 	require.Equal(t, "main.go:3: func main() { Greet() }\n", result.Text)
+
+	_, err = listing.Tools[1].Call(t.Context(), &toolset.RunContext[deps.ACPDeps]{}, args)
+	require.NoError(t, err, "a failure is a result that the model is told")
 }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/workspace"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+const instructions = `You are a coding agent in the user's editor. Work on the files of the working directory with your tools.
+Look before you change: read a file before you write it, and search rather than guess. Make the smallest change that does
+what was asked, run the project's own tests where there are some, and say briefly what you did and what you found.
+If the user refuses something, do not try the same in another way; ask what to do instead.`
+
+func agentCommand(ctx context.Context, args []string) int {
+	flags := flag.NewFlagSet("ideagent", flag.ContinueOnError)
+	name := flags.String("model", "", "`model` that answers: openai:NAME (with OPENAI_API_KEY, OPENAI_BASE_URL), ollama:NAME (with OLLAMA_HOST),\n"+
+		"or offline. Default: OPENAI_MODEL if there is a key, else a local Ollama, else offline")
+	pace := flags.Duration("pace", 0, "how long the offline model waits between two pieces of text, for people to watch")
+	if code, done := parseFlags(flags, args, usage); done {
+		return code
+	}
+	if flags.NArg() > 0 {
+		return misuse(fmt.Errorf("unknown argument %q; to ask for something, use: ideagent chat %q", flags.Arg(0), flags.Arg(0)))
+	}
+	choose := chooser{env: os.Getenv, pace: *pace, tell: func(c choice) {
+		fmt.Fprintf(os.Stderr, "ideagent: model %s: %s\n", c.name, c.why)
+	}}
+	m, err := choose.choose(ctx, *name)
+	if err != nil {
+		return misuse(err)
+	}
+	if err := serve(ctx, m); err != nil {
+		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
+		return exitError
+	}
+	return exitOK
+}
+
+// serve is what it takes to bring an agent into every IDE that speaks ACP: its tools, the agent, the bridge.
+func serve(ctx context.Context, m model.Model) error {
+	a, err := agent.New(agent.Config[deps.ACPDeps, string]{
+		Name:         "ideagent",
+		Model:        m,
+		Instructions: instructions,
+		Toolsets: []toolset.Toolset[deps.ACPDeps]{
+			acpbridge.Toolset[deps.ACPDeps](), // the user's files and terminals, through the IDE
+			workspace.Toolset[deps.ACPDeps](), // the same, on this machine: list and search
+		},
+	})
+	if err != nil {
+		return err
+	}
+	title := "Ponte IDE agent"
+	return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{
+		Agent:  a,
+		Info:   acp.Implementation{Name: "ideagent", Title: &title, Version: release()},
+		Model:  m.Info(),
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+}

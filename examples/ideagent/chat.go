@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/ponte-go/ponte/examples/ideagent/internal/chat"
+)
+
+const chatUsage = `Talk to an agent in this terminal.
+
+Usage:
+
+	ideagent chat [flags] [PROMPT]
+
+The agent reads and writes the files of one directory, and runs commands on this machine; you are asked before it
+changes or runs anything. With PROMPT it does one thing; without, it asks what to do until Ctrl-D. Ctrl-C cancels what
+the agent is doing, a second one quits. Exit codes: 0 done, 1 error, 2 mistake in the command line, 130 interrupted.
+
+Flags:
+
+`
+
+func chatCommand(ctx context.Context, args []string) int {
+	flags := flag.NewFlagSet("chat", flag.ContinueOnError)
+	dir := flags.String("dir", ".", "`directory` to work in")
+	scratch := flags.Bool("scratch", false, "work on a copy of the directory, which is left for you to look at")
+	allowAll := flags.Bool("yes", false, "allow everything without asking")
+	modelName := flags.String("model", "", "`model` of the agent; see ideagent -h")
+	agent := flags.String("agent", "", "another ACP agent: its `command`, cut at spaces")
+	verbose := flags.Bool("v", false, "show what the agent writes to standard error")
+	if code, done := parseFlags(flags, args, chatUsage); done {
+		return code
+	}
+	command, err := agentOf(*agent, *modelName)
+	if err != nil {
+		return misuse(err)
+	}
+	where, err := directory(*dir, *scratch)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
+		return exitError
+	}
+	interrupts, stop := interrupts()
+	defer stop()
+	tty := isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb"
+	return chat.Run(ctx, chat.Config{
+		Agent: command, Dir: where, Prompt: strings.Join(flags.Args(), " "), AllowAll: *allowAll, Verbose: *verbose,
+		Version: release(), In: os.Stdin, Interactive: isTerminal(os.Stdin), Out: os.Stdout, Err: os.Stderr,
+		TTY: tty, Color: tty && os.Getenv("NO_COLOR") == "" && (runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""),
+		Interrupts: interrupts,
+	})
+}
+
+// agentOf returns the command that starts the agent: this program, unless there is another.
+func agentOf(agent, modelName string) ([]string, error) {
+	if agent != "" {
+		if modelName != "" {
+			return nil, errors.New("-model is for ideagent's own agent; leave it out with -agent")
+		}
+		return strings.Fields(agent), nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	command := []string{self}
+	if modelName != "" {
+		// What is wrong with it is said here rather than by a child that dies of it.
+		if _, err := (chooser{env: os.Getenv}).named(modelName); err != nil {
+			return nil, err
+		}
+		command = append(command, "-model", modelName)
+	}
+	if isTerminal(os.Stdout) {
+		command = append(command, "-pace", "8ms")
+	}
+	return command, nil
+}
+
+// directory returns the absolute path of the directory to work in.
+func directory(dir string, scratch bool) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return "", fmt.Errorf("-dir: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("-dir: %s is not a directory", dir)
+	case !scratch:
+		return dir, nil
+	}
+	parent, err := os.MkdirTemp("", "ideagent-")
+	if err != nil {
+		return "", fmt.Errorf("-scratch: %w", err)
+	}
+	work := filepath.Join(parent, filepath.Base(dir))
+	if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
+		_ = os.RemoveAll(parent)
+		return "", fmt.Errorf("-scratch: cannot copy %s: %w", dir, err)
+	}
+	fmt.Printf("Working on a copy: %s\n\n", work)
+	return work, nil
+}
+
+// interrupts returns a channel that receives a value for each Ctrl-C.
+func interrupts() (received <-chan struct{}, stop func()) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt)
+	out := make(chan struct{}, 8)
+	go func() {
+		for range signals {
+			select {
+			case out <- struct{}{}:
+			default: // nobody has taken the last eight
+			}
+		}
+	}()
+	return out, func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}
+
+// isTerminal reports whether a file is a terminal: a character device that is not the null device.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}

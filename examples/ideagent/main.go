@@ -1,0 +1,145 @@
+// Ideagent is a coding agent for IDEs, and a sample of how to make one with Ponte.
+//
+// Usage:
+//
+//	ideagent [-model MODEL]                          speak ACP on standard input and output, for an IDE
+//	ideagent chat [-dir DIR] [-yes] [flags] [PROMPT] talk to it in a terminal
+//	ideagent version
+//
+// An IDE starts it without arguments. Which model answers is said on standard error; the default is the model of a key
+// in the environment, else a local Ollama, else an offline demo model that needs nothing and understands plain requests:
+//
+//	ideagent chat -dir ~/src/project 'search TODO, then run go test ./...'
+//
+// # Exit codes
+//
+//	0    done
+//	1    an error, or a turn of chat that the agent did not end by itself
+//	2    a mistake in the command line
+//	130  interrupted
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
+)
+
+func main() {
+	guard.Main() // before all else: does not return in a process that guards another
+	os.Exit(run(os.Args[1:]))
+}
+
+// Exit codes. Those of chat are in package chat.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+const usage = `Ideagent is a coding agent that speaks the Agent Client Protocol (ACP).
+
+Usage:
+
+	ideagent [flags]                 speak ACP on standard input and output, for an IDE
+	ideagent chat [flags] [PROMPT]   talk to the agent in this terminal
+	ideagent version                 print the version
+
+Run "ideagent chat -h" for the flags of chat.
+
+Flags:
+
+`
+
+// run is the program, without the process around it.
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	command := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		command, args = args[0], args[1:]
+	}
+	switch command {
+	case "":
+		return agentCommand(ctx, args)
+	case "chat":
+		return chatCommand(ctx, args)
+	case "version":
+		fmt.Println("ideagent", version())
+		return exitOK
+	case "help":
+		return agentCommand(ctx, []string{"-h"})
+	}
+	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, []string{"chat", "version", "help"})))
+}
+
+// misuse reports a mistake in the command line.
+func misuse(err error) int {
+	fmt.Fprintf(os.Stderr, "ideagent: %v\nRun \"ideagent -h\" for help.\n", err)
+	return exitUsage
+}
+
+// parseFlags parses a command line. done says that the program is to end with the code: after -h, or a mistake.
+func parseFlags(flags *flag.FlagSet, args []string, usage string) (code int, done bool) {
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(args)
+	switch {
+	case err == nil:
+		return 0, false
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(usage)
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
+		return exitOK, true
+	}
+	hint := ""
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: "); ok {
+		var known []string
+		flags.VisitAll(func(f *flag.Flag) { known = append(known, "-"+f.Name) })
+		err, hint = fmt.Errorf("unknown flag %s", name), didYouMean(name, known)
+	}
+	return misuse(fmt.Errorf("%w%s", err, hint)), true
+}
+
+// didYouMean suggests the known word that is most like a wrong one, if one is.
+func didYouMean(wrong string, known []string) string {
+	best, least := "", 3
+	for _, k := range known {
+		if d := distance(strings.ToLower(wrong), k); d < least {
+			best, least = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// distance counts the characters to insert, delete or replace to make one word of the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = min(diagonal, row[j], row[j+1]) + 1
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+func env(pairs ...string) environment {
+	values := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) string { return values[name] }
+}
+
+// nobody is an address at which nothing answers.
+func nobody(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	return server.URL
+}
+
+// ollama is a server with the given models.
+func ollama(t *testing.T, list string, wait time.Duration) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(wait):
+		case <-r.Context().Done():
+			return
+		}
+		if r.URL.Path != "/v1/models" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(`{"object":"list","data":` + list + `}`))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestTheModelThatIsChosen(t *testing.T) {
+	const secret = "sk-secret-key"
+	for name, c := range map[string]struct {
+		flag      string
+		env       environment
+		want, why string
+	}{
+		"a key":                     {"", env("OPENAI_API_KEY", secret), "openai:gpt-5-mini", "OPENAI_API_KEY is set"},
+		"a key and a model":         {"", env("OPENAI_API_KEY", secret, "OPENAI_MODEL", "x"), "openai:x", "OPENAI_API_KEY is set"},
+		"a server without keys":     {"", env("OPENAI_BASE_URL", "http://localhost:8000", "OPENAI_MODEL", "x"), "openai:x", "OPENAI_BASE_URL and OPENAI_MODEL are set"},
+		"a local Ollama":            {"", env("OLLAMA_HOST", ollama(t, `[{"id":"nomic-embed-text"},{"id":"qwen3:8b"}]`, 0)), "ollama:qwen3:8b", "OPENAI_API_KEY is not set, and an Ollama answers"},
+		"an Ollama without a model": {"", env("OLLAMA_HOST", ollama(t, `[]`, 0)), "offline (a demo model: a few rules and no intelligence)", "OPENAI_API_KEY is not set, and the Ollama here has no model"},
+		"a slow Ollama":             {"", env("OLLAMA_HOST", ollama(t, `[{"id":"x"}]`, time.Minute)), "offline (a demo model: a few rules and no intelligence)", "OPENAI_API_KEY is not set, and no Ollama answers"},
+		"nothing":                   {"", env("OLLAMA_HOST", nobody(t)), "offline (a demo model: a few rules and no intelligence)", "OPENAI_API_KEY is not set, and no Ollama answers"},
+		"offline wanted":            {"offline", env("OPENAI_API_KEY", secret), "offline (a demo model: a few rules and no intelligence)", "-model says so"},
+		"openai wanted":             {"openai:gpt-x", env("OPENAI_API_KEY", secret), "openai:gpt-x", "-model says so"},
+		"ollama wanted":             {"ollama:qwen3:8b", env(), "ollama:qwen3:8b", "-model says so"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := make(chan choice, 2)
+			begin := time.Now()
+			m, err := chooser{env: c.env, tell: func(c choice) { told <- c }}.choose(t.Context(), c.flag)
+			require.NoError(t, err)
+			_ = m.Info()
+			require.Less(t, time.Since(begin), 200*time.Millisecond, "to choose must not wait for the network")
+			got := <-told
+			require.Equal(t, c.want, got.name)
+			require.Equal(t, c.why, got.why)
+			require.NotContains(t, got.name+got.why, secret)
+		})
+	}
+}
+
+func TestTheDefaultModelAnswersOnceItIsFound(t *testing.T) {
+	m, err := chooser{env: env("OLLAMA_HOST", nobody(t)), tell: func(choice) {}}.choose(t.Context(), "")
+	require.NoError(t, err)
+	answer, err := m.Generate(t.Context(), &model.Request{Messages: []*model.Message{model.UserText("help")}}, nil)
+	require.NoError(t, err)
+	require.Contains(t, answer.Text(), "offline demo model")
+}
+
+func TestAWrongModelIsExplained(t *testing.T) {
+	for name, want := range map[string]string{
+		"openai:gpt-5": "-model openai:gpt-5: OPENAI_API_KEY is not set (nor OPENAI_BASE_URL, for a server that needs no key)",
+		"openai":       "-model openai: which one? Say -model openai:NAME",
+		"ollama:":      "-model ollama:: which one? Say -model ollama:NAME",
+		"gpt-5":        "-model gpt-5: unknown; did you mean openai:gpt-5? Models are openai:NAME, ollama:NAME and offline",
+		"olama:qwen3":  "-model olama:qwen3: unknown; did you mean ollama:qwen3? Models are openai:NAME, ollama:NAME and offline",
+		"ofline":       "-model ofline: unknown; did you mean offline? Models are openai:NAME, ollama:NAME and offline",
+		"claude":       "-model claude: unknown. Models are openai:NAME, ollama:NAME and offline",
+	} {
+		_, err := chooser{env: env()}.choose(t.Context(), name)
+		require.EqualError(t, err, want)
+	}
+}
+
+func TestOllamaAddresses(t *testing.T) {
+	for host, want := range map[string]string{
+		"":                     "http://127.0.0.1:11434",
+		"0.0.0.0":              "http://127.0.0.1:11434",
+		"0.0.0.0:8080":         "http://127.0.0.1:8080",
+		"box:1234":             "http://box:1234",
+		"http://box":           "http://box:11434",
+		"https://box.example/": "https://box.example:443",
+		"[::1]:5":              "http://[::1]:5",
+	} {
+		got, err := ollamaURL(host)
+		require.NoError(t, err)
+		require.Equal(t, want, got, host)
+	}
+	_, err := ollamaURL("ftp://box")
+	require.ErrorContains(t, err, "OLLAMA_HOST")
+}
