@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -218,27 +217,6 @@ func (p *peer) failure(id string, code int) string {
 	require.Equal(p.t, code, m.Error.Code, line)
 	require.Contains(p.t, line, `"id":`+id+`,`)
 	return m.Error.Message
-}
-
-// silence asserts that nothing more is sent for now. It needs a bubble.
-func (p *peer) silence() {
-	p.t.Helper()
-	read := make(chan string, 1)
-	go func() {
-		b, _ := p.lines.Peek(1)
-		read <- string(b)
-	}()
-	synctest.Wait()
-	select {
-	case b := <-read:
-		if b != "" {
-			assert.Fail(p.t, "unexpected line", p.line())
-		}
-	default:
-		p.conn.Close() // lets the goroutine above end
-		<-p.conn.Done()
-		<-read
-	}
 }
 
 // bubble runs a test in a synctest bubble, which also fails if a goroutine outlives it.

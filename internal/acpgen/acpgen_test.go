@@ -1,0 +1,142 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestGoNames(t *testing.T) {
+	for in, want := range map[string]string{
+		"sessionId": "SessionID", "McpServerHttp": "MCPServerHTTP", "agent_message_chunk": "AgentMessageChunk", "date-time": "DateTime",
+		"_meta": "Meta", "uri": "URI", "mimeType": "MIMEType", "mcpServers": "MCPServers", "ElicitationUrlMode": "ElicitationURLMode",
+		"fs": "FS", "cwd": "Cwd",
+	} {
+		assert.Equal(t, want, goName(in), in)
+	}
+}
+
+func TestASchemaWithAnotherChecksumIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "schema.json")
+	require.NoError(t, os.WriteFile(file, []byte("{}"), 0o600))
+	_, err := loadSchema(t.Context(), file)
+	assert.ErrorContains(t, err, "want "+schemaSHA256)
+	_, err = loadSchema(t.Context(), filepath.Join(t.TempDir(), "none.json"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestWithoutNpmTheErrorSaysWhatToDo(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := loadSchema(t.Context(), "")
+	assert.ErrorContains(t, err, "npm is needed")
+	assert.ErrorContains(t, err, "-schema")
+}
+
+func TestReadArchive(t *testing.T) {
+	var buf bytes.Buffer
+	zw := gzip.NewWriter(&buf)
+	tw := tar.NewWriter(zw)
+	for _, name := range []string{"package/other", schemaPath} {
+		require.NoError(t, tw.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(name))}))
+		_, err := tw.Write([]byte(name))
+		require.NoError(t, err)
+	}
+	require.NoError(t, tw.Close())
+	require.NoError(t, zw.Close())
+
+	data, err := readArchive(bytes.NewReader(buf.Bytes()), schemaPath)
+	require.NoError(t, err)
+	assert.Equal(t, schemaPath, string(data))
+	_, err = readArchive(bytes.NewReader(buf.Bytes()), "none")
+	assert.ErrorContains(t, err, "no file none")
+	_, err = readArchive(bytes.NewReader([]byte("x")), "none")
+	assert.Error(t, err)
+}
+
+// miniature has one of each construct of the real schema.
+const miniature = `{"$defs": {
+	"ThingId": {"description": "prose", "type": "string"},
+	"Version": {"type": "integer", "format": "uint16"},
+	"Colour": {"oneOf": [{"type": "string", "const": "red"}, {"type": "string", "const": "deep_blue"}]},
+	"Text": {"type": "object", "properties": {"text": {"type": "string"}, "note": {"type": ["string", "null"]}}, "required": ["text"]},
+	"Number": {"type": "object", "properties": {"value": {"type": "number"}}, "required": ["value"]},
+	"Block": {"oneOf": [
+		{"type": "object", "properties": {"type": {"type": "string", "const": "text"}}, "allOf": [{"$ref": "#/$defs/Text"}]},
+		{"type": "object", "properties": {"type": {"type": "string", "const": "none"}}}]},
+	"Either": {"anyOf": [{"title": "a", "allOf": [{"$ref": "#/$defs/Text"}]}, {"title": "b", "allOf": [{"$ref": "#/$defs/Number"}]}]},
+	"Thing": {"type": "object", "properties": {
+		"zeta": {"allOf": [{"$ref": "#/$defs/ThingId"}]},
+		"alpha": {"type": "array", "items": {"$ref": "#/$defs/Block"}, "x-deserialize-default-on-error": true},
+		"flag": {"type": "boolean", "default": false},
+		"colour": {"anyOf": [{"$ref": "#/$defs/Colour"}, {"type": "null"}]},
+		"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+		"either": {"anyOf": [{"$ref": "#/$defs/Either"}, {"type": "null"}]},
+		"count": {"type": ["integer", "null"], "format": "uint32"},
+		"anything": {}
+	}, "required": ["zeta", "alpha"]}
+}}`
+
+func emitMiniature(t *testing.T, emit func(*model, *printer)) string {
+	t.Helper()
+	r, err := parseSchema([]byte(miniature))
+	require.NoError(t, err)
+	m, err := buildModel(r)
+	require.NoError(t, err)
+	p := newPrinter(nil)
+	emit(m, p)
+	_, err = parser.ParseFile(token.NewFileSet(), "x.go", p.Bytes(), 0)
+	require.NoError(t, err)
+	return p.String()
+}
+
+func TestTypesKeepTheSchemasOrderAndNoneOfItsProse(t *testing.T) {
+	src := emitMiniature(t, (*model).emitTypes)
+	assert.Contains(t, src, "type Thing struct {\n"+
+		"Zeta ThingID `json:\"zeta\"`\n"+
+		"Alpha []Block `json:\"alpha\"`\n"+
+		"Flag bool `json:\"flag\"`\n"+
+		"Colour Colour `json:\"colour,omitzero\"`\n"+
+		"Labels map[string]string `json:\"labels,omitzero\"`\n"+
+		"Either *Either `json:\"either,omitzero\"`\n"+
+		"Count *uint32 `json:\"count,omitzero\"`\n"+
+		"Anything json.RawMessage `json:\"anything,omitzero\"`\n}")
+	assert.Contains(t, src, "Text *Text // type \"text\"\nNone *BlockNone // type \"none\"")
+	assert.Contains(t, src, "A *Text // has text\nB *Number // has value")
+	assert.NotContains(t, src, "prose")
+	enums := emitMiniature(t, (*model).emitEnums)
+	assert.Contains(t, enums, "ColourDeepBlue Colour = \"deep_blue\"")
+	assert.Contains(t, enums, "type Version uint16")
+}
+
+func TestCodecsOfEveryConstructParse(t *testing.T) {
+	assert.Contains(t, emitMiniature(t, (*model).emitEncoders), "func (v *Thing) encode(e *encoder)")
+	assert.Contains(t, emitMiniature(t, (*model).emitDecoders), `d.end("Thing", have, "zeta", "alpha")`)
+}
+
+func TestOutputIsDeterministic(t *testing.T) {
+	first := emitMiniature(t, (*model).emitDecoders) + emitMiniature(t, (*model).emitTypes)
+	for range 10 {
+		require.Equal(t, first, emitMiniature(t, (*model).emitDecoders)+emitMiniature(t, (*model).emitTypes))
+	}
+}
+
+func TestASchemaThatCannotBeMappedIsAnError(t *testing.T) {
+	for _, bad := range []string{
+		``, `{}`,
+		`{"$defs": {"A": {"type": "array"}}}`,
+		`{"$defs": {"A": {"type": "object", "properties": {"x": {"$ref": "#/$defs/None"}}}}}`,
+		`{"$defs": {"A": {"type": "object", "properties": {"x": {"type": "tuple"}}}}}`,
+		`{"$defs": {"A": {"type": "object"}}}`, // without the protocol's methods
+	} {
+		_, err := generate([]byte(bad))
+		assert.Error(t, err, bad)
+	}
+}
