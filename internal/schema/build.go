@@ -4,10 +4,10 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -166,11 +166,10 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 		s = &jsonschema.Schema{Type: "integer"}
 	case ptr.Implements(reflect.TypeFor[schemer]()):
 		s = tidy(reflect.New(t).Interface().(schemer).JSONSchema())
-		for name, def := range s.Definitions {
-			if b.defs[name] != nil {
-				return nil, &typeError{msg: fmt.Sprintf("JSONSchema of %v defines %q, which another type defines as well", t, name)}
-			}
-			b.defs[name] = def
+		copied := *s // the method may return the same schema every time
+		s = &copied
+		if err := b.adopt(s.Definitions); err != nil {
+			return nil, err
 		}
 		s.Definitions = nil
 	case ptr.Implements(jsonUnmarshaler):
@@ -182,6 +181,18 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 	}
 	b.leaves[s] = leaf{goType: t, custom: true}
 	return s, nil
+}
+
+// adopt takes over the definitions of a schema that a type made itself. They share one space of names
+// with all others, because references lead to the root.
+func (b *builder) adopt(defs jsonschema.Definitions) error {
+	for name, def := range defs {
+		if known := b.defs[name]; known != nil && !sameSchema(known, def) || slices.Contains(slices.Collect(maps.Values(b.names)), name) {
+			return &typeError{msg: fmt.Sprintf("JSONSchema defines %q, and so does another type", name)}
+		}
+		b.defs[name] = def
+	}
+	return nil
 }
 
 // schemer is a type that says itself what its schema is, as the jsonschema package defines it.
@@ -316,41 +327,4 @@ func (b *builder) quote(s *jsonschema.Schema) *jsonschema.Schema {
 	}
 	b.leaves[quoted] = leaf{goType: l.goType, custom: true, quoted: true}
 	return quoted
-}
-
-// defName returns a name for a recursive type that no other type has.
-func (b *builder) defName(t reflect.Type) string {
-	base := toolName(t)
-	name := base
-	for n := 2; ; n++ {
-		taken := b.defs[name] != nil
-		for _, other := range b.names {
-			taken = taken || other == name
-		}
-		if !taken {
-			return name
-		}
-		name = fmt.Sprintf("%s_%d", base, n)
-	}
-}
-
-// toolName is the name of t in characters that providers accept in names. Type arguments lose their
-// package paths.
-func toolName(t reflect.Type) string {
-	base, args, generic := strings.Cut(t.Name(), "[")
-	if !generic {
-		return base
-	}
-	var b strings.Builder
-	b.WriteString(base)
-	for arg := range strings.FieldsFuncSeq(args, func(r rune) bool { return strings.ContainsRune("[], *{};", r) }) {
-		b.WriteByte('_')
-		b.WriteString(strings.Map(func(r rune) rune {
-			if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
-				return r
-			}
-			return -1
-		}, arg[strings.LastIndexAny(arg, "./")+1:]))
-	}
-	return b.String()
 }

@@ -187,7 +187,10 @@ func (c *compiler) fillObject(n *node, s *jsonschema.Schema) error {
 		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
 			child, err := c.compile(pair.Value)
 			if err != nil {
-				return within(pair.Key, &typeError{msg: err.Error()})
+				if _, ok := err.(*typeError); !ok {
+					err = &typeError{msg: err.Error()}
+				}
+				return within(pair.Key, err)
 			}
 			n.byName[pair.Key] = len(n.fields)
 			n.fields = append(n.fields, property{name: pair.Key, node: child})

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"bytes"
+	"encoding/json"
 	"reflect"
 
 	"github.com/invopop/jsonschema"
@@ -43,6 +45,13 @@ func nullable(s *jsonschema.Schema) (inner *jsonschema.Schema, ok bool) {
 
 func isAnything(s *jsonschema.Schema) bool {
 	return s == jsonschema.TrueSchema || reflect.DeepEqual(s, &jsonschema.Schema{}) || reflect.DeepEqual(s, anything())
+}
+
+// sameSchema reports whether two schemas are written the same.
+func sameSchema(a, b *jsonschema.Schema) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // tidy readies a schema that user code made for being part of another: it has no identity of its own

@@ -45,9 +45,11 @@ type everyKind struct {
 	} `json:"nested"`
 	Untagged string
 	Ignored  string `json:"-"`
-	Dash     string `json:"-,"`
-	Hidden   string `json:"hidden" jsonschema:"-"`
-	private  string
+	//lint:ignore SA5008 this is how a field gets the name "-"
+	Dash   string `json:"-,"`
+	Hidden string `json:"hidden" jsonschema:"-"`
+	//lint:ignore U1000 a schema must not show it
+	private string
 }
 
 type everyRule struct {
@@ -170,7 +172,18 @@ type extended struct {
 
 func (extended) JSONSchemaExtend(s *jsonschema.Schema) { s.Description = "Extended" }
 
+type currency string
+
+func (currency) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Ref:         "#/$defs/currency",
+		Definitions: jsonschema.Definitions{"currency": {Type: "string", Pattern: "^[A-Z]{3}$"}},
+	}
+}
+
 type customTypes struct {
+	From     currency         `json:"from"`
+	To       currency         `json:"to"`
 	Color    color            `json:"color" jsonschema:"description=Name of a color"`
 	Shape    *shape           `json:"shape"`
 	Celsius  celsius          `json:"celsius"`

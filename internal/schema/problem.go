@@ -6,8 +6,9 @@ import "strings"
 // text can mend; a mistake in the Go program (a wrong destination, a panic in a validation function)
 // is a different error.
 type Error struct {
-	// Problems is never empty. It is in document order, and capped: a text that is wrong
-	// everywhere needs no complete list.
+	// Problems is never empty. What the schema refuses comes first, in document order, then what
+	// the Go type and its validate tags refuse. No two are about the same value for the same
+	// reason. The list is capped: a text that is wrong everywhere needs no complete one.
 	Problems []Problem
 	// More says that problems beyond the cap were left out.
 	More bool

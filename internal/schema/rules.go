@@ -87,6 +87,9 @@ type rules struct {
 // dive returns the rules of the elements. Its schema is nil if there is none to add to.
 func (r rules) dive() rules {
 	t := pointee(r.goType)
+	if r.custom() {
+		return rules{}
+	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:
 		return rules{builder: r.builder, schema: r.schema.Items, goType: t.Elem(), inside: true}

@@ -108,6 +108,7 @@ func TestRequiredRefusesZero(t *testing.T) {
 	t.Run("bool", refuses[struct {
 		Sure bool `json:"sure" validate:"required"`
 	}](`{"sure":false}`, `sure: must be true, got false`))
+	t.Run("struct", refuses[box](`{"zero":{"n":0}}`, `zero: is required and must not be empty or zero, got {"n":0}`))
 	t.Run("but not through a pointer", accepts(`{"n":0}`, struct {
 		N *int `json:"n" validate:"required"`
 	}{new(int)}))

@@ -1,0 +1,40 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// defName returns a name for a recursive type that no other definition has.
+func (b *builder) defName(t reflect.Type) string {
+	taken := slices.Collect(maps.Values(b.names))
+	base := toolName(t)
+	name := base
+	for n := 2; b.defs[name] != nil || slices.Contains(taken, name); n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+	return name
+}
+
+// toolName is the name of t in characters that providers accept in names. Type arguments follow it
+// without their package paths: page[example.org/shop.Item] is page_Item.
+func toolName(t reflect.Type) string {
+	base, args, _ := strings.Cut(t.Name(), "[")
+	words := []string{plainASCII(base)}
+	for arg := range strings.FieldsFuncSeq(args, func(r rune) bool { return strings.ContainsRune("[], *{};", r) }) {
+		words = append(words, plainASCII(arg[strings.LastIndexAny(arg, "./")+1:]))
+	}
+	return strings.Join(words, "_")
+}
+
+func plainASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return -1
+	}, s)
+}
