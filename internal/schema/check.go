@@ -33,7 +33,7 @@ func (w *walker) checkText(n *node, inner []byte, escaped bool) {
 		length := uint64(utf8.RuneCount(s))
 		switch {
 		case length == 0 && n.minLength == 1:
-			report("minLength", "must not be empty")
+			w.report("minLength", "must not be empty", nil) // which says what it is
 			return
 		case length < n.minLength:
 			report("minLength", fmt.Sprintf("must have at least %s, not %d", plural(n.minLength, "character"), length))

@@ -130,7 +130,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"a wrapper without its field":   refuses[string](`{}`, `value: the field is required and missing`),
 		"a wrapper with more":           refuses[int](`{"value":1,"x":2}`, `x: the field is unknown: the fields are value`),
 		"a bare value for a wrapped":    refuses[string](`"x"`, `must be an object, not a string, got "x"`),
-		"depth in a recursive type":     refuses[tree](`{"name":"a","left":{"name":"","left":null},"named":{"x":{"name":1,"left":null}}}`, `left.name: must not be empty, got ""`, `named[x].name: must be a string, not a number, got 1`),
+		"depth in a recursive type":     refuses[tree](`{"name":"a","left":{"name":"","left":null},"named":{"x":{"name":1,"left":null}}}`, `left.name: must not be empty`, `named[x].name: must be a string, not a number, got 1`),
 		"a value that is not a choice":  refuses[chosen](`{"v":"c"}`, `v: must be one of "a", "b", null, got "c"`),
 		"everything wrong, at once": refuses[weatherQuery](`{"days":20,"unit":"kelvin","x":1}`,
 			`days: must be at most 14, got 20`, `unit: must be one of "celsius", "fahrenheit", got "kelvin"`,
@@ -222,7 +222,7 @@ func TestAProblemIsDataAsWellAsText(t *testing.T) {
 	var invalid *schema.Error
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, []schema.Problem{{Path: "value[1].days", Rule: "maximum", Value: "20", Message: "must be at most 14"}}, invalid.Problems)
-	require.EqualError(t, err, "schema: value[1].days: must be at most 14, got 20")
+	require.EqualError(t, err, "value[1].days: must be at most 14, got 20")
 }
 
 func TestDecodeIntoAPointerToAPointer(t *testing.T) {

@@ -37,10 +37,9 @@ const (
 	RuleDecode     = "decode"     // the Go type refuses the value (overflow, its own UnmarshalJSON)
 )
 
-// Error is one line for people.
+// Error is one line for people. It has no prefix: who wraps it knows what it was that did not fit.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString("schema: ")
 	e.join(&b, "; ")
 	return b.String()
 }

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -242,21 +241,21 @@ func (w *walker) array(n *node) bool {
 	if n.unique {
 		before = map[string]int{}
 	}
-	count := 0
+	count, same, twin := 0, -1, -1
 	w.path = append(w.path, step{})
 	for w.next() != ']' || count > 0 {
 		w.path[len(w.path)-1].index = count
+		w.skipSpace()
 		from := w.pos
 		if !w.value(n.items) {
 			return false
 		}
-		if n.unique {
-			item := string(bytes.TrimSpace(w.data[from:w.pos]))
+		if n.unique && same < 0 {
+			item := string(w.data[from:w.pos])
 			if first, ok := before[item]; ok {
-				w.report("uniqueItems", fmt.Sprintf("must differ from item %d", first), []byte(item))
-			} else {
-				before[item] = count
+				same, twin = first, count
 			}
+			before[item] = count
 		}
 		count++
 		if w.next() != ',' {
@@ -270,6 +269,9 @@ func (w *walker) array(n *node) bool {
 	}
 	w.pos++
 	w.depth--
+	if same >= 0 {
+		w.report("uniqueItems", fmt.Sprintf("must not have an item twice, like items %d and %d", same, twin), w.data[start:w.pos])
+	}
 	if uint64(count) < n.minItems {
 		w.report("minItems", fmt.Sprintf("must have at least %s, not %d", plural(n.minItems, "item"), count), w.data[start:w.pos])
 	}
