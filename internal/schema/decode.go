@@ -15,7 +15,7 @@ var emptyObject = []byte("{}")
 // the result. Empty or blank raw, and null, stand for {}. As with json.Unmarshal, fields that raw does
 // not mention keep their values, so dst should point to a zero value.
 //
-// It is stricter than encoding/json: names match exactly, no field is unknown or stands there twice,
+// It is stricter than encoding/json: names match exactly, no field is unknown or occurs twice,
 // and null is allowed only where the schema says so or a field is optional, where it means that there
 // is none. Integers are written without fraction and exponent.
 //

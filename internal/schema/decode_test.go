@@ -101,7 +101,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"a name in another case": refuses[weatherQuery](`{"City":"x"}`,
 			`City: the field is unknown (did you mean city?): the fields are city, days, unit`, `city: the field is required and missing`),
 		"a hidden field":           refuses[everyHidden](`{"secret":1}`, `secret: the field is unknown: there are no fields here`),
-		"a field twice":            refuses[weatherQuery](`{"city":"x","city":"y"}`, `city: the field stands there twice`),
+		"a field twice":            refuses[weatherQuery](`{"city":"x","city":"y"}`, `city: the field occurs twice`),
 		"null for a string":        refuses[one[string]](`{"v":null}`, `v: must be a string, not null`),
 		"null for a slice":         refuses[one[[]int]](`{"v":null}`, `v: must be an array, not null`),
 		"null in a slice":          refuses[one[[]*int]](`{"v":[null]}`, `v[0]: must be an integer, not null`),

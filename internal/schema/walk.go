@@ -212,7 +212,7 @@ func (w *walker) object(n *node) bool {
 func (w *walker) known(n *node, i, base int) *node {
 	word, bit := &w.seen[base+i/64], uint64(1)<<(i%64)
 	if *word&bit != 0 {
-		w.report(RuleDuplicate, "the field stands there twice", nil)
+		w.report(RuleDuplicate, "the field occurs twice", nil)
 	}
 	*word |= bit
 	if !n.fields[i].required && w.next() == 'n' {
