@@ -29,6 +29,10 @@ type Config[D, O any] struct {
 	// Validators check an output, in order, after it was decoded and validated. Each gets the previous one's result.
 	Validators []Validator[D, O]
 
+	// Approver is asked about calls that need approval while the run waits. Without one such a call ends the run with a
+	// [*PendingError].
+	Approver Approver[D]
+
 	// ToolRetries and OutputRetries are how often the model may correct a tool call, or its output; nil is 1. A tool's
 	// own setting comes first.
 	ToolRetries, OutputRetries *int

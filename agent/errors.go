@@ -10,7 +10,7 @@ import (
 )
 
 // Identities of the ways in which a run can end without an output. A run's error wraps one of them, a [*LimitError], a
-// [*BudgetError], the context's cause, or the error of a model, tool, toolset, validator or instruction.
+// [*BudgetError], a [*PendingError], the context's cause, or the error of a model, tool, toolset, validator or instruction.
 var (
 	// ErrNoModel means that neither the agent nor the run has a model.
 	ErrNoModel = errors.New("no model: set Config.Model or use WithModel")
@@ -25,6 +25,9 @@ var (
 	ErrContentFilter = loop.ErrContentFilter
 	// ErrIncompleteToolCall means that the model was cut off in the middle of a tool call's arguments.
 	ErrIncompleteToolCall = loop.ErrIncompleteToolCall
+	// ErrResults means that [WithResults] does not fit the calls that the history ends with: an answer is missing, or one
+	// is for a call that is unknown or has been executed. Nothing has been run.
+	ErrResults = loop.ErrAnswers
 	// ErrStopped means that the observer of a stream left before the run had ended.
 	ErrStopped = loop.ErrStopped
 )
@@ -34,7 +37,7 @@ var (
 type RunError struct {
 	// Agent is the agent's name, RunID and ConversationID are the run's.
 	Agent, RunID, ConversationID string
-	// Stage is what the run was doing: "prepare", "model", "tool" or "output".
+	// Stage is what the run was doing: "prepare", "model", "tool", "approval" or "output".
 	Stage string
 	// Tool, CallID and Attempt say which tool call failed, if one did.
 	Tool, CallID string
@@ -115,6 +118,8 @@ func runError(agent string, res *loop.Result, err error) *RunError {
 		e.Err = (*LimitError)(inner)
 	case *loop.BudgetError:
 		e.Err = (*BudgetError)(inner)
+	case *loop.PendingError:
+		e.Err = pendingError(inner)
 	}
 	return e
 }

@@ -37,6 +37,8 @@ const (
 	// EventRetry says that the model is asked to try again, for the reason in Text. CallID is empty if the whole
 	// response is meant.
 	EventRetry = EventKind(loop.RetryAsked)
+	// EventPending says that a call waits for somebody outside of the run: Value is a [PendingCall].
+	EventPending = EventKind(loop.CallDeferred)
 	// EventOutput carries the valid output in Value.
 	EventOutput = EventKind(loop.OutputDone)
 	// EventRunEnd is the last event; Err is nil if the run has an output. It does not appear if the observer left.
@@ -46,7 +48,8 @@ const (
 var eventNames = [...]string{
 	EventRunStart: "run start", EventRequestStart: "request start", EventPartStart: "part start", EventPartDelta: "part delta",
 	EventPartEnd: "part end", EventResponse: "response", EventUsage: "usage", EventToolCall: "tool call",
-	EventToolResult: "tool result", EventCustom: "custom", EventRetry: "retry", EventOutput: "output", EventRunEnd: "run end",
+	EventToolResult: "tool result", EventCustom: "custom", EventRetry: "retry", EventPending: "pending",
+	EventOutput: "output", EventRunEnd: "run end",
 }
 
 // String returns the kind's name.
@@ -85,9 +88,13 @@ type Event struct {
 }
 
 func eventOf(e *loop.Event) Event {
+	value := e.Value
+	if p, ok := value.(*loop.PendingCall); ok && e.Kind == loop.CallDeferred {
+		value = pendingCall(p)
+	}
 	return Event{
 		Kind: EventKind(e.Kind), Step: e.Step, Part: e.Part, PartKind: e.PartKind, Text: e.Text,
 		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Args: e.Args, Valid: e.Valid, Attempt: e.Attempt, Result: e.Result,
-		Message: e.Message, Usage: e.Usage, Value: e.Value, Err: e.Err,
+		Message: e.Message, Usage: e.Usage, Value: value, Err: e.Err,
 	}
 }

@@ -17,6 +17,7 @@ type runOptions struct {
 	parts                 []model.Part
 	instructions          []string
 	metadata              map[string]string
+	results               *DeferredResults
 	runID, conversationID string
 }
 

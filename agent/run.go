@@ -50,10 +50,17 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 	}
 	cfg := loop.Config{
 		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: model.Message{Metadata: o.metadata},
-		Limits: o.limits.loop(), OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls, Observed: emit != nil,
+		Limits: o.limits.loop(), OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
+		Approver: a.config.Approver != nil, Observed: emit != nil,
 	}
+	var err error
 	if o.model == nil {
-		return nil, runError(a.config.Name, &loop.Result{Messages: o.history}, ErrNoModel)
+		err = ErrNoModel
+	} else {
+		cfg.Answers, err = o.results.answers()
+	}
+	if err != nil {
+		return nil, runError(a.config.Name, &loop.Result{Messages: o.history}, err)
 	}
 	r := &agentRun[D, O]{agent: a, options: &o, emit: emit}
 	r.context.Deps = deps
@@ -145,12 +152,22 @@ func (r *agentRun[D, O]) offer(tools []*toolset.Tool[D]) (*loop.Frame, error) {
 			retries = *t.Retries
 		}
 		f.Tools = append(f.Tools, loop.Tool{
-			Name: t.Def.Name, Sequential: t.Sequential, Kind: t.Kind, Title: t.Title, Retries: retries, Decode: decoder(t),
+			Name: t.Def.Name, Sequential: t.Sequential, Asks: t.Approval != nil, External: t.External,
+			Kind: t.Kind, Title: t.Title, Retries: retries, Decode: decoder(t),
 		})
 		f.Defs = append(f.Defs, t.Def)
 	}
 	r.agent.output.apply(f, r.agent.outputRetries)
 	return f, nil
+}
+
+// Approval implements [loop.Host].
+func (r *agentRun[D, O]) Approval(ctx context.Context, call *loop.Call) (approval *toolset.Approval, err error) {
+	defer recovered(&err)
+	t := r.tool(call.Tool)
+	run := r.context
+	run.Call = callOf(call)
+	return t.Approval(ctx, &run, call.Decoded)
 }
 
 func decoder[D any](t *toolset.Tool[D]) func([]byte) (any, *loop.Invalid) {

@@ -26,6 +26,8 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *loop.Task, notify func(loop.
 		return r.request(ctx, t, notify)
 	case loop.OpTool:
 		return r.call(ctx, t, notify)
+	case loop.OpApprove:
+		return r.approve(ctx, t, notify)
 	default:
 		return r.agent.output.finish(ctx, r.contextOf(t, notify), t)
 	}
@@ -44,7 +46,7 @@ func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, notify func(
 func (r *agentRun[D, O]) contextOf(t *loop.Task, notify func(loop.Note) error) *toolset.RunContext[D] {
 	run := r.context
 	if t.Call != nil {
-		run.Call = toolset.Call{ID: t.Call.ID, Tool: t.Call.Tool, Attempt: t.Call.Attempt, MaxRetries: t.Call.MaxRetries}
+		run.Call = callOf(t.Call)
 	}
 	if r.emit == nil || t.Call == nil {
 		return &run
@@ -52,15 +54,34 @@ func (r *agentRun[D, O]) contextOf(t *loop.Task, notify func(loop.Note) error) *
 	return run.WithEmit(func(value any) { _ = notify(loop.Note{Task: t, Custom: value}) })
 }
 
-// call runs a tool.
-func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
-	var tool *toolset.Tool[D]
-	for _, candidate := range r.listing.Tools {
-		if candidate.Def.Name == t.Call.Tool {
-			tool = candidate
-			break
+func callOf(c *loop.Call) toolset.Call {
+	return toolset.Call{ID: c.ID, Tool: c.Tool, Attempt: c.Attempt, MaxRetries: c.MaxRetries, Approved: c.Approved}
+}
+
+// tool finds a tool that the step offers.
+func (r *agentRun[D, O]) tool(name string) *toolset.Tool[D] {
+	for _, t := range r.listing.Tools {
+		if t.Def.Name == name {
+			return t
 		}
 	}
+	return nil
+}
+
+// approve asks the agent's approver about a call.
+func (r *agentRun[D, O]) approve(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
+	call := pendingCall(&loop.PendingCall{ID: t.Call.ID, Tool: t.Call.Tool, Args: t.Call.Args, Approval: t.Approval})
+	d, err := r.agent.config.Approver(ctx, r.contextOf(t, notify), call)
+	if err != nil {
+		return loop.Done{Err: err}
+	}
+	decision, err := d.loop()
+	return loop.Done{Decision: decision, Err: err}
+}
+
+// call runs a tool.
+func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
+	tool := r.tool(t.Call.Tool)
 	if tool == nil {
 		return loop.Done{Err: errors.New("the tool is gone")}
 	}
@@ -91,11 +112,17 @@ func timedOut(after time.Duration, err error) loop.Done {
 // returned makes a task's result of a tool's.
 func returned(res toolset.Result, err error) loop.Done {
 	var retry *toolset.RetryError
+	var approval *toolset.ApprovalRequiredError
+	var deferred *toolset.DeferredError
 	switch {
 	case err == nil:
 		return loop.Done{Return: loop.Return{Text: res.Text, Outcome: res.Outcome, Content: res.Content, Meta: res.Meta}}
 	case errors.As(err, &retry):
 		return loop.Done{Return: loop.Return{Retry: true, Text: retry.Message, Cause: err}}
+	case errors.As(err, &approval):
+		return loop.Done{Return: loop.Return{Approval: &approval.Approval}}
+	case errors.As(err, &deferred):
+		return loop.Done{Return: loop.Return{Deferred: true, Meta: deferred.Meta}}
 	}
 	return loop.Done{Err: err}
 }

@@ -36,6 +36,9 @@ type Message struct {
 	// Interrupted marks, on a request, that the run ended before every call was answered; on a response, that it
 	// was cut off.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Pending marks, on a request, that it holds the results of some calls only, because others wait for somebody
+	// outside of the run. The run that supplies these replaces it.
+	Pending bool `json:"pending,omitempty"`
 
 	// Provider and Model say, on a response, who answered; ResponseID is the provider's id of it.
 	Provider   string       `json:"provider,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // What calls are answered that were not executed, or whose output was not used.
@@ -32,7 +33,11 @@ type call struct {
 	executed bool
 	content  []model.Part
 	cause    error // of a retry
-	output   any   // of an output tool, if valid
+	// approval is what is to be approved before the call can run; meta goes with a call that stays pending.
+	approval *toolset.Approval
+	meta     json.RawMessage
+	given    *Answer
+	output   any // of an output tool, if valid
 }
 
 func (c *call) isOutput() bool   { return c.tool != nil && c.tool.Output }
@@ -54,9 +59,18 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 		return false, err
 	}
 	calls, err := r.check(resp)
+	if errors.Is(err, ErrAnswers) {
+		return false, &Error{Stage: StagePrepare, Err: err} // nothing has happened
+	}
 	var winner *call
 	if err == nil {
 		winner, err = r.execute(ctx, calls)
+	}
+	if err == nil && winner == nil {
+		if err = r.pending(calls); isPending(err) {
+			r.answer(calls, false).Pending = true
+			return false, err
+		}
 	}
 	if err != nil {
 		r.answer(calls, true)
@@ -68,6 +82,11 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 		return true, nil
 	}
 	return false, r.countRetries(calls, answer)
+}
+
+func isPending(err error) bool {
+	var p *PendingError
+	return errors.As(err, &p)
 }
 
 // incomplete finds a call that was cut off by the token limit.
@@ -95,9 +114,16 @@ func (r *run) check(resp *model.Message) ([]call, error) {
 		if resp.Parts[i].Kind != model.PartToolCall {
 			continue
 		}
-		calls = append(calls, call{part: &resp.Parts[i]})
-		c := &calls[len(calls)-1]
-		c.tool = r.frame.tool(c.part.Tool)
+		calls = append(calls, call{part: &resp.Parts[i], tool: r.frame.tool(resp.Parts[i].Tool)})
+	}
+	if err := r.takeUp(calls); err != nil {
+		return nil, err
+	}
+	for i := range calls {
+		c := &calls[i]
+		if c.answered {
+			continue
+		}
 		valid := c.tool != nil
 		if !valid {
 			c.askRetry(r.unknown(c.part.Tool), fmt.Errorf("unknown tool %q", c.part.Tool))
@@ -119,6 +145,7 @@ func (r *run) check(resp *model.Message) ([]call, error) {
 			return calls, err
 		}
 	}
+	r.settleGiven(calls)
 	return calls, nil
 }
 
@@ -169,7 +196,8 @@ func (r *run) graceful(ctx context.Context, calls []call) (*call, error) {
 			return nil, err
 		}
 		if !calls[i].retry() {
-			skip(calls[i+1:])
+			skip(calls[:i], false)
+			skip(calls[i+1:], true)
 			return &calls[i], nil
 		}
 	}
@@ -185,7 +213,7 @@ func (r *run) early(ctx context.Context, calls []call) (*call, error) {
 		}
 		return nil, err
 	}
-	skip(calls)
+	skip(calls, true)
 	return winner, nil
 }
 
@@ -202,7 +230,11 @@ func (r *run) exhaustive(ctx context.Context, calls []call) (*call, error) {
 		}
 		return nil, nil
 	}
-	return r.firstOutput(ctx, calls, true)
+	winner, err := r.firstOutput(ctx, calls, true)
+	if winner != nil {
+		skip(calls, false)
+	}
+	return winner, err
 }
 
 // firstOutput tries outputs in emission order until one is valid, or all of them.
@@ -233,10 +265,10 @@ func suppressed(calls []call) bool {
 	return slices.ContainsFunc(calls, func(c call) bool { return c.isFunction() && c.retry() })
 }
 
-// skip answers all calls that have no valid answer yet with a stub.
-func skip(calls []call) {
+// skip answers the calls that have no answer yet with a stub, and those that have to be corrected too if retries is set.
+func skip(calls []call, retries bool) {
 	for i := range calls {
-		if c := &calls[i]; !c.answered || c.retry() {
+		if c := &calls[i]; !c.answered || retries && c.retry() {
 			c.reply(textSkipped, model.OutcomeSkipped)
 		}
 	}

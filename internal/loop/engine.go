@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // Engine executes the tasks of a run: model requests, tool calls, outputs. It is the loop's one seam to the world.
@@ -36,6 +37,8 @@ const (
 	OpTool
 	// OpOutput makes the run's output of Call or, if that is nil, of Text.
 	OpOutput
+	// OpApprove asks the approver about Call. It is only used if there is one.
+	OpApprove
 )
 
 // Task is one piece of work for the world outside the loop. Its fields say all that another process would need to do
@@ -46,9 +49,10 @@ type Task struct {
 	// Request and Stream belong to OpModel.
 	Request *model.Request
 	Stream  bool
-	// Call belongs to OpTool and OpOutput, Text to OpOutput.
-	Call *Call
-	Text string
+	// Call belongs to all others, Approval to OpApprove, Text to OpOutput.
+	Call     *Call
+	Approval *toolset.Approval
+	Text     string
 }
 
 // Call is a tool call that is to be run.
@@ -58,6 +62,8 @@ type Call struct {
 	Decoded  any
 	// Attempt counts the retries so far, MaxRetries how many the model has.
 	Attempt, MaxRetries int
+	// Approved says that somebody who may has allowed the call.
+	Approved bool
 }
 
 // Done is what became of a task.
@@ -68,6 +74,8 @@ type Done struct {
 	Return Return
 	// Output is set for OpOutput.
 	Output any
+	// Decision is set for OpApprove.
+	Decision Decision
 	// Err ends the run.
 	Err error
 }
@@ -83,6 +91,10 @@ type Return struct {
 	Meta    json.RawMessage
 	// Cause is, with Retry, the error behind it.
 	Cause error
+	// Approval says that the tool wants to be approved before it does anything.
+	Approval *toolset.Approval
+	// Deferred says that the result will be supplied from elsewhere.
+	Deferred bool
 }
 
 // Note is something that a running task has to say.

@@ -13,6 +13,7 @@ var (
 	ErrContentFilter      = errors.New("the answer was withheld by a content filter")
 	ErrIncompleteToolCall = errors.New("the model reached its token limit in the middle of a tool call")
 	ErrStopped            = errors.New("the run was stopped by its observer")
+	ErrAnswers            = errors.New("the results do not fit the pending calls")
 )
 
 // LimitError says that a usage limit was reached.
@@ -52,10 +53,11 @@ type Stage string
 
 // The stages of a step.
 const (
-	StagePrepare Stage = "prepare"
-	StageModel   Stage = "model"
-	StageTool    Stage = "tool"
-	StageOutput  Stage = "output"
+	StagePrepare  Stage = "prepare"
+	StageModel    Stage = "model"
+	StageTool     Stage = "tool"
+	StageApproval Stage = "approval"
+	StageOutput   Stage = "output"
 )
 
 // Error says where a run failed.

@@ -21,6 +21,7 @@ const (
 	ToolEnd
 	Custom
 	RetryAsked
+	CallDeferred
 	OutputDone
 	RunEnd
 )

@@ -21,9 +21,47 @@ func (r *run) functions(ctx context.Context, calls []call) error {
 			}
 		}
 	}
-	if err := r.cfg.Limits.calls(&r.info.Usage, len(runnable)); err != nil && len(runnable) > 0 {
+	asking, runnable, err := r.sort(ctx, runnable)
+	if err != nil {
+		return err
+	}
+	if err := r.cfg.Limits.calls(&r.info.Usage, len(runnable)+len(asking)); err != nil && len(runnable)+len(asking) > 0 {
 		return &Error{Stage: StageTool, Err: err}
 	}
+	if err := r.batches(ctx, runnable); err != nil {
+		return err
+	}
+	for _, c := range runnable {
+		if c.approval != nil {
+			asking = append(asking, c)
+		}
+	}
+	return r.approve(ctx, asking)
+}
+
+// sort tells the calls that must be approved first from those that can run at once. External ones are neither.
+func (r *run) sort(ctx context.Context, calls []*call) (asking, runnable []*call, err error) {
+	runnable = calls[:0]
+	for _, c := range calls {
+		if c.tool.External {
+			continue
+		}
+		if c.tool.Asks && !c.args.Approved {
+			if c.approval, err = r.host.Approval(ctx, &c.args); err != nil {
+				return nil, nil, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: err}
+			}
+		}
+		if c.approval != nil {
+			asking = append(asking, c)
+		} else {
+			runnable = append(runnable, c)
+		}
+	}
+	return asking, runnable, nil
+}
+
+// batches runs calls in parallel, with sequential ones as barriers.
+func (r *run) batches(ctx context.Context, runnable []*call) error {
 	for len(runnable) > 0 {
 		n := 1
 		if !runnable[0].tool.Sequential {
@@ -80,19 +118,32 @@ func (r *run) returned(c *call, done *Done) error {
 		_ = r.emit(Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Err: done.Err})
 		return err
 	}
+	switch ret := &done.Return; {
+	case ret.Approval != nil:
+		c.approval = ret.Approval
+		return nil
+	case ret.Deferred:
+		c.meta = ret.Meta
+		return nil
+	default:
+		r.take(c, ret)
+		return r.ended(c)
+	}
+}
+
+// take answers a call with its result.
+func (r *run) take(c *call, ret *Return) {
 	c.executed = true
-	ret := &done.Return
 	if ret.Retry {
 		c.askRetry(ret.Text, ret.Cause)
-	} else {
-		c.reply(ret.Text, ret.Outcome)
-		c.answer.Meta = ret.Meta
-		c.content = ret.Content
-		if ret.Outcome == model.OutcomeSuccess {
-			r.info.Usage.ToolCalls++
-		}
+		return
 	}
-	return r.ended(c)
+	c.reply(ret.Text, ret.Outcome)
+	c.answer.Meta = ret.Meta
+	c.content = append(c.content, ret.Content...)
+	if ret.Outcome == model.OutcomeSuccess {
+		r.info.Usage.ToolCalls++
+	}
 }
 
 // ended tells that a call has been answered.

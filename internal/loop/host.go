@@ -11,6 +11,9 @@ import (
 type Host interface {
 	// Frame says what the next request offers the model. It may return the same frame as before if nothing changed.
 	Frame(ctx context.Context, info *toolset.RunInfo) (*Frame, error)
+	// Approval says whether a call must be approved before it runs; nil if it need not. It is only asked for tools that
+	// are marked so.
+	Approval(ctx context.Context, call *Call) (*toolset.Approval, error)
 	// Emit passes on an event if [Config.Observed] is set. False stops the run. The event is only valid during the call.
 	Emit(e *Event) bool
 }
@@ -34,6 +37,8 @@ type Tool struct {
 	// Output marks an output tool.
 	Output     bool
 	Sequential bool
+	// Asks marks a tool whose calls may need approval, External one that never runs here.
+	Asks, External bool
 	// Kind and Title describe the tool to people.
 	Kind  toolset.Kind
 	Title string
@@ -87,6 +92,10 @@ type Config struct {
 	End           EndStrategy
 	// Parallel bounds how many calls run at a time; 0 is no bound.
 	Parallel int
+	// Approver says that there is somebody to ask about calls while the run waits.
+	Approver bool
+	// Answers settle the calls that a history ends with; nil if there is nothing to settle.
+	Answers []Answer
 	// Observed says that somebody watches: events are emitted and responses streamed.
 	Observed bool
 }

@@ -25,6 +25,9 @@ func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, erro
 	}
 	if err != nil {
 		err = r.failure(ctx, err)
+		if r.resumed != nil { // not taken up: the history stays as it was
+			r.info.Messages = append(r.info.Messages, r.resumed)
+		}
 		if last := r.last(); last != nil && last == r.own && last.HasToolCalls() {
 			r.answer(nil, true) // so that the history can be continued
 		}
@@ -46,6 +49,8 @@ type run struct {
 	frame   *Frame
 	budgets budgets
 	output  any
+	// resumed is the request with the results of some of the calls that the history ends with, if there is one.
+	resumed *model.Message
 
 	// own is the message that this run appended last.
 	own     *model.Message

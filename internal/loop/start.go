@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -20,12 +21,20 @@ func (r *run) start() error {
 		r.info.ConversationID = r.eng.NewID()
 	}
 	r.info.Messages = slices.Clip(history)
+	last := r.last()
+	pending := last != nil && last.Kind == model.KindRequest && last.Pending
+	if r.cfg.Answers != nil && (r.cfg.Prompt != nil || last == nil || !pending && !last.HasToolCalls()) {
+		return &Error{Stage: StagePrepare, Err: fmt.Errorf("%w: the history does not end with pending calls, or there is a prompt", ErrAnswers)}
+	}
 	if r.cfg.Prompt == nil {
+		if pending {
+			r.resumed, history = last, history[:len(history)-1]
+		}
 		r.info.Messages = slices.Clip(Repair(history, false))
 		r.budgets = budgetsOf(history)
 		return nil
 	}
-	if last := r.last(); last != nil && last.HasToolCalls() && !last.Interrupted {
+	if pending || last != nil && last.HasToolCalls() && !last.Interrupted {
 		return &Error{Stage: StagePrepare, Err: ErrUnprocessedCalls}
 	}
 	r.info.Messages = slices.Clip(Repair(history, true))

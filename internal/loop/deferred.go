@@ -1,0 +1,205 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Verdict is what somebody says about a call that needs approval.
+type Verdict uint8
+
+// The verdicts. The zero value is not one.
+const (
+	Allow Verdict = iota + 1
+	Deny
+	Defer
+)
+
+// Decision is a verdict with its details.
+type Decision struct {
+	Verdict Verdict
+	// Args replace the call's arguments when it is allowed, if they are not nil.
+	Args model.RawArgs
+	// Reason is what the model is told when the call is denied.
+	Reason string
+}
+
+// Answer settles one pending call: by a decision, or by a result if Return is not nil.
+type Answer struct {
+	CallID   string
+	Decision Decision
+	Return   *Return
+}
+
+// PendingCall is a call that the run cannot settle itself.
+type PendingCall struct {
+	ID, Tool string
+	Args     model.RawArgs
+	// Approval says what is to be approved; nil if a result is wanted.
+	Approval *toolset.Approval
+	Meta     json.RawMessage
+}
+
+// PendingError ends a run that waits for others.
+type PendingError struct{ Calls []PendingCall }
+
+func (e *PendingError) Error() string {
+	var calls []string
+	for i := range e.Calls {
+		what := "the result"
+		if e.Calls[i].Approval != nil {
+			what = "approval"
+		}
+		calls = append(calls, fmt.Sprintf("%s of %q (call %s)", what, e.Calls[i].Tool, e.Calls[i].ID))
+	}
+	return "waiting for " + strings.Join(calls, ", ")
+}
+
+const textDenied = "The call was not permitted."
+
+// approve settles the calls that need approval, after all others have run, and runs those that are allowed.
+func (r *run) approve(ctx context.Context, calls []*call) error {
+	var allowed []*call
+	for _, c := range calls {
+		if c.approval == nil || c.answered {
+			continue
+		}
+		decision, err := r.decide(ctx, c)
+		if err != nil {
+			return err
+		}
+		if r.decided(c, decision) {
+			allowed = append(allowed, c)
+		}
+	}
+	if err := r.batches(ctx, allowed); err != nil {
+		return err
+	}
+	for _, c := range allowed {
+		if c.approval != nil && !c.answered {
+			return &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: fmt.Errorf("the tool asks for approval of a call that has been approved")}
+		}
+	}
+	return nil
+}
+
+func (r *run) decide(ctx context.Context, c *call) (Decision, error) {
+	if !r.cfg.Approver {
+		return Decision{Verdict: Defer}, nil
+	}
+	done := r.do(ctx, &Task{Op: OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval})
+	if done.Err != nil {
+		return Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
+	}
+	return done.Decision, nil
+}
+
+// decided applies a decision and reports whether the call may run.
+func (r *run) decided(c *call, d Decision) bool {
+	switch d.Verdict {
+	case Allow:
+		c.args.Approved, c.approval = true, nil
+		if d.Args == nil {
+			return true
+		}
+		c.args.Args = d.Args
+		var invalid *Invalid
+		if c.args.Decoded, invalid = c.tool.Decode(d.Args); invalid != nil {
+			c.askRetry(invalid.Text, invalid.Err)
+			return false
+		}
+		return true
+	case Deny:
+		if d.Reason == "" {
+			d.Reason = textDenied
+		}
+		c.reply(d.Reason, model.OutcomeDenied)
+		c.executed = true
+	}
+	return false
+}
+
+// pending returns the error that ends the run if calls are left without an answer.
+func (r *run) pending(calls []call) error {
+	var left []PendingCall
+	for i := range calls {
+		c := &calls[i]
+		if c.answered {
+			continue
+		}
+		p := PendingCall{ID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Approval: c.approval, Meta: c.meta}
+		left = append(left, p)
+		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: p.Args, Value: &left[len(left)-1]}); err != nil {
+			return err
+		}
+	}
+	if left == nil {
+		return nil
+	}
+	return &Error{Stage: StageTool, Err: &PendingError{left}}
+}
+
+// takeUp gives the calls of a history's last response what is known of them: results of the run that left them pending,
+// and the answers that this run was given.
+func (r *run) takeUp(calls []call) error {
+	if r.resumed != nil {
+		for i := range r.resumed.Parts {
+			p := r.resumed.Parts[i]
+			at := slices.IndexFunc(calls, func(c call) bool { return answersCall(&p) && c.part.CallID == p.CallID })
+			if at < 0 {
+				last := &calls[len(calls)-1]
+				last.content = append(last.content, p)
+				continue
+			}
+			calls[at].answer, calls[at].answered, calls[at].executed, calls[at].told = p, true, true, true
+		}
+	}
+	answers := r.cfg.Answers
+	if answers == nil {
+		r.resumed = nil
+		return nil
+	}
+	for i := range answers {
+		a := &answers[i]
+		at := slices.IndexFunc(calls, func(c call) bool { return c.part.CallID == a.CallID })
+		switch {
+		case at < 0:
+			return fmt.Errorf("%w: there is no pending call %q", ErrAnswers, a.CallID)
+		case calls[at].answered && calls[at].executed:
+			return fmt.Errorf("%w: call %q has been executed already", ErrAnswers, a.CallID)
+		}
+		calls[at].given = a
+	}
+	for i := range calls {
+		c := &calls[i]
+		switch {
+		case c.answered || c.tool == nil:
+		case c.given == nil:
+			return fmt.Errorf("%w: call %q of %q has none", ErrAnswers, c.part.CallID, c.part.Tool)
+		case c.given.Return == nil && c.tool.External && c.given.Decision.Verdict == Allow:
+			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, c.part.CallID, c.part.Tool)
+		}
+	}
+	r.resumed, r.cfg.Answers = nil, nil // they are for this response alone
+	return nil
+}
+
+// settleGiven applies the answers that the run was given. Calls that are allowed are left to run.
+func (r *run) settleGiven(calls []call) {
+	for i := range calls {
+		c := &calls[i]
+		switch {
+		case c.given == nil || c.answered:
+		case c.given.Return != nil:
+			r.take(c, c.given.Return)
+		default:
+			r.decided(c, c.given.Decision)
+		}
+	}
+}
