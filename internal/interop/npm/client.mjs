@@ -1,0 +1,64 @@
+// A client made with the TypeScript SDK that a test drives over standard input and output: see the type driver in peer_test.go. The
+// arguments are the agent's command line.
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { Readable, Writable } from "node:stream";
+import { inspect } from "node:util";
+import * as acp from "@agentclientprotocol/sdk";
+
+const send = (message) => process.stdout.write(JSON.stringify(message) + "\n");
+
+// The SDK tells on the console what it could not make sense of.
+console.error = console.warn = (...what) =>
+  send({ problem: what.map((w) => (typeof w === "string" ? w : inspect(w, { depth: 8 }))).join(" ") });
+
+const [command, ...args] = process.argv.slice(1);
+const agent = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
+const exited = new Promise((resolve) => agent.on("exit", (code) => resolve(code ?? 1)));
+
+const waiting = new Map();
+let lastRequest = 0;
+
+const ask = (method, params) =>
+  new Promise((resolve, reject) => {
+    const id = ++lastRequest;
+    waiting.set(id, { resolve, reject });
+    send({ request: id, method, params });
+  });
+
+const app = acp.client({ name: "interop" });
+const { session, fs, terminal } = acp.methods.client;
+for (const method of [session.requestPermission, ...Object.values(fs), ...Object.values(terminal)]) {
+  app.onRequest(method, ({ params }) => ask(method, params));
+}
+app.onNotification(session.update, ({ params }) => send({ notification: session.update, params }));
+
+const connection = app.connect(acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout)));
+
+const call = async ({ call, method, params }) => {
+  try {
+    send({ answer: call, result: await connection.agent.request(method, params) });
+  } catch (error) {
+    send({ answer: call, error: { code: error.code ?? 0, message: error.message, data: error.data } });
+  }
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const message = JSON.parse(line);
+  if (message.call !== undefined) {
+    void call(message);
+  } else if (message.notify !== undefined) {
+    await connection.agent.notify(message.notify, message.params);
+  } else {
+    const { resolve, reject } = waiting.get(message.answer);
+    waiting.delete(message.answer);
+    if (message.error) {
+      reject(new acp.RequestError(message.error.code, message.error.message, message.error.data));
+    } else {
+      resolve(message.result);
+    }
+  }
+}
+
+agent.stdin.end();
+process.exitCode = await exited;

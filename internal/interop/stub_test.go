@@ -1,0 +1,5 @@
+//go:build unix
+
+package interop_test
+
+func clientMain([]string) int { return 0 }
