@@ -62,7 +62,7 @@ func TestCallThatNeedsApprovalEndsTheRunPending(t *testing.T) {
 	require.Equal(t, pending.Calls, events)
 	require.EqualError(t, err, `agent: tool: waiting for approval of "remove" (call 1)`)
 	require.Equal(t, []string{"tmp approved=false"}, *removed, "siblings run first")
-	require.Equal(t, "request\n  tool_return 2 hi: hello\n  tool_return 3 remove: removed tmp\n  retry 4 remove: path: must not be empty, got \"\"\n", last(runErr.Messages),
+	require.Equal(t, "request\n  tool_return 2 hi: hello\n  tool_return 3 remove: removed tmp\n  retry 4 remove: path: must not be empty\n", last(runErr.Messages),
 		"arguments are validated before anything is deferred")
 	require.True(t, runErr.Messages[2].Pending)
 }
@@ -115,7 +115,7 @@ func TestPendingRunIsResumedWithDecisionsAndResults(t *testing.T) {
 	require.Equal(t, []string{"a approved=true", "instead approved=true"}, (*removed)[:2])
 	require.Equal(t, "request\n  tool_return 1 remove: removed a\n  tool_return 2 hi: hello\n  tool_return 3 remove: removed instead\n"+
 		"  tool_return 4 remove denied: it is needed\n  tool_return 5 ask: forty-two\n  tool_return 6 remove denied: The call was not permitted.\n"+
-		"  retry 7 remove: path: must not be empty, got \"\"\n", last(script.Requests()[0].Messages), "in emission order, approved calls are validated again")
+		"  retry 7 remove: path: must not be empty\n", last(script.Requests()[0].Messages), "in emission order, approved calls are validated again")
 	require.Equal(t, before, dump(history), "the history that was passed in is not changed")
 	requireAnswered(t, res.Messages)
 }

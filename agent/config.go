@@ -26,6 +26,9 @@ type Config[D, O any] struct {
 
 	// Output says how the model gives the output. The zero value suits most types.
 	Output Output
+	// Alternatives are the ways in which the model can give the output, in place of the one that follows from O: several
+	// types for a union, functions, text.
+	Alternatives []Alternative[D, O]
 	// Validators check an output, in order, after it was decoded and validated. Each gets the previous one's result.
 	Validators []Validator[D, O]
 
@@ -42,6 +45,15 @@ type Config[D, O any] struct {
 	MaxParallelCalls int
 	// EndStrategy decides about function tools that are called together with an output tool.
 	EndStrategy EndStrategy
+	// ToolError is asked about every error of a tool that would end the run. It may return another error, such as one made
+	// with [toolset.Failed] or [toolset.Retry], which tells the model instead. It must not return nil.
+	ToolError func(ctx context.Context, run *toolset.RunContext[D], err error) error
+	// History processors replace the history before each request, in order.
+	History []HistoryProcessor[D]
+	// Hooks wrap runs, requests and tool calls, the first one outermost.
+	Hooks []Hooks[D]
+	// Observer is told what happens, if it is not nil.
+	Observer *Observer
 	// Limits bound what a run may use.
 	Limits Limits
 	// Settings tune the requests.

@@ -39,6 +39,8 @@ const (
 	EventRetry = EventKind(loop.RetryAsked)
 	// EventPending says that a call waits for somebody outside of the run: Value is a [PendingCall].
 	EventPending = EventKind(loop.CallDeferred)
+	// EventMessage says that a message came in through the run's [Inbox]; it is in Message.
+	EventMessage = EventKind(loop.MessageIn)
 	// EventOutput carries the valid output in Value.
 	EventOutput = EventKind(loop.OutputDone)
 	// EventRunEnd is the last event; Err is nil if the run has an output. It does not appear if the observer left.
@@ -48,7 +50,7 @@ const (
 var eventNames = [...]string{
 	EventRunStart: "run start", EventRequestStart: "request start", EventPartStart: "part start", EventPartDelta: "part delta",
 	EventPartEnd: "part end", EventResponse: "response", EventUsage: "usage", EventToolCall: "tool call",
-	EventToolResult: "tool result", EventCustom: "custom", EventRetry: "retry", EventPending: "pending",
+	EventToolResult: "tool result", EventCustom: "custom", EventRetry: "retry", EventPending: "pending", EventMessage: "message",
 	EventOutput: "output", EventRunEnd: "run end",
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // RunOption changes one run. Options are applied in order; where two set the same thing the later one wins.
@@ -18,6 +19,9 @@ type runOptions struct {
 	instructions          []string
 	metadata              map[string]string
 	results               *DeferredResults
+	inbox                 *Inbox
+	meter                 *toolset.Meter
+	toolRetries           *int
 	runID, conversationID string
 }
 
@@ -71,6 +75,17 @@ func WithMetadata(metadata map[string]string) RunOption {
 // WithConversationID names the conversation, in place of the history's id or a new one.
 func WithConversationID(id string) RunOption {
 	return runOption(func(o *runOptions) { o.conversationID = id })
+}
+
+// WithMeter counts what the run uses on a meter that it shares with others, so that the run's limits bound what all of
+// them use. A tool passes on [toolset.RunInfo.Meter].
+func WithMeter(m *toolset.Meter) RunOption {
+	return runOption(func(o *runOptions) { o.meter = m })
+}
+
+// WithToolRetries sets how often the model may correct a call of a tool that has no setting of its own.
+func WithToolRetries(n int) RunOption {
+	return runOption(func(o *runOptions) { o.toolRetries = &n })
 }
 
 // WithRunID names the run. It must be unique within the history.

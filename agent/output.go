@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,41 +42,79 @@ const (
 	defaultOutputText = "Give the final answer. Call this when you have all that it needs."
 )
 
-// output turns what the model gives into the output type.
+// output turns what the model gives into the output type: by one of its alternatives, or from plain text.
 type output[D, O any] struct {
-	mode       OutputMode // never OutputAuto; empty is plain text
-	def        model.ToolDef
-	schema     *schema.Type
+	mode         OutputMode // never OutputAuto
+	alternatives []Alternative[D, O]
+	// text makes an output of plain text; nil if text is no output.
+	text       func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
 	validators []Validator[D, O]
 }
 
 func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
-	t := reflect.TypeFor[O]()
 	o := &output[D, O]{mode: config.Output.Mode, validators: config.Validators}
-	if o.mode == OutputAuto && t.Kind() == reflect.String {
-		return o, nil
+	switch o.mode {
+	case OutputAuto, OutputTool, OutputNative, OutputPrompted:
+	default:
+		return nil, fmt.Errorf("unknown output mode %q", o.mode)
+	}
+	if len(config.Alternatives) > 0 {
+		if err := o.add(config.Alternatives); err != nil {
+			return nil, err
+		}
+	} else if isText := reflect.TypeFor[O]().Kind() == reflect.String; isText && o.mode == OutputAuto {
+		o.text = plainText[D, O]
+	} else {
+		own := As[D](cmp.Or(config.Output.Name, defaultOutputName), config.Output.Description, func(out O) O { return out })
+		if err := o.add([]Alternative[D, O]{own}); err != nil {
+			return nil, err
+		}
 	}
 	if o.mode == OutputAuto {
 		o.mode = OutputTool
 	}
-	if m := o.mode; m != OutputTool && m != OutputNative && m != OutputPrompted {
-		return nil, fmt.Errorf("unknown output mode %q", m)
+	if o.mode != OutputTool && (len(o.alternatives) != 1 || o.text != nil) {
+		return nil, fmt.Errorf("output mode %s takes exactly one structured type, and no text", o.mode)
 	}
 	if config.Model != nil && o.mode == OutputNative && !config.Model.Info().NativeOutput {
 		return nil, fmt.Errorf("output mode native: %w: %s", model.ErrUnsupported, config.Model.Info().Name)
 	}
-	var err error
-	if o.schema, err = schema.For(t); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
-	}
-	o.def = model.ToolDef{Name: config.Output.Name, Description: config.Output.Description, Schema: o.schema.JSON()}
-	if o.def.Name == "" {
-		o.def.Name = defaultOutputName
-	}
-	if o.def.Description == "" {
-		o.def.Description = defaultOutputText
-	}
 	return o, nil
+}
+
+func (o *output[D, O]) add(alternatives []Alternative[D, O]) error {
+	var errs []error
+	for i, a := range alternatives {
+		switch {
+		case a.err != nil:
+			errs = append(errs, a.err)
+		case a.text != nil && o.text != nil:
+			errs = append(errs, errors.New("output: text is given twice"))
+		case a.text != nil:
+			o.text = a.text
+		case a.decode == nil:
+			errs = append(errs, fmt.Errorf("output: alternative %d is empty: make it with As, OutputFunc or Text", i))
+		case o.alternative(a.def.Name) != nil:
+			errs = append(errs, fmt.Errorf("output: two alternatives are called %q", a.def.Name))
+		default:
+			o.alternatives = append(o.alternatives, a)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *output[D, O]) alternative(name string) *Alternative[D, O] {
+	for i := range o.alternatives {
+		if o.alternatives[i].def.Name == name {
+			return &o.alternatives[i]
+		}
+	}
+	return nil
+}
+
+// isTool reports whether a tool's name is taken by the output.
+func (o *output[D, O]) isTool(name string) bool {
+	return o.mode == OutputTool && o.alternative(name) != nil
 }
 
 // instructions are added where the model learns of the schema from them alone.
@@ -83,62 +122,77 @@ func (o *output[D, O]) instructions() string {
 	if o.mode != OutputPrompted {
 		return ""
 	}
-	return "Answer with a JSON document that keeps this JSON schema, and with nothing else:\n" + string(o.def.Schema)
+	return "Answer with a JSON document that keeps this JSON schema, and with nothing else:\n" + string(o.alternatives[0].def.Schema)
 }
 
 // apply makes the output part of what a request offers.
 func (o *output[D, O]) apply(f *loop.Frame, retries int) {
+	f.Text = o.text != nil || o.mode != OutputTool
 	switch o.mode {
 	case OutputTool:
-		f.Tools = append(f.Tools, loop.Tool{Name: o.def.Name, Output: true, Retries: retries, Decode: o.decode})
-		f.Defs = append(f.Defs, o.def)
+		for i := range o.alternatives {
+			a := &o.alternatives[i]
+			f.Tools = append(f.Tools, loop.Tool{Name: a.def.Name, Output: true, Retries: retries, Decode: a.decodeForModel})
+			f.Defs = append(f.Defs, a.def)
+		}
 	case OutputNative:
-		f.Text = true
-		f.Output = &model.OutputSchema{Name: o.def.Name, Description: o.def.Description, Schema: o.def.Schema, Strict: true}
-	default:
-		f.Text = true
+		def := o.alternatives[0].def
+		f.Output = &model.OutputSchema{Name: def.Name, Description: def.Description, Schema: def.Schema, Strict: true}
 	}
 }
 
-func (o *output[D, O]) decode(args []byte) (any, *loop.Invalid) {
-	out := new(O)
-	if err := o.schema.Decode(args, out); err != nil {
-		return nil, forModel(err)
+// finish makes the output of what an output task carries: a checked call, or text.
+func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *loop.Task) loop.Done {
+	value, err := o.value(ctx, run, t)
+	for _, validate := range o.validators {
+		if err != nil {
+			break
+		}
+		if value, err = validate(ctx, run, value); err != nil && !errors.As(err, new(*toolset.RetryError)) {
+			err = fmt.Errorf("output validator: %w", err)
+		}
+	}
+	var invalid *schema.Error
+	var retry *toolset.RetryError
+	switch {
+	case err == nil:
+		return loop.Done{Output: value}
+	case errors.As(err, &invalid), errors.As(err, &retry):
+		told := forModel(err)
+		return loop.Done{Return: loop.Return{Retry: true, Text: told.Text, Cause: told.Err}}
+	}
+	return loop.Done{Err: err}
+}
+
+func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t *loop.Task) (O, error) {
+	var zero O
+	if t.Call != nil {
+		a := o.alternative(t.Call.Tool)
+		if a == nil {
+			return zero, errors.New("the output is gone")
+		}
+		return a.make(ctx, run, t.Call.Decoded)
+	}
+	if o.mode == OutputTool {
+		return o.text(ctx, run, t.Text)
+	}
+	a := &o.alternatives[0]
+	decoded, err := a.decode(schema.TrimFences([]byte(t.Text)))
+	if err != nil {
+		return zero, err
+	}
+	return a.make(ctx, run, decoded)
+}
+
+// plainText is text as it is, for output types whose kind is string.
+func plainText[D, O any](_ context.Context, _ *toolset.RunContext[D], text string) (O, error) {
+	var out O
+	if s, ok := any(&out).(*string); ok {
+		*s = text
+	} else {
+		reflect.ValueOf(&out).Elem().SetString(text)
 	}
 	return out, nil
-}
-
-// finish makes the output of what an output task carries.
-func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *loop.Task) loop.Done {
-	var out *O
-	switch {
-	case t.Call != nil:
-		out, _ = t.Call.Decoded.(*O)
-	case o.mode == "":
-		out = new(O)
-		reflect.ValueOf(out).Elem().SetString(t.Text)
-	default:
-		decoded, invalid := o.decode(schema.TrimFences([]byte(t.Text)))
-		if invalid != nil {
-			return loop.Done{Return: loop.Return{Retry: true, Text: invalid.Text, Cause: invalid.Err}}
-		}
-		out = decoded.(*O)
-	}
-	if out == nil {
-		return loop.Done{Err: fmt.Errorf("output is %T, want %T", t.Call.Decoded, out)}
-	}
-	value := *out
-	for _, validate := range o.validators {
-		var err error
-		if value, err = validate(ctx, run, value); err != nil {
-			var retry *toolset.RetryError
-			if errors.As(err, &retry) {
-				return loop.Done{Return: loop.Return{Retry: true, Text: retry.Message, Cause: err}}
-			}
-			return loop.Done{Err: fmt.Errorf("output validator: %w", err)}
-		}
-	}
-	return loop.Done{Output: value}
 }
 
 // forModel gives an error the text that the model is shown.

@@ -48,28 +48,69 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 	for _, opt := range opts {
 		opt.applyRun(&o)
 	}
-	cfg := loop.Config{
-		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: model.Message{Metadata: o.metadata},
-		Limits: o.limits.loop(), OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
-		Approver: a.config.Approver != nil, Observed: emit != nil,
-	}
-	var err error
-	if o.model == nil {
-		err = ErrNoModel
-	} else {
-		cfg.Answers, err = o.results.answers()
-	}
+	r := &agentRun[D, O]{agent: a, options: &o, emit: emit}
+	r.context.Deps = deps
+	cfg, err := r.loopConfig(prompt)
 	if err != nil {
 		return nil, runError(a.config.Name, &loop.Result{Messages: o.history}, err)
 	}
-	r := &agentRun[D, O]{agent: a, options: &o, emit: emit}
-	r.context.Deps = deps
+	if len(a.config.Hooks) == 0 {
+		return r.run(ctx, cfg)
+	}
+	var result *Result[O]
+	err = r.hookedRun(ctx, func(ctx context.Context) (*Summary, error) {
+		var err error
+		if result, err = r.run(ctx, cfg); err != nil {
+			var failed *RunError
+			errors.As(err, &failed)
+			return &Summary{a.config.Name, failed.RunID, failed.ConversationID, nil, failed.Messages, failed.Usage}, err
+		}
+		return &Summary{a.config.Name, result.RunID, result.ConversationID, result.Output, result.Messages, result.Usage}, nil
+	})
+	if err == nil {
+		return result, nil
+	}
+	var failed *RunError
+	if !errors.As(err, &failed) {
+		failed = runError(a.config.Name, &loop.Result{Messages: o.history}, err)
+		if result != nil {
+			failed.RunID, failed.ConversationID, failed.Messages, failed.Usage = result.RunID, result.ConversationID, result.Messages, result.Usage
+		}
+	}
+	return nil, failed
+}
+
+// loopConfig says to the loop what the agent and the run's options say.
+func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
+	a, o := r.agent, r.options
+	if o.model == nil {
+		return nil, ErrNoModel
+	}
+	answers, err := o.results.answers()
+	if err != nil {
+		return nil, err
+	}
+	if o.meter == nil {
+		o.meter = &r.meter
+	}
+	r.stream = r.emit != nil
+	return &loop.Config{
+		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: model.Message{Metadata: o.metadata},
+		Meter: o.meter, Limits: o.limits.loop(), OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
+		Approver: a.config.Approver != nil, Answers: answers, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
+		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
+	}, nil
+}
+
+// run runs the loop once.
+func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O], error) {
+	name := r.agent.config.Name
 	eng := engine.New(r)
 	defer eng.Close()
-	res, err := loop.Run(ctx, eng, r, &cfg)
+	res, err := loop.Run(ctx, eng, r, cfg)
 	closeErr := r.close(ctx)
 	if err != nil {
-		runErr := runError(a.config.Name, res, err)
+		runErr := runError(name, res, err)
 		if closeErr != nil {
 			runErr.Err = errors.Join(runErr.Err, closeErr)
 		}
@@ -87,6 +128,8 @@ type agentRun[D, O any] struct {
 	options *runOptions
 	emit    func(*loop.Event) bool
 	left    bool
+	stream  bool
+	meter   toolset.Meter
 	// context is what user code of the current step may see. Tasks copy it.
 	context toolset.RunContext[D]
 	tools   toolset.Instance[D]
@@ -96,18 +139,34 @@ type agentRun[D, O any] struct {
 
 // Emit implements [loop.Host].
 func (r *agentRun[D, O]) Emit(e *loop.Event) bool {
-	if !r.left && !r.emit(e) {
+	if r.agent.config.Observer != nil {
+		r.agent.config.Observer.observe(eventOf(e))
+	}
+	if r.stream && !r.left && !r.emit(e) {
 		r.left = true
 	}
 	return !r.left
 }
 
-// end emits the last event, unless the observer has left.
+// end emits the last event.
 func (r *agentRun[D, O]) end(err error, res *loop.Result) {
-	if r.emit != nil && !r.left {
-		u := res.Usage
-		r.emit(&loop.Event{Kind: loop.RunEnd, Step: res.Steps, Usage: &u, Err: err})
+	if r.stream || r.agent.config.Observer != nil {
+		r.Emit(&loop.Event{Kind: loop.RunEnd, Step: res.Steps, Usage: new(res.Usage), Err: err})
 	}
+}
+
+// History implements [loop.Host].
+func (r *agentRun[D, O]) History(ctx context.Context, info *toolset.RunInfo) (messages []*model.Message, err error) {
+	defer recovered(&err)
+	messages = info.Messages
+	for i, process := range r.agent.config.History {
+		r.context.RunInfo = *info
+		r.context.Messages = messages
+		if messages, err = process(ctx, &r.context, messages); err != nil {
+			return nil, fmt.Errorf("history processor %d: %w", i, err)
+		}
+	}
+	return messages, nil
 }
 
 // Frame implements [loop.Host].
@@ -144,10 +203,13 @@ func (r *agentRun[D, O]) offer(tools []*toolset.Tool[D]) (*loop.Frame, error) {
 		if err := t.Err(); err != nil {
 			return nil, err
 		}
-		if t.Def.Name == r.agent.output.def.Name && r.agent.output.mode == OutputTool {
+		if r.agent.output.isTool(t.Def.Name) {
 			return nil, &toolset.NameClashError{Tool: t.Def.Name, First: "the agent's output", Second: r.agent.tools.Name()}
 		}
 		retries := r.agent.toolRetries
+		if r.options.toolRetries != nil {
+			retries = *r.options.toolRetries
+		}
 		if t.Retries != nil {
 			retries = *t.Retries
 		}

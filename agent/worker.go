@@ -28,6 +28,8 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *loop.Task, notify func(loop.
 		return r.call(ctx, t, notify)
 	case loop.OpApprove:
 		return r.approve(ctx, t, notify)
+	case loop.OpInbox:
+		return loop.Done{Inbox: r.options.inbox.take(t.AtEnd)}
 	default:
 		return r.agent.output.finish(ctx, r.contextOf(t, notify), t)
 	}
@@ -38,7 +40,7 @@ func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, notify func(
 	if t.Stream {
 		sink = func(d model.Delta) error { return notify(loop.Note{Task: t, Delta: d}) }
 	}
-	resp, err := r.options.model.Generate(ctx, t.Request, sink)
+	resp, err := r.hookedRequest(ctx, t.Request, sink)
 	return loop.Done{Response: resp, Err: err}
 }
 
@@ -48,7 +50,7 @@ func (r *agentRun[D, O]) contextOf(t *loop.Task, notify func(loop.Note) error) *
 	if t.Call != nil {
 		run.Call = callOf(t.Call)
 	}
-	if r.emit == nil || t.Call == nil {
+	if !r.stream || t.Call == nil {
 		return &run
 	}
 	return run.WithEmit(func(value any) { _ = notify(loop.Note{Task: t, Custom: value}) })
@@ -91,11 +93,11 @@ func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, notify func(loo
 	}
 	run := r.contextOf(t, notify)
 	if timeout <= 0 {
-		return returned(tool.Call(ctx, run, t.Call.Decoded))
+		return returned(r.hookedCall(ctx, run, tool, t.Call.Args, t.Call.Decoded))
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, timeout, errToolTimeout)
 	defer cancel()
-	res, err := tool.Call(bounded, run, t.Call.Decoded)
+	res, err := r.hookedCall(bounded, run, tool, t.Call.Args, t.Call.Decoded)
 	if err != nil && context.Cause(bounded) == errToolTimeout {
 		return timedOut(timeout, err)
 	}
@@ -114,6 +116,8 @@ func returned(res toolset.Result, err error) loop.Done {
 	var retry *toolset.RetryError
 	var approval *toolset.ApprovalRequiredError
 	var deferred *toolset.DeferredError
+	var failed *toolset.FailedError
+	var denied *toolset.DeniedError
 	switch {
 	case err == nil:
 		return loop.Done{Return: loop.Return{Text: res.Text, Outcome: res.Outcome, Content: res.Content, Meta: res.Meta}}
@@ -121,6 +125,10 @@ func returned(res toolset.Result, err error) loop.Done {
 		return loop.Done{Return: loop.Return{Retry: true, Text: retry.Message, Cause: err}}
 	case errors.As(err, &approval):
 		return loop.Done{Return: loop.Return{Approval: &approval.Approval}}
+	case errors.As(err, &failed):
+		return loop.Done{Return: loop.Return{Text: failed.Message, Outcome: model.OutcomeFailed}}
+	case errors.As(err, &denied):
+		return loop.Done{Return: loop.Return{Text: denied.Message, Outcome: model.OutcomeDenied}}
 	case errors.As(err, &deferred):
 		return loop.Done{Return: loop.Return{Deferred: true, Meta: deferred.Meta}}
 	}

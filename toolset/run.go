@@ -25,8 +25,10 @@ type RunInfo struct {
 	Step int
 	// Messages is the history up to here, oldest first. It is shared: it must not be changed.
 	Messages []*model.Message
-	// Usage is what the run has used so far.
+	// Usage is what had been used on the run's meter when the step began.
 	Usage Usage
+	// Meter is what the run counts its usage on. A tool that runs another agent can share it.
+	Meter *Meter
 }
 
 // Call describes a tool call in progress.

@@ -39,6 +39,8 @@ const (
 	OpOutput
 	// OpApprove asks the approver about Call. It is only used if there is one.
 	OpApprove
+	// OpInbox takes what was sent into the run: what is urgent, and all of it if AtEnd is set.
+	OpInbox
 )
 
 // Task is one piece of work for the world outside the loop. Its fields say all that another process would need to do
@@ -53,6 +55,8 @@ type Task struct {
 	Call     *Call
 	Approval *toolset.Approval
 	Text     string
+	// AtEnd belongs to OpInbox.
+	AtEnd bool
 }
 
 // Call is a tool call that is to be run.
@@ -76,6 +80,8 @@ type Done struct {
 	Output any
 	// Decision is set for OpApprove.
 	Decision Decision
+	// Inbox is set for OpInbox: the parts of each message, in order.
+	Inbox [][]model.Part
 	// Err ends the run.
 	Err error
 }

@@ -21,6 +21,7 @@ const (
 	ToolEnd
 	Custom
 	RetryAsked
+	MessageIn
 	CallDeferred
 	OutputDone
 	RunEnd
@@ -43,7 +44,7 @@ type Event struct {
 	Attempt   int
 	// Result is the part that answers a call, in ToolEnd.
 	Result *model.Part
-	// Message is the response in ResponseDone.
+	// Message is the response in ResponseDone, the request in MessageIn.
 	Message *model.Message
 	Usage   *toolset.Usage
 	Value   any
@@ -97,7 +98,7 @@ type openPart struct {
 // another part starts, tool calls, whose fragments may be interleaved, at the end of the response.
 func (r *run) delta(d *model.Delta) error {
 	if d.Usage != nil {
-		u := r.info.Usage
+		u := r.cfg.Meter.Usage()
 		u.Usage.Add(*d.Usage)
 		if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
 			return err
@@ -151,7 +152,7 @@ func (r *run) responseEvents(resp *model.Message) error {
 	if !r.cfg.Observed {
 		return nil
 	}
-	if len(r.parts) == 0 {
+	if len(r.parts) == 0 && r.cfg.Stream {
 		for i := range resp.Parts {
 			p := &resp.Parts[i]
 			text := p.Text

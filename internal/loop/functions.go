@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // functions runs all function calls that have no answer yet: in parallel, with sequential ones as barriers at their
@@ -25,7 +26,8 @@ func (r *run) functions(ctx context.Context, calls []call) error {
 	if err != nil {
 		return err
 	}
-	if err := r.cfg.Limits.calls(&r.info.Usage, len(runnable)+len(asking)); err != nil && len(runnable)+len(asking) > 0 {
+	used := r.cfg.Meter.Usage()
+	if err := r.cfg.Limits.calls(&used, len(runnable)+len(asking)); err != nil && len(runnable)+len(asking) > 0 {
 		return &Error{Stage: StageTool, Err: err}
 	}
 	if err := r.batches(ctx, runnable); err != nil {
@@ -142,7 +144,7 @@ func (r *run) take(c *call, ret *Return) {
 	c.answer.Meta = ret.Meta
 	c.content = append(c.content, ret.Content...)
 	if ret.Outcome == model.OutcomeSuccess {
-		r.info.Usage.ToolCalls++
+		r.info.Usage = r.cfg.Meter.Add(toolset.Usage{ToolCalls: 1})
 	}
 }
 

@@ -14,6 +14,9 @@ type Host interface {
 	// Approval says whether a call must be approved before it runs; nil if it need not. It is only asked for tools that
 	// are marked so.
 	Approval(ctx context.Context, call *Call) (*toolset.Approval, error)
+	// History returns the history to go on with, which may be the one it is given. It is only asked if
+	// [Config.Processed] is set.
+	History(ctx context.Context, info *toolset.RunInfo) ([]*model.Message, error)
 	// Emit passes on an event if [Config.Observed] is set. False stops the run. The event is only valid during the call.
 	Emit(e *Event) bool
 }
@@ -84,8 +87,8 @@ type Config struct {
 	Prompt []model.Part
 	// Template is what the requests that the run adds begin as; its metadata, in effect.
 	Template model.Message
-	// Usage is where to begin counting.
-	Usage  toolset.Usage
+	// Meter is where usage is counted.
+	Meter  *toolset.Meter
 	Limits Limits
 	// OutputRetries is the budget of text outputs; that of output tools is in the frame.
 	OutputRetries int
@@ -96,8 +99,12 @@ type Config struct {
 	Approver bool
 	// Answers settle the calls that a history ends with; nil if there is nothing to settle.
 	Answers []Answer
-	// Observed says that somebody watches: events are emitted and responses streamed.
-	Observed bool
+	// Observed says that somebody watches, so that events are emitted; Stream that responses are streamed.
+	Observed, Stream bool
+	// Processed says that the host wants to see the history before each request.
+	Processed bool
+	// Steered says that messages may come in while the run goes on.
+	Steered bool
 }
 
 // Result is how a run ended, well or not.

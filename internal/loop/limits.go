@@ -8,10 +8,13 @@ type Limits struct {
 	InputTokens, OutputTokens, TotalTokens int64
 }
 
-// request is checked before each request.
-func (l *Limits) request(u *toolset.Usage) error {
-	if l.Requests > 0 && u.Requests >= l.Requests {
-		return &LimitError{"requests", int64(u.Requests), int64(l.Requests)}
+// countRequest is called before each request.
+func (r *run) countRequest() error {
+	limit := r.cfg.Limits.Requests
+	used, ok := r.cfg.Meter.Request(limit)
+	r.info.Usage = used
+	if !ok {
+		return &LimitError{"requests", int64(used.Requests), int64(limit)}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, erro
 		ctx, r.cancel = context.WithCancelCause(ctx)
 		defer r.cancel(nil)
 	}
-	r.info.Usage = cfg.Usage
+	r.info.Meter, r.info.Usage = cfg.Meter, cfg.Meter.Usage()
 	err := r.start()
 	if err == nil {
 		err = r.loop(ctx)
@@ -97,6 +97,12 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
 	r.info.Step++
+	if err := r.inbox(ctx, false); err != nil {
+		return nil, err
+	}
+	if err := r.process(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.nextFrame(ctx); err != nil {
 		return nil, err
 	}
@@ -110,13 +116,13 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 	if last == r.own {
 		last.Instructions = r.frame.Instructions // nobody else has seen it yet
 	}
-	if err := r.cfg.Limits.request(&r.info.Usage); err != nil {
+	if err := r.countRequest(); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
 	if err := r.emit(Event{Kind: RequestStart}); err != nil {
 		return nil, err
 	}
-	done := r.do(ctx, &Task{Op: OpModel, Step: r.info.Step, Stream: r.cfg.Observed, Request: &model.Request{
+	done := r.do(ctx, &Task{Op: OpModel, Step: r.info.Step, Stream: r.cfg.Stream, Request: &model.Request{
 		Instructions: r.frame.Instructions,
 		Messages:     slices.Clip(r.info.Messages),
 		Tools:        r.frame.Defs,
@@ -124,7 +130,6 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 		Output:       r.frame.Output,
 		Settings:     r.frame.Settings,
 	}})
-	r.info.Usage.Requests++
 	switch {
 	case done.Err != nil:
 		return nil, &Error{Stage: StageModel, Err: done.Err}
@@ -132,7 +137,7 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 		return nil, &Error{Stage: StageModel, Err: errors.New("the model returned neither a response nor an error")}
 	}
 	resp := r.append(normalise(done.Response, r.info.Step))
-	r.info.Usage.Add(resp.Usage)
+	r.info.Usage = r.cfg.Meter.Add(toolset.Usage{Usage: resp.Usage})
 	if err := r.responseEvents(resp); err != nil {
 		return nil, err
 	}
@@ -183,7 +188,7 @@ func (r *run) settle(ctx context.Context, resp *model.Message) (bool, error) {
 		done, err = r.settleText(ctx, resp)
 	}
 	if err == nil && done {
-		err = r.emit(Event{Kind: OutputDone, Value: r.output})
+		return r.end(ctx)
 	}
 	return done, err
 }

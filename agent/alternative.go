@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/internal/schema"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Alternative is one way in which a run can end: see [Config.Alternatives]. Make it with [As], [OutputFunc] or [Text].
+type Alternative[D, O any] struct {
+	def    model.ToolDef
+	decode func(args []byte) (any, error)
+	make   func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error)
+	text   func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
+	err    error
+}
+
+// As lets the model answer with a T, which convert makes an output of. The model is offered a tool of the given name; if
+// the name is empty it is made from the type's. A union is an interface type for O and an alternative for each of its
+// types:
+//
+//	Alternatives: []agent.Alternative[Deps, Answer]{
+//		agent.As[Deps]("city", "A city.", func(c City) Answer { return c }),
+//		agent.As[Deps]("country", "A country.", func(c Country) Answer { return c }),
+//	}
+func As[D, T, O any](name, description string, convert func(T) O) Alternative[D, O] {
+	return OutputFunc(name, description, func(_ context.Context, _ *toolset.RunContext[D], value T) (O, error) {
+		return convert(value), nil
+	})
+}
+
+// OutputFunc lets the model end the run by calling a function: its arguments are validated like a tool's, and what it
+// returns is the output. An error made with [toolset.Retry] goes back to the model. Handing over to another agent is an
+// output function that runs it.
+func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Context, run *toolset.RunContext[D], value T) (O, error)) Alternative[D, O] {
+	if description == "" {
+		description = defaultOutputText
+	}
+	typ, err := schema.For(reflect.TypeFor[T]())
+	if err != nil {
+		return Alternative[D, O]{err: fmt.Errorf("output %s: %w", name, err)}
+	}
+	if name == "" {
+		name = typ.Name()
+	}
+	return Alternative[D, O]{
+		def: model.ToolDef{Name: name, Description: description, Schema: typ.JSON()},
+		decode: func(args []byte) (any, error) {
+			value := new(T)
+			return value, typ.Decode(args, value)
+		},
+		make: func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error) {
+			value, ok := decoded.(*T)
+			if !ok {
+				var zero O
+				return zero, fmt.Errorf("output is %T, want %T", decoded, value)
+			}
+			return fn(ctx, run, *value)
+		},
+	}
+}
+
+// Text lets the model answer with plain text, beside other alternatives or alone.
+func Text[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)) Alternative[D, O] {
+	return Alternative[D, O]{text: fn}
+}
+
+func (a *Alternative[D, O]) decodeForModel(args []byte) (any, *loop.Invalid) {
+	decoded, err := a.decode(args)
+	if err != nil {
+		return nil, forModel(err)
+	}
+	return decoded, nil
+}

@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Hooks wrap the three boundaries of a run. Each hook calls next to go on, with the context it was given or one made of it,
+// and may act before and after. The hooks of [Config.Hooks] nest: the first is the outermost. Nil hooks are left out. Hooks
+// must be safe for concurrent use; Call runs on several goroutines of one run.
+type Hooks[D any] struct {
+	// Run wraps the whole run. run has no ids yet. The summary is never nil. The hook's error becomes the run's, but a
+	// failed run cannot be turned into one that ended well.
+	Run func(ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*Summary, error)) error
+	// Request wraps a request to the model. The hook may pass on another request or return another response.
+	Request func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error)
+	// Call wraps a tool call whose arguments are valid: run.Call says which, args is what the model wrote. Outcomes that
+	// a tool gives as errors ([toolset.Retry] and others) pass through here.
+	Call func(ctx context.Context, run *toolset.RunContext[D], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error)
+}
+
+// Summary says how a run ended.
+type Summary struct {
+	// Agent is the agent's name, the other ids are the run's.
+	Agent, RunID, ConversationID string
+	// Output is the run's output, or nil.
+	Output any
+	// Messages is the whole history.
+	Messages []*model.Message
+	// Usage is what has been used on the run's meter.
+	Usage toolset.Usage
+}
+
+// HistoryProcessor replaces the history of a run before a request: it trims, summarises, redacts. What it returns must
+// end in a request and may be the slice it was given; the messages are shared and must not be changed, only replaced. It
+// is called on the run's goroutine; an error ends the run.
+type HistoryProcessor[D any] func(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error)
+
+// Observer is told what happens in the runs of an agent, in place of a stream or beside it. Nil functions are left out. They
+// are called on the run's goroutine and must be quick; what events point to must not be changed.
+type Observer struct {
+	// Request is called before each request, Response with each response.
+	Request, Response func(Event)
+	// ToolCall is called for each call, ToolResult when it has ended.
+	ToolCall, ToolResult func(Event)
+	// Retry is called when the model is asked to try again.
+	Retry func(Event)
+	// End is called when the run has ended.
+	End func(Event)
+}
+
+func (o *Observer) observe(e Event) {
+	var f func(Event)
+	switch e.Kind {
+	case EventRequestStart:
+		f = o.Request
+	case EventResponse:
+		f = o.Response
+	case EventToolCall:
+		f = o.ToolCall
+	case EventToolResult:
+		f = o.ToolResult
+	case EventRetry:
+		f = o.Retry
+	case EventRunEnd:
+		f = o.End
+	}
+	if f != nil {
+		f(e)
+	}
+}
+
+// hookedRun calls body within the Run hooks.
+func (r *agentRun[D, O]) hookedRun(ctx context.Context, body func(context.Context) (*Summary, error)) error {
+	next := body
+	for i := len(r.agent.config.Hooks) - 1; i >= 0; i-- {
+		hook, inner := r.agent.config.Hooks[i].Run, next
+		if hook == nil {
+			continue
+		}
+		next = func(ctx context.Context) (summary *Summary, err error) {
+			var failed error
+			summary = &Summary{Agent: r.agent.config.Name}
+			defer recovered(&err)
+			err = hook(ctx, &r.context, func(ctx context.Context) (*Summary, error) {
+				summary, failed = inner(ctx)
+				return summary, failed
+			})
+			if err == nil {
+				err = failed
+			}
+			return summary, err
+		}
+	}
+	_, err := next(ctx)
+	return err
+}
+
+// hookedRequest sends a request within the Request hooks.
+func (r *agentRun[D, O]) hookedRequest(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	next := func(ctx context.Context, req *model.Request) (*model.Message, error) {
+		return r.options.model.Generate(ctx, req, sink)
+	}
+	for i := len(r.agent.config.Hooks) - 1; i >= 0; i-- {
+		if hook, inner := r.agent.config.Hooks[i].Request, next; hook != nil {
+			next = func(ctx context.Context, req *model.Request) (*model.Message, error) {
+				return hook(ctx, &r.context, req, inner)
+			}
+		}
+	}
+	return next(ctx, req)
+}
+
+// hookedCall runs a tool within the Call hooks and applies the agent's policy for errors.
+func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext[D], tool *toolset.Tool[D], args model.RawArgs, decoded any) (toolset.Result, error) {
+	next := func(ctx context.Context) (toolset.Result, error) { return tool.Call(ctx, run, decoded) }
+	for i := len(r.agent.config.Hooks) - 1; i >= 0; i-- {
+		if hook, inner := r.agent.config.Hooks[i].Call, next; hook != nil {
+			next = func(ctx context.Context) (toolset.Result, error) { return hook(ctx, run, args, inner) }
+		}
+	}
+	res, err := next(ctx)
+	if err != nil && r.agent.config.ToolError != nil && !isOutcome(err) {
+		return res, r.agent.config.ToolError(ctx, run, err)
+	}
+	return res, err
+}
+
+// isOutcome reports whether an error is one by which a tool says what the model should be told.
+func isOutcome(err error) bool {
+	return errors.As(err, new(*toolset.RetryError)) || errors.As(err, new(*toolset.FailedError)) || errors.As(err, new(*toolset.DeniedError)) ||
+		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError))
+}

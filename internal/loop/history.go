@@ -1,0 +1,65 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// process lets the host replace the history before a request.
+func (r *run) process(ctx context.Context) error {
+	if !r.cfg.Processed || len(r.info.Messages) == 0 {
+		return nil
+	}
+	before := r.last()
+	messages, err := r.host.History(ctx, &r.info)
+	switch {
+	case err != nil:
+		return &Error{Stage: StagePrepare, Err: err}
+	case len(messages) == 0:
+		return &Error{Stage: StagePrepare, Err: errors.New("a history processor left no message")}
+	case messages[len(messages)-1].Kind != model.KindRequest:
+		return &Error{Stage: StagePrepare, Err: errors.New("a history processor left a history that does not end in a request")}
+	}
+	r.info.Messages = slices.Clip(messages)
+	if last := r.last(); last != before && before == r.own {
+		// It stands for our own request, which has yet to be completed.
+		own := *last
+		r.own = &own
+		r.info.Messages = append(slices.Clone(messages[:len(messages)-1]), r.own)
+	}
+	return nil
+}
+
+// inbox adds what was sent into the run as requests of their own.
+func (r *run) inbox(ctx context.Context, atEnd bool) error {
+	if !r.cfg.Steered {
+		return nil
+	}
+	done := r.do(ctx, &Task{Op: OpInbox, Step: r.info.Step, AtEnd: atEnd})
+	if done.Err != nil {
+		return &Error{Stage: StagePrepare, Err: done.Err}
+	}
+	for _, parts := range done.Inbox {
+		m := r.append(&model.Message{Kind: model.KindRequest, Parts: parts})
+		if err := r.emit(Event{Kind: MessageIn, Message: m}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end ends the run with the output that it has, unless something was sent into it that it has to deal with first.
+func (r *run) end(ctx context.Context) (bool, error) {
+	before := len(r.info.Messages)
+	if err := r.inbox(ctx, true); err != nil {
+		return false, err
+	}
+	if len(r.info.Messages) > before {
+		r.output = nil
+		return false, nil
+	}
+	return true, r.emit(Event{Kind: OutputDone, Value: r.output})
+}

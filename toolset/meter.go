@@ -1,0 +1,39 @@
+package toolset
+
+import "sync"
+
+// Meter counts what runs use. The runs that share a meter share their limits: hand [RunInfo.Meter] to a sub-agent and what
+// it uses counts as the parent's. The zero value is ready. A Meter is safe for concurrent use and must not be copied.
+type Meter struct {
+	mu   sync.Mutex
+	used Usage
+}
+
+// Usage returns what has been used so far.
+func (m *Meter) Usage() Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used
+}
+
+// Add counts u and returns the new total.
+func (m *Meter) Add(u Usage) Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.used.Requests += u.Requests
+	m.used.ToolCalls += u.ToolCalls
+	m.used.Usage.Add(u.Usage)
+	return m.used
+}
+
+// Request counts a request that is about to be made, unless limit requests have been made already; 0 is no limit. It
+// returns the total, and whether the request may be made.
+func (m *Meter) Request(limit int) (Usage, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if limit > 0 && m.used.Requests >= limit {
+		return m.used, false
+	}
+	m.used.Requests++
+	return m.used, true
+}
