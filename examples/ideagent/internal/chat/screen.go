@@ -32,11 +32,12 @@ type screen struct {
 type block int
 
 const (
-	blockNone    block = iota
-	blockText          // what the agent says
-	blockThought       // what it thinks
-	blockLine          // whole lines
-	blockCall          // the line of a tool call, unfinished
+	blockNone     block = iota
+	blockText           // what the agent says
+	blockThought        // what it thinks
+	blockLine           // whole lines
+	blockCall           // the line of a tool call, unfinished
+	blockQuestion       // a question that waits for its answer, on the same line
 )
 
 // The styles, as parameters of the SGR control sequence.
@@ -76,7 +77,7 @@ func (s *screen) begin(next block) {
 		s.line = ""
 		s.blank = false
 	}
-	if s.block == blockText || s.block == blockThought {
+	if s.block == blockText || s.block == blockThought || s.block == blockQuestion {
 		s.out.WriteByte('\n')
 		s.blank = false
 	}
@@ -140,12 +141,17 @@ func (s *screen) ask(question string) {
 			s.blank = true
 		}
 		s.out.WriteString(s.style(styleBold, question))
+		s.block = blockQuestion
 	})
 }
 
-// answered notes that the user has entered a line.
+// answered notes that the user has entered a line, and its end with it.
 func (s *screen) answered() {
-	s.locked(func() { s.blank = false })
+	s.locked(func() {
+		if s.block == blockQuestion {
+			s.block, s.blank = blockLine, false
+		}
+	})
 }
 
 func (s *screen) option(n int, name string) {

@@ -98,6 +98,20 @@ func TestOnATerminalTheLineOfACallIsWrittenAgain(t *testing.T) {
 		"◌ Run x (in progress)\n◌ Run y (in progress)\r\x1b[K✓ Run y\n✗ Run x (failed)\n", got)
 }
 
+func TestWhatComesInsteadOfAnAnswerHasALineOfItsOwn(t *testing.T) {
+	got := shown(true, false, func(s *screen) {
+		s.ask("1-2: ")
+		s.answered()
+		s.ask("1-2: ")
+		s.note("Cancelled.")
+		s.answered()
+		s.ask(prompt)
+		s.end()
+	})
+	// The line break behind an answer is the user's.
+	require.Equal(t, "1-2: 1-2: \n  Cancelled.\n\n› \n", got)
+}
+
 func TestColorsOnlyWhereTheyAreWanted(t *testing.T) {
 	show := func(s *screen) {
 		s.updates(thought("hm"), text("ok"), call("1", "Write", acp.ToolCallStatusCompleted, diff("/w/a", "x\n", "y\n")))

@@ -16,6 +16,9 @@ type callView struct {
 	errors []string
 	// begun says that its line has been shown, over that its last line has.
 	begun, over bool
+	// shownTitle and shownStatus are what its last line says.
+	shownTitle  string
+	shownStatus acp.ToolCallStatus
 	diffs       []acp.Diff // shown
 }
 
@@ -94,6 +97,9 @@ func (s *screen) beginCall(c *callView) {
 func (s *screen) callLine(c *callView) {
 	over := c.status == acp.ToolCallStatusCompleted || c.status == acp.ToolCallStatusFailed
 	if s.block == blockCall && s.line == c.id {
+		if c.shownTitle == c.title && c.shownStatus == c.status {
+			return
+		}
 		s.out.WriteString("\r\x1b[K")
 	} else {
 		if c.begun && !over {
@@ -101,7 +107,7 @@ func (s *screen) callLine(c *callView) {
 		}
 		s.begin(blockCall)
 	}
-	c.begun = true
+	c.begun, c.shownTitle, c.shownStatus = true, c.title, c.status
 	mark, style, state := "○", styleDim, " (pending)"
 	switch c.status {
 	case acp.ToolCallStatusInProgress:
