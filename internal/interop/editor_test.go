@@ -55,7 +55,7 @@ func openEditor(t *testing.T, dial connect, capabilities object, user func(*perm
 		t.Fatal(err)
 	}
 	e := &editor{t: t, dir: dir, user: user, changed: make(chan struct{}), terminals: map[string]*terminal{}}
-	agent, file := recorded(t, ideagent(t))
+	agent, file := recorded(t, ideagent())
 	e.peer = dial(t, agent, e)
 	t.Cleanup(func() {
 		problems, err := e.peer.close()

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 )
 
@@ -32,28 +31,35 @@ func TestMain(m *testing.M) {
 	os.Exit(runTests(m))
 }
 
-func runTests(m *testing.M) (code int) {
+func runTests(m *testing.M) int {
 	var err error
 	if scratch, err = os.MkdirTemp("", "interop"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
+	if err := build(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }
 
-// ideagent returns the command line of the agent, which it builds once: with the race detector if PONTE_INTEROP_RACE is set.
-func ideagent(t testing.TB, flags ...string) []string {
-	t.Helper()
-	binary, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+// ideagent returns the command line of the agent.
+func ideagent(flags ...string) []string {
 	return append([]string{binary, "-model", "offline"}, flags...)
 }
 
-var build = sync.OnceValues(func() (string, error) {
-	binary := filepath.Join(scratch, "ideagent")
+// binary is the agent's.
+var binary string
+
+// build builds the agent, with the race detector if PONTE_INTEROP_RACE is set. PONTE_INTEROP_AGENT names one that is built already.
+func build() (err error) {
+	if built := os.Getenv("PONTE_INTEROP_AGENT"); built != "" {
+		binary, err = filepath.Abs(built)
+		return err
+	}
+	binary = filepath.Join(scratch, "ideagent")
 	args := []string{"build", "-o", binary}
 	if os.Getenv("PONTE_INTEROP_RACE") != "" {
 		args = append(args, "-race")
@@ -61,10 +67,10 @@ var build = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("go", append(args, "./examples/ideagent")...)
 	cmd.Dir = filepath.Join("..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the agent: %w\n%s", err, out)
+		return fmt.Errorf("build the agent: %w\n%s", err, out)
 	}
-	return binary, nil
-})
+	return nil
+}
 
 // self returns the command line of one of programs.
 func self(t testing.TB, program string, args ...string) []string {

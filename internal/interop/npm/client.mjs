@@ -35,10 +35,17 @@ app.onNotification(session.update, ({ params }) => send({ notification: session.
 
 const connection = app.connect(acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout)));
 
+// The SDK resolves an answer while its handlers are still on their way to the updates that came before it, so the test is told of the
+// answer once they are done.
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
 const call = async ({ call, method, params }) => {
   try {
-    send({ answer: call, result: await connection.agent.request(method, params) });
+    const result = await connection.agent.request(method, params);
+    await settled();
+    send({ answer: call, result });
   } catch (error) {
+    await settled();
     send({ answer: call, error: { code: error.code ?? 0, message: error.message, data: error.data } });
   }
 };

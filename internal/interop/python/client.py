@@ -22,10 +22,14 @@ def send(message):
 
 
 class Problems(logging.Handler):
-    """The SDK logs what it could not make sense of."""
+    """The SDK logs what it could not make sense of.
+
+    It does not know $/cancel_request, as the protocol allows, and logs that as an error.
+    """
 
     def emit(self, record):
-        send({"problem": self.format(record)})
+        if "$/cancel_request" not in record.getMessage():
+            send({"problem": self.format(record)})
 
 
 def dump(model):

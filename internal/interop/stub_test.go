@@ -1,5 +1,0 @@
-//go:build unix
-
-package interop_test
-
-func clientMain([]string) int { return 0 }
