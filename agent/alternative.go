@@ -17,7 +17,9 @@ type Alternative[D, O any] struct {
 	decode func(args []byte) (any, error)
 	make   func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error)
 	text   func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
-	err    error
+	// partial decodes what is still being written; nil if that makes no sense.
+	partial func(written []byte) (O, bool)
+	err     error
 }
 
 // As lets the model answer with a T, which convert makes an output of. The model is offered a tool of the given name; if
@@ -29,9 +31,13 @@ type Alternative[D, O any] struct {
 //		agent.As[Deps]("country", "A country.", func(c Country) Answer { return c }),
 //	}
 func As[D, T, O any](name, description string, convert func(T) O) Alternative[D, O] {
-	return OutputFunc(name, description, func(_ context.Context, _ *toolset.RunContext[D], value T) (O, error) {
+	a := OutputFunc(name, description, func(_ context.Context, _ *toolset.RunContext[D], value T) (O, error) {
 		return convert(value), nil
 	})
+	if typ, err := schema.For(reflect.TypeFor[T]()); err == nil {
+		a.partial = partially(typ, convert)
+	}
+	return a
 }
 
 // OutputFunc lets the model end the run by calling a function: its arguments are validated like a tool's, and what it

@@ -48,8 +48,9 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 	for _, opt := range opts {
 		opt.applyRun(&o)
 	}
-	r := &agentRun[D, O]{agent: a, options: &o, emit: emit}
+	r := &agentRun[D, O]{agent: a, options: &o, emit: emit, toolset: a.tools}
 	r.context.Deps = deps
+	r.override(ctx)
 	cfg, err := r.loopConfig(prompt)
 	if err != nil {
 		return nil, runError(a.config.Name, &loop.Result{Messages: o.history}, err)
@@ -67,8 +68,11 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 		}
 		return &Summary{a.config.Name, result.RunID, result.ConversationID, result.Output, result.Messages, result.Usage}, nil
 	})
-	if err == nil {
+	if err == nil && result != nil {
 		return result, nil
+	}
+	if err == nil {
+		err = errors.New("a Run hook did not run the agent")
 	}
 	var failed *RunError
 	if !errors.As(err, &failed) {
@@ -78,6 +82,23 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 		}
 	}
 	return nil, failed
+}
+
+// override applies what the context says about the agent.
+func (r *agentRun[D, O]) override(ctx context.Context) {
+	over := r.agent.overridden(ctx)
+	if over == nil {
+		return
+	}
+	if over.Model != nil {
+		r.options.model = over.Model
+	}
+	if over.Deps != nil {
+		r.context.Deps = *over.Deps
+	}
+	if over.Toolsets != nil {
+		r.toolset = toolset.Combine(over.Toolsets...)
+	}
 }
 
 // loopConfig says to the loop what the agent and the run's options say.
@@ -132,6 +153,7 @@ type agentRun[D, O any] struct {
 	meter   toolset.Meter
 	// context is what user code of the current step may see. Tasks copy it.
 	context toolset.RunContext[D]
+	toolset toolset.Toolset[D]
 	tools   toolset.Instance[D]
 	listing toolset.Listing[D]
 	frame   *loop.Frame
@@ -174,7 +196,7 @@ func (r *agentRun[D, O]) Frame(ctx context.Context, info *toolset.RunInfo) (fram
 	defer recovered(&err)
 	r.context.RunInfo = *info
 	if r.tools == nil {
-		if r.tools, err = r.agent.tools.Open(ctx, &r.context); err != nil {
+		if r.tools, err = r.toolset.Open(ctx, &r.context); err != nil {
 			return nil, err
 		}
 	}
@@ -204,7 +226,7 @@ func (r *agentRun[D, O]) offer(tools []*toolset.Tool[D]) (*loop.Frame, error) {
 			return nil, err
 		}
 		if r.agent.output.isTool(t.Def.Name) {
-			return nil, &toolset.NameClashError{Tool: t.Def.Name, First: "the agent's output", Second: r.agent.tools.Name()}
+			return nil, &toolset.NameClashError{Tool: t.Def.Name, First: "the agent's output", Second: r.toolset.Name()}
 		}
 		retries := r.agent.toolRetries
 		if r.options.toolRetries != nil {

@@ -8,10 +8,11 @@ import (
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// Stream is a run that is observed while it goes on. It begins when [Stream.Events], [Stream.Text] or [Stream.Result] is
-// first used, and goes on only as fast as the observer takes its events. It belongs to one goroutine.
+// Stream is a run that is observed while it goes on. It begins when [Stream.Events], [Stream.Text], [Stream.Partials] or
+// [Stream.Result] is first used, and goes on only as fast as the observer takes its events. It belongs to one goroutine.
 type Stream[O any] struct {
 	begin   func(emit func(*loop.Event) bool) (*Result[O], error)
+	partial func(tool string, written []byte) (O, bool)
 	started bool
 	result  *Result[O]
 	err     error
@@ -19,7 +20,7 @@ type Stream[O any] struct {
 
 // Stream is [Agent.Run], observed: the same loop, requests and results, and the model streams its responses.
 func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ...RunOption) *Stream[O] {
-	return &Stream[O]{begin: func(emit func(*loop.Event) bool) (*Result[O], error) {
+	return &Stream[O]{partial: a.output.partial, begin: func(emit func(*loop.Event) bool) (*Result[O], error) {
 		return a.run(ctx, deps, prompt, opts, emit)
 	}}
 }

@@ -24,7 +24,7 @@ const module = "github.com/ponte-go/ponte"
 var rules = map[string][]string{
 	"agent/model":           {},
 	"agent/model/":          {"agent/model"},
-	"agent":                 {"agent/model", "toolset", "internal/loop", "internal/engine", "internal/schema"},
+	"agent":                 {"agent/model", "toolset", "internal/loop", "internal/engine", "internal/partial", "internal/schema"},
 	"toolset":               {"agent/model", "internal/schema"},
 	"deps":                  {"acpbridge/acp"},
 	"acpbridge":             {"agent", "agent/model", "toolset", "deps", "acpbridge/acp", "internal/"},

@@ -34,7 +34,7 @@ func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, erro
 	}
 	return &Result{
 		RunID: r.info.RunID, ConversationID: r.info.ConversationID, Output: r.output,
-		Messages: r.info.Messages, Usage: r.info.Usage, Steps: r.info.Step,
+		Messages: r.info.Messages, Usage: cfg.Meter.Usage(), Steps: r.info.Step,
 	}, err
 }
 

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"encoding/json"
+	"iter"
+	"reflect"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/internal/partial"
+	"github.com/ponte-go/ponte/internal/schema"
+)
+
+// Partials runs the agent and yields the output as far as the model has written it: each value says more than, or something
+// else than, the one before. Only the last one, which is the run's output, has been validated; the others have zero values
+// where nothing has been written yet. If the run fails, it ends without a validated value, and Result says why. For an
+// output of plain text each value is the text so far; outputs of [OutputFunc] appear when they are complete only.
+//
+// Large outputs are looked at less often as they grow, so that the cost stays proportional to their size.
+func (s *Stream[O]) Partials() iter.Seq[O] {
+	return func(yield func(O) bool) {
+		w := partialWriter[O]{decode: s.partial}
+		s.run(func(e *loop.Event) bool {
+			out, ok := w.event(e)
+			return !ok || yield(out)
+		})
+		if s.err == nil && s.result != nil && !w.same(s.result.Output) {
+			yield(s.result.Output)
+		}
+	}
+}
+
+// partialWriter collects the output in hand from the events of a run.
+type partialWriter[O any] struct {
+	// decode makes a value of what has been written for an output tool, or of text if tool is empty.
+	decode func(tool string, written []byte) (O, bool)
+	active bool
+	part   int
+	tool   string
+	buf    []byte
+	looked int // how much of buf has been looked at
+	last   *O
+}
+
+func (w *partialWriter[O]) event(e *loop.Event) (out O, ok bool) {
+	switch {
+	case e.Kind == loop.RequestStart:
+		w.active = false
+	case e.Kind == loop.PartStart && (e.PartKind == model.PartToolCall || e.PartKind == model.PartText) && !w.active:
+		w.active, w.part, w.tool, w.buf, w.looked = true, e.Part, e.Tool, w.buf[:0], 0
+		if _, ok := w.decode(w.tool, nil); !ok {
+			w.active = false // not an output
+		}
+	case e.Kind == loop.PartDelta && w.active && e.Part == w.part:
+		w.buf = append(w.buf, e.Text...)
+		return w.look(len(w.buf) / 32)
+	case e.Kind == loop.PartEnd && w.active && e.Part == w.part:
+		return w.look(0)
+	}
+	return out, false
+}
+
+// look decodes what has been written, if it has grown by more than step.
+func (w *partialWriter[O]) look(step int) (out O, ok bool) {
+	if len(w.buf)-w.looked <= step {
+		return out, false
+	}
+	w.looked = len(w.buf)
+	out, ok = w.decode(w.tool, w.buf)
+	if !ok || w.same(out) {
+		return out, false
+	}
+	w.last = &out
+	return out, true
+}
+
+func (w *partialWriter[O]) same(out O) bool { return w.last != nil && reflect.DeepEqual(*w.last, out) }
+
+// partial makes a value of an output that is still being written. It reports false for what is no output.
+func (o *output[D, O]) partial(tool string, written []byte) (out O, ok bool) {
+	if tool == "" && o.mode == OutputTool {
+		if o.text == nil || reflect.TypeFor[O]().Kind() != reflect.String {
+			return out, false
+		}
+		reflect.ValueOf(&out).Elem().SetString(string(written))
+		return out, true
+	}
+	var a *Alternative[D, O]
+	if o.mode == OutputTool {
+		a = o.alternative(tool)
+	} else if tool == "" {
+		a, written = &o.alternatives[0], schema.TrimFences(written)
+	}
+	if a == nil || a.partial == nil {
+		return out, false
+	}
+	return a.partial(written)
+}
+
+// partially decodes what has been written of a T, leniently.
+func partially[T, O any](typ *schema.Type, convert func(T) O) func(written []byte) (O, bool) {
+	return func(written []byte) (O, bool) {
+		var value T
+		if complete := partial.Complete(written); complete != nil {
+			// What does not fit is left at its zero value; the validation of the whole reports it.
+			if typ.Wrapped() {
+				var wrapper struct {
+					Value *T `json:"value"`
+				}
+				_ = json.Unmarshal(complete, &wrapper)
+				if wrapper.Value != nil {
+					value = *wrapper.Value
+				}
+			} else {
+				_ = json.Unmarshal(complete, &value)
+			}
+		}
+		return convert(value), true
+	}
+}

@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Nested is an event of a run within a run. It is the value of an [EventCustom] of the outer run, which says by its CallID
+// and Tool whose inner run it is.
+type Nested struct {
+	// Agent is the inner agent's name.
+	Agent string
+	Event Event
+}
+
+// AsTool makes a tool of an agent: the model gives it a prompt and is shown its output. deps makes the inner agent's
+// dependencies of the outer run's.
+//
+// The inner run counts its usage on the outer run's meter, so that the outer limits bound both; its own limits apply as
+// well. Its events appear in the outer stream as [Nested]. It starts without the outer history. If it fails, the outer
+// model is told and the outer run goes on, unless the outer run was cancelled or a limit was reached.
+func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...toolset.Option) *toolset.Tool[D] {
+	type task struct {
+		Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
+	}
+	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
+		var runOpts []RunOption
+		if run.Meter != nil {
+			runOpts = append(runOpts, WithMeter(run.Meter))
+		}
+		stream := inner.Stream(ctx, deps(run.Deps), in.Prompt, runOpts...)
+		for event := range stream.Events() {
+			run.Emit(Nested{Agent: inner.config.Name, Event: event})
+		}
+		res, err := stream.Result()
+		if err == nil {
+			return res.Output, nil
+		}
+		var none O
+		if ctx.Err() != nil || errors.As(err, new(*LimitError)) {
+			return none, err
+		}
+		return none, toolset.Failed("%s failed: %v", name, errors.Unwrap(err))
+	}, opts...)
+}
+
+// HandOver is an alternative way for a run to end: the model calls it with a prompt, another agent takes over, and its
+// output is the run's. The history is the inner agent's own; usage is counted on the same meter.
+func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N) Alternative[D, O] {
+	type task struct {
+		Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
+	}
+	return OutputFunc(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
+		var runOpts []RunOption
+		if run.Meter != nil {
+			runOpts = append(runOpts, WithMeter(run.Meter))
+		}
+		res, err := inner.Run(ctx, deps(run.Deps), in.Prompt, runOpts...)
+		if err != nil {
+			var none O
+			return none, fmt.Errorf("%s: %w", name, err)
+		}
+		return res.Output, nil
+	})
+}
