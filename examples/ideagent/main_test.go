@@ -179,16 +179,19 @@ func TestAnIDETalksToTheAgentInLines(t *testing.T) {
 	require.Contains(t, stderr.String(), "ideagent: model offline (a demo model: a few rules and no intelligence): -model says so\n")
 }
 
-// demonstration is the prompt of the README.
+// demonstration is the prompt of examples/README.md.
 const demonstration = `run go test ./..., search "+ 23", replace "+ 23" with "+ 32" in temperature.go, and run go test ./...`
 
 func TestTheDemonstration(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	require.Contains(t, string(readme), demonstration)
 	original, err := os.ReadFile("../demo/temperature.go")
 	require.NoError(t, err)
 	require.Contains(t, string(original), "+ 23", "the mistake is there")
 	t.Setenv("TMPDIR", t.TempDir())
 	begin := time.Now()
-	out, stderr, code := ideagent(t, "chat", "-yes", "-scratch", "-dir", "../demo", demonstration)
+	out, stderr, code := ideagent(t, "chat", "-model", "offline", "-yes", "-scratch", "-dir", "../demo", demonstration)
 	t.Logf("the demonstration took %v", time.Since(begin))
 	require.Equal(t, 0, code, stderr)
 	require.Empty(t, stderr)
