@@ -9,8 +9,14 @@ import (
 )
 
 // Combine joins toolsets into one that offers all their tools, in order. Two tools of one name in a step are a
-// [*NameClashError]: wrap one of the toolsets to rename its tools.
-func Combine[D any](sets ...Toolset[D]) Toolset[D] { return combined[D](sets) }
+// [*NameClashError]: [Prefixed] and [Renamed] keep them apart.
+func Combine[D any](sets ...Toolset[D]) Toolset[D] {
+	c := combined[D](slices.Clone(sets))
+	if s := c.static(); s != nil {
+		return s
+	}
+	return &c
+}
 
 // NameClashError says that two tools of one step have the same name.
 type NameClashError struct {
@@ -28,18 +34,41 @@ func (e *NameClashError) Error() string {
 
 type combined[D any] []Toolset[D]
 
-func (c combined[D]) Name() string {
-	names := make([]string, len(c))
-	for i, s := range c {
-		names[i] = s.Name()
+// static returns the combination of toolsets that are all static, or nil.
+func (c *combined[D]) static() *static[D] {
+	in := combinedInstance[D]{parts: make([]combinedPart[D], len(*c))}
+	var errs []error
+	for i, set := range *c {
+		s, ok := set.(*static[D])
+		if !ok {
+			return nil
+		}
+		errs = append(errs, s.err)
+		in.parts[i] = combinedPart[D]{name: s.name, last: s.listing}
+		in.instructions = joinText(in.instructions, s.listing.Instructions)
+	}
+	all := &static[D]{name: c.Name(), err: errors.Join(errs...)}
+	if all.err == nil {
+		all.listing.Instructions = in.instructions
+		all.listing.Tools, all.clash = in.join()
+	}
+	return all
+}
+
+func (c *combined[D]) Name() string {
+	names := make([]string, len(*c))
+	for i, s := range *c {
+		if names[i] = "nil"; s != nil {
+			names[i] = s.Name()
+		}
 	}
 	return strings.Join(names, "+")
 }
 
 // Check reports definition errors; agent.New calls it.
-func (c combined[D]) Check() error {
+func (c *combined[D]) Check() error {
 	var errs []error
-	for i, s := range c {
+	for i, s := range *c {
 		if s == nil {
 			errs = append(errs, fmt.Errorf("toolset: toolset %d is nil", i))
 			continue
@@ -49,15 +78,25 @@ func (c combined[D]) Check() error {
 	return errors.Join(errs...)
 }
 
-func (c combined[D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], error) {
-	in := &combinedInstance[D]{parts: make([]combinedPart[D], 0, len(c))}
-	for _, s := range c {
+func (c *combined[D]) Open(ctx context.Context, run *RunContext[D]) (_ Instance[D], err error) {
+	in := &combinedInstance[D]{parts: make([]combinedPart[D], 0, len(*c))}
+	opened := false
+	defer func() { // after a panic as well
+		if !opened {
+			err = errors.Join(err, in.Close(context.WithoutCancel(ctx)))
+		}
+	}()
+	for i, s := range *c {
+		if s == nil {
+			return nil, fmt.Errorf("toolset: toolset %d is nil", i)
+		}
 		instance, err := s.Open(ctx, run)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("open toolset %q: %w", s.Name(), err), in.Close(context.WithoutCancel(ctx)))
+			return nil, fmt.Errorf("open toolset %q: %w", s.Name(), err)
 		}
 		in.parts = append(in.parts, combinedPart[D]{name: s.Name(), instance: instance})
 	}
+	opened = true
 	return in, nil
 }
 
@@ -68,55 +107,55 @@ type combinedPart[D any] struct {
 }
 
 type combinedInstance[D any] struct {
-	parts  []combinedPart[D]
-	listed Listing[D]
-	fresh  bool
+	parts        []combinedPart[D]
+	tools        []*Tool[D]
+	instructions string
+	begun        bool
 }
 
 func (in *combinedInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (Listing[D], error) {
-	changed := !in.fresh
+	toolsChanged, textChanged := !in.begun, !in.begun
+	in.begun = false // should there be an error
 	for i := range in.parts {
 		p := &in.parts[i]
 		l, err := p.instance.Tools(ctx, run)
 		if err != nil {
 			return Listing[D]{}, fmt.Errorf("tools of toolset %q: %w", p.name, err)
 		}
-		changed = changed || l.Instructions != p.last.Instructions || !sameSlice(l.Tools, p.last.Tools)
+		toolsChanged = toolsChanged || !sameSlice(l.Tools, p.last.Tools)
+		textChanged = textChanged || l.Instructions != p.last.Instructions
 		p.last = l
 	}
-	if !changed {
-		return in.listed, nil
+	if toolsChanged {
+		tools, err := in.join()
+		if err != nil {
+			return Listing[D]{}, err
+		}
+		in.tools = tools
 	}
-	listed, err := in.join()
-	if err != nil {
-		return Listing[D]{}, err
+	if textChanged {
+		in.instructions = ""
+		for i := range in.parts {
+			in.instructions = joinText(in.instructions, in.parts[i].last.Instructions)
+		}
 	}
-	in.listed, in.fresh = listed, true
-	return listed, nil
+	in.begun = true
+	return Listing[D]{Tools: in.tools, Instructions: in.instructions}, nil
 }
 
-func (in *combinedInstance[D]) join() (Listing[D], error) {
-	var all Listing[D]
+func (in *combinedInstance[D]) join() ([]*Tool[D], error) {
 	if len(in.parts) == 1 {
-		all = in.parts[0].last
-		return all, in.clash(all.Tools)
+		return in.parts[0].last.Tools, in.clash(in.parts[0].last.Tools)
 	}
 	n := 0
 	for i := range in.parts {
 		n += len(in.parts[i].last.Tools)
 	}
-	all.Tools = make([]*Tool[D], 0, n)
+	all := make([]*Tool[D], 0, n)
 	for i := range in.parts {
-		l := &in.parts[i].last
-		all.Tools = append(all.Tools, l.Tools...)
-		if l.Instructions != "" {
-			if all.Instructions != "" {
-				all.Instructions += "\n\n"
-			}
-			all.Instructions += l.Instructions
-		}
+		all = append(all, in.parts[i].last.Tools...)
 	}
-	return all, in.clash(all.Tools)
+	return all, in.clash(all)
 }
 
 // clash looks for two tools of one name. Few tools are compared pair by pair, which needs no memory.
@@ -155,16 +194,24 @@ func (in *combinedInstance[D]) owner(index int) string {
 	return ""
 }
 
-func (in *combinedInstance[D]) Close(ctx context.Context) error {
-	var errs []error
-	for _, p := range slices.Backward(in.parts) {
-		if err := p.instance.Close(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("close toolset %q: %w", p.name, err))
-		}
+// Close closes all parts, the last one first, whatever becomes of the others.
+func (in *combinedInstance[D]) Close(ctx context.Context) (err error) {
+	if len(in.parts) == 0 {
+		return nil
 	}
-	return errors.Join(errs...)
+	p := in.parts[len(in.parts)-1]
+	in.parts = in.parts[:len(in.parts)-1]
+	defer func() { err = errors.Join(err, in.Close(ctx)) }() // after a panic as well
+	if err := p.instance.Close(ctx); err != nil {
+		return fmt.Errorf("close toolset %q: %w", p.name, err)
+	}
+	return nil
 }
 
-func sameSlice[T any](a, b []*T) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+// joinText joins two instructions with a blank line between them.
+func joinText(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n\n" + b
 }

@@ -101,18 +101,20 @@ func Raw[D any](name, description string, schema json.RawMessage, fn func(ctx co
 		t.err = errors.Join(t.err, fmt.Errorf("tool %q: function is nil", name))
 		return t
 	}
-	t.Decode = func(raw []byte) (any, error) {
-		if len(raw) == 0 {
-			return json.RawMessage("{}"), nil
-		}
-		if !json.Valid(raw) {
-			return nil, Retry("the arguments are not valid JSON")
-		}
-		return json.RawMessage(raw), nil
-	}
+	t.Decode = func(raw []byte) (any, error) { return decodeRaw(raw) }
 	t.Call = func(ctx context.Context, run *RunContext[D], args any) (Result, error) {
 		raw, _ := args.(json.RawMessage)
 		return settle(fn(ctx, run, raw))
 	}
 	return t
+}
+
+func decodeRaw(raw []byte) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	if !json.Valid(raw) {
+		return nil, Retry("the arguments are not valid JSON")
+	}
+	return raw, nil
 }

@@ -4,48 +4,68 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Of makes a toolset of fixed tools, named after the first of them; [Named] gives it another name. Definition errors of
 // the tools are reported by agent.New, or by Open at the latest.
 func Of[D any](tools ...*Tool[D]) Toolset[D] {
-	name := "of()"
-	if len(tools) > 0 && tools[0] != nil {
-		name = "of(" + tools[0].Def.Name
-		if len(tools) > 1 {
-			name += ",…"
-		}
-		name += ")"
-	}
-	return &static[D]{name: name, listing: Listing[D]{Tools: tools}}
+	return newStatic(nameAfter("of", tools), Listing[D]{Tools: slices.Clone(tools)})
 }
 
+// nameAfter makes a name for a toolset that was not given one.
+func nameAfter[D any](kind string, tools []*Tool[D]) string {
+	switch {
+	case len(tools) == 0 || tools[0] == nil:
+		return kind + "()"
+	case len(tools) == 1:
+		return kind + "(" + tools[0].Def.Name + ")"
+	}
+	return kind + "(" + tools[0].Def.Name + ",…)"
+}
+
+// static is a toolset that is known before any run and the same in all of them. A combinator that needs nothing of a
+// run makes a static toolset of a static one, so that it costs nothing later. A static toolset with an error also stands
+// for one that could not be made.
 type static[D any] struct {
 	name    string
 	listing Listing[D]
+	// err is what is wrong with the definition; clash is only reported by Open.
+	err, clash error
+}
+
+// newStatic checks the tools, once and for all.
+func newStatic[D any](name string, listing Listing[D]) *static[D] {
+	var errs []error
+	for i, t := range listing.Tools {
+		switch {
+		case t == nil:
+			errs = append(errs, fmt.Errorf("toolset %s: tool %d is nil", name, i))
+		case t.err != nil:
+			errs = append(errs, fmt.Errorf("toolset %s: %w", name, t.err))
+		case t.Def.Name == "" || t.Call == nil && !t.External:
+			errs = append(errs, fmt.Errorf("toolset %s: tool %d (%q) needs a name and a Call function", name, i, t.Def.Name))
+		}
+	}
+	return &static[D]{name: name, listing: listing, err: errors.Join(errs...)}
+}
+
+// broken is a toolset that agent.New and Open refuse.
+func broken[D any](name, format string, args ...any) *static[D] {
+	return &static[D]{name: name, err: fmt.Errorf("toolset %s: "+format, append([]any{name}, args...)...)}
 }
 
 func (s *static[D]) Name() string { return s.name }
 
 // Check reports definition errors; agent.New calls it.
-func (s *static[D]) Check() error {
-	var errs []error
-	for i, t := range s.listing.Tools {
-		switch {
-		case t == nil:
-			errs = append(errs, fmt.Errorf("toolset %s: tool %d is nil", s.name, i))
-		case t.err != nil:
-			errs = append(errs, fmt.Errorf("toolset %s: %w", s.name, t.err))
-		case t.Def.Name == "" || t.Call == nil && !t.External:
-			errs = append(errs, fmt.Errorf("toolset %s: tool %d (%q) needs a name and a Call function", s.name, i, t.Def.Name))
-		}
-	}
-	return errors.Join(errs...)
-}
+func (s *static[D]) Check() error { return s.err }
 
 func (s *static[D]) Open(context.Context, *RunContext[D]) (Instance[D], error) {
-	if err := s.Check(); err != nil {
-		return nil, err
+	if s.err != nil {
+		return nil, s.err
+	}
+	if s.clash != nil {
+		return nil, s.clash
 	}
 	return s, nil
 }

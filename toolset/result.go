@@ -76,6 +76,11 @@ func settle[Out any](value Out, err error) (Result, error) {
 	if err == nil {
 		return resultOf(value)
 	}
+	return outcomeOf(err)
+}
+
+// outcomeOf makes results of the errors that stand for one.
+func outcomeOf(err error) (Result, error) {
 	var failed *FailedError
 	if errors.As(err, &failed) {
 		return Result{Text: failed.Message, Outcome: model.OutcomeFailed}, nil

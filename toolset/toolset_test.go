@@ -200,8 +200,7 @@ func TestNameClashIsFoundAmongManyTools(t *testing.T) {
 	for i := range 30 {
 		many = append(many, greet(fmt.Sprint("t", i)))
 	}
-	in := open(t, toolset.Combine(toolset.Named("many", toolset.Of(many...)), toolset.Named("one", toolset.Of(greet("t29")))))
-	_, err := in.Tools(context.Background(), nil)
+	_, err := toolset.Combine(toolset.Named("many", toolset.Of(many...)), toolset.Named("one", toolset.Of(greet("t29")))).Open(context.Background(), nil)
 	require.EqualError(t, err, `toolset: toolsets "many" and "one" both have a tool "t29"`)
 }
 

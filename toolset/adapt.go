@@ -1,0 +1,35 @@
+package toolset
+
+import "context"
+
+// Adapt lets a toolset for narrower deps serve an agent with wider ones: narrow takes what the toolset needs out of them.
+// It is called for each call and each step, and should only pick. Everything else of the run passes through.
+//
+//	toolset.Adapt(weather.Tools(), func(d Deps) weather.Deps { return d.Weather })
+func Adapt[N, D any](set Toolset[N], narrow func(D) N) Toolset[D] {
+	if set == nil || narrow == nil {
+		return incomplete[D]("Adapt", set)
+	}
+	inside := func(run *RunContext[D]) *RunContext[N] {
+		return &RunContext[N]{Deps: narrow(run.Deps), RunInfo: run.RunInfo, Call: run.Call, emit: run.emit}
+	}
+	return derived(set, inside, func(inner []*Tool[N]) ([]*Tool[D], error) {
+		adapted := make([]Tool[D], len(inner))
+		tools := make([]*Tool[D], len(inner))
+		for i, t := range inner {
+			adapted[i] = Tool[D]{Def: t.Def, Options: t.Options, Decode: t.Decode, err: t.err}
+			if t.Call != nil {
+				adapted[i].Call = func(ctx context.Context, run *RunContext[D], args any) (Result, error) {
+					return t.Call(ctx, inside(run), args)
+				}
+			}
+			if t.Approval != nil {
+				adapted[i].Approval = func(ctx context.Context, run *RunContext[D], args any) (*Approval, error) {
+					return t.Approval(ctx, inside(run), args)
+				}
+			}
+			tools[i] = &adapted[i]
+		}
+		return tools, nil
+	})
+}

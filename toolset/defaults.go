@@ -1,0 +1,22 @@
+package toolset
+
+import "cmp"
+
+// Defaults sets options for all tools of a toolset that do not set them: what a tool says itself comes first, and what
+// the agent says comes last. [Sequential] makes all of them barriers.
+func Defaults[D any](set Toolset[D], opts ...Option) Toolset[D] {
+	if set == nil {
+		return incomplete[D]("Defaults", set)
+	}
+	var defaults Options
+	for _, o := range opts {
+		o(&defaults)
+	}
+	return derived(set, same[D], each(func(copied, _ *Tool[D]) {
+		o := &copied.Options
+		o.Sequential = o.Sequential || defaults.Sequential
+		o.Timeout = cmp.Or(o.Timeout, defaults.Timeout)
+		o.Retries = cmp.Or(o.Retries, defaults.Retries)
+		o.Kind, o.Title = cmp.Or(o.Kind, defaults.Kind), cmp.Or(o.Title, defaults.Title)
+	}))
+}

@@ -1,0 +1,129 @@
+package toolset
+
+import (
+	"context"
+	"slices"
+)
+
+// view is a toolset that shows the tools of another one in its own way. Most combinators are views: the lifecycle passes
+// through, and what remains to be said is how the listing of a step is made of the inner one.
+type view[N, D any] struct {
+	set Toolset[N]
+	// context makes the inner run context.
+	context func(*RunContext[D]) *RunContext[N]
+	// begin is called once for each run.
+	begin func() listFunc[N, D]
+}
+
+// listFunc makes the listing of a step. It returns the same slice for as long as the tools are the same.
+type listFunc[N, D any] func(ctx context.Context, run *RunContext[D], inner Listing[N]) (Listing[D], error)
+
+// incomplete stands for a combinator that was given nil for a toolset or a function.
+func incomplete[D, N any](kind string, set Toolset[N]) Toolset[D] {
+	if set == nil {
+		return broken[D](kind+"()", "the toolset is nil")
+	}
+	return broken[D](set.Name(), "%s: the function is nil", kind)
+}
+
+func (v *view[N, D]) Name() string { return v.set.Name() }
+
+// Check reports definition errors; agent.New calls it.
+func (v *view[N, D]) Check() error { return check(v.set) }
+
+func (v *view[N, D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], error) {
+	inner, err := v.set.Open(ctx, v.context(run))
+	if err != nil {
+		return nil, err
+	}
+	return &viewInstance[N, D]{view: v, inner: inner, list: v.begin()}, nil
+}
+
+type viewInstance[N, D any] struct {
+	view  *view[N, D]
+	inner Instance[N]
+	list  listFunc[N, D]
+}
+
+func (in *viewInstance[N, D]) Tools(ctx context.Context, run *RunContext[D]) (Listing[D], error) {
+	inner, err := in.inner.Tools(ctx, in.view.context(run))
+	if err != nil {
+		return Listing[D]{}, err
+	}
+	return in.list(ctx, run, inner)
+}
+
+func (in *viewInstance[N, D]) Close(ctx context.Context) error { return in.inner.Close(ctx) }
+
+// same is the context function of a view that serves the same deps.
+func same[D any](run *RunContext[D]) *RunContext[D] { return run }
+
+// toolsFunc makes the tools of a step; it depends on nothing but the inner tools.
+type toolsFunc[N, D any] func([]*Tool[N]) ([]*Tool[D], error)
+
+// derived makes a toolset whose tools depend on nothing but the inner ones: they are made again only when those change,
+// and if those are static, before any run.
+func derived[N, D any](set Toolset[N], context func(*RunContext[D]) *RunContext[N], tools toolsFunc[N, D]) Toolset[D] {
+	s, ok := set.(*static[N])
+	if !ok {
+		return &view[N, D]{set: set, context: context, begin: func() listFunc[N, D] { return derive(tools) }}
+	}
+	if s.err != nil || s.clash != nil {
+		return &static[D]{name: s.name, err: s.err, clash: s.clash}
+	}
+	made, err := tools(s.listing.Tools)
+	if err != nil {
+		return broken[D](s.name, "%w", err)
+	}
+	return newStatic(s.name, Listing[D]{Tools: made, Instructions: s.listing.Instructions})
+}
+
+// derive makes tools only when the inner ones have changed.
+func derive[N, D any](tools toolsFunc[N, D]) listFunc[N, D] {
+	var from []*Tool[N]
+	var to []*Tool[D]
+	begun := false
+	return func(_ context.Context, _ *RunContext[D], inner Listing[N]) (Listing[D], error) {
+		if !begun || !sameSlice(inner.Tools, from) {
+			made, err := tools(inner.Tools)
+			if err != nil {
+				return Listing[D]{}, err
+			}
+			from, to, begun = inner.Tools, made, true
+		}
+		return Listing[D]{Tools: to, Instructions: inner.Instructions}, nil
+	}
+}
+
+// each makes the tools one by one: change gets a copy of each tool to work on.
+func each[D any](change func(copied, inner *Tool[D])) toolsFunc[D, D] {
+	return func(inner []*Tool[D]) ([]*Tool[D], error) {
+		copies := make([]Tool[D], len(inner))
+		tools := make([]*Tool[D], len(inner))
+		for i, t := range inner {
+			copies[i] = *t
+			change(&copies[i], t)
+			tools[i] = &copies[i]
+		}
+		return tools, nil
+	}
+}
+
+// sameSlice reports whether two slices are one, which says that their tools are the same without a look at them.
+func sameSlice[T any](a, b []*T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// steady collects the tools of a step, and returns the slice of the step before if it holds the same tools.
+type steady[D any] struct{ last, next []*Tool[D] }
+
+func (s *steady[D]) begin()         { s.next = s.next[:0] }
+func (s *steady[D]) add(t *Tool[D]) { s.next = append(s.next, t) }
+
+func (s *steady[D]) end() []*Tool[D] {
+	if !slices.Equal(s.last, s.next) {
+		s.last = slices.Clone(s.next)
+	}
+	clear(s.next)
+	return s.last
+}
