@@ -76,7 +76,7 @@ func (s *server) NewSession(ctx context.Context, p *acp.NewSessionRequest) (*acp
 
 func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*session, error) {
 	id := acp.SessionID(rand.Text())
-	client := &sessionClient{Client: s.client, id: id}
+	client := newSessionClient(s.client)
 	s.mu.Lock()
 	info := &deps.Session{
 		ID: id, Cwd: p.Cwd, AdditionalDirectories: p.AdditionalDirectories,

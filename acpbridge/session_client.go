@@ -23,21 +23,19 @@ var errSessionGone = errors.New("acpbridge: the session has been closed")
 // out before the answer to session/new, and none that belongs to a turn before the turn or behind its answer.
 type sessionClient struct {
 	acp.Client
-	id acp.SessionID
 
-	mu     sync.Mutex
-	state  sessionState
-	early  []*acp.SessionNotification // sent before the session was announced
-	turn   context.Context            // the running turn's; nil between turns
-	closed bool
+	mu        sync.Mutex
+	announced bool                       // the client knows the session
+	early     []*acp.SessionNotification // sent before that
+	turn      context.Context            // the running turn's; nil between turns
+	closed    bool
+
+	announcing chan struct{} // holds a token while somebody sends early
 }
 
-type sessionState uint8
-
-const (
-	sessionNew       sessionState = iota // session/new has not been answered
-	sessionAnnounced                     // it has
-)
+func newSessionClient(client acp.Client) *sessionClient {
+	return &sessionClient{Client: client, announcing: make(chan struct{}, 1)}
+}
 
 // SessionUpdate implements [acp.Client].
 func (c *sessionClient) SessionUpdate(ctx context.Context, n *acp.SessionNotification) error {
@@ -50,7 +48,7 @@ func (c *sessionClient) SessionUpdate(ctx context.Context, n *acp.SessionNotific
 	case turn == nil && belongsToTurn(&n.Update):
 		c.mu.Unlock()
 		return errNoTurn
-	case c.state == sessionNew:
+	case !c.announced:
 		kept := *n
 		c.early = append(c.early, &kept)
 		c.mu.Unlock()
@@ -64,32 +62,49 @@ func (c *sessionClient) SessionUpdate(ctx context.Context, n *acp.SessionNotific
 	return c.Client.SessionUpdate(ctx, n)
 }
 
-// announce lets updates out, those first that have come too early. It is called once the client knows the session.
+// announce lets updates out, those first that have come too early. It is called behind the answer to session/new, and by a turn, which
+// may be quicker: a client that prompts knows the session. It ends when ctx does.
 func (c *sessionClient) announce(ctx context.Context) {
-	for {
-		c.mu.Lock()
-		early := c.early
-		c.early = nil
-		if len(early) == 0 {
-			c.state = sessionAnnounced
-			c.mu.Unlock()
+	select {
+	case c.announcing <- struct{}{}:
+		defer func() { <-c.announcing }()
+	case <-ctx.Done():
+		return
+	}
+	for n := c.nextEarly(); n != nil; n = c.nextEarly() {
+		if err := c.Client.SessionUpdate(ctx, n); err != nil && ctx.Err() != nil {
 			return
 		}
+		c.mu.Lock()
+		c.early = c.early[1:]
 		c.mu.Unlock()
-		for _, n := range early {
-			_ = c.Client.SessionUpdate(ctx, n) // fails only if the connection has ended
-		}
 	}
+}
+
+// nextEarly returns the first update that has come too early. If there is none, none will any more.
+func (c *sessionClient) nextEarly() *acp.SessionNotification {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.early) == 0 {
+		c.announced, c.early = true, nil
+		return nil
+	}
+	return c.early[0]
 }
 
 // enter and leave mark the running turn.
 func (c *sessionClient) enter(turn context.Context) {
+	c.announce(turn)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn = turn
 }
 
-func (c *sessionClient) leave() { c.enter(nil) }
+func (c *sessionClient) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turn = nil
+}
 
 func (c *sessionClient) close() {
 	c.mu.Lock()

@@ -35,6 +35,8 @@ const (
 	KindTool    ErrorKind = "tool"
 	KindOutput  ErrorKind = "output"
 	KindPrepare ErrorKind = "prepare"
+	// KindApproval: a call needs an approval or a result that nobody here can give. The conversation goes on without it.
+	KindApproval ErrorKind = "approval"
 	// KindPanic: the program's own code panicked. The log has the stack.
 	KindPanic ErrorKind = "panic"
 	// KindShutdown: the agent is ending (-32800).
@@ -127,6 +129,10 @@ func failureOf(err error) *acp.Error {
 	if api, ok := errors.AsType[*model.APIError](err); ok {
 		data.Retryable, data.RetryAfter = api.Retryable, api.RetryAfter.Round(time.Millisecond).Seconds()
 	}
+	if pending, ok := errors.AsType[*agent.PendingError](err); ok {
+		data.Kind = KindApproval
+		message = pending.Error() + ": this agent has nobody to ask"
+	}
 	panicked, isPanic := errors.AsType[*agent.PanicError](err)
 	switch {
 	case isPanic:
@@ -147,7 +153,7 @@ func failureOf(err error) *acp.Error {
 
 func stageKind(stage string) ErrorKind {
 	switch kind := ErrorKind(stage); kind {
-	case KindModel, KindTool, KindOutput:
+	case KindModel, KindTool, KindOutput, KindApproval:
 		return kind
 	}
 	return KindPrepare
