@@ -26,6 +26,7 @@ var rules = map[string][]string{
 	"agent/model/":          {"agent/model"},
 	"agent":                 {"agent/model", "toolset", "internal/loop", "internal/engine", "internal/partial", "internal/schema"},
 	"toolset":               {"agent/model", "internal/schema"},
+	"toolset/toolsettest":   {"agent/model", "toolset"},
 	"deps":                  {"acpbridge/acp"},
 	"acpbridge":             {"agent", "agent/model", "toolset", "deps", "acpbridge/acp", "internal/"},
 	"acpbridge/acp":         {},

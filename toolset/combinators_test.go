@@ -1,0 +1,232 @@
+package toolset_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/toolsettest"
+)
+
+// What all combinators have in common.
+
+func TestCombinatorsKeepTheContractOfToolsets(t *testing.T) {
+	for name, combine := range combinators() {
+		t.Run(name, func(t *testing.T) {
+			both(t, tells("tell", "second"), func(t *testing.T, inner set) {
+				_, offered := combine(inner)
+				toolsettest.Conformance(t, func() set { s, _ := combine(inner); return s }, deps{"Ada"}, toolsettest.Case{Tool: offered, Args: "{}"})
+			})
+		})
+	}
+}
+
+func TestToolSeesItsOriginalNameInside(t *testing.T) {
+	for name, combine := range combinators() {
+		t.Run(name, func(t *testing.T) {
+			both(t, tells("tell", "second"), func(t *testing.T, inner set) {
+				s, offered := combine(inner)
+				tr := run(t, []set{s}, say(offered), done)
+				require.NoError(t, tr.err)
+				require.Contains(t, tr.offered[0], offered)
+				require.Equal(t, []string{"tell for Ada"}, tr.answers)
+			})
+		})
+	}
+}
+
+func TestLifecyclePassesThroughOnceHoweverTheRunEnds(t *testing.T) {
+	for name, combine := range combinators() {
+		t.Run(name, func(t *testing.T) {
+			for ending, c := range map[string]struct {
+				prepare func(*recorder)
+				step    modeltest.Step
+				want    string // of the error
+			}{
+				"well":                {func(*recorder) {}, done, ""},
+				"with an error":       {func(*recorder) {}, modeltest.Fail(errBoom), "boom"},
+				"listing fails":       {func(r *recorder) { r.listErr = errBoom }, done, `toolset "inner": boom`},
+				"listing panics":      {func(r *recorder) { r.panics = "tools" }, done, "tools panics"},
+				"closing fails":       {func(r *recorder) { r.closeErr = errBoom }, modeltest.Fail(errors.New("end")), `close toolset "inner": boom`},
+				"opening fails":       {func(r *recorder) { r.openErr = errBoom }, done, `open toolset "inner": boom`},
+				"opening panics":      {func(r *recorder) { r.panics = "open" }, done, "open panics"},
+				"closing panics":      {func(r *recorder) { r.panics = "close" }, modeltest.Fail(errors.New("end")), "close panics"},
+				"definition is wrong": {func(r *recorder) { r.inner = toolset.Of(tell("bad name")) }, done, `tool name "bad name"`},
+			} {
+				t.Run(ending, func(t *testing.T) {
+					before, inner, after := record("before", tells("before")), record("inner", tells("tell", "second")), record("after", tells("after"))
+					c.prepare(inner)
+					s, _ := combine(toolset.Combine[deps](inner))
+					tr := run(t, []set{before, s, after}, c.step)
+					if c.want == "" {
+						require.NoError(t, tr.err)
+					} else {
+						require.ErrorContains(t, tr.err, c.want)
+					}
+					require.Equal(t, 1, inner.count("open"))
+					opened := 1
+					if inner.panics == "open" || inner.openErr != nil {
+						opened = 0
+					}
+					if ending != "definition is wrong" {
+						require.Equal(t, opened, inner.count("close"), "what was opened is closed once")
+					}
+					for _, r := range []*recorder{before, after} {
+						require.Equal(t, r.count("open"), r.count("close"), "%s: the others are closed as well", r.name)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestSliceStaysTheSameWhileNothingChanges(t *testing.T) {
+	for name, combine := range combinators() {
+		t.Run(name, func(t *testing.T) {
+			both(t, tells("tell", "second"), func(t *testing.T, inner set) {
+				s, _ := combine(inner)
+				in := open(t, s)
+				first, err := in.Tools(t.Context(), &runContext{})
+				require.NoError(t, err)
+				for range 3 {
+					again, err := in.Tools(t.Context(), &runContext{})
+					require.NoError(t, err)
+					require.Equal(t, len(first.Tools), len(again.Tools))
+					require.Same(t, &first.Tools[0], &again.Tools[0])
+				}
+				require.NoError(t, in.Close(t.Context()))
+			})
+		})
+	}
+}
+
+func TestCombinatorsFollowToolsetsThatChange(t *testing.T) {
+	for name, combine := range combinators() {
+		t.Run(name, func(t *testing.T) {
+			small, large := tells("tell", "second"), tells("tell", "second", "third")
+			s, offered := combine(perStep(func(step int) set {
+				if step == 2 {
+					return large
+				}
+				return small
+			}))
+			tr := run(t, []set{s}, say(offered), say(offered), done)
+			require.NoError(t, tr.err)
+			more := 1
+			if name == "Searchable" {
+				more = 0
+			}
+			require.Len(t, tr.offered[1], len(tr.offered[0])+more)
+			require.Equal(t, tr.offered[0], tr.offered[2])
+			require.Equal(t, []string{"tell for Ada", "tell for Ada"}, tr.answers)
+		})
+	}
+}
+
+func TestDefinitionErrorsAreReportedByNew(t *testing.T) {
+	for name, combine := range combinators() {
+		if name == "PerRun" || name == "PerStep" { // nothing is known before the run
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			s, _ := combine(tells("tell", "second", "bad name"))
+			_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{s}})
+			require.ErrorContains(t, err, `tool name "bad name"`)
+			_, err = s.Open(t.Context(), &runContext{})
+			require.ErrorContains(t, err, `tool name "bad name"`)
+
+			s, _ = combine(toolset.Named[deps]("outer", record("hidden", tells("tell", "second"))))
+			_, err = agent.New(agent.Config[deps, string]{Toolsets: []set{s}})
+			require.NoError(t, err, "what cannot be known before a run is no error")
+		})
+	}
+}
+
+func TestNilArgumentsAreDefinitionErrors(t *testing.T) {
+	ok := tells("a")
+	for want, s := range map[string]set{
+		"toolset 0 is nil":                          toolset.Combine[deps](nil, ok),
+		"toolset n: it is nil":                      toolset.Named[deps]("n", nil),
+		"toolset RenamedFunc(): the toolset is nil": toolset.Prefixed[deps]("p", nil),
+		"toolset of(a): RenamedFunc: the function is nil":         toolset.RenamedFunc(ok, nil),
+		"toolset Renamed(): the toolset is nil":                   toolset.Renamed[deps](nil, nil),
+		"toolset Filtered(): the toolset is nil":                  toolset.Filtered[deps](nil, nil),
+		"toolset of(a): Filtered: the function is nil":            toolset.Filtered(ok, nil),
+		"toolset Prepared(): the toolset is nil":                  toolset.Prepared[deps](nil, nil),
+		"toolset of(a): Prepared: the function is nil":            toolset.Prepared(ok, nil),
+		"toolset of(a): PreparedAll: the function is nil":         toolset.PreparedAll(ok, nil),
+		"toolset Wrapped(): the toolset is nil":                   toolset.Wrapped[deps](nil),
+		"toolset of(a): Wrapped: middleware 0 is nil":             toolset.Wrapped(ok, nil),
+		"toolset of(a): Wrapped: middleware 1 returned nil":       toolset.Wrapped(ok, pass, func(toolset.CallFunc[deps]) toolset.CallFunc[deps] { return nil }),
+		"toolset Approved(): the toolset is nil":                  toolset.Approved[deps](nil, nil),
+		"toolset n: PerRun: the function is nil":                  toolset.PerRun[deps]("n", nil),
+		"toolset n: PerStep: the function is nil":                 toolset.PerStep[deps]("n", nil),
+		"toolset Adapt(): the toolset is nil":                     toolset.Adapt[int](nil, func(deps) int { return 1 }),
+		"toolset of(a): Adapt: the function is nil":               toolset.Adapt[deps, deps](ok, nil),
+		"toolset Limited(): the toolset is nil":                   toolset.Limited[deps](nil, 1),
+		"toolset of(a): Limited: the limit is 0":                  toolset.Limited(ok, 0),
+		"toolset LimitedPerRun(): the toolset is nil":             toolset.LimitedPerRun[deps](nil, 1),
+		"toolset of(a): LimitedPerRun: the limit is -1":           toolset.LimitedPerRun(ok, -1),
+		"toolset Searchable(): the toolset is nil":                toolset.Searchable(nil, toolset.Search[deps]{}),
+		"toolset of(a): Searchable: Max is -1":                    toolset.Searchable(ok, toolset.Search[deps]{Max: -1}),
+		`toolset of(a): Searchable: tool name "find it": charact`: toolset.Searchable(ok, toolset.Search[deps]{Name: "find it"}),
+		"toolset Instructed(): the toolset is nil":                toolset.Instructed[deps](nil, ""),
+		"toolset Defaults(): the toolset is nil":                  toolset.Defaults[deps](nil),
+		`toolset of(nil): tool 0 is nil`:                          toolset.Named("of(nil)", toolset.Of[deps](nil)),
+	} {
+		require.NotEmpty(t, s.Name())
+		_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{s}})
+		require.ErrorContains(t, err, want)
+		_, err = s.Open(t.Context(), &runContext{})
+		require.ErrorContains(t, err, want)
+	}
+	_, err := toolset.Combine(toolset.Toolset[deps](record("r", ok)), nil).Open(t.Context(), &runContext{})
+	require.ErrorContains(t, err, "toolset 1 is nil")
+	require.Equal(t, "r+nil", toolset.Combine(toolset.Toolset[deps](record("r", ok)), nil).Name())
+}
+
+func pass(next toolset.CallFunc[deps]) toolset.CallFunc[deps] { return next }
+
+func TestStaticToolsetsAllocateNothingPerStepNorRun(t *testing.T) {
+	s := toolset.Combine(
+		toolset.Prefixed("a_", toolset.Combine(tells("x", "y"), tells("z"))),
+		toolset.Instructed(toolset.Limited(toolset.Defaults(toolset.Adapt(tells("b"), func(d deps) deps { return d }), toolset.Sequential()), 3), "Use b."),
+		toolset.Named("approved", toolset.Approved(toolset.Wrapped(toolset.Renamed(tells("c"), map[string]string{"c": "d"}), pass), nil)),
+	)
+	rc := &runContext{}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		in, err := s.Open(t.Context(), rc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			if _, err := in.Tools(t.Context(), rc); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := in.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}))
+}
+
+func TestCombinatorsAllocateNothingPerStepAfterTheFirst(t *testing.T) {
+	for name, combine := range combinators() {
+		if name == "Prepared" { // returns a pointer to a changed definition
+			continue
+		}
+		s, _ := combine(perRun(tells("tell", "second")))
+		in := open(t, toolset.Combine(toolset.Prefixed("x_", s)))
+		rc := &runContext{}
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			if _, err := in.Tools(context.Background(), rc); err != nil {
+				t.Fatal(err)
+			}
+		}), name)
+	}
+}

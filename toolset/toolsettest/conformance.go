@@ -1,0 +1,145 @@
+package toolsettest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Case is a call that a toolset must be able to take. The conformance suite makes it many times and in several runs at
+// once.
+type Case struct {
+	// Tool is the tool's name, Args are arguments that it accepts, as JSON.
+	Tool, Args string
+}
+
+// Conformance checks that a toolset keeps the contract of [toolset.Toolset] and [toolset.Instance], rule by rule, each in
+// a subtest. NewToolset makes a fresh toolset; deps are what its runs get. Without cases no tool is called, only
+// decoded. Run it with the race detector: much of the contract is about concurrent runs.
+func Conformance[D any](t *testing.T, newToolset func() toolset.Toolset[D], deps D, cases ...Case) {
+	t.Helper()
+	s := &suite[D]{make: newToolset, deps: deps, cases: cases}
+	for _, r := range s.rules() {
+		t.Run(r.name, func(t *testing.T) {
+			s.warn = t.Log
+			if err := r.check(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// suite checks a toolset. A rule that is broken is an error; what is merely slow is a warning.
+type suite[D any] struct {
+	make  func() toolset.Toolset[D]
+	deps  D
+	cases []Case
+	warn  func(...any)
+}
+
+type rule struct {
+	name  string
+	check func(context.Context) error
+}
+
+func (s *suite[D]) rules() []rule {
+	return []rule{
+		{"the toolset has a name that stays the same", s.name},
+		{"every tool has a valid name, and no two have the same", s.toolNames},
+		{"every schema is that of an object", s.schemas},
+		{"every tool can be called", s.callable},
+		{"the tools keep their order", s.order},
+		{"the slice is the same while nothing changes", s.sameSlice},
+		{"tools are never changed", s.immutable},
+		{"arguments that make no sense are errors for the model", s.garbage},
+		{"runs do not share what they close", s.isolation},
+		{"a run that ends early can be closed", s.endsEarly},
+		{"nothing blocks when the run is cancelled", s.cancelled},
+		{"the cases are accepted", s.accepts},
+		{"runs can be concurrent", s.concurrent},
+	}
+}
+
+// patience is how long something may take that must not block.
+const patience = 10 * time.Second
+
+// session is a run of the suite's own.
+type session[D any] struct {
+	instance toolset.Instance[D]
+	run      *toolset.RunContext[D]
+}
+
+func (s *suite[D]) open(ctx context.Context, set toolset.Toolset[D], id string) (*session[D], error) {
+	run := &toolset.RunContext[D]{Deps: s.deps}
+	run.RunID, run.ConversationID, run.Step = id, "conformance", 1
+	run.Messages = []*model.Message{{Kind: model.KindRequest, Parts: []model.Part{model.User("go")}, RunID: id, ConversationID: "conformance"}}
+	instance, err := set.Open(ctx, run)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("Open: %w", err)
+	case instance == nil:
+		return nil, errors.New("Open returned neither an instance nor an error")
+	}
+	return &session[D]{instance, run}, nil
+}
+
+// step lists the tools and goes on to the next step.
+func (s *session[D]) step(ctx context.Context) (toolset.Listing[D], error) {
+	l, err := s.instance.Tools(ctx, s.run)
+	if err != nil {
+		return l, fmt.Errorf("Tools in step %d: %w", s.run.Step, err)
+	}
+	next := *s.run
+	next.Step++
+	s.run = &next
+	for i, t := range l.Tools {
+		if t == nil {
+			return l, fmt.Errorf("tool %d is nil", i)
+		}
+	}
+	return l, nil
+}
+
+func (s *session[D]) close(ctx context.Context) error {
+	if err := s.instance.Close(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("Close: %w", err)
+	}
+	return nil
+}
+
+// within runs fn in a run of a fresh toolset.
+func (s *suite[D]) within(ctx context.Context, fn func(*session[D], toolset.Listing[D]) error) (err error) {
+	run, err := s.open(ctx, s.make(), "run")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, run.close(ctx)) }()
+	l, err := run.step(ctx)
+	if err != nil {
+		return err
+	}
+	return fn(run, l)
+}
+
+// call runs a case.
+func (s *session[D]) call(ctx context.Context, l toolset.Listing[D], c Case) error {
+	for _, t := range l.Tools {
+		if t.Def.Name != c.Tool {
+			continue
+		}
+		run := begin(s.run, c.Tool)
+		run.Call.Approved = true
+		_, err := call(ctx, t, run, c.Args)
+		var deferred *toolset.DeferredError
+		if errors.As(err, &deferred) {
+			return nil
+		}
+		return err
+	}
+	return fmt.Errorf("there is no tool %q, but: %v", c.Tool, names(l))
+}

@@ -1,0 +1,14 @@
+// Package toolsettest tests toolsets: [Call] runs one tool of a toolset the way an agent would, and [Conformance] checks
+// that an implementation of [toolset.Toolset] keeps the contract.
+//
+//	func TestForecast(t *testing.T) {
+//		run := &toolset.RunContext[Deps]{Deps: Deps{Weather: fake}}
+//		res, err := toolsettest.Call(t.Context(), weather.Tools(), run, "forecast", `{"city":"Oslo"}`)
+//		…
+//	}
+//
+//	func TestToolset(t *testing.T) {
+//		toolsettest.Conformance(t, weather.Tools, Deps{Weather: fake},
+//			toolsettest.Case{Tool: "forecast", Args: `{"city":"Oslo"}`})
+//	}
+package toolsettest
