@@ -1,0 +1,49 @@
+package deps_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/deps"
+)
+
+// printer is a client that prints the updates.
+type printer struct{ acp.UnimplementedClient }
+
+func (printer) SessionUpdate(_ context.Context, n *acp.SessionNotification) error {
+	data, err := json.Marshal(n.Update)
+	fmt.Println(string(data))
+	return err
+}
+
+// A tool of your own that shows what it does while it works.
+func ExampleTracker() {
+	ctx := context.Background()
+	tracker := deps.NewTracker(printer{}, "session-1", nil)
+	id := deps.ToolCallID("run-1", 1, "call-1")
+
+	_ = tracker.Start(ctx, acp.ToolCall{ToolCallID: id, Title: "Deploy", Status: acp.ToolCallStatusInProgress})
+	_ = tracker.Append(ctx, id, "uploading")
+	_ = tracker.Complete(ctx, id)
+	_ = tracker.Complete(ctx, id) // says nothing new
+	// Output:
+	// {"sessionUpdate":"tool_call","toolCallId":"run-1/1/call-1","title":"Deploy","status":"in_progress"}
+	// {"sessionUpdate":"tool_call_update","toolCallId":"run-1/1/call-1","content":[{"type":"content","content":{"type":"text","text":"uploading"}}]}
+	// {"sessionUpdate":"tool_call_update","toolCallId":"run-1/1/call-1","status":"completed"}
+}
+
+// What the user answers with "always" holds for a scope, for the rest of the session.
+func ExamplePolicy() {
+	var p deps.Policy
+	p.Remember("run_command", "go test", deps.Allow)
+	fmt.Println(p.Decide("run_command", "go test"))
+	fmt.Println(p.Decide("run_command", "go run"))
+	data, _ := json.Marshal(&p)
+	fmt.Println(string(data))
+	// Output:
+	// allow
+	// ask
+	// {"version":1,"rules":[{"tool":"run_command","scope":"go test","verdict":"allow"}]}
+}
