@@ -53,6 +53,24 @@ func runTools(ctx context.Context, t *testing.T, editor *acptest.Client, d deps.
 
 func runSteps(ctx context.Context, t *testing.T, editor *acptest.Client, d deps.ACPDeps, steps []modeltest.Step, opts ...acpbridge.ToolsetOption) *toolRun {
 	t.Helper()
+	r := runScript(ctx, t, editor, d, steps, opts...)
+	assert.Empty(t, editor.Violations(), "violations of the protocol")
+	assert.Empty(t, editor.Open(), "terminals that were not released")
+	return r
+}
+
+// runUnchecked allows all calls, and does not look at what is left behind.
+func runUnchecked(ctx context.Context, t *testing.T, editor *acptest.Client, d deps.ACPDeps, calls ...model.Part) *toolRun {
+	t.Helper()
+	var steps []modeltest.Step
+	for _, c := range calls {
+		steps = append(steps, modeltest.Say(c))
+	}
+	return runScript(ctx, t, editor, d, append(steps, modeltest.SayText("done")), acpbridge.WithPermissions(acpbridge.AllowAll))
+}
+
+func runScript(ctx context.Context, t *testing.T, editor *acptest.Client, d deps.ACPDeps, steps []modeltest.Step, opts ...acpbridge.ToolsetOption) *toolRun {
+	t.Helper()
 	t.Cleanup(editor.Close)
 	r := &toolRun{editor: editor, model: modeltest.Script(steps...), deps: editorDeps{d}}
 	a, err := agent.New(agent.Config[editorDeps, string]{
@@ -60,8 +78,6 @@ func runSteps(ctx context.Context, t *testing.T, editor *acptest.Client, d deps.
 	})
 	require.NoError(t, err)
 	r.result, r.err = a.Run(ctx, r.deps, "Go.", agent.WithRunID("run"))
-	assert.Empty(t, editor.Violations(), "violations of the protocol")
-	assert.Empty(t, editor.Open(), "terminals that were not released")
 	return r
 }
 
