@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -114,6 +115,7 @@ type Agent[D, O any] struct {
 	end    loop.EndStrategy
 
 	toolRetries, outputRetries int
+	offered                    atomic.Pointer[offered[D]]
 }
 
 // New checks the configuration and returns the agent. All problems are reported at once, joined.

@@ -101,6 +101,9 @@ func (r *agentRun[D, O]) hookedRun(ctx context.Context, body func(context.Contex
 
 // hookedRequest sends a request within the Request hooks.
 func (r *agentRun[D, O]) hookedRequest(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	if len(r.agent.config.Hooks) == 0 {
+		return r.options.model.Generate(ctx, req, sink)
+	}
 	next := func(ctx context.Context, req *model.Request) (*model.Message, error) {
 		return r.options.model.Generate(ctx, req, sink)
 	}
@@ -116,6 +119,9 @@ func (r *agentRun[D, O]) hookedRequest(ctx context.Context, req *model.Request, 
 
 // hookedCall runs a tool within the Call hooks and applies the agent's policy for errors.
 func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext[D], tool *toolset.Tool[D], args model.RawArgs, decoded any) (toolset.Result, error) {
+	if len(r.agent.config.Hooks) == 0 && r.agent.config.ToolError == nil {
+		return tool.Call(ctx, run, decoded)
+	}
 	next := func(ctx context.Context) (toolset.Result, error) { return tool.Call(ctx, run, decoded) }
 	for i := len(r.agent.config.Hooks) - 1; i >= 0; i-- {
 		if hook, inner := r.agent.config.Hooks[i].Call, next; hook != nil {

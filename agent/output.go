@@ -152,12 +152,10 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 			err = fmt.Errorf("output validator: %w", err)
 		}
 	}
-	var invalid *schema.Error
-	var retry *toolset.RetryError
 	switch {
 	case err == nil:
 		return loop.Done{Output: value}
-	case errors.As(err, &invalid), errors.As(err, &retry):
+	case errors.As(err, new(*schema.Error)), errors.As(err, new(*toolset.RetryError)):
 		told := forModel(err)
 		return loop.Done{Return: loop.Return{Retry: true, Text: told.Text, Cause: told.Err}}
 	}

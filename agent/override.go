@@ -20,14 +20,14 @@ type Overrides[D any] struct {
 // Override returns a context in which the agent runs with other parts. It is meant for tests of code that runs the agent
 // itself: overrides beat the options of a run, and other agents and contexts are not affected.
 func (a *Agent[D, O]) Override(ctx context.Context, o Overrides[D]) context.Context {
-	return context.WithValue(ctx, overrideKey{a}, &o)
+	return context.WithValue(ctx, overrideKey[D, O]{a}, &o)
 }
 
 // overrideKey tells the overrides of agents apart, by their identity.
-type overrideKey struct{ agent any }
+type overrideKey[D, O any] struct{ agent *Agent[D, O] }
 
 // overridden returns what replaces parts of the agent in ctx, or nil.
 func (a *Agent[D, O]) overridden(ctx context.Context) *Overrides[D] {
-	o, _ := ctx.Value(overrideKey{a}).(*Overrides[D])
+	o, _ := ctx.Value(overrideKey[D, O]{a}).(*Overrides[D])
 	return o
 }

@@ -156,7 +156,9 @@ type agentRun[D, O any] struct {
 	toolset toolset.Toolset[D]
 	tools   toolset.Instance[D]
 	listing toolset.Listing[D]
-	frame   *loop.Frame
+	// frame is nil or &own.
+	frame *loop.Frame
+	own   loop.Frame
 }
 
 // Emit implements [loop.Host].
@@ -205,7 +207,7 @@ func (r *agentRun[D, O]) Frame(ctx context.Context, info *toolset.RunInfo) (fram
 		return nil, err
 	}
 	if r.frame == nil || !sameTools(listing.Tools, r.listing.Tools) {
-		if r.frame, err = r.offer(listing.Tools); err != nil {
+		if err := r.offer(listing.Tools); err != nil {
 			return nil, err
 		}
 	}
@@ -214,19 +216,48 @@ func (r *agentRun[D, O]) Frame(ctx context.Context, info *toolset.RunInfo) (fram
 	return r.frame, err
 }
 
-// offer makes the frame for a list of tools.
-func (r *agentRun[D, O]) offer(tools []*toolset.Tool[D]) (*loop.Frame, error) {
-	f := &loop.Frame{
+// offered is what an agent last offered to a model: the frame that goes with a list of tools.
+type offered[D any] struct {
+	tools []*toolset.Tool[D]
+	frame loop.Frame
+}
+
+// offer sets the frame for a list of tools. Static toolsets give the same list to every run, so that the frame is there
+// already.
+func (r *agentRun[D, O]) offer(tools []*toolset.Tool[D]) error {
+	if r.options.toolRetries != nil {
+		f, err := r.makeFrame(tools)
+		r.own = f
+		r.frame = &r.own
+		return err
+	}
+	last := r.agent.offered.Load()
+	if last == nil || !sameTools(last.tools, tools) {
+		f, err := r.makeFrame(tools)
+		if err != nil {
+			return err
+		}
+		last = &offered[D]{tools, f}
+		r.agent.offered.Store(last)
+	}
+	r.own = last.frame
+	r.own.Settings = r.options.settings
+	r.frame = &r.own
+	return nil
+}
+
+func (r *agentRun[D, O]) makeFrame(tools []*toolset.Tool[D]) (loop.Frame, error) {
+	f := loop.Frame{
 		Settings: r.options.settings,
 		Tools:    make([]loop.Tool, 0, len(tools)+1),
 		Defs:     make([]model.ToolDef, 0, len(tools)+1),
 	}
 	for _, t := range tools {
 		if err := t.Err(); err != nil {
-			return nil, err
+			return f, err
 		}
 		if r.agent.output.isTool(t.Def.Name) {
-			return nil, &toolset.NameClashError{Tool: t.Def.Name, First: "the agent's output", Second: r.toolset.Name()}
+			return f, &toolset.NameClashError{Tool: t.Def.Name, First: "the agent's output", Second: r.toolset.Name()}
 		}
 		retries := r.agent.toolRetries
 		if r.options.toolRetries != nil {
@@ -241,7 +272,7 @@ func (r *agentRun[D, O]) offer(tools []*toolset.Tool[D]) (*loop.Frame, error) {
 		})
 		f.Defs = append(f.Defs, t.Def)
 	}
-	r.agent.output.apply(f, r.agent.outputRetries)
+	r.agent.output.apply(&f, r.agent.outputRetries)
 	return f, nil
 }
 

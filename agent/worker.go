@@ -113,22 +113,28 @@ func timedOut(after time.Duration, err error) loop.Done {
 
 // returned makes a task's result of a tool's.
 func returned(res toolset.Result, err error) loop.Done {
+	if err != nil {
+		return outcome(err)
+	}
+	return loop.Done{Return: loop.Return{Text: res.Text, Outcome: res.Outcome, Content: res.Content, Meta: res.Meta}}
+}
+
+// outcome makes a task's result of a tool's error: what the model is told, or the end of the run.
+func outcome(err error) loop.Done {
 	var retry *toolset.RetryError
-	var approval *toolset.ApprovalRequiredError
-	var deferred *toolset.DeferredError
 	var failed *toolset.FailedError
 	var denied *toolset.DeniedError
+	var approval *toolset.ApprovalRequiredError
+	var deferred *toolset.DeferredError
 	switch {
-	case err == nil:
-		return loop.Done{Return: loop.Return{Text: res.Text, Outcome: res.Outcome, Content: res.Content, Meta: res.Meta}}
 	case errors.As(err, &retry):
 		return loop.Done{Return: loop.Return{Retry: true, Text: retry.Message, Cause: err}}
-	case errors.As(err, &approval):
-		return loop.Done{Return: loop.Return{Approval: &approval.Approval}}
 	case errors.As(err, &failed):
 		return loop.Done{Return: loop.Return{Text: failed.Message, Outcome: model.OutcomeFailed}}
 	case errors.As(err, &denied):
 		return loop.Done{Return: loop.Return{Text: denied.Message, Outcome: model.OutcomeDenied}}
+	case errors.As(err, &approval):
+		return loop.Done{Return: loop.Return{Approval: &approval.Approval}}
 	case errors.As(err, &deferred):
 		return loop.Done{Return: loop.Return{Deferred: true, Meta: deferred.Meta}}
 	}
