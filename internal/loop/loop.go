@@ -120,6 +120,7 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
 	if err := r.emit(Event{Kind: RequestStart}); err != nil {
+		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
 	done := r.do(ctx, &Task{Op: OpModel, Step: r.info.Step, Stream: r.cfg.Stream, Request: &model.Request{
