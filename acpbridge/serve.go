@@ -85,7 +85,7 @@ func newServer[D deps.Carrier, O any](config *Config[D, O]) *server {
 	return &server{
 		info: config.Info, media: config.Model.Media, window: config.Model.ContextWindow, busy: config.Busy,
 		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger,
-		outputTool: config.outputTool(), render: config.render,
+		outputTools: config.outputTools(), render: config.render,
 		open: func(ctx context.Context, acp deps.ACPDeps) (conversation, error) {
 			return openConversation(ctx, config, acp)
 		},

@@ -46,9 +46,9 @@ type Config[D deps.Carrier, O any] struct {
 	// client has sent with the prompt, _meta for example, is in prompt, which must not be changed. An error is the turn's.
 	RunOptions func(ctx context.Context, d D, prompt *acp.PromptRequest) ([]agent.RunOption, error)
 
-	// OutputTool is the name of the agent's output tool, which is not shown as a tool call. Empty is "final_result", which is the
-	// agent's own default, unless O is a string.
-	OutputTool string
+	// OutputTools are the names of the agent's output tools, which are not shown as tool calls. Nil is "final_result", the agent's own
+	// default, unless O is a string.
+	OutputTools []string
 
 	// Render makes the text, in Markdown, that the user is shown of an output which the model did not write as text. Nil is indented
 	// JSON in a code block.

@@ -75,12 +75,12 @@ func (c *typedConversation[D, O]) release(ctx context.Context) (err error) {
 	return nil
 }
 
-// outputTool returns the name of the tool by which the model gives the output, or "" if it answers with text.
-func (c *Config[D, O]) outputTool() string {
-	if c.OutputTool == "" && reflect.TypeFor[O]().Kind() != reflect.String {
-		return "final_result"
+// outputTools returns the names of the tools by which the model gives the output.
+func (c *Config[D, O]) outputTools() []string {
+	if c.OutputTools == nil && reflect.TypeFor[O]().Kind() != reflect.String {
+		return []string{"final_result"}
 	}
-	return c.OutputTool
+	return c.OutputTools
 }
 
 // render returns what the user is shown of an output.

@@ -237,7 +237,7 @@ func TestTwoPipelinedPromptsAreNeverReordered(t *testing.T) {
 	e := serve(t, c)
 	e.initialize(`{}`)
 	for trial := range trials {
-		if trial%100 == 0 { // histories grow
+		if trial%10 == 0 { // nobody looks at them again
 			e.mu.Lock()
 			e.lines = e.lines[:0:0]
 			e.mu.Unlock()
