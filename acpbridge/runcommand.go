@@ -171,4 +171,3 @@ func isForModel(err error) bool {
 	_, ok := err.(*toolset.FailedError)
 	return ok
 }
-
