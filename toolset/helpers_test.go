@@ -208,7 +208,9 @@ func combinators() map[string]func(set) (set, string) {
 			return toolset.Wrapped(s, func(next toolset.CallFunc[deps]) toolset.CallFunc[deps] { return next }), "tell"
 		},
 		"Approved": func(s set) (set, string) {
-			return toolset.Approved(s, func(context.Context, *runContext, *toolset.Tool[deps], any) (*toolset.Approval, error) { return nil, nil }), "tell"
+			return toolset.Approved(s, func(context.Context, *runContext, *toolset.Tool[deps], any) (*toolset.Approval, error) {
+				return nil, nil
+			}), "tell"
 		},
 		"PerRun":  func(s set) (set, string) { return perRun(s), "tell" },
 		"PerStep": func(s set) (set, string) { return perStep(func(int) set { return s }), "tell" },

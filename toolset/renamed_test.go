@@ -1,0 +1,92 @@
+package toolset_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/toolsettest"
+)
+
+func TestPrefixedKeepsToolsetsApartThatWouldClash(t *testing.T) {
+	tr := run(t, []set{toolset.Prefixed("a_", tells("get")), toolset.Prefixed("b_", perRun(tells("get")))}, say("a_get", "b_get", "get"), done)
+	require.NoError(t, tr.err)
+	require.Equal(t, [][]string{{"a_get", "b_get"}, {"a_get", "b_get"}}, tr.offered)
+	require.Equal(t, []string{"get for Ada", "get for Ada", `There is no tool "get". Available tools: a_get, b_get.`}, tr.answers)
+}
+
+func TestRenamedCanSwapNames(t *testing.T) {
+	both(t, tells("a", "b", "c"), func(t *testing.T, inner set) {
+		tr := run(t, []set{toolset.Renamed(inner, map[string]string{"a": "b", "b": "a"})}, say("a", "b", "c"), done)
+		require.NoError(t, tr.err)
+		require.Equal(t, []string{"b", "a", "c"}, tr.offered[0], "in the old order")
+		require.Equal(t, []string{"b for Ada", "a for Ada", "c for Ada"}, tr.answers)
+	})
+}
+
+func TestRenamedDoesNotSeeLaterChangesOfItsMap(t *testing.T) {
+	names := map[string]string{"a": "b"}
+	s := toolset.Renamed(perRun(tells("a")), names)
+	names["a"] = "c"
+	require.Equal(t, []string{"b"}, run(t, []set{s}, done).offered[0])
+}
+
+func TestRenamingWhatIsNotThereIsAnErrorThatNamesIt(t *testing.T) {
+	names := map[string]string{"a": "b", "x": "y", "d": "e"}
+	_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Renamed(tells("a", "c"), names)}})
+	require.ErrorContains(t, err, `toolset of(a,…): rename: there is no tool "d", "x"`)
+	tr := run(t, []set{toolset.Renamed(perRun(tells("a", "c")), names)}, done)
+	require.ErrorContains(t, tr.err, `tools of toolset "of(a,…)": rename: there is no tool "d", "x"`)
+	_, err = agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Prefixed("x", toolset.Renamed(tells("a"), names))}})
+	require.ErrorContains(t, err, "there is no tool", "around it as well")
+}
+
+func TestRenamedToleratesThatAToolIsMissingLater(t *testing.T) {
+	s := toolset.Renamed(perStep(func(step int) set { return tells([]string{"a", "b"}[:3-step]...) }), map[string]string{"b": "c"})
+	tr := run(t, []set{s}, say("a"), done)
+	require.NoError(t, tr.err)
+	require.Equal(t, [][]string{{"a", "c"}, {"a"}}, tr.offered)
+}
+
+func TestRenamingIntoAClashIsAnError(t *testing.T) {
+	both(t, toolset.Named("x", tells("a", "b")), func(t *testing.T, inner set) {
+		tr := run(t, []set{toolset.Renamed(inner, map[string]string{"a": "b"})}, done)
+		require.ErrorContains(t, tr.err, `toolset "x" lists the tool "b" twice`)
+	})
+}
+
+func TestNewNamesMustBeValid(t *testing.T) {
+	_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Prefixed("my ", tells("a"))}})
+	require.ErrorContains(t, err, `tool name "my a": character " " is not allowed`)
+	tr := run(t, []set{toolset.Prefixed(strings.Repeat("x", 64), perRun(tells("a")))}, done)
+	require.ErrorContains(t, tr.err, "must have 1 to 64 characters")
+}
+
+func ExamplePrefixed() {
+	query := toolset.Func("query", "Run a query.", func(_ context.Context, run *toolset.RunContext[string], _ struct{}) (string, error) {
+		return run.Call.Tool + " on " + run.Deps, nil
+	})
+	s := toolset.Prefixed("db_", toolset.Of(query))
+	res, err := toolsettest.Call(context.Background(), s, &toolset.RunContext[string]{Deps: "replica"}, "db_query", `{}`)
+	fmt.Println(res.Text, err)
+	// Output: query on replica <nil>
+}
+
+func ExampleRenamed() {
+	tool := func(name string) *toolset.Tool[int] {
+		return toolset.Plain[int](name, "", func(context.Context, struct{}) (string, error) { return "", nil })
+	}
+	show(toolset.Renamed(toolset.Of(tool("fetch"), tool("search")), map[string]string{"fetch": "open_page"}), 0)
+	// Output: [open_page search]
+}
+
+func ExampleRenamedFunc() {
+	tool := toolset.Plain[int]("readFile", "", func(context.Context, struct{}) (string, error) { return "", nil })
+	show(toolset.RenamedFunc(toolset.Of(tool), strings.ToLower), 0)
+	// Output: [readfile]
+}
