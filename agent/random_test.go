@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-var randomRuns = flag.Int("random-runs", 2000, "how many runs TestRandomRunsKeepTheInvariants makes")
+var randomRuns = flag.Int("random-runs", 500, "how many runs TestRandomRunsKeepTheInvariants makes")
 
 // world is a random model with random tools, and what they did.
 type world struct {
