@@ -1,0 +1,54 @@
+// Package history has processors that keep the history of an agent's runs in shape: [KeepLast] and [TokenBudget] trim it,
+// [Summarise] compacts it through a model, [Redact] takes secrets out. They go into the agent's configuration:
+//
+//	agent.Config[Deps, string]{
+//		History: []agent.HistoryProcessor[Deps]{
+//			history.Redact[Deps](history.Secrets()...),
+//			history.Summarise[Deps](history.Summary{Model: small, Threshold: 100_000}),
+//			history.TokenBudget[Deps](history.Budget{Max: 150_000}),
+//		},
+//	}
+//
+// The order matters: what a processor returns is the history of the run from there on, and the next one's input. Redact
+// comes before anything that shows the history to a model; a budget comes last, as the net below the others.
+//
+// # What every processor keeps
+//
+// A call and its answer stay or go together, so a history in which every call is answered once comes out as one. The
+// current turn's prompt stays, and so do leading system prompts. A history that ends in a request still does. Messages
+// are never changed: a processor replaces them by clones, which keep the run id, so that the messages of a run can still be
+// told from older ones, and say in their metadata who made them ([MetaSummary] and the other keys). A processor that is
+// applied to its own result returns it as it is. Nothing depends on a clock or on chance.
+//
+// The frontier of a history that ends in calls without an answer is left alone.
+//
+// # Turns
+//
+// A turn begins with what the user says and ends before the user speaks again. What a user sends into a run in progress
+// belongs to the turn of that run. Adjacent requests count as one, as they do for a model.
+//
+// # Prompt caches
+//
+// Providers reuse the work on a prompt up to its first change, so a history should change rarely, and much at a time.
+// KeepLast, TokenBudget and Summarise let a history grow up to a bound and then cut it back far below, where they leave it
+// alone for a while: the prompt is new from the cut on, once. Redact changes a message before the first request that shows
+// it and never again.
+//
+// # Sizes
+//
+// TokenBudget and Summarise take the size of a history from the usage that providers report: the last response says how
+// many tokens all before it were, instructions and tools included. Only what follows is estimated ([Estimate]). When a
+// processor of this package takes something out, it corrects that figure ([MetaContext]). A processor of another kind does
+// not, so that the next request may seem larger than it is.
+//
+// # Cost
+//
+// A processor with nothing to do costs as much as the new messages. Where that needs memory, because no provider reports
+// usage or because Redact has to know what it has looked at, a history is known by its array: messages are immutable and
+// histories grow at their end only, so the same array with the same last message has the same beginning. When append has
+// moved a history it is looked at as a whole once more. The memory holds weak pointers and keeps no history alive.
+//
+// # Concurrency
+//
+// A processor serves many runs at once.
+package history

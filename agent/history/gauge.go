@@ -1,0 +1,69 @@
+package history
+
+import "github.com/ponte-go/ponte/agent/model"
+
+// gauge tells how many tokens a history costs. It begins at the last response whose provider has said what the request
+// took in, and estimates what follows.
+type gauge struct {
+	estimate func(*model.Message) int
+	// sums are the costs of beginnings, for histories in which no response is near that says.
+	sums extents[int64]
+}
+
+// near is how many messages are looked at before memory is asked.
+const near = 16
+
+func newGauge(estimate func(*model.Message) int) *gauge {
+	if estimate == nil {
+		estimate = Estimate
+	}
+	return &gauge{estimate: estimate}
+}
+
+func (g *gauge) size(m *model.Message) int64 { return int64(max(0, g.estimate(m))) }
+
+// tokens is what a request with these messages takes in.
+func (g *gauge) tokens(messages []*model.Message) int64 {
+	for i := len(messages) - 1; i >= max(0, len(messages)-near); i-- {
+		if _, ok := intake(messages[i]); ok {
+			return g.sum(messages, i, 0)
+		}
+	}
+	if len(messages) <= near {
+		return g.sum(messages, 0, 0)
+	}
+	known, total := g.sums.find(messages)
+	total = g.sum(messages, known, total)
+	g.sums.save(messages, total)
+	return total
+}
+
+// sum adds up the messages from an index on, before which there are total tokens.
+func (g *gauge) sum(messages []*model.Message, from int, total int64) int64 {
+	for _, m := range messages[from:] {
+		if before, ok := intake(m); ok {
+			total = before
+		}
+		total += written(m, g.size)
+	}
+	return total
+}
+
+// intake is what the messages before a response cost, if anybody has said so.
+func intake(m *model.Message) (int64, bool) {
+	if m.Kind != model.KindResponse {
+		return 0, false
+	}
+	if n := count(m, MetaContext); n > 0 {
+		return n, true
+	}
+	return m.Usage.InputTokens, m.Usage.InputTokens > 0
+}
+
+// written is what a message adds. The output tokens of a response say so, unless it was thinking, which may not come back.
+func written(m *model.Message, size func(*model.Message) int64) int64 {
+	if m.Kind == model.KindResponse && m.Usage.OutputTokens > 0 && m.Usage.ReasoningTokens == 0 {
+		return m.Usage.OutputTokens
+	}
+	return size(m)
+}

@@ -1,0 +1,58 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Processor replaces the history of a run before a request to the model; it is what an agent's configuration takes. The run
+// context may be nil in unit tests. An error ends the run.
+//
+// The constructors of this package accept any configuration; a processor made from a wrong one fails whenever it is called.
+type Processor[D any] = func(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error)
+
+// Keys of [model.Message.Metadata] by which messages that a processor made can be told. Metadata is never sent to a model.
+const (
+	// MetaSummary marks a summary. The value is the number of messages that it stands for.
+	MetaSummary = "ponte.history.summary"
+	// MetaTrimmed marks what is left of a message that was dropped but for its system prompt.
+	MetaTrimmed = "ponte.history.trimmed"
+	// MetaShortened marks a message with tool returns that were shortened. The value is the number of bytes left out.
+	MetaShortened = "ponte.history.shortened"
+	// MetaRedacted marks a message in which something was replaced.
+	MetaRedacted = "ponte.history.redacted"
+	// MetaContext corrects, on a response, the input tokens that the provider reported: the value is what the messages
+	// before it would cost as they are now. The response's usage stays as reported.
+	MetaContext = "ponte.history.context"
+)
+
+// marked returns a clone of a message with one more entry in its metadata.
+func marked(m *model.Message, key, value string) *model.Message {
+	c := m.Clone()
+	if c.Metadata == nil {
+		c.Metadata = make(map[string]string, 1)
+	}
+	c.Metadata[key] = value
+	return c
+}
+
+// count reads a number from a message's metadata; 0 if there is none.
+func count(m *model.Message, key string) int64 {
+	n, err := strconv.ParseInt(m.Metadata[key], 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// broken is the processor that a wrong configuration makes.
+func broken[D any](format string, args ...any) Processor[D] {
+	err := fmt.Errorf("history: "+format, args...)
+	return func(context.Context, *toolset.RunContext[D], []*model.Message) ([]*model.Message, error) {
+		return nil, err
+	}
+}

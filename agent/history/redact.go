@@ -1,0 +1,150 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Redact replaces what rules match, wherever the conversation holds it as text: in what users, models and tools said, in
+// thinking, and in the arguments of calls. The rules are applied in order, again and again until none matches.
+//
+// Arguments and tool returns that are JSON stay so: their strings and numbers, names of fields too, are matched one by one
+// in their decoded form, and all else is left byte for byte. A part whose content was signed by a provider loses
+// signature and id with the change. A provider that demands signatures refuses such a call while the turn lasts, so
+// do not match what the model's own calls are made of.
+//
+// What is not text is not looked at: media and their URLs, opaque parts, metadata, nor the record of instructions. Calls that
+// have no answer yet are left alone, because they have still to be executed.
+//
+// A message is looked at once, as long as it stays in memory.
+func Redact[D any](rules ...Rule) Processor[D] {
+	r := &redactor{rules: slices.Clone(rules)}
+	for i := range r.rules {
+		rule := &r.rules[i]
+		if rule.Pattern == nil {
+			return broken[D]("Redact: rule %d (%s) has no pattern", i, rule.Name)
+		}
+		if rule.Replacement == "" {
+			rule.Replacement = "[redacted " + rule.Name + "]"
+		}
+	}
+	return func(ctx context.Context, _ *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error) {
+		return r.redact(ctx, messages)
+	}
+}
+
+type redactor struct {
+	rules []Rule
+	// looked says how much of a history has been looked at, clean which messages have nothing to replace.
+	looked extents[struct{}]
+	clean  weakMap[model.Message, struct{}]
+}
+
+func (r *redactor) redact(ctx context.Context, messages []*model.Message) ([]*model.Message, error) {
+	settled := messages[:frontier(messages)]
+	from, _ := r.looked.find(settled)
+	if from == len(settled) {
+		return messages, nil
+	}
+	out := messages
+	for i, m := range settled[from:] {
+		if _, ok := r.clean.get(m); ok {
+			continue
+		}
+		if err := context.Cause(ctx); err != nil {
+			return nil, fmt.Errorf("history: redact: %w", err)
+		}
+		redacted, err := r.message(m)
+		if err != nil {
+			return nil, fmt.Errorf("history: redact: %w", err)
+		}
+		r.clean.set(redacted, struct{}{})
+		if redacted == m {
+			continue
+		}
+		if &out[0] == &messages[0] {
+			out = slices.Clone(messages)
+		}
+		out[from+i] = redacted
+	}
+	r.looked.save(out[:len(settled)], struct{}{})
+	return out, nil
+}
+
+// frontier returns how many messages precede the calls without an answer that a history ends with.
+func frontier(messages []*model.Message) int {
+	n := len(messages)
+	if n > 0 && messages[n-1].Pending {
+		n--
+	}
+	end := n
+	for n > 0 && messages[n-1].Kind == model.KindResponse {
+		n--
+	}
+	if !slices.ContainsFunc(messages[n:end], (*model.Message).HasToolCalls) {
+		return len(messages)
+	}
+	return n
+}
+
+// message returns the message without what the rules match: the message itself if they match nothing.
+func (r *redactor) message(m *model.Message) (*model.Message, error) {
+	out := m
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		text, err := r.partText(p)
+		if err != nil {
+			return nil, err
+		}
+		args := p.Args
+		if p.Kind == model.PartToolCall {
+			if args, err = r.data(p.Args); err != nil {
+				return nil, err
+			}
+		}
+		if text == p.Text && string(args) == string(p.Args) {
+			continue
+		}
+		if out == m {
+			out = marked(m, MetaRedacted, "1")
+		}
+		o := &out.Parts[i]
+		o.Text, o.Args = text, args
+		o.Signature, o.ID = nil, ""
+	}
+	return out, nil
+}
+
+func (r *redactor) partText(p *model.Part) (string, error) {
+	if p.Text == "" {
+		return "", nil
+	}
+	if p.Kind == model.PartToolReturn && isStructured(p.Text) {
+		data, err := r.data([]byte(p.Text))
+		return string(data), err
+	}
+	return r.text(p.Text)
+}
+
+// maxPasses bounds how often the rules are applied to a text.
+const maxPasses = 8
+
+// text applies the rules until none of them changes anything.
+func (r *redactor) text(s string) (string, error) {
+	for range maxPasses {
+		before := s
+		for i := range r.rules {
+			if rule := &r.rules[i]; rule.Pattern.MatchString(s) {
+				s = rule.Pattern.ReplaceAllString(s, rule.Replacement)
+			}
+		}
+		if s == before {
+			return s, nil
+		}
+	}
+	return "", fmt.Errorf("the rules match their own replacements: no end after %d passes", maxPasses)
+}

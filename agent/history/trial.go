@@ -1,0 +1,124 @@
+package history
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// trial weighs other versions of a history before one of them is chosen. A version shares the responses of the history;
+// its requests may be new. Each message is estimated once.
+type trial struct {
+	old   []*model.Message
+	gauge *gauge
+	sizes map[*model.Message]int64
+	rate  rate
+}
+
+func (g *gauge) try(old []*model.Message) *trial {
+	t := &trial{old: old, gauge: g, sizes: make(map[*model.Message]int64, len(old))}
+	t.rate = t.measure()
+	return t
+}
+
+func (t *trial) size(m *model.Message) int64 {
+	n, ok := t.sizes[m]
+	if !ok {
+		n = t.gauge.size(m)
+		t.sizes[m] = n
+	}
+	return n
+}
+
+func (t *trial) sizeOf(messages []*model.Message) int64 {
+	var total int64
+	for _, m := range messages {
+		total += t.size(m)
+	}
+	return total
+}
+
+// rate says how many tokens the estimated ones are in truth. It is a ratio of integers, so that it is the same on
+// every machine.
+type rate struct{ tokens, estimated int64 }
+
+func (r rate) of(estimated int64) int64 { return estimated * r.tokens / r.estimated }
+
+// measure compares the estimates with what providers have reported. The difference between two responses is what lies
+// between them, whatever instructions and tools cost.
+func (t *trial) measure() rate {
+	r := rate{}
+	var last, between int64
+	for _, m := range t.old {
+		if n, ok := intake(m); ok {
+			if last > 0 && n > last {
+				r.tokens += n - last
+				r.estimated += between
+			}
+			last, between = n, 0
+		}
+		between += t.size(m)
+	}
+	if r.estimated == 0 {
+		// One response alone does not tell messages from instructions; it only bounds what messages cost.
+		r = rate{1, 1}
+		if i, n := anchor(t.old); i >= 0 {
+			if before := t.sizeOf(t.old[:i]); before > n {
+				r = rate{n, before}
+			}
+		}
+	}
+	r.tokens = min(max(r.tokens, (r.estimated+3)/4), 4*r.estimated)
+	return r
+}
+
+// anchor finds the last response that says what was before it; -1 if there is none.
+func anchor(messages []*model.Message) (index int, before int64) {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if n, ok := intake(messages[i]); ok {
+			return i, n
+		}
+	}
+	return -1, 0
+}
+
+// tokens is what [gauge.tokens] will say of a version once it is settled.
+func (t *trial) tokens(version []*model.Message) int64 {
+	total := int64(0)
+	i, before := t.corrected(version)
+	if i >= 0 {
+		total = before
+	} else {
+		i = 0
+	}
+	for _, m := range version[i:] {
+		total += written(m, t.size)
+	}
+	return total
+}
+
+// corrected returns the anchor of a version and what the messages before it cost there.
+func (t *trial) corrected(version []*model.Message) (int, int64) {
+	i, before := anchor(version)
+	if i < 0 {
+		return i, 0
+	}
+	was := slices.Index(t.old, version[i])
+	saved := t.rate.of(t.sizeOf(t.old[:was]) - t.sizeOf(version[:i]))
+	return i, max(1, before-saved)
+}
+
+// settle makes a version the history: its anchor says what is before it now.
+func (t *trial) settle(version []*model.Message) []*model.Message {
+	i, before := t.corrected(version)
+	if i < 0 {
+		return version
+	}
+	if _, was := anchor(version); was == before {
+		return version
+	}
+	version = slices.Clone(version)
+	version[i] = marked(version[i], MetaContext, strconv.FormatInt(before, 10))
+	return version
+}
