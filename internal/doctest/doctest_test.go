@@ -158,3 +158,28 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedTestsExist checks that the tests which the documents name are there.
+func TestNamedTestsExist(t *testing.T) {
+	defined := map[string]bool{}
+	err := filepath.WalkDir(root, func(file string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(text, -1) {
+			defined[string(m[1])] = true
+		}
+		return err
+	})
+	require.NoError(t, err)
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile("`(Test\\w+)`").FindAllSubmatch(text, -1) {
+			require.True(t, defined[string(m[1])], "%s names %s", file, m[1])
+		}
+	}
+}
