@@ -21,6 +21,8 @@ type activity struct {
 	*workspace
 	tool string
 	id   acp.ToolCallID
+	// approved says that the call was approved before it came here.
+	approved bool
 }
 
 // answer is what a tool call came to.

@@ -59,7 +59,11 @@ func Permit(ctx context.Context, d deps.ACPDeps, id acp.ToolCallID, req Permissi
 }
 
 func (a *activity) permit(ctx context.Context, req PermissionRequest) (asked bool, err error) {
-	return permit(ctx, a.ACPDeps, a.id, a.options.permissions, req)
+	decide := a.options.permissions
+	if a.approved {
+		decide = AllowAll
+	}
+	return permit(ctx, a.ACPDeps, a.id, decide, req)
 }
 
 // permit also reports whether the user was asked.

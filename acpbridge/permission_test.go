@@ -3,6 +3,7 @@ package acpbridge_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
 // say is a script of one response with all the calls, and the end.
@@ -238,6 +241,20 @@ func TestWhatTheUserRejectedForGoodIsRejectedInEveryMode(t *testing.T) {
 	d.Session.Policy.Remember("run_command", "make all", deps.Reject)
 	r := runTools(t.Context(), t, editor, d, []model.Part{call("c1", "run_command", args{"command": "make all"})}, acpbridge.WithPermissions(acpbridge.AllowAll))
 	assert.Equal(t, model.OutcomeDenied, r.answer(t).Outcome)
+}
+
+func TestACallThatHasBeenApprovedIsNotAskedAboutAgain(t *testing.T) {
+	editor := acptest.New(acptest.Options{Programs: makeProgram})
+	t.Cleanup(editor.Close)
+	run := &toolset.RunContext[editorDeps]{Deps: editorDeps{editor.Deps("/project")}}
+	for _, approved := range []bool{true, false} {
+		run.Call = toolset.Call{ID: fmt.Sprint(approved), Tool: "run_command", Approved: approved}
+		res, err := toolsettest.Call(t.Context(), acpbridge.Toolset[editorDeps](), run, "run_command", `{"command":"make"}`)
+		require.NoError(t, err)
+		assert.Equal(t, "made\n[exit code 0]", res.Text)
+	}
+	assert.Len(t, editor.Permissions(), 1)
+	assert.Empty(t, editor.Open())
 }
 
 func TestOtherToolsMayAskAsWell(t *testing.T) {

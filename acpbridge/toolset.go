@@ -28,7 +28,8 @@ const (
 //   - Paths may be relative to the session's working directory and must lie in the session's directories, symbolic links
 //     resolved as far as this machine knows them. That protects against mistakes and against what a model was talked into; it
 //     is no sandbox, for the client opens the file later.
-//   - write_file and run_command ask for permission. See [WithPermissions] for agents that nobody watches.
+//   - write_file and run_command ask for permission, unless the call has been approved ([toolset.Approved]). See [WithPermissions] for
+//     agents that nobody watches.
 //   - write_file is a barrier among the calls of a response, and so is run_command unless [WithParallelCommands] says
 //     otherwise: what a model does in one response happens in its order.
 //   - A terminal is released when its command has ended, however that came about. One that runs in the background is released by
@@ -140,7 +141,7 @@ func newTool[D deps.Carrier, In describer](
 		o(&options)
 	}
 	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in In) (toolset.Result, error) {
-		a := &activity{workspace: w, tool: name, id: deps.ToolCallID(run.RunID, run.Step, run.Call.ID)}
+		a := &activity{workspace: w, tool: name, id: deps.ToolCallID(run.RunID, run.Step, run.Call.ID), approved: run.Call.Approved}
 		return a.perform(ctx, acp.ToolKind(options.Kind), in, func(ctx context.Context) (answer, error) { return do(ctx, a, in) })
 	}, opts...)
 }

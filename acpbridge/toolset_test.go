@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
 // editorDeps is what an agent under test depends on.
@@ -168,6 +169,24 @@ func TestToolsAreOfferedOnlyForWhatTheClientAnnounced(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheToolsetKeepsTheContractOfToolsets(t *testing.T) {
+	editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a": "text"}, Programs: makeProgram})
+	t.Cleanup(editor.Close)
+	d := editor.Deps("/project")
+	d.Tracker = nil // the suite repeats calls
+	toolsettest.Conformance(t, func() toolset.Toolset[editorDeps] {
+		return acpbridge.Toolset[editorDeps](acpbridge.WithPermissions(acpbridge.AllowAll))
+	}, editorDeps{d},
+		toolsettest.Case{Tool: "read_file", Args: `{"path":"a"}`},
+		toolsettest.Case{Tool: "write_file", Args: `{"path":"b","content":"x"}`},
+		toolsettest.Case{Tool: "run_command", Args: `{"command":"make"}`},
+		toolsettest.Case{Tool: "run_command", Args: `{"command":"make","background":true}`},
+		toolsettest.Case{Tool: "get_terminal_output", Args: `{"terminal_id":"terminal-1"}`},
+	)
+	assert.Empty(t, editor.Open())
+	assert.Empty(t, editor.Violations())
 }
 
 func TestAnAgentWithoutAnEditorRunsWithoutTheTools(t *testing.T) {
