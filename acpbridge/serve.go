@@ -50,34 +50,34 @@ import (
 // Text, links and embedded text are always accepted in prompts, images and audio if the model takes them. Sessions can be closed but
 // not loaded or listed. MCP servers of the client are not supported yet: the log names them. See the rules of the protocol in its
 // chapters on initialization, session setup and the prompt turn.
-func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) (err error) {
+func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) error {
 	if err := config.check(); err != nil {
 		return err
 	}
 	config = config.withDefaults()
-	in, out := config.In, config.Out
-	if in == nil {
-		std, err := takeStdio()
-		if err != nil {
-			return fmt.Errorf("acpbridge: serve: %w", err)
-		}
-		defer func() {
-			var stuck *StuckError
-			if !errors.As(err, &stuck) { // else somebody may still print
-				err = errors.Join(err, std.close())
-			}
-		}()
-		in, out = std.in, std.out
-		var stop func()
-		ctx, stop = withSignals(ctx)
-		defer stop()
-	}
 	s := newServer(&config)
-	err = s.serve(ctx, in, out)
-	if errors.Is(err, errSignal) {
-		return nil
+	if config.In != nil {
+		return s.serve(ctx, config.In, config.Out)
 	}
-	return err
+	return s.serveStdio(ctx)
+}
+
+// serveStdio serves on the process's streams.
+func (s *server) serveStdio(ctx context.Context) error {
+	std, err := takeStdio()
+	if err != nil {
+		return fmt.Errorf("acpbridge: serve: %w", err)
+	}
+	ctx, stop := withSignals(ctx)
+	defer stop()
+	err = s.serve(ctx, std.in, std.out)
+	if stuck, ok := errors.AsType[*StuckError](err); ok {
+		return stuck // and the streams stay as they are: somebody may still print
+	}
+	if errors.Is(err, errSignal) {
+		err = nil
+	}
+	return errors.Join(err, std.close())
 }
 
 // newServer makes the untyped server of a typed configuration.
