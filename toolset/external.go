@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -15,9 +14,8 @@ func External[D any](defs ...model.ToolDef) Toolset[D] {
 	tools := make([]*Tool[D], len(defs))
 	for i, def := range defs {
 		t := &Tool[D]{Def: def, Options: Options{External: true}, Decode: decodeObject}
-		t.err = checkName(def.Name)
 		if err := checkSchema(def.Schema); err != nil {
-			t.err = errors.Join(t.err, fmt.Errorf("tool %q: %w", def.Name, err))
+			t.err = fmt.Errorf("tool %q: %w", def.Name, err)
 		}
 		tools[i] = t
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/schema"
@@ -50,16 +49,13 @@ func newTool[D, In any](name, description string, opts []Option) *Tool[D] {
 	for _, o := range opts {
 		o(&t.Options)
 	}
-	if err := checkName(name); err != nil {
-		t.err = err
-	}
 	typ, err := schema.For(reflect.TypeFor[In]())
 	switch {
 	case err != nil:
-		t.err = errors.Join(t.err, fmt.Errorf("tool %q: arguments: %w", name, err))
+		t.err = fmt.Errorf("tool %q: arguments: %w", name, err)
 		return t
 	case typ.Wrapped():
-		t.err = errors.Join(t.err, fmt.Errorf("tool %q: arguments are %v, must be a struct", name, reflect.TypeFor[In]()))
+		t.err = fmt.Errorf("tool %q: arguments are %v, must be a struct", name, reflect.TypeFor[In]())
 		return t
 	}
 	t.Def.Schema = typ.JSON()
@@ -78,10 +74,10 @@ func checkName(name string) error {
 	if name == "" || len(name) > 64 {
 		return fmt.Errorf("tool name %q: must have 1 to 64 characters", name)
 	}
-	if i := strings.IndexFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
-	}); i >= 0 {
-		return fmt.Errorf("tool name %q: character %q is not allowed; use letters, digits, '_' and '-'", name, name[i:i+1])
+	for _, r := range name {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {
+			return fmt.Errorf("tool name %q: character %q is not allowed; use letters, digits, '_' and '-'", name, string(r))
+		}
 	}
 	return nil
 }
@@ -93,9 +89,8 @@ func Raw[D any](name, description string, schema json.RawMessage, fn func(ctx co
 	for _, o := range opts {
 		o(&t.Options)
 	}
-	t.err = checkName(name)
 	if !json.Valid(schema) {
-		t.err = errors.Join(t.err, fmt.Errorf("tool %q: schema is not valid JSON", name))
+		t.err = fmt.Errorf("tool %q: schema is not valid JSON", name)
 	}
 	if fn == nil {
 		t.err = errors.Join(t.err, fmt.Errorf("tool %q: function is nil", name))

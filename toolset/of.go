@@ -41,10 +41,10 @@ func newStatic[D any](name string, listing Listing[D]) *static[D] {
 		switch {
 		case t == nil:
 			errs = append(errs, fmt.Errorf("toolset %s: tool %d is nil", name, i))
-		case t.err != nil:
-			errs = append(errs, fmt.Errorf("toolset %s: %w", name, t.err))
-		case t.Def.Name == "" || t.Call == nil && !t.External:
-			errs = append(errs, fmt.Errorf("toolset %s: tool %d (%q) needs a name and a Call function", name, i, t.Def.Name))
+		case t.Err() != nil:
+			errs = append(errs, fmt.Errorf("toolset %s: %w", name, t.Err()))
+		case t.Call == nil && !t.External:
+			errs = append(errs, fmt.Errorf("toolset %s: tool %q has no Call function", name, t.Def.Name))
 		}
 	}
 	return &static[D]{name: name, listing: listing, err: errors.Join(errs...)}

@@ -67,9 +67,6 @@ func unknownNames[D any](names map[string]string, tools []*Tool[D]) string {
 // renameTool makes copied, a copy of inner, a tool of another name.
 func renameTool[D any](copied, inner *Tool[D], name string) {
 	copied.Def.Name = name
-	if err := checkName(name); err != nil {
-		copied.err = errors.Join(inner.err, err)
-	}
 	// What belongs to the tool itself goes by the name that it was defined with.
 	if inner.Call != nil {
 		copied.Call = func(ctx context.Context, run *RunContext[D], args any) (Result, error) {

@@ -67,6 +67,37 @@ func TestNewNamesMustBeValid(t *testing.T) {
 	require.ErrorContains(t, tr.err, "must have 1 to 64 characters")
 }
 
+func TestRenamingMendsNamesThatProvidersDoNotAccept(t *testing.T) {
+	in, err := tells("a").Open(t.Context(), nil)
+	require.NoError(t, err)
+	foreign := foreignNames{in}
+	tr := run(t, []set{toolset.RenamedFunc[deps](foreign, func(name string) string { return strings.ReplaceAll(name, ".", "_") })}, say("server_a"), done)
+	require.NoError(t, tr.err)
+	require.Equal(t, []string{"a for Ada"}, tr.answers)
+	require.ErrorContains(t, run(t, []set{foreign}, done).err, `tool name "server.a"`)
+}
+
+// foreignNames lists tools with names as some server might choose them.
+type foreignNames struct{ toolset.Instance[deps] }
+
+func (foreignNames) Name() string { return "foreign" }
+
+func (f foreignNames) Open(context.Context, *runContext) (toolset.Instance[deps], error) {
+	return f, nil
+}
+
+func (f foreignNames) Tools(ctx context.Context, run *runContext) (toolset.Listing[deps], error) {
+	l, err := f.Instance.Tools(ctx, run)
+	t := *l.Tools[0]
+	t.Def.Name = "server." + t.Def.Name
+	t.Call = func(ctx context.Context, run *runContext, args any) (toolset.Result, error) {
+		inside := *run
+		inside.Call.Tool = strings.TrimPrefix(run.Call.Tool, "server.")
+		return l.Tools[0].Call(ctx, &inside, args)
+	}
+	return toolset.Listing[deps]{Tools: []*toolset.Tool[deps]{&t}}, err
+}
+
 func ExamplePrefixed() {
 	query := toolset.Func("query", "Run a query.", func(_ context.Context, run *toolset.RunContext[string], _ struct{}) (string, error) {
 		return run.Call.Tool + " on " + run.Deps, nil

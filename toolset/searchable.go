@@ -53,8 +53,8 @@ func Searchable[D any](set Toolset[D], search Search[D]) Toolset[D] {
 			return Result{}, errors.New("not open")
 		},
 		OfKind(KindSearch, "Search tools"))
-	if s.tool.err != nil {
-		return broken[D](set.Name(), "Searchable: %w", s.tool.err)
+	if err := s.tool.Err(); err != nil {
+		return broken[D](set.Name(), "Searchable: %w", err)
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package toolset
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -90,5 +91,6 @@ func OfKind(kind Kind, title string) Option {
 	return func(o *Options) { o.Kind, o.Title = kind, title }
 }
 
-// Err returns what is wrong with the tool's definition, for example an argument type that has no JSON schema.
-func (t *Tool[D]) Err() error { return t.err }
+// Err returns what is wrong with the tool's definition, for example a name that providers do not accept, or an argument
+// type that has no JSON schema.
+func (t *Tool[D]) Err() error { return errors.Join(checkName(t.Def.Name), t.err) }

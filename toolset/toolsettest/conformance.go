@@ -81,9 +81,9 @@ func (s *suite[D]) open(ctx context.Context, set toolset.Toolset[D], id string) 
 	instance, err := set.Open(ctx, run)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("Open: %w", err)
+		return nil, fmt.Errorf("open: %w", err)
 	case instance == nil:
-		return nil, errors.New("Open returned neither an instance nor an error")
+		return nil, errors.New("open returned neither an instance nor an error")
 	}
 	return &session[D]{instance, run}, nil
 }
@@ -92,7 +92,7 @@ func (s *suite[D]) open(ctx context.Context, set toolset.Toolset[D], id string) 
 func (s *session[D]) step(ctx context.Context) (toolset.Listing[D], error) {
 	l, err := s.instance.Tools(ctx, s.run)
 	if err != nil {
-		return l, fmt.Errorf("Tools in step %d: %w", s.run.Step, err)
+		return l, fmt.Errorf("tools in step %d: %w", s.run.Step, err)
 	}
 	next := *s.run
 	next.Step++
@@ -107,7 +107,7 @@ func (s *session[D]) step(ctx context.Context) (toolset.Listing[D], error) {
 
 func (s *session[D]) close(ctx context.Context) error {
 	if err := s.instance.Close(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("Close: %w", err)
+		return fmt.Errorf("close: %w", err)
 	}
 	return nil
 }

@@ -1,0 +1,4 @@
+package toolset
+
+// Words is the ranking's view of a text.
+var Words = words

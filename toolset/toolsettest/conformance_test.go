@@ -1,0 +1,255 @@
+package toolsettest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/toolsettest"
+)
+
+type deps struct{ Name string }
+
+type set = toolset.Toolset[deps]
+
+type runContext = toolset.RunContext[deps]
+
+type query struct {
+	City string `json:"city" validate:"required"`
+}
+
+func forecast() *toolset.Tool[deps] {
+	return toolset.Func("forecast", "Forecast.", func(_ context.Context, run *runContext, q query) (string, error) {
+		return q.City + " for " + run.Deps.Name, nil
+	})
+}
+
+var oslo = toolsettest.Case{Tool: "forecast", Args: `{"city":"Oslo"}`}
+
+func TestToolsetsThatKeepTheContractPass(t *testing.T) {
+	toolsettest.Conformance(t, func() set { return toolset.Of(forecast()) }, deps{"Ada"}, oslo)
+	toolsettest.Conformance(t, func() set { return toolset.Of[deps]() }, deps{})
+	raw := func() set {
+		return toolset.Combine(
+			toolset.External[deps](model.ToolDef{Name: "external", Schema: json.RawMessage(`{"type":"object"}`)}),
+			toolset.Of(toolset.Raw[deps]("raw", "", json.RawMessage(`{"type":"object"}`), func(_ context.Context, _ *runContext, args json.RawMessage) (toolset.Result, error) {
+				return toolset.Result{Text: string(args)}, nil
+			})))
+	}
+	toolsettest.Conformance(t, raw, deps{}, toolsettest.Case{Tool: "raw", Args: `{"n":1}`}, toolsettest.Case{Tool: "external", Args: ""})
+}
+
+// misfit is a toolset that breaks what one tells it to.
+type misfit struct {
+	name  func() string
+	check error
+	open  func(context.Context) error
+	tools func(ctx context.Context, run *runContext, step int) ([]*toolset.Tool[deps], error)
+	close func(opened *atomic.Int32) error
+	// opened counts the instances that are open, none returns none at all.
+	opened atomic.Int32
+	none   bool
+}
+
+func (m *misfit) Name() string {
+	if m.name != nil {
+		return m.name()
+	}
+	return "misfit"
+}
+
+func (m *misfit) Check() error { return m.check }
+
+func (m *misfit) Open(ctx context.Context, _ *runContext) (toolset.Instance[deps], error) {
+	if m.none {
+		return nil, nil
+	}
+	if m.open != nil {
+		if err := m.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	m.opened.Add(1)
+	return &misfitInstance{misfit: m, fixed: []*toolset.Tool[deps]{forecast()}}, nil
+}
+
+type misfitInstance struct {
+	*misfit
+	fixed []*toolset.Tool[deps]
+	step  int
+}
+
+func (m *misfitInstance) Tools(ctx context.Context, run *runContext) (toolset.Listing[deps], error) {
+	m.step++
+	if m.tools == nil {
+		return toolset.Listing[deps]{Tools: m.fixed}, nil
+	}
+	tools, err := m.tools(ctx, run, m.step)
+	return toolset.Listing[deps]{Tools: tools}, err
+}
+
+func (m *misfitInstance) Close(context.Context) error {
+	m.opened.Add(-1)
+	if m.misfit.close != nil {
+		return m.misfit.close(&m.opened)
+	}
+	return nil
+}
+
+func changed(change func(*toolset.Tool[deps])) func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) {
+	t := *forecast()
+	change(&t)
+	list := []*toolset.Tool[deps]{&t}
+	return func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) { return list, nil }
+}
+
+func named(name string) *toolset.Tool[deps] {
+	t := *forecast()
+	t.Def.Name = name
+	return &t
+}
+
+func TestEveryBrokenRuleIsFound(t *testing.T) {
+	renames := 0
+	shared := forecast()
+	var everybody atomic.Bool
+	for rule, c := range map[string]struct {
+		make  func() set
+		want  string
+		cases []toolsettest.Case
+	}{
+		"the toolset has a name that stays the same": {
+			func() set { return &misfit{name: func() string { renames++; return fmt.Sprint(renames) }} }, `the name was "1" and is now "2"`, nil},
+		"every tool has a valid name, and no two have the same": {
+			func() set {
+				list := []*toolset.Tool[deps]{named("a.b"), named("c"), named("c")}
+				return &misfit{tools: func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) { return list, nil }}
+			}, "tool name \"a.b\": must be 1 to 64 letters, digits, '_' and '-'\ntool \"c\" is listed twice", nil},
+		"every schema is that of an object": {
+			func() set {
+				return &misfit{tools: changed(func(t *toolset.Tool[deps]) { t.Def.Schema = json.RawMessage(`{"type":"string"}`) })}
+			}, `tool "forecast": the schema's type is "string", must be "object"`, nil},
+		"every tool can be called": {
+			func() set { return &misfit{tools: changed(func(t *toolset.Tool[deps]) { t.Call = nil })} }, `tool "forecast" has no Call function and is not external`, nil},
+		"the tools keep their order": {
+			func() set {
+				return &misfit{tools: func(_ context.Context, _ *runContext, step int) ([]*toolset.Tool[deps], error) {
+					if step == 2 {
+						return []*toolset.Tool[deps]{named("b"), named("new"), named("a")}, nil
+					}
+					return []*toolset.Tool[deps]{named("a"), named("b")}, nil
+				}}
+			}, "a step lists [a b], the next step [b new a]", nil},
+		"tools are never changed": {
+			func() set {
+				t := forecast()
+				list := []*toolset.Tool[deps]{t}
+				return &misfit{tools: func(_ context.Context, _ *runContext, step int) ([]*toolset.Tool[deps], error) {
+					t.Def.Description = fmt.Sprint("step ", step)
+					return list, nil
+				}}
+			}, `tool "forecast" was changed after it had been listed`, nil},
+		"arguments that make no sense are errors for the model": {
+			func() set {
+				return &misfit{tools: changed(func(t *toolset.Tool[deps]) {
+					t.Decode = func(args []byte) (any, error) {
+						if len(args) == 0 {
+							panic("empty")
+						}
+						return nil, errors.New("bad")
+					}
+				})}
+			}, `tool "forecast": Decode of "" panics: empty`, nil},
+		"runs do not share what they close": {
+			func() set {
+				everybody.Store(false)
+				return &misfit{
+					close: func(*atomic.Int32) error { everybody.Store(true); return nil },
+					tools: func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) {
+						if everybody.Load() {
+							return nil, errors.New("closed")
+						}
+						return []*toolset.Tool[deps]{shared}, nil
+					},
+				}
+			}, "after another run was closed: tools in step 1: closed", nil},
+		"a run that ends early can be closed": {
+			func() set {
+				m := &misfit{}
+				m.close = func(*atomic.Int32) error { return errors.New("stuck") }
+				return m
+			}, "before its first step: close: stuck", nil},
+		"nothing blocks when the run is cancelled": {
+			func() set {
+				return &misfit{open: func(ctx context.Context) error {
+					if ctx.Err() != nil {
+						time.Sleep(time.Hour)
+					}
+					return nil
+				}}
+			}, "Open blocks although its context is done", nil},
+		"the cases are accepted": {
+			func() set { return toolset.Of(forecast()) }, `call of "forecast" with {}: `, []toolsettest.Case{{Tool: "forecast", Args: "{}"}}},
+		"runs can be concurrent": {
+			func() set {
+				m := &misfit{}
+				m.tools = func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) {
+					time.Sleep(time.Second) // so that runs overlap
+					if m.opened.Load() > 2 {
+						return nil, errors.New("too many")
+					}
+					return []*toolset.Tool[deps]{shared}, nil
+				}
+				return m
+			}, "tools in step 1: too many", nil},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				broken, _ := toolsettest.Broken(t.Context(), c.make, deps{"Ada"}, c.cases...)
+				require.Contains(t, broken, rule)
+				require.Contains(t, broken[rule], c.want)
+				time.Sleep(2 * time.Hour) // until what blocks has ended
+			})
+		})
+	}
+}
+
+func TestBrokenOpenAndListingsBreakEveryRule(t *testing.T) {
+	for want, m := range map[string]*misfit{
+		"open: boom": {open: func(context.Context) error { return errors.New("boom") }},
+		"open returned neither an instance nor an error": {none: true},
+		"tools in step 1: boom":                          {tools: func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) { return nil, errors.New("boom") }},
+		"tool 0 is nil": {tools: func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) {
+			return make([]*toolset.Tool[deps], 1), nil
+		}},
+	} {
+		broken, _ := toolsettest.Broken(t.Context(), func() set { return m }, deps{})
+		require.Contains(t, broken["every schema is that of an object"], want)
+		require.Contains(t, broken["runs can be concurrent"], want)
+	}
+	broken, _ := toolsettest.Broken(t.Context(), func() set { return &misfit{name: func() string { return "" }, check: errors.New("wrong")} }, deps{}, toolsettest.Case{Tool: "missing"})
+	require.Equal(t, "the name is empty", broken["the toolset has a name that stays the same"])
+	require.Equal(t, "check: wrong", broken["every tool can be called"])
+	require.Contains(t, broken["the cases are accepted"], `there is no tool "missing", but: [forecast]`)
+}
+
+func TestListingInAnotherSliceEachStepIsAWarning(t *testing.T) {
+	tool := forecast()
+	broken, warnings := toolsettest.Broken(t.Context(), func() set {
+		return &misfit{tools: func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) {
+			return []*toolset.Tool[deps]{tool}, nil
+		}}
+	}, deps{}, oslo)
+	require.Empty(t, broken)
+	require.Len(t, warnings, 1)
+	require.Contains(t, warnings[0], "another slice")
+}
