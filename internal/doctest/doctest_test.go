@@ -68,11 +68,12 @@ func TestEveryCodeBlockHasALanguageThatIsChecked(t *testing.T) {
 	}
 }
 
-// TestGoBlocksCompile builds every Go block: each is a whole program.
-func TestGoBlocksCompile(t *testing.T) {
+// TestGoBlocksCompileAndPrintWhatTheySay builds every Go block, each of which is a whole program, and runs those that say
+// what they print.
+func TestGoBlocksCompileAndPrintWhatTheySay(t *testing.T) {
 	abs, err := filepath.Abs(root)
 	require.NoError(t, err)
-	dir := t.TempDir()
+	dir, bin := t.TempDir(), t.TempDir()
 	overlay := map[string]map[string]string{"Replace": {}}
 	var packages []string
 	for i, b := range blocks(t) {
@@ -97,11 +98,34 @@ func TestGoBlocksCompile(t *testing.T) {
 	require.NoError(t, err)
 	overlayFile := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(overlayFile, data, 0o600))
-	args := append([]string{"build", "-overlay", overlayFile, "-o", t.TempDir() + string(filepath.Separator)}, packages...)
+	args := append([]string{"build", "-overlay", overlayFile, "-o", bin + string(filepath.Separator)}, packages...)
 	build := exec.CommandContext(t.Context(), "go", args...)
 	build.Dir = abs
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	built, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", built)
+	for i, b := range blocks(t) {
+		want, ok := expectedOutput(b.text)
+		if b.lang != "go" || !ok {
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), filepath.Join(bin, fmt.Sprintf("block%d", i))).Output()
+		require.NoError(t, err, "%v", b)
+		require.Equal(t, want, strings.TrimSpace(string(out)), "%v prints something else", b)
+	}
+}
+
+// expectedOutput returns what the comment "Output:" at the end of a program says that it prints.
+func expectedOutput(program string) (string, bool) {
+	_, comment, ok := strings.Cut(program, "\t// Output:\n")
+	var lines []string
+	for line := range strings.Lines(comment) {
+		text, isComment := strings.CutPrefix(strings.TrimSpace(line), "//")
+		if !isComment {
+			break
+		}
+		lines = append(lines, strings.TrimPrefix(text, " "))
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n")), ok
 }
 
 func TestJSONBlocksAreValid(t *testing.T) {
@@ -149,7 +173,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	for _, file := range append(files, filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		for _, m := range regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`).FindAllSubmatch(text, -1) {
+		prose := regexp.MustCompile("(?s)```.*?```").ReplaceAll(text, nil)
+		for _, m := range regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`).FindAllSubmatch(prose, -1) {
 			if bytes.Contains(m[1], []byte("://")) {
 				continue
 			}
