@@ -27,20 +27,22 @@
 //
 // A function that takes a toolset returns another one, so that they stack:
 //
-//		tools := toolset.Combine(
-//			toolset.Prefixed("db_", toolset.Limited(database, 4)),
-//			toolset.Approved(files, whenOutsideOfWorkspace),
-//			toolset.Searchable(toolset.Adapt(office, officeDeps), toolset.Search[Deps]{}),
-//		)
+//	tools := toolset.Combine(
+//		toolset.Prefixed("db_", toolset.Limited(database, 4)),
+//		toolset.Approved(files, whenOutsideOfWorkspace),
+//		toolset.Searchable(toolset.Adapt(office, officeDeps), toolset.Search[Deps]{}),
+//	)
 //
-//	  - [Combine] joins, [Named] names, [Instructed] adds instructions, [Defaults] sets options.
-//	  - [Filtered], [Prepared] and [PreparedAll] choose and change per step what the model sees; [Searchable] hides tools until
-//	    they are searched for.
-//	  - [Prefixed], [Renamed] and [RenamedFunc] change names; the tool itself keeps to its own.
-//	  - [Wrapped] surrounds calls with middleware, [Approved] has them approved, [Limited] and [LimitedPerRun] bound how many
-//	    there are at a time.
-//	  - [Adapt] lets a toolset for narrower deps serve an agent with wider ones.
-//	  - [PerRun] and [PerStep] build toolsets when they are needed; [External] declares tools that somebody else runs.
+// There are several kinds of them:
+//
+//   - [Combine] joins, [Named] names, [Instructed] adds instructions, [Defaults] sets options.
+//   - [Filtered], [Prepared] and [PreparedAll] choose and change per step what the model sees; [Searchable] hides tools until
+//     they are searched for.
+//   - [Prefixed], [Renamed] and [RenamedFunc] change names; the tool itself keeps to its own.
+//   - [Wrapped] surrounds calls with middleware, [Approved] has them approved, [Limited] and [LimitedPerRun] bound how many
+//     there are at a time.
+//   - [Adapt] lets a toolset for narrower deps serve an agent with wider ones.
+//   - [PerRun] and [PerStep] build toolsets when they are needed; [External] declares tools that somebody else runs.
 //
 // The outer function works on what the inner one offers. What is put together of fixed tools, without a function that
 // decides per step, is put together once: it costs a run nothing. The others look only at what has changed since the step
