@@ -2,8 +2,8 @@ package modeltest
 
 import (
 	"context"
+	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -11,34 +11,53 @@ import (
 // Func returns a model that answers with fn. Its responses are streamed, when that is asked for, in chunks of a word (see
 // [Emit]). fn must be safe for concurrent use if runs are concurrent.
 func Func(fn func(ctx context.Context, req *model.Request) (*model.Message, error)) model.Model {
-	return model.Func(model.Info{Provider: "modeltest", Name: "func", NativeOutput: true, Media: []string{"image", "audio", "application/pdf"}},
-		func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
-			if err := context.Cause(ctx); err != nil {
-				return nil, err
-			}
-			resp, err := fn(ctx, req)
-			if err != nil || resp == nil || sink == nil {
-				return resp, err
-			}
-			return resp, Emit(ctx, resp, sink)
-		})
+	return double("func", fn)
 }
 
-// Emit passes a complete response to a sink as if it had been streamed, a word at a time. It ends with the sink's error,
-// or ctx's cause.
+// double is a model of this package that answers with fn.
+func double(name string, fn func(ctx context.Context, req *model.Request) (*model.Message, error)) model.Model {
+	info := model.Info{Provider: "modeltest", Name: name, NativeOutput: true, Media: []string{"image", "audio", "application/pdf"}}
+	return model.Func(info, func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		resp, err := fn(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		if resp == nil {
+			return nil, errors.New("modeltest: the function returned neither a response nor an error")
+		}
+		if sink != nil {
+			if err := Emit(ctx, resp, sink); err != nil {
+				return nil, err
+			}
+		}
+		return resp, nil
+	})
+}
+
+// Emit passes a complete response to a sink as if it had been streamed: its text, thinking and tool calls a word at a time,
+// and then its usage. It ends with the sink's error, or ctx's cause.
 func Emit(ctx context.Context, resp *model.Message, sink model.Sink) error {
+	part := 0
 	for i := range resp.Parts {
 		p := &resp.Parts[i]
 		text := p.Text
-		if p.Kind == model.PartToolCall {
+		switch p.Kind {
+		case model.PartToolCall:
 			text = string(p.Args)
+		case model.PartText, model.PartThinking:
+		default:
+			continue // not a part that grows
 		}
-		d := model.Delta{Part: i, Kind: p.Kind, CallID: p.CallID, Tool: p.Tool}
+		d := model.Delta{Part: part, Kind: p.Kind, CallID: p.CallID, Tool: p.Tool}
+		part++
 		for first := true; first || text != ""; first = false {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			d.Text, text = word(text)
+			d.Text, text = firstWord(text)
 			if err := sink(d); err != nil {
 				return err
 			}
@@ -46,17 +65,19 @@ func Emit(ctx context.Context, resp *model.Message, sink model.Sink) error {
 		}
 	}
 	if resp.Usage != (model.Usage{}) {
-		return sink(model.Delta{Usage: &resp.Usage})
+		usage := resp.Usage
+		if err := sink(model.Delta{Usage: &usage}); err != nil {
+			return err
+		}
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
-// word splits text behind its first space.
-func word(text string) (first, rest string) {
-	i := strings.IndexFunc(text, func(r rune) bool { return r == ' ' || r == '\n' })
+// firstWord splits text behind its first space or line break.
+func firstWord(text string) (first, rest string) {
+	i := strings.IndexAny(text, " \n")
 	if i < 0 {
 		return text, ""
 	}
-	_, size := utf8.DecodeRuneInString(text[i:])
-	return text[:i+size], text[i+size:]
+	return text[:i+1], text[i+1:]
 }

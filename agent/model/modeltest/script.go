@@ -3,50 +3,39 @@ package modeltest
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
 
 // Scripted is a model that gives prepared answers and remembers what it was asked.
 type Scripted struct {
-	model.Model
+	Captured
 
-	mu       sync.Mutex
-	steps    []Step
-	requests []*model.Request
+	steps []Step
 }
 
 // Step answers one request of a [Scripted] model.
 type Step func(ctx context.Context, req *model.Request) (*model.Message, error)
 
 // Script returns a model that takes one step for each request, in order. A request beyond the last step is an error that
-// says so.
+// says so, and what was asked.
 func Script(steps ...Step) *Scripted {
 	s := &Scripted{steps: steps}
-	s.Model = Func(s.next)
+	s.Model = double("script", s.next)
 	return s
 }
 
-func (s *Scripted) next(ctx context.Context, req *model.Request) (*model.Message, error) {
-	s.mu.Lock()
-	n := len(s.requests)
-	kept := *req
-	kept.Messages, kept.Tools = slices.Clone(req.Messages), slices.Clone(req.Tools)
-	s.requests = append(s.requests, &kept)
-	s.mu.Unlock()
-	if n >= len(s.steps) {
-		return nil, fmt.Errorf("modeltest: request %d, but the script has only %d steps", n+1, len(s.steps))
-	}
-	return s.steps[n](ctx, req)
+// Generate implements [model.Model].
+func (s *Scripted) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	return s.Model.Generate(ctx, req, sink)
 }
 
-// Requests returns the requests so far. The messages in them are shared with the runs.
-func (s *Scripted) Requests() []*model.Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
+func (s *Scripted) next(ctx context.Context, req *model.Request) (*model.Message, error) {
+	n := s.keep(req)
+	if n >= len(s.steps) {
+		return nil, fmt.Errorf("modeltest: request %d, but the script has %d steps; the request: %s", n+1, len(s.steps), describe(req))
+	}
+	return s.steps[n](ctx, req)
 }
 
 // Left returns how many steps have not been taken.
@@ -58,15 +47,18 @@ func (s *Scripted) Left() int {
 
 // Say is a step that answers with the given parts.
 func Say(parts ...model.Part) Step {
-	return func(context.Context, *model.Request) (*model.Message, error) {
-		resp := model.Response(parts...)
-		resp.Finish = model.FinishStop
-		if resp.HasToolCalls() {
-			resp.Finish = model.FinishToolCalls
-		}
-		resp.Usage = model.Usage{InputTokens: 10, OutputTokens: 5}
-		return resp, nil
+	return func(context.Context, *model.Request) (*model.Message, error) { return respond(parts...), nil }
+}
+
+// respond makes a complete response of parts, with the finish reason that goes with them and some usage.
+func respond(parts ...model.Part) *model.Message {
+	resp := model.Response(parts...)
+	resp.Finish = model.FinishStop
+	if resp.HasToolCalls() {
+		resp.Finish = model.FinishToolCalls
 	}
+	resp.Usage = model.Usage{InputTokens: 10, OutputTokens: 5}
+	return resp
 }
 
 // SayText is a step that answers with text.

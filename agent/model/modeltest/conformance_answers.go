@@ -1,0 +1,122 @@
+package modeltest
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+func testInfo(s *subject) {
+	m := s.model()
+	var first model.Info
+	s.soon("Info", func() { first = m.Info() })
+	if first.Provider == "" || first.Name == "" {
+		s.t.Errorf("Info names provider %q and model %q: both must be set", first.Provider, first.Name)
+	}
+	if first.Provider != strings.ToLower(first.Provider) {
+		s.t.Errorf("the provider %q is not in lower case", first.Provider)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if again := m.Info(); !reflect.DeepEqual(first, again) {
+				s.t.Errorf("Info was %+v, now it is %+v", first, again)
+			}
+		})
+	}
+	wg.Wait()
+	if s.h.Sent != nil && s.h.Sent(s.t) != "" {
+		s.t.Errorf("Info sent %q", s.h.Sent(s.t))
+	}
+}
+
+// testAnswer compares the message with what the provider said.
+func testAnswer(s *subject) {
+	s.saidWhatTheProviderDid(s.answer(question("How is the weather?"), nil))
+}
+
+func (s *subject) saidWhatTheProviderDid(msg *model.Message) {
+	s.t.Helper()
+	if s.h.Unscripted {
+		return
+	}
+	want := s.scenario.Answer
+	if got := msg.Text(); got != want.Text() {
+		s.t.Errorf("the text is %q, the provider said %q", got, want.Text())
+	}
+	for _, kind := range []model.PartKind{model.PartThinking, model.PartToolCall} {
+		got, want := partsOf(msg, kind), partsOf(want, kind)
+		if !reflect.DeepEqual(got, want) {
+			s.t.Errorf("parts of kind %s are\n%q, the provider said\n%q", kind, got, want)
+		}
+	}
+	if msg.Finish != want.Finish {
+		s.t.Errorf("the finish reason is %q, the provider said %q", msg.Finish, want.Finish)
+	}
+	if msg.Usage != want.Usage {
+		s.t.Errorf("the usage is %+v, the provider said %+v", msg.Usage, want.Usage)
+	}
+}
+
+// partsOf shows the parts of a kind, without their ids.
+func partsOf(msg *model.Message, kind model.PartKind) []string {
+	var parts []string
+	for _, p := range msg.Parts {
+		if p.Kind == kind {
+			p.CallID = ""
+			parts = append(parts, summary(p))
+		}
+	}
+	return parts
+}
+
+func testStreamedAnswer(s *subject) {
+	req := question("How is the weather?")
+	whole := s.answer(req, nil)
+	streamed := s.answer(req, func(model.Delta) error { return nil })
+	s.saidWhatTheProviderDid(streamed)
+	sameContent(s.t, "the streamed answer differs from the one in one piece", whole, streamed)
+}
+
+func testDeltas(s *subject) {
+	j := &joined{t: s.t}
+	msg := s.answer(question("How is the weather?"), j.sink)
+	j.agree(msg)
+}
+
+func testCallIDs(s *subject) {
+	req := question("How is the weather?")
+	s.answer(req, nil) // checked on the way
+	j := &joined{t: s.t}
+	j.agree(s.answer(req, j.sink))
+}
+
+func testConcurrency(s *subject) {
+	req := question("How is the weather?")
+	want := s.answer(req, nil)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 5 {
+				var sink model.Sink
+				j := &joined{t: s.t}
+				if i%2 == 0 {
+					sink = j.sink
+				}
+				msg, err := s.m.Generate(s.t.Context(), req, sink)
+				if err != nil || msg == nil {
+					s.t.Errorf("one of many requests returned message %v, error %v", msg, err)
+					return
+				}
+				checkMessage(s.t, msg)
+				sameContent(s.t, "one of many answers differs", want, msg)
+				if sink != nil {
+					j.agree(msg)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

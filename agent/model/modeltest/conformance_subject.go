@@ -1,0 +1,220 @@
+package modeltest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// subject is the model under test in one scenario.
+type subject struct {
+	t        testing.TB
+	h        Harness
+	scenario Scenario
+	runner   runner
+	m        model.Model
+}
+
+// run runs a subtest with the same model.
+func (s *subject) run(name string, f func(*subject)) {
+	s.t.Helper()
+	m := s.model() // New may skip, which it must do with its own t
+	s.runner(s.t, name, func(t testing.TB) {
+		f(&subject{t: t, h: s.h, scenario: s.scenario, runner: s.runner, m: m})
+	})
+}
+
+// model returns the model, made on first use.
+func (s *subject) model() model.Model {
+	s.t.Helper()
+	if s.m == nil {
+		if s.m = s.h.New(s.t, s.scenario); s.m == nil {
+			s.t.Fatal("Harness.New returned nil")
+		}
+	}
+	return s.m
+}
+
+// generate makes a request and checks what holds for all of them: it ends with a valid message or an error.
+func (s *subject) generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	s.t.Helper()
+	msg, err := s.model().Generate(ctx, req, sink)
+	switch {
+	case msg == nil && err == nil:
+		s.t.Fatal("Generate returned neither a message nor an error")
+	case msg != nil && err != nil:
+		s.t.Fatalf("Generate returned both a message and the error %v", err)
+	case err == nil:
+		checkMessage(s.t, msg)
+	}
+	return msg, err
+}
+
+// answer makes a request that must be answered.
+func (s *subject) answer(req *model.Request, sink model.Sink) *model.Message {
+	s.t.Helper()
+	msg, err := s.generate(s.t.Context(), req, sink)
+	if err != nil {
+		s.t.Fatalf("Generate failed: %v", err)
+	}
+	return msg
+}
+
+// soon fails the test if f takes long.
+func (s *subject) soon(what string, f func()) {
+	s.t.Helper()
+	begin := time.Now()
+	f()
+	if took := time.Since(begin); took > patience {
+		s.t.Errorf("%s took %v", what, took)
+	}
+}
+
+// checkMessage checks what holds for every response.
+func checkMessage(t testing.TB, msg *model.Message) {
+	t.Helper()
+	if msg.Kind != model.KindResponse {
+		t.Errorf("the message is of kind %q, not a response", msg.Kind)
+	}
+	if msg.Finish == "" {
+		t.Error("the message has no finish reason")
+	}
+	var ids []string
+	for i, p := range msg.Parts {
+		switch p.Kind {
+		case model.PartText, model.PartThinking, model.PartMedia, model.PartOpaque:
+		case model.PartToolCall:
+			if p.CallID == "" || p.Tool == "" {
+				t.Errorf("part %d is a call of tool %q with id %q: both must be set", i, p.Tool, p.CallID)
+			}
+			if slices.Contains(ids, p.CallID) {
+				t.Errorf("two calls have the id %q", p.CallID)
+			}
+			ids = append(ids, p.CallID)
+		default:
+			t.Errorf("part %d is of kind %q, which a response does not have", i, p.Kind)
+		}
+		if (p.Kind == model.PartOpaque || len(p.Signature) > 0) && p.Provider == "" {
+			t.Errorf("part %d has something to send back but does not name its provider", i)
+		}
+	}
+	if _, err := json.Marshal(msg); err != nil {
+		t.Errorf("the message has no JSON form: %v", err)
+	}
+}
+
+// content is what a message says, for comparisons: without ids of the provider, which differ from answer to answer.
+func content(msg *model.Message) string {
+	c := struct {
+		Parts  []sentPart
+		Finish model.FinishReason
+		Usage  model.Usage
+		Model  string
+	}{sentMessageOf(msg).Parts, msg.Finish, msg.Usage, msg.Provider + " " + msg.Model}
+	for i := range c.Parts {
+		c.Parts[i].ID, c.Parts[i].CallID = "", ""
+	}
+	return string(appendJSON(nil, c))
+}
+
+// sameContent fails the test unless two messages say the same.
+func sameContent(t testing.TB, what string, want, got *model.Message) {
+	t.Helper()
+	if a, b := content(want), content(got); a != b {
+		t.Errorf("%s\n got %s\nwant %s", what, b, a)
+	}
+}
+
+// question is a request that offers the tools that answers call.
+func question(text string) *model.Request {
+	return &model.Request{
+		Instructions: "Answer briefly.",
+		Messages:     []*model.Message{model.UserText(text)},
+		Tools: []model.ToolDef{
+			{Name: "weather", Description: "The weather of a city.", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"id":{"type":"integer"},"f":{"type":"number"}},"required":["city"]}`)},
+			{Name: "time", Description: "The time.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)},
+		},
+	}
+}
+
+// joined puts the deltas of a stream together and checks the rules that hold for every single one.
+type joined struct {
+	t      testing.TB
+	parts  []model.Part
+	usage  *model.Usage
+	deltas int
+}
+
+func (j *joined) sink(d model.Delta) error {
+	j.t.Helper()
+	j.deltas++
+	if d.Usage != nil {
+		j.usage = new(*d.Usage)
+	}
+	switch d.Kind {
+	case "":
+		if d.Usage == nil {
+			j.t.Error("a delta has neither a part nor usage")
+		}
+		return nil
+	case model.PartText, model.PartThinking, model.PartToolCall:
+	default:
+		j.t.Errorf("a delta is of kind %q, which does not grow", d.Kind)
+		return nil
+	}
+	switch {
+	case d.Part < 0 || d.Part > len(j.parts):
+		j.t.Errorf("a delta is of part %d, but the next new part is %d", d.Part, len(j.parts))
+		return nil
+	case d.Part == len(j.parts):
+		if call := d.Kind == model.PartToolCall; call != (d.CallID != "" && d.Tool != "") {
+			j.t.Errorf("the first delta of a part of kind %q has call id %q and tool %q", d.Kind, d.CallID, d.Tool)
+		}
+		j.parts = append(j.parts, model.Part{Kind: d.Kind, CallID: d.CallID, Tool: d.Tool})
+	case d.CallID != "" || d.Tool != "":
+		j.t.Errorf("a later delta of part %d has call id %q and tool %q", d.Part, d.CallID, d.Tool)
+	}
+	p := &j.parts[d.Part]
+	if p.Kind != d.Kind {
+		j.t.Errorf("part %d was of kind %q, now it is of kind %q", d.Part, p.Kind, d.Kind)
+	}
+	if d.Kind == model.PartToolCall {
+		p.Args = append(p.Args, d.Text...)
+	} else {
+		p.Text += d.Text
+	}
+	return nil
+}
+
+// agree checks that the deltas said what the message says: the same parts, if not in the same order.
+func (j *joined) agree(msg *model.Message) {
+	j.t.Helper()
+	var want []string
+	for _, p := range msg.Parts {
+		if p.Kind == model.PartText || p.Kind == model.PartThinking && p.Text != "" || p.Kind == model.PartToolCall {
+			want = append(want, summary(p))
+		}
+	}
+	var got []string
+	for _, p := range j.parts {
+		got = append(got, summary(p))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !reflect.DeepEqual(want, got) {
+		j.t.Errorf("the deltas add up to\n%q, the message has\n%q", got, want)
+	}
+	if j.usage != nil && *j.usage != msg.Usage {
+		j.t.Errorf("the last usage of the stream is %+v, the message's is %+v", *j.usage, msg.Usage)
+	}
+}
+
+func summary(p model.Part) string {
+	return fmt.Sprintf("%s %s %s %s%s", p.Kind, p.CallID, p.Tool, p.Text, p.Args)
+}

@@ -1,0 +1,214 @@
+package modeltest
+
+import (
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"time"
+)
+
+// string appends a string: one of the format, or one that matches the pattern, or else letters.
+func (g *generator) string(n *node) error {
+	k := g.choose(1000)
+	least, most := limit(n.MinLength, 0), limit(n.MaxLength, maxCount)
+	if least > most || least > maxOutput {
+		return fmt.Errorf("%w: no string has a length from %d to %d", errNoValue, least, most)
+	}
+	var s string
+	var ok bool
+	switch {
+	case n.Encoding == "base64" || n.Format == "byte":
+		s, ok = n.firstFit(func(i int) string { return base64.StdEncoding.EncodeToString([]byte(sized(word(k), i+1, i+1))) })
+	case formats[n.Format] != nil:
+		s, ok = n.firstFit(func(i int) string { return formats[n.Format](k + i) })
+	}
+	if !ok && len(n.Patterns) > 0 {
+		var err error
+		if s, err = n.matching(k); err != nil {
+			return err
+		}
+		ok = true
+	}
+	if !ok {
+		s = sized(word(k), least, most)
+	}
+	if !n.acceptString(s) {
+		return fmt.Errorf("%w: a string of format %q and its other rules", errNoValue, n.Format)
+	}
+	g.out = appendJSON(g.out, s)
+	return nil
+}
+
+// firstFit returns the first of some strings that keeps the rules of n.
+func (n *node) firstFit(candidate func(i int) string) (string, bool) {
+	for i := range 200 {
+		if s := candidate(i); n.acceptString(s) {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// word is the k-th word of lower-case letters: a to z, then aa.
+func word(k int) string {
+	var letters []byte
+	for k++; k > 0; k = (k - 1) / 26 {
+		letters = append(letters, byte('a'+(k-1)%26))
+	}
+	slices.Reverse(letters)
+	return string(letters)
+}
+
+// sized repeats or cuts an ASCII text until its length is within bounds.
+func sized(text string, least, most int) string {
+	if len(text) < least {
+		text = strings.Repeat(text, least/len(text)+1)[:least]
+	}
+	return text[:min(len(text), most)]
+}
+
+// formats make the k-th string of a format, k from 0 to some thousands. Hosts and addresses are those that are reserved
+// for documentation (RFC 2606, 5737, 3849).
+var formats = map[string]func(k int) string{
+	"date-time":     func(k int) string { return day(k).Format(time.RFC3339) },
+	"date":          func(k int) string { return day(k).Format(time.DateOnly) },
+	"time":          func(k int) string { return day(k).Format("15:04:05Z") },
+	"duration":      func(k int) string { return fmt.Sprintf("P%dD", k+1) },
+	"email":         func(k int) string { return word(k) + "@example.com" },
+	"idn-email":     func(k int) string { return word(k) + "@example.com" },
+	"hostname":      func(k int) string { return word(k) + ".example.com" },
+	"idn-hostname":  func(k int) string { return word(k) + ".example.com" },
+	"uri":           func(k int) string { return "https://example.com/" + word(k) },
+	"url":           func(k int) string { return "https://example.com/" + word(k) },
+	"iri":           func(k int) string { return "https://example.com/" + word(k) },
+	"uri-reference": func(k int) string { return "/" + word(k) },
+	"iri-reference": func(k int) string { return "/" + word(k) },
+	"json-pointer":  func(k int) string { return "/" + word(k) },
+	"uuid":          func(k int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", k+1) },
+	"ipv4":          func(k int) string { return fmt.Sprintf("192.0.2.%d", k%254+1) },
+	"ipv6":          func(k int) string { return fmt.Sprintf("2001:db8::%x", k+1) },
+}
+
+func day(k int) time.Time { return time.Date(2026, 1, 2+k, 15, 4, 5, 0, time.UTC) }
+
+// matching returns a string that matches all patterns of n and has a fitting length. It is made of the first pattern.
+func (n *node) matching(k int) (string, error) {
+	for _, p := range n.Patterns {
+		if _, err := regexp.Compile(p); err != nil {
+			return "", fmt.Errorf("the pattern %q cannot be read: %w", p, err)
+		}
+	}
+	re, err := syntax.Parse(n.Patterns[0], syntax.Perl)
+	if err != nil {
+		return "", err
+	}
+	least, most := limit(n.MinLength, 0), limit(n.MaxLength, maxCount)
+	// How often to repeat what may be repeated: as little as possible, but an empty string is the last resort.
+	repeats := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64, least - 2, least - 1, least, most}
+	for _, empty := range []bool{false, true} {
+		for _, repeat := range repeats {
+			if repeat < 0 || repeat > maxOutput {
+				continue
+			}
+			for turn := range 4 {
+				m := matcher{choice: k + turn, repeat: repeat}
+				if !m.write(re) {
+					continue
+				}
+				text := m.b.String()
+				pad := strings.Repeat("a", max(0, least-len([]rune(text)))) // for patterns that are not anchored
+				for _, s := range []string{text, text + pad, pad + text} {
+					if (s != "" || empty) && n.acceptString(s) {
+						return s, nil
+					}
+				}
+			}
+		}
+	}
+	return "", fmt.Errorf("%w: no string found that matches %q with a length from %d to %d", errNoValue, n.Patterns, least, most)
+}
+
+// matcher writes a string that matches an expression, but for anchors and word boundaries, which it takes to hold.
+type matcher struct {
+	b      strings.Builder
+	choice int // of alternatives and characters
+	repeat int
+	steps  int
+}
+
+// write reports whether there was a string, and a small enough one.
+func (m *matcher) write(re *syntax.Regexp) bool {
+	if m.steps++; m.steps > maxOutput || m.b.Len() > maxOutput {
+		return false
+	}
+	switch re.Op {
+	case syntax.OpNoMatch:
+		return false
+	case syntax.OpLiteral:
+		for _, r := range re.Rune {
+			m.b.WriteRune(r)
+		}
+	case syntax.OpCharClass:
+		return m.class(re.Rune)
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		m.b.WriteByte(byte('a' + m.choice%26))
+	case syntax.OpStar:
+		return m.times(re.Sub[0], m.repeat)
+	case syntax.OpPlus:
+		return m.times(re.Sub[0], max(1, m.repeat))
+	case syntax.OpQuest:
+		return m.times(re.Sub[0], min(1, m.repeat))
+	case syntax.OpRepeat:
+		n := max(re.Min, m.repeat)
+		if re.Max >= 0 {
+			n = min(n, re.Max)
+		}
+		return m.times(re.Sub[0], n)
+	case syntax.OpAlternate:
+		return m.write(re.Sub[m.choice%len(re.Sub)])
+	case syntax.OpConcat, syntax.OpCapture:
+		for _, sub := range re.Sub {
+			if !m.write(sub) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (m *matcher) times(re *syntax.Regexp, n int) bool {
+	for range n {
+		if !m.write(re) {
+			return false
+		}
+	}
+	return true
+}
+
+// legible are the characters to take of a class if it has them. A zero is last, so that numbers do not begin with it.
+const legible = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890-_ "
+
+func (m *matcher) class(ranges []rune) bool {
+	if len(ranges) == 0 {
+		return false
+	}
+	var choices []rune
+	for _, r := range legible {
+		for i := 0; i < len(ranges); i += 2 {
+			if ranges[i] <= r && r <= ranges[i+1] {
+				choices = append(choices, r)
+			}
+		}
+	}
+	if len(choices) > 1 && choices[len(choices)-1] == '0' {
+		choices = choices[:len(choices)-1]
+	}
+	if len(choices) == 0 {
+		choices = ranges[:1]
+	}
+	m.b.WriteRune(choices[m.choice%len(choices)])
+	return true
+}

@@ -1,0 +1,81 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// turn is the part of a history from the user's last words on.
+type turn []*model.Message
+
+// lastTurn returns the turn that a history ends with. User content that came with tool results, as tools can return it,
+// does not begin a turn.
+func lastTurn(messages []*model.Message) turn {
+	for i, m := range slices.Backward(messages) {
+		if m.Kind == model.KindRequest && has(m, model.PartUser) && !has(m, model.PartToolReturn) {
+			return messages[i:]
+		}
+	}
+	return messages
+}
+
+func has(m *model.Message, kind model.PartKind) bool {
+	return slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Kind == kind })
+}
+
+// calls returns how often tools were called.
+func (t turn) calls() int {
+	n := 0
+	for _, m := range t {
+		for i := range m.Parts {
+			if m.Parts[i].Kind == model.PartToolCall {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// called reports whether a tool was called.
+func (t turn) called(tool string) bool {
+	return slices.ContainsFunc(t, func(m *model.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Kind == model.PartToolCall && p.Tool == tool })
+	})
+}
+
+// summary shows the results of the tools as a JSON object, in the order in which they came.
+func (t turn) summary() string {
+	text := []byte("{")
+	for _, m := range t {
+		for i := range m.Parts {
+			p := &m.Parts[i]
+			if p.Kind != model.PartToolReturn {
+				continue
+			}
+			if len(text) > 1 {
+				text = append(text, ',')
+			}
+			text = append(appendJSON(text, p.Tool), ':')
+			if json.Valid([]byte(p.Text)) {
+				text = append(text, p.Text...)
+			} else {
+				text = appendJSON(text, p.Text)
+			}
+		}
+	}
+	return string(append(text, '}'))
+}
+
+// args returns the arguments of a call, shortened for an error.
+func (t turn) args(callID string) string {
+	for _, m := range slices.Backward(t) {
+		for i := range m.Parts {
+			if p := &m.Parts[i]; p.Kind == model.PartToolCall && p.CallID == callID {
+				return shorten(string(p.Args))
+			}
+		}
+	}
+	return "of an unknown call"
+}
