@@ -97,7 +97,7 @@ func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*ses
 	s.mu.Unlock()
 	if closing {
 		s.releaseSession(ctx, session)
-		return nil, acp.Errorf(acp.CodeRequestCancelled, "the agent is shutting down").WithData(errorData{Kind: KindShutdown})
+		return nil, shuttingDown()
 	}
 	acp.AfterResponse(ctx, client.announce)
 	return session, nil
@@ -173,7 +173,7 @@ func (s *server) CloseSession(ctx context.Context, p *acp.CloseSessionRequest) (
 	if session == nil {
 		return nil, unknownSession(p.SessionID)
 	}
-	session.end(errSessionClosed)
+	session.end(errSessionClosed, unknownSession(p.SessionID))
 	acp.Async(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.shutdown)
 	defer cancel()

@@ -102,7 +102,7 @@ func (s *server) endSessions(turns, release context.Context) bool {
 	}
 	s.mu.Unlock()
 	for _, session := range sessions {
-		session.end(errShutdown)
+		session.end(errShutdown, shuttingDown())
 	}
 	done := make([]bool, len(sessions))
 	var all sync.WaitGroup

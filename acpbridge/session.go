@@ -21,7 +21,7 @@ type session struct {
 	release sync.Once
 
 	mu     sync.Mutex
-	closed bool
+	closed error   // why no more turns begin, as the answer to a prompt; nil while they do
 	turns  []*turn // that have not been answered, in order; at most one of them runs
 
 	history []*model.Message // the running turn's
@@ -47,8 +47,8 @@ type runInput struct {
 func (s *session) admit(ctx context.Context, policy BusyPolicy) (*turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return nil, unknownSession(s.id)
+	if s.closed != nil {
+		return nil, s.closed
 	}
 	s.turns = slices.DeleteFunc(s.turns, (*turn).isAnswered)
 	if policy == BusyReject && slices.ContainsFunc(s.turns, (*turn).isGoing) {
@@ -61,11 +61,11 @@ func (s *session) admit(ctx context.Context, policy BusyPolicy) (*turn, error) {
 	return t, nil
 }
 
-// end cancels all turns and lets no more begin.
-func (s *session) end(cause error) {
+// end cancels all turns and lets no more begin: prompts are answered with the given error.
+func (s *session) end(cause, answer error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	s.closed = answer
 	for _, t := range s.turns {
 		t.cancel(cause)
 	}

@@ -30,6 +30,9 @@ func openConversation[D deps.Carrier, O any](ctx context.Context, config *Config
 	if err != nil {
 		return nil, err
 	}
+	if d.ACP().Client == nil {
+		config.Logger.Warn("acpbridge: Deps has dropped the deps.ACPDeps that it was given: tools cannot use the editor", "session", acp.Session.ID)
+	}
 	return &typedConversation[D, O]{config: config, id: acp.Session.ID, deps: d}, nil
 }
 

@@ -77,7 +77,11 @@ func cancelled(ctx context.Context) *ending {
 	case errors.Is(cause, acp.ErrTurnCancelled), errors.Is(cause, acp.ErrRequestCancelled):
 		return &ending{stop: acp.StopReasonCancelled}
 	}
-	return &ending{err: acp.Errorf(acp.CodeRequestCancelled, "the agent is shutting down").WithData(errorData{Kind: KindShutdown})}
+	return &ending{err: shuttingDown()}
+}
+
+func shuttingDown() *acp.Error {
+	return acp.Errorf(acp.CodeRequestCancelled, "the agent is shutting down").WithData(errorData{Kind: KindShutdown})
 }
 
 // endingOf says how a turn ends whose run has ended with err, or well with a response that had the given finish reason.

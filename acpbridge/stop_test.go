@@ -105,7 +105,9 @@ func TestErrorsHaveACodeAMessageOnOneLineAndAKind(t *testing.T) {
 }
 
 func TestOutputAndPrepareFailuresAreTold(t *testing.T) {
-	m := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { return model.Response(model.Text(" ")), nil })
+	m := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return model.Response(model.Text(" ")), nil
+	})
 	e, id := start(t, config(t, m))
 	requireError(t, acp.CodeInternal, acpbridge.KindOutput, e.prompt(id, "go"))
 

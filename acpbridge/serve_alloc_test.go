@@ -1,0 +1,20 @@
+//go:build !race
+
+package acpbridge_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestATextDeltaCostsAtMostTwoAllocationsFromTheModelToTheWire(t *testing.T) {
+	cost := func(n int) float64 {
+		run := turnOf(t, &n)
+		return testing.AllocsPerRun(5, run)
+	}
+	const few, many = 1000, 11_000
+	each := (cost(many) - cost(few)) / (many - few)
+	t.Logf("%.2f allocations", each)
+	assert.Less(t, each, 2.5)
+}
