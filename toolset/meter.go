@@ -7,10 +7,26 @@ import "sync"
 type Meter struct {
 	mu   sync.Mutex
 	used Usage
+	// parent is where the meter's usage counts as well, and whose total stands for its own; nil for most.
+	parent *Meter
+}
+
+// Sub returns a meter for a part of what m counts. Used in place of m it is the same as m, and [Meter.Own] says what was
+// counted through it.
+func (m *Meter) Sub() *Meter { return &Meter{parent: m} }
+
+// Own returns what has been counted through this meter, as opposed to the one that it is a part of.
+func (m *Meter) Own() Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used
 }
 
 // Usage returns what has been used so far.
 func (m *Meter) Usage() Usage {
+	if m.parent != nil {
+		return m.parent.Usage()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used
@@ -23,6 +39,9 @@ func (m *Meter) Add(u Usage) Usage {
 	m.used.Requests += u.Requests
 	m.used.ToolCalls += u.ToolCalls
 	m.used.Usage.Add(u.Usage)
+	if m.parent != nil {
+		return m.parent.Add(u)
+	}
 	return m.used
 }
 
@@ -31,6 +50,13 @@ func (m *Meter) Add(u Usage) Usage {
 func (m *Meter) Request(limit int) (Usage, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.parent != nil {
+		used, ok := m.parent.Request(limit)
+		if ok {
+			m.used.Requests++
+		}
+		return used, ok
+	}
 	if limit > 0 && m.used.Requests >= limit {
 		return m.used, false
 	}

@@ -1,6 +1,10 @@
 package toolset
 
-import "github.com/ponte-go/ponte/agent/model"
+import (
+	"strconv"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
 
 // RunContext is what a tool, an instruction or a toolset may know of the run it serves. It is data: cancellation comes
 // with the context.Context that stands beside it. A RunContext is valid until the function it was given to returns,
@@ -50,6 +54,13 @@ type Usage struct {
 	// ToolCalls counts the tool calls that returned a value. Output tools never count.
 	ToolCalls int
 	model.Usage
+}
+
+// IdempotencyKey names the call in progress, or the output that is being made: no two calls have the same, and the same call
+// has the same when a run that has a journal is taken up. A tool whose effects must not happen twice passes it on to
+// whoever it acts on. It is made of the ids of run, step and call.
+func (r *RunContext[D]) IdempotencyKey() string {
+	return r.RunID + "/" + strconv.Itoa(r.Step) + "/" + r.Call.ID
 }
 
 // Emit sends an event of the tool's own to whoever observes the run: it arrives as a custom event that carries value.

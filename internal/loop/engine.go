@@ -82,6 +82,8 @@ type Done struct {
 	Decision Decision
 	// Inbox is set for OpInbox: the parts of each message, in order.
 	Inbox [][]model.Part
+	// Used is what the task has counted on the run's meter itself, if the worker knows.
+	Used *toolset.Usage
 	// Err ends the run.
 	Err error
 }
