@@ -1,0 +1,36 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+const errorSharingViolation = syscall.Errno(32)
+
+// openLocked opens a file for reading and writing, and lets others read it at most, until it is closed. The system gives
+// it back when the process ends, however it does.
+func openLocked(path string, create bool) (*lockedFile, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	mode := uint32(syscall.OPEN_EXISTING)
+	if create {
+		mode = syscall.OPEN_ALWAYS
+	}
+	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil, mode, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if errors.Is(err, errorSharingViolation) {
+		return nil, ErrInUse
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return &lockedFile{File: os.NewFile(uintptr(handle), path)}, nil
+}
+
+// remove gives the file back and removes it: an open file cannot be removed.
+func (f *lockedFile) remove() error { return errors.Join(f.Close(), os.Remove(f.Name())) }
+
+// syncDir does nothing: the system keeps its directories itself.
+func syncDir(string) error { return nil }
