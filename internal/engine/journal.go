@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Journal executes tasks like [Native] and records what they came to. A task that has a record is not executed: it is
+// over at once with the recorded result. So the loop, run again from the beginning, finds its way to where it was cut off.
+//
+// A Journal stands before the run's host as well, because what the host says shapes the run: see journal_host.go.
+//
+// Its own methods are called by the loop, on the run's goroutine; results are recorded on the goroutines of the tasks, each
+// before the loop learns of it.
+type Journal struct {
+	native *Native
+	host   loop.Host
+	log    journal.Log
+	meter  *toolset.Meter
+	codec  Codec
+	start  start
+
+	past past
+	// clock is the time of the latest result that the loop has been given. It stands still between results, so that
+	// times need no records of their own.
+	clock time.Time
+	ids   int
+	// instructions are those of the last request that was recorded.
+	instructions string
+
+	// step is the step that the loop is in, numbers how many tasks there were for each key in it.
+	step    int
+	numbers map[key]int
+	inner   []loop.Future
+
+	mu sync.Mutex
+	// live are the tasks that are being executed.
+	live map[*loop.Task]*journaled
+
+	unread      [][]model.Part
+	unreadAtEnd bool
+}
+
+var (
+	_ loop.Engine = (*Journal)(nil)
+	_ loop.Host   = (*Journal)(nil)
+)
+
+// Codec takes the outputs of a run to JSON and back.
+type Codec interface {
+	// Encode returns the output as JSON, and the name of its type if there are several. It reports false if Decode would
+	// not give the very same output back.
+	Encode(output any) (typ string, data []byte, ok bool)
+	Decode(typ string, data []byte) (any, error)
+}
+
+// Open starts a run's journal or takes it up. cfg is what the loop will be given; its RunID must be set. The caller closes
+// the engine when the run has ended, and the log after it.
+func Open(ctx context.Context, log journal.Log, worker loop.Worker, host loop.Host, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
+	j := &Journal{host: host, log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, live: map[*loop.Task]*journaled{}}
+	j.native = New(&recorder{j, worker})
+	begin, err := newStart(cfg, agent)
+	if err != nil {
+		return nil, &journal.Error{RunID: cfg.RunID, Op: "encode", Err: err}
+	}
+	j.start = *begin
+	lines, err := log.Load(ctx)
+	if err != nil {
+		return nil, j.failed("load", err)
+	}
+	if len(lines) == 0 {
+		j.clock = now()
+		_, err := j.write(ctx, &record{Op: opStart, At: j.clock, Start: begin})
+		return j, err
+	}
+	if err := j.load(lines); err != nil {
+		return nil, j.failed("load", err)
+	}
+	return j, nil
+}
+
+// Close waits for the goroutines of tasks that nobody waits for any more. See [Native.Close].
+func (j *Journal) Close() { j.native.Close() }
+
+// Complete is called when the run has ended with an output. It reports if the journal says that the run went on.
+func (j *Journal) Complete() error {
+	if j.past.left > 0 {
+		return j.diverged("it has ended in step %d, and %d records are left", j.step, j.past.left)
+	}
+	return nil
+}
+
+// Unrecorded returns messages that came into the run and that could not be recorded, which ended it, and whether the run
+// was at its end when it took them.
+func (j *Journal) Unrecorded() (messages [][]model.Part, atEnd bool) { return j.unread, j.unreadAtEnd }
+
+func (j *Journal) failed(op string, err error) error {
+	return &journal.Error{RunID: j.start.Run, Op: op, Err: err}
+}
+
+func (j *Journal) diverged(format string, args ...any) error {
+	return j.failed("replay", fmt.Errorf("%w: "+format, append([]any{journal.ErrDiverged}, args...)...))
+}
+
+// journaled is the future of a task.
+type journaled struct {
+	// done is set if the result is there already, record if it was recorded; seq is the record's place.
+	done *loop.Done
+	seq  int
+	// inner is the native future of a task that is executed.
+	inner loop.Future
+	// record is what is known of the record of a task that is executed; its time is set when it is over.
+	record record
+	// again marks a task that is executed although it has a record.
+	again bool
+}
+
+// Done implements [loop.Future].
+func (f *journaled) Done() *loop.Done {
+	if f.done != nil {
+		return f.done
+	}
+	return f.inner.Done()
+}
+
+// Start implements [loop.Engine].
+func (j *Journal) Start(ctx context.Context, t *loop.Task) loop.Future {
+	k := j.keyOf(t)
+	f := &journaled{record: record{Op: k.op, Step: k.step, Call: k.call, Approved: k.approved, N: k.n}}
+	if t.Call != nil {
+		f.record.Tool = t.Call.Tool
+	}
+	past := j.past.take(k)
+	if err := j.follows(t, k, past); err != nil {
+		f.done = &loop.Done{Err: err}
+		return f
+	}
+	if k.op == opModel {
+		j.request(&f.record, t.Request, past)
+	}
+	switch {
+	case past != nil && !past.Again:
+		done, err := past.done(j.codec)
+		if err != nil {
+			done = &loop.Done{Err: j.failed("replay", err)}
+		}
+		f.done, f.seq, f.record.At, f.record.Used = done, past.seq, past.At, past.Used
+		return f
+	case past == nil && k.op == opInbox && j.past.begun(k.step):
+		f.done = &loop.Done{} // nothing had come in
+		return f
+	}
+	f.again = past != nil
+	j.mu.Lock()
+	j.live[t] = f
+	j.mu.Unlock()
+	f.inner = j.native.Start(ctx, t)
+	return f
+}
+
+// WaitAny implements [loop.Engine]. Recorded results come first, in the order in which they were recorded.
+func (j *Journal) WaitAny(futures []loop.Future, notify func(loop.Note) error) int {
+	first := -1
+	j.inner = j.inner[:0]
+	for i := range futures {
+		f := futures[i].(*journaled)
+		if f.done == nil {
+			j.inner = append(j.inner, f.inner)
+		} else if first < 0 || f.seq < futures[first].(*journaled).seq {
+			first = i
+		}
+	}
+	if first < 0 {
+		first = j.native.WaitAny(j.inner, notify)
+	} else if used := futures[first].(*journaled).record.Used; used != nil {
+		j.meter.Add(used.usage())
+	}
+	if at := futures[first].(*journaled).record.At; at.After(j.clock) {
+		j.clock = at
+	}
+	return first
+}
+
+// Stamp implements [loop.Engine]: a message was made at the time of the result that it was made of.
+func (j *Journal) Stamp(m *model.Message) { m.Time = j.clock }
+
+// NewID implements [loop.Engine].
+func (j *Journal) NewID() string {
+	j.ids++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", j.start.Seed, j.ids))
+	return base32.StdEncoding.EncodeToString(sum[:])[:26]
+}
+
+// Emit implements [loop.Host].
+func (j *Journal) Emit(e *loop.Event) bool { return j.host.Emit(e) }
+
+func now() time.Time { return time.Now().UTC().Round(0) }

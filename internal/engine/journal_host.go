@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Frame implements [loop.Host]. What a request offers is made anew, because tools are no data; what it said beside the
+// conversation is part of the history and stays as it was.
+func (j *Journal) Frame(ctx context.Context, info *toolset.RunInfo) (*loop.Frame, error) {
+	j.enter(info.Step)
+	frame, err := j.host.Frame(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	r := j.past.records[key{op: opModel, step: info.Step}]
+	if r == nil {
+		return frame, nil
+	}
+	said := *frame
+	said.Instructions = j.instructions
+	if r.Instructions != nil {
+		said.Instructions = *r.Instructions
+	}
+	return &said, nil
+}
+
+// Approval implements [loop.Host]. That a call has to be approved is recorded, because the answer can change: a person who
+// allows a call may allow all that are like it. That it need not follows from its being executed.
+func (j *Journal) Approval(ctx context.Context, call *loop.Call) (*toolset.Approval, error) {
+	k := j.numbered(key{op: opAsk, step: j.step, call: call.ID})
+	if r := j.past.take(k); r != nil {
+		return r.Approval, nil
+	}
+	if j.past.records[key{op: opTool, step: k.step, call: k.call, n: k.n}] != nil {
+		return nil, nil
+	}
+	approval, err := j.host.Approval(ctx, call)
+	if approval == nil || err != nil {
+		return nil, err
+	}
+	back, err := j.write(ctx, &record{Op: opAsk, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now(), Approval: approval})
+	if err != nil {
+		return nil, err
+	}
+	return back.Approval, nil
+}
+
+// History implements [loop.Host]. A history that the processors have changed is recorded by reference to the one that
+// they were given, so that what made it, a model perhaps, is not asked again.
+func (j *Journal) History(ctx context.Context, info *toolset.RunInfo) ([]*model.Message, error) {
+	k := key{op: opHistory, step: info.Step}
+	if r := j.past.take(k); r != nil {
+		if r.Messages != len(info.Messages) {
+			return nil, j.diverged("the history before step %d had %d messages and has %d", info.Step, r.Messages, len(info.Messages))
+		}
+		if r.Used != nil {
+			j.meter.Add(r.Used.usage())
+		}
+		return j.build(r.History, info.Messages)
+	}
+	if j.past.begun(info.Step) {
+		return info.Messages, nil
+	}
+	own := *info
+	own.Meter = info.Meter.Sub()
+	processed, err := j.host.History(ctx, &own)
+	if err != nil || len(processed) == 0 || slices.Contains(processed, nil) {
+		return processed, err // the loop will refuse it
+	}
+	r := record{Op: opHistory, Step: info.Step, At: now(), Messages: len(info.Messages), Used: usedOf(own.Meter.Own())}
+	var same bool
+	if r.History, same = spans(info.Messages, processed); same && r.Used == nil {
+		return info.Messages, nil
+	}
+	back, err := j.write(ctx, &r)
+	if err != nil {
+		return nil, err
+	}
+	return j.build(back.History, info.Messages)
+}

@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// What records are about. All but the first are about a step.
+const (
+	opStart   = "start"   // the run: always the first record
+	opHistory = "history" // a history that was processed
+	opInbox   = "inbox"   // messages that came in
+	opInboxAt = "inbox_at_end"
+	opModel   = "model"
+	opTool    = "tool"
+	opAsk     = "ask" // that a call needs approval
+	opApprove = "approve"
+	opOutput  = "output"
+)
+
+var ops = [...]string{loop.OpModel: opModel, loop.OpTool: opTool, loop.OpOutput: opOutput, loop.OpApprove: opApprove, loop.OpInbox: opInbox}
+
+// key says which task a record is about.
+type key struct {
+	op   string
+	step int
+	call string
+	// approved tells the second execution of a tool that had asked for approval from the first.
+	approved bool
+	// n counts the keys of a step that agree in all of this, in the order in which the loop comes to them.
+	n int
+}
+
+func (j *Journal) keyOf(t *loop.Task) key {
+	k := key{op: ops[t.Op], step: t.Step}
+	switch {
+	case t.Op == loop.OpInbox && t.AtEnd:
+		k.op = opInboxAt
+	case t.Call != nil:
+		k.call, k.approved = t.Call.ID, t.Call.Approved
+	}
+	j.enter(t.Step)
+	return j.numbered(k)
+}
+
+// enter says in which step the loop is.
+func (j *Journal) enter(step int) {
+	if step != j.step {
+		clear(j.numbers)
+		j.step = step
+	}
+}
+
+// numbered tells a key from those of the same step that agree with it.
+func (j *Journal) numbered(k key) key {
+	n := j.numbers[k]
+	j.numbers[k] = n + 1
+	k.n = n
+	return k
+}
+
+// record is one record of a journal. Which of the fields behind At are set depends on Op.
+type record struct {
+	Op       string `json:"op"`
+	Step     int    `json:"step,omitempty"`
+	Call     string `json:"call,omitempty"`
+	Tool     string `json:"tool,omitempty"`
+	Approved bool   `json:"approved,omitempty"`
+	N        int    `json:"n,omitempty"`
+	// At is when the result was there.
+	At time.Time `json:"at"`
+	// Used is what the task has used on the run's meter, beside what the loop counts.
+	Used *used `json:"used,omitempty"`
+
+	Start *start `json:"start,omitempty"`
+	// Messages is how many messages a request or the history before processing had; Instructions what a request said, if
+	// the one before did not say the same.
+	Messages     int               `json:"messages,omitempty"`
+	Instructions *string           `json:"instructions,omitempty"`
+	Response     *model.Message    `json:"response,omitempty"`
+	Return       *returned         `json:"return,omitempty"`
+	Decision     *decision         `json:"decision,omitempty"`
+	Inbox        [][]model.Part    `json:"inbox,omitempty"`
+	Approval     *toolset.Approval `json:"approval,omitempty"`
+	History      []span            `json:"history,omitempty"`
+	Output       json.RawMessage   `json:"output,omitempty"`
+	OutputType   string            `json:"output_type,omitempty"`
+	// Again says that the output cannot be kept as JSON and is to be made again.
+	Again bool `json:"again,omitempty"`
+
+	seq int
+}
+
+func (r *record) key() key { return key{r.Op, r.Step, r.Call, r.Approved, r.N} }
+
+// nothing reports whether the record says that nothing had happened, so that it need not be asked for.
+func (r *record) nothing() bool { return r.Op == opInboxAt && len(r.Inbox) == 0 }
+
+type used struct {
+	Requests  int `json:"requests,omitempty"`
+	ToolCalls int `json:"tool_calls,omitempty"`
+	model.Usage
+}
+
+// usedOf returns nil for nothing.
+func usedOf(u toolset.Usage) *used {
+	if u == (toolset.Usage{}) {
+		return nil
+	}
+	return &used{u.Requests, u.ToolCalls, u.Usage}
+}
+
+func (u *used) usage() toolset.Usage {
+	return toolset.Usage{Requests: u.Requests, ToolCalls: u.ToolCalls, Usage: u.Usage}
+}
+
+type returned struct {
+	Text     string            `json:"text,omitempty"`
+	Retry    bool              `json:"retry,omitempty"`
+	Outcome  model.Outcome     `json:"outcome,omitempty"`
+	Content  []model.Part      `json:"content,omitempty"`
+	Meta     json.RawMessage   `json:"meta,omitempty"`
+	Cause    string            `json:"cause,omitempty"`
+	Approval *toolset.Approval `json:"approval,omitempty"`
+	Deferred bool              `json:"deferred,omitempty"`
+}
+
+func returnOf(r *loop.Return) *returned {
+	made := &returned{r.Text, r.Retry, r.Outcome, r.Content, r.Meta, "", r.Approval, r.Deferred}
+	if r.Cause != nil {
+		made.Cause = r.Cause.Error()
+	}
+	return made
+}
+
+func (r *returned) loop() loop.Return {
+	made := loop.Return{Text: r.Text, Retry: r.Retry, Outcome: r.Outcome, Content: r.Content, Meta: r.Meta, Approval: r.Approval, Deferred: r.Deferred}
+	if retry := (&toolset.RetryError{Message: r.Text}); r.Cause == retry.Error() {
+		made.Cause = retry
+	} else if r.Cause != "" {
+		made.Cause = errors.New(r.Cause)
+	}
+	return made
+}
+
+type decision struct {
+	Verdict loop.Verdict  `json:"verdict"`
+	Args    model.RawArgs `json:"args,omitzero"`
+	Reason  string        `json:"reason,omitempty"`
+}
+
+// take sets what a task came to.
+func (r *record) take(done *loop.Done, codec Codec) {
+	if done.Used != nil {
+		r.Used = usedOf(*done.Used)
+	}
+	switch {
+	case r.Op == opModel:
+		resp := *done.Response
+		resp.Kind = model.KindResponse
+		r.Response = &resp
+	case r.Op == opTool, r.Op == opOutput && done.Return.Retry:
+		r.Return = returnOf(&done.Return)
+	case r.Op == opOutput:
+		var ok bool
+		r.OutputType, r.Output, ok = codec.Encode(done.Output)
+		r.Again = !ok
+	case r.Op == opApprove:
+		r.Decision = &decision{done.Decision.Verdict, done.Decision.Args, done.Decision.Reason}
+	default:
+		r.Inbox = done.Inbox
+	}
+}
+
+// done returns what the task came to.
+func (r *record) done(codec Codec) (*loop.Done, error) {
+	done := &loop.Done{Response: r.Response, Inbox: r.Inbox}
+	if r.Return != nil {
+		done.Return = r.Return.loop()
+	}
+	if r.Decision != nil {
+		done.Decision = loop.Decision{Verdict: r.Decision.Verdict, Args: r.Decision.Args, Reason: r.Decision.Reason}
+	}
+	if r.Output == nil {
+		return done, nil
+	}
+	var err error
+	done.Output, err = codec.Decode(r.OutputType, r.Output)
+	return done, err
+}
+
+// complete reports whether a record that was read says what became of its task.
+func (r *record) complete() bool {
+	switch r.Op {
+	case opStart:
+		return r.Start != nil
+	case opModel:
+		return r.Response != nil
+	case opTool:
+		return r.Return != nil
+	case opOutput:
+		return r.Return != nil || r.Output != nil || r.Again
+	case opApprove:
+		return r.Decision != nil
+	case opAsk:
+		return r.Approval != nil
+	case opHistory, opInbox, opInboxAt:
+		return true
+	}
+	return false
+}
+
+func decodeRecord(line []byte) (*record, error) {
+	r := new(record)
+	if err := json.Unmarshal(line, r); err != nil {
+		if errors.Is(err, model.ErrMessageVersion) {
+			return nil, fmt.Errorf("%w: %w", journal.ErrVersion, err)
+		}
+		return nil, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
+	}
+	if !r.complete() {
+		return nil, fmt.Errorf("%w: a record about %q says nothing", journal.ErrCorrupt, r.Op)
+	}
+	return r, nil
+}
