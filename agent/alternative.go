@@ -19,7 +19,9 @@ type Alternative[D, O any] struct {
 	text   func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
 	// partial decodes what is still being written; nil if that makes no sense.
 	partial func(written []byte) (O, bool)
-	err     error
+	// typ is what the model writes.
+	typ reflect.Type
+	err error
 }
 
 // As lets the model answer with a T, which convert makes an output of. The model is offered a tool of the given name; if
@@ -55,6 +57,7 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 		name = typ.Name()
 	}
 	return Alternative[D, O]{
+		typ: reflect.TypeFor[T](),
 		def: model.ToolDef{Name: name, Description: description, Schema: typ.JSON()},
 		decode: func(args []byte) (any, error) {
 			value := new(T)

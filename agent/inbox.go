@@ -42,6 +42,17 @@ func (b *Inbox) take(atEnd bool) [][]model.Part {
 	return due
 }
 
+// giveBack puts back what was taken and then not read, ahead of what has come in since.
+func (b *Inbox) giveBack(messages [][]model.Part, atEnd bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if atEnd {
+		b.later = append(messages, b.later...)
+	} else {
+		b.soon = append(messages, b.soon...)
+	}
+}
+
 // Left removes and returns the messages that no run has taken, for example because the run had ended when they were sent.
 func (b *Inbox) Left() [][]model.Part { return b.take(true) }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -21,6 +22,7 @@ type runOptions struct {
 	results               *DeferredResults
 	inbox                 *Inbox
 	meter                 *toolset.Meter
+	journal               journal.Journal
 	toolRetries           *int
 	runID, conversationID string
 }

@@ -126,9 +126,7 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 // run runs the loop once.
 func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O], error) {
 	name := r.agent.config.Name
-	eng := engine.New(r)
-	defer eng.Close()
-	res, err := loop.Run(ctx, eng, r, cfg)
+	res, err := r.loop(ctx, cfg)
 	closeErr := r.close(ctx)
 	if err != nil {
 		runErr := runError(name, res, err)
@@ -141,6 +139,16 @@ func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O],
 	r.end(nil, res)
 	out, _ := res.Output.(O)
 	return &Result[O]{Output: out, RunID: res.RunID, ConversationID: res.ConversationID, Messages: res.Messages, Usage: res.Usage}, nil
+}
+
+// loop runs the loop on the engine that the run asks for.
+func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Result, error) {
+	if r.options.journal != nil {
+		return r.journaled(ctx, cfg)
+	}
+	eng := engine.New(r)
+	defer eng.Close()
+	return loop.Run(ctx, eng, r, cfg)
 }
 
 // agentRun is the typed side of one run: what the loop's host and the engine's worker need.

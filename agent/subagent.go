@@ -27,11 +27,7 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 		Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
 	}
 	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
-		var runOpts []RunOption
-		if run.Meter != nil {
-			runOpts = append(runOpts, WithMeter(run.Meter))
-		}
-		stream := inner.Stream(ctx, deps(run.Deps), in.Prompt, runOpts...)
+		stream := inner.Stream(ctx, deps(run.Deps), in.Prompt, inside(ctx, run)...)
 		for event := range stream.Events() {
 			run.Emit(Nested{Agent: inner.config.Name, Event: event})
 		}
@@ -40,7 +36,7 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 			return res.Output, nil
 		}
 		var none O
-		if ctx.Err() != nil || errors.As(err, new(*LimitError)) {
+		if ctx.Err() != nil || errors.As(err, new(*LimitError)) || isJournalError(err) {
 			return none, err
 		}
 		return none, toolset.Failed("%s failed: %v", name, errors.Unwrap(err))
@@ -54,11 +50,7 @@ func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps fu
 		Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
 	}
 	return OutputFunc(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
-		var runOpts []RunOption
-		if run.Meter != nil {
-			runOpts = append(runOpts, WithMeter(run.Meter))
-		}
-		res, err := inner.Run(ctx, deps(run.Deps), in.Prompt, runOpts...)
+		res, err := inner.Run(ctx, deps(run.Deps), in.Prompt, inside(ctx, run)...)
 		if err != nil {
 			var none O
 			return none, fmt.Errorf("%s: %w", name, err)

@@ -24,15 +24,22 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *loop.Task, notify func(loop.
 	switch t.Op {
 	case loop.OpModel:
 		return r.request(ctx, t, notify)
-	case loop.OpTool:
-		return r.call(ctx, t, notify)
-	case loop.OpApprove:
-		return r.approve(ctx, t, notify)
 	case loop.OpInbox:
 		return loop.Done{Inbox: r.options.inbox.take(t.AtEnd)}
-	default:
-		return r.agent.output.finish(ctx, r.contextOf(t, notify), t)
 	}
+	run := r.contextOf(t, notify)
+	switch t.Op {
+	case loop.OpTool:
+		done = r.call(ctx, t, run)
+	case loop.OpApprove:
+		done = r.approve(ctx, t, run)
+	default:
+		done = r.agent.output.finish(ctx, run, t)
+	}
+	if r.options.journal != nil {
+		done.Used = new(run.Meter.Own())
+	}
+	return done
 }
 
 func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
@@ -49,6 +56,9 @@ func (r *agentRun[D, O]) contextOf(t *loop.Task, notify func(loop.Note) error) *
 	run := r.context
 	if t.Call != nil {
 		run.Call = callOf(t.Call)
+	}
+	if r.options.journal != nil {
+		run.Meter = run.Meter.Sub()
 	}
 	if !r.stream || t.Call == nil {
 		return &run
@@ -71,9 +81,9 @@ func (r *agentRun[D, O]) tool(name string) *toolset.Tool[D] {
 }
 
 // approve asks the agent's approver about a call.
-func (r *agentRun[D, O]) approve(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
+func (r *agentRun[D, O]) approve(ctx context.Context, t *loop.Task, run *toolset.RunContext[D]) loop.Done {
 	call := pendingCall(&loop.PendingCall{ID: t.Call.ID, Tool: t.Call.Tool, Args: t.Call.Args, Approval: t.Approval})
-	d, err := r.agent.config.Approver(ctx, r.contextOf(t, notify), call)
+	d, err := r.agent.config.Approver(ctx, run, call)
 	if err != nil {
 		return loop.Done{Err: err}
 	}
@@ -82,7 +92,7 @@ func (r *agentRun[D, O]) approve(ctx context.Context, t *loop.Task, notify func(
 }
 
 // call runs a tool.
-func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
+func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, run *toolset.RunContext[D]) loop.Done {
 	tool := r.tool(t.Call.Tool)
 	if tool == nil {
 		return loop.Done{Err: errors.New("the tool is gone")}
@@ -91,7 +101,6 @@ func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, notify func(loo
 	if timeout == 0 {
 		timeout = r.agent.config.ToolTimeout
 	}
-	run := r.contextOf(t, notify)
 	if timeout <= 0 {
 		return returned(r.hookedCall(ctx, run, tool, t.Call.Args, t.Call.Decoded))
 	}

@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/internal/engine"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// WithJournal has the run record what its steps come to, and take up where it was cut off if the journal has records of it:
+// completed model requests and tool calls are not made again. Which run it is says [WithRunID]; without that the run is a
+// new one. Nil is no journal. Package journal says what must be the same when a run is taken up, and what is done again.
+//
+// Agents that run as tools ([AsTool], [HandOver]) keep a journal of their own under the idempotency key of the call. What
+// fails between the run and its journal ends the run with a [*journal.Error].
+func WithJournal(j journal.Journal) RunOption {
+	return runOption(func(o *runOptions) { o.journal = j })
+}
+
+// journaled runs the loop on an engine that records.
+func (r *agentRun[D, O]) journaled(ctx context.Context, cfg *loop.Config) (*loop.Result, error) {
+	if cfg.RunID == "" {
+		cfg.RunID = rand.Text()
+	}
+	notRun := &loop.Result{RunID: cfg.RunID, ConversationID: cfg.ConversationID, Messages: cfg.History}
+	log, err := r.options.journal.Open(ctx, cfg.RunID)
+	if err != nil {
+		return notRun, &journal.Error{RunID: cfg.RunID, Op: "open", Err: err}
+	}
+	defer log.Close() // everything is recorded already
+	eng, err := engine.Open(ctx, log, r, r, cfg, r.agent.config.Name, r.agent.output)
+	if err != nil {
+		return notRun, err
+	}
+	defer eng.Close()
+	res, err := loop.Run(context.WithValue(ctx, journalKey{}, r.options.journal), eng, eng, cfg)
+	if messages, atEnd := eng.Unrecorded(); len(messages) > 0 {
+		r.options.inbox.giveBack(messages, atEnd)
+	}
+	if err == nil {
+		err = eng.Complete()
+	}
+	return res, err
+}
+
+type journalKey struct{}
+
+// inside are the options of a run within the call of another run.
+func inside[D any](ctx context.Context, run *toolset.RunContext[D]) []RunOption {
+	var opts []RunOption
+	if run.Meter != nil {
+		opts = append(opts, WithMeter(run.Meter))
+	}
+	if j, ok := ctx.Value(journalKey{}).(journal.Journal); ok {
+		opts = append(opts, WithJournal(j), WithRunID(run.IdempotencyKey()))
+	}
+	return opts
+}
+
+// Encode implements [engine.Codec].
+func (o *output[D, O]) Encode(value any) (typ string, data []byte, ok bool) {
+	var err error
+	back, err := func() (back any, err error) {
+		defer recovered(&err)
+		if data, err = json.Marshal(value); err != nil {
+			return nil, err
+		}
+		if isInterface := reflect.TypeFor[O]().Kind() == reflect.Interface; isInterface && value != nil {
+			typ = reflect.TypeOf(value).String()
+		}
+		return o.Decode(typ, data)
+	}()
+	if err != nil || !reflect.DeepEqual(back, value) {
+		return "", nil, false
+	}
+	return typ, data, true
+}
+
+// Decode implements [engine.Codec].
+func (o *output[D, O]) Decode(typ string, data []byte) (value any, err error) {
+	defer recovered(&err)
+	target := reflect.TypeFor[O]()
+	if typ != "" {
+		if target = o.typeOf(typ); target == nil {
+			return nil, fmt.Errorf("%w: no alternative of the output is of type %s", journal.ErrDiverged, typ)
+		}
+	}
+	decoded := reflect.New(target)
+	if err := json.Unmarshal(data, decoded.Interface()); err != nil {
+		return nil, fmt.Errorf("%w: the output does not fit its type: %w", journal.ErrDiverged, err)
+	}
+	value = decoded.Elem().Interface()
+	if _, ok := value.(O); !ok {
+		return nil, fmt.Errorf("%w: %T is no output", journal.ErrDiverged, value)
+	}
+	return value, nil
+}
+
+// typeOf returns the type of a given name among those that the alternatives are made of, pointers to them included.
+func (o *output[D, O]) typeOf(name string) reflect.Type {
+	for i := range o.alternatives {
+		switch t := o.alternatives[i].typ; name {
+		case t.String():
+			return t
+		case "*" + t.String():
+			return reflect.PointerTo(t)
+		}
+	}
+	if t := reflect.TypeFor[string](); o.text != nil && name == t.String() {
+		return t
+	}
+	return nil
+}
+
+// isJournalError reports whether a run could not go on for its journal.
+func isJournalError(err error) bool { return errors.As(err, new(*journal.Error)) }
