@@ -18,8 +18,13 @@ import (
 	"time"
 )
 
-// patience is how long anything may take before a test gives up on it.
-const patience = 20 * time.Second
+// patience is how long anything may take before a test gives up on it: much longer with the race detector.
+var patience = func() time.Duration {
+	if os.Getenv("PONTE_INTEROP_RACE") != "" {
+		return 2 * time.Minute
+	}
+	return 20 * time.Second
+}()
 
 // peer is a client's connection to the agent, made with an SDK of others.
 type peer interface {

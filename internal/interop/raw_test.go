@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -24,8 +25,10 @@ type rawClient struct {
 	stderr lockedText
 	lines  chan []byte   // of the agent; closed at their end
 	read   chan struct{} // closed at the same time
+	waited bool          // for the agent's end
 }
 
+// startRaw starts the agent. A test that does not read its output has to wait for its end.
 func startRaw(t testing.TB, agent []string, env ...string) *rawClient {
 	t.Helper()
 	c := &rawClient{t: t, cmd: exec.Command(agent[0], agent[1:]...), lines: make(chan []byte, 1<<16), read: make(chan struct{})}
@@ -40,8 +43,17 @@ func startRaw(t testing.TB, agent []string, env ...string) *rawClient {
 	return c
 }
 
-// reading hands over the agent's lines as they come.
+// reading hands over the agent's lines as they come. Unless the test has seen to the agent's end, it is ended with the test, which it
+// has to survive without an error.
 func (c *rawClient) reading() *rawClient {
+	c.t.Cleanup(func() {
+		if c.waited {
+			return
+		}
+		if err := c.end(); err != nil {
+			c.t.Errorf("the agent, at the end of its input: %v\n%s", err, &c.stderr)
+		}
+	})
 	go func() {
 		defer close(c.read)
 		defer close(c.lines)
@@ -111,6 +123,11 @@ func (c *rawClient) write(data []byte) {
 // next returns the agent's next message, which has to be one JSON object on a line.
 func (c *rawClient) next() wireMessage {
 	c.t.Helper()
+	return c.nextBefore(time.After(patience))
+}
+
+func (c *rawClient) nextBefore(timeout <-chan time.Time) wireMessage {
+	c.t.Helper()
 	select {
 	case line, ok := <-c.lines:
 		if !ok {
@@ -121,26 +138,26 @@ func (c *rawClient) next() wireMessage {
 			c.t.Fatalf("not a message: %v\n%s", err, line)
 		}
 		return m
-	case <-time.After(patience):
-		c.t.Fatalf("nothing from the agent for %v\n%s", patience, &c.stderr)
+	case <-timeout:
+		c.t.Fatalf("no answer from the agent for %v\n%s", patience, &c.stderr)
 		return wireMessage{}
 	}
 }
 
-// answer returns the next answer, and the updates before it.
-func (c *rawClient) answer() (m wireMessage, updates []wireMessage) {
+// answer returns the next answer, and passes over the updates before it.
+func (c *rawClient) answer() wireMessage {
 	c.t.Helper()
+	timeout := time.After(patience)
 	for {
-		if m = c.next(); m.isAnswer() {
-			return m, updates
+		if m := c.nextBefore(timeout); m.isAnswer() {
+			return m
 		}
-		updates = append(updates, m)
 	}
 }
 
 func (c *rawClient) wantResult(id string) json.RawMessage {
 	c.t.Helper()
-	m, _ := c.answer()
+	m := c.answer()
 	if string(m.ID) != id || m.Error != nil {
 		c.t.Fatalf("the answer is to %s: %s, %v; want a result for %s", m.ID, m.Result, m.Error, id)
 	}
@@ -160,11 +177,33 @@ func (c *rawClient) wantStop(id, reason string) {
 
 func (c *rawClient) wantError(id string, code int) *rpcError {
 	c.t.Helper()
-	m, _ := c.answer()
+	m := c.answer()
 	if string(m.ID) != id || m.Error == nil || m.Error.Code != code {
 		c.t.Fatalf("the answer is to %s: %s, %v; want an error for %s with code %d", m.ID, m.Result, m.Error, id, code)
 	}
 	return m.Error
+}
+
+// awaitRequest returns the id of the agent's next request of a method, and passes over everything else.
+func (c *rawClient) awaitRequest(method string) json.RawMessage {
+	c.t.Helper()
+	timeout := time.After(patience)
+	for {
+		if m := c.nextBefore(timeout); m.isRequest() && m.Method == method {
+			return m.ID
+		}
+	}
+}
+
+// respond answers the agent's next request of a method.
+func (c *rawClient) respond(method, result string) {
+	c.t.Helper()
+	c.reply(c.awaitRequest(method), result)
+}
+
+func (c *rawClient) reply(id json.RawMessage, result string) {
+	c.t.Helper()
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result))
 }
 
 // mustWork checks that the connection lives: a prompt gets an answer, and nothing else was on its way.
@@ -197,11 +236,16 @@ func (c *rawClient) end() error {
 // wait waits for the agent's end.
 func (c *rawClient) wait() error {
 	c.t.Helper()
+	c.waited = true
 	go func() {
 		for range c.lines { // so that the agent is not held up
 		}
 	}()
-	return awaitExit(c.cmd, c.read)
+	err := awaitExit(c.cmd, c.read)
+	if stderr := c.stderr.String(); strings.Contains(stderr, "DATA RACE") || strings.Contains(stderr, "panic: ") {
+		c.t.Errorf("the agent complains: %s", stderr)
+	}
+	return err
 }
 
 func (c *rawClient) signal(s syscall.Signal) {

@@ -72,12 +72,7 @@ func TestShutdown(t *testing.T) {
 			t.Parallel()
 			c := atWork(t)
 			c.signal(s)
-			start := time.Now()
-			err := c.wait()
-			if took := time.Since(start); took > soon {
-				t.Errorf("the agent took %v to end", took)
-			}
-			t.Logf("it ended with %v", err)
+			mustEndSoon(t, c, 0)
 		})
 	}
 	t.Run("when nobody reads its output any more", func(t *testing.T) {
@@ -143,11 +138,12 @@ func endsWithItsClient(t *testing.T) {
 	start := time.Now()
 	for len(processes(t, own)) > 0 {
 		if time.Since(start) > soon {
-			mustBeGone(t, own) // which it says
-			return
+			t.Errorf("the agent lives %v after its client", soon)
+			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	mustBeGone(t, own)
 	t.Logf("the agent was gone %v after its client", time.Since(start).Round(time.Millisecond))
 }
 
@@ -197,7 +193,7 @@ func TestStandardOutputIsTheProtocolsAlone(t *testing.T) {
 			c.mustWork(session) // every line is looked at
 		}
 		if err := c.end(); err != nil {
-			t.Error(err)
+			t.Errorf("the agent, at the end of its input: %v", err)
 		}
 		wantText(t, c.stderr.String(), "SCHED", "init ")
 	})

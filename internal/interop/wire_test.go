@@ -3,6 +3,7 @@
 package interop_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -40,9 +41,6 @@ func runWireCases(t *testing.T, cases []wireCase) {
 				client.wantError(c.id, c.code)
 			}
 			client.mustWork(session)
-			if err := client.end(); err != nil {
-				t.Errorf("the agent, at the end of its input: %v\n%s", err, &client.stderr)
-			}
 		})
 	}
 }
@@ -98,7 +96,14 @@ func TestTransport(t *testing.T) {
 	t.Run("a prompt of 32 MiB is answered", func(t *testing.T) {
 		t.Parallel()
 		c, session := initialized(t)
-		c.send(promptLine(`100`, session, "help\n"+strings.Repeat("lorem ipsum dolor\n", 32<<20/18)))
+		c.send(promptLine(`100`, session, "help "+strings.Repeat("lorem ipsum dolor ", 32<<20/18)))
+		c.wantStop(`100`, "end_turn")
+		c.mustWork(session)
+	})
+	t.Run("a prompt with a word of 2 MiB is answered", func(t *testing.T) {
+		t.Parallel()
+		c, session := initialized(t)
+		c.send(promptLine(`100`, session, "read "+strings.Repeat("x", 2<<20)))
 		c.wantStop(`100`, "end_turn")
 		c.mustWork(session)
 	})
@@ -107,10 +112,9 @@ func TestTransport(t *testing.T) {
 		c, session := initialized(t)
 		head, tail, _ := strings.Cut(promptLine(`100`, session, "here"), "here")
 		c.write([]byte(head))
-		for megabyte := []byte(strings.Repeat("x", 1<<20)); len(megabyte) > 0; megabyte = nil {
-			for range 80 {
-				c.write(megabyte)
-			}
+		megabyte := bytes.Repeat([]byte("x"), 1<<20)
+		for range 80 {
+			c.write(megabyte)
 		}
 		c.write([]byte(tail + "\n"))
 		c.wantError(`100`, invalidRequest)
@@ -150,7 +154,7 @@ func TestJSONRPC(t *testing.T) {
 			t.Parallel()
 			c, session := initialized(t)
 			c.send(promptLine(id, session, "help"))
-			m, _ := c.answer()
+			m := c.answer()
 			if got, want := canonicalNumber(m.ID), canonicalNumber(json.RawMessage(id)); got != want || m.Error != nil {
 				t.Errorf("the answer is to %s, %v; want a result for %s", m.ID, m.Error, id)
 			}
@@ -355,39 +359,93 @@ func TestCancel(t *testing.T) {
 			lines = append(lines, promptLine(fmt.Sprint(100+i), session, "wait 60 seconds"), cancelLine(session))
 		}
 		c.send(lines...)
-		for i := range trials {
-			c.wantStop(fmt.Sprint(100+i), "cancelled")
-		}
+		c.wantAllCancelled(100, trials)
 		c.mustWork(session)
+	})
+	t.Run("of a prompt that waits for a cancelled one to end is answered behind that one", func(t *testing.T) {
+		t.Parallel()
+		c, session := commandRuns(t)
+		c.send(cancelLine(session))
+		kill := c.awaitRequest("terminal/kill") // the first turn does not end before this is answered
+		c.send(promptLine(`101`, session, "help"), cancelLine(session), `{"jsonrpc":"2.0","id":"barrier","method":"_interop/barrier"}`)
+		for m := c.next(); string(m.ID) != `"barrier"`; m = c.next() {
+			if string(m.ID) == `101` {
+				t.Fatal("the second prompt was answered while the first turn was going on")
+			}
+		}
+		c.reply(kill, `{}`)
+		c.respond("terminal/release", `{}`)
+		c.wantStop(`100`, "cancelled")
+		c.wantStop(`101`, "cancelled")
+		c.mustWork(session)
+	})
+	t.Run("releases the terminal although the client does not answer the kill", func(t *testing.T) {
+		t.Parallel()
+		c, session := commandRuns(t)
+		c.send(cancelLine(session))
+		c.awaitRequest("terminal/kill")
+		for {
+			m := c.next()
+			if m.Method == "terminal/release" {
+				return
+			}
+			if string(m.ID) == `100` && m.isAnswer() {
+				t.Fatal("the turn ended, and its terminal was not released")
+			}
+		}
 	})
 	t.Run("many sessions at once", func(t *testing.T) {
 		t.Parallel()
 		c, session := initialized(t)
-		var sessions, prompts, cancels []string
+		var prompts, cancels []string
 		for i := range 50 {
 			s := c.newSession(fmt.Sprint(100 + i))
-			sessions = append(sessions, s)
 			prompts, cancels = append(prompts, promptLine(fmt.Sprint(200+i), s, "wait 60 seconds")), append(cancels, cancelLine(s))
 		}
 		c.send(append(prompts, cancels...)...)
-		answered := map[string]bool{}
-		for range sessions {
-			m, _ := c.answer()
-			if m.Error != nil || !strings.Contains(string(m.Result), `"cancelled"`) || answered[string(m.ID)] {
-				t.Fatalf("%s was answered with %s, %v", m.ID, m.Result, m.Error)
-			}
-			answered[string(m.ID)] = true
-		}
+		c.wantAllCancelled(200, len(prompts))
 		c.mustWork(session)
 	})
 	t.Run("of the request", func(t *testing.T) {
 		t.Parallel()
 		c, session := initialized(t)
 		c.send(promptLine(`100`, session, "wait 60 seconds"), `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":100}}`)
-		if m, _ := c.answer(); string(m.ID) != `100` || m.Error != nil && m.Error.Code != -32800 ||
+		if m := c.answer(); string(m.ID) != `100` || m.Error != nil && m.Error.Code != -32800 ||
 			m.Error == nil && !strings.Contains(string(m.Result), `"cancelled"`) {
 			t.Errorf("%s was answered with %s, %v", m.ID, m.Result, m.Error)
 		}
 		c.mustWork(session)
 	})
+}
+
+// wantAllCancelled reads the answers to n prompts with ids from first on.
+func (c *rawClient) wantAllCancelled(first, n int) {
+	c.t.Helper()
+	answered := map[string]bool{}
+	for range n {
+		m := c.answer()
+		if m.Error != nil || !strings.Contains(string(m.Result), `"cancelled"`) || answered[string(m.ID)] {
+			c.t.Fatalf("%s was answered with %s, %v", m.ID, m.Result, m.Error)
+		}
+		answered[string(m.ID)] = true
+	}
+	for i := range n {
+		if !answered[fmt.Sprint(first+i)] {
+			c.t.Errorf("%d was not answered", first+i)
+		}
+	}
+}
+
+// commandRuns is a client with terminals, and a session whose prompt 100 runs a command that does not end.
+func commandRuns(t *testing.T) (c *rawClient, session string) {
+	t.Helper()
+	c = startRaw(t, ideagent()).reading()
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"terminal":true}}}`)
+	c.wantResult(`1`)
+	session = c.newSession(`2`)
+	c.send(promptLine(`100`, session, "run sleep 60"))
+	c.respond("session/request_permission", `{"outcome":{"outcome":"selected","optionId":"allow_once"}}`)
+	c.respond("terminal/create", `{"terminalId":"t"}`)
+	c.awaitRequest("terminal/wait_for_exit")
+	return c, session
 }
