@@ -22,7 +22,7 @@
 // # Permission
 //
 // Tools that change something ask the user first. What the user answers with "always" is remembered in the session's
-// [deps.Policy], with a scope that the option's name shows: a file, or the first words of a command. [Permit] does the same for
+// [approval.Policy], with a scope that the option's name shows: a file, or the first words of a command. [Permit] does the same for
 // tools of your own, and [WithPermissions] decides without a user.
 //
 // # Concurrency

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -35,12 +36,14 @@ type PermissionRequest struct {
 	Refusal string
 }
 
-// PermissionFunc decides about an action before the user is asked. [deps.Ask] leaves it to the session's policy and the
+// PermissionFunc decides about an action before the user is asked. [approval.Ask] leaves it to the session's policy and the
 // user. It may be called for several runs at once; an error ends the run.
-type PermissionFunc func(ctx context.Context, req *PermissionRequest) (deps.Verdict, error)
+type PermissionFunc func(ctx context.Context, req *PermissionRequest) (approval.Verdict, error)
 
 // AllowAll permits everything but what the session's policy rejects. It is for agents that nobody watches.
-func AllowAll(context.Context, *PermissionRequest) (deps.Verdict, error) { return deps.Allow, nil }
+func AllowAll(context.Context, *PermissionRequest) (approval.Verdict, error) {
+	return approval.Allow, nil
+}
 
 // WithPermissions has decide decide about actions before the user is asked: [AllowAll], or a function that knows of modes,
 // rules and environments. What the user has rejected for good in this session is rejected before that. The default asks the
@@ -74,18 +77,18 @@ func permit(ctx context.Context, d deps.ACPDeps, id acp.ToolCallID, decide Permi
 	req.Session, req.ToolCall = d.Session, d.Tracker.Snapshot(id)
 	policy, scopes := d.Session.Policy, append([]string{req.Scope}, req.Covers...)
 	verdict := policy.Decide(req.Tool, scopes...)
-	if verdict != deps.Reject && decide != nil {
+	if verdict != approval.Reject && decide != nil {
 		decided, err := decide(ctx, &req)
 		if err != nil {
 			return false, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, err)
 		}
-		if decided == deps.Reject {
+		if decided == approval.Reject {
 			return false, toolset.Denied("This is not permitted here. %s Do not try to do the same in another way.", req.Refusal)
 		}
 		verdict = decided
 	}
-	if verdict == deps.Ask {
-		verdict, err = policy.AskOnce(ctx, req.Tool, scopes, func(ctx context.Context) (deps.Verdict, error) {
+	if verdict == approval.Ask {
+		verdict, err = policy.AskOnce(ctx, req.Tool, scopes, func(ctx context.Context) (approval.Verdict, error) {
 			asked = true
 			return askUser(ctx, d, &req)
 		})
@@ -95,7 +98,7 @@ func permit(ctx context.Context, d deps.ACPDeps, id acp.ToolCallID, decide Permi
 		return asked, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, context.Cause(ctx))
 	case err != nil:
 		return asked, err
-	case verdict == deps.Allow:
+	case verdict == approval.Allow:
 		return asked, nil
 	}
 	return asked, toolset.Denied("The user does not allow %s in this session. %s Do not try to do the same in another way.", req.scopeTitle(), req.Refusal)
@@ -132,32 +135,32 @@ func (r *PermissionRequest) options() []acp.PermissionOption {
 	}
 }
 
-// askUser asks. It returns [deps.Allow], or an error that says why not.
-func askUser(ctx context.Context, d deps.ACPDeps, req *PermissionRequest) (deps.Verdict, error) {
+// askUser asks. It returns [approval.Allow], or an error that says why not.
+func askUser(ctx context.Context, d deps.ACPDeps, req *PermissionRequest) (approval.Verdict, error) {
 	resp, err := d.Client.RequestPermission(ctx, &acp.RequestPermissionRequest{
 		SessionID: d.Session.ID, ToolCall: req.ToolCall, Options: req.options(),
 	})
 	if err != nil {
-		return deps.Ask, clientError(ctx, "ask the user for permission", err)
+		return approval.Ask, clientError(ctx, "ask the user for permission", err)
 	}
 	if ctx.Err() != nil { // whatever was answered, nobody wants it done any more
-		return deps.Ask, context.Cause(ctx)
+		return approval.Ask, context.Cause(ctx)
 	}
 	selected := resp.Outcome.Selected
 	if selected == nil {
-		return deps.Ask, toolset.Denied("The user closed the question without an answer. %s Ask the user what to do.", req.Refusal)
+		return approval.Ask, toolset.Denied("The user closed the question without an answer. %s Ask the user what to do.", req.Refusal)
 	}
 	switch selected.OptionID {
 	case allowAlways:
-		d.Session.Policy.Remember(req.Tool, req.Scope, deps.Allow)
-		return deps.Allow, nil
+		d.Session.Policy.Remember(req.Tool, req.Scope, approval.Allow)
+		return approval.Allow, nil
 	case allowOnce:
-		return deps.Allow, nil
+		return approval.Allow, nil
 	case rejectAlways:
-		d.Session.Policy.Remember(req.Tool, req.Scope, deps.Reject)
-		return deps.Reject, nil
+		d.Session.Policy.Remember(req.Tool, req.Scope, approval.Reject)
+		return approval.Reject, nil
 	case rejectOnce:
-		return deps.Ask, toolset.Denied("The user rejected this. %s Do not try to do the same in another way; ask what to do instead.", req.Refusal)
+		return approval.Ask, toolset.Denied("The user rejected this. %s Do not try to do the same in another way; ask what to do instead.", req.Refusal)
 	}
-	return deps.Ask, toolset.Denied("The editor gave an answer that was not among the options (%q), which counts as a refusal. %s", selected.OptionID, req.Refusal)
+	return approval.Ask, toolset.Denied("The editor gave an answer that was not among the options (%q), which counts as a refusal. %s", selected.OptionID, req.Refusal)
 }

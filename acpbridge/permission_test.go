@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/deps"
@@ -34,14 +35,14 @@ func TestEveryAnswerOfTheUserIsKept(t *testing.T) {
 		answer  acptest.Answer
 		outcome model.Outcome
 		text    string
-		rule    deps.Verdict
+		rule    approval.Verdict
 	}{
-		{acptest.AllowOnce, success, "made\n[exit code 0]", deps.Ask},
-		{acptest.AllowAlways, success, "made\n[exit code 0]", deps.Allow},
-		{acptest.RejectOnce, denied, "The user rejected this. The command was not run. Do not try to do the same in another way; ask what to do instead.", deps.Ask},
-		{acptest.RejectAlways, denied, "The user does not allow `make all` in this session. The command was not run. Do not try to do the same in another way.", deps.Reject},
-		{acptest.Dismiss, denied, "The user closed the question without an answer. The command was not run. Ask the user what to do.", deps.Ask},
-		{"nonsense", denied, `The editor gave an answer that was not among the options ("nonsense"), which counts as a refusal. The command was not run.`, deps.Ask},
+		{acptest.AllowOnce, success, "made\n[exit code 0]", approval.Ask},
+		{acptest.AllowAlways, success, "made\n[exit code 0]", approval.Allow},
+		{acptest.RejectOnce, denied, "The user rejected this. The command was not run. Do not try to do the same in another way; ask what to do instead.", approval.Ask},
+		{acptest.RejectAlways, denied, "The user does not allow `make all` in this session. The command was not run. Do not try to do the same in another way.", approval.Reject},
+		{acptest.Dismiss, denied, "The user closed the question without an answer. The command was not run. Ask the user what to do.", approval.Ask},
+		{"nonsense", denied, `The editor gave an answer that was not among the options ("nonsense"), which counts as a refusal. The command was not run.`, approval.Ask},
 	} {
 		t.Run(string(c.answer), func(t *testing.T) {
 			editor := acptest.New(acptest.Options{Programs: makeProgram, Answers: []acptest.Answer{c.answer}})
@@ -126,8 +127,8 @@ func TestAlwaysIsRememberedInTheNextRunOfTheSession(t *testing.T) {
 func TestARuleAboutADirectoryCoversItsFiles(t *testing.T) {
 	editor := acptest.New(acptest.Options{Permission: acptest.Never})
 	d := editor.Deps("/project")
-	d.Session.Policy.Remember("write_file", "/project/gen", deps.Allow)
-	d.Session.Policy.Remember("write_file", "/project/gen/keep", deps.Reject)
+	d.Session.Policy.Remember("write_file", "/project/gen", approval.Allow)
+	d.Session.Policy.Remember("write_file", "/project/gen/keep", approval.Reject)
 	r := runTools(t.Context(), t, editor, d, []model.Part{
 		call("c", "write_file", args{"path": "gen/a/b", "content": "x"}),
 		call("c", "write_file", args{"path": "gen/keep", "content": "x"}),
@@ -213,15 +214,19 @@ func TestPermissionsMayBeDecidedWithoutTheUser(t *testing.T) {
 		err     error
 	}{
 		"allow all": {decide: acpbridge.AllowAll},
-		"reject": {decide: func(_ context.Context, req *acpbridge.PermissionRequest) (deps.Verdict, error) {
+		"reject": {decide: func(_ context.Context, req *acpbridge.PermissionRequest) (approval.Verdict, error) {
 			assert.Equal(t, "make", req.Command)
 			assert.Equal(t, []string{"all"}, req.Args)
 			assert.Equal(t, "/project/sub", req.Cwd)
 			assert.Equal(t, "make all (in sub)", *req.ToolCall.Title)
-			return deps.Reject, nil
+			return approval.Reject, nil
 		}, outcome: model.OutcomeDenied},
-		"ask":   {decide: func(context.Context, *acpbridge.PermissionRequest) (deps.Verdict, error) { return deps.Ask, nil }, asked: 1},
-		"error": {decide: func(context.Context, *acpbridge.PermissionRequest) (deps.Verdict, error) { return deps.Ask, boom }, err: boom},
+		"ask": {decide: func(context.Context, *acpbridge.PermissionRequest) (approval.Verdict, error) {
+			return approval.Ask, nil
+		}, asked: 1},
+		"error": {decide: func(context.Context, *acpbridge.PermissionRequest) (approval.Verdict, error) {
+			return approval.Ask, boom
+		}, err: boom},
 	} {
 		t.Run(name, func(t *testing.T) {
 			editor := acptest.New(acptest.Options{Programs: makeProgram})
@@ -238,7 +243,7 @@ func TestPermissionsMayBeDecidedWithoutTheUser(t *testing.T) {
 func TestWhatTheUserRejectedForGoodIsRejectedInEveryMode(t *testing.T) {
 	editor := acptest.New(acptest.Options{Programs: makeProgram})
 	d := editor.Deps("/project")
-	d.Session.Policy.Remember("run_command", "make all", deps.Reject)
+	d.Session.Policy.Remember("run_command", "make all", approval.Reject)
 	r := runTools(t.Context(), t, editor, d, []model.Part{call("c1", "run_command", args{"command": "make all"})}, acpbridge.WithPermissions(acpbridge.AllowAll))
 	assert.Equal(t, model.OutcomeDenied, r.answer(t).Outcome)
 }

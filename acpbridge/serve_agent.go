@@ -12,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -80,7 +81,7 @@ func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*ses
 	s.mu.Lock()
 	info := &deps.Session{
 		ID: id, Cwd: p.Cwd, AdditionalDirectories: p.AdditionalDirectories,
-		Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo, Policy: new(deps.Policy),
+		Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo, Policy: new(approval.Policy),
 	}
 	s.mu.Unlock()
 	session := &session{id: id, info: info, client: client, tracker: deps.NewTracker(client, id, nil)}

@@ -1,6 +1,9 @@
 package deps
 
-import "github.com/ponte-go/ponte/acpbridge/acp"
+import (
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/approval"
+)
 
 // ACPDeps are the dependencies of an agent that works in an editor. Embed it in your own. The zero value means that there
 // is no editor: the tools of acpbridge are not offered then, and the agent runs without them.
@@ -32,5 +35,5 @@ type Session struct {
 	Capabilities acp.ClientCapabilities
 	ClientInfo   *acp.Implementation
 	// Policy remembers the user's decisions about permissions; nil remembers nothing.
-	Policy *Policy
+	Policy *approval.Policy
 }

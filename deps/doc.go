@@ -20,10 +20,10 @@
 //
 // # Permissions
 //
-// A [Policy] remembers what the user has answered with "always". It belongs to a session and is kept with it as JSON.
+// An [approval.Policy] remembers what the user has answered with "always". It belongs to a session and is kept with it as JSON.
 //
 // # Concurrency
 //
 // All types may be used from several goroutines at once. The fields of [Session] are set before the session's first run and
-// not changed afterwards. Nil is a valid [*Tracker], which reports nothing, and a valid [*Policy], which remembers nothing.
+// not changed afterwards. Nil is a valid [*Tracker], which reports nothing, and a valid [*approval.Policy], which remembers nothing.
 package deps

@@ -33,17 +33,3 @@ func ExampleTracker() {
 	// {"sessionUpdate":"tool_call_update","toolCallId":"run-1/1/call-1","content":[{"type":"content","content":{"type":"text","text":"uploading"}}]}
 	// {"sessionUpdate":"tool_call_update","toolCallId":"run-1/1/call-1","status":"completed"}
 }
-
-// What the user answers with "always" holds for a scope, for the rest of the session.
-func ExamplePolicy() {
-	var p deps.Policy
-	p.Remember("run_command", "go test", deps.Allow)
-	fmt.Println(p.Decide("run_command", "go test"))
-	fmt.Println(p.Decide("run_command", "go run"))
-	data, _ := json.Marshal(&p)
-	fmt.Println(string(data))
-	// Output:
-	// allow
-	// ask
-	// {"version":1,"rules":[{"tool":"run_command","scope":"go test","verdict":"allow"}]}
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -97,7 +98,7 @@ func (c *Client) Deps(cwd string) deps.ACPDeps {
 	c.mu.Unlock()
 	return deps.ACPDeps{
 		Client:  c,
-		Session: &deps.Session{ID: id, Cwd: cwd, Capabilities: c.capabilities, Policy: new(deps.Policy)},
+		Session: &deps.Session{ID: id, Cwd: cwd, Capabilities: c.capabilities, Policy: new(approval.Policy)},
 		Tracker: deps.NewTracker(c, id, nil),
 	}
 }

@@ -1,4 +1,4 @@
-package deps
+package approval
 
 import (
 	"cmp"
@@ -165,10 +165,10 @@ func (p *Policy) MarshalJSON() ([]byte, error) {
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	var in policyJSON
 	if err := json.Unmarshal(data, &in); err != nil {
-		return fmt.Errorf("deps: policy: %w", err)
+		return fmt.Errorf("approval: policy: %w", err)
 	}
 	if in.Version != 1 {
-		return fmt.Errorf("deps: policy: version %d is not supported", in.Version)
+		return fmt.Errorf("approval: policy: version %d is not supported", in.Version)
 	}
 	rules := make(map[ruleKey]Verdict, len(in.Rules))
 	for _, r := range in.Rules {
@@ -179,7 +179,7 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 		case Reject.String():
 			rules[key] = Reject
 		default:
-			return fmt.Errorf("deps: policy: rule for %q: unknown verdict %q", r.Tool, r.Verdict)
+			return fmt.Errorf("approval: policy: rule for %q: unknown verdict %q", r.Tool, r.Verdict)
 		}
 	}
 	p.mu.Lock()

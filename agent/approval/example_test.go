@@ -1,0 +1,22 @@
+package approval_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/approval"
+)
+
+// What the user answers with "always" holds for a scope, for the rest of the session.
+func ExamplePolicy() {
+	var p approval.Policy
+	p.Remember("run_command", "go test", approval.Allow)
+	fmt.Println(p.Decide("run_command", "go test"))
+	fmt.Println(p.Decide("run_command", "go run"))
+	data, _ := json.Marshal(&p)
+	fmt.Println(string(data))
+	// Output:
+	// allow
+	// ask
+	// {"version":1,"rules":[{"tool":"run_command","scope":"go test","verdict":"allow"}]}
+}

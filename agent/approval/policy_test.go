@@ -1,0 +1,112 @@
+package approval_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/approval"
+)
+
+var errCancelled = errors.New("cancelled")
+
+func TestARuleHoldsForItsToolAndScope(t *testing.T) {
+	var p approval.Policy
+	assert.Equal(t, approval.Ask, p.Decide("run", "go test"))
+	p.Remember("run", "go test", approval.Allow)
+	p.Remember("run", "nothing", approval.Ask)
+	assert.Equal(t, approval.Allow, p.Decide("run", "go test"))
+	assert.Equal(t, approval.Allow, p.Decide("run", "exactly", "go test"))
+	assert.Equal(t, approval.Ask, p.Decide("run", "go"))
+	assert.Equal(t, approval.Ask, p.Decide("write", "go test"))
+	assert.Equal(t, []approval.Rule{{Tool: "run", Scope: "go test", Verdict: approval.Allow}}, p.Rules())
+}
+
+func TestARejectionWinsOverEveryPermission(t *testing.T) {
+	var p approval.Policy
+	p.Remember("run", "a", approval.Reject)
+	p.Remember("run", "a", approval.Allow)
+	p.Remember("run", "", approval.Allow)
+	p.Remember("run", "b", approval.Allow)
+	assert.Equal(t, approval.Reject, p.Decide("run", "b", "a"))
+	assert.Equal(t, approval.Allow, p.Decide("run", "c"), "the empty scope covers everything")
+	p.Forget("run", "a")
+	assert.Equal(t, approval.Allow, p.Decide("run", "b", "a"))
+}
+
+func TestANilPolicyAsksAboutEverythingAndRemembersNothing(t *testing.T) {
+	var p *approval.Policy
+	p.Remember("run", "", approval.Allow)
+	p.Forget("run", "")
+	assert.Equal(t, approval.Ask, p.Decide("run"))
+	assert.Empty(t, p.Rules())
+	v, err := p.AskOnce(t.Context(), "run", nil, func(context.Context) (approval.Verdict, error) { return approval.Allow, nil })
+	require.NoError(t, err)
+	assert.Equal(t, approval.Allow, v)
+}
+
+func TestAPolicySurvivesItsJSON(t *testing.T) {
+	var p, q approval.Policy
+	p.Remember("write", "/a b", approval.Reject)
+	p.Remember("run", "go test", approval.Allow)
+	p.Remember("run", "", approval.Allow)
+	data, err := json.Marshal(&p)
+	require.NoError(t, err)
+	assert.Equal(t, `{"version":1,"rules":[{"tool":"run","verdict":"allow"},{"tool":"run","scope":"go test","verdict":"allow"},{"tool":"write","scope":"/a b","verdict":"reject"}]}`, string(data))
+	q.Remember("old", "", approval.Allow)
+	require.NoError(t, json.Unmarshal(data, &q))
+	assert.Equal(t, p.Rules(), q.Rules())
+
+	empty, err := json.Marshal(new(approval.Policy))
+	require.NoError(t, err)
+	assert.Equal(t, `{"version":1,"rules":[]}`, string(empty))
+	for _, bad := range []string{`{}`, `{"version":2}`, `[]`, `{"version":1,"rules":[{"tool":"x","verdict":"maybe"}]}`} {
+		require.Error(t, json.Unmarshal([]byte(bad), &q), bad)
+		assert.Len(t, q.Rules(), 3, "a policy that cannot be read changes nothing")
+	}
+}
+
+func TestOneQuestionIsAskedAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p approval.Policy
+		asked := 0
+		ask := func(context.Context) (approval.Verdict, error) {
+			asked++
+			time.Sleep(time.Second)
+			p.Remember("run", "go test", approval.Allow)
+			return approval.Allow, nil
+		}
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				v, err := p.AskOnce(t.Context(), "run", []string{"go test"}, ask)
+				assert.NoError(t, err)
+				assert.Equal(t, approval.Allow, v)
+			})
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errCancelled)
+		_, err := p.AskOnce(ctx, "run", []string{"other"}, ask)
+		require.ErrorIs(t, err, errCancelled)
+		all.Wait()
+		assert.Equal(t, 1, asked)
+	})
+}
+
+func TestAPanicWhileAskingLetsTheNextOneAsk(t *testing.T) {
+	var p approval.Policy
+	assert.Panics(t, func() {
+		_, _ = p.AskOnce(t.Context(), "run", nil, func(context.Context) (approval.Verdict, error) { panic("boom") })
+	})
+	v, err := p.AskOnce(t.Context(), "run", nil, func(context.Context) (approval.Verdict, error) { return approval.Reject, nil })
+	require.NoError(t, err)
+	assert.Equal(t, approval.Reject, v)
+}
