@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
@@ -35,6 +36,8 @@ type Decision struct {
 	Args json.RawMessage `json:"args,omitempty"`
 	// Reason is what the model is told when a call is denied.
 	Reason string `json:"reason,omitempty"`
+	// Always has the verdict hold for all calls of the tool in the call's scope: see [Remembering].
+	Always bool `json:"always,omitempty"`
 }
 
 // Allow lets a call run.
@@ -45,6 +48,36 @@ func AllowWith(args json.RawMessage) Decision { return Decision{Verdict: Verdict
 
 // Deny tells the model that a call was not permitted, and why.
 func Deny(reason string) Decision { return Decision{Verdict: VerdictDeny, Reason: reason} }
+
+// Remembering returns an approver that asks only about what the policy does not know, and remembers the decisions that are to
+// hold always, under the call's tool and scope. One question is open at a time, so that the second of two equal calls finds
+// the answer to the first. A call that is allowed with other arguments is remembered as allowed.
+func Remembering[D any](policy *approval.Policy, ask Approver[D]) Approver[D] {
+	return func(ctx context.Context, run *toolset.RunContext[D], call PendingCall) (Decision, error) {
+		var scope string
+		if call.Approval != nil {
+			scope = call.Approval.Scope
+		}
+		var decision Decision
+		known, err := policy.AskOnce(ctx, call.Tool, []string{scope}, func(ctx context.Context) (_ approval.Verdict, err error) {
+			if decision, err = ask(ctx, run, call); err == nil && decision.Always {
+				policy.Remember(call.Tool, scope, remembered[decision.Verdict])
+			}
+			return approval.Ask, err
+		})
+		switch {
+		case err != nil:
+			return Decision{}, err
+		case known == approval.Allow:
+			return Allow(), nil
+		case known == approval.Reject:
+			return Deny("This is not permitted, now or later."), nil
+		}
+		return decision, nil
+	}
+}
+
+var remembered = map[Verdict]approval.Verdict{VerdictAllow: approval.Allow, VerdictDeny: approval.Reject}
 
 // DeferDecision leaves the decision to a later run.
 func DeferDecision() Decision { return Decision{Verdict: VerdictDefer} }

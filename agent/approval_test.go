@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
@@ -293,4 +294,47 @@ func TestRetryAndPendingCallsOfOneStepAreBothKept(t *testing.T) {
 	_, failed, _ = runWith(t, cfg{}, []modeltest.Step{modeltest.Say(add("3", 1, 200))}, "", opts, tool, addTool())
 	var budget *agent.BudgetError
 	require.ErrorAs(t, failed, &budget)
+}
+
+func TestDecisionsThatHoldAlwaysAreRememberedByToolAndScope(t *testing.T) {
+	tool, removed := removing()
+	var policy approval.Policy
+	var asked []string
+	ask := func(_ context.Context, _ *toolset.RunContext[deps], c agent.PendingCall) (agent.Decision, error) {
+		asked = append(asked, c.ID)
+		d := map[string]agent.Decision{"a": agent.Allow(), "b": agent.Deny("no"), "c": agent.Allow(), "d": agent.DeferDecision()}[c.Approval.Scope]
+		d.Always = c.Approval.Scope != "c"
+		return d, nil
+	}
+	config := cfg{Approver: agent.Remembering(&policy, ask)}
+	config.Model = modeltest.Script(
+		modeltest.Say(remove("1", "a"), remove("2", "a"), remove("3", "b"), remove("4", "b"), remove("5", "c"), remove("6", "c")),
+		modeltest.SayText("ok"), modeltest.Say(remove("7", "a"), remove("8", "d")))
+	a := newAgent(t, config, tool)
+	res, err := a.Run(context.Background(), deps{}, "go")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "3", "5", "6"}, asked)
+	require.Len(t, *removed, 4)
+	require.Equal(t, "This is not permitted, now or later.", res.Messages[2].Parts[3].Text)
+
+	stored, err := json.Marshal(&policy)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(stored, &policy))
+	_, err = a.Run(context.Background(), deps{}, "again")
+	pending, _ := pendingOf(t, err)
+	require.Equal(t, "8", pending.Calls[0].ID)
+	require.Equal(t, []string{"1", "3", "5", "6", "8"}, asked, "the policy is kept as JSON")
+
+	_, err = newAgent(t, cfg{Model: modeltest.Script(modeltest.Say(remove("9", "z"))), Approver: agent.Remembering(&policy, func(context.Context, *toolset.RunContext[deps], agent.PendingCall) (agent.Decision, error) {
+		return agent.Decision{}, errBoom
+	})}, tool).Run(context.Background(), deps{}, "go")
+	require.ErrorIs(t, err, errBoom)
+}
+
+func TestToolWithoutDecodeGetsRawMessages(t *testing.T) {
+	raw := &toolset.Tool[deps]{Def: model.ToolDef{Name: "raw", Schema: json.RawMessage(`{"type":"object"}`)}, Call: func(_ context.Context, _ *toolset.RunContext[deps], args any) (toolset.Result, error) {
+		return toolset.Result{Text: string(args.(json.RawMessage))}, nil
+	}}
+	res, _, _ := run(t, cfg{}, []modeltest.Step{modeltest.Say(model.ToolCall("1", "raw", `{"a": 1}`)), modeltest.SayText("ok")}, raw)
+	require.Equal(t, `{"a": 1}`, res.Messages[2].Parts[0].Text)
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -301,7 +302,7 @@ func decoder[D any](t *toolset.Tool[D]) func([]byte) (any, *loop.Invalid) {
 			}
 		}()
 		if t.Decode == nil {
-			return args, nil
+			return json.RawMessage(args), nil
 		}
 		decoded, err := t.Decode(args)
 		if err != nil {

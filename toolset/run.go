@@ -27,7 +27,8 @@ type RunInfo struct {
 	RunID, ConversationID string
 	// Step counts the model requests of the run, beginning with 1.
 	Step int
-	// Messages is the history up to here, oldest first. It is shared: it must not be changed.
+	// Messages is the history up to the request of the step, oldest first: within a tool it does not hold the response that
+	// called it. It is shared: it must not be changed.
 	Messages []*model.Message
 	// Usage is what had been used on the run's meter when the step began.
 	Usage Usage
