@@ -486,9 +486,9 @@ func TestRunContextDescribesTheRun(t *testing.T) {
 
 // lifecycle is a toolset that counts.
 type lifecycle struct {
-	mu                   sync.Mutex
-	opened, closed, live int
-	openErr, closeErr    error
+	mu                sync.Mutex
+	opened, closed    int
+	openErr, closeErr error
 }
 
 func (l *lifecycle) Name() string { return "lifecycle" }

@@ -181,11 +181,11 @@ func TestLoopTouchesTheWorldThroughItsSeamsOnly(t *testing.T) {
 	}
 	for _, file := range loop.files {
 		ast.Inspect(file, func(n ast.Node) bool {
-			switch n.(type) {
+			switch n := n.(type) {
 			case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.ChanType, *ast.MapType:
 				t.Errorf("%s: the loop uses no goroutine, channel or map", loop.fset.Position(n.Pos()))
 			case *ast.UnaryExpr:
-				if n.(*ast.UnaryExpr).Op == token.ARROW {
+				if n.Op == token.ARROW {
 					t.Errorf("%s: the loop waits on no channel", loop.fset.Position(n.Pos()))
 				}
 			}
