@@ -33,8 +33,10 @@ func (g *gauge) tokens(messages []*model.Message) int64 {
 		return g.sum(messages, 0, 0)
 	}
 	known, total := g.sums.find(messages)
-	total = g.sum(messages, known, total)
-	g.sums.save(messages, total)
+	if known < len(messages) {
+		total = g.sum(messages, known, total)
+		g.sums.save(messages, total)
+	}
 	return total
 }
 
@@ -44,7 +46,11 @@ func (g *gauge) sum(messages []*model.Message, from int, total int64) int64 {
 		if before, ok := intake(m); ok {
 			total = before
 		}
-		total += written(m, g.size)
+		if n, ok := output(m); ok {
+			total += n
+		} else {
+			total += g.size(m)
+		}
 	}
 	return total
 }
@@ -60,10 +66,7 @@ func intake(m *model.Message) (int64, bool) {
 	return m.Usage.InputTokens, m.Usage.InputTokens > 0
 }
 
-// written is what a message adds. The output tokens of a response say so, unless it was thinking, which may not come back.
-func written(m *model.Message, size func(*model.Message) int64) int64 {
-	if m.Kind == model.KindResponse && m.Usage.OutputTokens > 0 && m.Usage.ReasoningTokens == 0 {
-		return m.Usage.OutputTokens
-	}
-	return size(m)
+// output is what a response adds, if the provider has said so. Thinking may not come back, so it does not count as said.
+func output(m *model.Message) (int64, bool) {
+	return m.Usage.OutputTokens, m.Kind == model.KindResponse && m.Usage.OutputTokens > 0 && m.Usage.ReasoningTokens == 0
 }

@@ -42,7 +42,11 @@ func marked(m *model.Message, key, value string) *model.Message {
 
 // count reads a number from a message's metadata; 0 if there is none.
 func count(m *model.Message, key string) int64 {
-	n, err := strconv.ParseInt(m.Metadata[key], 10, 64)
+	value, ok := m.Metadata[key]
+	if !ok {
+		return 0 // without the error that ParseInt would allocate
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n < 0 {
 		return 0
 	}

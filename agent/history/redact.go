@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
@@ -30,6 +31,13 @@ func Redact[D any](rules ...Rule) Processor[D] {
 		}
 		if rule.Replacement == "" {
 			rule.Replacement = "[redacted " + rule.Name + "]"
+		}
+	}
+	for i := range r.rules {
+		for j := range r.rules {
+			if text := r.rules[i].Replacement; !strings.Contains(text, "$") && r.rules[j].Pattern.MatchString(text) {
+				return broken[D]("Redact: rule %d (%s) matches %q, by which rule %d replaces", j, r.rules[j].Name, text, i)
+			}
 		}
 	}
 	return func(ctx context.Context, _ *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error) {
@@ -138,7 +146,8 @@ func (r *redactor) text(s string) (string, error) {
 	for range maxPasses {
 		before := s
 		for i := range r.rules {
-			if rule := &r.rules[i]; rule.Pattern.MatchString(s) {
+			rule := &r.rules[i]
+			if strings.Contains(s, rule.Hint) && rule.Pattern.MatchString(s) {
 				s = rule.Pattern.ReplaceAllString(s, rule.Replacement)
 			}
 		}

@@ -26,9 +26,9 @@ func shortened(messages []*model.Message, from, to, limit int) []*model.Message 
 	return out
 }
 
-// shortenedMessage returns nil if there is nothing to cut.
+// shortenedMessage returns nil if there is nothing to cut. What belongs to a pending frontier is not cut.
 func shortenedMessage(m *model.Message, limit int) *model.Message {
-	if m.Kind != model.KindRequest {
+	if m.Kind != model.KindRequest || m.Pending {
 		return nil
 	}
 	var short *model.Message
@@ -55,7 +55,7 @@ func longest(messages []*model.Message) int {
 	n := 0
 	for _, m := range messages {
 		for i := range m.Parts {
-			if isAnswer(&m.Parts[i]) {
+			if isAnswer(&m.Parts[i]) && !m.Pending {
 				n = max(n, len(m.Parts[i].Text))
 			}
 		}

@@ -112,12 +112,12 @@ func Summarise[D any](s Summary) Processor[D] {
 			}
 			return nil, fmt.Errorf("history: summarise: %w", err)
 		}
-		after := t.settle(c.with(done))
+		version := c.with(done)
 		if run != nil {
-			done.Before, done.After = before, t.tokens(after)
+			done.Before, done.After = before, t.tokens(version)
 			run.Emit(*done)
 		}
-		return after, nil
+		return t.settle(version), nil
 	}
 }
 

@@ -83,19 +83,30 @@ func anchor(messages []*model.Message) (index int, before int64) {
 	return -1, 0
 }
 
-// tokens is what [gauge.tokens] will say of a version once it is settled.
+// tokens is what a request with a version takes in. [gauge.tokens] will say the same of it once it is settled or, if no
+// response is left that says what instructions and tools cost, less.
 func (t *trial) tokens(version []*model.Message) int64 {
-	total := int64(0)
-	i, before := t.corrected(version)
-	if i >= 0 {
-		total = before
-	} else {
-		i = 0
+	i, total := t.corrected(version)
+	if i < 0 {
+		i, total = 0, t.overhead()
 	}
 	for _, m := range version[i:] {
-		total += written(m, t.size)
+		if n, ok := output(m); ok {
+			total += n
+		} else {
+			total += t.size(m)
+		}
 	}
 	return total
+}
+
+// overhead is what requests cost beside the messages.
+func (t *trial) overhead() int64 {
+	i, before := anchor(t.old)
+	if i < 0 {
+		return 0
+	}
+	return max(0, before-t.rate.of(t.sizeOf(t.old[:i])))
 }
 
 // corrected returns the anchor of a version and what the messages before it cost there.
