@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -28,8 +29,7 @@ func (d *document) accept(n *node, v any, depth int) bool {
 			return false
 		}
 	}
-	if n.Enum != nil && !slices.ContainsFunc(n.Enum, func(e json.RawMessage) bool { return equalJSON(decoded(e), v) }) ||
-		n.Const != nil && !equalJSON(decoded(n.Const), v) {
+	if n.Enum != nil && !slices.ContainsFunc(n.Enum, func(e json.RawMessage) bool { return equalJSON(decoded(e), v) }) {
 		return false
 	}
 	one := 0
@@ -167,9 +167,12 @@ func equalJSON(a, b any) bool {
 		if !ok {
 			return false
 		}
+		if a == b || !strings.ContainsAny(string(a+b), ".eE") && a != "-0" && b != "-0" {
+			return a == b
+		}
 		x, okX := exact(a.String())
 		y, okY := exact(b.String())
-		return a == b || okX && okY && x.Cmp(y) == 0
+		return okX && okY && x.Cmp(y) == 0
 	case []any:
 		b, ok := b.([]any)
 		return ok && slices.EqualFunc(a, b, equalJSON)

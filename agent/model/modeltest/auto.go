@@ -24,9 +24,9 @@ import (
 //
 // Generated arguments keep the schema, and so all of a struct's validate rules that a schema can express. Rules that it
 // cannot express are up to the tool: those about several fields (gtfield, required_if), ne, alternatives (ipv4|ipv6),
-// versions of UUIDs, date layouts other than RFC 3339, and types that decode themselves. If a tool or the output
-// asks for a retry, the model fails with an error that says what was refused, for it would only generate the same again;
-// leave such a tool out ([Skipping]).
+// versions of UUIDs but 4, a second pattern, date layouts other than RFC 3339, bounds with "omitempty" on a field that is
+// not omitted in JSON, and types that decode themselves. If a tool or the output asks for a retry, the model fails with an
+// error that says what was refused, for it would only generate the same again; leave such a tool out ([Skipping]).
 func Auto(opts ...AutoOption) model.Model {
 	a := &auto{outputs: isDefaultOutput}
 	for _, o := range opts {

@@ -46,8 +46,8 @@ const (
 	maxNesting = 200
 	plainDepth = 5
 	maxOutput  = 1 << 20
-	maxChain   = 64 // of references and alternatives for one value
-	maxTries   = 24 // of values that must differ from others
+	maxChain   = 64  // of references and alternatives for one value
+	maxTries   = 200 // of values that must differ from others
 )
 
 var (
@@ -99,14 +99,6 @@ func (g *generator) value(n *node, depth, chain int) error {
 		rest := *n
 		rest.Ref = ""
 		return g.value(merge(&rest, target), depth, chain+1)
-	case len(n.AllOf) > 0:
-		all := *n
-		all.AllOf = nil
-		merged := &all
-		for _, part := range n.AllOf {
-			merged = merge(merged, part)
-		}
-		return g.value(merged, depth, chain+1)
 	case len(n.AnyOf) > 0:
 		rest := *n
 		rest.AnyOf = nil
@@ -115,12 +107,20 @@ func (g *generator) value(n *node, depth, chain int) error {
 		rest := *n
 		rest.OneOf = nil
 		return g.alternative(n, &rest, n.OneOf, depth, chain)
+	case len(n.AllOf) > 0: // behind the alternatives, which merging may have put there
+		all := *n
+		all.AllOf = nil
+		merged := &all
+		for _, part := range n.AllOf {
+			merged = merge(merged, part)
+		}
+		return g.value(merged, depth, chain+1)
 	case n.Not != nil:
 		rest := *n
 		rest.Not = nil
 		return g.until(func(text []byte) bool { return !g.doc.accepts(n.Not, decoded(text)) },
 			func() error { return g.value(&rest, depth, chain+1) })
-	case n.Enum != nil || n.Const != nil:
+	case n.Enum != nil:
 		return g.enum(n)
 	}
 	return g.typed(n, depth)
@@ -163,10 +163,11 @@ func (n *node) weight() int {
 	return 1
 }
 
-// until has a value appended again and again, each time another one, until it is right.
+// until has a value appended again and again until it is right. Beyond the first try it goes through what there is in
+// order.
 func (g *generator) until(right func(text []byte) bool, write func() error) error {
-	start, before := len(g.out), g.vary
-	defer func() { g.vary = before }()
+	start, vary, rand := len(g.out), g.vary, g.rand
+	defer func() { g.vary, g.rand = vary, rand }()
 	for range maxTries {
 		if err := write(); err != nil {
 			return err
@@ -175,18 +176,17 @@ func (g *generator) until(right func(text []byte) bool, write func() error) erro
 			return nil
 		}
 		g.out = g.out[:start]
-		g.vary++
+		if g.rand == nil {
+			g.vary++
+		}
+		g.rand = nil
 	}
 	return errNoValue
 }
 
 func (g *generator) enum(n *node) error {
-	values := n.Enum
-	if n.Const != nil {
-		values = []json.RawMessage{n.Const}
-	}
 	var fit []json.RawMessage
-	for _, v := range values {
+	for _, v := range n.Enum {
 		if g.doc.accepts(n, decoded(v)) {
 			fit = append(fit, v)
 		}

@@ -92,7 +92,8 @@ func (g *generator) array(n *node, depth int) error {
 	if !g.plain(depth) {
 		wanted = max(wanted, len(n.Prefix), 1+g.choose(3))
 	}
-	var before [][]byte
+	var before []any
+	vary := g.vary
 	g.out = append(g.out, '[')
 	for i := range min(wanted, most) {
 		start := len(g.out)
@@ -103,9 +104,12 @@ func (g *generator) array(n *node, depth int) error {
 		write := func() error { return g.value(n.item(i), depth+1, 0) }
 		err := error(nil)
 		if n.Unique {
+			g.vary += i // which is likely to be another one
 			err = g.until(func(text []byte) bool {
-				return !slices.ContainsFunc(before, func(b []byte) bool { return equalJSON(decoded(b), decoded(text)) })
+				v := decoded(text)
+				return !slices.ContainsFunc(before, func(b any) bool { return equalJSON(b, v) })
 			}, write)
+			g.vary = vary
 		} else {
 			err = write()
 		}
@@ -117,7 +121,7 @@ func (g *generator) array(n *node, depth int) error {
 			break
 		}
 		if n.Unique {
-			before = append(before, slices.Clone(g.out[from:]))
+			before = append(before, decoded(g.out[from:]))
 		}
 	}
 	g.out = append(g.out, ']')

@@ -21,7 +21,9 @@ func (g *generator) number(n *node, integer bool) error {
 	}
 	low, high := lowest(n, step), highest(n, step)
 	var v *big.Rat
-	switch choices := steps(low, high, step); {
+	switch choices, zero := steps(low, high, step, 20+g.vary); {
+	case zero != nil && g.vary%(len(choices)+1) == len(choices):
+		v = zero // the last resort
 	case len(choices) > 0:
 		v = choices[g.choose(len(choices))]
 	case !integer && n.MultipleOf == nil:
@@ -36,9 +38,9 @@ func (g *generator) number(n *node, integer bool) error {
 	return fmt.Errorf("%w: no number is within its bounds", errNoValue)
 }
 
-// steps returns some multiples of step from low to high, either of which may be nil: first those above zero.
-func steps(low, high, step *big.Rat) []*big.Rat {
-	const most = 20
+// steps returns some multiples of step from low to high, either of which may be nil: first those above zero, then those
+// below. Zero, which "required" refuses where no schema says so, is apart; it is nil if out of bounds.
+func steps(low, high, step *big.Rat, most int) (list []*big.Rat, zero *big.Rat) {
 	first := step
 	if low != nil && low.Cmp(first) > 0 {
 		first = low
@@ -49,14 +51,20 @@ func steps(low, high, step *big.Rat) []*big.Rat {
 	within := func(v *big.Rat) bool {
 		return (low == nil || v.Cmp(low) >= 0) && (high == nil || v.Cmp(high) <= 0)
 	}
-	var list []*big.Rat
+	add := func(v *big.Rat) {
+		if v.Sign() == 0 {
+			zero = v
+		} else {
+			list = append(list, v)
+		}
+	}
 	for v := first; len(list) < most && within(v); v = new(big.Rat).Add(v, step) {
-		list = append(list, v)
+		add(v)
 	}
 	for v := new(big.Rat).Sub(first, step); len(list) < most && within(v); v = new(big.Rat).Sub(v, step) {
-		list = append(list, v)
+		add(v)
 	}
-	return list
+	return list, zero
 }
 
 // middle returns the number in the middle of bounds that have no whole number between them.

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"regexp"
@@ -20,23 +21,20 @@ func (g *generator) string(n *node) error {
 	var s string
 	var ok bool
 	switch {
-	case n.Encoding == "base64" || n.Format == "byte":
+	case n.Encoding == "base64":
 		s, ok = n.firstFit(func(i int) string { return base64.StdEncoding.EncodeToString([]byte(sized(word(k), i+1, i+1))) })
 	case formats[n.Format] != nil:
-		s, ok = n.firstFit(func(i int) string { return formats[n.Format](k + i) })
+		s, ok = n.firstFit(func(i int) string { return formats[n.Format](k+i, sized(word(k), i+1, maxOutput)) })
+	case len(n.Patterns) == 0:
+		s, ok = sized(word(k), least, most), true
 	}
 	if !ok && len(n.Patterns) > 0 {
 		var err error
 		if s, err = n.matching(k); err != nil {
 			return err
 		}
-		ok = true
-	}
-	if !ok {
-		s = sized(word(k), least, most)
-	}
-	if !n.acceptString(s) {
-		return fmt.Errorf("%w: a string of format %q and its other rules", errNoValue, n.Format)
+	} else if !ok {
+		return fmt.Errorf("%w: no string of format %q with a length from %d to %d", errNoValue, cmp.Or(n.Format, n.Encoding), least, most)
 	}
 	g.out = appendJSON(g.out, s)
 	return nil
@@ -70,27 +68,33 @@ func sized(text string, least, most int) string {
 	return text[:min(len(text), most)]
 }
 
-// formats make the k-th string of a format, k from 0 to some thousands. Hosts and addresses are those that are reserved
-// for documentation (RFC 2606, 5737, 3849).
-var formats = map[string]func(k int) string{
-	"date-time":     func(k int) string { return day(k).Format(time.RFC3339) },
-	"date":          func(k int) string { return day(k).Format(time.DateOnly) },
-	"time":          func(k int) string { return day(k).Format("15:04:05Z") },
-	"duration":      func(k int) string { return fmt.Sprintf("P%dD", k+1) },
-	"email":         func(k int) string { return word(k) + "@example.com" },
-	"idn-email":     func(k int) string { return word(k) + "@example.com" },
-	"hostname":      func(k int) string { return word(k) + ".example.com" },
-	"idn-hostname":  func(k int) string { return word(k) + ".example.com" },
-	"uri":           func(k int) string { return "https://example.com/" + word(k) },
-	"url":           func(k int) string { return "https://example.com/" + word(k) },
-	"iri":           func(k int) string { return "https://example.com/" + word(k) },
-	"uri-reference": func(k int) string { return "/" + word(k) },
-	"iri-reference": func(k int) string { return "/" + word(k) },
-	"json-pointer":  func(k int) string { return "/" + word(k) },
-	"uuid":          func(k int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", k+1) },
-	"ipv4":          func(k int) string { return fmt.Sprintf("192.0.2.%d", k%254+1) },
-	"ipv6":          func(k int) string { return fmt.Sprintf("2001:db8::%x", k+1) },
+// formats make the k-th string of a format, k from 0 to some thousands, with a word of letters in it where there is
+// room. Hosts and addresses are those that are reserved for documentation (RFC 2606, 5737, 3849).
+var formats = map[string]func(k int, word string) string{
+	"date-time":     func(k int, _ string) string { return day(k).Format(time.RFC3339) },
+	"date":          func(k int, _ string) string { return day(k).Format(time.DateOnly) },
+	"time":          func(k int, _ string) string { return day(k).Format("15:04:05Z") },
+	"duration":      func(k int, _ string) string { return fmt.Sprintf("P%dD", k+1) },
+	"email":         mailAddress,
+	"idn-email":     mailAddress,
+	"hostname":      host,
+	"idn-hostname":  host,
+	"uri":           link,
+	"url":           link,
+	"iri":           link,
+	"uri-reference": path,
+	"iri-reference": path,
+	"json-pointer":  path,
+	"byte":          func(_ int, word string) string { return base64.StdEncoding.EncodeToString([]byte(word)) }, // OpenAPI's
+	"uuid":          func(k int, _ string) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", k+1) },
+	"ipv4":          func(k int, _ string) string { return fmt.Sprintf("192.0.2.%d", k%254+1) },
+	"ipv6":          func(k int, _ string) string { return fmt.Sprintf("2001:db8::%x", k+1) },
 }
+
+func mailAddress(_ int, word string) string { return word + "@example.com" }
+func host(_ int, word string) string        { return word + ".example.com" }
+func link(_ int, word string) string        { return "https://example.com/" + word }
+func path(_ int, word string) string        { return "/" + word }
 
 func day(k int) time.Time { return time.Date(2026, 1, 2+k, 15, 4, 5, 0, time.UTC) }
 

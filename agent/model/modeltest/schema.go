@@ -62,7 +62,13 @@ func (n *node) UnmarshalJSON(data []byte) error {
 		*n = node{never: true}
 		return nil
 	case '{':
-		return json.Unmarshal(data, (*nodeFields)(n))
+		if err := json.Unmarshal(data, (*nodeFields)(n)); err != nil {
+			return err
+		}
+		if n.Const != nil { // an enum of one
+			n.Enum = mergeEnums(n.Enum, []json.RawMessage{n.Const})
+		}
+		return nil
 	}
 	return fmt.Errorf("%s is no schema", data)
 }

@@ -28,7 +28,7 @@ func merge(a, b *node) *node {
 	if len(a.Type) > 0 && len(b.Type) > 0 && len(m.Type) == 0 {
 		m.never = true
 	}
-	m.mergeEnums(a, b)
+	m.Enum = mergeEnums(a.Enum, b.Enum)
 	m.AllOf = slices.Concat(m.AllOf, b.AllOf)
 	m.AnyOf, m.AllOf = mergeAlternatives(a.AnyOf, b.AnyOf, m.AllOf, func(l []*node) *node { return &node{AnyOf: l} })
 	m.OneOf, m.AllOf = mergeAlternatives(a.OneOf, b.OneOf, m.AllOf, func(l []*node) *node { return &node{OneOf: l} })
@@ -84,18 +84,18 @@ func (m *node) mergeObjects(a, b *node) {
 	m.MinProperties, m.MaxProperties = larger(a.MinProperties, b.MinProperties), smaller(a.MaxProperties, b.MaxProperties)
 }
 
-// mergeEnums keeps the values of one side; those that the other refuses are dropped by the check.
-func (m *node) mergeEnums(a, b *node) {
-	if a.Enum == nil {
-		m.Enum = b.Enum
-	} else if b.Enum != nil {
-		m.AllOf = append(slices.Clip(m.AllOf), &node{Enum: b.Enum})
+// mergeEnums returns the values that are in both lists; nil stands for all values.
+func mergeEnums(a, b []json.RawMessage) []json.RawMessage {
+	if a == nil || b == nil {
+		return orElse(a, b)
 	}
-	if a.Const == nil {
-		m.Const = b.Const
-	} else if b.Const != nil {
-		m.AllOf = append(slices.Clip(m.AllOf), &node{Enum: []json.RawMessage{b.Const}})
+	both := []json.RawMessage{}
+	for _, v := range a {
+		if slices.ContainsFunc(b, func(w json.RawMessage) bool { return equalJSON(decoded(v), decoded(w)) }) {
+			both = append(both, v)
+		}
 	}
+	return both
 }
 
 func mergeTypes(a, b typeList) typeList {
@@ -169,8 +169,9 @@ func cmpOr[T any](a, b *T) *T {
 	return b
 }
 
+// orElse returns the first list that is not nil.
 func orElse[S ~[]E, E any](a, b S) S {
-	if len(a) > 0 {
+	if a != nil {
 		return a
 	}
 	return b
