@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sample is one measurement of a row.
+type sample struct {
+	// value is nanoseconds an operation, or bytes a run if inBytes is set.
+	value   float64
+	inBytes bool
+	allocs  float64
+}
+
+// results are the samples of each cell, one a round.
+type results map[cell][]sample
+
+type cell struct{ column, row string }
+
+type measuring struct {
+	benchtime string
+	results   results
+}
+
+// row measures a row with all who can, beginning with another one every round.
+func (m *measuring) row(ctx context.Context, chosen []*peer, g group, row string, round int) error {
+	for i := range g.columns {
+		c := g.columns[(i+round)%len(g.columns)]
+		at := slices.IndexFunc(chosen, func(p *peer) bool { return p.dir == c.dir })
+		if at < 0 || round > 0 && m.results[cell{c.name, row}] == nil {
+			continue
+		}
+		s, ok, err := m.measure(ctx, chosen[at], c.benchmark, row)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", c.name, row, err)
+		}
+		if ok {
+			m.results[cell{c.name, row}] = append(m.results[cell{c.name, row}], s)
+		}
+	}
+	return nil
+}
+
+// measure runs one benchmark in a process of its own. It reports false if there is no such benchmark.
+func (m *measuring) measure(ctx context.Context, p *peer, benchmark, row string) (sample, bool, error) {
+	benchtime := m.benchtime
+	if row == "Waiting" {
+		benchtime = "1x" // it measures memory, and one time says all
+	}
+	cmd := exec.CommandContext(ctx, p.binary, "-test.run=^$", "-test.bench=^Benchmark"+benchmark+"$/^"+row+"$", "-test.benchtime="+benchtime, "-test.timeout=10m")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return sample{}, false, fmt.Errorf("%w\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if s, ok := parse(line); ok {
+			return s, true, nil
+		}
+	}
+	return sample{}, false, nil
+}
+
+// parse reads a line of the output of go test -bench.
+func parse(line string) (s sample, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+		return s, false
+	}
+	for i := 2; i+1 < len(fields); i += 2 {
+		v, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return s, false
+		}
+		switch fields[i+1] {
+		case "ns/op":
+			if !s.inBytes {
+				s.value = v
+			}
+		case "B/run":
+			s.value, s.inBytes = v, true
+		case "allocs/op":
+			s.allocs = v
+		}
+	}
+	return s, s.value > 0
+}
+
+// median of what get returns for each sample.
+func median(samples []sample, get func(i int, s sample) float64) float64 {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = get(i, s)
+	}
+	slices.Sort(values)
+	n := len(values)
+	if n%2 == 1 {
+		return values[n/2]
+	}
+	return (values[n/2-1] + values[n/2]) / 2
+}
