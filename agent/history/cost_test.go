@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -172,6 +173,38 @@ func TestProcessorsKeepNoHistoryAlive(t *testing.T) {
 		}
 		require.LessOrEqual(t, alive, 1, name)
 	}
+}
+
+func TestMemoryOfWhatIsGoneIsSweptOut(t *testing.T) {
+	var w history.WeakMap
+	kept := new([64]byte)
+	w.Set(kept, 1)
+	for i := range 10_000 {
+		w.Set(new([64]byte), i)
+		if i%1000 == 0 {
+			runtime.GC()
+		}
+	}
+	require.Less(t, w.Len(), 5000)
+	v, ok := w.Get(kept)
+	require.True(t, ok)
+	require.Equal(t, 1, v)
+	runtime.KeepAlive(kept)
+}
+
+func TestRedactKnowsMessagesWhereverTheyStand(t *testing.T) {
+	var in []*model.Message
+	for range 500 {
+		in = append(in, model.Response(model.ToolCall("1", "look", `{"at":"sky"}`)), request(model.ToolReturn("1", "look", `{"is":"blue"}`)))
+	}
+	p := history.Redact[deps](word)
+	process(t, p, in)
+	allocs := testing.AllocsPerRun(10, func() {
+		if _, err := p(context.Background(), nil, slices.Clone(in)); err != nil {
+			t.Error(err)
+		}
+	})
+	require.Less(t, allocs, 20.0, "a copy of the history is not looked at again")
 }
 
 func TestProcessorsServeManyRunsAtOnce(t *testing.T) {

@@ -107,6 +107,12 @@ func TestRedactLooksAtMessagesThatItHasNotSeen(t *testing.T) {
 	grown := append(in, model.Response(model.Text("hush")), request(model.User("x")))
 	require.Contains(t, dump(process(t, p, grown)), "[redacted word]")
 	require.Contains(t, dump(process(t, p, grown[:6])), "[redacted word]")
+
+	beginning := make([]*model.Message, 1, 4)
+	beginning[0] = model.UserText("x")
+	process(t, p, append(beginning, model.Response(model.Text("y")), model.UserText("z")))
+	other := append(beginning, model.Response(model.Text("hush")), model.UserText("z")) // in the same array
+	require.Contains(t, dump(process(t, p, other)), "[redacted word]")
 }
 
 func TestRulesThatMatchTheirReplacementsAreAnError(t *testing.T) {

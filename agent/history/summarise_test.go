@@ -207,6 +207,11 @@ func TestSummaryIsCountedAndReported(t *testing.T) {
 	require.Equal(t, toolset.Usage{Requests: 1, Usage: usage}, run.Meter.Usage())
 	require.Equal(t, []any{history.Summarised{Messages: 6, Before: 1300, After: 800, Text: "s", Usage: usage}}, events)
 	require.Equal(t, "600", out[4].Metadata[history.MetaContext], "six messages less, the summary more")
+
+	in[9] = reported(in[9], 2000, 100)
+	_, err := summarise(history.Summary{Model: modeltest.Script(modeltest.SayText("s")), KeepTurns: 1})(context.Background(), run, in)
+	require.NoError(t, err)
+	require.Equal(t, int64(1300), events[1].(history.Summarised).After, "instructions and tools cost 1,100 as before")
 }
 
 func TestFailedSummaryEndsTheRunUnlessOnErrorSaysOtherwise(t *testing.T) {
