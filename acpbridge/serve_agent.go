@@ -97,7 +97,7 @@ func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*ses
 	}
 	s.mu.Unlock()
 	if closing {
-		s.releaseSession(ctx, session)
+		s.releaseSession(ctx, ctx, session)
 		return nil, shuttingDown()
 	}
 	acp.AfterResponse(ctx, client.announce)
@@ -178,7 +178,7 @@ func (s *server) CloseSession(ctx context.Context, p *acp.CloseSessionRequest) (
 	acp.Async(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.shutdown)
 	defer cancel()
-	if !session.wait(ctx) || !s.releaseSession(ctx, session) {
+	if !session.wait(ctx) || !s.releaseSession(ctx, ctx, session) {
 		s.log.Warn("acpbridge: session closed, but something ignores its context", "session", session.id)
 	}
 	s.log.Info("acpbridge: session ends", "session", session.id)

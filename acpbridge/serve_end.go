@@ -65,20 +65,20 @@ func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	begun := time.Now()
 	whole, cancel := context.WithDeadline(context.WithoutCancel(ctx), begun.Add(s.shutdown))
 	defer cancel()
-	turns, cancelTurns := context.WithDeadline(whole, begun.Add(s.shutdown*2/3))
-	defer cancelTurns()
+	polite, cancelPolite := context.WithDeadline(whole, begun.Add(s.shutdown*2/3))
+	defer cancelPolite()
 
-	ended := s.endSessions(turns, whole)
-	conn.Close()
+	s.cancelTurns()
+	s.endSessions(polite, whole)
+	conn.Close() // what still waits for an answer of the client fails
 	select {
 	case err := <-connDone:
 		if cause == nil {
 			cause = connError(err)
 		}
 	case <-whole.Done():
-		ended = false
 	}
-	if !ended {
+	if !s.endSessions(whole, whole) || whole.Err() != nil {
 		return &StuckError{Waited: time.Since(begun).Round(time.Millisecond), Tools: s.runningTools(), Err: cause}
 	}
 	return cause
@@ -91,46 +91,46 @@ func connError(err error) error {
 	return fmt.Errorf("acpbridge: serve: %w", err)
 }
 
-// endSessions cancels all turns, waits for them, and releases the sessions whose turns have ended. It reports whether all of that was
-// done in time.
-func (s *server) endSessions(turns, release context.Context) bool {
+// cancelTurns cancels all turns and lets none begin, and no session either.
+func (s *server) cancelTurns() {
 	s.mu.Lock()
 	s.closing = true
-	sessions := make([]*session, 0, len(s.sessions))
-	for _, session := range s.sessions {
-		sessions = append(sessions, session)
-	}
 	s.mu.Unlock()
-	for _, session := range sessions {
+	for _, session := range s.allSessions() {
 		session.end(errShutdown, shuttingDown())
 	}
+}
+
+// endSessions waits for the turns of all sessions and releases those whose turns have ended, until wait ends. It reports whether that
+// was enough for all of them. It may be called again.
+func (s *server) endSessions(wait, release context.Context) bool {
+	sessions := s.allSessions()
 	done := make([]bool, len(sessions))
 	var all sync.WaitGroup
 	for i, session := range sessions {
-		all.Go(func() { done[i] = session.wait(turns) && s.releaseSession(release, session) })
+		all.Go(func() { done[i] = session.wait(wait) && s.releaseSession(wait, release, session) })
 	}
 	all.Wait()
 	return !slices.Contains(done, false)
 }
 
-// releaseSession frees what belongs to a session, once. It reports whether that was done before ctx ended.
-func (s *server) releaseSession(ctx context.Context, session *session) bool {
-	released := make(chan error, 1)
+// releaseSession frees what belongs to a session, once, with the release ctx. It reports whether that was done before wait ended.
+func (s *server) releaseSession(wait, release context.Context, session *session) bool {
+	released := make(chan struct{})
 	go func() {
+		defer close(released)
 		session.release.Do(func() {
 			session.client.close()
-			released <- session.convo.release(ctx)
+			if err := session.convo.release(release); err != nil {
+				s.logError("session not released", session.id, err)
+			}
 		})
-		close(released)
 	}()
 	select {
-	case err := <-released:
-		if err != nil {
-			s.logError("session not released", session.id, err)
-		}
+	case <-released:
 		return true
-	case <-ctx.Done():
-		return false
+	case <-wait.Done():
+		return isClosed(released)
 	}
 }
 

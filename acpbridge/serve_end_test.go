@@ -103,6 +103,26 @@ func TestToolsMayStillCallTheClientWhenServeEnds(t *testing.T) {
 	require.ErrorIs(t, e.result(), context.Canceled)
 }
 
+func TestAClientThatDoesNotAnswerCannotHoldServe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called := make(chan struct{}, 1)
+		wait := tool("wait", func(ctx context.Context, run *toolset.RunContext[bare]) (string, error) {
+			called <- struct{}{}
+			<-ctx.Done()
+			_, err := run.Deps.Client.ReleaseTerminal(context.WithoutCancel(ctx), &acp.ReleaseTerminalRequest{SessionID: run.Deps.Session.ID, TerminalID: "t"})
+			assert.ErrorIs(t, err, acp.ErrClosed)
+			return "", ctx.Err()
+		})
+		e, id := start(t, config(t, callsOnce("wait"), wait))
+		e.sendPrompt(id, "go")
+		<-called
+		begun := time.Now()
+		e.cancel()
+		require.Equal(t, context.Canceled, e.result(), "nothing is stuck")
+		assert.Less(t, time.Since(begun), 1500*time.Millisecond)
+	})
+}
+
 func TestAToolThatIgnoresItsContextCannotHoldServe(t *testing.T) {
 	for _, how := range []string{"end of input", "context"} {
 		t.Run(how, func(t *testing.T) {

@@ -77,7 +77,9 @@ func (s *session) wait(ctx context.Context) bool {
 		select {
 		case <-t.ended:
 		case <-ctx.Done():
-			return false
+			if !t.isEnded() {
+				return false
+			}
 		}
 	}
 	return true

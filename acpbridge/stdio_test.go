@@ -249,9 +249,9 @@ func TestAChildProcessDoesNotHoldTheRealStreams(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		target, err := os.Readlink(file)
-		require.NoError(t, err)
-		assert.NotContains(t, real, target)
+		if target, err := os.Readlink(file); err == nil { // it may have closed the file meanwhile
+			assert.NotContains(t, real, target)
+		}
 	}
 	c.w.Close()
 	begun := time.Now()
