@@ -176,5 +176,5 @@ func runOf(path string) (run string, ok bool) {
 	if !ok || n != 0 || json.Unmarshal(body, &h) != nil || h.Format != formatName {
 		return "", false
 	}
-	return h.Run, true
+	return h.run(), true
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
+	"unicode/utf8"
 )
 
 // formatVersion is the version of the file format that this package writes. It reads all versions up to this one.
@@ -23,10 +24,14 @@ const (
 type header struct {
 	Format  string `json:"format"`
 	Version int    `json:"v"`
-	Run     string `json:"run"`
+	// Run is the run's id; one that is not UTF-8, and so no JSON string, is in RunBytes.
+	Run      string `json:"run,omitempty"`
+	RunBytes []byte `json:"run_bytes,omitempty"`
 }
 
 const formatName = "ponte journal"
+
+func (h *header) run() string { return h.Run + string(h.RunBytes) }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -76,7 +81,13 @@ func parseLine(line []byte) (n int, body []byte, ok bool) {
 }
 
 func headerLine(run string) []byte {
-	body, err := json.Marshal(header{formatName, formatVersion, run})
+	h := header{Format: formatName, Version: formatVersion}
+	if utf8.ValidString(run) {
+		h.Run = run
+	} else {
+		h.RunBytes = []byte(run)
+	}
+	body, err := json.Marshal(h)
 	if err != nil {
 		panic(err) // it is made of strings and numbers
 	}
@@ -136,8 +147,8 @@ func checkHeader(body []byte, run string) error {
 	if h.Version > formatVersion {
 		return fmt.Errorf("%w: format %d, this program reads up to %d", ErrVersion, h.Version, formatVersion)
 	}
-	if h.Run != run {
-		return fmt.Errorf("%w: the file is that of run %q", ErrMismatch, h.Run)
+	if h.run() != run {
+		return fmt.Errorf("%w: the file is that of run %q", ErrMismatch, h.run())
 	}
 	return nil
 }

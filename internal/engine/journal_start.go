@@ -61,7 +61,6 @@ func (s *start) check(now *start) error {
 		what      string
 		then, now any
 	}{
-		{"run", s.Run, now.Run},
 		{"agent", s.Agent, now.Agent},
 		{"conversation", s.Conversation, now.Conversation},
 		{"prompt", s.Prompt, now.Prompt},

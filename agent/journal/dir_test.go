@@ -1,0 +1,277 @@
+package journal_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/journal"
+)
+
+var three = []string{`{"a":1}`, `{"b":"two"}`, `{"c":[3]}`}
+
+// written returns a directory with the journal of a run, and the path of its file.
+func written(t testing.TB, records ...string) (*journal.Dir, string) {
+	t.Helper()
+	path := t.TempDir()
+	d := newDir(t, path)
+	l := open(t, d, "run")
+	write(t, l, records...)
+	require.NoError(t, l.Close())
+	return d, filepath.Join(path, "run.jsonl")
+}
+
+func content(t testing.TB, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return data
+}
+
+func TestFileIsJSONLines(t *testing.T) {
+	_, file := written(t, three...)
+	require.Equal(t, strings.Join([]string{
+		`{"n":0,"sum":"f3752341","rec":{"format":"ponte journal","v":1,"run":"run"}}`,
+		`{"n":1,"sum":"38ab1c87","rec":{"a":1}}`,
+		`{"n":2,"sum":"7189f9ab","rec":{"b":"two"}}`,
+		`{"n":3,"sum":"bbeffa19","rec":{"c":[3]}}`, "",
+	}, "\n"), string(content(t, file)))
+	for line := range bytes.Lines(content(t, file)) {
+		require.True(t, json.Valid(line))
+	}
+}
+
+func TestFileIsReadableByItsOwnerOnly(t *testing.T) {
+	_, file := written(t, three...)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// TestTornEndIsDropped cuts a journal off at every byte, as a process does that is killed while it writes.
+func TestTornEndIsDropped(t *testing.T) {
+	d, file := written(t, three...)
+	whole := content(t, file)
+	for n := range whole {
+		lines := bytes.Count(whole[:n], []byte("\n"))
+		want := three[:max(0, lines-1)]
+		for _, zeros := range []int{0, 1, 4096} { // blocks of the file that were allocated and never written
+			require.NoError(t, os.WriteFile(file, append(bytes.Clone(whole[:n]), make([]byte, zeros)...), 0o600))
+			l := open(t, d, "run")
+			require.Equal(t, len(want), len(read(t, l)), "cut off at byte %d, %d zeros", n, zeros)
+			write(t, l, `{"more":true}`)
+			require.NoError(t, l.Close())
+			l = open(t, d, "run")
+			require.Equal(t, append(want[:len(want):len(want)], `{"more":true}`), read(t, l), "it goes on where it was cut off")
+			require.NoError(t, l.Close())
+		}
+	}
+}
+
+// TestDamageIsReported changes every byte of a journal in turn. Only what lacks its newline or has zeros can have been left
+// by a write that was cut off; everything else was whole once.
+func TestDamageIsReported(t *testing.T) {
+	d, file := written(t, three...)
+	whole := content(t, file)
+	for n := range whole[:len(whole)-1] {
+		damaged := bytes.Clone(whole)
+		damaged[n] ^= 1
+		require.NoError(t, os.WriteFile(file, damaged, 0o600))
+		_, err := d.Open(context.Background(), "run")
+		require.ErrorIs(t, err, journal.ErrCorrupt, "byte %d", n)
+		require.ErrorContains(t, err, file)
+		require.Equal(t, damaged, content(t, file), "a file that is refused is left alone")
+	}
+}
+
+func TestZerosBeforeWhatIsWholeAreDamage(t *testing.T) {
+	d, file := written(t, three...)
+	damaged := content(t, file)
+	clear(damaged[len(damaged)-60 : len(damaged)-50])
+	require.NoError(t, os.WriteFile(file, damaged, 0o600))
+	_, err := d.Open(context.Background(), "run")
+	require.ErrorIs(t, err, journal.ErrCorrupt)
+}
+
+func TestLinesThatAreMissingOrMovedAreDamage(t *testing.T) {
+	d, file := written(t, three...)
+	lines := bytes.SplitAfter(content(t, file), []byte("\n"))
+	for name, order := range map[string][]int{
+		"missing": {0, 1, 3}, "swapped": {0, 2, 1, 3}, "twice": {0, 1, 1, 2, 3}, "no header": {1, 2, 3},
+	} {
+		var data []byte
+		for _, i := range order {
+			data = append(data, lines[i]...)
+		}
+		require.NoError(t, os.WriteFile(file, data, 0o600))
+		_, err := d.Open(context.Background(), "run")
+		require.ErrorIs(t, err, journal.ErrCorrupt, name)
+	}
+}
+
+func TestForeignFilesAreLeftAlone(t *testing.T) {
+	d, file := written(t)
+	for _, text := range []string{"a note", "a note\n", `{"n":0`, "{}\n"} {
+		want := error(nil)
+		if !strings.HasPrefix(`{"n":0,"sum"`, text) {
+			want = journal.ErrCorrupt
+		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		l, err := d.Open(context.Background(), "run")
+		if want == nil {
+			require.NoError(t, err, "the beginning of a header")
+			require.NoError(t, l.Close())
+			continue
+		}
+		require.ErrorIs(t, err, want, text)
+		require.Equal(t, text, string(content(t, file)))
+	}
+}
+
+func TestNewerFormatIsRefused(t *testing.T) {
+	d, file := written(t)
+	line := journal.Line(0, []byte(`{"format":"ponte journal","v":2,"run":"run"}`))
+	require.NoError(t, os.WriteFile(file, line, 0o600))
+	_, err := d.Open(context.Background(), "run")
+	require.ErrorIs(t, err, journal.ErrVersion)
+	require.ErrorContains(t, err, "format 2, this program reads up to 1")
+
+	for _, body := range []string{`{"format":"something else","v":1,"run":"run"}`, `[]`} {
+		require.NoError(t, os.WriteFile(file, journal.Line(0, []byte(body)), 0o600))
+		_, err = d.Open(context.Background(), "run")
+		require.ErrorIs(t, err, journal.ErrCorrupt)
+	}
+}
+
+func TestFileOfAnotherRunIsRefused(t *testing.T) {
+	d, file := written(t, three...)
+	require.NoError(t, os.Rename(file, filepath.Join(filepath.Dir(file), "other.jsonl")))
+	_, err := d.Open(context.Background(), "other")
+	require.ErrorIs(t, err, journal.ErrMismatch)
+	require.ErrorContains(t, err, `that of run "run"`)
+}
+
+func TestDamageWhileARunIsOpenIsReported(t *testing.T) {
+	d, file := written(t, three...)
+	for _, damage := range []func(){
+		func() { require.NoError(t, os.Truncate(file, 100)) },
+		func() { require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("x\n"), 200), 0o600)) },
+	} {
+		require.NoError(t, d.Remove("run"))
+		l := open(t, d, "run")
+		write(t, l, three...)
+		damage()
+		_, err := l.Load(context.Background())
+		require.ErrorIs(t, err, journal.ErrCorrupt)
+		require.NoError(t, l.Close())
+		_, err = l.Load(context.Background())
+		require.ErrorIs(t, err, journal.ErrClosed)
+	}
+}
+
+func TestRecordIsOneLine(t *testing.T) {
+	d, _ := written(t)
+	for _, j := range []journal.Journal{d, new(journal.Memory)} {
+		l := open(t, j, "run")
+		for _, record := range []string{"", "{\n}", "\x00"} {
+			require.ErrorContains(t, l.Append(context.Background(), []byte(record)), "on a single line")
+		}
+		require.Empty(t, read(t, l))
+	}
+}
+
+func TestRunsAreListedAndRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "runs")
+	d := newDir(t, path)
+	for _, id := range []string{"b", "a", "x/1/call", strings.Repeat("long", 100)} {
+		l := open(t, d, id)
+		write(t, l, `{}`)
+		require.NoError(t, l.Close())
+	}
+	l := open(t, d, "empty")
+	require.NoError(t, os.WriteFile(filepath.Join(path, "note.txt"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(path, "note.jsonl"), []byte("{}\n"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(path, "dir.jsonl"), 0o700))
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(path, "link.jsonl")))
+	runs, err := d.Runs()
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b", strings.Repeat("long", 100), "x/1/call"}, runs)
+
+	require.ErrorIs(t, d.Remove("empty"), journal.ErrInUse)
+	require.NoError(t, l.Close())
+	for _, id := range append(runs, "empty", "never was") {
+		require.NoError(t, d.Remove(id))
+	}
+	runs, err = d.Runs()
+	require.NoError(t, err)
+	require.Empty(t, runs)
+	l = open(t, d, "a")
+	require.Empty(t, read(t, l))
+}
+
+// TestRemovingAndOpeningAtOnceLosesNothing: what is appended to a log that could be opened is found in the file that is
+// there, and not in one that had been removed by then.
+func TestRemovingAndOpeningAtOnceLosesNothing(t *testing.T) {
+	d := newDir(t, t.TempDir())
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = d.Remove("run")
+			}
+		}
+	})
+	for range 200 {
+		l, err := d.Open(context.Background(), "run")
+		if err != nil {
+			require.ErrorIs(t, err, journal.ErrInUse)
+			continue
+		}
+		write(t, l, `{}`)
+		runs, err := d.Runs()
+		require.NoError(t, err)
+		require.Equal(t, []string{"run"}, runs)
+		require.NoError(t, l.Close())
+	}
+	close(stop)
+	wg.Wait()
+}
+
+func TestDirReportsWhatTheSystemReports(t *testing.T) {
+	path := t.TempDir()
+	file := filepath.Join(path, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := journal.NewDir(filepath.Join(file, "dir"))
+	require.ErrorContains(t, err, "journal: ")
+
+	d := newDir(t, filepath.Join(path, "gone"))
+	require.NoError(t, os.Remove(filepath.Join(path, "gone")))
+	_, err = d.Open(context.Background(), "run")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = d.Runs()
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, d.Remove("run"))
+
+	d = newDir(t, path)
+	require.NoError(t, os.Mkdir(filepath.Join(path, "run.jsonl"), 0o700))
+	_, err = d.Open(context.Background(), "run")
+	require.Error(t, err)
+	require.Error(t, d.Remove("run"))
+}
+
+func TestErrorsNameRunAndOperation(t *testing.T) {
+	err := error(&journal.Error{RunID: "job-17", Op: "open", Err: journal.ErrInUse})
+	require.EqualError(t, err, "journal: run job-17: open: the run is in use")
+	require.ErrorIs(t, err, journal.ErrInUse)
+}

@@ -1,0 +1,2 @@
+// Package journaltest checks implementations of [journal.Journal], in the manner of testing/slogtest.
+package journaltest
