@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // turns is a model that calls the tool add n times, one call a response, and then answers.
@@ -200,8 +201,9 @@ func TestStreamedDeltaCostsAtMostOneAllocation(t *testing.T) {
 }
 
 func TestCostOfARunGrowsWithItsStepsOnly(t *testing.T) {
+	idle := func(_ context.Context, _ *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) { return messages, nil }
 	measure := func(n int) (allocs, bytes float64) {
-		a := newAgent(t, cfg{Model: turns(n), Limits: agent.Limits{Requests: -1}}, addTool())
+		a := newAgent(t, cfg{Model: turns(n), Limits: agent.Limits{Requests: -1}, History: []agent.HistoryProcessor[deps]{idle}}, addTool())
 		const runs = 50
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -515,3 +515,24 @@ func TestRunIsHandedOverThroughAnOutputFunction(t *testing.T) {
 	_, err = newAgent(t, config).Run(context.Background(), deps{}, "go")
 	require.ErrorIs(t, err, errBoom)
 }
+
+func TestHistoryProcessorsCanTellWhatTheyDid(t *testing.T) {
+	config := cfg{Model: modeltest.Script(modeltest.SayText("ok")), History: []agent.HistoryProcessor[deps]{
+		func(_ context.Context, run *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) {
+			run.Emit("trimmed")
+			_ = append(messages, model.UserText("not kept"))
+			return messages, nil
+		},
+	}}
+	var told []any
+	s := newAgent(t, config).Stream(context.Background(), deps{}, "go")
+	for e := range s.Events() {
+		if e.Kind == agent.EventCustom {
+			told = append(told, e.Value)
+		}
+	}
+	res, err := s.Result()
+	require.NoError(t, err)
+	require.Equal(t, []any{"trimmed"}, told)
+	require.Equal(t, "request\n  user: go\nresponse\n  text: ok\n", dump(res.Messages))
+}

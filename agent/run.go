@@ -195,7 +195,11 @@ func (r *agentRun[D, O]) History(ctx context.Context, info *toolset.RunInfo) (me
 	for i, process := range r.agent.config.History {
 		r.context.RunInfo = *info
 		r.context.Messages = messages
-		if messages, err = process(ctx, &r.context, messages); err != nil {
+		run := &r.context
+		if r.stream {
+			run = run.WithEmit(func(value any) { r.Emit(&loop.Event{Kind: loop.Custom, Step: info.Step, Value: value}) })
+		}
+		if messages, err = process(ctx, run, messages); err != nil {
 			return nil, fmt.Errorf("history processor %d: %w", i, err)
 		}
 	}

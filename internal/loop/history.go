@@ -13,8 +13,10 @@ func (r *run) process(ctx context.Context) error {
 	if !r.cfg.Processed || len(r.info.Messages) == 0 {
 		return nil
 	}
-	before := r.last()
-	messages, err := r.host.History(ctx, &r.info)
+	// The host sees a slice that it cannot append to in place.
+	given := r.info
+	given.Messages = slices.Clip(given.Messages)
+	messages, err := r.host.History(ctx, &given)
 	switch {
 	case err != nil:
 		return &Error{Stage: StagePrepare, Err: err}
@@ -23,12 +25,16 @@ func (r *run) process(ctx context.Context) error {
 	case messages[len(messages)-1].Kind != model.KindRequest:
 		return &Error{Stage: StagePrepare, Err: errors.New("a history processor left a history that does not end in a request")}
 	}
-	r.info.Messages = slices.Clip(messages)
+	if len(messages) == len(given.Messages) && &messages[0] == &given.Messages[0] {
+		return nil // and the history goes on growing in place
+	}
+	before := r.last()
+	r.info.Messages = slices.Clone(messages)
 	if last := r.last(); last != before && before == r.own {
 		// It stands for our own request, which has yet to be completed.
 		own := *last
 		r.own = &own
-		r.info.Messages = append(slices.Clone(messages[:len(messages)-1]), r.own)
+		r.info.Messages[len(messages)-1] = r.own
 	}
 	return nil
 }
