@@ -102,7 +102,7 @@ func (n *node) acceptNumber(v json.Number) bool {
 		n.Minimum != nil && r.Cmp(n.Minimum.Rat) < 0, n.Maximum != nil && r.Cmp(n.Maximum.Rat) > 0,
 		n.Above != nil && r.Cmp(n.Above.Rat) <= 0, n.Below != nil && r.Cmp(n.Below.Rat) >= 0:
 		return false
-	case n.MultipleOf != nil && n.MultipleOf.Sign() != 0:
+	case n.MultipleOf != nil:
 		return r.Quo(r, n.MultipleOf.Rat).IsInt()
 	}
 	return true

@@ -177,7 +177,7 @@ func TestGeneratedArgumentsAreAlwaysValid(t *testing.T) {
 		"pointer":   toolOf[*edit](t),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(200) {
+			for seed := range uint64(100) {
 				args, err := modeltest.GenerateSeeded(tool.schema, seed)
 				require.NoError(t, err, "seed %d", seed)
 				_, err = tool.decode(args)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -67,6 +68,9 @@ func isDefaultOutput(name string) bool {
 	return name == "final_result" || strings.HasPrefix(name, "final_result_")
 }
 
+// autoID begins the ids of calls; a number that the history does not have follows.
+const autoID = "auto_"
+
 type auto struct {
 	oneByOne   bool
 	only, skip []string
@@ -84,7 +88,7 @@ func (a *auto) generate(_ context.Context, req *model.Request) (*model.Message, 
 		return a.answer(req)
 	}
 	parts := make([]model.Part, len(tools))
-	ids := turn(req.Messages).calls()
+	last := turn(req.Messages).lastID()
 	for i, t := range tools {
 		args := json.RawMessage("{}")
 		if len(t.Schema) > 0 {
@@ -93,7 +97,7 @@ func (a *auto) generate(_ context.Context, req *model.Request) (*model.Message, 
 				return nil, fmt.Errorf("modeltest: auto: no arguments for the tool %q: %w", t.Name, err)
 			}
 		}
-		parts[i] = model.ToolCall(fmt.Sprintf("auto_%d", ids+i+1), t.Name, string(args))
+		parts[i] = model.ToolCall(autoID+strconv.Itoa(last+i+1), t.Name, string(args))
 	}
 	return respond(parts...), nil
 }

@@ -192,12 +192,23 @@ func TestAutoReadsWhatHasBeenCalledFromTheTurn(t *testing.T) {
 	require.Equal(t, `{}`, generate(t, m, req).Text())
 }
 
-func TestAutoCallsToolsOfARunThatIsResumedOnce(t *testing.T) {
+func TestAutoGoesOnWithARunThatIsResumed(t *testing.T) {
 	external := forecast()
 	external.External, external.Call = true, nil
 	_, _, err := runAuto(t, agent.Config[nothing, string]{}, nil, external, ping())
+	var failed *agent.RunError
 	var pending *agent.PendingError
+	require.ErrorAs(t, err, &failed)
 	require.ErrorAs(t, err, &pending)
+	require.Len(t, pending.Calls, 1)
+
+	a, err := agent.New(agent.Config[nothing, string]{Model: modeltest.Auto(), Toolsets: []toolset.Toolset[nothing]{toolset.Of(external, ping())}})
+	require.NoError(t, err)
+	res, err := a.Run(t.Context(), nothing{}, "", agent.WithHistory(failed.Messages), agent.WithResults(agent.DeferredResults{
+		Results: map[string]toolset.Result{"auto_1": {Text: "rain"}},
+	}))
+	require.NoError(t, err)
+	require.Equal(t, `{"forecast":"rain","ping":"pong"}`, res.Output)
 }
 
 func ExampleAuto() {

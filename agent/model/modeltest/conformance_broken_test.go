@@ -29,6 +29,7 @@ type fakeT struct {
 	mu       sync.Mutex
 	problems []string
 	skips    int
+	logs     string
 	cleanups []func()
 }
 
@@ -36,6 +37,8 @@ func (t *fakeT) Helper()                           {}
 func (t *fakeT) Name() string                      { return t.name }
 func (t *fakeT) Context() context.Context          { return t.ctx }
 func (t *fakeT) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
+func (t *fakeT) FailNow()                          { runtime.Goexit() }
+func (t *fakeT) Logf(format string, args ...any)   { t.logs += fmt.Sprintf(format, args...) }
 func (t *fakeT) Error(args ...any)                 { t.note(fmt.Sprint(args...)) }
 func (t *fakeT) Errorf(format string, args ...any) { t.note(fmt.Sprintf(format, args...)) }
 func (t *fakeT) Fatal(args ...any) {
@@ -72,8 +75,11 @@ func (*fakeT) run(parent testing.TB, name string, f func(testing.TB)) {
 	for _, f := range t.cleanups {
 		f()
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	outer.problems = append(outer.problems, t.problems...)
 	outer.skips += t.skips
+	outer.logs += t.logs
 }
 
 // conform returns what the suite finds wrong with a model, in no time.

@@ -19,7 +19,7 @@ func TestAModelThatKeepsTheContractConforms(t *testing.T) {
 }
 
 // answering is the function of a double that plays a scenario, as far as a function that returns whole answers can.
-func answering(t testing.TB, s modeltest.Scenario) func(context.Context, *model.Request) (*model.Message, error) {
+func answering(t testing.TB, s modeltest.Scenario, name string) func(context.Context, *model.Request) (*model.Message, error) {
 	switch {
 	case s.Rule == "Call ids are unique":
 		t.Skip("what the function returns is returned as it is")
@@ -35,23 +35,16 @@ func answering(t testing.TB, s modeltest.Scenario) func(context.Context, *model.
 			return nil, context.Cause(ctx)
 		case s.Error != nil:
 			e := *s.Error
-			e.Provider, e.Model = "modeltest", doubleName(t)
+			e.Provider, e.Model = "modeltest", name
 			return nil, &e
 		}
 		return s.Answer.Clone(), nil
 	}
 }
 
-func doubleName(t testing.TB) string {
-	if len(t.Name()) > 10 && t.Name()[:10] == "TestScript" {
-		return "script"
-	}
-	return "func"
-}
-
 func TestFuncConforms(t *testing.T) {
 	modeltest.Conformance(t, modeltest.Harness{
-		New: func(t testing.TB, s modeltest.Scenario) model.Model { return modeltest.Func(answering(t, s)) },
+		New: func(t testing.TB, s modeltest.Scenario) model.Model { return modeltest.Func(answering(t, s, "func")) },
 	})
 }
 
@@ -60,7 +53,7 @@ func TestScriptConforms(t *testing.T) {
 		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			steps := make([]modeltest.Step, 100)
 			for i := range steps {
-				steps[i] = answering(t, s)
+				steps[i] = answering(t, s, "script")
 			}
 			return modeltest.Script(steps...)
 		},

@@ -13,7 +13,7 @@ var one = big.NewRat(1, 1)
 // the plain one is the first above zero.
 func (g *generator) number(n *node, integer bool) error {
 	step := one
-	if n.MultipleOf != nil && n.MultipleOf.Sign() > 0 {
+	if n.MultipleOf != nil {
 		step = n.MultipleOf.Rat
 		if integer { // the whole numbers among the multiples
 			step = new(big.Rat).SetInt(step.Num())

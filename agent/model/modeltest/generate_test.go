@@ -2,6 +2,7 @@ package modeltest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,13 +108,21 @@ func TestThePlainValueOfASchema(t *testing.T) {
 		`{"allOf":[{"format":"uuid"},{"contentEncoding":"","minLength":36},{"maxLength":36}],"type":"string"}`:                                                     `"00000000-0000-4000-8000-000000000001"`,
 		`{"allOf":[{"maximum":9},{"minimum":3,"maximum":8},{"minimum":4}]}`:                                                                                        `4`,
 		`{"allOf":[{"pattern":"^[a-z]"},{"pattern":"[0-9]$"}],"minLength":2,"type":"string"}`:                                                                      ``,
-		`{"type":"string","format":"byte"}`:                                             `"YQ=="`,
-		`{"type":"integer","not":{"const":1}}`:                                          `2`,
-		`{"type":"string","not":{"enum":["a","b"]}}`:                                    `"c"`,
-		`{"$ref":"#/$defs/a","$defs":{"a":{"type":"integer"}}}`:                         `1`,
-		`{"$ref":"#/$defs/a~1b~0","$defs":{"a/b~":{"type":"integer"}}}`:                 `1`,
-		`{"$ref":"#/anyOf/1","anyOf":[{"type":"null"},{"type":"integer"}]}`:             `1`,
-		`{"$ref":"#/definitions/a","minimum":4,"definitions":{"a":{"type":"integer"}}}`: `4`,
+		`{"type":"string","format":"byte"}`: `"YQ=="`,
+		`{"allOf":[{"minLength":4},{"minLength":2,"maxLength":9},{"maxLength":7}],"type":"string"}`:                       `"aaaa"`,
+		`{"oneOf":[{"maxLength":1},{"minLength":2}],"type":"string","minLength":2}`:                                       `"aa"`,
+		`{"oneOf":[{"type":"array","minItems":1,"maxItems":2},{"type":"array","minItems":2}]}`:                            `["a"]`,
+		`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","items":{"type":"integer"}}]}`:                     `["a"]`,
+		`{"oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"b":{},"a":{}}}`:                                  `{"a":"a"}`,
+		`{"oneOf":[{"const":[1,{"a":"b"}]},{"const":[1,{"a":"c"}]}]}`:                                                     `[1,{"a":"b"}]`,
+		`{"oneOf":[{"enum":[{"a":1}]},{"enum":[{"a":1.0},{"b":1}]}]}`:                                                     `{"b":1}`,
+		`{"allOf":[{"maximum":3},{"exclusiveMinimum":1},{"exclusiveMinimum":2},{"exclusiveMaximum":9}],"type":"integer"}`: `3`,
+		`{"type":"integer","not":{"const":1}}`:                                                                            `2`,
+		`{"type":"string","not":{"enum":["a","b"]}}`:                                                                      `"c"`,
+		`{"$ref":"#/$defs/a","$defs":{"a":{"type":"integer"}}}`:                                                           `1`,
+		`{"$ref":"#/$defs/a~1b~0","$defs":{"a/b~":{"type":"integer"}}}`:                                                   `1`,
+		`{"$ref":"#/anyOf/1","anyOf":[{"type":"null"},{"type":"integer"}]}`:                                               `1`,
+		`{"$ref":"#/definitions/a","minimum":4,"definitions":{"a":{"type":"integer"}}}`:                                   `4`,
 	} {
 		got, err := modeltest.Generate(json.RawMessage(schema))
 		if want == "" {
@@ -136,6 +145,7 @@ func TestASchemaWithoutValueIsAnErrorThatSaysWhere(t *testing.T) {
 		`{"minLength":"x"}`:               "is no length",
 		`{"minLength":-1}`:                "is no length",
 		`{"minimum":1e999999999}`:         "too large",
+		`{"multipleOf":0}`:                "multipleOf is not above zero",
 		`{"minimum":"1"}`:                 "is no number",
 		`{"properties":[]}`:               "properties are no object",
 		`{"enum":[]}`:                     "no value of the enum fits",
@@ -299,4 +309,23 @@ func typesOf(v any) []string {
 		return []string{"array"}
 	}
 	return []string{"object"}
+}
+
+func ExampleGenerate() {
+	schema := json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"city": {"type": "string", "minLength": 3},
+			"days": {"type": "integer", "minimum": 2, "maximum": 14},
+			"mail": {"type": "string", "format": "email"}
+		},
+		"required": ["city", "days", "mail"]
+	}`)
+	plain, err := modeltest.Generate(schema)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(plain))
+	// Output: {"city":"aaa","days":2,"mail":"a@example.com"}
 }

@@ -15,11 +15,7 @@ import (
 // provider is a model in the process that does what a scenario says, and keeps the contract.
 type provider struct {
 	modeltest.Scenario
-	// forgetful leaves out one thing of the contract, by name.
-	forgetful string
 }
-
-func (p *provider) is(what string) bool { return p.forgetful == what }
 
 func (p *provider) Info() model.Info {
 	return model.Info{Provider: "played", Name: "one", NativeOutput: true}

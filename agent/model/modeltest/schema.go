@@ -65,6 +65,9 @@ func (n *node) UnmarshalJSON(data []byte) error {
 		if err := json.Unmarshal(data, (*nodeFields)(n)); err != nil {
 			return err
 		}
+		if n.MultipleOf != nil && n.MultipleOf.Sign() <= 0 {
+			return errors.New("multipleOf is not above zero")
+		}
 		if n.Const != nil { // an enum of one
 			n.Enum = mergeEnums(n.Enum, []json.RawMessage{n.Const})
 		}

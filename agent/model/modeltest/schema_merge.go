@@ -129,10 +129,7 @@ func mergeMultiples(a, b *number) *number {
 	// The least common multiple of two fractions, with the denominators brought together.
 	denominator := new(big.Int).Mul(a.Denom(), b.Denom())
 	x, y := new(big.Int).Mul(a.Num(), b.Denom()), new(big.Int).Mul(b.Num(), a.Denom())
-	divisor := new(big.Int).GCD(nil, nil, new(big.Int).Abs(x), new(big.Int).Abs(y))
-	if divisor.Sign() == 0 {
-		return a
-	}
+	divisor := new(big.Int).GCD(nil, nil, x, y)
 	lcm := new(big.Int).Div(new(big.Int).Mul(x, y), divisor)
 	return &number{new(big.Rat).SetFrac(lcm, denominator)}
 }
@@ -160,13 +157,6 @@ func smaller(a, b *count) *count {
 		return cmp.Or(a, b)
 	}
 	return new(min(*a, *b))
-}
-
-func cmpOr[T any](a, b *T) *T {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // orElse returns the first list that is not nil.

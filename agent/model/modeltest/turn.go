@@ -3,6 +3,8 @@ package modeltest
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -25,17 +27,19 @@ func has(m *model.Message, kind model.PartKind) bool {
 	return slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Kind == kind })
 }
 
-// calls returns how often tools were called.
-func (t turn) calls() int {
-	n := 0
+// lastID returns the largest n of the call ids auto_n.
+func (t turn) lastID() int {
+	last := 0
 	for _, m := range t {
 		for i := range m.Parts {
-			if m.Parts[i].Kind == model.PartToolCall {
-				n++
+			if id, ok := strings.CutPrefix(m.Parts[i].CallID, autoID); ok {
+				if n, err := strconv.Atoi(id); err == nil {
+					last = max(last, n)
+				}
 			}
 		}
 	}
-	return n
+	return last
 }
 
 // called reports whether a tool was called.

@@ -1,0 +1,459 @@
+package modeltest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// record records what talk says to m, and returns the file's text and a model that replays it.
+func record(t testing.TB, m model.Model, talk func(m model.Model)) (string, *modeltest.Replayer) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "deep", "recording.json")
+	r := modeltest.Record(m, file)
+	require.Equal(t, m.Info(), r.Info())
+	talk(r)
+	require.NoError(t, r.Close())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	replay, err := modeltest.Replay(file)
+	require.NoError(t, err)
+	require.Equal(t, m.Info(), replay.Info())
+	return string(text), replay
+}
+
+func TestWhatARunRecordedReplaysTheSame(t *testing.T) {
+	run := func(m model.Model) (string, []*model.Message) {
+		a, err := agent.New(agent.Config[nothing, report]{
+			Model: m, Instructions: "Report <briefly> & well.", Toolsets: []toolset.Toolset[nothing]{toolset.Of(forecast(), ping())},
+		})
+		require.NoError(t, err)
+		s := a.Stream(t.Context(), nothing{}, "How is <Oslo>?")
+		var events strings.Builder
+		for e := range s.Events() {
+			if e.Kind == agent.EventPartDelta {
+				fmt.Fprintf(&events, "%s|", e.Text)
+			}
+		}
+		res, err := s.Result()
+		require.NoError(t, err)
+		return events.String(), res.Messages
+	}
+	var events string
+	var messages []*model.Message
+	text, replay := record(t, modeltest.Auto(), func(m model.Model) { events, messages = run(m) })
+	replayedEvents, replayed := run(replay)
+	require.Equal(t, events, replayedEvents, "in the same pieces")
+	require.Zero(t, replay.Left())
+	require.Len(t, replayed, len(messages))
+	for i := range messages {
+		require.Equal(t, messages[i].Parts, replayed[i].Parts)
+		require.Equal(t, messages[i].Usage, replayed[i].Usage)
+	}
+	require.NotContains(t, text, messages[0].RunID)
+	require.Equal(t, 1, strings.Count(text, `"Report <briefly> & well."`), "what does not change is written once, as people read it:\n%s", text)
+	require.Equal(t, 1, strings.Count(text, `"How is <Oslo>?"`))
+}
+
+func TestRecordingsAreWrittenForPeople(t *testing.T) {
+	temperature := 0.5
+	text, _ := record(t, modeltest.Script(
+		modeltest.Say(model.ToolCall("1", "look", `{"at":"<a> & \u003cb\u003e"}`)), modeltest.SayText("It is two words."),
+	), func(m model.Model) {
+		req := &model.Request{
+			Instructions: "Be brief.", Messages: []*model.Message{{
+				Kind: model.KindRequest, RunID: "r", ConversationID: "c", Time: time.Now(), Metadata: map[string]string{"a": "b"}, Instructions: "old",
+				Parts: []model.Part{model.User("What is it?"), model.Media("image/png", []byte("picture"))},
+			}},
+			Tools:      []model.ToolDef{{Name: "look", Description: "Looks.", Schema: json.RawMessage(`{"type":"object","description":"\u003cat\u003e \\u003c"}`), Strict: true}},
+			ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "look"},
+			Output:     &model.OutputSchema{Name: "o", Schema: json.RawMessage(`{ "type" : "string" }`)},
+			Settings: &model.Settings{
+				Temperature: &temperature, Stop: []string{"x"},
+				ExtraHeaders: map[string]string{"X-Secret": "hunter2", "A": "b"}, ExtraBody: map[string]json.RawMessage{"k": json.RawMessage(`[1, 2]`), "none": nil, "odd": json.RawMessage(`{`)},
+			},
+		}
+		first := generate(t, m, req)
+		req.Messages = append(req.Messages, first, &model.Message{Kind: model.KindRequest, Parts: []model.Part{model.ToolReturn("1", "look", "a \"thing\"")}})
+		_, _, err := deltas(t, m, req)
+		require.NoError(t, err)
+	})
+	golden := filepath.Join("testdata", "recording.json")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(golden, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text)
+	require.NotContains(t, text, "hunter2")
+	again, err := modeltest.DecodeRecording([]byte(text))
+	require.NoError(t, err)
+	require.Equal(t, text, string(again), "reading and writing changes nothing")
+}
+
+func TestALongRunMakesAFileThatGrowsWithItsLength(t *testing.T) {
+	size := func(steps int) int {
+		text, _ := record(t, modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			return modeltest.SayText("and so on")(t.Context(), nil)
+		}), func(m model.Model) {
+			req := ask("go")
+			for range steps {
+				req.Messages = append(req.Messages, generate(t, m, req), model.UserText("go on"))
+			}
+		})
+		return len(text)
+	}
+	require.Less(t, size(40), 5*size(10))
+}
+
+func TestEqualRequestsAreAnsweredInTheRecordedOrder(t *testing.T) {
+	n := 0
+	_, replay := record(t, modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		n++
+		return model.Response(model.Text(fmt.Sprint(n))), nil
+	}), func(m model.Model) {
+		for range 3 {
+			generate(t, m, ask("again"))
+		}
+		generate(t, m, ask("other"))
+	})
+	require.Equal(t, 4, replay.Left())
+	require.Equal(t, "4", generate(t, replay, ask("other")).Text(), "in any order among others")
+	for i := range 3 {
+		require.Equal(t, fmt.Sprint(i+1), generate(t, replay, ask("again")).Text())
+	}
+	require.Zero(t, replay.Left())
+	err := failure(t, replay, ask("again"))
+	require.ErrorContains(t, err, `the same request was recorded 3 times, and is made once more: 1 messages, the last: user "again"; to record anew, run the test with PONTE_RECORD=1`)
+}
+
+func TestRecordersAndReplayersServeManyGoroutines(t *testing.T) {
+	talk := func(m model.Model) {
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				for range 5 {
+					_, msg, err := deltas(t, m, ask(fmt.Sprint("number ", i)))
+					if err != nil || msg.Text() != fmt.Sprint("number ", i) {
+						t.Errorf("%v, %v", msg, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	_, replay := record(t, modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		return model.Response(model.Text(req.Messages[0].Parts[0].Text)), nil
+	}), talk)
+	talk(replay)
+	require.Zero(t, replay.Left())
+}
+
+func TestDeltasAreReplayedAsTheyCame(t *testing.T) {
+	usage := model.Usage{InputTokens: 3, ReasoningTokens: 1}
+	want := []model.Delta{
+		{Kind: model.PartThinking, Text: "hm"}, {Part: 1, Kind: model.PartText, Text: "w\xc3"}, {Part: 0, Kind: model.PartThinking, Text: "?"},
+		{Part: 1, Kind: model.PartText, Text: "\xb6rld"}, {Part: 2, Kind: model.PartToolCall, CallID: "1", Tool: "t"}, {Part: 2, Kind: model.PartToolCall, Text: "{}"}, {Usage: &usage},
+	}
+	resp := model.Response(model.Thinking("hm?"), model.Text("wörld"), model.ToolCall("1", "t", "{}"))
+	resp.Finish, resp.Usage, resp.ResponseID, resp.Provider = model.FinishToolCalls, usage, "id", "p"
+	resp.RunID, resp.Time, resp.Metadata = "none of its business", time.Now(), map[string]string{"a": "b"}
+	streaming := model.Func(model.Info{Provider: "p", Name: "m", Media: []string{"image"}, ContextWindow: 100}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
+		for _, d := range want {
+			if sink != nil {
+				if err := sink(d); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return resp, nil
+	})
+	talk := func(m model.Model) {
+		got, msg, err := deltas(t, m, ask("go"))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.Equal(t, resp.Parts, msg.Parts)
+	}
+	_, replay := record(t, streaming, func(m model.Model) {
+		talk(m)
+		talk(m)
+		generate(t, m, ask("once"))
+	})
+	talk(replay)
+	msg := generate(t, replay, ask("go"))
+	require.Equal(t, &model.Message{Kind: model.KindResponse, Parts: resp.Parts, Finish: resp.Finish, Usage: usage, ResponseID: "id", Provider: "p"}, msg)
+	got, msg, err := deltas(t, replay, ask("once"))
+	require.NoError(t, err)
+	require.Equal(t, resp.Parts, msg.Parts)
+	require.Len(t, got, 4, "an answer in one piece is streamed by words")
+}
+
+func TestErrorsKeepWhatTheyAre(t *testing.T) {
+	api := &model.APIError{
+		Provider: "p", Model: "m", Status: 429, Code: "c", Type: "t", Message: "slow down", RequestID: "r", Retryable: true, RetryAfter: 1500 * time.Millisecond,
+		Err: fmt.Errorf("cause: %w", model.ErrContextLength),
+	}
+	for name, test := range map[string]struct {
+		err error
+		is  []error
+	}{
+		"an APIError":           {api, []error{model.ErrRateLimited, model.ErrContextLength}},
+		"an APIError of status": {&model.APIError{Provider: "p", Status: 401, Message: "who?"}, []error{model.ErrAuth}},
+		"a wrapped APIError":    {fmt.Errorf("outside: %w", api), []error{model.ErrRateLimited, model.ErrContextLength}},
+		"another error":         {errBoom, nil},
+		"unsupported":           {fmt.Errorf("no: %w", model.ErrUnsupported), []error{model.ErrUnsupported}},
+		"a broken connection":   {&model.APIError{Provider: "p", Err: io.ErrUnexpectedEOF}, []error{io.ErrUnexpectedEOF}},
+		"a timeout":             {fmt.Errorf("late: %w", os.ErrDeadlineExceeded), []error{os.ErrDeadlineExceeded}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, replay := record(t, modeltest.Script(modeltest.Fail(test.err)), func(m model.Model) {
+				require.Equal(t, test.err, failure(t, m, ask("go")))
+			})
+			err := failure(t, replay, ask("go"))
+			require.Equal(t, test.err.Error(), err.Error())
+			for _, id := range []error{model.ErrAuth, model.ErrRateLimited, model.ErrContextLength, model.ErrUnsupported, context.Canceled, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded} {
+				require.Equal(t, errors.Is(test.err, id), errors.Is(err, id), id)
+			}
+			var want, got *model.APIError
+			require.Equal(t, errors.As(test.err, &want), errors.As(err, &got))
+			if want != nil {
+				a, b := *want, *got
+				a.Err, b.Err = nil, nil
+				require.Equal(t, a, b)
+			}
+			for _, id := range test.is {
+				require.ErrorIs(t, err, id)
+			}
+		})
+	}
+}
+
+func TestWhatTheCallerStoppedReplaysUpToThere(t *testing.T) {
+	cause := errors.New("gone")
+	waiting := modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+		if req.Messages[0].Text(); req.Messages[0].Parts[0].Text == "wait" {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}
+		return model.Response(model.Text("one two three")), nil
+	})
+	cancelled := func(m model.Model, text string) error {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(5*time.Millisecond, func() { cancel(cause) })
+		_, err := m.Generate(ctx, ask(text), nil)
+		return err
+	}
+	stopped := func(m model.Model) (seen []string, err error) {
+		_, err = m.Generate(t.Context(), ask("stop"), func(d model.Delta) error {
+			if seen = append(seen, d.Text); len(seen) == 2 {
+				return errBoom
+			}
+			return nil
+		})
+		return seen, err
+	}
+	_, replay := record(t, waiting, func(m model.Model) {
+		require.ErrorIs(t, cancelled(m, "wait"), cause)
+		require.ErrorIs(t, cancelled(m, "wait"), cause)
+		for range 2 {
+			_, err := stopped(m)
+			require.Equal(t, errBoom, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := m.Generate(ctx, ask("never sent"), nil)
+		require.ErrorIs(t, err, context.Canceled)
+	})
+	require.Equal(t, 4, replay.Left(), "a request that was not made is not in the file")
+	require.ErrorIs(t, cancelled(replay, "wait"), cause)
+	seen, err := stopped(replay)
+	require.Equal(t, errBoom, err)
+	require.Equal(t, []string{"one ", "two "}, seen)
+
+	_, err = replay.Generate(context.Background(), ask("wait"), nil)
+	require.ErrorContains(t, err, "the recording ends within this answer, because its caller's context ended it; to record anew")
+	_, _, err = deltas(t, replay, ask("stop"))
+	require.ErrorContains(t, err, "because its caller's sink ended it")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	_, err = replay.Generate(ctx, ask("wait"), nil)
+	require.Equal(t, cause, err)
+}
+
+func TestAReplayEndsWithItsContext(t *testing.T) {
+	_, replay := record(t, modeltest.Script(modeltest.SayText("one two three")), func(m model.Model) {
+		_, _, err := deltas(t, m, ask("go"))
+		require.NoError(t, err)
+	})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	n := 0
+	_, err := replay.Generate(ctx, ask("go"), func(model.Delta) error {
+		n++
+		cancel(errBoom)
+		return nil
+	})
+	require.Equal(t, errBoom, err)
+	require.Equal(t, 1, n)
+}
+
+func TestAMismatchSaysWhatDiffers(t *testing.T) {
+	base := func() *model.Request {
+		one := 1.0
+		return &model.Request{
+			Instructions: "Be brief.",
+			Messages: []*model.Message{model.UserText(strings.Repeat("long ", 20) + "question"), model.Response(model.ToolCall("1", "look", `{"at":"x"}`)),
+				{Kind: model.KindRequest, Parts: []model.Part{model.ToolReturn("1", "look", "nothing to see")}}},
+			Tools:    []model.ToolDef{{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}},
+			Settings: &model.Settings{MaxTokens: 5, Temperature: &one, ExtraHeaders: map[string]string{"A": "1"}, ExtraBody: map[string]json.RawMessage{"a": json.RawMessage(`1`)}},
+		}
+	}
+	_, replay := record(t, modeltest.Script(modeltest.SayText("first"), modeltest.SayText("ok")), func(m model.Model) {
+		req := base()
+		req.Messages = req.Messages[:1]
+		generate(t, m, req)
+		generate(t, m, base())
+	})
+	two := 2.0
+	for name, test := range map[string]struct {
+		change func(*model.Request)
+		want   string
+	}{
+		"instructions": {func(r *model.Request) { r.Instructions = "Be long." }, `exchange 2, but for instructions: recorded "Be brief.", now "Be long."`},
+		"text": {func(r *model.Request) { r.Messages[0] = model.UserText(strings.Repeat("long ", 20) + "answer") },
+			`messages[0].parts[0].text: recorded …"long long long long question", now …"long long long long answer"`},
+		"cut text": {func(r *model.Request) { r.Messages[2].Parts[0].Text = "" }, `messages[2].parts[0].text: recorded "nothing to see", now nothing`},
+		"arguments": {func(r *model.Request) { r.Messages[1].Parts[0].Args = model.RawArgs(`{"at":"y"}`) },
+			`exchange 2, but for messages[1].parts[0].args: recorded "{\"at\":\"x\"}", now "{\"at\":\"y\"}"`},
+		"a part more": {func(r *model.Request) { r.Messages[2].Parts = append(r.Messages[2].Parts, model.User("and?")) },
+			`messages[2].parts[1]: recorded nothing, now {"kind":"user","text":"and?"}`},
+		"a message less": {func(r *model.Request) { r.Messages = r.Messages[:2] },
+			`messages[2]: recorded {"kind":"request","parts":[{"kind":"tool_return","text":"nothing to see","call_id":"1","tool":"look"}]}, now nothing`},
+		"tool":        {func(r *model.Request) { r.Tools[0].Name = "see" }, `tools[0].name: recorded "look", now "see"`},
+		"schema":      {func(r *model.Request) { r.Tools[0].Schema = json.RawMessage(`{"type": "string"}`) }, `tools[0].schema: recorded "{\"type\":\"object\"}", now "{\"type\":\"string\"}"`},
+		"no tools":    {func(r *model.Request) { r.Tools = nil }, `tools[0]: recorded {"name":"look","schema":{"type":"object"}}, now nothing`},
+		"choice":      {func(r *model.Request) { r.ToolChoice.Mode = model.ToolChoiceNone }, `tool_choice: recorded nothing, now {"mode":"none"}`},
+		"settings":    {func(r *model.Request) { r.Settings.MaxTokens = 6 }, `settings.max_tokens: recorded 5, now 6`},
+		"temperature": {func(r *model.Request) { r.Settings.Temperature = &two }, `settings.temperature: recorded 1, now 2`},
+		"headers":     {func(r *model.Request) { r.Settings.ExtraHeaders = nil }, `settings.extra_headers[0]: recorded "A", now nothing`},
+		"extra body":  {func(r *model.Request) { r.Settings.ExtraBody = map[string]json.RawMessage{"b": json.RawMessage("2")} }, `settings.extra_body.a: recorded "1", now nothing`},
+		"no settings": {func(r *model.Request) { r.Settings = nil }, `settings: recorded {"max_tokens":5,`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := base()
+			test.change(req)
+			err := failure(t, replay, req)
+			require.ErrorContains(t, err, "modeltest: replay ")
+			require.ErrorContains(t, err, "the request is not in the recording; nearest to it is exchange ")
+			require.ErrorContains(t, err, test.want)
+			require.ErrorContains(t, err, "; to record anew, run the test with PONTE_RECORD=1")
+		})
+	}
+	require.Equal(t, 2, replay.Left(), "a request that does not match uses nothing up")
+	req := base()
+	req.Settings.ExtraHeaders["A"] = "another secret"
+	req.Messages[0].Metadata = map[string]string{"a": "b"}
+	req.Messages[0].RunID = "r"
+	req.Messages[1].Usage.InputTokens = 7
+	require.Equal(t, "ok", generate(t, replay, req).Text(), "what does not reach the model is not compared")
+
+	_, empty := record(t, modeltest.Script(), func(model.Model) {})
+	require.ErrorContains(t, failure(t, empty, base()), "the recording is empty; to record anew")
+}
+
+func TestForbiddenRequestsAreNotRecorded(t *testing.T) {
+	restore := model.ForbidRequests()
+	defer restore()
+	real := &provider{Scenario: modeltest.Scenario{Answer: model.Response(model.Text("hi"))}}
+	_, replay := record(t, real, func(m model.Model) {
+		require.ErrorIs(t, failure(t, m, ask("go")), model.ErrRequestsForbidden)
+	})
+	require.Zero(t, replay.Left())
+}
+
+func TestARequestWithoutJSONFormIsAnError(t *testing.T) {
+	nan := math.NaN()
+	req := ask("go")
+	req.Settings = &model.Settings{Temperature: &nan}
+	_, replay := record(t, modeltest.Script(modeltest.SayText("ok")), func(m model.Model) {
+		require.ErrorContains(t, failure(t, m, req), "modeltest: record ")
+		require.ErrorContains(t, failure(t, m, req), "the request has no JSON form")
+		generate(t, m, ask("go"))
+	})
+	require.ErrorContains(t, failure(t, replay, req), "the request has no JSON form")
+}
+
+func TestCloseReportsWhatItCannotWrite(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
+	require.ErrorContains(t, modeltest.Record(modeltest.Auto(), filepath.Join(dir, "file", "x.json")).Close(), "modeltest: record ")
+	require.ErrorContains(t, modeltest.Record(modeltest.Auto(), dir).Close(), "modeltest: record ")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "nothing is left behind")
+
+	r := modeltest.Record(modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { return &model.Message{}, nil }), filepath.Join(dir, "y.json"))
+	_, err = r.Generate(t.Context(), ask("go"), nil)
+	require.NoError(t, err)
+	require.ErrorContains(t, r.Close(), "exchange 1: ")
+}
+
+func TestReplayRefusesWhatIsNoRecording(t *testing.T) {
+	_, err := modeltest.Replay(filepath.Join(t.TempDir(), "none.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	exchange := func(s string) string { return `{"version":1,"exchanges":[` + s + `]}` }
+	for text, want := range map[string]string{
+		``:                            "unexpected end",
+		`{}`:                          "of version 0",
+		`{"version":2}`:               "of version 2, this program reads versions 1 to 1",
+		`{"version":1,"exchanges":7}`: "cannot unmarshal",
+		exchange(`{}`):                "exchange 1: it must have one of response, error and stopped",
+		exchange(`{"stopped":"sink","error":{"message":"x"}}`):                   "must have one of",
+		exchange(`{"stopped":"nobody"}`):                                         `stopped by "nobody"`,
+		exchange(`{"response":{"kind":"request"}}`):                              "its response is a request",
+		exchange(`{"response":{"kind":"response","v":99}}`):                      "newer than this program",
+		exchange(`{"request":{"after":1},"stopped":"sink"}`):                     "it follows exchange 1",
+		exchange(`{"error":{"message":"x","api":{"retry_after":"soon"}}}`):       "its error",
+		exchange(`{"stopped":"sink"},{"request":{"after":-1},"stopped":"sink"}`): "exchange 2: it follows exchange -1",
+	} {
+		file := filepath.Join(t.TempDir(), "x.json")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+		_, err := modeltest.Replay(file)
+		require.ErrorContains(t, err, want, text)
+		require.ErrorContains(t, err, "modeltest: replay "+file)
+	}
+}
+
+// FuzzReplayFile makes sure that no file makes Replay panic, and that what it reads it writes so that it reads the same.
+func FuzzReplayFile(f *testing.F) {
+	golden, err := os.ReadFile(filepath.Join("testdata", "recording.json"))
+	require.NoError(f, err)
+	f.Add(golden)
+	f.Add([]byte(`{"version":1,"exchanges":[{"stopped":"sink"},{"request":{"after":1,"frame":{"tools":[{"schema":[1 , 2]}]}},"deltas":[{"bytes":"/w==","usage":{}}],"error":{"message":"x","is":["eof","?"],"api":{"cause":"c","retry_after":"1s"}}}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		once, err := modeltest.DecodeRecording(data)
+		if err != nil {
+			return
+		}
+		twice, err := modeltest.DecodeRecording(once)
+		require.NoError(t, err, "%s", once)
+		require.Equal(t, string(once), string(twice))
+	})
+}

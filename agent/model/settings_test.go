@@ -1,0 +1,61 @@
+package model_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+func fullSettings(n int) *model.Settings {
+	f, i, yes := float64(n), int64(n), n%2 == 0
+	return &model.Settings{
+		MaxTokens: n, Temperature: &f, TopP: &f, Stop: []string{"stop"}[:n%2], Seed: &i, ParallelToolCalls: &yes, Thinking: []string{"low", "high"}[n%2],
+		ServiceTier: []string{"flex", "fast"}[n%2], ExtraHeaders: map[string]string{"A": "a"}, ExtraBody: map[string]json.RawMessage{"a": json.RawMessage("1")},
+	}
+}
+
+func TestMergedSettingsTakeWhatTheSecondSets(t *testing.T) {
+	require.Equal(t, fullSettings(2), fullSettings(1).Merge(fullSettings(2)))
+	// Each field on its own, so that none is forgotten.
+	for field := range reflect.TypeFor[model.Settings]().Fields() {
+		over := &model.Settings{}
+		reflect.ValueOf(over).Elem().FieldByIndex(field.Index).Set(reflect.ValueOf(fullSettings(4)).Elem().FieldByIndex(field.Index))
+		merged := fullSettings(1).Merge(over)
+		for other := range reflect.TypeFor[model.Settings]().Fields() {
+			want := fullSettings(1)
+			if other.Name == field.Name {
+				want = over
+			}
+			require.Equal(t, reflect.ValueOf(want).Elem().FieldByIndex(other.Index).Interface(),
+				reflect.ValueOf(merged).Elem().FieldByIndex(other.Index).Interface(), "%s after %s was set", other.Name, field.Name)
+		}
+	}
+}
+
+func TestMergedSettingsKeepWhatTheSecondLeavesOut(t *testing.T) {
+	s := fullSettings(1)
+	require.Equal(t, s, s.Merge(&model.Settings{}))
+	require.Same(t, s, s.Merge(nil))
+	require.Same(t, s, (*model.Settings)(nil).Merge(s))
+	require.Nil(t, (*model.Settings)(nil).Merge(nil))
+}
+
+func TestMergedSettingsJoinHeadersAndBody(t *testing.T) {
+	a := &model.Settings{ExtraHeaders: map[string]string{"A": "1", "B": "1"}, ExtraBody: map[string]json.RawMessage{"a": nil}}
+	b := &model.Settings{ExtraHeaders: map[string]string{"B": "2", "C": "2"}, ExtraBody: map[string]json.RawMessage{"b": nil}}
+	m := a.Merge(b)
+	require.Equal(t, map[string]string{"A": "1", "B": "2", "C": "2"}, m.ExtraHeaders)
+	require.Len(t, m.ExtraBody, 2)
+	require.Equal(t, map[string]string{"A": "1", "B": "1"}, a.ExtraHeaders, "neither side is changed")
+	require.Equal(t, map[string]string{"B": "2", "C": "2"}, b.ExtraHeaders)
+	require.Equal(t, b.ExtraHeaders, (&model.Settings{}).Merge(b).ExtraHeaders)
+}
+
+func TestAnEmptyStopListOverrides(t *testing.T) {
+	m := (&model.Settings{Stop: []string{"x"}}).Merge(&model.Settings{Stop: []string{}})
+	require.Empty(t, m.Stop)
+}
