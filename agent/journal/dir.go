@@ -59,13 +59,14 @@ func (d *Dir) Open(_ context.Context, runID string) (Log, error) {
 // lockedFile is a file that is locked until it is closed.
 type lockedFile struct {
 	*os.File
-	// unlock is called when the file has been closed, if that does not unlock it by itself.
+	// unlock is called before the file is closed, if that is not sure to unlock it.
 	unlock func()
 }
 
 func (f *lockedFile) Close() error {
 	if f.unlock != nil {
-		defer f.unlock()
+		f.unlock()
+		f.unlock = nil
 	}
 	return f.File.Close()
 }

@@ -19,14 +19,16 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	fd := int(f.Fd())
 	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
 	if err == nil {
-		return &lockedFile{File: f}, nil
+		// A process that is being forked off holds the file, and so the lock, until it becomes another program.
+		return &lockedFile{File: f, unlock: func() { _ = syscall.Flock(fd, syscall.LOCK_UN) }}, nil
 	}
 	_ = f.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
