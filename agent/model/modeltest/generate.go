@@ -48,6 +48,7 @@ const (
 	maxOutput  = 1 << 20
 	maxChain   = 64  // of references and alternatives for one value
 	maxTries   = 200 // of values that must differ from others
+	fewTries   = 10  // of values that must not fit another alternative
 )
 
 var (
@@ -118,7 +119,7 @@ func (g *generator) value(n *node, depth, chain int) error {
 	case n.Not != nil:
 		rest := *n
 		rest.Not = nil
-		return g.until(func(text []byte) bool { return !g.doc.accepts(n.Not, decoded(text)) },
+		return g.until(maxTries, func(text []byte) bool { return !g.doc.accepts(n.Not, decoded(text)) },
 			func() error { return g.value(&rest, depth, chain+1) })
 	case n.Enum != nil:
 		return g.enum(n)
@@ -139,11 +140,14 @@ func (g *generator) alternative(whole, rest *node, list []*node, depth, chain in
 	err := errNoValue
 	for _, n := range order {
 		start := len(g.out)
-		if err = g.value(merge(rest, n), depth, chain+1); err == nil {
-			if whole.OneOf == nil || g.doc.accepts(whole, decoded(g.out[start:])) {
-				return nil
-			}
-			err = errNoValue
+		write := func() error { return g.value(merge(rest, n), depth, chain+1) }
+		if whole.OneOf == nil {
+			err = write()
+		} else { // of which it may be one too many
+			err = g.until(fewTries, func(text []byte) bool { return g.doc.accepts(whole, decoded(text)) }, write)
+		}
+		if err == nil {
+			return nil
 		}
 		g.out = g.out[:start]
 	}
@@ -163,12 +167,12 @@ func (n *node) weight() int {
 	return 1
 }
 
-// until has a value appended again and again until it is right. Beyond the first try it goes through what there is in
-// order.
-func (g *generator) until(right func(text []byte) bool, write func() error) error {
+// until has a value appended again and again until it is right, some tries at most. Beyond the first one it goes through
+// what there is in order.
+func (g *generator) until(tries int, right func(text []byte) bool, write func() error) error {
 	start, vary, rand := len(g.out), g.vary, g.rand
 	defer func() { g.vary, g.rand = vary, rand }()
-	for range maxTries {
+	for range tries {
 		if err := write(); err != nil {
 			return err
 		}

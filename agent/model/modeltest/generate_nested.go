@@ -105,7 +105,7 @@ func (g *generator) array(n *node, depth int) error {
 		err := error(nil)
 		if n.Unique {
 			g.vary += i // which is likely to be another one
-			err = g.until(func(text []byte) bool {
+			err = g.until(maxTries, func(text []byte) bool {
 				v := decoded(text)
 				return !slices.ContainsFunc(before, func(b any) bool { return equalJSON(b, v) })
 			}, write)

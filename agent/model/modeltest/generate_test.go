@@ -94,7 +94,7 @@ func TestThePlainValueOfASchema(t *testing.T) {
 		`{"anyOf":[{"type":"integer"},{"type":"null"}]}`:                                                                                                       `1`,
 		`{"anyOf":[false,{"type":"null"}]}`:                                                                                                                    `null`,
 		`{"oneOf":[{"type":"number"},{"type":"integer"}]}`:                                                                                                     ``,
-		`{"oneOf":[{"type":"integer"},{"type":"integer","maximum":1},{"type":"string"}]}`:                                                                      `"a"`,
+		`{"oneOf":[{"type":"integer"},{"type":"integer","maximum":1},{"type":"string"}]}`:                                                                      `2`,
 		`{"oneOf":[{"properties":{"k":{"const":"x"}},"required":["k"]},{"properties":{"k":{"const":"y"}},"required":["k"]}],"type":"object"}`:                  `{"k":"x"}`,
 		`{"allOf":[{"type":"integer","minimum":3},{"maximum":3}]}`:                                                                                             `3`,
 		`{"allOf":[{"properties":{"a":{"type":"number"}},"required":["a"]},{"properties":{"a":{"type":"integer"},"b":{"type":"null"}},"required":["b","a"]}]}`: `{"a":1,"b":null}`,
