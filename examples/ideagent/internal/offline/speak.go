@@ -84,7 +84,7 @@ func pieceLen(text string) int {
 	if len(text) <= enough {
 		return len(text)
 	}
-	if i := strings.IndexAny(text[enough:], " \n"); i >= 0 && i < enough {
+	if i := strings.IndexAny(text[enough:min(2*enough, len(text))], " \n"); i >= 0 {
 		return enough + i + 1
 	}
 	n := enough
