@@ -55,7 +55,7 @@ func run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(bin)
 
-	m := &measuring{benchtime: *benchtime, results: results{}}
+	m := &measuring{benchtime: *benchtime, results: results{}, failures: map[cell][]string{}}
 	for _, p := range chosen {
 		fmt.Fprintf(os.Stderr, "building %s\n", p.dir)
 		if err := p.build(ctx, *dir, bin); err != nil {
@@ -75,10 +75,14 @@ func run(ctx context.Context) error {
 			}
 		}
 	}
+	measured, err := versions(*dir, chosen)
+	if err != nil {
+		return err
+	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s. Median of %d rounds of %s.\n\n%s\n", machine(), *rounds, *benchtime, versions(chosen))
+	fmt.Fprintf(&out, "%s. Medians of %d rounds of %s.\n\n%s", machine(), *rounds, *benchtime, measured)
 	for _, g := range groups {
-		g.write(&out, m.results)
+		g.write(&out, m.results, m.failures)
 	}
 	_, err = os.Stdout.WriteString(out.String())
 	return err

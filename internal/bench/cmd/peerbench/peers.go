@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,6 +41,7 @@ type group struct {
 	title   string
 	rows    []string
 	columns []column
+	growths []growth
 }
 
 // column is one way to do the work: a benchmark of a module whose sub-benchmarks are the rows.
@@ -62,6 +62,10 @@ var groups = []group{
 			{"langchaingo", "langchaingo", "Agent"},
 			{"adk-go", "adk", "Agent"},
 			{"genkit", "genkit", "Agent"},
+		},
+		growths: []growth{
+			{"200 steps against 50, where 4 is linear", "Seq50", "Seq200", 1},
+			{"A delta of 10,000 against one of 1,000, where 1 is linear", "Stream1000", "Stream10000", 10},
 		},
 	},
 	{
@@ -107,32 +111,36 @@ func (p *peer) build(ctx context.Context, dir, bin string) error {
 	return nil
 }
 
-// version returns the version that the module measures, as the binary says it.
-func (p *peer) version() string {
-	info, err := buildinfo.ReadFile(p.binary)
+// version returns the version that the module measures: the one that its go.mod requires.
+func (p *peer) version(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, p.dir, "go.mod"))
 	if err != nil {
-		return "?"
+		return "", err
 	}
-	for _, dep := range info.Deps {
-		if dep.Path == p.module {
-			return dep.Version
-		}
+	_, rest, found := strings.Cut(string(text), p.module+" v")
+	if !found {
+		return "", fmt.Errorf("%s: go.mod does not require %s", p.dir, p.module)
 	}
-	return "?"
+	return "v" + strings.Fields(rest)[0], nil
 }
 
 // versions lists what is measured.
-func versions(measured []*peer) string {
+func versions(dir string, measured []*peer) (string, error) {
 	var list []string
 	for _, p := range measured {
-		if p.module != "" {
-			list = append(list, p.module+" "+p.version())
+		if p.module == "" {
+			continue
 		}
+		v, err := p.version(dir)
+		if err != nil {
+			return "", err
+		}
+		list = append(list, p.module+" "+v)
 	}
 	if list == nil {
-		return ""
+		return "", nil
 	}
-	return "Measured: " + strings.Join(list, ", ") + ".\n"
+	return "Measured: " + strings.Join(list, ", ") + ".\n\n", nil
 }
 
 // machine says when and on what it was measured, without naming the machine.

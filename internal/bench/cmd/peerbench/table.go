@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// write writes the group's two tables, and who of the others is not slower than we are.
-func (g group) write(out *strings.Builder, r results) {
+// write writes the group's two tables, who of the others is not slower than we are, and who failed.
+func (g group) write(out *strings.Builder, r results, failures map[cell][]string) {
 	var columns []column
 	for _, c := range g.columns {
 		if r.hasColumn(g, c) {
@@ -20,10 +20,17 @@ func (g group) write(out *strings.Builder, r results) {
 	g.table(out, r, columns, r.relative)
 	fmt.Fprintf(out, "### %s: medians\n\n", g.title)
 	g.table(out, r, columns, r.absolute)
-	for _, d := range derived {
+	for _, d := range g.growths {
 		d.write(out, r, columns)
 	}
 	out.WriteString(g.verdict(r, columns) + "\n\n")
+	for _, row := range g.rows {
+		for _, c := range columns {
+			if f := failures[cell{c.name, row}]; f != nil {
+				fmt.Fprintf(out, "Failed in %d of %d rounds: %s in %s (%s).\n\n", len(f), len(f)+len(r[cell{c.name, row}]), c.name, row, f[0])
+			}
+		}
+	}
 }
 
 func (r results) hasColumn(g group, c column) bool {
@@ -63,11 +70,7 @@ func header(out *strings.Builder, columns []column) {
 
 // ratio returns the median of a cell's ratio to the floor in the same round.
 func (r results) ratio(c column, row string) (float64, bool) {
-	base, of := r[cell{floor, row}], r[cell{c.name, row}]
-	if base == nil || len(base) != len(of) {
-		return 0, false
-	}
-	return median(of, func(i int, s sample) float64 { return s.value / base[i].value }), true
+	return medianRatio(r[cell{c.name, row}], r[cell{floor, row}])
 }
 
 func (r results) relative(c column, row string) string {
@@ -79,7 +82,7 @@ func (r results) relative(c column, row string) string {
 	if samples[0].inBytes {
 		return text
 	}
-	return fmt.Sprintf("%s (%s)", text, count(median(samples, func(_ int, s sample) float64 { return s.allocs })))
+	return fmt.Sprintf("%s (%s)", text, count(median(samples, func(s sample) float64 { return s.allocs })))
 }
 
 func (r results) absolute(c column, row string) string {
@@ -91,15 +94,10 @@ func (r results) absolute(c column, row string) string {
 }
 
 func (r results) median(c column, row string) float64 {
-	return median(r[cell{c.name, row}], func(_ int, s sample) float64 { return s.value })
+	return median(r[cell{c.name, row}], func(s sample) float64 { return s.value })
 }
 
-// derived figures say how the cost grows: the cost of rows, each divided by how much work it is.
-var derived = []growth{
-	{"200 steps against 50, where 4 is linear", "Seq50", "Seq200", 1},
-	{"A delta of 10,000 against one of 1,000, where 1 is linear", "Stream1000", "Stream10000", 10},
-}
-
+// growth says how the cost grows from one row to another that does more, divided by how many times the work that is.
 type growth struct {
 	title       string
 	small, more string
@@ -109,12 +107,9 @@ type growth struct {
 func (d growth) write(out *strings.Builder, r results, columns []column) {
 	var list []string
 	for _, c := range columns {
-		small, more := r[cell{c.name, d.small}], r[cell{c.name, d.more}]
-		if small == nil || len(small) != len(more) {
-			continue
+		if ratio, ok := medianRatio(r[cell{c.name, d.more}], r[cell{c.name, d.small}]); ok {
+			list = append(list, c.name+" "+precise(ratio/d.times))
 		}
-		ratio := median(more, func(i int, s sample) float64 { return s.value / small[i].value / d.times })
-		list = append(list, c.name+" "+precise(ratio))
 	}
 	if list != nil {
 		fmt.Fprintf(out, "%s: %s.\n\n", d.title, strings.Join(list, ", "))
