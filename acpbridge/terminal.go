@@ -162,8 +162,18 @@ func (w *workspace) release(ctx context.Context, id acp.TerminalID) {
 	last, cancel := w.cleanup(ctx)
 	defer cancel()
 	if ctx.Err() != nil {
-		_ = w.kill(last, id)
+		w.killAndRelease(last, id)
+		return
 	}
+	_, _ = w.Client.ReleaseTerminal(last, &acp.ReleaseTerminalRequest{SessionID: w.Session.ID, TerminalID: id})
+}
+
+// killAndRelease kills a command and gives its terminal back. A client that does not answer the kill has taken half of the
+// time: the release, which ends the command too, is sent in any case.
+func (w *workspace) killAndRelease(last context.Context, id acp.TerminalID) {
+	half, cancel := context.WithTimeout(last, w.options.cleanup/2)
+	defer cancel()
+	_ = w.kill(half, id)
 	_, _ = w.Client.ReleaseTerminal(last, &acp.ReleaseTerminalRequest{SessionID: w.Session.ID, TerminalID: id})
 }
 
@@ -173,10 +183,7 @@ func (w *workspace) releaseAll(ctx context.Context) {
 	defer cancel()
 	var all sync.WaitGroup
 	for _, t := range w.terminals.removeAll() {
-		all.Go(func() {
-			_ = w.kill(last, t.id)
-			_, _ = w.Client.ReleaseTerminal(last, &acp.ReleaseTerminalRequest{SessionID: w.Session.ID, TerminalID: t.id})
-		})
+		all.Go(func() { w.killAndRelease(last, t.id) })
 	}
 	all.Wait()
 }
