@@ -12,8 +12,8 @@ import (
 // Serve lets editors use an agent over the Agent Client Protocol, version 1. It speaks JSON-RPC, one message a line, on config's
 // streams, and returns when the client is gone:
 //
-//   - nil when the client has ended its side, which is how editors stop an agent;
-//   - nil after SIGTERM, SIGHUP or SIGINT, if it uses the process's streams;
+//   - nil when the client has ended its side, which is how editors stop an agent, or is gone;
+//   - nil after SIGTERM, SIGHUP or SIGINT, if it uses the process's streams, also if ctx ends with the signal;
 //   - the cause of ctx when ctx ends;
 //   - an error if a stream fails, or if the configuration is wrong, which joins all that is;
 //   - a [*StuckError] if something does not end with its context.
@@ -69,12 +69,12 @@ func (s *server) serveStdio(ctx context.Context) error {
 		return fmt.Errorf("acpbridge: serve: %w", err)
 	}
 	ctx, stop := withSignals(ctx)
-	defer stop()
 	err = s.serve(ctx, std.in, std.out)
+	signalled := stop()
 	if stuck, ok := errors.AsType[*StuckError](err); ok {
 		return stuck // and the streams stay as they are: somebody may still print
 	}
-	if errors.Is(err, errSignal) {
+	if signalled && ctx.Err() != nil {
 		err = nil
 	}
 	return errors.Join(err, std.close())
@@ -89,6 +89,6 @@ func newServer[D deps.Carrier, O any](config *Config[D, O]) *server {
 		open: func(ctx context.Context, acp deps.ACPDeps) (conversation, error) {
 			return openConversation(ctx, config, acp)
 		},
-		sessions: map[acp.SessionID]*session{},
+		sessions: map[acp.SessionID]*session{}, ending: make(chan struct{}),
 	}
 }

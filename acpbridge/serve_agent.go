@@ -31,6 +31,7 @@ type server struct {
 	render      func(any) (string, error)
 	open        func(context.Context, deps.ACPDeps) (conversation, error)
 	client      acp.Client
+	ending      chan struct{} // closed when Serve begins to end
 
 	mu       sync.Mutex
 	peer     acp.InitializeRequest // what the client has said about itself

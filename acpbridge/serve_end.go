@@ -62,6 +62,7 @@ func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	case <-ctx.Done():
 		cause = context.Cause(ctx)
 	}
+	close(s.ending)
 	begun := time.Now()
 	whole, cancel := context.WithDeadline(context.WithoutCancel(ctx), begun.Add(s.shutdown))
 	defer cancel()
@@ -84,8 +85,10 @@ func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return cause
 }
 
+// connError is what Serve returns for the connection's error. That nobody reads any more is no error: a client that is killed closes
+// both of its ends, and which of the two is noticed first is chance.
 func connError(err error) error {
-	if err == nil {
+	if err == nil || errors.Is(err, io.ErrClosedPipe) || slices.ContainsFunc(brokenPipeErrors, func(e error) bool { return errors.Is(err, e) }) {
 		return nil
 	}
 	return fmt.Errorf("acpbridge: serve: %w", err)

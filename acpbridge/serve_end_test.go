@@ -151,17 +151,27 @@ func TestAToolThatIgnoresItsContextCannotHoldServe(t *testing.T) {
 	}
 }
 
-func TestABrokenOutputEndsServeWithAnError(t *testing.T) {
-	c := config(t, echo())
-	in, w := acp.Pipe()
-	r, out := acp.Pipe()
-	r.Close()
-	c.In, c.Out = in, out
-	served := make(chan error, 1)
-	go func() { served <- acpbridge.Serve(t.Context(), c) }()
-	_, err := io.WriteString(w, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`+"\n")
-	require.NoError(t, err)
-	require.ErrorIs(t, <-served, io.ErrClosedPipe)
+// brokenWriter fails as a disk does, and not as a pipe.
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
+func TestABrokenOutputEndsServe(t *testing.T) {
+	for name, test := range map[string]struct{ write, want error }{
+		"a client that is gone is no error": {io.ErrClosedPipe, nil},
+		"anything else is":                  {io.ErrShortWrite, io.ErrShortWrite},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := config(t, echo())
+			in, w := acp.Pipe()
+			c.In, c.Out = in, brokenWriter{test.write}
+			served := make(chan error, 1)
+			go func() { served <- acpbridge.Serve(t.Context(), c) }()
+			_, err := io.WriteString(w, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`+"\n")
+			require.NoError(t, err)
+			require.ErrorIs(t, <-served, test.want)
+		})
+	}
 }
 
 func TestACancelledTurnEndsThoughTheClientHasStoppedReading(t *testing.T) {

@@ -2,36 +2,36 @@ package acpbridge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"sync"
 )
 
-// errSignal is the cause of a ctx that a signal has ended.
-var errSignal = errors.New("acpbridge: signal")
-
 // withSignals returns a ctx that ends with the signals by which a process is asked to end. Then they do again what they usually do.
-func withSignals(parent context.Context) (ctx context.Context, stop func()) {
+// stop reports whether there was one. It may be that parent has ended by the same signal before.
+func withSignals(parent context.Context) (_ context.Context, stop func() (signalled bool)) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals, broken := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, endSignals...)
 	// Standard error may be a pipe to a client that is dead. Without a listener the next line of the log would end the process on
 	// the spot.
 	signal.Notify(broken, brokenPipe...)
+	signalled := false
 	var listener sync.WaitGroup
 	listener.Go(func() {
 		select {
 		case s := <-signals:
-			cancel(fmt.Errorf("%w: %v", errSignal, s))
+			signalled = true
+			cancel(fmt.Errorf("acpbridge: signal: %v", s))
 		case <-ctx.Done():
 		}
 		signal.Stop(signals)
 	})
-	return ctx, func() {
+	return ctx, func() bool {
 		cancel(nil)
 		listener.Wait()
 		signal.Stop(broken)
+		return signalled || len(signals) > 0
 	}
 }

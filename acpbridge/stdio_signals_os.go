@@ -10,4 +10,6 @@ import (
 var (
 	endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	brokenPipe = []os.Signal{syscall.SIGPIPE}
+
+	brokenPipeErrors = []error{syscall.EPIPE, syscall.ECONNRESET}
 )

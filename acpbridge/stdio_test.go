@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -86,7 +87,12 @@ func agentMain() int {
 	var err error
 	a, err = agent.New(agent.Config[bare, string]{Model: m, Toolsets: []toolset.Toolset[bare]{toolset.Of(noisy, orphan, patient, stubborn, flood, second)}})
 	if err == nil {
-		err = acpbridge.Serve(context.Background(), acpbridge.Config[bare, string]{Agent: a})
+		ctx, stop := context.Background(), func() {}
+		if os.Getenv("PONTE_TEST_NOTIFY") != "" {
+			ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM)
+		}
+		err = acpbridge.Serve(ctx, acpbridge.Config[bare, string]{Agent: a})
+		stop()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -281,6 +287,16 @@ func TestSignalsEndTheProcessWithinTwoSeconds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestASignalThatAlsoEndsTheContextIsNoError(t *testing.T) {
+	for range 20 {
+		c := startChild(t, "agent", "PONTE_TEST_NOTIFY=1")
+		c.session()
+		require.NoError(t, c.cmd.Process.Signal(syscall.SIGTERM))
+		code, _ := c.wait(t)
+		require.Zero(t, code, c.stderr)
 	}
 }
 

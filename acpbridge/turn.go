@@ -44,14 +44,12 @@ func (t *turn) isAnswered() bool {
 	return isClosed(t.answered) || t.isEnded() && t.failed && t.ctx.Err() != nil
 }
 
-// waitAnswered waits for isAnswered, or for ctx.
-func (t *turn) waitAnswered(ctx context.Context) {
+// waitAnswered waits for isAnswered, or for the end of everything.
+func (t *turn) waitAnswered(ending <-chan struct{}) {
 	select {
 	case <-t.answered:
 		return
 	case <-t.ended:
-	case <-ctx.Done():
-		return
 	}
 	var done <-chan struct{}
 	if t.failed {
@@ -60,19 +58,19 @@ func (t *turn) waitAnswered(ctx context.Context) {
 	select {
 	case <-t.answered:
 	case <-done:
-	case <-ctx.Done():
+	case <-ending: // the answer may not go out at all
 	}
 }
 
-// run is the turn itself. What it returns answers the prompt. It begins when the turns before it have been answered, so that none of
-// its updates is taken for one of theirs.
+// run is the turn itself. What it returns answers the prompt. It begins, or ends if it has been cancelled meanwhile, when the turns before
+// it have been answered: none of its updates is taken for one of theirs, and prompts are answered in their order.
 func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	defer func() {
 		t.failed = err != nil
 		close(t.ended)
 	}()
 	for _, b := range t.before {
-		b.waitAnswered(t.ctx)
+		b.waitAnswered(s.ending)
 	}
 	t.before = nil
 	if end := cancelled(t.ctx); end != nil {

@@ -159,6 +159,23 @@ func TestCancelEndsTheRunningTurnAndThoseThatWait(t *testing.T) {
 	requireStop(t, acp.StopReasonEndTurn, e.answer(third))
 }
 
+func TestACancelledPromptThatWaitsIsAnsweredBehindTheOneBeforeIt(t *testing.T) {
+	called, release := make(chan struct{}, 1), make(chan struct{})
+	e, id := start(t, config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "stubborn", "{}")), modeltest.SayText("next")), stubborn(called, release)))
+	first := e.sendPrompt(id, "a")
+	<-called
+	second, line2 := e.promptLine(id, "b")
+	third, line3 := e.promptLine(id, "c")
+	e.write(cancelLine(id), line2)
+	e.call(acp.MethodSetSessionMode, fmt.Sprintf(`{"sessionId":%q,"modeId":"m"}`, id)) // the second prompt has been registered
+	e.write(cancelLine(id), line3)
+	e.newSession() // all of that has been read
+	close(release)
+	requireStop(t, acp.StopReasonEndTurn, e.answer(third))
+	requireStop(t, acp.StopReasonCancelled, e.answer(second))
+	requireSegregated(t, e.all(), []int{first, second, third})
+}
+
 func TestPromptBehindACancelWaitsForTheTurnToEnd(t *testing.T) {
 	called := make(chan struct{}, 1)
 	slow := tool("slow", func(ctx context.Context, _ *toolset.RunContext[bare]) (string, error) {
