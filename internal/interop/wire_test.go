@@ -96,7 +96,7 @@ func TestTransport(t *testing.T) {
 	t.Run("a prompt of 32 MiB is answered", func(t *testing.T) {
 		t.Parallel()
 		c, session := initialized(t)
-		c.send(promptLine(`100`, session, "help "+strings.Repeat("lorem ipsum dolor ", 32<<20/18)))
+		c.send(promptLine(`100`, session, "help "+strings.Repeat("x", 32<<20)))
 		c.wantStop(`100`, "end_turn")
 		c.mustWork(session)
 	})
