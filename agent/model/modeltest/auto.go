@@ -157,7 +157,8 @@ func refused(messages []*model.Message) error {
 		switch {
 		case p.Kind != model.PartRetry:
 		case p.Tool == "":
-			return fmt.Errorf("modeltest: auto: the answer was refused: %s (if the run has an output tool, name it with OutputTool; to answer with another text use Answering)", p.Text)
+			return fmt.Errorf("modeltest: auto: the answer was refused: %s"+
+				" (if the run has an output tool, name it with OutputTool; to answer with another text use Answering)", p.Text)
 		default:
 			return fmt.Errorf("modeltest: auto: the tool %q refused the generated arguments %s: %s (to leave it out use Skipping)",
 				p.Tool, turn(messages).args(p.CallID), p.Text)

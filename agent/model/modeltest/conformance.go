@@ -10,9 +10,9 @@ import (
 // Harness is how [Conformance] gets at an implementation of [model.Model].
 type Harness struct {
 	// New returns a model whose provider does what the scenario says: for an adapter this is a fake server on the
-	// loopback interface or an http.RoundTripper, for a model in the process the function behind it. The provider does the same for
-	// every request of the scenario; there may be many, and several at once. The model must not retry, so that tests are
-	// quick and see every failure.
+	// loopback interface or an http.RoundTripper, for a model in the process the function behind it. The provider does
+	// the same for every request of the scenario; there may be many, and several at once. The model must not retry, so
+	// that tests are quick and see every failure.
 	//
 	// New may be called with any scenario. It calls t.Skip, with the reason, where the provider cannot do that, or the
 	// rule does not apply. What it starts it ends by t.Cleanup.
@@ -29,7 +29,7 @@ type Harness struct {
 	Unscripted bool
 }
 
-// Scenario is what the provider behind a model does in a subtest.
+// Scenario is what the provider behind a model does in a subtest. It is only read.
 type Scenario struct {
 	// Rule is the rule that is tested, Case tells the scenarios of a rule apart. They name the subtest.
 	Rule, Case string
@@ -97,76 +97,29 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"Info is complete, quick and always the same", []Scenario{{Case: "text", Answer: longText}}, testInfo},
+	{"Info is complete, quick and always the same", cases(text), testInfo},
 	{"An answer is what the provider said", answers, testAnswer},
 	{"A streamed answer is the same message", answers, testStreamedAnswer},
 	{"Deltas add up to the message", answers, testDeltas},
-	{"Call ids are unique", []Scenario{{Case: "provider repeats an id", Answer: equalIDs}}, testCallIDs},
+	{"Call ids are unique", cases(repeatedID), testCallIDs},
 
-	{"An error of the sink ends the request and is returned as it is", []Scenario{{Case: "text", Answer: longText}, {Case: "calls", Answer: twoCalls}}, testSinkError},
-	{"An error of the sink does not wait for the provider", []Scenario{{Case: "silent after text", Answer: longText, Silent: true}}, testSinkErrorAtOnce},
-	{"The sink is called by the caller's goroutine, and not after Generate", []Scenario{{Case: "text", Answer: longText}, {Case: "stopped", Answer: longText, Silent: true}}, testSinkGoroutine},
+	{"An error of the sink ends the request and is returned as it is", cases(text, calls), testSinkError},
+	{"An error of the sink does not wait for the provider", cases(halfText), testSinkErrorAtOnce},
+	{"The sink is called by the caller's goroutine, and not after Generate", cases(text, halfText), testSinkGoroutine},
 
-	{"A context that has ended is the answer", []Scenario{{Case: "text", Answer: longText}}, testContextEnded},
-	{"Generate ends with its context while it waits", []Scenario{{Case: "no answer", Silent: true}, {Case: "half an answer", Answer: longText, Silent: true}}, testContextWaiting},
-	{"Generate ends with its context within a stream", []Scenario{{Case: "whole answer", Answer: longText}, {Case: "half an answer", Answer: longText, Silent: true}}, testContextStreaming},
+	{"A context that has ended is the answer", cases(text), testContextEnded},
+	{"Generate ends with its context while it waits", cases(nothing, halfText), testContextWaiting},
+	{"Generate ends with its context within a stream", cases(text, halfText), testContextStreaming},
 
 	{"A refusal is an APIError", refusals, testRefusal},
-	{"An error within a stream is an APIError, and the stream is not begun again", []Scenario{{Case: "overloaded", Answer: longText, Error: &model.APIError{Status: 503, Code: "overloaded", Message: "too busy to go on"}}}, testErrorWithinStream},
-	{"Forbidden requests are not made", []Scenario{{Case: "text", Answer: longText}}, testForbidden},
+	{"An error within a stream is an APIError, and the stream is not begun again", cases(brokenText), testErrorWithinStream},
+	{"Forbidden requests are not made", cases(text), testForbidden},
 
-	{"A request is only read", []Scenario{{Case: "text", Answer: longText}}, testRequestUnchanged},
-	{"Every kind of history is taken", []Scenario{{Case: "text", Answer: longText}}, testHistories},
-	{"Nothing is lost or given away on the wire", []Scenario{{Case: "text", Answer: longText}}, testWire},
-	{"What the model cannot do is refused", []Scenario{{Case: "text", Answer: longText}}, testUnsupported},
-	{"Requests may be made at the same time", []Scenario{{Case: "text", Answer: longText}, {Case: "calls", Answer: twoCalls}}, testConcurrency},
+	{"A request is only read", cases(text), testRequestUnchanged},
+	{"Every kind of history is taken", cases(text), testHistories},
+	{"Nothing is lost or given away on the wire", cases(text), testWire},
+	{"What the model cannot do is refused", cases(text), testUnsupported},
+	{"Requests may be made at the same time", cases(text, calls), testConcurrency},
 }
 
-// Answers of providers.
-var (
-	someUsage = model.Usage{InputTokens: 21, OutputTokens: 13}
-
-	longText = &model.Message{
-		Kind: model.KindResponse, Finish: model.FinishStop, Usage: someUsage,
-		Parts: []model.Part{model.Text("It is raining in Bergen, as ever:\n\"nøye\" <b>&amp; wet</b> \u2028 🌧.")},
-	}
-	twoCalls = &model.Message{
-		Kind: model.KindResponse, Finish: model.FinishToolCalls, Usage: someUsage,
-		Parts: []model.Part{
-			// White space, a long integer and an odd float are what decoding and encoding would change.
-			model.ToolCall("call_a", "weather", "{ \"city\" : \"Bergen\",\n \"id\": 9223372036854775807, \"f\": 1.0 }"),
-			model.ToolCall("call_b", "time", `{}`),
-		},
-	}
-	equalIDs = &model.Message{
-		Kind: model.KindResponse, Finish: model.FinishToolCalls, Usage: someUsage,
-		Parts: []model.Part{model.ToolCall("call_a", "weather", `{"city":"Oslo"}`), model.ToolCall("call_a", "time", `{}`)},
-	}
-)
-
-var answers = []Scenario{
-	{Case: "text", Answer: longText},
-	{Case: "calls", Answer: twoCalls},
-	{Case: "text and a call", Answer: &model.Message{
-		Kind: model.KindResponse, Finish: model.FinishToolCalls, Usage: someUsage,
-		Parts: []model.Part{model.Text("Let me look."), model.ToolCall("call_a", "weather", `{"city":"Oslo"}`)},
-	}},
-	{Case: "thinking", Answer: &model.Message{
-		Kind: model.KindResponse, Finish: model.FinishStop, Usage: model.Usage{InputTokens: 21, OutputTokens: 13, ReasoningTokens: 4},
-		Parts: []model.Part{model.Thinking("What would be best?"), model.Text("This is best.")},
-	}},
-	{Case: "cut off", Answer: &model.Message{
-		Kind: model.KindResponse, Finish: model.FinishLength, Usage: someUsage, Parts: []model.Part{model.Text("It is rai")},
-	}},
-	{Case: "cut off in a call", Answer: &model.Message{
-		Kind: model.KindResponse, Finish: model.FinishLength, Usage: someUsage, Parts: []model.Part{model.ToolCall("call_a", "weather", `{"city":"Os`)},
-	}},
-}
-
-var refusals = []Scenario{
-	{Case: "no key", Error: &model.APIError{Status: 401, Code: "invalid_api_key", Message: "that key opens nothing"}},
-	{Case: "too many requests", Error: &model.APIError{Status: 429, Code: "rate_limit_exceeded", Message: "slow down please", Retryable: true}},
-	{Case: "too long", Error: &model.APIError{Status: 400, Code: "context_length_exceeded", Message: "the conversation is too long"}},
-	{Case: "bad request", Error: &model.APIError{Status: 400, Code: "invalid_request_error", Message: "this makes no sense"}},
-	{Case: "server error", Error: &model.APIError{Status: 500, Code: "server_error", Message: "something fell over", Retryable: true}},
-}
+func cases(s ...Scenario) []Scenario { return s }

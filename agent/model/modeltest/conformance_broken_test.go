@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -19,78 +16,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
-
-// fakeT is a test that only takes notes.
-type fakeT struct {
-	testing.TB
-	name string
-	ctx  context.Context
-
-	mu       sync.Mutex
-	problems []string
-	skips    int
-	logs     string
-	cleanups []func()
-}
-
-func (t *fakeT) Helper()                           {}
-func (t *fakeT) Name() string                      { return t.name }
-func (t *fakeT) Context() context.Context          { return t.ctx }
-func (t *fakeT) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
-func (t *fakeT) FailNow()                          { runtime.Goexit() }
-func (t *fakeT) Logf(format string, args ...any)   { t.logs += fmt.Sprintf(format, args...) }
-func (t *fakeT) Error(args ...any)                 { t.note(fmt.Sprint(args...)) }
-func (t *fakeT) Errorf(format string, args ...any) { t.note(fmt.Sprintf(format, args...)) }
-func (t *fakeT) Fatal(args ...any) {
-	t.note(fmt.Sprint(args...))
-	runtime.Goexit()
-}
-func (t *fakeT) Fatalf(format string, args ...any) {
-	t.note(fmt.Sprintf(format, args...))
-	runtime.Goexit()
-}
-func (t *fakeT) Skip(...any) {
-	t.skips++
-	runtime.Goexit()
-}
-
-func (t *fakeT) note(problem string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.problems = append(t.problems, t.name+": "+problem)
-}
-
-// run runs f as a subtest of parent.
-func (*fakeT) run(parent testing.TB, name string, f func(testing.TB)) {
-	outer := parent.(*fakeT)
-	ctx, cancel := context.WithCancel(outer.ctx)
-	t := &fakeT{name: strings.TrimPrefix(outer.name+"/"+name, "/"), ctx: ctx}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f(t)
-	}()
-	<-done
-	cancel()
-	for _, f := range t.cleanups {
-		f()
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	outer.problems = append(outer.problems, t.problems...)
-	outer.skips += t.skips
-	outer.logs += t.logs
-}
-
-// conform returns what the suite finds wrong with a model, in no time.
-func conform(t *testing.T, h modeltest.Harness) *fakeT {
-	var fake *fakeT
-	synctest.Test(t, func(t *testing.T) {
-		fake = &fakeT{ctx: t.Context()}
-		fake.run(fake, "", func(t testing.TB) { modeltest.Conform(t, h, fake.run) })
-	})
-	return fake
-}
 
 type generateFunc func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error)
 
@@ -447,83 +372,6 @@ func sameIDs(m *model.Message, id string) {
 		if m.Parts[i].Kind == model.PartToolCall {
 			m.Parts[i].CallID = id
 		}
-	}
-}
-
-// wired is a model that sends what it is told to.
-type wired struct {
-	*provider
-	encode func(req *model.Request) string
-	mu     sync.Mutex
-	sent   string
-}
-
-func (w *wired) Info() model.Info { return w.provider.Info() }
-
-func (w *wired) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
-	w.mu.Lock()
-	w.sent += w.encode(req)
-	w.mu.Unlock()
-	return w.provider.Generate(ctx, req, sink)
-}
-
-// words is what a good model sends.
-func words(req *model.Request) string {
-	var b strings.Builder
-	b.WriteString(req.Instructions)
-	for _, m := range req.Messages {
-		for _, p := range m.Parts {
-			if p.Kind != model.PartThinking {
-				b.WriteString(p.Text + string(p.Args))
-			}
-		}
-	}
-	return b.String()
-}
-
-func TestTheSuiteLooksAtTheWire(t *testing.T) {
-	for name, test := range map[string]struct {
-		encode        func(req *model.Request) string
-		rule, problem string
-	}{
-		"all words":        {encode: words},
-		"a word too few":   {func(req *model.Request) string { return strings.ReplaceAll(words(req), "ninth", "") }, "Nothing is lost", `"ninth words" was not sent`},
-		"a word too often": {func(req *model.Request) string { return words(req) + words(req) }, "Nothing is lost", `was sent twice`},
-		"a secret": {func(req *model.Request) string {
-			all, _ := json.Marshal(req)
-			return words(req) + string(all)
-		}, "Nothing is lost", "which is nothing for this provider"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var mu sync.Mutex
-			made := map[testing.TB]*wired{}
-			found := conform(t, modeltest.Harness{
-				Provider: true,
-				New: func(t testing.TB, s modeltest.Scenario) model.Model {
-					mu.Lock()
-					defer mu.Unlock()
-					made[t] = &wired{provider: &provider{Scenario: s}, encode: test.encode}
-					return made[t]
-				},
-				Sent: func(t testing.TB) string {
-					mu.Lock()
-					defer mu.Unlock()
-					made[t].mu.Lock()
-					defer made[t].mu.Unlock()
-					return made[t].sent
-				},
-			})
-			all := strings.Join(found.problems, "\n")
-			require.Contains(t, all, test.problem)
-			// It sends before it looks whether it may.
-			require.Contains(t, all, "while requests were forbidden this was sent")
-			require.Contains(t, all, "what the model cannot do was sent all the same")
-			for _, problem := range found.problems {
-				if test.rule == "" || !strings.HasPrefix(problem, test.rule) {
-					require.Regexp(t, "^(Forbidden requests|What the model cannot do)", problem)
-				}
-			}
-		})
 	}
 }
 

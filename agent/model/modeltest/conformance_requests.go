@@ -20,14 +20,20 @@ const (
 // richHistory has all that a conversation can have come by before it meets this model.
 func richHistory() []*model.Message {
 	return []*model.Message{
-		{Kind: model.KindRequest, Parts: []model.Part{model.System("You are in Norway."), model.User("first words")}, RunID: "run-1", Metadata: map[string]string{"k": privateMeta}},
+		{
+			Kind: model.KindRequest, RunID: "run-1", Metadata: map[string]string{"k": privateMeta},
+			Parts: []model.Part{model.System("You are in Norway."), model.User("first words")},
+		},
 		{Kind: model.KindRequest, Parts: []model.Part{model.User("second words")}, Instructions: "instructions of long ago"},
 		{
 			Kind: model.KindResponse, Provider: "elsewhere", Model: "other", Finish: model.FinishToolCalls, Usage: someUsage,
 			Parts: []model.Part{
 				{Kind: model.PartThinking, Text: "third words", Provider: "elsewhere", ID: "rs_1", Signature: []byte(foreignSignature)},
 				{Kind: model.PartOpaque, Provider: "elsewhere", Data: []byte(foreignOpaque)},
-				{Kind: model.PartToolCall, CallID: "c1", Tool: "weather", Args: model.RawArgs(`{"city":"fourth"}`), Provider: "elsewhere", Signature: []byte(foreignSignature)},
+				{
+					Kind: model.PartToolCall, CallID: "c1", Tool: "weather", Args: model.RawArgs(`{"city":"fourth"}`),
+					Provider: "elsewhere", Signature: []byte(foreignSignature),
+				},
 				model.ToolCall("c2", "weather", `{"broken`),
 				model.ToolCall("c3", "time", ""),
 				model.ToolCall("c4", "gone", `{}`),
@@ -125,11 +131,14 @@ func testRequestUnchanged(s *subject) {
 	s.model()
 	sentinel := model.UserText("behind the end")
 	messages := append(s.history(), sentinel, sentinel)
-	last := &model.Message{Kind: model.KindRequest, Parts: []model.Part{model.User("last words"), model.User("behind the end")}[:1]}
+	last := model.UserText("last words")
+	last.Parts = append(last.Parts, model.User("behind the end"))[:1]
 	req := question("")
 	req.Messages = append(messages[:len(messages)-2], last)
 	req.Tools = append(req.Tools, model.ToolDef{Name: "behind_the_end"})[:2]
-	req.Settings = &model.Settings{MaxTokens: 100, Stop: []string{"stop", "behind the end"}[:1], ExtraHeaders: map[string]string{"X-Test": "1"}}
+	req.Settings = &model.Settings{
+		MaxTokens: 100, Stop: []string{"stop", "behind the end"}[:1], ExtraHeaders: map[string]string{"X-Test": "1"},
+	}
 	before, parts := snapshot(req), len(last.Parts)
 	s.answer(req, nil)
 	s.answer(req, func(model.Delta) error { return nil })

@@ -137,7 +137,8 @@ func question(text string) *model.Request {
 		Instructions: "Answer briefly.",
 		Messages:     []*model.Message{model.UserText(text)},
 		Tools: []model.ToolDef{
-			{Name: "weather", Description: "The weather of a city.", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"id":{"type":"integer"},"f":{"type":"number"}},"required":["city"]}`)},
+			{Name: "weather", Description: "The weather of a city.", Schema: json.RawMessage(
+				`{"type":"object","properties":{"city":{"type":"string"},"id":{"type":"integer"},"f":{"type":"number"}},"required":["city"]}`)},
 			{Name: "time", Description: "The time.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)},
 		},
 	}

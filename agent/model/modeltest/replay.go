@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -88,7 +89,8 @@ func (r *Replayer) Generate(ctx context.Context, req *model.Request, sink model.
 		<-ctx.Done() // as it did in the recording
 		return nil, context.Cause(ctx)
 	}
-	return nil, fmt.Errorf("modeltest: replay %s: the recording ends within this answer, because its caller's %s ended it; %s", r.file, x.stopped, howToRecord)
+	return nil, fmt.Errorf("modeltest: replay %s: the recording ends within this answer, because its caller's %s ended it; %s",
+		r.file, x.stopped, howToRecord)
 }
 
 // stream passes the recorded deltas to a sink.
@@ -134,8 +136,7 @@ func (r *Replayer) nearest(request *sentRequest) int {
 	best, most := -1, -1
 	for i, x := range r.exchanges {
 		score := 0
-		for score < min(len(x.request.Messages), len(request.Messages)) &&
-			difference(&sentRequest{Messages: x.request.Messages[score : score+1]}, &sentRequest{Messages: request.Messages[score : score+1]}) == "" {
+		for score < min(len(x.request.Messages), len(request.Messages)) && reflect.DeepEqual(x.request.Messages[score], request.Messages[score]) {
 			score++
 		}
 		score *= 4
