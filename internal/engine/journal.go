@@ -120,8 +120,8 @@ type journaled struct {
 	inner loop.Future
 	// record is what is known of the record of a task that is executed; its time is set when it is over.
 	record record
-	// again marks a task that is executed although it has a record.
-	again bool
+	// again is the record of a task that is executed although it has one.
+	again *record
 }
 
 // Done implements [loop.Future].
@@ -159,7 +159,7 @@ func (j *Journal) Start(ctx context.Context, t *loop.Task) loop.Future {
 		f.done = &loop.Done{} // nothing had come in
 		return f
 	}
-	f.again = past != nil
+	f.again = past
 	j.mu.Lock()
 	j.live[t] = f
 	j.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // past is what a journal says, as far as it has not been taken up yet.
 type past struct {
 	records map[key]*record
-	// perStep counts the records of each step that have yet to be asked for, left all of them. There are none of the
-	// steps before oldest.
+	// perStep counts the records of each step that have yet to be asked for, left all of them. Of the steps before oldest
+	// there are none.
 	perStep      []int
 	left, oldest int
 	// answered is the latest step that the model has answered.
@@ -81,10 +81,15 @@ func (p *past) take(k key) *record {
 		p.perStep[k.step]--
 		p.left--
 	}
-	for p.oldest < len(p.perStep) && p.perStep[p.oldest] == 0 {
+	return r
+}
+
+// first returns the first step with a record that has yet to be asked for; there must be one.
+func (p *past) first() int {
+	for p.perStep[p.oldest] == 0 {
 		p.oldest++
 	}
-	return r
+	return p.oldest
 }
 
 // begun reports whether a step had come as far as its request, or its history at least.
@@ -97,7 +102,7 @@ func (p *past) begun(step int) bool {
 func (j *Journal) follows(t *loop.Task, k key, past *record) error {
 	p := &j.past
 	switch {
-	case p.left > 0 && p.oldest < k.step:
+	case p.left > 0 && p.first() < k.step:
 		return j.diverged("it has come to step %d, and %d records of step %d have not been asked for", k.step, p.perStep[p.oldest], p.oldest)
 	case past != nil && k.op == opModel && past.Messages != len(t.Request.Messages):
 		return j.diverged("the request of step %d had %d messages and has %d", k.step, past.Messages, len(t.Request.Messages))

@@ -24,8 +24,11 @@ func (w *recorder) Do(ctx context.Context, t *loop.Task, notify func(loop.Note) 
 	delete(j.live, t)
 	j.mu.Unlock()
 	f.record.At = now()
-	if !isResult(ctx, t, &done) {
+	switch worth := worthOf(ctx, t, &done); {
+	case worth == nothing:
 		return done
+	case worth == doubtful:
+		return loop.Done{Err: context.Cause(ctx)}
 	}
 	recorded, err := j.record(ctx, f, &done)
 	if err != nil {
@@ -37,29 +40,51 @@ func (w *recorder) Do(ctx context.Context, t *loop.Task, notify func(loop.Note) 
 	return *recorded
 }
 
-// isResult reports whether a task has come to something that is true of the run whoever runs it. An error is not, and
-// neither is what a task makes of the end of its context.
-func isResult(ctx context.Context, t *loop.Task, done *loop.Done) bool {
-	if done.Err != nil {
-		return false
-	}
-	ended := ctx.Err() != nil
+// worth says what the end of a task is worth.
+type worth uint8
+
+const (
+	// nothing: an error, after which nothing follows, or what follows from other records.
+	nothing worth = iota
+	// doubtful: what a task has made of the end of its context. The run must not go on with it, because what followed
+	// would be recorded.
+	doubtful
+	// result: true of the run whoever runs it.
+	result
+)
+
+func worthOf(ctx context.Context, t *loop.Task, done *loop.Done) worth {
+	good := true
 	switch t.Op {
 	case loop.OpModel:
-		return done.Response != nil && !(ended && done.Response.Interrupted)
-	case loop.OpApprove:
-		return !ended || done.Decision.Verdict == loop.Allow
+		if done.Response == nil {
+			return nothing
+		}
+		good = !done.Response.Interrupted
 	case loop.OpInbox:
-		return t.AtEnd || len(done.Inbox) > 0 // that nothing came in follows from what comes next
+		if !t.AtEnd && len(done.Inbox) == 0 {
+			return nothing // it follows from the step's going on
+		}
+	case loop.OpApprove:
+		good = done.Decision.Verdict == loop.Allow
+	default:
+		good = !done.Return.Retry && done.Return.Outcome == model.OutcomeSuccess
 	}
-	return !ended || !done.Return.Retry && done.Return.Outcome == model.OutcomeSuccess
+	switch {
+	case done.Err != nil:
+		return nothing
+	case !good && ctx.Err() != nil:
+		return doubtful
+	}
+	return result
 }
 
 // record records a result and returns it as it will be read again, so that a run and its repetition see the same.
 func (j *Journal) record(ctx context.Context, f *journaled, done *loop.Done) (*loop.Done, error) {
 	r := &f.record
 	r.take(done, j.codec)
-	if f.again && r.Again {
+	if f.again != nil && r.Again {
+		r.At = f.again.At
 		return done, nil // that says no more than the record that is there
 	}
 	back, err := j.write(ctx, r)

@@ -1,0 +1,411 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// journalOf returns a journal with the given records of the run "r".
+func journalOf(t testing.TB, records ...string) *journal.Memory {
+	t.Helper()
+	var j journal.Memory
+	l, err := j.Open(context.Background(), "r")
+	require.NoError(t, err)
+	for _, r := range records {
+		require.NoError(t, l.Append(context.Background(), []byte(r)))
+	}
+	require.NoError(t, l.Close())
+	return &j
+}
+
+// twoSteps are the records of a run of two steps with a call of "one" and "two" in the first.
+func twoSteps(t testing.TB) []string {
+	t.Helper()
+	var j journal.Memory
+	_, err := run(t, &j, config{}, []modeltest.Step{calls("one", "two"), modeltest.SayText("ok")}, counted("one", new(int), says("1"), toolset.Sequential()), counted("two", new(int), says("2")))
+	require.NoError(t, err)
+	return raw(t, &j, "r")
+}
+
+func TestRunThatDoesNotFollowItsJournalIsRefused(t *testing.T) {
+	records := twoSteps(t) // start, model, tool, tool, model, output
+	require.Len(t, records, 6)
+	one, two := counted("one", new(int), says("1")), counted("two", new(int), says("2"))
+	for name, c := range map[string]struct {
+		records []string
+		config  config
+		tools   []*toolset.Tool[none]
+		want    string
+	}{
+		"a tool is gone":                  {records, config{}, []*toolset.Tool[none]{one}, "it has come to step 2, and 1 records of step 1 have not been asked for"},
+		"a call is missing":               {slices.Delete(slices.Clone(records), 2, 3), config{}, []*toolset.Tool[none]{one, two}, "tool of step 1 is missing, and there are 2 records of what followed"},
+		"a response is missing":           {slices.Delete(slices.Clone(records), 4, 5), config{}, []*toolset.Tool[none]{one, two}, "step 2"},
+		"a call is of another tool":       {replaced(records, 2, `"tool":"one"`, `"tool":"other"`), config{}, []*toolset.Tool[none]{one, two}, `call "0" of step 1 was one of "other" and is one of "one"`},
+		"a request has another length":    {replaced(records, 4, `"messages":3`, `"messages":5`), config{}, []*toolset.Tool[none]{one, two}, "the request of step 2 had 5 messages and has 3"},
+		"the run has ended before":        {append(slices.Clone(records), records[5], records[4])[:6], config{}, []*toolset.Tool[none]{one, two}, ""},
+		"there are results after the end": {append(slices.Clone(records), strings.Replace(records[2], `"step":1`, `"step":2`, 1)), config{}, []*toolset.Tool[none]{one, two}, "it has ended in step 2, and 1 records are left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(t, journalOf(t, c.records...), c.config, nil, c.tools...)
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			if !strings.Contains(c.want, "step 2") || strings.Contains(c.want, "come to") {
+				journalError(t, err, "replay")
+				require.ErrorIs(t, err, journal.ErrDiverged)
+			}
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func replaced(records []string, i int, old, with string) []string {
+	records = slices.Clone(records)
+	records[i] = strings.Replace(records[i], old, with, 1)
+	return records
+}
+
+func TestRecordsThatSayNothingAreDamage(t *testing.T) {
+	records := twoSteps(t)
+	for name, c := range map[string]struct {
+		records []string
+		want    error
+		text    string
+	}{
+		"no JSON":          {replaced(records, 3, "{", "["), journal.ErrCorrupt, "record 3: "},
+		"no start":         {records[1:], journal.ErrCorrupt, `the first record is about "model"`},
+		"empty start":      {[]string{`{"op":"start"}`}, journal.ErrCorrupt, `a record about "start" says nothing`},
+		"start is no JSON": {[]string{`[]`}, journal.ErrCorrupt, ""},
+		"two starts":       {append(slices.Clone(records), records[0]), journal.ErrCorrupt, `it is about "start" in step 0`},
+		"unknown":          {replaced(records, 1, `"op":"model"`, `"op":"magic"`), journal.ErrCorrupt, `a record about "magic" says nothing`},
+		"empty response":   {replaced(records, 1, `"response"`, `"other"`), journal.ErrCorrupt, `a record about "model" says nothing`},
+		"empty return":     {replaced(records, 2, `"return"`, `"other"`), journal.ErrCorrupt, `a record about "tool" says nothing`},
+		"empty output":     {replaced(records, 5, `"output":`, `"other":`), journal.ErrCorrupt, `a record about "output" says nothing`},
+		"a step too many":  {replaced(records, 4, `"step":2`, `"step":3`), journal.ErrCorrupt, `it is about "model" in step 3`},
+		"a step too few":   {replaced(records, 4, `"step":2`, `"step":-2`), journal.ErrCorrupt, `it is about "model" in step -2`},
+		"twice":            {append(slices.Clone(records), records[3]), journal.ErrCorrupt, "two processes have run the run at once"},
+		"newer":            {replaced(records, 0, `"v":1`, `"v":2`), journal.ErrVersion, "records of version 2, this program reads up to 1"},
+		"newer message":    {replaced(records, 1, `"response":{"v":1`, `"response":{"v":9`), journal.ErrVersion, "record 1: "},
+		"empty approval":   {append(slices.Clone(records), `{"op":"ask","step":1}`), journal.ErrCorrupt, `a record about "ask" says nothing`},
+		"empty decision":   {append(slices.Clone(records), `{"op":"approve","step":1}`), journal.ErrCorrupt, `a record about "approve" says nothing`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(t, journalOf(t, c.records...), config{}, nil)
+			require.ErrorIs(t, err, c.want)
+			require.ErrorContains(t, err, c.text)
+			journalError(t, err, "load")
+		})
+	}
+}
+
+func TestLogThatCannotBeReadEndsTheRun(t *testing.T) {
+	j := journal.Func(func(context.Context, string) (journal.Log, error) { return unreadable{}, nil })
+	_, err := run(t, j, config{}, nil)
+	journalError(t, err, "load")
+	require.ErrorIs(t, err, errBoom)
+}
+
+type unreadable struct{ nilLog }
+
+func (unreadable) Load(context.Context) ([][]byte, error) { return nil, errBoom }
+
+// events runs the scene and returns what its observer saw, without what a repetition does not show: how text was divided,
+// and what tools emit themselves.
+func events(t *testing.T, s *scene, j journal.Journal) []string {
+	t.Helper()
+	stream := s.agent.Stream(context.Background(), s, scenePrompt, s.options(j)...)
+	var seen []string
+	for e := range stream.Events() {
+		if e.Kind == agent.EventCustom {
+			continue
+		}
+		if e.Kind == agent.EventPartStart {
+			e.CallID = "" // a model may say it later, or not at all
+		}
+		result := ""
+		if e.Result != nil {
+			data, err := json.Marshal(e.Result)
+			require.NoError(t, err)
+			result = string(data)
+		}
+		line := fmt.Sprint(e.Kind, e.Step, e.Part, e.PartKind, e.Text, e.CallID, e.Tool, string(e.Args), e.Valid, e.Attempt, result, e.Value, e.Err)
+		if e.Usage != nil {
+			line += fmt.Sprint(*e.Usage)
+		}
+		if n := len(seen); e.Kind == agent.EventPartDelta && n > 0 && strings.HasPrefix(seen[n-1], line[:len("part delta1")]) {
+			line = seen[n-1] + line
+			seen = seen[:n-1]
+		}
+		seen = append(seen, line)
+	}
+	_, err := stream.Result()
+	require.NoError(t, err)
+	return seen
+}
+
+func TestObserverOfARepetitionSeesAllOfTheRun(t *testing.T) {
+	var j journal.Memory
+	live := events(t, newScene(t, fill(nil)), &j)
+	s := newScene(t, new(agent.Inbox))
+	again := events(t, s, &j)
+	require.Empty(t, s.executed)
+	require.Equal(t, len(live), len(again))
+	// Calls that end at the same time may be recorded in another order than they are told in.
+	slices.Sort(live)
+	slices.Sort(again)
+	require.Equal(t, live, again)
+}
+
+func TestCallsThatEndedInAnyOrderAreReplayedInThatOrder(t *testing.T) {
+	order := func(s *agent.Stream[string]) (ids []string) {
+		for e := range s.Events() {
+			if e.Kind == agent.EventToolResult {
+				ids = append(ids, e.CallID)
+			}
+		}
+		_, err := s.Result()
+		require.NoError(t, err)
+		return ids
+	}
+	var j journal.Memory
+	sleeps := func(d time.Duration) func(context.Context, *runContext) (string, error) {
+		return func(context.Context, *runContext) (string, error) { time.Sleep(d); return "", nil }
+	}
+	tools := []*toolset.Tool[none]{counted("slow", new(int), sleeps(40*time.Millisecond)), counted("fast", new(int), sleeps(0)), counted("medium", new(int), sleeps(20*time.Millisecond))}
+	opts := []agent.RunOption{agent.WithJournal(&j), agent.WithRunID("r")}
+	a := newAgent(t, config{}, modeltest.Script(calls("slow", "fast", "medium"), modeltest.SayText("ok")), tools...)
+	require.Equal(t, []string{"1", "2", "0"}, order(a.Stream(context.Background(), none{}, "go", opts...)))
+	a = newAgent(t, config{}, modeltest.Script(), tools...)
+	require.Equal(t, []string{"1", "2", "0"}, order(a.Stream(context.Background(), none{}, "go", opts...)))
+}
+
+// TestOnlyCallsWithoutARecordAreMade: of calls in parallel some were recorded when the run was cut off.
+func TestOnlyCallsWithoutARecordAreMade(t *testing.T) {
+	var j journal.Memory
+	made := map[string]int{}
+	var tools []*toolset.Tool[none]
+	var names []string
+	for i := range 16 {
+		name := fmt.Sprint("tool", i)
+		names = append(names, name)
+		tools = append(tools, counted(name, new(int), func(context.Context, *runContext) (string, error) {
+			counting.Lock()
+			defer counting.Unlock()
+			made[name]++
+			return name, nil
+		}))
+	}
+	_, err := run(t, &mortal{Journal: &j, left: 2 + 9}, config{}, []modeltest.Step{calls(names...)}, tools...)
+	journalError(t, err, "append")
+	require.Len(t, raw(t, &j, "r"), 2+9)
+	clear(made)
+	res, err := run(t, &j, config{MaxParallelCalls: 3}, []modeltest.Step{modeltest.SayText("ok")}, tools...)
+	require.NoError(t, err)
+	require.Len(t, made, 7)
+	for i, p := range res.Messages[2].Parts {
+		require.Equal(t, fmt.Sprint("tool", i), p.Text)
+	}
+}
+
+func TestInstructionsStayWhatTheyWere(t *testing.T) {
+	var j journal.Memory
+	process := "first"
+	c := config{Dynamic: []agent.InstructionFunc[none]{func(_ context.Context, run *runContext) (string, error) {
+		if run.Step == 2 {
+			return "same in step 2", nil
+		}
+		return "in the " + process + " process", nil
+	}}}
+	one := counted("one", new(int), says("1"))
+	_, err := run(t, &j, c, []modeltest.Step{calls("one"), calls("one"), calls("one"), modeltest.Fail(errBoom)}, one)
+	require.ErrorIs(t, err, errBoom)
+	process = "second"
+	res, err := run(t, &j, c, []modeltest.Step{modeltest.SayText("ok")}, one)
+	require.NoError(t, err)
+	var said []string
+	for _, m := range res.Messages {
+		if m.Kind == model.KindRequest {
+			said = append(said, m.Instructions)
+		}
+	}
+	require.Equal(t, []string{"in the first process", "same in step 2", "in the first process", "in the second process"}, said)
+}
+
+func TestFailureToOfferToolsEndsARepetition(t *testing.T) {
+	records := twoSteps(t)
+	c := config{Dynamic: []agent.InstructionFunc[none]{func(context.Context, *runContext) (string, error) { return "", errBoom }}}
+	_, err := run(t, journalOf(t, records...), c, nil)
+	require.ErrorIs(t, err, errBoom)
+}
+
+// TestThatACallNeedsApprovalIsRemembered: the policy may have changed, because somebody has allowed all calls of the tool.
+func TestThatACallNeedsApprovalIsRemembered(t *testing.T) {
+	var j journal.Memory
+	asked, ran := 0, 0
+	policy := func() (*toolset.Approval, error) { return &toolset.Approval{Reason: "first"}, nil }
+	approver := func(call agent.PendingCall) (agent.Decision, error) { return agent.Decision{}, errBoom }
+	c := config{
+		Toolsets: []toolset.Toolset[none]{toolset.Approved(toolset.Of(counted("one", &ran, says("1"))), func(context.Context, *runContext, *toolset.Tool[none], any) (*toolset.Approval, error) {
+			asked++
+			return policy()
+		})},
+		Approver: func(_ context.Context, _ *runContext, call agent.PendingCall) (agent.Decision, error) {
+			return approver(call)
+		},
+	}
+	steps := []modeltest.Step{calls("one")}
+	_, err := run(t, &j, c, steps)
+	require.ErrorIs(t, err, errBoom)
+	policy = func() (*toolset.Approval, error) { return nil, errBoom }
+	approver = func(call agent.PendingCall) (agent.Decision, error) {
+		require.Equal(t, "first", call.Approval.Reason)
+		return agent.AllowWith(json.RawMessage(`{ }`)), nil
+	}
+	_, err = run(t, &j, c, []modeltest.Step{modeltest.Fail(errBoom)})
+	require.ErrorContains(t, err, "model: boom")
+	approver = func(agent.PendingCall) (agent.Decision, error) { return agent.Deny("never"), nil }
+	_, err = run(t, &j, c, []modeltest.Step{modeltest.SayText("ok")})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1}, []int{asked, ran})
+
+	// And a call that needed none needs none later.
+	var j2 journal.Memory
+	policy = func() (*toolset.Approval, error) { return nil, nil }
+	_, err = run(t, &j2, c, []modeltest.Step{calls("one"), modeltest.Fail(errBoom)})
+	require.ErrorIs(t, err, errBoom)
+	policy = func() (*toolset.Approval, error) { return &toolset.Approval{}, nil }
+	_, err = run(t, &j2, c, []modeltest.Step{modeltest.SayText("ok")})
+	require.NoError(t, err)
+	require.Equal(t, 2, ran)
+
+	policy = func() (*toolset.Approval, error) { return nil, errBoom }
+	_, err = run(t, new(journal.Memory), c, []modeltest.Step{calls("one")})
+	require.ErrorContains(t, err, "approval \"one\" (call 0): boom")
+	policy = func() (*toolset.Approval, error) { return &toolset.Approval{}, nil }
+	_, err = run(t, &mortal{Journal: new(journal.Memory), left: 2}, c, []modeltest.Step{calls("one")})
+	journalError(t, err, "append")
+}
+
+// TestDenialOfACancelledRunIsNoDecision: dialogs are dismissed when a run is cancelled.
+func TestDenialOfACancelledRunIsNoDecision(t *testing.T) {
+	var j journal.Memory
+	ctx, cancel := context.WithCancel(context.Background())
+	decision := agent.Deny("dismissed")
+	c := config{
+		Toolsets: []toolset.Toolset[none]{toolset.Approved[none](toolset.Of(counted("one", new(int), says("1"))), nil)},
+		Approver: func(context.Context, *runContext, agent.PendingCall) (agent.Decision, error) {
+			cancel()
+			return decision, nil
+		},
+	}
+	_, err := newAgent(t, c, modeltest.Script(calls("one"))).Run(ctx, none{}, "go", agent.WithJournal(&j), agent.WithRunID("r"))
+	require.ErrorIs(t, err, context.Canceled)
+	decision = agent.Allow()
+	res, err := run(t, &j, c, []modeltest.Step{modeltest.SayText("ok")})
+	require.NoError(t, err)
+	require.Equal(t, "1", res.Messages[2].Parts[0].Text)
+}
+
+func TestUsageOfWhatIsNotRepeatedCounts(t *testing.T) {
+	var j journal.Memory
+	n := 0
+	spend := counted("spend", &n, func(_ context.Context, run *runContext) (string, error) {
+		run.Meter.Add(toolset.Usage{Requests: 2, ToolCalls: 3, Usage: model.Usage{InputTokens: 1000}})
+		require.GreaterOrEqual(t, run.Meter.Usage().InputTokens, int64(1010), "it is the run's meter")
+		_, ok := run.Meter.Request(3)
+		require.False(t, ok)
+		_, ok = run.Meter.Request(0)
+		require.True(t, ok)
+		return "", nil
+	})
+	_, err := run(t, &j, config{}, []modeltest.Step{calls("spend"), modeltest.Fail(errBoom)}, spend)
+	require.ErrorIs(t, err, errBoom)
+	res, err := run(t, &j, config{}, []modeltest.Step{modeltest.SayText("ok")}, spend)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, toolset.Usage{Requests: 1 + 3 + 1, ToolCalls: 3 + 1, Usage: model.Usage{InputTokens: 1020, OutputTokens: 10}}, res.Usage)
+
+	_, err = run(t, &j, config{Limits: agent.Limits{InputTokens: 1005}}, nil, spend)
+	var limit *agent.LimitError
+	require.ErrorAs(t, err, &limit, "limits hold for what is not repeated, too")
+}
+
+func TestHistoryThatWasProcessedStaysSo(t *testing.T) {
+	var j journal.Memory
+	n := 0
+	var process func(messages []*model.Message) []*model.Message
+	c := config{History: []agent.HistoryProcessor[none]{func(_ context.Context, run *runContext, messages []*model.Message) ([]*model.Message, error) {
+		if run.Step != 2 {
+			return messages, nil
+		}
+		n++
+		return process(messages), nil
+	}}}
+	one := counted("one", new(int), says("1"))
+	replacedLast := func(messages []*model.Message) []*model.Message {
+		last := messages[2].Clone()
+		last.Parts[0].Text = "redacted"
+		return []*model.Message{messages[1], messages[0], model.UserText("between"), messages[1], last}
+	}
+	process = replacedLast
+	_, err := run(t, &j, c, []modeltest.Step{calls("one"), modeltest.Fail(errBoom)}, one)
+	require.ErrorIs(t, err, errBoom)
+	process = func([]*model.Message) []*model.Message { return nil }
+	res, err := run(t, &j, c, []modeltest.Step{modeltest.SayText("ok")}, one)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Len(t, res.Messages, 6)
+	require.Equal(t, "redacted", res.Messages[4].Parts[0].Text)
+
+	_, err = run(t, new(journal.Memory), c, []modeltest.Step{calls("one")}, one)
+	require.ErrorContains(t, err, "a history processor left no message")
+	process = replacedLast
+	_, err = run(t, &mortal{Journal: new(journal.Memory), left: 3}, c, []modeltest.Step{calls("one")}, one)
+	journalError(t, err, "append")
+
+	records := raw(t, &j, "r")
+	at := slices.IndexFunc(records, func(r string) bool { return strings.Contains(r, `"op":"history"`) })
+	_, err = run(t, journalOf(t, replaced(records, at, `"messages":3`, `"messages":4`)...), c, nil, one)
+	require.ErrorIs(t, err, journal.ErrDiverged)
+	_, err = run(t, journalOf(t, replaced(records, at, `"to":2`, `"to":7`)...), c, nil, one)
+	require.ErrorIs(t, err, journal.ErrCorrupt)
+	_, err = run(t, &refuses{op: `"op":"history"`}, c, []modeltest.Step{calls("one")}, one)
+	journalError(t, err, "append")
+}
+
+// refuses is a journal that refuses records.
+type refuses struct {
+	journal.Memory
+	op string
+}
+
+func (r *refuses) Open(ctx context.Context, run string) (journal.Log, error) {
+	l, err := r.Memory.Open(ctx, run)
+	return refusesLog{l, r.op}, err
+}
+
+type refusesLog struct {
+	journal.Log
+	op string
+}
+
+func (l refusesLog) Append(ctx context.Context, record []byte) error {
+	if strings.Contains(string(record), l.op) {
+		return errBoom
+	}
+	return l.Log.Append(ctx, record)
+}
