@@ -1,0 +1,121 @@
+package otelagent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Outcomes of calls that are not a [model.Outcome]: the tool gave an error that is not one for the run.
+const (
+	outcomeRetry    = "retry"
+	outcomeApproval = "approval_required"
+	outcomeDeferred = "deferred"
+)
+
+// call is the Call hook.
+func (h *hooks[D]) call(ctx context.Context, run *toolset.RunContext[D], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+	c := h.of(ctx)
+	if c == nil {
+		return next(ctx)
+	}
+	began := time.Now()
+	inside, span := h.tracer.Start(ctx, opExecuteTool+" "+run.Call.Tool, startCall...)
+	var res toolset.Result
+	var err error
+	outcome, class := "", errPanic // until next has returned
+	defer func() {
+		took := time.Since(began)
+		h.metrics.endCall(inside, run.Call.Tool, class, took)
+		if span.IsRecording() {
+			h.endCall(span, &res, outcome, class, err)
+		}
+		span.End()
+	}()
+	if span.IsRecording() {
+		span.SetAttributes(h.calls(c, run, args)...)
+		h.begin(inside, run, span)
+	}
+	res, err = next(inside)
+	outcome, class = outcomeOf(inside, &res, err)
+	return res, err
+}
+
+// calls are the attributes of a call.
+func (h *hooks[D]) calls(c *current, run *toolset.RunContext[D], args model.RawArgs) []attribute.KeyValue {
+	attrs := make([]attribute.KeyValue, 0, 8)
+	attrs = append(attrs, keyTool.String(run.Call.Tool), keyToolType.String("function"), keyStep.Int(run.Step))
+	attrs = appendString(attrs, keyToolCall, run.Call.ID)
+	attrs = appendString(attrs, keyToolDescription, c.description(run.Call.Tool))
+	if run.Call.Attempt > 0 {
+		attrs = append(attrs, keyAttempt.Int(run.Call.Attempt))
+	}
+	if run.Call.Approved {
+		attrs = append(attrs, keyApproved.Bool(true))
+	}
+	if h.content.on && len(args) > 0 {
+		attrs = append(attrs, keyArguments.String(h.content.text(string(args))))
+	}
+	return attrs
+}
+
+// description is what the model was last told about a tool.
+func (c *current) description(name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.tool(name); t != nil {
+		return t.Description
+	}
+	return ""
+}
+
+// tool finds a tool that the last request offered. c.mu is held.
+func (c *current) tool(name string) *model.ToolDef {
+	for i := range c.tools {
+		if c.tools[i].Name == name {
+			return &c.tools[i]
+		}
+	}
+	return nil
+}
+
+func (h *hooks[D]) endCall(span trace.Span, res *toolset.Result, outcome, class string, err error) {
+	if outcome != "" {
+		span.SetAttributes(keyOutcome.String(outcome))
+	}
+	if h.content.on && err == nil && class != errPanic {
+		span.SetAttributes(keyResult.String(h.content.text(res.Text)))
+	}
+	h.fail(span, class, err)
+}
+
+// outcomeOf says how a call ended: its outcome, empty for success, and the class of its error. A tool that failed has an
+// error, whether it ends the run or not. One that asks for other arguments, for approval or for patience, or that was
+// not permitted, has none.
+func outcomeOf(ctx context.Context, res *toolset.Result, err error) (outcome, class string) {
+	if err == nil {
+		if res.Outcome == model.OutcomeFailed {
+			class = errToolFailed
+		}
+		return string(res.Outcome), class
+	}
+	switch {
+	case errors.As(err, new(*toolset.RetryError)):
+		return outcomeRetry, ""
+	case errors.As(err, new(*toolset.FailedError)):
+		return string(model.OutcomeFailed), errToolFailed
+	case errors.As(err, new(*toolset.DeniedError)):
+		return string(model.OutcomeDenied), ""
+	case errors.As(err, new(*toolset.ApprovalRequiredError)):
+		return outcomeApproval, ""
+	case errors.As(err, new(*toolset.DeferredError)):
+		return outcomeDeferred, ""
+	}
+	return "", classOf(ctx, err)
+}

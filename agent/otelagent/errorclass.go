@@ -1,0 +1,112 @@
+package otelagent
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Classes of errors, the values of error.type. There are also the names of limits behind errLimit, and the status of a
+// provider's HTTP answer. The package documentation lists them.
+const (
+	errPanic      = "panic"
+	errTimeout    = "timeout"
+	errCanceled   = "canceled"
+	errBudget     = "budget"
+	errLimit      = "limit_"
+	errToolFailed = "tool_failed"
+	errNoAnswer   = "no_answer"
+	errBadAnswer  = "invalid_answer"
+	errOther      = "_OTHER"
+)
+
+// classes are those of errors that have an identity.
+var classes = []struct {
+	err   error
+	class string
+}{
+	{model.ErrRateLimited, "rate_limited"},
+	{model.ErrAuth, "auth"},
+	{model.ErrContextLength, "context_length"},
+	{model.ErrUnsupported, "unsupported"},
+	{model.ErrRequestsForbidden, "requests_forbidden"},
+	{agent.ErrStopped, "stopped"},
+	{agent.ErrTokenLimit, "token_limit"},
+	{agent.ErrContentFilter, "content_filter"},
+	{agent.ErrIncompleteToolCall, "incomplete_tool_call"},
+	{agent.ErrNoModel, "no_model"},
+	{agent.ErrNoPrompt, "no_prompt"},
+	{agent.ErrUnprocessedCalls, "unprocessed_calls"},
+	{agent.ErrResults, "results"},
+	{context.Canceled, errCanceled},
+	{context.DeadlineExceeded, errTimeout},
+}
+
+// classOf returns the class of an error, or nothing if there is none. What ctx ended with explains an error that says
+// nothing itself, because a context's cause may be any error.
+func classOf(ctx context.Context, err error) string {
+	if err == nil {
+		return ""
+	}
+	var limit *agent.LimitError
+	var own interface{ ErrorType() string } // as go.opentelemetry.io/otel/semconv has it
+	switch {
+	case errors.As(err, new(*agent.PanicError)):
+		return errPanic
+	case errors.As(err, &limit):
+		return errLimit + strings.ReplaceAll(limit.Limit, " ", "_")
+	case errors.As(err, new(*agent.BudgetError)):
+		return errBudget
+	case errors.As(err, &own) && own.ErrorType() != "":
+		return own.ErrorType()
+	}
+	for i := range classes {
+		if errors.Is(err, classes[i].err) {
+			return classes[i].class
+		}
+	}
+	var timeout interface{ Timeout() bool }
+	switch {
+	case ctx.Err() != nil:
+		return classOf(context.Background(), ctx.Err())
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return errTimeout
+	}
+	return answerClass(err)
+}
+
+// answerClass returns the class of a provider's answer that is no response.
+func answerClass(err error) string {
+	var failed *model.APIError
+	switch {
+	case !errors.As(err, &failed):
+		return errOther
+	case failed.Status == 0:
+		return errNoAnswer
+	case failed.Status < http.StatusBadRequest:
+		return errBadAnswer
+	}
+	return strconv.Itoa(failed.Status)
+}
+
+// fail marks a span that ended in an error of a class. What the error says may hold content, so that the span tells only
+// if it may.
+func (h *hooks[D]) fail(span trace.Span, class string, err error) {
+	if class == "" {
+		return
+	}
+	span.SetAttributes(keyErrorType.String(class))
+	text := ""
+	if h.content.on && err != nil {
+		text = h.content.text(err.Error())
+	}
+	span.SetStatus(codes.Error, text)
+}

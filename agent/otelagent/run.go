@@ -1,0 +1,131 @@
+package otelagent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// current is what is known of a run while it goes on. Requests and calls find it through their context. A run makes its
+// requests one after the other, but its calls in parallel, and other hooks may do as they like.
+type current struct {
+	span trace.Span
+
+	mu sync.Mutex
+	// requests and usage are the run's own, without those of agents that its tools run: these have spans of their own, and
+	// adding up the spans of a trace must not count a token twice.
+	requests int
+	usage    model.Usage
+	// model is where the last request went.
+	model modelNames
+	// instructions are what the last request said, if there was one.
+	instructions string
+	// tools are what the last request offered.
+	tools []model.ToolDef
+	// noted is the last message that [current.note] has seen.
+	noted *model.Message
+}
+
+// of returns the run that ctx belongs to, or nil if nothing is recorded of it.
+func (h *hooks[D]) of(ctx context.Context) *current {
+	c, _ := ctx.Value(h).(*current)
+	return c
+}
+
+// run is the Run hook.
+func (h *hooks[D]) run(ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*agent.Summary, error)) error {
+	began := time.Now()
+	inside, span := h.tracer.Start(ctx, opInvokeAgent, startRun...)
+	if !span.IsRecording() && !span.SpanContext().IsValid() && !h.metrics.enabled(ctx) {
+		_, err := next(ctx) // there is no SDK, or none that wants anything
+		return err
+	}
+	c := &current{span: span}
+	inside = context.WithValue(inside, h, c)
+	var summary *agent.Summary
+	var err error
+	class := errPanic // until next has returned
+	defer func() { h.endRun(inside, c, summary, err, class, time.Since(began)) }()
+	if span.IsRecording() {
+		h.begin(inside, run, span)
+	}
+	summary, err = next(inside)
+	class = classOf(inside, err)
+	return err
+}
+
+func (h *hooks[D]) endRun(ctx context.Context, c *current, summary *agent.Summary, err error, class string, took time.Duration) {
+	if summary == nil { // the hook was left by a panic
+		summary = &agent.Summary{}
+	}
+	var pending *agent.PendingError
+	if errors.As(err, &pending) {
+		class = "" // it waits; it has not failed
+	}
+	h.metrics.endRun(ctx, summary.Agent, class, took)
+	if c.span.IsRecording() {
+		c.note(summary.RunID, summary.Messages, 0, h.content)
+		if summary.Agent != "" {
+			c.span.SetName(opInvokeAgent + " " + summary.Agent)
+		}
+		c.span.SetAttributes(c.totals(summary, pending)...)
+		h.fail(c.span, class, err)
+		var failed *agent.RunError
+		if class != "" && errors.As(err, &failed) {
+			c.span.SetAttributes(keyErrorStage.String(failed.Stage))
+		}
+	}
+	c.span.End()
+}
+
+// totals are the attributes of a run that are known at its end.
+func (c *current) totals(summary *agent.Summary, pending *agent.PendingError) []attribute.KeyValue {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	attrs := make([]attribute.KeyValue, 0, 12)
+	attrs = appendString(attrs, keyAgent, summary.Agent)
+	attrs = appendString(attrs, keyProvider, c.model.provider)
+	attrs = appendString(attrs, keyRequestModel, c.model.requested)
+	attrs = appendString(attrs, keyConversation, summary.ConversationID)
+	attrs = appendString(attrs, keyRun, summary.RunID)
+	attrs = append(attrs, keyRequests.Int(c.requests))
+	attrs = appendUsage(attrs, c.usage)
+	if pending != nil {
+		attrs = append(attrs, keyPending.Int(len(pending.Calls)))
+	}
+	return attrs
+}
+
+// appendString appends an attribute that is known.
+func appendString(attrs []attribute.KeyValue, key attribute.Key, value string) []attribute.KeyValue {
+	if value == "" {
+		return attrs
+	}
+	return append(attrs, key.String(value))
+}
+
+// appendUsage appends what the provider reports. A provider that reports nothing has not used nothing.
+func appendUsage(attrs []attribute.KeyValue, u model.Usage) []attribute.KeyValue {
+	if u == (model.Usage{}) {
+		return attrs
+	}
+	attrs = append(attrs, keyInputTokens.Int64(u.InputTokens), keyOutputTokens.Int64(u.OutputTokens))
+	if u.CacheReadTokens != 0 {
+		attrs = append(attrs, keyCacheReadTokens.Int64(u.CacheReadTokens))
+	}
+	if u.CacheWriteTokens != 0 {
+		attrs = append(attrs, keyCacheWriteTokens.Int64(u.CacheWriteTokens))
+	}
+	if u.ReasoningTokens != 0 {
+		attrs = append(attrs, keyReasoningTokens.Int64(u.ReasoningTokens))
+	}
+	return attrs
+}

@@ -1,0 +1,347 @@
+package otelagent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+func TestARunHasASpanForEachRequestAndEachCall(t *testing.T) {
+	r := newRecorder()
+	a := newAgent(t, agent.Config[deps, string]{
+		Name: "helper", Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "look")), modeltest.SayText("done")),
+		Settings: &model.Settings{MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9), Stop: []string{"END"}, Seed: new(int64(7))},
+	}, says("look", "nothing"))
+	_, err := a.Run(t.Context(), deps{}, "go", ids()...)
+	require.NoError(t, err)
+	golden(t, r)
+}
+
+func TestParallelCallsAreSiblings(t *testing.T) {
+	r := newRecorder()
+	a := newAgent(t, agent.Config[deps, string]{
+		Name: "helper", Hooks: r.hooks(),
+		Model: answers(modeltest.Say(call("1", "a"), call("2", "b"), call("3", "a")), modeltest.SayText("done")),
+	}, says("a", "A"), says("b", "B"))
+	_, err := a.Run(t.Context(), deps{}, "go", ids()...)
+	require.NoError(t, err)
+	golden(t, r)
+}
+
+func TestRetriesAndOutcomesAreVisible(t *testing.T) {
+	r := newRecorder()
+	two := 2
+	strict := toolset.Func("strict", "Is strict.", func(_ context.Context, run *toolset.RunContext[deps], in city) (string, error) {
+		if run.Call.Attempt < 2 {
+			return "", toolset.Retry("secret reason")
+		}
+		return "ok", nil
+	}, toolset.Retries(2))
+	a := newAgent(t, agent.Config[deps, string]{
+		Name: "helper", Hooks: r.hooks(), ToolRetries: &two,
+		Model: answers(
+			modeltest.Say(model.ToolCall("1", "strict", `{"city":"Oslo"}`)), // invalid
+			modeltest.Say(model.ToolCall("2", "strict", `{"city":"Oslo","population":1}`)),
+			modeltest.Say(model.ToolCall("3", "strict", `{"city":"Oslo","population":2}`), call("4", "broken"), call("5", "locked"), call("6", "guarded")),
+			modeltest.SayText("done"),
+		),
+		Approver: func(context.Context, *toolset.RunContext[deps], agent.PendingCall) (agent.Decision, error) {
+			return agent.Deny("not today"), nil
+		},
+		Toolsets: []toolset.Toolset[deps]{toolset.Approved(toolset.Of(says("guarded", "never")), nil)},
+	}, strict, fails("broken", toolset.Failed("no disk")), fails("locked", toolset.Denied("no")))
+	_, err := a.Run(t.Context(), deps{}, "go", ids()...)
+	require.NoError(t, err)
+	golden(t, r)
+}
+
+func TestTypedOutputWithARefusedAttempt(t *testing.T) {
+	r := newRecorder()
+	a := newAgent(t, agent.Config[deps, city]{
+		Name: "helper", Hooks: r.hooks(), Model: answers(
+			modeltest.Say(model.ToolCall("1", "final_result", `{"city":"Oslo"}`)),
+			modeltest.Say(model.ToolCall("2", "final_result", `{"city":"Oslo","population":700000}`)),
+		),
+	})
+	_, err := a.Run(t.Context(), deps{}, "go", ids()...)
+	require.NoError(t, err)
+	golden(t, r)
+}
+
+func TestNativeOutputIsJSON(t *testing.T) {
+	r := newRecorder()
+	a := newAgent(t, agent.Config[deps, city]{
+		Hooks: r.hooks(), Output: agent.Output{Mode: agent.OutputNative}, Model: answers(modeltest.SayText(`{"city":"Oslo","population":1}`)),
+	})
+	_, err := a.Run(t.Context(), deps{}, "go")
+	require.NoError(t, err)
+	require.Equal(t, "json", value(find(r, "chat")[0], "gen_ai.output.type"))
+	require.Len(t, find(r, "invoke_agent"), 1)
+}
+
+func TestAFailedRequestIsAnErrorOfTheRun(t *testing.T) {
+	r := newRecorder()
+	a := newAgent(t, agent.Config[deps, string]{
+		Name: "helper", Hooks: r.hooks(), Model: answers(
+			modeltest.Say(call("1", "look")),
+			modeltest.Fail(&model.APIError{Provider: "acme", Model: "acme-1", Status: 429, Message: "secret quota"}),
+		),
+	}, says("look", "nothing"))
+	_, err := a.Run(t.Context(), deps{}, "go", ids()...)
+	require.Error(t, err)
+	golden(t, r)
+}
+
+func TestAFailedCallIsAnErrorOfTheRun(t *testing.T) {
+	r := newRecorder()
+	a := newAgent(t, agent.Config[deps, string]{
+		Name: "helper", Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "look"))),
+	}, fails("look", errors.New("secret trouble")))
+	_, err := a.Run(t.Context(), deps{}, "go", ids()...)
+	require.Error(t, err)
+	golden(t, r)
+}
+
+func TestACancelledRun(t *testing.T) {
+	r := newRecorder()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	a := newAgent(t, agent.Config[deps, string]{
+		Name: "helper", Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "wait"))),
+	}, tool("wait", func(ctx context.Context, _ *toolset.RunContext[deps]) (string, error) {
+		cancel(errors.New("the user went home"))
+		<-ctx.Done()
+		return "", context.Cause(ctx)
+	}))
+	_, err := a.Run(ctx, deps{}, "go", ids()...)
+	require.Error(t, err)
+	golden(t, r)
+}
+
+func TestACallThatTakesTooLong(t *testing.T) {
+	r := newRecorder()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAgent(t, agent.Config[deps, string]{
+			Name: "helper", Hooks: r.hooks(), ToolTimeout: time.Minute,
+			Model: answers(modeltest.Say(call("1", "wait")), modeltest.SayText("never mind")),
+		}, tool("wait", func(ctx context.Context, _ *toolset.RunContext[deps]) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}))
+		_, err := a.Run(t.Context(), deps{}, "go", ids()...)
+		require.NoError(t, err)
+	})
+	golden(t, r)
+	s := find(r, "execute_tool")[0]
+	require.Equal(t, time.Minute, s.EndTime.Sub(s.StartTime))
+}
+
+func TestAnAgentThatIsATool(t *testing.T) {
+	r := newRecorder()
+	inner := newAgent(t, agent.Config[deps, string]{
+		Name: "inner", Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "look")), modeltest.SayText("found")),
+	}, says("look", "nothing"))
+	outer := newAgent(t, agent.Config[deps, string]{
+		Name: "outer", Hooks: r.hooks(),
+		Model: answers(modeltest.Say(model.ToolCall("9", "ask", `{"prompt":"look"}`)), modeltest.SayText("done")),
+	}, agent.AsTool("ask", "Asks.", inner, func(d deps) deps { return d }))
+	res, err := outer.Run(t.Context(), deps{}, "go", ids()...)
+	require.NoError(t, err)
+	require.EqualValues(t, 40, res.Usage.InputTokens, "shared by both")
+
+	var total int64
+	for _, s := range find(r, "invoke_agent") {
+		for _, a := range s.Attributes {
+			if a.Key == "gen_ai.usage.input_tokens" {
+				total += a.Value.AsInt64()
+			}
+		}
+	}
+	require.EqualValues(t, 40, total, "no token is counted twice")
+	got := tree(r.spans.GetSpans())
+	goldenText(t, withoutInnerIDs(got))
+}
+
+func TestAPendingRunIsNoError(t *testing.T) {
+	r := newRecorder()
+	steps := []modeltest.Step{
+		modeltest.Say(call("1", "approve_me"), call("2", "ask_first"), call("3", "later"), call("4", "elsewhere")),
+		modeltest.SayText("done"),
+	}
+	a := newAgent(t, agent.Config[deps, string]{
+		Name: "helper", Hooks: r.hooks(), Model: answers(steps...),
+		Toolsets: []toolset.Toolset[deps]{toolset.Approved(toolset.Of(says("approve_me", "ok")), nil)},
+	},
+		tool("ask_first", func(_ context.Context, run *toolset.RunContext[deps]) (string, error) {
+			if !run.Call.Approved {
+				return "", toolset.ApprovalRequired(toolset.Approval{Reason: "secret"})
+			}
+			return "ok", nil
+		}),
+		fails("later", toolset.Deferred(nil)),
+		toolset.ExternalTool[deps, none]("elsewhere", "Is run elsewhere."),
+	)
+	_, err := a.Run(t.Context(), deps{}, "go", ids()...)
+	var failed *agent.RunError
+	require.ErrorAs(t, err, &failed)
+	require.ErrorAs(t, err, new(*agent.PendingError))
+
+	_, err = a.Run(t.Context(), deps{}, "", agent.WithRunID("second"), agent.WithHistory(failed.Messages), agent.WithResults(agent.DeferredResults{
+		Decisions: map[string]agent.Decision{"1": agent.Allow(), "2": agent.Allow()},
+		Results:   map[string]toolset.Result{"3": {Text: "late"}, "4": {Text: "remote"}},
+	}))
+	require.NoError(t, err)
+	golden(t, r)
+}
+
+func TestPanicsEndTheirSpans(t *testing.T) {
+	r := newRecorder()
+	a := newAgent(t, agent.Config[deps, string]{
+		Name: "helper", Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "crash"))),
+	}, tool("crash", func(context.Context, *toolset.RunContext[deps]) (string, error) { panic("secret") }))
+	_, err := a.Run(t.Context(), deps{}, "go", ids()...)
+	require.ErrorAs(t, err, new(*agent.PanicError))
+	golden(t, r)
+
+	r = newRecorder()
+	a = newAgent(t, agent.Config[deps, string]{
+		Hooks: r.hooks(), Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { panic("secret") }),
+	})
+	_, err = a.Run(t.Context(), deps{}, "go")
+	require.ErrorAs(t, err, new(*agent.PanicError))
+	require.Equal(t, "panic", value(find(r, "chat")[0], "error.type"))
+	require.Equal(t, "panic", value(find(r, "invoke_agent")[0], "error.type"))
+}
+
+// A hook that crashes within the run's span takes the summary with it.
+func TestAPanicOfAnotherHookEndsTheRunsSpan(t *testing.T) {
+	r := newRecorder()
+	crash := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], func(context.Context) (*agent.Summary, error)) error {
+		panic("secret")
+	}}
+	a := newAgent(t, agent.Config[deps, string]{Name: "helper", Hooks: append(r.hooks(), crash), Model: answers()})
+	_, err := a.Run(t.Context(), deps{}, "go")
+	require.Error(t, err)
+	spans := r.spans.GetSpans()
+	require.Len(t, spans, 1)
+	require.Equal(t, "panic", value(spans[0], "error.type"))
+}
+
+// An observer that crashes leaves the loop, and no summary.
+func TestAPanicOutsideOfTheLoopEndsTheRunsSpan(t *testing.T) {
+	r := newRecorder()
+	a := newAgent(t, agent.Config[deps, string]{
+		Hooks: r.hooks(), Model: answers(modeltest.SayText("done")), Observer: &agent.Observer{Response: func(agent.Event) { panic("secret") }},
+	})
+	_, err := a.Run(t.Context(), deps{}, "go")
+	require.ErrorAs(t, err, new(*agent.PanicError))
+	require.Len(t, find(r, "chat"), 1)
+	require.Equal(t, "panic", value(find(r, "invoke_agent")[0], "error.type"))
+}
+
+// A tool that is written out may give errors that toolset.Func makes results of.
+func TestOutcomesOfToolsThatAreWrittenOut(t *testing.T) {
+	for want, err := range map[string]error{"failed": toolset.Failed("no"), "denied": toolset.Denied("no"), "retry": toolset.Retry("no")} {
+		r := newRecorder()
+		written := &toolset.Tool[deps]{
+			Def: model.ToolDef{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)},
+			Call: func(context.Context, *toolset.RunContext[deps], any) (toolset.Result, error) {
+				return toolset.Result{}, err
+			},
+		}
+		a := newAgent(t, agent.Config[deps, string]{
+			Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "look")), modeltest.SayText("done")),
+		}, written)
+		_, err := a.Run(t.Context(), deps{}, "go")
+		require.NoError(t, err)
+		s := find(r, "execute_tool")[0]
+		require.Equal(t, want, value(s, "ponte.tool.outcome"))
+		require.Equal(t, want == "failed", value(s, "error.type") == "tool_failed")
+	}
+}
+
+func TestStreamsAreRecordedLikeRuns(t *testing.T) {
+	r := newRecorder()
+	config := agent.Config[deps, string]{
+		Name: "helper", Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "look")), modeltest.SayText("done")),
+	}
+	_, err := newAgent(t, config, says("look", "nothing")).Run(t.Context(), deps{}, "go", ids()...)
+	require.NoError(t, err)
+	run := tree(r.spans.GetSpans())
+	r.spans.Reset()
+	config.Model = answers(modeltest.Say(call("1", "look")), modeltest.SayText("done"))
+	_, err = newAgent(t, config, says("look", "nothing")).Stream(t.Context(), deps{}, "go", ids()...).Result()
+	require.NoError(t, err)
+	require.Equal(t, run, tree(r.spans.GetSpans()))
+}
+
+func TestAStreamThatIsLeftIsStopped(t *testing.T) {
+	r := newRecorder()
+	a := newAgent(t, agent.Config[deps, string]{Hooks: r.hooks(), Model: answers(modeltest.SayText("one two three"))})
+	for e := range a.Stream(t.Context(), deps{}, "go").Events() {
+		if e.Kind == agent.EventPartDelta {
+			break
+		}
+	}
+	require.Equal(t, "stopped", value(find(r, "invoke_agent")[0], "error.type"))
+}
+
+func TestUsageHasItsDetails(t *testing.T) {
+	r := newRecorder()
+	usage := model.Usage{InputTokens: 100, OutputTokens: 50, CacheReadTokens: 80, CacheWriteTokens: 10, ReasoningTokens: 30}
+	a := newAgent(t, agent.Config[deps, string]{Hooks: r.hooks(), Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		resp := model.Response(model.Text("done"))
+		resp.Usage = usage
+		return resp, nil
+	})})
+	_, err := a.Run(t.Context(), deps{}, "go")
+	require.NoError(t, err)
+	for _, s := range r.spans.GetSpans() {
+		require.Equal(t, "100", value(s, "gen_ai.usage.input_tokens"))
+		require.Equal(t, "50", value(s, "gen_ai.usage.output_tokens"))
+		require.Equal(t, "80", value(s, "gen_ai.usage.cache_read.input_tokens"))
+		require.Equal(t, "10", value(s, "gen_ai.usage.cache_creation.input_tokens"))
+		require.Equal(t, "30", value(s, "gen_ai.usage.reasoning.output_tokens"))
+	}
+	require.Len(t, find(r, "chat"), 1)
+	require.Equal(t, "chat", find(r, "chat")[0].Name, "nobody said which model it was")
+}
+
+func TestProvidersHaveTheNamesOfTheConventions(t *testing.T) {
+	for given, want := range map[string]string{"openai": "openai", "Mistral": "mistral_ai", "googleai": "gcp.gemini", "llamacpp": "llamacpp"} {
+		r := newRecorder()
+		a := newAgent(t, agent.Config[deps, string]{Hooks: r.hooks(), Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			resp := model.Response(model.Text("done"))
+			resp.Provider = given
+			return resp, nil
+		})})
+		_, err := a.Run(t.Context(), deps{}, "go")
+		require.NoError(t, err)
+		require.Equal(t, want, value(find(r, "chat")[0], "gen_ai.provider.name"))
+	}
+}
+
+func TestHistoryIsNotToldAgain(t *testing.T) {
+	r := newRecorder()
+	history := []*model.Message{
+		model.UserText("before"),
+		model.Response(model.ToolCall("1", "look", "{}")),
+		{Kind: model.KindRequest, RunID: "earlier", Parts: []model.Part{{Kind: model.PartToolReturn, CallID: "1", Tool: "look", Outcome: model.OutcomeInterrupted}}},
+	}
+	data, err := json.Marshal(history)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &history))
+	a := newAgent(t, agent.Config[deps, string]{Hooks: r.hooks(), Model: answers(modeltest.SayText("done"))}, says("look", "x"))
+	_, err = a.Run(t.Context(), deps{}, "go", agent.WithHistory(history))
+	require.NoError(t, err)
+	require.Empty(t, find(r, "invoke_agent")[0].Events, "that was another run's")
+}
