@@ -11,7 +11,7 @@
 //		Toolsets: []toolset.Toolset[Deps]{acpbridge.Toolset[Deps]()},
 //	})
 //	…
-//	err = acpbridge.Serve(ctx, acpbridge.Config[Deps]{
+//	err = acpbridge.Serve(ctx, acpbridge.Config[Deps, string]{
 //		Agent: a,
 //		Deps:  func(_ context.Context, acp deps.ACPDeps) (Deps, error) { return Deps{ACPDeps: acp}, nil },
 //	})

@@ -39,7 +39,7 @@ func newProjection(t *turn, s *server) *projection {
 	p := &projection{
 		ctx: t.ctx, session: t.session, render: s.render, window: s.window, log: s.log,
 		notices: t.session.info.Capabilities.Session != nil && t.session.info.Capabilities.Session.Notices != nil,
-		calls:   callProjection{ctx: t.ctx, tracker: t.session.tracker, runID: t.runID, outputs: s.outputTools},
+		calls:   callProjection{ctx: t.ctx, tracker: t.session.tracker, runID: t.runID},
 	}
 	p.message.init(t.session.id)
 	p.message.note.Update.AgentMessageChunk = &p.message.body

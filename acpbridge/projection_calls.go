@@ -25,7 +25,6 @@ type callProjection struct {
 	ctx     context.Context
 	tracker *deps.Tracker
 	runID   string
-	outputs []string // the names of the output tools, which are not shown
 
 	early []string // the calls of the response in hand that were announced before it was complete
 
@@ -44,7 +43,7 @@ func (p *callProjection) id(step int, callID string) acp.ToolCallID {
 
 // begin announces a call as soon as the model begins to write it, if it is known what is called.
 func (p *callProjection) begin(e *agent.Event) error {
-	if e.Tool == "" || e.CallID == "" || slices.Contains(p.outputs, e.Tool) || slices.Contains(p.early, e.CallID) {
+	if e.Tool == "" || e.CallID == "" || e.Output || slices.Contains(p.early, e.CallID) {
 		return nil
 	}
 	p.early = append(p.early, e.CallID)
@@ -69,7 +68,7 @@ func (p *callProjection) settle(e *agent.Event) error {
 
 // call shows a call with its complete arguments. A valid one is about to run.
 func (p *callProjection) call(e *agent.Event) error {
-	if slices.Contains(p.outputs, e.Tool) {
+	if e.Output {
 		return nil
 	}
 	c := acp.ToolCall{RawInput: rawInput(e.Args)}
@@ -108,7 +107,7 @@ func (p *callProjection) start(e *agent.Event, c acp.ToolCall) error {
 
 // result shows how a call ended.
 func (p *callProjection) result(e *agent.Event) error {
-	if slices.Contains(p.outputs, e.Tool) {
+	if e.Output {
 		return nil
 	}
 	id := p.id(e.Step, e.CallID)

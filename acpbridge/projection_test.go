@@ -71,7 +71,7 @@ func TestTheWireOfASessionWithToolCalls(t *testing.T) {
 	require.NoError(t, err)
 	c := config(t, m)
 	c.Agent = a
-	c.Model.ContextWindow = 1000
+	c.Model = &model.Info{ContextWindow: 1000}
 	e, id := start(t, c)
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "Weather in Oslo?"))
 	got, golden := transcript(e.all()), filepath.Join("testdata", "serve_toolcalls.jsonl")
@@ -220,7 +220,7 @@ func TestUpdatesThatToolsEmitGoOutAsTheyAre(t *testing.T) {
 func TestUsageIsThatOfTheLastResponseAndNeedsAWindow(t *testing.T) {
 	for window, want := range map[int]int{0: 0, 500: 2} {
 		c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "forecast", `{"city":"Oslo"}`)), modeltest.SayText("done")), forecast())
-		c.Model.ContextWindow = window
+		c.Model = &model.Info{ContextWindow: window}
 		e, id := start(t, c)
 		e.prompt(id, "go")
 		n := 0
@@ -262,7 +262,6 @@ func TestAStructuredOutputIsOneMessageAndNoToolCall(t *testing.T) {
 
 	m = modeltest.Script(modeltest.Say(model.ToolCall("1", "answer", `{"city":"Rome","high":30}`)))
 	c = structured(t, agent.Config[bare, place]{Model: m, Output: agent.Output{Name: "answer"}})
-	c.OutputTools = []string{"answer"}
 	c.Render = func(p place) string { return "In " + p.City }
 	e, id = start(t, c)
 	e.prompt(id, "go")

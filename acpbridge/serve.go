@@ -82,10 +82,14 @@ func (s *server) serveStdio(ctx context.Context) error {
 
 // newServer makes the untyped server of a typed configuration.
 func newServer[D deps.Carrier, O any](config *Config[D, O]) *server {
+	answers := config.Agent.ModelInfo()
+	if config.Model != nil {
+		answers = *config.Model
+	}
 	return &server{
-		info: config.Info, media: config.Model.Media, window: config.Model.ContextWindow, busy: config.Busy,
+		info: config.Info, media: answers.Media, window: answers.ContextWindow, busy: config.Busy,
 		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger,
-		outputTools: config.outputTools(), render: config.render,
+		render: config.render,
 		open: func(ctx context.Context, acp deps.ACPDeps) (conversation, error) {
 			return openConversation(ctx, config, acp)
 		},

@@ -20,18 +20,17 @@ import (
 type server struct {
 	acp.UnimplementedAgent
 
-	info        acp.Implementation
-	media       []string
-	window      int
-	busy        BusyPolicy
-	shutdown    time.Duration
-	conn        acp.ConnOptions
-	log         *slog.Logger
-	outputTools []string
-	render      func(any) (string, error)
-	open        func(context.Context, deps.ACPDeps) (conversation, error)
-	client      acp.Client
-	ending      chan struct{} // closed when Serve begins to end
+	info     acp.Implementation
+	media    []string
+	window   int
+	busy     BusyPolicy
+	shutdown time.Duration
+	conn     acp.ConnOptions
+	log      *slog.Logger
+	render   func(any) (string, error)
+	open     func(context.Context, deps.ACPDeps) (conversation, error)
+	client   acp.Client
+	ending   chan struct{} // closed when Serve begins to end
 
 	mu       sync.Mutex
 	peer     acp.InitializeRequest // what the client has said about itself

@@ -35,9 +35,9 @@ type Config[D deps.Carrier, O any] struct {
 	// Info is who the agent says it is. An empty Name or Version is taken from the program's build information.
 	Info acp.Implementation
 
-	// Model describes what answers, usually the Info of the agent's model. Media decides whether prompts may hold images and audio,
-	// which is announced in initialize. With a ContextWindow the user is shown how full it is.
-	Model model.Info
+	// Model describes what answers; nil is the agent's own model. Media decides whether prompts may hold images and audio, which is
+	// announced in initialize. With a ContextWindow the user is shown how full it is.
+	Model *model.Info
 
 	// Busy says what happens to a prompt that comes while a turn of its session is running.
 	Busy BusyPolicy
@@ -45,10 +45,6 @@ type Config[D deps.Carrier, O any] struct {
 	// RunOptions gives the options of a turn, if not nil. The bridge itself sets history, prompt, run id and conversation id. What the
 	// client has sent with the prompt, _meta for example, is in prompt, which must not be changed. An error is the turn's.
 	RunOptions func(ctx context.Context, d D, prompt *acp.PromptRequest) ([]agent.RunOption, error)
-
-	// OutputTools are the names of the agent's output tools, which are not shown as tool calls. Nil is "final_result", the agent's own
-	// default, unless O is a string.
-	OutputTools []string
 
 	// Render makes the text, in Markdown, that the user is shown of an output which the model did not write as text. Nil is indented
 	// JSON in a code block.

@@ -70,7 +70,6 @@ func ExampleServe() {
 				noon := func() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 				return Deps{ACPDeps: acp, Clock: noon}, nil
 			},
-			Model:  m.Info(),
 			In:     in,
 			Out:    out,
 			Logger: slog.New(slog.DiscardHandler),

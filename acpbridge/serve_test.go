@@ -44,7 +44,7 @@ func TestInitializeAnswersOurVersionWhateverIsProposed(t *testing.T) {
 
 func TestInitializeAnnouncesWhatIsTrue(t *testing.T) {
 	c := config(t, modeltest.Script())
-	c.Model.Media = []string{"image/png", "application/pdf"}
+	c.Model = &model.Info{Media: []string{"image/png", "application/pdf"}}
 	title := "Test"
 	c.Info.Title = &title
 	answer := serve(t, c).initialize(`{}`)

@@ -78,14 +78,6 @@ func (c *typedConversation[D, O]) release(ctx context.Context) (err error) {
 	return nil
 }
 
-// outputTools returns the names of the tools by which the model gives the output.
-func (c *Config[D, O]) outputTools() []string {
-	if c.OutputTools == nil && reflect.TypeFor[O]().Kind() != reflect.String {
-		return []string{"final_result"}
-	}
-	return c.OutputTools
-}
-
 // render returns what the user is shown of an output.
 func (c *Config[D, O]) render(value any) (text string, err error) {
 	defer recovered(&err)

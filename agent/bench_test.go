@@ -201,7 +201,9 @@ func TestStreamedDeltaCostsAtMostOneAllocation(t *testing.T) {
 }
 
 func TestCostOfARunGrowsWithItsStepsOnly(t *testing.T) {
-	idle := func(_ context.Context, _ *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) { return messages, nil }
+	idle := func(_ context.Context, _ *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) {
+		return messages, nil
+	}
 	measure := func(n int) (allocs, bytes float64) {
 		a := newAgent(t, cfg{Model: turns(n), Limits: agent.Limits{Requests: -1}, History: []agent.HistoryProcessor[deps]{idle}}, addTool())
 		const runs = 50

@@ -167,3 +167,11 @@ func named(name string) string {
 	}
 	return " " + name
 }
+
+// ModelInfo describes the agent's own model; it is zero if the agent has none.
+func (a *Agent[D, O]) ModelInfo() model.Info {
+	if a.config.Model == nil {
+		return model.Info{}
+	}
+	return a.config.Model.Info()
+}

@@ -74,9 +74,11 @@ type Event struct {
 	Text     string
 
 	CallID, Tool string
-	// ToolKind and ToolTitle describe the tool to people, in part starts and tool calls.
+	// ToolKind and ToolTitle describe the tool to people, and Output says that it is one by which the model gives the
+	// output; in part starts, tool calls and tool results.
 	ToolKind  toolset.Kind
 	ToolTitle string
+	Output    bool
 
 	Args    model.RawArgs
 	Valid   bool
@@ -96,7 +98,7 @@ func eventOf(e *loop.Event) Event {
 	}
 	return Event{
 		Kind: EventKind(e.Kind), Step: e.Step, Part: e.Part, PartKind: e.PartKind, Text: e.Text,
-		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Args: e.Args, Valid: e.Valid, Attempt: e.Attempt, Result: e.Result,
+		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Output: e.Output, Args: e.Args, Valid: e.Valid, Attempt: e.Attempt, Result: e.Result,
 		Message: e.Message, Usage: e.Usage, Value: value, Err: e.Err,
 	}
 }

@@ -64,7 +64,6 @@ func serve(ctx context.Context, m model.Model) error {
 	return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{
 		Agent:  a,
 		Info:   acp.Implementation{Name: "ideagent", Title: &title, Version: release()},
-		Model:  m.Info(),
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 }

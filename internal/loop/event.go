@@ -39,9 +39,11 @@ type Event struct {
 	// Kind and Title describe the tool to people, in PartStart and ToolStart.
 	ToolKind  toolset.Kind
 	ToolTitle string
-	Args      model.RawArgs
-	Valid     bool
-	Attempt   int
+	// Output says that the tool is one by which the model gives the output.
+	Output  bool
+	Args    model.RawArgs
+	Valid   bool
+	Attempt int
 	// Result is the part that answers a call, in ToolEnd.
 	Result *model.Part
 	// Message is the response in ResponseDone, the request in MessageIn.
@@ -54,7 +56,7 @@ type Event struct {
 // describe says what a tool is, if there is one.
 func (e *Event) describe(t *Tool) {
 	if t != nil {
-		e.ToolKind, e.ToolTitle = t.Kind, t.Title
+		e.ToolKind, e.ToolTitle, e.Output = t.Kind, t.Title, t.Output
 	}
 }
 

@@ -151,5 +151,7 @@ func (r *run) take(c *call, ret *Return) {
 // ended tells that a call has been answered.
 func (r *run) ended(c *call) error {
 	c.told = true
-	return r.emit(Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: &c.answer})
+	e := Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: &c.answer}
+	e.describe(c.tool)
+	return r.emit(e)
 }
