@@ -107,6 +107,8 @@ func (brokenInstruments) Int64Histogram(string, ...metric.Int64HistogramOption) 
 
 func TestAMeterThatFailsIsReportedToTheSDK(t *testing.T) {
 	var errs []error
+	before := otel.GetErrorHandler()
+	t.Cleanup(func() { otel.SetErrorHandler(before) })
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { errs = append(errs, err) }))
 	r := newRecorder()
 	config := r.config()
