@@ -116,7 +116,10 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 		o.meter = &r.meter
 	}
 	r.stream = r.emit != nil
+	r.model = o.model.Info()
+	r.context.Agent, r.context.Model, r.context.Meter = a.config.Name, &r.model, o.meter
 	return &loop.Config{
+		Agent: a.config.Name, Model: &r.model,
 		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: model.Message{Metadata: o.metadata},
 		Meter: o.meter, Limits: o.limits.loop(), OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
 		Approver: a.config.Approver != nil, Answers: answers, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
@@ -160,6 +163,7 @@ type agentRun[D, O any] struct {
 	left    bool
 	stream  bool
 	meter   toolset.Meter
+	model   model.Info
 	// context is what user code of the current step may see. Tasks copy it.
 	context toolset.RunContext[D]
 	toolset toolset.Toolset[D]

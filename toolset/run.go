@@ -23,6 +23,10 @@ type RunContext[D any] struct {
 
 // RunInfo describes a run in progress.
 type RunInfo struct {
+	// Agent is the name of the agent that runs.
+	Agent string
+	// Model describes the model that answers.
+	Model *model.Info
 	// RunID is fresh for every run, ConversationID the same for all runs over one history.
 	RunID, ConversationID string
 	// Step counts the model requests of the run, beginning with 1.

@@ -42,8 +42,8 @@ func ExampleHooks() {
 		fmt.Println(span.SpanKind, span.Name)
 	}
 	// Output:
-	// client chat
+	// client chat script
 	// internal execute_tool whoami
-	// client chat
+	// client chat script
 	// internal invoke_agent greeter
 }

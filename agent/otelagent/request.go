@@ -12,11 +12,19 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// modelNames say which model a request went to. A hook is not told before it is answered.
+// modelNames say which model a request went to, and which one answered: a wrapper may choose among several.
 type modelNames struct{ provider, requested, answered string }
 
-// namesOf finds the names in a response or in a provider's error. Otherwise it is taken to be the model that answered the
-// run's last request.
+// namesIn are the names of the model that a run asks.
+func namesIn(info *model.Info) modelNames {
+	if info == nil {
+		return modelNames{}
+	}
+	return modelNames{provider: providerName(info.Provider), requested: info.Name}
+}
+
+// namesOf finds the names in a response or in a provider's error. Otherwise it is taken to be the model that was asked or that
+// answered the run's last request.
 func namesOf(resp *model.Message, err error, last modelNames) modelNames {
 	var failed *model.APIError
 	switch {

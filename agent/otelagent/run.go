@@ -48,13 +48,17 @@ func (h *hooks[D]) run(ctx context.Context, run *toolset.RunContext[D], next fun
 		_, err := next(ctx) // there is no SDK, or none that wants anything
 		return err
 	}
-	c := &current{span: span}
+	c := &current{span: span, model: namesIn(run.Model)}
 	inside = context.WithValue(inside, h, c)
 	var summary *agent.Summary
 	var err error
 	class := errPanic // until next has returned
 	defer func() { h.endRun(inside, c, summary, err, class, time.Since(began)) }()
 	if span.IsRecording() {
+		if run.Agent != "" {
+			span.SetName(opInvokeAgent + " " + run.Agent)
+			span.SetAttributes(keyAgent.String(run.Agent))
+		}
 		h.begin(inside, run, span)
 	}
 	summary, err = next(inside)

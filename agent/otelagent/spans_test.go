@@ -242,7 +242,7 @@ func TestUsageHasItsDetails(t *testing.T) {
 		require.Equal(t, "30", value(s, "gen_ai.usage.reasoning.output_tokens"))
 	}
 	require.Len(t, find(r, "chat"), 1)
-	require.Equal(t, "chat", find(r, "chat")[0].Name, "nobody said which model it was")
+	require.Equal(t, "chat func", find(r, "chat")[0].Name, "the model that was asked, as none said that it answered")
 }
 
 func TestProvidersHaveTheNamesOfTheConventions(t *testing.T) {

@@ -80,6 +80,9 @@ const (
 
 // Config is one run.
 type Config struct {
+	// Agent and Model are for [toolset.RunInfo].
+	Agent string
+	Model *model.Info
 	// RunID and ConversationID are made or inherited if empty.
 	RunID, ConversationID string
 	History               []*model.Message

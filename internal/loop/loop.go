@@ -18,6 +18,7 @@ func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, erro
 		ctx, r.cancel = context.WithCancelCause(ctx)
 		defer r.cancel(nil)
 	}
+	r.info.Agent, r.info.Model = cfg.Agent, cfg.Model
 	r.info.Meter, r.info.Usage = cfg.Meter, cfg.Meter.Usage()
 	err := r.start()
 	if err == nil {
