@@ -1,0 +1,40 @@
+package main_test
+
+import (
+	"debug/buildinfo"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the program may weigh, stripped, and how many modules of others may be linked into it. The budget is 9 MB and 12 modules;
+// until it is met these keep things from getting worse. README.md, one folder up, says what it takes.
+const (
+	maxBytes   = 10_500_000
+	maxModules = 13
+)
+
+func TestASmallProgramStaysSmall(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the bound is for linux/amd64")
+	}
+	binary := filepath.Join(t.TempDir(), "footprint")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", binary, ".")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	file, err := os.Stat(binary)
+	require.NoError(t, err)
+	info, err := buildinfo.ReadFile(binary)
+	require.NoError(t, err)
+	t.Logf("%.2f MB, %d modules", float64(file.Size())/1e6, len(info.Deps))
+	for _, dep := range info.Deps {
+		t.Logf("%s %s", dep.Path, dep.Version)
+	}
+	require.LessOrEqual(t, file.Size(), int64(maxBytes))
+	require.LessOrEqual(t, len(info.Deps), maxModules)
+}
