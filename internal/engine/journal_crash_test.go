@@ -54,7 +54,7 @@ func TestRunThatDiesAfterAnyRecordIsTakenUp(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%v", n, written), func(t *testing.T) {
 				t.Parallel()
 				var j journal.Memory
-				var before []string
+				var before, inner []string
 				for life, lasts := range []int{n, 3, 1 << 20} {
 					s := newScene(t, fill(before))
 					res, err := s.run(context.Background(), &mortal{Journal: &j, left: lasts, written: written})
@@ -62,6 +62,10 @@ func TestRunThatDiesAfterAnyRecordIsTakenUp(t *testing.T) {
 					for _, name := range s.executed {
 						require.NotContains(t, done, name, "life %d", life)
 					}
+					for name, executed := range map[string]string{"model/1/": "inner/1", "tool/1/i1": "inner/think", "model/2/": "inner/3"} {
+						require.False(t, slices.Contains(inner, name) && slices.Contains(s.executed, executed), "life %d: %s", life, executed)
+					}
+					inner = names(t, raw(t, &j, "scene/4/sub"))
 					after := raw(t, &j, "scene")
 					require.True(t, slices.Equal(before, after[:len(before)]), "records are never changed")
 					if before = after; err != nil {
@@ -89,7 +93,6 @@ func TestRunThatDiesAfterAnyRecordIsTakenUp(t *testing.T) {
 	require.NotEmpty(t, undisturbed.executed)
 }
 
-// TestTimesAreTheSameWhenARunIsReplayed: they are not in show.
 func TestTimesAndIDsAreTheSameWhenARunIsReplayed(t *testing.T) {
 	var j journal.Memory
 	s := newScene(t, fill(nil))

@@ -345,3 +345,7 @@ func TestEveryCallHasAKeyOfItsOwn(t *testing.T) {
 	}
 	require.Equal(t, []string{"r/1/0", "r/1/0"}, keys, "the same when the call is made again")
 }
+
+func withRun(j journal.Journal) []agent.RunOption {
+	return []agent.RunOption{agent.WithJournal(j), agent.WithRunID("r")}
+}

@@ -306,6 +306,16 @@ func show(t testing.TB, messages []*model.Message) string {
 	return strings.Join(lines, "\n")
 }
 
+// replaceInvalid makes texts comparable that JSON has made UTF-8 of.
+func replaceInvalid(s string) string { return strings.ReplaceAll(s, `\ufffd`, "\ufffd") }
+
+func newDir(t testing.TB) *journal.Dir {
+	t.Helper()
+	d, err := journal.NewDir(t.TempDir())
+	require.NoError(t, err)
+	return d
+}
+
 var errKilled = errors.New("killed")
 
 // mortal is a journal that dies: the append after the first n fails, before or after it was written, and so do all later.

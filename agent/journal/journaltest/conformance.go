@@ -15,23 +15,25 @@ import (
 // Conformance checks that the journals that newJournal makes keep the contract of [journal.Journal]. Each subtest calls
 // it once, for a journal without runs.
 func Conformance(t *testing.T, newJournal func(t *testing.T) journal.Journal) {
-	for _, c := range []struct {
-		name string
-		test func(c *checker)
-	}{
-		{"a new run has no records", newRun},
-		{"records come back as they were, in order", order},
-		{"records are there when the run is opened again", reopened},
-		{"runs do not mix, whatever their ids", ids},
-		{"a run has an id", noID},
-		{"a run belongs to one holder at a time", holder},
-		{"many may append at once", concurrent},
-		{"records belong to the caller", owner},
-		{"nothing is appended when the context has ended", ended},
-		{"a closed log takes nothing", closed},
-	} {
-		t.Run(c.name, func(t *testing.T) { c.test(&checker{t, newJournal(t)}) })
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) { r.check(&checker{t, newJournal(t)}) })
 	}
+}
+
+var rules = []struct {
+	name  string
+	check func(*checker)
+}{
+	{"a new run has no records", newRun},
+	{"records come back as they were, in order", order},
+	{"records are there when the run is opened again", reopened},
+	{"runs do not mix, whatever their ids", ids},
+	{"a run has an id", noID},
+	{"a run belongs to one holder at a time", holder},
+	{"many may append at once", concurrent},
+	{"records belong to the caller", owner},
+	{"nothing is appended when the context has ended", ended},
+	{"a closed log takes nothing", closed},
 }
 
 type checker struct {

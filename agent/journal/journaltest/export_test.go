@@ -1,0 +1,9 @@
+package journaltest
+
+// Rules are the names of what [Conformance] checks.
+func Rules() (names []string) {
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	return names
+}
