@@ -1,0 +1,107 @@
+package modelwrap
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// MemoryLimits bound what a [Memory] keeps. Fields that are 0 have the default that is named.
+type MemoryLimits struct {
+	// Entries is how many responses are kept at most: 1,000 by default.
+	Entries int
+	// Bytes is how much they may take, roughly: 64 MiB by default. A response that is larger by itself is not kept.
+	Bytes int64
+}
+
+// Memory is a [Store] in memory that forgets what has not been used for longest. It is safe for concurrent use.
+type Memory struct {
+	limits MemoryLimits
+
+	mu    sync.Mutex
+	byKey map[Key]*list.Element
+	used  *list.List // of *kept, the last used first
+	bytes int64
+}
+
+var _ Store = (*Memory)(nil)
+
+type kept struct {
+	key   Key
+	resp  *model.Message
+	bytes int64
+}
+
+// NewMemory returns an empty store. It panics if a limit is negative.
+func NewMemory(limits MemoryLimits) *Memory {
+	if limits.Entries < 0 || limits.Bytes < 0 {
+		panic(fmt.Sprintf("modelwrap: NewMemory: %d entries and %d bytes are no limits", limits.Entries, limits.Bytes))
+	}
+	if limits.Entries == 0 {
+		limits.Entries = 1000
+	}
+	if limits.Bytes == 0 {
+		limits.Bytes = 64 << 20
+	}
+	return &Memory{limits: limits, byKey: map[Key]*list.Element{}, used: list.New()}
+}
+
+// Get implements [Store].
+func (s *Memory) Get(_ context.Context, key Key) (*model.Message, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.byKey[key]
+	if !ok {
+		return nil, false
+	}
+	s.used.MoveToFront(e)
+	return e.Value.(*kept).resp, true
+}
+
+// Put implements [Store].
+func (s *Memory) Put(_ context.Context, key Key, response *model.Message) {
+	k := &kept{key, response, sizeOf(response)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.byKey[key]; ok {
+		s.remove(e)
+	}
+	if k.bytes > s.limits.Bytes {
+		return
+	}
+	s.byKey[key] = s.used.PushFront(k)
+	for s.bytes += k.bytes; s.bytes > s.limits.Bytes || s.used.Len() > s.limits.Entries; {
+		s.remove(s.used.Back())
+	}
+}
+
+func (s *Memory) remove(e *list.Element) {
+	k := s.used.Remove(e).(*kept)
+	delete(s.byKey, k.key)
+	s.bytes -= k.bytes
+}
+
+// Len returns how many responses are kept.
+func (s *Memory) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used.Len()
+}
+
+// What a response takes beside its contents, and each of its parts, roughly.
+const (
+	messageBytes = 600
+	partBytes    = 300
+)
+
+func sizeOf(m *model.Message) int64 {
+	n := messageBytes + len(m.ResponseID)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		n += partBytes + len(p.Text) + len(p.CallID) + len(p.Args) + len(p.Data) + len(p.Signature) + len(p.ID) + len(p.Meta)
+	}
+	return int64(n)
+}

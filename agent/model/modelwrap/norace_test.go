@@ -1,0 +1,5 @@
+//go:build !race
+
+package modelwrap_test
+
+const raceDetector = false
