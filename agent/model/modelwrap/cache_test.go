@@ -1,0 +1,397 @@
+package modelwrap_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modelwrap"
+)
+
+func cached(m model.Model, policy modelwrap.CachePolicy) *modelwrap.Cached {
+	return modelwrap.Cache(m, modelwrap.NewMemory(modelwrap.MemoryLimits{}), policy)
+}
+
+func TestCacheAnswersIdenticalRequestsOnce(t *testing.T) {
+	inner, asked := counted(saying("one", "hello"))
+	m := cached(inner, modelwrap.CachePolicy{})
+	first, err := m.Generate(t.Context(), ask("hi"), nil)
+	require.NoError(t, err)
+	first.RunID, first.Parts[0].Text = "run-1", "changed by its owner"
+	second, err := m.Generate(t.Context(), ask("hi"), nil)
+	require.NoError(t, err)
+	require.Equal(t, say("hello"), second)
+	second.Parts[0].Text = "changed too"
+	third, err := m.Generate(t.Context(), ask("hi"), nil)
+	require.NoError(t, err)
+	require.Equal(t, say("hello"), third)
+	require.EqualValues(t, 1, asked.Load())
+
+	_, err = m.Generate(t.Context(), ask("something else"), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, asked.Load())
+	require.Equal(t, modelwrap.CacheStats{Hits: 2, Misses: 2}, m.Stats())
+}
+
+func TestCacheReplaysAStream(t *testing.T) {
+	resp := model.Response(
+		model.Thinking(""), model.Thinking("hm"), model.Text("let me see"), model.Media("image/png", []byte{1}),
+		model.ToolCall("c1", "weather", `{"city":"Oslo"}`), model.ToolCall("c2", "time", ""),
+	)
+	resp.Finish, resp.Usage = model.FinishToolCalls, model.Usage{InputTokens: 1, OutputTokens: 2}
+	m := cached(named("one", func(context.Context, model.Sink) (*model.Message, error) { return resp, nil }), modelwrap.CachePolicy{})
+	_, err := m.Generate(t.Context(), ask("hi"), nil)
+	require.NoError(t, err)
+	var deltas []model.Delta
+	again, err := m.Generate(t.Context(), ask("hi"), func(d model.Delta) error {
+		deltas = append(deltas, d)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, resp, again)
+	require.Equal(t, []model.Delta{
+		{Part: 0, Kind: model.PartThinking, Text: "hm"},
+		{Part: 1, Kind: model.PartText, Text: "let me see"},
+		{Part: 2, Kind: model.PartToolCall, Text: `{"city":"Oslo"}`, CallID: "c1", Tool: "weather"},
+		{Part: 3, Kind: model.PartToolCall, CallID: "c2", Tool: "time"},
+		{Usage: &resp.Usage},
+	}, deltas)
+}
+
+func TestCacheKeepsNoErrors(t *testing.T) {
+	inner, asked := counted(recovering(1, overloaded("one")))
+	m := cached(inner, modelwrap.CachePolicy{})
+	_, err := m.Generate(t.Context(), ask("hi"), nil)
+	require.Equal(t, overloaded("one"), err)
+	_, err = m.Generate(t.Context(), ask("hi"), nil)
+	require.NoError(t, err)
+	_, err = m.Generate(t.Context(), ask("hi"), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, asked.Load())
+}
+
+func TestCacheKeepsCompleteResponsesOnly(t *testing.T) {
+	for finish, kept := range map[model.FinishReason]bool{
+		model.FinishStop: true, model.FinishToolCalls: true, model.FinishContentFilter: true, model.FinishLength: false, model.FinishError: false,
+	} {
+		for _, interrupted := range []bool{false, true} {
+			inner, asked := counted(named("one", func(context.Context, model.Sink) (*model.Message, error) {
+				resp := say("hello")
+				resp.Finish, resp.Interrupted = finish, interrupted
+				return resp, nil
+			}))
+			m := cached(inner, modelwrap.CachePolicy{})
+			for range 2 {
+				_, err := m.Generate(t.Context(), ask("hi"), nil)
+				require.NoError(t, err)
+			}
+			require.Equal(t, kept && !interrupted, asked.Load() == 1, "%s, interrupted: %t", finish, interrupted)
+		}
+	}
+}
+
+func TestCacheDoesNotAnswerForAnotherModel(t *testing.T) {
+	store := modelwrap.NewMemory(modelwrap.MemoryLimits{})
+	for _, name := range []string{"one", "two", "one"} {
+		resp, err := modelwrap.Cache(saying(name, "I am "+name), store, modelwrap.CachePolicy{}).Generate(t.Context(), ask("hi"), nil)
+		require.NoError(t, err)
+		require.Equal(t, "I am "+name, resp.Text())
+	}
+	require.Equal(t, 2, store.Len())
+}
+
+func TestCacheEndsWithItsContextEvenIfItHasTheAnswer(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errBoom)
+	_, err := modelwrap.Cache(saying("one", "x"), always{say("hello")}, modelwrap.CachePolicy{}).Generate(ctx, ask("hi"), nil)
+	require.ErrorIs(t, err, errBoom)
+}
+
+// gate is a model that answers when it is told to.
+type gate struct {
+	open chan error
+	sink chan model.Delta
+}
+
+func newGate() *gate { return &gate{make(chan error), make(chan model.Delta)} }
+
+func (g *gate) model() model.Model {
+	return named("gate", func(ctx context.Context, sink model.Sink) (*model.Message, error) {
+		for {
+			select {
+			case d := <-g.sink:
+				if err := sink(d); err != nil {
+					return nil, err
+				}
+			case err := <-g.open:
+				if err != nil {
+					return nil, err
+				}
+				return say("hello"), nil
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		}
+	})
+}
+
+func TestCacheCoalescesIdenticalRequestsThatComeTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		inner, asked := counted(g.model())
+		m := cached(inner, modelwrap.CachePolicy{Coalesce: true, Keep: nothing})
+		var wg sync.WaitGroup
+		for i := range 5 {
+			wg.Go(func() {
+				var resp *model.Message
+				var err error
+				text := "hello"
+				if i > 0 && i%2 == 0 {
+					text, resp, err = stream(t.Context(), m, ask("hi"))
+				} else {
+					resp, err = m.Generate(t.Context(), ask("hi"), nil)
+				}
+				require.NoError(t, err)
+				require.Equal(t, "hello", text)
+				require.Equal(t, say("hello"), resp)
+				resp.RunID, resp.Parts[0].Text = "mine", "mine" // each has its own
+			})
+			synctest.Wait()
+		}
+		g.open <- nil
+		wg.Wait()
+		require.EqualValues(t, 1, asked.Load())
+		require.Equal(t, modelwrap.CacheStats{Shared: 4, Misses: 1}, m.Stats())
+	})
+}
+
+func TestCoalescedRequestsShareTheProvidersError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		inner, asked := counted(g.model())
+		m := cached(inner, modelwrap.CachePolicy{Coalesce: true})
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				_, err := m.Generate(t.Context(), ask("hi"), nil)
+				require.Equal(t, overloaded("gate"), err)
+			})
+		}
+		synctest.Wait()
+		g.open <- overloaded("gate")
+		wg.Wait()
+		require.EqualValues(t, 1, asked.Load())
+	})
+}
+
+func TestCoalescedRequestsSurviveTheEndOfTheFirst(t *testing.T) {
+	for name, end := range map[string]func(g *gate, cancel context.CancelFunc){
+		"its context ended": func(_ *gate, cancel context.CancelFunc) { cancel() },
+		"its sink failed":   func(g *gate, _ context.CancelFunc) { g.sink <- model.Delta{Kind: model.PartText, Text: "hel"} },
+		"a bug":             func(g *gate, _ context.CancelFunc) { g.open <- errors.New("no error of the provider") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				inner, asked := counted(g.model())
+				m := cached(inner, modelwrap.CachePolicy{Coalesce: true})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					// An API error of the sink is no error of this provider.
+					_, err := m.Generate(ctx, ask("hi"), func(model.Delta) error { return overloaded("another") })
+					require.Error(t, err)
+				})
+				synctest.Wait()
+				for range 3 {
+					wg.Go(func() {
+						_, err := m.Generate(t.Context(), ask("hi"), nil)
+						require.NoError(t, err)
+					})
+				}
+				synctest.Wait()
+				end(g, cancel)
+				synctest.Wait()
+				g.open <- nil
+				wg.Wait()
+				require.EqualValues(t, 2, asked.Load())
+			})
+		})
+	}
+}
+
+func TestACoalescedRequestEndsWithItsContextWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		m := cached(g.model(), modelwrap.CachePolicy{Coalesce: true})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, err := m.Generate(t.Context(), ask("hi"), nil)
+			require.NoError(t, err)
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := m.Generate(ctx, ask("hi"), nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		g.open <- nil
+		wg.Wait()
+	})
+}
+
+// late is a store in which an answer appears between the first look and the second.
+type late struct {
+	looks int
+	resp  *model.Message
+}
+
+func (s *late) Get(context.Context, modelwrap.Key) (*model.Message, bool) {
+	s.looks++
+	return s.resp, s.looks > 1
+}
+func (*late) Put(context.Context, modelwrap.Key, *model.Message) {}
+
+func TestCoalescedRequestsLookAgainBeforeTheySend(t *testing.T) {
+	m := modelwrap.Cache(failing("one", errBoom), &late{resp: say("hello")}, modelwrap.CachePolicy{Coalesce: true})
+	resp, err := m.Generate(t.Context(), ask("hi"), nil)
+	require.NoError(t, err)
+	require.Equal(t, "hello", resp.Text())
+	require.Equal(t, modelwrap.CacheStats{Hits: 1}, m.Stats())
+}
+
+func key(req *model.Request) string {
+	return modelwrap.KeyOf(model.Info{Provider: "test", Name: "one"}, req).String()
+}
+
+// conversation is a request with all there is, and with ids and times that depend on n.
+func conversation(n string) *model.Request {
+	return &model.Request{
+		Instructions: "Be brief.",
+		Tools:        []model.ToolDef{{Name: "weather", Description: "d", Schema: json.RawMessage(`{}`)}, {Name: "time"}},
+		Output:       &model.OutputSchema{Name: "out", Schema: json.RawMessage(`{}`)},
+		Settings: &model.Settings{
+			MaxTokens: 1, Temperature: new(0.5), TopP: new(0.5), Stop: []string{"x", "y"}, Seed: new(int64(7)), ParallelToolCalls: new(true), Thinking: "low",
+			ServiceTier: "flex", ExtraHeaders: map[string]string{"a": "1", "b": "2"}, ExtraBody: map[string]json.RawMessage{"c": json.RawMessage("1"), "d": json.RawMessage("2")},
+		},
+		Messages: []*model.Message{
+			{Kind: model.KindRequest, Parts: []model.Part{model.User("hi"), model.Media("image/png", []byte{1, 2})}, RunID: n, ConversationID: n, Time: time.Unix(int64(len(n)), 0), Instructions: n, Metadata: map[string]string{"n": n}},
+			{Kind: model.KindResponse, ResponseID: n, Usage: model.Usage{InputTokens: int64(len(n))}, Parts: []model.Part{
+				{Kind: model.PartToolCall, CallID: "a" + n, Tool: "weather", Args: model.RawArgs(`{}`), ID: n, Provider: "test", Signature: []byte("s"), Meta: json.RawMessage(`"` + n + `"`)},
+				model.ToolCall("b"+n, "time", `{}`),
+			}},
+			{Kind: model.KindRequest, Parts: []model.Part{model.ToolReturn("b"+n, "time", "noon"), model.ToolReturn("a"+n, "weather", "rain")}},
+		},
+	}
+}
+
+func TestKeysDoNotDependOnIdsAndTimes(t *testing.T) {
+	require.Equal(t, key(conversation("first")), key(conversation("second one")))
+}
+
+func TestKeysAreStable(t *testing.T) {
+	// Stores outlive programs. If the canonical form has to change, so must its version, and this.
+	require.Equal(t, "7f600e2eb380b4bc96ea01387423b305e540494dba2c2961a5746c740b376726", key(conversation("x")))
+}
+
+func TestKeysDependOnAllThatTheProviderIsTold(t *testing.T) {
+	changes := map[string]func(*model.Request){
+		"nothing":              func(*model.Request) {},
+		"instructions":         func(r *model.Request) { r.Instructions += "!" },
+		"tool name":            func(r *model.Request) { r.Tools[0].Name = "x" },
+		"tool description":     func(r *model.Request) { r.Tools[0].Description = "x" },
+		"tool schema":          func(r *model.Request) { r.Tools[0].Schema = json.RawMessage(`{"a":1}`) },
+		"tool strict":          func(r *model.Request) { r.Tools[0].Strict = true },
+		"tool order":           func(r *model.Request) { r.Tools[0], r.Tools[1] = r.Tools[1], r.Tools[0] },
+		"fewer tools":          func(r *model.Request) { r.Tools = r.Tools[:1] },
+		"tool choice":          func(r *model.Request) { r.ToolChoice.Mode = model.ToolChoiceRequired },
+		"tool chosen":          func(r *model.Request) { r.ToolChoice = model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "time"} },
+		"no output":            func(r *model.Request) { r.Output = nil },
+		"output schema":        func(r *model.Request) { r.Output.Schema = json.RawMessage(`{"a":1}`) },
+		"no settings":          func(r *model.Request) { r.Settings = nil },
+		"max tokens":           func(r *model.Request) { r.Settings.MaxTokens = 2 },
+		"temperature":          func(r *model.Request) { r.Settings.Temperature = new(0.6) },
+		"no temperature":       func(r *model.Request) { r.Settings.Temperature = nil },
+		"top-p":                func(r *model.Request) { r.Settings.TopP = nil },
+		"stop":                 func(r *model.Request) { r.Settings.Stop = []string{"xy"} },
+		"seed":                 func(r *model.Request) { r.Settings.Seed = nil },
+		"parallel":             func(r *model.Request) { r.Settings.ParallelToolCalls = new(false) },
+		"parallel unset":       func(r *model.Request) { r.Settings.ParallelToolCalls = nil },
+		"thinking":             func(r *model.Request) { r.Settings.Thinking = "high" },
+		"service tier":         func(r *model.Request) { r.Settings.ServiceTier = "" },
+		"headers":              func(r *model.Request) { r.Settings.ExtraHeaders["a"] = "2" },
+		"body":                 func(r *model.Request) { r.Settings.ExtraBody["e"] = json.RawMessage("3") },
+		"one message less":     func(r *model.Request) { r.Messages = r.Messages[:2] },
+		"message order":        func(r *model.Request) { r.Messages[0], r.Messages[2] = r.Messages[2], r.Messages[0] },
+		"kind":                 func(r *model.Request) { r.Messages[0].Kind = model.KindResponse },
+		"text":                 func(r *model.Request) { r.Messages[0].Parts[0].Text = "hello" },
+		"part kind":            func(r *model.Request) { r.Messages[0].Parts[0].Kind = model.PartSystem },
+		"media":                func(r *model.Request) { r.Messages[0].Parts[1].Data = []byte{1, 3} },
+		"media type":           func(r *model.Request) { r.Messages[0].Parts[1].MediaType = "image/gif" },
+		"media name":           func(r *model.Request) { r.Messages[0].Parts[1].Name = "x" },
+		"media URL":            func(r *model.Request) { r.Messages[0].Parts[1].Data, r.Messages[0].Parts[1].URL = nil, "x" },
+		"no media":             func(r *model.Request) { r.Messages[0].Parts[1].Data = nil },
+		"empty media":          func(r *model.Request) { r.Messages[0].Parts[1].Data = []byte{} },
+		"arguments":            func(r *model.Request) { r.Messages[1].Parts[0].Args = model.RawArgs(`{ }`) },
+		"signature":            func(r *model.Request) { r.Messages[1].Parts[0].Signature = []byte("t") },
+		"provider":             func(r *model.Request) { r.Messages[1].Parts[0].Provider = "x" },
+		"outcome":              func(r *model.Request) { r.Messages[2].Parts[0].Outcome = model.OutcomeFailed },
+		"which call is meant":  func(r *model.Request) { r.Messages[2].Parts[0].CallID, r.Messages[2].Parts[1].CallID = "ax", "bx" },
+		"no call is meant":     func(r *model.Request) { r.Messages[2].Parts[0].CallID = "" },
+		"text across parts":    func(r *model.Request) { r.Messages[2].Parts[0].Tool, r.Messages[2].Parts[0].Text = "timen", "oon" },
+		"a long text":          func(r *model.Request) { r.Instructions = strings.Repeat("long ", 10_000) },
+		"another long text":    func(r *model.Request) { r.Instructions = strings.Repeat("long ", 10_000) + "!" },
+		"a large image":        func(r *model.Request) { r.Messages[0].Parts[1].Data = make([]byte, 100_000) },
+		"another large image":  func(r *model.Request) { r.Messages[0].Parts[1].Data = make([]byte, 100_001) },
+		"long text at the end": func(r *model.Request) { r.Messages[2].Parts[1].Text = strings.Repeat("long ", 10_000) },
+	}
+	seen := map[string]string{}
+	for what, change := range changes {
+		req := conversation("x")
+		change(req)
+		k := key(req)
+		require.Empty(t, seen[k], "%s makes no difference to this", what)
+		seen[k] = what
+		require.Equal(t, k, key(req), "the same request has the same key")
+	}
+	for _, info := range []model.Info{{Name: "one"}, {Provider: "test"}, {Provider: "test", Name: "one", NativeOutput: true}, {Provider: "test", Name: "one", Media: []string{"image"}}, {Provider: "test", Name: "one", ContextWindow: 1}} {
+		require.Empty(t, seen[modelwrap.KeyOf(info, conversation("x")).String()])
+	}
+}
+
+func TestMemoryForgetsWhatHasNotBeenUsedForLongest(t *testing.T) {
+	s := modelwrap.NewMemory(modelwrap.MemoryLimits{Entries: 2})
+	put := func(n byte) { s.Put(t.Context(), modelwrap.Key{n}, say("x")) }
+	has := func(n byte) bool {
+		_, ok := s.Get(t.Context(), modelwrap.Key{n})
+		return ok
+	}
+	put(1)
+	put(2)
+	require.True(t, has(1))
+	put(3)
+	require.Equal(t, []bool{true, false, true}, []bool{has(1), has(2), has(3)})
+	put(3) // in place of itself
+	require.Equal(t, 2, s.Len())
+}
+
+func TestMemoryIsBoundedInBytes(t *testing.T) {
+	s := modelwrap.NewMemory(modelwrap.MemoryLimits{Bytes: 100_000})
+	for n := range byte(50) {
+		s.Put(t.Context(), modelwrap.Key{n}, say(strings.Repeat("x", 10_000)))
+	}
+	require.Equal(t, 9, s.Len())
+	s.Put(t.Context(), modelwrap.Key{200}, say(strings.Repeat("x", 100_000)))
+	require.Equal(t, 9, s.Len(), "what is too large is not kept, and displaces nothing")
+	s.Put(t.Context(), modelwrap.Key{49}, say(strings.Repeat("x", 100_000)))
+	_, ok := s.Get(t.Context(), modelwrap.Key{49})
+	require.False(t, ok, "what was there before is not the answer any more")
+}
