@@ -9,7 +9,8 @@
 // run is started with must be the same each time: the agent's name, the prompt, the history, the results. If it is not,
 // the run fails with [ErrMismatch] before it has done anything. Everything else may change from process to process: the
 // model, the limits, a tool's description. If the agent has changed so much that it would have taken another way, a tool
-// being gone for example, the run fails with [ErrDiverged].
+// being gone for example, the run fails with [ErrDiverged]. A run that is given an inbox only when it is taken up reads it
+// from there on; if it had ended, what is in the inbox has it go on.
 //
 // After a restart [Dir.Runs] lists the runs that there are. A program that removes a run with [Dir.Remove] once it has
 // stored the result will find those that are to be taken up.

@@ -63,8 +63,8 @@ type Codec interface {
 	Decode(typ string, data []byte) (any, error)
 }
 
-// Open starts a run's journal or takes it up. cfg is what the loop will be given; its RunID must be set. The caller closes
-// the engine when the run has ended, and the log after it.
+// Open starts a run's journal or takes it up. cfg is what the loop will be given; its RunID must be set, and Steered may be
+// set by Open. The caller closes the engine when the run has ended, and the log after it.
 func Open(ctx context.Context, log journal.Log, worker loop.Worker, host loop.Host, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
 	j := &Journal{host: host, log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, live: map[*loop.Task]*journaled{}}
 	j.native = New(&recorder{j, worker})
@@ -85,6 +85,7 @@ func Open(ctx context.Context, log journal.Log, worker loop.Worker, host loop.Ho
 	if err := j.load(lines); err != nil {
 		return nil, j.failed("load", err)
 	}
+	cfg.Steered = cfg.Steered || j.start.Steered
 	return j, nil
 }
 

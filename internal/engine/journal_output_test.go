@@ -117,6 +117,20 @@ func TestOutputThatIsNoJSONIsMadeAgain(t *testing.T) {
 	}
 }
 
+// opaque has something that only its package can set.
+type opaque struct {
+	Side float64 `json:"side"`
+	area float64
+}
+
+func TestOutputWithUnexportedFieldsIsMadeAgain(t *testing.T) {
+	made, out := outputs(t, []agent.Alternative[none, opaque]{agent.OutputFunc("square", "", func(_ context.Context, _ *runContext, s square) (opaque, error) {
+		return opaque{s.Side, s.area()}, nil
+	})}, model.ToolCall("1", "square", `{"side":2}`))
+	require.Equal(t, thrice, made)
+	require.Equal(t, opaque{2, 4}, out)
+}
+
 // TestOutputThatIsMadeAgainMayBeAnother: a validator that has changed its mind is heard, and that is recorded.
 func TestOutputThatIsMadeAgainMayBeAnother(t *testing.T) {
 	var j journal.Memory

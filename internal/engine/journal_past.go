@@ -60,7 +60,7 @@ func (p *past) add(r *record) error {
 	if r.Op == opModel {
 		p.answered = r.Step
 	}
-	if old == nil && !r.nothing() {
+	if old == nil {
 		for len(p.perStep) <= r.Step {
 			p.perStep = append(p.perStep, 0)
 		}
@@ -77,10 +77,8 @@ func (p *past) take(k key) *record {
 		return nil
 	}
 	delete(p.records, k)
-	if !r.nothing() {
-		p.perStep[k.step]--
-		p.left--
-	}
+	p.perStep[k.step]--
+	p.left--
 	return r
 }
 

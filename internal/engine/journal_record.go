@@ -100,9 +100,6 @@ type record struct {
 
 func (r *record) key() key { return key{r.Op, r.Step, r.Call, r.Approved, r.N} }
 
-// nothing reports whether the record says that nothing had happened, so that it need not be asked for.
-func (r *record) nothing() bool { return r.Op == opInboxAt && len(r.Inbox) == 0 }
-
 type used struct {
 	Requests  int `json:"requests,omitempty"`
 	ToolCalls int `json:"tool_calls,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -245,6 +246,58 @@ func TestInstructionsStayWhatTheyWere(t *testing.T) {
 	require.Equal(t, []string{"in the first process", "same in step 2", "in the first process", "in the second process"}, said)
 }
 
+// TestMessageThatComesInLaterIsReadLater: not in a step that is recorded, where the model had not read it.
+func TestMessageThatComesInLaterIsReadLater(t *testing.T) {
+	var j journal.Memory
+	one := counted("one", new(int), says("1"))
+	try := func(inbox *agent.Inbox, steps ...modeltest.Step) (*agent.Result[string], error) {
+		return newAgent(t, config{}, modeltest.Script(steps...), one).Run(context.Background(), none{}, "go", agent.WithJournal(&j), agent.WithRunID("r"), agent.WithInbox(inbox))
+	}
+	_, err := try(new(agent.Inbox), calls("one"), calls("one"), modeltest.Fail(errBoom))
+	require.ErrorIs(t, err, errBoom)
+	var inbox agent.Inbox
+	inbox.Send(model.User("are you still there?"))
+	res, err := try(&inbox, modeltest.SayText("ok"))
+	require.NoError(t, err)
+	require.Len(t, res.Messages, 7)
+	require.Equal(t, "are you still there?", res.Messages[5].Parts[0].Text)
+
+	inbox.Send(model.User("and now?"))
+	again, err := try(&inbox)
+	require.NoError(t, err)
+	require.Equal(t, res, again)
+	require.Len(t, inbox.Left(), 1, "a run that has ended reads nothing any more")
+	again, err = try(nil)
+	require.NoError(t, err)
+	require.Equal(t, res, again, "and needs no inbox any more")
+}
+
+func TestMessagesHaveTheTimeOfWhatTheyAreMadeOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		slow := func(context.Context, *model.Request) (*model.Message, error) {
+			time.Sleep(time.Minute)
+			return model.Response(model.ToolCall("1", "hour", "{}"), model.ToolCall("2", "two", "{}")), nil
+		}
+		var j journal.Memory
+		var tools []*toolset.Tool[none]
+		for name, d := range map[string]time.Duration{"hour": time.Hour, "two": 2 * time.Hour} {
+			tools = append(tools, counted(name, new(int), func(context.Context, *runContext) (string, error) { time.Sleep(d); return "", nil }))
+		}
+		res, err := run(t, &j, config{}, []modeltest.Step{slow, modeltest.SayText("ok")}, tools...)
+		require.NoError(t, err)
+		var after []time.Duration
+		for _, m := range res.Messages {
+			after = append(after, m.Time.Sub(begin))
+		}
+		require.Equal(t, []time.Duration{0, time.Minute, 2*time.Hour + time.Minute, 2*time.Hour + time.Minute}, after)
+		time.Sleep(time.Hour)
+		again, err := run(t, &j, config{}, nil, tools...)
+		require.NoError(t, err)
+		require.Equal(t, res, again)
+	})
+}
+
 func TestFailureToOfferToolsEndsARepetition(t *testing.T) {
 	records := twoSteps(t)
 	c := config{Dynamic: []agent.InstructionFunc[none]{func(context.Context, *runContext) (string, error) { return "", errBoom }}}
@@ -346,9 +399,10 @@ func TestUsageOfWhatIsNotRepeatedCounts(t *testing.T) {
 
 func TestHistoryThatWasProcessedStaysSo(t *testing.T) {
 	var j journal.Memory
-	n := 0
+	n, looked := 0, 0
 	var process func(messages []*model.Message) []*model.Message
 	c := config{History: []agent.HistoryProcessor[none]{func(_ context.Context, run *runContext, messages []*model.Message) ([]*model.Message, error) {
+		looked++
 		if run.Step != 2 {
 			return messages, nil
 		}
@@ -367,7 +421,7 @@ func TestHistoryThatWasProcessedStaysSo(t *testing.T) {
 	process = func([]*model.Message) []*model.Message { return nil }
 	res, err := run(t, &j, c, []modeltest.Step{modeltest.SayText("ok")}, one)
 	require.NoError(t, err)
-	require.Equal(t, 1, n)
+	require.Equal(t, []int{1, 2}, []int{n, looked}, "nobody looks at the history of a step that is recorded")
 	require.Len(t, res.Messages, 6)
 	require.Equal(t, "redacted", res.Messages[4].Parts[0].Text)
 

@@ -167,6 +167,30 @@ func TestErrorsAreNotResults(t *testing.T) {
 	require.False(t, res.Messages[2].Interrupted)
 }
 
+func TestCauseOfARetryIsKeptAsText(t *testing.T) {
+	var j journal.Memory
+	retries := 1
+	again := counted("again", new(int), func(context.Context, *runContext) (string, error) {
+		return "", fmt.Errorf("%w: %w", errBoom, toolset.Retry("once more"))
+	})
+	plain := counted("plain", new(int), func(context.Context, *runContext) (string, error) { return "", toolset.Retry("once more") })
+	steps := []modeltest.Step{calls("again"), calls("again")}
+	_, err := run(t, &j, config{ToolRetries: &retries}, steps, again)
+	require.ErrorIs(t, err, errBoom)
+	_, replayed := run(t, &j, config{ToolRetries: &retries}, nil, again)
+	require.EqualError(t, replayed, err.Error())
+	require.NotErrorIs(t, replayed, errBoom)
+
+	var j2 journal.Memory
+	none := 0
+	for _, steps := range [][]modeltest.Step{{calls("plain")}, nil} {
+		_, err = run(t, &j2, config{ToolRetries: &none}, steps, plain)
+		var retry *toolset.RetryError
+		require.ErrorAs(t, err, &retry)
+		require.Equal(t, "once more", retry.Message)
+	}
+}
+
 // TestWhatACallMakesOfItsCancellationIsNoResult: only a success is one then.
 func TestWhatACallMakesOfItsCancellationIsNoResult(t *testing.T) {
 	var j journal.Memory
@@ -322,7 +346,7 @@ func TestJournalGrowsWithTheNewMessagesOnly(t *testing.T) {
 		for i := range script {
 			script[i] = calls("one")
 		}
-		a := newAgent(t, config{Limits: agent.Limits{Requests: -1}}, modeltest.Script(append(script, modeltest.SayText("ok"))...), counted("one", new(int), says(strings.Repeat("1", 100))))
+		a := newAgent(t, config{Instructions: strings.Repeat("rule ", 1000), Limits: agent.Limits{Requests: -1}}, modeltest.Script(append(script, modeltest.SayText("ok"))...), counted("one", new(int), says(strings.Repeat("1", 100))))
 		_, err := a.Run(context.Background(), none{}, strings.Repeat("prompt", 1000), agent.WithJournal(&j), agent.WithRunID("r"))
 		require.NoError(t, err)
 		return len(strings.Join(raw(t, &j, "r"), "\n"))

@@ -26,12 +26,14 @@ type start struct {
 	Last     string `json:"last,omitempty"`
 	Results  string `json:"results,omitempty"`
 
+	// Steered says that the run had an inbox. It will not miss what it read there when it is taken up without one.
+	Steered bool `json:"steered,omitempty"`
 	// Seed is what the run's ids are made of.
 	Seed string `json:"seed"`
 }
 
 func newStart(cfg *loop.Config, agent string) (*start, error) {
-	s := &start{Version: recordVersion, Run: cfg.RunID, Agent: agent, Conversation: cfg.ConversationID, Messages: len(cfg.History), Seed: rand.Text()}
+	s := &start{Version: recordVersion, Run: cfg.RunID, Agent: agent, Conversation: cfg.ConversationID, Messages: len(cfg.History), Steered: cfg.Steered, Seed: rand.Text()}
 	var err error
 	hash := func(what string, present bool, value any) string {
 		if !present || err != nil {
