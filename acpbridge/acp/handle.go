@@ -44,7 +44,11 @@ func (c *conn) settleGate(ok bool) {
 // invoke calls the handler of a request, unless the request was cancelled before its turn came.
 func (c *conn) invoke(in *incoming) (result message, err error) {
 	switch cause := context.Cause(in.ctx); {
-	case errors.Is(cause, ErrTurnCancelled), errors.Is(cause, ErrRequestCancelled):
+	case errors.Is(cause, ErrTurnCancelled):
+		c.release(in)
+		c.awaitTurnBefore(in)
+		return nil, cause
+	case errors.Is(cause, ErrRequestCancelled):
 		return nil, cause
 	case cause != nil && in.turn:
 		return nil, cause // the connection ends: no use beginning a turn
@@ -64,6 +68,18 @@ func (c *conn) invoke(in *incoming) (result message, err error) {
 	}
 	raw, err := c.opts.ExtMethod(in.ctx, in.method, in.params)
 	return (*rawMessage)(&raw), err
+}
+
+// awaitTurnBefore waits until the turn that was read before this one has been answered, so that none of its updates comes behind the
+// answer to this one.
+func (c *conn) awaitTurnBefore(in *incoming) {
+	if in.before == nil {
+		return
+	}
+	select {
+	case <-in.before.done:
+	case <-c.ending:
+	}
 }
 
 // respond answers the request and reports whether the answer is a result that has its place in the order of the wire. From the
@@ -90,6 +106,10 @@ func (c *conn) respond(in *incoming, result message, err error) (ok bool) {
 		ev.Kind = KindError
 	}
 	sent := c.out.answer(in, e)
+	if in.done != nil {
+		close(in.done)
+	}
+	in.before = nil
 	if sent != nil {
 		ev.Problem = sent.Error()
 	}

@@ -24,6 +24,9 @@ type incoming struct {
 	released bool                    // the lane goes on without it; guarded by conn.mu
 	after    []func(context.Context) // guarded by conn.mu
 	answered bool                    // guarded by conn.out.mu
+
+	before *incoming     // of a turn: the one that was read before it and not answered; nil if there is none
+	done   chan struct{} // of a turn: closed when it has been answered
 }
 
 // handlerCtx is a handler's ctx: it leads back to the message.

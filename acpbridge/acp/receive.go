@@ -105,6 +105,10 @@ func (c *conn) receiveRequest(env *envelope, ev Event) {
 		c.inflight[in.id.canonical()] = in
 	}
 	if in.turn {
+		in.done = make(chan struct{})
+		if turns := c.turns[in.session]; len(turns) > 0 {
+			in.before = turns[len(turns)-1]
+		}
 		c.turns[in.session] = append(c.turns[in.session], in)
 	}
 	if in.method == MethodInitialize && c.gate == gateShut {
