@@ -61,22 +61,22 @@ Flags:
 
 // run is the program, without the process around it.
 func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	command := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		command, args = args[0], args[1:]
 	}
 	switch command {
 	case "":
-		return agentCommand(ctx, args)
+		return agentCommand(context.Background(), args) // acpbridge.Serve minds the signals
 	case "chat":
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
 		return chatCommand(ctx, args)
 	case "version":
 		fmt.Println("ideagent", version())
 		return exitOK
 	case "help":
-		return agentCommand(ctx, []string{"-h"})
+		return agentCommand(context.Background(), []string{"-h"})
 	}
 	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, []string{"chat", "version", "help"})))
 }
