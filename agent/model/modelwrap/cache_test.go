@@ -367,6 +367,32 @@ func TestKeysDependOnAllThatTheProviderIsTold(t *testing.T) {
 	}
 }
 
+func TestTheKeyOfALongConversationAllocatesNothingForItsMessages(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector makes sync.Pool forget at random")
+	}
+	req := conversation("x")
+	for range 8 {
+		req.Messages = append(req.Messages, req.Messages...)
+	}
+	short := conversation("x")
+	allocs := func(req *model.Request) float64 { return testing.AllocsPerRun(100, func() { key(req) }) }
+	require.InDelta(t, allocs(short), allocs(req), 1)
+}
+
+func BenchmarkKeyOf(b *testing.B) {
+	req := conversation("x")
+	for range 8 {
+		req.Messages = append(req.Messages, req.Messages...)
+	}
+	info := model.Info{Provider: "test", Name: "one"}
+	b.ReportAllocs()
+	for b.Loop() {
+		modelwrap.KeyOf(info, req)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(req.Messages)), "ns/message")
+}
+
 func TestMemoryForgetsWhatHasNotBeenUsedForLongest(t *testing.T) {
 	s := modelwrap.NewMemory(modelwrap.MemoryLimits{Entries: 2})
 	put := func(n byte) { s.Put(t.Context(), modelwrap.Key{n}, say("x")) }

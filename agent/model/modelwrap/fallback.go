@@ -13,7 +13,8 @@ import (
 // FallbackPolicy says when [Fallback] asks the next model. The zero value is useful.
 type FallbackPolicy struct {
 	// On says whether an error is a reason to ask the next model. Nil means every error that is or wraps a
-	// [*model.APIError]. It is not asked about the end of the context, nor about what comes after the first delta.
+	// [*model.APIError]; add [model.ErrUnsupported] for models that differ in what they can take. On is not asked about
+	// the end of the context, nor about what comes after the first delta.
 	On func(error) bool
 	// Check, if not nil, says with an error that a response will not do and the next model should be asked; [Usable] is
 	// one. A response that has been streamed to the caller already stands: set Buffered to have those checked too.

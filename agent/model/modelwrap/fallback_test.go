@@ -68,6 +68,19 @@ func TestFallbackOnDecidesAboutErrors(t *testing.T) {
 	require.Equal(t, overloaded("one"), err)
 }
 
+func TestFallbackGoesOnWithoutAModelThatCannotTakeTheRequestIfToldSo(t *testing.T) {
+	unsupported := fmt.Errorf("test: images: %w", model.ErrUnsupported)
+	_, err := fallback(modelwrap.FallbackPolicy{}, failing("one", unsupported), saying("two", "hello")).Generate(t.Context(), ask("hi"), nil)
+	require.Equal(t, unsupported, err)
+
+	on := func(err error) bool {
+		return errors.As(err, new(*model.APIError)) || errors.Is(err, model.ErrUnsupported)
+	}
+	resp, err := fallback(modelwrap.FallbackPolicy{On: on}, failing("one", unsupported), saying("two", "hello")).Generate(t.Context(), ask("hi"), nil)
+	require.NoError(t, err)
+	require.Equal(t, "hello", resp.Text())
+}
+
 func TestFallbackJoinsTheErrorsOfAllModels(t *testing.T) {
 	wrong := &model.APIError{Provider: "test", Model: "two", Status: 401, Message: "no key"}
 	var told []string
