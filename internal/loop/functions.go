@@ -117,7 +117,9 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 func (r *run) returned(c *call, done *Done) error {
 	if done.Err != nil {
 		err := &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
-		_ = r.emit(Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Err: done.Err})
+		e := r.event(ToolEnd)
+		e.CallID, e.Tool, e.Err = c.part.CallID, c.part.Tool, done.Err
+		_ = r.emit(e)
 		return err
 	}
 	switch ret := &done.Return; {
@@ -151,7 +153,8 @@ func (r *run) take(c *call, ret *Return) {
 // ended tells that a call has been answered.
 func (r *run) ended(c *call) error {
 	c.told = true
-	e := Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: &c.answer}
+	e := r.event(ToolEnd)
+	e.CallID, e.Tool, e.Args, e.Result = c.part.CallID, c.part.Tool, c.part.Args, &c.answer
 	e.describe(c.tool)
 	return r.emit(e)
 }

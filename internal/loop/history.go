@@ -50,7 +50,9 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	}
 	for _, parts := range done.Inbox {
 		m := r.append(&model.Message{Kind: model.KindRequest, Parts: parts})
-		if err := r.emit(Event{Kind: MessageIn, Message: m}); err != nil {
+		e := r.event(MessageIn)
+		e.Message = m
+		if err := r.emit(e); err != nil {
 			return err
 		}
 	}
@@ -67,5 +69,7 @@ func (r *run) end(ctx context.Context) (bool, error) {
 		r.output = nil
 		return false, nil
 	}
-	return true, r.emit(Event{Kind: OutputDone, Value: r.output})
+	e := r.event(OutputDone)
+	e.Value = r.output
+	return true, r.emit(e)
 }
