@@ -139,8 +139,7 @@ func (r *run) check(resp *model.Message) ([]call, error) {
 				c.askRetry(invalid.Text, invalid.Err)
 			}
 		}
-		e := r.event(ToolStart)
-		e.CallID, e.Tool, e.Args, e.Valid, e.Attempt = c.part.CallID, c.part.Tool, c.part.Args, valid, c.args.Attempt
+		e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Valid: valid, Attempt: c.args.Attempt}
 		e.describe(c.tool)
 		if err := r.emit(e); err != nil {
 			return calls, err
@@ -338,9 +337,7 @@ func (r *run) countRetries(calls []call, answer *model.Message) error {
 			return &Error{Stage: stage, Tool: c.part.Tool, CallID: c.part.CallID, Attempt: attempt - 1,
 				Err: &BudgetError{Tool: c.part.Tool, Retries: retries, Err: c.cause}}
 		}
-		e := r.event(RetryAsked)
-		e.CallID, e.Tool, e.Text, e.Attempt = c.part.CallID, c.part.Tool, c.answer.Text, attempt
-		if err := r.emit(e); err != nil {
+		if err := r.emit(Event{Kind: RetryAsked, CallID: c.part.CallID, Tool: c.part.Tool, Text: c.answer.Text, Attempt: attempt}); err != nil {
 			return err
 		}
 	}

@@ -135,9 +135,7 @@ func (r *run) pending(calls []call) error {
 		}
 		p := PendingCall{ID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Approval: c.approval, Meta: c.meta}
 		left = append(left, p)
-		e := r.event(CallDeferred)
-		e.CallID, e.Tool, e.Args, e.Value = p.ID, p.Tool, p.Args, &left[len(left)-1]
-		if err := r.emit(e); err != nil {
+		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: p.Args, Value: &left[len(left)-1]}); err != nil {
 			return err
 		}
 	}

@@ -60,15 +60,14 @@ func (e *Event) describe(t *Tool) {
 	}
 }
 
-// event returns the run's one event, empty but for its kind. It is to be filled in and passed to emit at once.
-func (r *run) event(kind EventKind) *Event {
-	r.scratch = Event{Kind: kind, Step: r.info.Step}
-	return &r.scratch
-}
-
 // emit passes an event on if somebody watches. It reports an error once the run has been stopped.
-func (r *run) emit(e *Event) error {
-	if r.cfg.Observed && !r.stopped && !r.host.Emit(e) {
+func (r *run) emit(e Event) error {
+	if !r.cfg.Observed || r.stopped {
+		return r.stopError()
+	}
+	r.event = e // so that e need not be on the heap
+	r.event.Step = r.info.Step
+	if !r.host.Emit(&r.event) {
 		r.stopped = true
 		r.cancel(ErrStopped)
 	}
@@ -85,9 +84,7 @@ func (r *run) stopError() error {
 // notify passes on what running tasks say.
 func (r *run) notify(n Note) error {
 	if n.Custom != nil {
-		e := r.event(Custom)
-		e.CallID, e.Tool, e.Value = n.Task.Call.ID, n.Task.Call.Tool, n.Custom
-		return r.emit(e)
+		return r.emit(Event{Kind: Custom, CallID: n.Task.Call.ID, Tool: n.Task.Call.Tool, Value: n.Custom})
 	}
 	return r.delta(&n.Delta)
 }
@@ -105,9 +102,7 @@ func (r *run) delta(d *model.Delta) error {
 	if d.Usage != nil {
 		u := r.cfg.Meter.Usage()
 		u.Usage.Add(*d.Usage)
-		e := r.event(UsageChanged)
-		e.Usage = &u
-		if err := r.emit(e); err != nil {
+		if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
 			return err
 		}
 		if err := r.cfg.Limits.tokens(&u); err != nil {
@@ -125,9 +120,7 @@ func (r *run) delta(d *model.Delta) error {
 	if d.Text == "" {
 		return r.stopError()
 	}
-	e := r.event(PartDelta)
-	e.Part, e.PartKind, e.Text = d.Part, d.Kind, d.Text
-	return r.emit(e)
+	return r.emit(Event{Kind: PartDelta, Part: d.Part, PartKind: d.Kind, Text: d.Text})
 }
 
 func (r *run) switchPart(d *model.Delta) error {
@@ -142,8 +135,7 @@ func (r *run) switchPart(d *model.Delta) error {
 		}
 	}
 	r.parts = append(r.parts, openPart{index: d.Part, kind: d.Kind})
-	e := r.event(PartStart)
-	e.Part, e.PartKind, e.CallID, e.Tool = d.Part, d.Kind, d.CallID, d.Tool
+	e := Event{Kind: PartStart, Part: d.Part, PartKind: d.Kind, CallID: d.CallID, Tool: d.Tool}
 	e.describe(r.frame.tool(d.Tool))
 	return r.emit(e)
 }
@@ -154,9 +146,7 @@ func (r *run) endPart(i int) error {
 		return nil
 	}
 	p.ended = true
-	e := r.event(PartEnd)
-	e.Part, e.PartKind = p.index, p.kind
-	return r.emit(e)
+	return r.emit(Event{Kind: PartEnd, Part: p.index, PartKind: p.kind})
 }
 
 // responseEvents ends the parts that are still open. If the model did not stream, it makes up for it.
@@ -187,12 +177,8 @@ func (r *run) responseEvents(resp *model.Message) error {
 	}
 	r.parts = r.parts[:0]
 	u := r.info.Usage
-	e := r.event(UsageChanged)
-	e.Usage = &u
-	if err := r.emit(e); err != nil {
+	if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
 		return err
 	}
-	e = r.event(ResponseDone)
-	e.Message = resp
-	return r.emit(e)
+	return r.emit(Event{Kind: ResponseDone, Message: resp})
 }

@@ -117,9 +117,7 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 func (r *run) returned(c *call, done *Done) error {
 	if done.Err != nil {
 		err := &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
-		e := r.event(ToolEnd)
-		e.CallID, e.Tool, e.Err = c.part.CallID, c.part.Tool, done.Err
-		_ = r.emit(e)
+		_ = r.emit(Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Err: done.Err})
 		return err
 	}
 	switch ret := &done.Return; {
@@ -153,8 +151,7 @@ func (r *run) take(c *call, ret *Return) {
 // ended tells that a call has been answered.
 func (r *run) ended(c *call) error {
 	c.told = true
-	e := r.event(ToolEnd)
-	e.CallID, e.Tool, e.Args, e.Result = c.part.CallID, c.part.Tool, c.part.Args, &c.answer
+	e := Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: &c.answer}
 	e.describe(c.tool)
 	return r.emit(e)
 }

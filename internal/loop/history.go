@@ -50,9 +50,7 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	}
 	for _, parts := range done.Inbox {
 		m := r.append(&model.Message{Kind: model.KindRequest, Parts: parts})
-		e := r.event(MessageIn)
-		e.Message = m
-		if err := r.emit(e); err != nil {
+		if err := r.emit(Event{Kind: MessageIn, Message: m}); err != nil {
 			return err
 		}
 	}
@@ -69,7 +67,5 @@ func (r *run) end(ctx context.Context) (bool, error) {
 		r.output = nil
 		return false, nil
 	}
-	e := r.event(OutputDone)
-	e.Value = r.output
-	return true, r.emit(e)
+	return true, r.emit(Event{Kind: OutputDone, Value: r.output})
 }

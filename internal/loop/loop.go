@@ -56,13 +56,13 @@ type run struct {
 	// own is the message that this run appended last.
 	own     *model.Message
 	stopped bool
-	scratch Event
+	event   Event
 	parts   []openPart
 	waiting [1]Future
 }
 
 func (r *run) loop(ctx context.Context) error {
-	if err := r.emit(r.event(RunStart)); err != nil {
+	if err := r.emit(Event{Kind: RunStart}); err != nil {
 		return err
 	}
 	// A history that ends in a response is taken up where it stands.
@@ -120,7 +120,7 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 	if err := r.countRequest(); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
-	if err := r.emit(r.event(RequestStart)); err != nil {
+	if err := r.emit(Event{Kind: RequestStart}); err != nil {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}

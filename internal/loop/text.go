@@ -69,7 +69,5 @@ func (r *run) retryText(why string, cause error) error {
 	if attempt > r.cfg.OutputRetries {
 		return &Error{Stage: StageOutput, Attempt: attempt - 1, Err: &BudgetError{Retries: r.cfg.OutputRetries, Err: cause}}
 	}
-	e := r.event(RetryAsked)
-	e.Text, e.Attempt = why, attempt
-	return r.emit(e)
+	return r.emit(Event{Kind: RetryAsked, Text: why, Attempt: attempt})
 }
