@@ -35,6 +35,14 @@ func (o *runOptions) prompt(text string) []model.Part {
 	return append([]model.Part{model.User(text)}, o.parts...)
 }
 
+// template is what the requests of the run begin as, or nil.
+func (o *runOptions) template() *model.Message {
+	if o.metadata == nil {
+		return nil
+	}
+	return &model.Message{Metadata: o.metadata}
+}
+
 type runOption func(*runOptions)
 
 func (f runOption) applyRun(o *runOptions) { f(o) }

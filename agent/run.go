@@ -45,22 +45,33 @@ func (a *Agent[D, O]) Run(ctx context.Context, deps D, prompt string, opts ...Ru
 
 // run is the one way in which an agent runs; emit is nil if nobody watches.
 func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []RunOption, emit func(*loop.Event) bool) (*Result[O], error) {
-	o := runOptions{model: a.config.Model, settings: a.config.Settings, limits: a.config.Limits}
+	r := new(agentRun[D, O])
+	r.agent, r.emit, r.toolset, r.context.Deps = a, emit, a.tools, deps
+	r.options.model, r.options.settings, r.options.limits = a.config.Model, a.config.Settings, a.config.Limits
 	for _, opt := range opts {
-		opt.applyRun(&o)
+		opt.applyRun(&r.options)
 	}
-	r := &agentRun[D, O]{agent: a, options: &o, emit: emit, toolset: a.tools}
-	r.context.Deps = deps
 	r.override(ctx)
 	cfg, err := r.loopConfig(prompt)
 	if err != nil {
-		return nil, runError(a.config.Name, &loop.Result{Messages: o.history}, err)
+		return nil, r.unstarted(err)
 	}
 	if len(a.config.Hooks) == 0 {
 		return r.run(ctx, cfg)
 	}
+	return r.runHooked(ctx, cfg)
+}
+
+// unstarted is the error of a run that never began.
+func (r *agentRun[D, O]) unstarted(err error) *RunError {
+	return runError(r.agent.config.Name, &loop.Result{Messages: r.options.history}, err)
+}
+
+// runHooked is run inside of the hooks.
+func (r *agentRun[D, O]) runHooked(ctx context.Context, cfg *loop.Config) (*Result[O], error) {
+	a := r.agent
 	var result *Result[O]
-	err = r.hookedRun(ctx, func(ctx context.Context) (*Summary, error) {
+	err := r.hookedRun(ctx, func(ctx context.Context) (*Summary, error) {
 		var err error
 		if result, err = r.run(ctx, cfg); err != nil {
 			var failed *RunError
@@ -77,7 +88,7 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 	}
 	var failed *RunError
 	if !errors.As(err, &failed) {
-		failed = runError(a.config.Name, &loop.Result{Messages: o.history}, err)
+		failed = r.unstarted(err)
 		if result != nil {
 			failed.RunID, failed.ConversationID, failed.Messages, failed.Usage = result.RunID, result.ConversationID, result.Messages, result.Usage
 		}
@@ -104,7 +115,7 @@ func (r *agentRun[D, O]) override(ctx context.Context) {
 
 // loopConfig says to the loop what the agent and the run's options say.
 func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
-	a, o := r.agent, r.options
+	a, o := r.agent, &r.options
 	if o.model == nil {
 		return nil, ErrNoModel
 	}
@@ -120,7 +131,7 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	r.context.Agent, r.context.Model, r.context.Meter = a.config.Name, &r.model, o.meter
 	return &loop.Config{
 		Agent: a.config.Name, Model: &r.model,
-		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: model.Message{Metadata: o.metadata},
+		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: o.template(),
 		Meter: o.meter, Limits: o.limits.loop(), OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
 		Approver: a.config.Approver != nil, Answers: answers, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
 		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
@@ -158,7 +169,7 @@ func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Resu
 // agentRun is the typed side of one run: what the loop's host and the engine's worker need.
 type agentRun[D, O any] struct {
 	agent   *Agent[D, O]
-	options *runOptions
+	options runOptions
 	emit    func(*loop.Event) bool
 	left    bool
 	stream  bool

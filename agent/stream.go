@@ -30,7 +30,15 @@ func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ..
 // wraps [ErrStopped]. Events can be ranged over once; then it yields nothing.
 func (s *Stream[O]) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		s.run(func(e *loop.Event) bool { return yield(eventOf(e)) })
+		growth := Event{Kind: EventPartDelta} // deltas come by the thousand, and set few fields
+		s.run(func(e *loop.Event) bool {
+			if e.Kind != loop.PartDelta {
+				return yield(eventOf(e))
+			}
+			d := growth
+			d.Step, d.Part, d.PartKind, d.Text = e.Step, e.Part, e.PartKind, e.Text
+			return yield(d)
+		})
 	}
 }
 

@@ -13,46 +13,45 @@ import (
 
 // Do implements [loop.Worker]. It is called from the run's goroutine or, for calls that run in parallel, from others;
 // while any runs, nothing of r changes.
-func (r *agentRun[D, O]) Do(ctx context.Context, t *loop.Task, notify func(loop.Note) error) (done loop.Done) {
-	var err error
-	defer func() {
-		if err != nil {
-			done = loop.Done{Err: err}
-		}
-	}()
-	defer recovered(&err)
+func (r *agentRun[D, O]) Do(ctx context.Context, t *loop.Task, l loop.Listener, done *loop.Done) {
+	defer recovered(&done.Err)
 	switch t.Op {
 	case loop.OpModel:
-		return r.request(ctx, t, notify)
+		// Runs spend their time in here: what is on the stack is what a waiting run costs.
+		done.Response, done.Err = r.request(ctx, t, l)
 	case loop.OpInbox:
-		return loop.Done{Inbox: r.options.inbox.take(t.AtEnd)}
+		done.Inbox = r.options.inbox.take(t.AtEnd)
+	default:
+		r.local(ctx, t, l, done)
 	}
-	run := r.contextOf(t, notify)
+}
+
+// local does a task that needs a run context.
+func (r *agentRun[D, O]) local(ctx context.Context, t *loop.Task, l loop.Listener, done *loop.Done) {
+	run := r.contextOf(t, l)
 	switch t.Op {
 	case loop.OpTool:
-		done = r.call(ctx, t, run)
+		*done = r.call(ctx, t, run)
 	case loop.OpApprove:
-		done = r.approve(ctx, t, run)
+		*done = r.approve(ctx, t, run)
 	default:
-		done = r.agent.output.finish(ctx, run, t)
+		*done = r.agent.output.finish(ctx, run, t)
 	}
 	if r.options.journal != nil {
 		done.Used = new(run.Meter.Own())
 	}
-	return done
 }
 
-func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
+func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, l loop.Listener) (*model.Message, error) {
 	var sink model.Sink
 	if t.Stream {
-		sink = func(d model.Delta) error { return notify(loop.Note{Task: t, Delta: d}) }
+		sink = l.Delta
 	}
-	resp, err := r.hookedRequest(ctx, t.Request, sink)
-	return loop.Done{Response: resp, Err: err}
+	return r.hookedRequest(ctx, t.Request, sink)
 }
 
 // contextOf is the run context for a task: a copy of the step's.
-func (r *agentRun[D, O]) contextOf(t *loop.Task, notify func(loop.Note) error) *toolset.RunContext[D] {
+func (r *agentRun[D, O]) contextOf(t *loop.Task, l loop.Listener) *toolset.RunContext[D] {
 	run := r.context
 	if t.Call != nil {
 		run.Call = callOf(t.Call)
@@ -63,7 +62,7 @@ func (r *agentRun[D, O]) contextOf(t *loop.Task, notify func(loop.Note) error) *
 	if !r.stream || t.Call == nil {
 		return &run
 	}
-	return run.WithEmit(func(value any) { _ = notify(loop.Note{Task: t, Custom: value}) })
+	return run.WithEmit(func(value any) { _ = l.Custom(t, value) })
 }
 
 func callOf(c *loop.Call) toolset.Call {

@@ -169,7 +169,7 @@ func (j *Journal) Start(ctx context.Context, t *loop.Task) loop.Future {
 }
 
 // WaitAny implements [loop.Engine]. Recorded results come first, in the order in which they were recorded.
-func (j *Journal) WaitAny(futures []loop.Future, notify func(loop.Note) error) int {
+func (j *Journal) WaitAny(futures []loop.Future, l loop.Listener) int {
 	first := -1
 	j.inner = j.inner[:0]
 	for i := range futures {
@@ -181,7 +181,7 @@ func (j *Journal) WaitAny(futures []loop.Future, notify func(loop.Note) error) i
 		}
 	}
 	if first < 0 {
-		first = j.native.WaitAny(j.inner, notify)
+		first = j.native.WaitAny(j.inner, l)
 	} else if used := futures[first].(*journaled).record.Used; used != nil {
 		j.meter.Add(used.usage())
 	}

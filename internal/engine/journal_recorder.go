@@ -16,28 +16,30 @@ type recorder struct {
 }
 
 // Do implements [loop.Worker].
-func (w *recorder) Do(ctx context.Context, t *loop.Task, notify func(loop.Note) error) loop.Done {
-	done := w.worker.Do(ctx, t, notify)
+func (w *recorder) Do(ctx context.Context, t *loop.Task, l loop.Listener, done *loop.Done) {
+	w.worker.Do(ctx, t, l, done)
 	j := w.journal
 	j.mu.Lock()
 	f := j.live[t]
 	delete(j.live, t)
 	j.mu.Unlock()
 	f.record.At = now()
-	switch worth := worthOf(ctx, t, &done); {
+	switch worth := worthOf(ctx, t, done); {
 	case worth == nothing:
-		return done
+		return
 	case worth == doubtful:
-		return loop.Done{Err: context.Cause(ctx)}
+		*done = loop.Done{Err: context.Cause(ctx)}
+		return
 	}
-	recorded, err := j.record(ctx, f, &done)
+	recorded, err := j.record(ctx, f, done)
 	if err != nil {
 		if t.Op == loop.OpInbox {
 			j.unread, j.unreadAtEnd = done.Inbox, t.AtEnd
 		}
-		return loop.Done{Err: err}
+		*done = loop.Done{Err: err}
+		return
 	}
-	return *recorded
+	*done = *recorded
 }
 
 // worth says what the end of a task is worth.

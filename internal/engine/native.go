@@ -15,6 +15,9 @@ import (
 // serves one run. The run's owner calls [Native.Close] when the run has ended, however it did.
 type Native struct {
 	worker loop.Worker
+	// lone is the future of the last task that ran alone. Its result has been read when the next task starts, so it is used
+	// again.
+	lone *future
 	// reports carries what the goroutines have to tell; made when the first one starts.
 	reports chan report
 	quit    chan struct{}
@@ -41,24 +44,36 @@ func (f *future) Done() *loop.Done {
 	return &f.done
 }
 
-// report says either that a future is over or has a note, which waits for its reply.
+// report says either that a future is over or what its task has to say, which waits for the reply.
 type report struct {
 	future *future
-	note   loop.Note
+	say    func(l loop.Listener) error
 	reply  chan error
 }
 
 // Start implements [loop.Engine].
 func (n *Native) Start(ctx context.Context, t *loop.Task) loop.Future {
+	if f := n.lone; f != nil {
+		n.lone = nil
+		*f = future{ctx: ctx, task: t}
+		return f
+	}
 	return &future{ctx: ctx, task: t}
 }
 
 // WaitAny implements [loop.Engine].
-func (n *Native) WaitAny(futures []loop.Future, notify func(loop.Note) error) int {
+func (n *Native) WaitAny(futures []loop.Future, l loop.Listener) int {
 	if f := futures[0].(*future); len(futures) == 1 && !f.started {
-		f.started, f.over, f.done = true, true, n.worker.Do(f.ctx, f.task, notify)
+		f.started, f.over = true, true
+		n.worker.Do(f.ctx, f.task, l, &f.done)
+		n.lone = f
 		return 0
 	}
+	return n.waitSpawned(futures, l)
+}
+
+// waitSpawned is WaitAny for tasks that run in goroutines.
+func (n *Native) waitSpawned(futures []loop.Future, l loop.Listener) int {
 	for _, f := range futures {
 		n.spawn(f.(*future))
 	}
@@ -71,7 +86,7 @@ func (n *Native) WaitAny(futures []loop.Future, notify func(loop.Note) error) in
 		if got := <-n.reports; got.future != nil {
 			got.future.over = true
 		} else {
-			got.reply <- notify(got.note)
+			got.reply <- got.say(l)
 		}
 	}
 }
@@ -86,25 +101,42 @@ func (n *Native) spawn(f *future) {
 		n.reports, n.quit = make(chan report), make(chan struct{})
 	}
 	n.running.Go(func() {
-		reply := make(chan error, 1)
-		f.done = n.worker.Do(f.ctx, f.task, func(note loop.Note) error {
-			select {
-			case n.reports <- report{note: note, reply: reply}:
-			case <-n.quit:
-				return loop.ErrStopped
-			}
-			select {
-			case err := <-reply:
-				return err
-			case <-n.quit:
-				return loop.ErrStopped
-			}
-		})
+		n.worker.Do(f.ctx, f.task, relay{n, make(chan error, 1)}, &f.done)
 		select {
 		case n.reports <- report{future: f}:
 		case <-n.quit:
 		}
 	})
+}
+
+// relay brings what a task in a goroutine has to say to the goroutine that waits.
+type relay struct {
+	native *Native
+	reply  chan error
+}
+
+// Delta implements [loop.Listener].
+func (r relay) Delta(d model.Delta) error {
+	return r.send(func(l loop.Listener) error { return l.Delta(d) })
+}
+
+// Custom implements [loop.Listener].
+func (r relay) Custom(t *loop.Task, value any) error {
+	return r.send(func(l loop.Listener) error { return l.Custom(t, value) })
+}
+
+func (r relay) send(say func(loop.Listener) error) error {
+	select {
+	case r.native.reports <- report{say: say, reply: r.reply}:
+	case <-r.native.quit:
+		return loop.ErrStopped
+	}
+	select {
+	case err := <-r.reply:
+		return err
+	case <-r.native.quit:
+		return loop.ErrStopped
+	}
 }
 
 // Close waits for the goroutines of tasks that nobody waits for any more, which happens only if the run was left by a

@@ -12,9 +12,9 @@ import (
 type Engine interface {
 	// Start takes on a task. It does not block; the task runs at the latest when it is waited for.
 	Start(ctx context.Context, t *Task) Future
-	// WaitAny blocks until one of the futures is done and returns its index. It calls notify, on its own goroutine,
+	// WaitAny blocks until one of the futures is done and returns its index. It calls l, on its own goroutine,
 	// for what running tasks have to say. A running task is never given up: it ends when its context does.
-	WaitAny(futures []Future, notify func(Note) error) int
+	WaitAny(futures []Future, l Listener) int
 	// Stamp sets the message's time to now, the same at every replay of the run.
 	Stamp(m *model.Message)
 	// NewID returns a fresh identifier, the same at every replay of the run.
@@ -105,18 +105,18 @@ type Return struct {
 	Deferred bool
 }
 
-// Note is something that a running task has to say.
-type Note struct {
-	Task *Task
-	// Delta belongs to a streaming OpModel.
-	Delta model.Delta
-	// Custom is a tool's own event, if not nil.
-	Custom any
+// Listener takes what running tasks have to say. An error means that the run has been stopped.
+type Listener interface {
+	// Delta takes a delta of a streaming OpModel.
+	Delta(d model.Delta) error
+	// Custom takes an event of a tool's own.
+	Custom(t *Task, value any) error
 }
 
 // Worker does the tasks that an engine executes. It turns panics into errors.
 type Worker interface {
-	// Do blocks until the task is done or ctx has ended. It may call notify until it returns; an error of notify means
+	// Do blocks until the task is done or ctx has ended. It may call l until it returns; an error of l means
 	// that the run has been stopped.
-	Do(ctx context.Context, t *Task, notify func(Note) error) Done
+	// The result goes to done, which is zero before.
+	Do(ctx context.Context, t *Task, l Listener, done *Done)
 }

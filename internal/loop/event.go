@@ -67,7 +67,11 @@ func (r *run) emit(e Event) error {
 	}
 	r.event = e // so that e need not be on the heap
 	r.event.Step = r.info.Step
-	if !r.host.Emit(&r.event) {
+	return r.pass(&r.event)
+}
+
+func (r *run) pass(e *Event) error {
+	if !r.host.Emit(e) {
 		r.stopped = true
 		r.cancel(ErrStopped)
 	}
@@ -81,12 +85,12 @@ func (r *run) stopError() error {
 	return nil
 }
 
-// notify passes on what running tasks say.
-func (r *run) notify(n Note) error {
-	if n.Custom != nil {
-		return r.emit(Event{Kind: Custom, CallID: n.Task.Call.ID, Tool: n.Task.Call.Tool, Value: n.Custom})
-	}
-	return r.delta(&n.Delta)
+// Delta implements [Listener].
+func (r *run) Delta(d model.Delta) error { return r.delta(&d) }
+
+// Custom implements [Listener].
+func (r *run) Custom(t *Task, value any) error {
+	return r.emit(Event{Kind: Custom, CallID: t.Call.ID, Tool: t.Call.Tool, Value: value})
 }
 
 // openPart is a part that is being streamed.
@@ -120,7 +124,20 @@ func (r *run) delta(d *model.Delta) error {
 	if d.Text == "" {
 		return r.stopError()
 	}
-	return r.emit(Event{Kind: PartDelta, Part: d.Part, PartKind: d.Kind, Text: d.Text})
+	return r.grow(d)
+}
+
+// grow emits a PartDelta. There are thousands of them, so only what differs from the last one is set.
+func (r *run) grow(d *model.Delta) error {
+	if !r.cfg.Observed || r.stopped {
+		return r.stopError()
+	}
+	e := &r.event
+	if e.Kind != PartDelta || e.PartKind != d.Kind {
+		*e = Event{Kind: PartDelta, PartKind: d.Kind}
+	}
+	e.Step, e.Part, e.Text = r.info.Step, d.Part, d.Text
+	return r.pass(e)
 }
 
 func (r *run) switchPart(d *model.Delta) error {

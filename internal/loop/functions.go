@@ -102,7 +102,7 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 		if len(running) == 0 {
 			break
 		}
-		i := r.eng.WaitAny(futures, r.notify)
+		i := r.eng.WaitAny(futures, r)
 		err := r.returned(running[i], futures[i].Done())
 		futures, running = slices.Delete(futures, i, i+1), slices.Delete(running, i, i+1)
 		if err != nil && failed == nil {

@@ -88,8 +88,8 @@ type Config struct {
 	History               []*model.Message
 	// Prompt is what the user says now; nil resumes the history.
 	Prompt []model.Part
-	// Template is what the requests that the run adds begin as; its metadata, in effect.
-	Template model.Message
+	// Template is what the requests that the run adds begin as; its metadata, in effect. It may be nil.
+	Template *model.Message
 	// Meter is where usage is counted.
 	Meter  *toolset.Meter
 	Limits Limits

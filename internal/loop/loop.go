@@ -18,25 +18,33 @@ func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, erro
 		ctx, r.cancel = context.WithCancelCause(ctx)
 		defer r.cancel(nil)
 	}
-	r.info.Agent, r.info.Model = cfg.Agent, cfg.Model
-	r.info.Meter, r.info.Usage = cfg.Meter, cfg.Meter.Usage()
 	err := r.start()
 	if err == nil {
 		err = r.loop(ctx)
 	}
 	if err != nil {
-		err = r.failure(ctx, err)
-		if r.resumed != nil { // not taken up: the history stays as it was
-			r.info.Messages = append(r.info.Messages, r.resumed)
-		}
-		if last := r.last(); last != nil && last == r.own && last.HasToolCalls() {
-			r.answer(nil, true) // so that the history can be continued
-		}
+		err = r.fail(ctx, err)
 	}
+	return r.result(), err
+}
+
+// fail leaves a history that can be continued.
+func (r *run) fail(ctx context.Context, err error) error {
+	err = r.failure(ctx, err)
+	if r.resumed != nil { // not taken up: the history stays as it was
+		r.info.Messages = append(r.info.Messages, r.resumed)
+	}
+	if last := r.last(); last != nil && last == r.own && last.HasToolCalls() {
+		r.answer(nil, true)
+	}
+	return err
+}
+
+func (r *run) result() *Result {
 	return &Result{
 		RunID: r.info.RunID, ConversationID: r.info.ConversationID, Output: r.output,
-		Messages: r.info.Messages, Usage: cfg.Meter.Usage(), Steps: r.info.Step,
-	}, err
+		Messages: r.info.Messages, Usage: r.cfg.Meter.Usage(), Steps: r.info.Step,
+	}
 }
 
 // run is the state of one run. All of it but the caches is derived from the messages.
@@ -92,8 +100,18 @@ func (r *run) last() *model.Message {
 	return nil
 }
 
-// request makes one request to the model and appends the response.
+// request makes one request to the model and appends the response. What it is made of are functions of their own, because
+// its frame is on the stack of every run that waits for its model.
 func (r *run) request(ctx context.Context) (*model.Message, error) {
+	task, err := r.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.received(r.do(ctx, task))
+}
+
+// prepare makes the request of the next step.
+func (r *run) prepare(ctx context.Context) (*Task, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
@@ -124,14 +142,18 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
-	done := r.do(ctx, &Task{Op: OpModel, Step: r.info.Step, Stream: r.cfg.Stream, Request: &model.Request{
+	return &Task{Op: OpModel, Step: r.info.Step, Stream: r.cfg.Stream, Request: &model.Request{
 		Instructions: r.frame.Instructions,
 		Messages:     slices.Clip(r.info.Messages),
 		Tools:        r.frame.Defs,
 		ToolChoice:   r.frame.Choice,
 		Output:       r.frame.Output,
 		Settings:     r.frame.Settings,
-	}})
+	}}, nil
+}
+
+// received appends what the model answered.
+func (r *run) received(done *Done) (*model.Message, error) {
 	switch {
 	case done.Err != nil:
 		return nil, &Error{Stage: StageModel, Err: done.Err}
@@ -161,7 +183,7 @@ func (r *run) nextFrame(ctx context.Context) error {
 // do runs a lone task.
 func (r *run) do(ctx context.Context, t *Task) *Done {
 	r.waiting[0] = r.eng.Start(ctx, t)
-	r.eng.WaitAny(r.waiting[:], r.notify)
+	r.eng.WaitAny(r.waiting[:], r)
 	return r.waiting[0].Done()
 }
 
@@ -172,8 +194,8 @@ func (r *run) append(m *model.Message) *model.Message {
 	if m.Time.IsZero() {
 		r.eng.Stamp(m)
 	}
-	if m.Kind == model.KindRequest {
-		m.Metadata = r.cfg.Template.Metadata
+	if t := r.cfg.Template; t != nil && m.Kind == model.KindRequest {
+		m.Metadata = t.Metadata
 	}
 	r.own = m
 	r.info.Messages = append(r.info.Messages, m)

@@ -9,6 +9,8 @@ import (
 
 // start brings history and prompt together.
 func (r *run) start() error {
+	r.info.Agent, r.info.Model = r.cfg.Agent, r.cfg.Model
+	r.info.Meter, r.info.Usage = r.cfg.Meter, r.cfg.Meter.Usage()
 	r.info.RunID, r.info.ConversationID = r.cfg.RunID, r.cfg.ConversationID
 	if r.info.RunID == "" {
 		r.info.RunID = r.eng.NewID()
