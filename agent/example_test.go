@@ -132,3 +132,77 @@ func ExampleRunError() {
 	// agent: model: connection lost
 	// pong it was <nil>
 }
+
+// An agent that is a tool of another one: what it uses counts on the meter of the outer run.
+func ExampleAsTool() {
+	type Office struct{ Library []string }
+	librarian, err := agent.New(agent.Config[[]string, string]{
+		Name:  "librarian",
+		Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "titles", `{}`)), modeltest.SayText("We have Emma.")),
+		Toolsets: []toolset.Toolset[[]string]{toolset.Of(toolset.Func("titles", "Lists the books.",
+			func(_ context.Context, run *toolset.RunContext[[]string], _ struct{}) ([]string, error) {
+				return run.Deps, nil
+			}))},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	clerk, err := agent.New(agent.Config[Office, string]{
+		Model: modeltest.Script(
+			modeltest.Say(model.ToolCall("1", "ask_librarian", `{"prompt":"Is there something by Jane Austen?"}`)),
+			modeltest.SayText("Yes: Emma."),
+		),
+		Toolsets: []toolset.Toolset[Office]{toolset.Of(
+			agent.AsTool("ask_librarian", "Ask the librarian.", librarian, func(o Office) []string { return o.Library }),
+		)},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := clerk.Stream(context.Background(), Office{Library: []string{"Emma", "Ulysses"}}, "Anything by Austen?")
+	for event := range s.Events() {
+		if inner, ok := event.Value.(agent.Nested); ok && inner.Event.Kind == agent.EventToolResult {
+			fmt.Println(inner.Agent, "saw", inner.Event.Result.Text)
+		}
+	}
+	res, err := s.Result()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Output, res.Usage.Requests, "requests")
+	// Output:
+	// librarian saw ["Emma","Ulysses"]
+	// Yes: Emma. 4 requests
+}
+
+// A front desk that answers itself or hands over to an expert, whose answer is the run's.
+func ExampleHandOver() {
+	expert, err := agent.New(agent.Config[struct{}, string]{Model: modeltest.Script(modeltest.SayText("Turn it off and on again."))})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	desk, err := agent.New(agent.Config[struct{}, string]{
+		Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "to_expert", `{"prompt":"The printer does not print."}`))),
+		Alternatives: []agent.Alternative[struct{}, string]{
+			agent.Text(func(_ context.Context, _ *toolset.RunContext[struct{}], text string) (string, error) {
+				return text, nil
+			}),
+			agent.HandOver("to_expert", "Hand over to the expert.", expert, func(struct{}) struct{} { return struct{}{} }),
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := desk.Run(context.Background(), struct{}{}, "My printer does not print.")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Output, res.Usage.Requests, "requests")
+	// Output: Turn it off and on again. 2 requests
+}
