@@ -165,7 +165,7 @@ func TestWhatAToolShowsItselfIsKept(t *testing.T) {
 	rich := tool("rich", func(ctx context.Context, run *toolset.RunContext[bare]) (string, error) {
 		id := deps.ToolCallID(run.RunID, run.Step, run.Call.ID)
 		return "for the model", run.Deps.Tracker.Update(ctx, acp.ToolCallUpdate{ToolCallID: id, Content: []acp.ToolCallContent{
-			{Diff: &acp.Diff{Path: "/work/a.txt", NewText: "new"}}}})
+			{Diff: &acp.Diff{Path: "/home/a.txt", NewText: "new"}}}})
 	})
 	e, id := start(t, config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "rich", "{}")), modeltest.SayText("done")), rich))
 	e.prompt(id, "go")

@@ -81,7 +81,7 @@ func (a *editingAgent) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.P
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	const path = "/work/greeting.txt"
+	const path = "/home/ada/greeting.txt"
 	_ = a.update(ctx, acp.ThoughtChunk("Let me see."))
 	_ = a.update(ctx, acp.SessionUpdate{ToolCall: &acp.ToolCall{
 		ToolCallID: "call-1", Title: "Edit greeting.txt", Kind: acp.ToolKindEdit, Status: acp.ToolCallStatusPending,
