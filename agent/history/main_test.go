@@ -1,0 +1,9 @@
+package history_test
+
+import (
+	"testing"
+
+	"github.com/ponte-go/ponte/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }

@@ -1,0 +1,36 @@
+// Package leaktest fails a package's tests if a goroutine is left when they are over.
+package leaktest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// grace is how long goroutines have to end by themselves.
+const grace = 2 * time.Second
+
+// Main runs the tests of a package and ends the process:
+//
+//	func TestMain(m *testing.M) { leaktest.Main(m) }
+//
+// The stacks of goroutines that are left are written to standard error. While fuzzing nothing is checked, because the
+// fuzzing engine has goroutines of its own.
+func Main(m *testing.M) {
+	before := runtime.NumGoroutine()
+	code := m.Run()
+	if fuzz := flag.Lookup("test.fuzz"); code != 0 || fuzz != nil && fuzz.Value.String() != "" {
+		os.Exit(code)
+	}
+	for end := time.Now().Add(grace); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			stacks := make([]byte, 1<<20)
+			fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", stacks[:runtime.Stack(stacks, true)])
+			os.Exit(1)
+		}
+	}
+	os.Exit(code)
+}
