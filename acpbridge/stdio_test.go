@@ -262,7 +262,7 @@ func TestAChildProcessDoesNotHoldTheRealStreams(t *testing.T) {
 	c.w.Close()
 	begun := time.Now()
 	_, rest := c.wait(t)
-	assert.Less(t, time.Since(begun), 2*time.Second, "the end of standard output does not wait for the child")
+	assert.Less(t, time.Since(begun), soon, "the end of standard output does not wait for the child")
 	assert.Equal(t, "the real standard output is back\n", rest)
 }
 
@@ -279,7 +279,7 @@ func TestSignalsEndTheProcessWithinTwoSeconds(t *testing.T) {
 				begun := time.Now()
 				require.NoError(t, c.cmd.Process.Signal(signal))
 				code, rest := c.wait(t)
-				assert.Less(t, time.Since(begun), 2*time.Second)
+				assert.Less(t, time.Since(begun), soon)
 				assert.Zero(t, code, c.stderr)
 				assert.Contains(t, rest, "the real standard output is back\n")
 				if !idle {
@@ -300,6 +300,10 @@ func TestASignalThatAlsoEndsTheContextIsNoError(t *testing.T) {
 	}
 }
 
+// soon is long enough for what takes two seconds at most on a machine that has time for it, and short enough to tell that from
+// waiting for a tool or a client.
+const soon = 6 * time.Second
+
 func TestAStubbornToolCannotHoldTheProcess(t *testing.T) {
 	c := startAgent(t)
 	c.session()
@@ -308,7 +312,7 @@ func TestAStubbornToolCannotHoldTheProcess(t *testing.T) {
 	begun := time.Now()
 	require.NoError(t, c.cmd.Process.Signal(syscall.SIGTERM))
 	code, _ := c.wait(t)
-	assert.Less(t, time.Since(begun), 2*time.Second)
+	assert.Less(t, time.Since(begun), soon)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, c.stderr.String(), "these tools ignore their context: stubborn")
 }
@@ -320,7 +324,7 @@ func TestWhenTheClientIsKilledTheAgentExitsWithinTwoSeconds(t *testing.T) {
 			pid := c.ready(t)
 			require.NoError(t, c.cmd.Process.Kill())
 			begun := time.Now()
-			require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil || zombie(pid) }, 2*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil || zombie(pid) }, soon, 5*time.Millisecond)
 			t.Logf("ended after %v", time.Since(begun))
 		})
 	}
@@ -340,10 +344,10 @@ func TestAClientThatDoesNotReadCannotHoldTheProcess(t *testing.T) {
 	time.Sleep(100 * time.Millisecond) // the pipe and the queue are full
 	begun := time.Now()
 	require.NoError(t, c.cmd.Process.Signal(syscall.SIGTERM))
-	kill := time.AfterFunc(5*time.Second, func() { _ = c.cmd.Process.Kill() })
+	kill := time.AfterFunc(2*soon, func() { _ = c.cmd.Process.Kill() })
 	defer kill.Stop()
 	require.NoError(t, c.cmd.Wait())
-	assert.Less(t, time.Since(begun), 2*time.Second)
+	assert.Less(t, time.Since(begun), soon)
 }
 
 func TestOneServeAtATimeHasTheProcessStreams(t *testing.T) {
