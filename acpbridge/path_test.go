@@ -56,24 +56,24 @@ func TestPathsOutsideOfTheSessionAreRefused(t *testing.T) {
 }
 
 func TestWindowsPaths(t *testing.T) {
-	const cwd = `C:\Work\proj`
+	const cwd = `C:\Code\proj`
 	for name, want := range map[string]string{
-		`a.go`:                      `C:\Work\proj\a.go`,
-		`sub/a.go`:                  `C:\Work\proj\sub\a.go`,
-		`.\sub\..\a.go`:             `C:\Work\proj\a.go`,
-		`c:/work/PROJ/a.go`:         `C:\work\PROJ\a.go`,
-		`\work\proj\a.go`:           `C:\work\proj\a.go`,
-		`\\?\C:\Work\proj\a`:        `C:\Work\proj\a`,
+		`a.go`:                      `C:\Code\proj\a.go`,
+		`sub/a.go`:                  `C:\Code\proj\sub\a.go`,
+		`.\sub\..\a.go`:             `C:\Code\proj\a.go`,
+		`c:/code/PROJ/a.go`:         `C:\code\PROJ\a.go`,
+		`\code\proj\a.go`:           `C:\code\proj\a.go`,
+		`\\?\C:\Code\proj\a`:        `C:\Code\proj\a`,
 		`\\srv\share\x`:             `\\srv\share\x`,
 		`//SRV/share/x/../y`:        `\\SRV\share\y`,
 		`\\?\UNC\srv\share\deep\..`: `\\srv\share\`,
-		`C:\Work\proj`:              `C:\Work\proj`,
+		`C:\Code\proj`:              `C:\Code\proj`,
 	} {
 		got, _ := readIn(t, cwd, []string{`\\srv\share`}, name)
 		assert.Equal(t, want, got, name)
 	}
 	for _, name := range []string{
-		`..\x`, `C:\Work\projx\a`, `D:\Work\proj\a`, `\\srv\other\x`, `C:a.go`, `\\.\C:\x`, `\\?\GLOBALROOT\x`,
+		`..\x`, `C:\Code\projx\a`, `D:\Code\proj\a`, `\\srv\other\x`, `C:a.go`, `\\.\C:\x`, `\\?\GLOBALROOT\x`,
 		`a.go:stream`, `sub.\a`, `..\proj \a`, `... \x`, `/etc/passwd`, `\\srv\share\..\other`,
 	} {
 		got, told := readIn(t, cwd, []string{`\\srv\share\in`}, name)
