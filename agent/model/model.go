@@ -17,6 +17,9 @@ type Model interface {
 	// Generate ends when ctx does, with an error that wraps ctx's cause. It must not change req or keep it. A
 	// provider's refusal to serve the request is an [*APIError]. An implementation must not retry once a delta has
 	// been passed to the sink. It returns either a message or an error, never neither.
+	//
+	// The message says why it ended ([Message.Finish]) and who answered. The ids of its tool calls are set and differ
+	// from each other, whatever the provider sent.
 	Generate(ctx context.Context, req *Request, sink Sink) (*Message, error)
 }
 
@@ -32,6 +35,8 @@ type Info struct {
 	// Media lists the kinds of input that the model takes beside text, as the top-level part of a media type
 	// ("image", "audio") or a whole media type ("application/pdf").
 	Media []string
+	// MediaURLs lists what of Media the provider fetches itself when a part has a URL and no data. Other URLs are refused.
+	MediaURLs []string
 	// ContextWindow is the number of tokens that the model can take in, or 0 if unknown.
 	ContextWindow int
 }

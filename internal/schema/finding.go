@@ -50,7 +50,7 @@ var ruleWords = map[string]string{
 
 // problem words a finding of the validator.
 func (v *validation) problem(f validator.FieldError, prefix string) Problem {
-	path := v.trimRoot(f.Namespace())
+	path := strings.ReplaceAll(v.trimRoot(f.Namespace()), flattened+".", "")
 	if prefix != "" && path != "" && path[0] != '[' {
 		prefix += "."
 	}

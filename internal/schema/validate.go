@@ -24,14 +24,14 @@ type validation struct {
 var sharedValidator = sync.OnceValue(newValidator)
 
 func newValidator() *validator.Validate {
-	v := validator.New(validator.WithRequiredStructEnabled(), validator.WithTagNameFuncBlankOmit())
+	v := validator.New(validator.WithRequiredStructEnabled())
 	v.RegisterTagNameFunc(func(f reflect.StructField) string {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name != "-" && validName(name):
 			return name
 		case f.Anonymous && pointee(f.Type).Kind() == reflect.Struct:
-			return "" // flattened: no step of the path
+			return flattened
 		}
 		return f.Name
 	})
@@ -222,3 +222,6 @@ func (v *validation) check(dst any, prefix string) ([]Problem, error) {
 	}
 	return problems, nil
 }
+
+// flattened stands for an embedded struct in the validator's paths, where it is no step of the JSON path.
+const flattened = "\x00"

@@ -27,6 +27,12 @@ type Harness struct {
 	// Unscripted says that the model decides itself what it answers, whatever the scenario's answer is: only what holds
 	// for every answer is checked, and it is not asked to try again.
 	Unscripted bool
+	// ArgsAsJSON says that the provider sends arguments as JSON values rather than as text: they are compared as JSON,
+	// in which white space and the order of members mean nothing and every digit of a number does.
+	ArgsAsJSON bool
+	// Known has what the model is known to fail and why, by "rule" or "rule/case". Such a subtest is run, must fail, and
+	// is then skipped with the reason; if it passes, it fails, so that the list stays true.
+	Known map[string]string
 }
 
 // Scenario is what the provider behind a model does in a subtest. It is only read.
@@ -42,7 +48,23 @@ type Scenario struct {
 	// Silent says that the provider never comes to an end: it sends what Answer says, if anything, but not the end of
 	// it, and keeps the connection open until the client leaves.
 	Silent bool
+	// Fault is what goes wrong on the wire beside that.
+	Fault Fault
 }
+
+// Fault is a way in which a provider's answer is broken.
+type Fault string
+
+const (
+	// FaultTruncated ends the connection, as if all were well, before the answer's end: within the body of an unstreamed
+	// answer, before the last events of a streamed one.
+	FaultTruncated Fault = "truncated"
+	// FaultEmpty answers with status 200 and an answer in which there is no response at all: no choice, no candidate, no
+	// message.
+	FaultEmpty Fault = "empty"
+	// FaultFinish ends the answer with a finish reason that nobody has heard of.
+	FaultFinish Fault = "unknown finish reason"
+)
 
 // patience is how long something may take that must happen at once. It is long because test machines are slow.
 const patience = 10 * time.Second

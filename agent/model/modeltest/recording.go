@@ -46,6 +46,7 @@ type infoJSON struct {
 	Name          string   `json:"name"`
 	NativeOutput  bool     `json:"native_output,omitempty"`
 	Media         []string `json:"media,omitempty"`
+	MediaURLs     []string `json:"media_urls,omitempty"`
 	ContextWindow int      `json:"context_window,omitempty"`
 }
 
