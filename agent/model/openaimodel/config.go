@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // DefaultBaseURL is the endpoint that an empty [Config.BaseURL] stands for.
@@ -114,6 +115,7 @@ func New(config Config) (*Model, error) {
 			Name:          config.Name,
 			NativeOutput:  p.NativeOutput,
 			Media:         p.Media,
+			MediaURLs:     p.MediaURLs,
 			ContextWindow: config.ContextWindow,
 		},
 		base:     base,
@@ -131,7 +133,7 @@ func New(config Config) (*Model, error) {
 			Max:      orDefault(config.Retry.Max, 30*time.Second),
 		},
 		client: config.HTTPClient,
-		secret: newSecret(config.APIKey),
+		secret: adapter.NewSecret(config.APIKey),
 	}
 	if m.client == nil {
 		m.client = sharedClient()

@@ -3,21 +3,26 @@ package openaimodel
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
+
+func (m *Model) transportError(err error) *model.APIError {
+	return adapter.TransportError(m.info, m.base.Redacted(), err, m.secret.Redact)
+}
+
+func (m *Model) cancelled(ctx context.Context, last error) error {
+	return fmt.Errorf("openaimodel: %w", adapter.Cancelled(ctx, m.info, last))
+}
 
 // maxMessage bounds what an error quotes of an answer, in bytes.
 const maxMessage = 2000
@@ -111,24 +116,20 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 			code = ""
 		}
 	}
-	e.Message, e.Code, e.Type = m.secret.redact(truncate(message, maxMessage)), m.secret.redact(code), m.secret.redact(kind)
-	e.RequestID = m.secret.redact(requestID(header))
-	e.RetryAfter = retryAfter(header, time.Now())
-	classify(e)
+	e.Message, e.Code, e.Type = m.secret.Redact(truncate(message, maxMessage)), m.secret.Redact(code), m.secret.Redact(kind)
+	e.RequestID = m.secret.Redact(adapter.RequestID(header))
+	e.RetryAfter = adapter.RetryAfter(header, time.Now())
+	adapter.Classify(e)
 	switch header.Get("X-Should-Retry") { // OpenAI knows better than the status
 	case "true":
 		e.Retryable = true
 	case "false":
 		e.Retryable = false
 	}
-	if e.Status == http.StatusUnauthorized && !m.secret.isSet {
+	if e.Status == http.StatusUnauthorized && !m.secret.IsSet {
 		e.Message = strings.TrimSpace(e.Message + " (Config.APIKey is not set)")
 	}
 	return e
-}
-
-func requestID(h http.Header) string {
-	return firstNonEmpty(h.Get("X-Request-Id"), h.Get("Request-Id"), h.Get("X-Generation-Id"), h.Get("Cf-Ray"))
 }
 
 // describeUnknownBody says in words what came instead of an error object.
@@ -163,115 +164,10 @@ func truncate(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// classify sets Retryable, and Err to the identity of the error where the status does not tell it.
-func classify(e *model.APIError) {
-	code, kind := strings.ToLower(e.Code), strings.ToLower(e.Type)
-	is := func(names ...string) bool {
-		for _, name := range names {
-			if code == name || kind == name {
-				return true
-			}
-		}
-		return false
-	}
-	outOfQuota := e.Status == http.StatusPaymentRequired || is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance")
-	switch {
-	case e.Status >= 400:
-		e.Retryable = retryableStatus(e.Status)
-	case is("invalid_request_error", "badrequesterror"):
-	default: // in the middle of a stream
-		e.Retryable = is("server_error", "internal_error", "internal_server_error", "internalservererror", "api_error",
-			"overloaded", "overloaded_error", "rate_limit_exceeded", "rate_limit_error", "unavailable_error",
-			"service_unavailable", "timeout", "server_overloaded")
-	}
-	switch {
-	case outOfQuota:
-		e.Retryable = false
-		e.Err = model.ErrRateLimited
-	case is("rate_limit_exceeded", "rate_limit_error"):
-		e.Err = model.ErrRateLimited
-	case is("invalid_api_key", "authentication_error"):
-		e.Err = model.ErrAuth
-	case is("context_length_exceeded", "exceed_context_size_error") || saysContextLength(e):
-		e.Retryable = false
-		e.Err = model.ErrContextLength
-	}
-}
-
-func retryableStatus(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
-		return true
-	case http.StatusNotImplemented:
-		return false
-	}
-	return status >= 500
-}
-
-// contextLengthPhrases are how servers without a code for it say that the conversation is too long: vLLM and DeepSeek,
-// llama.cpp, Ollama, LM Studio (twice), and some behind OpenRouter.
-var contextLengthPhrases = []string{
-	"maximum context length", "available context size", "max context length", "context length of only",
-	"greater than the context length", "prompt is too long", "input is too long", "exceeds the context window",
-}
-
-func saysContextLength(e *model.APIError) bool {
-	switch e.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return false
-	}
-	message := strings.ToLower(e.Message)
-	for _, phrase := range contextLengthPhrases {
-		if strings.Contains(message, phrase) {
-			return true
-		}
-	}
-	return false
-}
-
 // brokenResponse is the error for an answer of status 200 that cannot be understood.
 func (m *Model) brokenResponse(resp *http.Response, cause error, retryable bool) *model.APIError {
 	return &model.APIError{
 		Provider: m.info.Provider, Model: m.info.Name, Status: resp.StatusCode,
-		RequestID: m.secret.redact(requestID(resp.Header)), Retryable: retryable, Err: cause,
+		RequestID: m.secret.Redact(adapter.RequestID(resp.Header)), Retryable: retryable, Err: cause,
 	}
-}
-
-// transportError is the error for a request that was not answered.
-func (m *Model) transportError(err error) *model.APIError {
-	// A *url.Error would name the URL again.
-	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Err: err, Retryable: true}
-	why := m.secret.redact(err.Error())
-	var dns *net.DNSError
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Message = fmt.Sprintf("nothing listens at %s: start the server, or correct Config.BaseURL (%s)", m.base.Redacted(), why)
-	case errors.As(err, &dns):
-		e.Retryable = !dns.IsNotFound
-		e.Message = fmt.Sprintf("the host of %s cannot be resolved: check Config.BaseURL and the network (%s)", m.base.Redacted(), why)
-	case errors.As(err, &certificate):
-		e.Retryable = false
-		e.Message = fmt.Sprintf("the certificate of %s cannot be verified (%s)", m.base.Redacted(), why)
-	default:
-		e.Message = fmt.Sprintf("no answer from %s (%s)", m.base.Redacted(), why)
-	}
-	return e
-}
-
-// cancelled is the error for a call whose context has ended. It wraps the context's cause, and the context's own error
-// too if that is another one; last is why the call was not finished before that, or nil.
-func (m *Model) cancelled(ctx context.Context, last error) error {
-	cause, prefix := context.Cause(ctx), "openaimodel: "+m.info.Provider+" "+m.info.Name
-	err := fmt.Errorf("%s: request cancelled: %w", prefix, cause)
-	if !errors.Is(cause, ctx.Err()) {
-		err = fmt.Errorf("%s: request cancelled: %w (%w)", prefix, cause, ctx.Err())
-	}
-	if last != nil {
-		err = fmt.Errorf("%w; before that: %w", err, last)
-	}
-	return err
 }

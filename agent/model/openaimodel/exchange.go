@@ -8,9 +8,9 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // exchange is one call of Generate: a request and the attempts to have it answered.
@@ -145,9 +145,9 @@ func (m *Model) send(ctx context.Context, method, path string, body []byte, extr
 	for name, values := range m.header {
 		req.Header[name] = values
 	}
-	m.secret.authorize(req.Header)
+	m.secret.Authorize(req.Header)
 	for name, value := range extra {
-		if !validHeader(name, value) { // net/http would say so too late, as if it were a fault of the network
+		if !adapter.ValidHeader(name, value) { // net/http would say so too late, as if it were a fault of the network
 			return nil, fmt.Errorf("openaimodel: the extra header %q is no valid one", name)
 		}
 		req.Header.Set(name, value)
@@ -157,11 +157,4 @@ func (m *Model) send(ctx context.Context, method, path string, body []byte, extr
 		return nil, m.transportError(err)
 	}
 	return resp, nil
-}
-
-// validHeader reports whether name and value can be sent (RFC 9110, section 5).
-func validHeader(name, value string) bool {
-	badName := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r) }
-	badValue := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
-	return name != "" && !strings.ContainsFunc(name, badName) && !strings.ContainsFunc(value, badValue)
 }

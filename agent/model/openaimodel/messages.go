@@ -6,10 +6,8 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
-
-// tryAgain follows the reason in what the model is told when it has to try again.
-const tryAgain = "\n\nFix this and try again."
 
 // appendMessages appends the conversation as an array. What it writes for a message depends on that message, and on
 // its neighbours of the same kind: adjacent responses become one assistant message, and of adjacent requests the tool
@@ -20,21 +18,16 @@ func (m *Model) appendMessages(dst []byte, req *model.Request) ([]byte, error) {
 	if req.Instructions != "" {
 		e.system(req.Instructions)
 	}
-	for messages := req.Messages; len(messages) > 0; {
-		n := 1
-		for n < len(messages) && messages[n].Kind == messages[0].Kind {
-			n++
-		}
+	for turn := range adapter.Turns(req.Messages) {
 		var err error
-		if messages[0].Kind == model.KindResponse {
-			err = e.assistant(messages[:n])
+		if turn[0].Kind == model.KindResponse {
+			err = e.assistant(turn)
 		} else {
-			err = e.requests(messages[:n])
+			err = e.requests(turn)
 		}
 		if err != nil {
 			return nil, err
 		}
-		messages = messages[n:]
 	}
 	return append(e.dst, ']'), nil
 }
@@ -62,7 +55,7 @@ func (e *messageEncoder) system(text string) {
 func (e *messageEncoder) requests(messages []*model.Message) error {
 	for _, msg := range messages {
 		for i := range msg.Parts {
-			if p := &msg.Parts[i]; answersCall(p) {
+			if p := &msg.Parts[i]; adapter.AnswersCall(p) {
 				e.begin("tool")
 				e.dst = append(e.dst, `,"tool_call_id":`...)
 				e.dst = appendJSONString(e.dst, p.CallID)
@@ -76,14 +69,14 @@ func (e *messageEncoder) requests(messages []*model.Message) error {
 		for i := 0; i < len(msg.Parts); {
 			p := &msg.Parts[i]
 			switch {
-			case answersCall(p):
+			case adapter.AnswersCall(p):
 				i++
 			case p.Kind == model.PartSystem:
 				e.system(p.Text)
 				i++
-			case isUserContent(p):
+			case adapter.IsUserContent(p):
 				n := i + 1
-				for n < len(msg.Parts) && (isUserContent(&msg.Parts[n]) || answersCall(&msg.Parts[n])) {
+				for n < len(msg.Parts) && (adapter.IsUserContent(&msg.Parts[n]) || adapter.AnswersCall(&msg.Parts[n])) {
 					n++
 				}
 				if err := e.user(msg.Parts[i:n]); err != nil {
@@ -98,14 +91,6 @@ func (e *messageEncoder) requests(messages []*model.Message) error {
 	return nil
 }
 
-func answersCall(p *model.Part) bool {
-	return p.Kind == model.PartToolReturn || p.Kind == model.PartRetry && p.CallID != ""
-}
-
-func isUserContent(p *model.Part) bool {
-	return p.Kind == model.PartUser || p.Kind == model.PartMedia || p.Kind == model.PartRetry && p.CallID == ""
-}
-
 // user writes parts as one message: text alone as a string, which every server takes, and with media as a list.
 func (e *messageEncoder) user(parts []model.Part) error {
 	hasMedia := false
@@ -118,7 +103,7 @@ func (e *messageEncoder) user(parts []model.Part) error {
 		e.dst = append(e.dst, '"')
 		sep := ""
 		for i := range parts {
-			if isUserContent(&parts[i]) {
+			if adapter.IsUserContent(&parts[i]) {
 				e.dst = append(e.dst, sep...)
 				e.appendText(&parts[i])
 				sep = `\n\n`
@@ -130,7 +115,7 @@ func (e *messageEncoder) user(parts []model.Part) error {
 	sep := byte('[')
 	for i := range parts {
 		p := &parts[i]
-		if !isUserContent(p) {
+		if !adapter.IsUserContent(p) {
 			continue
 		}
 		e.dst = append(e.dst, sep)
@@ -154,7 +139,7 @@ func (e *messageEncoder) user(parts []model.Part) error {
 func (e *messageEncoder) appendText(p *model.Part) {
 	e.dst = appendJSONChars(e.dst, p.Text)
 	if p.Kind == model.PartRetry {
-		e.dst = appendJSONChars(e.dst, tryAgain)
+		e.dst = appendJSONChars(e.dst, adapter.TryAgain)
 	}
 }
 
@@ -266,26 +251,11 @@ func (e *messageEncoder) toolCall(p *model.Part) {
 	e.dst = append(e.dst, `,"type":"function","function":{"name":`...)
 	e.dst = appendJSONString(e.dst, p.Tool)
 	e.dst = append(e.dst, `,"arguments":"`...)
-	e.dst = appendArguments(e.dst, p.Args)
+	e.dst = appendJSONChars(e.dst, adapter.Arguments(p.Args))
 	e.dst = append(e.dst, `"}`...)
 	if len(p.Signature) > 0 && e.isOwn(p) && json.Valid(p.Signature) {
 		e.dst = append(e.dst, `,"extra_content":`...)
 		e.dst = append(e.dst, p.Signature...)
 	}
 	e.dst = append(e.dst, '}')
-}
-
-// appendArguments appends the arguments of a call in the history inside a JSON string. Servers parse them, and refuse
-// the whole request over what is no object; so arguments that are none travel as the one member of an object, where
-// the model still sees what it wrote.
-func appendArguments(dst []byte, args model.RawArgs) []byte {
-	trimmed := bytes.TrimSpace(args)
-	switch {
-	case len(trimmed) == 0, string(trimmed) == "null":
-		return append(dst, "{}"...)
-	case trimmed[0] == '{' && json.Valid(trimmed):
-		return appendJSONChars(dst, args)
-	}
-	object := appendJSONString([]byte(`{"invalid_arguments":`), args)
-	return appendJSONChars(dst, append(object, '}'))
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // Model is a model behind an OpenAI-compatible Chat Completions endpoint. Make one with [New]. It is safe for
@@ -24,7 +25,7 @@ type Model struct {
 	timeouts Timeouts
 	retry    Retry
 	client   *http.Client
-	secret   secret
+	secret   adapter.Secret
 }
 
 var _ model.Model = (*Model)(nil)
@@ -32,7 +33,7 @@ var _ model.Model = (*Model)(nil)
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
 	info := m.info
-	info.Media = slices.Clone(info.Media)
+	info.Media, info.MediaURLs = slices.Clone(info.Media), slices.Clone(info.MediaURLs)
 	return info
 }
 

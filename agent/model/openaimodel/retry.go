@@ -3,8 +3,6 @@ package openaimodel
 import (
 	"context"
 	"math/rand/v2"
-	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -30,32 +28,4 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-}
-
-// retryAfter reads how long an answer asks to wait: Retry-After-Ms in milliseconds, or Retry-After as seconds or as a
-// date (RFC 9110, section 10.2.3). It returns 0 if the answer does not ask, or asks for nonsense.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return duration(ms, time.Millisecond)
-	}
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return duration(seconds, time.Second)
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return max(date.Sub(now), 0)
-	}
-	return 0
-}
-
-// duration returns n units, or 0 for what is no duration of use.
-func duration(n float64, unit time.Duration) time.Duration {
-	const longest = 365 * 24 * time.Hour
-	if !(n > 0) {
-		return 0
-	}
-	if n > float64(longest/unit) {
-		return longest
-	}
-	return time.Duration(n * float64(unit))
 }

@@ -2,12 +2,11 @@ package openaimodel
 
 import (
 	"bytes"
-	"crypto/rand"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // maxCalls bounds the calls of one response.
@@ -18,7 +17,7 @@ var errTooManyCalls = fmt.Errorf("the response calls more than %d tools", maxCal
 // callAssembler puts the calls of one response together from fragments.
 type callAssembler struct {
 	calls []*call
-	ids   map[string]bool // in use
+	ids   adapter.CallIDs
 }
 
 // call is one tool call that is being put together.
@@ -133,7 +132,7 @@ func (a *assembler) splitName(first, rest string) bool {
 func (a *assembler) announce(c *call) error {
 	c.announced = true
 	c.part = a.newPart()
-	c.id = a.calls.uniqueID(c.wireID)
+	c.id = a.calls.ids.Unique(c.wireID)
 	return a.emit(model.Delta{Part: c.part, Kind: model.PartToolCall, CallID: c.id, Tool: c.name, Text: string(c.args)})
 }
 
@@ -148,21 +147,6 @@ func (a *assembler) announceAll() error {
 		}
 	}
 	return nil
-}
-
-func (s *callAssembler) uniqueID(id string) string {
-	if s.ids == nil {
-		s.ids = map[string]bool{}
-	}
-	if id == "" {
-		id = "call_" + rand.Text()
-	}
-	unique := id
-	for n := 2; s.ids[unique]; n++ {
-		unique = id + "_" + strconv.Itoa(n)
-	}
-	s.ids[unique] = true
-	return unique
 }
 
 func (c *call) toPart(provider string) model.Part {

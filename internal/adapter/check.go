@@ -1,0 +1,124 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Unsupported is the error for what the provider cannot do; it wraps [model.ErrUnsupported].
+func Unsupported(info model.Info, what string) error {
+	return fmt.Errorf("%s %s: %s: %w", info.Provider, info.Name, what, model.ErrUnsupported)
+}
+
+// MediaType returns a media part's type without parameters, in lower case, and its kind as [model.Info.Media] names it: the
+// top-level type, or for application types the whole.
+func MediaType(p *model.Part) (mediaType, kind string) {
+	mediaType, _, _ = strings.Cut(strings.ToLower(p.MediaType), ";")
+	mediaType = strings.TrimSpace(mediaType)
+	kind, _, _ = strings.Cut(mediaType, "/")
+	if kind == "application" {
+		kind = mediaType
+	}
+	return mediaType, kind
+}
+
+// CheckMedia returns why a media part of a request cannot be sent to a model, or nil. What the model does not take wraps
+// [model.ErrUnsupported].
+func CheckMedia(info model.Info, p *model.Part) error {
+	mediaType, kind := MediaType(p)
+	takes := func(kinds []string) bool { return slices.Contains(kinds, kind) || slices.Contains(kinds, mediaType) }
+	switch {
+	case kind == "":
+		return errors.New("a media part has no media type")
+	case !takes(info.Media):
+		return Unsupported(info, "input of type "+mediaType)
+	case len(p.Data) > 0:
+		return nil
+	case p.URL == "":
+		return fmt.Errorf("a media part of type %s has neither data nor URL", mediaType)
+	case !takes(info.MediaURLs):
+		return Unsupported(info, "input of type "+mediaType+" by URL")
+	}
+	return nil
+}
+
+// CheckSettings returns what is wrong with settings for every provider, or nil. Settings may be nil.
+func CheckSettings(s *model.Settings) error {
+	if s == nil {
+		return nil
+	}
+	if s.MaxTokens < 0 {
+		return fmt.Errorf("Settings.MaxTokens is %d, must not be negative", s.MaxTokens)
+	}
+	for name, value := range map[string]*float64{"Temperature": s.Temperature, "TopP": s.TopP} {
+		if value != nil && (math.IsNaN(*value) || math.IsInf(*value, 0)) {
+			return fmt.Errorf("Settings.%s is %v, must be a number", name, *value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.ExtraBody)) {
+		if !json.Valid(s.ExtraBody[name]) {
+			return fmt.Errorf("Settings.ExtraBody[%q] is no JSON", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.ExtraHeaders)) {
+		if !ValidHeader(name, s.ExtraHeaders[name]) { // net/http would say so too late, as if it were a fault of the network
+			return fmt.Errorf("the extra header %q is no valid one", name)
+		}
+	}
+	return nil
+}
+
+// ValidHeader reports whether name and value can be sent (RFC 9110, section 5).
+func ValidHeader(name, value string) bool {
+	badName := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r) }
+	badValue := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	return name != "" && !strings.ContainsFunc(name, badName) && !strings.ContainsFunc(value, badValue)
+}
+
+// CheckTools returns what is wrong with the tools, the tool choice and the output schema of a request, or nil.
+func CheckTools(req *model.Request) error {
+	for i := range req.Tools {
+		if t := &req.Tools[i]; len(t.Schema) > 0 && !json.Valid(t.Schema) {
+			return fmt.Errorf("the schema of tool %q is no JSON", t.Name)
+		}
+	}
+	if req.Output != nil && !json.Valid(req.Output.Schema) {
+		return fmt.Errorf("the output schema %q is no JSON", req.Output.Name)
+	}
+	switch choice := req.ToolChoice; choice.Mode {
+	case model.ToolChoiceAuto, model.ToolChoiceNone:
+	case model.ToolChoiceRequired, model.ToolChoiceTool:
+		if len(req.Tools) == 0 {
+			return fmt.Errorf("a tool call is demanded (%q), but the request offers no tools", choice.Mode)
+		}
+		offered := func(t model.ToolDef) bool { return t.Name == choice.Tool }
+		if choice.Mode == model.ToolChoiceTool && !slices.ContainsFunc(req.Tools, offered) {
+			return fmt.Errorf("tool choice names %q, which the request does not offer", choice.Tool)
+		}
+	default:
+		return fmt.Errorf("unknown tool choice mode %q", choice.Mode)
+	}
+	return nil
+}
+
+// Cancelled is the error for a call whose context has ended. It wraps the context's cause, and the context's own error
+// too if that is another one; last is why the call was not finished before that, or nil.
+func Cancelled(ctx context.Context, info model.Info, last error) error {
+	cause, prefix := context.Cause(ctx), info.Provider+" "+info.Name
+	err := fmt.Errorf("%s: request cancelled: %w", prefix, cause)
+	if !errors.Is(cause, ctx.Err()) {
+		err = fmt.Errorf("%s: request cancelled: %w (%w)", prefix, cause, ctx.Err())
+	}
+	if last != nil {
+		err = fmt.Errorf("%w; before that: %w", err, last)
+	}
+	return err
+}

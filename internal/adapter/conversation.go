@@ -1,0 +1,106 @@
+package adapter
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// TryAgain follows the reason in what the model is told when it has to try again.
+const TryAgain = "\n\nFix this and try again."
+
+// Turns yields the runs of adjacent messages of one kind: each is one message on the wire.
+func Turns(messages []*model.Message) iter.Seq[[]*model.Message] {
+	return func(yield func([]*model.Message) bool) {
+		for len(messages) > 0 {
+			n := 1
+			for n < len(messages) && messages[n].Kind == messages[0].Kind {
+				n++
+			}
+			if !yield(messages[:n]) {
+				return
+			}
+			messages = messages[n:]
+		}
+	}
+}
+
+// AnswersCall reports whether a part of a request is the result of a tool call, if only that it must be tried again.
+func AnswersCall(p *model.Part) bool {
+	return p.Kind == model.PartToolReturn || p.Kind == model.PartRetry && p.CallID != ""
+}
+
+// IsUserContent reports whether a part of a request is something that the user says or shows.
+func IsUserContent(p *model.Part) bool {
+	return p.Kind == model.PartUser || p.Kind == model.PartMedia || p.Kind == model.PartRetry && p.CallID == ""
+}
+
+// Failed reports whether a part that answers a call says that the tool did not do what it was asked to.
+func Failed(p *model.Part) bool {
+	return p.Kind == model.PartRetry || p.Outcome == model.OutcomeFailed || p.Outcome == model.OutcomeDenied ||
+		p.Outcome == model.OutcomeInterrupted
+}
+
+// Text returns the text of a part of a request as the model is shown it.
+func Text(p *model.Part) string {
+	if p.Kind == model.PartRetry {
+		return p.Text + TryAgain
+	}
+	return p.Text
+}
+
+// Arguments returns the arguments of a call in the history as a JSON object. Servers parse them, and refuse the whole
+// request over what is no object; so arguments that are none travel as the one member of an object, where the model
+// still sees what it wrote.
+func Arguments(args model.RawArgs) model.RawArgs {
+	trimmed := bytes.TrimSpace(args)
+	switch {
+	case len(trimmed) == 0, string(trimmed) == "null":
+		return model.RawArgs("{}")
+	case trimmed[0] == '{' && json.Valid(trimmed):
+		return args
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"invalid_arguments":`)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(string(args)) // a string always has a JSON form
+	return append(bytes.TrimSpace(b.Bytes()), '}')
+}
+
+// CallIDs makes the ids of one response's tool calls differ. The zero value is ready for use.
+type CallIDs struct{ taken map[string]bool }
+
+// Unique returns id, or one like it if it was used before, or a new one if it is empty.
+func (c *CallIDs) Unique(id string) string {
+	if c.taken == nil {
+		c.taken = map[string]bool{}
+	}
+	if id == "" {
+		id = "call_" + rand.Text()
+	}
+	unique := id
+	for n := 2; c.taken[unique]; n++ {
+		unique = id + "_" + strconv.Itoa(n)
+	}
+	c.taken[unique] = true
+	return unique
+}
+
+// MediaNote stands for media of a response in the history where the wire has no place for it: a conversation with one
+// provider can go on with every other.
+func MediaNote(p *model.Part) string {
+	mediaType, _ := MediaType(p)
+	if mediaType == "" {
+		mediaType = "media"
+	}
+	if p.Name != "" {
+		return fmt.Sprintf("[%s: %s]", mediaType, p.Name)
+	}
+	return fmt.Sprintf("[%s]", mediaType)
+}

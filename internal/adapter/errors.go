@@ -1,0 +1,143 @@
+package adapter
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Classify sets Retryable, and Err to the identity of the error where the status does not tell it, going by Status, Code, Type
+// and Message. Status below 400 means that the error came in the middle of a stream.
+func Classify(e *model.APIError) {
+	code, kind := strings.ToLower(e.Code), strings.ToLower(e.Type)
+	is := func(names ...string) bool {
+		for _, name := range names {
+			if code == name || kind == name {
+				return true
+			}
+		}
+		return false
+	}
+	outOfQuota := e.Status == http.StatusPaymentRequired || is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance")
+	switch {
+	case e.Status >= 400:
+		e.Retryable = RetryableStatus(e.Status)
+	case is("invalid_request_error", "badrequesterror"):
+	default: // in the middle of a stream
+		e.Retryable = is("server_error", "internal_error", "internal_server_error", "internalservererror", "api_error",
+			"overloaded", "overloaded_error", "rate_limit_exceeded", "rate_limit_error", "unavailable_error",
+			"service_unavailable", "timeout", "server_overloaded")
+	}
+	switch {
+	case outOfQuota:
+		e.Retryable = false
+		e.Err = model.ErrRateLimited
+	case is("rate_limit_exceeded", "rate_limit_error"):
+		e.Err = model.ErrRateLimited
+	case is("invalid_api_key", "authentication_error"):
+		e.Err = model.ErrAuth
+	case is("context_length_exceeded", "exceed_context_size_error") || saysContextLength(e):
+		e.Retryable = false
+		e.Err = model.ErrContextLength
+	}
+}
+
+// RetryableStatus reports whether the same request may succeed later, going by the status of its answer.
+func RetryableStatus(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	case http.StatusNotImplemented:
+		return false
+	}
+	return status >= 500
+}
+
+// contextLengthPhrases are how servers without a code for it say that the conversation is too long: vLLM and DeepSeek,
+// llama.cpp, Ollama, LM Studio (twice), and some behind OpenRouter.
+var contextLengthPhrases = []string{
+	"maximum context length", "available context size", "max context length", "context length of only",
+	"greater than the context length", "prompt is too long", "input is too long", "exceeds the context window",
+}
+
+func saysContextLength(e *model.APIError) bool {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return false
+	}
+	message := strings.ToLower(e.Message)
+	for _, phrase := range contextLengthPhrases {
+		if strings.Contains(message, phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// TransportError is the error for a request to where that was not answered. The result quotes err through redact only.
+func TransportError(info model.Info, where string, err error, redact func(string) string) *model.APIError {
+	// A *url.Error would name the URL again.
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	e := &model.APIError{Provider: info.Provider, Model: info.Name, Err: err, Retryable: true}
+	why := redact(err.Error())
+	var dns *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Message = fmt.Sprintf("nothing listens at %s: start the server, or correct the base URL (%s)", where, why)
+	case errors.As(err, &dns):
+		e.Retryable = !dns.IsNotFound
+		e.Message = fmt.Sprintf("the host of %s cannot be resolved: check the base URL and the network (%s)", where, why)
+	case errors.As(err, &certificate):
+		e.Retryable = false
+		e.Message = fmt.Sprintf("the certificate of %s cannot be verified (%s)", where, why)
+	default:
+		e.Message = fmt.Sprintf("no answer from %s (%s)", where, why)
+	}
+	return e
+}
+
+// RequestID returns the id by which the provider knows a request, from the headers of its answer.
+func RequestID(h http.Header) string {
+	return cmp.Or(h.Get("X-Request-Id"), h.Get("Request-Id"), h.Get("X-Generation-Id"), h.Get("Cf-Ray"))
+}
+
+// RetryAfter reads how long an answer asks to wait: Retry-After-Ms in milliseconds, or Retry-After as seconds or as a
+// date (RFC 9110, section 10.2.3). It returns 0 if the answer does not ask, or asks for nonsense.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return duration(ms, time.Millisecond)
+	}
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return duration(seconds, time.Second)
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(date.Sub(now), 0)
+	}
+	return 0
+}
+
+// duration returns n units, or 0 for what is no duration of use.
+func duration(n float64, unit time.Duration) time.Duration {
+	const longest = 365 * 24 * time.Hour
+	if !(n > 0) {
+		return 0
+	}
+	if n > float64(longest/unit) {
+		return longest
+	}
+	return time.Duration(n * float64(unit))
+}
