@@ -56,16 +56,16 @@ func CheckSettings(s *model.Settings) error {
 		return nil
 	}
 	if s.MaxTokens < 0 {
-		return fmt.Errorf("Settings.MaxTokens is %d, must not be negative", s.MaxTokens)
+		return fmt.Errorf("the setting MaxTokens is %d, must not be negative", s.MaxTokens)
 	}
 	for name, value := range map[string]*float64{"Temperature": s.Temperature, "TopP": s.TopP} {
 		if value != nil && (math.IsNaN(*value) || math.IsInf(*value, 0)) {
-			return fmt.Errorf("Settings.%s is %v, must be a number", name, *value)
+			return fmt.Errorf("the setting %s is %v, must be a number", name, *value)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ExtraBody)) {
 		if !json.Valid(s.ExtraBody[name]) {
-			return fmt.Errorf("Settings.ExtraBody[%q] is no JSON", name)
+			return fmt.Errorf("the setting ExtraBody[%q] is no JSON", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ExtraHeaders)) {

@@ -1,10 +1,8 @@
 package modelwrap
 
 import (
-	"container/list"
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -18,22 +16,9 @@ type MemoryLimits struct {
 }
 
 // Memory is a [Store] in memory that forgets what has not been used for longest. It is safe for concurrent use.
-type Memory struct {
-	limits MemoryLimits
-
-	mu    sync.Mutex
-	byKey map[Key]*list.Element
-	used  *list.List // of *kept, the last used first
-	bytes int64
-}
+type Memory struct{ responses lru[Key, *model.Message] }
 
 var _ Store = (*Memory)(nil)
-
-type kept struct {
-	key   Key
-	resp  *model.Message
-	bytes int64
-}
 
 // NewMemory returns an empty store. It panics if a limit is negative.
 func NewMemory(limits MemoryLimits) *Memory {
@@ -46,50 +31,19 @@ func NewMemory(limits MemoryLimits) *Memory {
 	if limits.Bytes == 0 {
 		limits.Bytes = 64 << 20
 	}
-	return &Memory{limits: limits, byKey: map[Key]*list.Element{}, used: list.New()}
+	return &Memory{lru[Key, *model.Message]{maxEntries: limits.Entries, maxBytes: limits.Bytes}}
 }
 
 // Get implements [Store].
-func (s *Memory) Get(_ context.Context, key Key) (*model.Message, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.byKey[key]
-	if !ok {
-		return nil, false
-	}
-	s.used.MoveToFront(e)
-	return e.Value.(*kept).resp, true
-}
+func (s *Memory) Get(_ context.Context, key Key) (*model.Message, bool) { return s.responses.get(key) }
 
 // Put implements [Store].
 func (s *Memory) Put(_ context.Context, key Key, response *model.Message) {
-	k := &kept{key, response, sizeOf(response)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e, ok := s.byKey[key]; ok {
-		s.remove(e)
-	}
-	if k.bytes > s.limits.Bytes {
-		return
-	}
-	s.byKey[key] = s.used.PushFront(k)
-	for s.bytes += k.bytes; s.bytes > s.limits.Bytes || s.used.Len() > s.limits.Entries; {
-		s.remove(s.used.Back())
-	}
-}
-
-func (s *Memory) remove(e *list.Element) {
-	k := s.used.Remove(e).(*kept)
-	delete(s.byKey, k.key)
-	s.bytes -= k.bytes
+	s.responses.put(key, response, sizeOf(response))
 }
 
 // Len returns how many responses are kept.
-func (s *Memory) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.used.Len()
-}
+func (s *Memory) Len() int { return s.responses.len() }
 
 // What a response takes beside its contents, and each of its parts, roughly.
 const (

@@ -1,0 +1,176 @@
+package modelwrap
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// FetchPolicy says what [FetchMedia] may download. The zero value is careful: public addresses only.
+type FetchPolicy struct {
+	// Hosts, if not empty, are the only hosts that are asked: "cdn.example.com", or ".example.com" for a domain and all
+	// below it. Redirects are held to it as well.
+	Hosts []string
+	// AllowPrivate lists address ranges that are allowed although they are not public, such as those of an intranet.
+	AllowPrivate []netip.Prefix
+	// Always downloads what the provider would fetch itself, too ([model.Info.MediaURLs]).
+	Always bool
+	// MaxBytes bounds one download, 20 MiB if 0.
+	MaxBytes int64
+	// Timeout bounds one download, 30 seconds if 0.
+	Timeout time.Duration
+	// CacheBytes bounds what is kept of earlier downloads, because a conversation shows the same media with every
+	// request: 64 MiB if 0, nothing if negative.
+	CacheBytes int64
+	// Header is sent with every download; there is a User-Agent if it has none. It is not sent on to another host.
+	Header http.Header
+}
+
+// FetchMedia returns a model to which media may be shown by URL even if the provider behind m does not fetch URLs: it
+// downloads them and shows the data. Without it, adapters refuse such parts. A data URL is taken apart without the network.
+//
+// A URL comes from whoever wrote the message, perhaps from a web page that a tool has read, so downloads are guarded: HTTP
+// and HTTPS only, no credentials in the URL, no proxy, no cookies, no address that is not public, checked after the name
+// has been resolved and for every redirect, five of these at most, and bounds on size and time. What is not allowed, or
+// cannot be had, fails the request with a [*FetchError] before anything is sent to the provider.
+//
+// What was downloaded replaces the URL in the request alone, never in the history. While [model.ForbidRequests] is in force
+// nothing is downloaded. It panics if m is nil or the policy has a negative bound.
+func FetchMedia(m model.Model, p FetchPolicy) model.Model {
+	mustWrap("FetchMedia", m)
+	if p.MaxBytes < 0 || p.Timeout < 0 {
+		panic(fmt.Sprintf("modelwrap: FetchMedia: MaxBytes is %d, Timeout is %s: both must be 0 or more", p.MaxBytes, p.Timeout))
+	}
+	if p.MaxBytes == 0 {
+		p.MaxBytes = 20 << 20
+	}
+	if p.Timeout == 0 {
+		p.Timeout = 30 * time.Second
+	}
+	if p.CacheBytes == 0 {
+		p.CacheBytes = 64 << 20
+	}
+	p.Hosts, p.AllowPrivate, p.Header = slices.Clone(p.Hosts), slices.Clone(p.AllowPrivate), p.Header.Clone()
+	return &fetcher{Model: m, policy: p, client: guardedClient(p), cache: lru[string, download]{maxBytes: p.CacheBytes}}
+}
+
+type fetcher struct {
+	model.Model
+
+	policy FetchPolicy
+	client *http.Client
+	cache  lru[string, download]
+}
+
+// Info implements [model.Model]: what the model takes, it takes by URL.
+func (f *fetcher) Info() model.Info {
+	info := f.Model.Info()
+	info.MediaURLs = slices.Clone(info.Media)
+	return info
+}
+
+func (f *fetcher) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	wanted := f.wanted(req)
+	if len(wanted) == 0 {
+		return f.Model.Generate(ctx, req, sink)
+	}
+	if err := model.CheckRequests(f.Model.Info()); err != nil {
+		return nil, err
+	}
+	got, err := f.fetchAll(ctx, wanted)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ended(ctx, nil)
+		}
+		return nil, err
+	}
+	return f.Model.Generate(ctx, withMedia(req, got), sink)
+}
+
+// wanted lists the parts to download, each URL once.
+func (f *fetcher) wanted(req *model.Request) map[string]*model.Part {
+	var wanted map[string]*model.Part
+	info := f.Model.Info()
+	for _, msg := range req.Messages {
+		for i := range msg.Parts {
+			p := &msg.Parts[i]
+			if !byURL(msg, p) || !f.policy.Always && !isDataURL(p.URL) && takesURL(info, p) {
+				continue
+			}
+			if wanted == nil {
+				wanted = map[string]*model.Part{}
+			}
+			wanted[p.URL] = p
+		}
+	}
+	return wanted
+}
+
+func byURL(msg *model.Message, p *model.Part) bool {
+	return msg.Kind == model.KindRequest && p.Kind == model.PartMedia && len(p.Data) == 0 && p.URL != ""
+}
+
+func takesURL(info model.Info, p *model.Part) bool {
+	mediaType := plainType(p.MediaType)
+	top, _, _ := strings.Cut(mediaType, "/")
+	return slices.Contains(info.MediaURLs, top) || slices.Contains(info.MediaURLs, mediaType)
+}
+
+// atOnce is how many downloads a request makes at the same time.
+const atOnce = 4
+
+func (f *fetcher) fetchAll(ctx context.Context, wanted map[string]*model.Part) (map[string]download, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		got    = make(map[string]download, len(wanted))
+		places = make(chan struct{}, atOnce)
+	)
+	for url, part := range wanted {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			d, err := f.fetch(ctx, url, part.MediaType)
+			if err != nil {
+				cancel(err) // the first failure ends the others
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			got[url] = d
+		})
+	}
+	wg.Wait()
+	return got, context.Cause(ctx)
+}
+
+// withMedia returns the request with data in place of URLs.
+func withMedia(req *model.Request, got map[string]download) *model.Request {
+	changed := *req
+	changed.Messages = slices.Clone(req.Messages)
+	for i, msg := range req.Messages {
+		var clone *model.Message
+		for j := range msg.Parts {
+			d, ok := got[msg.Parts[j].URL]
+			if !ok || !byURL(msg, &msg.Parts[j]) {
+				continue
+			}
+			if clone == nil {
+				clone = msg.Clone()
+				changed.Messages[i] = clone
+			}
+			p := &clone.Parts[j]
+			p.Data, p.MediaType, p.URL = d.data, d.mediaType, ""
+		}
+	}
+	return &changed
+}

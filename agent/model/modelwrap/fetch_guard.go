@@ -1,0 +1,115 @@
+package modelwrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Why [FetchMedia] does not download something. A [*FetchError] wraps the one that fits.
+var (
+	// ErrPrivateAddress means that a URL leads to an address that is not public.
+	ErrPrivateAddress = errors.New("the address is not public")
+	// ErrHostNotAllowed means that a URL, or a redirect, leads to a host that the policy does not list.
+	ErrHostNotAllowed = errors.New("the host is not allowed")
+	// ErrMediaTooLarge means that there is more than the policy allows.
+	ErrMediaTooLarge = errors.New("too large")
+)
+
+// maxRedirects is how often a server may send a download elsewhere.
+const maxRedirects = 5
+
+// guardedClient returns a client that connects to public addresses and those that the policy allows.
+func guardedClient(p FetchPolicy) *http.Client {
+	dialer := &net.Dialer{
+		Timeout: p.Timeout,
+		// It is told the address that the name was resolved to, just before the connection is made.
+		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			return p.checkAddress(address)
+		},
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            dialer.DialContext,
+			TLSHandshakeTimeout:    10 * time.Second,
+			ForceAttemptHTTP2:      true,
+			DisableKeepAlives:      true, // nothing outlives the request
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("more than %d redirects", maxRedirects)
+			}
+			if req.URL.Host != via[0].URL.Host {
+				for name := range p.Header {
+					req.Header.Del(name)
+				}
+				req.Header.Set("User-Agent", userAgent)
+			}
+			req.Header.Del("Referer")
+			return p.checkURL(req.URL)
+		},
+	}
+}
+
+// checkURL returns why the policy forbids a URL, as far as the URL tells.
+func (p *FetchPolicy) checkURL(u *url.URL) error {
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("the scheme is %q: only http, https and data can be fetched", u.Scheme)
+	case host == "":
+		return errors.New("it names no host")
+	case u.User != nil:
+		return errors.New("it has credentials in it")
+	case len(p.Hosts) > 0 && !slices.ContainsFunc(p.Hosts, func(allowed string) bool {
+		allowed = strings.ToLower(allowed)
+		return host == strings.TrimPrefix(allowed, ".") || strings.HasPrefix(allowed, ".") && strings.HasSuffix(host, allowed)
+	}):
+		return fmt.Errorf("%w: %s", ErrHostNotAllowed, host)
+	}
+	return nil
+}
+
+func (p *FetchPolicy) checkAddress(address string) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %s", ErrPrivateAddress, address)
+	}
+	ip := at.Addr().WithZone("").Unmap()
+	inRange := func(r netip.Prefix) bool { return r.Contains(ip) }
+	if isPublic(ip) || slices.ContainsFunc(p.AllowPrivate, inRange) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrPrivateAddress, ip)
+}
+
+// notPublic are the special-purpose ranges (IANA's registries, RFC 6890) that the methods of netip.Addr do not know. The last
+// ones carry an IPv4 address in an IPv6 address, and so would be a way around the others.
+var notPublic = prefixes(
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+	"240.0.0.0/4",
+	"::/96", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10",
+	"64:ff9b::/96", "64:ff9b:1::/48", "2002::/16",
+)
+
+func prefixes(texts ...string) []netip.Prefix {
+	var list []netip.Prefix
+	for _, text := range texts {
+		list = append(list, netip.MustParsePrefix(text))
+	}
+	return list
+}
+
+func isPublic(ip netip.Addr) bool {
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() &&
+		!slices.ContainsFunc(notPublic, func(r netip.Prefix) bool { return r.Contains(ip) })
+}

@@ -1,0 +1,337 @@
+package modelwrap_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modelwrap"
+)
+
+var png = []byte("\x89PNG\r\n\x1a\nand so on")
+
+// local lets downloads reach the test's own servers.
+var local = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// eye is a model that takes images and PDF as data, images by URL if it says so, and remembers what it was shown.
+type eye struct {
+	urls  []string
+	shown []*model.Request
+}
+
+func (e *eye) Info() model.Info {
+	return model.Info{Provider: "test", Name: "eye", Media: []string{"image", "application/pdf"}, MediaURLs: e.urls}
+}
+
+func (e *eye) Generate(_ context.Context, req *model.Request, _ model.Sink) (*model.Message, error) {
+	e.shown = append(e.shown, req)
+	return say("seen"), nil
+}
+
+func show(mediaType, url string) *model.Request {
+	return &model.Request{Messages: []*model.Message{{Kind: model.KindRequest, Parts: []model.Part{
+		model.User("what is this?"), {Kind: model.PartMedia, MediaType: mediaType, URL: url, Name: "x"},
+	}}}}
+}
+
+// pictures serves files, and counts how often it is asked.
+func pictures(t *testing.T) (*httptest.Server, *atomic.Int64) {
+	t.Helper()
+	var asked atomic.Int64
+	mux := http.NewServeMux()
+	serve := func(path, contentType, content string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			w.Header()["Content-Type"] = nil
+			if contentType != "" {
+				w.Header().Set("Content-Type", contentType)
+			}
+			_, _ = io.WriteString(w, content)
+		})
+	}
+	serve("/cat.png", "image/png", string(png))
+	serve("/untyped", "", string(png))
+	serve("/octets", "application/octet-stream", "not a known type \x00\x01")
+	serve("/page", "text/html; charset=utf-8", "<html><body>Please log in")
+	serve("/lying", "image/png", "<html><body>Please log in")
+	serve("/empty", "image/png", "")
+	serve("/large", "image/png", strings.Repeat("x", 2000))
+	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 1000)); err != nil {
+				return
+			}
+		}
+	})
+	mux.HandleFunc("/silent", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("/again", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", http.StatusFound) })
+	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Query().Get("url"), http.StatusFound)
+	})
+	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
+		text, _ := json.Marshal(r.Header)
+		w.Header().Set("Content-Type", "application/pdf")
+		_, _ = w.Write(text)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server, &asked
+}
+
+func TestMediaIsFetchedForAModelThatTakesNoURLs(t *testing.T) {
+	server, asked := pictures(t)
+	e := &eye{}
+	m := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local})
+	require.Equal(t, []string{"image", "application/pdf"}, m.Info().MediaURLs)
+
+	req := show("image/png", server.URL+"/cat.png")
+	req.Messages = append(req.Messages, show("", server.URL+"/untyped").Messages...)
+	req.Messages = append(req.Messages, model.UserText("and?"))
+	before, err := json.Marshal(req.Messages)
+	require.NoError(t, err)
+	for range 3 {
+		_, err = m.Generate(t.Context(), req, nil)
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 2, asked.Load(), "what was fetched is kept")
+	after, err := json.Marshal(req.Messages)
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after), "the history keeps the URL")
+	for _, shown := range e.shown {
+		require.Len(t, shown.Messages, 3)
+		require.Same(t, req.Messages[2], shown.Messages[2])
+		for _, msg := range shown.Messages[:2] {
+			require.Equal(t, model.Part{Kind: model.PartMedia, MediaType: "image/png", Data: png, Name: "x"}, msg.Parts[1])
+		}
+	}
+}
+
+func TestMediaIsFetchedOnlyWhereItHasToBe(t *testing.T) {
+	server, asked := pictures(t)
+	url := server.URL + "/cat.png"
+	e := &eye{urls: []string{"image"}}
+	req := show("image/png", url)
+	_, err := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local}).Generate(t.Context(), req, nil)
+	require.NoError(t, err)
+	require.Same(t, req, e.shown[0])
+
+	data := show("image/png", url)
+	data.Messages[0].Parts[1].Data = []byte("there already")
+	response := &model.Request{Messages: []*model.Message{
+		{Kind: model.KindResponse, Parts: []model.Part{{Kind: model.PartMedia, MediaType: "image/png", URL: url}}}, model.UserText("and?"),
+	}}
+	for _, req := range []*model.Request{ask("hello"), data, response} {
+		_, err = modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{AllowPrivate: local}).Generate(t.Context(), req, nil)
+		require.NoError(t, err)
+	}
+	require.Zero(t, asked.Load())
+
+	always := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local, Always: true, CacheBytes: -1})
+	for range 2 {
+		_, err = always.Generate(t.Context(), req, nil)
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 2, asked.Load(), "without a cache every request fetches")
+	require.Equal(t, png, e.shown[1].Messages[0].Parts[1].Data)
+}
+
+func TestWhatCannotBeFetchedFailsBeforeAnythingIsSent(t *testing.T) {
+	server, _ := pictures(t)
+	for name, test := range map[string]struct {
+		mediaType, path string
+		says            string
+		is              error
+		status          int
+	}{
+		"missing":       {"image/png", "/missing?token=secret", "HTTP 404 Not Found", nil, 404},
+		"a page":        {"image/png", "/page", "it is text/html, not image/png", nil, 200},
+		"a lying page":  {"image/png", "/lying", "not image/png", nil, 200},
+		"another kind":  {"application/pdf", "/cat.png", "it is image/png, not application/pdf", nil, 200},
+		"empty":         {"image/png", "/empty", "it is empty", nil, 200},
+		"too large":     {"image/png", "/large", "2000 bytes, 1000 are allowed", modelwrap.ErrMediaTooLarge, 200},
+		"endless":       {"image/png", "/endless", "1000 bytes are allowed", modelwrap.ErrMediaTooLarge, 200},
+		"silent":        {"image/png", "/silent", "it took longer than", os.ErrDeadlineExceeded, 0},
+		"in circles":    {"image/png", "/again", "more than 5 redirects", nil, 0},
+		"to the cloud":  {"image/png", "/to?url=http://169.254.169.254/latest/meta-data", "not public: 169.254.169.254", modelwrap.ErrPrivateAddress, 0},
+		"to a file":     {"image/png", "/to?url=file:///etc/passwd", `the scheme is "file"`, nil, 0},
+		"to a password": {"image/png", "/to?url=http://user:word@example.com/", "credentials", nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := &eye{}
+			policy := modelwrap.FetchPolicy{AllowPrivate: local, MaxBytes: 1000}
+			if test.path == "/silent" {
+				policy.Timeout = 100 * time.Millisecond
+			}
+			m := modelwrap.FetchMedia(e, policy)
+			_, err := m.Generate(t.Context(), show(test.mediaType, server.URL+test.path), nil)
+			var failed *modelwrap.FetchError
+			require.ErrorAs(t, err, &failed)
+			require.ErrorContains(t, err, "modelwrap: cannot fetch "+server.URL)
+			require.ErrorContains(t, err, test.says)
+			require.NotContains(t, err.Error(), "secret")
+			require.NotContains(t, err.Error(), "word@")
+			require.Equal(t, test.status, failed.Status)
+			if test.is != nil {
+				require.ErrorIs(t, err, test.is)
+			}
+			require.Empty(t, e.shown)
+		})
+	}
+}
+
+func TestAddressesThatAreNotPublicAreNotAsked(t *testing.T) {
+	for _, url := range []string{
+		"http://127.0.0.1/", "http://localhost/", "http://[::1]/", "http://10.1.2.3/", "http://192.168.0.1/", "http://172.16.0.1/",
+		"http://169.254.169.254/", "http://100.64.0.1/", "http://0.0.0.0/", "http://[::]/", "http://[::ffff:127.0.0.1]/",
+		"http://[fd00::1]/", "http://[fe80::1]/", "http://[64:ff9b::7f00:1]/", "http://[2002:7f00:1::]/", "http://224.0.0.1/",
+		"http://255.255.255.255/", "http://192.0.2.1/", "http://[2001:db8::1]/", "http://[::127.0.0.1]/", "https://127.0.0.1/",
+	} {
+		_, err := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{}).Generate(t.Context(), show("image/png", url), nil)
+		require.ErrorIs(t, err, modelwrap.ErrPrivateAddress, url)
+	}
+	for url, says := range map[string]string{
+		"ftp://example.com/a": `the scheme is "ftp"`, "http:///a": "names no host", "http://a:b@example.com/": "credentials",
+		"http://exa mple.com/": "cannot fetch", "/etc/passwd": "the scheme is",
+	} {
+		_, err := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{}).Generate(t.Context(), show("image/png", url), nil)
+		require.ErrorAs(t, err, new(*modelwrap.FetchError), url)
+		require.ErrorContains(t, err, says, url)
+	}
+}
+
+func TestOnlyListedHostsAreAsked(t *testing.T) {
+	server, _ := pictures(t)
+	for host, ok := range map[string]bool{"127.0.0.1": true, ".0.0.1": true, "example.com": false, "0.0.1": false, ".127.0.0.1": true} {
+		m := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{AllowPrivate: local, Hosts: []string{host}})
+		_, err := m.Generate(t.Context(), show("image/png", server.URL+"/cat.png"), nil)
+		if ok {
+			require.NoError(t, err, host)
+			continue
+		}
+		require.ErrorIs(t, err, modelwrap.ErrHostNotAllowed, host)
+	}
+	m := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{AllowPrivate: local, Hosts: []string{"127.0.0.1"}})
+	_, err := m.Generate(t.Context(), show("image/png", server.URL+"/to?url=http://example.com/"), nil)
+	require.ErrorIs(t, err, modelwrap.ErrHostNotAllowed)
+}
+
+func TestHeadersOfThePolicyStayWithTheHost(t *testing.T) {
+	first, _ := pictures(t)
+	second, _ := pictures(t)
+	e := &eye{}
+	m := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local, Header: http.Header{"X-Token": {"for the first"}}})
+	for _, url := range []string{first.URL + "/echo", first.URL + "/to?url=" + second.URL + "/echo"} {
+		_, err := m.Generate(t.Context(), show("application/pdf", url), nil)
+		require.NoError(t, err)
+	}
+	own, others := string(e.shown[0].Messages[0].Parts[1].Data), string(e.shown[1].Messages[0].Parts[1].Data)
+	require.Contains(t, own, "for the first")
+	require.Contains(t, own, "ponte-fetch")
+	require.NotContains(t, others, "for the first")
+	require.NotContains(t, others, "Referer")
+}
+
+func TestDataURLsNeedNoNetwork(t *testing.T) {
+	for url, want := range map[string]model.Part{
+		"data:image/png;base64,aGk=":         {MediaType: "image/png", Data: []byte("hi")},
+		"DATA:image/svg+xml,%3Csvg%3E":       {MediaType: "image/svg+xml", Data: []byte("<svg>")},
+		"data:;base64,aGk=":                  {MediaType: "text/plain", Data: []byte("hi")},
+		"data:text/plain;charset=utf-8,h%69": {MediaType: "text/plain", Data: []byte("hi")},
+	} {
+		e := &eye{urls: []string{"image"}}
+		_, err := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{}).Generate(t.Context(), show("", url), nil)
+		require.NoError(t, err, url)
+		want.Kind, want.Name = model.PartMedia, "x"
+		require.Equal(t, want, e.shown[0].Messages[0].Parts[1], url)
+	}
+	for _, url := range []string{"data:image/png", "data:image/png;base64,a!", "data:,%zz", "data:,", "data:," + strings.Repeat("x", 200)} {
+		_, err := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{MaxBytes: 100}).Generate(t.Context(), show("", url), nil)
+		require.ErrorAs(t, err, new(*modelwrap.FetchError), url)
+		require.ErrorContains(t, err, "modelwrap: cannot fetch data:: ")
+	}
+}
+
+func TestFetchingEndsWithItsContext(t *testing.T) {
+	server, _ := pictures(t)
+	why := errors.New("the user left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
+	m := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{AllowPrivate: local})
+	req := show("image/png", server.URL+"/silent")
+	for n := range 6 {
+		req.Messages = append(req.Messages, show("image/png", fmt.Sprintf("%s/silent?%d", server.URL, n)).Messages...)
+	}
+	_, err := m.Generate(ctx, req, nil)
+	require.ErrorIs(t, err, why)
+	require.False(t, errors.As(err, new(*modelwrap.FetchError)))
+}
+
+func TestNothingIsFetchedWhileRequestsAreForbidden(t *testing.T) {
+	server, asked := pictures(t)
+	restore := model.ForbidRequests()
+	defer restore()
+	_, err := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{AllowPrivate: local}).Generate(t.Context(), show("image/png", server.URL+"/cat.png"), nil)
+	require.ErrorIs(t, err, model.ErrRequestsForbidden)
+	require.Zero(t, asked.Load())
+}
+
+func TestAFetchPolicyThatMakesNoSensePanics(t *testing.T) {
+	require.Panics(t, func() { modelwrap.FetchMedia(nil, modelwrap.FetchPolicy{}) })
+	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{MaxBytes: -1}) })
+	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{Timeout: -1}) })
+}
+
+// FuzzMediaURL feeds URLs that need no network: the answer is data, or an error that says why not.
+func FuzzMediaURL(f *testing.F) {
+	for _, seed := range []string{"data:image/png;base64,aGk=", "data:,x", "data:;;;,%", "data:text/plain;charset=\xff,", "file:///x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, url string) {
+		if lower := strings.ToLower(url); url == "" || strings.HasPrefix(lower, "http") {
+			t.Skip()
+		}
+		e := &eye{}
+		_, err := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{}).Generate(t.Context(), show("", url), nil)
+		if err != nil {
+			require.ErrorAs(t, err, new(*modelwrap.FetchError))
+			require.Empty(t, e.shown)
+			return
+		}
+		p := e.shown[0].Messages[0].Parts[1]
+		require.NotEmpty(t, p.Data)
+		require.NotEmpty(t, p.MediaType)
+	})
+}
+
+func ExampleFetchMedia() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		_, _ = w.Write(png)
+	}))
+	defer server.Close()
+
+	e := &eye{} // stands in for a model whose provider fetches no URLs
+	m := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local, MaxBytes: 5 << 20})
+	_, err := m.Generate(context.Background(), show("image/png", server.URL+"/cat.png"), nil)
+	fmt.Println(err, len(e.shown[0].Messages[0].Parts[1].Data), "bytes")
+
+	_, err = modelwrap.FetchMedia(e, modelwrap.FetchPolicy{}).Generate(context.Background(), show("image/png", "http://127.0.0.1/x"), nil)
+	fmt.Println(err)
+	// Output:
+	// <nil> 17 bytes
+	// modelwrap: cannot fetch http://127.0.0.1/x: dial tcp 127.0.0.1:80: the address is not public: 127.0.0.1
+}
