@@ -1,29 +1,22 @@
 package openaimodel
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
+	"io"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
-
-// maxResponse bounds what one response may add up to, in bytes.
-const maxResponse = 64 << 20
-
-var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB", maxResponse>>20)
-
-// sinkError marks an error that came from the caller's sink.
-type sinkError struct{ error }
 
 // assembler makes one message of the chunks of a stream, or of one complete answer, and tells the sink on the way.
 // Both go through it, so that both give the same message: thinking, opaque reasoning details, text, then calls in the
 // order in which they began.
 type assembler struct {
+	deltas
 	provider string
 	tools    []model.ToolDef
-	sink     model.Sink // may be nil
-	// emitted says that the sink has been called, streamed that chunks are added rather than one answer.
-	emitted, streamed bool
+	// streamed says that chunks are added rather than one answer.
+	streamed bool
 
 	id, modelName string
 	text          growing
@@ -31,21 +24,44 @@ type assembler struct {
 	details       reasoningDetails
 	calls         callAssembler
 	refused       bool
-	nextPart      int
-	size          int
 
 	usage    model.Usage
 	sawUsage bool
-	// sawChoice says that there was an answer at all, finished that it is complete.
-	sawChoice, finished bool
-	finish              string
+	// sawChoice says that there was an answer at all, ended that it is complete.
+	sawChoice, ended bool
+	finish           string
 }
 
-// growing is a text part that deltas add to.
-type growing struct {
-	content []byte
-	part    int
-	began   bool
+func newAssembler(provider string, tools []model.ToolDef, sink model.Sink) *assembler {
+	return &assembler{provider: provider, tools: tools, deltas: deltas{sink: sink}}
+}
+
+func (a *assembler) finished() bool { return a.ended }
+
+func (a *assembler) object(data []byte) error { return a.decode(data) }
+
+var done = []byte("[DONE]")
+
+func (a *assembler) event(name string, data []byte) error {
+	a.streamed = true
+	switch {
+	case bytes.Equal(data, done):
+		return io.EOF
+	case name == "error":
+		return &reportedError{data}
+	}
+	return a.decode(data)
+}
+
+func (a *assembler) decode(data []byte) error {
+	var w wireResponse
+	if err := w.decode(data); err != nil {
+		return err
+	}
+	if failed := w.reported(data); failed != nil {
+		return &reportedError{failed}
+	}
+	return a.add(&w)
 }
 
 // add takes the message, or the next piece of it, of the first choice. Other choices were not asked for.
@@ -73,7 +89,7 @@ func (a *assembler) add(w *wireResponse) error {
 		}
 		if c.FinishReason != "" {
 			a.sawChoice = a.sawChoice || a.streamed
-			a.finish, a.finished = c.FinishReason, true
+			a.finish, a.ended = c.FinishReason, true
 		}
 	}
 	if w.Usage != nil {
@@ -114,45 +130,7 @@ func (a *assembler) message(msg *wireMessage) error {
 	return nil
 }
 
-func (a *assembler) grow(g *growing, kind model.PartKind, text string) error {
-	if text == "" {
-		return nil
-	}
-	if err := a.reserve(len(text)); err != nil {
-		return err
-	}
-	if !g.began {
-		g.began = true
-		g.part = a.newPart()
-	}
-	g.content = append(g.content, text...)
-	return a.emit(model.Delta{Part: g.part, Kind: kind, Text: text})
-}
-
-func (a *assembler) newPart() int {
-	a.nextPart++
-	return a.nextPart - 1
-}
-
-func (a *assembler) reserve(n int) error {
-	if a.size += n; a.size > maxResponse {
-		return errResponseTooLong
-	}
-	return nil
-}
-
-func (a *assembler) emit(d model.Delta) error {
-	if a.sink == nil {
-		return nil
-	}
-	a.emitted = true
-	if err := a.sink(d); err != nil {
-		return sinkError{err}
-	}
-	return nil
-}
-
-var errNoChoice = errors.New("the response holds no message (empty choices, or a null message)")
+var errNoChoice = fmt.Errorf("%w (empty choices, or a null message)", errNoResponse)
 
 // result returns the complete message. It announces the calls that the sink has not heard of yet.
 func (a *assembler) result() (*model.Message, error) {

@@ -76,6 +76,14 @@ type Retry struct {
 
 // New returns the model that config describes. The error joins all that is wrong with config. New does no I/O.
 func New(config Config) (*Model, error) {
+	e, err := newEndpoint(config, "chat completion")
+	if err != nil {
+		return nil, err
+	}
+	return &Model{endpoint: e, thinking: thinkingMembers(e.profile.Thinking)}, nil
+}
+
+func newEndpoint(config Config, answers string) (endpoint, error) {
 	var errs []error
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf("openaimodel: "+format, args...)) }
 
@@ -105,11 +113,12 @@ func New(config Config) (*Model, error) {
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return endpoint{}, err
 	}
 
 	p := profile.clone()
-	m := &Model{
+	m := endpoint{
+		answers: answers,
 		info: model.Info{
 			Provider:      firstNonEmpty(config.Provider, p.Provider, strings.ToLower(base.Host)),
 			Name:          config.Name,
@@ -120,7 +129,6 @@ func New(config Config) (*Model, error) {
 		},
 		base:     base,
 		profile:  p,
-		thinking: thinkingMembers(p.Thinking),
 		settings: cloneSettings(config.Settings),
 		timeouts: Timeouts{
 			Total:     max(config.Timeouts.Total, 0),
@@ -148,7 +156,7 @@ func New(config Config) (*Model, error) {
 	return m, nil
 }
 
-// parseBaseURL returns the URL whose path ends before "/chat/completions".
+// parseBaseURL returns the URL whose path ends before "/chat/completions" or "/responses".
 func parseBaseURL(s string) (*url.URL, error) {
 	if s == "" {
 		s = DefaultBaseURL
@@ -160,7 +168,8 @@ func parseBaseURL(s string) (*url.URL, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("openaimodel: Config.BaseURL %q must begin with http:// or https:// and name a host", u.Redacted())
 	}
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/chat/completions"), "/responses")
 	if u.Path == "" {
 		u.Path = "/v1"
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-func (m *Model) transportError(err error) *model.APIError {
+func (m *endpoint) transportError(err error) *model.APIError {
 	return adapter.TransportError(m.info, m.base.Redacted(), err, m.secret.Redact)
 }
 
-func (m *Model) cancelled(ctx context.Context, last error) error {
+func (m *endpoint) cancelled(ctx context.Context, last error) error {
 	return fmt.Errorf("openaimodel: %w", adapter.Cancelled(ctx, m.info, last))
 }
 
@@ -100,8 +100,8 @@ func parseErrorBody(data []byte) (message, code, kind string, ok bool) {
 	return "", "", "", false
 }
 
-// reportedError makes an error of what a server reported, in an answer of that status or in the middle of a stream.
-func (m *Model) reportedError(status int, header http.Header, body []byte) *model.APIError {
+// errorOf makes an error of what a server reported, in an answer of that status or in the middle of a stream.
+func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.APIError {
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, code, kind, ok := parseErrorBody(body)
 	if !ok {
@@ -133,7 +133,7 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 }
 
 // describeUnknownBody says in words what came instead of an error object.
-func (m *Model) describeUnknownBody(status int, header http.Header, body []byte) string {
+func (m *endpoint) describeUnknownBody(status int, header http.Header, body []byte) string {
 	quoted := strings.TrimSpace(string(body))
 	if strings.HasPrefix(quoted, "<") {
 		quoted = "an HTML page"
@@ -148,7 +148,7 @@ func (m *Model) describeUnknownBody(status int, header http.Header, body []byte)
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return fmt.Sprintf("%s (is Config.BaseURL right? it is %s, and often ends in /v1)", quoted, m.base.Redacted())
 	case status < 300:
-		return fmt.Sprintf("the answer is no chat completion but %s (is Config.BaseURL right? it is %s)", quoted, m.base.Redacted())
+		return fmt.Sprintf("the answer is no %s but %s (is Config.BaseURL right? it is %s)", m.answers, quoted, m.base.Redacted())
 	case status < 400:
 		return fmt.Sprintf("redirected to %q (Config.BaseURL is %s)", header.Get("Location"), m.base.Redacted())
 	}
@@ -165,7 +165,7 @@ func truncate(s string, n int) string {
 }
 
 // brokenResponse is the error for an answer of status 200 that cannot be understood.
-func (m *Model) brokenResponse(resp *http.Response, cause error, retryable bool) *model.APIError {
+func (m *endpoint) brokenResponse(resp *http.Response, cause error, retryable bool) *model.APIError {
 	return &model.APIError{
 		Provider: m.info.Provider, Model: m.info.Name, Status: resp.StatusCode,
 		RequestID: m.secret.Redact(adapter.RequestID(resp.Header)), Retryable: retryable, Err: cause,

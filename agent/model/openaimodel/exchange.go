@@ -1,7 +1,6 @@
 package openaimodel
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,21 +9,54 @@ import (
 	"os"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/adapter"
 )
+
+// collector makes a message of one attempt's answer, in one of the protocols, and tells the sink on the way. What an
+// answer reports as an error of its own is a reportedError; an error of the sink is a sinkError.
+type collector interface {
+	// object takes a complete answer.
+	object(data []byte) error
+	// event takes an event of a stream, whose data is not empty, and valid during the call only. It returns io.EOF for
+	// the one that ends the stream.
+	event(name string, data []byte) error
+	// finished says that the answer is complete, though the stream may go on: what follows is not waited for.
+	finished() bool
+	// emitted says that the sink has been called.
+	emitted() bool
+	// result returns the message, once the answer has come to its end.
+	result() (*model.Message, error)
+}
+
+// sinkError marks an error that came from the caller's sink.
+type sinkError struct{ error }
+
+// reportedError is what the endpoint says about a failure in an answer of status 200.
+type reportedError struct{ body []byte }
+
+func (e *reportedError) Error() string { return string(e.body) }
+
+// errNoResponse means that an answer is complete and holds nothing.
+var errNoResponse = errors.New("the response holds no message")
 
 // exchange is one call of Generate: a request and the attempts to have it answered.
 type exchange struct {
-	m    *Model
+	m    *endpoint
+	path string
 	body []byte
-	req  *model.Request
-	sink model.Sink // may be nil
 	// header has the caller's extra headers.
 	header map[string]string
 }
 
-// run makes attempts until one succeeds or there is no use in another one.
-func (e *exchange) run(caller context.Context) (*model.Message, error) {
+func (m *endpoint) exchange(path string, body []byte, settings *model.Settings) *exchange {
+	e := &exchange{m: m, path: path, body: body}
+	if settings != nil {
+		e.header = settings.ExtraHeaders
+	}
+	return e
+}
+
+// run makes attempts, each with a collector of its own, until one succeeds or there is no use in another one.
+func (e *exchange) run(caller context.Context, newCollector func() collector) (*model.Message, error) {
 	ctx := caller
 	if e.m.timeouts.Total > 0 {
 		var stop context.CancelFunc
@@ -32,8 +64,8 @@ func (e *exchange) run(caller context.Context) (*model.Message, error) {
 		defer stop()
 	}
 	for n := 1; ; n++ {
-		a := &assembler{provider: e.m.info.Provider, tools: e.req.Tools, sink: e.sink}
-		msg, err := e.attempt(ctx, a)
+		c := newCollector()
+		msg, err := e.attempt(ctx, c)
 		if err == nil {
 			return msg, nil
 		}
@@ -44,7 +76,7 @@ func (e *exchange) run(caller context.Context) (*model.Message, error) {
 		if ctx.Err() != nil {
 			return nil, e.ended(caller, err)
 		}
-		if !errors.As(err, &failed) || !failed.Retryable || a.emitted || n >= e.m.retry.Attempts {
+		if !errors.As(err, &failed) || !failed.Retryable || c.emitted() || n >= e.m.retry.Attempts {
 			return nil, err
 		}
 		wait, ok := e.m.retry.wait(n, failed.RetryAfter)
@@ -73,14 +105,14 @@ func (e *exchange) ended(caller context.Context, last error) error {
 	return &model.APIError{Provider: e.m.info.Provider, Model: e.m.info.Name, Retryable: true, Err: cause}
 }
 
-// attempt sends the request once and reads the answer into a.
-func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, error) {
+// attempt sends the request once and reads the answer into c.
+func (e *exchange) attempt(ctx context.Context, c collector) (*model.Message, error) {
 	m := e.m
 	attemptCtx, dog := watch(ctx, m.timeouts)
 	complete := false
 	defer func() { dog.finish(complete) }()
 
-	resp, err := m.send(attemptCtx, http.MethodPost, "/chat/completions", e.body, e.header)
+	resp, err := m.send(attemptCtx, http.MethodPost, e.path, e.body, e.header)
 	if err != nil {
 		if context.Cause(attemptCtx) == errSilent {
 			return nil, m.timedOut(dog)
@@ -94,13 +126,13 @@ func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, e
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, m.reportedError(resp.StatusCode, resp.Header, body)
+		return nil, m.errorOf(resp.StatusCode, resp.Header, body)
 	}
-	err = m.receive(ctx, resp, dog, a)
+	err = m.receive(ctx, resp, dog, c)
 	if err == nil {
 		complete = true
 		var msg *model.Message
-		if msg, err = a.result(); err == nil {
+		if msg, err = c.result(); err == nil {
 			msg.Model = firstNonEmpty(msg.Model, m.info.Name)
 			return msg, nil
 		}
@@ -111,9 +143,12 @@ func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, e
 // explain turns what went wrong with an answer of status 200 into the error of the attempt.
 func (e *exchange) explain(ctx, attemptCtx context.Context, dog *watchdog, resp *http.Response, err error) error {
 	var failed *model.APIError
+	var reported *reportedError
 	switch {
 	case errors.As(err, &failed), errors.As(err, new(sinkError)):
 		return err
+	case errors.As(err, &reported):
+		return e.m.errorOf(resp.StatusCode, resp.Header, reported.body)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case context.Cause(attemptCtx) == errSilent:
@@ -123,38 +158,9 @@ func (e *exchange) explain(ctx, attemptCtx context.Context, dog *watchdog, resp 
 	if errors.As(err, &broken) {
 		return e.m.brokenResponse(resp, fmt.Errorf("the answer broke off: %w", broken.err), true)
 	}
-	return e.m.brokenResponse(resp, err, errors.Is(err, errNoChoice))
+	return e.m.brokenResponse(resp, err, errors.Is(err, errNoResponse))
 }
 
-func (m *Model) timedOut(dog *watchdog) error {
+func (m *endpoint) timedOut(dog *watchdog) error {
 	return &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Retryable: true, Err: dog.expired()}
-}
-
-// send sends a request with the model's headers; extra wins over them.
-func (m *Model) send(ctx context.Context, method, path string, body []byte, extra map[string]string) (*http.Response, error) {
-	u := *m.base
-	u.Path += path
-	var r io.Reader
-	if body != nil {
-		r = bytes.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), r)
-	if err != nil {
-		return nil, fmt.Errorf("openaimodel: %w", err)
-	}
-	for name, values := range m.header {
-		req.Header[name] = values
-	}
-	m.secret.Authorize(req.Header)
-	for name, value := range extra {
-		if !adapter.ValidHeader(name, value) { // net/http would say so too late, as if it were a fault of the network
-			return nil, fmt.Errorf("openaimodel: the extra header %q is no valid one", name)
-		}
-		req.Header.Set(name, value)
-	}
-	resp, err := m.client.Do(req)
-	if err != nil {
-		return nil, m.transportError(err)
-	}
-	return resp, nil
 }

@@ -2,51 +2,18 @@ package openaimodel
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"log/slog"
-	"net/http"
-	"net/url"
-	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // Model is a model behind an OpenAI-compatible Chat Completions endpoint. Make one with [New]. It is safe for
 // concurrent use and has no state beside its configuration.
 type Model struct {
-	info     model.Info
-	base     *url.URL
-	header   http.Header
-	profile  Profile
+	endpoint
 	thinking map[string][]bodyMember
-	settings *model.Settings
-	timeouts Timeouts
-	retry    Retry
-	client   *http.Client
-	secret   adapter.Secret
 }
 
 var _ model.Model = (*Model)(nil)
-
-// Info implements [model.Model].
-func (m *Model) Info() model.Info {
-	info := m.info
-	info.Media, info.MediaURLs = slices.Clone(info.Media), slices.Clone(info.MediaURLs)
-	return info
-}
-
-// String names the model and where it is, without the key.
-func (m *Model) String() string {
-	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, m.base.Redacted())
-}
-
-// Format implements [fmt.Formatter]: every verb prints what String returns.
-func (m *Model) Format(f fmt.State, _ rune) { io.WriteString(f, m.String()) }
-
-// LogValue implements [slog.LogValuer].
-func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
 
 // Generate implements [model.Model]. With a nil sink it asks for an unstreamed answer. What fails before the first
 // delta is retried as [Config.Retry] says.
@@ -63,9 +30,6 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{m: m, body: body, req: req, sink: sink}
-	if settings != nil {
-		e.header = settings.ExtraHeaders
-	}
-	return e.run(ctx)
+	e := m.exchange("/chat/completions", body, settings)
+	return e.run(ctx, func() collector { return newAssembler(m.info.Provider, req.Tools, sink) })
 }

@@ -49,7 +49,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 		Object string `json:"object"`
 	}
 	if err := json.Unmarshal(body, &list); resp.StatusCode > 299 || err != nil || list.Data == nil && list.Object != "list" {
-		return nil, m.reportedError(resp.StatusCode, resp.Header, body)
+		return nil, m.errorOf(resp.StatusCode, resp.Header, body)
 	}
 	names := make([]string, 0, len(list.Data))
 	for i := range list.Data {

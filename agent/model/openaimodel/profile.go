@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/ponte-go/ponte/agent/model"
 )
 
 // Profile describes one variety of the Chat Completions protocol, as data. To change one switch, change the profile
@@ -212,16 +210,4 @@ func (p *Profile) clone() Profile {
 	c.Thinking = maps.Clone(p.Thinking)
 	c.Unsupported, c.Media, c.MediaURLs = slices.Clone(p.Unsupported), slices.Clone(p.Media), slices.Clone(p.MediaURLs)
 	return c
-}
-
-// supports returns an error that wraps [model.ErrUnsupported] if the endpoint does not know the field.
-func (m *Model) supports(field string) error {
-	if slices.Contains(m.profile.Unsupported, field) {
-		return m.unsupported("the setting " + field)
-	}
-	return nil
-}
-
-func (m *Model) unsupported(what string) error {
-	return fmt.Errorf("openaimodel: %s %s: %s: %w", m.info.Provider, m.info.Name, what, model.ErrUnsupported)
 }

@@ -21,10 +21,10 @@ type readError struct{ err error }
 func (e *readError) Error() string { return e.err.Error() }
 func (e *readError) Unwrap() error { return e.err }
 
-// receive reads an answer of status 200 into a. What the answer is, a stream of events or one object, is told by how
+// receive reads an answer of status 200 into c. What the answer is, a stream of events or one object, is told by how
 // it begins: there are servers that stream when they were not asked to, that do not when they were, and that mislabel
 // either.
-func (m *Model) receive(ctx context.Context, resp *http.Response, dog *watchdog, a *assembler) error {
+func (m *endpoint) receive(ctx context.Context, resp *http.Response, dog *watchdog, c collector) error {
 	r := bufio.NewReader(dog)
 	first, err := firstByte(r)
 	if errors.Is(err, io.EOF) {
@@ -35,9 +35,9 @@ func (m *Model) receive(ctx context.Context, resp *http.Response, dog *watchdog,
 	}
 	switch first {
 	case '{', '[', '<':
-		return m.receiveObject(resp, r, a)
+		return m.receiveObject(resp, r, c)
 	}
-	return m.receiveEvents(ctx, resp, dog, r, a)
+	return receiveEvents(ctx, dog, r, c)
 }
 
 // firstByte returns the first byte that is neither a byte order mark nor white space, which servers send to keep a
@@ -57,7 +57,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 	}
 }
 
-func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembler) error {
+func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collector) error {
 	data, err := io.ReadAll(io.LimitReader(body, maxResponse+1))
 	if err != nil {
 		return &readError{eofIsUnexpected(err)}
@@ -65,48 +65,23 @@ func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembler)
 	if len(data) > maxResponse {
 		return errResponseTooLong
 	}
-	var w wireResponse
-	if err := w.decode(data); err != nil {
+	err = c.object(data)
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		if data[0] == '<' {
-			return m.reportedError(resp.StatusCode, resp.Header, data)
+			return m.errorOf(resp.StatusCode, resp.Header, data)
 		}
-		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) && syntax.Offset >= int64(len(data)) {
+		if syntax.Offset >= int64(len(data)) {
 			return &readError{io.ErrUnexpectedEOF} // the connection ended where nothing says how long the answer is
 		}
 		return fmt.Errorf("the answer is no valid JSON: %w", err)
 	}
-	if err := m.reported(resp, &w, data); err != nil {
-		return err
-	}
-	return a.add(&w)
+	return err
 }
-
-// reported returns the error that an object reports, or nil.
-func (m *Model) reported(resp *http.Response, w *wireResponse, data []byte) error {
-	if len(w.Error) > 0 {
-		return m.reportedError(resp.StatusCode, resp.Header, data)
-	}
-	if len(w.Choices) == 0 {
-		if w.Usage == nil && w.ID == "" {
-			if _, _, _, ok := parseErrorBody(data); ok {
-				return m.reportedError(resp.StatusCode, resp.Header, data)
-			}
-		}
-		return nil
-	}
-	if failed := w.Choices[0].Error; len(failed) > 0 {
-		return m.reportedError(resp.StatusCode, resp.Header, failed)
-	}
-	return nil
-}
-
-var done = []byte("[DONE]")
 
 // tailTime bounds the wait for what may follow the end of a streamed response: usage, and the mark of the end.
 const tailTime = 5 * time.Second
 
-func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, dog *watchdog, body io.Reader, a *assembler) error {
-	a.streamed = true
+func receiveEvents(ctx context.Context, dog *watchdog, body io.Reader, c collector) error {
 	events := newEventReader(body)
 	for {
 		ev, err := events.next()
@@ -114,31 +89,27 @@ func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, dog *wat
 			return ctx.Err()
 		}
 		if err != nil {
-			return streamEnd(err, a)
+			return streamEnd(err, c)
 		}
 		data := bytes.TrimSpace(ev.data)
-		switch {
-		case len(data) == 0:
+		if len(data) == 0 {
 			continue
-		case bytes.Equal(data, done):
-			return nil
-		case ev.name == "error":
-			return m.reportedError(resp.StatusCode, resp.Header, data)
 		}
-		var w wireResponse
-		if err := w.decode(data); err != nil {
+		err = c.event(ev.name, data)
+		syntax := (*json.SyntaxError)(nil)
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &syntax):
 			if ev.atEnd {
-				return streamEnd(io.EOF, a)
+				return streamEnd(io.EOF, c)
 			}
 			return fmt.Errorf("an event of the stream is no valid JSON: %w", err)
-		}
-		if err := m.reported(resp, &w, data); err != nil {
+		default:
 			return err
 		}
-		if err := a.add(&w); err != nil {
-			return err
-		}
-		if a.finished {
+		if c.finished() {
 			dog.idle = tailTime
 		}
 	}
@@ -146,11 +117,11 @@ func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, dog *wat
 
 // streamEnd judges a stream that ended, with err, before it said so. If the reason for the end of the response has
 // come, nothing but usage can be missing.
-func streamEnd(err error, a *assembler) error {
+func streamEnd(err error, c collector) error {
 	switch {
 	case errors.Is(err, errEventTooLong):
 		return err
-	case a.finished:
+	case c.finished():
 		return nil
 	}
 	return &readError{eofIsUnexpected(err)}

@@ -80,6 +80,21 @@ func (w *wireResponse) decode(data []byte) error {
 	return err
 }
 
+// reported returns the part of data, the answer that w was decoded from, that reports an error, or nil.
+func (w *wireResponse) reported(data []byte) []byte {
+	switch {
+	case len(w.Error) > 0:
+		return data
+	case len(w.Choices) > 0:
+		return w.Choices[0].Error
+	case w.Usage == nil && w.ID == "":
+		if _, _, _, ok := parseErrorBody(data); ok {
+			return data
+		}
+	}
+	return nil
+}
+
 // text is a string; null is empty, and anything else is kept as its JSON.
 type text string
 

@@ -1,0 +1,67 @@
+package openaimodel
+
+import (
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// maxResponse bounds what one response may add up to, in bytes.
+const maxResponse = 64 << 20
+
+var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB", maxResponse>>20)
+
+// deltas tells the sink how the parts of a response grow, and counts what they add up to.
+type deltas struct {
+	sink     model.Sink // may be nil
+	told     bool       // the sink has been called
+	nextPart int
+	size     int
+}
+
+// growing is a text part that deltas add to.
+type growing struct {
+	content []byte
+	part    int
+	began   bool
+}
+
+func (d *deltas) grow(g *growing, kind model.PartKind, text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := d.reserve(len(text)); err != nil {
+		return err
+	}
+	if !g.began {
+		g.began = true
+		g.part = d.newPart()
+	}
+	g.content = append(g.content, text...)
+	return d.emit(model.Delta{Part: g.part, Kind: kind, Text: text})
+}
+
+func (d *deltas) newPart() int {
+	d.nextPart++
+	return d.nextPart - 1
+}
+
+func (d *deltas) reserve(n int) error {
+	if d.size += n; d.size > maxResponse {
+		return errResponseTooLong
+	}
+	return nil
+}
+
+func (d *deltas) emit(delta model.Delta) error {
+	if d.sink == nil {
+		return nil
+	}
+	d.told = true
+	if err := d.sink(delta); err != nil {
+		return sinkError{err}
+	}
+	return nil
+}
+
+func (d *deltas) emitted() bool { return d.told }
