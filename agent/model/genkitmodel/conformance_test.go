@@ -1,0 +1,127 @@
+package genkitmodel_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/firebase/genkit/go/ai"
+	"github.com/firebase/genkit/go/core"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+)
+
+// TestConformance runs the generic dialect in front of a plugin that does all as Genkit means it: what it knows of a
+// provider's error is a status, and what it is asked is JSON.
+func TestConformance(t *testing.T) {
+	sent := &sync.Map{}
+	modeltest.Conformance(t, modeltest.Harness{
+		Provider: true,
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+			record := &recorder{}
+			sent.Store(t.Name(), record)
+			d := genkitmodel.Generic()
+			d.Error = func(err error, e *model.APIError) bool {
+				refused, ok := err.(*refusal)
+				if ok {
+					e.Status, e.Code, e.Message = refused.Status, refused.Code, refused.Message
+				}
+				return ok
+			}
+			return open(t, genkitmodel.Config{Dialect: &d}, func(ctx context.Context, req *ai.ModelRequest, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+				record.add(req)
+				return play(ctx, s, cb)
+			})
+		},
+		Sent: func(t testing.TB) string {
+			record, ok := sent.Load(t.Name())
+			if !ok {
+				return ""
+			}
+			return record.(*recorder).String()
+		},
+	})
+}
+
+type refusal struct{ *model.APIError }
+
+type recorder struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (r *recorder) add(req *ai.ModelRequest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	enc := json.NewEncoder(&r.all)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(req)
+}
+
+func (r *recorder) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all.String()
+}
+
+// play answers as a plugin does in a scenario.
+func play(ctx context.Context, s modeltest.Scenario, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+	resp := &ai.ModelResponse{FinishReason: ai.FinishReasonStop, Message: &ai.Message{Role: ai.RoleModel}}
+	if s.Answer != nil {
+		u := s.Answer.Usage
+		resp.Usage = &ai.GenerationUsage{
+			InputTokens: int(u.InputTokens), OutputTokens: int(u.OutputTokens), ThoughtsTokens: int(u.ReasoningTokens),
+			CachedContentTokens: int(u.CacheReadTokens),
+		}
+		if s.Answer.Finish == model.FinishLength {
+			resp.FinishReason = ai.FinishReasonLength
+		}
+		for _, p := range s.Answer.Parts {
+			var out *ai.Part
+			switch p.Kind {
+			case model.PartText:
+				out = ai.NewTextPart(p.Text)
+			case model.PartThinking:
+				out = ai.NewReasoningPart(p.Text, p.Signature)
+			case model.PartToolCall:
+				out = ai.NewToolRequestPart(&ai.ToolRequest{Name: p.Tool, Ref: p.CallID, Input: string(p.Args)})
+			}
+			resp.Message.Content = append(resp.Message.Content, out)
+			if cb == nil {
+				continue
+			}
+			for i, end := range []int{len(p.Text) / 2, len(p.Text)} {
+				piece := *out
+				if out.Kind == ai.PartToolRequest {
+					piece = *ai.NewToolRequestPart(&ai.ToolRequest{Name: p.Tool, Ref: p.CallID})
+				} else {
+					if i == 1 && (s.Silent || s.Error != nil) {
+						break
+					}
+					piece.Text = p.Text[i*(len(p.Text)/2) : end]
+				}
+				if err := cb(ctx, &ai.ModelResponseChunk{Role: ai.RoleModel, Content: []*ai.Part{&piece, ai.NewTextPart("")}}); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	switch {
+	case s.Silent:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case s.Error != nil:
+		return nil, &refusal{s.Error}
+	case s.Fault == modeltest.FaultEmpty:
+		resp.Message = nil
+	case s.Fault == modeltest.FaultTruncated:
+		return nil, core.NewError(core.UNAVAILABLE, "connection reset")
+	case s.Fault == modeltest.FaultFinish:
+		resp.FinishReason = "tired"
+	}
+	return resp, nil
+}

@@ -1,0 +1,158 @@
+package genkitmodel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/firebase/genkit/go/ai"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// Dialect says how one Genkit plugin must be spoken to. The zero value is right for no plugin in particular: use
+// [Generic], or the dialect of the plugin's own package. All functions may be nil; they are called for many requests at
+// the same time, those of one request one after the other.
+type Dialect struct {
+	// NativeOutput, Media and MediaURLs are what [model.Info] says. Media that is not listed is refused before the plugin
+	// sees it.
+	NativeOutput     bool
+	Media, MediaURLs []string
+
+	// Thinking says that the plugin sends reasoning back to its provider together with the signature. Otherwise thinking
+	// of the history is left out, as is always what has no signature or was made by another provider.
+	Thinking bool
+	// RawArguments says that the plugin passes on a [json.RawMessage] as the arguments of a call. Otherwise it gets a
+	// map[string]any, in which whole numbers are int64 as far as they fit.
+	RawArguments bool
+	// ContentRequired says that the provider refuses empty text and messages without content: they are left out.
+	ContentRequired bool
+
+	// Prepare completes what the plugin will be given: configuration, tool choice, output schema. It refuses what the
+	// provider cannot keep, see [Call.Accept] and [Call.Unsupported], and returns the context for the plugin. It may set
+	// the hooks of the call.
+	Prepare func(ctx context.Context, c *Call) (context.Context, error)
+	// Part has the last word on how a part of the history is shown to the plugin; out is nil if it would be left out. The
+	// result nil leaves it out.
+	Part func(c *Call, in *model.Part, out *ai.Part) (*ai.Part, error)
+	// Result is what the plugin gets as the output of a tool, made of the text that the model is to see; the text itself
+	// if nil.
+	Result func(text string) any
+	// Schema rewrites the JSON schema of a tool's arguments for a plugin that does not take all of JSON Schema. It may
+	// change the map, which is its own.
+	Schema func(c *Call, schema map[string]any) (map[string]any, error)
+
+	// Error reads what the plugin returned as an error into e: Status, Code, Type, Message, RequestID and RetryAfter as
+	// far as they are known, and Retryable if that is all there is to know. It reports false for errors that it does
+	// not know.
+	Error func(err error, e *model.APIError) bool
+}
+
+// Call is one request on its way through a plugin. A dialect may change Genkit and Stream in Prepare, and set the hooks.
+type Call struct {
+	// Info, Request and Settings are what was asked for; they are only read. Settings are those of the configuration and
+	// of the request together, never nil, and have been checked as far as that is possible without knowing the provider.
+	Info     model.Info
+	Request  *model.Request
+	Settings *model.Settings
+
+	// Genkit is what the plugin will be given: the messages and tools are there when Prepare is called.
+	Genkit *ai.ModelRequest
+	// Stream says whether the plugin is asked to stream. Setting it makes it stream though nobody listens.
+	Stream bool
+
+	// OnChunk, if not nil, sees every chunk of a stream before it is passed on.
+	OnChunk func(*ai.ModelResponseChunk) error
+	// Finish, if not nil, has the last word on the message, and sees the response that it was made of. An error of it is
+	// the error of the request; an [*model.APIError] needs no Provider and Model.
+	Finish func(resp *ai.ModelResponse, msg *model.Message) error
+	// Recover, if not nil, is asked when the plugin has failed. It may return a message, which goes to Finish with a nil
+	// response, or an error that says more; with neither, the plugin's own error stands.
+	Recover func(err error) (*model.Message, error)
+}
+
+// Unsupported is the error for what the provider, or the plugin, cannot do. It wraps [model.ErrUnsupported].
+func (c *Call) Unsupported(what string) error { return adapter.Unsupported(c.Info, what) }
+
+// Names of settings for [Call.Accept].
+const (
+	MaxTokens         = "max_tokens"
+	Temperature       = "temperature"
+	TopP              = "top_p"
+	Stop              = "stop"
+	Seed              = "seed"
+	ParallelToolCalls = "parallel_tool_calls"
+	Thinking          = "thinking"
+	ServiceTier       = "service_tier"
+	ExtraHeaders      = "extra_headers"
+	ExtraBody         = "extra_body"
+)
+
+// Accept returns an error that wraps [model.ErrUnsupported] if a setting is set that is not among names. Whether several
+// calls may be made says nothing without tools, so then it is always accepted.
+func (c *Call) Accept(names ...string) error {
+	s := c.Settings
+	for _, setting := range []struct {
+		name string
+		set  bool
+	}{
+		{MaxTokens, s.MaxTokens != 0},
+		{Temperature, s.Temperature != nil},
+		{TopP, s.TopP != nil},
+		{Stop, len(s.Stop) > 0},
+		{Seed, s.Seed != nil},
+		{ParallelToolCalls, s.ParallelToolCalls != nil && len(c.Request.Tools) > 0},
+		{Thinking, s.Thinking != ""},
+		{ServiceTier, s.ServiceTier != ""},
+		{ExtraHeaders, len(s.ExtraHeaders) > 0},
+		{ExtraBody, len(s.ExtraBody) > 0},
+	} {
+		if setting.set && !slices.Contains(names, setting.name) {
+			return c.Unsupported("the setting " + setting.name)
+		}
+	}
+	return nil
+}
+
+// Generic returns a dialect for a plugin of which nothing is known, and which keeps to what Genkit defines: text, tools,
+// [ai.GenerationCommonConfig] and [ai.ModelRequest.ToolChoice]. It takes no media, sends no thinking back, and refuses
+// what these cannot say. Change the result where more is known.
+func Generic() Dialect {
+	return Dialect{Prepare: func(ctx context.Context, c *Call) (context.Context, error) {
+		if err := c.Accept(MaxTokens, Temperature, TopP, Stop); err != nil {
+			return nil, err
+		}
+		if s := c.Settings; s.MaxTokens != 0 || s.Temperature != nil || s.TopP != nil || len(s.Stop) > 0 {
+			config := &ai.GenerationCommonConfig{MaxOutputTokens: s.MaxTokens, StopSequences: s.Stop}
+			if s.Temperature != nil {
+				config.Temperature = *s.Temperature
+			}
+			if s.TopP != nil {
+				config.TopP = *s.TopP
+			}
+			if s.Temperature != nil && *s.Temperature == 0 || s.TopP != nil && *s.TopP == 0 {
+				return nil, c.Unsupported("a temperature or top_p of 0, which Genkit's common configuration leaves out,")
+			}
+			c.Genkit.Config = config
+		}
+		return ctx, CommonToolChoice(c)
+	}}
+}
+
+// CommonToolChoice sets Genkit's own tool choice, for plugins that heed it. It has no way to name one of several tools.
+func CommonToolChoice(c *Call) error {
+	switch choice := c.Request.ToolChoice; choice.Mode {
+	case model.ToolChoiceAuto:
+	case model.ToolChoiceNone:
+		c.Genkit.ToolChoice = ai.ToolChoiceNone
+	case model.ToolChoiceTool:
+		if len(c.Request.Tools) > 1 {
+			return c.Unsupported(fmt.Sprintf("a tool choice that names one of several tools (%q)", choice.Tool))
+		}
+		c.Genkit.ToolChoice = ai.ToolChoiceRequired
+	default:
+		c.Genkit.ToolChoice = ai.ToolChoiceRequired
+	}
+	return nil
+}

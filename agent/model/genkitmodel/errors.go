@@ -1,0 +1,152 @@
+package genkitmodel
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/firebase/genkit/go/core"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// What a plugin can return that is neither a response nor an error of the provider.
+var (
+	errNoResponse   = fmt.Errorf("the plugin returned no response: %w", io.ErrUnexpectedEOF)
+	errNoMessage    = errors.New("the response has no message")
+	errNamelessCall = errors.New("the response calls a tool that has no name")
+)
+
+// maxMessage bounds what an error quotes of a plugin's, in bytes: Genkit's quote whole requests.
+const maxMessage = 2000
+
+// PanicError is what a plugin panicked with.
+type PanicError struct {
+	// Value is the value of the panic, nil if the plugin ended its goroutine in place of returning.
+	Value any
+	// Origin is the function that panicked.
+	Origin string
+}
+
+// Error implements error.
+func (e *PanicError) Error() string {
+	if e.Value == nil {
+		return "the Genkit plugin ended its goroutine"
+	}
+	return fmt.Sprintf("the Genkit plugin panicked: %v (in %s)", e.Value, e.Origin)
+}
+
+// Unwrap returns the value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// panicked makes an error of a panic. It must be called by the deferred function that recovered.
+func panicked(value any) error {
+	e := &PanicError{Value: value, Origin: panicOrigin()}
+	// A plugin that returns neither a response nor an error, as for a stream that breaks off, makes Genkit's telemetry
+	// read from a nil pointer.
+	if _, isRuntime := value.(runtime.Error); isRuntime && strings.Contains(e.Origin, "addAutomaticTelemetry") {
+		return errNoResponse
+	}
+	return e
+}
+
+// panicOrigin names the function that panicked.
+func panicOrigin() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for inPanic := false; ; {
+		frame, more := frames.Next()
+		isRuntime := strings.HasPrefix(frame.Function, "runtime.")
+		if inPanic && !isRuntime {
+			return frame.Function
+		}
+		inPanic = inPanic || isRuntime
+		if !more {
+			return "an unknown function"
+		}
+	}
+}
+
+// apiError makes an [*model.APIError] of what a plugin returned, or of what is wrong with that.
+func (m *Model) apiError(err error) error {
+	var e *model.APIError
+	if !errors.As(err, &e) {
+		e = m.classify(err)
+	}
+	e.Provider, e.Model = m.info.Provider, m.info.Name
+	e.Message, e.Code, e.Type = m.redact(truncate(e.Message)), m.redact(e.Code), m.redact(e.Type)
+	e.RequestID = m.redact(e.RequestID)
+	return e
+}
+
+func (m *Model) classify(err error) *model.APIError {
+	e := &model.APIError{Err: err}
+	if m.dialect.Error != nil && m.dialect.Error(err, e) {
+		said := e.Retryable
+		if e.Message == "" {
+			e.Message = err.Error()
+		}
+		adapter.Classify(e)
+		e.Retryable = e.Retryable || said
+		if e.Err != err { // Classify named the error's identity: keep both
+			e.Err = fmt.Errorf("%w: %w", e.Err, err)
+		}
+		return e
+	}
+	var panicked *PanicError
+	var inGenkit *core.GenkitError
+	var unsent *net.OpError
+	var address *url.Error
+	switch {
+	case errors.As(err, &panicked):
+	case errors.As(err, &unsent), errors.As(err, &address):
+		where := "the provider"
+		if address != nil {
+			where = address.URL
+			if u, err := url.Parse(where); err == nil {
+				u.RawQuery = "" // Google's has the key
+				where = u.Redacted()
+			}
+		}
+		return adapter.TransportError(m.info, where, err, m.redact)
+	case errors.Is(err, errNoMessage), errors.Is(err, errNamelessCall), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		e.Retryable = true // the answer broke off, or makes no sense: the next may be whole
+	case errors.As(err, &inGenkit):
+		e.Code = string(inGenkit.Status)
+		switch inGenkit.Status {
+		case core.UNAVAILABLE, core.RESOURCE_EXHAUSTED, core.UNAUTHENTICATED, core.PERMISSION_DENIED:
+			e.Status = core.HTTPStatusCode(inGenkit.Status)
+			e.Retryable = adapter.RetryableStatus(e.Status)
+		case core.INVALID_ARGUMENT:
+			if strings.Contains(inGenkit.Message, "does not support") { // by Genkit's description of the model; nothing was sent
+				e.Err = fmt.Errorf("%w: %w", model.ErrUnsupported, err)
+			}
+		}
+	}
+	e.Message = err.Error()
+	return e
+}
+
+// FromHTTP fills e from the answer with which a provider refused: the fields of every SDK's error type.
+func FromHTTP(e *model.APIError, status int, header http.Header) {
+	e.Status = status
+	e.RequestID = adapter.RequestID(header)
+	e.RetryAfter = adapter.RetryAfter(header, time.Now())
+}
+
+func truncate(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
+}

@@ -1,0 +1,152 @@
+package genkitmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/firebase/genkit/go/ai"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// Config says what Genkit does not tell about a model. The zero value is valid.
+type Config struct {
+	// Provider and Name are what [model.Info] says. By default they are what stands before and behind the first slash of
+	// the Genkit model's name: "openai/gpt-5" is the model "gpt-5" of "openai". Thinking is sent back only where Provider
+	// is the same, so models of one provider should agree on it.
+	Provider, Name string
+	// Dialect says how the plugin must be spoken to; nil means [Generic].
+	Dialect *Dialect
+	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	ContextWindow int
+	// Settings are defaults that the settings of a request override one by one. May be nil.
+	Settings *model.Settings
+	// Redact, if not nil, cuts secrets out of what errors say. Plugins quote what servers say, and servers quote keys.
+	Redact func(string) string
+}
+
+// Model is a Genkit model behind [model.Model]. Make one with [New]. It is safe for concurrent use if the Genkit model
+// is, as those of Genkit's own plugins are.
+type Model struct {
+	genkit   ai.Model
+	info     model.Info
+	dialect  Dialect
+	settings *model.Settings
+	redact   func(string) string
+}
+
+var _ model.Model = (*Model)(nil)
+
+// New returns a model that asks m, which comes from a plugin or from [ai.NewModel]. No [genkit.Genkit] is needed. The
+// error joins all that is wrong with config.
+func New(m ai.Model, config Config) (*Model, error) {
+	if m == nil {
+		return nil, errors.New("genkitmodel: the Genkit model is nil: does the plugin know the name?")
+	}
+	var errs []error
+	provider, name, found := strings.Cut(m.Name(), "/")
+	if !found {
+		provider, name = "", m.Name()
+	}
+	if config.Provider != "" {
+		provider = config.Provider
+	}
+	if config.Name != "" {
+		name = config.Name
+	}
+	if provider == "" {
+		errs = append(errs, fmt.Errorf("genkitmodel: Config.Provider is empty, and the name %q of the Genkit model has no provider either", m.Name()))
+	}
+	if provider != strings.ToLower(provider) {
+		errs = append(errs, fmt.Errorf("genkitmodel: the provider %q is not in lower case: set Config.Provider", provider))
+	}
+	if config.ContextWindow < 0 {
+		errs = append(errs, errors.New("genkitmodel: Config.ContextWindow is negative"))
+	}
+	if err := adapter.CheckSettings(config.Settings); err != nil {
+		errs = append(errs, fmt.Errorf("genkitmodel: Config.%w", err))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	d := Generic()
+	if config.Dialect != nil {
+		d = *config.Dialect
+	}
+	redact := config.Redact
+	if redact == nil {
+		redact = func(s string) string { return s }
+	}
+	return &Model{
+		genkit: m, dialect: d, settings: cloneSettings(config.Settings), redact: redact,
+		info: model.Info{
+			Provider: provider, Name: name, NativeOutput: d.NativeOutput,
+			Media: slices.Clone(d.Media), MediaURLs: slices.Clone(d.MediaURLs), ContextWindow: config.ContextWindow,
+		},
+	}, nil
+}
+
+// Info implements [model.Model].
+func (m *Model) Info() model.Info {
+	info := m.info
+	info.Media, info.MediaURLs = slices.Clone(info.Media), slices.Clone(info.MediaURLs)
+	return info
+}
+
+// String names the model.
+func (m *Model) String() string { return m.info.Provider + " " + m.info.Name + " through Genkit" }
+
+// Format implements [fmt.Formatter]: every verb prints what String returns, since a plugin behind the model has a key.
+func (m *Model) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, m.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
+
+// Generate implements [model.Model]. The plugin runs on a goroutine of its own, so that Generate ends with its context,
+// and after an error of the sink, even if the plugin does not; a plugin that does not end within a quarter of a second
+// of that is left behind, and its goroutine with it.
+//
+// Text and thinking reach the sink as they come. Calls of tools reach it whole, when the response is complete, because
+// plugins do not say to which call a fragment belongs.
+//
+// An error is an [*model.APIError] if the plugin failed, whose Err is what the plugin returned: errors.As finds the
+// error types of the provider's SDK. A panic of the plugin is such an error, too. The error wraps
+// [model.ErrUnsupported], or describes what is wrong with the request, if nothing was sent; it wraps the context's cause
+// if the context ended; and it is the sink's own if the sink failed.
+func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	if err := model.CheckRequests(m.info); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, m.cancelled(ctx, nil)
+	}
+	c := &Call{Info: m.Info(), Request: req, Settings: m.settings.Merge(req.Settings), Stream: sink != nil}
+	if c.Settings == nil {
+		c.Settings = &model.Settings{}
+	}
+	pluginCtx, err := m.prepare(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("genkitmodel: %w", err)
+	}
+	return (&exchange{m: m, c: c, sink: sink}).run(ctx, pluginCtx)
+}
+
+func cloneSettings(s *model.Settings) *model.Settings {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Stop, c.ExtraHeaders, c.ExtraBody = slices.Clone(s.Stop), maps.Clone(s.ExtraHeaders), maps.Clone(s.ExtraBody)
+	return &c
+}
+
+func (m *Model) cancelled(ctx context.Context, last error) error {
+	return fmt.Errorf("genkitmodel: %w", adapter.Cancelled(ctx, m.info, last))
+}
