@@ -18,7 +18,6 @@ type Watchdog struct {
 	body            io.ReadCloser
 	firstByte, idle time.Duration
 	timer           *time.Timer
-	ctx             context.Context
 	cancel          context.CancelCauseFunc
 	answering       bool
 }
@@ -27,7 +26,7 @@ type Watchdog struct {
 // A bound of 0 is none.
 func Watch(ctx context.Context, firstByte, idle time.Duration) (context.Context, *Watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Watchdog{firstByte: firstByte, idle: idle, ctx: ctx, cancel: cancel}
+	w := &Watchdog{firstByte: firstByte, idle: idle, cancel: cancel}
 	w.timer = time.AfterFunc(time.Hour, func() { cancel(errSilent) })
 	w.arm(firstByte)
 	return ctx, w
@@ -86,10 +85,10 @@ func (w *Watchdog) Finish(complete bool) {
 }
 
 // Expired returns the error for an attempt that the watchdog has cancelled, which wraps [os.ErrDeadlineExceeded], or nil
-// if it has not.
-func (w *Watchdog) Expired() error {
+// if it has not. ctx is the context that Watch returned.
+func (w *Watchdog) Expired(ctx context.Context) error {
 	switch {
-	case context.Cause(w.ctx) != errSilent:
+	case context.Cause(ctx) != errSilent:
 		return nil
 	case w.answering:
 		return fmt.Errorf("the answer broke off: nothing for %s: %w", w.idle, os.ErrDeadlineExceeded)
