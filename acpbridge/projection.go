@@ -71,6 +71,7 @@ func (p *projection) event(e *agent.Event) {
 		}
 	case agent.EventResponse:
 		p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
+		p.media(e.Message)
 		p.usage(e.Message.Usage)
 		p.report(p.calls.settle(e))
 	case agent.EventToolCall:

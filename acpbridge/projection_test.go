@@ -276,6 +276,38 @@ func TestAStructuredOutputThatTheModelWroteAsTextIsNotRepeated(t *testing.T) {
 	assert.Equal(t, `{"city":"Rome","high":30}`, e.text(id))
 }
 
+func TestMediaOfTheModelAreShownAsWhatTheyAre(t *testing.T) {
+	m := modeltest.Script(modeltest.Say(model.Text("Here: "),
+		model.Media("image/png", []byte("picture")), model.Media("audio/wav", []byte("sound")),
+		model.Part{Kind: model.PartMedia, MediaType: "application/pdf", Data: []byte("paper"), Name: "a.pdf"},
+		model.Part{Kind: model.PartMedia, MediaType: "video/mp4", URL: "https://example.com/a.mp4"}))
+	e, id := start(t, config(t, m))
+	e.prompt(id, "go")
+	var shown []string
+	messages := map[acp.MessageID]bool{}
+	for _, u := range e.updates(id) {
+		c := u.AgentMessageChunk
+		if c == nil {
+			continue
+		}
+		messages[c.MessageID] = true
+		switch b := c.Content; {
+		case b.Image != nil:
+			shown = append(shown, b.Image.MIMEType+" "+b.Image.Data)
+		case b.Audio != nil:
+			shown = append(shown, b.Audio.MIMEType+" "+b.Audio.Data)
+		case b.Resource != nil:
+			shown = append(shown, *b.Resource.Resource.Blob.MIMEType+" "+b.Resource.Resource.Blob.URI+" "+b.Resource.Resource.Blob.Blob)
+		case b.ResourceLink != nil:
+			shown = append(shown, *b.ResourceLink.MIMEType+" "+b.ResourceLink.Name+" "+b.ResourceLink.URI)
+		}
+	}
+	assert.Equal(t, []string{
+		"image/png cGljdHVyZQ==", "audio/wav c291bmQ=", "application/pdf a.pdf cGFwZXI=", "video/mp4 video/mp4 https://example.com/a.mp4",
+	}, shown)
+	assert.Len(t, messages, 1, "they belong to the message beside whose text they stand")
+}
+
 func TestAPanicOfRenderIsSeenAndHarmless(t *testing.T) {
 	m := modeltest.Script(modeltest.Say(model.ToolCall("1", "final_result", `{"city":"Rome","high":30}`)))
 	c := structured(t, agent.Config[bare, place]{Model: m})

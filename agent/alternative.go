@@ -11,12 +11,14 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Alternative is one way in which a run can end: see [Config.Alternatives]. Make it with [As], [OutputFunc] or [Text].
+// Alternative is one way in which a run can end: see [Config.Alternatives]. Make it with [As],
+// [OutputFunc], [Text] or [Media].
 type Alternative[D, O any] struct {
 	def    model.ToolDef
 	decode func(args []byte) (any, error)
 	make   func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error)
 	text   func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
+	media  func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)
 	// partial decodes what is still being written; nil if that makes no sense.
 	partial func(written []byte) (O, bool)
 	// typ is what the model writes.
@@ -77,6 +79,13 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 // Text lets the model answer with plain text, beside other alternatives or alone.
 func Text[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)) Alternative[D, O] {
 	return Alternative[D, O]{text: fn}
+}
+
+// Media lets the model answer with media that it makes, such as an image, beside other alternatives or alone. The function
+// gets the media parts of the response, in order, and the text beside them, which may be empty. An answer without media is
+// an output only if there is a [Text] alternative, too.
+func Media[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)) Alternative[D, O] {
+	return Alternative[D, O]{media: fn}
 }
 
 func (a *Alternative[D, O]) decodeForModel(args []byte) (any, *loop.Invalid) {

@@ -66,6 +66,39 @@ func TestTextCanBeAnAlternative(t *testing.T) {
 	require.Equal(t, "request\n  retry: think harder\n", last(script.Requests()[1].Messages))
 }
 
+func TestMediaCanBeAnAlternative(t *testing.T) {
+	picture := model.Media("image/png", []byte("cat"))
+	mixed := modeltest.Say(model.Thinking("hm"), model.Text("A "), picture, model.Text("cat."), picture)
+	config := agent.Config[deps, []model.Part]{OutputRetries: new(5), Alternatives: []agent.Alternative[deps, []model.Part]{
+		agent.Media(func(_ context.Context, _ *toolset.RunContext[deps], media []model.Part, text string) ([]model.Part, error) {
+			if text == "draft" {
+				return nil, toolset.Retry("draw it again")
+			}
+			return append(media, model.Text(text)), nil
+		}),
+	}}
+	res, _, script := run(t, config, []modeltest.Step{
+		modeltest.SayText("I cannot draw."), modeltest.Say(), modeltest.Say(picture, model.Text("draft")), mixed,
+	})
+	require.Equal(t, []model.Part{picture, picture, model.Text("A cat.")}, res.Output)
+	for i, told := range []string{
+		"A plain text answer cannot be used here. Answer with media, such as an image.",
+		"Your answer was empty. Answer with media, such as an image.", "draw it again",
+	} {
+		require.Equal(t, "request\n  retry: "+told+"\n", last(script.Requests()[i+1].Messages))
+	}
+
+	config.Alternatives = append(config.Alternatives, agent.Text(func(_ context.Context, _ *toolset.RunContext[deps], text string) ([]model.Part, error) {
+		return []model.Part{model.Text(text)}, nil
+	}))
+	res, _, _ = run(t, config, []modeltest.Step{modeltest.Say(), modeltest.SayText("I cannot draw.")})
+	require.Equal(t, []model.Part{model.Text("I cannot draw.")}, res.Output)
+
+	res2, _, script := run(t, agent.Config[deps, string]{}, []modeltest.Step{modeltest.Say(picture), modeltest.SayText("A cat.")})
+	require.Equal(t, "A cat.", res2.Output)
+	require.Equal(t, "request\n  retry: Your answer was empty. Answer with text.\n", last(script.Requests()[1].Messages))
+}
+
 func TestOutputFunctionMakesTheOutputOfItsArguments(t *testing.T) {
 	config := agent.Config[deps, int]{Alternatives: []agent.Alternative[deps, int]{
 		agent.OutputFunc("sum", "Add.", func(_ context.Context, run *toolset.RunContext[deps], in addArgs) (int, error) {
@@ -89,6 +122,7 @@ func TestOutputFunctionMakesTheOutputOfItsArguments(t *testing.T) {
 
 func TestAlternativesAreChecked(t *testing.T) {
 	text := agent.Text(func(context.Context, *toolset.RunContext[deps], string) (place, error) { return nil, nil })
+	media := agent.Media(func(context.Context, *toolset.RunContext[deps], []model.Part, string) (place, error) { return nil, nil })
 	two := placeConfig()
 	for name, c := range map[string]struct {
 		config agent.Config[deps, place]
@@ -96,6 +130,7 @@ func TestAlternativesAreChecked(t *testing.T) {
 	}{
 		"same name":     {agent.Config[deps, place]{Alternatives: append(two.Alternatives, two.Alternatives[0])}, `two alternatives are called "city"`},
 		"text twice":    {agent.Config[deps, place]{Alternatives: []agent.Alternative[deps, place]{text, text}}, "text is given twice"},
+		"media twice":   {agent.Config[deps, place]{Alternatives: []agent.Alternative[deps, place]{media, media}}, "media are given twice"},
 		"zero":          {agent.Config[deps, place]{Alternatives: make([]agent.Alternative[deps, place], 1)}, "alternative 0 is empty"},
 		"no schema":     {agent.Config[deps, place]{Alternatives: []agent.Alternative[deps, place]{agent.As[deps]("x", "", func(chan int) place { return nil })}}, "output x:"},
 		"native unions": {agent.Config[deps, place]{Alternatives: two.Alternatives, Output: agent.Output{Mode: agent.OutputNative}}, "exactly one structured type"},

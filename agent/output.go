@@ -47,7 +47,9 @@ type output[D, O any] struct {
 	mode         OutputMode // never OutputAuto
 	alternatives []Alternative[D, O]
 	// text makes an output of plain text; nil if text is no output.
-	text       func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
+	text func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
+	// media makes an output of media and the text beside it; nil if media are no output.
+	media      func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)
 	validators []Validator[D, O]
 }
 
@@ -73,8 +75,8 @@ func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 	if o.mode == OutputAuto {
 		o.mode = OutputTool
 	}
-	if o.mode != OutputTool && (len(o.alternatives) != 1 || o.text != nil) {
-		return nil, fmt.Errorf("output mode %s takes exactly one structured type, and no text", o.mode)
+	if o.mode != OutputTool && (len(o.alternatives) != 1 || o.text != nil || o.media != nil) {
+		return nil, fmt.Errorf("output mode %s takes exactly one structured type, and neither text nor media", o.mode)
 	}
 	if config.Model != nil && o.mode == OutputNative && !config.Model.Info().NativeOutput {
 		return nil, fmt.Errorf("output mode native: %w: %s", model.ErrUnsupported, config.Model.Info().Name)
@@ -90,10 +92,14 @@ func (o *output[D, O]) add(alternatives []Alternative[D, O]) error {
 			errs = append(errs, a.err)
 		case a.text != nil && o.text != nil:
 			errs = append(errs, errors.New("output: text is given twice"))
+		case a.media != nil && o.media != nil:
+			errs = append(errs, errors.New("output: media are given twice"))
 		case a.text != nil:
 			o.text = a.text
+		case a.media != nil:
+			o.media = a.media
 		case a.decode == nil:
-			errs = append(errs, fmt.Errorf("output: alternative %d is empty: make it with As, OutputFunc or Text", i))
+			errs = append(errs, fmt.Errorf("output: alternative %d is empty: make it with As, OutputFunc, Text or Media", i))
 		case o.alternative(a.def.Name) != nil:
 			errs = append(errs, fmt.Errorf("output: two alternatives are called %q", a.def.Name))
 		default:
@@ -127,7 +133,7 @@ func (o *output[D, O]) instructions() string {
 
 // apply makes the output part of what a request offers.
 func (o *output[D, O]) apply(f *loop.Frame, retries int) {
-	f.Text = o.text != nil || o.mode != OutputTool
+	f.Text, f.Media = o.text != nil || o.mode != OutputTool, o.media != nil
 	switch o.mode {
 	case OutputTool:
 		for i := range o.alternatives {
@@ -170,6 +176,9 @@ func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t 
 			return zero, errors.New("the output is gone")
 		}
 		return a.make(ctx, run, t.Call.Decoded)
+	}
+	if len(t.Media) > 0 {
+		return o.media(ctx, run, t.Media, t.Text)
 	}
 	if o.mode == OutputTool {
 		return o.text(ctx, run, t.Text)

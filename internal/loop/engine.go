@@ -35,7 +35,7 @@ const (
 	OpModel Op = iota + 1
 	// OpTool runs Call.
 	OpTool
-	// OpOutput makes the run's output of Call or, if that is nil, of Text.
+	// OpOutput makes the run's output of Call or, if that is nil, of Media and Text, or of Text alone.
 	OpOutput
 	// OpApprove asks the approver about Call. It is only used if there is one.
 	OpApprove
@@ -51,10 +51,11 @@ type Task struct {
 	// Request and Stream belong to OpModel.
 	Request *model.Request
 	Stream  bool
-	// Call belongs to all others, Approval to OpApprove, Text to OpOutput.
+	// Call belongs to all others, Approval to OpApprove, Text and Media to OpOutput.
 	Call     *Call
 	Approval *toolset.Approval
 	Text     string
+	Media    []model.Part
 	// AtEnd belongs to OpInbox.
 	AtEnd bool
 }

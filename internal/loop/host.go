@@ -28,7 +28,9 @@ type Frame struct {
 	Tools []Tool
 	Defs  []model.ToolDef
 	// Text says that text can be the run's output.
-	Text     bool
+	Text bool
+	// Media says that media can, with the text beside it.
+	Media    bool
 	Output   *model.OutputSchema
 	Choice   model.ToolChoice
 	Settings *model.Settings

@@ -11,15 +11,19 @@ import (
 // settleText deals with a response that calls no tool.
 func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error) {
 	text := resp.Text()
+	var media []model.Part
+	if r.frame.Media {
+		media = mediaOf(resp)
+	}
 	var why string
 	var cause error
 	switch {
-	case strings.TrimSpace(text) == "":
+	case len(media) == 0 && strings.TrimSpace(text) == "":
 		why = "Your answer was empty."
-	case !r.frame.Text:
+	case len(media) == 0 && !r.frame.Text:
 		why = "A plain text answer cannot be used here."
 	default:
-		done := r.do(ctx, &Task{Op: OpOutput, Step: r.info.Step, Text: text, Call: nil})
+		done := r.do(ctx, &Task{Op: OpOutput, Step: r.info.Step, Text: text, Media: media})
 		switch {
 		case done.Err != nil:
 			return false, &Error{Stage: StageOutput, Err: done.Err}
@@ -43,6 +47,17 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 	return false, r.retryText(why, cause)
 }
 
+// mediaOf returns the media parts of a response.
+func mediaOf(resp *model.Message) []model.Part {
+	var media []model.Part
+	for i := range resp.Parts {
+		if resp.Parts[i].Kind == model.PartMedia {
+			media = append(media, resp.Parts[i])
+		}
+	}
+	return media
+}
+
 // howToAnswer tells the model what would be an answer.
 func (r *run) howToAnswer() string {
 	var outputs []string
@@ -56,10 +71,18 @@ func (r *run) howToAnswer() string {
 		return "Call the tool " + outputs[0] + " to give the answer."
 	case len(outputs) > 1:
 		return "Call one of these tools to give the answer: " + strings.Join(outputs, ", ") + "."
-	case len(r.frame.Tools) > 0:
-		return "Answer with text, or call a tool."
 	}
-	return "Answer with text."
+	with := "text"
+	switch {
+	case r.frame.Media && r.frame.Text:
+		with = "text or media"
+	case r.frame.Media:
+		with = "media, such as an image"
+	}
+	if len(r.frame.Tools) > 0 {
+		return "Answer with " + with + ", or call a tool."
+	}
+	return "Answer with " + with + "."
 }
 
 // retryText asks the model for another answer, as long as the budget for text outputs lasts.
