@@ -96,11 +96,8 @@ func (m *Model) classify(err error) *model.APIError {
 		if e.Message == "" {
 			e.Message = err.Error()
 		}
-		adapter.Classify(e)
+		Classify(e)
 		e.Retryable = e.Retryable || said
-		if e.Err != err { // Classify named the error's identity: keep both
-			e.Err = fmt.Errorf("%w: %w", e.Err, err)
-		}
 		return e
 	}
 	var panicked *PanicError
@@ -149,4 +146,13 @@ func truncate(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
+}
+
+// Classify sets [model.APIError.Retryable] by what else e says, for errors that a dialect makes in a hook.
+func Classify(e *model.APIError) {
+	cause := e.Err
+	adapter.Classify(e)
+	if e.Err != cause && cause != nil {
+		e.Err = fmt.Errorf("%w: %w", e.Err, cause)
+	}
 }

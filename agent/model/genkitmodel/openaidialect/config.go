@@ -1,0 +1,132 @@
+package openaidialect
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/firebase/genkit/go/ai"
+	"github.com/firebase/genkit/go/core/api"
+	plugin "github.com/firebase/genkit/go/plugins/compat_oai/openai"
+	"github.com/openai/openai-go/option"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// defaultBaseURL is where an empty Config.BaseURL leads.
+const defaultBaseURL = "https://api.openai.com/v1/"
+
+// Config says which model to ask, and where. Only Name is required, and APIKey for OpenAI itself. Printing or logging a
+// Config does not show the key. The environment is not read.
+type Config struct {
+	// Name is the provider's name of the model.
+	Name string
+	// APIKey is sent as a bearer token.
+	APIKey string
+	// BaseURL is where "chat/completions" is found: OpenAI's if empty. A URL without a path gets "/v1".
+	BaseURL string
+	// Provider is [model.Info.Provider]; "openai" if empty. Another one than that is asked for max_tokens in place of
+	// max_completion_tokens.
+	Provider string
+	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	ContextWindow int
+	// Settings are defaults that the settings of a request override one by one. May be nil.
+	Settings *model.Settings
+	// HTTPClient sends the requests; nil means the SDK's.
+	HTTPClient *http.Client
+	// Options are added to the plugin's.
+	Options []option.RequestOption
+}
+
+// New makes a plugin, and of the plugin the model that config describes. It makes no request. A missing key is an error
+// that wraps [model.ErrAuth].
+func New(config Config) (*genkitmodel.Model, error) {
+	if config.Name == "" {
+		return nil, fmt.Errorf("openaidialect: Config.Name is empty: it must name a model")
+	}
+	key := config.APIKey
+	if key == "" {
+		if config.BaseURL == "" {
+			return nil, fmt.Errorf("openaidialect: Config.APIKey is empty: %w", model.ErrAuth)
+		}
+		key = "none" // a server of one's own needs no key, but the plugin does
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return nil, fmt.Errorf("openaidialect: Config.APIKey contains white space or a character that no key has; was it read with its newline?")
+	}
+	base, err := baseURL(config.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	options := []option.RequestOption{
+		option.WithBaseURL(base), option.WithMaxRetries(0),
+		// The SDK takes these from the environment, whoever the provider is.
+		option.WithHeaderDel("OpenAI-Organization"), option.WithHeaderDel("OpenAI-Project"),
+	}
+	if config.HTTPClient != nil {
+		options = append(options, option.WithHTTPClient(config.HTTPClient))
+	}
+	options = append(append(options, Options()...), config.Options...)
+
+	p := &plugin.OpenAI{APIKey: key, Opts: options}
+	p.Init(context.Background()) // panics without a key alone
+	resolved, _ := p.ResolveAction(api.ActionTypeModel, config.Name).(ai.Model)
+	m, err := genkitmodel.New(resolved, genkitmodel.Config{
+		Provider: config.Provider, Name: config.Name, Dialect: Dialect(), ContextWindow: config.ContextWindow,
+		Settings: config.Settings, Redact: adapter.NewSecret(config.APIKey).Redact,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("openaidialect: %w", err)
+	}
+	return m, nil
+}
+
+// baseURL returns the URL that the SDK resolves "chat/completions" against; it must end in a slash.
+func baseURL(s string) (string, error) {
+	if s == "" {
+		return defaultBaseURL, nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("openaidialect: Config.BaseURL must begin with http:// or https:// and name a host")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("openaidialect: Config.BaseURL has a query or a fragment, which the SDK would drop: set a query by Config.Options")
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
+	if u.Path == "" {
+		u.Path = "/v1"
+	}
+	u.Path += "/"
+	u.RawPath = ""
+	return u.String(), nil
+}
+
+// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.describe()) }
+
+// LogValue implements [slog.LogValuer] without the key.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
+
+// MarshalText makes encoders show what a log does: without the key.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
+
+func (c Config) describe() string {
+	key := "no key"
+	if c.APIKey != "" {
+		key = "key set"
+	}
+	base, err := baseURL(c.BaseURL)
+	if err != nil {
+		base = "invalid base URL"
+	} else if u, err := url.Parse(base); err == nil {
+		base = u.Redacted()
+	}
+	return fmt.Sprintf("openaidialect.Config(%s at %s, %s)", c.Name, base, key)
+}

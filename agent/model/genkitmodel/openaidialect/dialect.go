@@ -1,0 +1,172 @@
+package openaidialect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/openai/openai-go"
+	"github.com/openai/openai-go/packages/param"
+	"github.com/openai/openai-go/shared"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+)
+
+// Dialect returns the dialect of the plugins compat_oai and openai. The plugin should have been made with [Options].
+func Dialect() *genkitmodel.Dialect {
+	return &genkitmodel.Dialect{
+		NativeOutput: true,
+		Media:        []string{"image"},
+		MediaURLs:    []string{"image"},
+		RawArguments: true,
+		Prepare:      prepare,
+		Result:       result,
+		Error:        readError,
+	}
+}
+
+// result keeps JSON what it is: the plugin encodes what it gets, so a string would be JSON in JSON.
+func result(text string) any {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
+}
+
+// prepare puts into the plugin's typed configuration what the plugin does not read from the request.
+func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
+	s := c.Settings
+	if err := c.Accept(genkitmodel.MaxTokens, genkitmodel.Temperature, genkitmodel.TopP, genkitmodel.Stop, genkitmodel.Seed,
+		genkitmodel.ParallelToolCalls, genkitmodel.Thinking, genkitmodel.ServiceTier, genkitmodel.ExtraHeaders, genkitmodel.ExtraBody); err != nil {
+		return nil, err
+	}
+	config := &openai.ChatCompletionNewParams{ServiceTier: openai.ChatCompletionNewParamsServiceTier(s.ServiceTier)}
+	if s.MaxTokens > 0 {
+		if c.Info.Provider == "openai" {
+			config.MaxCompletionTokens = param.NewOpt(int64(s.MaxTokens))
+		} else {
+			config.MaxTokens = param.NewOpt(int64(s.MaxTokens))
+		}
+	}
+	if s.Temperature != nil {
+		config.Temperature = param.NewOpt(*s.Temperature)
+	}
+	if s.TopP != nil {
+		config.TopP = param.NewOpt(*s.TopP)
+	}
+	if len(s.Stop) > 0 {
+		config.Stop.OfStringArray = s.Stop
+	}
+	if s.Seed != nil {
+		config.Seed = param.NewOpt(*s.Seed)
+	}
+	if s.ParallelToolCalls != nil && len(c.Request.Tools) > 0 {
+		config.ParallelToolCalls = param.NewOpt(*s.ParallelToolCalls)
+	}
+	switch s.Thinking {
+	case "":
+	case "off":
+		config.ReasoningEffort = "none"
+	case "minimal", "low", "medium", "high":
+		config.ReasoningEffort = shared.ReasoningEffort(s.Thinking)
+	default:
+		return nil, c.Unsupported(fmt.Sprintf("thinking %q", s.Thinking))
+	}
+	if c.Stream {
+		config.StreamOptions.IncludeUsage = param.NewOpt(true)
+	}
+	toolChoice(c, config)
+	if out := c.Request.Output; out != nil {
+		config.ResponseFormat.OfJSONSchema = outputFormat(out)
+	}
+	if len(s.ExtraBody) > 0 {
+		extra := make(map[string]any, len(s.ExtraBody))
+		for name, value := range s.ExtraBody {
+			if strings.ContainsFunc(name, isPathSyntax) { // the SDK takes the name for a path
+				return nil, c.Unsupported(fmt.Sprintf("the name %q in Settings.ExtraBody", name))
+			}
+			extra[name] = value
+		}
+		config.SetExtraFields(extra)
+	}
+	c.Genkit.Config = config
+
+	t := &tap{header: s.ExtraHeaders}
+	c.Finish, c.Recover = t.finish(c), t.recover(c)
+	return context.WithValue(ctx, tapKey{}, t), nil
+}
+
+func isPathSyntax(r rune) bool {
+	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+}
+
+func toolChoice(c *genkitmodel.Call, config *openai.ChatCompletionNewParams) {
+	if len(c.Request.Tools) == 0 {
+		return
+	}
+	switch choice := c.Request.ToolChoice; choice.Mode {
+	case model.ToolChoiceNone, model.ToolChoiceRequired:
+		config.ToolChoice.OfAuto = param.NewOpt(string(choice.Mode))
+	case model.ToolChoiceTool:
+		config.ToolChoice.OfChatCompletionNamedToolChoice = &openai.ChatCompletionNamedToolChoiceParam{
+			Function: openai.ChatCompletionNamedToolChoiceFunctionParam{Name: choice.Tool},
+		}
+	}
+}
+
+func outputFormat(out *model.OutputSchema) *shared.ResponseFormatJSONSchemaParam {
+	format := shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: out.Name, Schema: out.Schema}
+	if out.Name == "" {
+		format.Name = "output"
+	}
+	if out.Description != "" {
+		format.Description = param.NewOpt(out.Description)
+	}
+	if out.Strict {
+		format.Strict = param.NewOpt(true)
+	}
+	return &shared.ResponseFormatJSONSchemaParam{JSONSchema: format}
+}
+
+// streamError is how the SDK begins to say what was reported in the middle of a stream.
+const streamError = "received error while streaming: "
+
+// readError reads the errors of the SDK.
+func readError(err error, e *model.APIError) bool {
+	var refused *openai.Error
+	if errors.As(err, &refused) {
+		e.Status, e.Code, e.Type, e.Message = refused.StatusCode, refused.Code, refused.Type, refused.Message
+		if refused.Response != nil {
+			genkitmodel.FromHTTP(e, refused.StatusCode, refused.Response.Header)
+		}
+		return true
+	}
+	if _, reported, ok := strings.Cut(err.Error(), streamError); ok {
+		readReported([]byte(reported), e)
+		return true
+	}
+	return false
+}
+
+// readReported reads an error object, or the text that some servers have in its place.
+func readReported(data []byte, e *model.APIError) {
+	var object struct {
+		Message string `json:"message"`
+		Type    string `json:"type"`
+		Code    any    `json:"code"`
+	}
+	if json.Unmarshal(data, &object) != nil || object.Message == "" {
+		e.Message = string(data)
+		return
+	}
+	e.Message, e.Type = object.Message, object.Type
+	switch code := object.Code.(type) {
+	case string:
+		e.Code = code
+	case float64:
+		e.Status = int(code)
+	}
+}
