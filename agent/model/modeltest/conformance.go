@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -18,9 +19,12 @@ type Harness struct {
 	// rule does not apply. What it starts it ends by t.Cleanup.
 	New func(t testing.TB, s Scenario) model.Model
 
-	// Sent returns, as text, all that the models that New made with this t have sent so far. It may be nil if that cannot
-	// be known; with it the suite checks what reaches the wire, and what must not.
+	// Sent returns, as text, the bodies of all that the models that New made with this t have sent so far, in the order in
+	// which they were sent. It may be nil if that cannot be known; with it the suite checks what reaches the wire, and what
+	// must not.
 	Sent func(t testing.TB) string
+	// SentHeader returns the headers of the last request that was sent by a model that New made with this t. It may be nil.
+	SentHeader func(t testing.TB) http.Header
 
 	// Provider says that the model talks to a provider, so that [model.ForbidRequests] applies.
 	Provider bool
@@ -28,10 +32,12 @@ type Harness struct {
 	// for every answer is checked, and it is not asked to try again.
 	Unscripted bool
 	// ArgsAsJSON says that the provider sends arguments as JSON values rather than as text: they are compared as JSON,
-	// in which white space and the order of members mean nothing and every digit of a number does.
+	// in which white space, the order of members and the spelling of a number mean nothing, and its value does to the last
+	// digit.
 	ArgsAsJSON bool
-	// Known has what the model is known to fail and why, by "rule" or "rule/case". Such a subtest is run, must fail, and
-	// is then skipped with the reason; if it passes, it fails, so that the list stays true.
+	// Known has what the model is known to fail and why, by "rule" (all cases of it) or "rule/case". Such a subtest is run,
+	// must fail, and is then skipped with the reason; if it passes, it fails, so that the list stays true. What New skips
+	// need not be here.
 	Known map[string]string
 }
 
@@ -39,11 +45,18 @@ type Harness struct {
 type Scenario struct {
 	// Rule is the rule that is tested, Case tells the scenarios of a rule apart. They name the subtest.
 	Rule, Case string
-	// Answer is what the provider answers: parts of text, thinking and tool calls, a finish reason and usage. A
-	// streaming provider sends text, thinking and arguments in several pieces. It is nil if there is no answer.
+	// Answer is what the provider answers, or nil if there is no answer: parts, a finish reason and usage. A streaming
+	// provider sends text, thinking and arguments in several pieces: it splits them at least behind every space.
+	//
+	//   - A thinking part or a tool call may have a Signature, an opaque part has Data: what the provider wants back. Both are
+	//     ASCII digits, which every wire can carry as a string, as a number or in base64. Provider and ID are not set.
+	//   - A tool call without CallID is sent without an id.
+	//   - A media part has Data and MediaType.
+	//   - Usage counts as [model.Usage] does: a provider that counts tokens of its cache apart sends the difference.
 	Answer *model.Message
-	// Error, if not nil, is what the provider reports: Status, Code and Message are set. With an Answer it reports it in
-	// the middle of a stream, when it has sent all but the end of the answer.
+	// Error, if not nil, is what the provider reports: Status, Code and Message are set, and Retryable, which the status or
+	// the code tell. If RetryAfter is set, the answer has a header Retry-After with it, in seconds. With an Answer the
+	// provider reports the error in the middle of a stream, when it has sent all but the end of the answer.
 	Error *model.APIError
 	// Silent says that the provider never comes to an end: it sends what Answer says, if anything, but not the end of
 	// it, and keeps the connection open until the client leaves.
@@ -56,13 +69,14 @@ type Scenario struct {
 type Fault string
 
 const (
-	// FaultTruncated ends the connection, as if all were well, before the answer's end: within the body of an unstreamed
-	// answer, before the last events of a streamed one.
+	// FaultTruncated ends the answer too early, as if all were well: the body of an unstreamed answer within its last part,
+	// a streamed one when some but not all pieces of the last part have been sent, or, if the provider sends that kind of
+	// part whole, before the events that end the answer.
 	FaultTruncated Fault = "truncated"
 	// FaultEmpty answers with status 200 and an answer in which there is no response at all: no choice, no candidate, no
 	// message.
 	FaultEmpty Fault = "empty"
-	// FaultFinish ends the answer with a finish reason that nobody has heard of.
+	// FaultFinish ends the answer, whatever its Finish says, with a finish reason that nobody has heard of.
 	FaultFinish Fault = "unknown finish reason"
 )
 
@@ -85,9 +99,11 @@ const patience = 10 * time.Second
 //	}
 //
 // The test must not be parallel to others: while it runs, requests are forbidden for a moment.
-func Conformance(t *testing.T, h Harness) {
+//
+// The results are in the order of the rules and their cases, without what a -run flag left out.
+func Conformance(t *testing.T, h Harness) []Result {
 	t.Helper()
-	conform(t, h, func(t testing.TB, name string, f func(testing.TB)) {
+	return conform(t, h, func(t testing.TB, name string, f func(testing.TB)) {
 		t.Helper()
 		t.(*testing.T).Run(name, func(t *testing.T) { f(t) })
 	})
@@ -96,52 +112,28 @@ func Conformance(t *testing.T, h Harness) {
 // runner runs a subtest.
 type runner func(t testing.TB, name string, f func(testing.TB))
 
-func conform(t testing.TB, h Harness, run runner) {
+func conform(t testing.TB, h Harness, run runner) []Result {
 	t.Helper()
 	if h.New == nil {
 		t.Fatal("modeltest: conformance: Harness.New is nil")
 	}
+	checkKnown(t, h.Known)
+	var results []Result
 	for _, r := range rules {
 		run(t, r.name, func(t testing.TB) {
 			for _, s := range r.cases {
 				s.Rule = r.name
-				run(t, s.Case, func(t testing.TB) { r.test(&subject{t: t, h: h, scenario: s, runner: run}) })
+				run(t, s.Case, func(t testing.TB) {
+					o := observe(t, &s, func(res Result) { results = append(results, res) })
+					test := func(t testing.TB, run runner) { r.test(&subject{t: t, h: h, scenario: s, runner: run, origin: t}) }
+					if reason := h.known(&s); reason != "" {
+						o.tryKnown(reason, test)
+						return
+					}
+					test(o, func(t testing.TB, name string, f func(testing.TB)) { run(under(t), name, f) })
+				})
 			}
 		})
 	}
+	return results
 }
-
-// rule is a rule of the contract and how it is tested, in each of some cases.
-type rule struct {
-	name  string
-	cases []Scenario
-	test  func(*subject)
-}
-
-var rules = []rule{
-	{"Info is complete, quick and always the same", cases(text), testInfo},
-	{"An answer is what the provider said", answers, testAnswer},
-	{"A streamed answer is the same message", answers, testStreamedAnswer},
-	{"Deltas add up to the message", answers, testDeltas},
-	{"Call ids are unique", cases(repeatedID), testCallIDs},
-
-	{"An error of the sink ends the request and is returned as it is", cases(text, calls), testSinkError},
-	{"An error of the sink does not wait for the provider", cases(halfText), testSinkErrorAtOnce},
-	{"The sink is called by the caller's goroutine, and not after Generate", cases(text, halfText), testSinkGoroutine},
-
-	{"A context that has ended is the answer", cases(text), testContextEnded},
-	{"Generate ends with its context while it waits", cases(nothing, halfText), testContextWaiting},
-	{"Generate ends with its context within a stream", cases(text, halfText), testContextStreaming},
-
-	{"A refusal is an APIError", refusals, testRefusal},
-	{"An error within a stream is an APIError, and the stream is not begun again", cases(brokenText), testErrorWithinStream},
-	{"Forbidden requests are not made", cases(text), testForbidden},
-
-	{"A request is only read", cases(text), testRequestUnchanged},
-	{"Every kind of history is taken", cases(text), testHistories},
-	{"Nothing is lost or given away on the wire", cases(text), testWire},
-	{"What the model cannot do is refused", cases(text), testUnsupported},
-	{"Requests may be made at the same time", cases(text, calls), testConcurrency},
-}
-
-func cases(s ...Scenario) []Scenario { return s }

@@ -27,8 +27,8 @@ func testInfo(s *subject) {
 		})
 	}
 	wg.Wait()
-	if s.h.Sent != nil && s.h.Sent(s.t) != "" {
-		s.t.Errorf("Info sent %q", s.h.Sent(s.t))
+	if s.h.Sent != nil && s.h.Sent(s.origin) != "" {
+		s.t.Errorf("Info sent %q", s.h.Sent(s.origin))
 	}
 }
 
@@ -46,10 +46,10 @@ func (s *subject) saidWhatTheProviderDid(msg *model.Message) {
 	if got := msg.Text(); got != want.Text() {
 		s.t.Errorf("the text is %q, the provider said %q", got, want.Text())
 	}
-	for _, kind := range []model.PartKind{model.PartThinking, model.PartToolCall} {
-		got, want := partsOf(msg, kind), partsOf(want, kind)
+	for _, kind := range []model.PartKind{model.PartThinking, model.PartToolCall, model.PartMedia} {
+		got, want := s.partsOf(msg, kind), s.partsOf(want, kind)
 		if !reflect.DeepEqual(got, want) {
-			s.t.Errorf("parts of kind %s are\n%q, the provider said\n%q", kind, got, want)
+			s.t.Errorf("parts of kind %s are\n%q, the provider said\n%q", kind, shortened(got), shortened(want))
 		}
 	}
 	if msg.Finish != want.Finish {
@@ -61,15 +61,23 @@ func (s *subject) saidWhatTheProviderDid(msg *model.Message) {
 }
 
 // partsOf shows the parts of a kind, without their ids.
-func partsOf(msg *model.Message, kind model.PartKind) []string {
+func (s *subject) partsOf(msg *model.Message, kind model.PartKind) []string {
 	var parts []string
 	for _, p := range msg.Parts {
 		if p.Kind == kind {
 			p.CallID = ""
-			parts = append(parts, summary(p))
+			parts = append(parts, s.summary(p)+p.MediaType+string(p.Data))
 		}
 	}
 	return parts
+}
+
+func shortened(all []string) []string {
+	short := make([]string, len(all))
+	for i, s := range all {
+		short[i] = shorten(s)
+	}
+	return short
 }
 
 func testStreamedAnswer(s *subject) {
@@ -77,11 +85,11 @@ func testStreamedAnswer(s *subject) {
 	whole := s.answer(req, nil)
 	streamed := s.answer(req, func(model.Delta) error { return nil })
 	s.saidWhatTheProviderDid(streamed)
-	sameContent(s.t, "the streamed answer differs from the one in one piece", whole, streamed)
+	s.sameContent("the streamed answer differs from the one in one piece", whole, streamed)
 }
 
 func testDeltas(s *subject) {
-	j := &joined{t: s.t}
+	j := s.joined()
 	msg := s.answer(question("How is the weather?"), j.sink)
 	j.agree(msg)
 }
@@ -89,7 +97,7 @@ func testDeltas(s *subject) {
 func testCallIDs(s *subject) {
 	req := question("How is the weather?")
 	s.answer(req, nil) // checked on the way
-	j := &joined{t: s.t}
+	j := s.joined()
 	j.agree(s.answer(req, j.sink))
 }
 
@@ -101,7 +109,7 @@ func testConcurrency(s *subject) {
 		wg.Go(func() {
 			for range 5 {
 				var sink model.Sink
-				j := &joined{t: s.t}
+				j := s.joined()
 				if i%2 == 0 {
 					sink = j.sink
 				}
@@ -111,7 +119,7 @@ func testConcurrency(s *subject) {
 					return
 				}
 				checkMessage(s.t, msg)
-				sameContent(s.t, "one of many answers differs", want, msg)
+				s.sameContent("one of many answers differs", want, msg)
 				if sink != nil {
 					j.agree(msg)
 				}

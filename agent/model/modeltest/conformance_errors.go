@@ -24,6 +24,9 @@ func testRefusal(s *subject) {
 		if e.Retryable != want.Retryable {
 			s.t.Errorf("status %d, code %q: retryable is %t, should be %t", want.Status, want.Code, e.Retryable, want.Retryable)
 		}
+		if e.RetryAfter != want.RetryAfter {
+			s.t.Errorf("status %d: to be tried again after %v, the provider said %v", want.Status, e.RetryAfter, want.RetryAfter)
+		}
 		for _, id := range []error{model.ErrAuth, model.ErrRateLimited, model.ErrContextLength} {
 			if errors.Is(err, id) != want.Is(id) {
 				s.t.Errorf("status %d, code %q: the error is %q: %t", want.Status, want.Code, id, !want.Is(id))
@@ -48,20 +51,6 @@ func (s *subject) apiError(err error) *model.APIError {
 	return e
 }
 
-func testErrorWithinStream(s *subject) {
-	j := &joined{t: s.t}
-	_, err := s.generate(s.t.Context(), question("How is the weather?"), j.sink)
-	s.apiError(err)
-	if j.deltas == 0 {
-		s.t.Error("the sink has not seen what came before the error")
-	}
-	for _, p := range j.parts {
-		if p.Kind == model.PartText && !strings.HasPrefix(s.scenario.Answer.Text(), p.Text) {
-			s.t.Errorf("the sink has seen %q of the text %q", p.Text, s.scenario.Answer.Text())
-		}
-	}
-}
-
 func testForbidden(s *subject) {
 	s.model()
 	restore := model.ForbidRequests()
@@ -74,7 +63,7 @@ func testForbidden(s *subject) {
 		}
 	case !errors.Is(err, model.ErrRequestsForbidden):
 		s.t.Errorf("while requests were forbidden Generate returned: %v", err)
-	case s.h.Sent != nil && s.h.Sent(s.t) != "":
-		s.t.Errorf("while requests were forbidden this was sent: %q", s.h.Sent(s.t))
+	case s.h.Sent != nil && s.h.Sent(s.origin) != "":
+		s.t.Errorf("while requests were forbidden this was sent: %q", s.h.Sent(s.origin))
 	}
 }

@@ -80,6 +80,13 @@ func testHistories(s *subject) {
 		"thinking alone":         {model.UserText("hello"), model.Response(model.Thinking("hm")), model.UserText("and?")},
 		"text in many scripts":   {model.UserText("æøå \u2028 \U0001F327 \x00 \"quoted\" </script>")},
 	}
+	for name, provider := range map[string]string{"media by another model": "elsewhere", "media by this provider": s.model().Info().Provider} {
+		drawn := model.Response(model.Text("Here it is."), model.Part{
+			Kind: model.PartMedia, MediaType: "image/png", Data: []byte(pngData), Provider: provider,
+		})
+		drawn.Provider, drawn.Finish = provider, model.FinishStop
+		histories[name] = []*model.Message{model.UserText("Draw rain."), drawn, model.UserText("Wetter, please.")}
+	}
 	rich := s.history()
 	histories["all kinds of parts"] = rich
 	histories["results last"] = rich[:5]
@@ -97,14 +104,9 @@ func testHistories(s *subject) {
 
 // testWire looks at what was sent for a history of all kinds.
 func testWire(s *subject) {
-	if s.h.Sent == nil {
-		s.t.Skip("the harness has no Sent")
-	}
-	s.model()
 	req := question("")
 	req.Messages = richHistory()
-	s.answer(req, nil)
-	wire := s.h.Sent(s.t)
+	wire := s.mustSend(req)
 	rest := wire
 	for _, words := range wordsInOrder {
 		at := strings.Index(rest, words)
@@ -181,7 +183,7 @@ func testUnsupported(s *subject) {
 	if !checked {
 		s.t.Skip("the model says that it can do all that this would ask")
 	}
-	if s.h.Sent != nil && s.h.Sent(s.t) != "" {
+	if s.h.Sent != nil && s.h.Sent(s.origin) != "" {
 		s.t.Error("what the model cannot do was sent all the same")
 	}
 }

@@ -17,7 +17,7 @@ var errSink = errors.New("the sink has had enough")
 // testSinkError has the sink fail at every delta of a stream, one after the other.
 func testSinkError(s *subject) {
 	req := question("How is the weather?")
-	j := &joined{t: s.t}
+	j := s.joined()
 	s.answer(req, j.sink)
 	if j.deltas < 2 {
 		s.t.Fatalf("the stream has %d deltas; the harness should send the answer in several", j.deltas)

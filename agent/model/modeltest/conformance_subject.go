@@ -3,8 +3,6 @@ package modeltest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -19,6 +17,8 @@ type subject struct {
 	scenario Scenario
 	runner   runner
 	m        model.Model
+	// origin is the t that the model was made with.
+	origin testing.TB
 }
 
 // run runs a subtest with the same model.
@@ -26,7 +26,7 @@ func (s *subject) run(name string, f func(*subject)) {
 	s.t.Helper()
 	m := s.model() // New may skip, which it must do with its own t
 	s.runner(s.t, name, func(t testing.TB) {
-		f(&subject{t: t, h: s.h, scenario: s.scenario, runner: s.runner, m: m})
+		f(&subject{t: t, h: s.h, scenario: s.scenario, runner: s.runner, m: m, origin: s.origin})
 	})
 }
 
@@ -110,7 +110,7 @@ func checkMessage(t testing.TB, msg *model.Message) {
 }
 
 // content is what a message says, for comparisons: without ids of the provider, which differ from answer to answer.
-func content(msg *model.Message) string {
+func (s *subject) content(msg *model.Message) string {
 	c := struct {
 		Parts  []sentPart
 		Finish model.FinishReason
@@ -119,15 +119,16 @@ func content(msg *model.Message) string {
 	}{sentMessageOf(msg).Parts, msg.Finish, msg.Usage, msg.Provider + " " + msg.Model}
 	for i := range c.Parts {
 		c.Parts[i].ID, c.Parts[i].CallID = "", ""
+		c.Parts[i].Args = s.args(c.Parts[i].Args)
 	}
 	return string(appendJSON(nil, c))
 }
 
 // sameContent fails the test unless two messages say the same.
-func sameContent(t testing.TB, what string, want, got *model.Message) {
-	t.Helper()
-	if a, b := content(want), content(got); a != b {
-		t.Errorf("%s\n got %s\nwant %s", what, b, a)
+func (s *subject) sameContent(what string, want, got *model.Message) {
+	s.t.Helper()
+	if a, b := s.content(want), s.content(got); a != b {
+		s.t.Errorf("%s\n got %.2000s\nwant %.2000s", what, b, a)
 	}
 }
 
@@ -142,80 +143,4 @@ func question(text string) *model.Request {
 			{Name: "time", Description: "The time.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)},
 		},
 	}
-}
-
-// joined puts the deltas of a stream together and checks the rules that hold for every single one.
-type joined struct {
-	t      testing.TB
-	parts  []model.Part
-	usage  *model.Usage
-	deltas int
-}
-
-func (j *joined) sink(d model.Delta) error {
-	j.t.Helper()
-	j.deltas++
-	if d.Usage != nil {
-		j.usage = new(*d.Usage)
-	}
-	switch d.Kind {
-	case "":
-		if d.Usage == nil {
-			j.t.Error("a delta has neither a part nor usage")
-		}
-		return nil
-	case model.PartText, model.PartThinking, model.PartToolCall:
-	default:
-		j.t.Errorf("a delta is of kind %q, which does not grow", d.Kind)
-		return nil
-	}
-	switch {
-	case d.Part < 0 || d.Part > len(j.parts):
-		j.t.Errorf("a delta is of part %d, but the next new part is %d", d.Part, len(j.parts))
-		return nil
-	case d.Part == len(j.parts):
-		if call := d.Kind == model.PartToolCall; call != (d.CallID != "" && d.Tool != "") {
-			j.t.Errorf("the first delta of a part of kind %q has call id %q and tool %q", d.Kind, d.CallID, d.Tool)
-		}
-		j.parts = append(j.parts, model.Part{Kind: d.Kind, CallID: d.CallID, Tool: d.Tool})
-	case d.CallID != "" || d.Tool != "":
-		j.t.Errorf("a later delta of part %d has call id %q and tool %q", d.Part, d.CallID, d.Tool)
-	}
-	p := &j.parts[d.Part]
-	if p.Kind != d.Kind {
-		j.t.Errorf("part %d was of kind %q, now it is of kind %q", d.Part, p.Kind, d.Kind)
-	}
-	if d.Kind == model.PartToolCall {
-		p.Args = append(p.Args, d.Text...)
-	} else {
-		p.Text += d.Text
-	}
-	return nil
-}
-
-// agree checks that the deltas said what the message says: the same parts, if not in the same order.
-func (j *joined) agree(msg *model.Message) {
-	j.t.Helper()
-	var want []string
-	for _, p := range msg.Parts {
-		if p.Kind == model.PartText || p.Kind == model.PartThinking && p.Text != "" || p.Kind == model.PartToolCall {
-			want = append(want, summary(p))
-		}
-	}
-	var got []string
-	for _, p := range j.parts {
-		got = append(got, summary(p))
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if !reflect.DeepEqual(want, got) {
-		j.t.Errorf("the deltas add up to\n%q, the message has\n%q", got, want)
-	}
-	if j.usage != nil && *j.usage != msg.Usage {
-		j.t.Errorf("the last usage of the stream is %+v, the message's is %+v", *j.usage, msg.Usage)
-	}
-}
-
-func summary(p model.Part) string {
-	return fmt.Sprintf("%s %s %s %s%s", p.Kind, p.CallID, p.Tool, p.Text, p.Args)
 }

@@ -3,8 +3,8 @@ package modeltest
 import "testing"
 
 // Conform runs the conformance suite on a test that is none.
-func Conform(t testing.TB, h Harness, run func(t testing.TB, name string, f func(testing.TB))) {
-	conform(t, h, run)
+func Conform(t testing.TB, h Harness, run func(t testing.TB, name string, f func(testing.TB))) []Result {
+	return conform(t, h, run)
 }
 
 // DecodeRecording reads the text of a recording and writes it again.

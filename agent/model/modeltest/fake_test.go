@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +21,9 @@ type fakeT struct {
 
 	mu       sync.Mutex
 	problems []string
+	results  []modeltest.Result
 	skips    int
+	skipped  bool
 	logs     string
 	cleanups []func()
 }
@@ -43,7 +46,15 @@ func (t *fakeT) Fatalf(format string, args ...any) {
 }
 func (t *fakeT) Skip(...any) {
 	t.skips++
+	t.skipped = true
 	runtime.Goexit()
+}
+func (t *fakeT) Skipf(format string, args ...any) { t.logs += fmt.Sprintf(format, args...); t.Skip() }
+func (t *fakeT) Skipped() bool                    { return t.skipped }
+func (t *fakeT) Failed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.problems) > 0
 }
 
 func (t *fakeT) note(problem string) {
@@ -64,7 +75,7 @@ func (*fakeT) run(parent testing.TB, name string, f func(testing.TB)) {
 	}()
 	<-done
 	cancel()
-	for _, f := range t.cleanups {
+	for _, f := range slices.Backward(t.cleanups) {
 		f()
 	}
 	t.mu.Lock()
@@ -79,7 +90,7 @@ func conform(t *testing.T, h modeltest.Harness) *fakeT {
 	var fake *fakeT
 	synctest.Test(t, func(t *testing.T) {
 		fake = &fakeT{ctx: t.Context()}
-		fake.run(fake, "", func(t testing.TB) { modeltest.Conform(t, h, fake.run) })
+		fake.run(fake, "", func(t testing.TB) { fake.results = modeltest.Conform(t, h, fake.run) })
 	})
 	return fake
 }

@@ -121,8 +121,13 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 
 // played is a model in the process that does what a scenario says, and keeps the contract.
 func played(t testing.TB, s modeltest.Scenario) model.Model {
-	if s.Rule == "Call ids are unique" {
+	switch {
+	case s.Rule == "Call ids are unique":
 		t.Skip("wrappers return what the model says")
+	case s.Fault != "":
+		t.Skip("wrappers do not see the wire")
+	case s.Error != nil && s.Error.RetryAfter > 0:
+		t.Skip("Retry would wait that long")
 	}
 	info := model.Info{Provider: "played", Name: "one", NativeOutput: true}
 	return model.Func(info, func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {

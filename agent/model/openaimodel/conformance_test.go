@@ -1,8 +1,6 @@
 package openaimodel_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,119 +13,72 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	var mu sync.Mutex
-	sent := map[testing.TB]*strings.Builder{}
-	modeltest.Conformance(t, modeltest.Harness{
+	var seen seen
+	modeltest.Conformance(t, seen.watch(modeltest.Harness{
 		Provider: true,
 		New: func(t testing.TB, s modeltest.Scenario) model.Model {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				mu.Lock()
-				if sent[t] == nil {
-					sent[t] = &strings.Builder{}
+			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
+				play(w, r, s, strings.Contains(body, `"stream":true`))
+			})
+			provider := "openai"
+			if s.Answer != nil {
+				for _, p := range s.Answer.Parts {
+					switch {
+					case p.Kind == model.PartThinking && len(p.Signature) > 0:
+						t.Skip("Chat Completions signs no thinking")
+					case p.Kind == model.PartMedia:
+						t.Skip("Chat Completions answers with text")
+					case p.Kind == model.PartOpaque:
+						provider = "openrouter" // alone has reasoning that it wants back
+					}
 				}
-				sent[t].Write(body)
-				mu.Unlock()
-				play(w, r, s, strings.Contains(string(body), `"stream":true`))
-			}))
-			t.Cleanup(server.Close)
-			return newModel(t, server.URL, "openai")
+			}
+			return newModel(t, server, provider)
 		},
-		Sent: func(t testing.TB) string {
-			mu.Lock()
-			defer mu.Unlock()
-			if sent[t] == nil {
-				return ""
-			}
-			return sent[t].String()
-		},
-	})
+	}))
 }
 
-// play answers a request as a scenario says.
-func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
-	var refusal string
-	if s.Error != nil {
-		refusal = fmt.Sprintf(`{"error":{"message":%q,"code":%q}}`, s.Error.Message, s.Error.Code)
-	}
-	body := ""
-	switch {
-	case s.Answer == nil && s.Error != nil:
-		answer{status: s.Error.Status, body: refusal}.serve(w)
-		return
-	case s.Answer != nil && streamed:
-		end := []string{finish(string(s.Answer.Finish)), `{"id":"c1","model":"m","choices":[],"usage":` + wireUsage(s.Answer.Usage) + `}`}
-		if s.Error != nil {
-			end = []string{refusal}
+// seen is what the fake servers of a harness have received, by the test that each was made for.
+type seen struct {
+	mu     sync.Mutex
+	sent   map[testing.TB]*strings.Builder
+	header map[testing.TB]http.Header
+}
+
+// serve starts a server and returns its address.
+func (s *seen) serve(t testing.TB, answer func(w http.ResponseWriter, r *http.Request, body string)) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		if s.sent == nil {
+			s.sent, s.header = map[testing.TB]*strings.Builder{}, map[testing.TB]http.Header{}
 		}
-		if s.Silent {
-			end = nil
+		if s.sent[t] == nil {
+			s.sent[t] = &strings.Builder{}
 		}
-		body = openEvents(append(wireDeltas(s.Answer), end...)...)
-	case s.Answer != nil && s.Silent:
-		body = " "
-	case s.Answer != nil:
-		body = wireAnswer(s.Answer)
-	}
-	if !s.Silent {
-		answer{body: body}.serve(w)
-		return
-	}
-	_, _ = io.WriteString(w, body)
-	_ = http.NewResponseController(w).Flush()
-	<-r.Context().Done()
+		s.sent[t].Write(body)
+		s.header[t] = r.Header
+		s.mu.Unlock()
+		answer(w, r, string(body))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
-func quote(s string) string {
-	text, _ := json.Marshal(s)
-	return string(text)
-}
-
-func wireUsage(u model.Usage) string {
-	return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"completion_tokens_details":{"reasoning_tokens":%d}}`,
-		u.InputTokens, u.OutputTokens, u.ReasoningTokens)
-}
-
-func wireAnswer(m *model.Message) string {
-	var members, calls []string
-	for _, p := range m.Parts {
-		switch p.Kind {
-		case model.PartText:
-			members = append(members, `"content":`+quote(p.Text))
-		case model.PartThinking:
-			members = append(members, `"reasoning_content":`+quote(p.Text))
-		case model.PartToolCall:
-			calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":%q,"arguments":%s}}`, p.CallID, p.Tool, quote(string(p.Args))))
+// watch adds to a harness what the servers have received.
+func (s *seen) watch(h modeltest.Harness) modeltest.Harness {
+	h.Sent = func(t testing.TB) string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.sent[t] == nil {
+			return ""
 		}
+		return s.sent[t].String()
 	}
-	if len(calls) > 0 {
-		members = append(members, `"tool_calls":[`+strings.Join(calls, ",")+`]`)
+	h.SentHeader = func(t testing.TB) http.Header {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.header[t]
 	}
-	return fmt.Sprintf(`{"id":"c1","model":"m","choices":[{"index":0,"message":{"role":"assistant",%s},"finish_reason":%q}],"usage":%s}`,
-		strings.Join(members, ","), m.Finish, wireUsage(m.Usage))
-}
-
-// wireDeltas sends text and arguments in pieces.
-func wireDeltas(m *model.Message) []string {
-	var chunks []string
-	calls := 0
-	for _, p := range m.Parts {
-		switch p.Kind {
-		case model.PartText, model.PartThinking:
-			member := `{"content":`
-			if p.Kind == model.PartThinking {
-				member = `{"reasoning_content":`
-			}
-			for piece := range strings.SplitAfterSeq(p.Text, " ") {
-				chunks = append(chunks, delta(member+quote(piece)+"}"))
-			}
-		case model.PartToolCall:
-			chunks = append(chunks, delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":""}}]}`, calls, p.CallID, p.Tool)))
-			for piece := range strings.SplitAfterSeq(string(p.Args), ":") {
-				chunks = append(chunks, delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, calls, quote(piece))))
-			}
-			calls++
-		}
-	}
-	return chunks
+	return h
 }
