@@ -1,0 +1,299 @@
+package geminimodel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/auth"
+	"google.golang.org/genai"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// DefaultBaseURL is the endpoint of the Gemini API, which an empty [Config.BaseURL] stands for. On Vertex AI it depends on
+// the location.
+const DefaultBaseURL = "https://generativelanguage.googleapis.com"
+
+// Backend says which of Google's two services is asked.
+type Backend string
+
+const (
+	// GeminiAPI is the Gemini API of Google AI Studio, used with an API key. It is the empty string.
+	GeminiAPI Backend = ""
+	// VertexAI is Vertex AI on Google Cloud, used with credentials, or with an API key in its express mode.
+	VertexAI Backend = "vertex"
+)
+
+// Config says which model to ask, where, and how patiently. Name is required, and what authenticates. Nothing is taken from
+// the environment but what Credentials says. Printing or logging a Config does not show the key.
+type Config struct {
+	// Name is Google's name of the model, such as "gemini-3.5-flash". On Vertex AI it may name another publisher
+	// ("publisher/model") or be a resource ("projects/…/endpoints/…").
+	Name string
+	// Backend is the service to ask.
+	Backend Backend
+	// APIKey is sent in a header, never in a URL. It is in no error, log or string that this package makes; eight
+	// characters or more are also cut out of what the endpoint answers.
+	APIKey string
+	// Project and Location are where Vertex AI runs; Location is "global" if empty. With an APIKey both may be empty.
+	Project, Location string
+	// Credentials authenticate at Vertex AI in place of a key. If they are nil, and there is neither APIKey nor HTTPClient,
+	// Application Default Credentials are looked for: the file that GOOGLE_APPLICATION_CREDENTIALS names, the one that
+	// "gcloud auth application-default login" writes, the machine's service account. An HTTPClient without APIKey and
+	// Credentials has to authenticate its requests itself.
+	Credentials *auth.Credentials
+	// BaseURL is the endpoint if it is not Google's own. A version of the API at its end ("/v1beta") is kept; without one
+	// it is "v1beta", on Vertex AI "v1beta1".
+	BaseURL string
+	// Provider is [model.Info.Provider]: "google" by default, "vertex" on Vertex AI. Signatures go back to the same name only.
+	Provider string
+	// Profile says what the model can do. Nil means [ProfileFor] of Backend and Name.
+	Profile *Profile
+	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	ContextWindow int
+	// Settings are defaults that the settings of a request override one by one. May be nil.
+	Settings *model.Settings
+	// Timeouts and Retry have useful zero values.
+	Timeouts Timeouts
+	Retry    Retry
+	// HTTPClient sends the requests; nil means a client that all models of the process share. A client's own Timeout would
+	// also cut off streams that are alive: use Timeouts instead.
+	HTTPClient *http.Client
+}
+
+// Timeouts bound the waiting for an endpoint. Zero is the default that is named, a negative value no bound. A request
+// that runs into one fails with a retryable [*model.APIError] that wraps [os.ErrDeadlineExceeded].
+type Timeouts struct {
+	// Total bounds a call of Generate: all attempts, the waits between them, and the time that the sink takes.
+	// By default there is no bound but the caller's context.
+	Total time.Duration
+	// FirstByte bounds one attempt from sending it to the first byte of the answer's body: 10 minutes by default,
+	// because unstreamed answers come when they are complete.
+	FirstByte time.Duration
+	// Idle bounds the silence within an answer: 5 minutes by default, because a model may think between two chunks.
+	Idle time.Duration
+}
+
+// Retry says how often to try again what may succeed later: no connection, a broken one, HTTP 408, 409, 425, 429, 5xx
+// but 501, an answer that breaks off or holds nothing. Nothing is retried once a delta has been passed to the sink, nor
+// is a quota of a whole day that is used up.
+type Retry struct {
+	// Attempts is how often a request is sent at most: 3 by default, 1 for no retries.
+	Attempts int
+	// Base is the first wait, 500 ms by default. Each further one is twice as long, up to Max (30 s by default),
+	// and then shortened at random by up to a quarter. If the endpoint asks for a certain wait, that is kept
+	// instead; if it asks for more than Max, the error is returned at once, with [model.APIError.RetryAfter].
+	Base, Max time.Duration
+}
+
+// New returns the model that config describes. The error joins all that is wrong with config. New makes no request, but it
+// looks for credentials where [Config.Credentials] says so; if there are none the error wraps [model.ErrAuth].
+func New(ctx context.Context, config Config) (*Model, error) {
+	c, base, errs := config.checked()
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	secret := adapter.NewSecret(c.APIKey)
+	if err := authenticate(&c); err != nil {
+		return nil, err
+	}
+	send, err := newSender(ctx, &c, base)
+	if err != nil {
+		// The SDK's errors quote the whole configuration, key and all.
+		return nil, fmt.Errorf("geminimodel: the SDK refuses the configuration: %s", firstLine(secret.Redact(err.Error())))
+	}
+	return &Model{
+		info: model.Info{
+			Provider:      c.Provider,
+			Name:          c.Name,
+			NativeOutput:  c.Profile.NativeOutput,
+			Media:         c.Profile.Media,
+			MediaURLs:     c.Profile.MediaURLs,
+			ContextWindow: c.ContextWindow,
+		},
+		where:    base.where(),
+		backend:  c.Backend,
+		profile:  *c.Profile,
+		settings: cloneSettings(c.Settings),
+		timeouts: Timeouts{
+			Total:     max(c.Timeouts.Total, 0),
+			FirstByte: max(cmp.Or(c.Timeouts.FirstByte, 10*time.Minute), 0),
+			Idle:      max(cmp.Or(c.Timeouts.Idle, 5*time.Minute), 0),
+		},
+		retry: Retry{
+			Attempts: cmp.Or(c.Retry.Attempts, 3),
+			Base:     cmp.Or(c.Retry.Base, 500*time.Millisecond),
+			Max:      cmp.Or(c.Retry.Max, 30*time.Second),
+		},
+		send:   send,
+		secret: secret,
+	}, nil
+}
+
+// checked returns the configuration with its defaults, or all that is wrong with it.
+func (c Config) checked() (Config, endpoint, []error) {
+	var errs []error
+	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf("geminimodel: "+format, args...)) }
+	switch {
+	case c.Name == "":
+		problem("Config.Name is empty: it must name a model")
+	case strings.ContainsAny(c.Name, "?&#%\\ ") || strings.Contains(c.Name, ".."):
+		problem("Config.Name %q is no name of a model", c.Name)
+	}
+	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		problem("Config.APIKey contains white space or a character that no key has; was it read with its newline?")
+	}
+	switch c.Backend {
+	case GeminiAPI:
+		if c.APIKey == "" {
+			problem("Config.APIKey is empty: the Gemini API needs a key: %w", model.ErrAuth)
+		}
+		if c.Project != "" || c.Location != "" || c.Credentials != nil {
+			problem("Config has a Project, Location or Credentials, which only Vertex AI knows: set Config.Backend")
+		}
+	case VertexAI:
+		if c.APIKey == "" && c.Project == "" {
+			problem("Config.Project is empty: Vertex AI needs a project, or an API key")
+		}
+		if c.APIKey != "" && c.Credentials != nil {
+			problem("Config has both APIKey and Credentials: Vertex AI takes one of them")
+		}
+		if c.Project != "" {
+			c.Location = cmp.Or(c.Location, "global")
+		}
+		for _, name := range []string{c.Project, c.Location} {
+			if strings.ContainsAny(name, "/?#%\\ ") {
+				problem("%q is no name of a project or location", name)
+			}
+		}
+	default:
+		problem("Config.Backend is %q, must be %q or %q", c.Backend, GeminiAPI, VertexAI)
+	}
+	if c.Retry.Attempts < 0 || c.Retry.Base < 0 || c.Retry.Max < 0 {
+		problem("Config.Retry has a negative value")
+	}
+	if c.ContextWindow < 0 {
+		problem("Config.ContextWindow is negative")
+	}
+	base, err := parseEndpoint(&c)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	profile := ProfileFor(c.Backend, c.Name)
+	if c.Profile != nil {
+		profile = c.Profile.clone()
+	}
+	c.Profile = &profile
+	if c.Provider == "" {
+		c.Provider = "google"
+		if c.Backend == VertexAI {
+			c.Provider = "vertex"
+		}
+	}
+	return c, base, errs
+}
+
+// endpoint is where the service is.
+type endpoint struct {
+	base    *url.URL
+	version string
+}
+
+func (e endpoint) where() string { return e.base.Redacted() }
+
+var versionAtEnd = regexp.MustCompile(`/(v[0-9]+(?:(?:alpha|beta)[0-9]*)?)/*$`)
+
+func parseEndpoint(c *Config) (endpoint, error) {
+	base := c.BaseURL
+	if base == "" {
+		base = defaultEndpoint(c)
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return endpoint{}, fmt.Errorf("geminimodel: Config.BaseURL cannot be parsed: %w", errors.Unwrap(err))
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return endpoint{}, fmt.Errorf("geminimodel: Config.BaseURL %q must begin with http:// or https:// and name a host", u.Redacted())
+	}
+	e := endpoint{base: u, version: "v1beta"}
+	if c.Backend == VertexAI {
+		e.version = "v1beta1"
+	}
+	if found := versionAtEnd.FindStringSubmatch(u.Path); found != nil {
+		e.version = found[1]
+		u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/"+e.version)
+	}
+	u.RawPath, u.Fragment, u.RawFragment, u.RawQuery = "", "", "", ""
+	return e, nil
+}
+
+// defaultEndpoint has the SDK's rules, which the SDK itself applies only after a look at the environment.
+func defaultEndpoint(c *Config) string {
+	switch {
+	case c.Backend != VertexAI:
+		return DefaultBaseURL
+	case c.APIKey != "", c.Location == "global", c.Location == "":
+		return "https://aiplatform.googleapis.com"
+	case c.Location == "us", c.Location == "eu":
+		return "https://aiplatform." + c.Location + ".rep.googleapis.com"
+	}
+	return "https://" + c.Location + "-aiplatform.googleapis.com"
+}
+
+func (b Backend) sdk() genai.Backend {
+	if b == VertexAI {
+		return genai.BackendVertexAI
+	}
+	return genai.BackendGeminiAPI
+}
+
+func cloneSettings(s *model.Settings) *model.Settings {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Stop, c.ExtraHeaders, c.ExtraBody = slices.Clone(s.Stop), maps.Clone(s.ExtraHeaders), maps.Clone(s.ExtraBody)
+	return &c
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	line, _, _ = strings.Cut(line, " ClientConfig:")
+	return line
+}
+
+// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+func (c Config) Format(f fmt.State, _ rune) { io.WriteString(f, c.describe()) }
+
+// LogValue implements [slog.LogValuer] without the key.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
+
+// MarshalText makes encoders show what a log does: without the key.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
+
+func (c Config) describe() string {
+	key := "no key"
+	switch {
+	case c.APIKey != "":
+		key = "key set"
+	case c.Credentials != nil:
+		key = "credentials set"
+	}
+	base := "invalid base URL"
+	if e, err := parseEndpoint(&c); err == nil {
+		base = e.where()
+	}
+	return fmt.Sprintf("geminimodel.Config(%s at %s, %s)", c.Name, base, key)
+}

@@ -1,0 +1,320 @@
+package geminimodel
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// appendContents appends the conversation as an array. Adjacent messages of one kind become one content; in a user's the
+// results of calls come first. Arguments and opaque parts are copied byte for byte.
+func (m *Model) appendContents(dst []byte, req *model.Request) ([]byte, error) {
+	e := contentEncoder{m: m, req: req, dst: append(dst, '[')}
+	first := true
+	for turn := range adapter.Turns(req.Messages) {
+		var err error
+		switch {
+		case turn[0].Kind == model.KindResponse && first:
+			e.user(nil) // a conversation begins with the user
+			fallthrough
+		case turn[0].Kind == model.KindResponse:
+			err = e.responses(turn)
+		default:
+			err = e.requests(turn)
+		}
+		if err != nil {
+			return nil, err
+		}
+		first = false
+	}
+	if e.dst[len(e.dst)-1] == '[' {
+		e.user(nil)
+	}
+	return append(e.dst, ']'), nil
+}
+
+type contentEncoder struct {
+	m     *Model
+	req   *model.Request
+	dst   []byte
+	parts int // of the content that is being written
+}
+
+// begin begins a content, part a part of it.
+func (e *contentEncoder) begin(role string) {
+	if e.dst[len(e.dst)-1] != '[' {
+		e.dst = append(e.dst, ',')
+	}
+	e.parts = 0
+	e.dst = append(e.dst, `{"role":"`...)
+	e.dst = append(e.dst, role...)
+	e.dst = append(e.dst, `","parts":[`...)
+}
+
+func (e *contentEncoder) part() {
+	if e.parts++; e.parts > 1 {
+		e.dst = append(e.dst, ',')
+	}
+}
+
+func (e *contentEncoder) text(text string) {
+	e.part()
+	e.dst = append(e.dst, `{"text":`...)
+	e.dst = append(appendJSONString(e.dst, text), '}')
+}
+
+// user writes a content of the user's that has at least one part, as the API demands.
+func (e *contentEncoder) user(write func() error) error {
+	e.begin("user")
+	if write != nil {
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	if e.parts == 0 {
+		e.text("")
+	}
+	e.dst = append(e.dst, "]}"...)
+	return nil
+}
+
+func (e *contentEncoder) requests(turn []*model.Message) error {
+	return e.user(func() error {
+		for _, msg := range turn {
+			for i := range msg.Parts {
+				if p := &msg.Parts[i]; adapter.AnswersCall(p) {
+					e.functionResponse(p)
+				}
+			}
+		}
+		for _, msg := range turn {
+			for i := range msg.Parts {
+				p := &msg.Parts[i]
+				switch {
+				case adapter.AnswersCall(p), p.Kind == model.PartSystem: // above, and in systemInstruction
+				case p.Kind == model.PartMedia:
+					if err := e.media(p); err != nil {
+						return err
+					}
+				case adapter.IsUserContent(p):
+					e.text(adapter.Text(p))
+				default:
+					return fmt.Errorf("a request cannot hold a part of kind %q", p.Kind)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// functionResponse writes the text of a result as a string whatever it is: the wire's objects have no integers of 64 bits.
+func (e *contentEncoder) functionResponse(p *model.Part) {
+	e.part()
+	e.dst = append(e.dst, `{"functionResponse":{`...)
+	if p.CallID != "" {
+		e.dst = append(e.dst, `"id":`...)
+		e.dst = append(appendJSONString(e.dst, p.CallID), ',')
+	}
+	e.dst = append(e.dst, `"name":`...)
+	e.dst = appendJSONString(e.dst, e.toolOf(p))
+	key := `"output"`
+	if adapter.Failed(p) {
+		key = `"error"`
+	}
+	e.dst = append(append(e.dst, `,"response":{`...), key...)
+	e.dst = append(e.dst, ':')
+	e.dst = append(appendJSONString(e.dst, adapter.Text(p)), "}}}"...)
+}
+
+// toolOf names the tool of a result, which the API demands; that of the call if the result does not say.
+func (e *contentEncoder) toolOf(p *model.Part) string {
+	if p.Tool != "" {
+		return p.Tool
+	}
+	for _, msg := range e.req.Messages {
+		for i := range msg.Parts {
+			if c := &msg.Parts[i]; c.Kind == model.PartToolCall && c.CallID == p.CallID {
+				return c.Tool
+			}
+		}
+	}
+	return "unknown"
+}
+
+func (e *contentEncoder) media(p *model.Part) error {
+	mediaType, kind := adapter.MediaType(p)
+	if kind == "" || len(p.Data) > 0 || !isGoogleFile(p.URL) {
+		if err := adapter.CheckMedia(e.m.info, p); err != nil {
+			return err
+		}
+	}
+	e.part()
+	if len(p.Data) > 0 {
+		e.inlineData(mediaType, p.Data)
+	} else {
+		e.dst = append(e.dst, `{"fileData":{"mimeType":`...)
+		e.dst = appendJSONString(e.dst, mediaType)
+		e.dst = append(e.dst, `,"fileUri":`...)
+		e.dst = append(appendJSONString(e.dst, p.URL), '}')
+	}
+	e.dst = append(e.dst, '}')
+	return nil
+}
+
+// inlineData begins a part.
+func (e *contentEncoder) inlineData(mediaType string, data []byte) {
+	e.dst = append(e.dst, `{"inlineData":{"mimeType":`...)
+	e.dst = appendJSONString(e.dst, mediaType)
+	e.dst = append(e.dst, `,"data":"`...)
+	e.dst = base64.StdEncoding.AppendEncode(e.dst, data)
+	e.dst = append(e.dst, `"}`...)
+}
+
+// isGoogleFile reports whether a URL names what only Google can fetch: a file of the Files API or of Cloud Storage, or a
+// video on YouTube.
+func isGoogleFile(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil {
+		return false
+	}
+	host := strings.TrimPrefix(strings.ToLower(u.Host), "www.")
+	return u.Scheme == "gs" || u.Scheme == "https" &&
+		(host == "youtube.com" || host == "youtu.be" || host == "generativelanguage.googleapis.com")
+}
+
+// responses writes adjacent responses as one content of the model's. What another provider made for itself is left out.
+// A content that would be empty is not written.
+func (e *contentEncoder) responses(turn []*model.Message) error {
+	before := len(e.dst)
+	e.begin("model")
+	for _, msg := range turn {
+		called := false
+		for i := range msg.Parts {
+			p := &msg.Parts[i]
+			own := p.Provider == e.m.info.Provider
+			switch p.Kind {
+			case model.PartText:
+				e.text(p.Text)
+				e.sign(msg.Parts[i+1:])
+			case model.PartThinking:
+				if own && len(p.Signature) > 0 {
+					e.part()
+					e.dst = append(e.dst, `{"text":`...)
+					e.dst = append(appendJSONString(e.dst, p.Text), `,"thought":true`...)
+					e.signature(p.Signature)
+					e.dst = append(e.dst, '}')
+				}
+			case model.PartToolCall:
+				e.functionCall(p, own, !called)
+				called = true
+			case model.PartMedia:
+				if !own || len(p.Data) == 0 {
+					e.text(adapter.MediaNote(p))
+					continue
+				}
+				e.part()
+				e.inlineData(p.MediaType, p.Data)
+				e.dst = append(e.dst, '}')
+				e.sign(msg.Parts[i+1:])
+			case model.PartOpaque:
+				if own {
+					e.opaque(p.Data, i == 0 || !signable(&msg.Parts[i-1]))
+				}
+			default:
+				return adapter.Unsupported(e.m.info, fmt.Sprintf("a part of kind %q in a response", p.Kind))
+			}
+		}
+	}
+	if e.parts == 0 {
+		e.dst = e.dst[:before]
+		return nil
+	}
+	e.dst = append(e.dst, "]}"...)
+	return nil
+}
+
+// signable reports whether a signature may stand in an opaque part behind p, because p has no place for it.
+func signable(p *model.Part) bool { return p.Kind == model.PartText || p.Kind == model.PartMedia }
+
+// sign puts the signature that follows a part into it.
+func (e *contentEncoder) sign(following []model.Part) {
+	if len(following) == 0 || following[0].Kind != model.PartOpaque || following[0].Provider != e.m.info.Provider {
+		return
+	}
+	if member, ok := signatureMember(following[0].Data); ok {
+		e.dst = append(e.dst[:len(e.dst)-1], ',') // in place of the brace that closed the part
+		e.dst = append(append(e.dst, member...), '}')
+	}
+}
+
+// opaque writes what the provider sent, but for what is not to be sent back and for a signature, unless it stands alone.
+func (e *contentEncoder) opaque(data []byte, alone bool) {
+	data = bytes.TrimSpace(data)
+	if len(data) < 3 || data[0] != '{' || bytes.HasPrefix(data, metadataPrefix) || !json.Valid(data) {
+		return
+	}
+	member, isSignature := signatureMember(data)
+	switch {
+	case isSignature && !alone:
+	case isSignature:
+		e.part()
+		e.dst = append(append(append(e.dst, `{"text":"",`...), member...), '}')
+	default:
+		e.part()
+		e.dst = append(e.dst, data...)
+	}
+}
+
+// signatureMember returns the inside of the object {"thoughtSignature":"…"} if that is what data is.
+func signatureMember(data []byte) ([]byte, bool) {
+	if !bytes.HasPrefix(data, signaturePrefix) || !bytes.HasSuffix(data, []byte(`"}`)) {
+		return nil, false
+	}
+	inside := data[len(signaturePrefix) : len(data)-2]
+	if bytes.ContainsAny(inside, "\"\\") {
+		return nil, false
+	}
+	return data[1 : len(data)-1], true
+}
+
+var (
+	signaturePrefix = []byte(`{"thoughtSignature":"`)
+	metadataPrefix  = []byte(`{"metadata":`)
+)
+
+// signature appends a member to a part.
+func (e *contentEncoder) signature(signature []byte) {
+	e.dst = append(e.dst, `,"thoughtSignature":"`...)
+	e.dst = base64.StdEncoding.AppendEncode(e.dst, signature)
+	e.dst = append(e.dst, '"')
+}
+
+// noSignature is what Google's documentation says to send with calls that were made elsewhere.
+const noSignature = `,"thoughtSignature":"skip_thought_signature_validator"`
+
+func (e *contentEncoder) functionCall(p *model.Part, own, first bool) {
+	e.part()
+	e.dst = append(e.dst, `{"functionCall":{`...)
+	if p.CallID != "" {
+		e.dst = append(e.dst, `"id":`...)
+		e.dst = append(appendJSONString(e.dst, p.CallID), ',')
+	}
+	e.dst = append(e.dst, `"name":`...)
+	e.dst = appendJSONString(e.dst, p.Tool)
+	e.dst = append(e.dst, `,"args":`...)
+	e.dst = append(e.dst, adapter.Arguments(p.Args)...)
+	e.dst = append(e.dst, '}')
+	switch {
+	case own && len(p.Signature) > 0:
+		e.signature(p.Signature)
+	case first && e.m.profile.RequireSignatures:
+		e.dst = append(e.dst, noSignature...)
+	}
+	e.dst = append(e.dst, '}')
+}

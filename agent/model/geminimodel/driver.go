@@ -1,0 +1,62 @@
+package geminimodel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// The providers "google" and "vertex" of [model.Open].
+func init() {
+	model.Register("google", model.Driver{
+		Open: openGoogle,
+		Env:  []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
+	})
+	model.Register("vertex", model.Driver{
+		Open: openVertex,
+		Env: []string{
+			"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_VERTEX_BASE_URL",
+		},
+	})
+}
+
+func openGoogle(ctx context.Context, name string, o model.OpenOptions) (model.Model, error) {
+	key := cmp.Or(o.APIKey, o.Getenv("GEMINI_API_KEY"), o.Getenv("GOOGLE_API_KEY"))
+	if key == "" {
+		return nil, fmt.Errorf("geminimodel: no API key: set GEMINI_API_KEY: %w", model.ErrAuth)
+	}
+	return open(ctx, Config{
+		Name: name, APIKey: key, BaseURL: cmp.Or(o.BaseURL, o.Getenv("GOOGLE_GEMINI_BASE_URL")),
+		HTTPClient: o.HTTPClient, Settings: o.Settings,
+	})
+}
+
+// openVertex uses a key only if the options have one: those of the environment are for the Gemini API.
+func openVertex(ctx context.Context, name string, o model.OpenOptions) (model.Model, error) {
+	config := Config{
+		Name: name, Backend: VertexAI, APIKey: o.APIKey,
+		Project: o.Getenv("GOOGLE_CLOUD_PROJECT"), Location: o.Getenv("GOOGLE_CLOUD_LOCATION"),
+		BaseURL:    cmp.Or(o.BaseURL, o.Getenv("GOOGLE_VERTEX_BASE_URL")),
+		HTTPClient: o.HTTPClient, Settings: o.Settings,
+	}
+	if config.APIKey == "" {
+		if config.Project == "" {
+			return nil, fmt.Errorf("geminimodel: no project: set GOOGLE_CLOUD_PROJECT: %w", model.ErrAuth)
+		}
+		var err error
+		if config.Credentials, err = detectCredentials(o.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
+			return nil, err
+		}
+	}
+	return open(ctx, config)
+}
+
+func open(ctx context.Context, config Config) (model.Model, error) {
+	m, err := New(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}

@@ -1,0 +1,163 @@
+package geminimodel
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// maxMessage bounds what an error quotes of an answer, in bytes.
+const maxMessage = 2000
+
+// wireError is Google's error object (google.rpc.Status), with those details that say something to a program.
+type wireError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Status  string `json:"status"`
+	Details []struct {
+		Reason     string `json:"reason"`     // ErrorInfo
+		RetryDelay string `json:"retryDelay"` // RetryInfo
+		Violations []struct {
+			QuotaID string `json:"quotaId"`
+		} `json:"violations"` // QuotaFailure
+	} `json:"details"`
+}
+
+// parseError finds Google's error object in {"error":{…}} and [{"error":{…}}]. Proxies also say {"error":"…"}.
+func parseError(data []byte) (e wireError, ok bool) {
+	data = bytes.TrimSpace(data)
+	var wrapped []struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if !bytes.HasPrefix(data, []byte{'['}) {
+		data = append(append([]byte{'['}, data...), ']')
+	}
+	if json.Unmarshal(data, &wrapped) != nil || len(wrapped) == 0 {
+		return e, false
+	}
+	for _, w := range wrapped {
+		if len(w.Error) == 0 {
+			continue
+		}
+		if json.Unmarshal(w.Error, &e.Message) == nil {
+			return e, e.Message != ""
+		}
+		// A member of a wrong type is left out, for the rest may be all that is needed.
+		if err := json.Unmarshal(w.Error, &e); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
+			return e, false
+		}
+		return e, e.Message != "" || e.Status != "" || e.Code != 0
+	}
+	return e, false
+}
+
+// statusOf are the HTTP statuses of google.rpc.Code, for errors in streams that name no number.
+var statusOf = map[string]int{
+	"INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "NOT_FOUND": 404,
+	"ABORTED": 409, "RESOURCE_EXHAUSTED": 429, "CANCELLED": 499, "INTERNAL": 500, "UNKNOWN": 500, "UNIMPLEMENTED": 501,
+	"UNAVAILABLE": 503, "DEADLINE_EXCEEDED": 504,
+}
+
+// reportedError makes an error of what the endpoint reported, in an answer of that status or in the middle of a stream,
+// where the error itself says which status it would have had.
+func (m *Model) reportedError(status int, header http.Header, body []byte) *model.APIError {
+	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
+	reported, ok := parseError(body)
+	if !ok {
+		reported.Message = m.describeUnknownBody(status, header, body)
+	}
+	if status < 400 {
+		if reported.Code < 400 || reported.Code > 599 {
+			reported.Code = statusOf[reported.Status]
+		}
+		e.Status = cmp.Or(reported.Code, status)
+	}
+	redact := m.secret.Redact
+	e.Message, e.Code = redact(truncate(reported.Message, maxMessage)), redact(reported.Status)
+	e.RequestID = redact(adapter.RequestID(header))
+	e.RetryAfter = adapter.RetryAfter(header, time.Now())
+	usedUp := false
+	for _, d := range reported.Details {
+		e.Type = redact(cmp.Or(e.Type, d.Reason))
+		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && e.RetryAfter == 0 {
+			e.RetryAfter = max(wait, 0)
+		}
+		for _, v := range d.Violations {
+			usedUp = usedUp || strings.Contains(v.QuotaID, "PerDay")
+		}
+	}
+	adapter.Classify(e)
+	switch {
+	case usedUp:
+		e.Retryable, e.Err = false, model.ErrRateLimited
+	case e.Type == "API_KEY_INVALID": // with status 400
+		e.Retryable, e.Err = false, model.ErrAuth
+	case e.Status == http.StatusBadRequest && tooLong.MatchString(e.Message):
+		e.Retryable, e.Err = false, model.ErrContextLength
+	}
+	return e
+}
+
+// tooLong is how Google says that the conversation is longer than the model can take.
+var tooLong = regexp.MustCompile(`(?i)input token count .*exceeds|exceeds the maximum number of (input )?tokens`)
+
+var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// describeUnknownBody says in words what came instead of an error object.
+func (m *Model) describeUnknownBody(status int, header http.Header, body []byte) string {
+	quoted := strings.TrimSpace(string(body))
+	if strings.HasPrefix(quoted, "<") {
+		quoted = "an HTML page"
+		if title := htmlTitle.FindSubmatch(body); title != nil {
+			quoted += ": " + strings.TrimSpace(string(title[1]))
+		}
+	}
+	if quoted == "" {
+		quoted = "an empty body"
+	}
+	switch {
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		return fmt.Sprintf("%s (is the base URL right? it is %s)", quoted, m.where)
+	case status < 300:
+		return fmt.Sprintf("the answer is not what the API would send but %s (is the base URL right? it is %s)", quoted, m.where)
+	case status < 400:
+		return fmt.Sprintf("redirected to %q (the base URL is %s)", header.Get("Location"), m.where)
+	}
+	return quoted
+}
+
+func truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// failure is the error for an answer that is none. resp may be nil.
+func (m *Model) failure(resp *http.Response, cause error, retryable bool) *model.APIError {
+	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Retryable: retryable, Err: cause}
+	if resp != nil {
+		e.Status, e.RequestID = resp.StatusCode, m.secret.Redact(adapter.RequestID(resp.Header))
+	}
+	return e
+}
+
+// notSent is the error for a request that got no answer.
+func (m *Model) notSent(err error) error {
+	if denied := (*credentialsError)(nil); errors.As(err, &denied) {
+		return &model.APIError{
+			Provider: m.info.Provider, Model: m.info.Name, Message: m.secret.Redact(denied.Error()),
+			Err: fmt.Errorf("%w: %w", model.ErrAuth, denied),
+		}
+	}
+	return adapter.TransportError(m.info, m.where, err, m.secret.Redact)
+}

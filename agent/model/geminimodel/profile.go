@@ -1,0 +1,98 @@
+package geminimodel
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+)
+
+// Profile says what a model can do, as data. To change one switch, change the profile that [ProfileFor] returns and set it
+// as [Config.Profile].
+type Profile struct {
+	// NativeOutput is [model.Info.NativeOutput]: the model can bind its text to a JSON schema.
+	NativeOutput bool
+	// OutputWithTools says that it can do so in a request that also offers tools.
+	OutputWithTools bool
+	// StrictTools says that the model knows the mode VALIDATED, in which calls keep the tools' schemas. It is used when
+	// every tool of a request is strict and the choice is left to the model.
+	StrictTools bool
+	// RequireSignatures says that the model refuses a history in which a response's first call has no signature, as calls of
+	// other providers have none. They are sent with the mark that Google's documentation gives for that.
+	RequireSignatures bool
+	// Thinking has the thinkingConfig of each level of [model.Settings.Thinking]. Other levels are refused.
+	Thinking map[string]genai.ThinkingConfig
+	// Media is [model.Info.Media], MediaURLs is [model.Info.MediaURLs]. The URLs of YouTube videos, of the Files API and of
+	// Cloud Storage can always be sent.
+	Media, MediaURLs []string
+}
+
+// ProfileFor returns the profile of a model by its name. What is not known as an older model is taken for one of the
+// newest. The result shares nothing with other results.
+func ProfileFor(backend Backend, name string) Profile {
+	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	p := Profile{
+		NativeOutput: true,
+		Media:        []string{"image", "audio", "video", "application/pdf", "text/plain"},
+	}
+	old := strings.HasPrefix(name, "gemini-1") || strings.HasPrefix(name, "gemini-2.0") || strings.HasPrefix(name, "gemma") ||
+		strings.HasPrefix(name, "learnlm")
+	switch {
+	case old:
+	case strings.HasPrefix(name, "gemini-2"):
+		p.StrictTools = true
+		p.Thinking = thinkingBudgets(!strings.Contains(name, "pro"))
+		p.NativeOutput = !strings.Contains(name, "image")
+	default:
+		p.OutputWithTools, p.StrictTools, p.RequireSignatures = true, true, true
+		p.Thinking = thinkingLevels()
+		for _, known := range withoutMinimal {
+			if strings.HasPrefix(name, known) {
+				delete(p.Thinking, "minimal")
+			}
+		}
+		if strings.HasPrefix(name, "gemini-3-pro") {
+			delete(p.Thinking, "medium")
+		}
+	}
+	switch {
+	case backend == VertexAI:
+		p.MediaURLs = slices.Clone(p.Media)
+	case !old: // https://ai.google.dev/gemini-api/docs/file-input-methods
+		p.MediaURLs = []string{"image", "application/pdf", "text/plain"}
+	}
+	return p
+}
+
+// withoutMinimal are the models whose documented levels begin at "low".
+var withoutMinimal = []string{"gemini-3-pro", "gemini-3.1-pro", "gemini-3.7-flash"}
+
+// thinkingLevels are those of Gemini 3 and later, which cannot be told not to think.
+func thinkingLevels() map[string]genai.ThinkingConfig {
+	return map[string]genai.ThinkingConfig{
+		"minimal": {IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevelMinimal},
+		"low":     {IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevelLow},
+		"medium":  {IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevelMedium},
+		"high":    {IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevelHigh},
+	}
+}
+
+// thinkingBudgets are the tokens of Gemini 2.5 by which Google's own OpenAI-compatible endpoint translates levels.
+func thinkingBudgets(canTurnOff bool) map[string]genai.ThinkingConfig {
+	levels := map[string]genai.ThinkingConfig{}
+	for level, tokens := range map[string]int32{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576} {
+		levels[level] = genai.ThinkingConfig{IncludeThoughts: true, ThinkingBudget: &tokens}
+	}
+	if canTurnOff {
+		levels["off"] = genai.ThinkingConfig{ThinkingBudget: new(int32)}
+	}
+	return levels
+}
+
+func (p *Profile) clone() Profile {
+	c := *p
+	c.Thinking = maps.Clone(p.Thinking)
+	c.Media, c.MediaURLs = slices.Clone(p.Media), slices.Clone(p.MediaURLs)
+	return c
+}

@@ -1,0 +1,90 @@
+package geminimodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// maxErrorBody bounds what is read of an error's body, in bytes.
+const maxErrorBody = 64 << 10
+
+// readError marks an answer that broke off, as opposed to one that makes no sense.
+type readError struct{ err error }
+
+func (e *readError) Error() string { return e.err.Error() }
+func (e *readError) Unwrap() error { return e.err }
+
+// tailTime bounds the wait for what may follow the end of a streamed response.
+const tailTime = 5 * time.Second
+
+// receiveWhole reads an unstreamed answer of status 200 into a.
+func (m *Model) receiveWhole(resp *http.Response, body io.Reader, a *assembler) error {
+	data, err := io.ReadAll(io.LimitReader(body, maxResponse+1))
+	switch {
+	case err != nil:
+		return &readError{eofIsUnexpected(err)}
+	case len(data) > maxResponse:
+		return errResponseTooLong
+	case len(data) == 0:
+		return &readError{io.ErrUnexpectedEOF}
+	}
+	return m.take(resp, data, true, a)
+}
+
+// receiveStream reads a stream of events into a. It is complete when a reason for the end of the response has come, and
+// ended by the connection's end.
+func (m *Model) receiveStream(ctx context.Context, resp *http.Response, dog *watchdog, a *assembler) error {
+	events := newEventReader(dog)
+	for {
+		data, atEnd, err := events.next()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errEventTooLong):
+			return err
+		case err != nil && a.finished:
+			return nil
+		case err != nil:
+			return &readError{eofIsUnexpected(err)}
+		}
+		if err := m.take(resp, data, atEnd, a); err != nil {
+			return err
+		}
+		if a.finished {
+			dog.idle = tailTime
+		}
+	}
+}
+
+// take adds an answer, or a chunk of one. atEnd says that data may be incomplete.
+func (m *Model) take(resp *http.Response, data []byte, atEnd bool, a *assembler) error {
+	chunks, err := decode(data)
+	switch {
+	case err != nil && atEnd && cutShort(data, err):
+		return &readError{io.ErrUnexpectedEOF}
+	case err != nil && len(data) > 0 && data[0] == '<':
+		return m.reportedError(resp.StatusCode, resp.Header, data)
+	case err != nil:
+		return fmt.Errorf("the answer is not what the API would send: %w", err)
+	}
+	for i := range chunks {
+		if failure := chunks[i].Error; len(failure) > 0 && string(failure) != "null" {
+			return m.reportedError(resp.StatusCode, resp.Header, data)
+		}
+		if err := a.add(&chunks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eofIsUnexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,238 @@
+package geminimodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// adaptSchema returns a JSON schema as Gemini takes it. What the API takes goes as it is, byte for byte but for white
+// space: nullable types, anyOf, $ref and $defs need no flattening. These keywords it refuses or mishandles, and they are
+// replaced or left out: "$schema", "$comment", "title", "examples", "discriminator" say nothing about values; "const"
+// becomes an "enum" of one; "exclusiveMinimum" and "exclusiveMaximum" move to the description, as does the format of a
+// string. The order of members, which the model follows when it writes, stays.
+func adaptSchema(schema json.RawMessage) (json.RawMessage, error) {
+	if !needsAdapting(schema) {
+		return schema, nil
+	}
+	return adaptNode(schema, 0)
+}
+
+var unfit = [][]byte{
+	[]byte(`"$schema"`), []byte(`"$comment"`), []byte(`"title"`), []byte(`"examples"`), []byte(`"discriminator"`),
+	[]byte(`"const"`), []byte(`"exclusiveM`), []byte(`"format"`), []byte(`\u`),
+}
+
+func needsAdapting(schema []byte) bool {
+	for _, keyword := range unfit {
+		if bytes.Contains(schema, keyword) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSchemaDepth bounds the nesting of a schema.
+const maxSchemaDepth = 200
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+func adaptNode(schema json.RawMessage, depth int) (json.RawMessage, error) {
+	schema = bytes.TrimSpace(schema)
+	if len(schema) == 0 || schema[0] != '{' {
+		return schema, nil // true, false, or a mistake that the API will explain
+	}
+	if depth > maxSchemaDepth {
+		return nil, fmt.Errorf("it is nested more than %d deep", maxSchemaDepth)
+	}
+	members, err := membersOf(schema)
+	if err != nil {
+		return nil, err
+	}
+	var kept []member
+	var notes []string
+	isString := has(members, "type", `"string"`)
+	for _, m := range members {
+		switch m.name {
+		case "$schema", "$comment", "title", "examples", "discriminator":
+			continue
+		case "const":
+			kept = append(kept, constAsEnum(members, m.value)...)
+			continue
+		case "exclusiveMinimum":
+			notes = append(notes, "greater than "+string(m.value))
+			continue
+		case "exclusiveMaximum":
+			notes = append(notes, "less than "+string(m.value))
+			continue
+		case "format":
+			if isString {
+				var format string
+				if json.Unmarshal(m.value, &format) == nil && format != "" {
+					notes = append(notes, "format: "+format)
+				}
+				continue
+			}
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+			m.value, err = adaptMap(m.value, depth+1)
+		case "anyOf", "oneOf", "allOf", "prefixItems":
+			m.value, err = adaptList(m.value, depth+1)
+		case "items":
+			if bytes.HasPrefix(bytes.TrimSpace(m.value), []byte("[")) {
+				m.value, err = adaptList(m.value, depth+1)
+			} else {
+				m.value, err = adaptNode(m.value, depth+1)
+			}
+		case "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
+			m.value, err = adaptNode(m.value, depth+1)
+		}
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, m)
+	}
+	return describe(objectOf(kept), notes), nil
+}
+
+func has(members []member, name, value string) bool {
+	for _, m := range members {
+		if m.name == name && string(bytes.TrimSpace(m.value)) == value {
+			return true
+		}
+	}
+	return false
+}
+
+// constAsEnum returns the members that say the same as a const: an enum, and its type if the schema has none.
+func constAsEnum(members []member, value json.RawMessage) []member {
+	enum := []member{{"enum", append(append(json.RawMessage{'['}, value...), ']')}}
+	for _, m := range members {
+		if m.name == "type" {
+			return enum
+		}
+	}
+	kind := ""
+	switch value = bytes.TrimSpace(value); {
+	case len(value) == 0:
+	case value[0] == '"':
+		kind = `"string"`
+	case value[0] == 't', value[0] == 'f':
+		kind = `"boolean"`
+	case value[0] == 'n':
+		kind = `"null"`
+	case bytes.ContainsAny(value, ".eE"):
+		kind = `"number"`
+	case value[0] == '-' || value[0] >= '0' && value[0] <= '9':
+		kind = `"integer"`
+	}
+	if kind == "" {
+		return enum
+	}
+	return append([]member{{"type", json.RawMessage(kind)}}, enum...)
+}
+
+func adaptMap(object json.RawMessage, depth int) (json.RawMessage, error) {
+	members, err := membersOf(object)
+	if err != nil {
+		return nil, err
+	}
+	for i := range members {
+		if members[i].value, err = adaptNode(members[i].value, depth); err != nil {
+			return nil, err
+		}
+	}
+	return objectOf(members), nil
+}
+
+func adaptList(list json.RawMessage, depth int) (json.RawMessage, error) {
+	var items []json.RawMessage
+	if err := json.Unmarshal(list, &items); err != nil {
+		return nil, err
+	}
+	out := json.RawMessage{'['}
+	for i, item := range items {
+		adapted, err := adaptNode(item, depth)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, adapted...)
+	}
+	return append(out, ']'), nil
+}
+
+// membersOf takes an object apart in its own order.
+func membersOf(object json.RawMessage) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+		return nil, errors.New("it has no object where a schema has one")
+	}
+	var members []member
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		members = append(members, member{name.(string), value})
+	}
+	return members, nil
+}
+
+func objectOf(members []member) json.RawMessage {
+	out := json.RawMessage{'{'}
+	for i, m := range members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(appendJSONString(out, m.name), ':')
+		out = append(out, m.value...)
+	}
+	return append(out, '}')
+}
+
+// describe adds notes to the description of a schema.
+func describe(schema json.RawMessage, notes []string) json.RawMessage {
+	if len(notes) == 0 {
+		return schema
+	}
+	note := notes[0]
+	for _, n := range notes[1:] {
+		note += ", " + n
+	}
+	members, err := membersOf(schema)
+	if err != nil {
+		return schema
+	}
+	for i := range members {
+		var text string
+		if members[i].name == "description" && json.Unmarshal(members[i].value, &text) == nil {
+			members[i].value = appendJSONString(nil, text+" ("+note+")")
+			return objectOf(members)
+		}
+	}
+	return objectOf(append(members, member{"description", appendJSONString(nil, note)}))
+}
+
+// describeSchema gives an output schema a description if it has none of its own: the wire has no other place for it.
+func describeSchema(schema json.RawMessage, description string) json.RawMessage {
+	members, err := membersOf(schema)
+	if description == "" || err != nil {
+		return schema
+	}
+	for _, m := range members {
+		if m.name == "description" {
+			return schema
+		}
+	}
+	return objectOf(append([]member{{"description", appendJSONString(nil, description)}}, members...))
+}

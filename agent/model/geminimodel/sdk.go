@@ -1,0 +1,201 @@
+package geminimodel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/auth"
+	"cloud.google.com/go/auth/credentials"
+	"google.golang.org/genai"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// The SDK addresses a request and signs it; what is in it, and in the answer, passes through [carrier] untouched, and is
+// written and read by this package. The SDK's own reading would turn the integers of arguments into floating-point
+// numbers, leave out parts that it does not know, take a stream that broke off for a complete one, and panic at an event
+// that is no JSON.
+
+// call is one request on its way through the SDK.
+type call struct {
+	body   []byte
+	header map[string]string
+
+	resp *http.Response
+	err  error
+}
+
+type callKey struct{}
+
+// sender makes one HTTP request. The caller closes the body of the response.
+type sender func(ctx context.Context, c *call, stream bool) (*http.Response, error)
+
+// newSender returns the function that sends, rather than the SDK's client: printing or reflecting on a struct that holds
+// it shows no key.
+func newSender(ctx context.Context, c *Config, base endpoint) (sender, error) {
+	carry := carrier{client: c.HTTPClient, credentials: c.Credentials}
+	if carry.client == nil {
+		carry.client = sharedClient()
+	}
+	client, err := genai.NewClient(ctx, &genai.ClientConfig{
+		Backend: c.Backend.sdk(), APIKey: c.APIKey, Project: c.Project, Location: c.Location,
+		HTTPClient:  &http.Client{Transport: carry},
+		HTTPOptions: genai.HTTPOptions{BaseURL: base.base.String(), APIVersion: base.version},
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The SDK fills gaps from the environment.
+	if used := client.ClientConfig(); used.APIKey != c.APIKey || used.Project != c.Project || used.Location != c.Location {
+		return nil, errors.New("it took a key, project or location from the environment")
+	}
+	name := c.Name
+	return func(ctx context.Context, c *call, stream bool) (*http.Response, error) {
+		ctx = context.WithValue(ctx, callKey{}, c)
+		err := sendWithSDK(ctx, client, name, stream)
+		switch {
+		case c.resp != nil || c.err != nil: // what the SDK thinks of the stand-in for the answer says nothing
+			return c.resp, c.err
+		case err != nil:
+			return nil, err
+		}
+		return nil, errors.New("the SDK sent nothing")
+	}, nil
+}
+
+func sendWithSDK(ctx context.Context, client *genai.Client, name string, stream bool) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the SDK panicked: %v", r)
+		}
+	}()
+	once := false
+	config := &genai.GenerateContentConfig{AutomaticContinuation: &once}
+	if !stream {
+		_, err = client.Models.GenerateContent(ctx, name, genai.Text("-"), config)
+		return err
+	}
+	for _, streamed := range client.Models.GenerateContentStream(ctx, name, genai.Text("-"), config) {
+		err = streamed
+	}
+	return err
+}
+
+// carrier is the transport of the SDK's client: it sends the request with the body of its [call], keeps the response for
+// that, and gives the SDK an empty one.
+type carrier struct {
+	client      *http.Client
+	credentials *auth.Credentials
+}
+
+func (t carrier) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+	c, ok := req.Context().Value(callKey{}).(*call)
+	if !ok {
+		return nil, errors.New("geminimodel: the SDK made a request of its own")
+	}
+	c.resp, c.err = t.send(req, c)
+	if c.err != nil {
+		return nil, c.err
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: req,
+	}, nil
+}
+
+func (t carrier) send(req *http.Request, c *call) (*http.Response, error) {
+	out := req.Clone(req.Context())
+	out.Body = io.NopCloser(bytes.NewReader(c.body))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.body)), nil }
+	out.ContentLength = int64(len(c.body))
+	if t.credentials != nil {
+		if err := authorize(out, t.credentials); err != nil {
+			return nil, err
+		}
+	}
+	for name, value := range c.header {
+		out.Header.Set(name, value)
+	}
+	return t.client.Do(out)
+}
+
+// credentialsError marks a failure to get a token, as opposed to one of the request itself.
+type credentialsError struct{ err error }
+
+func (e *credentialsError) Error() string { return "no token from the credentials: " + e.err.Error() }
+func (e *credentialsError) Unwrap() error { return e.err }
+
+// authorize sets the token and, where the credentials name one, the project that pays. The HTTP client itself drops the
+// token when it follows a redirect to another host.
+func authorize(req *http.Request, c *auth.Credentials) error {
+	token, err := c.Token(req.Context())
+	if err != nil {
+		return &credentialsError{err}
+	}
+	kind := token.Type
+	if kind == "" {
+		kind = "Bearer"
+	}
+	req.Header.Set("Authorization", kind+" "+token.Value)
+	if quota, err := c.QuotaProjectID(req.Context()); err == nil && quota != "" {
+		req.Header.Set("X-Goog-User-Project", quota)
+	}
+	return nil
+}
+
+const cloudScope = "https://www.googleapis.com/auth/cloud-platform"
+
+// authenticate looks for default credentials if c asks for that.
+func authenticate(c *Config) error {
+	if c.Backend != VertexAI || c.APIKey != "" || c.Credentials != nil || c.HTTPClient != nil {
+		return nil
+	}
+	found, err := detectCredentials("")
+	c.Credentials = found
+	return err
+}
+
+// detectCredentials reads the file, or without one looks for Application Default Credentials.
+func detectCredentials(file string) (*auth.Credentials, error) {
+	// Refreshing in the background would leave a goroutine.
+	found, err := credentials.DetectDefault(&credentials.DetectOptions{
+		Scopes: []string{cloudScope}, CredentialsFile: file, DisableAsyncRefresh: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("geminimodel: no credentials for Vertex AI: set GOOGLE_APPLICATION_CREDENTIALS, or run "+
+			"gcloud auth application-default login: %w (%w)", model.ErrAuth, err)
+	}
+	return found, nil
+}
+
+// sharedClient is used by the models that have no client of their own. Unlike http.DefaultClient it keeps enough idle
+// connections for many runs that talk to one endpoint.
+var sharedClient = sync.OnceValue(func() *http.Client {
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if ok {
+		transport = transport.Clone()
+	} else { // somebody has replaced the default
+		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second}
+	}
+	transport.MaxIdleConns = 0 // no bound
+	transport.MaxIdleConnsPerHost = 256
+	return &http.Client{
+		Transport: transport,
+		// A redirect that would turn a request into a GET without its body is reported instead of followed.
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if req.Method != via[0].Method || len(via) >= 10 {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		},
+	}
+})

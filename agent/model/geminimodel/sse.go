@@ -1,0 +1,82 @@
+package geminimodel
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxEvent bounds one event of a stream, in bytes. An image comes in one event.
+const maxEvent = 64 << 20
+
+var errEventTooLong = fmt.Errorf("an event of the stream is longer than %d MiB", maxEvent>>20)
+
+// eventReader reads the data of server-sent events (the WHATWG HTML standard, section 9.2.6). Lines that are no field of
+// an event are joined to one of their own, because Google's servers report some errors as bare JSON within a stream, and
+// proxies answer in one piece.
+type eventReader struct {
+	r     *bufio.Reader
+	limit int
+}
+
+func newEventReader(r io.Reader) *eventReader {
+	return &eventReader{r: bufio.NewReaderSize(r, 16<<10), limit: maxEvent}
+}
+
+// next returns the next event that has data, in memory of its own. atEnd says that the stream ended in it, so that it may
+// be incomplete. The error is that of the underlying reader, or errEventTooLong.
+func (e *eventReader) next() (data []byte, atEnd bool, err error) {
+	var stray []byte
+	for {
+		line, err := e.line()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, false, err
+		}
+		ended := err != nil
+		field, value, _ := bytes.Cut(line, []byte{':'})
+		switch string(field) {
+		case "data":
+			if len(data) > 0 {
+				data = append(data, '\n')
+			}
+			data = append(data, bytes.TrimPrefix(value, []byte{' '})...)
+		case "", "event", "id", "retry": // an empty line ends an event, a colon begins a comment
+		default:
+			stray = append(append(stray, line...), '\n')
+		}
+		if len(data)+len(stray) > e.limit {
+			return nil, false, errEventTooLong
+		}
+		if len(line) == 0 || ended {
+			switch {
+			case len(bytes.TrimSpace(data)) > 0:
+				return data, ended, nil
+			case len(bytes.TrimSpace(stray)) > 0:
+				return stray, ended, nil
+			case ended:
+				return nil, true, io.EOF
+			}
+			data, stray = data[:0], stray[:0]
+		}
+	}
+}
+
+// line returns the next line without its end, LF or CRLF. It is valid until the next call, and comes with io.EOF if the
+// stream ends in it.
+func (e *eventReader) line() ([]byte, error) {
+	line, err := e.r.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		long := bytes.Clone(line)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			if len(long) > e.limit {
+				return nil, errEventTooLong
+			}
+			line, err = e.r.ReadSlice('\n')
+			long = append(long, line...)
+		}
+		line = long
+	}
+	return bytes.TrimRight(line, "\r\n"), err
+}
