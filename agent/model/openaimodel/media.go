@@ -2,36 +2,25 @@ package openaimodel
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
+
+func (m *endpoint) checkMedia(p *model.Part) error {
+	if err := adapter.CheckMedia(m.info, p); err != nil {
+		return fmt.Errorf("openaimodel: %w", err)
+	}
+	return nil
+}
 
 // appendMedia appends a media part as an element of a user message's content, or says why it cannot be sent.
 func (m *Model) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
-	mediaType, _, _ := strings.Cut(strings.ToLower(p.MediaType), ";")
-	mediaType = strings.TrimSpace(mediaType)
-	kind, _, _ := strings.Cut(mediaType, "/")
-	if mediaType == "application/pdf" {
-		kind = mediaType
+	if err := m.checkMedia(p); err != nil {
+		return nil, err
 	}
-	if kind == "" {
-		return nil, errors.New("openaimodel: a media part has no media type")
-	}
-	if !slices.Contains(m.profile.Media, kind) && !slices.Contains(m.profile.Media, mediaType) {
-		return nil, m.unsupported("input of type " + mediaType)
-	}
-	byURL := p.Data == nil && p.URL != ""
-	if byURL && (kind == "audio" || !slices.Contains(m.profile.MediaURLs, kind)) {
-		return nil, m.unsupported("input of type " + mediaType + " by URL")
-	}
-	if !byURL && len(p.Data) == 0 {
-		return nil, fmt.Errorf("openaimodel: a media part of type %s has neither data nor URL", mediaType)
-	}
-
+	mediaType, kind := adapter.MediaType(p)
 	switch kind {
 	case "image":
 		dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
@@ -39,7 +28,7 @@ func (m *Model) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 		return append(dst, "}}"...), nil
 	case "audio":
 		format := audioFormats[mediaType]
-		if format == "" {
+		if format == "" || len(p.Data) == 0 {
 			return nil, m.unsupported("input of type " + mediaType + " (WAV and MP3 can be sent)")
 		}
 		dst = append(dst, `{"type":"input_audio","input_audio":{"data":"`...)
@@ -65,7 +54,7 @@ var audioFormats = map[string]string{
 
 // appendDataURL appends the part's URL, or its data as a URL, as a JSON string.
 func appendDataURL(dst []byte, mediaType string, p *model.Part) []byte {
-	if p.Data == nil {
+	if len(p.Data) == 0 {
 		return appendJSONString(dst, p.URL)
 	}
 	dst = append(dst, `"data:`...)

@@ -23,7 +23,7 @@ func (m *Model) appendMessages(dst []byte, req *model.Request) ([]byte, error) {
 		if turn[0].Kind == model.KindResponse {
 			err = e.assistant(turn)
 		} else {
-			err = e.requests(turn)
+			err = eachOfRequests(turn, &e)
 		}
 		if err != nil {
 			return nil, err
@@ -52,64 +52,22 @@ func (e *messageEncoder) system(text string) {
 	e.dst = append(appendJSONString(e.dst, text), '}')
 }
 
-func (e *messageEncoder) requests(messages []*model.Message) error {
-	for _, msg := range messages {
-		for i := range msg.Parts {
-			if p := &msg.Parts[i]; adapter.AnswersCall(p) {
-				e.begin("tool")
-				e.dst = append(e.dst, `,"tool_call_id":`...)
-				e.dst = appendJSONString(e.dst, p.CallID)
-				e.dst = append(e.dst, `,"content":"`...)
-				e.appendText(p)
-				e.dst = append(e.dst, `"}`...)
-			}
-		}
-	}
-	for _, msg := range messages {
-		for i := 0; i < len(msg.Parts); {
-			p := &msg.Parts[i]
-			switch {
-			case adapter.AnswersCall(p):
-				i++
-			case p.Kind == model.PartSystem:
-				e.system(p.Text)
-				i++
-			case adapter.IsUserContent(p):
-				n := i + 1
-				for n < len(msg.Parts) && (adapter.IsUserContent(&msg.Parts[n]) || adapter.AnswersCall(&msg.Parts[n])) {
-					n++
-				}
-				if err := e.user(msg.Parts[i:n]); err != nil {
-					return err
-				}
-				i = n
-			default:
-				return fmt.Errorf("openaimodel: a request cannot hold a part of kind %q", p.Kind)
-			}
-		}
-	}
-	return nil
+func (e *messageEncoder) answer(p *model.Part) {
+	e.begin("tool")
+	e.dst = append(e.dst, `,"tool_call_id":`...)
+	e.dst = appendJSONString(e.dst, p.CallID)
+	e.dst = append(e.dst, `,"content":"`...)
+	e.dst = appendText(e.dst, p)
+	e.dst = append(e.dst, `"}`...)
 }
 
 // user writes parts as one message: text alone as a string, which every server takes, and with media as a list.
-func (e *messageEncoder) user(parts []model.Part) error {
-	hasMedia := false
-	for i := range parts {
-		hasMedia = hasMedia || parts[i].Kind == model.PartMedia
-	}
+func (e *messageEncoder) user(parts []model.Part, hasMedia bool) error {
 	e.begin("user")
 	e.dst = append(e.dst, `,"content":`...)
 	if !hasMedia {
-		e.dst = append(e.dst, '"')
-		sep := ""
-		for i := range parts {
-			if adapter.IsUserContent(&parts[i]) {
-				e.dst = append(e.dst, sep...)
-				e.appendText(&parts[i])
-				sep = `\n\n`
-			}
-		}
-		e.dst = append(e.dst, `"}`...)
+		e.dst = appendTexts(e.dst, parts)
+		e.dst = append(e.dst, '}')
 		return nil
 	}
 	sep := byte('[')
@@ -128,29 +86,21 @@ func (e *messageEncoder) user(parts []model.Part) error {
 			continue
 		}
 		e.dst = append(e.dst, `{"type":"text","text":"`...)
-		e.appendText(p)
+		e.dst = appendText(e.dst, p)
 		e.dst = append(e.dst, `"}`...)
 	}
 	e.dst = append(e.dst, "]}"...)
 	return nil
 }
 
-// appendText appends the text of a part inside a JSON string.
-func (e *messageEncoder) appendText(p *model.Part) {
-	e.dst = appendJSONChars(e.dst, p.Text)
-	if p.Kind == model.PartRetry {
-		e.dst = appendJSONChars(e.dst, adapter.TryAgain)
-	}
-}
-
-// assistant writes adjacent responses as one message. Thinking and opaque parts go only to the provider that made
-// them, and only if the profile says so; as text they go to nobody.
+// assistant writes adjacent responses as one message, with a note in place of media. Thinking and opaque parts go only
+// to the provider that made them, and only if the profile says so; as text they go to nobody.
 func (e *messageEncoder) assistant(messages []*model.Message) error {
 	var hasText, hasCalls, hasThinking, hasDetails bool
 	for _, msg := range messages {
 		for i := range msg.Parts {
 			switch p := &msg.Parts[i]; p.Kind {
-			case model.PartText:
+			case model.PartText, model.PartMedia:
 				hasText = true
 			case model.PartToolCall:
 				hasCalls = true
@@ -170,8 +120,11 @@ func (e *messageEncoder) assistant(messages []*model.Message) error {
 		e.dst = append(e.dst, '"')
 		for _, msg := range messages {
 			for i := range msg.Parts {
-				if msg.Parts[i].Kind == model.PartText {
-					e.dst = appendJSONChars(e.dst, msg.Parts[i].Text)
+				switch p := &msg.Parts[i]; p.Kind {
+				case model.PartText:
+					e.dst = appendJSONChars(e.dst, p.Text)
+				case model.PartMedia: // which an assistant message cannot hold
+					e.dst = appendJSONChars(e.dst, adapter.MediaNote(p))
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // appendRequest returns the body of a request. The bytes depend on the arguments alone. The messages come last, so
@@ -16,6 +17,11 @@ import (
 func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stream bool) ([]byte, error) {
 	if settings == nil {
 		settings = &model.Settings{}
+	}
+	for _, err := range []error{adapter.CheckTools(req), adapter.CheckSettings(settings)} {
+		if err != nil {
+			return nil, fmt.Errorf("openaimodel: %w", err)
+		}
 	}
 	b := bodyBuilder{
 		dst:  append(make([]byte, 0, sizeHint(req)), '{'),
@@ -41,13 +47,7 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stre
 	if err := m.appendSettings(&b, settings, len(req.Tools) > 0); err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(settings.ExtraBody)) {
-		if !json.Valid(settings.ExtraBody[name]) {
-			return nil, fmt.Errorf("openaimodel: Settings.ExtraBody[%q] is no JSON", name)
-		}
-		b.name(name)
-		b.dst = append(b.dst, settings.ExtraBody[name]...)
-	}
+	b.extra()
 	if b.field("messages") {
 		var err error
 		if b.dst, err = m.appendMessages(b.dst, req); err != nil {
@@ -94,6 +94,14 @@ func (b *bodyBuilder) name(name string) {
 		b.dst = append(b.dst, ',')
 	}
 	b.dst = append(appendJSONString(b.dst, name), ':')
+}
+
+// extra appends the caller's own members, sorted by name.
+func (b *bodyBuilder) extra() {
+	for _, name := range slices.Sorted(maps.Keys(b.over)) {
+		b.name(name)
+		b.dst = append(b.dst, b.over[name]...)
+	}
 }
 
 func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
@@ -261,7 +269,7 @@ func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool)
 	return nil
 }
 
-func (m *Model) appendFloat(b *bodyBuilder, field string, value *float64) error {
+func (m *endpoint) appendFloat(b *bodyBuilder, field string, value *float64) error {
 	if value == nil {
 		return nil
 	}

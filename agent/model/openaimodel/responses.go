@@ -1,0 +1,62 @@
+package openaimodel
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Responses is a model behind an endpoint that speaks OpenAI's Responses protocol. Make one with [NewResponses]. It is
+// safe for concurrent use and has no state beside its configuration.
+type Responses struct {
+	endpoint
+	// encrypted says that encrypted reasoning is asked for.
+	encrypted bool
+}
+
+var _ model.Model = (*Responses)(nil)
+
+// NewResponses returns the model that config describes, behind POST /responses instead of /chat/completions. Everything
+// in config means what it means for [New], but for the profile: what only Chat Completions has (MaxTokensField,
+// StreamUsage, the reasoning fields, Thinking) is not looked at, stop and seed are always refused, and audio is never
+// taken. NewResponses does no I/O.
+//
+// Nothing is kept at the endpoint: requests say store:false, and the whole conversation is sent each time. Reasoning
+// comes encrypted, is kept in the history, and goes back to the provider that made it. Models that are known not to reason
+// (gpt-3.5, gpt-4 of all kinds, chat-latest ones) are not asked for encrypted reasoning, because OpenAI refuses that; set
+// "include" in [model.Settings.ExtraBody] where the name of a model says the wrong thing.
+//
+// [model.Settings.Thinking] is the effort of reasoning ("off" is "none"), and asks for summaries of it, which are the
+// thinking parts of the response. ExtraBody replaces whole top-level fields, so tools that run at the provider
+// ({"tools":[{"type":"web_search"}]}) take the place of the request's own tools rather than stand beside them.
+func NewResponses(config Config) (*Responses, error) {
+	e, err := newEndpoint(config, "response")
+	if err != nil {
+		return nil, err
+	}
+	sendable := func(kinds []string) []string {
+		return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind != "image" && kind != "application/pdf" })
+	}
+	e.info.Media = sendable(e.info.Media)
+	e.info.MediaURLs = e.info.MediaURLs[:0:0]
+	if len(e.profile.MediaURLs) > 0 { // this protocol has a place for the URL of all that it takes
+		e.info.MediaURLs = slices.Clone(e.info.Media)
+	}
+	return &Responses{endpoint: e, encrypted: mayReason(config.Name)}, nil
+}
+
+// Generate implements [model.Model]. With a nil sink it asks for an unstreamed answer. What fails before the first
+// delta is retried as [Config.Retry] says. Errors are those of [Model.Generate].
+func (m *Responses) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	if err := model.CheckRequests(m.info); err != nil {
+		return nil, err
+	}
+	settings := m.settings.Merge(req.Settings)
+	body, err := m.appendRequest(req, settings, sink != nil)
+	if err != nil {
+		return nil, err
+	}
+	e := m.exchange("/responses", body, settings)
+	return e.run(ctx, func() collector { return &itemCollector{provider: m.info.Provider, deltas: deltas{sink: sink}} })
+}

@@ -1,0 +1,349 @@
+package openaimodel
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// itemCollector makes one message of the events of a stream, or of one complete response. What the events say is what the
+// message says: the items that are repeated whole at their end, and once more at the end of the response, only add what
+// events have left out.
+type itemCollector struct {
+	deltas
+	provider string
+	items    []*item
+	ids      adapter.CallIDs
+
+	id, modelName string
+	usage         model.Usage
+	refused       bool
+	// ended says that the response is complete, status how it ended.
+	ended  bool
+	status string
+}
+
+// maxItems bounds the items of one response, and the pieces of one item.
+const maxItems = 4096
+
+var errTooManyItems = fmt.Errorf("the response has more than %d items", maxItems)
+
+// event takes an event of a stream. Its type is in the data; servers need not repeat it as the event's name.
+func (c *itemCollector) event(name string, data []byte) error {
+	if string(data) == "[DONE]" { // not OpenAI's, but that of servers that begin with Chat Completions
+		return nil
+	}
+	var ev itemEvent
+	if err := lenient(data, &ev); err != nil {
+		return err
+	}
+	if ev.Type == "" {
+		ev.Type = text(name)
+	}
+	switch ev.Type {
+	case "response.output_text.delta":
+		return c.growText(&ev, false)
+	case "response.refusal.delta":
+		return c.growText(&ev, true)
+	case "response.reasoning_summary_text.delta", "response.reasoning_summary.delta":
+		return c.growThinking(&ev, ev.SummaryIndex, false)
+	case "response.reasoning_text.delta", "response.reasoning.delta":
+		return c.growThinking(&ev, ev.ContentIndex, true)
+	case "response.function_call_arguments.delta":
+		return c.growArguments(&ev)
+	case "response.output_item.added", "response.output_item.done":
+		return c.wholeItem(&ev)
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done":
+		if err := c.response(ev.Response, strings.TrimPrefix(string(ev.Type), "response.")); err != nil {
+			return err
+		}
+		return io.EOF
+	case "response.created", "response.in_progress", "response.queued":
+		if ev.Response != nil {
+			c.named(ev.Response)
+		}
+	case "error":
+		return &reportedError{data}
+	case "":
+		if _, _, _, ok := parseErrorBody(data); ok {
+			return &reportedError{data}
+		}
+	}
+	return nil
+}
+
+// object takes a complete response.
+func (c *itemCollector) object(data []byte) error {
+	var r responseObject
+	if err := lenient(data, &r); err != nil {
+		return err
+	}
+	if len(r.Output) == 0 && r.ID == "" && len(r.Error) == 0 {
+		if _, _, _, ok := parseErrorBody(data); ok {
+			return &reportedError{data}
+		}
+	}
+	return c.response(&r, "completed")
+}
+
+func (c *itemCollector) named(r *responseObject) {
+	c.id = firstNonEmpty(string(r.ID), c.id)
+	c.modelName = firstNonEmpty(string(r.Model), c.modelName)
+}
+
+// response takes the whole response that ends the answer; status is what it has if it does not say.
+func (c *itemCollector) response(r *responseObject, status string) error {
+	if r == nil {
+		r = &responseObject{}
+	}
+	c.named(r)
+	if r.Status != "" {
+		status = string(r.Status)
+	}
+	switch {
+	case len(r.Error) > 0:
+		return &reportedError{r.Error}
+	case status == "failed", status == "cancelled":
+		return &reportedError{[]byte(`{"type":"` + status + `","message":"the endpoint says that the response was ` + status + `, and not why"}`)}
+	}
+	next := 0
+	for _, raw := range r.Output {
+		var w outputItem
+		if err := lenient(raw, &w); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(c.items[next:], func(i *item) bool { return i.kind == string(w.Type) })
+		if i < 0 {
+			i = 0
+			if err := c.insert(next, &item{kind: string(w.Type)}); err != nil {
+				return err
+			}
+		}
+		next += i + 1
+		if err := c.complete(c.items[next-1], &w, raw); err != nil {
+			return err
+		}
+	}
+	c.ended, c.status = true, status
+	if reason := string(r.Incomplete.Reason); status == "incomplete" || reason != "" {
+		c.status = firstNonEmpty(reason, status)
+	}
+	if r.Usage != nil {
+		c.usage = r.Usage.usage()
+		usage := c.usage
+		return c.emit(model.Delta{Usage: &usage})
+	}
+	return nil
+}
+
+func (c *itemCollector) finished() bool { return c.ended }
+
+// itemOf returns the item that an event belongs to. It is the last one at the event's index, since there are servers that
+// count wrongly, but none that writes at two items at once.
+func (c *itemCollector) itemOf(ev *itemEvent, kind string) (*item, error) {
+	for i := len(c.items) - 1; i >= 0; i-- {
+		switch it := c.items[i]; {
+		case it.kind != kind || it.done:
+		case ev.OutputIndex != nil && it.index == *ev.OutputIndex,
+			ev.OutputIndex == nil && (ev.ItemID == "" || it.wireID == "" || it.wireID == string(ev.ItemID)):
+			return it, nil
+		}
+	}
+	it := &item{kind: kind, wireID: string(ev.ItemID)}
+	at := len(c.items)
+	if at > 0 {
+		it.index = c.items[at-1].index + 1
+	}
+	if ev.OutputIndex != nil {
+		it.index = *ev.OutputIndex
+		for at > 0 && c.items[at-1].index > it.index {
+			at--
+		}
+	}
+	return it, c.insert(at, it)
+}
+
+func (c *itemCollector) insert(at int, it *item) error {
+	if len(c.items) == maxItems {
+		return errTooManyItems
+	}
+	c.items = slices.Insert(c.items, at, it)
+	return nil
+}
+
+func (c *itemCollector) growText(ev *itemEvent, refusal bool) error {
+	it, err := c.itemOf(ev, "message")
+	if err != nil || ev.Delta == "" {
+		return err
+	}
+	c.refused = c.refused || refusal
+	return c.grow(&it.text, model.PartText, string(ev.Delta))
+}
+
+func (c *itemCollector) growThinking(ev *itemEvent, index int, raw bool) error {
+	it, err := c.itemOf(ev, "reasoning")
+	if err != nil || ev.Delta == "" {
+		return err
+	}
+	thought, err := it.thought(index, raw)
+	if err != nil {
+		return err
+	}
+	return c.grow(&thought.growing, model.PartThinking, string(ev.Delta))
+}
+
+func (c *itemCollector) growArguments(ev *itemEvent) error {
+	it, err := c.itemOf(ev, "function_call")
+	if err != nil || ev.Delta == "" {
+		return err
+	}
+	return c.arguments(it, string(ev.Delta))
+}
+
+// arguments adds to the arguments of a call. The sink learns of a call when its name is known.
+func (c *itemCollector) arguments(it *item, more string) error {
+	if err := c.reserve(len(more)); err != nil {
+		return err
+	}
+	it.args = append(it.args, more...)
+	switch {
+	case it.announced && more != "":
+		return c.emit(model.Delta{Part: it.part, Kind: model.PartToolCall, Text: more})
+	case !it.announced && it.name != "":
+		return c.announce(it)
+	}
+	return nil
+}
+
+func (c *itemCollector) announce(it *item) error {
+	it.announced = true
+	it.part = c.newPart()
+	it.callID = c.ids.Unique(it.callID)
+	return c.emit(model.Delta{Part: it.part, Kind: model.PartToolCall, CallID: it.callID, Tool: it.name, Text: string(it.args)})
+}
+
+// wholeItem takes an item as it is when it begins, or when it is done.
+func (c *itemCollector) wholeItem(ev *itemEvent) error {
+	var w outputItem
+	if err := lenient(ev.Item, &w); err != nil {
+		return err
+	}
+	if w.Type == "" {
+		return nil
+	}
+	ev.ItemID = w.ID
+	it, err := c.itemOf(ev, string(w.Type))
+	if err != nil {
+		return err
+	}
+	it.wireID = firstNonEmpty(it.wireID, string(w.ID))
+	if ev.Type == "response.output_item.added" {
+		it.begin(&w)
+		if it.kind == "function_call" {
+			return c.arguments(it, "")
+		}
+		return nil
+	}
+	it.done = true
+	return c.complete(it, &w, ev.Item)
+}
+
+// complete adds to an item what is known of it only now.
+func (c *itemCollector) complete(it *item, w *outputItem, raw []byte) error {
+	it.begin(w)
+	it.wireID = firstNonEmpty(string(w.ID), it.wireID)
+	switch it.kind {
+	case "message":
+		var whole strings.Builder
+		for i := range w.Content {
+			whole.WriteString(string(w.Content[i].Text))
+			whole.WriteString(string(w.Content[i].Refusal))
+			c.refused = c.refused || w.Content[i].Refusal != ""
+		}
+		return c.grow(&it.text, model.PartText, beyond(it.text.content, whole.String()))
+	case "reasoning":
+		for i := range w.Summary {
+			if err := c.completeThought(it, i, false, string(w.Summary[i].Text)); err != nil {
+				return err
+			}
+		}
+		for i := range w.Content {
+			it.raw = raw
+			if err := c.completeThought(it, i, true, string(w.Content[i].Text)); err != nil {
+				return err
+			}
+		}
+		it.encrypted = firstNonEmpty(string(w.EncryptedContent), it.encrypted)
+		return nil
+	case "function_call":
+		if it.name == "" && len(w.Arguments) == 0 && len(it.args) == 0 {
+			return nil // without name and arguments it is no call
+		}
+		if err := c.arguments(it, beyond(it.args, string(w.Arguments))); err != nil || it.announced {
+			return err
+		}
+		return c.announce(it)
+	case "image_generation_call":
+		if w.Result != "" {
+			if err := c.reserve(len(w.Result)); err != nil {
+				return err
+			}
+			if data, err := base64.StdEncoding.DecodeString(string(w.Result)); err == nil {
+				it.image, it.format = data, firstNonEmpty(string(w.OutputFormat), "png")
+				return nil
+			}
+		}
+	}
+	it.raw = raw
+	return c.reserve(len(raw))
+}
+
+func (c *itemCollector) completeThought(it *item, index int, raw bool, whole string) error {
+	if whole == "" {
+		return nil
+	}
+	thought, err := it.thought(index, raw)
+	if err != nil {
+		return err
+	}
+	return c.grow(&thought.growing, model.PartThinking, beyond(thought.content, whole))
+}
+
+// beyond returns what whole has beyond seen, if it begins with it.
+func beyond(seen []byte, whole string) string {
+	if len(seen) > len(whole) || whole[:len(seen)] != string(seen) {
+		return ""
+	}
+	return whole[len(seen):]
+}
+
+// result returns the complete message.
+func (c *itemCollector) result() (*model.Message, error) {
+	msg := &model.Message{Kind: model.KindResponse, Provider: c.provider, Model: c.modelName, ResponseID: c.id, Usage: c.usage}
+	hasCalls := false
+	for _, it := range c.items {
+		if it.kind == "function_call" && !it.announced && len(it.args) > 0 {
+			if err := c.announce(it); err != nil {
+				return nil, err
+			}
+		}
+		hasCalls = hasCalls || it.announced
+		msg.Parts = it.appendParts(msg.Parts, c.provider)
+	}
+	switch c.status {
+	case "completed", "done":
+		c.status = "stop"
+		if len(c.items) == 0 {
+			return nil, fmt.Errorf("%w (its output is empty)", errNoResponse)
+		}
+	case "queued", "in_progress":
+		return nil, fmt.Errorf("%w: it is %s, for requests in the background are not waited for", errNoResponse, c.status)
+	}
+	msg.Finish = finishReason(c.status, hasCalls, c.refused)
+	return msg, nil
+}

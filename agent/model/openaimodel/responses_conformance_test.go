@@ -1,0 +1,220 @@
+package openaimodel_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/openaimodel"
+)
+
+func TestResponsesConformance(t *testing.T) {
+	var seen seen
+	modeltest.Conformance(t, seen.watch(modeltest.Harness{
+		Provider: true,
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
+				playResponse(w, r, s, strings.Contains(body, `"stream":true`))
+			})
+			if s.Answer != nil {
+				for _, p := range s.Answer.Parts {
+					if p.Kind == model.PartToolCall && len(p.Signature) > 0 {
+						t.Skip("the Responses API signs reasoning, not calls")
+					}
+				}
+			}
+			m := newResponses(t, server)
+			if s.Rule == "A request is only read" {
+				return withoutStop(m)
+			}
+			return m
+		},
+	}))
+}
+
+// withoutStop keeps stop strings from a model, for a rule that sets them whether the provider has them or not.
+func withoutStop(m model.Model) model.Model {
+	return model.Func(m.Info(), func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+		if req.Settings != nil {
+			settings, copied := *req.Settings, *req
+			settings.Stop = nil
+			copied.Settings = &settings
+			req = &copied
+		}
+		return m.Generate(ctx, req, sink)
+	})
+}
+
+// newResponses returns a model that does not retry, unless change says otherwise.
+func newResponses(t testing.TB, baseURL string, change ...func(*openaimodel.Config)) *openaimodel.Responses {
+	t.Helper()
+	config := openaimodel.Config{
+		Name: "test-model", BaseURL: baseURL, Provider: "openai", APIKey: testKey,
+		Retry: openaimodel.Retry{Attempts: 1},
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	m, err := openaimodel.NewResponses(config)
+	require.NoError(t, err)
+	return m
+}
+
+// playResponse answers a request as a scenario says, in the words of the Responses API.
+func playResponse(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
+	switch {
+	case s.Answer == nil && s.Error != nil:
+		play(w, r, s, streamed) // refusals are those of Chat Completions
+		return
+	case s.Fault == modeltest.FaultEmpty && streamed:
+		answer{body: itemEvents(`{"type":"response.completed","response":` + responseBody("completed", "", "") + `}`)}.serve(w)
+		return
+	case s.Fault == modeltest.FaultEmpty:
+		answer{body: responseBody("completed", "", "")}.serve(w)
+		return
+	}
+	body := " "
+	switch {
+	case s.Answer != nil && streamed:
+		body = responseStream(s)
+	case s.Answer != nil && !s.Silent:
+		body = wholeResponse(s)
+		if s.Fault == modeltest.FaultTruncated {
+			body = body[:strings.LastIndex(body, `"usage"`)]
+		}
+	}
+	if !s.Silent {
+		answer{body: body}.serve(w)
+		return
+	}
+	_, _ = fmt.Fprint(w, body)
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+// itemEvents makes a stream of events as OpenAI does: with the type as the event's name too.
+func itemEvents(events ...string) string {
+	var b strings.Builder
+	for i, e := range events {
+		_, rest, _ := strings.Cut(e, `{"type":"`)
+		name, rest, _ := strings.Cut(rest, `"`)
+		fmt.Fprintf(&b, "event: %s\ndata: {\"type\":%q,\"sequence_number\":%d%s\n\n", name, name, i, rest)
+	}
+	return b.String()
+}
+
+func responseBody(status, more, output string) string {
+	return fmt.Sprintf(`{"id":"resp_1","object":"response","created_at":1,"status":%q,"error":null,%s"instructions":"x","model":"m","output":[%s],`+
+		`"parallel_tool_calls":true,"tools":[],"usage":null}`, status, more, output)
+}
+
+// wholeResponse is the response that a scenario's answer is.
+func wholeResponse(s modeltest.Scenario) string {
+	var items []string
+	for i, p := range s.Answer.Parts {
+		items = append(items, outputItem(i, p, true))
+	}
+	status, reason := "completed", "null"
+	switch {
+	case s.Fault == modeltest.FaultFinish:
+		status, reason = "incomplete", `{"reason":"banana"}`
+	case s.Answer.Finish == model.FinishLength:
+		status, reason = "incomplete", `{"reason":"max_output_tokens"}`
+	case s.Answer.Finish == model.FinishContentFilter:
+		status, reason = "incomplete", `{"reason":"content_filter"}`
+	}
+	body := responseBody(status, `"incomplete_details":`+reason+`,`, strings.Join(items, ","))
+	u := s.Answer.Usage
+	return strings.Replace(body, `"usage":null`, fmt.Sprintf(`"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},`+
+		`"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":0}`,
+		u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.OutputTokens, u.ReasoningTokens), 1)
+}
+
+// outputItem is a part as an item: complete, or as it is when it begins.
+func outputItem(i int, p model.Part, complete bool) string {
+	status := map[bool]string{true: "completed", false: "in_progress"}[complete]
+	text := func(form string) string {
+		if !complete || p.Text == "" {
+			return "[]"
+		}
+		return fmt.Sprintf(form, quote(p.Text))
+	}
+	switch p.Kind {
+	case model.PartThinking:
+		encrypted := "null"
+		if len(p.Signature) > 0 {
+			encrypted = quote(string(p.Signature))
+		}
+		return fmt.Sprintf(`{"id":"rs_%d","type":"reasoning","summary":%s,"encrypted_content":%s,"status":%q}`,
+			i, text(`[{"type":"summary_text","text":%s}]`), encrypted, status)
+	case model.PartToolCall:
+		args := ""
+		if complete {
+			args = string(p.Args)
+		}
+		id := quote(p.CallID)
+		if p.CallID == "" {
+			id = "null"
+		}
+		return fmt.Sprintf(`{"id":"fc_%d","type":"function_call","status":%q,"arguments":%s,"call_id":%s,"name":%q}`, i, status, quote(args), id, p.Tool)
+	case model.PartOpaque:
+		return fmt.Sprintf(`{"id":"ws_%d", "type":"web_search_call","status":%q,"action":{"type":"search","query":%q}}`, i, status, p.Data)
+	case model.PartMedia:
+		result := "null"
+		if complete {
+			result = quote(base64.StdEncoding.EncodeToString(p.Data))
+		}
+		return fmt.Sprintf(`{"id":"ig_%d","type":"image_generation_call","status":%q,"output_format":%q,"result":%s}`,
+			i, status, strings.TrimPrefix(p.MediaType, "image/"), result)
+	}
+	return fmt.Sprintf(`{"id":"msg_%d","type":"message","status":%q,"role":"assistant","content":%s}`,
+		i, status, text(`[{"type":"output_text","annotations":[],"logprobs":[],"text":%s}]`))
+}
+
+// responseStream is a stream with the end that the scenario says.
+func responseStream(s modeltest.Scenario) string {
+	list := []string{
+		`{"type":"response.created","response":` + responseBody("in_progress", "", "") + `}`,
+		`{"type":"response.in_progress","response":` + responseBody("in_progress", "", "") + `}`,
+	}
+	for i, p := range s.Answer.Parts {
+		at := fmt.Sprintf(`"item_id":"x_%d","output_index":%d`, i, i)
+		list = append(list, fmt.Sprintf(`{"type":"response.output_item.added","output_index":%d,"item":%s}`, i, outputItem(i, p, false)))
+		kind, whole := "output_text", p.Text
+		switch p.Kind {
+		case model.PartThinking:
+			kind, at = "reasoning_summary_text", at+`,"summary_index":0`
+		case model.PartToolCall:
+			kind, whole = "function_call_arguments", string(p.Args)
+		}
+		for piece := range strings.SplitAfterSeq(whole, " ") {
+			if piece != "" {
+				list = append(list, fmt.Sprintf(`{"type":"response.%s.delta",%s,"content_index":0,"delta":%s,"obfuscation":"x7"}`, kind, at, quote(piece)))
+			}
+		}
+		list = append(list,
+			fmt.Sprintf(`{"type":"response.%s.done",%s,"text":%s}`, kind, at, quote(whole)),
+			fmt.Sprintf(`{"type":"response.output_item.done","output_index":%d,"item":%s}`, i, outputItem(i, p, true)))
+	}
+	whole := wholeResponse(s)
+	end := "response.completed"
+	if strings.Contains(whole, `"status":"incomplete"`) {
+		end = "response.incomplete"
+	}
+	switch {
+	case s.Error != nil:
+		list = append(list, fmt.Sprintf(`{"type":"error","code":%q,"message":%q,"param":null}`, s.Error.Code, s.Error.Message))
+	case s.Fault == modeltest.FaultTruncated:
+		return itemEvents(list[:len(list)-2]...)
+	case !s.Silent:
+		list = append(list, fmt.Sprintf(`{"type":%q,"response":%s}`, end, whole))
+	}
+	return itemEvents(list...)
+}

@@ -1,0 +1,211 @@
+package openaimodel
+
+import (
+	"encoding/json"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// appendInput appends the conversation as an array of items. The parts of a response are items in their order: what the
+// model thought stands before the calls that came of it. Ids of items are sent with reasoning alone, which is bound to
+// its id; with ids on all items the endpoint would look for items that it was told not to keep.
+func (m *Responses) appendInput(dst []byte, messages []*model.Message) ([]byte, error) {
+	e := itemEncoder{m: m, dst: append(dst, '[')}
+	for turn := range adapter.Turns(messages) {
+		if turn[0].Kind == model.KindResponse {
+			e.responses(turn)
+		} else if err := eachOfRequests(turn, &e); err != nil {
+			return nil, err
+		}
+	}
+	return append(e.dst, ']'), nil
+}
+
+type itemEncoder struct {
+	m   *Responses
+	dst []byte
+	sep string
+	// writing says that a message of the model is being written, phase what phase it is in.
+	writing bool
+	phase   string
+}
+
+// item begins an item.
+func (e *itemEncoder) item(begin string) {
+	e.dst = append(e.dst, e.sep...)
+	e.sep = ","
+	e.dst = append(e.dst, begin...)
+}
+
+func (e *itemEncoder) answer(p *model.Part) {
+	e.item(`{"type":"function_call_output","call_id":`)
+	e.dst = appendJSONString(e.dst, p.CallID)
+	e.dst = append(e.dst, `,"output":"`...)
+	e.dst = appendText(e.dst, p)
+	e.dst = append(e.dst, `"}`...)
+}
+
+func (e *itemEncoder) system(text string) {
+	e.item(`{"role":"`)
+	e.dst = append(e.dst, e.m.profile.SystemRole...)
+	e.dst = append(e.dst, `","content":`...)
+	e.dst = append(appendJSONString(e.dst, text), '}')
+}
+
+func (e *itemEncoder) user(parts []model.Part, hasMedia bool) error {
+	e.item(`{"role":"user","content":`)
+	if !hasMedia {
+		e.dst = appendTexts(e.dst, parts)
+		e.dst = append(e.dst, '}')
+		return nil
+	}
+	sep := byte('[')
+	for i := range parts {
+		p := &parts[i]
+		if !adapter.IsUserContent(p) {
+			continue
+		}
+		e.dst = append(e.dst, sep)
+		sep = ','
+		if p.Kind == model.PartMedia {
+			var err error
+			if e.dst, err = e.m.appendMedia(e.dst, p); err != nil {
+				return err
+			}
+			continue
+		}
+		e.dst = append(e.dst, `{"type":"input_text","text":"`...)
+		e.dst = appendText(e.dst, p)
+		e.dst = append(e.dst, `"}`...)
+	}
+	e.dst = append(e.dst, "]}"...)
+	return nil
+}
+
+// appendMedia appends a media part as an element of a user message's content, or says why it cannot be sent.
+func (m *Responses) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
+	if err := m.checkMedia(p); err != nil {
+		return nil, err
+	}
+	mediaType, kind := adapter.MediaType(p)
+	if kind == "image" {
+		dst = append(dst, `{"type":"input_image","detail":"auto","image_url":`...)
+		return append(appendDataURL(dst, mediaType, p), '}'), nil
+	}
+	if len(p.Data) == 0 {
+		dst = append(dst, `{"type":"input_file","file_url":`...)
+		return append(appendJSONString(dst, p.URL), '}'), nil
+	}
+	dst = append(dst, `{"type":"input_file","filename":`...)
+	dst = appendJSONString(dst, firstNonEmpty(p.Name, "document.pdf"))
+	dst = append(dst, `,"file_data":`...)
+	return append(appendDataURL(dst, mediaType, p), '}'), nil
+}
+
+// responses writes adjacent responses.
+func (e *itemEncoder) responses(messages []*model.Message) {
+	for _, msg := range messages {
+		for i := 0; i < len(msg.Parts); i++ {
+			switch p := &msg.Parts[i]; p.Kind {
+			case model.PartText:
+				if p.Text != "" {
+					e.text(p.Text, e.phaseOf(p))
+				}
+			case model.PartMedia: // of a response: no item has a place for what another provider made
+				e.text(adapter.MediaNote(p), "")
+			case model.PartThinking:
+				if e.isOwn(p) && len(p.Signature) > 0 {
+					n := i + 1
+					for n < len(msg.Parts) && continues(p, &msg.Parts[n]) {
+						n++
+					}
+					e.endText()
+					e.reasoning(msg.Parts[i:n])
+					i = n - 1
+				}
+			case model.PartOpaque:
+				if e.isOwn(p) && isObject(p.Data) {
+					e.endText()
+					e.item("")
+					e.dst = append(e.dst, p.Data...)
+				}
+			case model.PartToolCall:
+				e.endText()
+				e.item(`{"type":"function_call","call_id":`)
+				e.dst = appendJSONString(e.dst, p.CallID)
+				e.dst = append(e.dst, `,"name":`...)
+				e.dst = appendJSONString(e.dst, p.Tool)
+				e.dst = append(e.dst, `,"arguments":"`...)
+				e.dst = appendJSONChars(e.dst, adapter.Arguments(p.Args))
+				e.dst = append(e.dst, `"}`...)
+			}
+		}
+	}
+	e.endText()
+}
+
+// text writes text of the model: all that comes in one piece and phase makes one message.
+func (e *itemEncoder) text(text, phase string) {
+	if e.writing && phase != e.phase {
+		e.endText()
+	}
+	if !e.writing {
+		e.writing, e.phase = true, phase
+		e.item(`{"role":"assistant"`)
+		if phase != "" {
+			e.dst = append(e.dst, `,"phase":`...)
+			e.dst = appendJSONString(e.dst, phase)
+		}
+		e.dst = append(e.dst, `,"content":"`...)
+	}
+	e.dst = appendJSONChars(e.dst, text)
+}
+
+func (e *itemEncoder) endText() {
+	if e.writing {
+		e.dst = append(e.dst, `"}`...)
+		e.writing = false
+	}
+}
+
+// reasoning writes the parts of one reasoning item: the first has the encrypted content, all have summaries.
+func (e *itemEncoder) reasoning(parts []model.Part) {
+	e.item(`{"type":"reasoning"`)
+	if parts[0].ID != "" {
+		e.dst = append(e.dst, `,"id":`...)
+		e.dst = appendJSONString(e.dst, parts[0].ID)
+	}
+	e.dst = append(e.dst, `,"summary":[`...)
+	sep := ""
+	for i := range parts {
+		if parts[i].Text != "" {
+			e.dst = append(e.dst, sep...)
+			e.dst = append(e.dst, `{"type":"summary_text","text":`...)
+			e.dst = append(appendJSONString(e.dst, parts[i].Text), '}')
+			sep = ","
+		}
+	}
+	e.dst = append(e.dst, `],"encrypted_content":`...)
+	e.dst = append(appendJSONString(e.dst, parts[0].Signature), '}')
+}
+
+// continues reports whether next is another summary of the reasoning item that first begins.
+func continues(first, next *model.Part) bool {
+	return next.Kind == model.PartThinking && next.Provider == first.Provider && next.ID == first.ID && first.ID != "" && len(next.Signature) == 0
+}
+
+func (e *itemEncoder) isOwn(p *model.Part) bool { return p.Provider == e.m.info.Provider }
+
+// phaseOf returns the phase that the provider gave a text of its own, and wants back with it.
+func (e *itemEncoder) phaseOf(p *model.Part) string {
+	if e.isOwn(p) {
+		return string(p.Signature)
+	}
+	return ""
+}
+
+// isObject reports whether data is a JSON object. Chat Completions has opaque parts too: those are arrays.
+func isObject(data []byte) bool {
+	return len(data) > 0 && data[0] == '{' && json.Valid(data)
+}

@@ -1,0 +1,118 @@
+package openaimodel
+
+import (
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// item is an item of a response that is being put together.
+type item struct {
+	kind   string
+	index  int
+	wireID string
+	// done says that no further events belong to the item.
+	done bool
+
+	text  growing // of a message
+	phase string
+
+	thoughts  []*thought // of reasoning
+	encrypted string
+
+	name, callID string // of a function call
+	args         []byte
+	announced    bool // name, id and part are fixed, because the sink may know them
+	part         int
+
+	image  []byte
+	format string
+
+	raw []byte // what cannot be said otherwise
+}
+
+// thought is a summary of reasoning, or a piece of the reasoning itself.
+type thought struct {
+	growing
+	index int
+	raw   bool
+}
+
+// thought returns the one at an index, summaries first.
+func (it *item) thought(index int, raw bool) (*thought, error) {
+	at := len(it.thoughts)
+	for i := at - 1; i >= 0; i-- {
+		t := it.thoughts[i]
+		if t.raw == raw && t.index == index {
+			return t, nil
+		}
+		if t.raw && !raw || t.raw == raw && t.index > index {
+			at = i
+		}
+	}
+	if len(it.thoughts) == maxItems {
+		return nil, errTooManyItems
+	}
+	t := &thought{index: index, raw: raw}
+	it.thoughts = slices.Insert(it.thoughts, at, t)
+	return t, nil
+}
+
+// begin takes what is known of an item from its beginning on.
+func (it *item) begin(w *outputItem) {
+	it.phase = firstNonEmpty(string(w.Phase), it.phase)
+	if !it.announced {
+		it.name, it.callID = firstNonEmpty(string(w.Name), it.name), firstNonEmpty(string(w.CallID), it.callID)
+	}
+}
+
+// appendParts appends the parts that the item is in a message.
+//
+// Reasoning is a thinking part for each summary, all with the item's id, and the first with the encrypted content as its
+// signature: from these the item can be made again. Where the reasoning itself is there to be read, an opaque part has the
+// whole item, and the thinking parts are for people alone.
+func (it *item) appendParts(parts []model.Part, provider string) []model.Part {
+	switch it.kind {
+	case "message":
+		if it.text.began {
+			p := model.Text(string(it.text.content))
+			if it.phase != "" {
+				p.Provider, p.Signature = provider, []byte(it.phase)
+			}
+			parts = append(parts, p)
+		}
+	case "reasoning":
+		first := len(parts)
+		for _, t := range it.thoughts {
+			parts = append(parts, model.Part{Kind: model.PartThinking, Text: string(t.content), Provider: provider, ID: it.wireID})
+		}
+		if it.raw != nil {
+			if data := withoutStatus(it.raw); data != nil {
+				parts = append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, ID: it.wireID, Data: data})
+			}
+			break
+		}
+		if it.encrypted != "" {
+			if len(parts) == first {
+				parts = append(parts, model.Part{Kind: model.PartThinking, Provider: provider, ID: it.wireID})
+			}
+			parts[first].Signature = []byte(it.encrypted)
+		}
+	case "function_call":
+		if it.announced {
+			parts = append(parts, model.Part{Kind: model.PartToolCall, CallID: it.callID, Tool: it.name, Args: it.args})
+		}
+	default:
+		switch {
+		case it.image != nil:
+			p := model.Media("image/"+it.format, it.image)
+			p.Provider, p.ID = provider, it.wireID
+			parts = append(parts, p)
+		case it.raw != nil:
+			if data := compacted(it.raw); data != nil {
+				parts = append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, ID: it.wireID, Data: data})
+			}
+		}
+	}
+	return parts
+}

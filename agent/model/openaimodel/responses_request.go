@@ -1,0 +1,195 @@
+package openaimodel
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// mayReason reports whether a model may be asked for encrypted reasoning.
+func mayReason(name string) bool {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	for _, prefix := range []string{"gpt-3.5", "gpt-4", "chatgpt-4o"} {
+		if strings.HasPrefix(name, prefix) {
+			return false
+		}
+	}
+	return !strings.Contains(name, "-chat-latest")
+}
+
+// appendRequest returns the body of a request. As in Chat Completions the bytes depend on the arguments alone, and the
+// conversation comes last.
+func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, stream bool) ([]byte, error) {
+	if settings == nil {
+		settings = &model.Settings{}
+	}
+	for _, err := range []error{adapter.CheckTools(req), adapter.CheckSettings(settings)} {
+		if err != nil {
+			return nil, fmt.Errorf("openaimodel: %w", err)
+		}
+	}
+	b := bodyBuilder{dst: append(make([]byte, 0, sizeHint(req)), '{'), over: settings.ExtraBody}
+	if b.field("model") {
+		b.dst = appendJSONString(b.dst, m.info.Name)
+	}
+	if stream && b.field("stream") {
+		b.dst = append(b.dst, "true"...)
+	}
+	if b.field("store") {
+		b.dst = append(b.dst, "false"...)
+	}
+	if m.encrypted && b.field("include") {
+		b.dst = append(b.dst, `["reasoning.encrypted_content"]`...)
+	}
+	if err := m.appendTools(&b, req); err != nil {
+		return nil, err
+	}
+	if err := m.appendOutput(&b, req.Output); err != nil {
+		return nil, err
+	}
+	if err := m.appendSettings(&b, settings, len(req.Tools) > 0); err != nil {
+		return nil, err
+	}
+	b.extra()
+	if req.Instructions != "" && b.field("instructions") {
+		b.dst = appendJSONString(b.dst, req.Instructions)
+	}
+	if b.field("input") {
+		var err error
+		if b.dst, err = m.appendInput(b.dst, req.Messages); err != nil {
+			return nil, err
+		}
+	}
+	return append(b.dst, '}'), nil
+}
+
+func (m *Responses) appendTools(b *bodyBuilder, req *model.Request) error {
+	if len(req.Tools) == 0 {
+		return nil
+	}
+	if b.field("tools") {
+		sep := byte('[')
+		for i := range req.Tools {
+			t := &req.Tools[i]
+			b.dst = append(b.dst, sep)
+			sep = ','
+			b.dst = append(b.dst, `{"type":"function","name":`...)
+			b.dst = appendJSONString(b.dst, t.Name)
+			if t.Description != "" {
+				b.dst = append(b.dst, `,"description":`...)
+				b.dst = appendJSONString(b.dst, t.Description)
+			}
+			b.dst = append(b.dst, `,"parameters":`...)
+			if len(t.Schema) > 0 {
+				b.dst = append(b.dst, t.Schema...)
+			} else {
+				b.dst = append(b.dst, `{"type":"object","properties":{}}`...)
+			}
+			if m.profile.Strict { // unlike in Chat Completions, a flag that is left out means true
+				b.dst = append(b.dst, `,"strict":`...)
+				b.dst = strconv.AppendBool(b.dst, t.Strict)
+			}
+			b.dst = append(b.dst, '}')
+		}
+		b.dst = append(b.dst, ']')
+	}
+	choice := req.ToolChoice
+	if choice.Mode == model.ToolChoiceTool && !m.profile.NamedToolChoice {
+		if len(req.Tools) > 1 {
+			return m.unsupported("a tool choice that names one of several tools")
+		}
+		choice.Mode = model.ToolChoiceRequired // of one tool: the same
+	}
+	if choice.Mode == model.ToolChoiceAuto || !b.field("tool_choice") {
+		return nil
+	}
+	if choice.Mode == model.ToolChoiceTool {
+		b.dst = append(b.dst, `{"type":"function","name":`...)
+		b.dst = append(appendJSONString(b.dst, choice.Tool), '}')
+		return nil
+	}
+	b.dst = appendJSONString(b.dst, choice.Mode)
+	return nil
+}
+
+func (m *Responses) appendOutput(b *bodyBuilder, out *model.OutputSchema) error {
+	if out == nil {
+		return nil
+	}
+	if !m.profile.NativeOutput {
+		return m.unsupported("output bound to a JSON schema")
+	}
+	if !b.field("text") {
+		return nil
+	}
+	b.dst = append(b.dst, `{"format":{"type":"json_schema","name":`...)
+	b.dst = appendJSONString(b.dst, firstNonEmpty(out.Name, "output"))
+	if out.Description != "" {
+		b.dst = append(b.dst, `,"description":`...)
+		b.dst = appendJSONString(b.dst, out.Description)
+	}
+	b.dst = append(b.dst, `,"schema":`...)
+	b.dst = append(b.dst, out.Schema...)
+	if m.profile.Strict {
+		b.dst = append(b.dst, `,"strict":`...)
+		b.dst = strconv.AppendBool(b.dst, out.Strict)
+	}
+	b.dst = append(b.dst, "}}"...)
+	return nil
+}
+
+// efforts are the names that the wire has for levels of thinking.
+var efforts = map[string]string{"off": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"}
+
+// appendSettings writes what is set in the order of [model.Settings].
+func (m *Responses) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool) error {
+	if s.MaxTokens > 0 && b.field("max_output_tokens") {
+		b.dst = strconv.AppendInt(b.dst, int64(s.MaxTokens), 10)
+	}
+	if err := m.appendFloat(b, "temperature", s.Temperature); err != nil {
+		return err
+	}
+	if err := m.appendFloat(b, "top_p", s.TopP); err != nil {
+		return err
+	}
+	if len(s.Stop) > 0 {
+		return m.unsupported("the setting stop")
+	}
+	if s.Seed != nil {
+		return m.unsupported("the setting seed")
+	}
+	if s.ParallelToolCalls != nil && hasTools {
+		if err := m.supports("parallel_tool_calls"); err != nil {
+			return err
+		}
+		if b.field("parallel_tool_calls") {
+			b.dst = strconv.AppendBool(b.dst, *s.ParallelToolCalls)
+		}
+	}
+	if s.Thinking != "" {
+		effort := efforts[s.Thinking]
+		if effort == "" {
+			return m.unsupported("thinking " + strconv.Quote(s.Thinking))
+		}
+		if b.field("reasoning") {
+			b.dst = append(b.dst, `{"effort":"`...)
+			b.dst = append(b.dst, effort...)
+			if effort != "none" {
+				b.dst = append(b.dst, `","summary":"auto`...)
+			}
+			b.dst = append(b.dst, `"}`...)
+		}
+	}
+	if s.ServiceTier != "" {
+		if err := m.supports("service_tier"); err != nil {
+			return err
+		}
+		if b.field("service_tier") {
+			b.dst = appendJSONString(b.dst, s.ServiceTier)
+		}
+	}
+	return nil
+}

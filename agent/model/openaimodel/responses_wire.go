@@ -1,0 +1,116 @@
+package openaimodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// itemEvent is an event of a stream, with the fields of all of them.
+type itemEvent struct {
+	Type         text            `json:"type"`
+	Delta        text            `json:"delta"`
+	OutputIndex  *int            `json:"output_index"`
+	SummaryIndex int             `json:"summary_index"`
+	ContentIndex int             `json:"content_index"`
+	ItemID       text            `json:"item_id"`
+	Item         json.RawMessage `json:"item"`
+	Response     *responseObject `json:"response"`
+}
+
+// responseObject is a whole response.
+type responseObject struct {
+	ID         text     `json:"id"`
+	Model      text     `json:"model"`
+	Status     text     `json:"status"`
+	Error      rawValue `json:"error"`
+	Incomplete struct {
+		Reason text `json:"reason"`
+	} `json:"incomplete_details"`
+	Output []json.RawMessage `json:"output"`
+	Usage  *itemUsage        `json:"usage"`
+}
+
+type itemUsage struct {
+	InputTokens  int64 `json:"input_tokens"`
+	InputDetails struct {
+		CachedTokens     int64 `json:"cached_tokens"`
+		CacheWriteTokens int64 `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputTokens  int64 `json:"output_tokens"`
+	OutputDetails struct {
+		ReasoningTokens int64 `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+func (u *itemUsage) usage() model.Usage {
+	return model.Usage{
+		InputTokens:      u.InputTokens,
+		OutputTokens:     u.OutputTokens,
+		CacheReadTokens:  u.InputDetails.CachedTokens,
+		CacheWriteTokens: u.InputDetails.CacheWriteTokens,
+		ReasoningTokens:  u.OutputDetails.ReasoningTokens,
+	}
+}
+
+// outputItem is an item of a response, with the fields of all kinds that are understood.
+type outputItem struct {
+	ID      text `json:"id"`
+	Type    text `json:"type"`
+	Phase   text `json:"phase"`
+	Content []struct {
+		Type    text `json:"type"`
+		Text    text `json:"text"`
+		Refusal text `json:"refusal"`
+	} `json:"content"`
+	Summary []struct {
+		Text text `json:"text"`
+	} `json:"summary"`
+	EncryptedContent text      `json:"encrypted_content"`
+	CallID           text      `json:"call_id"`
+	Name             text      `json:"name"`
+	Arguments        arguments `json:"arguments"`
+	Result           text      `json:"result"`
+	OutputFormat     text      `json:"output_format"`
+}
+
+// lenient decodes data into v. A field of a wrong type is left out, for the rest may be all that is needed.
+func lenient(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if wrongType := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrongType) {
+		return nil
+	}
+	return err
+}
+
+// withoutStatus returns an item on one line, without the status that the endpoint gives reasoning items and does not
+// take back.
+func withoutStatus(item []byte) []byte {
+	d := parseDetail(item)
+	if d == nil {
+		return nil
+	}
+	out := []byte{'{'}
+	for _, m := range d.members {
+		if m.name == "status" {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(appendJSONString(out, m.name), ':')
+		out = append(out, m.value...)
+	}
+	return append(out, '}')
+}
+
+// compacted returns JSON on one line.
+func compacted(data []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, data) != nil {
+		return nil
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,76 @@
+package openaimodel
+
+import (
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// requestEncoder writes what requests consist of, in one of the protocols.
+type requestEncoder interface {
+	// answer writes the result of a call.
+	answer(p *model.Part)
+	system(text string)
+	// user writes the parts that are user content as one message; hasMedia says that there are others than text.
+	user(parts []model.Part, hasMedia bool) error
+}
+
+// eachOfRequests writes adjacent requests: the results of calls first, then system prompts and runs of user content in
+// their order.
+func eachOfRequests(messages []*model.Message, e requestEncoder) error {
+	for _, msg := range messages {
+		for i := range msg.Parts {
+			if p := &msg.Parts[i]; adapter.AnswersCall(p) {
+				e.answer(p)
+			}
+		}
+	}
+	for _, msg := range messages {
+		for i := 0; i < len(msg.Parts); {
+			p := &msg.Parts[i]
+			switch {
+			case adapter.AnswersCall(p):
+				i++
+			case p.Kind == model.PartSystem:
+				e.system(p.Text)
+				i++
+			case adapter.IsUserContent(p):
+				n, hasMedia := i, false
+				for ; n < len(msg.Parts) && (adapter.IsUserContent(&msg.Parts[n]) || adapter.AnswersCall(&msg.Parts[n])); n++ {
+					hasMedia = hasMedia || msg.Parts[n].Kind == model.PartMedia
+				}
+				if err := e.user(msg.Parts[i:n], hasMedia); err != nil {
+					return err
+				}
+				i = n
+			default:
+				return fmt.Errorf("openaimodel: a request cannot hold a part of kind %q", p.Kind)
+			}
+		}
+	}
+	return nil
+}
+
+// appendText appends the text of a part inside a JSON string.
+func appendText(dst []byte, p *model.Part) []byte {
+	dst = appendJSONChars(dst, p.Text)
+	if p.Kind == model.PartRetry {
+		dst = appendJSONChars(dst, adapter.TryAgain)
+	}
+	return dst
+}
+
+// appendTexts appends the user content of parts as one JSON string.
+func appendTexts(dst []byte, parts []model.Part) []byte {
+	dst = append(dst, '"')
+	sep := ""
+	for i := range parts {
+		if adapter.IsUserContent(&parts[i]) {
+			dst = append(dst, sep...)
+			dst = appendText(dst, &parts[i])
+			sep = `\n\n`
+		}
+	}
+	return append(dst, '"')
+}
