@@ -58,7 +58,12 @@ var thirdParty = map[string][]string{
 	"agent/model/anthropicmodel": {"github.com/anthropics/anthropic-sdk-go", "github.com/anthropics/anthropic-sdk-go/"},
 	"agent/model/geminimodel":    {"google.golang.org/genai"},
 	"agent/model/genkitmodel":    {"github.com/firebase/genkit/go/ai", "github.com/firebase/genkit/go/core/", "github.com/firebase/genkit/go/genkit", "github.com/firebase/genkit/go/plugins/"},
-	"internal/schema":            {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
+	"agent/model/genkitmodel/genkitdev": {
+		"github.com/firebase/genkit/go/ai", "github.com/firebase/genkit/go/core", "github.com/firebase/genkit/go/core/",
+		"github.com/firebase/genkit/go/genkit", "github.com/invopop/jsonschema",
+		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
+	},
+	"internal/schema": {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
 }
 
 type pkg struct {
