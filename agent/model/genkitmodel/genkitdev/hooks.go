@@ -1,0 +1,136 @@
+package genkitdev
+
+import (
+	"context"
+	"errors"
+
+	"github.com/firebase/genkit/go/core"
+	"github.com/firebase/genkit/go/core/api"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Hooks returns hooks that show runs in the traces of Genkit's developer tools: a run, within it the requests to the model and
+// the calls of tools, each with its input and output. Put them last in [agent.Config.Hooks]. If the hooks of package otelagent
+// stand before them and use the global tracer provider, their spans are the ones that are shown, with all that otelagent says
+// about them; otherwise these hooks make spans.
+//
+// They act within flows of Genkit's only, be they made by [Register] or not, and only where Genkit is in its development
+// environment when Hooks is called: that is, where the variable GENKIT_ENV is "dev", which the command genkit start sets.
+// Elsewhere they do nothing, so that what is said stays out of the traces of a program in production.
+func Hooks[D any]() agent.Hooks[D] {
+	if api.CurrentEnvironment() != api.EnvironmentDev {
+		return agent.Hooks[D]{}
+	}
+	return agent.Hooks[D]{Run: hookRun[D], Request: hookRequest[D], Call: hookCall[D]}
+}
+
+func hookRun[D any](ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*agent.Summary, error)) error {
+	name := run.Agent
+	if name == "" {
+		name = "agent"
+	}
+	ctx, shown := show(ctx, "agent", name)
+	var summary *agent.Summary
+	err := errPanic // until next has returned
+	defer func() {
+		if shown == nil {
+			return
+		}
+		var output any
+		failed := err
+		if summary != nil {
+			shown.set(keyInput, messagesOf(asked(summary)))
+			output = summary.Output
+		}
+		if pending := (*agent.PendingError)(nil); errors.As(err, &pending) {
+			output, failed = object{"pending": pending.Calls}, nil // it waits; it has not failed
+		}
+		shown.end(output, failed)
+	}()
+	summary, err = next(ctx)
+	return err
+}
+
+// asked returns what a run was given to answer: the requests at its beginning.
+func asked(s *agent.Summary) []*model.Message {
+	first := 0
+	for first < len(s.Messages) && s.Messages[first].RunID != s.RunID {
+		first++
+	}
+	last := first
+	for last < len(s.Messages) && s.Messages[last].Kind == model.KindRequest {
+		last++
+	}
+	return s.Messages[first:last]
+}
+
+func hookRequest[D any](ctx context.Context, run *toolset.RunContext[D], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+	name := "model"
+	if run.Model != nil && run.Model.Name != "" {
+		name = run.Model.Name
+		if run.Model.Provider != "" {
+			name = run.Model.Provider + "/" + name
+		}
+	}
+	ctx, shown := show(ctx, "model", name)
+	var resp *model.Message
+	err := errPanic
+	defer func() {
+		if shown == nil {
+			return
+		}
+		var output any
+		if resp != nil {
+			output = responseOf(resp)
+		}
+		shown.end(output, err)
+	}()
+	if shown != nil {
+		shown.set(keyInput, requestOf(req))
+	}
+	resp, err = next(ctx, req)
+	return resp, err
+}
+
+func hookCall[D any](ctx context.Context, run *toolset.RunContext[D], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+	ctx, shown := show(ctx, "tool", run.Call.Tool)
+	var res toolset.Result
+	err := errPanic
+	defer func() {
+		if shown == nil {
+			return
+		}
+		if text, told := outcome(err); told {
+			shown.end(text, nil)
+			return
+		}
+		shown.end(res.Text, err)
+	}()
+	if shown != nil {
+		shown.set(keyInput, arguments(args))
+		if run.Call.ID != "" {
+			shown.span.SetAttributes(attribute.String("genkit:metadata:ref", run.Call.ID))
+		}
+	}
+	res, err = next(ctx)
+	return res, err
+}
+
+// outcome returns what an error says that asks for something rather than tells of a failure.
+func outcome(err error) (string, bool) {
+	if errors.As(err, new(*toolset.RetryError)) || errors.As(err, new(*toolset.DeniedError)) ||
+		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError)) {
+		return err.Error(), true
+	}
+	return "", false
+}
+
+// errPanic is the error of what a panic has left.
+var errPanic = errors.New("panic")
+
+// inFlow reports whether ctx belongs to a flow of Genkit's.
+func inFlow(ctx context.Context) bool { return core.FlowNameFromContext(ctx) != "" }
