@@ -27,14 +27,15 @@ type Config struct {
 	// BaseURL is where "/chat/completions" is found: [DefaultBaseURL] if empty. A URL without a path gets "/v1", a
 	// path is taken as it is; a slash at the end and "/chat/completions" itself may be there or not. A query is kept.
 	BaseURL string
-	// APIKey is sent as a bearer token. Servers on one's own machine need none. It is in no error, log or string
-	// that this package makes; eight characters or more are also cut out of what the endpoint answers.
+	// APIKey is sent as a bearer token, or as [Profile.KeyHeader] says. Servers on one's own machine need none. It is in no
+	// error, log or string that this package makes; eight characters or more are also cut out of what the endpoint answers.
 	APIKey string
 	// Organization and Project are sent in OpenAI's headers of these names if set.
 	Organization, Project string
 	// Provider is [model.Info.Provider]; by default the profile's, or else the host of BaseURL.
 	Provider string
-	// Profile says which variety of the protocol the endpoint speaks. Nil means [ProfileFor] of Provider and BaseURL.
+	// Profile says which variety of the protocol the endpoint speaks. Nil means [ProfileFor] of Provider and BaseURL, and
+	// [Profile.ForModel] of Name.
 	Profile *Profile
 	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
 	ContextWindow int
@@ -106,7 +107,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 	}
 	profile := config.Profile
 	if profile == nil {
-		p := ProfileFor(config.Provider, config.BaseURL)
+		p := ProfileFor(config.Provider, config.BaseURL).ForModel(config.Name)
 		profile = &p
 	}
 	if err := profile.check(); err != nil {
@@ -145,6 +146,9 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 	}
 	if m.client == nil {
 		m.client = sharedClient()
+	}
+	if p.KeyHeader != "" && config.APIKey != "" {
+		m.secret.Authorize = func(h http.Header) { h.Set(p.KeyHeader, config.APIKey) }
 	}
 	m.header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"ponte-openaimodel"}}
 	if config.Organization != "" {

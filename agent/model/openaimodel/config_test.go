@@ -118,10 +118,15 @@ func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 		require.True(t, strings.HasPrefix(line, "openaimodel: "), line)
 	}
 	for want, change := range map[string]func(*openaimodel.Profile){
-		"SystemRole":       func(p *openaimodel.Profile) { p.SystemRole = "boss" },
-		"SendReasoning":    func(p *openaimodel.Profile) { p.SendReasoning = "sometimes" },
-		"ReasoningField":   func(p *openaimodel.Profile) { p.SendReasoning, p.ReasoningField = "always", "x" },
-		`Thinking["high"]`: func(p *openaimodel.Profile) { p.Thinking["high"] = json.RawMessage("1") },
+		"SeedField":          func(p *openaimodel.Profile) { p.SeedField = "" },
+		"RequiredToolChoice": func(p *openaimodel.Profile) { p.RequiredToolChoice = "must" },
+		"CallIDLength is 3":  func(p *openaimodel.Profile) { p.CallIDLength = 3 },
+		"CallIDLength is 33": func(p *openaimodel.Profile) { p.CallIDLength = 33 },
+		"KeyHeader":          func(p *openaimodel.Profile) { p.KeyHeader = "a b" },
+		"SystemRole":         func(p *openaimodel.Profile) { p.SystemRole = "boss" },
+		"SendReasoning":      func(p *openaimodel.Profile) { p.SendReasoning = "sometimes" },
+		"ReasoningField":     func(p *openaimodel.Profile) { p.SendReasoning, p.ReasoningField = "always", "x" },
+		`Thinking["high"]`:   func(p *openaimodel.Profile) { p.Thinking["high"] = json.RawMessage("1") },
 	} {
 		p := openaimodel.ProfileFor("", "")
 		change(&p)
@@ -132,11 +137,13 @@ func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 
 func TestTheProfileIsFoundByProviderOrAddress(t *testing.T) {
 	for address, want := range map[string]string{
-		"": "openai", "https://api.openai.com/v1": "openai", "https://x.openai.azure.com/openai/v1": "openai",
+		"": "openai", "https://api.openai.com/v1": "openai", "https://x.openai.azure.com/openai/v1": "azure",
 		"https://openrouter.ai/api/v1": "openrouter", "https://api.deepseek.com": "deepseek", "http://localhost:11434": "ollama",
 		"http://10.0.0.7:11434/v1": "ollama", "https://ollama.com/v1": "ollama", "http://127.0.0.1:1234/v1": "lmstudio",
 		"http://vllm:8000/v1": "vllm", "http://llama-cpp.lan:8080": "llamacpp", "http://lm-studio:1234": "lmstudio",
-		"http://localhost:8080": "", "https://api.groq.com/openai/v1": "", "https://notopenai.com": "", "https://api.example.com:1234": "", "::": "",
+		"https://x.services.ai.azure.com/openai/v1": "azure", "https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1": "bedrock",
+		"https://api.mistral.ai": "mistral", "https://api.x.ai/v1": "xai", "https://api.together.ai/v1": "together",
+		"http://localhost:8080": "", "https://api.groq.com/openai/v1": "groq", "https://s3.amazonaws.com": "", "http://mistral.lan:8000": "", "https://max.ai": "", "https://notopenai.com": "", "https://api.example.com:1234": "", "::": "",
 	} {
 		require.Equal(t, want, openaimodel.ProfileFor("", address).Provider, address)
 	}

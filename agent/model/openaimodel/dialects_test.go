@@ -213,6 +213,51 @@ var dialects = []dialect{
 			want: thinkingMessage("deepseek", "deepseek-reasoner", "ds-2", model.Usage{}),
 		},
 	},
+	{
+		provider: "groq", // usage comes in a field of its own
+		text: pair{
+			plain: `{"id":"chatcmpl-12","object":"chat.completion","model":"openai/gpt-oss-20b","choices":[{"index":0,"message":{"role":"assistant","content":"Hello, wörld"},"logprobs":null,"finish_reason":"stop"}],"usage":{"queue_time":0.05,"prompt_tokens":9,"prompt_time":0.004,"completion_tokens":4,"completion_time":0.09,"total_tokens":13,"total_time":0.1},"usage_breakdown":null,"system_fingerprint":"fp_1","x_groq":{"id":"req_1"},"service_tier":"on_demand"}`,
+			stream: events(
+				`{"id":"chatcmpl-12","object":"chat.completion.chunk","model":"openai/gpt-oss-20b","choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"x_groq":{"id":"req_1"}}`,
+				`{"id":"chatcmpl-12","object":"chat.completion.chunk","model":"openai/gpt-oss-20b","choices":[{"index":0,"delta":{"content":"Hello, wörld"},"logprobs":null,"finish_reason":null}]}`,
+				`{"id":"chatcmpl-12","object":"chat.completion.chunk","model":"openai/gpt-oss-20b","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"x_groq":{"id":"req_1","usage":{"queue_time":0.05,"prompt_tokens":9,"completion_tokens":4,"total_tokens":13}}}`),
+			want: textMessage("groq", "openai/gpt-oss-20b", "chatcmpl-12", textUsage),
+		},
+		thinking: pair{
+			plain: `{"id":"chatcmpl-13","model":"openai/gpt-oss-20b","choices":[{"index":0,"message":{"role":"assistant","content":"42","reasoning":"Let me think."},"finish_reason":"stop"}],"x_groq":{"id":"req_2"}}`,
+			stream: events(
+				`{"id":"chatcmpl-13","model":"openai/gpt-oss-20b","choices":[{"index":0,"delta":{"role":"assistant","reasoning":"Let me ","channel":"analysis"},"finish_reason":null}]}`,
+				`{"id":"chatcmpl-13","model":"openai/gpt-oss-20b","choices":[{"index":0,"delta":{"reasoning":"think.","channel":"analysis"},"finish_reason":null}]}`,
+				`{"id":"chatcmpl-13","model":"openai/gpt-oss-20b","choices":[{"index":0,"delta":{"content":"42"},"finish_reason":"stop"}]}`),
+			want: thinkingMessage("groq", "openai/gpt-oss-20b", "chatcmpl-13", model.Usage{}),
+		},
+	},
+	{
+		provider: "mistral", // usage comes unasked; thinking is a part of the content
+		text: pair{
+			plain: `{"id":"m-1","object":"chat.completion","created":1,"model":"mistral-small-latest","choices":[{"index":0,"message":{"role":"assistant","tool_calls":null,"content":"Hello, wörld"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"total_tokens":13,"completion_tokens":4}}`,
+			stream: events(
+				`{"id":"m-1","object":"chat.completion.chunk","created":1,"model":"mistral-small-latest","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`,
+				`{"id":"m-1","object":"chat.completion.chunk","created":1,"model":"mistral-small-latest","choices":[{"index":0,"delta":{"content":"Hello, wörld"},"finish_reason":null}]}`,
+				`{"id":"m-1","object":"chat.completion.chunk","created":1,"model":"mistral-small-latest","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"total_tokens":13,"completion_tokens":4}}`),
+			want: textMessage("mistral", "mistral-small-latest", "m-1", textUsage),
+		},
+		calls: pair{
+			plain: `{"id":"m-2","model":"mistral-small-latest","choices":[{"index":0,"message":{"role":"assistant","content":"","tool_calls":[{"id":"gSIMJiOkT","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"},"index":0},{"id":"zZ9aB1cD2","function":{"name":"time","arguments":"{}"},"index":1}]},"finish_reason":"tool_calls"}]}`,
+			stream: events(
+				`{"id":"m-2","model":"mistral-small-latest","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`,
+				`{"id":"m-2","model":"mistral-small-latest","choices":[{"index":0,"delta":{"content":"","tool_calls":[{"id":"gSIMJiOkT","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"},"index":0},{"id":"zZ9aB1cD2","function":{"name":"time","arguments":"{}"},"index":1}]},"finish_reason":"tool_calls"}]}`),
+			want: callsMessage("mistral", "mistral-small-latest", "m-2", model.Usage{}, "gSIMJiOkT", "zZ9aB1cD2"),
+		},
+		thinking: pair{
+			plain: `{"id":"m-3","model":"magistral-small","choices":[{"index":0,"message":{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"Let me think."}]},{"type":"text","text":"42"}]},"finish_reason":"stop"}]}`,
+			stream: events(
+				`{"id":"m-3","model":"magistral-small","choices":[{"index":0,"delta":{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"Let me "}]}]},"finish_reason":null}]}`,
+				`{"id":"m-3","model":"magistral-small","choices":[{"index":0,"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"think."}]}]},"finish_reason":null}]}`,
+				`{"id":"m-3","model":"magistral-small","choices":[{"index":0,"delta":{"content":"42"},"finish_reason":"stop"}]}`),
+			want: thinkingMessage("mistral", "magistral-small", "m-3", model.Usage{}),
+		},
+	},
 }
 
 func TestStreamedAndUnstreamedAnswersOfEveryDialectGiveTheSameMessage(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package openaimodel is a [model.Model] behind any endpoint that speaks OpenAI's Chat Completions protocol, over
-// net/http alone: OpenAI, OpenRouter, DeepSeek, Ollama, vLLM, llama.cpp, LM Studio, and what else is compatible.
+// net/http alone: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Mistral, xAI, Ollama, vLLM, llama.cpp, LM Studio, and what else
+// is compatible.
 //
 //	m, err := openaimodel.New(openaimodel.Config{Name: "qwen3:8b", BaseURL: "http://localhost:11434"})
 //
@@ -8,16 +9,29 @@
 // A [Profile] says, as data, what an endpoint takes. [ProfileFor] finds it by provider or address; change it and set
 // [Config.Profile] where the endpoint in question differs.
 //
-//	            found by               schema  named  thinking goes back  levels of thinking      media
-//	                                   output  tool
-//	openai      *.openai.com, Azure    yes     yes    no                  off, minimal … high     image, audio, PDF
-//	openrouter  openrouter.ai          yes     yes    reasoning_details   off, minimal … high     image, audio, PDF
-//	deepseek    deepseek.com           no      yes    with tool calls     off, low, medium, high  none
-//	ollama      port 11434, its cloud  yes     yes    no                  off, low, medium, high  image
-//	vllm        host "vllm"            yes     yes    no                  off, low, medium, high  image, audio
-//	llamacpp    host "llamacpp"        yes     no     no                  off, low, medium, high  image, audio
-//	lmstudio    local port 1234        yes     no     no                  none                    image
-//	(generic)   anything else          yes     yes    no                  off, minimal … high     image, audio, PDF
+//	             found by                    schema  named  thinking goes back  levels of thinking      media
+//	                                         output  tool
+//	openai       *.openai.com                yes     yes    no                  off, minimal … high     image, audio, PDF
+//	azure        *.openai.azure.com, Foundry yes     yes    no                  off, minimal … high     image, audio
+//	bedrock      bedrock-runtime.*           yes     yes    no                  low, medium, high       image
+//	cerebras     *.cerebras.ai               yes     yes    no                  off, low, medium, high  none
+//	deepseek     *.deepseek.com              no      yes    with tool calls     off, low, medium, high  none
+//	fireworks    *.fireworks.ai              yes     yes    no                  off, low, medium, high  image
+//	groq         *.groq.com                  yes     yes    no                  off, low, medium, high  image
+//	huggingface  router.huggingface.co       yes     yes    no                  low, medium, high       image
+//	llamacpp     host "llamacpp"             yes     no     no                  off, low, medium, high  image, audio
+//	lmstudio     local port 1234             yes     no     no                  none                    image
+//	mistral      *.mistral.ai                yes     no     no                  off, high               image
+//	nvidia       *.api.nvidia.com            yes     yes    no                  none                    image
+//	ollama       port 11434, its cloud       yes     yes    no                  off, low, medium, high  image
+//	openrouter   openrouter.ai               yes     yes    reasoning_details   off, minimal … high     image, audio, PDF
+//	together     *.together.xyz, .ai         yes     yes    no                  off, low, medium, high  image
+//	vllm         host "vllm"                 yes     yes    no                  off, low, medium, high  image, audio
+//	xai          *.x.ai                      yes     yes    no                  off, low, medium, high  image
+//	(generic)    anything else               yes     yes    no                  off, minimal … high     image, audio, PDF
+//
+// The names of this table are those of model strings, too: importing the package registers them, so that
+// model.Open(ctx, "groq:openai/gpt-oss-20b") finds the address, and the key in GROQ_API_KEY.
 //
 // What answers look like is not asked of the profile. All shapes of reasoning, errors, usage and streamed tool calls
 // are understood from any endpoint: calls whose fragments are interleaved, or lack index or id, or have another id each

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // Profile describes one variety of the Chat Completions protocol, as data. To change one switch, change the profile
@@ -18,6 +20,8 @@ type Profile struct {
 	Provider string
 	// MaxTokensField is the field of [model.Settings.MaxTokens]: "max_tokens" or "max_completion_tokens".
 	MaxTokensField string
+	// SeedField is the field of [model.Settings.Seed]: "seed" or "random_seed".
+	SeedField string
 	// SystemRole is the role of instructions: "system" or "developer".
 	SystemRole string
 	// StreamUsage asks for usage in streams (stream_options.include_usage).
@@ -29,6 +33,14 @@ type Profile struct {
 	// NamedToolChoice says that tool_choice may name a tool. Without it, naming a tool works only if no other tool
 	// is offered.
 	NamedToolChoice bool
+	// RequiredToolChoice is the value of tool_choice that demands a call of some tool: "required" or "any".
+	RequiredToolChoice string
+	// CallIDLength is how many letters and digits the id of a call in the history must have; 0 takes any id. Others are
+	// replaced, always by the same ones.
+	CallIDLength int
+	// AssistantAfterTools puts a short assistant message between the results of tools and a message of the user or the
+	// system, where the endpoint takes only an assistant's behind results.
+	AssistantAfterTools bool
 	// ReasoningField is the field in which thinking goes back: "reasoning_content" or "reasoning". Both are read.
 	ReasoningField string
 	// SendReasoning says when the thinking that this provider made goes back to it.
@@ -36,15 +48,17 @@ type Profile struct {
 	// ReasoningDetails sends back the opaque reasoning_details that this provider made.
 	ReasoningDetails bool
 	// Thinking has, for each level of [model.Settings.Thinking] that the provider knows, the members that are added
-	// to the request's body, as a JSON object. Other levels are refused.
+	// to the request's body, as a JSON object, which may be empty. Other levels are refused.
 	Thinking map[string]json.RawMessage
-	// Unsupported lists fields of the wire that the endpoint does not know: "seed", "parallel_tool_calls",
+	// Unsupported lists fields of the wire that the endpoint does not know, or refuses: "seed", "parallel_tool_calls",
 	// "service_tier", "stop", "temperature", "top_p". Settings that need them are refused.
 	Unsupported []string
 	// Media is [model.Info.Media]. This package can send "image", "audio" (WAV and MP3) and "application/pdf".
 	Media []string
 	// MediaURLs lists what of Media may be sent as a URL rather than as data: "image", "application/pdf".
 	MediaURLs []string
+	// KeyHeader is the header of [Config.APIKey]. Empty means Authorization, as a bearer token.
+	KeyHeader string
 }
 
 // SendReasoning says when thinking goes back to the provider that made it.
@@ -60,85 +74,42 @@ const (
 	SendReasoningAlways SendReasoning = "always"
 )
 
-// ProfileFor returns the profile of a provider by its name: "openai", "openrouter", "deepseek", "ollama", "vllm",
-// "llamacpp", "lmstudio"; with another name or none, the one that the host of baseURL gives away (its name, or the
-// port that Ollama and LM Studio are known by); otherwise the generic one, which refuses nothing that the protocol
-// has. The result shares nothing with other results.
+// ProfileFor returns the profile of a provider by its name, one of those in the table of the package's documentation; with
+// another name or none, the one that the host of baseURL gives away (its domain, the name of a local server, or the port that
+// Ollama and LM Studio are known by); otherwise the generic one, which refuses nothing that the protocol has. The result
+// shares nothing with other results. See [Profile.ForModel] for what is particular to a model.
 func ProfileFor(provider, baseURL string) Profile {
 	name := provider
-	if !slices.Contains(knownProviders, name) {
+	if _, known := providers[name]; !known {
 		name = detectProvider(baseURL)
 	}
 	p := Profile{
-		Provider:        name,
-		MaxTokensField:  "max_tokens",
-		SystemRole:      "system",
-		StreamUsage:     true,
-		NativeOutput:    true,
-		Strict:          true,
-		NamedToolChoice: true,
-		ReasoningField:  "reasoning_content",
-		Thinking:        effort("reasoning_effort", "none", "minimal", "low", "medium", "high"),
-		Media:           []string{"image", "audio", "application/pdf"},
-		MediaURLs:       []string{"image"},
+		Provider:           name,
+		MaxTokensField:     "max_tokens",
+		SeedField:          "seed",
+		SystemRole:         "system",
+		StreamUsage:        true,
+		NativeOutput:       true,
+		Strict:             true,
+		NamedToolChoice:    true,
+		RequiredToolChoice: "required",
+		ReasoningField:     "reasoning_content",
+		Thinking:           effort("none", "minimal", "low", "medium", "high"),
+		Media:              []string{"image", "audio", "application/pdf"},
+		MediaURLs:          []string{"image"},
 	}
-	switch name {
-	case "openai":
-		p.MaxTokensField = "max_completion_tokens"
-	case "openrouter":
-		p.ReasoningField = "reasoning"
-		p.ReasoningDetails = true
-		p.Thinking = map[string]json.RawMessage{}
-		for level, value := range map[string]string{"off": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"} {
-			p.Thinking[level] = json.RawMessage(`{"reasoning":{"effort":"` + value + `"}}`)
-		}
-		p.MediaURLs = []string{"image", "application/pdf"}
-	case "deepseek":
-		p.NativeOutput = false
-		p.Strict = false
-		p.SendReasoning = SendReasoningWithCalls
-		p.Thinking = map[string]json.RawMessage{"off": json.RawMessage(`{"thinking":{"type":"disabled"}}`)}
-		for _, level := range []string{"low", "medium", "high"} {
-			p.Thinking[level] = json.RawMessage(`{"thinking":{"type":"enabled"},"reasoning_effort":"` + level + `"}`)
-		}
-		p.Unsupported = []string{"seed", "parallel_tool_calls", "service_tier"}
-		p.Media, p.MediaURLs = nil, nil
-	case "ollama":
-		p.Strict = false
-		p.ReasoningField = "reasoning"
-		p.Thinking = effort("reasoning_effort", "none", "", "low", "medium", "high")
-		p.Unsupported = []string{"parallel_tool_calls", "service_tier"}
-		p.Media, p.MediaURLs = []string{"image"}, nil
-	case "vllm":
-		p.Thinking = effort("reasoning_effort", "", "", "low", "medium", "high")
-		p.Thinking["off"] = json.RawMessage(`{"chat_template_kwargs":{"enable_thinking":false}}`)
-		p.Unsupported = []string{"service_tier"}
-		p.Media = []string{"image", "audio"}
-	case "llamacpp":
-		p.Thinking = map[string]json.RawMessage{"off": json.RawMessage(`{"chat_template_kwargs":{"enable_thinking":false}}`)}
-		for _, level := range []string{"low", "medium", "high"} {
-			p.Thinking[level] = json.RawMessage(`{"chat_template_kwargs":{"reasoning_effort":"` + level + `"}}`)
-		}
-		p.NamedToolChoice = false
-		p.Unsupported = []string{"service_tier"}
-		p.Media = []string{"image", "audio"}
-	case "lmstudio":
-		p.NamedToolChoice = false
-		p.Thinking = nil
-		p.Unsupported = []string{"parallel_tool_calls", "service_tier"}
-		p.Media, p.MediaURLs = []string{"image"}, nil
+	if differs := providers[name].differs; differs != nil {
+		differs(&p)
 	}
 	return p
 }
 
-var knownProviders = []string{"openai", "openrouter", "deepseek", "ollama", "vllm", "llamacpp", "lmstudio"}
-
-// effort maps levels to values of one string field. An empty value leaves the level out.
-func effort(field, off, minimal, low, medium, high string) map[string]json.RawMessage {
+// effort maps levels to values of the field reasoning_effort. An empty value leaves the level out.
+func effort(off, minimal, low, medium, high string) map[string]json.RawMessage {
 	levels := map[string]json.RawMessage{}
 	for level, value := range map[string]string{"off": off, "minimal": minimal, "low": low, "medium": medium, "high": high} {
 		if value != "" {
-			levels[level] = json.RawMessage(`{"` + field + `":"` + value + `"}`)
+			levels[level] = json.RawMessage(`{"reasoning_effort":"` + value + `"}`)
 		}
 	}
 	return levels
@@ -153,22 +124,23 @@ func detectProvider(baseURL string) string {
 		return ""
 	}
 	host := strings.ToLower(u.Hostname())
+	for name, p := range providers {
+		if slices.ContainsFunc(p.domains, func(domain string) bool { return inDomain(host, domain) }) {
+			return name
+		}
+	}
 	switch {
-	case inDomain(host, "openai.com"), inDomain(host, "openai.azure.com"):
-		return "openai"
-	case inDomain(host, "openrouter.ai"):
-		return "openrouter"
-	case inDomain(host, "deepseek.com"):
-		return "deepseek"
-	case inDomain(host, "ollama.com"), u.Port() == "11434":
+	case strings.HasPrefix(host, "bedrock-runtime") && inDomain(host, "amazonaws.com"):
+		return "bedrock"
+	case u.Port() == "11434":
 		return "ollama"
 	case u.Port() == "1234" && isLocal(host):
 		return "lmstudio"
 	}
-	// A container or machine is often named after what it runs.
+	// A container or machine is often named after the server that it runs.
 	label, _, _ := strings.Cut(host, ".")
 	label = strings.NewReplacer("-", "", "_", "").Replace(label)
-	if slices.Contains(knownProviders, label) {
+	if slices.Contains([]string{"ollama", "vllm", "llamacpp", "lmstudio"}, label) {
 		return label
 	}
 	return ""
@@ -186,6 +158,18 @@ func isLocal(host string) bool {
 func (p *Profile) check() error {
 	if !slices.Contains([]string{"max_tokens", "max_completion_tokens"}, p.MaxTokensField) {
 		return fmt.Errorf("openaimodel: Profile.MaxTokensField is %q: begin with ProfileFor and change what differs", p.MaxTokensField)
+	}
+	if !slices.Contains([]string{"seed", "random_seed"}, p.SeedField) {
+		return fmt.Errorf("openaimodel: Profile.SeedField is %q, must be \"seed\" or \"random_seed\"", p.SeedField)
+	}
+	if !slices.Contains([]string{"required", "any"}, p.RequiredToolChoice) {
+		return fmt.Errorf("openaimodel: Profile.RequiredToolChoice is %q, must be \"required\" or \"any\"", p.RequiredToolChoice)
+	}
+	if p.CallIDLength != 0 && (p.CallIDLength < 8 || p.CallIDLength > maxCallIDLength) {
+		return fmt.Errorf("openaimodel: Profile.CallIDLength is %d, must be 0, or from 8 to %d", p.CallIDLength, maxCallIDLength)
+	}
+	if p.KeyHeader != "" && !adapter.ValidHeader(p.KeyHeader, "") {
+		return fmt.Errorf("openaimodel: Profile.KeyHeader %q is no name of a header", p.KeyHeader)
 	}
 	if !slices.Contains([]string{"system", "developer"}, p.SystemRole) {
 		return fmt.Errorf("openaimodel: Profile.SystemRole is %q, must be \"system\" or \"developer\"", p.SystemRole)

@@ -16,7 +16,11 @@ type wireResponse struct {
 	Model   text         `json:"model"`
 	Choices []wireChoice `json:"choices"`
 	Usage   *wireUsage   `json:"usage"`
-	Error   rawValue     `json:"error"`
+	// XGroq is where Groq puts the usage of a stream.
+	XGroq struct {
+		Usage *wireUsage `json:"usage"`
+	} `json:"x_groq"`
+	Error rawValue `json:"error"`
 }
 
 type wireChoice struct {
@@ -74,6 +78,9 @@ func (u *wireUsage) usage() model.Usage {
 // decode parses data. A field of a wrong type is left out, for the rest may be all that is needed.
 func (w *wireResponse) decode(data []byte) error {
 	err := json.Unmarshal(data, w)
+	if w.Usage == nil {
+		w.Usage = w.XGroq.Usage
+	}
 	if wrongType := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrongType) {
 		return nil
 	}

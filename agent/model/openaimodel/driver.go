@@ -1,0 +1,118 @@
+package openaimodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+func init() {
+	for name, p := range providers {
+		model.Register(name, model.Driver{Env: p.env(), Open: func(_ context.Context, of string, o model.OpenOptions) (model.Model, error) {
+			config, err := p.config(name, of, o)
+			if err != nil {
+				return nil, err
+			}
+			m, err := New(config)
+			if err != nil {
+				return nil, err
+			}
+			return m, nil
+		}})
+	}
+}
+
+// env lists the variables that config reads, the one of the key first.
+func (p *provider) env() []string {
+	env := slices.Concat(p.keyEnv, p.moreEnv)
+	if p.baseEnv != "" {
+		env = append(env, p.baseEnv)
+	}
+	return env
+}
+
+// config is what the options and the environment make of the name of a model.
+func (p *provider) config(name, of string, o model.OpenOptions) (Config, error) {
+	config := Config{Name: of, Provider: name, APIKey: o.APIKey, BaseURL: o.BaseURL, Settings: o.Settings, HTTPClient: o.HTTPClient}
+	for _, variable := range p.keyEnv {
+		config.APIKey = firstNonEmpty(config.APIKey, o.Getenv(variable))
+	}
+	if config.BaseURL == "" && p.baseEnv != "" {
+		config.BaseURL = o.Getenv(p.baseEnv)
+	}
+	// A proxy or a server of one's own may do without what the provider demands.
+	if config.APIKey == "" && config.BaseURL == "" && p.needsKey {
+		return Config{}, fmt.Errorf("openaimodel: %s: no API key: set %s, or OpenOptions.APIKey: %w", name, p.keyEnv[0], model.ErrAuth)
+	}
+	if config.BaseURL == "" {
+		config.BaseURL = p.base
+		if p.address != nil {
+			var err error
+			if config.BaseURL, err = p.address(o.Getenv); err != nil {
+				return Config{}, fmt.Errorf("openaimodel: %s: %w", name, err)
+			}
+		}
+	}
+	return config, nil
+}
+
+// azureAddress adds the path of the v1 API to a resource's endpoint, as the portal shows it.
+func azureAddress(getenv func(string) string) (string, error) {
+	endpoint := strings.TrimRight(getenv("AZURE_OPENAI_ENDPOINT"), "/")
+	if endpoint == "" {
+		return "", errors.New("no endpoint: set AZURE_OPENAI_ENDPOINT to https://RESOURCE.openai.azure.com, or OpenOptions.BaseURL")
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" {
+		return "", errors.New("AZURE_OPENAI_ENDPOINT is no URL: set it to https://RESOURCE.openai.azure.com")
+	}
+	if u.Path == "" {
+		u.Path = "/openai/v1"
+	}
+	return u.String(), nil
+}
+
+func bedrockAddress(getenv func(string) string) (string, error) {
+	region := firstNonEmpty(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"))
+	switch {
+	case region == "":
+		return "", errors.New("no region: set AWS_REGION, such as us-west-2, or OpenOptions.BaseURL")
+	case strings.ContainsFunc(region, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }):
+		return "", fmt.Errorf("AWS_REGION %q is no region", region)
+	}
+	return "https://bedrock-runtime." + region + ".amazonaws.com/openai/v1", nil
+}
+
+// ollamaAddress understands OLLAMA_HOST as Ollama does: the scheme, the port, or both may be missing. The address at which a
+// server listens on all interfaces is none to connect to.
+func ollamaAddress(getenv func(string) string) (string, error) {
+	host := strings.TrimSpace(getenv("OLLAMA_HOST"))
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	address := host
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("OLLAMA_HOST %q is no address", host)
+	}
+	name, port := u.Hostname(), u.Port()
+	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
+		name = "127.0.0.1"
+	}
+	if port == "" {
+		port = "11434"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return u.Scheme + "://" + net.JoinHostPort(name, port) + strings.TrimRight(u.Path, "/"), nil
+}

@@ -1,0 +1,221 @@
+package openaimodel
+
+import "encoding/json"
+
+// provider is an endpoint that speaks Chat Completions, as data: where it is, how it knows its callers, and in what its
+// protocol differs. What is said here of a provider stands in its own API reference unless a comment names another source.
+type provider struct {
+	// base is its address. Where the environment knows a part of it, address makes it instead.
+	base    string
+	address func(getenv func(string) string) (string, error)
+	// baseEnv is the variable of another address that speaks the same, such as a proxy's.
+	baseEnv string
+	// keyEnv are the variables of the key; the first that is set counts.
+	keyEnv []string
+	// needsKey says that nothing is answered there without a key.
+	needsKey bool
+	// moreEnv are other variables that address reads.
+	moreEnv []string
+	// domains of its hosts.
+	domains []string
+	// differs changes the generic profile.
+	differs func(*Profile)
+}
+
+// providers by name. Every name can be used with ProfileFor and, behind a colon, with model.Open.
+var providers = map[string]provider{
+	"openai": {
+		base: DefaultBaseURL, baseEnv: "OPENAI_BASE_URL", keyEnv: []string{"OPENAI_API_KEY"}, needsKey: true,
+		domains: []string{"openai.com"},
+		differs: func(p *Profile) { p.MaxTokensField = "max_completion_tokens" },
+	},
+	// "Azure OpenAI in Microsoft Foundry Models v1 API". The model is the name of a deployment. Files are not taken in chat
+	// (pydantic-ai, providers/azure.py).
+	"azure": {
+		address: azureAddress, keyEnv: []string{"AZURE_OPENAI_API_KEY"}, needsKey: true, moreEnv: []string{"AZURE_OPENAI_ENDPOINT"},
+		domains: []string{"openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"},
+		differs: func(p *Profile) {
+			p.KeyHeader = "api-key"
+			p.MaxTokensField = "max_completion_tokens"
+			p.Media = []string{"image", "audio"}
+		},
+	},
+	// "Invoke a model with the OpenAI Chat Completions API" and "API keys" in the user guide of Amazon Bedrock. Written
+	// after the documents, never run against the service.
+	"bedrock": {
+		address: bedrockAddress, keyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"}, needsKey: true, moreEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION"},
+		differs: func(p *Profile) {
+			p.MaxTokensField = "max_completion_tokens"
+			p.Strict = false
+			p.Thinking = effort("", "", "low", "medium", "high")
+			p.Media, p.MediaURLs = []string{"image"}, nil
+		},
+	},
+	// "Currently unsupported OpenAI features" (pydantic-ai, providers/cerebras.py, names the two settings); only GLM can
+	// be told not to think.
+	"cerebras": {
+		base: "https://api.cerebras.ai/v1", baseEnv: "CEREBRAS_BASE_URL", keyEnv: []string{"CEREBRAS_API_KEY"}, needsKey: true,
+		domains: []string{"cerebras.ai"},
+		differs: func(p *Profile) {
+			p.MaxTokensField = "max_completion_tokens"
+			p.ReasoningField = "reasoning"
+			p.Thinking = effort("", "", "low", "medium", "high")
+			p.Thinking["off"] = json.RawMessage(`{"disable_reasoning":true}`)
+			p.Unsupported = []string{"parallel_tool_calls", "service_tier"}
+			p.Media, p.MediaURLs = nil, nil
+		},
+	},
+	"deepseek": {
+		base: "https://api.deepseek.com/v1", baseEnv: "DEEPSEEK_BASE_URL", keyEnv: []string{"DEEPSEEK_API_KEY"}, needsKey: true,
+		domains: []string{"deepseek.com"},
+		differs: func(p *Profile) {
+			p.NativeOutput = false
+			p.Strict = false
+			p.SendReasoning = SendReasoningWithCalls
+			p.Thinking = map[string]json.RawMessage{"off": json.RawMessage(`{"thinking":{"type":"disabled"}}`)}
+			for _, level := range []string{"low", "medium", "high"} {
+				p.Thinking[level] = json.RawMessage(`{"thinking":{"type":"enabled"},"reasoning_effort":"` + level + `"}`)
+			}
+			p.Unsupported = []string{"seed", "parallel_tool_calls", "service_tier"}
+			p.Media, p.MediaURLs = nil, nil
+		},
+	},
+	"fireworks": {
+		base: "https://api.fireworks.ai/inference/v1", baseEnv: "FIREWORKS_BASE_URL", keyEnv: []string{"FIREWORKS_API_KEY"}, needsKey: true,
+		domains: []string{"fireworks.ai"},
+		differs: func(p *Profile) {
+			p.Thinking = effort("none", "", "low", "medium", "high")
+			p.Media = []string{"image"}
+		},
+	},
+	// "Reasoning": none for the Qwen models, the levels for gpt-oss; the server says which model takes which.
+	"groq": {
+		base: "https://api.groq.com/openai/v1", baseEnv: "GROQ_BASE_URL", keyEnv: []string{"GROQ_API_KEY"}, needsKey: true,
+		domains: []string{"groq.com"},
+		differs: func(p *Profile) {
+			p.MaxTokensField = "max_completion_tokens"
+			p.ReasoningField = "reasoning"
+			p.Thinking = effort("none", "", "low", "medium", "high")
+			p.Media = []string{"image"}
+		},
+	},
+	// "Inference Providers": a router, behind which is one of many; a setting may be refused there.
+	"huggingface": {
+		base: "https://router.huggingface.co/v1", baseEnv: "HF_BASE_URL", keyEnv: []string{"HF_TOKEN"}, needsKey: true,
+		domains: []string{"router.huggingface.co"},
+		differs: func(p *Profile) {
+			p.Thinking = effort("", "", "low", "medium", "high")
+			p.Unsupported = []string{"service_tier"}
+			p.Media = []string{"image"}
+		},
+	},
+	"llamacpp": {
+		base: "http://127.0.0.1:8080", baseEnv: "LLAMACPP_BASE_URL", keyEnv: []string{"LLAMA_API_KEY"},
+		differs: func(p *Profile) {
+			p.Thinking = map[string]json.RawMessage{"off": json.RawMessage(`{"chat_template_kwargs":{"enable_thinking":false}}`)}
+			for _, level := range []string{"low", "medium", "high"} {
+				p.Thinking[level] = json.RawMessage(`{"chat_template_kwargs":{"reasoning_effort":"` + level + `"}}`)
+			}
+			p.NamedToolChoice = false
+			p.Unsupported = []string{"service_tier"}
+			p.Media = []string{"image", "audio"}
+		},
+	},
+	"lmstudio": {
+		base: "http://127.0.0.1:1234", baseEnv: "LMSTUDIO_BASE_URL", keyEnv: []string{"LM_API_TOKEN"},
+		differs: func(p *Profile) {
+			p.NamedToolChoice = false
+			p.Thinking = nil
+			p.Unsupported = []string{"parallel_tool_calls", "service_tier"}
+			p.Media, p.MediaURLs = []string{"image"}, nil
+		},
+	},
+	// "Chat completion": random_seed, tool_choice any. What the reference does not say is in its error messages: unknown
+	// fields ("Extra inputs are not permitted", stream_options among them; usage comes anyway), "Tool call id was … but must
+	// be a-z, A-Z, 0-9, with a length of 9", "Unexpected role 'user' after role 'tool'". It has one level of thinking
+	// (@ai-sdk/mistral). A PDF would need a part of another shape.
+	"mistral": {
+		base: "https://api.mistral.ai/v1", baseEnv: "MISTRAL_BASE_URL", keyEnv: []string{"MISTRAL_API_KEY"}, needsKey: true,
+		domains: []string{"mistral.ai"},
+		differs: func(p *Profile) {
+			p.SeedField = "random_seed"
+			p.StreamUsage = false
+			p.NamedToolChoice = false
+			p.RequiredToolChoice = "any"
+			p.CallIDLength = 9
+			p.AssistantAfterTools = true
+			p.Thinking = effort("none", "", "", "", "high")
+			p.Unsupported = []string{"service_tier"}
+			p.Media = []string{"image"}
+		},
+	},
+	// "API Reference" of NIM. How to think is a matter of each model's template, so there is no level for all.
+	"nvidia": {
+		base: "https://integrate.api.nvidia.com/v1", baseEnv: "NVIDIA_BASE_URL", keyEnv: []string{"NVIDIA_API_KEY"}, needsKey: true,
+		domains: []string{"api.nvidia.com"},
+		differs: func(p *Profile) {
+			p.Strict = false
+			p.Thinking = nil
+			p.Unsupported = []string{"service_tier"}
+			p.Media, p.MediaURLs = []string{"image"}, nil
+		},
+	},
+	"ollama": {
+		address: ollamaAddress, keyEnv: []string{"OLLAMA_API_KEY"}, moreEnv: []string{"OLLAMA_HOST"},
+		domains: []string{"ollama.com"},
+		differs: func(p *Profile) {
+			p.Strict = false
+			p.ReasoningField = "reasoning"
+			p.Thinking = effort("none", "", "low", "medium", "high")
+			p.Unsupported = []string{"parallel_tool_calls", "service_tier"}
+			p.Media, p.MediaURLs = []string{"image"}, nil
+		},
+	},
+	"openrouter": {
+		base: "https://openrouter.ai/api/v1", baseEnv: "OPENROUTER_BASE_URL", keyEnv: []string{"OPENROUTER_API_KEY"}, needsKey: true,
+		domains: []string{"openrouter.ai"},
+		differs: func(p *Profile) {
+			p.ReasoningField = "reasoning"
+			p.ReasoningDetails = true
+			p.Thinking = map[string]json.RawMessage{}
+			for level, value := range map[string]string{"off": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"} {
+				p.Thinking[level] = json.RawMessage(`{"reasoning":{"effort":"` + value + `"}}`)
+			}
+			p.MediaURLs = []string{"image", "application/pdf"}
+		},
+	},
+	// "Chat Completions" and "Reasoning": hybrid models can be told not to think, gpt-oss has levels.
+	"together": {
+		base: "https://api.together.xyz/v1", baseEnv: "TOGETHER_BASE_URL", keyEnv: []string{"TOGETHER_API_KEY"}, needsKey: true,
+		domains: []string{"together.xyz", "together.ai"},
+		differs: func(p *Profile) {
+			p.Strict = false
+			p.ReasoningField = "reasoning"
+			p.Thinking = effort("", "", "low", "medium", "high")
+			p.Thinking["off"] = json.RawMessage(`{"reasoning":{"enabled":false}}`)
+			p.Unsupported = []string{"parallel_tool_calls", "service_tier"}
+			p.Media = []string{"image"}
+		},
+	},
+	"vllm": {
+		base: "http://127.0.0.1:8000", baseEnv: "VLLM_BASE_URL", keyEnv: []string{"VLLM_API_KEY"},
+		differs: func(p *Profile) {
+			p.Thinking = effort("", "", "low", "medium", "high")
+			p.Thinking["off"] = json.RawMessage(`{"chat_template_kwargs":{"enable_thinking":false}}`)
+			p.Unsupported = []string{"service_tier"}
+			p.Media = []string{"image", "audio"}
+		},
+	},
+	// "Chat completions" and "Reasoning" of the xAI API; what reasoning models refuse is in modelFacts.
+	"xai": {
+		base: "https://api.x.ai/v1", baseEnv: "XAI_BASE_URL", keyEnv: []string{"XAI_API_KEY"}, needsKey: true,
+		domains: []string{"x.ai"},
+		differs: func(p *Profile) {
+			p.MaxTokensField = "max_completion_tokens"
+			p.Strict = false
+			p.Thinking = effort("none", "", "low", "medium", "high")
+			p.Unsupported = []string{"service_tier"}
+			p.Media = []string{"image"}
+		},
+	},
+}
