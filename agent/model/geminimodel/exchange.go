@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"net/http"
 	"os"
-	"time"
+
+	"google.golang.org/genai"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
@@ -48,11 +49,11 @@ func (e *exchange) run(caller context.Context) (*model.Message, error) {
 		if !errors.As(err, &failed) || !failed.Retryable || a.emitted || n >= e.m.retry.Attempts {
 			return nil, err
 		}
-		wait, ok := e.m.retry.wait(n, failed.RetryAfter)
+		wait, ok := adapter.Backoff(n, e.m.retry.Base, e.m.retry.Max, failed.RetryAfter)
 		if !ok {
 			return nil, err
 		}
-		if sleep(ctx, wait); ctx.Err() != nil {
+		if adapter.Sleep(ctx, wait); ctx.Err() != nil {
 			return nil, e.ended(caller, err)
 		}
 	}
@@ -77,21 +78,20 @@ func (e *exchange) ended(caller context.Context, last error) error {
 // attempt sends the request once and reads the answer into a.
 func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, error) {
 	m := e.m
-	attemptCtx, dog := watch(ctx, m.timeouts)
+	attemptCtx, dog := adapter.Watch(ctx, m.timeouts.FirstByte, m.timeouts.Idle)
 	complete := false
-	defer func() { dog.finish(complete) }()
+	defer func() { dog.Finish(complete) }()
 
 	resp, err := m.send(attemptCtx, &call{body: e.body, header: e.header}, e.sink != nil)
-	if resp != nil {
-		dog.body = resp.Body
-	}
-	switch {
-	case err != nil && context.Cause(attemptCtx) == errSilent:
-		return nil, m.failure(nil, dog.expired(), true)
-	case err != nil:
+	if err != nil {
+		if expired := dog.Expired(attemptCtx); expired != nil {
+			return nil, m.failure(nil, expired, true)
+		}
 		return nil, m.notSent(err)
-	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		body, err := io.ReadAll(io.LimitReader(dog, maxErrorBody))
+	}
+	answer := dog.Guard(resp.Body)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		body, err := io.ReadAll(io.LimitReader(answer, maxErrorBody))
 		complete = err == nil
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -99,9 +99,9 @@ func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, e
 		return nil, m.reportedError(resp.StatusCode, resp.Header, body)
 	}
 	if e.sink != nil {
-		err = m.receiveStream(ctx, resp, dog, a)
+		err = m.receiveStream(ctx, resp, answer, dog, a)
 	} else {
-		err = m.receiveWhole(resp, dog, a)
+		err = m.receiveWhole(resp, answer, a)
 	}
 	if err == nil {
 		complete = true
@@ -110,47 +110,27 @@ func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, e
 			return msg, nil
 		}
 	}
-	// What went wrong with an answer of status 200.
+	return nil, m.explain(ctx, resp, err, dog.Expired(attemptCtx))
+}
+
+// explain turns what went wrong with an answer of status 200 into the error of the attempt.
+func (m *Model) explain(ctx context.Context, resp *http.Response, err, expired error) error {
 	var failed *model.APIError
 	var broken *readError
 	var malformed *malformedCallError
 	switch {
 	case errors.As(err, &failed), errors.As(err, new(sinkError)):
-		return nil, err
+		return err
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case context.Cause(attemptCtx) == errSilent:
-		return nil, m.failure(nil, dog.expired(), true)
+		return ctx.Err()
+	case expired != nil:
+		return m.failure(nil, expired, true)
 	case errors.As(err, &broken):
-		return nil, m.failure(resp, fmt.Errorf("the answer broke off: %w", broken.err), true)
+		return m.failure(resp, fmt.Errorf("the answer broke off: %w", broken.err), true)
 	case errors.As(err, &malformed):
 		failed := m.failure(resp, err, true)
-		failed.Code = "MALFORMED_FUNCTION_CALL"
-		return nil, failed
+		failed.Code = string(genai.FinishReasonMalformedFunctionCall)
+		return failed
 	}
-	return nil, m.failure(resp, err, errors.Is(err, errNoCandidate))
-}
-
-// wait returns how long to wait after the attempt-th attempt (from 1) failed, and false if that is longer than the
-// policy allows. asked is what the endpoint asked for, or 0.
-func (r Retry) wait(attempt int, asked time.Duration) (time.Duration, bool) {
-	if asked > 0 {
-		return asked, asked <= r.Max
-	}
-	d := r.Base
-	for ; attempt > 1 && d < r.Max; attempt-- {
-		d *= 2
-	}
-	d = min(d, r.Max)
-	return d - time.Duration(rand.Float64()*float64(d)/4), true
-}
-
-// sleep waits for d or for ctx.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	return m.failure(resp, err, errors.Is(err, errNoCandidate))
 }

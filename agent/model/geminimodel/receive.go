@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // maxErrorBody bounds what is read of an error's body, in bytes.
@@ -37,8 +39,8 @@ func (m *Model) receiveWhole(resp *http.Response, body io.Reader, a *assembler) 
 
 // receiveStream reads a stream of events into a. It is complete when a reason for the end of the response has come, and
 // ended by the connection's end.
-func (m *Model) receiveStream(ctx context.Context, resp *http.Response, dog *watchdog, a *assembler) error {
-	events := newEventReader(dog)
+func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, a *assembler) error {
+	events := newEventReader(body)
 	for {
 		data, atEnd, err := events.next()
 		switch {
@@ -55,7 +57,7 @@ func (m *Model) receiveStream(ctx context.Context, resp *http.Response, dog *wat
 			return err
 		}
 		if a.finished {
-			dog.idle = tailTime
+			dog.SetIdle(tailTime)
 		}
 	}
 }

@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
-	"time"
 
 	"cloud.google.com/go/auth"
 	"cloud.google.com/go/auth/credentials"
 	"google.golang.org/genai"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // The SDK addresses a request and signs it; what is in it, and in the answer, passes through [carrier] untouched, and is
@@ -41,7 +40,7 @@ type sender func(ctx context.Context, c *call, stream bool) (*http.Response, err
 func newSender(ctx context.Context, c *Config, base endpoint) (sender, error) {
 	carry := carrier{client: c.HTTPClient, credentials: c.Credentials}
 	if carry.client == nil {
-		carry.client = sharedClient()
+		carry.client = adapter.SharedClient()
 	}
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		Backend: c.Backend.sdk(), APIKey: c.APIKey, Project: c.Project, Location: c.Location,
@@ -176,26 +175,3 @@ func detectCredentials(file string) (*auth.Credentials, error) {
 	}
 	return found, nil
 }
-
-// sharedClient is used by the models that have no client of their own. Unlike http.DefaultClient it keeps enough idle
-// connections for many runs that talk to one endpoint.
-var sharedClient = sync.OnceValue(func() *http.Client {
-	transport, ok := http.DefaultTransport.(*http.Transport)
-	if ok {
-		transport = transport.Clone()
-	} else { // somebody has replaced the default
-		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second}
-	}
-	transport.MaxIdleConns = 0 // no bound
-	transport.MaxIdleConnsPerHost = 256
-	return &http.Client{
-		Transport: transport,
-		// A redirect that would turn a request into a GET without its body is reported instead of followed.
-		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if req.Method != via[0].Method || len(via) >= 10 {
-				return http.ErrUseLastResponse
-			}
-			return nil
-		},
-	}
-})
