@@ -2,6 +2,7 @@ package genkitmodel
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -26,8 +27,10 @@ type Dialect struct {
 	// RawArguments says that the plugin passes on a [json.RawMessage] as the arguments of a call. Otherwise it gets a
 	// map[string]any, in which whole numbers are int64 as far as they fit.
 	RawArguments bool
-	// ContentRequired says that the provider refuses empty text and messages without content: they are left out.
+	// ContentRequired says that the provider refuses blank text and messages without content: they are left out.
 	ContentRequired bool
+	// EmptyTextEndsPart says that empty text in a stream stands for something that is no text. Otherwise it is nothing.
+	EmptyTextEndsPart bool
 
 	// Prepare completes what the plugin will be given: configuration, tool choice, output schema. It refuses what the
 	// provider cannot keep, see [Call.Accept] and [Call.Unsupported], and returns the context for the plugin. It may set
@@ -37,7 +40,7 @@ type Dialect struct {
 	// result nil leaves it out.
 	Part func(c *Call, in *model.Part, out *ai.Part) (*ai.Part, error)
 	// Result is what the plugin gets as the output of a tool, made of the text that the model is to see; the text itself
-	// if nil.
+	// if nil. See [JSONResult].
 	Result func(text string) any
 	// Schema rewrites the JSON schema of a tool's arguments for a plugin that does not take all of JSON Schema. It may
 	// change the map, which is its own.
@@ -155,4 +158,13 @@ func CommonToolChoice(c *Call) error {
 		c.Genkit.ToolChoice = ai.ToolChoiceRequired
 	}
 	return nil
+}
+
+// JSONResult keeps the result of a tool that is JSON what it is, for plugins that encode the output of tools: a string
+// would be JSON in JSON. Other text arrives as a JSON string, in quotes.
+func JSONResult(text string) any {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
 }

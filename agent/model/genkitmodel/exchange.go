@@ -115,6 +115,8 @@ func (e *exchange) chunk(chunk *ai.ModelResponseChunk) error {
 		var err error
 		switch {
 		case p == nil:
+		case p.IsText() && p.Text == "" && e.m.dialect.EmptyTextEndsPart:
+			e.deltas.end()
 		case p.IsText():
 			err = e.deltas.grow(e.sink, model.PartText, p.Text)
 		case p.IsReasoning():

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/firebase/genkit/go/ai"
 
@@ -100,7 +101,7 @@ func (b *conversation) add(role ai.Role, parts ...*ai.Part) {
 	if b.m.dialect.ContentRequired && role != ai.RoleTool {
 		kept := parts[:0]
 		for _, p := range parts {
-			if !p.IsText() || p.Text != "" {
+			if !p.IsText() || strings.TrimSpace(p.Text) != "" {
 				kept = append(kept, p)
 			}
 		}

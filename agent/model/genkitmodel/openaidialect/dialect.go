@@ -23,17 +23,9 @@ func Dialect() *genkitmodel.Dialect {
 		MediaURLs:    []string{"image"},
 		RawArguments: true,
 		Prepare:      prepare,
-		Result:       result,
+		Result:       genkitmodel.JSONResult,
 		Error:        readError,
 	}
-}
-
-// result keeps JSON what it is: the plugin encodes what it gets, so a string would be JSON in JSON.
-func result(text string) any {
-	if json.Valid([]byte(text)) {
-		return json.RawMessage(text)
-	}
-	return text
 }
 
 // prepare puts into the plugin's typed configuration what the plugin does not read from the request.

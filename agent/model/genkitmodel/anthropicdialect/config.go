@@ -1,0 +1,101 @@
+package anthropicdialect
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"github.com/firebase/genkit/go/ai"
+	"github.com/firebase/genkit/go/core/api"
+	plugin "github.com/firebase/genkit/go/plugins/anthropic"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// defaultBaseURL is where an empty Config.BaseURL leads, whatever the environment says.
+const defaultBaseURL = "https://api.anthropic.com/"
+
+// Config says which model to ask. Name and APIKey are required. Printing or logging a Config does not show the key.
+type Config struct {
+	// Name is the provider's name of the model.
+	Name string
+	// APIKey is sent as X-Api-Key.
+	APIKey string
+	// BaseURL is where "v1/messages" is found: Anthropic's if empty.
+	BaseURL string
+	// Provider is [model.Info.Provider]; "anthropic" if empty.
+	Provider string
+	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	ContextWindow int
+	// Settings are defaults that the settings of a request override one by one. May be nil.
+	Settings *model.Settings
+}
+
+// New makes a plugin, and of the plugin the model that config describes. It makes no request. A missing key is an error
+// that wraps [model.ErrAuth].
+func New(config Config) (*genkitmodel.Model, error) {
+	switch {
+	case config.Name == "":
+		return nil, fmt.Errorf("anthropicdialect: Config.Name is empty: it must name a model")
+	case config.APIKey == "":
+		return nil, fmt.Errorf("anthropicdialect: Config.APIKey is empty: %w", model.ErrAuth)
+	case strings.ContainsFunc(config.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return nil, fmt.Errorf("anthropicdialect: Config.APIKey contains white space or a character that no key has; was it read with its newline?")
+	}
+	base, err := baseURL(config.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	p := &plugin.Anthropic{APIKey: config.APIKey, BaseURL: base}
+	p.Init(context.Background()) // panics without a key alone
+	resolved, _ := p.ResolveAction(api.ActionTypeModel, config.Name).(ai.Model)
+	m, err := genkitmodel.New(resolved, genkitmodel.Config{
+		Provider: config.Provider, Name: config.Name, Dialect: Dialect(), ContextWindow: config.ContextWindow,
+		Settings: config.Settings, Redact: adapter.NewSecret(config.APIKey).Redact,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("anthropicdialect: %w", err)
+	}
+	return m, nil
+}
+
+func baseURL(s string) (string, error) {
+	if s == "" {
+		return defaultBaseURL, nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("anthropicdialect: Config.BaseURL must begin with http:// or https://, name a host, and have no query")
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1") + "/"
+	u.RawPath = ""
+	return u.String(), nil
+}
+
+// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.describe()) }
+
+// LogValue implements [slog.LogValuer] without the key.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
+
+// MarshalText makes encoders show what a log does: without the key.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
+
+func (c Config) describe() string {
+	key := "no key"
+	if c.APIKey != "" {
+		key = "key set"
+	}
+	base, err := baseURL(c.BaseURL)
+	if err != nil {
+		base = "invalid base URL"
+	} else if u, err := url.Parse(base); err == nil {
+		base = u.Redacted()
+	}
+	return fmt.Sprintf("anthropicdialect.Config(%s at %s, %s)", c.Name, base, key)
+}

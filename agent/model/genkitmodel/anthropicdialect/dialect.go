@@ -1,0 +1,201 @@
+package anthropicdialect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+	"github.com/firebase/genkit/go/ai"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+)
+
+// defaultMaxTokens is sent where the settings do not say, because the API requires a bound. All models that are served
+// can write so much.
+const defaultMaxTokens = 8192
+
+// minBudget is the lowest budget for thinking that the API takes, in tokens.
+const minBudget = 1024
+
+// budgets are what the levels of thinking stand for, in tokens.
+var budgets = map[string]int64{"minimal": minBudget, "low": 4096, "medium": 10_000, "high": 24_000}
+
+// noText stands where the API wants a message of the user and there is none, or an empty one.
+const noText = "(no text)"
+
+// Dialect returns the dialect of the plugin anthropic.
+func Dialect() *genkitmodel.Dialect {
+	return &genkitmodel.Dialect{
+		Media:             []string{"image"},
+		Thinking:          true,
+		RawArguments:      true,
+		ContentRequired:   true,
+		EmptyTextEndsPart: true, // it stands for a fragment of arguments, or for a signature
+		Prepare:           prepare,
+		Result:            genkitmodel.JSONResult,
+		Error:             readError,
+	}
+}
+
+// prepare puts into the plugin's typed configuration what the plugin does not read from the request.
+func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
+	s := c.Settings
+	if err := c.Accept(genkitmodel.MaxTokens, genkitmodel.Temperature, genkitmodel.TopP, genkitmodel.Stop,
+		genkitmodel.ParallelToolCalls, genkitmodel.Thinking, genkitmodel.ServiceTier, genkitmodel.ExtraBody); err != nil {
+		return nil, err
+	}
+	for i := range c.Request.Tools {
+		if name := c.Request.Tools[i].Name; !validTool(name) {
+			return nil, c.Unsupported(fmt.Sprintf("the name of tool %q (64 letters, digits, _ and - can be sent)", name))
+		}
+	}
+	config := &anthropic.MessageNewParams{
+		MaxTokens:     int64(s.MaxTokens),
+		StopSequences: s.Stop,
+		ServiceTier:   anthropic.MessageNewParamsServiceTier(s.ServiceTier),
+	}
+	if s.Temperature != nil {
+		config.Temperature = param.NewOpt(*s.Temperature)
+	}
+	if s.TopP != nil {
+		config.TopP = param.NewOpt(*s.TopP)
+	}
+	if err := thinking(c, config); err != nil {
+		return nil, err
+	}
+	toolChoice(c, config)
+	if len(s.ExtraBody) > 0 {
+		extra := make(map[string]any, len(s.ExtraBody))
+		for name, value := range s.ExtraBody {
+			if strings.ContainsFunc(name, isPathSyntax) { // the SDK takes the name for a path
+				return nil, c.Unsupported(fmt.Sprintf("the name %q in Settings.ExtraBody", name))
+			}
+			extra[name] = value
+		}
+		config.SetExtraFields(extra)
+	}
+	c.Genkit.Config = config
+	c.Genkit.Messages = conversation(c.Genkit.Messages)
+	c.Stream = true
+	return ctx, nil
+}
+
+// validTool reports whether the plugin takes the name.
+func validTool(name string) bool {
+	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, isPathSyntax)
+}
+
+func isPathSyntax(r rune) bool {
+	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+}
+
+// thinking sets the level and the bound, which includes what the model thinks.
+func thinking(c *genkitmodel.Call, config *anthropic.MessageNewParams) error {
+	level := c.Settings.Thinking
+	budget, known := budgets[level]
+	switch {
+	case level == "":
+	case level == "off":
+		config.Thinking.OfDisabled = &anthropic.ThinkingConfigDisabledParam{}
+	case !known:
+		return c.Unsupported(fmt.Sprintf("thinking %q", level))
+	case c.Request.ToolChoice.Mode == model.ToolChoiceRequired, c.Request.ToolChoice.Mode == model.ToolChoiceTool:
+		return c.Unsupported("thinking together with a demanded tool call")
+	case c.Settings.Temperature != nil:
+		return c.Unsupported("thinking together with the setting temperature")
+	default:
+		if config.MaxTokens > 0 {
+			budget = min(budget, config.MaxTokens-1)
+		}
+		if budget < minBudget {
+			return c.Unsupported(fmt.Sprintf("thinking with a bound of %d tokens", config.MaxTokens))
+		}
+		config.Thinking.OfEnabled = &anthropic.ThinkingConfigEnabledParam{BudgetTokens: budget}
+	}
+	if config.MaxTokens == 0 {
+		config.MaxTokens = defaultMaxTokens
+		if config.Thinking.OfEnabled != nil {
+			config.MaxTokens += budget
+		}
+	}
+	return nil
+}
+
+func toolChoice(c *genkitmodel.Call, config *anthropic.MessageNewParams) {
+	if len(c.Request.Tools) == 0 {
+		return
+	}
+	var one param.Opt[bool]
+	if p := c.Settings.ParallelToolCalls; p != nil {
+		one = param.NewOpt(!*p)
+	}
+	switch choice := c.Request.ToolChoice; choice.Mode {
+	case model.ToolChoiceAuto:
+		if c.Settings.ParallelToolCalls != nil {
+			config.ToolChoice.OfAuto = &anthropic.ToolChoiceAutoParam{DisableParallelToolUse: one}
+		}
+	case model.ToolChoiceNone:
+		config.ToolChoice.OfNone = &anthropic.ToolChoiceNoneParam{}
+	case model.ToolChoiceRequired:
+		config.ToolChoice.OfAny = &anthropic.ToolChoiceAnyParam{DisableParallelToolUse: one}
+	case model.ToolChoiceTool:
+		config.ToolChoice.OfTool = &anthropic.ToolChoiceToolParam{Name: choice.Tool, DisableParallelToolUse: one}
+	}
+}
+
+// conversation gives the user the first word and the last, which the API wants.
+func conversation(messages []*ai.Message) []*ai.Message {
+	said := ai.NewUserTextMessage(noText)
+	var all []*ai.Message
+	began := false
+	for _, msg := range messages {
+		if !began && msg.Role == ai.RoleModel {
+			all = append(all, said)
+		}
+		began = began || msg.Role != ai.RoleSystem
+		all = append(all, msg)
+	}
+	if !began || all[len(all)-1].Role == ai.RoleModel {
+		all = append(all, said)
+	}
+	return all
+}
+
+// readError reads the errors of the SDK.
+func readError(err error, e *model.APIError) bool {
+	var refused *anthropic.Error
+	if !errors.As(err, &refused) {
+		if strings.Contains(err.Error(), "converting content block to JSON") {
+			e.Message = "the arguments of a call are no JSON, which the SDK does not take: " + err.Error()
+			e.Retryable = true
+			return true
+		}
+		return false
+	}
+	var body struct {
+		Error struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	raw := refused.RawJSON()
+	if json.Unmarshal([]byte(raw), &body) != nil || body.Error.Message == "" {
+		body.Error.Message = raw
+	}
+	e.Type, e.Message = body.Error.Type, body.Error.Message
+	if refused.Response != nil {
+		genkitmodel.FromHTTP(e, refused.StatusCode, refused.Response.Header)
+	}
+	if refused.RequestID != "" {
+		e.RequestID = refused.RequestID
+	}
+	if e.Status < 400 { // it came in the middle of a stream
+		e.Status = 0
+	}
+	return true
+}

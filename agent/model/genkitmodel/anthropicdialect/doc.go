@@ -1,0 +1,20 @@
+// Package anthropicdialect speaks to Genkit's plugin anthropic, whose models then are models of Ponte:
+//
+//	m, err := anthropicdialect.New(anthropicdialect.Config{Name: "claude-sonnet-4-5", APIKey: key})
+//
+// Use package anthropicmodel instead unless a program depends on the plugin: this dialect cannot mend all of it. What
+// remains is
+//
+//   - A response with redacted thinking, or with a tool of the provider's own, fails. So does one whose arguments are no
+//     JSON, as those that were cut off are.
+//   - Usage lacks the cache: tokens that were read from it, or written to it, are not counted at all.
+//   - A refusal and a pause are [model.FinishOther], as is every end that the plugin does not know.
+//   - The model is not told that a tool call failed, only what it returned. A result that is no JSON arrives as a JSON
+//     string, in quotes.
+//   - The SDK tries a request three times, whatever is wrapped around it. Extra headers are refused. The id of a response
+//     is not known, nor is which version of a model answered.
+//   - PDF and images by URL are refused, which the plugin would corrupt. So is output bound to a schema, and seeds.
+//   - A key, profile or token that the SDK finds in the environment is only overruled, not ignored.
+//
+// Requests are always streamed, since the SDK refuses to wait for long answers that are not.
+package anthropicdialect
