@@ -1,0 +1,237 @@
+package anthropicmodel
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// maxResponse bounds what one response may add up to, in bytes.
+const maxResponse = 64 << 20
+
+var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB", maxResponse>>20)
+
+// sinkError marks an error that came from the caller's sink.
+type sinkError struct{ error }
+
+// assembly makes one message of the events of a stream, or of one complete answer, and tells the sink on the way. Both go
+// through it, so that both give the same message: a part for each block, in the order in which the model wrote them. A turn
+// that was paused takes several answers.
+type assembly struct {
+	provider string
+	sink     model.Sink // may be nil
+	// emitted says that the sink has been called.
+	emitted bool
+
+	// parts and spent are of the answers that are complete.
+	parts    []model.Part
+	spent    model.Usage
+	ids      adapter.CallIDs
+	nextPart int
+
+	answer
+	// container is where the provider runs code, if it does.
+	container string
+}
+
+// answer is what has come of one answer.
+type answer struct {
+	began     bool
+	id        string
+	modelName string
+	stop      string
+	blocks    []*block
+	usage     wireUsage
+	size      int
+}
+
+func newAssembly(provider string, sink model.Sink) *assembly {
+	return &assembly{provider: provider, sink: sink}
+}
+
+// begin forgets what came of an answer that is not complete.
+func (a *assembly) begin() {
+	a.answer, a.ids = answer{}, adapter.CallIDs{}
+	for i := range a.parts {
+		if id := a.parts[i].CallID; id != "" {
+			a.ids.Unique(id)
+		}
+	}
+}
+
+// whole takes a complete answer.
+func (a *assembly) whole(w *wireMessage) error {
+	a.head(w)
+	for i, content := range w.Content {
+		if err := a.start(i, content); err != nil {
+			return err
+		}
+	}
+	return a.end()
+}
+
+// head takes what an answer begins with.
+func (a *assembly) head(w *wireMessage) {
+	a.began = true
+	a.id, a.modelName, a.stop = w.ID, w.Model, w.StopReason
+	a.usage.merge(w.Usage)
+	if w.Container != nil {
+		a.container = w.Container.ID
+	}
+}
+
+// event takes an event of a stream and reports whether it is the last.
+func (a *assembly) event(w *wireEvent) (bool, error) {
+	switch w.Type {
+	case "message_start":
+		if w.Message != nil {
+			a.head(w.Message)
+		}
+	case "content_block_start":
+		return false, a.start(w.Index, w.ContentBlock)
+	case "content_block_delta":
+		var d wireDelta
+		if err := json.Unmarshal(w.Delta, &d); err != nil {
+			return false, fmt.Errorf("a delta of the stream is not valid: %w", err)
+		}
+		return false, a.delta(w.Index, &d, w.Delta)
+	case "message_delta":
+		var d wireMessage
+		if len(w.Delta) > 0 {
+			if err := json.Unmarshal(w.Delta, &d); err != nil {
+				return false, fmt.Errorf("a delta of the stream is not valid: %w", err)
+			}
+		}
+		a.stop = cmp.Or(d.StopReason, a.stop)
+		if d.Container != nil {
+			a.container = d.Container.ID
+		}
+		a.usage.merge(w.Usage)
+	case "message_stop":
+		return true, a.end()
+	}
+	return false, nil
+}
+
+// end checks that the answer makes sense, and tells the sink what it has not heard of yet.
+func (a *assembly) end() error {
+	if !a.began {
+		return errNoMessage
+	}
+	for _, b := range a.blocks {
+		if err := a.tellRest(b); err != nil {
+			return err
+		}
+	}
+	if a.sink == nil {
+		return nil
+	}
+	usage := a.total()
+	return a.emit(model.Delta{Usage: &usage})
+}
+
+// complete adds the answer to the turn.
+func (a *assembly) complete() {
+	for _, b := range a.blocks {
+		a.parts = b.appendParts(a.parts, a.provider)
+	}
+	a.spent, a.blocks, a.usage = a.total(), nil, wireUsage{}
+}
+
+// total is the usage of the turn so far.
+func (a *assembly) total() model.Usage {
+	u := a.spent
+	u.Add(a.usage.usage())
+	return u
+}
+
+func (a *assembly) paused() bool { return a.stop == "pause_turn" }
+
+// message returns what the turn says so far.
+func (a *assembly) message(name string) *model.Message {
+	msg := &model.Message{
+		Kind: model.KindResponse, Parts: slices.Clone(a.parts), Provider: a.provider, Model: cmp.Or(a.modelName, name),
+		ResponseID: a.id, Usage: a.spent,
+	}
+	msg.Finish = finishReason(a.stop, msg.HasToolCalls())
+	return msg
+}
+
+func finishReason(stop string, hasCalls bool) model.FinishReason {
+	switch stop {
+	case "end_turn", "stop_sequence":
+		if hasCalls {
+			return model.FinishToolCalls
+		}
+		return model.FinishStop
+	case "tool_use":
+		return model.FinishToolCalls
+	case "max_tokens", "model_context_window_exceeded":
+		return model.FinishLength
+	case "refusal":
+		return model.FinishContentFilter
+	}
+	return model.FinishOther
+}
+
+func (a *assembly) emit(d model.Delta) error {
+	if a.sink == nil {
+		return nil
+	}
+	a.emitted = true
+	if err := a.sink(d); err != nil {
+		return sinkError{err}
+	}
+	return nil
+}
+
+func (a *assembly) reserve(n int) error {
+	if a.size += n; a.size > maxResponse {
+		return errResponseTooLong
+	}
+	return nil
+}
+
+// wireUsage counts tokens. What is missing keeps its former value, since later counts of a stream include earlier ones.
+type wireUsage struct {
+	Input      *int64 `json:"input_tokens"`
+	Output     *int64 `json:"output_tokens"`
+	CacheRead  *int64 `json:"cache_read_input_tokens"`
+	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+	Details    *struct {
+		Thinking *int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+func (u *wireUsage) merge(later *wireUsage) {
+	if later == nil {
+		return
+	}
+	u.Input, u.Output = cmp.Or(later.Input, u.Input), cmp.Or(later.Output, u.Output)
+	u.CacheRead, u.CacheWrite = cmp.Or(later.CacheRead, u.CacheRead), cmp.Or(later.CacheWrite, u.CacheWrite)
+	u.Details = cmp.Or(later.Details, u.Details)
+}
+
+// usage counts all input, of which the provider leaves out what went through the cache.
+func (u *wireUsage) usage() model.Usage {
+	value := func(n *int64) int64 {
+		if n == nil {
+			return 0
+		}
+		return *n
+	}
+	usage := model.Usage{
+		InputTokens:      value(u.Input) + value(u.CacheRead) + value(u.CacheWrite),
+		OutputTokens:     value(u.Output),
+		CacheReadTokens:  value(u.CacheRead),
+		CacheWriteTokens: value(u.CacheWrite),
+	}
+	if u.Details != nil {
+		usage.ReasoningTokens = value(u.Details.Thinking)
+	}
+	return usage
+}

@@ -1,0 +1,281 @@
+package anthropicmodel
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// citationsType is the type, in an opaque part of this package, of the citations of the text before it.
+const citationsType = "ponte_citations"
+
+// block is a block of content as it grows.
+type block struct {
+	index int
+	kind  string
+	// raw is the block as it began.
+	raw json.RawMessage
+	// content is text, thinking or the fragments of an input.
+	content   []byte
+	signature []byte
+	citations []json.RawMessage
+	// grown has, for a block that only the provider understands, what its members of the name have grown by.
+	grown map[string][]byte
+
+	// callID, tool and extra are of a call; extra is what the provider wants back with it, as an object.
+	callID, tool string
+	extra        []byte
+	// part is the index of the part in deltas, told how much of the content the sink knows.
+	part  int
+	began bool
+	told  int
+}
+
+// wireBlock has the members of the blocks that this package understands.
+type wireBlock struct {
+	Text      string            `json:"text"`
+	Citations []json.RawMessage `json:"citations"`
+	Thinking  string            `json:"thinking"`
+	Signature string            `json:"signature"`
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	Input     json.RawMessage   `json:"input"`
+}
+
+// wireDelta has the members of the deltas that this package understands.
+type wireDelta struct {
+	Type        string          `json:"type"`
+	Text        string          `json:"text"`
+	Thinking    string          `json:"thinking"`
+	Signature   string          `json:"signature"`
+	PartialJSON string          `json:"partial_json"`
+	Citation    json.RawMessage `json:"citation"`
+}
+
+var errNotAnObject = errors.New("it is something else")
+
+// start begins a block.
+func (a *assembly) start(index int, raw json.RawMessage) error {
+	if err := a.reserve(len(raw)); err != nil {
+		return err
+	}
+	var w wireBlock
+	b := &block{index: index, raw: raw}
+	if err := json.Unmarshal(raw, &struct {
+		Type *string `json:"type"`
+	}{&b.kind}); err != nil || !isObject(raw) {
+		return fmt.Errorf("a block of content is no valid object: %w", cmp.Or(err, errNotAnObject))
+	}
+	a.blocks = append(a.blocks, b)
+	if b.isOpaque() {
+		return nil
+	}
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return fmt.Errorf("a block of content is not valid: %w", err)
+	}
+	switch b.kind {
+	case "text":
+		b.citations = w.Citations
+		return a.grow(b, model.PartText, w.Text)
+	case "thinking":
+		b.signature = []byte(w.Signature)
+		return a.grow(b, model.PartThinking, w.Thinking)
+	case "tool_use":
+		if w.Name == "" {
+			return errors.New("a call of a tool has no name")
+		}
+		b.callID, b.tool, b.extra = a.ids.Unique(w.ID), w.Name, extraOf(raw)
+		return a.grow(b, model.PartToolCall, "")
+	}
+	return nil
+}
+
+// extraOf returns what a call has beside what every call has, as an object, or nil. A caller that is the model itself is
+// what no caller means.
+func extraOf(raw []byte) []byte {
+	extra := []byte("{}")
+	for name, value := range members(raw) {
+		switch name {
+		case "type", "id", "name", "input":
+			continue
+		case "caller":
+			var caller struct {
+				Type string `json:"type"`
+			}
+			if json.Unmarshal(value, &caller) == nil && (caller.Type == "direct" || caller.Type == "") {
+				continue
+			}
+		}
+		extra = withMember(extra, name, value)
+	}
+	if len(extra) == 2 {
+		return nil
+	}
+	return extra
+}
+
+// delta lets a block grow. One whose beginning was never sent begins here, if that can be made up.
+func (a *assembly) delta(index int, d *wireDelta, raw json.RawMessage) error {
+	var b *block
+	for i := len(a.blocks) - 1; i >= 0 && b == nil; i-- {
+		if a.blocks[i].index == index {
+			b = a.blocks[i]
+		}
+	}
+	if b == nil {
+		kind, ok := map[string]string{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}[d.Type]
+		if !ok {
+			return fmt.Errorf("the stream adds %q to block %d, which never began", d.Type, index)
+		}
+		b = &block{index: index, kind: kind}
+		a.blocks = append(a.blocks, b)
+	}
+	switch {
+	case d.Type == "text_delta" && b.kind == "text":
+		return a.grow(b, model.PartText, d.Text)
+	case d.Type == "citations_delta" && b.kind == "text":
+		b.citations = append(b.citations, d.Citation)
+		return a.reserve(len(d.Citation))
+	case d.Type == "thinking_delta" && b.kind == "thinking":
+		return a.grow(b, model.PartThinking, d.Thinking)
+	case d.Type == "signature_delta" && b.kind == "thinking":
+		b.signature = append(b.signature, d.Signature...)
+		return a.reserve(len(d.Signature))
+	case d.Type == "input_json_delta" && b.kind == "tool_use":
+		return a.grow(b, model.PartToolCall, d.PartialJSON)
+	case d.Type == "input_json_delta":
+		b.content = append(b.content, d.PartialJSON...)
+		return a.reserve(len(d.PartialJSON))
+	case b.raw != nil && b.isOpaque():
+		return a.growOpaque(b, raw)
+	}
+	return nil // a kind of delta that is newer than this package
+}
+
+func (b *block) isOpaque() bool {
+	return b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"
+}
+
+// growOpaque adds a delta of unknown type to a block of unknown type: each text to the member of its name.
+func (a *assembly) growOpaque(b *block, delta json.RawMessage) error {
+	for name, value := range members(delta) {
+		var text string
+		if name == "type" || json.Unmarshal(value, &text) != nil || text == "" {
+			continue
+		}
+		if b.grown == nil {
+			b.grown = map[string][]byte{}
+		}
+		b.grown[name] = append(b.grown[name], text...)
+	}
+	return a.reserve(len(delta))
+}
+
+// grow adds to a block that the sink is told of.
+func (a *assembly) grow(b *block, kind model.PartKind, text string) error {
+	if text == "" && (b.began || kind != model.PartToolCall) {
+		return nil
+	}
+	if err := a.reserve(len(text)); err != nil {
+		return err
+	}
+	b.content = append(b.content, text...)
+	return a.tell(b, kind, text)
+}
+
+func (a *assembly) tell(b *block, kind model.PartKind, text string) error {
+	d := model.Delta{Kind: kind, Text: text}
+	if !b.began {
+		b.began, b.part = true, a.nextPart
+		a.nextPart++
+		d.CallID, d.Tool = b.callID, b.tool
+	}
+	d.Part = b.part
+	b.told += len(text)
+	return a.emit(d)
+}
+
+// tellRest tells the sink of arguments that came with the beginning of a call, and not in pieces.
+func (a *assembly) tellRest(b *block) error {
+	if b.kind != "tool_use" || b.told > 0 {
+		return nil
+	}
+	return a.tell(b, model.PartToolCall, string(b.arguments()))
+}
+
+// arguments are the input of a call: what came in pieces, or else what the call began with.
+func (b *block) arguments() []byte {
+	if len(b.content) > 0 {
+		return b.content
+	}
+	var w struct {
+		Input json.RawMessage `json:"input"`
+	}
+	_ = json.Unmarshal(b.raw, &w) // it was valid when the block began
+	if input := bytes.TrimSpace(w.Input); len(input) > 0 && string(input) != "null" {
+		return w.Input
+	}
+	return []byte("{}")
+}
+
+// appendParts appends what the block is in a message.
+func (b *block) appendParts(parts []model.Part, provider string) []model.Part {
+	switch b.kind {
+	case "text":
+		if len(b.content) == 0 {
+			return parts
+		}
+		parts = append(parts, model.Text(string(b.content)))
+		if len(b.citations) > 0 {
+			data, err := json.Marshal(struct {
+				Type      string            `json:"type"`
+				Citations []json.RawMessage `json:"citations"`
+			}{citationsType, b.citations})
+			if err == nil {
+				parts = append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, Data: data})
+			}
+		}
+		return parts
+	case "thinking":
+		if len(b.content) == 0 && len(b.signature) == 0 {
+			return parts
+		}
+		return append(parts, model.Part{
+			Kind: model.PartThinking, Text: string(b.content), Provider: provider, Signature: slices.Clip(b.signature),
+		})
+	case "tool_use":
+		p := model.Part{Kind: model.PartToolCall, CallID: b.callID, Tool: b.tool, Args: b.arguments()}
+		if b.extra != nil {
+			p.Provider, p.Signature = provider, b.extra
+		}
+		return append(parts, p)
+	}
+	return append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, Data: b.opaque()})
+}
+
+// opaque returns the block as it has become.
+func (b *block) opaque() []byte {
+	raw := bytes.Clone(b.raw)
+	if json.Valid(b.content) {
+		raw = withMember(raw, "input", b.content)
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.grown)) {
+		var before string
+		for n, value := range members(raw) {
+			if n == name {
+				_ = json.Unmarshal(value, &before)
+			}
+		}
+		text, err := json.Marshal(cmp.Or(before, "") + string(b.grown[name]))
+		if err == nil {
+			raw = withMember(raw, name, text)
+		}
+	}
+	return raw
+}

@@ -1,0 +1,245 @@
+package anthropicmodel
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// DefaultBaseURL is the endpoint that an empty [Config.BaseURL] stands for.
+const DefaultBaseURL = "https://api.anthropic.com"
+
+// Config says which model to ask, where, and how patiently. Only Name is required. Printing or logging a Config does not
+// show the keys. New reads nothing from the environment.
+type Config struct {
+	// Name is the endpoint's name of the model, such as "claude-sonnet-5-5".
+	Name string
+	// APIKey is sent as X-Api-Key, AuthToken as a bearer token; one of them is enough. They are in no error, log or string
+	// that this package makes; eight characters or more are also cut out of what the endpoint answers.
+	APIKey, AuthToken string
+	// BaseURL is where "/v1/messages" is found: [DefaultBaseURL] if empty. "/v1" or "/v1/messages" at its end may be there
+	// or not.
+	BaseURL string
+	// Provider is [model.Info.Provider]: "anthropic" if empty. Give another endpoint that speaks the protocol a name of its
+	// own, since signatures go back to the provider that made them only.
+	Provider string
+	// Profile says what the model can do. Nil means [ProfileFor] of Name.
+	Profile *Profile
+	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 means the profile's.
+	ContextWindow int
+	// Settings are defaults that the settings of a request override one by one. May be nil.
+	Settings *model.Settings
+	// Cache says what is written to the prompt cache, CacheTTL how long it is kept there: "5m", the default, or "1h".
+	Cache    Cache
+	CacheTTL string
+	// Betas are sent as the header anthropic-beta.
+	Betas []string
+	// ServerTools are tools that the provider runs itself, each an object as its API describes them, such as
+	// {"type":"web_search_20250305","name":"web_search"}. They are offered with every request, ahead of its own tools. What
+	// they do is in opaque parts of the response.
+	ServerTools []json.RawMessage
+	// Timeouts and Retry have useful zero values.
+	Timeouts Timeouts
+	Retry    Retry
+	// HTTPClient sends the requests; nil means a client that many models of the process share. A client's own Timeout would
+	// also cut off streams that are alive: use Timeouts instead.
+	HTTPClient *http.Client
+}
+
+// Timeouts bound the waiting for an endpoint. Zero is the default that is named, a negative value no bound. A request
+// that runs into one fails with a retryable [*model.APIError] that wraps [os.ErrDeadlineExceeded].
+type Timeouts struct {
+	// Total bounds a call of Generate: all attempts, the waits between them, and the time that the sink takes.
+	// By default there is no bound but the caller's context.
+	Total time.Duration
+	// FirstByte bounds one attempt from sending it to the first byte of the answer's body: 10 minutes by default.
+	FirstByte time.Duration
+	// Idle bounds the silence within an answer: 5 minutes by default. Pings are not silence.
+	Idle time.Duration
+}
+
+// Retry says how often to try again what may succeed later: no connection, a broken one, HTTP 408, 409, 425, 429, 5xx but
+// 501 (529 means overloaded), and an answer that breaks off. Nothing is retried once a delta has been passed to the sink.
+// The SDK's own retries are off, because they would wait without bound and know nothing of deltas.
+type Retry struct {
+	// Attempts is how often a request is sent at most: 3 by default, 1 for no retries.
+	Attempts int
+	// Base is the first wait, 500 ms by default. Each further one is twice as long, up to Max (30 s by default), and then
+	// shortened at random by up to a quarter. If the endpoint asks for a certain wait, that is kept instead; if it asks for
+	// more than Max, the error is returned at once, with [model.APIError.RetryAfter].
+	Base, Max time.Duration
+}
+
+// New returns the model that config describes. The error joins all that is wrong with config. New does no I/O.
+func New(config Config) (*Model, error) {
+	var errs []error
+	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf("anthropicmodel: "+format, args...)) }
+
+	if config.Name == "" {
+		problem("Config.Name is empty: it must name a model")
+	}
+	base, err := parseBaseURL(config.BaseURL)
+	if err != nil {
+		errs = append(errs, err)
+		base = &url.URL{}
+	}
+	for name, key := range map[string]string{"APIKey": config.APIKey, "AuthToken": config.AuthToken} {
+		if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			problem("Config.%s contains white space or a character that no key has; was it read with its newline?", name)
+		}
+	}
+	if config.Retry.Attempts < 0 || config.Retry.Base < 0 || config.Retry.Max < 0 {
+		problem("Config.Retry has a negative value")
+	}
+	if config.ContextWindow < 0 {
+		problem("Config.ContextWindow is negative")
+	}
+	if !slices.Contains([]Cache{CacheConversation, CachePrefix, CacheOff}, config.Cache) {
+		problem("Config.Cache is %q, must be %q, %q or empty", config.Cache, CachePrefix, CacheOff)
+	}
+	if !slices.Contains([]string{"", "5m", "1h"}, config.CacheTTL) {
+		problem("Config.CacheTTL is %q, must be \"5m\", \"1h\" or empty", config.CacheTTL)
+	}
+	for _, beta := range config.Betas {
+		if beta == "" || !adapter.ValidHeader("anthropic-beta", beta) {
+			problem("Config.Betas has %q, which is no value of a header", beta)
+		}
+	}
+	for i, tool := range config.ServerTools {
+		if !isObject(tool) {
+			problem("Config.ServerTools[%d] is no JSON object", i)
+		}
+	}
+	profile := config.Profile
+	if profile == nil {
+		p := ProfileFor(config.Name)
+		profile = &p
+	}
+	if err := profile.check(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+
+	p := profile.clone()
+	m := &Model{
+		info: model.Info{
+			Provider:      cmp.Or(config.Provider, "anthropic"),
+			Name:          config.Name,
+			NativeOutput:  p.NativeOutput,
+			Media:         p.Media,
+			MediaURLs:     p.MediaURLs,
+			ContextWindow: cmp.Or(config.ContextWindow, p.ContextWindow),
+		},
+		base:        base,
+		profile:     p,
+		settings:    cloneSettings(config.Settings),
+		cache:       config.Cache,
+		cacheTTL:    anthropic.CacheControlEphemeralTTL(config.CacheTTL),
+		betas:       slices.Clone(config.Betas),
+		serverTools: slices.Clone(config.ServerTools),
+		timeouts: Timeouts{
+			Total:     max(config.Timeouts.Total, 0),
+			FirstByte: max(cmp.Or(config.Timeouts.FirstByte, 10*time.Minute), 0),
+			Idle:      max(cmp.Or(config.Timeouts.Idle, 5*time.Minute), 0),
+		},
+		retry: Retry{
+			Attempts: cmp.Or(config.Retry.Attempts, 3),
+			Base:     cmp.Or(config.Retry.Base, 500*time.Millisecond),
+			Max:      cmp.Or(config.Retry.Max, 30*time.Second),
+		},
+		hasKey: config.APIKey != "" || config.AuthToken != "",
+	}
+	if p.DropStaleThinking {
+		m.betas = append(m.betas, thinkingBindingBeta)
+	}
+	apiKey, authToken := adapter.NewSecret(config.APIKey), adapter.NewSecret(config.AuthToken)
+	m.redact = func(text string) string { return authToken.Redact(apiKey.Redact(text)) }
+	m.client = newClient(config, base)
+	return m, nil
+}
+
+// newClient returns the SDK's client, which is a list of options in closures: printing it shows no key.
+func newClient(config Config, base *url.URL) anthropic.Client {
+	httpClient := config.HTTPClient
+	if httpClient == nil {
+		httpClient = adapter.SharedClient()
+	}
+	options := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(),
+		option.WithBaseURL(base.String() + "/"),
+		option.WithHTTPClient(httpClient),
+		option.WithMaxRetries(0),
+	}
+	if config.APIKey != "" {
+		options = append(options, option.WithAPIKey(config.APIKey))
+	}
+	if config.AuthToken != "" {
+		options = append(options, option.WithAuthToken(config.AuthToken))
+	}
+	return anthropic.NewClient(options...)
+}
+
+// parseBaseURL returns the URL whose path ends before "/v1/messages".
+func parseBaseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(cmp.Or(s, DefaultBaseURL))
+	if err != nil {
+		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL cannot be parsed: %w", errors.Unwrap(err))
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must begin with http:// or https:// and name a host", u.Redacted())
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must have no query", u.Redacted())
+	}
+	path := strings.TrimRight(u.Path, "/")
+	u.Path = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(path, "/messages"), "/v1"), "/")
+	u.RawPath, u.Fragment, u.RawFragment = "", "", ""
+	return u, nil
+}
+
+func cloneSettings(s *model.Settings) *model.Settings {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Stop, c.ExtraHeaders, c.ExtraBody = slices.Clone(s.Stop), maps.Clone(s.ExtraHeaders), maps.Clone(s.ExtraBody)
+	return &c
+}
+
+// Format implements [fmt.Formatter] for every verb, so that no format shows a key.
+func (c Config) Format(f fmt.State, _ rune) { io.WriteString(f, c.describe()) }
+
+// LogValue implements [slog.LogValuer] without the keys.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
+
+// MarshalText makes encoders show what a log does: without the keys.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
+
+func (c Config) describe() string {
+	key := "no key"
+	if c.APIKey != "" || c.AuthToken != "" {
+		key = "key set"
+	}
+	base := "invalid base URL"
+	if u, err := parseBaseURL(c.BaseURL); err == nil {
+		base = u.Redacted()
+	}
+	return fmt.Sprintf("anthropicmodel.Config(%s at %s, %s)", c.Name, base, key)
+}

@@ -1,0 +1,88 @@
+package anthropicmodel_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+)
+
+// By default every answer is streamed, since it may be long.
+func TestConformance(t *testing.T) {
+	modeltest.Conformance(t, harness(uncached))
+}
+
+// Short answers come in one piece where no sink wants them otherwise.
+func TestConformanceUnstreamed(t *testing.T) {
+	modeltest.Conformance(t, harness(func(c *anthropicmodel.Config) {
+		c.Settings = &model.Settings{MaxTokens: 1000}
+	}))
+}
+
+// Newer models take other settings, and take system messages within the conversation.
+func TestConformanceOfNewerModels(t *testing.T) {
+	for _, name := range []string{"claude-opus-4-8", "claude-opus-5-5"} {
+		t.Run(name, func(t *testing.T) { modeltest.Conformance(t, harness(named(name))) })
+	}
+}
+
+func harness(change func(*anthropicmodel.Config)) modeltest.Harness {
+	var mu sync.Mutex
+	bodies, headers := map[testing.TB]*strings.Builder{}, map[testing.TB]http.Header{}
+	return modeltest.Harness{
+		Provider: true,
+		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				mu.Lock()
+				if bodies[t] == nil {
+					bodies[t] = &strings.Builder{}
+				}
+				bodies[t].Write(body)
+				headers[t] = r.Header
+				mu.Unlock()
+				play(w, r, s, strings.Contains(string(body), `"stream":true`))
+			}))
+			t.Cleanup(server.Close)
+			m := newModel(t, server.URL, change)
+			skipWhatTheWireCannotSay(t, s, m)
+			return m
+		},
+		Sent: func(t testing.TB) string {
+			mu.Lock()
+			defer mu.Unlock()
+			if bodies[t] == nil {
+				return ""
+			}
+			return bodies[t].String()
+		},
+		SentHeader: func(t testing.TB) http.Header {
+			mu.Lock()
+			defer mu.Unlock()
+			return headers[t]
+		},
+	}
+}
+
+func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario, m *anthropicmodel.Model) {
+	if s.Answer == nil {
+		return
+	}
+	for _, p := range s.Answer.Parts {
+		switch {
+		case p.Kind == model.PartMedia:
+			t.Skip("the Messages API answers with no media")
+		case p.Kind == model.PartToolCall && len(p.Signature) > 0:
+			t.Skip("the Messages API does not sign calls")
+		case p.Kind == model.PartToolCall && !json.Valid(p.Args) && !anthropicmodel.Streams(m, &model.Request{}) && !strings.HasPrefix(s.Rule, "Streamed"):
+			t.Skip("arguments in an answer in one piece are JSON")
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package anthropicmodel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// The environment variables that the driver reads.
+const (
+	envKey   = "ANTHROPIC_API_KEY"
+	envToken = "ANTHROPIC_AUTH_TOKEN"
+	envURL   = "ANTHROPIC_BASE_URL"
+)
+
+func init() {
+	model.Register("anthropic", model.Driver{Open: open, Env: []string{envKey, envToken, envURL}})
+}
+
+func open(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
+	config := Config{
+		Name:       name,
+		APIKey:     o.APIKey,
+		BaseURL:    cmp.Or(o.BaseURL, o.Getenv(envURL)),
+		Settings:   o.Settings,
+		HTTPClient: o.HTTPClient,
+	}
+	if config.APIKey == "" {
+		config.APIKey = o.Getenv(envKey)
+	}
+	if config.APIKey == "" {
+		config.AuthToken = o.Getenv(envToken)
+	}
+	if config.APIKey == "" && config.AuthToken == "" {
+		return nil, fmt.Errorf("anthropicmodel: %w: there is no key: set %s", model.ErrAuth, envKey)
+	}
+	return New(config)
+}

@@ -1,0 +1,170 @@
+package anthropicmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// exchange is one call of Generate: a request, the attempts to have it answered, and its continuations.
+type exchange struct {
+	m        *Model
+	settings *model.Settings
+	assembly *assembly
+}
+
+// run asks until the turn is complete.
+func (e *exchange) run(caller context.Context, req *model.Request) (*model.Message, error) {
+	ctx := caller
+	if e.m.timeouts.Total > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(caller, e.m.timeouts.Total)
+		defer stop()
+	}
+	asked := req
+	for n := 0; ; n++ {
+		body, _, err := e.m.body(asked, e.settings, e.assembly.sink != nil, e.assembly.container)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.answer(caller, ctx, body); err != nil {
+			return nil, err
+		}
+		e.assembly.complete()
+		if !e.assembly.paused() || n == maxContinuations {
+			return e.assembly.message(e.m.info.Name), nil
+		}
+		continued := *req
+		continued.Messages = append(slices.Clip(req.Messages), e.assembly.message(e.m.info.Name))
+		asked = &continued
+	}
+}
+
+// answer makes attempts until one succeeds or there is no use in another one.
+func (e *exchange) answer(caller, ctx context.Context, body []byte) error {
+	for n := 1; ; n++ {
+		e.assembly.begin()
+		err := e.attempt(ctx, body)
+		if err == nil {
+			return nil
+		}
+		var failed *model.APIError
+		if sinkErr := (sinkError{}); errors.As(err, &sinkErr) {
+			return sinkErr.error
+		}
+		if ctx.Err() != nil {
+			return e.ended(caller, err)
+		}
+		if !errors.As(err, &failed) || !failed.Retryable || e.assembly.emitted || n >= e.m.retry.Attempts {
+			return err
+		}
+		wait, ok := adapter.Backoff(n, e.m.retry.Base, e.m.retry.Max, failed.RetryAfter)
+		if !ok {
+			return err
+		}
+		if adapter.Sleep(ctx, wait); ctx.Err() != nil {
+			return e.ended(caller, err)
+		}
+	}
+}
+
+// ended is the error for a call whose time is up, by the caller's context or by the bound on all attempts.
+func (e *exchange) ended(caller context.Context, last error) error {
+	var failed *model.APIError
+	if !errors.As(last, &failed) || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
+		last = nil // no more than the echo of the end
+	}
+	if caller.Err() != nil {
+		return fmt.Errorf("anthropicmodel: %w", adapter.Cancelled(caller, e.m.info, last))
+	}
+	cause := fmt.Errorf("no complete answer within %s: %w", e.m.timeouts.Total, os.ErrDeadlineExceeded)
+	if last != nil {
+		cause = fmt.Errorf("%w; before that: %w", cause, last)
+	}
+	return &model.APIError{Provider: e.m.info.Provider, Model: e.m.info.Name, Retryable: true, Err: cause}
+}
+
+// maxErrorBody bounds what is read of an error's body, in bytes.
+const maxErrorBody = 64 << 10
+
+// attempt sends the request once and reads the answer.
+func (e *exchange) attempt(ctx context.Context, body []byte) error {
+	m := e.m
+	attemptCtx, dog := adapter.Watch(ctx, m.timeouts.FirstByte, m.timeouts.Idle)
+	complete := false
+	defer func() { dog.Finish(complete) }()
+
+	// The SDK would read error bodies without bound and out of the watchdog's sight, and drop the status of those that are no
+	// JSON. So they are read before it sees them.
+	guard := func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		resp, err := next(req)
+		if err != nil {
+			return nil, err
+		}
+		resp.Body = dog.Guard(resp.Body)
+		if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
+			return resp, nil
+		}
+		body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+		complete = err == nil
+		return nil, m.reported(resp.StatusCode, resp.Header, body)
+	}
+	var resp *http.Response
+	err := m.client.Post(attemptCtx, "v1/messages", body, &resp, append(e.options(), option.WithMiddleware(guard))...)
+	if err == nil {
+		err = m.receive(ctx, resp, e.assembly)
+		complete = err == nil
+	}
+	return e.explain(ctx, attemptCtx, dog, resp, err)
+}
+
+// options are what the settings and the configuration add to each request.
+func (e *exchange) options() []option.RequestOption {
+	var options []option.RequestOption
+	if len(e.m.betas) > 0 {
+		options = append(options, option.WithHeader("anthropic-beta", strings.Join(e.m.betas, ",")))
+	}
+	for name, value := range e.settings.ExtraHeaders {
+		options = append(options, option.WithHeader(name, value))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.settings.ExtraBody)) {
+		options = append(options, option.WithJSONSet(param.EscapeSJSONKey(name), e.settings.ExtraBody[name]))
+	}
+	return options
+}
+
+// explain turns what went wrong with an attempt into its error.
+func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdog, resp *http.Response, err error) error {
+	var failed *model.APIError
+	switch {
+	case err == nil, errors.As(err, &failed), errors.As(err, new(sinkError)):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	m := e.m
+	if expired := dog.Expired(attemptCtx); expired != nil {
+		return &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Retryable: true, Err: expired}
+	}
+	if resp == nil {
+		return adapter.TransportError(m.info, m.base.Redacted(), err, m.redact)
+	}
+	failed = m.broken(resp.StatusCode, resp.Header, err)
+	var off *readError
+	if errors.As(err, &off) {
+		failed.Err, failed.Retryable = fmt.Errorf("the answer broke off: %w", off.err), true
+	}
+	return failed
+}

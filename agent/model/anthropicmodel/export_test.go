@@ -1,0 +1,16 @@
+package anthropicmodel
+
+import "github.com/ponte-go/ponte/agent/model"
+
+// Streams reports whether m asks for a stream even without a sink.
+func Streams(m *Model, req *model.Request) bool {
+	settings := m.settings.Merge(req.Settings)
+	if settings == nil {
+		settings = &model.Settings{}
+	}
+	_, stream, err := m.body(req, settings, false, "")
+	return err == nil && stream
+}
+
+// CallID exposes the mapping of ids.
+var CallID = callID

@@ -1,0 +1,192 @@
+package anthropicmodel
+
+import (
+	"strings"
+)
+
+// ProfileFor returns the profile of a model by its name. Names of all platforms are understood: "claude-opus-4-5-20251101",
+// "anthropic/claude-opus-4.5", "us.anthropic.claude-opus-4-5-20251101-v1:0". A model of the Claude family that is newer than
+// this package gets the profile of the newest, with nothing refused that some take. One of another family, behind an endpoint
+// that speaks the protocol, gets one that refuses nothing but output bound to a schema. The result shares nothing with other
+// results.
+func ProfileFor(name string) Profile {
+	name = strings.ReplaceAll(strings.ToLower(name), ".", "-")
+	at := strings.LastIndex(name, "claude-")
+	if at < 0 {
+		return Profile{
+			MaxTokens: 32_000, Thinking: budgets(), Sampling: SamplingBoth, ForcedTools: ForcedToolsAlways,
+			Media: allMedia(), MediaURLs: mediaURLs(),
+		}
+	}
+	name = name[at+len("claude-"):]
+	best := -1
+	for i := range families {
+		if f := &families[i]; isOf(name, f.prefix) && (best < 0 || len(f.prefix) > len(families[best].prefix)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return newest()
+	}
+	p := families[best].profile()
+	p.Media, p.MediaURLs = allMedia(), mediaURLs()
+	return p
+}
+
+// isOf reports whether name is prefix, or prefix and more.
+func isOf(name, prefix string) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], "-@:["))
+}
+
+func allMedia() []string  { return []string{"image", "application/pdf", "text/plain"} }
+func mediaURLs() []string { return []string{"image", "application/pdf"} }
+
+// newest is the profile of Claude models that this package has not heard of.
+func newest() Profile {
+	p := generation5()
+	p.Thinking = adaptive(&Thinking{Type: "disabled"}, true)
+	p.DropStaleThinking = true
+	p.Media, p.MediaURLs = allMedia(), mediaURLs()
+	return p
+}
+
+// families are the generations, by the beginning of a name after "claude-"; the longest that fits counts. The facts are
+// those of Anthropic's model pages and migration guides of November 2026.
+var families = []struct {
+	prefix  string
+	profile func() Profile
+}{
+	{"3", func() Profile { return generation3(4096, nil) }},
+	{"3-5", func() Profile { return generation3(8192, nil) }},
+	{"3-7", func() Profile { return generation3(64_000, budgets()) }},
+	{"sonnet-4", func() Profile { return generation4(64_000, SamplingBoth, false) }},
+	{"opus-4", func() Profile { return generation4(32_000, SamplingBoth, false) }},
+	{"opus-4-1", func() Profile { return generation4(32_000, SamplingOne, false) }},
+	{"sonnet-4-5", func() Profile { return generation4(64_000, SamplingOne, true) }},
+	{"haiku-4-5", func() Profile { return generation4(64_000, SamplingOne, true) }},
+	{"opus-4-5", func() Profile { return generation4(64_000, SamplingOne, true) }},
+	{"sonnet-4-6", generation46},
+	{"opus-4-6", generation46},
+	{"opus-4-7", generation47},
+	{"opus-4-8", func() Profile {
+		p := generation47()
+		p.SystemMessages, p.ForcedTools = true, ForcedToolsAlways
+		return p
+	}},
+	{"mythos-preview", func() Profile {
+		p := generation47()
+		p.Thinking = adaptive(nil, true)
+		return p
+	}},
+	{"sonnet-5", func() Profile {
+		p := generation5()
+		p.Thinking = adaptive(&Thinking{Type: "disabled"}, true)
+		return p
+	}},
+	{"opus-5", func() Profile {
+		p := generation5()
+		p.Thinking = adaptive(&Thinking{Type: "disabled"}, true)
+		return p
+	}},
+	{"fable-5", generation5},
+	{"mythos-5", generation5},
+	{"fable-5-1", generation51},
+	{"mythos-5-1", generation51},
+	{"fable-5-2", generation51},
+	{"mythos-5-2", generation51},
+	{"opus-5-5", generation51},
+	{"sonnet-5-5", func() Profile {
+		p := generation51()
+		p.Thinking = adaptive(&Thinking{Type: "between_tools"}, true)
+		return p
+	}},
+	{"haiku-5-5", func() Profile {
+		p := generation51()
+		p.Thinking = adaptive(&Thinking{Type: "disabled"}, true)
+		p.ForcedTools = ForcedToolsAlways
+		return p
+	}},
+}
+
+func generation3(maxTokens int, thinking map[string]Thinking) Profile {
+	if thinking == nil {
+		thinking = map[string]Thinking{"off": {}}
+	}
+	return Profile{
+		MaxTokens: maxTokens, ContextWindow: 200_000, Thinking: thinking, Sampling: SamplingBoth,
+		ForcedTools: ForcedToolsUnthinking,
+	}
+}
+
+// generation4 thinks with budgets. Structured output came with 4.5.
+func generation4(maxTokens int, sampling Sampling, structured bool) Profile {
+	return Profile{
+		MaxTokens: maxTokens, ContextWindow: 200_000, NativeOutput: structured, Strict: structured, Thinking: budgets(),
+		Sampling: sampling, ForcedTools: ForcedToolsUnthinking,
+	}
+}
+
+// generation46 decides itself how much to think.
+func generation46() Profile {
+	return Profile{
+		MaxTokens: 64_000, ContextWindow: 1_000_000, NativeOutput: true, Strict: true, Thinking: adaptive(&Thinking{}, false),
+		Sampling: SamplingOne, ForcedTools: ForcedToolsUnthinking,
+	}
+}
+
+// generation47 has neither budgets nor sampling.
+func generation47() Profile {
+	p := generation46()
+	p.Sampling = SamplingNone
+	for _, level := range []string{"xhigh", "max"} {
+		p.Thinking[level] = Thinking{Type: "adaptive", Display: "summarized", Effort: level}
+	}
+	return p
+}
+
+// generation5 thinks unless told otherwise, if it can be told.
+func generation5() Profile {
+	p := generation47()
+	p.Thinking = adaptive(nil, true)
+	p.SystemMessages, p.ForcedTools = true, ForcedToolsAlways
+	return p
+}
+
+// generation51 binds its thinking to the conversation and takes no forced tools.
+func generation51() Profile {
+	p := generation5()
+	p.DropStaleThinking, p.ForcedTools = true, ForcedToolsNever
+	return p
+}
+
+// budgets are the levels of models that are given a budget of tokens.
+func budgets() map[string]Thinking {
+	return map[string]Thinking{
+		"off":     {},
+		"minimal": {Type: "enabled", Budget: 1024},
+		"low":     {Type: "enabled", Budget: 4096},
+		"medium":  {Type: "enabled", Budget: 10_000},
+		"high":    {Type: "enabled", Budget: 24_000},
+	}
+}
+
+// adaptive are the levels of models that decide themselves how much to think, within an effort. The provider has no level
+// below "low". off is what turns thinking off, or nil if nothing does; always says that the model thinks unless it is off.
+func adaptive(off *Thinking, always bool) map[string]Thinking {
+	levels := map[string]Thinking{
+		"minimal": {Type: "adaptive", Display: "summarized", Effort: "low"},
+		"low":     {Type: "adaptive", Display: "summarized", Effort: "low"},
+		"medium":  {Type: "adaptive", Display: "summarized", Effort: "medium"},
+		"high":    {Type: "adaptive", Display: "summarized", Effort: "high"},
+		"max":     {Type: "adaptive", Display: "summarized", Effort: "max"},
+	}
+	if always { // the display is "omitted" where nobody asks
+		levels["xhigh"] = Thinking{Type: "adaptive", Display: "summarized", Effort: "xhigh"}
+		levels[""] = Thinking{Type: "adaptive", Display: "summarized"}
+	}
+	if off != nil {
+		levels["off"] = *off
+	}
+	return levels
+}

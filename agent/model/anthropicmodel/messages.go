@@ -1,0 +1,227 @@
+package anthropicmodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// noText stands where the API wants a message of the user and there is none, or an empty one: it refuses conversations that
+// begin or end with the model, and text of white space.
+const noText = "(no text)"
+
+// setConversation writes instructions and messages. What it writes for a message depends on that message and on its
+// neighbours of the same kind, so a longer conversation begins with the blocks of the shorter one.
+func (m *Model) setConversation(params *anthropic.MessageNewParams, req *model.Request) error {
+	c := conversation{m: m, params: params, system: true}
+	c.addSystem(req.Instructions)
+	for turn := range adapter.Turns(req.Messages) {
+		var err error
+		if turn[0].Kind == model.KindResponse {
+			err = c.response(turn)
+		} else {
+			err = c.request(turn)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	n := len(req.Messages)
+	if len(params.Messages) == 0 || n > 0 && req.Messages[n-1].Kind == model.KindRequest && c.ends() == anthropic.MessageParamRoleAssistant {
+		c.add(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(noText))
+	}
+	return nil
+}
+
+// conversation appends to the messages of a request.
+type conversation struct {
+	m      *Model
+	params *anthropic.MessageNewParams
+	// system is set until something other than a system prompt has come: what comes before belongs to the instructions.
+	system bool
+}
+
+func (c *conversation) add(role anthropic.MessageParamRole, blocks ...anthropic.ContentBlockParamUnion) {
+	if len(blocks) == 0 {
+		return
+	}
+	if len(c.params.Messages) == 0 && role == anthropic.MessageParamRoleAssistant {
+		c.add(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(noText))
+	}
+	c.params.Messages = append(c.params.Messages, anthropic.MessageParam{Role: role, Content: blocks})
+}
+
+// ends returns the role of the last message, or nothing.
+func (c *conversation) ends() anthropic.MessageParamRole {
+	if n := len(c.params.Messages); n > 0 {
+		return c.params.Messages[n-1].Role
+	}
+	return ""
+}
+
+func (c *conversation) addSystem(text string) {
+	if !isBlank(text) {
+		c.params.System = append(c.params.System, anthropic.TextBlockParam{Text: text})
+	}
+}
+
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// request writes adjacent requests as one message of the user, results first, because they must stand right behind the
+// calls. System prompts that stand ahead of the conversation join the instructions. A later one becomes a system message
+// behind the user's where the model takes those, and otherwise text of the user, in its place and marked.
+func (c *conversation) request(messages []*model.Message) error {
+	var results, content, system []anthropic.ContentBlockParamUnion
+	for _, msg := range messages {
+		for i := range msg.Parts {
+			p := &msg.Parts[i]
+			switch {
+			case adapter.AnswersCall(p):
+				results = append(results, toolResult(p))
+			case p.Kind == model.PartSystem && c.system:
+				c.addSystem(p.Text)
+				continue
+			case p.Kind == model.PartSystem && isBlank(p.Text):
+			case p.Kind == model.PartSystem && c.m.profile.SystemMessages:
+				system = append(system, anthropic.NewTextBlock(p.Text))
+			case p.Kind == model.PartSystem:
+				content = append(content, systemAsText(p.Text))
+			case p.Kind == model.PartMedia:
+				block, err := c.m.media(p)
+				if err != nil {
+					return err
+				}
+				content = append(content, block)
+			case adapter.IsUserContent(p):
+				if text := adapter.Text(p); !isBlank(text) {
+					content = append(content, anthropic.NewTextBlock(text))
+				}
+			default:
+				return fmt.Errorf("a request cannot hold a part of kind %q", p.Kind)
+			}
+			c.system = false
+		}
+	}
+	content = append(results, content...)
+	if len(content) == 0 { // a system message must follow the user's
+		for i := range system {
+			content = append(content, systemAsText(system[i].OfText.Text))
+		}
+		system = nil
+	}
+	c.add(anthropic.MessageParamRoleUser, content...)
+	c.add(anthropic.MessageParamRoleSystem, system...)
+	return nil
+}
+
+func systemAsText(text string) anthropic.ContentBlockParamUnion {
+	return anthropic.NewTextBlock("<system>\n" + text + "\n</system>")
+}
+
+func toolResult(p *model.Part) anthropic.ContentBlockParamUnion {
+	result := &anthropic.ToolResultBlockParam{ToolUseID: callID(p.CallID)}
+	if text := adapter.Text(p); !isBlank(text) {
+		result.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: text}}}
+	}
+	if adapter.Failed(p) {
+		result.IsError = anthropic.Bool(true)
+	}
+	return anthropic.ContentBlockParamUnion{OfToolResult: result}
+}
+
+// response writes adjacent responses as one message of the assistant, block by block as the model wrote them. Thinking,
+// opaque parts and signatures go only to the provider that made them; as text they go to nobody.
+func (c *conversation) response(messages []*model.Message) error {
+	c.system = false
+	var blocks []anthropic.ContentBlockParamUnion
+	for _, msg := range messages {
+		for i := range msg.Parts {
+			p := &msg.Parts[i]
+			own := p.Provider == c.m.info.Provider
+			switch p.Kind {
+			case model.PartText:
+				if !isBlank(p.Text) {
+					blocks = append(blocks, anthropic.NewTextBlock(p.Text))
+				}
+			case model.PartThinking:
+				if own && len(p.Signature) > 0 {
+					blocks = append(blocks, anthropic.NewThinkingBlock(string(p.Signature), p.Text))
+				}
+			case model.PartOpaque:
+				if own {
+					blocks = appendOpaque(blocks, p.Data)
+				}
+			case model.PartToolCall:
+				blocks = append(blocks, toolUse(p, own))
+			case model.PartMedia:
+				blocks = append(blocks, anthropic.NewTextBlock(adapter.MediaNote(p)))
+			default:
+				return fmt.Errorf("a response cannot hold a part of kind %q", p.Kind)
+			}
+		}
+	}
+	c.add(anthropic.MessageParamRoleAssistant, blocks...)
+	return nil
+}
+
+// appendOpaque appends a block as the provider wrote it, or gives the text before it its citations back.
+func appendOpaque(blocks []anthropic.ContentBlockParamUnion, data []byte) []anthropic.ContentBlockParamUnion {
+	var block struct {
+		Type      string          `json:"type"`
+		Citations json.RawMessage `json:"citations"`
+	}
+	if json.Unmarshal(data, &block) != nil {
+		return blocks // not what this package makes
+	}
+	n := len(blocks)
+	switch {
+	case block.Type != citationsType:
+		return append(blocks, param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(data)))
+	case n > 0 && blocks[n-1].OfText != nil:
+		blocks[n-1] = param.Override[anthropic.ContentBlockParamUnion](struct {
+			Type      string          `json:"type"`
+			Text      string          `json:"text"`
+			Citations json.RawMessage `json:"citations"`
+		}{"text", blocks[n-1].OfText.Text, block.Citations})
+	}
+	return blocks
+}
+
+// toolUse writes a call. Its signature is what else the provider said of the call, as an object.
+func toolUse(p *model.Part, own bool) anthropic.ContentBlockParamUnion {
+	use := &anthropic.ToolUseBlockParam{ID: callID(p.CallID), Name: p.Tool, Input: json.RawMessage(adapter.Arguments(p.Args))}
+	if own && isObject(p.Signature) {
+		extra := map[string]any{}
+		for name, value := range members(p.Signature) {
+			extra[name] = value
+		}
+		use.SetExtraFields(extra)
+	}
+	return anthropic.ContentBlockParamUnion{OfToolUse: use}
+}
+
+// callID returns an id as the API takes it, which is letters, digits, hyphens and underscores. Others, which other
+// providers make, are changed the same way each time, and so that they still differ.
+func callID(id string) string {
+	valid := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
+	}
+	if id != "" && !strings.ContainsFunc(id, func(r rune) bool { return !valid(r) }) {
+		return id
+	}
+	hash := fnv.New64a()
+	hash.Write([]byte(id))
+	return fmt.Sprintf("%s_%x", strings.Map(func(r rune) rune {
+		if valid(r) {
+			return r
+		}
+		return '_'
+	}, id), hash.Sum64())
+}
