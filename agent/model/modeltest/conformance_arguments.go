@@ -12,15 +12,13 @@ import (
 // args returns arguments in the form in which they are compared: as they are, or where the provider sends JSON values in
 // one spelling of that value.
 func (s *subject) args(args string) string {
-	if !s.h.ArgsAsJSON {
+	if !s.h.ArgsAsJSON || !json.Valid([]byte(args)) {
 		return args
 	}
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()
 	var v any
-	if dec.Decode(&v) != nil || dec.More() {
-		return args
-	}
+	_ = dec.Decode(&v)
 	return string(appendJSON(nil, plainNumbers(v)))
 }
 
@@ -32,7 +30,7 @@ func plainNumbers(v any) any {
 			return v
 		}
 		if r, ok := new(big.Rat).SetString(string(v)); ok {
-			return r.RatString()
+			return struct{ Number string }{r.RatString()} // which a string is not
 		}
 	case []any:
 		for i := range v {

@@ -90,12 +90,15 @@ type informed struct {
 
 func (i informed) Info() model.Info { return i.info() }
 
+// broken is a model that breaks a rule, and what the suite says about it.
+type broken struct {
+	rule, problem string
+	model         func(*provider) model.Model
+}
+
 func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 	var counter atomic.Int64
-	for name, test := range map[string]struct {
-		rule, problem string
-		model         func(*provider) model.Model
-	}{
+	findsAll(t, map[string]broken{
 		"neither message nor error": {"An answer is what", "neither a message nor an error", func(p *provider) model.Model {
 			return around(p, func(context.Context, *model.Request, model.Sink, generateFunc) (*model.Message, error) {
 				return nil, nil
@@ -346,7 +349,12 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 			return model.Info{Provider: "p", Name: "m"}
 		})},
 		"no model": {"An answer is what", "New returned nil", func(*provider) model.Model { return nil }},
-	} {
+	})
+}
+
+// findsAll makes sure that the suite finds what is wrong with models, by their rules and by no others.
+func findsAll(t *testing.T, models map[string]broken) {
+	for name, test := range models {
 		t.Run(name, func(t *testing.T) {
 			var w wires
 			found := conform(t, w.watch(modeltest.Harness{

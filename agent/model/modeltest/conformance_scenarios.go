@@ -94,15 +94,15 @@ var oddArguments = []Scenario{
 	{Case: "no object", Answer: saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", `["Oslo", 1]`))},
 }
 
-// longCall has arguments of 1 MiB, in pieces of 256 bytes.
+// longCall has arguments of 1 MiB, in pieces of 1 KiB.
 var longCall = Scenario{Case: "1 MiB", Answer: longArguments(1 << 20)}
 
 func longArguments(size int) *model.Message {
 	var b strings.Builder
 	b.WriteString(`{"id": 9007199254740993, "city": "`)
-	for n := 0; b.Len() < size-300; n++ {
+	for n := 0; b.Len() < size-1100; n++ {
 		word := strconv.Itoa(n)
-		b.WriteString(word + strings.Repeat("-", 255-len(word)) + " ")
+		b.WriteString(word + strings.Repeat("-", 1023-len(word)) + " ")
 	}
 	b.WriteString(strings.Repeat("-", size-2-b.Len()) + `"}`)
 	return saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", b.String()))
