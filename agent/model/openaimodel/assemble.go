@@ -22,6 +22,7 @@ type assembler struct {
 	text          growing
 	thinking      growing
 	details       reasoningDetails
+	media         mediaOut
 	calls         callAssembler
 	refused       bool
 
@@ -122,12 +123,41 @@ func (a *assembler) message(msg *wireMessage) error {
 			return err
 		}
 	}
+	if err := a.mediaOf(msg); err != nil {
+		return err
+	}
 	for i := range msg.ToolCalls {
 		if err := a.toolCall(&msg.ToolCalls[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mediaOf takes images and sound. What is said in the sound is text too.
+func (a *assembler) mediaOf(msg *wireMessage) error {
+	for _, url := range msg.Content.images {
+		if err := a.reserve(len(url)); err != nil {
+			return err
+		}
+		a.media.addImage(url)
+	}
+	for i := range msg.Images {
+		if err := a.reserve(len(msg.Images[i].URL)); err != nil {
+			return err
+		}
+		a.media.addImage(msg.Images[i].URL)
+	}
+	if msg.Audio == nil {
+		return nil
+	}
+	if err := a.reserve(len(msg.Audio.Data)); err != nil {
+		return err
+	}
+	if err := a.grow(&a.text, model.PartText, string(msg.Audio.Transcript)); err != nil {
+		return err
+	}
+	return a.media.addAudio(msg.Audio)
 }
 
 var errNoChoice = fmt.Errorf("%w (empty choices, or a null message)", errNoResponse)
@@ -156,6 +186,7 @@ func (a *assembler) result() (*model.Message, error) {
 	if a.text.began {
 		msg.Parts = append(msg.Parts, model.Text(string(a.text.content)))
 	}
+	msg.Parts = a.media.appendParts(msg.Parts, a.provider)
 	hasCalls := false
 	for _, c := range a.calls.calls {
 		if c.announced {

@@ -26,10 +26,8 @@ func TestConformance(t *testing.T) {
 					switch {
 					case p.Kind == model.PartThinking && len(p.Signature) > 0:
 						t.Skip("Chat Completions signs no thinking")
-					case p.Kind == model.PartMedia:
-						t.Skip("Chat Completions answers with text")
-					case p.Kind == model.PartOpaque:
-						provider = "openrouter" // alone has reasoning that it wants back
+					case p.Kind == model.PartOpaque, p.Kind == model.PartMedia:
+						provider = "openrouter" // alone has reasoning that it wants back, and images
 					}
 				}
 			}

@@ -36,9 +36,15 @@ type messageEncoder struct {
 	m   *Model
 	dst []byte
 	sep string
+	// last is the role of the message before.
+	last string
 }
 
 func (e *messageEncoder) begin(role string) {
+	if e.m.profile.AssistantAfterTools && e.last == "tool" && role != "tool" && role != "assistant" {
+		e.dst = append(e.dst, `,{"role":"assistant","content":"OK."}`...)
+	}
+	e.last = role
 	e.dst = append(e.dst, e.sep...)
 	e.sep = ","
 	e.dst = append(e.dst, `{"role":"`...)
@@ -55,7 +61,7 @@ func (e *messageEncoder) system(text string) {
 func (e *messageEncoder) answer(p *model.Part) {
 	e.begin("tool")
 	e.dst = append(e.dst, `,"tool_call_id":`...)
-	e.dst = appendJSONString(e.dst, p.CallID)
+	e.dst = appendJSONString(e.dst, fitCallID(p.CallID, e.m.profile.CallIDLength))
 	e.dst = append(e.dst, `,"content":"`...)
 	e.dst = appendText(e.dst, p)
 	e.dst = append(e.dst, `"}`...)
@@ -200,7 +206,7 @@ func isNonEmptyArray(data []byte) bool {
 
 func (e *messageEncoder) toolCall(p *model.Part) {
 	e.dst = append(e.dst, `{"id":`...)
-	e.dst = appendJSONString(e.dst, p.CallID)
+	e.dst = appendJSONString(e.dst, fitCallID(p.CallID, e.m.profile.CallIDLength))
 	e.dst = append(e.dst, `,"type":"function","function":{"name":`...)
 	e.dst = appendJSONString(e.dst, p.Tool)
 	e.dst = append(e.dst, `,"arguments":"`...)

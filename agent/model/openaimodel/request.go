@@ -171,7 +171,11 @@ func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
 		return fmt.Errorf("openaimodel: unknown tool choice mode %q", choice.Mode)
 	}
 	if b.field("tool_choice") {
-		b.dst = appendJSONString(b.dst, choice.Mode)
+		word := string(choice.Mode)
+		if choice.Mode == model.ToolChoiceRequired {
+			word = m.profile.RequiredToolChoice
+		}
+		b.dst = appendJSONString(b.dst, word)
 	}
 	return nil
 }
@@ -235,7 +239,7 @@ func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool)
 		if err := m.supports("seed"); err != nil {
 			return err
 		}
-		if b.field("seed") {
+		if b.field(m.profile.SeedField) {
 			b.dst = strconv.AppendInt(b.dst, *s.Seed, 10)
 		}
 	}

@@ -84,7 +84,10 @@ func fullRequest() *model.Request {
 func TestRequestsMatchTheGoldenFiles(t *testing.T) {
 	settings := func(s model.Settings) *model.Settings { return &s }
 	cases := map[string]*model.Request{"hello": hello()}
-	for _, provider := range []string{"openai", "openrouter", "deepseek", "ollama", "vllm", "llamacpp", "lmstudio", "generic"} {
+	for _, provider := range []string{
+		"openai", "openrouter", "deepseek", "ollama", "vllm", "llamacpp", "lmstudio", "generic",
+		"azure", "bedrock", "cerebras", "fireworks", "groq", "huggingface", "mistral", "nvidia", "together", "xai",
+	} {
 		cases["full_"+provider] = fullRequest()
 	}
 	cases["settings_openai"] = &model.Request{
@@ -125,7 +128,8 @@ func TestRequestsMatchTheGoldenFiles(t *testing.T) {
 				again, err := openaimodel.RequestBody(m, req, streamed)
 				require.NoError(t, err)
 				require.Equal(t, string(b), string(again), "the bytes depend on the request alone")
-				require.Equal(t, streamed, bytes.Contains(b, []byte(`"stream":true,"stream_options":{"include_usage":true}`)))
+				require.Equal(t, streamed, bytes.Contains(b, []byte(`"stream":true`)))
+				require.Equal(t, streamed && provider != "mistral", bytes.Contains(b, []byte(`"stream":true,"stream_options":{"include_usage":true}`)))
 				if streamed {
 					continue
 				}
@@ -153,7 +157,7 @@ func TestALongerHistoryBeginsWithTheBytesOfTheShorterOne(t *testing.T) {
 			model.Response(model.ToolCall(id, "time", "{}")), request(model.ToolReturn(id, "time", "noon"), model.User("extra")),
 			request(model.User("and another request")))
 	}
-	for _, provider := range []string{"openai", "openrouter", "deepseek", "ollama"} {
+	for _, provider := range []string{"openai", "openrouter", "deepseek", "ollama", "mistral"} {
 		before := ""
 		for n := range req.Messages {
 			if req.Messages[n].Kind != model.KindRequest {
@@ -264,6 +268,16 @@ func TestWhatAnEndpointCannotDoIsRefusedBeforeItIsAsked(t *testing.T) {
 		{"vllm", settings(model.Settings{ServiceTier: "x"}), "service_tier"},
 		{"lmstudio", settings(model.Settings{Thinking: "low"}), `thinking "low"`},
 		{"openai", settings(model.Settings{Thinking: "very"}), `thinking "very"`},
+		{"azure", media(model.Media("application/pdf", []byte("x"))), "application/pdf"},
+		{"cerebras", media(model.Media("image/png", []byte("x"))), "image/png"},
+		{"cerebras", settings(model.Settings{ParallelToolCalls: ptr(true)}), "parallel_tool_calls"},
+		{"mistral", settings(model.Settings{Thinking: "low"}), `thinking "low"`},
+		{"mistral", &model.Request{Tools: []model.ToolDef{{Name: "f"}, {Name: "g"}}, ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "f"}}, "names one of several tools"},
+		{"groq", settings(model.Settings{Thinking: "minimal"}), `thinking "minimal"`},
+		{"bedrock", settings(model.Settings{Thinking: "off"}), `thinking "off"`},
+		{"nvidia", settings(model.Settings{Thinking: "high"}), `thinking "high"`},
+		{"together", settings(model.Settings{ServiceTier: "x"}), "service_tier"},
+		{"xai", settings(model.Settings{ServiceTier: "x"}), "service_tier"},
 		{"deepseek", &model.Request{Output: &model.OutputSchema{Schema: json.RawMessage("{}")}}, "JSON schema"},
 		{"lmstudio", &model.Request{Tools: []model.ToolDef{{Name: "f"}, {Name: "g"}}, ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "f"}}, "names one of several tools"},
 	} {

@@ -11,21 +11,20 @@ import (
 // safe for concurrent use and has no state beside its configuration.
 type Responses struct {
 	endpoint
-	// encrypted says that encrypted reasoning is asked for.
-	encrypted bool
+	// reasons says that the model is not known for never doing so.
+	reasons bool
 }
 
 var _ model.Model = (*Responses)(nil)
 
 // NewResponses returns the model that config describes, behind POST /responses instead of /chat/completions. Everything
-// in config means what it means for [New], but for the profile: what only Chat Completions has (MaxTokensField,
-// StreamUsage, the reasoning fields, Thinking) is not looked at, stop and seed are always refused, and audio is never
-// taken. NewResponses does no I/O.
+// in config means what it means for [New]. Of a profile, what only Chat Completions has (the fields of tokens, seeds and
+// reasoning, usage in streams) is not looked at, and of Thinking only the levels; stop strings and seeds are always refused,
+// and audio is never taken. NewResponses does no I/O.
 //
-// Nothing is kept at the endpoint: requests say store:false, and the whole conversation is sent each time. Reasoning
-// comes encrypted, is kept in the history, and goes back to the provider that made it. Models that are known not to reason
-// (gpt-3.5, gpt-4 of all kinds, chat-latest ones) are not asked for encrypted reasoning, because OpenAI refuses that; set
-// "include" in [model.Settings.ExtraBody] where the name of a model says the wrong thing.
+// Nothing is kept at the endpoint: requests say store:false, and the whole conversation is sent each time. Reasoning is
+// asked for in encrypted form, is kept in the history, and goes back to the provider that made it. A model whose profile
+// says that it never thinks ([Profile.ForModel]) is not asked, because OpenAI refuses that.
 //
 // [model.Settings.Thinking] is the effort of reasoning ("off" is "none"), and asks for summaries of it, which are the
 // thinking parts of the response. ExtraBody replaces whole top-level fields, so tools that run at the provider
@@ -43,7 +42,12 @@ func NewResponses(config Config) (*Responses, error) {
 	if len(e.profile.MediaURLs) > 0 { // this protocol has a place for the URL of all that it takes
 		e.info.MediaURLs = slices.Clone(e.info.Media)
 	}
-	return &Responses{endpoint: e, encrypted: mayReason(config.Name)}, nil
+	return &Responses{endpoint: e, reasons: !neverThinks(e.profile)}, nil
+}
+
+// neverThinks reports whether all that can be said about thinking is that there is none, for which nothing is sent.
+func neverThinks(p Profile) bool {
+	return len(p.Thinking) == 1 && string(p.Thinking["off"]) == "{}"
 }
 
 // Generate implements [model.Model]. With a nil sink it asks for an unstreamed answer. What fails before the first

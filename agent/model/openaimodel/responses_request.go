@@ -3,22 +3,10 @@ package openaimodel
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
-
-// mayReason reports whether a model may be asked for encrypted reasoning.
-func mayReason(name string) bool {
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	for _, prefix := range []string{"gpt-3.5", "gpt-4", "chatgpt-4o"} {
-		if strings.HasPrefix(name, prefix) {
-			return false
-		}
-	}
-	return !strings.Contains(name, "-chat-latest")
-}
 
 // appendRequest returns the body of a request. As in Chat Completions the bytes depend on the arguments alone, and the
 // conversation comes last.
@@ -41,7 +29,7 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 	if b.field("store") {
 		b.dst = append(b.dst, "false"...)
 	}
-	if m.encrypted && b.field("include") {
+	if m.reasons && b.field("include") {
 		b.dst = append(b.dst, `["reasoning.encrypted_content"]`...)
 	}
 	if err := m.appendTools(&b, req); err != nil {
@@ -171,10 +159,10 @@ func (m *Responses) appendSettings(b *bodyBuilder, s *model.Settings, hasTools b
 	}
 	if s.Thinking != "" {
 		effort := efforts[s.Thinking]
-		if effort == "" {
+		if _, known := m.profile.Thinking[s.Thinking]; !known || effort == "" {
 			return m.unsupported("thinking " + strconv.Quote(s.Thinking))
 		}
-		if b.field("reasoning") {
+		if m.reasons && b.field("reasoning") {
 			b.dst = append(b.dst, `{"effort":"`...)
 			b.dst = append(b.dst, effort...)
 			if effort != "none" {

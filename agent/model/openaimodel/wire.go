@@ -38,6 +38,8 @@ type wireMessage struct {
 	ReasoningContent text           `json:"reasoning_content"`
 	ReasoningDetails rawValue       `json:"reasoning_details"`
 	ToolCalls        []wireToolCall `json:"tool_calls"`
+	Images           []wireImage    `json:"images"`
+	Audio            *wireAudio     `json:"audio"`
 }
 
 type wireToolCall struct {
@@ -143,10 +145,12 @@ func (r *rawValue) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// content is a string, or from some servers a list of text and thinking parts.
+// content is a string, or from some servers a list of text, thinking and images. Other elements, such as references, are
+// left out.
 type content struct {
 	text     string
 	thinking string
+	images   []imageURL
 }
 
 func (c *content) UnmarshalJSON(data []byte) error {
@@ -157,8 +161,9 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	var parts []struct {
-		Text     text    `json:"text"`
-		Thinking content `json:"thinking"`
+		Text     text     `json:"text"`
+		Thinking content  `json:"thinking"`
+		Image    imageURL `json:"image_url"`
 	}
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
@@ -167,6 +172,9 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	for i := range parts {
 		written.WriteString(string(parts[i].Text))
 		thought.WriteString(parts[i].Thinking.text)
+		if parts[i].Image != "" {
+			c.images = append(c.images, parts[i].Image)
+		}
 	}
 	c.text, c.thinking = written.String(), thought.String()
 	return nil

@@ -1,0 +1,116 @@
+package openaimodel
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// mediaOut collects the images and the sound of one response.
+type mediaOut struct {
+	images []model.Part
+	audio  []byte
+	// audioID is how the provider refers to the sound, for the short time that it keeps it.
+	audioID string
+}
+
+// wireImage is an image of a response: OpenRouter's and LiteLLM's "images", and elements of content.
+type wireImage struct {
+	URL imageURL `json:"image_url"`
+}
+
+// imageURL is a URL, or an object that has one.
+type imageURL string
+
+func (u *imageURL) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var object struct {
+			URL text `json:"url"`
+		}
+		err := json.Unmarshal(data, &object)
+		*u = imageURL(object.URL)
+		return err
+	}
+	var t text
+	err := t.UnmarshalJSON(data)
+	*u = imageURL(t)
+	return err
+}
+
+// wireAudio is the sound of a response, or a piece of it.
+type wireAudio struct {
+	ID         text `json:"id"`
+	Data       text `json:"data"`
+	Transcript text `json:"transcript"`
+}
+
+// addImage takes an image once, however often the endpoint repeats it. What is neither a URL nor data is ignored.
+func (m *mediaOut) addImage(url imageURL) {
+	p := model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: string(url)}
+	if rest, ok := strings.CutPrefix(string(url), "data:"); ok {
+		header, content, _ := strings.Cut(rest, ",")
+		mediaType, encoded := strings.CutSuffix(header, ";base64")
+		data, err := decodeBase64(content)
+		if !encoded || err != nil || len(data) == 0 {
+			return
+		}
+		p.URL, p.Data = "", data
+		p.MediaType = firstNonEmpty(mediaType, p.MediaType)
+	} else if !strings.HasPrefix(p.URL, "http://") && !strings.HasPrefix(p.URL, "https://") {
+		return
+	}
+	for i := range m.images {
+		if m.images[i].URL == p.URL && bytes.Equal(m.images[i].Data, p.Data) {
+			return
+		}
+	}
+	m.images = append(m.images, p)
+}
+
+// addAudio takes a piece of the sound. Each piece is encoded by itself.
+func (m *mediaOut) addAudio(w *wireAudio) error {
+	m.audioID = firstNonEmpty(m.audioID, string(w.ID))
+	data, err := decodeBase64(string(w.Data))
+	if err != nil {
+		return fmt.Errorf("the sound of the response cannot be decoded: %w", err)
+	}
+	m.audio = append(m.audio, data...)
+	return nil
+}
+
+func (m *mediaOut) appendParts(parts []model.Part, provider string) []model.Part {
+	parts = append(parts, m.images...)
+	if len(m.audio) > 0 {
+		p := model.Media(audioType(m.audio), m.audio)
+		p.Provider, p.ID = provider, m.audioID
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// audioType tells the type of sound, which answers do not name, by how it begins. What has no beginning of its own is the
+// plain samples that OpenAI streams (pcm16).
+func audioType(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("RIFF")):
+		return "audio/wav"
+	case bytes.HasPrefix(data, []byte("ID3")), len(data) > 1 && data[0] == 0xff && data[1]&0xe6 == 0xe2:
+		return "audio/mpeg"
+	case len(data) > 1 && data[0] == 0xff && data[1]&0xf6 == 0xf0:
+		return "audio/aac"
+	case bytes.HasPrefix(data, []byte("fLaC")):
+		return "audio/flac"
+	case bytes.HasPrefix(data, []byte("OggS")):
+		return "audio/ogg"
+	}
+	return "audio/pcm"
+}
+
+// decodeBase64 takes what is padded, and what is not.
+func decodeBase64(s string) ([]byte, error) {
+	return base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
+}

@@ -1,0 +1,22 @@
+package openaimodel
+
+import (
+	"context"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+func init() {
+	openai := providers["openai"]
+	model.Register("openai-responses", model.Driver{Env: openai.env(), Open: func(_ context.Context, of string, o model.OpenOptions) (model.Model, error) {
+		config, err := openai.config("openai", of, o)
+		if err != nil {
+			return nil, err
+		}
+		m, err := NewResponses(config)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
+	}})
+}
