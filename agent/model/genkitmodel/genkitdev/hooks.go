@@ -104,11 +104,14 @@ func hookCall[D any](ctx context.Context, run *toolset.RunContext[D], args model
 		if shown == nil {
 			return
 		}
-		if text, told := outcome(err); told {
-			shown.end(text, nil)
-			return
+		failed := err
+		switch text, told := outcome(err); {
+		case told:
+			res.Text, failed = text, nil
+		case err == nil && res.Outcome == model.OutcomeFailed:
+			failed = errors.New(res.Text)
 		}
-		shown.end(res.Text, err)
+		shown.end(res.Text, failed)
 	}()
 	if shown != nil {
 		shown.set(keyInput, arguments(args))

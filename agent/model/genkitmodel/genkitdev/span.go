@@ -91,6 +91,7 @@ func (s *shown) end(output any, err error) {
 	if err != nil {
 		s.span.SetAttributes(keyState.String("error"), keyFailure.Bool(true))
 		s.span.SetStatus(codes.Error, err.Error())
+		s.span.RecordError(err) // otelagent may take the text out of the status again
 	} else {
 		s.span.SetAttributes(keyState.String("success"))
 		if output != nil {
