@@ -23,8 +23,9 @@ If the user refuses something, do not try the same in another way; ask what to d
 
 func agentCommand(ctx context.Context, args []string) int {
 	flags := flag.NewFlagSet("ideagent", flag.ContinueOnError)
-	name := flags.String("model", "", "`model` that answers: openai:NAME (with OPENAI_API_KEY, OPENAI_BASE_URL), ollama:NAME (with OLLAMA_HOST),\n"+
-		"or offline. Default: OPENAI_MODEL if there is a key, else a local Ollama, else offline")
+	name := flags.String("model", "", "`model` that answers, as PROVIDER:NAME: openai:gpt-5-mini, ollama:qwen3:8b, openrouter:…, or offline. Keys and addresses\n"+
+		"come from the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OLLAMA_HOST, …\n"+
+		"Default: the provider of a key, with OPENAI_MODEL for openai's, else a local Ollama, else offline")
 	pace := flags.Duration("pace", 0, "how long the offline model waits between two pieces of text, for people to watch")
 	if code, done := parseFlags(flags, args, usage); done {
 		return code

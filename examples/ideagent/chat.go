@@ -74,7 +74,7 @@ func agentOf(agent, modelName string) ([]string, error) {
 	command := []string{self}
 	if modelName != "" {
 		// What is wrong with it is said here rather than by a child that dies of it.
-		if _, err := (chooser{env: os.Getenv}).named(modelName); err != nil {
+		if _, err := (chooser{env: os.Getenv}).named(context.Background(), modelName); err != nil {
 			return nil, err
 		}
 		command = append(command, "-model", modelName)

@@ -27,10 +27,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
+	"github.com/ponte-go/ponte/internal/nearest"
 )
 
 func main() {
@@ -78,7 +80,7 @@ func run(args []string) int {
 	case "help":
 		return agentCommand(context.Background(), []string{"-h"})
 	}
-	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, []string{"chat", "version", "help"})))
+	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, "chat", "version", "help")))
 }
 
 // misuse reports a mistake in the command line.
@@ -105,41 +107,15 @@ func parseFlags(flags *flag.FlagSet, args []string, usage string) (code int, don
 	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: "); ok {
 		var known []string
 		flags.VisitAll(func(f *flag.Flag) { known = append(known, "-"+f.Name) })
-		err, hint = fmt.Errorf("unknown flag %s", name), didYouMean(name, known)
+		err, hint = fmt.Errorf("unknown flag %s", name), didYouMean(name, known...)
 	}
 	return misuse(fmt.Errorf("%w%s", err, hint)), true
 }
 
-// didYouMean suggests the known word that is most like a wrong one, if one is.
-func didYouMean(wrong string, known []string) string {
-	best, least := "", 3
-	for _, k := range known {
-		if d := distance(strings.ToLower(wrong), k); d < least {
-			best, least = k, d
-		}
+// didYouMean suggests the known word that was probably meant by a wrong one, if there is one.
+func didYouMean(wrong string, known ...string) string {
+	if meant := nearest.Of(wrong, slices.Values(known)); meant != "" {
+		return fmt.Sprintf("; did you mean %s?", meant)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", best)
-}
-
-// distance counts the characters to insert, delete or replace to make one word of the other.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = min(diagonal, row[j], row[j+1]) + 1
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
+	return ""
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
 )
 
 // binary is the program, built once for all tests.
@@ -32,9 +34,12 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	// No test talks to a model of the developer's own.
-	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"} {
-		os.Unsetenv(name)
+	for _, driver := range model.Providers() {
+		for _, name := range driver.Env {
+			os.Unsetenv(name)
+		}
 	}
+	os.Unsetenv("OPENAI_MODEL")
 	os.Setenv("OLLAMA_HOST", "127.0.0.1:1")
 	code := m.Run()
 	os.RemoveAll(dir)
@@ -85,7 +90,7 @@ func TestTheCommandLine(t *testing.T) {
 		{[]string{"-modle", "x"}, 2, "", `ideagent: unknown flag -modle; did you mean -model?`},
 		{[]string{"chta"}, 2, "", `ideagent: unknown command "chta"; did you mean chat?`},
 		{[]string{"-model", "offlin"}, 2, "", `ideagent: -model offlin: unknown; did you mean offline?`},
-		{[]string{"chat", "-model", "openai:x", "hi"}, 2, "", `OPENAI_API_KEY is not set`},
+		{[]string{"chat", "-model", "openai:x", "hi"}, 2, "", `no API key: set OPENAI_API_KEY`},
 		{[]string{"chat", "-agent", "x", "-model", "y"}, 2, "", `leave it out with -agent`},
 		{[]string{"chat", "-dir", "/no/such/dir", "hi"}, 1, "", `ideagent: -dir: `},
 		{[]string{"-model", "offline", "read a.txt"}, 2, "", `use: ideagent chat "read a.txt"`},

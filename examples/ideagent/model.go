@@ -2,23 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/openaimodel"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/offline"
 )
 
 // environment returns the value of a variable, as os.Getenv does.
 type environment func(name string) string
-
-// defaultOpenAIModel is asked if there is a key, and OPENAI_MODEL does not say which model.
-const defaultOpenAIModel = "gpt-5-mini"
 
 // choice is a model, and why it was chosen.
 type choice struct {
@@ -38,119 +31,62 @@ type chooser struct {
 // choose returns the model that -model names. An empty name means whatever there is; to find that out may take a moment,
 // which the first request to the model waits for, and nobody else.
 func (c chooser) choose(ctx context.Context, name string) (model.Model, error) {
-	if name == "" && (c.env("OPENAI_API_KEY") != "" || c.env("OPENAI_BASE_URL") != "" && c.env("OPENAI_MODEL") != "") {
-		found, err := c.openAI(c.env("OPENAI_MODEL"))
-		if err != nil {
-			return nil, err
-		}
-		found.why = "OPENAI_API_KEY is set"
-		if c.env("OPENAI_API_KEY") == "" {
-			found.why = "OPENAI_BASE_URL and OPENAI_MODEL are set"
-		}
-		c.tell(found)
-		return found.Model, nil
-	}
+	why := "-model says so"
 	if name == "" {
-		return c.search(ctx), nil
+		if name, why = c.keyed(); name == "" {
+			return c.search(ctx), nil
+		}
 	}
-	found, err := c.named(name)
+	found, err := c.named(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	found.why = "-model says so"
+	found.why = why
 	c.tell(found)
 	return found.Model, nil
 }
 
-// named returns the model that -model names, or says what is wrong with the name.
-func (c chooser) named(name string) (choice, error) {
-	provider, rest, _ := strings.Cut(name, ":")
-	switch {
-	case name == "offline":
-		return c.offline(), nil
-	case provider == "openai" && rest != "":
-		if c.env("OPENAI_API_KEY") == "" && c.env("OPENAI_BASE_URL") == "" {
-			return choice{}, errors.New("-model " + name + ": OPENAI_API_KEY is not set (nor OPENAI_BASE_URL, for a server that needs no key)")
+// keyed returns the model of the first provider for which there is a key, or a server of one's own, and says why.
+func (c chooser) keyed() (name, why string) {
+	if c.env("OPENAI_API_KEY") == "" && c.env("OPENAI_BASE_URL") != "" && c.env("OPENAI_MODEL") != "" {
+		return "openai:" + c.env("OPENAI_MODEL"), "OPENAI_BASE_URL and OPENAI_MODEL are set"
+	}
+	for provider, key := range keys() {
+		if c.env(key) == "" {
+			continue
 		}
-		return c.openAI(rest)
-	case provider == "ollama" && rest != "":
-		return c.ollama(rest)
-	case provider == "openai" || provider == "ollama":
-		return choice{}, fmt.Errorf("-model %s: which one? Say -model %s:NAME", name, provider)
+		name = defaultModels[provider]
+		if own := c.env("OPENAI_MODEL"); provider == "openai" && own != "" {
+			name = own
+		}
+		return provider + ":" + name, key + " is set"
 	}
-	known := []string{"openai", "ollama", "offline"}
-	hint := didYouMean(provider, known)
-	switch {
-	case hint != "" && rest != "":
-		hint = strings.TrimSuffix(hint, "?") + ":" + rest + "?"
-	case strings.HasPrefix(name, "gpt"):
-		hint = "; did you mean openai:" + name + "?"
-	}
-	return choice{}, fmt.Errorf("-model %s: unknown%s Models are openai:NAME, ollama:NAME and offline", name, orStop(hint))
+	return "", ""
 }
 
-func orStop(hint string) string {
-	if hint == "" {
-		return "."
+// named returns the model that -model names, or says what is wrong with the name.
+func (c chooser) named(ctx context.Context, name string) (choice, error) {
+	if name == "offline" {
+		return c.offline(), nil
 	}
-	return hint
+	if !strings.Contains(name, ":") && didYouMean(name, "offline") != "" {
+		return choice{}, fmt.Errorf("-model %s: unknown%s", name, didYouMean(name, "offline"))
+	}
+	found, err := c.open(ctx, name)
+	if err != nil {
+		return choice{}, fmt.Errorf("-%w", err) // which begins with "model: "
+	}
+	return found, nil
+}
+
+// open returns the model that a string names.
+func (c chooser) open(ctx context.Context, name string) (choice, error) {
+	m, err := model.OpenWith(ctx, name, model.OpenOptions{Getenv: c.env})
+	return choice{Model: m, name: name}, err
 }
 
 func (c chooser) offline() choice {
 	return choice{Model: offline.New(offline.Config{Delay: c.pace}), name: "offline (a demo model: a few rules and no intelligence)"}
-}
-
-func (c chooser) openAI(name string) (choice, error) {
-	if name == "" {
-		name = defaultOpenAIModel
-	}
-	m, err := openaimodel.New(openaimodel.Config{Name: name, BaseURL: c.env("OPENAI_BASE_URL"), APIKey: c.env("OPENAI_API_KEY")})
-	if err != nil {
-		return choice{}, err
-	}
-	return choice{Model: m, name: "openai:" + name}, nil
-}
-
-func (c chooser) ollama(name string) (choice, error) {
-	m, err := c.ollamaModel(name)
-	if err != nil {
-		return choice{}, err
-	}
-	return choice{Model: m, name: "ollama:" + name}, nil
-}
-
-func (c chooser) ollamaModel(name string) (*openaimodel.Model, error) {
-	base, err := ollamaURL(c.env("OLLAMA_HOST"))
-	if err != nil {
-		return nil, err
-	}
-	return openaimodel.New(openaimodel.Config{Name: name, BaseURL: base, Provider: "ollama"})
-}
-
-// ollamaURL returns the address of the server from OLLAMA_HOST, which may lack the scheme, the port, or both. The address
-// at which a server listens on all interfaces is no address to connect to.
-func ollamaURL(host string) (string, error) {
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	if !strings.Contains(host, "://") {
-		host = "http://" + host
-	}
-	u, err := url.Parse(host)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("OLLAMA_HOST %q is no address", host)
-	}
-	name, port := u.Hostname(), u.Port()
-	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
-		name = "127.0.0.1"
-	}
-	if port == "" {
-		port = "11434"
-		if u.Scheme == "https" {
-			port = "443"
-		}
-	}
-	return u.Scheme + "://" + net.JoinHostPort(name, port), nil
 }
 
 // ollamaPatience is how long a local server may take to answer.
@@ -168,26 +104,34 @@ func (c chooser) search(ctx context.Context) model.Model {
 	return s
 }
 
+// lister is a model that can say what others there are, as those of openaimodel can.
+type lister interface {
+	Models(ctx context.Context) ([]string, error)
+}
+
 func (c chooser) localOrOffline(ctx context.Context) choice {
 	ctx, cancel := context.WithTimeout(ctx, ollamaPatience)
 	defer cancel()
 	why := "no Ollama answers"
-	if probe, err := c.ollamaModel("probe"); err != nil {
+	probe, err := c.open(ctx, "ollama:probe")
+	if err != nil {
 		why = err.Error()
-	} else if names, err := probe.Models(ctx); err == nil {
+	} else if there, ok := probe.Model.(lister); !ok {
+		why = "nobody can ask Ollama for its models"
+	} else if names, err := there.Models(ctx); err == nil {
 		why = "the Ollama here has no model"
 		for _, name := range names {
 			if strings.Contains(name, "embed") {
 				continue
 			}
-			if found, err := c.ollama(name); err == nil {
-				found.why = "OPENAI_API_KEY is not set, and an Ollama answers"
+			if found, err := c.open(ctx, "ollama:"+name); err == nil {
+				found.why = "no API key is set, and an Ollama answers"
 				return found
 			}
 		}
 	}
 	found := c.offline()
-	found.why = "OPENAI_API_KEY is not set, and " + why
+	found.why = "no API key is set, and " + why
 	return found
 }
 

@@ -56,12 +56,16 @@ func TestTheModelThatIsChosen(t *testing.T) {
 		"a key":                     {"", env("OPENAI_API_KEY", secret), "openai:gpt-5-mini", "OPENAI_API_KEY is set"},
 		"a key and a model":         {"", env("OPENAI_API_KEY", secret, "OPENAI_MODEL", "x"), "openai:x", "OPENAI_API_KEY is set"},
 		"a server without keys":     {"", env("OPENAI_BASE_URL", "http://localhost:8000", "OPENAI_MODEL", "x"), "openai:x", "OPENAI_BASE_URL and OPENAI_MODEL are set"},
-		"a local Ollama":            {"", env("OLLAMA_HOST", ollama(t, `[{"id":"nomic-embed-text"},{"id":"qwen3:8b"}]`, 0)), "ollama:qwen3:8b", "OPENAI_API_KEY is not set, and an Ollama answers"},
-		"an Ollama without a model": {"", env("OLLAMA_HOST", ollama(t, `[]`, 0)), "offline (a demo model: a few rules and no intelligence)", "OPENAI_API_KEY is not set, and the Ollama here has no model"},
-		"a slow Ollama":             {"", env("OLLAMA_HOST", ollama(t, `[{"id":"x"}]`, time.Minute)), "offline (a demo model: a few rules and no intelligence)", "OPENAI_API_KEY is not set, and no Ollama answers"},
-		"nothing":                   {"", env("OLLAMA_HOST", nobody(t)), "offline (a demo model: a few rules and no intelligence)", "OPENAI_API_KEY is not set, and no Ollama answers"},
+		"a local Ollama":            {"", env("OLLAMA_HOST", ollama(t, `[{"id":"nomic-embed-text"},{"id":"qwen3:8b"}]`, 0)), "ollama:qwen3:8b", "no API key is set, and an Ollama answers"},
+		"an Ollama without a model": {"", env("OLLAMA_HOST", ollama(t, `[]`, 0)), "offline (a demo model: a few rules and no intelligence)", "no API key is set, and the Ollama here has no model"},
+		"a slow Ollama":             {"", env("OLLAMA_HOST", ollama(t, `[{"id":"x"}]`, time.Minute)), "offline (a demo model: a few rules and no intelligence)", "no API key is set, and no Ollama answers"},
+		"an Ollama that is nowhere": {"", env("OLLAMA_HOST", "ftp://x"), "offline (a demo model: a few rules and no intelligence)", `no API key is set, and model: opening "ollama:probe": openaimodel: ollama: OLLAMA_HOST "ftp://x" is no address`},
+		"nothing":                   {"", env("OLLAMA_HOST", nobody(t)), "offline (a demo model: a few rules and no intelligence)", "no API key is set, and no Ollama answers"},
+		"another provider's key":    {"", env("MISTRAL_API_KEY", secret, "XAI_API_KEY", secret), "mistral:mistral-medium-latest", "MISTRAL_API_KEY is set"},
+		"OpenAI's key goes first":   {"", env("MISTRAL_API_KEY", secret, "OPENAI_API_KEY", secret), "openai:gpt-5-mini", "OPENAI_API_KEY is set"},
 		"offline wanted":            {"offline", env("OPENAI_API_KEY", secret), "offline (a demo model: a few rules and no intelligence)", "-model says so"},
 		"openai wanted":             {"openai:gpt-x", env("OPENAI_API_KEY", secret), "openai:gpt-x", "-model says so"},
+		"groq wanted":               {"groq:qwen/qwen3-32b", env("GROQ_API_KEY", secret, "OPENAI_API_KEY", secret), "groq:qwen/qwen3-32b", "-model says so"},
 		"ollama wanted":             {"ollama:qwen3:8b", env(), "ollama:qwen3:8b", "-model says so"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,33 +93,21 @@ func TestTheDefaultModelAnswersOnceItIsFound(t *testing.T) {
 
 func TestAWrongModelIsExplained(t *testing.T) {
 	for name, want := range map[string]string{
-		"openai:gpt-5": "-model openai:gpt-5: OPENAI_API_KEY is not set (nor OPENAI_BASE_URL, for a server that needs no key)",
-		"openai":       "-model openai: which one? Say -model openai:NAME",
-		"ollama:":      "-model ollama:: which one? Say -model ollama:NAME",
-		"gpt-5":        "-model gpt-5: unknown; did you mean openai:gpt-5? Models are openai:NAME, ollama:NAME and offline",
-		"olama:qwen3":  "-model olama:qwen3: unknown; did you mean ollama:qwen3? Models are openai:NAME, ollama:NAME and offline",
-		"ofline":       "-model ofline: unknown; did you mean offline? Models are openai:NAME, ollama:NAME and offline",
-		"claude":       "-model claude: unknown. Models are openai:NAME, ollama:NAME and offline",
+		"openai:gpt-5": `-model: opening "openai:gpt-5": openaimodel: openai: no API key: set OPENAI_API_KEY, or OpenOptions.APIKey: authentication failed`,
+		"openai":       `-model: "openai" names a provider but no model: write openai:name`,
+		"ollama:":      `-model: "ollama:" names a provider but no model: write ollama:name`,
+		"gpt-5":        `-model: "gpt-5": unknown provider; did you mean openai:gpt-5?`,
+		"olama:qwen3":  `-model: "olama:qwen3": unknown provider; did you mean ollama:qwen3?`,
+		"ofline":       "-model ofline: unknown; did you mean offline?",
 	} {
 		_, err := chooser{env: env()}.choose(t.Context(), name)
 		require.EqualError(t, err, want)
 	}
 }
 
-func TestOllamaAddresses(t *testing.T) {
-	for host, want := range map[string]string{
-		"":                     "http://127.0.0.1:11434",
-		"0.0.0.0":              "http://127.0.0.1:11434",
-		"0.0.0.0:8080":         "http://127.0.0.1:8080",
-		"box:1234":             "http://box:1234",
-		"http://box":           "http://box:11434",
-		"https://box.example/": "https://box.example:443",
-		"[::1]:5":              "http://[::1]:5",
-	} {
-		got, err := ollamaURL(host)
-		require.NoError(t, err)
-		require.Equal(t, want, got, host)
+func TestDefaultModelsAreOfProvidersThatAreKnown(t *testing.T) {
+	for provider := range defaultModels {
+		_, err := chooser{env: env()}.named(t.Context(), provider+":x")
+		require.Regexp(t, "no API key: set |: import _ ", err)
 	}
-	_, err := ollamaURL("ftp://box")
-	require.ErrorContains(t, err, "OLLAMA_HOST")
 }
