@@ -142,8 +142,15 @@ func testRequestUnchanged(s *subject) {
 		MaxTokens: 100, Stop: []string{"stop", "behind the end"}[:1], ExtraHeaders: map[string]string{"X-Test": "1"},
 	}
 	before, parts := snapshot(req), len(last.Parts)
-	s.answer(req, nil)
-	s.answer(req, func(model.Delta) error { return nil })
+	for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
+		// The model may refuse the settings; it is not to change them on the way.
+		if _, err := s.generate(s.t.Context(), req, sink); err != nil && !errors.Is(err, model.ErrUnsupported) {
+			s.t.Fatalf("Generate failed: %v", err)
+		}
+		plain := *req
+		plain.Settings = nil
+		s.answer(&plain, sink)
+	}
 	if after := snapshot(req); after != before {
 		s.t.Errorf("the request was changed\nfrom %s\n  to %s", before, after)
 	}

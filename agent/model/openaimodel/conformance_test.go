@@ -10,11 +10,12 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestConformance(t *testing.T) {
 	var seen seen
-	modeltest.Conformance(t, seen.watch(modeltest.Harness{
+	matrix.Conformance(t, "openaimodel", seen.watch(modeltest.Harness{
 		Provider: true,
 		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {

@@ -1,7 +1,6 @@
 package openaimodel_test
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -13,11 +12,12 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestResponsesConformance(t *testing.T) {
 	var seen seen
-	modeltest.Conformance(t, seen.watch(modeltest.Harness{
+	matrix.Conformance(t, "openaimodel-responses", seen.watch(modeltest.Harness{
 		Provider: true,
 		New: func(t testing.TB, s modeltest.Scenario) model.Model {
 			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
@@ -30,26 +30,9 @@ func TestResponsesConformance(t *testing.T) {
 					}
 				}
 			}
-			m := newResponses(t, server)
-			if s.Rule == "A request is only read" {
-				return withoutStop(m)
-			}
-			return m
+			return newResponses(t, server)
 		},
 	}))
-}
-
-// withoutStop keeps stop strings from a model, for a rule that sets them whether the provider has them or not.
-func withoutStop(m model.Model) model.Model {
-	return model.Func(m.Info(), func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
-		if req.Settings != nil {
-			settings, copied := *req.Settings, *req
-			settings.Stop = nil
-			copied.Settings = &settings
-			req = &copied
-		}
-		return m.Generate(ctx, req, sink)
-	})
 }
 
 // newResponses returns a model that does not retry, unless change says otherwise.

@@ -1,0 +1,11 @@
+// Package matrix keeps the results of the conformance suite (package modeltest) for every model of this module, and makes a
+// table of them for the documentation.
+//
+// A model's test calls [Conformance] instead of modeltest.Conformance. The results are compared with a file in testdata, so
+// that a case that is no longer played, or no longer passes, is seen. After a change that is meant:
+//
+//	PONTE_UPDATE=1 go test ./agent/model/... -run Conformance
+//	PONTE_UPDATE=1 go test ./internal/matrix
+//
+// The second command makes the table in docs/models.md of the files. Where a test has the flag -update, that does as well.
+package matrix

@@ -1,0 +1,201 @@
+package matrix
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+)
+
+// column has the results of one model.
+type column struct {
+	name    string
+	results []modeltest.Result
+}
+
+// order is that of the columns whose names begin so: our own adapters, those of Genkit's plugins, others.
+var order = []string{"openaimodel", "anthropicmodel", "geminimodel", "", "genkit"}
+
+func rank(name string) int {
+	for i, prefix := range order {
+		if prefix != "" && strings.HasPrefix(name, prefix) {
+			return i
+		}
+	}
+	return slices.Index(order, "")
+}
+
+// load reads the results in a directory.
+func load(dir string) ([]column, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("matrix: %w", err)
+	}
+	var columns []column
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("matrix: %w", err)
+		}
+		results, err := decode(text)
+		if err != nil {
+			return nil, fmt.Errorf("matrix: %s: %w", filepath.Base(file), err)
+		}
+		columns = append(columns, column{strings.TrimSuffix(filepath.Base(file), ".json"), results})
+	}
+	slices.SortStableFunc(columns, func(a, b column) int {
+		if d := rank(a.name) - rank(b.name); d != 0 {
+			return d
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return columns, nil
+}
+
+// row is a rule, or some cases of one, and what each column has there.
+type row struct {
+	label string
+	cells []modeltest.Result // outcome and reason
+}
+
+func (r row) key() string {
+	var b strings.Builder
+	for _, c := range r.cells {
+		b.WriteString(string(c.Outcome) + "\x00" + c.Reason + "\x00")
+	}
+	return b.String()
+}
+
+// rows makes one row of every rule, and further ones of those cases of it that end in another way for some model.
+func rows(columns []column) []row {
+	type rule struct {
+		name  string
+		cases []string
+	}
+	var rules []*rule
+	byName := map[string]*rule{}
+	for _, c := range columns {
+		for _, r := range c.results {
+			if byName[r.Rule] == nil {
+				byName[r.Rule] = &rule{name: r.Rule}
+				rules = append(rules, byName[r.Rule])
+			}
+			if known := byName[r.Rule]; !slices.Contains(known.cases, r.Case) {
+				known.cases = append(known.cases, r.Case)
+			}
+		}
+	}
+	var all []row
+	for _, rule := range rules {
+		var groups []row
+		for _, name := range rule.cases {
+			g := row{label: name}
+			for _, c := range columns {
+				g.cells = append(g.cells, find(c.results, rule.name, name))
+			}
+			if i := slices.IndexFunc(groups, func(other row) bool { return other.key() == g.key() }); i >= 0 {
+				groups[i].label += "\n" + name
+			} else {
+				groups = append(groups, g)
+			}
+		}
+		// The largest group stands for the rule: all cases that have no row of their own.
+		main := 0
+		for i, g := range groups {
+			if strings.Count(g.label, "\n") > strings.Count(groups[main].label, "\n") {
+				main = i
+			}
+		}
+		first := groups[main]
+		if len(groups) > 1 && !strings.Contains(first.label, "\n") {
+			first.label = rule.name + ": " + first.label
+		} else {
+			first.label = rule.name
+		}
+		all = append(all, first)
+		for i, g := range groups {
+			if i != main {
+				g.label = "… " + strings.ReplaceAll(g.label, "\n", "; ")
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+func find(results []modeltest.Result, rule, name string) modeltest.Result {
+	for _, r := range results {
+		if r.Rule == rule && r.Case == name {
+			return modeltest.Result{Outcome: r.Outcome, Reason: r.Reason}
+		}
+	}
+	return modeltest.Result{Outcome: modeltest.Skipped, Reason: "not tested"}
+}
+
+// render makes the table, with the reasons below it.
+func render(columns []column) string {
+	var b strings.Builder
+	b.WriteString("| Rule |")
+	for _, c := range columns {
+		b.WriteString(" " + escape(c.name) + " |")
+	}
+	b.WriteString("\n|---|" + strings.Repeat(":-:|", len(columns)) + "\n")
+	var reasons []string
+	for _, r := range rows(columns) {
+		b.WriteString("| " + escape(r.label) + " |")
+		for _, c := range r.cells {
+			b.WriteString(" " + cell(c, &reasons) + " |")
+		}
+		b.WriteString("\n")
+	}
+	if len(reasons) > 0 {
+		b.WriteString("\n")
+	}
+	for i, reason := range reasons {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, escape(reason))
+	}
+	return b.String()
+}
+
+func cell(r modeltest.Result, reasons *[]string) string {
+	sign := map[modeltest.Outcome]string{modeltest.Passed: "✓", modeltest.Skipped: "–", modeltest.Known: "✗"}[r.Outcome]
+	if sign == "" {
+		sign = "failed"
+	}
+	if r.Reason == "" {
+		return sign
+	}
+	n := slices.Index(*reasons, r.Reason)
+	if n < 0 {
+		n = len(*reasons)
+		*reasons = append(*reasons, r.Reason)
+	}
+	return sign + " (" + strconv.Itoa(n+1) + ")"
+}
+
+// escape readies text for a table.
+func escape(s string) string {
+	return strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_").Replace(s)
+}
+
+const (
+	beginTable = "<!-- conformance: generated by internal/matrix -->\n"
+	endTable   = "<!-- end of conformance -->\n"
+)
+
+// replace puts a table in its place in a document.
+func replace(document, table string) (string, error) {
+	front, rest, ok := strings.Cut(document, beginTable)
+	if !ok {
+		return "", fmt.Errorf("matrix: the document has no line %q", strings.TrimSpace(beginTable))
+	}
+	_, behind, ok := strings.Cut(rest, endTable)
+	if !ok {
+		return "", fmt.Errorf("matrix: the document has no line %q behind the table", strings.TrimSpace(endTable))
+	}
+	return front + beginTable + "\n" + table + "\n" + endTable + behind, nil
+}
