@@ -136,7 +136,7 @@ func (r *recorder) agrees(msg *model.Message) {
 	r.t.Helper()
 	var want []model.Part
 	for _, p := range msg.Parts {
-		if p.Kind != model.PartOpaque {
+		if p.Kind == model.PartText || p.Kind == model.PartToolCall || p.Kind == model.PartThinking && p.Text != "" {
 			want = append(want, model.Part{Kind: p.Kind, Text: p.Text, CallID: p.CallID, Tool: p.Tool, Args: p.Args})
 		}
 	}
