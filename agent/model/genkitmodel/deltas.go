@@ -1,70 +1,159 @@
 package genkitmodel
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
+
+// Piece is what a stream adds to a response.
+type Piece struct {
+	// Kind is [model.PartText], [model.PartThinking] or [model.PartToolCall]. The zero value adds nothing, and makes the
+	// text that follows a part of its own.
+	Kind model.PartKind
+	// Text is what is added: text, thinking, or a fragment of arguments.
+	Text string
+	// Call tells the calls of a response apart. The first piece of a call has its Tool, and CallID if the provider gave one.
+	Call         int
+	CallID, Tool string
+}
 
 // deltas is what a sink has been told.
 type deltas struct {
-	parts []model.Part
-	text  []strings.Builder // of the parts; parts has it when the stream is over
-	open  bool              // the last part may grow
+	parts []growing
+	calls map[int]int // the parts of calls, by Piece.Call
+	ids   adapter.CallIDs
+	open  bool // the last part may grow if it is text
 }
 
-// grow tells the sink that text was added. Empty text says nothing, so it is not passed on.
-func (d *deltas) grow(sink model.Sink, kind model.PartKind, text string) error {
-	if text == "" {
+type growing struct {
+	model.Part
+	text bytes.Buffer
+}
+
+// grow tells the sink what was added. Empty text says nothing, so it is not passed on.
+func (d *deltas) grow(sink model.Sink, p Piece) error {
+	switch {
+	case p.Kind == "":
+		d.open = false
+		return nil
+	case p.Kind == model.PartToolCall:
+		return d.growCall(sink, p)
+	case p.Text == "":
 		return nil
 	}
-	if n := len(d.parts); !d.open || d.parts[n-1].Kind != kind {
-		d.parts = append(d.parts, model.Part{Kind: kind})
-		d.text = append(d.text, strings.Builder{})
+	if n := len(d.parts); !d.open || d.parts[n-1].Kind != p.Kind {
+		d.parts = append(d.parts, growing{Part: model.Part{Kind: p.Kind}})
 	}
 	d.open = true
 	n := len(d.parts) - 1
-	d.text[n].WriteString(text)
-	return sink(model.Delta{Part: n, Kind: kind, Text: text})
+	d.parts[n].text.WriteString(p.Text)
+	return sink(model.Delta{Part: n, Kind: p.Kind, Text: p.Text})
 }
 
-// end makes what comes next a part of its own.
-func (d *deltas) end() { d.open = false }
-
-// rest tells the sink what of msg it has not been told: what the plugin kept for the response, the calls, and the usage.
-// Text that was streamed and that the response has otherwise stands as it was streamed: msg is corrected.
-func (d *deltas) rest(sink model.Sink, msg *model.Message) error {
-	for i := range d.parts {
-		d.parts[i].Text = d.text[i].String()
+func (d *deltas) growCall(sink model.Sink, p Piece) error {
+	n, begun := d.calls[p.Call]
+	switch {
+	case !begun && p.Tool == "":
+		return nil // a fragment of nothing: the response will have it
+	case !begun:
+		if d.calls == nil {
+			d.calls = map[int]int{}
+		}
+		n = len(d.parts)
+		d.calls[p.Call] = n
+		part := model.Part{Kind: p.Kind, CallID: d.ids.Unique(p.CallID), Tool: p.Tool}
+		d.parts = append(d.parts, growing{Part: part})
+		d.parts[n].text.WriteString(p.Text)
+		d.open = false
+		return sink(model.Delta{Part: n, Kind: p.Kind, CallID: part.CallID, Tool: part.Tool, Text: p.Text})
+	case p.Text == "":
+		return nil
 	}
+	d.parts[n].text.WriteString(p.Text)
+	return sink(model.Delta{Part: n, Kind: p.Kind, Text: p.Text})
+}
+
+// rest tells the sink what of msg it has not been told: what the plugin kept for the response, and the usage. What was
+// streamed and the response has otherwise stands as it was streamed, for the sink cannot be told to forget: msg is
+// corrected.
+func (d *deltas) rest(sink model.Sink, msg *model.Message) error {
 	for _, kind := range []model.PartKind{model.PartThinking, model.PartText} {
-		streamed, whole := joined(d.parts, kind), joined(msg.Parts, kind)
+		streamed, whole := d.joined(kind), joined(msg.Parts, kind)
 		missing, ok := strings.CutPrefix(whole, streamed)
 		if !ok {
-			replace(msg, kind, d.parts)
+			d.replace(msg, kind)
 			continue
 		}
-		if err := d.grow(sink, kind, missing); err != nil {
+		if err := d.grow(sink, Piece{Kind: kind, Text: missing}); err != nil {
 			return err
 		}
 	}
-	n := len(d.parts)
-	for i := range msg.Parts {
-		p := &msg.Parts[i]
-		if p.Kind != model.PartToolCall {
-			continue
-		}
-		if err := sink(model.Delta{Part: n, Kind: p.Kind, CallID: p.CallID, Tool: p.Tool, Text: string(p.Args)}); err != nil {
-			return err
-		}
-		n++
+	if err := d.restOfCalls(sink, msg); err != nil {
+		return err
 	}
 	if msg.Usage == (model.Usage{}) {
 		return nil
 	}
 	usage := msg.Usage
 	return sink(model.Delta{Usage: &usage})
+}
+
+// restOfCalls goes through the calls in the order in which they began, which is that of the response.
+func (d *deltas) restOfCalls(sink model.Sink, msg *model.Message) error {
+	var begun []int
+	for i := range d.parts {
+		if d.parts[i].Kind == model.PartToolCall {
+			begun = append(begun, i)
+		}
+	}
+	for i := range msg.Parts {
+		p := &msg.Parts[i]
+		if p.Kind != model.PartToolCall {
+			continue
+		}
+		if len(begun) == 0 {
+			id := d.ids.Unique(p.CallID)
+			p.CallID = id
+			if err := sink(model.Delta{Part: len(d.parts), Kind: p.Kind, CallID: id, Tool: p.Tool, Text: string(p.Args)}); err != nil {
+				return err
+			}
+			d.parts = append(d.parts, growing{Part: model.Part{Kind: p.Kind}})
+			continue
+		}
+		n := begun[0]
+		streamed := &d.parts[n]
+		begun = begun[1:]
+		p.CallID = streamed.CallID
+		missing, ok := bytes.CutPrefix(p.Args, streamed.text.Bytes())
+		switch {
+		case p.Tool != streamed.Tool || !ok:
+			p.Tool, p.Args = streamed.Tool, orEmpty(streamed.text.Bytes())
+		case len(missing) > 0:
+			if err := sink(model.Delta{Part: n, Kind: p.Kind, Text: string(missing)}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range begun {
+		call := d.parts[n].Part
+		call.Args = orEmpty(d.parts[n].text.Bytes())
+		msg.Parts = append(msg.Parts, call)
+	}
+	return nil
+}
+
+func (d *deltas) joined(kind model.PartKind) string {
+	var b strings.Builder
+	for i := range d.parts {
+		if d.parts[i].Kind == kind {
+			b.Write(d.parts[i].text.Bytes())
+		}
+	}
+	return b.String()
 }
 
 func joined(parts []model.Part, kind model.PartKind) string {
@@ -77,19 +166,22 @@ func joined(parts []model.Part, kind model.PartKind) string {
 	return b.String()
 }
 
-// replace puts the parts of a kind as they were streamed where the first of that kind is. Signatures go with what they
-// signed.
-func replace(msg *model.Message, kind model.PartKind, streamed []model.Part) {
+// replace puts the parts of a kind as they were streamed where the first of that kind is, without signatures, which
+// would be of something else.
+func (d *deltas) replace(msg *model.Message, kind model.PartKind) {
 	is := func(p model.Part) bool { return p.Kind == kind }
 	at := max(slices.IndexFunc(msg.Parts, is), 0)
 	msg.Parts = slices.DeleteFunc(msg.Parts, is)
-	for _, p := range streamed {
-		if is(p) {
-			if kind == model.PartThinking {
-				p.Provider = msg.Provider
-			}
-			msg.Parts = slices.Insert(msg.Parts, min(at, len(msg.Parts)), p)
-			at++
+	for i := range d.parts {
+		if !is(d.parts[i].Part) {
+			continue
 		}
+		p := model.Part{Kind: kind, Text: d.parts[i].text.String()}
+		if kind == model.PartThinking {
+			p.Provider = msg.Provider
+		}
+		at = min(at, len(msg.Parts))
+		msg.Parts = slices.Insert(msg.Parts, at, p)
+		at++
 	}
 }

@@ -53,6 +53,7 @@ type Dialect struct {
 }
 
 // Call is one request on its way through a plugin. A dialect may change Genkit and Stream in Prepare, and set the hooks.
+// Finish and Recover are called when the plugin has ended.
 type Call struct {
 	// Info, Request and Settings are what was asked for; they are only read. Settings are those of the configuration and
 	// of the request together, never nil, and have been checked as far as that is possible without knowing the provider.
@@ -65,7 +66,8 @@ type Call struct {
 	// Stream says whether the plugin is asked to stream. Setting it makes it stream though nobody listens.
 	Stream bool
 
-	// OnChunk, if not nil, sees every chunk of a stream before it is passed on.
+	// OnChunk, if not nil, takes the chunks of a stream in place of [Call.EmitChunk]. It is called by the plugin, on the
+	// plugin's goroutine; an error of it is returned to the plugin.
 	OnChunk func(*ai.ModelResponseChunk) error
 	// Finish, if not nil, has the last word on the message, and sees the response that it was made of. An error of it is
 	// the error of the request; an [*model.APIError] needs no Provider and Model.
@@ -73,6 +75,54 @@ type Call struct {
 	// Recover, if not nil, is asked when the plugin has failed. It may return a message, which goes to Finish with a nil
 	// response, or an error that says more; with neither, the plugin's own error stands.
 	Recover func(err error) (*model.Message, error)
+
+	emit  func(Piece) error
+	info  *Dialect
+	calls int // that EmitChunk has seen
+}
+
+// Emit passes a piece of the response on to whom it is streamed to, if there is somebody, and waits until it is taken.
+// It is for the goroutine on which the plugin runs, and fails when the request is over. The message is made of the
+// plugin's response all the same; what it lacks of what was emitted is added to it.
+func (c *Call) Emit(p Piece) error { return c.emit(p) }
+
+// EmitChunk emits what a chunk says: text, reasoning, and calls that are whole. Fragments of calls are left to the
+// response, because chunks do not say which call they belong to.
+func (c *Call) EmitChunk(chunk *ai.ModelResponseChunk) error {
+	if chunk.Aggregated { // it repeats what came before; the response has it anyway
+		return nil
+	}
+	for _, p := range chunk.Content {
+		if p == nil {
+			continue
+		}
+		var piece Piece
+		switch {
+		case p.IsText() && p.Text == "" && !c.info.EmptyTextEndsPart:
+			continue
+		case p.IsText() && p.Text != "":
+			piece = Piece{Kind: model.PartText, Text: p.Text}
+		case p.IsReasoning():
+			piece = Piece{Kind: model.PartThinking, Text: p.Text}
+		case p.IsToolRequest() && p.ToolRequest != nil && !p.ToolRequest.Partial && isWhole(p.ToolRequest.Input):
+			args, err := arguments(p.ToolRequest.Input)
+			if err != nil {
+				continue // the response has the same fault
+			}
+			piece = Piece{Kind: model.PartToolCall, Call: c.calls, CallID: p.ToolRequest.Ref, Tool: p.ToolRequest.Name, Text: string(args)}
+			c.calls++
+		}
+		if err := c.Emit(piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isWhole reports whether the arguments of a call are decoded, which fragments cannot be.
+func isWhole(input any) bool {
+	object, ok := input.(map[string]any)
+	return ok && object != nil
 }
 
 // Unsupported is the error for what the provider, or the plugin, cannot do. It wraps [model.ErrUnsupported].

@@ -60,25 +60,32 @@ func panicked(value any) error {
 	return e
 }
 
-// panicOrigin names the function that panicked.
+// panicOrigin names the function that panicked first: tracing recovers and panics again, with the stack still there.
 func panicOrigin() string {
-	pcs := make([]uintptr, 32)
+	pcs := make([]uintptr, 256)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
-	for inPanic := false; ; {
-		frame, more := frames.Next()
-		isRuntime := strings.HasPrefix(frame.Function, "runtime.")
-		if inPanic && !isRuntime {
-			return frame.Function
-		}
-		inPanic = inPanic || isRuntime
-		if !more {
-			return "an unknown function"
+	origin, behind := "an unknown function", false
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		switch {
+		case frame.Function == "runtime.gopanic":
+			behind = true
+		case behind && !strings.HasPrefix(frame.Function, "runtime."):
+			origin, behind = frame.Function, false
 		}
 	}
+	return origin
 }
 
-// apiError makes an [*model.APIError] of what a plugin returned, or of what is wrong with that.
-func (m *Model) apiError(err error) error {
+// failure is the error for what a plugin returned, or for what is wrong with that: an [*model.APIError], but for what
+// Genkit refused before the plugin saw it.
+func (m *Model) failure(err error) error {
+	var inGenkit *core.GenkitError
+	if errors.As(err, &inGenkit) && inGenkit.Status == core.INVALID_ARGUMENT && refusedByGenkit(inGenkit.Message) {
+		return fmt.Errorf("genkitmodel: %s %s: Genkit refuses the request: %w: %s",
+			m.info.Provider, m.info.Name, model.ErrUnsupported, truncate(m.redact(inGenkit.Message)))
+	}
 	var e *model.APIError
 	if !errors.As(err, &e) {
 		e = m.classify(err)
@@ -124,14 +131,16 @@ func (m *Model) classify(err error) *model.APIError {
 		case core.UNAVAILABLE, core.RESOURCE_EXHAUSTED, core.UNAUTHENTICATED, core.PERMISSION_DENIED:
 			e.Status = core.HTTPStatusCode(inGenkit.Status)
 			e.Retryable = adapter.RetryableStatus(e.Status)
-		case core.INVALID_ARGUMENT:
-			if strings.Contains(inGenkit.Message, "does not support") { // by Genkit's description of the model; nothing was sent
-				e.Err = fmt.Errorf("%w: %w", model.ErrUnsupported, err)
-			}
 		}
 	}
 	e.Message = err.Error()
 	return e
+}
+
+// refusedByGenkit reports whether the message is that of Genkit's own checks: of the request against a schema, and
+// against what the plugin says that the model supports.
+func refusedByGenkit(message string) bool {
+	return strings.HasPrefix(message, "invalid input to action") || strings.HasPrefix(message, "model ") && strings.Contains(message, " does not support ")
 }
 
 // FromHTTP fills e from the answer with which a provider refused: the fields of every SDK's error type.

@@ -28,24 +28,29 @@ type outcome struct {
 
 // run asks the plugin. The goroutine that it starts has ended when run returns, unless the plugin does not heed its
 // context.
-func (e *exchange) run(ctx, pluginCtx context.Context) (*model.Message, error) {
-	pluginCtx, cancel := context.WithCancel(pluginCtx)
+func (e *exchange) run(ctx context.Context) (*model.Message, error) {
+	pluginCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(ctx, cancel) // the dialect may have made pluginCtx of another
-	defer stop()
-
-	chunks := make(chan *ai.ModelResponseChunk)
+	pieces := make(chan Piece)
 	done := make(chan outcome, 1)
+	e.c.emit = func(p Piece) error {
+		if e.sink == nil {
+			return nil
+		}
+		select {
+		case pieces <- p:
+			return nil
+		case <-pluginCtx.Done(): // also after run has returned
+			return context.Cause(pluginCtx)
+		}
+	}
+	pluginCtx, err := e.m.prepare(pluginCtx, e.c)
+	if err != nil {
+		return nil, err
+	}
 	var callback ai.ModelStreamCallback
 	if e.c.Stream {
-		callback = func(_ context.Context, chunk *ai.ModelResponseChunk) error {
-			select {
-			case chunks <- chunk:
-				return nil
-			case <-pluginCtx.Done(): // also after run has returned
-				return context.Cause(pluginCtx)
-			}
-		}
+		callback = func(_ context.Context, chunk *ai.ModelResponseChunk) error { return e.chunk(chunk) }
 	}
 	go func() {
 		out := outcome{err: panicked(nil)} // stands if the plugin ends the goroutine
@@ -55,8 +60,8 @@ func (e *exchange) run(ctx, pluginCtx context.Context) (*model.Message, error) {
 
 	for {
 		select {
-		case chunk := <-chunks:
-			if err := e.chunk(chunk); err != nil {
+		case p := <-pieces:
+			if err := e.deltas.grow(e.sink, p); err != nil {
 				cancel()
 				leave(done)
 				return nil, err
@@ -98,37 +103,15 @@ func (m *Model) ask(ctx context.Context, req *ai.ModelRequest, callback ai.Model
 	return outcome{resp, err}
 }
 
-// chunk passes a chunk on to the dialect and to the sink.
+// chunk takes a chunk from the plugin, on the plugin's goroutine.
 func (e *exchange) chunk(chunk *ai.ModelResponseChunk) error {
-	if chunk == nil {
+	switch {
+	case chunk == nil:
 		return nil
+	case e.c.OnChunk != nil:
+		return e.c.OnChunk(chunk)
 	}
-	if e.c.OnChunk != nil {
-		if err := e.c.OnChunk(chunk); err != nil {
-			return e.m.apiError(err)
-		}
-	}
-	if e.sink == nil || chunk.Aggregated { // it repeats what came before; the response has it anyway
-		return nil
-	}
-	for _, p := range chunk.Content {
-		var err error
-		switch {
-		case p == nil:
-		case p.IsText() && p.Text == "" && e.m.dialect.EmptyTextEndsPart:
-			e.deltas.end()
-		case p.IsText():
-			err = e.deltas.grow(e.sink, model.PartText, p.Text)
-		case p.IsReasoning():
-			err = e.deltas.grow(e.sink, model.PartThinking, p.Text)
-		default:
-			e.deltas.end()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return e.c.EmitChunk(chunk)
 }
 
 // finish makes a message of the outcome and tells the sink what it has not seen of it.
@@ -149,7 +132,7 @@ func (e *exchange) finish(out outcome) (*model.Message, error) {
 		err = e.c.Finish(out.resp, msg)
 	}
 	if err != nil {
-		return nil, e.m.apiError(err)
+		return nil, e.m.failure(err)
 	}
 	e.m.complete(msg)
 	if e.sink != nil {
@@ -157,5 +140,6 @@ func (e *exchange) finish(out outcome) (*model.Message, error) {
 			return nil, err
 		}
 	}
+	e.m.settle(msg)
 	return msg, nil
 }

@@ -113,8 +113,8 @@ func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
 // and after an error of the sink, even if the plugin does not; a plugin that does not end within a quarter of a second
 // of that is left behind, and its goroutine with it.
 //
-// Text and thinking reach the sink as they come. Calls of tools reach it whole, when the response is complete, because
-// plugins do not say to which call a fragment belongs.
+// What the plugin streams reaches the sink as it comes, but for fragments of calls: plugins do not say to which call they
+// belong, so these reach it whole when the response is complete, unless the dialect knows better.
 //
 // An error is an [*model.APIError] if the plugin failed, whose Err is what the plugin returned: errors.As finds the
 // error types of the provider's SDK. A panic of the plugin is such an error, too. The error wraps
@@ -127,15 +127,11 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	if ctx.Err() != nil {
 		return nil, m.cancelled(ctx, nil)
 	}
-	c := &Call{Info: m.Info(), Request: req, Settings: m.settings.Merge(req.Settings), Stream: sink != nil}
+	c := &Call{Info: m.Info(), Request: req, Settings: m.settings.Merge(req.Settings), Stream: sink != nil, info: &m.dialect}
 	if c.Settings == nil {
 		c.Settings = &model.Settings{}
 	}
-	pluginCtx, err := m.prepare(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("genkitmodel: %w", err)
-	}
-	return (&exchange{m: m, c: c, sink: sink}).run(ctx, pluginCtx)
+	return (&exchange{m: m, c: c, sink: sink}).run(ctx)
 }
 
 func cloneSettings(s *model.Settings) *model.Settings {

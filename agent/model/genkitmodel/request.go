@@ -18,6 +18,14 @@ import (
 
 // prepare checks a request and translates it. Nothing has been sent when it fails.
 func (m *Model) prepare(ctx context.Context, c *Call) (context.Context, error) {
+	ctx, err := m.translate(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("genkitmodel: %w", err)
+	}
+	return ctx, nil
+}
+
+func (m *Model) translate(ctx context.Context, c *Call) (context.Context, error) {
 	if err := adapter.CheckSettings(c.Settings); err != nil {
 		return nil, err
 	}

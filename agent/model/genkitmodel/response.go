@@ -92,6 +92,15 @@ func (m *Model) complete(msg *model.Message) {
 	if msg.Model == "" {
 		msg.Model = m.info.Name
 	}
+	for i := range msg.Parts {
+		if p := &msg.Parts[i]; p.Kind == model.PartToolCall && len(p.Args) == 0 {
+			p.Args = model.RawArgs("{}")
+		}
+	}
+}
+
+// settle sets what depends on all calls.
+func (m *Model) settle(msg *model.Message) {
 	var ids adapter.CallIDs
 	for i := range msg.Parts {
 		if p := &msg.Parts[i]; p.Kind == model.PartToolCall {

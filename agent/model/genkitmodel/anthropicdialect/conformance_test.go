@@ -10,13 +10,15 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestConformance(t *testing.T) {
 	var endpoints sync.Map
-	modeltest.Conformance(t, modeltest.Harness{
+	matrix.Conformance(t, "genkit anthropic", modeltest.Harness{
 		Provider: true,
 		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+			skipWhatTheWireCannotSay(t, s)
 			e := serve(t, func(w http.ResponseWriter, r *http.Request, body string) { play(w, r, s) })
 			endpoints.Store(t, e)
 			return newModel(t, e)
@@ -27,7 +29,38 @@ func TestConformance(t *testing.T) {
 			}
 			return ""
 		},
+		Known: map[string]string{
+			"Usage is what the provider counted/read from a cache":                                        cache,
+			"Usage is what the provider counted/written to a cache":                                       cache,
+			"Usage is what the provider counted/reasoning":                                                "the plugin drops the count of tokens spent on thinking",
+			"An answer that is held back says so":                                                         "the plugin makes one and the same of a refusal and of ends that it does not know",
+			"Arguments that are no JSON object are kept/cut off":                                          notJSON,
+			"Arguments that are no JSON object are kept/no JSON":                                          notJSON,
+			"Streamed arguments that are no JSON object are kept/cut off":                                 notJSON,
+			"Streamed arguments that are no JSON object are kept/no JSON":                                 notJSON,
+			"What the provider wants back goes back to it, byte for byte, and to nobody else/opaque part": "the plugin fails over redacted thinking",
+			"An error within a stream is an APIError, and the stream is not begun again/call":             "the plugin streams no calls",
+		},
 	})
+}
+
+const (
+	cache   = "the plugin drops the counts of the cache"
+	notJSON = "the SDK fails over arguments that are no JSON"
+)
+
+func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario) {
+	if s.Answer == nil {
+		return
+	}
+	for _, p := range s.Answer.Parts {
+		switch {
+		case p.Kind == model.PartMedia:
+			t.Skip("the Messages API answers with no media")
+		case p.Kind == model.PartToolCall && len(p.Signature) > 0:
+			t.Skip("the Messages API does not sign calls")
+		}
+	}
 }
 
 // play answers a request as a scenario says. The plugin always asks for a stream.
@@ -72,6 +105,8 @@ func wireError(e *model.APIError) string {
 	switch {
 	case e.Code == "context_length_exceeded":
 		kind, message = "invalid_request_error", "prompt is too long: "+message
+	case e.Code == "insufficient_quota":
+		kind = "billing_error"
 	case kind == "":
 		kind = map[int]string{
 			400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
@@ -90,7 +125,8 @@ func quote(s string) string {
 func wireEvents(s modeltest.Scenario) (begin, blocks, end []string) {
 	m := s.Answer
 	begin = []string{fmt.Sprintf(`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],
-		"stop_reason":null,"usage":{"input_tokens":%d,"output_tokens":1}}}`, m.Usage.InputTokens), `{"type":"ping"}`}
+		"stop_reason":null,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":1}}}`,
+		m.Usage.InputTokens-m.Usage.CacheReadTokens-m.Usage.CacheWriteTokens, m.Usage.CacheReadTokens, m.Usage.CacheWriteTokens), `{"type":"ping"}`}
 	for i, p := range m.Parts {
 		block := func(content string) {
 			blocks = append(blocks, fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, i, content))
@@ -112,6 +148,8 @@ func wireEvents(s modeltest.Scenario) (begin, blocks, end []string) {
 			if len(p.Signature) > 0 {
 				delta(`{"type":"signature_delta","signature":` + quote(string(p.Signature)) + `}`)
 			}
+		case model.PartOpaque:
+			block(`{"type":"redacted_thinking","data":` + quote(string(p.Data)) + `}`)
 		case model.PartToolCall:
 			block(fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":{}}`, p.CallID, p.Tool))
 			delta(`{"type":"input_json_delta","partial_json":""}`)
@@ -128,7 +166,8 @@ func wireEvents(s modeltest.Scenario) (begin, blocks, end []string) {
 		reason = "tired"
 	}
 	return begin, blocks, []string{
-		fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q},"usage":{"output_tokens":%d}}`, reason, m.Usage.OutputTokens),
+		fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q},"usage":{"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}}}`,
+			reason, m.Usage.OutputTokens, m.Usage.ReasoningTokens),
 		`{"type":"message_stop"}`,
 	}
 }

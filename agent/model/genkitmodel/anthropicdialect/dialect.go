@@ -194,6 +194,9 @@ func readError(err error, e *model.APIError) bool {
 	if refused.RequestID != "" {
 		e.RequestID = refused.RequestID
 	}
+	if e.Type == "billing_error" {
+		e.Code = "insufficient_quota" // what others call it
+	}
 	if e.Status < 400 { // it came in the middle of a stream
 		e.Status = 0
 	}

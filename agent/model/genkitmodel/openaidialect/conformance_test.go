@@ -10,13 +10,15 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestConformance(t *testing.T) {
 	var endpoints sync.Map
-	modeltest.Conformance(t, modeltest.Harness{
+	matrix.Conformance(t, "genkit openai", modeltest.Harness{
 		Provider: true,
 		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+			skipWhatTheWireCannotSay(t, s)
 			e := serve(t, func(w http.ResponseWriter, r *http.Request, body string) { play(w, r, s, body) })
 			endpoints.Store(t, e)
 			return newModel(t, e)
@@ -27,7 +29,27 @@ func TestConformance(t *testing.T) {
 			}
 			return ""
 		},
+		SentHeader: func(t testing.TB) http.Header {
+			if e, ok := endpoints.Load(t); ok {
+				return e.(*endpoint).lastHeader()
+			}
+			return nil
+		},
 	})
+}
+
+func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario) {
+	if s.Answer == nil {
+		return
+	}
+	for _, p := range s.Answer.Parts {
+		switch {
+		case p.Kind == model.PartMedia:
+			t.Skip("OpenAI's Chat Completions answer with no media")
+		case len(p.Signature) > 0, p.Kind == model.PartOpaque:
+			t.Skip("OpenAI's Chat Completions want nothing back")
+		}
+	}
 }
 
 // play answers a request as a scenario says.

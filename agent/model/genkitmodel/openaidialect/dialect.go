@@ -86,8 +86,8 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 	}
 	c.Genkit.Config = config
 
-	t := &tap{header: s.ExtraHeaders}
-	c.Finish, c.Recover = t.finish(c), t.recover(c)
+	t := &tap{call: c, header: s.ExtraHeaders}
+	c.OnChunk, c.Finish, c.Recover = t.chunk, t.finish, t.recover
 	return context.WithValue(ctx, tapKey{}, t), nil
 }
 

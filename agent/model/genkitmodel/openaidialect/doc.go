@@ -12,8 +12,8 @@
 //
 // The plugin decodes arguments into float64, fails the whole response over arguments that are no JSON and skips chunks
 // whose ids differ; it drops reasoning, in streams also the details of the usage and the place where the answer broke
-// off. [Options] keeps a copy of what the provider wrote, and the message is made of that. Without Options the message is
-// what the plugin made of it, with all of these faults, and [model.Settings.ExtraHeaders] are refused.
+// off. [Options] reads the answer along with the SDK, and message and deltas are made of that. Without Options they are
+// what the plugin makes of it, with all of these faults, and [model.Settings.ExtraHeaders] fail.
 //
 // What remains, because the plugin writes the request: strict schemas of tools are not strict; the result of a tool that
 // is no JSON arrives as a JSON string, in quotes; PDF and audio are refused, which the plugin would send as images. Events

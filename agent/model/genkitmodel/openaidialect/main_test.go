@@ -59,7 +59,11 @@ func say(status int, body string, header ...string) func(http.ResponseWriter, *h
 func (e *endpoint) sent() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return strings.Join(e.bodies, "\n")
+	var b strings.Builder
+	for _, body := range e.bodies {
+		b.WriteString(body + "\n")
+	}
+	return b.String()
 }
 
 func (e *endpoint) lastHeader() http.Header {

@@ -2,6 +2,7 @@ package openaidialect
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,21 +18,24 @@ import (
 )
 
 // Options returns what a plugin must be made with for the dialect to see what the plugin loses: a middleware that adds
-// headers to requests, and keeps a copy of answers, of models with this package's dialect. Other requests of the plugin
-// pass through it.
+// headers to requests, and reads answers along with the SDK, of models with this package's dialect. Other requests of the
+// plugin pass through it.
 func Options() []option.RequestOption {
 	return []option.RequestOption{option.WithMiddleware(tapped)}
 }
 
-// tap keeps what the provider wrote in answer to one request. The plugin's goroutine writes it; it is read when that
-// goroutine has handed over its result.
+// tap reads what the provider writes in answer to one request. It belongs to the plugin's goroutine until that has
+// handed over its result.
 type tap struct {
+	call   *genkitmodel.Call
 	header map[string]string // to add to the request
 
 	seen   bool // the middleware is there
 	status int
 	answer http.Header
-	body   bytes.Buffer
+	body   bytes.Buffer // the whole answer, or of a stream the line that is not complete
+	wire   wire
+	broken error // why wire cannot be trusted
 }
 
 type tapKey struct{}
@@ -47,8 +51,9 @@ func tapped(req *http.Request, next option.MiddlewareNext) (*http.Response, erro
 	}
 	resp, err := next(req)
 	if err == nil {
-		t.status, t.answer = resp.StatusCode, resp.Header
+		t.status, t.answer, t.broken = resp.StatusCode, resp.Header, nil
 		t.body.Reset()
+		t.wire = wire{}
 		resp.Body = &tappedBody{resp.Body, t}
 	}
 	return resp, err
@@ -59,11 +64,18 @@ type tappedBody struct {
 	t *tap
 }
 
-// Read copies what it reads. A stream that ends without saying so has been cut off, which the SDK takes for its end.
+// Read reads along. A stream that ends without saying so has been cut off, which the SDK takes for its end.
 func (b *tappedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.t.body.Write(p[:n])
-	if errors.Is(err, io.EOF) && b.t.streamed() && !b.t.ended() {
+	t := b.t
+	t.body.Write(p[:n])
+	if !t.streamed() {
+		return n, err
+	}
+	if failed := t.lines(); failed != nil {
+		return n, failed
+	}
+	if errors.Is(err, io.EOF) && t.broken == nil && !t.wire.ended {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
@@ -73,73 +85,110 @@ func (t *tap) streamed() bool {
 	return t.status < 300 && strings.HasPrefix(t.answer.Get("Content-Type"), "text/event-stream")
 }
 
-// ended reports whether a stream came to its end: to its end mark, a finish reason, or an error.
-func (t *tap) ended() bool {
-	body := t.body.Bytes()
-	for _, mark := range []string{"[DONE]", `"finish_reason":"`, `"finish_reason": "`, `"error"`} {
-		if bytes.Contains(body, []byte(mark)) {
-			return true
+// lines takes the complete lines out of the body and passes on what they add to the response.
+func (t *tap) lines() error {
+	for {
+		end := bytes.IndexByte(t.body.Bytes(), '\n')
+		if end < 0 {
+			return nil
+		}
+		data, ok := bytes.CutPrefix(bytes.TrimSpace(t.body.Next(end+1)), []byte("data:"))
+		data = bytes.TrimSpace(data)
+		if !ok || t.broken != nil {
+			continue
+		}
+		if string(data) == "[DONE]" {
+			t.wire.ended = true
+			continue
+		}
+		var o wireObject
+		if t.broken = json.Unmarshal(data, &o); t.broken != nil {
+			continue // a shape that only the plugin knows
+		}
+		for _, piece := range t.wire.add(&o, true) {
+			if err := t.call.Emit(piece); err != nil {
+				return err
+			}
 		}
 	}
-	return false
+}
+
+// chunk leaves the plugin's chunks alone where the answer was read along with it.
+func (t *tap) chunk(chunk *ai.ModelResponseChunk) error {
+	if t.seen && t.broken == nil {
+		return nil
+	}
+	return t.call.EmitChunk(chunk)
+}
+
+// complete reads an answer that is no stream, and reports why the wire cannot be trusted.
+func (t *tap) complete() error {
+	if t.streamed() {
+		if t.broken == nil && !t.wire.ended {
+			return fmt.Errorf("the stream has no end: %w", io.ErrUnexpectedEOF)
+		}
+		return t.broken
+	}
+	var o wireObject
+	if err := json.Unmarshal(t.body.Bytes(), &o); err != nil {
+		return err
+	}
+	t.wire.add(&o, false)
+	return nil
 }
 
 // finish puts into the message what the plugin lost of the answer.
-func (t *tap) finish(c *genkitmodel.Call) func(*ai.ModelResponse, *model.Message) error {
-	return func(_ *ai.ModelResponse, msg *model.Message) error {
-		if !t.seen {
-			if len(t.header) > 0 {
-				return c.Unsupported("the setting extra_headers, without openaidialect.Options in the plugin")
-			}
-			return nil
-		}
-		w, err := t.read()
-		switch {
-		case err != nil: // a shape that only the plugin knows
-		case !w.hasChoice:
-			return t.noChoice(w, nil)
-		default:
-			w.into(msg, c.Info.Provider)
-		}
+func (t *tap) finish(_ *ai.ModelResponse, msg *model.Message) error {
+	switch {
+	case !t.seen && len(t.header) > 0:
+		return t.call.Unsupported("the setting extra_headers, without openaidialect.Options in the plugin")
+	case !t.seen:
+		return nil
+	case t.wire.hasChoice: // recover has read it
+	case t.complete() != nil: // a shape that only the plugin knows
 		return nil
 	}
+	if !t.wire.hasChoice {
+		return t.noChoice(nil)
+	}
+	t.wire.into(msg, t.call.Info.Provider)
+	return nil
 }
 
-// recover makes the message of an answer that was complete but that the plugin could not read, and a better error of a
+// recover makes a message of an answer that is complete and that the plugin could not read, and a better error of a
 // refusal that the SDK could not read.
-func (t *tap) recover(c *genkitmodel.Call) func(error) (*model.Message, error) {
-	return func(err error) (*model.Message, error) {
-		if known := (*openai.Error)(nil); errors.As(err, &known) || t.status == 0 {
-			return nil, nil
-		}
-		if t.status >= 300 {
-			e := &model.APIError{Err: err, Message: strings.TrimSpace(t.body.String())}
-			genkitmodel.FromHTTP(e, t.status, t.answer)
-			genkitmodel.Classify(e)
-			return nil, e
-		}
-		w, broken := t.read()
-		switch {
-		case errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), streamError):
-			return nil, nil
-		case broken != nil:
-			return nil, &model.APIError{
-				Status: t.status, Retryable: true, Err: fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err),
-				Message: "the answer breaks off or is no chat completion: " + err.Error(),
-			}
-		case !w.hasChoice:
-			return nil, t.noChoice(w, err)
-		}
-		return &model.Message{}, nil // finish fills it
+func (t *tap) recover(err error) (*model.Message, error) {
+	if known := (*openai.Error)(nil); errors.As(err, &known) || t.status == 0 {
+		return nil, nil
 	}
+	if t.status >= 300 {
+		e := &model.APIError{Err: err, Message: strings.TrimSpace(t.body.String())}
+		genkitmodel.FromHTTP(e, t.status, t.answer)
+		genkitmodel.Classify(e)
+		return nil, e
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), streamError) {
+		return nil, nil
+	}
+	broken := t.complete()
+	switch {
+	case broken != nil:
+		return nil, &model.APIError{
+			Status: t.status, Retryable: true, Err: fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err),
+			Message: "the answer breaks off or is no chat completion: " + err.Error(),
+		}
+	case !t.wire.hasChoice:
+		return nil, t.noChoice(err)
+	}
+	return &model.Message{}, nil // finish fills it
 }
 
 // noChoice is the error for an answer of status 200 with which nothing was answered.
-func (t *tap) noChoice(w *wire, cause error) *model.APIError {
+func (t *tap) noChoice(cause error) *model.APIError {
 	e := &model.APIError{Status: t.status, Err: cause, Message: "the answer has no choice"}
-	if w.reported != nil {
+	if t.wire.reported != nil {
 		e.Status = 0
-		readReported(w.reported, e)
+		readReported(t.wire.reported, e)
 		genkitmodel.Classify(e)
 		return e
 	}

@@ -1,21 +1,19 @@
 package openaidialect
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
-	"io"
-	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
 // wire is an answer as the provider wrote it, streamed or not.
 type wire struct {
 	id, model        string
-	text, thinking   strings.Builder
+	text, thinking   []byte
 	refused          bool
-	calls            []*wireCall
+	calls            []wireCall
 	finish           string
 	usage            *wireUsage
 	reported         json.RawMessage // an error with status 200
@@ -68,38 +66,8 @@ type wireUsage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// read decodes what the tap has kept.
-func (t *tap) read() (*wire, error) {
-	w := &wire{}
-	if !t.streamed() {
-		var o wireObject
-		if err := json.Unmarshal(t.body.Bytes(), &o); err != nil {
-			return nil, err
-		}
-		w.add(&o, false)
-		return w, nil
-	}
-	for line := range bytes.Lines(t.body.Bytes()) {
-		data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
-		data = bytes.TrimSpace(data)
-		w.ended = w.ended || ok && string(data) == "[DONE]"
-		if !ok || len(data) == 0 || data[0] != '{' {
-			continue
-		}
-		var o wireObject
-		if err := json.Unmarshal(data, &o); err != nil {
-			return nil, err
-		}
-		w.add(&o, true)
-	}
-	if !w.ended {
-		return nil, fmt.Errorf("the stream has no end: %w", io.ErrUnexpectedEOF)
-	}
-	return w, nil
-}
-
-// add takes an answer, or a chunk of one.
-func (w *wire) add(o *wireObject, chunk bool) {
+// add takes an answer, or a chunk of one, and returns what it adds.
+func (w *wire) add(o *wireObject, chunk bool) (pieces []genkitmodel.Piece) {
 	if w.id == "" {
 		w.id = o.ID
 	}
@@ -110,7 +78,7 @@ func (w *wire) add(o *wireObject, chunk bool) {
 		w.usage = o.Usage
 	}
 	if len(o.Error) > 0 && string(o.Error) != "null" {
-		w.reported = o.Error
+		w.reported, w.ended = o.Error, true
 	}
 	for i := range o.Choices {
 		c := &o.Choices[i]
@@ -126,41 +94,38 @@ func (w *wire) add(o *wireObject, chunk bool) {
 			w.finish, w.ended = c.FinishReason, true
 		}
 		if msg != nil {
-			w.addMessage(msg, chunk)
+			pieces = append(pieces, w.addMessage(msg, chunk)...)
 		}
 	}
+	return pieces
 }
 
-func (w *wire) addMessage(msg *wireMessage, chunk bool) {
-	w.text.WriteString(msg.Content)
-	w.text.WriteString(msg.Refusal)
+func (w *wire) addMessage(msg *wireMessage, chunk bool) (pieces []genkitmodel.Piece) {
+	thinking := cmp.Or(msg.ReasoningContent, msg.Reasoning)
+	w.thinking = append(w.thinking, thinking...)
+	w.text = append(append(w.text, msg.Content...), msg.Refusal...)
 	w.refused = w.refused || msg.Refusal != ""
-	if msg.ReasoningContent != "" {
-		w.thinking.WriteString(msg.ReasoningContent)
-	} else {
-		w.thinking.WriteString(msg.Reasoning)
-	}
+	pieces = append(pieces, genkitmodel.Piece{Kind: model.PartThinking, Text: thinking},
+		genkitmodel.Piece{Kind: model.PartText, Text: msg.Content + msg.Refusal})
 	for i := range msg.ToolCalls {
 		f := &msg.ToolCalls[i]
-		var c *wireCall
-		for _, known := range w.calls {
-			if chunk && known.index == f.Index {
-				c = known
+		n := -1
+		for known := range w.calls {
+			if chunk && w.calls[known].index == f.Index {
+				n = known
 			}
 		}
 		// A new id and name begin a call, also where a server gives all calls the same index.
-		if c == nil || f.ID != "" && f.ID != c.id && c.id != "" && f.Function.Name != "" {
-			c = &wireCall{index: f.Index}
-			w.calls = append(w.calls, c)
+		if n < 0 || f.ID != "" && f.ID != w.calls[n].id && w.calls[n].id != "" && f.Function.Name != "" {
+			n = len(w.calls)
+			w.calls = append(w.calls, wireCall{index: f.Index, id: f.ID, name: f.Function.Name})
 		}
-		if c.id == "" {
-			c.id = f.ID
-		}
-		if c.name == "" {
-			c.name = f.Function.Name
-		}
-		c.args = append(c.args, f.Function.Arguments...)
+		w.calls[n].args = append(w.calls[n].args, f.Function.Arguments...)
+		pieces = append(pieces, genkitmodel.Piece{
+			Kind: model.PartToolCall, Call: n, CallID: w.calls[n].id, Tool: w.calls[n].name, Text: f.Function.Arguments,
+		})
 	}
+	return pieces
 }
 
 // into makes msg say what the provider wrote.
@@ -169,11 +134,11 @@ func (w *wire) into(msg *model.Message, provider string) {
 	if w.model != "" {
 		msg.Model = w.model
 	}
-	if w.thinking.Len() > 0 {
-		msg.Parts = append(msg.Parts, model.Part{Kind: model.PartThinking, Text: w.thinking.String(), Provider: provider})
+	if len(w.thinking) > 0 {
+		msg.Parts = append(msg.Parts, model.Part{Kind: model.PartThinking, Text: string(w.thinking), Provider: provider})
 	}
-	if w.text.Len() > 0 {
-		msg.Parts = append(msg.Parts, model.Text(w.text.String()))
+	if len(w.text) > 0 {
+		msg.Parts = append(msg.Parts, model.Text(string(w.text)))
 	}
 	for _, c := range w.calls {
 		if c.name != "" {
