@@ -177,7 +177,7 @@ func (m *Model) generationConfig(req *model.Request, s *model.Settings) (*genai.
 	g := &genai.GenerationConfig{StopSequences: s.Stop, Temperature: float32Of(s.Temperature), TopP: float32Of(s.TopP)}
 	set := len(s.Stop) > 0 || s.Temperature != nil || s.TopP != nil
 	if s.MaxTokens > math.MaxInt32 {
-		return nil, fmt.Errorf("Settings.MaxTokens is %d, can be at most %d", s.MaxTokens, math.MaxInt32)
+		return nil, fmt.Errorf("the setting MaxTokens is %d, can be at most %d", s.MaxTokens, math.MaxInt32)
 	}
 	if s.MaxTokens > 0 {
 		g.MaxOutputTokens, set = int32(s.MaxTokens), true

@@ -50,8 +50,9 @@ func newSender(ctx context.Context, c *Config, base endpoint) (sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The SDK fills gaps from the environment.
-	if used := client.ClientConfig(); used.APIKey != c.APIKey || used.Project != c.Project || used.Location != c.Location {
+	// The SDK fills gaps from the environment; the Gemini API has no use for a project.
+	used := client.ClientConfig()
+	if used.APIKey != c.APIKey || c.Backend == VertexAI && (used.Project != c.Project || used.Location != c.Location) {
 		return nil, errors.New("it took a key, project or location from the environment")
 	}
 	name := c.Name

@@ -1,0 +1,217 @@
+package geminimodel_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// both asks for an answer in one piece and for a stream of the chunks, which must give the same message.
+func both(t *testing.T, whole string, chunks ...string) *model.Message {
+	t.Helper()
+	msg, err := newModel(t, serve(t, answer{body: whole}).URL).Generate(context.Background(), hello(), nil)
+	require.NoError(t, err)
+	streamed, err := stream(t, newModel(t, serve(t, answer{body: events(chunks...)}).URL), hello())
+	require.NoError(t, err)
+	require.Equal(t, msg, streamed)
+	return msg
+}
+
+func TestAnAnswerSaysWhoGaveIt(t *testing.T) {
+	msg := both(t, chunk("STOP", `{"text":"hi there"}`), chunk("", `{"text":"hi "}`), chunk("", `{"text":""}`), chunk("", `{"text":"there"}`), chunk("STOP"))
+	require.Equal(t, &model.Message{
+		Kind: model.KindResponse, Parts: []model.Part{model.Text("hi there")}, Finish: model.FinishStop,
+		Provider: "google", Model: "m-001", ResponseID: "r1",
+	}, msg)
+	msg = both(t, `{"candidates":[{"content":{"parts":[{"text":"x"}]}, "finishReason":"STOP"}]}`,
+		`{"candidates":[{"content":{"parts":[{"text":"x"}]}, "finishReason":"STOP"}]}`)
+	require.Equal(t, "test-model", msg.Model, "if the answer does not say")
+}
+
+func TestUsageCountsAllInputAndAllOutput(t *testing.T) {
+	usage := `"usageMetadata":{"promptTokenCount":10,"toolUsePromptTokenCount":5,"cachedContentTokenCount":4,"candidatesTokenCount":20,"thoughtsTokenCount":7,"totalTokenCount":42}`
+	last := strings.TrimSuffix(chunk("STOP", `{"text":"b"}`), "}") + "," + usage + "}"
+	first := strings.TrimSuffix(chunk("", `{"text":"a"}`), "}") + `,"usageMetadata":{"promptTokenCount":10}}`
+	whole := strings.Replace(last, `"b"`, `"ab"`, 1)
+	require.Equal(t, model.Usage{InputTokens: 15, OutputTokens: 27, CacheReadTokens: 4, ReasoningTokens: 7}, both(t, whole, first, last).Usage)
+}
+
+func TestSignaturesOfAllPartsGoBackWithThem(t *testing.T) {
+	signature := func(s string) string {
+		return `"thoughtSignature":"` + base64.StdEncoding.EncodeToString([]byte(s)) + `"`
+	}
+	parts := []string{
+		`{"text":"Hm.","thought":true,` + signature("\x00\xff thought") + `}`,
+		`{"text":"Plain."}`,
+		`{"text":"Signed.",` + signature("text") + `}`,
+		`{"inlineData":{"mimeType":"image/png","data":"cG5n"},` + signature("image") + `}`,
+		`{"functionCall":{"id":"c1","name":"weather","args":{"id": 9223372036854775807}},` + signature("call") + `}`,
+		`{"functionCall":{"id":"c2","name":"weather","args":{}}}`,
+		`{"executableCode":{"language":"PYTHON","code":"print(1)"},` + signature("code") + `}`,
+		`{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"1\n"}}`,
+		`{"aKindOfTheFuture":{"n":9007199254740993}}`,
+		`{"text":"",` + signature("end") + `}`,
+	}
+	var chunks []string
+	for _, p := range parts {
+		chunks = append(chunks, chunk("", p))
+	}
+	msg := both(t, chunk("STOP", parts...), append(chunks, chunk("STOP"))...)
+	require.Equal(t, "Plain.Signed.", msg.Text())
+	require.Equal(t, []byte("\x00\xff thought"), msg.Parts[0].Signature)
+	require.Equal(t, model.FinishToolCalls, msg.Finish)
+
+	saved, err := json.Marshal(msg)
+	require.NoError(t, err)
+	var restored model.Message
+	require.NoError(t, json.Unmarshal(saved, &restored))
+	sent := contents(t, model.UserText("x"), &restored, request(model.ToolReturn("c1", "weather", "7"), model.ToolReturn("c2", "weather", "8")))
+	require.Contains(t, sent, `{"role":"model","parts":[`+strings.Join(parts, ",")+`]}`)
+}
+
+func TestASignatureBehindTheTextThatItClosesGoesBackInAPartOfItsOwn(t *testing.T) {
+	msg, err := stream(t, newModel(t, serve(t, answer{body: events(
+		chunk("", `{"text":"It is "}`), chunk("", `{"text":"raining."}`), chunk("STOP", `{"text":"","thoughtSignature":"c2ln"}`),
+	)}).URL), hello())
+	require.NoError(t, err)
+	require.Equal(t, "It is raining.", msg.Text())
+	require.Contains(t, contents(t, model.UserText("x"), msg, model.UserText("y")),
+		`"parts":[{"text":"It is raining."},{"text":"","thoughtSignature":"c2ln"}]`)
+}
+
+func TestASignatureThatLostItsPartIsStillSent(t *testing.T) {
+	msg := model.Response(model.Part{Kind: model.PartOpaque, Provider: "google", Data: []byte(`{"thoughtSignature":"c2ln"}`)})
+	require.Contains(t, contents(t, model.UserText("x"), msg), `"parts":[{"text":"","thoughtSignature":"c2ln"}]`)
+}
+
+func TestOpaquePartsThatNobodyWroteAreNotSent(t *testing.T) {
+	for _, data := range []string{"", "null", "[]", "{}", "{", `{"metadata":{"x":1}}`} {
+		msg := model.Response(model.Text("a"), model.Part{Kind: model.PartOpaque, Provider: "google", Data: []byte(data)})
+		require.Contains(t, contents(t, model.UserText("x"), msg), `"parts":[{"text":"a"}]`)
+	}
+}
+
+func TestArgumentsAreKeptByteForByte(t *testing.T) {
+	args := "{ \"b\" : 1.0, \"a\": 9223372036854775807, \"a\": \"\\u00e9<\",  \"deep\":[{}, null ] }"
+	call := `{"functionCall":{"id":"c1","name":"f","args":` + args + `}}`
+	msg := both(t, chunk("STOP", call), chunk("", call), chunk("STOP"))
+	require.Equal(t, args, string(msg.Parts[0].Args))
+}
+
+func TestCallIDsAreUniqueAndMadeUpWhereThereAreNone(t *testing.T) {
+	call := func(id string) string { return `{"functionCall":{` + id + `"name":"f"}}` }
+	body := events(chunk("", call(`"id":"a",`), call(`"id":"a",`)), chunk("", call("")), chunk("STOP", call(`"id":"",`)))
+	msg, err := stream(t, newModel(t, serve(t, answer{body: body}).URL), hello())
+	require.NoError(t, err)
+	require.Len(t, msg.Parts, 4)
+	require.Equal(t, "a", msg.Parts[0].CallID)
+	require.Equal(t, "a_2", msg.Parts[1].CallID)
+	require.NotEmpty(t, msg.Parts[2].CallID)
+	require.NotEqual(t, msg.Parts[2].CallID, msg.Parts[3].CallID)
+}
+
+func TestTextAndACallMayShareAPart(t *testing.T) {
+	part := `{"text":"Looking.","functionCall":{"id":"a","name":"f","args":{}},"thoughtSignature":"c2ln"}`
+	msg := both(t, chunk("STOP", part), chunk("STOP", part))
+	require.Equal(t, []model.Part{
+		model.Text("Looking."),
+		{Kind: model.PartToolCall, CallID: "a", Tool: "f", Args: model.RawArgs("{}"), Provider: "google", Signature: []byte("sig")},
+	}, msg.Parts)
+}
+
+func TestFinishReasons(t *testing.T) {
+	for wire, want := range map[string]model.FinishReason{
+		"STOP": model.FinishStop, "MAX_TOKENS": model.FinishLength, "CONTINUATION": model.FinishLength,
+		"SAFETY": model.FinishContentFilter, "RECITATION": model.FinishContentFilter, "BLOCKLIST": model.FinishContentFilter,
+		"PROHIBITED_CONTENT": model.FinishContentFilter, "SPII": model.FinishContentFilter, "LANGUAGE": model.FinishContentFilter,
+		"IMAGE_SAFETY": model.FinishContentFilter, "IMAGE_PROHIBITED_CONTENT": model.FinishContentFilter, "IMAGE_RECITATION": model.FinishContentFilter,
+		"MALFORMED_FUNCTION_CALL": model.FinishError, "UNEXPECTED_TOOL_CALL": model.FinishError, "TOO_MANY_TOOL_CALLS": model.FinishError,
+		"OTHER": model.FinishOther, "NO_IMAGE": model.FinishOther, "FINISH_REASON_UNSPECIFIED": model.FinishOther, "NEVER_HEARD": model.FinishOther,
+	} {
+		require.Equal(t, want, both(t, chunk(wire, `{"text":"x"}`), chunk("", `{"text":"x"}`), chunk(wire)).Finish, wire)
+	}
+	call := `{"functionCall":{"id":"a","name":"f","args":{}}}`
+	for wire, want := range map[string]model.FinishReason{
+		"STOP": model.FinishToolCalls, "NEVER_HEARD": model.FinishToolCalls, "MAX_TOKENS": model.FinishLength, "SAFETY": model.FinishContentFilter,
+	} {
+		require.Equal(t, want, both(t, chunk(wire, call), chunk("", call), chunk(wire)).Finish, wire)
+	}
+	msg, err := newModel(t, serve(t, answer{body: chunk("", `{"text":"x"}`)}).URL).Generate(context.Background(), hello(), nil)
+	require.NoError(t, err)
+	require.Equal(t, model.FinishStop, msg.Finish, "an answer in one piece is complete")
+}
+
+func TestABlockedPromptIsAnAnswerThatWasHeldBack(t *testing.T) {
+	blocked := `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9}}`
+	msg := both(t, blocked, blocked)
+	require.Equal(t, model.FinishContentFilter, msg.Finish)
+	require.Empty(t, msg.Parts)
+	require.EqualValues(t, 9, msg.Usage.InputTokens)
+}
+
+func TestAnEmptyAnswerIsAnAnswerIfItSaysThatItEnded(t *testing.T) {
+	msg := both(t, `{"candidates":[{"finishReason":"STOP"}],"responseId":"r"}`, `{"candidates":[{"finishReason":"STOP"}],"responseId":"r"}`)
+	require.Empty(t, msg.Parts)
+	require.Equal(t, model.FinishStop, msg.Finish)
+}
+
+func TestOtherCandidatesAreIgnored(t *testing.T) {
+	body := `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"},{"index":1,"content":{"parts":[{"text":"b"}]},"finishReason":"SAFETY"}]}`
+	msg := both(t, body, body)
+	require.Equal(t, "a", msg.Text())
+	require.Equal(t, model.FinishStop, msg.Finish)
+}
+
+func TestGroundingIsKeptForTheApplication(t *testing.T) {
+	body := `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP","groundingMetadata":{"webSearchQueries":["a b"]},"citationMetadata":{}}]}`
+	msg := both(t, body, body)
+	require.Equal(t, `{"metadata":{"groundingMetadata":{"webSearchQueries":["a b"]}}}`, string(msg.Parts[1].Data))
+	require.NotContains(t, contents(t, model.UserText("x"), msg, model.UserText("y")), "webSearchQueries")
+}
+
+func TestMediaThatTheModelMadeIsAPart(t *testing.T) {
+	body := chunk("STOP", `{"text":"Here."}`, `{"inlineData":{"mimeType":"image/png","data":"cG5n"}}`, `{"text":"Well?"}`)
+	msg := both(t, body, chunk("", `{"text":"Here."}`), chunk("", `{"inlineData":{"mimeType":"image/png","data":"cG5n"}}`), chunk("STOP", `{"text":"Well?"}`))
+	require.Equal(t, model.Part{Kind: model.PartMedia, Provider: "google", MediaType: "image/png", Data: []byte("png")}, msg.Parts[1])
+}
+
+func TestAStreamMayLookDifferentAndMeanTheSame(t *testing.T) {
+	a, b := chunk("", `{"text":"a"}`), chunk("STOP", `{"text":"b"}`)
+	for name, body := range map[string]string{
+		"LF":                      "data: " + a + "\n\ndata: " + b + "\n\n",
+		"no space":                "data:" + a + "\n\ndata:" + b + "\n\n",
+		"no end of the last line": "data: " + a + "\n\ndata: " + b,
+		"comments and fields":     ": hi\n\nevent: x\nid: 1\nretry: 5\ndata: " + a + "\n\n\n\n: there\ndata: " + b + "\n\n",
+		"data in several lines":   "data: " + strings.ReplaceAll(a, `,"`, ",\ndata: \"") + "\n\ndata: " + b + "\n\n",
+		"an array":                "[" + a + "\n,\n" + b + "]",
+		"one object":              strings.Replace(b, `"b"`, `"ab"`, 1),
+		"one object in lines":     strings.ReplaceAll(strings.Replace(b, `"b"`, `"ab"`, 1), ",", ",\r\n  "),
+	} {
+		t.Run(name, func(t *testing.T) {
+			msg, err := stream(t, newModel(t, serve(t, answer{body: body}).URL), hello())
+			require.NoError(t, err)
+			require.Equal(t, "ab", msg.Text())
+		})
+	}
+}
+
+func TestAnEventMayBeLong(t *testing.T) {
+	data := base64.StdEncoding.EncodeToString(make([]byte, 3<<20))
+	msg, err := stream(t, newModel(t, serve(t, answer{body: events(chunk("STOP", `{"inlineData":{"mimeType":"image/png","data":"`+data+`"}}`))}).URL), hello())
+	require.NoError(t, err)
+	require.Len(t, msg.Parts[0].Data, 3<<20)
+}
+
+func TestAnErrorOfTheSinkIsReturnedAsItIs(t *testing.T) {
+	e := serve(t, answer{body: events(chunk("", `{"text":"a"}`), chunk("STOP"))})
+	_, err := newModel(t, e.URL).Generate(context.Background(), hello(), func(model.Delta) error { return io.EOF })
+	require.True(t, err == io.EOF)
+	require.Equal(t, 1, e.count())
+}
