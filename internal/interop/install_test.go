@@ -40,7 +40,10 @@ func installed(t testing.TB, peers func() (string, error)) string {
 	return ""
 }
 
-var nodePeers = sync.OnceValues(func() (string, error) {
+var nodePeers = sync.OnceValues(func() (string, error) { return nodePackages("node", "npm") })
+
+// nodePackages installs what the lock file in a directory names.
+func nodePackages(kind, pins string) (string, error) {
 	version, err := versionOf("node", "--version")
 	if err != nil {
 		return "", errors.New("node is missing: install Node.js 20.12 or newer (acpx asks for 22.13), with npm")
@@ -50,10 +53,10 @@ var nodePeers = sync.OnceValues(func() (string, error) {
 	}
 	// Optional dependencies are native helpers, which the peers do without. The lock file names every version and checksum; "npm ci"
 	// would refuse it where a registry lacks an optional package for some other platform.
-	return install("node", version, []string{"npm/package.json", "npm/package-lock.json"}, func(dir string) []string {
+	return install(kind, version, []string{pins + "/package.json", pins + "/package-lock.json"}, func(dir string) []string {
 		return []string{"npm", "install", "--prefix", dir, "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"}
 	})
-})
+}
 
 var pythonPeers = sync.OnceValues(func() (string, error) {
 	version, err := versionOf("python3", "-c", "import sys, venv, ensurepip; assert sys.version_info >= (3, 10); print(sys.version, sys.prefix)")
