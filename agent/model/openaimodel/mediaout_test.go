@@ -1,0 +1,95 @@
+package openaimodel_test
+
+import (
+	"context"
+	"encoding/base64"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// mediaMessage is an answer with these parts, as the helpers below put it together.
+func mediaMessage(parts ...model.Part) *model.Message {
+	return &model.Message{Kind: model.KindResponse, Provider: "openrouter", Model: "m", ResponseID: "c1", Finish: model.FinishStop, Parts: parts}
+}
+
+func whole(members string) string {
+	return `{"id":"c1","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant",` + members + `}}]}`
+}
+
+func TestMediaOfAnswersAreParts(t *testing.T) {
+	image := `{"type":"image_url","image_url":{"url":"data:image/webp;base64,cG5n"},"index":0}`
+	webp := model.Media("image/webp", []byte("png"))
+	sound := []byte("RIFF....WAVEfmt ")
+	wav := model.Media("audio/wav", sound)
+	wav.Provider, wav.ID = "openrouter", "audio_1"
+	pieces := [2]string{base64.StdEncoding.EncodeToString(sound[:7]), base64.StdEncoding.EncodeToString(sound[7:])}
+
+	for name, p := range map[string]pair{
+		"OpenRouter's images": {
+			plain: whole(`"content":"Here.","images":[` + image + `,{"type":"image_url","image_url":{"url":"https://x.test/a.png"}}]`),
+			stream: events(delta(`{"content":"Here."}`), delta(`{"content":"","images":[`+image+`]}`),
+				delta(`{"images":[`+image+`,{"type":"image_url","image_url":{"url":"https://x.test/a.png"}}]}`), finish("stop")),
+			want: mediaMessage(model.Text("Here."), webp, model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: "https://x.test/a.png"}),
+		},
+		"an image and nothing else": {
+			plain:  whole(`"content":null,"images":[` + image + `]`),
+			stream: events(delta(`{"images":[`+image+`]}`), finish("stop")),
+			want:   mediaMessage(webp),
+		},
+		"content in parts": {
+			plain:  whole(`"content":[{"type":"text","text":"See "},{"type":"reference","reference_ids":[1]},{"type":"text","text":"this:"},{"type":"image_url","image_url":"data:image/webp;base64,cG5n"}]`),
+			stream: events(delta(`{"content":[{"type":"text","text":"See "}]}`), delta(`{"content":"this:"}`), delta(`{"content":[{"type":"image_url","image_url":"data:image/webp;base64,cG5n"}]}`), finish("stop")),
+			want:   mediaMessage(model.Text("See this:"), webp),
+		},
+		"Mistral's thinking": {
+			plain:  whole(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}],"closed":true},{"type":"text","text":"42"}]`),
+			stream: events(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm"}]}]}`), delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"."}]}]}`), delta(`{"content":"42"}`), finish("stop")),
+			want:   mediaMessage(model.Part{Kind: model.PartThinking, Text: "Hm.", Provider: "openrouter"}, model.Text("42")),
+		},
+		"OpenAI's sound": {
+			plain: whole(`"content":null,"audio":{"id":"audio_1","data":"` + base64.StdEncoding.EncodeToString(sound) + `","expires_at":1,"transcript":"Rain, as ever."}`),
+			stream: events(delta(`{"audio":{"id":"audio_1"}}`), delta(`{"audio":{"transcript":"Rain, "}}`), delta(`{"audio":{"data":"`+pieces[0]+`"}}`),
+				delta(`{"audio":{"transcript":"as ever."}}`), delta(`{"audio":{"data":"`+pieces[1]+`"}}`), delta(`{"audio":{"expires_at":1}}`), finish("stop")),
+			want: mediaMessage(model.Text("Rain, as ever."), wav),
+		},
+		"images that are none": {
+			plain:  whole(`"content":"Oh.","images":[{},{"image_url":"file:///etc"},{"image_url":{"url":"data:image/png;base64,!"}},{"image_url":{"url":"data:image/png,x"}}]`),
+			stream: events(delta(`{"content":"Oh.","images":[{"image_url":7}]}`), finish("stop")),
+			want:   mediaMessage(model.Text("Oh.")),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := newModel(t, serve(t, answer{body: p.plain}).URL, "openrouter").Generate(context.Background(), hello(), nil)
+			require.NoError(t, err)
+			require.Equal(t, p.want, got)
+			got, err = stream(t, newModel(t, serve(t, answer{body: p.stream}).URL, "openrouter"), hello())
+			require.NoError(t, err)
+			require.Equal(t, p.want, got)
+
+			note := messages(t, "openrouter", got)
+			require.NotContains(t, note, "cG5n")
+			for _, part := range got.Parts {
+				if part.Kind == model.PartMedia {
+					require.Contains(t, note, "["+part.MediaType+"]")
+				}
+			}
+		})
+	}
+}
+
+func TestSoundIsKnownByHowItBegins(t *testing.T) {
+	for begins, want := range map[string]string{
+		"RIFF": "audio/wav", "ID3\x04": "audio/mpeg", "\xff\xfb\x90": "audio/mpeg", "\xff\xf1P": "audio/aac", "fLaC": "audio/flac",
+		"OggS": "audio/ogg", "\x00\x01": "audio/pcm",
+	} {
+		m := newModel(t, serve(t, answer{body: whole(`"audio":{"data":"` + base64.StdEncoding.EncodeToString([]byte(begins)) + `"}`)}).URL, "openai")
+		msg, err := m.Generate(context.Background(), hello(), nil)
+		require.NoError(t, err)
+		require.Equal(t, want, msg.Parts[0].MediaType, "%q", begins)
+	}
+	_, err := newModel(t, serve(t, answer{body: whole(`"audio":{"data":"!"}`)}).URL, "openai").Generate(context.Background(), hello(), nil)
+	require.ErrorContains(t, apiError(t, err), "the sound of the response cannot be decoded")
+}
