@@ -218,3 +218,15 @@ func apiError(t testing.TB, err error) *model.APIError {
 	require.NotContains(t, err.Error(), "\n")
 	return e
 }
+
+// slowCredentials wait for their context.
+func slowCredentials() *auth.Credentials {
+	return auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: slowTokens{}})
+}
+
+type slowTokens struct{}
+
+func (slowTokens) Token(ctx context.Context) (*auth.Token, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}

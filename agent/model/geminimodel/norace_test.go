@@ -1,0 +1,5 @@
+//go:build !race
+
+package geminimodel_test
+
+const raceDetector = false
