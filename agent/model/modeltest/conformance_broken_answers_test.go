@@ -47,7 +47,16 @@ func pretending(msg func(p *provider) *model.Message) func(*provider) model.Mode
 func TestTheSuiteFindsWhatIsWrongWithAnswers(t *testing.T) {
 	const wanted = "What the provider wants back"
 	findsAll(t, map[string]broken{
-		"lost usage of a cache": {"Usage is", "the usage is", answered(func(m *model.Message) { m.Usage.CacheReadTokens = 0 })},
+		"lost usage of a cache": {"Usage is", "the usage of a streamed answer is", answered(func(m *model.Message) { m.Usage.CacheReadTokens = 0 })},
+		"usage of a streamed answer alone": {"Usage is", "the usage of an answer is", func(p *provider) model.Model {
+			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
+				msg, err := next(ctx, req, sink)
+				if msg != nil && sink == nil {
+					msg.Usage = model.Usage{}
+				}
+				return msg, err
+			})
+		}},
 		"what was held back":    {"An answer that is held back", `the finish reason is "stop"`, answered(func(m *model.Message) { m.Finish = model.FinishStop })},
 		"lost media":            {"Media in an answer", "parts of kind media", answered(func(m *model.Message) { m.Parts = m.Parts[:1] })},
 		"another type of media": {"Media in an answer", "parts of kind media", eachPart(func(p *model.Part) { p.MediaType = strings.ToUpper(p.MediaType) })},

@@ -138,6 +138,14 @@ func TestTheSuiteFindsWhatIsWrongWithRequests(t *testing.T) {
 		"nonsense that the provider sees": {nonsense, "this was sent", refusing(errors.New("no"), true, anything)},
 		"nonsense blamed on the provider": {nonsense, "as if the provider had said so", refusing(&model.APIError{Status: 400}, false, anything)},
 
+		"an integer that is rounded": {"A long integer in a history", "was not sent as it is", sending(func(req *model.Request) string {
+			return strings.ReplaceAll(encode(req), "9223372036854775807", "9223372036854776000")
+		})},
+		"tools without schemas": {"Nothing is lost", `"Where it rains.", of a tool, was not sent`, without(func(req *model.Request) {
+			for i := range req.Tools {
+				req.Tools[i].Schema = nil
+			}
+		})},
 		"requests that change": {equal, "an equal request was sent as", sending(func(req *model.Request) string {
 			return encode(req) + strings.Repeat("x", int(counter.Add(1)))
 		})},

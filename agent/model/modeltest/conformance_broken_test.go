@@ -123,8 +123,12 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 		})},
 		"equal call ids": {"Call ids are unique", `two calls have the id "call_a"`, answered(func(m *model.Message) { sameIDs(m, "call_a") })},
 		"no call ids":    {"An answer is what", "both must be set", answered(func(m *model.Message) { sameIDs(m, "") })},
-		"lost usage":     {"An answer is what", "the usage is", answered(func(m *model.Message) { m.Usage = model.Usage{} })},
-		"lost text":      {"An answer is what", `the text is ""`, answered(func(m *model.Message) { m.Parts = m.Parts[1:] })},
+		"a rounded integer": {"An answer is what", "parts of kind tool_call", answered(func(m *model.Message) {
+			for i := range m.Parts {
+				m.Parts[i].Args = bytes.ReplaceAll(m.Parts[i].Args, []byte("9223372036854775807"), []byte("9223372036854776000"))
+			}
+		})},
+		"lost text": {"An answer is what", `the text is ""`, answered(func(m *model.Message) { m.Parts = m.Parts[1:] })},
 		"decoded arguments": {"An answer is what", "parts of kind tool_call", answered(func(m *model.Message) {
 			for i := range m.Parts {
 				var b bytes.Buffer

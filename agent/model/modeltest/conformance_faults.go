@@ -1,6 +1,10 @@
 package modeltest
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
 
 func testErrorWithinStream(s *subject) {
 	j := s.joined()
@@ -58,4 +62,14 @@ func testCompleteAnswer(s *subject) {
 	streamed := s.answer(req, j.sink)
 	s.sameContent("the streamed answer differs from the one in one piece", whole, streamed)
 	j.agree(streamed)
+}
+
+func testUsage(s *subject) {
+	req := question("How is the weather?")
+	j := s.joined()
+	for what, msg := range map[string]*model.Message{"an answer": s.answer(req, nil), "a streamed answer": s.answer(req, j.sink)} {
+		if want := s.scenario.Answer.Usage; msg.Usage != want && !s.h.Unscripted {
+			s.t.Errorf("the usage of %s is %+v, the provider said %+v", what, msg.Usage, want)
+		}
+	}
 }

@@ -118,11 +118,32 @@ func testWire(s *subject) {
 			s.t.Errorf("%q was sent twice:\n%s", words, wire)
 		}
 	}
+	for _, described := range []string{"The weather of a city.", "Where it rains.", "The time."} {
+		if !strings.Contains(wire, described) {
+			s.t.Errorf("%q, of a tool, was not sent:\n%s", described, wire)
+		}
+	}
 	for _, private := range []string{foreignSignature, foreignOpaque, privateMeta, "instructions of long ago", "run-1"} {
 		for _, form := range []string{private, base64.StdEncoding.EncodeToString([]byte(private))} {
 			if strings.Contains(wire, form) {
 				s.t.Errorf("%q was sent, which is nothing for this provider:\n%s", private, wire)
 			}
+		}
+	}
+}
+
+// testLongInteger has an integer in the history that a float cannot hold.
+func testLongInteger(s *subject) {
+	req := question("")
+	req.Messages = []*model.Message{
+		model.UserText("How is the weather?"),
+		model.Response(model.ToolCall("c1", "weather", `{"id": 9223372036854775807}`)),
+		{Kind: model.KindRequest, Parts: []model.Part{model.ToolReturn("c1", "weather", `{"id": 9007199254740993}`)}},
+	}
+	sent := s.mustSend(req)
+	for _, id := range []string{"9223372036854775807", "9007199254740993"} {
+		if !strings.Contains(sent, id) {
+			s.t.Errorf("%s was not sent as it is: %.2000s", id, sent)
 		}
 	}
 }

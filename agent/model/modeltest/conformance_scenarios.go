@@ -37,8 +37,8 @@ var (
 	twoCalls = &model.Message{
 		Kind: model.KindResponse, Finish: model.FinishToolCalls, Usage: someUsage,
 		Parts: []model.Part{
-			// White space, a long integer and an odd float are what decoding and encoding would change.
-			model.ToolCall("call_a", "weather", "{ \"city\" : \"Bergen\",\n \"id\": 9223372036854775807, \"f\": 1.0 }"),
+			// White space and an odd float are what decoding and encoding would change.
+			model.ToolCall("call_a", "weather", "{ \"city\" : \"Bergen\",\n \"id\": 7, \"f\": 1.0 }"),
 			model.ToolCall("call_b", "time", `{}`),
 		},
 	}
@@ -63,11 +63,13 @@ var answers = []Scenario{
 	calls,
 	{Case: "text and a call", Answer: saying(model.FinishToolCalls,
 		model.Text("Let me look."), model.ToolCall("call_a", "weather", `{"city":"Oslo"}`))},
+	{Case: "a long integer", Answer: saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", `{"id": 9223372036854775807}`))},
 	{Case: "thinking", Answer: saying(model.FinishStop, model.Thinking("What would be best?"), model.Text("This is best."))},
 	{Case: "cut off", Answer: saying(model.FinishLength, model.Text("It is rai"))},
 }
 
 var usages = []Scenario{
+	{Case: "input and output", Answer: longText},
 	{Case: "read from a cache", Answer: counted(model.Usage{InputTokens: 1021, OutputTokens: 13, CacheReadTokens: 1000})},
 	{Case: "written to a cache", Answer: counted(model.Usage{InputTokens: 1021, OutputTokens: 13, CacheWriteTokens: 1000})},
 	{Case: "reasoning", Answer: counted(model.Usage{InputTokens: 21, OutputTokens: 113, ReasoningTokens: 100})},
@@ -99,7 +101,7 @@ var longCall = Scenario{Case: "1 MiB", Answer: longArguments(1 << 20)}
 
 func longArguments(size int) *model.Message {
 	var b strings.Builder
-	b.WriteString(`{"id": 9007199254740993, "city": "`)
+	b.WriteString(`{"id": 7, "city": "`)
 	for n := 0; b.Len() < size-1100; n++ {
 		word := strconv.Itoa(n)
 		b.WriteString(word + strings.Repeat("-", 1023-len(word)) + " ")
