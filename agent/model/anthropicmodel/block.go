@@ -58,8 +58,6 @@ type wireDelta struct {
 	Citation    json.RawMessage `json:"citation"`
 }
 
-var errNotAnObject = errors.New("it is something else")
-
 // start begins a block.
 func (a *assembly) start(index int, raw json.RawMessage) error {
 	if err := a.reserve(len(raw)); err != nil {
@@ -67,10 +65,13 @@ func (a *assembly) start(index int, raw json.RawMessage) error {
 	}
 	var w wireBlock
 	b := &block{index: index, raw: raw}
+	if !isObject(raw) {
+		return errors.New("a block of content is no valid object")
+	}
 	if err := json.Unmarshal(raw, &struct {
 		Type *string `json:"type"`
-	}{&b.kind}); err != nil || !isObject(raw) {
-		return fmt.Errorf("a block of content is no valid object: %w", cmp.Or(err, errNotAnObject))
+	}{&b.kind}); err != nil {
+		return fmt.Errorf("a block of content has no valid type: %w", err)
 	}
 	a.blocks = append(a.blocks, b)
 	if b.isOpaque() {

@@ -12,11 +12,12 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 // By default every answer is streamed, since it may be long.
 func TestConformance(t *testing.T) {
-	modeltest.Conformance(t, harness(uncached))
+	matrix.Conformance(t, "anthropicmodel", harness(uncached))
 }
 
 // Short answers come in one piece where no sink wants them otherwise.
@@ -28,9 +29,7 @@ func TestConformanceUnstreamed(t *testing.T) {
 
 // Newer models take other settings, and take system messages within the conversation.
 func TestConformanceOfNewerModels(t *testing.T) {
-	for _, name := range []string{"claude-opus-4-8", "claude-opus-5-5"} {
-		t.Run(name, func(t *testing.T) { modeltest.Conformance(t, harness(named(name))) })
-	}
+	modeltest.Conformance(t, harness(named("claude-opus-5-5")))
 }
 
 func harness(change func(*anthropicmodel.Config)) modeltest.Harness {

@@ -108,6 +108,7 @@ func (e *exchange) attempt(ctx context.Context, body []byte) error {
 
 	// The SDK would read error bodies without bound and out of the watchdog's sight, and drop the status of those that are no
 	// JSON. So they are read before it sees them.
+	var refused *model.APIError
 	guard := func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		resp, err := next(req)
 		if err != nil {
@@ -119,11 +120,15 @@ func (e *exchange) attempt(ctx context.Context, body []byte) error {
 		}
 		body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 		complete = err == nil
-		return nil, m.reported(resp.StatusCode, resp.Header, body)
+		refused = m.reported(resp.StatusCode, resp.Header, body)
+		return nil, refused
 	}
 	var resp *http.Response
 	err := m.client.Post(attemptCtx, "v1/messages", body, &resp, append(e.options(), option.WithMiddleware(guard))...)
-	if err == nil {
+	switch {
+	case refused != nil:
+		return refused // whatever has become of the context while its body was read
+	case err == nil:
 		err = m.receive(ctx, resp, e.assembly)
 		complete = err == nil
 	}

@@ -55,7 +55,19 @@ func (c *conversation) add(role anthropic.MessageParamRole, blocks ...anthropic.
 	if len(c.params.Messages) == 0 && role == anthropic.MessageParamRoleAssistant {
 		c.add(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(noText))
 	}
+	if role == anthropic.MessageParamRoleUser && c.ends() == anthropic.MessageParamRoleSystem {
+		c.demoteSystem() // the API wants the model to answer to a system message; here its answer has nothing to send back
+	}
 	c.params.Messages = append(c.params.Messages, anthropic.MessageParam{Role: role, Content: blocks})
+}
+
+// demoteSystem makes text of the user of the system message that comes last.
+func (c *conversation) demoteSystem() {
+	last := &c.params.Messages[len(c.params.Messages)-1]
+	last.Role = anthropic.MessageParamRoleUser
+	for i := range last.Content {
+		last.Content[i] = systemAsText(last.Content[i].OfText.Text)
+	}
 }
 
 // ends returns the role of the last message, or nothing.
@@ -110,14 +122,11 @@ func (c *conversation) request(messages []*model.Message) error {
 		}
 	}
 	content = append(results, content...)
-	if len(content) == 0 { // a system message must follow the user's
-		for i := range system {
-			content = append(content, systemAsText(system[i].OfText.Text))
-		}
-		system = nil
-	}
 	c.add(anthropic.MessageParamRoleUser, content...)
 	c.add(anthropic.MessageParamRoleSystem, system...)
+	if len(content) == 0 && len(system) > 0 { // a system message must follow the user's
+		c.demoteSystem()
+	}
 	return nil
 }
 
@@ -127,11 +136,15 @@ func systemAsText(text string) anthropic.ContentBlockParamUnion {
 
 func toolResult(p *model.Part) anthropic.ContentBlockParamUnion {
 	result := &anthropic.ToolResultBlockParam{ToolUseID: callID(p.CallID)}
-	if text := adapter.Text(p); !isBlank(text) {
-		result.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: text}}}
-	}
+	text := adapter.Text(p)
 	if adapter.Failed(p) {
 		result.IsError = anthropic.Bool(true)
+		if isBlank(text) { // the API wants to know what went wrong
+			text = "(" + string(p.Outcome) + ")"
+		}
+	}
+	if !isBlank(text) {
+		result.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: text}}}
 	}
 	return anthropic.ContentBlockParamUnion{OfToolResult: result}
 }

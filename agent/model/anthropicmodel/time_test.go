@@ -1,0 +1,190 @@
+package anthropicmodel_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
+)
+
+// transport answers in the process, on no network, so that time can be faked. Nothing may run any more when a bubble ends,
+// which is how every test here also checks for leaked goroutines.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func inProcess(t testing.TB, f transport, change ...func(*anthropicmodel.Config)) *anthropicmodel.Model {
+	change = append([]func(*anthropicmodel.Config){func(c *anthropicmodel.Config) {
+		c.HTTPClient = &http.Client{Transport: f}
+		c.Retry = anthropicmodel.Retry{}
+	}}, change...)
+	return newModel(t, "http://endpoint.test", change...)
+}
+
+func respond(r *http.Request, status int, body io.ReadCloser) *http.Response {
+	return &http.Response{
+		StatusCode: status, Status: http.StatusText(status), ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: body, ContentLength: -1, Request: r,
+	}
+}
+
+func textBody(body string) io.ReadCloser { return io.NopCloser(strings.NewReader(body)) }
+
+func failing(status int, header ...string) transport {
+	return func(r *http.Request) (*http.Response, error) {
+		resp := respond(r, status, textBody(wireErrorOf("api_error", "no")))
+		for i := 0; i < len(header); i += 2 {
+			resp.Header.Set(header[i], header[i+1])
+		}
+		return resp, nil
+	}
+}
+
+// drip sends each piece after a pause, and then nothing more without ending the body.
+func drip(pause time.Duration, pieces ...string) transport {
+	return func(r *http.Request) (*http.Response, error) {
+		pr, pw := io.Pipe()
+		stop := context.AfterFunc(r.Context(), func() { pw.CloseWithError(context.Cause(r.Context())) })
+		go func() {
+			for _, p := range pieces {
+				select {
+				case <-time.After(pause):
+				case <-r.Context().Done():
+				}
+				if _, err := io.WriteString(pw, p); err != nil {
+					stop()
+					return
+				}
+			}
+		}()
+		return respond(r, 200, pr), nil
+	}
+}
+
+func once(c *anthropicmodel.Config) { c.Retry.Attempts = 1 }
+
+func ignore(model.Delta) error { return nil }
+
+func TestWhatMayPassIsTriedAgain(t *testing.T) {
+	for name, first := range map[string]transport{
+		"overloaded":    failing(529),
+		"rate limited":  failing(429, "Retry-After", "2"),
+		"no connection": func(*http.Request) (*http.Response, error) { return nil, errors.New("gone") },
+		"breaks off":    func(r *http.Request) (*http.Response, error) { return respond(r, 200, textBody(begin())), nil },
+		"no message":    func(r *http.Request) (*http.Response, error) { return respond(r, 200, textBody(`{}`)), nil },
+		"error in a stream": func(r *http.Request) (*http.Response, error) {
+			return respond(r, 200, textBody(begin()+event(wireErrorOf("overloaded_error", "busy")))), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var at []time.Duration
+				began := time.Now()
+				m := inProcess(t, func(r *http.Request) (*http.Response, error) {
+					if at = append(at, time.Since(began)); len(at) < 3 {
+						return first(r)
+					}
+					return respond(r, 200, textBody(events(say("ok")...))), nil
+				})
+				msg, err := stream(t, m, hello())
+				require.NoError(t, err)
+				require.Equal(t, "ok", msg.Text())
+				require.Len(t, at, 3)
+				if name == "rate limited" {
+					require.Equal(t, []time.Duration{0, 2 * time.Second, 4 * time.Second}, at)
+				} else {
+					require.InDelta(t, 437*time.Millisecond, at[1], float64(63*time.Millisecond))
+					require.InDelta(t, 875*time.Millisecond, at[2]-at[1], float64(126*time.Millisecond))
+				}
+			})
+		})
+	}
+}
+
+func TestWhatMayNotPassIsNotTriedAgain(t *testing.T) {
+	for name, first := range map[string]transport{
+		"bad request":     failing(400),
+		"too long a wait": failing(429, "Retry-After", "31"),
+		"told not to":     failing(500, "X-Should-Retry", "false"),
+		"deltas were shown": func(r *http.Request) (*http.Response, error) {
+			return respond(r, 200, textBody(begin()+say("x")[0]+say("x")[1])), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				m := inProcess(t, func(r *http.Request) (*http.Response, error) {
+					n++
+					return first(r)
+				})
+				_, err := m.Generate(t.Context(), hello(), ignore)
+				apiError(t, err)
+				require.Equal(t, 1, n)
+			})
+		})
+	}
+}
+
+func TestSilenceIsBounded(t *testing.T) {
+	never := func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, context.Cause(r.Context())
+	}
+	ping := event(`{"type":"ping"}`)
+	for name, test := range map[string]struct {
+		transport transport
+		timeouts  anthropicmodel.Timeouts
+		after     time.Duration
+		want      string
+	}{
+		"no answer":             {never, anthropicmodel.Timeouts{}, 10 * time.Minute, "no answer within 10m0s"},
+		"no first byte":         {drip(time.Second), anthropicmodel.Timeouts{FirstByte: 5 * time.Second}, 5 * time.Second, "no answer within 5s"},
+		"silence within":        {drip(time.Second, begin()), anthropicmodel.Timeouts{}, 5*time.Minute + time.Second, "nothing for 5m0s"},
+		"pings are not silence": {drip(4*time.Minute, begin(), ping, ping), anthropicmodel.Timeouts{}, 17 * time.Minute, "nothing for 5m0s"},
+		"all in all":            {drip(time.Minute, begin(), ping, ping, ping), anthropicmodel.Timeouts{Total: 150 * time.Second}, 150 * time.Second, "no complete answer within 2m30s"},
+		"within an error's body": {func(r *http.Request) (*http.Response, error) {
+			resp, err := drip(time.Second, "{")(r)
+			resp.StatusCode = 500
+			return resp, err
+		}, anthropicmodel.Timeouts{}, 5*time.Minute + time.Second, "{"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := inProcess(t, test.transport, once, func(c *anthropicmodel.Config) { c.Timeouts = test.timeouts })
+				began := time.Now()
+				_, err := m.Generate(t.Context(), hello(), ignore)
+				require.Equal(t, test.after, time.Since(began))
+				require.ErrorContains(t, err, test.want)
+				require.True(t, apiError(t, err).Retryable)
+				if test.want != "{" {
+					require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+				}
+			})
+		})
+	}
+}
+
+func TestTheContextEndsWaitsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine := errors.New("changed my mind")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(mine) })
+		began := time.Now()
+		_, err := inProcess(t, failing(429, "Retry-After", "20")).Generate(ctx, hello(), nil)
+		require.Equal(t, time.Second, time.Since(began))
+		require.ErrorIs(t, err, mine)
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, model.ErrRateLimited, "it says what it was waiting for")
+		require.ErrorContains(t, err, "anthropicmodel: anthropic claude-haiku-4-5: request cancelled: changed my mind")
+	})
+}
