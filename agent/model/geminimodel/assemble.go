@@ -70,8 +70,8 @@ func (a *assembler) add(w *wireResponse) error {
 			continue
 		}
 		a.sawCandidate = a.sawCandidate || len(c.Content.Parts) > 0 || c.FinishReason != ""
-		for _, raw := range c.Content.Parts {
-			if err := a.part(raw); err != nil {
+		for j := range c.Content.Parts {
+			if err := a.part(&c.Content.Parts[j]); err != nil {
 				return err
 			}
 		}
@@ -91,40 +91,41 @@ func (a *assembler) add(w *wireResponse) error {
 	return nil
 }
 
-func (a *assembler) part(raw json.RawMessage) error {
-	if a.size += len(raw); a.size > maxResponse || len(a.parts) > maxParts {
-		return errResponseTooLong
-	}
-	var p wirePart
-	if err := json.Unmarshal(raw, &p); err != nil {
-		return fmt.Errorf("a part of the response cannot be understood: %w", err)
-	}
+func (a *assembler) part(p *wirePart) error {
 	switch {
+	case len(a.parts) > maxParts:
+		return errResponseTooLong
+	case p.isOpaque():
+		return a.opaque(p.raw)
 	case p.Text != nil && p.FunctionCall != nil: // two kinds in one part, which the API does not do but proxies may
-		if err := a.text(*p.Text, p.Thought, nil, raw); err != nil {
+		if err := a.text(*p.Text, p.Thought, nil); err != nil {
 			return err
 		}
 		return a.call(p.FunctionCall, p.Signature)
 	case p.FunctionCall != nil:
 		return a.call(p.FunctionCall, p.Signature)
 	case p.Text != nil:
-		return a.text(*p.Text, p.Thought, p.Signature, raw)
-	case p.InlineData != nil && !p.Thought:
-		a.close()
-		a.parts = append(a.parts, model.Part{
-			Kind: model.PartMedia, Data: p.InlineData.Data, MediaType: p.InlineData.MIMEType,
-			Name: p.InlineData.DisplayName, Provider: a.info.Provider,
-		})
-		a.signLast(p.Signature)
-	case len(bytes.TrimSpace(raw)) > len("{}") && string(bytes.TrimSpace(raw)) != "null":
-		a.opaque(raw)
+		return a.text(*p.Text, p.Thought, p.Signature)
+	}
+	a.close()
+	a.parts = append(a.parts, model.Part{
+		Kind: model.PartMedia, Data: p.InlineData.Data, MediaType: p.InlineData.MIMEType,
+		Name: p.InlineData.DisplayName, Provider: a.info.Provider,
+	})
+	a.signLast(p.Signature)
+	return a.reserve(len(p.InlineData.Data))
+}
+
+func (a *assembler) reserve(n int) error {
+	if a.size += n; a.size > maxResponse {
+		return errResponseTooLong
 	}
 	return nil
 }
 
 // text adds a chunk. A signature belongs to the very part that it came with: thinking keeps it, and ends with it; text
 // that has one is a part of its own, with the signature in an opaque part behind it.
-func (a *assembler) text(text string, thought bool, signature []byte, raw json.RawMessage) error {
+func (a *assembler) text(text string, thought bool, signature []byte) error {
 	kind := model.PartText
 	if thought {
 		kind = model.PartThinking
@@ -132,9 +133,6 @@ func (a *assembler) text(text string, thought bool, signature []byte, raw json.R
 	continues := a.open && a.parts[len(a.parts)-1].Kind == kind
 	switch {
 	case text == "" && len(signature) == 0:
-		return nil
-	case text == "" && !thought:
-		a.opaque(raw)
 		return nil
 	case text == "" && !continues:
 		a.close()
@@ -152,6 +150,9 @@ func (a *assembler) text(text string, thought bool, signature []byte, raw json.R
 			a.growingAt = a.announced
 			a.announced++
 		}
+	}
+	if err := a.reserve(len(text)); err != nil {
+		return err
 	}
 	a.growing = append(a.growing, text...)
 	if len(signature) > 0 {
@@ -184,9 +185,14 @@ func (a *assembler) signLast(signature []byte) {
 	}
 }
 
-func (a *assembler) opaque(raw json.RawMessage) {
+// opaque keeps a part as it is, unless there is nothing in it.
+func (a *assembler) opaque(raw json.RawMessage) error {
+	if len(bytes.TrimSpace(raw)) <= len("{}") || string(raw) == "null" {
+		return nil
+	}
 	a.close()
 	a.parts = append(a.parts, model.Part{Kind: model.PartOpaque, Provider: a.info.Provider, Data: raw})
+	return a.reserve(len(raw))
 }
 
 func (a *assembler) call(f *wireFunctionCall, signature []byte) error {
@@ -205,6 +211,9 @@ func (a *assembler) call(f *wireFunctionCall, signature []byte) error {
 		p.Signature, p.Provider = signature, a.info.Provider
 	}
 	a.parts = append(a.parts, p)
+	if err := a.reserve(len(p.Args)); err != nil {
+		return err
+	}
 	a.announced++
 	return a.emit(model.Delta{Part: a.announced - 1, Kind: p.Kind, CallID: p.CallID, Tool: p.Tool, Text: string(p.Args)})
 }

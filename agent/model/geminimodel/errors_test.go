@@ -167,8 +167,8 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 		"an empty object":        {`{}`, true, "no candidate"},
 		"no JSON":                {`{"candidates":[}]}`, false, "not what the API would send"},
 		"a wrong type":           {`{"candidates":7}`, false, "not what the API would send"},
-		"a part of a wrong type": {chunk("STOP", `{"text":7}`), false, "a part of the response"},
-		"a signature":            {chunk("STOP", `{"text":"a","thoughtSignature":"!"}`), false, "a part of the response"},
+		"a part of a wrong type": {chunk("STOP", `{"text":7}`), false, "not what the API would send"},
+		"a signature":            {chunk("STOP", `{"text":"a","thoughtSignature":"!"}`), false, "not what the API would send"},
 		"a call without a name":  {chunk("STOP", `{"functionCall":{"args":{}}}`), false, "no name"},
 		"a call in pieces":       {chunk("STOP", `{"functionCall":{"name":"f","willContinue":true}}`), false, "in pieces"},
 		"a call it could not make": {

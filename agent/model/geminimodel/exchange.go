@@ -18,7 +18,7 @@ import (
 type exchange struct {
 	m      *Model
 	body   []byte
-	header map[string]string
+	header http.Header
 	sink   model.Sink // may be nil
 }
 

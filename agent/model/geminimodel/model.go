@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -60,9 +62,20 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	if err != nil {
 		return nil, fmt.Errorf("geminimodel: %w", err)
 	}
-	e := &exchange{m: m, body: body, sink: sink}
-	if settings != nil {
-		e.header = settings.ExtraHeaders
-	}
+	e := &exchange{m: m, body: body, header: extraHeaders(m.settings, req.Settings), sink: sink}
 	return e.run(ctx)
+}
+
+// extraHeaders returns the headers of all settings, of which the later ones win, however their names are written.
+func extraHeaders(all ...*model.Settings) http.Header {
+	header := http.Header{}
+	for _, s := range all {
+		if s == nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.ExtraHeaders)) {
+			header.Set(name, s.ExtraHeaders[name])
+		}
+	}
+	return header
 }

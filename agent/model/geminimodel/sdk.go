@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 
 	"cloud.google.com/go/auth"
@@ -24,7 +25,7 @@ import (
 // call is one request on its way through the SDK.
 type call struct {
 	body   []byte
-	header map[string]string
+	header http.Header
 
 	resp *http.Response
 	err  error
@@ -122,9 +123,7 @@ func (t carrier) send(req *http.Request, c *call) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	for name, value := range c.header {
-		out.Header.Set(name, value)
-	}
+	maps.Copy(out.Header, c.header)
 	return t.client.Do(out)
 }
 

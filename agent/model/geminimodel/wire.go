@@ -28,7 +28,7 @@ type wireResponse struct {
 type wireCandidate struct {
 	Index   int `json:"index"`
 	Content struct {
-		Parts []json.RawMessage `json:"parts"`
+		Parts []wirePart `json:"parts"`
 	} `json:"content"`
 	FinishReason  genai.FinishReason `json:"finishReason"`
 	FinishMessage string             `json:"finishMessage"`
@@ -44,6 +44,21 @@ type wirePart struct {
 	Signature    []byte            `json:"thoughtSignature"`
 	FunctionCall *wireFunctionCall `json:"functionCall"`
 	InlineData   *genai.Blob       `json:"inlineData"`
+
+	// raw is the part as it was written, if it goes back that way.
+	raw json.RawMessage
+}
+
+// isOpaque reports whether a part goes back as it was written: it is nothing that this package knows, or a signature
+// without a text.
+func (p *wirePart) isOpaque() bool {
+	switch {
+	case p.FunctionCall != nil:
+		return false
+	case p.Text != nil:
+		return *p.Text == "" && len(p.Signature) > 0 && !p.Thought
+	}
+	return p.InlineData == nil || p.Thought
 }
 
 type wireFunctionCall struct {
@@ -76,14 +91,52 @@ func (u *wireUsage) usage() model.Usage {
 func decode(data []byte) ([]wireResponse, error) {
 	data = bytes.TrimSpace(data)
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	chunks := make([]wireResponse, 1)
 	if len(data) > 0 && data[0] == '[' {
-		var chunks []wireResponse
-		err := json.Unmarshal(data, &chunks)
-		return chunks, err
+		if err := json.Unmarshal(data, &chunks); err != nil {
+			return nil, err
+		}
+	} else if err := json.Unmarshal(data, &chunks[0]); err != nil {
+		return nil, err
 	}
-	var one wireResponse
-	err := json.Unmarshal(data, &one)
-	return []wireResponse{one}, err
+	for i := range chunks {
+		for j := range chunks[i].Candidates {
+			if slices.ContainsFunc(chunks[i].Candidates[j].Content.Parts, func(p wirePart) bool { return p.isOpaque() }) {
+				return chunks, keepRaw(data, chunks)
+			}
+		}
+	}
+	return chunks, nil
+}
+
+// keepRaw decodes data once more, for the parts as they were written. Few answers need that.
+func keepRaw(data []byte, chunks []wireResponse) error {
+	type rawResponse struct {
+		Candidates []struct {
+			Content struct {
+				Parts []json.RawMessage `json:"parts"`
+			} `json:"content"`
+		} `json:"candidates"`
+	}
+	raw := make([]rawResponse, 1)
+	var err error
+	if data[0] == '[' {
+		err = json.Unmarshal(data, &raw)
+	} else {
+		err = json.Unmarshal(data, &raw[0])
+	}
+	if err != nil {
+		return err
+	}
+	for i := range chunks {
+		for j := range chunks[i].Candidates {
+			parts := chunks[i].Candidates[j].Content.Parts
+			for k := range parts {
+				parts[k].raw = raw[i].Candidates[j].Content.Parts[k]
+			}
+		}
+	}
+	return nil
 }
 
 // cutShort reports whether data is the beginning of JSON.
