@@ -1,6 +1,6 @@
 // Package openaimodel is a [model.Model] behind any endpoint that speaks OpenAI's Chat Completions protocol, over
 // net/http alone: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Mistral, xAI, Ollama, vLLM, llama.cpp, LM Studio, and what else
-// is compatible.
+// is compatible. It speaks OpenAI's Responses API too.
 //
 //	m, err := openaimodel.New(openaimodel.Config{Name: "qwen3:8b", BaseURL: "http://localhost:11434"})
 //
@@ -57,6 +57,32 @@
 // two equal ones gets a suffix. A refusal is text with [model.FinishContentFilter]. An event of a stream is bounded by
 // 16 MiB, a response by 64 MiB.
 //
+// Images and sound of an answer are media parts, behind the text: "images" as OpenRouter has them, elements of content, and
+// OpenAI's "audio", whose transcript is the text. In the history a note such as "[image/png]" stands for them, because no
+// endpoint takes them back there.
+//
+// # The Responses API
+//
+// [NewResponses] makes a [Responses], which asks POST /responses instead, and "openai-responses" is its name in model
+// strings. A response is a list of items there, which become parts in their order:
+//
+//	message                    text; a refusal too, with [model.FinishContentFilter]
+//	reasoning                  thinking, one part for each summary; the first has the encrypted content as its signature
+//	reasoning with its text    thinking for people to read, and an opaque part with the item
+//	function_call              a tool call
+//	image_generation_call      media
+//	anything else              an opaque part with the item: what tools did that run at the provider
+//
+// All of it goes back in the same order, what is encrypted byte for byte; for media stands a note. A phase that a message came
+// with ("commentary", "final_answer") goes back with it: it is the signature of the text. Items other than reasoning go back
+// without their ids. Opaque parts and signatures go to a Responses model of the same provider only; a model of Chat
+// Completions leaves them out though it has the same name of provider, and the other way round, so that a conversation can
+// change between the two. Citations, and logprobs, are left out.
+//
+// Tools that the provider wants the client to run but that are no functions (computer use, shells, custom tools) cannot be
+// answered. There is no use of previous_response_id, of conversations kept at the provider, or of responses in the
+// background.
+//
 // # Errors
 //
 // Every failure of the endpoint, or of the way to it, is a [*model.APIError]; what its message quotes of an answer is
@@ -64,6 +90,6 @@
 //
 // # Concurrency
 //
-// A [Model] is safe for concurrent use. Generate starts no goroutine that outlives it, apart from those with which an
+// A [Model] and a [Responses] are safe for concurrent use. Generate starts no goroutine that outlives it, apart from those with which an
 // [http.Transport] keeps connections; answers are read to their end or closed, so that connections are used again.
 package openaimodel

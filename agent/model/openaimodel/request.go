@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 
@@ -106,44 +105,39 @@ func (b *bodyBuilder) extra() {
 
 func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
 	if len(req.Tools) == 0 {
-		if mode := req.ToolChoice.Mode; mode == model.ToolChoiceRequired || mode == model.ToolChoiceTool {
-			return fmt.Errorf("openaimodel: a tool call is demanded (%q), but the request offers no tools", mode)
-		}
 		return nil
 	}
-	write := b.field("tools")
-	sep := byte('[')
-	for i := range req.Tools {
-		t := &req.Tools[i]
-		if len(t.Schema) > 0 && !json.Valid(t.Schema) {
-			return fmt.Errorf("openaimodel: the schema of tool %q is no JSON", t.Name)
+	if b.field("tools") {
+		sep := byte('[')
+		for i := range req.Tools {
+			t := &req.Tools[i]
+			b.dst = append(b.dst, sep)
+			sep = ','
+			b.dst = append(b.dst, `{"type":"function","function":{`...)
+			b.dst = appendTool(b.dst, t)
+			if t.Strict && m.profile.Strict {
+				b.dst = append(b.dst, `,"strict":true`...)
+			}
+			b.dst = append(b.dst, "}}"...)
 		}
-		if !write {
-			continue
-		}
-		b.dst = append(b.dst, sep)
-		sep = ','
-		b.dst = append(b.dst, `{"type":"function","function":{"name":`...)
-		b.dst = appendJSONString(b.dst, t.Name)
-		if t.Description != "" {
-			b.dst = append(b.dst, `,"description":`...)
-			b.dst = appendJSONString(b.dst, t.Description)
-		}
-		b.dst = append(b.dst, `,"parameters":`...)
-		if len(t.Schema) > 0 {
-			b.dst = append(b.dst, t.Schema...)
-		} else {
-			b.dst = append(b.dst, `{"type":"object","properties":{}}`...)
-		}
-		if t.Strict && m.profile.Strict {
-			b.dst = append(b.dst, `,"strict":true`...)
-		}
-		b.dst = append(b.dst, "}}"...)
-	}
-	if write {
 		b.dst = append(b.dst, ']')
 	}
 	return m.appendToolChoice(b, req)
+}
+
+// appendTool appends the members that describe a function, as all protocols have them.
+func appendTool(dst []byte, t *model.ToolDef) []byte {
+	dst = append(dst, `"name":`...)
+	dst = appendJSONString(dst, t.Name)
+	if t.Description != "" {
+		dst = append(dst, `,"description":`...)
+		dst = appendJSONString(dst, t.Description)
+	}
+	dst = append(dst, `,"parameters":`...)
+	if len(t.Schema) == 0 {
+		return append(dst, `{"type":"object","properties":{}}`...)
+	}
+	return append(dst, t.Schema...)
 }
 
 func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
@@ -153,9 +147,6 @@ func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
 		return nil
 	case model.ToolChoiceNone, model.ToolChoiceRequired:
 	case model.ToolChoiceTool:
-		if !slices.ContainsFunc(req.Tools, func(t model.ToolDef) bool { return t.Name == choice.Tool }) {
-			return fmt.Errorf("openaimodel: tool choice names %q, which the request does not offer", choice.Tool)
-		}
 		if m.profile.NamedToolChoice {
 			if b.field("tool_choice") {
 				b.dst = append(b.dst, `{"type":"function","function":{"name":`...)
@@ -187,20 +178,11 @@ func (m *Model) appendOutput(b *bodyBuilder, out *model.OutputSchema) error {
 	if !m.profile.NativeOutput {
 		return m.unsupported("output bound to a JSON schema")
 	}
-	if !json.Valid(out.Schema) {
-		return fmt.Errorf("openaimodel: the output schema %q is no JSON", out.Name)
-	}
 	if !b.field("response_format") {
 		return nil
 	}
-	b.dst = append(b.dst, `{"type":"json_schema","json_schema":{"name":`...)
-	b.dst = appendJSONString(b.dst, firstNonEmpty(out.Name, "output"))
-	if out.Description != "" {
-		b.dst = append(b.dst, `,"description":`...)
-		b.dst = appendJSONString(b.dst, out.Description)
-	}
-	b.dst = append(b.dst, `,"schema":`...)
-	b.dst = append(b.dst, out.Schema...)
+	b.dst = append(b.dst, `{"type":"json_schema","json_schema":{`...)
+	b.dst = appendSchema(b.dst, out)
 	if out.Strict && m.profile.Strict {
 		b.dst = append(b.dst, `,"strict":true`...)
 	}
@@ -208,11 +190,20 @@ func (m *Model) appendOutput(b *bodyBuilder, out *model.OutputSchema) error {
 	return nil
 }
 
+// appendSchema appends the members that describe the output, as all protocols have them.
+func appendSchema(dst []byte, out *model.OutputSchema) []byte {
+	dst = append(dst, `"name":`...)
+	dst = appendJSONString(dst, firstNonEmpty(out.Name, "output"))
+	if out.Description != "" {
+		dst = append(dst, `,"description":`...)
+		dst = appendJSONString(dst, out.Description)
+	}
+	dst = append(dst, `,"schema":`...)
+	return append(dst, out.Schema...)
+}
+
 // appendSettings writes what is set in the order of [model.Settings]. The endpoint's profile decides what is refused.
 func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool) error {
-	if s.MaxTokens < 0 {
-		return fmt.Errorf("openaimodel: Settings.MaxTokens is %d, must not be negative", s.MaxTokens)
-	}
 	if s.MaxTokens > 0 && b.field(m.profile.MaxTokensField) {
 		b.dst = strconv.AppendInt(b.dst, int64(s.MaxTokens), 10)
 	}
@@ -276,9 +267,6 @@ func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool)
 func (m *endpoint) appendFloat(b *bodyBuilder, field string, value *float64) error {
 	if value == nil {
 		return nil
-	}
-	if math.IsNaN(*value) || math.IsInf(*value, 0) {
-		return fmt.Errorf("openaimodel: the setting %s is %v, must be a number", field, *value)
 	}
 	if err := m.supports(field); err != nil {
 		return err

@@ -64,18 +64,8 @@ func (m *Responses) appendTools(b *bodyBuilder, req *model.Request) error {
 			t := &req.Tools[i]
 			b.dst = append(b.dst, sep)
 			sep = ','
-			b.dst = append(b.dst, `{"type":"function","name":`...)
-			b.dst = appendJSONString(b.dst, t.Name)
-			if t.Description != "" {
-				b.dst = append(b.dst, `,"description":`...)
-				b.dst = appendJSONString(b.dst, t.Description)
-			}
-			b.dst = append(b.dst, `,"parameters":`...)
-			if len(t.Schema) > 0 {
-				b.dst = append(b.dst, t.Schema...)
-			} else {
-				b.dst = append(b.dst, `{"type":"object","properties":{}}`...)
-			}
+			b.dst = append(b.dst, `{"type":"function",`...)
+			b.dst = appendTool(b.dst, t)
 			if m.profile.Strict { // unlike in Chat Completions, a flag that is left out means true
 				b.dst = append(b.dst, `,"strict":`...)
 				b.dst = strconv.AppendBool(b.dst, t.Strict)
@@ -113,14 +103,8 @@ func (m *Responses) appendOutput(b *bodyBuilder, out *model.OutputSchema) error 
 	if !b.field("text") {
 		return nil
 	}
-	b.dst = append(b.dst, `{"format":{"type":"json_schema","name":`...)
-	b.dst = appendJSONString(b.dst, firstNonEmpty(out.Name, "output"))
-	if out.Description != "" {
-		b.dst = append(b.dst, `,"description":`...)
-		b.dst = appendJSONString(b.dst, out.Description)
-	}
-	b.dst = append(b.dst, `,"schema":`...)
-	b.dst = append(b.dst, out.Schema...)
+	b.dst = append(b.dst, `{"format":{"type":"json_schema",`...)
+	b.dst = appendSchema(b.dst, out)
 	if m.profile.Strict {
 		b.dst = append(b.dst, `,"strict":`...)
 		b.dst = strconv.AppendBool(b.dst, out.Strict)
