@@ -81,9 +81,14 @@ func (j *joined) agree(msg *model.Message) {
 	}
 }
 
-// prefix checks, when a stream has failed, that the sink has seen a beginning of the answer and nothing else.
-func (j *joined) prefix(answer *model.Message) {
+// beginning checks, when a stream has failed, that the sink has seen a beginning of the answer and nothing else. A call may
+// have been held back until it would have been complete.
+func (j *joined) beginning(before string) {
 	j.t.Helper()
+	answer := j.scenario.Answer
+	if j.deltas == 0 && answer.Text() != "" {
+		j.t.Errorf("the sink has not seen what came before %s", before)
+	}
 	var sent []model.Part
 	for _, p := range answer.Parts {
 		if p.Kind == model.PartText || p.Kind == model.PartThinking || p.Kind == model.PartToolCall {

@@ -26,8 +26,10 @@
 //
 // # Conformance
 //
-// [Conformance] tests an implementation of [model.Model], rule by rule. The author of one says in a [Harness] how a fake
-// provider plays a [Scenario]; all implementations of this module pass.
+// [Conformance] tests an implementation of [model.Model], rule by rule: answers and streams, errors, faults of the wire, what is
+// sent and what is refused. The author of one says in a [Harness] how a fake provider plays a [Scenario], and skips what that
+// provider cannot do. What the model is known to fail is listed in [Harness.Known], and is run all the same. The results say how
+// each case ended; the adapters of this module keep them in files, and docs/models.md shows them as a table.
 //
 // # Concurrency
 //
