@@ -14,3 +14,9 @@ func Streams(m *Model, req *model.Request) bool {
 
 // CallID exposes the mapping of ids.
 var CallID = callID
+
+// RequestBody returns the body that m would send for a stream.
+func RequestBody(m *Model, req *model.Request) ([]byte, error) {
+	body, _, err := m.body(req, &model.Settings{}, true, "")
+	return body, err
+}

@@ -1,0 +1,160 @@
+package anthropicmodel_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
+)
+
+// The floor is the least that a client can do: net/http, encoding/json, and types of its own.
+type (
+	floorBlock struct {
+		Type      string          `json:"type"`
+		Text      string          `json:"text,omitempty"`
+		ID        string          `json:"id,omitempty"`
+		Name      string          `json:"name,omitempty"`
+		Input     json.RawMessage `json:"input,omitempty"`
+		ToolUseID string          `json:"tool_use_id,omitempty"`
+		Content   []floorBlock    `json:"content,omitempty"`
+	}
+	floorMessage struct {
+		Role    string       `json:"role"`
+		Content []floorBlock `json:"content"`
+	}
+	floorRequest struct {
+		Model     string         `json:"model"`
+		MaxTokens int            `json:"max_tokens"`
+		Stream    bool           `json:"stream,omitempty"`
+		Messages  []floorMessage `json:"messages"`
+	}
+	floorEvent struct {
+		Type  string `json:"type"`
+		Delta struct {
+			Text        string `json:"text"`
+			PartialJSON string `json:"partial_json"`
+		} `json:"delta"`
+	}
+)
+
+func floorHistory(history []*model.Message) []floorMessage {
+	var out []floorMessage
+	for _, m := range history {
+		f := floorMessage{Role: "user"}
+		if m.Kind == model.KindResponse {
+			f.Role = "assistant"
+		}
+		for i := range m.Parts {
+			switch p := &m.Parts[i]; p.Kind {
+			case model.PartToolCall:
+				f.Content = append(f.Content, floorBlock{Type: "tool_use", ID: p.CallID, Name: p.Tool, Input: json.RawMessage(p.Args)})
+			case model.PartToolReturn:
+				f.Content = append(f.Content, floorBlock{Type: "tool_result", ToolUseID: p.CallID, Content: []floorBlock{{Type: "text", Text: p.Text}}})
+			default:
+				f.Content = append(f.Content, floorBlock{Type: "text", Text: p.Text})
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func floorDo(b *testing.B, c *http.Client, req floorRequest) io.ReadCloser {
+	body, err := json.Marshal(req)
+	require.NoError(b, err)
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://endpoint.test/v1/messages", bytes.NewReader(body))
+	require.NoError(b, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Api-Key", "x")
+	resp, err := c.Do(r)
+	require.NoError(b, err)
+	return resp.Body
+}
+
+// ratio runs ours as the benchmark, the floor as often, in turns so that both meet the same machine, and reports the
+// quotient of their times.
+func ratio(b *testing.B, ours, floor func()) {
+	ours()
+	floor()
+	var oursTime, floorTime time.Duration
+	b.ReportAllocs()
+	for b.Loop() {
+		start := time.Now()
+		ours()
+		oursTime += time.Since(start)
+		b.StopTimer()
+		start = time.Now()
+		floor()
+		floorTime += time.Since(start)
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(oursTime)/float64(floorTime), "x-floor")
+}
+
+func BenchmarkStepWithHistory(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			history := []*model.Message{model.UserText("What is where?")}
+			for i := 1; len(history) < n; i++ {
+				id := fmt.Sprint("call_", i)
+				history = append(history,
+					model.Response(model.Text("Let me look at that file."), model.ToolCall(id, "read", `{"path":"src/main.go","from":10,"to":20}`)),
+					request(model.ToolReturn(id, "read", strings.Repeat("func main() {\n\tfmt.Println(\"hello, wörld\")\n}\n", 10))))
+			}
+			client := &http.Client{Transport: canned([]byte(searched.whole))}
+			m := newModel(b, "http://endpoint.test", func(c *anthropicmodel.Config) { c.HTTPClient = client })
+			req := &model.Request{Messages: history, Settings: &model.Settings{MaxTokens: 1000}}
+			ratio(b, func() {
+				_, err := m.Generate(context.Background(), req, nil)
+				require.NoError(b, err)
+			}, func() {
+				body := floorDo(b, client, floorRequest{Model: "x", MaxTokens: 1000, Messages: floorHistory(history)})
+				defer body.Close()
+				var resp struct{ Content []json.RawMessage }
+				require.NoError(b, json.NewDecoder(body).Decode(&resp))
+			})
+		})
+	}
+}
+
+func BenchmarkStream(b *testing.B) {
+	for kind, piece := range map[string]string{"text": delta(0, `{"type":"text_delta","text":" word"}`), "arguments": delta(0, `{"type":"input_json_delta","partial_json":"\"x\":"}`)} {
+		b.Run(kind, func(b *testing.B) {
+			block := `{"type":"text","text":""}`
+			if kind == "arguments" {
+				block = `{"type":"tool_use","id":"a","name":"b","input":{}}`
+			}
+			body := []byte(finished("end_turn", start(0, block), strings.Repeat(piece, 500), stop(0)))
+			client := &http.Client{Transport: canned(body)}
+			m := newModel(b, "http://endpoint.test", func(c *anthropicmodel.Config) { c.HTTPClient = client })
+			req := hello()
+			ratio(b, func() {
+				_, err := m.Generate(context.Background(), req, ignore)
+				require.NoError(b, err)
+			}, func() {
+				body := floorDo(b, client, floorRequest{Model: "x", MaxTokens: 1000, Stream: true, Messages: floorHistory(req.Messages)})
+				defer body.Close()
+				lines := bufio.NewScanner(body)
+				var text strings.Builder
+				for lines.Scan() {
+					if data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: ")); ok {
+						var e floorEvent
+						require.NoError(b, json.Unmarshal(data, &e))
+						text.WriteString(e.Delta.Text + e.Delta.PartialJSON)
+					}
+				}
+			})
+		})
+	}
+}
