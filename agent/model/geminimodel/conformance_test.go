@@ -15,10 +15,11 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestConformance(t *testing.T) {
-	modeltest.Conformance(t, harness("/v1beta/models/test-model", named("test-model")))
+	matrix.Conformance(t, "geminimodel", harness("/v1beta/models/test-model"))
 }
 
 func TestConformanceOfVertexAI(t *testing.T) {
