@@ -91,14 +91,14 @@ func responseOf(m *model.Message) *ai.ModelResponse {
 	if len(messages) == 0 {
 		messages = []*ai.Message{ai.NewModelMessage()}
 	}
-	return &ai.ModelResponse{
-		FinishReason: reason, Message: messages[0],
-		Usage: &ai.GenerationUsage{
-			InputTokens: int(m.Usage.InputTokens), OutputTokens: int(m.Usage.OutputTokens),
-			TotalTokens:         int(m.Usage.InputTokens + m.Usage.OutputTokens),
-			CachedContentTokens: int(m.Usage.CacheReadTokens), ThoughtsTokens: int(m.Usage.ReasoningTokens),
-		},
+	r := &ai.ModelResponse{FinishReason: reason, Message: messages[0]}
+	if u := m.Usage; u != (model.Usage{}) {
+		r.Usage = &ai.GenerationUsage{
+			InputTokens: int(u.InputTokens), OutputTokens: int(u.OutputTokens), TotalTokens: int(u.InputTokens + u.OutputTokens),
+			CachedContentTokens: int(u.CacheReadTokens), ThoughtsTokens: int(u.ReasoningTokens),
+		}
 	}
+	return r
 }
 
 // messagesOf are messages in Genkit's form, in which each has one role.

@@ -2,8 +2,9 @@
 // flow, run it and stream it, and show its requests and tool calls as a trace. It is for a program that already uses Genkit, or
 // wants its tools while an agent is being written; nothing else of Ponte needs it.
 //
+//	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+//	defer stop()
 //	g := genkit.Init(ctx)
-//	signal.Reset(os.Interrupt, syscall.SIGTERM)
 //
 //	a, err := agent.New(agent.Config[Deps, Forecast]{
 //		Model: m,
@@ -38,8 +39,8 @@
 //
 // This package never calls genkit.Init; the program does, and should know, of version 1.4:
 //
-//   - Init catches SIGINT and SIGTERM for good, so that Ctrl-C no longer ends the program. Call signal.Reset for both right
-//     after it, and signal.NotifyContext after that if the program needs it.
+//   - Init catches SIGINT and SIGTERM for good, so that Ctrl-C alone no longer ends the program. Handle them before Init, as
+//     above, or call signal.Reset for both right after it.
 //   - It panics if a plugin has no key, and if the port of its reflection server is taken. In the development environment that
 //     server listens on 127.0.0.1, from port 3100 on, and runs whatever it is asked to, with your dependencies: never set
 //     GENKIT_ENV=dev on a server. It writes a file to .genkit/runtimes beside the program's go.mod.

@@ -178,7 +178,7 @@ func TestAgentsAndFlowsWithinToolsNest(t *testing.T) {
 					return model.Response(model.Text("x")), nil
 				})})
 			require.NoError(t, err)
-			wrapped := genkit.DefineFlow(g, strings.ReplaceAll(t.Name(), "/", "_")+"_within", func(ctx context.Context, prompt string) (string, error) {
+			wrapped := genkit.DefineFlow(g, unique(t.Name()), func(ctx context.Context, prompt string) (string, error) {
 				res, err := inner.Run(ctx, deps{}, prompt)
 				if err != nil {
 					return "", err

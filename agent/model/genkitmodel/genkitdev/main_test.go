@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -61,7 +64,15 @@ func initGenkit() error {
 		return err
 	}
 	defer func() { _ = os.Chdir(here) }()
-	for name, value := range map[string]string{"GENKIT_ENV": "dev", "GENKIT_TELEMETRY_SERVER": "", "GENKIT_REFLECTION_PORT": ""} {
+	free, err := net.Listen("tcp", "127.0.0.1:0") // or Genkit looks from port 3100 on, and others may look at the same time
+	if err != nil {
+		return err
+	}
+	_, port, err := net.SplitHostPort(free.Addr().String())
+	if err = errors.Join(err, free.Close()); err != nil {
+		return err
+	}
+	for name, value := range map[string]string{"GENKIT_ENV": "dev", "GENKIT_TELEMETRY_SERVER": "", "GENKIT_REFLECTION_PORT": port} {
 		if err := os.Setenv(name, value); err != nil {
 			return err
 		}
@@ -69,30 +80,36 @@ func initGenkit() error {
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
 	g = genkit.Init(context.Background())
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
-	files, err := filepath.Glob(filepath.Join(".genkit", "runtimes", "*.json"))
-	if err != nil || len(files) != 1 {
-		return fmt.Errorf("genkit wrote %d runtime files: %w", len(files), err)
-	}
-	data, err := os.ReadFile(files[0])
-	if err != nil {
-		return err
-	}
-	var runtime struct{ ReflectionServerURL string }
-	err = json.Unmarshal(data, &runtime)
-	reflection = runtime.ReflectionServerURL
-	return err
+	reflection = "http://127.0.0.1:" + port
+	return nil
+}
+
+// newGenkit is another Genkit, outside of the development environment, where Init leaves nothing behind.
+func newGenkit() *genkit.Genkit {
+	_ = os.Unsetenv("GENKIT_ENV")
+	defer func() { _ = os.Setenv("GENKIT_ENV", "dev") }()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	return genkit.Init(ctx)
 }
 
 type none struct{}
 
 type deps struct{ user string }
 
-// register makes an agent a flow that has the name of the test.
+var registered atomic.Int64
+
+// unique is a name that no other flow has, not even if a test runs again.
+func unique(name string) string {
+	return fmt.Sprintf("%s_%d", strings.ReplaceAll(name, "/", "_"), registered.Add(1))
+}
+
+// register makes an agent a flow, under a name that tells of the test.
 func register[O any](t *testing.T, config agent.Config[deps, O], options genkitdev.Options[deps]) (name string, flow *genkitdev.Flow[O]) {
 	t.Helper()
 	a, err := agent.New(config)
 	require.NoError(t, err)
-	name = strings.ReplaceAll(t.Name(), "/", "_")
+	name = unique(t.Name())
 	flow, err = genkitdev.Register(g, name, a, options)
 	require.NoError(t, err)
 	return name, flow

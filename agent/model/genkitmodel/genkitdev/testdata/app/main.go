@@ -10,8 +10,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/firebase/genkit/go/core/tracing"
 	"github.com/firebase/genkit/go/genkit"
 	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
@@ -36,6 +38,12 @@ type forecast struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if os.Getenv("APP_PROVIDER") != "" { // a tracer provider of the program's own; a real one would export its spans as well
+		otel.SetTracerProvider(sdktrace.NewTracerProvider())
+		if url := os.Getenv("GENKIT_TELEMETRY_SERVER"); url != "" {
+			tracing.WriteTelemetryImmediate(tracing.NewHTTPTelemetryClient(url))
+		}
+	}
 	g := genkit.Init(ctx)
 	if err := register(g); err != nil {
 		log.Fatal(err)
@@ -46,7 +54,7 @@ func main() {
 func register(g *genkit.Genkit) error {
 	hooks := []agent.Hooks[deps]{genkitdev.Hooks[deps]()}
 	if os.Getenv("APP_OTELAGENT") != "" {
-		hooks = append([]agent.Hooks[deps]{otelagent.Hooks(otelagent.Config[deps]{TracerProvider: otel.GetTracerProvider()})}, hooks...)
+		hooks = []agent.Hooks[deps]{otelagent.Hooks(otelagent.Config[deps]{}), genkitdev.Hooks[deps]()}
 	}
 	weather := toolset.Func("weather", "Tells the weather.", func(_ context.Context, run *toolset.RunContext[deps], in place) (string, error) {
 		return fmt.Sprintf("%s asks for %s: clouds", run.Deps.user, in.City), nil
