@@ -123,7 +123,7 @@ func New(ctx context.Context, config Config) (*Model, error) {
 			MediaURLs:     c.Profile.MediaURLs,
 			ContextWindow: c.ContextWindow,
 		},
-		where:    base.where(),
+		where:    secret.Redact(base.where()),
 		backend:  c.Backend,
 		profile:  *c.Profile,
 		settings: cloneSettings(c.Settings),
@@ -235,7 +235,10 @@ func parseEndpoint(c *Config) (endpoint, error) {
 		e.version = found[1]
 		u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/"+e.version)
 	}
-	u.RawPath, u.Fragment, u.RawFragment, u.RawQuery = "", "", "", ""
+	if u.RawQuery != "" || u.Fragment != "" {
+		return endpoint{}, errors.New("geminimodel: Config.BaseURL has a query or fragment, which the SDK cannot send")
+	}
+	u.RawPath = ""
 	return e, nil
 }
 
@@ -293,7 +296,7 @@ func (c Config) describe() string {
 	}
 	base := "invalid base URL"
 	if e, err := parseEndpoint(&c); err == nil {
-		base = e.where()
+		base = adapter.NewSecret(c.APIKey).Redact(e.where())
 	}
 	return fmt.Sprintf("geminimodel.Config(%s at %s, %s)", c.Name, base, key)
 }

@@ -174,6 +174,7 @@ func TestNewSaysAllThatIsWrong(t *testing.T) {
 		`Config.Backend is "google"`:                {Name: "m", Backend: "google", APIKey: testKey},
 		"must begin with http:// or https://":       {Name: "m", APIKey: testKey, BaseURL: "localhost:1"},
 		"Config.BaseURL cannot be parsed":           {Name: "m", APIKey: testKey, BaseURL: "http://[::1"},
+		"has a query or fragment":                   {Name: "m", APIKey: testKey, BaseURL: "https://x.test/?key=" + testKey},
 		"Config.Retry has a negative value":         {Name: "m", APIKey: testKey, Retry: geminimodel.Retry{Attempts: -1}},
 		"Config.ContextWindow is negative":          {Name: "m", APIKey: testKey, ContextWindow: -1},
 	} {
@@ -182,7 +183,11 @@ func TestNewSaysAllThatIsWrong(t *testing.T) {
 		require.ErrorContains(t, err, "geminimodel: ")
 		require.NotContains(t, err.Error(), testKey)
 	}
-	_, err := geminimodel.New(context.Background(), geminimodel.Config{Retry: geminimodel.Retry{Base: -time.Second}})
+	named, err := geminimodel.New(context.Background(), geminimodel.Config{Name: "m", APIKey: testKey, BaseURL: "http://" + testKey + "@x.test"})
+	require.NoError(t, err)
+	require.Equal(t, "google m at http://[redacted]@x.test", named.String())
+
+	_, err = geminimodel.New(context.Background(), geminimodel.Config{Retry: geminimodel.Retry{Base: -time.Second}})
 	require.ErrorContains(t, err, "Config.Name is empty")
 	require.ErrorContains(t, err, "Config.Retry has")
 	require.ErrorIs(t, err, model.ErrAuth)

@@ -176,16 +176,18 @@ func (e *contentEncoder) inlineData(mediaType string, data []byte) {
 	e.dst = append(e.dst, `"}`...)
 }
 
-// isGoogleFile reports whether a URL names what only Google can fetch: a file of the Files API or of Cloud Storage, or a
-// video on YouTube.
+// isGoogleFile reports whether a URL names what only Google can fetch, whatever the kind: a file of the Files API, or a video
+// on YouTube.
 func isGoogleFile(s string) bool {
 	u, err := url.Parse(s)
-	if err != nil {
+	if err != nil || u.Scheme != "https" {
 		return false
 	}
-	host := strings.TrimPrefix(strings.ToLower(u.Host), "www.")
-	return u.Scheme == "gs" || u.Scheme == "https" &&
-		(host == "youtube.com" || host == "youtu.be" || host == "generativelanguage.googleapis.com")
+	switch strings.TrimPrefix(strings.ToLower(u.Host), "www.") {
+	case "youtube.com", "youtu.be", "generativelanguage.googleapis.com":
+		return true
+	}
+	return false
 }
 
 // responses writes adjacent responses as one content of the model's. What another provider made for itself is left out.
@@ -200,8 +202,10 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 			own := p.Provider == e.m.info.Provider
 			switch p.Kind {
 			case model.PartText:
-				e.text(p.Text)
-				e.sign(msg.Parts[i+1:])
+				if p.Text != "" {
+					e.text(p.Text)
+					e.sign(msg.Parts[i+1:])
+				}
 			case model.PartThinking:
 				if own && len(p.Signature) > 0 {
 					e.part()
@@ -224,7 +228,7 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 				e.sign(msg.Parts[i+1:])
 			case model.PartOpaque:
 				if own {
-					e.opaque(p.Data, i == 0 || !signable(&msg.Parts[i-1]))
+					e.opaque(p.Data, i == 0 || !e.signable(&msg.Parts[i-1]))
 				}
 			default:
 				return adapter.Unsupported(e.m.info, fmt.Sprintf("a part of kind %q in a response", p.Kind))
@@ -239,8 +243,11 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 	return nil
 }
 
-// signable reports whether a signature may stand in an opaque part behind p, because p has no place for it.
-func signable(p *model.Part) bool { return p.Kind == model.PartText || p.Kind == model.PartMedia }
+// signable reports whether p takes the signature in an opaque part behind it, because it has no place for one itself.
+func (e *contentEncoder) signable(p *model.Part) bool {
+	return p.Kind == model.PartText && p.Text != "" ||
+		p.Kind == model.PartMedia && p.Provider == e.m.info.Provider && len(p.Data) > 0
+}
 
 // sign puts the signature that follows a part into it.
 func (e *contentEncoder) sign(following []model.Part) {

@@ -23,8 +23,8 @@ type Profile struct {
 	RequireSignatures bool
 	// Thinking has the thinkingConfig of each level of [model.Settings.Thinking]. Other levels are refused.
 	Thinking map[string]genai.ThinkingConfig
-	// Media is [model.Info.Media], MediaURLs is [model.Info.MediaURLs]. The URLs of YouTube videos, of the Files API and of
-	// Cloud Storage can always be sent.
+	// Media is [model.Info.Media], MediaURLs is [model.Info.MediaURLs]. The URLs of YouTube videos and of the Files API can
+	// always be sent.
 	Media, MediaURLs []string
 }
 
