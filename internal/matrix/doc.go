@@ -7,5 +7,6 @@
 //	PONTE_UPDATE=1 go test ./agent/model/... -run Conformance
 //	PONTE_UPDATE=1 go test ./internal/matrix
 //
-// The second command makes the table in docs/models.md of the files. Where a test has the flag -update, that does as well.
+// The first command also writes what each model leaves behind as a history, which every model has to go on with; where a model
+// is new, run it twice. The second command makes the table in docs/models.md of the files. Where a test has the flag -update, that does as well.
 package matrix

@@ -29,7 +29,9 @@ func TestTheTableInTheDocumentation(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
 		return
 	}
-	require.Equal(t, want, document, howToUpdate)
+	if want != document { // which is too long to be shown
+		t.Error("the table in docs/models.md is not that of the results: " + howToUpdate)
+	}
 }
 
 // TestAllResultsAreOfTheSameSuite finds files that were not written again when the suite changed.

@@ -16,6 +16,9 @@ import (
 
 // Conformance runs the conformance suite and compares its results with those that the file of that name has. The name is that
 // of the column in the table. If a case has failed, or -run or -skip leave some out, it compares nothing.
+//
+// Then it has the model go on with the conversations that all models of the matrix have left behind: with signatures, calls,
+// opaque parts and images.
 func Conformance(t *testing.T, name string, h modeltest.Harness) {
 	t.Helper()
 	results := modeltest.Conformance(t, h)
@@ -33,6 +36,7 @@ func Conformance(t *testing.T, name string, h modeltest.Harness) {
 	if err := check(filepath.Join(dir, name+".json"), results, updating()); err != nil {
 		t.Error(err)
 	}
+	histories(t, name, h)
 }
 
 // isPartial reports whether flags of the test binary may leave out subtests.
