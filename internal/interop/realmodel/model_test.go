@@ -18,8 +18,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-// patience is how long a test may take: many times what it needs on two idle cores.
-const patience = 3 * time.Minute
+// patience is how long a request or a run may take: many times what it needs on two idle cores.
+const patience = 5 * time.Minute
 
 // newModel returns the real model.
 func newModel(t testing.TB) *openaimodel.Model {
