@@ -50,6 +50,10 @@ func (p *provider) config(name, of string, o model.OpenOptions) (Config, error) 
 	if config.APIKey == "" && config.BaseURL == "" && p.needsKey {
 		return Config{}, fmt.Errorf("openaimodel: %s: no API key: set %s, or OpenOptions.APIKey: %w", name, p.keyEnv[0], model.ErrAuth)
 	}
+	if config.BaseURL != "" && name == "openai" && !isOpenAIs(of) {
+		// People point OPENAI_BASE_URL to whatever is compatible, so the address tells what it is, unless the model does.
+		config.Provider = ""
+	}
 	if config.BaseURL == "" {
 		config.BaseURL = p.base
 		if p.address != nil {

@@ -77,3 +77,15 @@ func ExampleProfileFor() {
 	fmt.Println(m, err)
 	// Output: vllm my-model at http://gpu.example:8000/v1 <nil>
 }
+
+func ExampleProfile_ForModel() {
+	profile := openaimodel.ProfileFor("openai", "").ForModel("gpt-5-mini")
+	fmt.Println(profile.Unsupported)
+
+	profile.Unsupported = nil // all of it goes to the server, which has the last word anyway
+	m, err := openaimodel.New(openaimodel.Config{Name: "gpt-5-mini", Profile: &profile})
+	fmt.Println(m, err)
+	// Output:
+	// [temperature top_p stop]
+	// openai gpt-5-mini at https://api.openai.com/v1 <nil>
+}

@@ -73,3 +73,11 @@ func (p Profile) ForModel(name string) Profile {
 	}
 	return p
 }
+
+// isOpenAIs reports whether a model has a name that only OpenAI gives.
+func isOpenAIs(name string) bool {
+	return slices.ContainsFunc(modelFacts, func(fact modelFact) bool {
+		matches, _ := path.Match(fact.pattern, name)
+		return matches && fact.provider == "openai"
+	})
+}

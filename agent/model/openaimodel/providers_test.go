@@ -42,7 +42,12 @@ func TestAModelIsWhereItsProviderIs(t *testing.T) {
 		env       []string
 	}{
 		{"openai:gpt-5-mini", "openai gpt-5-mini at https://api.openai.com/v1", []string{"OPENAI_API_KEY", testKey}},
-		{"openai:x", "openai x at http://localhost:8000/v1", []string{"OPENAI_BASE_URL", "http://localhost:8000"}},
+		// What is behind another address is told by the address, or the model.
+		{"openai:x", "localhost:8000 x at http://localhost:8000/v1", []string{"OPENAI_BASE_URL", "http://localhost:8000"}},
+		{"openai:qwen3:8b", "ollama qwen3:8b at http://localhost:11434/v1", []string{"OPENAI_BASE_URL", "http://localhost:11434"}},
+		{"openai:gpt-oss:20b", "gateway.test gpt-oss:20b at https://gateway.test/v1", []string{"OPENAI_BASE_URL", "https://gateway.test", "OPENAI_API_KEY", testKey}},
+		{"openai:gpt-5-mini", "openai gpt-5-mini at https://gateway.test/v1", []string{"OPENAI_BASE_URL", "https://gateway.test", "OPENAI_API_KEY", testKey}},
+		{"openai:o3", "openai o3 at https://gateway.test/v1", []string{"OPENAI_BASE_URL", "https://gateway.test", "OPENAI_API_KEY", testKey}},
 		{"openrouter:anthropic/claude-sonnet-4.5", "openrouter anthropic/claude-sonnet-4.5 at https://openrouter.ai/api/v1", []string{"OPENROUTER_API_KEY", testKey}},
 		{"groq:openai/gpt-oss-20b", "groq openai/gpt-oss-20b at https://api.groq.com/openai/v1", []string{"GROQ_API_KEY", testKey}},
 		{"deepseek:deepseek-chat", "deepseek deepseek-chat at https://api.deepseek.com/v1", []string{"DEEPSEEK_API_KEY", testKey}},

@@ -1,0 +1,39 @@
+package openaimodel_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+)
+
+// Whatever a profile says, the contract is kept: what it lacks is refused, and nothing is dropped.
+func TestEveryDialectKeepsTheContract(t *testing.T) {
+	// TestConformance has openai and openrouter; together these have every switch of a profile.
+	for _, provider := range []string{"azure", "cerebras", "deepseek", "llamacpp", "mistral", "together"} {
+		t.Run(provider, func(t *testing.T) {
+			var seen seen
+			modeltest.Conformance(t, seen.watch(modeltest.Harness{
+				Provider: true,
+				New: func(t testing.TB, s modeltest.Scenario) model.Model {
+					server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
+						play(w, r, s, strings.Contains(body, `"stream":true`))
+					})
+					if s.Answer != nil {
+						for i := range s.Answer.Parts {
+							switch p := &s.Answer.Parts[i]; {
+							case p.Kind == model.PartThinking && len(p.Signature) > 0:
+								t.Skip("Chat Completions signs no thinking")
+							case p.Kind == model.PartOpaque, p.Kind == model.PartMedia:
+								t.Skip("OpenRouter alone answers so")
+							}
+						}
+					}
+					return newModel(t, server, provider)
+				},
+			}))
+		})
+	}
+}
