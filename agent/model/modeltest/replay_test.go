@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -58,6 +59,10 @@ func TestErrorsKeepWhatTheyAre(t *testing.T) {
 }
 
 func TestWhatTheCallerStoppedReplaysUpToThere(t *testing.T) {
+	synctest.Test(t, testWhatTheCallerStopped) // so that nobody is too late for the time
+}
+
+func testWhatTheCallerStopped(t *testing.T) {
 	cause := errors.New("gone")
 	waiting := modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
 		if req.Messages[0].Text(); req.Messages[0].Parts[0].Text == "wait" {
