@@ -150,14 +150,19 @@ func (a *assembly) delta(index int, d *wireDelta, raw json.RawMessage) error {
 		return a.reserve(len(d.Signature))
 	case d.Type == "input_json_delta" && b.kind == "tool_use":
 		return a.grow(b, model.PartToolCall, d.PartialJSON)
-	case d.Type == "input_json_delta":
+	case d.Type == "input_json_delta" && b.isOpaque():
 		b.content = append(b.content, d.PartialJSON...)
 		return a.reserve(len(d.PartialJSON))
-	case b.raw != nil && b.isOpaque():
+	case b.isOpaque():
 		return a.growOpaque(b, raw)
+	case slices.Contains(knownDeltas, d.Type):
+		return fmt.Errorf("the stream adds %q to block %d, which is of type %q", d.Type, index, b.kind)
 	}
 	return nil // a kind of delta that is newer than this package
 }
+
+// knownDeltas belong to blocks of certain types only.
+var knownDeltas = []string{"text_delta", "citations_delta", "thinking_delta", "signature_delta", "input_json_delta"}
 
 func (b *block) isOpaque() bool {
 	return b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"

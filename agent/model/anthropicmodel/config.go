@@ -47,7 +47,7 @@ type Config struct {
 	// Cache says what is written to the prompt cache, CacheTTL how long it is kept there: "5m", the default, or "1h".
 	Cache    Cache
 	CacheTTL string
-	// Betas are sent as the header anthropic-beta.
+	// Betas are sent as the header anthropic-beta, and so is what extra headers of that name add.
 	Betas []string
 	// ServerTools are tools that the provider runs itself, each an object as its API describes them, such as
 	// {"type":"web_search_20250305","name":"web_search"}. They are offered with every request, ahead of its own tools. What
@@ -116,7 +116,7 @@ func New(config Config) (*Model, error) {
 		problem("Config.CacheTTL is %q, must be \"5m\", \"1h\" or empty", config.CacheTTL)
 	}
 	for _, beta := range config.Betas {
-		if beta == "" || !adapter.ValidHeader("anthropic-beta", beta) {
+		if beta == "" || !adapter.ValidHeader(betaHeader, beta) {
 			problem("Config.Betas has %q, which is no value of a header", beta)
 		}
 	}

@@ -35,14 +35,14 @@ func TestHeadersAreSent(t *testing.T) {
 		c.Settings = &model.Settings{ExtraHeaders: map[string]string{"X-Title": "default", "X-Default": "d"}}
 	})
 	req := hello()
-	req.Settings = &model.Settings{ExtraHeaders: map[string]string{"X-Title": "request"}}
+	req.Settings = &model.Settings{ExtraHeaders: map[string]string{"X-Title": "request", "Anthropic-Beta": "three"}}
 	_, err := m.Generate(context.Background(), req, nil)
 	require.NoError(t, err)
 	h := e.requests[0].Header
 	require.Equal(t, testKey, h.Get("X-Api-Key"))
 	require.NotContains(t, h, "Authorization")
 	require.Equal(t, "2023-06-01", h.Get("Anthropic-Version"))
-	require.Equal(t, "one,two", h.Get("Anthropic-Beta"))
+	require.Equal(t, "one,two,three", h.Get("Anthropic-Beta"))
 	require.Equal(t, "application/json", h.Get("Content-Type"))
 	require.Equal(t, "request", h.Get("X-Title"))
 	require.Equal(t, "d", h.Get("X-Default"))

@@ -135,14 +135,21 @@ func (e *exchange) attempt(ctx context.Context, body []byte) error {
 	return e.explain(ctx, attemptCtx, dog, resp, err)
 }
 
+const betaHeader = "anthropic-beta"
+
 // options are what the settings and the configuration add to each request.
 func (e *exchange) options() []option.RequestOption {
 	var options []option.RequestOption
-	if len(e.m.betas) > 0 {
-		options = append(options, option.WithHeader("anthropic-beta", strings.Join(e.m.betas, ",")))
+	betas := slices.Clip(e.m.betas)
+	for _, name := range slices.Sorted(maps.Keys(e.settings.ExtraHeaders)) {
+		if value := e.settings.ExtraHeaders[name]; strings.EqualFold(name, betaHeader) {
+			betas = append(betas, value) // those of the model are needed still
+		} else {
+			options = append(options, option.WithHeader(name, value))
+		}
 	}
-	for name, value := range e.settings.ExtraHeaders {
-		options = append(options, option.WithHeader(name, value))
+	if len(betas) > 0 {
+		options = append(options, option.WithHeader(betaHeader, strings.Join(betas, ",")))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.settings.ExtraBody)) {
 		options = append(options, option.WithJSONSet(param.EscapeSJSONKey(name), e.settings.ExtraBody[name]))

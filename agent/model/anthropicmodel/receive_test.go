@@ -201,6 +201,7 @@ func TestStreamsThatMakeNoSense(t *testing.T) {
 		"adds to no block":          {begin() + delta(0, `{"type":"input_json_delta","partial_json":"{"}`), "never began", false},
 		"has a block of a list":     {begin() + start(0, `[]`), "no valid object", false},
 		"has a block of nothing":    {begin() + start(0, `null`), "no valid object", false},
+		"adds to another block":     {begin() + say("x")[0] + delta(0, `{"type":"input_json_delta","partial_json":"{"}`), `which is of type "text"`, false},
 		"calls nothing":             {begin() + start(0, `{"type":"tool_use","id":"x"}`), "no name", false},
 		"whole without content":     {`{"type":"message","id":"x"}`, "no message", true},
 		"whole that breaks off":     {`{"type":"message","content":[{"type":"te`, "unexpected EOF", true},
