@@ -50,7 +50,7 @@
 //   - To a provider that was there before it, Genkit does not add the exporter of its developer tools, so that they would show
 //     no traces. The program does it: tracing.WriteTelemetryImmediate(tracing.NewHTTPTelemetryClient(url)), with the url in the
 //     variable GENKIT_TELEMETRY_SERVER, if it is set.
-//   - Each Init leaves a goroutine behind.
+//   - In the development environment each Init leaves a goroutine behind.
 //
 // # Concurrency
 //

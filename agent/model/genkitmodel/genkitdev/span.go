@@ -52,8 +52,8 @@ func placeOf(ctx context.Context) place {
 	}
 	traceID, _ := trace.TraceIDFromHex(info.TraceID)
 	spanID, _ := trace.SpanIDFromHex(info.SpanID)
-	sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: trace.FlagsSampled})
-	return place{sc, info}
+	flags := trace.SpanContextFromContext(ctx).TraceFlags() // the same for all of a trace
+	return place{trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: flags}), info}
 }
 
 // show begins to describe a span: the one that otelagent has just started, or else a new one. It returns nil if nobody looks.
