@@ -24,16 +24,17 @@
 // A flow takes an [Input], a JSON object with a prompt, and with a history to go on with one. It streams [Chunk] values: text,
 // thinking, tool calls, results, retries and what tools emit. It gives back an [Output]: the agent's output, usage and the
 // messages, which are the history for the next run. The schema of the output is derived from the agent's output type by Genkit,
-// and Genkit holds every output against it: a type that writes itself as JSON in a way that its fields do not show, by a method
-// MarshalJSON, should have a method JSONSchema as well, as package github.com/invopop/jsonschema describes it.
+// which holds every output against it. A part of it that writes itself as JSON, by a method MarshalJSON, is shown as something
+// unknown, unless it also has a method JSONSchema, as package github.com/invopop/jsonschema describes it.
 //
 // # Traces
 //
 // [Hooks] give runs, requests and tool calls the attributes by which Genkit's tools know the parts of a trace: type, name, input,
 // output and state. Inputs and outputs are what was really said, and the input of a request is the whole conversation, so that
 // the tools can repeat it: a trace grows with the square of a conversation's length, as Genkit's own traces do. Media of more
-// than 256 KiB, signatures and extra headers are left out. The tools keep traces as files in the directory .genkit of the
-// project. Runs from anywhere else than a flow, and programs outside of Genkit's development environment, are left alone.
+// than 256 KiB, signatures, opaque data and extra headers are left out there; but Genkit itself records the input and the output
+// of the flow as they are, with the messages. The tools keep traces as files in the directory .genkit of the project. Runs from
+// anywhere else than a flow, and programs outside of Genkit's development environment, are left alone.
 //
 // # What genkit.Init does to a program
 //

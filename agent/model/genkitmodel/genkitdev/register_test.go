@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/invopop/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
@@ -264,6 +265,17 @@ type made struct{ A int }
 
 func (*made) MarshalJSON() ([]byte, error) { return []byte(`["x"]`), nil }
 
+// colour writes itself, and says how.
+type colour struct{ R, G, B byte }
+
+func (c colour) MarshalJSON() ([]byte, error) {
+	return []byte(fmt.Sprintf(`"#%02x%02x%02x"`, c.R, c.G, c.B)), nil
+}
+
+func (colour) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Pattern: "^#"}
+}
+
 type embedded struct {
 	Inner []level `json:"inner"`
 }
@@ -293,6 +305,7 @@ type everything struct {
 	Made     *made             `json:"made"`
 	Number   int               `json:"number,string"`
 	Untagged []int
+	Colour   *colour `json:"colour"`
 	embedded
 }
 
@@ -320,7 +333,7 @@ func TestWhateverAnOutputIsWrittenAsGenkitTakesIt(t *testing.T) {
 	full := everything{
 		Slice: []string{"x"}, Map: map[string]string{"a": "b"}, Pointer: &n, Choice: &s, Struct: &forecast{}, Nested: []map[string]*int{nil, {"a": nil, "b": &n}},
 		Any: []any{1, nil}, Raw: json.RawMessage(`{"a":null}`), Bytes: []byte("x"), Time: time.Unix(0, 0), Level: 1,
-		Levels: map[string]*level{"a": nil, "b": new(level)}, Byname: map[level]int{1: 2}, Made: &made{}, embedded: embedded{[]level{0}},
+		Levels: map[string]*level{"a": nil, "b": new(level)}, Byname: map[level]int{1: 2}, Made: &made{}, Colour: &colour{}, embedded: embedded{[]level{0}},
 		Tree: node{Next: &node{Next: &node{}}, More: []*node{nil, {}}},
 	}
 	outputs(t, everything{}, full)
@@ -330,6 +343,17 @@ func TestWhateverAnOutputIsWrittenAsGenkitTakesIt(t *testing.T) {
 	outputs[any](t, 1, "x", full)
 	outputs(t, 1.5)
 	outputs(t, true)
+}
+
+func TestTheSchemaOfATypeThatWritesItselfIsItsOwn(t *testing.T) {
+	type painted struct {
+		Colour colour `json:"colour"`
+		Made   made   `json:"made" jsonschema:"description=unknown"`
+		Level  level  `json:"level"`
+	}
+	_, flow := register(t, agent.Config[deps, painted]{Model: modeltest.Script()}, genkitdev.Options[deps]{})
+	properties := flow.Desc().OutputSchema["properties"].(map[string]any)["output"].(map[string]any)["properties"].(map[string]any)
+	require.JSONEq(t, `{"colour":{"type":"string","pattern":"^#"},"made":{},"level":{"type":"string"}}`, asJSON(t, properties))
 }
 
 func TestRegisterSaysWhatIsWrong(t *testing.T) {
