@@ -54,6 +54,17 @@ func (d *deltas) grow(sink model.Sink, p Piece) error {
 	return sink(model.Delta{Part: n, Kind: p.Kind, Text: p.Text})
 }
 
+// growLast adds to the last part of a kind, wherever it is.
+func (d *deltas) growLast(sink model.Sink, kind model.PartKind, text string) error {
+	for n := len(d.parts) - 1; n >= 0 && text != ""; n-- {
+		if d.parts[n].Kind == kind {
+			d.parts[n].text.WriteString(text)
+			return sink(model.Delta{Part: n, Kind: kind, Text: text})
+		}
+	}
+	return d.grow(sink, Piece{Kind: kind, Text: text})
+}
+
 func (d *deltas) growCall(sink model.Sink, p Piece) error {
 	n, begun := d.calls[p.Call]
 	switch {
@@ -88,7 +99,7 @@ func (d *deltas) rest(sink model.Sink, msg *model.Message) error {
 			d.replace(msg, kind)
 			continue
 		}
-		if err := d.grow(sink, Piece{Kind: kind, Text: missing}); err != nil {
+		if err := d.growLast(sink, kind, missing); err != nil {
 			return err
 		}
 	}

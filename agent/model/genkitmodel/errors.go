@@ -113,7 +113,7 @@ func (m *Model) classify(err error) *model.APIError {
 	var address *url.Error
 	switch {
 	case errors.As(err, &panicked):
-	case errors.As(err, &unsent), errors.As(err, &address):
+	case errors.As(err, &address), errors.As(err, &unsent):
 		where := "the provider"
 		if address != nil {
 			where = address.URL
@@ -159,9 +159,13 @@ func truncate(s string) string {
 
 // Classify sets [model.APIError.Retryable] by what else e says, for errors that a dialect makes in a hook.
 func Classify(e *model.APIError) {
-	cause := e.Err
+	cause := e.Err // compared with nothing: there are SDKs whose errors cannot be compared
+	e.Err = nil
 	adapter.Classify(e)
-	if e.Err != cause && cause != nil {
+	switch {
+	case e.Err == nil:
+		e.Err = cause
+	case cause != nil:
 		e.Err = fmt.Errorf("%w: %w", e.Err, cause)
 	}
 }
