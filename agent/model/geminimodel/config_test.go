@@ -3,6 +3,7 @@ package geminimodel_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -212,7 +213,9 @@ func TestAProfileMayBeReplaced(t *testing.T) {
 	profile := geminimodel.ProfileFor(geminimodel.GeminiAPI, "gemini-3.5-flash")
 	profile.RequireSignatures, profile.NativeOutput = false, false
 	sent := body(t, fullRequest(), func(c *geminimodel.Config) { c.Profile = &profile })
-	require.NotContains(t, sent, "skip_thought_signature_validator")
+	mark := base64.StdEncoding.EncodeToString([]byte("skip_thought_signature_validator"))
+	require.Contains(t, body(t, fullRequest()), mark)
+	require.NotContains(t, sent, mark)
 	delete(profile.Thinking, "low")
 	require.Contains(t, geminimodel.ProfileFor(geminimodel.GeminiAPI, "gemini-3.5-flash").Thinking, "low")
 }

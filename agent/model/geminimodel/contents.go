@@ -302,8 +302,9 @@ func (e *contentEncoder) signature(signature []byte) {
 	e.dst = append(e.dst, '"')
 }
 
-// noSignature is what Google's documentation says to send with calls that were made elsewhere.
-const noSignature = `,"thoughtSignature":"skip_thought_signature_validator"`
+// noSignature is what Google's documentation says to send with calls that were made elsewhere
+// (https://ai.google.dev/gemini-api/docs/thought-signatures).
+var noSignature = []byte("skip_thought_signature_validator")
 
 func (e *contentEncoder) functionCall(p *model.Part, own, first bool) {
 	e.part()
@@ -321,7 +322,7 @@ func (e *contentEncoder) functionCall(p *model.Part, own, first bool) {
 	case own && len(p.Signature) > 0:
 		e.signature(p.Signature)
 	case first && e.m.profile.RequireSignatures:
-		e.dst = append(e.dst, noSignature...)
+		e.signature(noSignature)
 	}
 	e.dst = append(e.dst, '}')
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
@@ -141,6 +142,27 @@ func TestRequestsMatchTheGoldenFiles(t *testing.T) {
 			require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), pretty.String()+"\n")
 		})
 	}
+}
+
+// TestTheSDKKnowsAllThatIsSent makes sure that the names on the wire are the SDK's.
+func TestTheSDKKnowsAllThatIsSent(t *testing.T) {
+	req := fullRequest()
+	req.Output, req.Settings.ExtraBody = &model.OutputSchema{Schema: json.RawMessage(`{}`)}, nil
+	req.Messages[0].Parts = append(req.Messages[0].Parts, model.Media("image/png", []byte("png")),
+		model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: "https://example.org/a.png"})
+	dec := json.NewDecoder(strings.NewReader(body(t, req)))
+	dec.DisallowUnknownFields()
+	var known struct {
+		SystemInstruction *genai.Content          `json:"systemInstruction"`
+		Tools             []*genai.Tool           `json:"tools"`
+		ToolConfig        *genai.ToolConfig       `json:"toolConfig"`
+		GenerationConfig  *genai.GenerationConfig `json:"generationConfig"`
+		ServiceTier       genai.ServiceTier       `json:"serviceTier"`
+		Contents          []*genai.Content        `json:"contents"`
+	}
+	require.NoError(t, dec.Decode(&known))
+	require.Equal(t, "call", string(known.Contents[1].Parts[2].ThoughtSignature))
+	require.Equal(t, "skip_thought_signature_validator", string(known.Contents[3].Parts[2].ThoughtSignature))
 }
 
 func TestAStreamedRequestHasTheSameBody(t *testing.T) {

@@ -215,3 +215,10 @@ func TestAnErrorOfTheSinkIsReturnedAsItIs(t *testing.T) {
 	require.True(t, err == io.EOF)
 	require.Equal(t, 1, e.count())
 }
+
+func TestAResponseHasABound(t *testing.T) {
+	parts := strings.Repeat(`{"inlineData":{"mimeType":"image/png","data":"cG5n"}},`, 10_001)
+	_, err := newModel(t, serve(t, answer{body: chunk("STOP", parts+`{"text":"x"}`)}).URL).Generate(context.Background(), hello(), nil)
+	require.ErrorContains(t, err, "has more than 10000 parts")
+	require.False(t, apiError(t, err).Retryable)
+}
