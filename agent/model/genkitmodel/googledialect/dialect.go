@@ -1,0 +1,253 @@
+package googledialect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firebase/genkit/go/ai"
+	"google.golang.org/genai"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/geminimodel"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// Dialect returns the dialect of a model of the plugin, by the name that Google has for it.
+func Dialect(backend geminimodel.Backend, name string) *genkitmodel.Dialect {
+	return dialect(backend, name).genkit()
+}
+
+type gemini struct {
+	profile geminimodel.Profile
+	baseURL string
+}
+
+func dialect(backend geminimodel.Backend, name string) *gemini {
+	return &gemini{profile: geminimodel.ProfileFor(backend, name)}
+}
+
+func (g *gemini) genkit() *genkitmodel.Dialect {
+	return &genkitmodel.Dialect{
+		NativeOutput:    g.profile.NativeOutput,
+		Media:           g.profile.Media,
+		Thinking:        true,
+		ContentRequired: true,
+		Prepare:         g.prepare,
+		Part:            part,
+		Result:          func(text string) any { return map[string]any{"output": text} },
+		Schema: func(_ *genkitmodel.Call, schema map[string]any) (map[string]any, error) {
+			return flatten(schema)
+		},
+		Error: readError,
+	}
+}
+
+// toolName is what Google takes for the name of a function.
+var toolName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
+
+func (g *gemini) prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
+	if err := c.Accept(genkitmodel.MaxTokens, genkitmodel.Temperature, genkitmodel.TopP, genkitmodel.Stop, genkitmodel.Seed,
+		genkitmodel.Thinking, genkitmodel.ServiceTier, genkitmodel.ExtraHeaders, genkitmodel.ExtraBody); err != nil {
+		return nil, err
+	}
+	for i := range c.Request.Tools {
+		if name := c.Request.Tools[i].Name; !toolName.MatchString(name) {
+			return nil, c.Unsupported(fmt.Sprintf("the tool name %q", name))
+		}
+	}
+	config, err := g.config(c)
+	if err != nil {
+		return nil, err
+	}
+	config.HTTPOptions.ExtrasRequestProvider = exact(c.Genkit.Messages)
+	c.Genkit.Config = config
+	if !slices.ContainsFunc(c.Genkit.Messages, func(m *ai.Message) bool { return m.Role != ai.RoleSystem }) {
+		c.Genkit.Messages = append(c.Genkit.Messages, ai.NewUserTextMessage(" ")) // Google refuses a request without contents
+	}
+	if len(c.Request.Tools) > 0 {
+		if err := genkitmodel.CommonToolChoice(c); err != nil {
+			return nil, err
+		}
+	}
+	if out := c.Request.Output; out != nil {
+		if len(c.Request.Tools) > 0 {
+			return nil, c.Unsupported("output bound to a JSON schema together with tools")
+		}
+		decoded, err := genkitmodel.Decode(out.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("the output schema %q: %w", out.Name, err)
+		}
+		object, ok := decoded.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("the output schema %q is no JSON object", out.Name)
+		}
+		schema, err := flatten(object)
+		if err != nil {
+			return nil, fmt.Errorf("the output schema %q: %w", out.Name, err)
+		}
+		c.Genkit.Output = &ai.ModelOutputConfig{Format: "json", ContentType: "application/json", Constrained: true, Schema: schema}
+	}
+	c.Finish = finish
+	return ctx, nil
+}
+
+// config is what the plugin passes on to the SDK.
+func (g *gemini) config(c *genkitmodel.Call) (*genai.GenerateContentConfig, error) {
+	s := c.Settings
+	config := &genai.GenerateContentConfig{
+		StopSequences: s.Stop, ServiceTier: genai.ServiceTier(s.ServiceTier), HTTPOptions: &genai.HTTPOptions{
+			BaseURL: g.baseURL, RetryOptions: &genai.HTTPRetryOptions{Attempts: new(int32(1))},
+		},
+	}
+	if s.MaxTokens > math.MaxInt32 {
+		return nil, c.Unsupported(fmt.Sprintf("the setting max_tokens of %d", s.MaxTokens))
+	}
+	config.MaxOutputTokens = int32(s.MaxTokens)
+	if s.Temperature != nil {
+		config.Temperature = new(float32(*s.Temperature))
+	}
+	if s.TopP != nil {
+		config.TopP = new(float32(*s.TopP))
+	}
+	if s.Seed != nil {
+		if *s.Seed < math.MinInt32 || *s.Seed > math.MaxInt32 {
+			return nil, c.Unsupported(fmt.Sprintf("the setting seed of %d, which has more than 32 bits,", *s.Seed))
+		}
+		config.Seed = new(int32(*s.Seed))
+	}
+	if s.Thinking != "" {
+		level, ok := g.profile.Thinking[s.Thinking]
+		if !ok {
+			return nil, c.Unsupported(fmt.Sprintf("thinking %q", s.Thinking))
+		}
+		config.ThinkingConfig = &level
+	}
+	for name, value := range s.ExtraHeaders {
+		if config.HTTPOptions.Headers == nil {
+			config.HTTPOptions.Headers = http.Header{}
+		}
+		config.HTTPOptions.Headers.Set(name, value)
+	}
+	for name, value := range s.ExtraBody {
+		if config.HTTPOptions.ExtraBody == nil {
+			config.HTTPOptions.ExtraBody = map[string]any{}
+		}
+		decoded, err := genkitmodel.Decode(value)
+		if err != nil {
+			return nil, fmt.Errorf("the setting ExtraBody[%q]: %w", name, err)
+		}
+		config.HTTPOptions.ExtraBody[name] = decoded
+	}
+	return config, nil
+}
+
+// exact returns what puts the arguments of the history into the body of a request: the SDK turns every number into a float64.
+func exact(messages []*ai.Message) func(map[string]any) map[string]any {
+	var args []any
+	for _, msg := range messages {
+		for _, p := range msg.Content {
+			if p.IsToolRequest() {
+				args = append(args, p.ToolRequest.Input)
+			}
+		}
+	}
+	return func(body map[string]any) map[string]any {
+		n := 0
+		for _, content := range objects(body["contents"]) {
+			for _, part := range objects(content["parts"]) {
+				if call, ok := part["functionCall"].(map[string]any); ok && n < len(args) {
+					call["args"] = args[n]
+					n++
+				}
+			}
+		}
+		return body
+	}
+}
+
+// objects returns the objects of a list, in either of the forms in which the SDK has them.
+func objects(list any) []map[string]any {
+	switch list := list.(type) {
+	case []map[string]any:
+		return list
+	case []any:
+		var found []map[string]any
+		for _, element := range list {
+			if object, ok := element.(map[string]any); ok {
+				found = append(found, object)
+			}
+		}
+		return found
+	}
+	return nil
+}
+
+// part gives calls their signature back, and failures the name that Google's documentation has for them.
+func part(c *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
+	switch {
+	case in.Kind == model.PartToolCall && len(in.Signature) > 0 && in.Provider == c.Info.Provider:
+		if out.Metadata == nil {
+			out.Metadata = map[string]any{}
+		}
+		out.Metadata["signature"] = in.Signature
+	case adapter.AnswersCall(in) && adapter.Failed(in):
+		out.ToolResponse.Output = map[string]any{"error": adapter.Text(in)}
+	}
+	return out, nil
+}
+
+// finish counts thinking as output, as the bill does, and takes an answer that does not say why it ended for broken off.
+func finish(resp *ai.ModelResponse, msg *model.Message) error {
+	if resp.FinishReason == "" {
+		return &model.APIError{Message: "the answer has no end", Retryable: true, Err: io.ErrUnexpectedEOF}
+	}
+	msg.Usage.OutputTokens += msg.Usage.ReasoningTokens
+	return nil
+}
+
+// readError reads the SDK's errors, and what the plugin panics over.
+func readError(err error, e *model.APIError) bool {
+	var refused genai.APIError
+	if errors.As(err, &refused) {
+		e.Status, e.Code, e.Message = refused.Code, refused.Status, refused.Message
+		e.RetryAfter = retryDelay(refused.Details)
+		return true
+	}
+	var panicked *genkitmodel.PanicError
+	var mistake runtime.Error
+	text := err.Error()
+	isBroken := func(s string) bool { return strings.Contains(text, s) }
+	switch {
+	case errors.As(err, &panicked) && errors.As(err, &mistake): // an empty stream
+		e.Message = "the answer is empty"
+	case slices.ContainsFunc([]string{"no valid candidates", "error unmarshalling", "invalid stream chunk", "unexpected end of JSON input"}, isBroken):
+		e.Message = text
+	default:
+		return false
+	}
+	e.Retryable, e.Err = true, fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
+	return true
+}
+
+// retryDelay reads google.rpc.RetryInfo.
+func retryDelay(details []map[string]any) time.Duration {
+	for _, d := range details {
+		if kind, _ := d["@type"].(string); strings.HasSuffix(kind, "google.rpc.RetryInfo") {
+			text, _ := d["retryDelay"].(string)
+			if delay, err := time.ParseDuration(text); err == nil && delay > 0 {
+				return delay
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,4 @@
+package googledialect
+
+// Flatten exposes the rewriting of schemas.
+var Flatten = flatten

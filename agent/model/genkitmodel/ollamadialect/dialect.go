@@ -1,0 +1,181 @@
+package ollamadialect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/firebase/genkit/go/ai"
+	"github.com/firebase/genkit/go/genkit"
+	"github.com/firebase/genkit/go/plugins/ollama"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// Config says which of the server's models to ask. Only Name is required.
+type Config struct {
+	// Name is Ollama's name of the model, such as "qwen3:8b".
+	Name string
+	// Images says that the model can see.
+	Images bool
+	// Provider is [model.Info.Provider], "ollama" by default.
+	Provider string
+	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	ContextWindow int
+}
+
+// New returns a chat model of the plugin, which must have been given to genkit.Init. The model is defined in g unless it is
+// there already, and then may be of less use than it could: what the program said about tools and media stands.
+func New(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m *genkitmodel.Model, err error) {
+	switch {
+	case g == nil || plugin == nil:
+		return nil, errors.New("ollamadialect: New needs what genkit.Init returned, and the plugin that it was given")
+	case config.Name == "":
+		return nil, errors.New("ollamadialect: Config.Name is empty: it must name a model")
+	}
+	defined, err := define(g, plugin, config)
+	if err != nil {
+		return nil, err
+	}
+	d := Dialect(defined)
+	if config.Images {
+		d.Media = []string{"image"}
+	}
+	return genkitmodel.New(defined, genkitmodel.Config{
+		Provider: config.Provider, Name: config.Name, Dialect: &d, ContextWindow: config.ContextWindow,
+	})
+}
+
+func define(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m ai.Model, err error) {
+	if ollama.IsDefinedModel(g, config.Name) {
+		return ollama.Model(g, config.Name), nil
+	}
+	defer func() {
+		if cause := recover(); cause != nil { // as for a plugin that has not been initialised
+			m, err = nil, fmt.Errorf("ollamadialect: the plugin cannot define the model %q: %v", config.Name, cause)
+		}
+	}()
+	return plugin.DefineModel(g, ollama.ModelDefinition{Name: config.Name, Type: "chat"}, &ai.ModelOptions{
+		Supports: &ai.ModelSupports{Multiturn: true, SystemRole: true, Tools: true, Media: config.Images},
+	}), nil
+}
+
+// Dialect returns the dialect of a chat model that the plugin has defined. It takes no media: set Media to "image" if the
+// model can see, and was defined so.
+func Dialect(m ai.Model) genkitmodel.Dialect {
+	return genkitmodel.Dialect{
+		Prepare: func(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
+			if err := c.Accept(); err != nil {
+				return nil, err
+			}
+			switch c.Request.ToolChoice.Mode {
+			case model.ToolChoiceAuto:
+			case model.ToolChoiceNone:
+				c.Genkit.Tools = nil
+			default:
+				return nil, c.Unsupported(fmt.Sprintf("the tool choice %q", c.Request.ToolChoice.Mode))
+			}
+			c.Genkit.Messages = apart(c.Genkit.Messages)
+			c.Finish = func(_ *ai.ModelResponse, msg *model.Message) error {
+				if len(msg.Parts) > 0 {
+					return nil
+				}
+				return whyEmpty(ctx, m, c)
+			}
+			return ctx, nil
+		},
+		Part: func(_ *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
+			if adapter.AnswersCall(in) {
+				return ai.NewTextPart(adapter.Text(in)), nil // as it is: a tool response would be put into quotes
+			}
+			return out, nil
+		},
+		Error: readError,
+	}
+}
+
+// apart gives every part of a request a message of its own, because the plugin runs the text of a message together, and puts
+// the images behind it.
+func apart(messages []*ai.Message) []*ai.Message {
+	var single []*ai.Message
+	for _, msg := range messages {
+		if msg.Role != ai.RoleTool && msg.Role != ai.RoleUser {
+			single = append(single, msg)
+			continue
+		}
+		for _, p := range msg.Content {
+			single = append(single, &ai.Message{Role: msg.Role, Content: []*ai.Part{p}})
+		}
+	}
+	return single
+}
+
+// whyEmpty returns the error for an answer in which there is nothing. The plugin does not look at the status of a streamed
+// answer, but it does at that of one in one piece.
+func whyEmpty(ctx context.Context, m ai.Model, c *genkitmodel.Call) (err error) {
+	nothing := &model.APIError{Message: "the answer is empty", Retryable: true, Err: io.ErrUnexpectedEOF}
+	if !c.Stream {
+		return nothing
+	}
+	defer func() {
+		if recover() != nil { // the plugin's way of dealing with an answer that is no JSON
+			err = nothing
+		}
+	}()
+	if _, err := m.Generate(ctx, c.Genkit, nil); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		e := &model.APIError{Err: err}
+		if readError(err, e) {
+			genkitmodel.Classify(e)
+			return e
+		}
+	}
+	return nothing
+}
+
+var refusal = regexp.MustCompile(`(?s)server returned non-200 status: (\d+), body: (.*)`)
+
+// readError reads the plugin's errors, which are texts.
+func readError(err error, e *model.APIError) bool {
+	var panicked *genkitmodel.PanicError
+	var mistake runtime.Error
+	if errors.As(err, &panicked) && errors.As(err, &mistake) { // what it does about an answer in one piece that is no JSON
+		e.Retryable, e.Message, e.Err = true, "the answer is no JSON", fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
+		return true
+	}
+	text := err.Error()
+	if found := refusal.FindStringSubmatch(text); found != nil {
+		e.Status, _ = strconv.Atoi(found[1])
+		e.Message = strings.TrimSpace(found[2])
+		var body struct{ Error string }
+		if json.Unmarshal([]byte(found[2]), &body) == nil && body.Error != "" {
+			e.Message = body.Error
+		}
+		return true
+	}
+	switch {
+	case strings.Contains(text, "Client.Timeout"):
+		e.Retryable, e.Err = true, fmt.Errorf("%w (Timeout of the ollama plugin): %w", os.ErrDeadlineExceeded, err)
+	case strings.Contains(text, "token too long"): // bufio.Scanner's bound
+	case strings.Contains(text, "failed to send request"), strings.Contains(text, "failed to read response body"),
+		strings.Contains(text, "reading response stream"):
+		e.Retryable = true
+	case strings.Contains(text, "failed to translate chunk"), strings.Contains(text, "failed to parse response"):
+		e.Retryable, e.Err = true, fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
+	default:
+		return false
+	}
+	e.Message = e.Err.Error()
+	return true
+}

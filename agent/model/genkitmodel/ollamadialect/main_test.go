@@ -1,0 +1,31 @@
+package ollamadialect_test
+
+import (
+	"context"
+	"net/http"
+	"os/signal"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/firebase/genkit/go/genkit"
+
+	"github.com/ponte-go/ponte/internal/leaktest"
+)
+
+// kit is the program's Genkit: there can be one only, and what Init starts stays.
+var kit = sync.OnceValue(func() *genkit.Genkit {
+	g := genkit.Init(context.Background())
+	signal.Reset(syscall.SIGINT, syscall.SIGTERM)
+	return g
+})
+
+func TestMain(m *testing.M) {
+	kit()
+	leaktest.Main(m)
+}
+
+// idle ends the connections that the plugin leaves in the process's own transport.
+func idle(t testing.TB) {
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+}

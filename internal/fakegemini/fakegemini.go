@@ -1,0 +1,170 @@
+// Package fakegemini plays the scenarios of the conformance suite in the protocol of Gemini.
+package fakegemini
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+)
+
+// Impossible says why the protocol cannot say what a scenario says, or nothing if it can.
+func Impossible(s modeltest.Scenario) string {
+	if s.Answer == nil {
+		return ""
+	}
+	if s.Answer.Usage.CacheWriteTokens > 0 {
+		return "Gemini does not report tokens that were written to a cache"
+	}
+	for _, p := range s.Answer.Parts {
+		if p.Kind == model.PartToolCall && len(p.Args) > 0 && !json.Valid(p.Args) {
+			return "on Gemini's wire arguments are JSON, so they cannot be invalid in an answer that is valid"
+		}
+	}
+	return ""
+}
+
+// Play answers a request, whose body has been read, as a scenario says: generateContent, or streamGenerateContent with events.
+// With oneLine every event is one line of data, as Google sends them; otherwise JSON that has line breaks keeps them.
+func Play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed, oneLine bool) {
+	events := func(chunks ...string) string {
+		var b strings.Builder
+		for _, c := range chunks {
+			if oneLine {
+				c = strings.ReplaceAll(c, "\n", " ") // between values: within a string it would be escaped
+			}
+			b.WriteString("data: " + strings.ReplaceAll(c, "\n", "\ndata: ") + "\r\n\r\n")
+		}
+		return b.String()
+	}
+	refusal := ""
+	if s.Error != nil {
+		refusal = fmt.Sprintf(`{"error":{"code":%d,"message":%s,"status":%q}}`, s.Error.Status, quote(s.Error.Message), s.Error.Code)
+	}
+	status, body := http.StatusOK, ""
+	switch {
+	case s.Fault == modeltest.FaultEmpty && streamed:
+		body = events(`{"usageMetadata":{"promptTokenCount":3}}`)
+	case s.Fault == modeltest.FaultEmpty:
+		body = `{"candidates":[],"usageMetadata":{"promptTokenCount":3}}`
+	case s.Answer == nil && s.Error != nil:
+		status, body = s.Error.Status, refusal
+		if s.Error.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(s.Error.RetryAfter.Seconds())))
+		}
+	case s.Answer != nil && streamed:
+		pieces := wirePieces(s.Answer)
+		end := []string{end(s)}
+		switch {
+		case s.Fault == modeltest.FaultTruncated:
+			if last := s.Answer.Parts[len(s.Answer.Parts)-1].Kind; last == model.PartText || last == model.PartThinking {
+				pieces = pieces[:len(pieces)-1]
+			}
+			end = nil
+		case s.Error != nil:
+			end = []string{refusal}
+		case s.Silent:
+			end = nil
+		}
+		body = events(append(pieces, end...)...)
+	case s.Answer != nil && s.Silent:
+		body = " "
+	case s.Answer != nil:
+		var parts []string
+		for _, p := range s.Answer.Parts {
+			parts = append(parts, wirePart(p))
+		}
+		body = strings.Replace(end(s), `{"text":""}`, strings.Join(parts, ","), 1)
+		if s.Fault == modeltest.FaultTruncated {
+			body = body[:strings.Index(body, `]},"finishReason"`)-5]
+		}
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	if strings.HasPrefix(body, "{") {
+		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+	if !s.Silent {
+		return
+	}
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+func quote(s string) string {
+	text, _ := json.Marshal(s)
+	return string(text)
+}
+
+// end is the chunk that ends an answer.
+func end(s modeltest.Scenario) string {
+	reason := map[model.FinishReason]string{
+		model.FinishStop: "STOP", model.FinishToolCalls: "STOP", model.FinishLength: "MAX_TOKENS",
+		model.FinishContentFilter: "SAFETY", model.FinishOther: "OTHER",
+	}[s.Answer.Finish]
+	if s.Fault == modeltest.FaultFinish {
+		reason = "UNHEARD_OF"
+	}
+	u := s.Answer.Usage
+	return fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[{"text":""}]},"finishReason":%q,"index":0}],"usageMetadata":{"promptTokenCount":%d,`+
+		`"candidatesTokenCount":%d,"thoughtsTokenCount":%d,"cachedContentTokenCount":%d},"modelVersion":"m-001","responseId":"r1"}`,
+		reason, u.InputTokens, u.OutputTokens-u.ReasoningTokens, u.ReasoningTokens, u.CacheReadTokens)
+}
+
+func wirePart(p model.Part) string {
+	signature := ""
+	if len(p.Signature) > 0 {
+		signature = `,"thoughtSignature":"` + base64.StdEncoding.EncodeToString(p.Signature) + `"`
+	}
+	switch p.Kind {
+	case model.PartText:
+		return `{"text":` + quote(p.Text) + signature + `}`
+	case model.PartThinking:
+		return `{"text":` + quote(p.Text) + `,"thought":true` + signature + `}`
+	case model.PartToolCall:
+		members := []string{}
+		if p.CallID != "" {
+			members = append(members, `"id":`+quote(p.CallID))
+		}
+		members = append(members, `"name":`+quote(p.Tool))
+		if len(p.Args) > 0 {
+			members = append(members, `"args":`+string(p.Args))
+		}
+		return `{"functionCall":{` + strings.Join(members, ",") + `}` + signature + `}`
+	case model.PartMedia:
+		return fmt.Sprintf(`{"inlineData":{"mimeType":%q,"data":%q}}`, p.MediaType, base64.StdEncoding.EncodeToString(p.Data))
+	case model.PartOpaque:
+		return fmt.Sprintf(`{"executableCode":{"language":"PYTHON","code":%q}}`, p.Data)
+	}
+	panic("no such part: " + p.Kind)
+}
+
+// wirePieces are the chunks of a stream but for the last one: text and thinking in pieces, the signature of thinking
+// behind it, everything else whole, as Gemini does.
+func wirePieces(m *model.Message) []string {
+	var chunks []string
+	for _, p := range m.Parts {
+		if p.Kind != model.PartText && p.Kind != model.PartThinking {
+			chunks = append(chunks, chunk(wirePart(p)))
+			continue
+		}
+		for piece := range strings.SplitAfterSeq(p.Text, " ") {
+			chunks = append(chunks, chunk(wirePart(model.Part{Kind: p.Kind, Text: piece})))
+		}
+		if len(p.Signature) > 0 {
+			chunks = append(chunks, chunk(wirePart(model.Part{Kind: p.Kind, Signature: p.Signature})))
+		}
+	}
+	return chunks
+}
+
+func chunk(part string) string {
+	return `{"candidates":[{"content":{"role":"model","parts":[` + part + `]},"index":0}],"modelVersion":"m-001","responseId":"r1"}`
+}
