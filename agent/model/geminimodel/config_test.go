@@ -265,3 +265,17 @@ func TestModelsOpenByString(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "vertex", m.Info().Provider)
 }
+
+func TestApplicationDefaultCredentialsAreLookedForIfThereIsNothingElse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "credentials.json")
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
+	config := geminimodel.Config{Name: "m", Backend: geminimodel.VertexAI, Project: "acme"}
+	_, err := geminimodel.New(context.Background(), config)
+	require.ErrorIs(t, err, model.ErrAuth)
+	require.ErrorContains(t, err, "set GOOGLE_APPLICATION_CREDENTIALS")
+
+	require.NoError(t, os.WriteFile(file, []byte(`{"type":"authorized_user","client_id":"i","client_secret":"s","refresh_token":"t"}`), 0o600))
+	m, err := geminimodel.New(context.Background(), config)
+	require.NoError(t, err)
+	require.Equal(t, "vertex m at https://aiplatform.googleapis.com", m.String())
+}
