@@ -3,6 +3,7 @@
 package realmodel_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 )
@@ -12,7 +13,9 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if started {
 		if s, err := theServer(); err == nil {
-			_ = s.stop() // it ends with the code of the signal
+			if err := s.stop(); err != nil {
+				fmt.Fprintln(os.Stderr, "realmodel: stopping the server:", err)
+			}
 		}
 	}
 	os.Exit(code)

@@ -29,9 +29,10 @@ const (
 
 // server is llama-server at work.
 type server struct {
-	url   string // without a path
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when all that it had to say has been read
+	url   string        // without a path
+	cmd   *exec.Cmd     // the guard's
+	leash io.Closer     // the server ends when it is closed, and so if this process is killed
+	ended chan struct{} // closed when all that the server had to say has been read
 	log   tail
 }
 
@@ -76,6 +77,9 @@ func realServer(t testing.TB) *server {
 	return nil
 }
 
+// guard runs a server until its standard input ends.
+const guard = `"$@" </dev/null & exec >/dev/null 2>&1; read -r line; kill "$!"; wait "$!"`
+
 // startServer starts the server on a free port and waits until it has loaded the model.
 func startServer(i installation) (*server, error) {
 	template, err := filepath.Abs("template.jinja")
@@ -83,7 +87,7 @@ func startServer(i installation) (*server, error) {
 		return nil, err
 	}
 	s := &server{ended: make(chan struct{})}
-	s.cmd = exec.Command(i.server, "--model", i.model, "--alias", name, "--chat-template-file", template, "--offline", "--no-ui",
+	s.cmd = exec.Command("sh", "-c", guard, "sh", i.server, "--model", i.model, "--alias", name, "--chat-template-file", template, "--offline", "--no-ui",
 		"--host", "127.0.0.1", "--port", "0", "--api-key", key, "--log-colors", "off",
 		"--ctx-size", fmt.Sprint(contextWindow*slots), "--parallel", fmt.Sprint(slots), "--threads", "2", "--temp", "0", "--seed", "1")
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the tests, which stop it
@@ -92,7 +96,10 @@ func startServer(i installation) (*server, error) {
 		return nil, err
 	}
 	s.cmd.Stdout, s.cmd.Stderr = in, in
-	err = s.cmd.Start()
+	s.leash, err = s.cmd.StdinPipe()
+	if err == nil {
+		err = s.cmd.Start()
+	}
 	_ = in.Close()
 	if err != nil {
 		_ = out.Close()
@@ -104,7 +111,7 @@ func startServer(i installation) (*server, error) {
 	case s.url = <-ready:
 		return s, nil
 	case <-s.ended:
-		return nil, fmt.Errorf("the server has ended: %w\n%s", s.cmd.Wait(), s.log.String())
+		return nil, errors.Join(fmt.Errorf("the server has ended by itself\n%s", s.log.String()), s.stop())
 	case <-time.After(2 * time.Minute):
 		return nil, errors.Join(fmt.Errorf("the server is not ready after two minutes\n%s", s.log.String()), s.stop())
 	}
@@ -122,13 +129,14 @@ func (s *server) readLog(out io.ReadCloser, ready chan<- string) {
 	}
 }
 
-// stop ends the server, gently at first.
+// stop ends the server and waits for its end, which the guard's exit code tells nothing about.
 func (s *server) stop() error {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	timer := time.AfterFunc(10*time.Second, func() { _ = s.cmd.Process.Kill() })
+	err := s.leash.Close()
+	timer := time.AfterFunc(10*time.Second, func() { _ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) })
 	defer timer.Stop()
 	<-s.ended
-	return s.cmd.Wait()
+	_ = s.cmd.Wait()
+	return err
 }
 
 // tail keeps the last lines of a log.
