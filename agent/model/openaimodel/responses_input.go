@@ -9,7 +9,8 @@ import (
 
 // appendInput appends the conversation as an array of items. The parts of a response are items in their order: what the
 // model thought stands before the calls that came of it. Ids of items are sent with reasoning alone, which is bound to
-// its id; with ids on all items the endpoint would look for items that it was told not to keep.
+// its id; with ids on all items the endpoint would look for items that it was told not to keep. Messages have their text as
+// a string: without an id, a list of "output_text" is no item to vLLM; and without "type", a message is none to llama.cpp.
 func (m *Responses) appendInput(dst []byte, messages []*model.Message) ([]byte, error) {
 	e := itemEncoder{m: m, dst: append(dst, '[')}
 	for turn := range adapter.Turns(messages) {
@@ -47,14 +48,14 @@ func (e *itemEncoder) answer(p *model.Part) {
 }
 
 func (e *itemEncoder) system(text string) {
-	e.item(`{"role":"`)
+	e.item(`{"type":"message","role":"`)
 	e.dst = append(e.dst, e.m.profile.SystemRole...)
 	e.dst = append(e.dst, `","content":`...)
 	e.dst = append(appendJSONString(e.dst, text), '}')
 }
 
 func (e *itemEncoder) user(parts []model.Part, hasMedia bool) error {
-	e.item(`{"role":"user","content":`)
+	e.item(`{"type":"message","role":"user","content":`)
 	if !hasMedia {
 		e.dst = appendTexts(e.dst, parts)
 		e.dst = append(e.dst, '}')
@@ -152,7 +153,7 @@ func (e *itemEncoder) text(text, phase string) {
 	}
 	if !e.writing {
 		e.writing, e.phase = true, phase
-		e.item(`{"role":"assistant"`)
+		e.item(`{"type":"message","role":"assistant"`)
 		if phase != "" {
 			e.dst = append(e.dst, `,"phase":`...)
 			e.dst = appendJSONString(e.dst, phase)

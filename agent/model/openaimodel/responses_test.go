@@ -303,12 +303,12 @@ func TestAFailedResponseIsTriedAgainUnlessTheSinkHasSeenSomething(t *testing.T) 
 func TestItemsOfAResponseGoBackAsTheyCame(t *testing.T) {
 	for name, want := range map[string]string{
 		"reasoning with summaries, commentary and a call": `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"First."},{"type":"summary_text","text":"Then."}],"encrypted_content":"gAAA+/="},` +
-			`{"role":"assistant","phase":"commentary","content":"Hello, wörld"},{"type":"function_call","call_id":"call_1","name":"weather","arguments":"{ \"city\": \"Oslo\" }"}`,
-		"reasoning that is hidden":   `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"role":"assistant","content":"Hello, wörld"}`,
-		"reasoning that can be read": `{"id":"rs_1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"I <see> 9007199254740993."}]},{"role":"assistant","content":"Hello, wörld"}`,
-		"a tool of the provider":     strings.Replace(webSearch, ", ", ",", 1) + `,{"role":"assistant","content":"Hello, wörld"}`,
-		"an image":                   `{"role":"assistant","content":"[image/webp]"}`,
-		"a refusal":                  `{"role":"assistant","content":"No."}`,
+			`{"type":"message","role":"assistant","phase":"commentary","content":"Hello, wörld"},{"type":"function_call","call_id":"call_1","name":"weather","arguments":"{ \"city\": \"Oslo\" }"}`,
+		"reasoning that is hidden":   `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"type":"message","role":"assistant","content":"Hello, wörld"}`,
+		"reasoning that can be read": `{"id":"rs_1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"I <see> 9007199254740993."}]},{"type":"message","role":"assistant","content":"Hello, wörld"}`,
+		"a tool of the provider":     strings.Replace(webSearch, ", ", ",", 1) + `,{"type":"message","role":"assistant","content":"Hello, wörld"}`,
+		"an image":                   `{"type":"message","role":"assistant","content":"[image/webp]"}`,
+		"a refusal":                  `{"type":"message","role":"assistant","content":"No."}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			msg, err := stream(t, newResponses(t, serve(t, answer{body: responseCases[name].stream}).URL), hello())
@@ -339,7 +339,7 @@ func TestItemsOfAResponseGoBackAsTheyCame(t *testing.T) {
 			model.Part{Kind: model.PartOpaque, Provider: "openai", Data: []byte(`{"broken`)},
 			model.Text("42"),
 			model.Part{Kind: model.PartToolCall, CallID: "c", Tool: "f", Provider: "openai", Signature: []byte(`{"google":1}`)}))
-		require.Equal(t, `{"role":"assistant","content":"42"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`, history)
+		require.Equal(t, `{"type":"message","role":"assistant","content":"42"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`, history)
 	})
 }
 
