@@ -52,8 +52,9 @@
 //
 // The API refuses text of white space: it is left out, and "(no text)" said where a message of the user must be. Ids of calls
 // that other providers made are changed where the API would refuse their characters. See [Cache] for the prompt cache, which
-// is used by default. Images (PNG, JPEG, GIF, WebP) and PDF go as data or URL, text/plain as data. An output schema is sent as
-// it is: the API wants "additionalProperties": false in all its objects, and refuses some keywords.
+// is used by default. Images (PNG, JPEG, GIF, WebP) and PDF go as data or URL, text/plain as data. Schemas
+// that bind the model, of output and of strict tools, are made to fit the part of JSON Schema that the API takes: objects are
+// closed, and constraints that it would refuse, such as minimum, become part of descriptions.
 //
 // # Responses
 //

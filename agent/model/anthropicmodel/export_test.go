@@ -20,3 +20,6 @@ func RequestBody(m *Model, req *model.Request) ([]byte, error) {
 	body, _, err := m.body(req, &model.Settings{}, true, "")
 	return body, err
 }
+
+// FitSchema exposes how schemas are made to fit.
+var FitSchema = fitSchema

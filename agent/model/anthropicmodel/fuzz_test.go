@@ -75,3 +75,17 @@ func FuzzErrorBody(f *testing.F) {
 		require.LessOrEqual(t, len(e.Message), 4000)
 	})
 }
+
+// FuzzSchema makes schemas fit: what was JSON is JSON, and fits already.
+func FuzzSchema(f *testing.F) {
+	f.Add([]byte(citySchema))
+	f.Add([]byte(`{"oneOf":[{"$ref":"#"},true],"anyOf":7,"properties":[],"items":{"minItems":3},"description":1,"type":{}}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if !json.Valid(in) {
+			return
+		}
+		out := anthropicmodel.FitSchema(in)
+		require.True(t, json.Valid(out), "%s", out)
+		require.Equal(t, string(out), string(anthropicmodel.FitSchema(out)))
+	})
+}

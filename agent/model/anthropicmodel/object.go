@@ -30,26 +30,36 @@ func members(object []byte) iter.Seq2[string, json.RawMessage] {
 	}
 }
 
+// appendMember adds a member to an object that is not closed yet, or to none.
+func appendMember(object []byte, name string, value json.RawMessage) []byte {
+	if object = openObject(object); len(object) > 1 {
+		object = append(object, ',')
+	}
+	key, _ := json.Marshal(name) // a string always has a JSON form
+	return append(append(append(object, key...), ':'), value...)
+}
+
+// openObject returns an object that is not closed yet, or the beginning of one.
+func openObject(object []byte) []byte {
+	if object == nil {
+		return []byte{'{'}
+	}
+	return object
+}
+
 // withMember returns an object with a member set, in its place if it has one of the name.
 func withMember(object []byte, name string, value json.RawMessage) []byte {
 	found := false
-	out := []byte{'{'}
-	add := func(name string, value json.RawMessage) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		key, _ := json.Marshal(name) // a string always has a JSON form
-		out = append(append(append(out, key...), ':'), value...)
-	}
+	var out []byte
 	for n, v := range members(object) {
 		if n == name {
 			found = true
 			v = value
 		}
-		add(n, v)
+		out = appendMember(out, n, v)
 	}
 	if !found {
-		add(name, value)
+		out = appendMember(out, name, value)
 	}
 	return append(out, '}')
 }

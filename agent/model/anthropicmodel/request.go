@@ -107,7 +107,7 @@ func (m *Model) params(req *model.Request, s *model.Settings) (params anthropic.
 		return params, err
 	}
 	if req.Output != nil {
-		params.OutputConfig.Format = param.Override[anthropic.JSONOutputFormatParam](outputFormat{"json_schema", req.Output.Schema})
+		params.OutputConfig.Format = param.Override[anthropic.JSONOutputFormatParam](outputFormat{"json_schema", fitSchema(req.Output.Schema)})
 	}
 	if err := m.setConversation(&params, req); err != nil {
 		return params, err
@@ -209,13 +209,16 @@ func (m *Model) setTools(params *anthropic.MessageNewParams, req *model.Request,
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		tool := &anthropic.ToolParam{Name: t.Name, InputSchema: inputSchema(t.Schema)}
+		schema := t.Schema
+		tool := &anthropic.ToolParam{Name: t.Name}
 		if t.Description != "" {
 			tool.Description = anthropic.String(t.Description)
 		}
 		if t.Strict && m.profile.Strict {
 			tool.Strict = anthropic.Bool(true)
+			schema = fitSchema(schema)
 		}
+		tool.InputSchema = inputSchema(schema)
 		params.Tools = append(params.Tools, anthropic.ToolUnionParam{OfTool: tool})
 	}
 	if len(params.Tools) == 0 {
