@@ -134,6 +134,9 @@ func readError(err error, e *model.APIError) bool {
 		if refused.Response != nil {
 			genkitmodel.FromHTTP(e, refused.StatusCode, refused.Response.Header)
 		}
+		if e.Message == "" && refused.RawJSON() != "" {
+			readReported([]byte(refused.RawJSON()), e)
+		}
 		return true
 	}
 	if _, reported, ok := strings.Cut(err.Error(), streamError); ok {
@@ -151,7 +154,9 @@ func readReported(data []byte, e *model.APIError) {
 		Code    any    `json:"code"`
 	}
 	if json.Unmarshal(data, &object) != nil || object.Message == "" {
-		e.Message = string(data)
+		if json.Unmarshal(data, &e.Message) != nil {
+			e.Message = string(data)
+		}
 		return
 	}
 	e.Message, e.Type = object.Message, object.Type

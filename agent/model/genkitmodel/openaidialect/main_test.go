@@ -113,3 +113,12 @@ func delta(d string) string {
 func finish(reason string) string {
 	return fmt.Sprintf(`{"id":"c1","model":"m","choices":[{"index":0,"delta":{},"finish_reason":%q}]}`, reason)
 }
+
+func (e *endpoint) lastBody() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.bodies) == 0 {
+		return ""
+	}
+	return e.bodies[len(e.bodies)-1]
+}

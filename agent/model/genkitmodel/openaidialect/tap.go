@@ -158,7 +158,7 @@ func (t *tap) finish(_ *ai.ModelResponse, msg *model.Message) error {
 // recover makes a message of an answer that is complete and that the plugin could not read, and a better error of a
 // refusal that the SDK could not read.
 func (t *tap) recover(err error) (*model.Message, error) {
-	if known := (*openai.Error)(nil); errors.As(err, &known) || t.status == 0 {
+	if known := (*openai.Error)(nil); errors.As(err, &known) && known.RawJSON() != "" || t.status == 0 {
 		return nil, nil
 	}
 	if t.status >= 300 {
