@@ -266,6 +266,15 @@ func (e *contentEncoder) opaque(data []byte, alone bool) {
 	if len(data) < 3 || data[0] != '{' || bytes.HasPrefix(data, metadataPrefix) || !json.Valid(data) {
 		return
 	}
+	if bytes.HasPrefix(data, genkitPrefix) {
+		var wrapped struct {
+			Custom json.RawMessage `json:"custom"`
+		}
+		if json.Unmarshal(data, &wrapped) != nil || len(wrapped.Custom) < 3 || wrapped.Custom[0] != '{' {
+			return
+		}
+		data = wrapped.Custom
+	}
 	member, isSignature := signatureMember(data)
 	switch {
 	case isSignature && !alone:
@@ -293,6 +302,8 @@ func signatureMember(data []byte) ([]byte, bool) {
 var (
 	signaturePrefix = []byte(`{"thoughtSignature":"`)
 	metadataPrefix  = []byte(`{"metadata":`)
+	// genkitPrefix begins what Genkit's plugin makes of a part that it has no type for.
+	genkitPrefix = []byte(`{"custom":`)
 )
 
 // signature appends a member to a part.

@@ -98,6 +98,17 @@ func TestOpaquePartsThatNobodyWroteAreNotSent(t *testing.T) {
 	}
 }
 
+func TestCodeThatAGenkitModelKeptIsSentAsTheAPIKnowsIt(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"custom":{"executableCode":{"code":"1","language":"PYTHON"}}}`: `"parts":[{"text":"a"},{"executableCode":{"code":"1","language":"PYTHON"}}]`,
+		`{"custom":7}`:  `"parts":[{"text":"a"}]`,
+		`{"custom":{}}`: `"parts":[{"text":"a"}]`,
+	} {
+		msg := model.Response(model.Text("a"), model.Part{Kind: model.PartOpaque, Provider: "google", Data: []byte(data)})
+		require.Contains(t, contents(t, model.UserText("x"), msg), want)
+	}
+}
+
 func TestArgumentsAreKeptByteForByte(t *testing.T) {
 	args := "{ \"b\" : 1.0, \"a\": 9223372036854775807, \"a\": \"\\u00e9<\",  \"deep\":[{}, null ] }"
 	call := `{"functionCall":{"id":"c1","name":"f","args":` + args + `}}`
