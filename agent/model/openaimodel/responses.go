@@ -42,6 +42,9 @@ func NewResponses(config Config) (*Responses, error) {
 	if len(e.profile.MediaURLs) > 0 { // this protocol has a place for the URL of all that it takes
 		e.info.MediaURLs = slices.Clone(e.info.Media)
 	}
+	if e.profile.Provider == "llamacpp" { // which takes a schema for the text here, and drops it
+		e.profile.NativeOutput, e.info.NativeOutput = false, false
+	}
 	return &Responses{endpoint: e, reasons: !neverThinks(e.profile)}, nil
 }
 

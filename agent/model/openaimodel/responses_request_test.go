@@ -125,6 +125,7 @@ func TestWhatTheResponsesAPICannotDoIsRefused(t *testing.T) {
 		{"ollama", "m", settings(model.Settings{ParallelToolCalls: ptr(true)}), "parallel_tool_calls"},
 		{"vllm", "m", settings(model.Settings{ServiceTier: "x"}), "service_tier"},
 		{"deepseek", "m", &model.Request{Output: &model.OutputSchema{Schema: json.RawMessage("{}")}}, "JSON schema"},
+		{"llamacpp", "m", &model.Request{Output: &model.OutputSchema{Schema: json.RawMessage("{}")}}, "JSON schema"},
 		{"lmstudio", "m", &model.Request{Tools: two, ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "f"}}, "one of several tools"},
 	} {
 		m := newResponses(t, "http://x.test", func(c *openaimodel.Config) { c.Provider, c.Name = test.provider, test.name })
