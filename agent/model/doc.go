@@ -1,6 +1,9 @@
 // Package model says what a language model is to an agent: the [Model] interface, the messages of a
-// conversation, requests, streamed deltas, usage, settings and errors. It imports nothing else of this module, so
-// a provider adapter depends on this package alone.
+// conversation, requests, streamed deltas, usage, settings and errors. It imports no adapter, no SDK and nothing of the
+// agent, so a provider adapter depends on this package alone.
+//
+// [Open] turns a string such as "openai:gpt-5-mini" into a model. Adapters make their providers known when they are
+// imported, as the drivers of database/sql do ([Register]), so that a program links those that it imports.
 //
 // # Messages
 //
