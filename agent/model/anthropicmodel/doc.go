@@ -20,7 +20,8 @@
 //	4.6                       adaptive: minimal … high, max        nothing sent   one          (1)     yes        no
 //	4.7                       adaptive: minimal … high, xhigh, max nothing sent   none         (1)     yes        no
 //	4.8                       as 4.7                               nothing sent   none         yes     yes        yes
-//	Opus 5, Sonnet 5          as 4.7                               disabled       none         yes     yes        yes
+//	Sonnet 5                  as 4.7                               disabled       none         yes     yes        no
+//	Opus 5                    as 4.7                               disabled       none         yes     yes        yes
 //	Fable 5, Mythos 5         as 4.7                               refused        none         yes     yes        yes
 //	Opus 5.5, Fable 5.1, …    as 4.7                               refused        none         no      yes        yes
 //	Sonnet 5.5                as 4.7                               between_tools  none         no      yes        yes

@@ -82,6 +82,7 @@ var families = []struct {
 	{"sonnet-5", func() Profile {
 		p := generation5()
 		p.Thinking = adaptive(&Thinking{Type: "disabled"}, true)
+		p.SystemMessages = false // sources disagree, and a request that it would refuse is worse than text of the user
 		return p
 	}},
 	{"opus-5", func() Profile {
