@@ -1,0 +1,86 @@
+package adapter_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+func TestBackoffGrowsUpToABoundAndKeepsToWhatIsAsked(t *testing.T) {
+	for attempt, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 3 * time.Second, 1000: 3 * time.Second} {
+		for range 20 {
+			wait, ok := adapter.Backoff(attempt, time.Second, 3*time.Second, 0)
+			require.True(t, ok)
+			require.LessOrEqual(t, wait, most)
+			require.GreaterOrEqual(t, wait, most*3/4)
+		}
+	}
+	wait, ok := adapter.Backoff(1, time.Second, 3*time.Second, 3*time.Second)
+	require.Equal(t, 3*time.Second, wait)
+	require.True(t, ok)
+	_, ok = adapter.Backoff(1, time.Second, 3*time.Second, 4*time.Second)
+	require.False(t, ok)
+}
+
+func TestSleepEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		adapter.Sleep(ctx, time.Hour)
+		require.Equal(t, time.Second, time.Since(began))
+		adapter.Sleep(t.Context(), time.Minute)
+		require.Equal(t, time.Minute+time.Second, time.Since(began))
+	})
+}
+
+// A watchdog bounds the wait for each piece, and the time between reads is the reader's own.
+func TestAWatchdogWatchesReadsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, dog := adapter.Watch(t.Context(), time.Minute, time.Second)
+		pr, pw := io.Pipe()
+		body := dog.Guard(pr)
+		stop := context.AfterFunc(ctx, func() { pw.CloseWithError(context.Cause(ctx)) })
+		defer stop()
+		go func() {
+			time.Sleep(59 * time.Second)
+			_, _ = io.WriteString(pw, "ab")
+		}()
+		one := make([]byte, 1)
+		_, err := body.Read(one)
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		_, err = body.Read(one)
+		require.NoError(t, err)
+		require.NoError(t, dog.Expired(ctx))
+		began := time.Now()
+		_, err = body.Read(one)
+		require.Error(t, err)
+		require.Equal(t, time.Second, time.Since(began))
+		require.ErrorIs(t, dog.Expired(ctx), os.ErrDeadlineExceeded)
+		require.ErrorContains(t, dog.Expired(ctx), "nothing for 1s")
+		dog.Finish(false)
+		require.ErrorIs(t, ctx.Err(), context.Canceled)
+	})
+}
+
+func TestAWatchdogReadsTheRestOfAnAnswerThatIsComplete(t *testing.T) {
+	for complete, rest := range map[bool]string{true: "", false: "tail"} {
+		ctx, dog := adapter.Watch(t.Context(), 0, 0)
+		r := strings.NewReader("tail")
+		dog.Guard(io.NopCloser(r))
+		dog.Finish(complete)
+		left, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.Equal(t, rest, string(left))
+		require.NoError(t, dog.Expired(ctx), "it was ended, not silent")
+	}
+}
