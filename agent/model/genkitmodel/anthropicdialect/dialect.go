@@ -38,6 +38,7 @@ func Dialect() *genkitmodel.Dialect {
 		EmptyTextEndsPart: true, // it stands for a fragment of arguments, or for a signature
 		Prepare:           prepare,
 		Result:            genkitmodel.JSONResult,
+		Schema:            schema,
 		Error:             readError,
 	}
 }

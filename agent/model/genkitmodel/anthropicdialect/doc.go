@@ -13,6 +13,7 @@
 //     string, in quotes.
 //   - The SDK tries a request three times, whatever is wrapped around it. Extra headers are refused. The id of a response
 //     is not known, nor is which version of a model answered.
+//   - Of the schema of a tool only properties and required are sent, with references resolved, and no schema is strict.
 //   - PDF and images by URL are refused, which the plugin would corrupt. So is output bound to a schema, and seeds.
 //   - A key, profile or token that the SDK finds in the environment is only overruled, not ignored.
 //

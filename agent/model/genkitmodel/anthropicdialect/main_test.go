@@ -103,3 +103,12 @@ func events(data ...string) string {
 	}
 	return b.String()
 }
+
+func (e *endpoint) lastBody() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.bodies) == 0 {
+		return ""
+	}
+	return e.bodies[len(e.bodies)-1]
+}
