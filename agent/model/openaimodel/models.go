@@ -13,7 +13,7 @@ import (
 // Models returns the names of the models that the endpoint offers, in its order. It asks once, without retries, so it
 // also tells quickly whether a server is there; bound it by ctx. It uses the address, key and headers of m, and
 // nothing that belongs to the model that m is.
-func (m *Model) Models(ctx context.Context) ([]string, error) {
+func (m *endpoint) Models(ctx context.Context) ([]string, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err
 	}
