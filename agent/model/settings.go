@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 )
 
 // Settings tune a request in terms that most providers share. A nil pointer or empty value leaves the provider's
@@ -62,9 +63,22 @@ func (s *Settings) Merge(over *Settings) *Settings {
 	if over.ServiceTier != "" {
 		m.ServiceTier = over.ServiceTier
 	}
-	m.ExtraHeaders = union(s.ExtraHeaders, over.ExtraHeaders)
+	m.ExtraHeaders = unionHeaders(s.ExtraHeaders, over.ExtraHeaders)
 	m.ExtraBody = union(s.ExtraBody, over.ExtraBody)
 	return &m
+}
+
+// unionHeaders is union for names that are the same in upper and lower case.
+func unionHeaders(a, b map[string]string) map[string]string {
+	if len(a) == 0 || len(b) == 0 {
+		return union(a, b)
+	}
+	u := maps.Clone(a)
+	for name := range b {
+		maps.DeleteFunc(u, func(known, _ string) bool { return strings.EqualFold(known, name) })
+	}
+	maps.Copy(u, b)
+	return u
 }
 
 func union[V any](a, b map[string]V) map[string]V {

@@ -59,3 +59,10 @@ func TestAnEmptyStopListOverrides(t *testing.T) {
 	m := (&model.Settings{Stop: []string{"x"}}).Merge(&model.Settings{Stop: []string{}})
 	require.Empty(t, m.Stop)
 }
+
+func TestHeadersOfOneNameAreOneHoweverTheyAreWritten(t *testing.T) {
+	a := &model.Settings{ExtraHeaders: map[string]string{"X-Title": "1", "x-other": "1"}}
+	b := &model.Settings{ExtraHeaders: map[string]string{"x-title": "2"}}
+	require.Equal(t, map[string]string{"x-title": "2", "x-other": "1"}, a.Merge(b).ExtraHeaders)
+	require.Equal(t, map[string]string{"X-Title": "1", "x-other": "1"}, b.Merge(a).ExtraHeaders)
+}
