@@ -146,6 +146,16 @@ func TestTheSuiteFindsWhatIsWrongWithRequests(t *testing.T) {
 				req.Tools[i].Schema = nil
 			}
 		})},
+		"schemas that lose references": {"A tool's schema", `"umbrella_kind", of a tool`, without(func(req *model.Request) {
+			for i := range req.Tools {
+				if strings.Contains(string(req.Tools[i].Schema), "$ref") {
+					req.Tools[i].Schema = nil
+				}
+			}
+		})},
+		"schemas that are too much": {"A tool's schema", "Generate failed", refusing(unsupported, false, func(req *model.Request) bool {
+			return strings.Contains(string(req.Tools[len(req.Tools)-1].Schema), "additionalProperties")
+		})},
 		"requests that change": {equal, "an equal request was sent as", sending(func(req *model.Request) string {
 			return encode(req) + strings.Repeat("x", int(counter.Add(1)))
 		})},

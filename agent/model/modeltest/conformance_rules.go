@@ -41,6 +41,7 @@ var rules = []rule{
 	{"Equal requests are sent as equal bytes, with the tools in their order", cases(text), testDeterminism},
 	{"Every kind of history is taken", cases(text), testHistories},
 	{"Nothing is lost or given away on the wire", cases(text), testWire},
+	{"A tool's schema may be any that Go types have", casesOf(schemas), testSchema},
 	{"A long integer in a history is sent to the last digit", cases(text), testLongInteger},
 	{"What the model cannot do is refused", cases(text), testUnsupported},
 	{"Media is sent as it is, or refused", mediaKinds, testMedia},

@@ -111,6 +111,37 @@ func testToolChoice(s *subject) {
 	}
 }
 
+// schemas are of tools: as package toolset makes them, and other libraries.
+var schemas = []named[string]{
+	{"closed object", `{"type":"object","properties":{"umbrella_kind":{"type":"string","enum":["black","yellow"]}},` +
+		`"required":["umbrella_kind"],"additionalProperties":false}`},
+	{"nested", `{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":` +
+		`{"umbrella_kind":{"type":"string","minLength":1,"maxLength":20}},"additionalProperties":false}}}}`},
+	{"nullable", `{"type":"object","properties":{"umbrella_kind":{"type":["string","null"]},` +
+		`"size":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]}}}`},
+	{"references", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"one":{"$ref":"#/$defs/one"}},` +
+		`"$defs":{"one":{"type":"object","properties":{"umbrella_kind":{"type":"string"}}}}}`},
+	{"map", `{"type":"object","properties":{"umbrella_kind":{"type":"object","additionalProperties":{"type":"number"}}}}`},
+	{"none", ``},
+}
+
+// testSchema looks for a member of the schema in what was sent. How the wire says the rest is the provider's affair.
+func testSchema(s *subject) {
+	schema := find(s, schemas)
+	req := question("How is the weather?")
+	tool := model.ToolDef{Name: "umbrella", Description: "Lends an umbrella."}
+	if schema != "" {
+		tool.Schema = json.RawMessage(schema)
+	}
+	req.Tools = append(req.Tools, tool)
+	sent := s.mustSend(req)
+	for _, part := range []string{"umbrella", "Lends an umbrella.", "umbrella_kind"} {
+		if !strings.Contains(sent, part) && (schema != "" || part != "umbrella_kind") {
+			s.t.Errorf("%q, of a tool, is not in what was sent: %.2000s", part, sent)
+		}
+	}
+}
+
 var outputs = []named[bool]{{"alone", false}, {"with tools", true}}
 
 // testOutput looks for a member of the schema in what was sent.
