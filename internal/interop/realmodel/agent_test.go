@@ -4,7 +4,6 @@ package realmodel_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +56,7 @@ func newAgent[O any](t testing.TB, change func(*agent.Config[*station, O])) *age
 		Settings: settings(200),
 		Observer: &agent.Observer{
 			Response:   func(e agent.Event) { show(t, e.Message, time.Since(start)) },
-			ToolResult: func(e agent.Event) { t.Logf("tool:  %s", describe(e)) },
-			Retry:      func(e agent.Event) { t.Logf("retry: %s", describe(e)) },
+			ToolResult: func(e agent.Event) { t.Logf("tool:  %s", strings.Join(strings.Fields(e.Result.Text), " ")) },
 		},
 	}
 	if change != nil {
@@ -67,13 +65,6 @@ func newAgent[O any](t testing.TB, change func(*agent.Config[*station, O])) *age
 	a, err := agent.New(config)
 	require.NoError(t, err)
 	return a
-}
-
-func describe(e agent.Event) string {
-	if e.Result != nil {
-		return strings.Join(strings.Fields(e.Result.Text), " ")
-	}
-	return fmt.Sprint(e.Err)
 }
 
 const question = "What is the weather in Oslo?"

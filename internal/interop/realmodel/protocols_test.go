@@ -43,6 +43,7 @@ func plain(text string) *model.Request {
 }
 
 func TestEveryProtocolStreamsAnAnswer(t *testing.T) {
+	var usage model.Usage
 	overEach(t, func(t *testing.T, m model.Model) {
 		const question = "Name three colours of the rainbow, in one short sentence."
 		whole := generate(t, m, plain(question), nil)
@@ -57,6 +58,11 @@ func TestEveryProtocolStreamsAnAnswer(t *testing.T) {
 		assert.NotEmpty(t, whole.Text())
 		assert.Equal(t, whole.Text(), streamed.Text())
 		assert.Equal(t, streamed.Text(), h.text.String())
+		assert.Equal(t, whole.Usage.TotalTokens(), streamed.Usage.TotalTokens())
+		if usage != (model.Usage{}) {
+			assert.Equal(t, usage, streamed.Usage, "all protocols count alike, though each has its own way to say what was cached")
+		}
+		usage = streamed.Usage
 	})
 }
 
