@@ -76,9 +76,9 @@ type Call struct {
 	// response, or an error that says more; with neither, the plugin's own error stands.
 	Recover func(err error) (*model.Message, error)
 
-	emit  func(Piece) error
-	info  *Dialect
-	calls int // that EmitChunk has seen
+	emit    func(Piece) error
+	dialect *Dialect
+	calls   int // that EmitChunk has seen
 }
 
 // Emit passes a piece of the response on to whom it is streamed to, if there is somebody, and waits until it is taken.
@@ -98,7 +98,7 @@ func (c *Call) EmitChunk(chunk *ai.ModelResponseChunk) error {
 		}
 		var piece Piece
 		switch {
-		case p.IsText() && p.Text == "" && !c.info.EmptyTextEndsPart:
+		case p.IsText() && p.Text == "" && !c.dialect.EmptyTextEndsPart:
 			continue
 		case p.IsText() && p.Text != "":
 			piece = Piece{Kind: model.PartText, Text: p.Text}

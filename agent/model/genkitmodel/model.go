@@ -127,7 +127,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	if ctx.Err() != nil {
 		return nil, m.cancelled(ctx, nil)
 	}
-	c := &Call{Info: m.Info(), Request: req, Settings: m.settings.Merge(req.Settings), Stream: sink != nil, info: &m.dialect}
+	c := &Call{Info: m.Info(), Request: req, Settings: m.settings.Merge(req.Settings), Stream: sink != nil, dialect: &m.dialect}
 	if c.Settings == nil {
 		c.Settings = &model.Settings{}
 	}

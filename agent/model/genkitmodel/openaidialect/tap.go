@@ -73,7 +73,7 @@ func (b *tappedBody) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if failed := t.lines(); failed != nil {
-		return n, failed
+		return 0, failed // the SDK does not see what was read
 	}
 	if errors.Is(err, io.EOF) && t.broken == nil && !t.wire.ended {
 		err = io.ErrUnexpectedEOF
@@ -102,7 +102,9 @@ func (t *tap) lines() error {
 			continue
 		}
 		var o wireObject
-		if t.broken = json.Unmarshal(data, &o); t.broken != nil {
+		if t.broken = json.Unmarshal(data, &o); errors.Is(t.broken, errIndex) {
+			return t.broken
+		} else if t.broken != nil {
 			continue // a shape that only the plugin knows
 		}
 		for _, piece := range t.wire.add(&o, true) {

@@ -3,6 +3,9 @@ package openaidialect
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
@@ -21,7 +24,7 @@ type wire struct {
 }
 
 type wireCall struct {
-	index    int
+	index    wireIndex
 	id, name string
 	args     []byte
 }
@@ -30,7 +33,7 @@ type wireObject struct {
 	ID      string `json:"id"`
 	Model   string `json:"model"`
 	Choices []struct {
-		Index        int          `json:"index"`
+		Index        wireIndex    `json:"index"`
 		Delta        *wireMessage `json:"delta"`
 		Message      *wireMessage `json:"message"`
 		FinishReason string       `json:"finish_reason"`
@@ -45,13 +48,33 @@ type wireMessage struct {
 	Reasoning        string `json:"reasoning"`
 	ReasoningContent string `json:"reasoning_content"`
 	ToolCalls        []struct {
-		Index    int    `json:"index"`
-		ID       string `json:"id"`
+		Index    wireIndex `json:"index"`
+		ID       string    `json:"id"`
 		Function struct {
 			Name      string `json:"name"`
 			Arguments string `json:"arguments"`
 		} `json:"function"`
 	} `json:"tool_calls"`
+}
+
+// wireIndex is the place of a choice or of a call. The SDK makes room for as many as an index says, so what is out of reason
+// must not reach it.
+type wireIndex int
+
+const maxIndex = 1024
+
+var errIndex = errors.New("the answer has an index that is out of reason")
+
+func (i *wireIndex) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	n, err := strconv.Atoi(string(data))
+	if err != nil || n < 0 || n >= maxIndex {
+		return fmt.Errorf("%w: %.20s", errIndex, data)
+	}
+	*i = wireIndex(n)
+	return nil
 }
 
 type wireUsage struct {
