@@ -28,7 +28,7 @@ var (
 		"numeric":       `^[-+]?[0-9]+(?:\.[0-9]+)?$`,
 		"number":        `^[0-9]+$`,
 		"hexadecimal":   `^(0[xX])?[0-9a-fA-F]+$`,
-		"e164":          `^\+?[1-9]\d{7,14}$`,
+		"e164":          `^\+[1-9]\d{7,14}$`,
 	}
 	layouts = map[string]string{
 		time.RFC3339: "date-time", time.RFC3339Nano: "date-time", time.DateOnly: "date",

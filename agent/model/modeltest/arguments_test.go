@@ -73,7 +73,7 @@ type everyRule struct {
 	Mail      string            `json:"mail" validate:"email"`
 	LongMail  string            `json:"long_mail" validate:"email,min=30"`
 	Link      string            `json:"link" validate:"url"`
-	Secure    string            `json:"secure" validate:"https_url"`
+	Secure    string            `json:"secure" validate:"http_url"`
 	Resource  string            `json:"resource" validate:"uri"`
 	ID        string            `json:"id" validate:"uuid4"`
 	AnyID     string            `json:"any_id" validate:"uuid"`

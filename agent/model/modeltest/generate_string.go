@@ -92,7 +92,7 @@ var formats = map[string]func(k int, word string) string{
 }
 
 func mailAddress(_ int, word string) string { return word + "@example.com" }
-func host(_ int, word string) string        { return word + ".example.com" }
+func host(_ int, word string) string        { return "h" + word + ".example.com" }
 func link(_ int, word string) string        { return "https://example.com/" + word }
 func path(_ int, word string) string        { return "/" + word }
 
