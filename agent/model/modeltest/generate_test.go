@@ -58,7 +58,7 @@ func TestThePlainValueOfASchema(t *testing.T) {
 		`{"type":"string","minLength":3}`:                                             `"aaa"`,
 		`{"type":"string","maxLength":0}`:                                             `""`,
 		`{"type":"string","contentEncoding":"base64"}`:                                `"YQ=="`,
-		`{"type":"string","format":"email"}`:                                          `"ha.example.com"`,
+		`{"type":"string","format":"email"}`:                                          `"a@example.com"`,
 		`{"type":"string","format":"date-time"}`:                                      `"2026-01-02T15:04:05Z"`,
 		`{"type":"string","format":"date"}`:                                           `"2026-01-02"`,
 		`{"type":"string","format":"time"}`:                                           `"15:04:05Z"`,
@@ -327,5 +327,5 @@ func ExampleGenerate() {
 		return
 	}
 	fmt.Println(string(plain))
-	// Output: {"city":"aaa","days":2,"mail":"ha.example.com"}
+	// Output: {"city":"aaa","days":2,"mail":"a@example.com"}
 }
