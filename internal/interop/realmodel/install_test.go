@@ -21,8 +21,8 @@ import (
 // installTimeout bounds the installation, which is mostly the building of the server: three minutes on two idle cores.
 const installTimeout = 20 * time.Minute
 
-// weights is the hash of the model: Qwen2.5-Coder-0.5B-Instruct, Q4_K_M, as GGUF.
 const (
+	// weights is the hash of the model: Qwen2.5-Coder-0.5B-Instruct, Q4_K_M, as GGUF.
 	weights      = "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32"
 	weightsParts = 6
 )
