@@ -60,7 +60,7 @@ func New(ctx context.Context, config Config) (m *genkitmodel.Model, err error) {
 	case vertex && config.APIKey != "":
 		return nil, errors.New("there is a key, which is the Gemini API's, and a project, which is Vertex AI's: set one of them")
 	case vertex && (config.Project == "" || config.Location == ""):
-		return nil, errors.New("Vertex AI needs both a project and a location")
+		return nil, errors.New("a project and a location are both needed for Vertex AI")
 	case vertex:
 		backend, provider = geminimodel.VertexAI, "vertex"
 		p := &plugin.VertexAI{ProjectID: config.Project, Location: config.Location}

@@ -69,7 +69,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"the name is empty":          {APIKey: testKey},
 		"the API key is empty":       {Name: "m"},
 		"set one of them":            {Name: "m", APIKey: testKey, Project: "p", Location: "l"},
-		"both a project and":         {Name: "m", Project: "p"},
+		"both needed for Vertex":     {Name: "m", Project: "p"},
 		"must begin with http":       {Name: "m", APIKey: testKey, BaseURL: "localhost:1"},
 		"is not in lower case":       {Name: "m", APIKey: testKey, Provider: "Google"},
 		"the setting MaxTokens is -": {Name: "m", APIKey: testKey, Settings: &model.Settings{MaxTokens: -1}},
