@@ -51,7 +51,10 @@ func (e *APIError) Error() string {
 		b.WriteString(" " + e.Model)
 	}
 	if e.Status != 0 {
-		fmt.Fprintf(&b, ": HTTP %d %s", e.Status, http.StatusText(e.Status))
+		fmt.Fprintf(&b, ": HTTP %d", e.Status)
+		if text := http.StatusText(e.Status); text != "" { // some have no name, such as 529
+			b.WriteString(" " + text)
+		}
 	}
 	if e.Code != "" {
 		b.WriteString(" (" + e.Code + ")")

@@ -17,6 +17,7 @@ func TestAPIErrorsSayWhoAndWhyOnOneLine(t *testing.T) {
 		"model: p m: HTTP 429 Too Many Requests (c): slow": {Provider: "p", Model: "m", Status: 429, Code: "c", Message: "slow"},
 		"model: p: HTTP 500 Internal Server Error: EOF":    {Provider: "p", Status: 500, Err: io.EOF},
 		"model: p: HTTP 500 Internal Server Error":         {Provider: "p", Status: 500},
+		"model: p: HTTP 529 (overloaded): busy":            {Provider: "p", Status: 529, Code: "overloaded", Message: "busy"},
 		"model: p: said":                                   {Provider: "p", Message: "said", Err: io.EOF},
 	} {
 		require.Equal(t, want, e.Error())
