@@ -15,9 +15,6 @@ const maxResponse = 64 << 20
 
 var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB", maxResponse>>20)
 
-// sinkError marks an error that came from the caller's sink.
-type sinkError struct{ error }
-
 // assembly makes one message of the events of a stream, or of one complete answer, and tells the sink on the way. Both go
 // through it, so that both give the same message: a part for each block, in the order in which the model wrote them. A turn
 // that was paused takes several answers.
@@ -184,7 +181,7 @@ func (a *assembly) emit(d model.Delta) error {
 	}
 	a.emitted = true
 	if err := a.sink(d); err != nil {
-		return sinkError{err}
+		return adapter.FromSink(err)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -149,7 +148,7 @@ func New(config Config) (*Model, error) {
 		},
 		base:        base,
 		profile:     p,
-		settings:    cloneSettings(config.Settings),
+		settings:    adapter.CloneSettings(config.Settings),
 		cache:       config.Cache,
 		cacheTTL:    anthropic.CacheControlEphemeralTTL(config.CacheTTL),
 		betas:       slices.Clone(config.Betas),
@@ -212,15 +211,6 @@ func parseBaseURL(s string) (*url.URL, error) {
 	u.Path = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(path, "/messages"), "/v1"), "/")
 	u.RawPath, u.Fragment, u.RawFragment = "", "", ""
 	return u, nil
-}
-
-func cloneSettings(s *model.Settings) *model.Settings {
-	if s == nil {
-		return nil
-	}
-	c := *s
-	c.Stop, c.ExtraHeaders, c.ExtraBody = slices.Clone(s.Stop), maps.Clone(s.ExtraHeaders), maps.Clone(s.ExtraBody)
-	return &c
 }
 
 // Format implements [fmt.Formatter] for every verb, so that no format shows a key.

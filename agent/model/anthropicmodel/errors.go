@@ -1,12 +1,9 @@
 package anthropicmodel
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -37,14 +34,14 @@ func (m *Model) reported(status int, header http.Header, body []byte) *model.API
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, kind, requestID := parseError(body)
 	if message == "" && kind == "" {
-		message = m.describeUnknownBody(status, header, body)
+		message = adapter.UnknownBody(status, header, body, "message", m.base.Redacted())
 	}
 	if meant := statuses[kind]; status < 400 && meant != 0 {
 		e.Status = meant
 	}
-	e.Message, e.Type = m.redact(truncate(message, maxMessage)), m.redact(truncate(kind, 200))
+	e.Message, e.Type = m.redact(adapter.Truncate(message, maxMessage)), m.redact(adapter.Truncate(kind, 200))
 	e.Code = e.Type // the API has no other code
-	e.RequestID = m.redact(truncate(cmp.Or(adapter.RequestID(header), requestID), 200))
+	e.RequestID = m.redact(adapter.Truncate(cmp.Or(adapter.RequestID(header), requestID), 200))
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	adapter.Classify(e)
 	if kind == "billing_error" {
@@ -81,38 +78,6 @@ func parseError(data []byte) (message, kind, requestID string) {
 		}
 	}
 	return cmp.Or(inner.Message, inner.Detail), inner.Type, outer.RequestID
-}
-
-// describeUnknownBody says in words what came instead of an error object.
-func (m *Model) describeUnknownBody(status int, header http.Header, body []byte) string {
-	quoted := string(bytes.TrimSpace(body))
-	if strings.HasPrefix(quoted, "<") {
-		quoted = "an HTML page"
-		if title := htmlTitle.FindSubmatch(body); title != nil {
-			quoted += ": " + strings.TrimSpace(string(title[1]))
-		}
-	}
-	if quoted == "" {
-		quoted = "an empty body"
-	}
-	switch {
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		return fmt.Sprintf("%s (is Config.BaseURL right? it is %s)", quoted, m.base.Redacted())
-	case status < 300:
-		return fmt.Sprintf("the answer is no message but %s (is Config.BaseURL right? it is %s)", quoted, m.base.Redacted())
-	case status < 400:
-		return fmt.Sprintf("redirected to %q (Config.BaseURL is %s)", header.Get("Location"), m.base.Redacted())
-	}
-	return quoted
-}
-
-var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // broken is the error for an answer of status 200 that cannot be understood.

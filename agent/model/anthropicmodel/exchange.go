@@ -3,11 +3,9 @@ package anthropicmodel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 
@@ -27,73 +25,34 @@ type exchange struct {
 
 // run asks until the turn is complete.
 func (e *exchange) run(caller context.Context, req *model.Request) (*model.Message, error) {
-	ctx := caller
-	if e.m.timeouts.Total > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(caller, e.m.timeouts.Total)
-		defer stop()
+	m := e.m
+	call := adapter.Call{
+		Package: "anthropicmodel", Info: m.info, Total: m.timeouts.Total,
+		Attempts: m.retry.Attempts, Base: m.retry.Base, Max: m.retry.Max,
 	}
+	ctx, stop := call.Bound(caller)
+	defer stop()
 	asked := req
 	for n := 0; ; n++ {
-		body, _, err := e.m.body(asked, e.settings, e.assembly.sink != nil, e.assembly.container)
+		body, _, err := m.body(asked, e.settings, e.assembly.sink != nil, e.assembly.container)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.answer(caller, ctx, body); err != nil {
+		attempt := func() error {
+			e.assembly.begin()
+			return e.attempt(ctx, body)
+		}
+		if err := call.Try(caller, ctx, attempt, func() bool { return e.assembly.emitted }); err != nil {
 			return nil, err
 		}
 		e.assembly.complete()
 		if !e.assembly.paused() || n == maxContinuations {
-			return e.assembly.message(e.m.info.Name), nil
+			return e.assembly.message(m.info.Name), nil
 		}
 		continued := *req
-		continued.Messages = append(slices.Clip(req.Messages), e.assembly.message(e.m.info.Name))
+		continued.Messages = append(slices.Clip(req.Messages), e.assembly.message(m.info.Name))
 		asked = &continued
 	}
-}
-
-// answer makes attempts until one succeeds or there is no use in another one.
-func (e *exchange) answer(caller, ctx context.Context, body []byte) error {
-	for n := 1; ; n++ {
-		e.assembly.begin()
-		err := e.attempt(ctx, body)
-		if err == nil {
-			return nil
-		}
-		var failed *model.APIError
-		if sinkErr := (sinkError{}); errors.As(err, &sinkErr) {
-			return sinkErr.error
-		}
-		if ctx.Err() != nil {
-			return e.ended(caller, err)
-		}
-		if !errors.As(err, &failed) || !failed.Retryable || e.assembly.emitted || n >= e.m.retry.Attempts {
-			return err
-		}
-		wait, ok := adapter.Backoff(n, e.m.retry.Base, e.m.retry.Max, failed.RetryAfter)
-		if !ok {
-			return err
-		}
-		if adapter.Sleep(ctx, wait); ctx.Err() != nil {
-			return e.ended(caller, err)
-		}
-	}
-}
-
-// ended is the error for a call whose time is up, by the caller's context or by the bound on all attempts.
-func (e *exchange) ended(caller context.Context, last error) error {
-	var failed *model.APIError
-	if !errors.As(last, &failed) || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
-		last = nil // no more than the echo of the end
-	}
-	if caller.Err() != nil {
-		return fmt.Errorf("anthropicmodel: %w", adapter.Cancelled(caller, e.m.info, last))
-	}
-	cause := fmt.Errorf("no complete answer within %s: %w", e.m.timeouts.Total, os.ErrDeadlineExceeded)
-	if last != nil {
-		cause = fmt.Errorf("%w; before that: %w", cause, last)
-	}
-	return &model.APIError{Provider: e.m.info.Provider, Model: e.m.info.Name, Retryable: true, Err: cause}
 }
 
 // maxErrorBody bounds what is read of an error's body, in bytes.
@@ -161,7 +120,7 @@ func (e *exchange) options() []option.RequestOption {
 func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdog, resp *http.Response, err error) error {
 	var failed *model.APIError
 	switch {
-	case err == nil, errors.As(err, &failed), errors.As(err, new(sinkError)):
+	case err == nil, errors.As(err, &failed), adapter.IsFromSink(err):
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -174,9 +133,6 @@ func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdo
 		return adapter.TransportError(m.info, m.base.Redacted(), err, m.redact)
 	}
 	failed = m.broken(resp.StatusCode, resp.Header, err)
-	var off *readError
-	if errors.As(err, &off) {
-		failed.Err, failed.Retryable = fmt.Errorf("the answer broke off: %w", off.err), true
-	}
+	failed.Retryable = failed.Retryable || errors.As(err, new(*adapter.ReadError))
 	return failed
 }

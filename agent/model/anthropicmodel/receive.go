@@ -10,13 +10,9 @@ import (
 	"net/http"
 
 	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
-
-// readError marks an answer that broke off, as opposed to one that makes no sense.
-type readError struct{ err error }
-
-func (e *readError) Error() string { return e.err.Error() }
-func (e *readError) Unwrap() error { return e.err }
 
 var errNoMessage = errors.New("the answer holds no message")
 
@@ -53,10 +49,8 @@ func (m *Model) receive(ctx context.Context, resp *http.Response, a *assembly) e
 	r := bufio.NewReader(resp.Body)
 	first, err := firstByte(r)
 	switch {
-	case errors.Is(err, io.EOF):
-		return &readError{io.ErrUnexpectedEOF}
 	case err != nil:
-		return &readError{err}
+		return adapter.BrokeOff(err)
 	case first == '{', first == '[', first == '<':
 		return m.receiveObject(resp, r, a)
 	}
@@ -79,7 +73,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) error {
 	data, err := io.ReadAll(io.LimitReader(body, maxResponse+1))
 	if err != nil {
-		return &readError{eofIsUnexpected(err)}
+		return adapter.BrokeOff(err)
 	}
 	if len(data) > maxResponse {
 		return errResponseTooLong
@@ -90,7 +84,7 @@ func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) 
 			return m.reported(resp.StatusCode, resp.Header, data)
 		}
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) && syntax.Offset >= int64(len(data)) {
-			return &readError{io.ErrUnexpectedEOF} // the connection ended where nothing says how long the answer is
+			return adapter.BrokeOff(io.EOF) // the connection ended where nothing says how long the answer is
 		}
 		return fmt.Errorf("the answer is no valid message: %w", err)
 	}
@@ -129,16 +123,9 @@ func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.
 		}
 	}
 	if err := events.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return &readError{eofIsUnexpected(err)}
+		return adapter.BrokeOff(err)
 	} else if err != nil {
 		return fmt.Errorf("an event of the stream is too long: %w", err)
 	}
-	return &readError{io.ErrUnexpectedEOF}
-}
-
-func eofIsUnexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
+	return adapter.BrokeOff(io.EOF)
 }

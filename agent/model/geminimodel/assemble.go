@@ -25,9 +25,6 @@ var (
 	errNoCandidate     = errors.New("the response holds no candidate")
 )
 
-// sinkError marks an error that came from the caller's sink.
-type sinkError struct{ error }
-
 // assembler makes one message of the chunks of a stream, or of one complete answer, and tells the sink on the way. Parts
 // keep the order of the wire; chunks of text that follow one another are one part, and so are chunks of thinking.
 type assembler struct {
@@ -224,7 +221,7 @@ func (a *assembler) emit(d model.Delta) error {
 	}
 	a.emitted = true
 	if err := a.sink(d); err != nil {
-		return sinkError{err}
+		return adapter.FromSink(err)
 	}
 	return nil
 }

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -126,7 +124,7 @@ func New(ctx context.Context, config Config) (*Model, error) {
 		where:    secret.Redact(base.where()),
 		backend:  c.Backend,
 		profile:  *c.Profile,
-		settings: cloneSettings(c.Settings),
+		settings: adapter.CloneSettings(c.Settings),
 		timeouts: Timeouts{
 			Total:     max(c.Timeouts.Total, 0),
 			FirstByte: max(cmp.Or(c.Timeouts.FirstByte, 10*time.Minute), 0),
@@ -260,15 +258,6 @@ func (b Backend) sdk() genai.Backend {
 		return genai.BackendVertexAI
 	}
 	return genai.BackendGeminiAPI
-}
-
-func cloneSettings(s *model.Settings) *model.Settings {
-	if s == nil {
-		return nil
-	}
-	c := *s
-	c.Stop, c.ExtraHeaders, c.ExtraBody = slices.Clone(s.Stop), maps.Clone(s.ExtraHeaders), maps.Clone(s.ExtraBody)
-	return &c
 }
 
 func firstLine(s string) string {

@@ -66,7 +66,7 @@ func (e *contentEncoder) part() {
 func (e *contentEncoder) text(text string) {
 	e.part()
 	e.dst = append(e.dst, `{"text":`...)
-	e.dst = append(appendJSONString(e.dst, text), '}')
+	e.dst = append(adapter.AppendJSONString(e.dst, text), '}')
 }
 
 // user writes a content of the user's that has at least one part, as the API demands.
@@ -119,17 +119,17 @@ func (e *contentEncoder) functionResponse(p *model.Part) {
 	e.dst = append(e.dst, `{"functionResponse":{`...)
 	if p.CallID != "" {
 		e.dst = append(e.dst, `"id":`...)
-		e.dst = append(appendJSONString(e.dst, p.CallID), ',')
+		e.dst = append(adapter.AppendJSONString(e.dst, p.CallID), ',')
 	}
 	e.dst = append(e.dst, `"name":`...)
-	e.dst = appendJSONString(e.dst, e.toolOf(p))
+	e.dst = adapter.AppendJSONString(e.dst, e.toolOf(p))
 	key := `"output"`
 	if adapter.Failed(p) {
 		key = `"error"`
 	}
 	e.dst = append(append(e.dst, `,"response":{`...), key...)
 	e.dst = append(e.dst, ':')
-	e.dst = append(appendJSONString(e.dst, adapter.Text(p)), "}}}"...)
+	e.dst = append(adapter.AppendJSONString(e.dst, adapter.Text(p)), "}}}"...)
 }
 
 // toolOf names the tool of a result, which the API demands; that of the call if the result does not say.
@@ -159,9 +159,9 @@ func (e *contentEncoder) media(p *model.Part) error {
 		e.inlineData(mediaType, p.Data)
 	} else {
 		e.dst = append(e.dst, `{"fileData":{"mimeType":`...)
-		e.dst = appendJSONString(e.dst, mediaType)
+		e.dst = adapter.AppendJSONString(e.dst, mediaType)
 		e.dst = append(e.dst, `,"fileUri":`...)
-		e.dst = append(appendJSONString(e.dst, p.URL), '}')
+		e.dst = append(adapter.AppendJSONString(e.dst, p.URL), '}')
 	}
 	e.dst = append(e.dst, '}')
 	return nil
@@ -170,7 +170,7 @@ func (e *contentEncoder) media(p *model.Part) error {
 // inlineData begins a part.
 func (e *contentEncoder) inlineData(mediaType string, data []byte) {
 	e.dst = append(e.dst, `{"inlineData":{"mimeType":`...)
-	e.dst = appendJSONString(e.dst, mediaType)
+	e.dst = adapter.AppendJSONString(e.dst, mediaType)
 	e.dst = append(e.dst, `,"data":"`...)
 	e.dst = base64.StdEncoding.AppendEncode(e.dst, data)
 	e.dst = append(e.dst, `"}`...)
@@ -210,7 +210,7 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 				if own && len(p.Signature) > 0 {
 					e.part()
 					e.dst = append(e.dst, `{"text":`...)
-					e.dst = append(appendJSONString(e.dst, p.Text), `,"thought":true`...)
+					e.dst = append(adapter.AppendJSONString(e.dst, p.Text), `,"thought":true`...)
 					e.signature(p.Signature)
 					e.dst = append(e.dst, '}')
 				}
@@ -322,10 +322,10 @@ func (e *contentEncoder) functionCall(p *model.Part, own, first bool) {
 	e.dst = append(e.dst, `{"functionCall":{`...)
 	if p.CallID != "" {
 		e.dst = append(e.dst, `"id":`...)
-		e.dst = append(appendJSONString(e.dst, p.CallID), ',')
+		e.dst = append(adapter.AppendJSONString(e.dst, p.CallID), ',')
 	}
 	e.dst = append(e.dst, `"name":`...)
-	e.dst = appendJSONString(e.dst, p.Tool)
+	e.dst = adapter.AppendJSONString(e.dst, p.Tool)
 	e.dst = append(e.dst, `,"args":`...)
 	e.dst = append(e.dst, adapter.Arguments(p.Args)...)
 	e.dst = append(e.dst, '}')

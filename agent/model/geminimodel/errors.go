@@ -73,7 +73,7 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	reported, ok := parseError(body)
 	if !ok {
-		reported.Message = m.describeUnknownBody(status, header, body)
+		reported.Message = adapter.UnknownBody(status, header, body, "response of Gemini's", m.where)
 	}
 	if status < 400 {
 		if reported.Code < 400 || reported.Code > 599 {
@@ -82,7 +82,7 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 		e.Status = cmp.Or(reported.Code, status)
 	}
 	redact := m.secret.Redact
-	e.Message, e.Code = redact(truncate(reported.Message, maxMessage)), redact(reported.Status)
+	e.Message, e.Code = redact(adapter.Truncate(reported.Message, maxMessage)), redact(reported.Status)
 	e.RequestID = redact(adapter.RequestID(header))
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	usedUp := false
@@ -109,38 +109,6 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 
 // tooLong is how Google says that the conversation is longer than the model can take.
 var tooLong = regexp.MustCompile(`(?i)input token count .*exceeds|exceeds the maximum number of (input )?tokens`)
-
-var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-
-// describeUnknownBody says in words what came instead of an error object.
-func (m *Model) describeUnknownBody(status int, header http.Header, body []byte) string {
-	quoted := strings.TrimSpace(string(body))
-	if strings.HasPrefix(quoted, "<") {
-		quoted = "an HTML page"
-		if title := htmlTitle.FindSubmatch(body); title != nil {
-			quoted += ": " + strings.TrimSpace(string(title[1]))
-		}
-	}
-	if quoted == "" {
-		quoted = "an empty body"
-	}
-	switch {
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		return fmt.Sprintf("%s (is the base URL right? it is %s)", quoted, m.where)
-	case status < 300:
-		return fmt.Sprintf("the answer is not what the API would send but %s (is the base URL right? it is %s)", quoted, m.where)
-	case status < 400:
-		return fmt.Sprintf("redirected to %q (the base URL is %s)", header.Get("Location"), m.where)
-	}
-	return quoted
-}
-
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}
 
 // failure is the error for an answer that is none. resp may be nil.
 func (m *Model) failure(resp *http.Response, cause error, retryable bool) *model.APIError {

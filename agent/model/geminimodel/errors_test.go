@@ -96,10 +96,10 @@ func mergeHeader(header map[string]string, name, value string) map[string]string
 func TestAWrongBaseURLIsNamed(t *testing.T) {
 	e := serve(t, answer{status: 404, body: "404 page not found"})
 	_, err := newModel(t, e.URL).Generate(context.Background(), hello(), nil)
-	require.ErrorContains(t, err, "404 page not found (is the base URL right? it is "+e.URL)
+	require.ErrorContains(t, err, "404 page not found (is Config.BaseURL right? it is "+e.URL)
 	e = serve(t, answer{body: "<html><title>Welcome</title>"})
 	_, err = newModel(t, e.URL).Generate(context.Background(), hello(), nil)
-	require.ErrorContains(t, err, "an HTML page: Welcome (is the base URL right?")
+	require.ErrorContains(t, err, "an HTML page: Welcome (is Config.BaseURL right?")
 	gone := serve(t, answer{})
 	gone.Close()
 	_, err = newModel(t, gone.URL).Generate(context.Background(), hello(), nil)

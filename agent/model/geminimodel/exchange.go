@@ -3,10 +3,8 @@ package geminimodel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"os"
 
 	"google.golang.org/genai"
 
@@ -24,55 +22,24 @@ type exchange struct {
 
 // run makes attempts until one succeeds or there is no use in another one.
 func (e *exchange) run(caller context.Context) (*model.Message, error) {
-	ctx := caller
-	if e.m.timeouts.Total > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(caller, e.m.timeouts.Total)
-		defer stop()
+	m := e.m
+	call := adapter.Call{
+		Package: "geminimodel", Info: m.info, Total: m.timeouts.Total,
+		Attempts: m.retry.Attempts, Base: m.retry.Base, Max: m.retry.Max,
 	}
-	for n := 1; ; n++ {
-		if ctx.Err() != nil {
-			return nil, e.ended(caller, nil)
-		}
-		a := &assembler{info: e.m.info, sink: e.sink}
-		msg, err := e.attempt(ctx, a)
-		if err == nil {
-			return msg, nil
-		}
-		var failed *model.APIError
-		if sinkErr := (sinkError{}); errors.As(err, &sinkErr) {
-			return nil, sinkErr.error
-		}
-		if ctx.Err() != nil {
-			return nil, e.ended(caller, err)
-		}
-		if !errors.As(err, &failed) || !failed.Retryable || a.emitted || n >= e.m.retry.Attempts {
-			return nil, err
-		}
-		wait, ok := adapter.Backoff(n, e.m.retry.Base, e.m.retry.Max, failed.RetryAfter)
-		if !ok {
-			return nil, err
-		}
-		if adapter.Sleep(ctx, wait); ctx.Err() != nil {
-			return nil, e.ended(caller, err)
-		}
+	ctx, stop := call.Bound(caller)
+	defer stop()
+	var a *assembler
+	var msg *model.Message
+	err := call.Try(caller, ctx, func() (err error) {
+		a = &assembler{info: m.info, sink: e.sink}
+		msg, err = e.attempt(ctx, a)
+		return err
+	}, func() bool { return a.emitted })
+	if err != nil {
+		return nil, err
 	}
-}
-
-// ended is the error for a call whose time is up, by the caller's context or by the bound on all attempts.
-func (e *exchange) ended(caller context.Context, last error) error {
-	var failed *model.APIError
-	if !errors.As(last, &failed) || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
-		last = nil // no more than the echo of the end
-	}
-	if caller.Err() != nil {
-		return fmt.Errorf("geminimodel: %w", adapter.Cancelled(caller, e.m.info, last))
-	}
-	cause := fmt.Errorf("no complete answer within %s: %w", e.m.timeouts.Total, os.ErrDeadlineExceeded)
-	if last != nil {
-		cause = fmt.Errorf("%w; before that: %w", cause, last)
-	}
-	return &model.APIError{Provider: e.m.info.Provider, Model: e.m.info.Name, Retryable: true, Err: cause}
+	return msg, nil
 }
 
 // attempt sends the request once and reads the answer into a.
@@ -116,17 +83,16 @@ func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, e
 // explain turns what went wrong with an answer of status 200 into the error of the attempt.
 func (m *Model) explain(ctx context.Context, resp *http.Response, err, expired error) error {
 	var failed *model.APIError
-	var broken *readError
 	var malformed *malformedCallError
 	switch {
-	case errors.As(err, &failed), errors.As(err, new(sinkError)):
+	case errors.As(err, &failed), adapter.IsFromSink(err):
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case expired != nil:
 		return m.failure(nil, expired, true)
-	case errors.As(err, &broken):
-		return m.failure(resp, fmt.Errorf("the answer broke off: %w", broken.err), true)
+	case errors.As(err, new(*adapter.ReadError)):
+		return m.failure(resp, err, true)
 	case errors.As(err, &malformed):
 		failed := m.failure(resp, err, true)
 		failed.Code = string(genai.FinishReasonMalformedFunctionCall)

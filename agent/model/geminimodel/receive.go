@@ -14,12 +14,6 @@ import (
 // maxErrorBody bounds what is read of an error's body, in bytes.
 const maxErrorBody = 64 << 10
 
-// readError marks an answer that broke off, as opposed to one that makes no sense.
-type readError struct{ err error }
-
-func (e *readError) Error() string { return e.err.Error() }
-func (e *readError) Unwrap() error { return e.err }
-
 // tailTime bounds the wait for what may follow the end of a streamed response.
 const tailTime = 5 * time.Second
 
@@ -28,11 +22,11 @@ func (m *Model) receiveWhole(resp *http.Response, body io.Reader, a *assembler) 
 	data, err := io.ReadAll(io.LimitReader(body, maxResponse+1))
 	switch {
 	case err != nil:
-		return &readError{eofIsUnexpected(err)}
+		return adapter.BrokeOff(err)
 	case len(data) > maxResponse:
 		return errResponseTooLong
 	case len(data) == 0:
-		return &readError{io.ErrUnexpectedEOF}
+		return adapter.BrokeOff(io.EOF)
 	}
 	return m.take(resp, data, true, a)
 }
@@ -51,7 +45,7 @@ func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.
 		case err != nil && a.finished:
 			return nil
 		case err != nil:
-			return &readError{eofIsUnexpected(err)}
+			return adapter.BrokeOff(err)
 		}
 		if err := m.take(resp, data, atEnd, a); err != nil {
 			return err
@@ -67,7 +61,7 @@ func (m *Model) take(resp *http.Response, data []byte, atEnd bool, a *assembler)
 	chunks, err := decode(data)
 	switch {
 	case err != nil && atEnd && cutShort(data, err):
-		return &readError{io.ErrUnexpectedEOF}
+		return adapter.BrokeOff(io.EOF)
 	case err != nil && len(data) > 0 && data[0] == '<':
 		return m.reportedError(resp.StatusCode, resp.Header, data)
 	case err != nil:
@@ -82,11 +76,4 @@ func (m *Model) take(resp *http.Response, data []byte, atEnd bool, a *assembler)
 		}
 	}
 	return nil
-}
-
-func eofIsUnexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

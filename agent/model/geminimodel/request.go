@@ -96,7 +96,7 @@ func (b *bodyBuilder) name(name string) {
 	if len(b.dst) > 1 {
 		b.dst = append(b.dst, ',')
 	}
-	b.dst = append(appendJSONString(b.dst, name), ':')
+	b.dst = append(adapter.AppendJSONString(b.dst, name), ':')
 }
 
 func (b *bodyBuilder) member(name string, value any) error {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // adaptSchema returns a JSON schema as Gemini takes it. What the API takes goes as it is, byte for byte but for white
@@ -194,7 +196,7 @@ func objectOf(members []member) json.RawMessage {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(appendJSONString(out, m.name), ':')
+		out = append(adapter.AppendJSONString(out, m.name), ':')
 		out = append(out, m.value...)
 	}
 	return append(out, '}')
@@ -216,11 +218,11 @@ func describe(schema json.RawMessage, notes []string) json.RawMessage {
 	for i := range members {
 		var text string
 		if members[i].name == "description" && json.Unmarshal(members[i].value, &text) == nil {
-			members[i].value = appendJSONString(nil, text+" ("+note+")")
+			members[i].value = adapter.AppendJSONString(nil, text+" ("+note+")")
 			return objectOf(members)
 		}
 	}
-	return objectOf(append(members, member{"description", appendJSONString(nil, note)}))
+	return objectOf(append(members, member{"description", adapter.AppendJSONString(nil, note)}))
 }
 
 // describeSchema gives an output schema a description if it has none of its own: the wire has no other place for it.
@@ -234,5 +236,5 @@ func describeSchema(schema json.RawMessage, description string) json.RawMessage 
 			return schema
 		}
 	}
-	return objectOf(append([]member{{"description", appendJSONString(nil, description)}}, members...))
+	return objectOf(append([]member{{"description", adapter.AppendJSONString(nil, description)}}, members...))
 }

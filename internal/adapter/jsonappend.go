@@ -1,4 +1,4 @@
-package geminimodel
+package adapter
 
 import "unicode/utf8"
 
@@ -12,16 +12,16 @@ var plainByte = func() (plain [256]bool) {
 	return plain
 }()
 
-// appendJSONString appends s as a JSON string. Bytes that are no UTF-8 become U+FFFD, as in encoding/json; unlike
+// AppendJSONString appends s as a JSON string. Bytes that are no UTF-8 become U+FFFD, as in encoding/json; unlike
 // there, nothing is escaped for the sake of HTML.
-func appendJSONString[S ~string | ~[]byte](dst []byte, s S) []byte {
+func AppendJSONString[S ~string | ~[]byte](dst []byte, s S) []byte {
 	dst = append(dst, '"')
-	dst = appendJSONChars(dst, s)
+	dst = AppendJSONChars(dst, s)
 	return append(dst, '"')
 }
 
-// appendJSONChars appends s as the inside of a JSON string.
-func appendJSONChars[S ~string | ~[]byte](dst []byte, s S) []byte {
+// AppendJSONChars appends s as the inside of a JSON string.
+func AppendJSONChars[S ~string | ~[]byte](dst []byte, s S) []byte {
 	done := 0
 	for i := 0; i < len(s); {
 		b := s[i]

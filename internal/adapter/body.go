@@ -1,0 +1,43 @@
+package adapter
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// UnknownBody says in words what came from the base URL in place of an error that the adapter understands, or of an answer
+// (a message, a completion), if status is that of one.
+func UnknownBody(status int, header http.Header, body []byte, answer, base string) string {
+	quoted := string(bytes.TrimSpace(body))
+	if strings.HasPrefix(quoted, "<") {
+		quoted = "an HTML page"
+		if title := htmlTitle.FindSubmatch(body); title != nil {
+			quoted += ": " + strings.TrimSpace(string(title[1]))
+		}
+	}
+	if quoted == "" {
+		quoted = "an empty body"
+	}
+	switch {
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		return fmt.Sprintf("%s (is Config.BaseURL right? it is %s)", quoted, base)
+	case status < 300:
+		return fmt.Sprintf("the answer is no %s but %s (is Config.BaseURL right? it is %s)", answer, quoted, base)
+	case status < 400:
+		return fmt.Sprintf("redirected to %q (Config.BaseURL is %s)", header.Get("Location"), base)
+	}
+	return quoted
+}
+
+// Truncate returns at most the first n bytes of s, in whole characters, with a mark where something is missing.
+func Truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

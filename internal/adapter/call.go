@@ -1,0 +1,104 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// sinkError marks an error that came from the caller's sink.
+type sinkError struct{ error }
+
+// FromSink marks an error of the caller's sink, for [Call.Try] to return as it is.
+func FromSink(err error) error { return sinkError{err} }
+
+// IsFromSink reports whether FromSink marked err.
+func IsFromSink(err error) bool { return errors.As(err, new(sinkError)) }
+
+// ReadError marks an answer that broke off, as opposed to one that makes no sense.
+type ReadError struct{ err error }
+
+func (e *ReadError) Error() string { return "the answer broke off: " + e.err.Error() }
+func (e *ReadError) Unwrap() error { return e.err }
+
+// BrokeOff marks the error of a reader whose answer was not complete. The reader's end is [io.ErrUnexpectedEOF] there.
+func BrokeOff(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return &ReadError{err}
+}
+
+// Call is how often and how long a model tries to have a request answered.
+type Call struct {
+	// Package begins errors of contexts that end.
+	Package string
+	Info    model.Info
+	// Attempts is how many are made at most, Base and Max are those of [Backoff].
+	Attempts  int
+	Base, Max time.Duration
+	// Total bounds all attempts; 0 is no bound.
+	Total time.Duration
+}
+
+// Bound returns the context of all attempts, which ends at the latest after Total. The caller calls stop at the end.
+func (c *Call) Bound(caller context.Context) (ctx context.Context, stop context.CancelFunc) {
+	if c.Total > 0 {
+		return context.WithTimeout(caller, c.Total)
+	}
+	return caller, func() {}
+}
+
+// Try makes attempts until one succeeds or there is no use in another one: the error may not pass, the endpoint asks for too
+// long a wait, or the sink has heard of an answer already, which final reports. ctx is what Bound made of caller. The error is
+// that of the last attempt, the sink's own, or says which of the contexts has ended.
+func (c *Call) Try(caller, ctx context.Context, attempt func() error, final func() bool) error {
+	for n := 1; ; n++ {
+		if ctx.Err() != nil {
+			return c.ended(caller, nil)
+		}
+		err := attempt()
+		if err == nil {
+			return nil
+		}
+		if sink := (sinkError{}); errors.As(err, &sink) {
+			return sink.error
+		}
+		if ctx.Err() != nil {
+			return c.ended(caller, err)
+		}
+		var failed *model.APIError
+		if !errors.As(err, &failed) || !failed.Retryable || final() || n >= c.Attempts {
+			return err
+		}
+		wait, ok := Backoff(n, c.Base, c.Max, failed.RetryAfter)
+		if !ok {
+			return err
+		}
+		if Sleep(ctx, wait); ctx.Err() != nil {
+			return c.ended(caller, err)
+		}
+	}
+}
+
+// ended is the error for a call whose time is up, by the caller's context or by the bound on all attempts. last is how the
+// last attempt failed, or nil.
+func (c *Call) ended(caller context.Context, last error) error {
+	var failed *model.APIError
+	if !errors.As(last, &failed) || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
+		last = nil // no more than the echo of the end
+	}
+	if caller.Err() != nil {
+		return fmt.Errorf("%s: %w", c.Package, Cancelled(caller, c.Info, last))
+	}
+	cause := fmt.Errorf("no complete answer within %s: %w", c.Total, os.ErrDeadlineExceeded)
+	if last != nil {
+		cause = fmt.Errorf("%w; before that: %w", cause, last)
+	}
+	return &model.APIError{Provider: c.Info.Provider, Model: c.Info.Name, Retryable: true, Err: cause}
+}
