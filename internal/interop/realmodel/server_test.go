@@ -87,7 +87,7 @@ func startServer(i installation) (*server, error) {
 		return nil, err
 	}
 	s := &server{ended: make(chan struct{})}
-	// With two threads it is nearly twice as quick on an idle machine, and eight times slower on a busy one: its threads spin while they
+	// With two threads it is quicker on an idle machine, and eight times slower on a busy one: its threads spin while they
 	// wait for each other.
 	s.cmd = exec.Command("sh", "-c", guard, "sh", i.server, "--model", i.model, "--alias", name, "--chat-template-file", template, "--offline", "--no-ui",
 		"--host", "127.0.0.1", "--port", "0", "--api-key", key, "--log-colors", "off",
