@@ -46,9 +46,11 @@ var SharedClient = sync.OnceValue(func() *http.Client {
 	transport.MaxIdleConnsPerHost = 256
 	return &http.Client{
 		Transport: transport,
-		// A redirect that would turn a request into a GET without its body is reported instead of followed.
+		// A redirect is reported instead of followed if it would turn a request into a GET without its body, or take the key,
+		// which net/http drops only from Authorization, and the conversation to another host or out of TLS.
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if req.Method != via[0].Method || len(via) >= 10 {
+			from := via[0].URL
+			if req.Method != via[0].Method || req.URL.Hostname() != from.Hostname() || from.Scheme == "https" && req.URL.Scheme != "https" || len(via) >= 10 {
 				return http.ErrUseLastResponse
 			}
 			return nil

@@ -3,6 +3,7 @@ package adapter_test
 import (
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -82,5 +83,33 @@ func TestAWatchdogReadsTheRestOfAnAnswerThatIsComplete(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, rest, string(left))
 		require.NoError(t, dog.Expired(ctx), "it was ended, not silent")
+	}
+}
+
+func TestRedirectsKeepTheBodyAndTheKeyWhereTheyBelong(t *testing.T) {
+	check := adapter.SharedClient().CheckRedirect
+	for name, test := range map[string]struct {
+		from, to, method string
+		followed         bool
+	}{
+		"to another path":      {"https://api.test/v1", "https://api.test/v2", "POST", true},
+		"into TLS":             {"http://api.test/v1", "https://api.test/v1", "POST", true},
+		"to another port":      {"http://127.0.0.1:1/", "http://127.0.0.1:2/", "POST", true},
+		"to another host":      {"https://api.test/v1", "https://elsewhere.test/v1", "POST", false},
+		"out of TLS":           {"https://api.test/v1", "http://api.test/v1", "POST", false},
+		"without its body":     {"https://api.test/v1", "https://api.test/v2", "GET", false},
+		"to a host's relative": {"https://api.test/v1", "https://api.test.elsewhere.test/v1", "POST", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, err := http.NewRequest("POST", test.from, nil)
+			require.NoError(t, err)
+			next, err := http.NewRequest(test.method, test.to, nil)
+			require.NoError(t, err)
+			want := http.ErrUseLastResponse
+			if test.followed {
+				want = nil
+			}
+			require.Equal(t, want, check(next, []*http.Request{first}))
+		})
 	}
 }
