@@ -23,6 +23,9 @@ func Unsupported(info model.Info, what string) error {
 func MediaType(p *model.Part) (mediaType, kind string) {
 	mediaType, _, _ = strings.Cut(strings.ToLower(p.MediaType), ";")
 	mediaType = strings.TrimSpace(mediaType)
+	if mediaType == "image/jpg" { // as many write what no API takes
+		mediaType = "image/jpeg"
+	}
 	kind, _, _ = strings.Cut(mediaType, "/")
 	if kind == "application" {
 		kind = mediaType

@@ -14,6 +14,9 @@ import (
 // TryAgain follows the reason in what the model is told when it has to try again.
 const TryAgain = "\n\nFix this and try again."
 
+// NoText stands where an API wants text of the user and there is none, or only such as it refuses.
+const NoText = "(no text)"
+
 // Turns yields the runs of adjacent messages of one kind: each is one message on the wire.
 func Turns(messages []*model.Message) iter.Seq[[]*model.Message] {
 	return func(yield func([]*model.Message) bool) {

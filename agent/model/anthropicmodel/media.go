@@ -23,9 +23,6 @@ func (m *Model) media(p *model.Part) (anthropic.ContentBlockParamUnion, error) {
 	mediaType, kind := adapter.MediaType(p)
 	byURL := len(p.Data) == 0
 	if kind == "image" {
-		if mediaType == "image/jpg" {
-			mediaType = "image/jpeg"
-		}
 		unknown := byURL && (mediaType == "image" || mediaType == "image/*")
 		switch {
 		case !slices.Contains(imageTypes, mediaType) && !unknown:

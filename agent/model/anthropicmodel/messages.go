@@ -13,12 +13,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// noText stands where the API wants a message of the user and there is none, or an empty one: it refuses conversations that
-// begin or end with the model, and text of white space.
-const noText = "(no text)"
-
 // setConversation writes instructions and messages. What it writes for a message depends on that message and on its
-// neighbours of the same kind, so a longer conversation begins with the blocks of the shorter one.
+// neighbours of the same kind, so a longer conversation begins with the blocks of the shorter one. The API refuses
+// conversations that begin or end with the model, and text of white space.
 func (m *Model) setConversation(params *anthropic.MessageNewParams, req *model.Request) error {
 	c := conversation{m: m, params: params, system: true}
 	c.addSystem(req.Instructions)
@@ -35,7 +32,7 @@ func (m *Model) setConversation(params *anthropic.MessageNewParams, req *model.R
 	}
 	n := len(req.Messages)
 	if len(params.Messages) == 0 || n > 0 && req.Messages[n-1].Kind == model.KindRequest && c.ends() == anthropic.MessageParamRoleAssistant {
-		c.add(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(noText))
+		c.add(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(adapter.NoText))
 	}
 	return nil
 }
@@ -53,7 +50,7 @@ func (c *conversation) add(role anthropic.MessageParamRole, blocks ...anthropic.
 		return
 	}
 	if len(c.params.Messages) == 0 && role == anthropic.MessageParamRoleAssistant {
-		c.add(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(noText))
+		c.add(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(adapter.NoText))
 	}
 	if role == anthropic.MessageParamRoleUser && c.ends() == anthropic.MessageParamRoleSystem {
 		c.demoteSystem() // the API wants the model to answer to a system message; here its answer has nothing to send back

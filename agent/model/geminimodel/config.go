@@ -2,7 +2,6 @@ package geminimodel
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +42,7 @@ type Config struct {
 	// Backend is the service to ask.
 	Backend Backend
 	// APIKey is sent in a header, never in a URL. It is in no error, log or string that this package makes; eight
-	// characters or more are also cut out of what the endpoint answers.
+	// characters or more are also cut out of what the endpoint answers. The Gemini API needs one, unless BaseURL is set.
 	APIKey string
 	// Project and Location are where Vertex AI runs; Location is "global" if empty. With an APIKey both may be empty.
 	Project, Location string
@@ -98,7 +97,7 @@ type Retry struct {
 
 // New returns the model that config describes. The error joins all that is wrong with config. New makes no request, but it
 // looks for credentials where [Config.Credentials] says so; if there are none the error wraps [model.ErrAuth].
-func New(ctx context.Context, config Config) (*Model, error) {
+func New(config Config) (*Model, error) {
 	c, base, errs := config.checked()
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -107,7 +106,7 @@ func New(ctx context.Context, config Config) (*Model, error) {
 	if err := authenticate(&c); err != nil {
 		return nil, err
 	}
-	send, err := newSender(ctx, &c, base)
+	send, err := newSender(&c, base)
 	if err != nil {
 		// The SDK's errors quote the whole configuration, key and all.
 		return nil, fmt.Errorf("geminimodel: the SDK refuses the configuration: %s", firstLine(secret.Redact(err.Error())))
@@ -155,7 +154,7 @@ func (c Config) checked() (Config, endpoint, []error) {
 	}
 	switch c.Backend {
 	case GeminiAPI:
-		if c.APIKey == "" {
+		if c.APIKey == "" && c.BaseURL == "" {
 			problem("Config.APIKey is empty: the Gemini API needs a key: %w", model.ErrAuth)
 		}
 		if c.Project != "" || c.Location != "" || c.Credentials != nil {

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -117,6 +119,27 @@ func TestCredentialsThatFailAreAnErrorOfAuthentication(t *testing.T) {
 	require.Zero(t, e.count())
 }
 
+func TestATokenThatMayBeHadLaterIsTriedAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		err       error
+		retryable bool
+	}{
+		"a busy server":      {&auth.Error{Response: &http.Response{StatusCode: 503}}, true},
+		"no network":         {&url.Error{Op: "Post", URL: "https://oauth2.googleapis.com/token", Err: io.ErrUnexpectedEOF}, true},
+		"a server that says": {&auth.Error{Response: &http.Response{StatusCode: 400}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(t, "http://never.test", onVertex, func(c *geminimodel.Config) {
+				c.Credentials = auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: tokens{test.err}})
+			})
+			_, err := m.Generate(context.Background(), hello(), nil)
+			require.Equal(t, test.retryable, apiError(t, err).Retryable)
+			require.Equal(t, !test.retryable, errors.Is(err, model.ErrAuth))
+			require.ErrorIs(t, err, test.err)
+		})
+	}
+}
+
 func TestAClientThatAuthenticatesItselfNeedsNoCredentials(t *testing.T) {
 	e := serve(t, answer{body: chunk("STOP", `{"text":"ok"}`)})
 	_, err := newModel(t, e.URL, onVertex, func(c *geminimodel.Config) {
@@ -133,7 +156,7 @@ func TestAClientThatAuthenticatesItselfNeedsNoCredentials(t *testing.T) {
 
 func TestTheKeyIsNeverShown(t *testing.T) {
 	config := geminimodel.Config{Name: "m", BaseURL: "http://user:" + testKey + "@host.test", APIKey: testKey}
-	m, err := geminimodel.New(context.Background(), config)
+	m, err := geminimodel.New(config)
 	require.NoError(t, err)
 	var log bytes.Buffer
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
@@ -179,16 +202,16 @@ func TestNewSaysAllThatIsWrong(t *testing.T) {
 		"Config.Retry has a negative value":         {Name: "m", APIKey: testKey, Retry: geminimodel.Retry{Attempts: -1}},
 		"Config.ContextWindow is negative":          {Name: "m", APIKey: testKey, ContextWindow: -1},
 	} {
-		_, err := geminimodel.New(context.Background(), config)
+		_, err := geminimodel.New(config)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "geminimodel: ")
 		require.NotContains(t, err.Error(), testKey)
 	}
-	named, err := geminimodel.New(context.Background(), geminimodel.Config{Name: "m", APIKey: testKey, BaseURL: "http://" + testKey + "@x.test"})
+	named, err := geminimodel.New(geminimodel.Config{Name: "m", APIKey: testKey, BaseURL: "http://" + testKey + "@x.test"})
 	require.NoError(t, err)
 	require.Equal(t, "google m at http://[redacted]@x.test", named.String())
 
-	_, err = geminimodel.New(context.Background(), geminimodel.Config{Retry: geminimodel.Retry{Base: -time.Second}})
+	_, err = geminimodel.New(geminimodel.Config{Retry: geminimodel.Retry{Base: -time.Second}})
 	require.ErrorContains(t, err, "Config.Name is empty")
 	require.ErrorContains(t, err, "Config.Retry has")
 	require.ErrorIs(t, err, model.ErrAuth)
@@ -227,7 +250,7 @@ func TestModelsOpenByString(t *testing.T) {
 
 	_, err := model.OpenWith(context.Background(), "google:gemini-3.5-flash", o)
 	require.ErrorIs(t, err, model.ErrAuth)
-	require.ErrorContains(t, err, "set GEMINI_API_KEY")
+	require.ErrorContains(t, err, "set GEMINI_API_KEY, or OpenOptions.APIKey")
 
 	ask := func(ref string) *http.Request {
 		t.Helper()
@@ -238,7 +261,9 @@ func TestModelsOpenByString(t *testing.T) {
 		r, _ := e.last()
 		return r
 	}
-	env["GOOGLE_API_KEY"], env["GOOGLE_GEMINI_BASE_URL"] = "second", e.URL
+	env["GOOGLE_GEMINI_BASE_URL"] = e.URL
+	require.NotContains(t, ask("google:gemini-3.5-flash").Header, "X-Goog-Api-Key", "a proxy may know the key")
+	env["GOOGLE_API_KEY"] = "second"
 	require.Equal(t, "second", ask("google:gemini-3.5-flash").Header.Get("X-Goog-Api-Key"))
 	env["GEMINI_API_KEY"] = "first"
 	require.Equal(t, "first", ask("google:gemini-3.5-flash").Header.Get("X-Goog-Api-Key"))
@@ -270,12 +295,12 @@ func TestApplicationDefaultCredentialsAreLookedForIfThereIsNothingElse(t *testin
 	file := filepath.Join(t.TempDir(), "credentials.json")
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
 	config := geminimodel.Config{Name: "m", Backend: geminimodel.VertexAI, Project: "acme"}
-	_, err := geminimodel.New(context.Background(), config)
+	_, err := geminimodel.New(config)
 	require.ErrorIs(t, err, model.ErrAuth)
 	require.ErrorContains(t, err, "set GOOGLE_APPLICATION_CREDENTIALS")
 
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"authorized_user","client_id":"i","client_secret":"s","refresh_token":"t"}`), 0o600))
-	m, err := geminimodel.New(context.Background(), config)
+	m, err := geminimodel.New(config)
 	require.NoError(t, err)
 	require.Equal(t, "vertex m at https://aiplatform.googleapis.com", m.String())
 }

@@ -69,7 +69,7 @@ func (e *contentEncoder) text(text string) {
 	e.dst = append(adapter.AppendJSONString(e.dst, text), '}')
 }
 
-// user writes a content of the user's that has at least one part, as the API demands.
+// user writes a content of the user's that has at least one part with something in it, as the API demands.
 func (e *contentEncoder) user(write func() error) error {
 	e.begin("user")
 	if write != nil {
@@ -78,7 +78,7 @@ func (e *contentEncoder) user(write func() error) error {
 		}
 	}
 	if e.parts == 0 {
-		e.text("")
+		e.text(adapter.NoText)
 	}
 	e.dst = append(e.dst, "]}"...)
 	return nil
@@ -103,7 +103,9 @@ func (e *contentEncoder) requests(turn []*model.Message) error {
 						return err
 					}
 				case adapter.IsUserContent(p):
-					e.text(adapter.Text(p))
+					if text := adapter.Text(p); text != "" { // which the API refuses
+						e.text(text)
+					}
 				default:
 					return fmt.Errorf("a request cannot hold a part of kind %q", p.Kind)
 				}
@@ -231,7 +233,7 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 					e.opaque(p.Data, i == 0 || !e.signable(&msg.Parts[i-1]))
 				}
 			default:
-				return adapter.Unsupported(e.m.info, fmt.Sprintf("a part of kind %q in a response", p.Kind))
+				return fmt.Errorf("a response cannot hold a part of kind %q", p.Kind)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // Package geminimodel is a [model.Model] behind Google's Gemini models, by the Gemini API or by Vertex AI, on the official SDK
 // (google.golang.org/genai).
 //
-//	m, err := geminimodel.New(ctx, geminimodel.Config{Name: "gemini-3.5-flash", APIKey: os.Getenv("GEMINI_API_KEY")})
+//	m, err := geminimodel.New(geminimodel.Config{Name: "gemini-3.5-flash", APIKey: os.Getenv("GEMINI_API_KEY")})
 //
 // Importing the package also makes "google:gemini-3.5-flash" (GEMINI_API_KEY or else GOOGLE_API_KEY) and
 // "vertex:gemini-3.5-flash" (GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION and Application Default Credentials) known to

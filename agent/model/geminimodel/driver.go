@@ -22,19 +22,22 @@ func init() {
 	})
 }
 
-func openGoogle(ctx context.Context, name string, o model.OpenOptions) (model.Model, error) {
-	key := cmp.Or(o.APIKey, o.Getenv("GEMINI_API_KEY"), o.Getenv("GOOGLE_API_KEY"))
-	if key == "" {
-		return nil, fmt.Errorf("geminimodel: no API key: set GEMINI_API_KEY: %w", model.ErrAuth)
+func openGoogle(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
+	config := Config{
+		Name:       name,
+		APIKey:     cmp.Or(o.APIKey, o.Getenv("GEMINI_API_KEY"), o.Getenv("GOOGLE_API_KEY")),
+		BaseURL:    cmp.Or(o.BaseURL, o.Getenv("GOOGLE_GEMINI_BASE_URL")),
+		HTTPClient: o.HTTPClient,
+		Settings:   o.Settings,
 	}
-	return open(ctx, Config{
-		Name: name, APIKey: key, BaseURL: cmp.Or(o.BaseURL, o.Getenv("GOOGLE_GEMINI_BASE_URL")),
-		HTTPClient: o.HTTPClient, Settings: o.Settings,
-	})
+	if config.APIKey == "" && config.BaseURL == "" {
+		return nil, fmt.Errorf("geminimodel: no API key: set GEMINI_API_KEY, or OpenOptions.APIKey: %w", model.ErrAuth)
+	}
+	return open(config)
 }
 
 // openVertex uses a key only if the options have one: those of the environment are for the Gemini API.
-func openVertex(ctx context.Context, name string, o model.OpenOptions) (model.Model, error) {
+func openVertex(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
 	config := Config{
 		Name: name, Backend: VertexAI, APIKey: o.APIKey,
 		Project: o.Getenv("GOOGLE_CLOUD_PROJECT"), Location: o.Getenv("GOOGLE_CLOUD_LOCATION"),
@@ -43,18 +46,18 @@ func openVertex(ctx context.Context, name string, o model.OpenOptions) (model.Mo
 	}
 	if config.APIKey == "" {
 		if config.Project == "" {
-			return nil, fmt.Errorf("geminimodel: no project: set GOOGLE_CLOUD_PROJECT: %w", model.ErrAuth)
+			return nil, fmt.Errorf("geminimodel: no project: set GOOGLE_CLOUD_PROJECT, or OpenOptions.APIKey: %w", model.ErrAuth)
 		}
 		var err error
 		if config.Credentials, err = detectCredentials(o.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
 			return nil, err
 		}
 	}
-	return open(ctx, config)
+	return open(config)
 }
 
-func open(ctx context.Context, config Config) (model.Model, error) {
-	m, err := New(ctx, config)
+func open(config Config) (model.Model, error) {
+	m, err := New(config)
 	if err != nil {
 		return nil, err
 	}

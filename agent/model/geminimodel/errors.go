@@ -122,10 +122,11 @@ func (m *Model) failure(resp *http.Response, cause error, retryable bool) *model
 // notSent is the error for a request that got no answer.
 func (m *Model) notSent(err error) error {
 	if denied := (*credentialsError)(nil); errors.As(err, &denied) {
-		return &model.APIError{
-			Provider: m.info.Provider, Model: m.info.Name, Message: m.secret.Redact(denied.Error()),
-			Err: fmt.Errorf("%w: %w", model.ErrAuth, denied),
+		e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Message: m.secret.Redact(denied.Error()), Err: denied}
+		if e.Retryable = denied.mayPass(); !e.Retryable {
+			e.Err = fmt.Errorf("%w: %w", model.ErrAuth, denied)
 		}
+		return e
 	}
 	return adapter.TransportError(m.info, m.where, err, m.secret.Redact)
 }

@@ -23,7 +23,7 @@ func Example() {
 	server := exampleServer()
 	defer server.Close()
 
-	m, err := geminimodel.New(context.Background(), geminimodel.Config{
+	m, err := geminimodel.New(geminimodel.Config{
 		Name:    "gemini-3.5-flash",
 		APIKey:  "key", // os.Getenv("GEMINI_API_KEY")
 		BaseURL: server.URL,
@@ -53,7 +53,7 @@ func Example() {
 }
 
 func ExampleNew_vertexAI() {
-	m, err := geminimodel.New(context.Background(), geminimodel.Config{
+	m, err := geminimodel.New(geminimodel.Config{
 		Name:     "gemini-3.5-flash",
 		Backend:  geminimodel.VertexAI,
 		Project:  "acme",
@@ -69,7 +69,7 @@ func ExampleProfileFor() {
 	profile := geminimodel.ProfileFor(geminimodel.GeminiAPI, "tunedModels/mine")
 	profile.Thinking = nil // it was made of a model that does not think
 
-	m, err := geminimodel.New(context.Background(), geminimodel.Config{Name: "tunedModels/mine", APIKey: "key", Profile: &profile})
+	m, err := geminimodel.New(geminimodel.Config{Name: "tunedModels/mine", APIKey: "key", Profile: &profile})
 	fmt.Println(m, err)
 	// Output: google tunedModels/mine at https://generativelanguage.googleapis.com <nil>
 }

@@ -104,7 +104,7 @@ func newModel(t testing.TB, baseURL string, change ...func(*geminimodel.Config))
 	for _, f := range change {
 		f(&config)
 	}
-	m, err := geminimodel.New(context.Background(), config)
+	m, err := geminimodel.New(config)
 	require.NoError(t, err)
 	return m
 }

@@ -190,7 +190,27 @@ func TestArgumentsOfTheHistoryAreSentByteForByte(t *testing.T) {
 
 func TestAHistoryThatBeginsWithAResponseIsOpenedByTheUser(t *testing.T) {
 	sent := contents(t, model.Response(model.Text("hello")), model.UserText("hi"))
-	require.True(t, strings.HasPrefix(sent, `{"role":"user","parts":[{"text":""}]},{"role":"model","parts":[{"text":"hello"}]}`), sent)
+	require.True(t, strings.HasPrefix(sent, `{"role":"user","parts":[{"text":"(no text)"}]},{"role":"model","parts":[{"text":"hello"}]}`), sent)
+}
+
+func TestEmptyTextIsNotSent(t *testing.T) {
+	const nothing = `{"role":"user","parts":[{"text":"(no text)"}]}`
+	said := func(role, text string) string { return `{"role":"` + role + `","parts":[{"text":"` + text + `"}]}` }
+	for name, test := range map[string]struct {
+		history []*model.Message
+		want    string
+	}{
+		"no messages":        {nil, nothing},
+		"an empty one":       {[]*model.Message{request()}, nothing},
+		"empty text":         {[]*model.Message{model.UserText("")}, nothing},
+		"empty beside text":  {[]*model.Message{model.UserText(""), model.UserText("a")}, said("user", "a")},
+		"a system prompt":    {[]*model.Message{request(model.System("x"))}, nothing},
+		"an empty answer":    {[]*model.Message{model.UserText("a"), model.Response(model.Text("")), model.UserText("b")}, said("user", "a") + "," + said("user", "b")},
+		"nothing to go on":   {[]*model.Message{model.UserText("a"), model.Response(model.Text("b")), request()}, said("user", "a") + "," + said("model", "b") + "," + nothing},
+		"an empty retry has": {[]*model.Message{request(model.Retry("", "", ""))}, said("user", `\n\nFix this and try again.`)},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, test.want, contents(t, test.history...)) })
+	}
 }
 
 func TestWhatTheModelCannotDoIsRefusedBeforeSending(t *testing.T) {

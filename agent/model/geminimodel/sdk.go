@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 
 	"cloud.google.com/go/auth"
@@ -38,13 +39,18 @@ type sender func(ctx context.Context, c *call, stream bool) (*http.Response, err
 
 // newSender returns the function that sends, rather than the SDK's client: printing or reflecting on a struct that holds
 // it shows no key.
-func newSender(ctx context.Context, c *Config, base endpoint) (sender, error) {
+func newSender(c *Config, base endpoint) (sender, error) {
 	carry := carrier{client: c.HTTPClient, credentials: c.Credentials}
 	if carry.client == nil {
 		carry.client = adapter.SharedClient()
 	}
-	client, err := genai.NewClient(ctx, &genai.ClientConfig{
-		Backend: c.Backend.sdk(), APIKey: c.APIKey, Project: c.Project, Location: c.Location,
+	// The SDK needs no context for a client that is given to it.
+	key := c.APIKey
+	if key == "" && c.Backend == GeminiAPI {
+		key, carry.anonymous = noKey, true
+	}
+	client, err := genai.NewClient(context.Background(), &genai.ClientConfig{
+		Backend: c.Backend.sdk(), APIKey: key, Project: c.Project, Location: c.Location,
 		HTTPClient:  &http.Client{Transport: carry},
 		HTTPOptions: genai.HTTPOptions{BaseURL: base.base.String(), APIVersion: base.version},
 	})
@@ -53,7 +59,7 @@ func newSender(ctx context.Context, c *Config, base endpoint) (sender, error) {
 	}
 	// The SDK fills gaps from the environment; the Gemini API has no use for a project.
 	used := client.ClientConfig()
-	if used.APIKey != c.APIKey || c.Backend == VertexAI && (used.Project != c.Project || used.Location != c.Location) {
+	if used.APIKey != key || c.Backend == VertexAI && (used.Project != c.Project || used.Location != c.Location) {
 		return nil, errors.New("it took a key, project or location from the environment")
 	}
 	name := c.Name
@@ -93,7 +99,12 @@ func sendWithSDK(ctx context.Context, client *genai.Client, name string, stream 
 type carrier struct {
 	client      *http.Client
 	credentials *auth.Credentials
+	// anonymous says that there is no key, though the SDK wants one.
+	anonymous bool
 }
+
+// noKey is what the SDK is told where there is no key. It is not sent.
+const noKey = "none"
 
 func (t carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
@@ -123,6 +134,9 @@ func (t carrier) send(req *http.Request, c *call) (*http.Response, error) {
 			return nil, err
 		}
 	}
+	if t.anonymous {
+		out.Header.Del("X-Goog-Api-Key")
+	}
 	maps.Copy(out.Header, c.header)
 	return t.client.Do(out)
 }
@@ -132,6 +146,14 @@ type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string { return "no token from the credentials: " + e.err.Error() }
 func (e *credentialsError) Unwrap() error { return e.err }
+
+// mayPass reports whether the token may be had later: who gives it was busy, or could not be reached.
+func (e *credentialsError) mayPass() bool {
+	if refused := (*auth.Error)(nil); errors.As(e.err, &refused) {
+		return refused.Temporary()
+	}
+	return errors.As(e.err, new(net.Error))
+}
 
 // authorize sets the token and, where the credentials name one, the project that pays. The HTTP client itself drops the
 // token when it follows a redirect to another host.
