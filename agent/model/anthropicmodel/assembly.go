@@ -10,10 +10,13 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxResponse bounds what one response may add up to, in bytes.
-const maxResponse = 64 << 20
+// maxResponse bounds what one answer may add up to, in bytes; maxBlocks bounds its blocks.
+const (
+	maxResponse = 64 << 20
+	maxBlocks   = 10_000
+)
 
-var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB", maxResponse>>20)
+var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB, or has more than %d blocks", maxResponse>>20, maxBlocks)
 
 // assembly makes one message of the events of a stream, or of one complete answer, and tells the sink on the way. Both go
 // through it, so that both give the same message: a part for each block, in the order in which the model wrote them. A turn
@@ -160,7 +163,7 @@ func (a *assembly) message(name string) *model.Message {
 
 func finishReason(stop string, hasCalls bool) model.FinishReason {
 	switch stop {
-	case "end_turn", "stop_sequence":
+	case "", "end_turn", "stop_sequence":
 		if hasCalls {
 			return model.FinishToolCalls
 		}
@@ -171,6 +174,9 @@ func finishReason(stop string, hasCalls bool) model.FinishReason {
 		return model.FinishLength
 	case "refusal":
 		return model.FinishContentFilter
+	}
+	if hasCalls { // which a caller has to answer, whatever the end is called
+		return model.FinishToolCalls
 	}
 	return model.FinishOther
 }
@@ -187,7 +193,7 @@ func (a *assembly) emit(d model.Delta) error {
 }
 
 func (a *assembly) reserve(n int) error {
-	if a.size += n; a.size > maxResponse {
+	if a.size += n; a.size > maxResponse || len(a.blocks) > maxBlocks {
 		return errResponseTooLong
 	}
 	return nil

@@ -210,9 +210,18 @@ func TestTheDriverOpensModelsByString(t *testing.T) {
 	require.Equal(t, "Bearer token", e.requests[2].Header.Get("Authorization"))
 
 	env = nil
+	m, err = open(model.OpenOptions{BaseURL: e.URL})
+	require.NoError(t, err, "a proxy may know the key")
+	_, err = m.Generate(context.Background(), hello(), nil)
+	require.NoError(t, err)
+	require.NotContains(t, e.requests[3].Header, "X-Api-Key")
+	require.NotContains(t, e.requests[3].Header, "Authorization")
+	m, err = open(model.OpenOptions{BaseURL: "nowhere"})
+	require.ErrorContains(t, err, "Config.BaseURL")
+	require.True(t, m == nil)
 	_, err = open(model.OpenOptions{})
 	require.ErrorIs(t, err, model.ErrAuth)
-	require.ErrorContains(t, err, "set ANTHROPIC_API_KEY")
+	require.ErrorContains(t, err, "set ANTHROPIC_API_KEY, or OpenOptions.APIKey")
 	for name, driver := range model.Providers() {
 		if name == "anthropic" {
 			require.Equal(t, "ANTHROPIC_API_KEY", driver.Env[0])

@@ -33,8 +33,13 @@ func open(_ context.Context, name string, o model.OpenOptions) (model.Model, err
 	if config.APIKey == "" {
 		config.AuthToken = o.Getenv(envToken)
 	}
-	if config.APIKey == "" && config.AuthToken == "" {
-		return nil, fmt.Errorf("anthropicmodel: %w: there is no key: set %s", model.ErrAuth, envKey)
+	// A proxy or a server of one's own may do without.
+	if config.APIKey == "" && config.AuthToken == "" && config.BaseURL == "" {
+		return nil, fmt.Errorf("anthropicmodel: no API key: set %s, or OpenOptions.APIKey: %w", envKey, model.ErrAuth)
 	}
-	return New(config)
+	m, err := New(config)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }

@@ -47,6 +47,9 @@ func (m *Model) reported(status int, header http.Header, body []byte) *model.API
 	if kind == "billing_error" {
 		e.Retryable, e.Err = false, model.ErrRateLimited
 	}
+	if e.Status == http.StatusBadRequest && strings.Contains(e.Message, "exceed context limit") { // the prompt with max_tokens
+		e.Err = model.ErrContextLength
+	}
 	switch header.Get("X-Should-Retry") { // the API knows better than the status
 	case "true":
 		e.Retryable = true

@@ -35,6 +35,11 @@ func TestErrorsAreToldApart(t *testing.T) {
 			model.APIError{Status: 400, Type: "invalid_request_error", Message: "prompt is too long: 200001 tokens > 200000 maximum", RequestID: "req_body"},
 			model.ErrContextLength,
 		},
+		"too long with its answer": {
+			answer{status: 400, body: wireErrorOf("invalid_request_error", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000")},
+			model.APIError{Status: 400, Type: "invalid_request_error", Message: "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", RequestID: "req_body"},
+			model.ErrContextLength,
+		},
 		"money": {
 			answer{status: 402, body: wireErrorOf("billing_error", "pay")},
 			model.APIError{Status: 402, Type: "billing_error", Message: "pay", RequestID: "req_body"}, model.ErrRateLimited,

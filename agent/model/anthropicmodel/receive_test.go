@@ -132,17 +132,21 @@ func TestFinishReasons(t *testing.T) {
 	for reason, want := range map[string]model.FinishReason{
 		"end_turn": model.FinishStop, "stop_sequence": model.FinishStop, "max_tokens": model.FinishLength,
 		"model_context_window_exceeded": model.FinishLength, "refusal": model.FinishContentFilter, "tool_use": model.FinishToolCalls,
-		"": model.FinishOther, "unheard_of": model.FinishOther,
+		"": model.FinishStop, "unheard_of": model.FinishOther,
 	} {
 		m := newModel(t, serve(t, answer{body: finished(reason, say("x")...)}).URL)
 		msg, err := stream(t, m, hello())
 		require.NoError(t, err)
 		require.Equal(t, want, msg.Finish, reason)
 	}
-	m := newModel(t, serve(t, answer{body: finished("end_turn", call...)}).URL)
-	msg, err := stream(t, m, hello())
-	require.NoError(t, err)
-	require.Equal(t, model.FinishToolCalls, msg.Finish, "some servers do not say that they wait for results")
+	for reason, want := range map[string]model.FinishReason{
+		"end_turn": model.FinishToolCalls, "": model.FinishToolCalls, "unheard_of": model.FinishToolCalls,
+		"max_tokens": model.FinishLength, "refusal": model.FinishContentFilter,
+	} {
+		msg, err := stream(t, newModel(t, serve(t, answer{body: finished(reason, call...)}).URL), hello())
+		require.NoError(t, err)
+		require.Equal(t, want, msg.Finish, "some servers do not say that they wait for results: %q", reason)
+	}
 }
 
 func TestAPausedTurnIsContinued(t *testing.T) {
