@@ -33,7 +33,7 @@ type assembler struct {
 	emitted bool       // the sink has been called
 
 	parts    []model.Part
-	metadata []byte
+	metadata metadata
 	// growing is the text of the last part if that can still grow, and growingAt its index among the sink's parts.
 	growing   []byte
 	growingAt int
@@ -72,9 +72,7 @@ func (a *assembler) add(w *wireResponse) error {
 				return err
 			}
 		}
-		if data := c.metadata(); data != nil {
-			a.metadata = data
-		}
+		a.metadata.take(c)
 		if c.FinishReason != "" {
 			a.finish, a.finishMessage, a.finished = c.FinishReason, c.FinishMessage, true
 		}
@@ -239,8 +237,8 @@ func (a *assembler) result() (*model.Message, error) {
 	case a.finish == genai.FinishReasonMalformedFunctionCall && len(a.parts) == 0:
 		return nil, &malformedCallError{a.finishMessage}
 	}
-	if a.metadata != nil {
-		a.parts = append(a.parts, model.Part{Kind: model.PartOpaque, Provider: a.info.Provider, Data: a.metadata})
+	if data := a.metadata.data(); data != nil {
+		a.parts = append(a.parts, model.Part{Kind: model.PartOpaque, Provider: a.info.Provider, Data: data})
 	}
 	modelName := a.modelName
 	if modelName == "" {

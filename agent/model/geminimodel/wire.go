@@ -147,21 +147,26 @@ func cutShort(data []byte, err error) bool {
 	return false
 }
 
-// metadata returns what a candidate says about itself beside its parts, as the data of an opaque part that is not sent
-// back, or nil.
-func (c *wireCandidate) metadata() []byte {
-	var members []member
-	for _, m := range []member{
-		{"groundingMetadata", c.GroundingMetadata},
-		{"citationMetadata", c.CitationMetadata},
-		{"urlContextMetadata", c.URLContextMetadata},
-	} {
-		switch string(bytes.TrimSpace(m.value)) {
+// metadata is what a candidate says about itself beside its parts. Chunks of a stream say it once, in any of them.
+type metadata struct{ grounding, citations, urls json.RawMessage }
+
+func (m *metadata) take(c *wireCandidate) {
+	for _, of := range []struct {
+		kept  *json.RawMessage
+		given json.RawMessage
+	}{{&m.grounding, c.GroundingMetadata}, {&m.citations, c.CitationMetadata}, {&m.urls, c.URLContextMetadata}} {
+		switch string(bytes.TrimSpace(of.given)) {
 		case "", "null", "{}":
 		default:
-			members = append(members, m)
+			*of.kept = of.given
 		}
 	}
+}
+
+// data returns the data of an opaque part, which is not sent back, or nil.
+func (m *metadata) data() []byte {
+	members := []member{{"groundingMetadata", m.grounding}, {"citationMetadata", m.citations}, {"urlContextMetadata", m.urls}}
+	members = slices.DeleteFunc(members, func(m member) bool { return m.value == nil })
 	if len(members) == 0 {
 		return nil
 	}
