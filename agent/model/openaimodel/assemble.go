@@ -2,6 +2,7 @@ package openaimodel
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 
@@ -104,7 +105,7 @@ func (a *assembler) add(w *wireResponse) error {
 
 func (a *assembler) message(msg *wireMessage) error {
 	// Some servers send the same thinking under both names.
-	thinking := firstNonEmpty(string(msg.ReasoningContent), string(msg.Reasoning), msg.Content.thinking)
+	thinking := cmp.Or(string(msg.ReasoningContent), string(msg.Reasoning), msg.Content.thinking)
 	if err := a.grow(&a.thinking, model.PartThinking, thinking); err != nil {
 		return err
 	}

@@ -1,14 +1,13 @@
 package openaimodel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -121,7 +120,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 	m := endpoint{
 		answers: answers,
 		info: model.Info{
-			Provider:      firstNonEmpty(config.Provider, p.Provider, strings.ToLower(base.Host)),
+			Provider:      cmp.Or(config.Provider, p.Provider, strings.ToLower(base.Host)),
 			Name:          config.Name,
 			NativeOutput:  p.NativeOutput,
 			Media:         p.Media,
@@ -130,22 +129,22 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 		},
 		base:     base,
 		profile:  p,
-		settings: cloneSettings(config.Settings),
+		settings: adapter.CloneSettings(config.Settings),
 		timeouts: Timeouts{
 			Total:     max(config.Timeouts.Total, 0),
-			FirstByte: max(orDefault(config.Timeouts.FirstByte, 10*time.Minute), 0),
-			Idle:      max(orDefault(config.Timeouts.Idle, 5*time.Minute), 0),
+			FirstByte: max(cmp.Or(config.Timeouts.FirstByte, 10*time.Minute), 0),
+			Idle:      max(cmp.Or(config.Timeouts.Idle, 5*time.Minute), 0),
 		},
 		retry: Retry{
-			Attempts: orDefault(config.Retry.Attempts, 3),
-			Base:     orDefault(config.Retry.Base, 500*time.Millisecond),
-			Max:      orDefault(config.Retry.Max, 30*time.Second),
+			Attempts: cmp.Or(config.Retry.Attempts, 3),
+			Base:     cmp.Or(config.Retry.Base, 500*time.Millisecond),
+			Max:      cmp.Or(config.Retry.Max, 30*time.Second),
 		},
 		client: config.HTTPClient,
 		secret: adapter.NewSecret(config.APIKey),
 	}
 	if m.client == nil {
-		m.client = sharedClient()
+		m.client = adapter.SharedClient()
 	}
 	if p.KeyHeader != "" && config.APIKey != "" {
 		m.secret.Authorize = func(h http.Header) { h.Set(p.KeyHeader, config.APIKey) }
@@ -179,32 +178,6 @@ func parseBaseURL(s string) (*url.URL, error) {
 	}
 	u.RawPath, u.Fragment, u.RawFragment = "", "", ""
 	return u, nil
-}
-
-func cloneSettings(s *model.Settings) *model.Settings {
-	if s == nil {
-		return nil
-	}
-	c := *s
-	c.Stop, c.ExtraHeaders, c.ExtraBody = slices.Clone(s.Stop), maps.Clone(s.ExtraHeaders), maps.Clone(s.ExtraBody)
-	return &c
-}
-
-func orDefault[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
-}
-
-func firstNonEmpty(s ...string) string {
-	for _, s := range s {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // Format implements [fmt.Formatter] for every verb, so that no format shows the key.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // maxResponse bounds what one response may add up to, in bytes.
@@ -59,7 +60,7 @@ func (d *deltas) emit(delta model.Delta) error {
 	}
 	d.told = true
 	if err := d.sink(delta); err != nil {
-		return sinkError{err}
+		return adapter.FromSink(err)
 	}
 	return nil
 }

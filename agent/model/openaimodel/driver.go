@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (p *provider) env() []string {
 func (p *provider) config(name, of string, o model.OpenOptions) (Config, error) {
 	config := Config{Name: of, Provider: name, APIKey: o.APIKey, BaseURL: o.BaseURL, Settings: o.Settings, HTTPClient: o.HTTPClient}
 	for _, variable := range p.keyEnv {
-		config.APIKey = firstNonEmpty(config.APIKey, o.Getenv(variable))
+		config.APIKey = cmp.Or(config.APIKey, o.Getenv(variable))
 	}
 	if config.BaseURL == "" && p.baseEnv != "" {
 		config.BaseURL = o.Getenv(p.baseEnv)
@@ -83,7 +84,7 @@ func azureAddress(getenv func(string) string) (string, error) {
 }
 
 func bedrockAddress(getenv func(string) string) (string, error) {
-	region := firstNonEmpty(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"))
+	region := cmp.Or(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"))
 	switch {
 	case region == "":
 		return "", errors.New("no region: set AWS_REGION, such as us-west-2, or OpenOptions.BaseURL")

@@ -2,12 +2,10 @@ package openaimodel
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,10 +16,6 @@ import (
 
 func (m *endpoint) transportError(err error) *model.APIError {
 	return adapter.TransportError(m.info, m.base.Redacted(), err, m.secret.Redact)
-}
-
-func (m *endpoint) cancelled(ctx context.Context, last error) error {
-	return fmt.Errorf("openaimodel: %w", adapter.Cancelled(ctx, m.info, last))
 }
 
 // maxMessage bounds what an error quotes of an answer, in bytes.
@@ -82,7 +76,7 @@ func parseErrorBody(data []byte) (message, code, kind string, ok bool) {
 			data = bytes.TrimSpace(b.Error)
 			continue
 		}
-		message, code, kind = string(b.Message), string(b.Code), firstNonEmpty(string(b.Type), string(b.Status))
+		message, code, kind = string(b.Message), string(b.Code), cmp.Or(string(b.Type), string(b.Status))
 		if message == "" && len(b.Detail) > 0 {
 			message = string(b.Detail)
 			if s, err := unquote(b.Detail); b.Detail[0] == '"' && err == nil {
@@ -105,7 +99,11 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, code, kind, ok := parseErrorBody(body)
 	if !ok {
-		message = m.describeUnknownBody(status, header, body)
+		base := m.base.Redacted()
+		if !strings.HasSuffix(m.base.Path, "/v1") {
+			base += ", and often ends in /v1"
+		}
+		message = adapter.UnknownBody(status, header, body, m.answers, base)
 	}
 	// In a stream, and from servers that answer everything with 200, the code in the error is the status that was meant.
 	if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
@@ -116,7 +114,7 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 			code = ""
 		}
 	}
-	e.Message, e.Code, e.Type = m.secret.Redact(truncate(message, maxMessage)), m.secret.Redact(code), m.secret.Redact(kind)
+	e.Message, e.Code, e.Type = m.secret.Redact(adapter.Truncate(message, maxMessage)), m.secret.Redact(code), m.secret.Redact(kind)
 	e.RequestID = m.secret.Redact(adapter.RequestID(header))
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	adapter.Classify(e)
@@ -130,38 +128,6 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 		e.Message = strings.TrimSpace(e.Message + " (Config.APIKey is not set)")
 	}
 	return e
-}
-
-// describeUnknownBody says in words what came instead of an error object.
-func (m *endpoint) describeUnknownBody(status int, header http.Header, body []byte) string {
-	quoted := strings.TrimSpace(string(body))
-	if strings.HasPrefix(quoted, "<") {
-		quoted = "an HTML page"
-		if title := htmlTitle.FindSubmatch(body); title != nil {
-			quoted += ": " + strings.TrimSpace(string(title[1]))
-		}
-	}
-	if quoted == "" {
-		quoted = "an empty body"
-	}
-	switch {
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		return fmt.Sprintf("%s (is Config.BaseURL right? it is %s, and often ends in /v1)", quoted, m.base.Redacted())
-	case status < 300:
-		return fmt.Sprintf("the answer is no %s but %s (is Config.BaseURL right? it is %s)", m.answers, quoted, m.base.Redacted())
-	case status < 400:
-		return fmt.Sprintf("redirected to %q (Config.BaseURL is %s)", header.Get("Location"), m.base.Redacted())
-	}
-	return quoted
-}
-
-var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // brokenResponse is the error for an answer of status 200 that cannot be understood.

@@ -1,18 +1,18 @@
 package openaimodel
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"os"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // collector makes a message of one attempt's answer, in one of the protocols, and tells the sink on the way. What an
-// answer reports as an error of its own is a reportedError; an error of the sink is a sinkError.
+// answer reports as an error of its own is a reportedError; an error of the sink is marked by [adapter.FromSink].
 type collector interface {
 	// object takes a complete answer.
 	object(data []byte) error
@@ -26,9 +26,6 @@ type collector interface {
 	// result returns the message, once the answer has come to its end.
 	result() (*model.Message, error)
 }
-
-// sinkError marks an error that came from the caller's sink.
-type sinkError struct{ error }
 
 // reportedError is what the endpoint says about a failure in an answer of status 200.
 type reportedError struct{ body []byte }
@@ -55,112 +52,86 @@ func (m *endpoint) exchange(path string, body []byte, settings *model.Settings) 
 	return e
 }
 
-// run makes attempts, each with a collector of its own, until one succeeds or there is no use in another one.
+// run makes attempts, each with a collector of its own.
 func (e *exchange) run(caller context.Context, newCollector func() collector) (*model.Message, error) {
-	ctx := caller
-	if e.m.timeouts.Total > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(caller, e.m.timeouts.Total)
-		defer stop()
+	m := e.m
+	call := adapter.Call{
+		Package: "openaimodel", Info: m.info, Total: m.timeouts.Total,
+		Attempts: m.retry.Attempts, Base: m.retry.Base, Max: m.retry.Max,
 	}
-	for n := 1; ; n++ {
-		c := newCollector()
-		msg, err := e.attempt(ctx, c)
-		if err == nil {
-			return msg, nil
-		}
-		var failed *model.APIError
-		if sinkErr := (sinkError{}); errors.As(err, &sinkErr) {
-			return nil, sinkErr.error
-		}
-		if ctx.Err() != nil {
-			return nil, e.ended(caller, err)
-		}
-		if !errors.As(err, &failed) || !failed.Retryable || c.emitted() || n >= e.m.retry.Attempts {
-			return nil, err
-		}
-		wait, ok := e.m.retry.wait(n, failed.RetryAfter)
-		if !ok {
-			return nil, err
-		}
-		if sleep(ctx, wait); ctx.Err() != nil {
-			return nil, e.ended(caller, err)
-		}
+	ctx, stop := call.Bound(caller)
+	defer stop()
+	var c collector
+	var msg *model.Message
+	attempt := func() (err error) {
+		c = newCollector()
+		msg, err = e.attempt(ctx, c)
+		return err
 	}
+	if err := call.Try(caller, ctx, attempt, func() bool { return c.emitted() }); err != nil {
+		return nil, err
+	}
+	return msg, nil
 }
 
-// ended is the error for a call whose time is up, by the caller's context or by the bound on all attempts.
-func (e *exchange) ended(caller context.Context, last error) error {
-	var failed *model.APIError
-	if !errors.As(last, &failed) || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
-		last = nil // no more than the echo of the end
-	}
-	if caller.Err() != nil {
-		return e.m.cancelled(caller, last)
-	}
-	cause := fmt.Errorf("no complete answer within %s: %w", e.m.timeouts.Total, os.ErrDeadlineExceeded)
-	if last != nil {
-		cause = fmt.Errorf("%w; before that: %w", cause, last)
-	}
-	return &model.APIError{Provider: e.m.info.Provider, Model: e.m.info.Name, Retryable: true, Err: cause}
-}
+// maxErrorBody bounds what is read of an error's body, in bytes.
+const maxErrorBody = 64 << 10
 
 // attempt sends the request once and reads the answer into c.
 func (e *exchange) attempt(ctx context.Context, c collector) (*model.Message, error) {
 	m := e.m
-	attemptCtx, dog := watch(ctx, m.timeouts)
+	attemptCtx, dog := adapter.Watch(ctx, m.timeouts.FirstByte, m.timeouts.Idle)
 	complete := false
-	defer func() { dog.finish(complete) }()
+	defer func() { dog.Finish(complete) }()
 
 	resp, err := m.send(attemptCtx, http.MethodPost, e.path, e.body, e.header)
 	if err != nil {
-		if context.Cause(attemptCtx) == errSilent {
-			return nil, m.timedOut(dog)
-		}
-		return nil, err
+		return nil, e.explain(ctx, attemptCtx, dog, nil, err)
 	}
-	dog.body = resp.Body
+	body := dog.Guard(resp.Body)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		body, err := io.ReadAll(io.LimitReader(dog, maxErrorBody))
+		said, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
 		complete = err == nil
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, m.errorOf(resp.StatusCode, resp.Header, body)
+		return nil, m.errorOf(resp.StatusCode, resp.Header, said)
 	}
-	err = m.receive(ctx, resp, dog, c)
+	err = m.receive(ctx, resp, body, dog, c)
 	if err == nil {
 		complete = true
 		var msg *model.Message
 		if msg, err = c.result(); err == nil {
-			msg.Model = firstNonEmpty(msg.Model, m.info.Name)
+			msg.Model = cmp.Or(msg.Model, m.info.Name)
 			return msg, nil
 		}
 	}
 	return nil, e.explain(ctx, attemptCtx, dog, resp, err)
 }
 
-// explain turns what went wrong with an answer of status 200 into the error of the attempt.
-func (e *exchange) explain(ctx, attemptCtx context.Context, dog *watchdog, resp *http.Response, err error) error {
+// explain turns what went wrong, with an answer of status 200 or before there was one, into the error of the attempt.
+func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdog, resp *http.Response, err error) error {
 	var failed *model.APIError
 	var reported *reportedError
 	switch {
-	case errors.As(err, &failed), errors.As(err, new(sinkError)):
+	case adapter.IsFromSink(err):
 		return err
 	case errors.As(err, &reported):
 		return e.m.errorOf(resp.StatusCode, resp.Header, reported.body)
+	case resp != nil && errors.As(err, &failed):
+		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case context.Cause(attemptCtx) == errSilent:
-		return e.m.timedOut(dog)
 	}
-	var broken *readError
-	if errors.As(err, &broken) {
-		return e.m.brokenResponse(resp, fmt.Errorf("the answer broke off: %w", broken.err), true)
+	if expired := dog.Expired(attemptCtx); expired != nil {
+		return e.m.timedOut(expired)
 	}
-	return e.m.brokenResponse(resp, err, errors.Is(err, errNoResponse))
+	if resp == nil {
+		return err
+	}
+	return e.m.brokenResponse(resp, err, errors.Is(err, errNoResponse) || errors.As(err, new(*adapter.ReadError)))
 }
 
-func (m *endpoint) timedOut(dog *watchdog) error {
-	return &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Retryable: true, Err: dog.expired()}
+func (m *endpoint) timedOut(err error) error {
+	return &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Retryable: true, Err: err}
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // Event is an event as tests see it.
@@ -34,4 +35,4 @@ func RequestBody(m *Model, req *model.Request, stream bool) ([]byte, error) {
 }
 
 // AppendJSONString exposes the string encoder.
-func AppendJSONString(dst []byte, s string) []byte { return appendJSONString(dst, s) }
+func AppendJSONString(dst []byte, s string) []byte { return adapter.AppendJSONString(dst, s) }

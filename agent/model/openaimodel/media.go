@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 
@@ -38,7 +39,7 @@ func (m *Model) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 		return append(dst, `"}}`...), nil
 	case "application/pdf":
 		dst = append(dst, `{"type":"file","file":{"filename":`...)
-		dst = appendJSONString(dst, firstNonEmpty(p.Name, "document.pdf"))
+		dst = adapter.AppendJSONString(dst, cmp.Or(p.Name, "document.pdf"))
 		dst = append(dst, `,"file_data":`...)
 		dst = appendDataURL(dst, mediaType, p)
 		return append(dst, "}}"...), nil
@@ -55,10 +56,10 @@ var audioFormats = map[string]string{
 // appendDataURL appends the part's URL, or its data as a URL, as a JSON string.
 func appendDataURL(dst []byte, mediaType string, p *model.Part) []byte {
 	if len(p.Data) == 0 {
-		return appendJSONString(dst, p.URL)
+		return adapter.AppendJSONString(dst, p.URL)
 	}
 	dst = append(dst, `"data:`...)
-	dst = appendJSONChars(dst, mediaType)
+	dst = adapter.AppendJSONChars(dst, mediaType)
 	dst = append(dst, ";base64,"...)
 	dst = base64.StdEncoding.AppendEncode(dst, p.Data)
 	return append(dst, '"')

@@ -2,6 +2,7 @@ package openaimodel
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -59,7 +60,7 @@ func (m *mediaOut) addImage(url imageURL) {
 			return
 		}
 		p.URL, p.Data = "", data
-		p.MediaType = firstNonEmpty(mediaType, p.MediaType)
+		p.MediaType = cmp.Or(mediaType, p.MediaType)
 	} else if !strings.HasPrefix(p.URL, "http://") && !strings.HasPrefix(p.URL, "https://") {
 		return
 	}
@@ -73,7 +74,7 @@ func (m *mediaOut) addImage(url imageURL) {
 
 // addAudio takes a piece of the sound. Each piece is encoded by itself.
 func (m *mediaOut) addAudio(w *wireAudio) error {
-	m.audioID = firstNonEmpty(m.audioID, string(w.ID))
+	m.audioID = cmp.Or(m.audioID, string(w.ID))
 	data, err := decodeBase64(string(w.Data))
 	if err != nil {
 		return fmt.Errorf("the sound of the response cannot be decoded: %w", err)

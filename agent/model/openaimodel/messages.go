@@ -55,13 +55,13 @@ func (e *messageEncoder) begin(role string) {
 func (e *messageEncoder) system(text string) {
 	e.begin(e.m.profile.SystemRole)
 	e.dst = append(e.dst, `,"content":`...)
-	e.dst = append(appendJSONString(e.dst, text), '}')
+	e.dst = append(adapter.AppendJSONString(e.dst, text), '}')
 }
 
 func (e *messageEncoder) answer(p *model.Part) {
 	e.begin("tool")
 	e.dst = append(e.dst, `,"tool_call_id":`...)
-	e.dst = appendJSONString(e.dst, fitCallID(p.CallID, e.m.profile.CallIDLength))
+	e.dst = adapter.AppendJSONString(e.dst, fitCallID(p.CallID, e.m.profile.CallIDLength))
 	e.dst = append(e.dst, `,"content":"`...)
 	e.dst = appendText(e.dst, p)
 	e.dst = append(e.dst, `"}`...)
@@ -128,9 +128,9 @@ func (e *messageEncoder) assistant(messages []*model.Message) error {
 			for i := range msg.Parts {
 				switch p := &msg.Parts[i]; p.Kind {
 				case model.PartText:
-					e.dst = appendJSONChars(e.dst, p.Text)
+					e.dst = adapter.AppendJSONChars(e.dst, p.Text)
 				case model.PartMedia: // which an assistant message cannot hold
-					e.dst = appendJSONChars(e.dst, adapter.MediaNote(p))
+					e.dst = adapter.AppendJSONChars(e.dst, adapter.MediaNote(p))
 				}
 			}
 		}
@@ -176,7 +176,7 @@ func (e *messageEncoder) reasoning(messages []*model.Message) {
 	for _, msg := range messages {
 		for i := range msg.Parts {
 			if p := &msg.Parts[i]; p.Kind == model.PartThinking && e.isOwn(p) {
-				e.dst = appendJSONChars(e.dst, p.Text)
+				e.dst = adapter.AppendJSONChars(e.dst, p.Text)
 			}
 		}
 	}
@@ -206,11 +206,11 @@ func isNonEmptyArray(data []byte) bool {
 
 func (e *messageEncoder) toolCall(p *model.Part) {
 	e.dst = append(e.dst, `{"id":`...)
-	e.dst = appendJSONString(e.dst, fitCallID(p.CallID, e.m.profile.CallIDLength))
+	e.dst = adapter.AppendJSONString(e.dst, fitCallID(p.CallID, e.m.profile.CallIDLength))
 	e.dst = append(e.dst, `,"type":"function","function":{"name":`...)
-	e.dst = appendJSONString(e.dst, p.Tool)
+	e.dst = adapter.AppendJSONString(e.dst, p.Tool)
 	e.dst = append(e.dst, `,"arguments":"`...)
-	e.dst = appendJSONChars(e.dst, adapter.Arguments(p.Args))
+	e.dst = adapter.AppendJSONChars(e.dst, adapter.Arguments(p.Args))
 	e.dst = append(e.dst, `"}`...)
 	if len(p.Signature) > 0 && e.isOwn(p) && json.Valid(p.Signature) {
 		e.dst = append(e.dst, `,"extra_content":`...)

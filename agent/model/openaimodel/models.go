@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // Models returns the names of the models that the endpoint offers, in its order. It asks once, without retries, so it
@@ -17,9 +18,9 @@ func (m *endpoint) Models(ctx context.Context) ([]string, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err
 	}
-	attemptCtx, dog := watch(ctx, m.timeouts)
+	attemptCtx, dog := adapter.Watch(ctx, m.timeouts.FirstByte, m.timeouts.Idle)
 	complete := false
-	defer func() { dog.finish(complete) }()
+	defer func() { dog.Finish(complete) }()
 
 	var extra map[string]string
 	if m.settings != nil {
@@ -28,18 +29,18 @@ func (m *endpoint) Models(ctx context.Context) ([]string, error) {
 	resp, err := m.send(attemptCtx, http.MethodGet, "/models", nil, extra)
 	var body []byte
 	if err == nil {
-		dog.body = resp.Body
-		body, err = io.ReadAll(io.LimitReader(dog, maxEvent))
+		body, err = io.ReadAll(io.LimitReader(dog.Guard(resp.Body), maxEvent))
 	}
+	expired := dog.Expired(attemptCtx)
 	switch {
 	case ctx.Err() != nil:
-		return nil, m.cancelled(ctx, nil)
-	case context.Cause(attemptCtx) == errSilent:
-		return nil, m.timedOut(dog)
+		return nil, fmt.Errorf("openaimodel: %w", adapter.Cancelled(ctx, m.info, nil))
+	case expired != nil:
+		return nil, m.timedOut(expired)
 	case resp == nil:
 		return nil, err
 	case err != nil:
-		return nil, m.brokenResponse(resp, fmt.Errorf("the answer broke off: %w", err), true)
+		return nil, m.brokenResponse(resp, adapter.BrokeOff(err), true)
 	}
 	complete = true
 	var list struct {

@@ -3,6 +3,8 @@ package openaimodel
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // reasoningDetails collects OpenRouter's reasoning_details, which the provider wants back as they were. In a stream
@@ -125,7 +127,7 @@ func (r *reasoningDetails) encode() []byte {
 			if j > 0 {
 				out = append(out, ',')
 			}
-			out = append(appendJSONString(out, m.name), ':')
+			out = append(adapter.AppendJSONString(out, m.name), ':')
 			out = append(out, m.value...)
 		}
 		out = append(out, '}')

@@ -10,34 +10,24 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
-
-// maxErrorBody bounds what is read of an error's body, in bytes.
-const maxErrorBody = 64 << 10
-
-// readError marks an answer that broke off, as opposed to one that makes no sense.
-type readError struct{ err error }
-
-func (e *readError) Error() string { return e.err.Error() }
-func (e *readError) Unwrap() error { return e.err }
 
 // receive reads an answer of status 200 into c. What the answer is, a stream of events or one object, is told by how
 // it begins: there are servers that stream when they were not asked to, that do not when they were, and that mislabel
 // either.
-func (m *endpoint) receive(ctx context.Context, resp *http.Response, dog *watchdog, c collector) error {
-	r := bufio.NewReader(dog)
+func (m *endpoint) receive(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, c collector) error {
+	r := bufio.NewReader(body)
 	first, err := firstByte(r)
-	if errors.Is(err, io.EOF) {
-		return &readError{io.ErrUnexpectedEOF}
-	}
 	if err != nil {
-		return &readError{err}
+		return adapter.BrokeOff(err)
 	}
 	switch first {
 	case '{', '[', '<':
 		return m.receiveObject(resp, r, c)
 	}
-	return receiveEvents(ctx, dog, r, c)
+	return m.receiveEvents(ctx, r, dog, c)
 }
 
 // firstByte returns the first byte that is neither a byte order mark nor white space, which servers send to keep a
@@ -60,7 +50,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collector) error {
 	data, err := io.ReadAll(io.LimitReader(body, maxResponse+1))
 	if err != nil {
-		return &readError{eofIsUnexpected(err)}
+		return adapter.BrokeOff(err)
 	}
 	if len(data) > maxResponse {
 		return errResponseTooLong
@@ -71,7 +61,7 @@ func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collecto
 			return m.errorOf(resp.StatusCode, resp.Header, data)
 		}
 		if syntax.Offset >= int64(len(data)) {
-			return &readError{io.ErrUnexpectedEOF} // the connection ended where nothing says how long the answer is
+			return adapter.BrokeOff(io.EOF) // the connection ended where nothing says how long the answer is
 		}
 		return fmt.Errorf("the answer is no valid JSON: %w", err)
 	}
@@ -81,7 +71,11 @@ func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collecto
 // tailTime bounds the wait for what may follow the end of a streamed response: usage, and the mark of the end.
 const tailTime = 5 * time.Second
 
-func receiveEvents(ctx context.Context, dog *watchdog, body io.Reader, c collector) error {
+func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapter.Watchdog, c collector) error {
+	tail := tailTime
+	if idle := m.timeouts.Idle; idle > 0 {
+		tail = min(tail, idle)
+	}
 	events := newEventReader(body)
 	for {
 		ev, err := events.next()
@@ -110,7 +104,7 @@ func receiveEvents(ctx context.Context, dog *watchdog, body io.Reader, c collect
 			return err
 		}
 		if c.finished() {
-			dog.idle = tailTime
+			dog.SetIdle(tail)
 		}
 	}
 }
@@ -124,12 +118,5 @@ func streamEnd(err error, c collector) error {
 	case c.finished():
 		return nil
 	}
-	return &readError{eofIsUnexpected(err)}
-}
-
-func eofIsUnexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
+	return adapter.BrokeOff(err)
 }

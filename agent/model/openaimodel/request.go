@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,7 +28,7 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stre
 		over: settings.ExtraBody,
 	}
 	if b.field("model") {
-		b.dst = appendJSONString(b.dst, m.info.Name)
+		b.dst = adapter.AppendJSONString(b.dst, m.info.Name)
 	}
 	if stream {
 		if b.field("stream") {
@@ -92,7 +93,7 @@ func (b *bodyBuilder) name(name string) {
 	if len(b.dst) > 1 {
 		b.dst = append(b.dst, ',')
 	}
-	b.dst = append(appendJSONString(b.dst, name), ':')
+	b.dst = append(adapter.AppendJSONString(b.dst, name), ':')
 }
 
 // extra appends the caller's own members, sorted by name.
@@ -128,10 +129,10 @@ func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
 // appendTool appends the members that describe a function, as all protocols have them.
 func appendTool(dst []byte, t *model.ToolDef) []byte {
 	dst = append(dst, `"name":`...)
-	dst = appendJSONString(dst, t.Name)
+	dst = adapter.AppendJSONString(dst, t.Name)
 	if t.Description != "" {
 		dst = append(dst, `,"description":`...)
-		dst = appendJSONString(dst, t.Description)
+		dst = adapter.AppendJSONString(dst, t.Description)
 	}
 	dst = append(dst, `,"parameters":`...)
 	if len(t.Schema) == 0 {
@@ -150,7 +151,7 @@ func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
 		if m.profile.NamedToolChoice {
 			if b.field("tool_choice") {
 				b.dst = append(b.dst, `{"type":"function","function":{"name":`...)
-				b.dst = append(appendJSONString(b.dst, choice.Tool), "}}"...)
+				b.dst = append(adapter.AppendJSONString(b.dst, choice.Tool), "}}"...)
 			}
 			return nil
 		}
@@ -166,7 +167,7 @@ func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
 		if choice.Mode == model.ToolChoiceRequired {
 			word = m.profile.RequiredToolChoice
 		}
-		b.dst = appendJSONString(b.dst, word)
+		b.dst = adapter.AppendJSONString(b.dst, word)
 	}
 	return nil
 }
@@ -193,10 +194,10 @@ func (m *Model) appendOutput(b *bodyBuilder, out *model.OutputSchema) error {
 // appendSchema appends the members that describe the output, as all protocols have them.
 func appendSchema(dst []byte, out *model.OutputSchema) []byte {
 	dst = append(dst, `"name":`...)
-	dst = appendJSONString(dst, firstNonEmpty(out.Name, "output"))
+	dst = adapter.AppendJSONString(dst, cmp.Or(out.Name, "output"))
 	if out.Description != "" {
 		dst = append(dst, `,"description":`...)
-		dst = appendJSONString(dst, out.Description)
+		dst = adapter.AppendJSONString(dst, out.Description)
 	}
 	dst = append(dst, `,"schema":`...)
 	return append(dst, out.Schema...)
@@ -220,7 +221,7 @@ func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool)
 		if b.field("stop") {
 			sep := byte('[')
 			for _, stop := range s.Stop {
-				b.dst = appendJSONString(append(b.dst, sep), stop)
+				b.dst = adapter.AppendJSONString(append(b.dst, sep), stop)
 				sep = ','
 			}
 			b.dst = append(b.dst, ']')
@@ -258,7 +259,7 @@ func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool)
 			return err
 		}
 		if b.field("service_tier") {
-			b.dst = appendJSONString(b.dst, s.ServiceTier)
+			b.dst = adapter.AppendJSONString(b.dst, s.ServiceTier)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -92,8 +93,8 @@ func (c *itemCollector) object(data []byte) error {
 }
 
 func (c *itemCollector) named(r *responseObject) {
-	c.id = firstNonEmpty(string(r.ID), c.id)
-	c.modelName = firstNonEmpty(string(r.Model), c.modelName)
+	c.id = cmp.Or(string(r.ID), c.id)
+	c.modelName = cmp.Or(string(r.Model), c.modelName)
 }
 
 // response takes the whole response that ends the answer; status is what it has if it does not say.
@@ -131,7 +132,7 @@ func (c *itemCollector) response(r *responseObject, status string) error {
 	}
 	c.ended, c.status = true, status
 	if reason := string(r.Incomplete.Reason); status == "incomplete" || reason != "" {
-		c.status = firstNonEmpty(reason, status)
+		c.status = cmp.Or(reason, status)
 	}
 	if r.Usage != nil {
 		c.usage = r.Usage.usage()
@@ -241,7 +242,7 @@ func (c *itemCollector) wholeItem(ev *itemEvent) error {
 	if err != nil {
 		return err
 	}
-	it.wireID = firstNonEmpty(it.wireID, string(w.ID))
+	it.wireID = cmp.Or(it.wireID, string(w.ID))
 	if ev.Type == "response.output_item.added" {
 		it.begin(&w)
 		if it.kind == "function_call" {
@@ -256,7 +257,7 @@ func (c *itemCollector) wholeItem(ev *itemEvent) error {
 // complete adds to an item what is known of it only now.
 func (c *itemCollector) complete(it *item, w *outputItem, raw []byte) error {
 	it.begin(w)
-	it.wireID = firstNonEmpty(string(w.ID), it.wireID)
+	it.wireID = cmp.Or(string(w.ID), it.wireID)
 	switch it.kind {
 	case "message":
 		var whole strings.Builder
@@ -278,7 +279,7 @@ func (c *itemCollector) complete(it *item, w *outputItem, raw []byte) error {
 				return err
 			}
 		}
-		it.encrypted = firstNonEmpty(string(w.EncryptedContent), it.encrypted)
+		it.encrypted = cmp.Or(string(w.EncryptedContent), it.encrypted)
 		return nil
 	case "function_call":
 		if it.name == "" && len(w.Arguments) == 0 && len(it.args) == 0 {
@@ -294,7 +295,7 @@ func (c *itemCollector) complete(it *item, w *outputItem, raw []byte) error {
 				return err
 			}
 			if data, err := base64.StdEncoding.DecodeString(string(w.Result)); err == nil {
-				it.image, it.format = data, firstNonEmpty(string(w.OutputFormat), "png")
+				it.image, it.format = data, cmp.Or(string(w.OutputFormat), "png")
 				return nil
 			}
 		}

@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -41,7 +42,7 @@ func (e *itemEncoder) item(begin string) {
 
 func (e *itemEncoder) answer(p *model.Part) {
 	e.item(`{"type":"function_call_output","call_id":`)
-	e.dst = appendJSONString(e.dst, p.CallID)
+	e.dst = adapter.AppendJSONString(e.dst, p.CallID)
 	e.dst = append(e.dst, `,"output":"`...)
 	e.dst = appendText(e.dst, p)
 	e.dst = append(e.dst, `"}`...)
@@ -51,7 +52,7 @@ func (e *itemEncoder) system(text string) {
 	e.item(`{"type":"message","role":"`)
 	e.dst = append(e.dst, e.m.profile.SystemRole...)
 	e.dst = append(e.dst, `","content":`...)
-	e.dst = append(appendJSONString(e.dst, text), '}')
+	e.dst = append(adapter.AppendJSONString(e.dst, text), '}')
 }
 
 func (e *itemEncoder) user(parts []model.Part, hasMedia bool) error {
@@ -96,10 +97,10 @@ func (m *Responses) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 	}
 	if len(p.Data) == 0 {
 		dst = append(dst, `{"type":"input_file","file_url":`...)
-		return append(appendJSONString(dst, p.URL), '}'), nil
+		return append(adapter.AppendJSONString(dst, p.URL), '}'), nil
 	}
 	dst = append(dst, `{"type":"input_file","filename":`...)
-	dst = appendJSONString(dst, firstNonEmpty(p.Name, "document.pdf"))
+	dst = adapter.AppendJSONString(dst, cmp.Or(p.Name, "document.pdf"))
 	dst = append(dst, `,"file_data":`...)
 	return append(appendDataURL(dst, mediaType, p), '}'), nil
 }
@@ -134,11 +135,11 @@ func (e *itemEncoder) responses(messages []*model.Message) {
 			case model.PartToolCall:
 				e.endText()
 				e.item(`{"type":"function_call","call_id":`)
-				e.dst = appendJSONString(e.dst, p.CallID)
+				e.dst = adapter.AppendJSONString(e.dst, p.CallID)
 				e.dst = append(e.dst, `,"name":`...)
-				e.dst = appendJSONString(e.dst, p.Tool)
+				e.dst = adapter.AppendJSONString(e.dst, p.Tool)
 				e.dst = append(e.dst, `,"arguments":"`...)
-				e.dst = appendJSONChars(e.dst, adapter.Arguments(p.Args))
+				e.dst = adapter.AppendJSONChars(e.dst, adapter.Arguments(p.Args))
 				e.dst = append(e.dst, `"}`...)
 			}
 		}
@@ -156,11 +157,11 @@ func (e *itemEncoder) text(text, phase string) {
 		e.item(`{"type":"message","role":"assistant"`)
 		if phase != "" {
 			e.dst = append(e.dst, `,"phase":`...)
-			e.dst = appendJSONString(e.dst, phase)
+			e.dst = adapter.AppendJSONString(e.dst, phase)
 		}
 		e.dst = append(e.dst, `,"content":"`...)
 	}
-	e.dst = appendJSONChars(e.dst, text)
+	e.dst = adapter.AppendJSONChars(e.dst, text)
 }
 
 func (e *itemEncoder) endText() {
@@ -175,7 +176,7 @@ func (e *itemEncoder) reasoning(parts []model.Part) {
 	e.item(`{"type":"reasoning"`)
 	if parts[0].ID != "" {
 		e.dst = append(e.dst, `,"id":`...)
-		e.dst = appendJSONString(e.dst, parts[0].ID)
+		e.dst = adapter.AppendJSONString(e.dst, parts[0].ID)
 	}
 	e.dst = append(e.dst, `,"summary":[`...)
 	sep := ""
@@ -183,12 +184,12 @@ func (e *itemEncoder) reasoning(parts []model.Part) {
 		if parts[i].Text != "" {
 			e.dst = append(e.dst, sep...)
 			e.dst = append(e.dst, `{"type":"summary_text","text":`...)
-			e.dst = append(appendJSONString(e.dst, parts[i].Text), '}')
+			e.dst = append(adapter.AppendJSONString(e.dst, parts[i].Text), '}')
 			sep = ","
 		}
 	}
 	e.dst = append(e.dst, `],"encrypted_content":`...)
-	e.dst = append(appendJSONString(e.dst, parts[0].Signature), '}')
+	e.dst = append(adapter.AppendJSONString(e.dst, parts[0].Signature), '}')
 }
 
 // continues reports whether next is another summary of the reasoning item that first begins.

@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -60,9 +61,9 @@ func (it *item) thought(index int, raw bool) (*thought, error) {
 
 // begin takes what is known of an item from its beginning on.
 func (it *item) begin(w *outputItem) {
-	it.phase = firstNonEmpty(string(w.Phase), it.phase)
+	it.phase = cmp.Or(string(w.Phase), it.phase)
 	if !it.announced {
-		it.name, it.callID = firstNonEmpty(string(w.Name), it.name), firstNonEmpty(string(w.CallID), it.callID)
+		it.name, it.callID = cmp.Or(string(w.Name), it.name), cmp.Or(string(w.CallID), it.callID)
 	}
 }
 

@@ -21,7 +21,7 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 	}
 	b := bodyBuilder{dst: append(make([]byte, 0, sizeHint(req)), '{'), over: settings.ExtraBody}
 	if b.field("model") {
-		b.dst = appendJSONString(b.dst, m.info.Name)
+		b.dst = adapter.AppendJSONString(b.dst, m.info.Name)
 	}
 	if stream && b.field("stream") {
 		b.dst = append(b.dst, "true"...)
@@ -43,7 +43,7 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 	}
 	b.extra()
 	if req.Instructions != "" && b.field("instructions") {
-		b.dst = appendJSONString(b.dst, req.Instructions)
+		b.dst = adapter.AppendJSONString(b.dst, req.Instructions)
 	}
 	if b.field("input") {
 		var err error
@@ -86,10 +86,10 @@ func (m *Responses) appendTools(b *bodyBuilder, req *model.Request) error {
 	}
 	if choice.Mode == model.ToolChoiceTool {
 		b.dst = append(b.dst, `{"type":"function","name":`...)
-		b.dst = append(appendJSONString(b.dst, choice.Tool), '}')
+		b.dst = append(adapter.AppendJSONString(b.dst, choice.Tool), '}')
 		return nil
 	}
-	b.dst = appendJSONString(b.dst, choice.Mode)
+	b.dst = adapter.AppendJSONString(b.dst, choice.Mode)
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (m *Responses) appendSettings(b *bodyBuilder, s *model.Settings, hasTools b
 			return err
 		}
 		if b.field("service_tier") {
-			b.dst = appendJSONString(b.dst, s.ServiceTier)
+			b.dst = adapter.AppendJSONString(b.dst, s.ServiceTier)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // itemEvent is an event of a stream, with the fields of all of them.
@@ -100,7 +101,7 @@ func withoutStatus(item []byte) []byte {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(appendJSONString(out, m.name), ':')
+		out = append(adapter.AppendJSONString(out, m.name), ':')
 		out = append(out, m.value...)
 	}
 	return append(out, '}')

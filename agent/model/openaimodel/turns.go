@@ -54,9 +54,9 @@ func eachOfRequests(messages []*model.Message, e requestEncoder) error {
 
 // appendText appends the text of a part inside a JSON string.
 func appendText(dst []byte, p *model.Part) []byte {
-	dst = appendJSONChars(dst, p.Text)
+	dst = adapter.AppendJSONChars(dst, p.Text)
 	if p.Kind == model.PartRetry {
-		dst = appendJSONChars(dst, adapter.TryAgain)
+		dst = adapter.AppendJSONChars(dst, adapter.TryAgain)
 	}
 	return dst
 }
