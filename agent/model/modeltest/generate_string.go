@@ -98,6 +98,9 @@ func path(_ int, word string) string        { return "/" + word }
 
 func day(k int) time.Time { return time.Date(2026, 1, 2+k, 15, 4, 5, 0, time.UTC) }
 
+// maxMatching bounds what is tried, in characters and steps, to find a string that matches a pattern.
+const maxMatching = 2 << 20
+
 // matching returns a string that matches all patterns of n and has a fitting length. It is made of the first pattern.
 func (n *node) matching(k int) (string, error) {
 	for _, p := range n.Patterns {
@@ -112,25 +115,35 @@ func (n *node) matching(k int) (string, error) {
 	least, most := limit(n.MinLength, 0), limit(n.MaxLength, maxCount)
 	// How often to repeat what may be repeated: as little as possible, but an empty string is the last resort.
 	repeats := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64, least - 2, least - 1, least, most}
-	for _, empty := range []bool{false, true} {
-		for _, repeat := range repeats {
-			if repeat < 0 || repeat > maxOutput {
+	work, empty := 0, false
+	for _, repeat := range repeats {
+		if repeat < 0 || repeat > maxOutput {
+			continue
+		}
+		for turn := range 4 {
+			m := matcher{choice: k + turn, repeat: repeat}
+			ok := m.write(re)
+			// Repetitions within repetitions make long strings, and one after the other the same or longer ones.
+			if work += m.steps + m.b.Len(); work > maxMatching {
+				return "", fmt.Errorf("%w: no short string found that matches %q", errNoValue, n.Patterns)
+			}
+			if !ok {
 				continue
 			}
-			for turn := range 4 {
-				m := matcher{choice: k + turn, repeat: repeat}
-				if !m.write(re) {
-					continue
-				}
-				text := m.b.String()
-				pad := strings.Repeat("a", max(0, least-len([]rune(text)))) // for patterns that are not anchored
-				for _, s := range []string{text, text + pad, pad + text} {
-					if (s != "" || empty) && n.acceptString(s) {
-						return s, nil
-					}
+			text := m.b.String()
+			pad := strings.Repeat("a", max(0, least-len([]rune(text)))) // for patterns that are not anchored
+			for _, s := range []string{text, text + pad, pad + text} {
+				switch fits := n.acceptString(s); {
+				case fits && s != "":
+					return s, nil
+				case fits:
+					empty = true
 				}
 			}
 		}
+	}
+	if empty {
+		return "", nil
 	}
 	return "", fmt.Errorf("%w: no string found that matches %q with a length from %d to %d", errNoValue, n.Patterns, least, most)
 }
