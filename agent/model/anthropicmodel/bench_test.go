@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 // The floor is the least that a client can do: net/http, encoding/json, and types of its own.
@@ -82,40 +82,14 @@ func floorDo(b *testing.B, c *http.Client, req floorRequest) io.ReadCloser {
 	return resp.Body
 }
 
-// ratio runs ours as the benchmark, the floor as often, in turns so that both meet the same machine, and reports the
-// quotient of their times.
-func ratio(b *testing.B, ours, floor func()) {
-	ours()
-	floor()
-	var oursTime, floorTime time.Duration
-	b.ReportAllocs()
-	for b.Loop() {
-		start := time.Now()
-		ours()
-		oursTime += time.Since(start)
-		b.StopTimer()
-		start = time.Now()
-		floor()
-		floorTime += time.Since(start)
-		b.StartTimer()
-	}
-	b.ReportMetric(float64(oursTime)/float64(floorTime), "x-floor")
-}
-
 func BenchmarkStepWithHistory(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			history := []*model.Message{model.UserText("What is where?")}
-			for i := 1; len(history) < n; i++ {
-				id := fmt.Sprint("call_", i)
-				history = append(history,
-					model.Response(model.Text("Let me look at that file."), model.ToolCall(id, "read", `{"path":"src/main.go","from":10,"to":20}`)),
-					request(model.ToolReturn(id, "read", strings.Repeat("func main() {\n\tfmt.Println(\"hello, wörld\")\n}\n", 10))))
-			}
-			client := &http.Client{Transport: canned([]byte(searched.whole))}
+			history := adaptertest.LongHistory(n)
+			client := adaptertest.Canned(searched.whole).Client()
 			m := newModel(b, "http://endpoint.test", func(c *anthropicmodel.Config) { c.HTTPClient = client })
 			req := &model.Request{Messages: history, Settings: &model.Settings{MaxTokens: 1000}}
-			ratio(b, func() {
+			adaptertest.Ratio(b, func() {
 				_, err := m.Generate(context.Background(), req, nil)
 				require.NoError(b, err)
 			}, func() {
@@ -135,11 +109,11 @@ func BenchmarkStream(b *testing.B) {
 			if kind == "arguments" {
 				block = `{"type":"tool_use","id":"a","name":"b","input":{}}`
 			}
-			body := []byte(finished("end_turn", start(0, block), strings.Repeat(piece, 500), stop(0)))
-			client := &http.Client{Transport: canned(body)}
+			body := finished("end_turn", start(0, block), strings.Repeat(piece, 500), stop(0))
+			client := adaptertest.Canned(body).Client()
 			m := newModel(b, "http://endpoint.test", func(c *anthropicmodel.Config) { c.HTTPClient = client })
 			req := hello()
-			ratio(b, func() {
+			adaptertest.Ratio(b, func() {
 				_, err := m.Generate(context.Background(), req, ignore)
 				require.NoError(b, err)
 			}, func() {

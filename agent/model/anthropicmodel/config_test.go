@@ -16,20 +16,20 @@ import (
 )
 
 func TestBaseURLsAreTakenAsPeopleWriteThem(t *testing.T) {
-	e := serve(t, answer{body: events(say("ok")...)})
+	e := serve(t, answer{Body: events(say("ok")...)})
 	for suffix, want := range map[string]string{
 		"": "/v1/messages", "/": "/v1/messages", "/v1": "/v1/messages", "/v1/": "/v1/messages", "/v1/messages": "/v1/messages",
 		"/anthropic": "/anthropic/v1/messages", "/anthropic/v1/": "/anthropic/v1/messages", "/a%20b": "/a%20b/v1/messages",
 	} {
 		_, err := newModel(t, e.URL+suffix).Generate(context.Background(), hello(), nil)
 		require.NoError(t, err)
-		require.Equal(t, want, e.requests[len(e.requests)-1].URL.String(), suffix)
+		require.Equal(t, want, e.Requests[len(e.Requests)-1].URL.String(), suffix)
 	}
 	require.Equal(t, "anthropic claude-haiku-4-5 at https://api.anthropic.com", newModel(t, "").String())
 }
 
 func TestHeadersAreSent(t *testing.T) {
-	e := serve(t, answer{body: events(say("ok")...)})
+	e := serve(t, answer{Body: events(say("ok")...)})
 	m := newModel(t, e.URL, func(c *anthropicmodel.Config) {
 		c.Betas = []string{"one", "two"}
 		c.Settings = &model.Settings{ExtraHeaders: map[string]string{"X-Title": "default", "X-Default": "d"}}
@@ -38,7 +38,7 @@ func TestHeadersAreSent(t *testing.T) {
 	req.Settings = &model.Settings{ExtraHeaders: map[string]string{"X-Title": "request", "Anthropic-Beta": "three"}}
 	_, err := m.Generate(context.Background(), req, nil)
 	require.NoError(t, err)
-	h := e.requests[0].Header
+	h := e.Requests[0].Header
 	require.Equal(t, testKey, h.Get("X-Api-Key"))
 	require.NotContains(t, h, "Authorization")
 	require.Equal(t, "2023-06-01", h.Get("Anthropic-Version"))
@@ -50,8 +50,8 @@ func TestHeadersAreSent(t *testing.T) {
 	m = newModel(t, e.URL, func(c *anthropicmodel.Config) { c.APIKey, c.AuthToken = "", "token" })
 	_, err = m.Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	require.Equal(t, "Bearer token", e.requests[1].Header.Get("Authorization"))
-	require.NotContains(t, e.requests[1].Header, "X-Api-Key")
+	require.Equal(t, "Bearer token", e.Requests[1].Header.Get("Authorization"))
+	require.NotContains(t, e.Requests[1].Header, "X-Api-Key")
 }
 
 // The SDK takes keys, addresses and headers from the environment if it is let.
@@ -62,11 +62,11 @@ func TestNewReadsNothingFromTheEnvironment(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	e := serve(t, answer{body: events(say("ok")...)})
+	e := serve(t, answer{Body: events(say("ok")...)})
 	_, err := newModel(t, e.URL, func(c *anthropicmodel.Config) { c.APIKey = "" }).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
 	for _, name := range []string{"X-Api-Key", "Authorization", "X-Env"} {
-		require.NotContains(t, e.requests[0].Header, name)
+		require.NotContains(t, e.Requests[0].Header, name)
 	}
 	require.Contains(t, newModel(t, "").String(), "https://api.anthropic.com")
 }
@@ -172,19 +172,19 @@ func TestAProfileCanBeChanged(t *testing.T) {
 	p := anthropicmodel.ProfileFor("claude-haiku-4-5")
 	p.Thinking["low"] = anthropicmodel.Thinking{Type: "enabled", Budget: 2000, Effort: "low"}
 	p.MaxTokens = 7000
-	e := serve(t, answer{body: events(say("ok")...)})
+	e := serve(t, answer{Body: events(say("ok")...)})
 	m := newModel(t, e.URL, func(c *anthropicmodel.Config) { c.Profile = &p })
 	p.Thinking["low"] = anthropicmodel.Thinking{} // no longer the model's
 	req := hello()
 	req.Settings = &model.Settings{Thinking: "low"}
 	_, err := m.Generate(context.Background(), req, nil)
 	require.NoError(t, err)
-	require.Contains(t, e.bodies[0], `"max_tokens":7000`)
-	require.Contains(t, e.bodies[0], `"output_config":{"effort":"low"},"thinking":{"type":"enabled","budget_tokens":2000}`)
+	require.Contains(t, e.Bodies[0], `"max_tokens":7000`)
+	require.Contains(t, e.Bodies[0], `"output_config":{"effort":"low"},"thinking":{"type":"enabled","budget_tokens":2000}`)
 }
 
 func TestTheDriverOpensModelsByString(t *testing.T) {
-	e := serve(t, answer{body: events(say("ok")...)})
+	e := serve(t, answer{Body: events(say("ok")...)})
 	env := map[string]string{"ANTHROPIC_API_KEY": testKey, "ANTHROPIC_BASE_URL": e.URL + "/from-env"}
 	open := func(o model.OpenOptions) (model.Model, error) {
 		o.Getenv = func(name string) string { return env[name] }
@@ -196,26 +196,26 @@ func TestTheDriverOpensModelsByString(t *testing.T) {
 		_, err = m.Generate(context.Background(), hello(), nil)
 		require.NoError(t, err)
 	}
-	require.Equal(t, "/from-env/v1/messages", e.requests[0].URL.Path)
-	require.Equal(t, testKey, e.requests[0].Header.Get("X-Api-Key"))
-	require.Equal(t, "/option/v1/messages", e.requests[1].URL.Path)
-	require.Equal(t, "option", e.requests[1].Header.Get("X-Api-Key"))
-	require.Contains(t, e.bodies[1], `"max_tokens":77`)
+	require.Equal(t, "/from-env/v1/messages", e.Requests[0].URL.Path)
+	require.Equal(t, testKey, e.Requests[0].Header.Get("X-Api-Key"))
+	require.Equal(t, "/option/v1/messages", e.Requests[1].URL.Path)
+	require.Equal(t, "option", e.Requests[1].Header.Get("X-Api-Key"))
+	require.Contains(t, e.Bodies[1], `"max_tokens":77`)
 
 	env = map[string]string{"ANTHROPIC_AUTH_TOKEN": "token"}
 	m, err := open(model.OpenOptions{BaseURL: e.URL})
 	require.NoError(t, err)
 	_, err = m.Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	require.Equal(t, "Bearer token", e.requests[2].Header.Get("Authorization"))
+	require.Equal(t, "Bearer token", e.Requests[2].Header.Get("Authorization"))
 
 	env = nil
 	m, err = open(model.OpenOptions{BaseURL: e.URL})
 	require.NoError(t, err, "a proxy may know the key")
 	_, err = m.Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	require.NotContains(t, e.requests[3].Header, "X-Api-Key")
-	require.NotContains(t, e.requests[3].Header, "Authorization")
+	require.NotContains(t, e.Requests[3].Header, "X-Api-Key")
+	require.NotContains(t, e.Requests[3].Header, "Authorization")
 	m, err = open(model.OpenOptions{BaseURL: "nowhere"})
 	require.ErrorContains(t, err, "Config.BaseURL")
 	require.True(t, m == nil)

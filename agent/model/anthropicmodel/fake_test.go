@@ -102,11 +102,11 @@ func wireUsage(u model.Usage) string {
 func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
 	switch {
 	case s.Error != nil && (s.Answer == nil || !streamed):
-		a := answer{status: s.Error.Status, body: wireError(s.Error), header: map[string]string{}}
+		a := answer{Status: s.Error.Status, Body: wireError(s.Error), Header: map[string]string{}}
 		if s.Error.RetryAfter > 0 {
-			a.header["Retry-After"] = fmt.Sprint(int(s.Error.RetryAfter.Seconds()))
+			a.Header["Retry-After"] = fmt.Sprint(int(s.Error.RetryAfter.Seconds()))
 		}
-		a.serve(w)
+		a.WriteTo(w)
 		return
 	case s.Silent:
 		switch {
@@ -141,7 +141,7 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 			body = body[:strings.LastIndex(body, `}]`)-3]
 		}
 	}
-	answer{body: body}.serve(w)
+	answer{Body: body}.WriteTo(w)
 }
 
 // wireAnswer is an answer in one piece.

@@ -12,14 +12,8 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
-
-// canned answers everything with the same body.
-func canned(body []byte) transport {
-	return func(r *http.Request) (*http.Response, error) {
-		return respond(r, 200, io.NopCloser(bytes.NewReader(body))), nil
-	}
-}
 
 // FuzzStream feeds whatever comes as the answer: it must end in a message or an error, and the deltas must agree with
 // the message, whose JSON must survive, and which can be sent back.
@@ -32,16 +26,16 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(finished("end_turn", start(0, `{"type":"tool_use","id":"a","name":"b","input":{}}`), start(0, `{"type":"tool_use","id":"a","name":"b","input":null}`), delta(0, `{"type":"input_json_delta","partial_json":"{\"a"}`))))
 	f.Add([]byte("data: {\"type\":\"message_stop\"}\r\n\r\n: c\revent: error\n\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		m := inProcess(t, canned(in), once)
+		m := inProcess(t, adaptertest.Canned(string(in)), once)
 		req := hello()
-		rec := &recorder{t: t}
-		msg, err := m.Generate(context.Background(), req, rec.sink)
+		rec := &recorder{T: t}
+		msg, err := m.Generate(context.Background(), req, rec.Sink)
 		if err != nil {
 			require.Nil(t, msg)
 			apiError(t, err)
 			return
 		}
-		rec.agrees(msg)
+		rec.Agrees(msg)
 		ids := map[string]bool{}
 		for _, p := range msg.Parts {
 			if p.Kind == model.PartToolCall {
@@ -66,7 +60,7 @@ func FuzzErrorBody(f *testing.F) {
 	f.Add([]byte(`<title>x`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		m := inProcess(t, func(r *http.Request) (*http.Response, error) {
-			return respond(r, 400, io.NopCloser(bytes.NewReader(in))), nil
+			return adaptertest.Respond(r, 400, io.NopCloser(bytes.NewReader(in))), nil
 		}, once)
 		_, err := m.Generate(context.Background(), hello(), nil)
 		e := apiError(t, err)

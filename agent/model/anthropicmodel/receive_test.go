@@ -56,7 +56,7 @@ var searched = struct{ whole, stream string }{
 func TestBlocksOfEveryKind(t *testing.T) {
 	for name, body := range map[string]string{"whole": searched.whole, "stream": searched.stream} {
 		t.Run(name, func(t *testing.T) {
-			e := serve(t, answer{body: body})
+			e := serve(t, answer{Body: body})
 			m := newModel(t, e.URL)
 			msg, err := stream(t, m, hello())
 			require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestBlocksOfEveryKind(t *testing.T) {
 // What the model wrote goes back as it was, in its order, when the history has been saved and read again, and to no
 // provider of another name.
 func TestBlocksGoBackAsTheyCame(t *testing.T) {
-	e := serve(t, answer{body: searched.stream}, answer{body: events(say("ok")...)})
+	e := serve(t, answer{Body: searched.stream}, answer{Body: events(say("ok")...)})
 	msg, err := newModel(t, e.URL).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
 	req := &model.Request{Messages: []*model.Message{
@@ -108,7 +108,7 @@ func TestBlocksGoBackAsTheyCame(t *testing.T) {
 	var whole struct{ Content []json.RawMessage }
 	require.NoError(t, json.Unmarshal([]byte(searched.whole), &whole))
 	want := append(whole.Content[:3:3], whole.Content[4:]...) // the empty text is left out
-	got := blocks(e.bodies[1])
+	got := blocks(e.Bodies[1])
 	require.Len(t, got, len(want))
 	for i := range want {
 		if i == len(want)-2 { // its caller is what none means
@@ -116,12 +116,12 @@ func TestBlocksGoBackAsTheyCame(t *testing.T) {
 		}
 		require.JSONEq(t, string(want[i]), string(got[i]))
 	}
-	require.Contains(t, e.bodies[1], "9007199254740993")
+	require.Contains(t, e.Bodies[1], "9007199254740993")
 
 	other := newModel(t, e.URL, func(c *anthropicmodel.Config) { c.Provider = "kimi" })
 	_, err = other.Generate(context.Background(), req, nil)
 	require.NoError(t, err)
-	got = blocks(e.bodies[2])
+	got = blocks(e.Bodies[2])
 	require.Len(t, got, 4)
 	require.JSONEq(t, `{"type":"text","text":"It rains"}`, string(got[0]))
 	require.JSONEq(t, `{"type":"tool_use","id":"toolu_2","name":"click","input":{}}`, string(got[3]))
@@ -134,7 +134,7 @@ func TestFinishReasons(t *testing.T) {
 		"model_context_window_exceeded": model.FinishLength, "refusal": model.FinishContentFilter, "tool_use": model.FinishToolCalls,
 		"": model.FinishStop, "unheard_of": model.FinishOther,
 	} {
-		m := newModel(t, serve(t, answer{body: finished(reason, say("x")...)}).URL)
+		m := newModel(t, serve(t, answer{Body: finished(reason, say("x")...)}).URL)
 		msg, err := stream(t, m, hello())
 		require.NoError(t, err)
 		require.Equal(t, want, msg.Finish, reason)
@@ -143,7 +143,7 @@ func TestFinishReasons(t *testing.T) {
 		"end_turn": model.FinishToolCalls, "": model.FinishToolCalls, "unheard_of": model.FinishToolCalls,
 		"max_tokens": model.FinishLength, "refusal": model.FinishContentFilter,
 	} {
-		msg, err := stream(t, newModel(t, serve(t, answer{body: finished(reason, call...)}).URL), hello())
+		msg, err := stream(t, newModel(t, serve(t, answer{Body: finished(reason, call...)}).URL), hello())
 		require.NoError(t, err)
 		require.Equal(t, want, msg.Finish, "some servers do not say that they wait for results: %q", reason)
 	}
@@ -154,41 +154,41 @@ func TestAPausedTurnIsContinued(t *testing.T) {
 		start(0, `{"type":"thinking","thinking":"Hm.","signature":"sig"}`), stop(0),
 		start(1, `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"rain"}}`), stop(1))
 	first = strings.Replace(first, `"content":[]`, `"content":[],"container":{"id":"container_1"}`, 1)
-	e := serve(t, answer{body: first}, answer{body: finished("end_turn", say("Rain.")...)})
+	e := serve(t, answer{Body: first}, answer{Body: finished("end_turn", say("Rain.")...)})
 	m := newModel(t, e.URL)
 	msg, err := stream(t, m, hello())
 	require.NoError(t, err)
-	require.Equal(t, 2, e.count())
-	require.Contains(t, e.bodies[1], `{"content":[{"signature":"sig","thinking":"Hm.","type":"thinking"},`+
+	require.Equal(t, 2, e.Count())
+	require.Contains(t, e.Bodies[1], `{"content":[{"signature":"sig","thinking":"Hm.","type":"thinking"},`+
 		`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"rain"}}],"role":"assistant"}]}`)
-	require.Contains(t, e.bodies[1], `"container":"container_1"`)
-	require.NotContains(t, e.bodies[0], `container`)
+	require.Contains(t, e.Bodies[1], `"container":"container_1"`)
+	require.NotContains(t, e.Bodies[0], `container`)
 	require.Len(t, msg.Parts, 3)
 	require.Equal(t, "Rain.", msg.Text())
 	require.Equal(t, model.FinishStop, msg.Finish)
 	require.Equal(t, model.Usage{InputTokens: 6, OutputTokens: 14}, msg.Usage)
 
-	e = serve(t, answer{body: first})
+	e = serve(t, answer{Body: first})
 	msg, err = newModel(t, e.URL).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	require.Equal(t, 11, e.count())
+	require.Equal(t, 11, e.Count())
 	require.Len(t, msg.Parts, 22)
 	require.Equal(t, model.FinishOther, msg.Finish)
 }
 
 func TestABrokenContinuationIsNotBegunAgainOnceTheSinkHasHeardOfIt(t *testing.T) {
 	retrying := func(c *anthropicmodel.Config) { c.Retry = anthropicmodel.Retry{Attempts: 2, Base: 1} }
-	busy := answer{status: 529, body: `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`}
-	paused := answer{body: finished("pause_turn", say("Let me look.")...)}
+	busy := answer{Status: 529, Body: `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`}
+	paused := answer{Body: finished("pause_turn", say("Let me look.")...)}
 	e := serve(t, paused, busy)
 	_, err := stream(t, newModel(t, e.URL, retrying), hello())
 	require.Equal(t, 529, apiError(t, err).Status)
-	require.Equal(t, 2, e.count())
+	require.Equal(t, 2, e.Count())
 
-	e = serve(t, paused, busy, answer{body: finished("end_turn", start(0, `{"type":"tool_use","id":"a","name":"weather","input":{}}`))})
+	e = serve(t, paused, busy, answer{Body: finished("end_turn", start(0, `{"type":"tool_use","id":"a","name":"weather","input":{}}`))})
 	msg, err := newModel(t, e.URL, retrying).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	require.Equal(t, 3, e.count())
+	require.Equal(t, 3, e.Count())
 	require.Equal(t, []model.Part{model.Text("Let me look."), model.ToolCall("a", "weather", "{}")}, msg.Parts)
 }
 
@@ -215,7 +215,7 @@ func TestStreamsThatMakeNoSense(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
-				_, err := newModel(t, serve(t, answer{body: test.body}).URL).Generate(context.Background(), hello(), sink)
+				_, err := newModel(t, serve(t, answer{Body: test.body}).URL).Generate(context.Background(), hello(), sink)
 				e := apiError(t, err)
 				require.ErrorContains(t, err, test.want)
 				require.Equal(t, test.retryable, e.Retryable)
@@ -228,7 +228,7 @@ func TestStreamsThatMakeNoSense(t *testing.T) {
 }
 
 func TestABlockWhoseBeginningIsMissingIsMadeUp(t *testing.T) {
-	m := newModel(t, serve(t, answer{body: events(
+	m := newModel(t, serve(t, answer{Body: events(
 		delta(0, `{"type":"thinking_delta","thinking":"Hm."}`), delta(0, `{"type":"signature_delta","signature":"s"}`),
 		delta(1, `{"type":"text_delta","text":"Yes."}`))}).URL)
 	msg, err := stream(t, m, hello())
@@ -237,7 +237,7 @@ func TestABlockWhoseBeginningIsMissingIsMadeUp(t *testing.T) {
 }
 
 func TestAnErrorOfTheSinkIsReturnedAsItIs(t *testing.T) {
-	m := newModel(t, serve(t, answer{body: searched.stream}).URL)
+	m := newModel(t, serve(t, answer{Body: searched.stream}).URL)
 	for at := range 9 {
 		mine := fmt.Errorf("at %d", at)
 		n := -1

@@ -90,11 +90,11 @@ func TestGoldenRequests(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := serve(t, answer{body: events(say("ok")...)})
+			e := serve(t, answer{Body: events(say("ok")...)})
 			_, err := newModel(t, e.URL, test.change).Generate(context.Background(), test.req, nil)
 			require.NoError(t, err)
 			var got bytes.Buffer
-			require.NoError(t, json.Indent(&got, []byte(e.bodies[0]), "", "  "))
+			require.NoError(t, json.Indent(&got, []byte(e.Bodies[0]), "", "  "))
 			file := filepath.Join("testdata", name+".json")
 			if *update {
 				require.NoError(t, os.WriteFile(file, append(got.Bytes(), '\n'), 0o644))
@@ -102,11 +102,11 @@ func TestGoldenRequests(t *testing.T) {
 			want, err := os.ReadFile(file)
 			require.NoError(t, err)
 			require.Equal(t, string(want), got.String()+"\n")
-			require.LessOrEqual(t, strings.Count(e.bodies[0], `"cache_control"`), 4)
+			require.LessOrEqual(t, strings.Count(e.Bodies[0], `"cache_control"`), 4)
 			if name == "thinking-bound-to-the-conversation" {
-				require.Equal(t, "some-beta,thinking-binding-controls-2026-08-01", e.requests[0].Header.Get("Anthropic-Beta"))
+				require.Equal(t, "some-beta,thinking-binding-controls-2026-08-01", e.Requests[0].Header.Get("Anthropic-Beta"))
 			} else {
-				require.NotContains(t, e.requests[0].Header, "Anthropic-Beta")
+				require.NotContains(t, e.Requests[0].Header, "Anthropic-Beta")
 			}
 		})
 	}
@@ -140,12 +140,12 @@ func TestWhatAModelCannotKeepIsRefused(t *testing.T) {
 		"text that is none":           {"claude-haiku-4-5", model.Request{Messages: []*model.Message{request(model.Media("text/plain", []byte("\xff")))}}, "UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := serve(t, answer{body: events(say("ok")...)})
+			e := serve(t, answer{Body: events(say("ok")...)})
 			_, err := newModel(t, e.URL, named(test.model)).Generate(context.Background(), &test.req, nil)
 			require.ErrorIs(t, err, model.ErrUnsupported)
 			require.ErrorContains(t, err, test.want)
 			require.ErrorContains(t, err, "anthropicmodel: anthropic "+test.model+": ")
-			require.Zero(t, e.count())
+			require.Zero(t, e.Count())
 		})
 	}
 }
@@ -260,7 +260,7 @@ func TestIDsOfOtherProvidersAreMadeValidAndStayDifferent(t *testing.T) {
 }
 
 func TestALongerConversationBeginsAsTheShorterOne(t *testing.T) {
-	e := serve(t, answer{body: events(say("ok")...)})
+	e := serve(t, answer{Body: events(say("ok")...)})
 	m := newModel(t, e.URL, uncached)
 	req := &model.Request{Instructions: "Answer.", Messages: conversation(), Tools: []model.ToolDef{weather()}}
 	_, err := m.Generate(context.Background(), req, nil)
@@ -268,7 +268,7 @@ func TestALongerConversationBeginsAsTheShorterOne(t *testing.T) {
 	req.Messages = append(req.Messages, model.Response(model.Text("more")), model.UserText("and more"))
 	_, err = m.Generate(context.Background(), req, nil)
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(e.bodies[1], strings.TrimSuffix(e.bodies[0], "]}")))
+	require.True(t, strings.HasPrefix(e.Bodies[1], strings.TrimSuffix(e.Bodies[0], "]}")))
 }
 
 func TestTheCacheIsMarkedAtMostFourTimes(t *testing.T) {

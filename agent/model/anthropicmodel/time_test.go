@@ -3,10 +3,8 @@ package anthropicmodel_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,60 +13,15 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
-
-// transport answers in the process, on no network, so that time can be faked. Nothing may run any more when a bubble ends,
-// which is how every test here also checks for leaked goroutines.
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func inProcess(t testing.TB, f transport, change ...func(*anthropicmodel.Config)) *anthropicmodel.Model {
 	change = append([]func(*anthropicmodel.Config){func(c *anthropicmodel.Config) {
-		c.HTTPClient = &http.Client{Transport: f}
+		c.HTTPClient = f.Client()
 		c.Retry = anthropicmodel.Retry{}
 	}}, change...)
 	return newModel(t, "http://endpoint.test", change...)
-}
-
-func respond(r *http.Request, status int, body io.ReadCloser) *http.Response {
-	return &http.Response{
-		StatusCode: status, Status: http.StatusText(status), ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: body, ContentLength: -1, Request: r,
-	}
-}
-
-func textBody(body string) io.ReadCloser { return io.NopCloser(strings.NewReader(body)) }
-
-func failing(status int, header ...string) transport {
-	return func(r *http.Request) (*http.Response, error) {
-		resp := respond(r, status, textBody(wireErrorOf("api_error", "no")))
-		for i := 0; i < len(header); i += 2 {
-			resp.Header.Set(header[i], header[i+1])
-		}
-		return resp, nil
-	}
-}
-
-// drip sends each piece after a pause, and then nothing more without ending the body.
-func drip(pause time.Duration, pieces ...string) transport {
-	return func(r *http.Request) (*http.Response, error) {
-		pr, pw := io.Pipe()
-		stop := context.AfterFunc(r.Context(), func() { pw.CloseWithError(context.Cause(r.Context())) })
-		go func() {
-			for _, p := range pieces {
-				select {
-				case <-time.After(pause):
-				case <-r.Context().Done():
-				}
-				if _, err := io.WriteString(pw, p); err != nil {
-					stop()
-					return
-				}
-			}
-		}()
-		return respond(r, 200, pr), nil
-	}
 }
 
 func once(c *anthropicmodel.Config) { c.Retry.Attempts = 1 }
@@ -77,14 +30,12 @@ func ignore(model.Delta) error { return nil }
 
 func TestWhatMayPassIsTriedAgain(t *testing.T) {
 	for name, first := range map[string]transport{
-		"overloaded":    failing(529),
-		"rate limited":  failing(429, "Retry-After", "2"),
-		"no connection": func(*http.Request) (*http.Response, error) { return nil, errors.New("gone") },
-		"breaks off":    func(r *http.Request) (*http.Response, error) { return respond(r, 200, textBody(begin())), nil },
-		"no message":    func(r *http.Request) (*http.Response, error) { return respond(r, 200, textBody(`{}`)), nil },
-		"error in a stream": func(r *http.Request) (*http.Response, error) {
-			return respond(r, 200, textBody(begin()+event(wireErrorOf("overloaded_error", "busy")))), nil
-		},
+		"overloaded":        adaptertest.Failing(529, wireErrorOf("api_error", "no")),
+		"rate limited":      adaptertest.Failing(429, wireErrorOf("api_error", "no"), "Retry-After", "2"),
+		"no connection":     func(*http.Request) (*http.Response, error) { return nil, errors.New("gone") },
+		"breaks off":        adaptertest.Canned(begin()),
+		"no message":        adaptertest.Canned(`{}`),
+		"error in a stream": adaptertest.Canned(begin() + event(wireErrorOf("overloaded_error", "busy"))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -94,7 +45,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 					if at = append(at, time.Since(began)); len(at) < 3 {
 						return first(r)
 					}
-					return respond(r, 200, textBody(events(say("ok")...))), nil
+					return adaptertest.Respond(r, 200, adaptertest.Text(events(say("ok")...))), nil
 				})
 				msg, err := stream(t, m, hello())
 				require.NoError(t, err)
@@ -113,12 +64,10 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 
 func TestWhatMayNotPassIsNotTriedAgain(t *testing.T) {
 	for name, first := range map[string]transport{
-		"bad request":     failing(400),
-		"too long a wait": failing(429, "Retry-After", "31"),
-		"told not to":     failing(500, "X-Should-Retry", "false"),
-		"deltas were shown": func(r *http.Request) (*http.Response, error) {
-			return respond(r, 200, textBody(begin()+say("x")[0]+say("x")[1])), nil
-		},
+		"bad request":       adaptertest.Failing(400, wireErrorOf("api_error", "no")),
+		"too long a wait":   adaptertest.Failing(429, wireErrorOf("api_error", "no"), "Retry-After", "31"),
+		"told not to":       adaptertest.Failing(500, wireErrorOf("api_error", "no"), "X-Should-Retry", "false"),
+		"deltas were shown": adaptertest.Canned(begin() + say("x")[0] + say("x")[1]),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -148,12 +97,12 @@ func TestSilenceIsBounded(t *testing.T) {
 		want      string
 	}{
 		"no answer":             {never, anthropicmodel.Timeouts{}, 10 * time.Minute, "no answer within 10m0s"},
-		"no first byte":         {drip(time.Second), anthropicmodel.Timeouts{FirstByte: 5 * time.Second}, 5 * time.Second, "no answer within 5s"},
-		"silence within":        {drip(time.Second, begin()), anthropicmodel.Timeouts{}, 5*time.Minute + time.Second, "nothing for 5m0s"},
-		"pings are not silence": {drip(4*time.Minute, begin(), ping, ping), anthropicmodel.Timeouts{}, 17 * time.Minute, "nothing for 5m0s"},
-		"all in all":            {drip(time.Minute, begin(), ping, ping, ping), anthropicmodel.Timeouts{Total: 150 * time.Second}, 150 * time.Second, "no complete answer within 2m30s"},
+		"no first byte":         {adaptertest.Drip(time.Second), anthropicmodel.Timeouts{FirstByte: 5 * time.Second}, 5 * time.Second, "no answer within 5s"},
+		"silence within":        {adaptertest.Drip(time.Second, begin()), anthropicmodel.Timeouts{}, 5*time.Minute + time.Second, "nothing for 5m0s"},
+		"pings are not silence": {adaptertest.Drip(4*time.Minute, begin(), ping, ping), anthropicmodel.Timeouts{}, 17 * time.Minute, "nothing for 5m0s"},
+		"all in all":            {adaptertest.Drip(time.Minute, begin(), ping, ping, ping), anthropicmodel.Timeouts{Total: 150 * time.Second}, 150 * time.Second, "no complete answer within 2m30s"},
 		"within an error's body": {func(r *http.Request) (*http.Response, error) {
-			resp, err := drip(time.Second, "{")(r)
+			resp, err := adaptertest.Drip(time.Second, "{")(r)
 			resp.StatusCode = 500
 			return resp, err
 		}, anthropicmodel.Timeouts{}, 5*time.Minute + time.Second, "{"},
@@ -180,7 +129,7 @@ func TestTheContextEndsWaitsToo(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(mine) })
 		began := time.Now()
-		_, err := inProcess(t, failing(429, "Retry-After", "20")).Generate(ctx, hello(), nil)
+		_, err := inProcess(t, adaptertest.Failing(429, wireErrorOf("api_error", "no"), "Retry-After", "20")).Generate(ctx, hello(), nil)
 		require.Equal(t, time.Second, time.Since(began))
 		require.ErrorIs(t, err, mine)
 		require.ErrorIs(t, err, context.Canceled)

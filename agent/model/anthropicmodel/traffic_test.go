@@ -19,13 +19,13 @@ func TestUsageOfAStreamIsThatOfItsEnd(t *testing.T) {
 		event(`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":10682,`+
 			`"cache_creation_input_tokens":5,"cache_read_input_tokens":7,"output_tokens":510,"server_tool_use":{"web_search_requests":1}}}`) +
 		event(`{"type":"message_stop"}`)
-	msg, err := stream(t, newModel(t, serve(t, answer{body: body}).URL), hello())
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
 	require.NoError(t, err)
 	require.Equal(t, model.Usage{InputTokens: 10_694, OutputTokens: 510, CacheReadTokens: 7, CacheWriteTokens: 5}, msg.Usage)
 }
 
 func TestABlockMayBeginWithItsContent(t *testing.T) {
-	msg, err := stream(t, newModel(t, serve(t, answer{body: finished("tool_use",
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: finished("tool_use",
 		start(0, `{"type":"thinking","thinking":"Hm","signature":"s"}`), delta(0, `{"type":"signature_delta","signature":"ig"}`), delta(0, `{"type":"thinking_delta","thinking":"."}`), stop(0),
 		start(1, `{"type":"text","text":"It "}`), delta(1, `{"type":"text_delta","text":"rains."}`), stop(1),
 		start(2, `{"type":"tool_use","id":"a","name":"f","input":{"zip":9007199254740993}}`), stop(2),
@@ -48,20 +48,20 @@ func TestAnAnswerMayBeEmpty(t *testing.T) {
 		"stream": finished("end_turn"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := serve(t, answer{body: body})
+			e := serve(t, answer{Body: body})
 			msg, err := stream(t, newModel(t, e.URL), hello())
 			require.NoError(t, err)
 			require.Empty(t, msg.Parts)
 			require.Equal(t, model.FinishStop, msg.Finish)
 			require.Equal(t, model.Usage{InputTokens: 3, OutputTokens: 7}, msg.Usage)
-			require.Equal(t, 1, e.count())
+			require.Equal(t, 1, e.Count())
 		})
 	}
 }
 
 func TestARefusalKeepsWhatWasSaidBefore(t *testing.T) {
 	body := strings.Replace(finished("refusal", say("First, ")...), `"stop_sequence":null}`, `"stop_sequence":null,"stop_details":{"type":"refusal","category":"cyber"}}`, -1)
-	msg, err := stream(t, newModel(t, serve(t, answer{body: body}).URL), hello())
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
 	require.NoError(t, err)
 	require.Equal(t, "First, ", msg.Text())
 	require.Equal(t, model.FinishContentFilter, msg.Finish)
@@ -70,7 +70,7 @@ func TestARefusalKeepsWhatWasSaidBefore(t *testing.T) {
 func TestAnAnswerHasABoundOfBlocks(t *testing.T) {
 	blocks := strings.Repeat(`{"type":"text","text":"x"},`, 10_001)
 	body := `{"type":"message","content":[` + blocks + `{"type":"text","text":"x"}],"stop_reason":"end_turn"}`
-	_, err := stream(t, newModel(t, serve(t, answer{body: body}).URL), hello())
+	_, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
 	require.ErrorContains(t, err, "has more than 10000 blocks")
 	require.False(t, apiError(t, err).Retryable)
 }

@@ -10,26 +10,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 // The benchmarks report their time as a ratio ("x-floor") to a client that does nothing but what it must: net/http,
 // encoding/json and the fields that it needs, for the same request and answer, in the same run.
-
-// canned answers in the process, after reading the whole request as a connection would.
-func canned(body string) *http.Client {
-	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			return nil, err
-		}
-		return respond(r, 200, io.NopCloser(strings.NewReader(body))), nil
-	})}
-}
 
 type (
 	floorCall struct {
@@ -101,45 +91,14 @@ func floorDo(b *testing.B, c *http.Client, req floorRequest) io.ReadCloser {
 	return resp.Body
 }
 
-// ratio runs ours as the benchmark, the floor as often, in turns so that both meet the same machine, and reports the
-// quotient of their times.
-func ratio(b *testing.B, ours, floor func()) {
-	ours()
-	floor()
-	var oursTime, floorTime time.Duration
-	b.ReportAllocs()
-	for b.Loop() {
-		start := time.Now()
-		ours()
-		oursTime += time.Since(start)
-		b.StopTimer()
-		start = time.Now()
-		floor()
-		floorTime += time.Since(start)
-		b.StartTimer()
-	}
-	b.ReportMetric(float64(oursTime)/float64(floorTime), "x-floor")
-}
-
-func longHistory(n int) []*model.Message {
-	history := []*model.Message{model.UserText("What is where?")}
-	for i := 1; len(history) < n; i++ {
-		id := fmt.Sprint("call_", i)
-		history = append(history,
-			model.Response(model.Text("Let me look at that file."), model.ToolCall(id, "read", `{"path":"src/main.go","from":10,"to":20}`)),
-			request(model.ToolReturn(id, "read", strings.Repeat("func main() {\n\tfmt.Println(\"hello, wörld\")\n}\n", 10))))
-	}
-	return history
-}
-
 func BenchmarkStepWithHistory(b *testing.B) {
 	call := `{"functionCall":{"id":"a","name":"read","args":{"path":"src/main.go"}}}`
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			client := canned(chunk("STOP", call, call))
+			client := adaptertest.Canned(chunk("STOP", call, call)).Client()
 			m := newModel(b, "http://bench.test", func(c *geminimodel.Config) { c.HTTPClient = client })
-			req := &model.Request{Messages: longHistory(n)}
-			ratio(b, func() {
+			req := &model.Request{Messages: adaptertest.LongHistory(n)}
+			adaptertest.Ratio(b, func() {
 				msg, err := m.Generate(context.Background(), req, nil)
 				require.NoError(b, err)
 				require.Len(b, msg.Parts, 2)
@@ -163,10 +122,10 @@ func BenchmarkStream(b *testing.B) {
 			for len(chunks) < n-1 {
 				chunks = append(chunks, chunk("", `{"text":" word"}`))
 			}
-			client := canned(events(append(chunks, chunk("STOP"))...))
+			client := adaptertest.Canned(events(append(chunks, chunk("STOP"))...)).Client()
 			m := newModel(b, "http://bench.test", func(c *geminimodel.Config) { c.HTTPClient = client })
 			req := hello()
-			ratio(b, func() {
+			adaptertest.Ratio(b, func() {
 				_, err := m.Generate(context.Background(), req, func(model.Delta) error { return nil })
 				require.NoError(b, err)
 			}, func() {
@@ -195,8 +154,8 @@ func TestAHistoryCostsNoAllocationPerMessage(t *testing.T) {
 		t.Skip("allocations are not counted under the race detector")
 	}
 	allocations := func(n int) float64 {
-		m := newModel(t, "http://x.test", func(c *geminimodel.Config) { c.HTTPClient = canned(chunk("STOP", `{"text":"a"}`)) })
-		req := &model.Request{Messages: longHistory(n)}
+		m := newModel(t, "http://x.test", func(c *geminimodel.Config) { c.HTTPClient = adaptertest.Canned(chunk("STOP", `{"text":"a"}`)).Client() })
+		req := &model.Request{Messages: adaptertest.LongHistory(n)}
 		return testing.AllocsPerRun(10, func() {
 			_, err := m.Generate(context.Background(), req, nil)
 			require.NoError(t, err)
@@ -214,7 +173,7 @@ func TestAStreamCostsTheSamePerChunkHoweverLongItIs(t *testing.T) {
 		for i := range chunks {
 			chunks[i] = chunk("", `{"text":" word"}`)
 		}
-		client := canned(events(append(chunks, chunk("STOP"))...))
+		client := adaptertest.Canned(events(append(chunks, chunk("STOP"))...)).Client()
 		m := newModel(t, "http://x.test", func(c *geminimodel.Config) { c.HTTPClient = client })
 		return testing.AllocsPerRun(3, func() {
 			_, err := m.Generate(context.Background(), hello(), func(model.Delta) error { return nil })

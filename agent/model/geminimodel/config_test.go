@@ -21,6 +21,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 // where returns the URL that a model asks, without a network.
@@ -30,7 +31,7 @@ func where(t *testing.T, change ...func(*geminimodel.Config)) string {
 	m := newModel(t, "", append(change, func(c *geminimodel.Config) {
 		c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 			asked = r.URL.String()
-			return respond(r, 200, text(chunk("STOP", `{"text":"ok"}`))), nil
+			return adaptertest.Respond(r, 200, adaptertest.Text(chunk("STOP", `{"text":"ok"}`))), nil
 		})}
 	})...)
 	_, err := m.Generate(context.Background(), hello(), nil)
@@ -69,16 +70,16 @@ func TestTheEnvironmentIsNotAsked(t *testing.T) {
 	require.Equal(t, "https://generativelanguage.googleapis.com/v1beta/models/test-model:generateContent", where(t))
 	require.Equal(t, "https://aiplatform.googleapis.com/v1beta1/publishers/google/models/test-model:generateContent",
 		where(t, func(c *geminimodel.Config) { c.Backend = geminimodel.VertexAI }))
-	e := serve(t, answer{body: chunk("STOP", `{"text":"ok"}`)})
+	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	_, err := newModel(t, e.URL, onVertex).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	r, _ := e.last()
+	r, _ := e.Last()
 	require.Empty(t, r.Header.Get("X-Goog-Api-Key"))
 	require.Equal(t, "/v1beta1/projects/acme/locations/europe-west4/publishers/google/models/test-model:generateContent", r.URL.Path)
 }
 
 func TestTheKeyOrATokenIsSentInAHeader(t *testing.T) {
-	e := serve(t, answer{body: chunk("STOP", `{"text":"ok"}`)})
+	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	req := hello()
 	req.Settings = &model.Settings{ExtraHeaders: map[string]string{"x-title": "request"}}
 	m := newModel(t, e.URL, func(c *geminimodel.Config) {
@@ -86,7 +87,7 @@ func TestTheKeyOrATokenIsSentInAHeader(t *testing.T) {
 	})
 	_, err := m.Generate(context.Background(), req, nil)
 	require.NoError(t, err)
-	r, _ := e.last()
+	r, _ := e.Last()
 	require.Equal(t, testKey, r.Header.Get("X-Goog-Api-Key"))
 	require.NotContains(t, r.URL.String(), testKey)
 	require.Equal(t, "application/json", r.Header.Get("Content-Type"))
@@ -100,14 +101,14 @@ func TestTheKeyOrATokenIsSentInAHeader(t *testing.T) {
 		})
 	}).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	r, _ = e.last()
+	r, _ = e.Last()
 	require.Equal(t, "Bearer "+testToken, r.Header.Get("Authorization"))
 	require.Equal(t, "payer", r.Header.Get("X-Goog-User-Project"))
 	require.Empty(t, r.Header.Get("X-Goog-Api-Key"))
 }
 
 func TestCredentialsThatFailAreAnErrorOfAuthentication(t *testing.T) {
-	e := serve(t, answer{body: chunk("STOP", `{"text":"ok"}`)})
+	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	denied := errors.New("the account is disabled")
 	_, err := newModel(t, e.URL, onVertex, func(c *geminimodel.Config) {
 		c.Credentials = auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: tokens{denied}})
@@ -116,7 +117,7 @@ func TestCredentialsThatFailAreAnErrorOfAuthentication(t *testing.T) {
 	require.ErrorIs(t, err, denied)
 	require.ErrorContains(t, err, "no token from the credentials: the account is disabled")
 	require.False(t, apiError(t, err).Retryable)
-	require.Zero(t, e.count())
+	require.Zero(t, e.Count())
 }
 
 func TestATokenThatMayBeHadLaterIsTriedAgain(t *testing.T) {
@@ -141,7 +142,7 @@ func TestATokenThatMayBeHadLaterIsTriedAgain(t *testing.T) {
 }
 
 func TestAClientThatAuthenticatesItselfNeedsNoCredentials(t *testing.T) {
-	e := serve(t, answer{body: chunk("STOP", `{"text":"ok"}`)})
+	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	_, err := newModel(t, e.URL, onVertex, func(c *geminimodel.Config) {
 		c.Credentials, c.HTTPClient = nil, &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 			r = r.Clone(r.Context())
@@ -150,7 +151,7 @@ func TestAClientThatAuthenticatesItselfNeedsNoCredentials(t *testing.T) {
 		})}
 	}).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	r, _ := e.last()
+	r, _ := e.Last()
 	require.Equal(t, "Bearer mine", r.Header.Get("Authorization"))
 }
 
@@ -244,7 +245,7 @@ func TestAProfileMayBeReplaced(t *testing.T) {
 }
 
 func TestModelsOpenByString(t *testing.T) {
-	e := serve(t, answer{body: chunk("STOP", `{"text":"ok"}`)})
+	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	env := map[string]string{}
 	o := model.OpenOptions{Getenv: func(name string) string { return env[name] }}
 
@@ -258,7 +259,7 @@ func TestModelsOpenByString(t *testing.T) {
 		require.NoError(t, err)
 		_, err = m.Generate(context.Background(), hello(), nil)
 		require.NoError(t, err)
-		r, _ := e.last()
+		r, _ := e.Last()
 		return r
 	}
 	env["GOOGLE_GEMINI_BASE_URL"] = e.URL

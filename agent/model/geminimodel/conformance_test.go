@@ -97,13 +97,13 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 	a := answer{}
 	switch {
 	case s.Fault == modeltest.FaultEmpty && streamed:
-		a.body = events(`{"usageMetadata":{"promptTokenCount":3}}`)
+		a.Body = events(`{"usageMetadata":{"promptTokenCount":3}}`)
 	case s.Fault == modeltest.FaultEmpty:
-		a.body = `{"candidates":[],"usageMetadata":{"promptTokenCount":3}}`
+		a.Body = `{"candidates":[],"usageMetadata":{"promptTokenCount":3}}`
 	case s.Answer == nil && s.Error != nil:
-		a.status, a.body = s.Error.Status, refusal
+		a.Status, a.Body = s.Error.Status, refusal
 		if s.Error.RetryAfter > 0 {
-			a.header = map[string]string{"Retry-After": strconv.Itoa(int(s.Error.RetryAfter.Seconds()))}
+			a.Header = map[string]string{"Retry-After": strconv.Itoa(int(s.Error.RetryAfter.Seconds()))}
 		}
 	case s.Answer != nil && streamed:
 		pieces := wirePieces(s.Answer)
@@ -119,24 +119,24 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 		case s.Silent:
 			end = nil
 		}
-		a.body = events(append(pieces, end...)...)
+		a.Body = events(append(pieces, end...)...)
 	case s.Answer != nil && s.Silent:
-		a.body = " "
+		a.Body = " "
 	case s.Answer != nil:
 		var parts []string
 		for _, p := range s.Answer.Parts {
 			parts = append(parts, wirePart(p))
 		}
-		a.body = fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[%s]},%s`, strings.Join(parts, ","), end(s)[len(`{"candidates":[{`):])
+		a.Body = fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[%s]},%s`, strings.Join(parts, ","), end(s)[len(`{"candidates":[{`):])
 		if s.Fault == modeltest.FaultTruncated {
-			a.body = a.body[:strings.Index(a.body, `]},"finishReason"`)-5]
+			a.Body = a.Body[:strings.Index(a.Body, `]},"finishReason"`)-5]
 		}
 	}
 	if !s.Silent {
-		a.serve(w)
+		a.WriteTo(w)
 		return
 	}
-	_, _ = io.WriteString(w, a.body)
+	_, _ = io.WriteString(w, a.Body)
 	_ = http.NewResponseController(w).Flush()
 	<-r.Context().Done()
 }

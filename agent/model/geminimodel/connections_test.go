@@ -36,13 +36,13 @@ func counted(t *testing.T, handler http.HandlerFunc) (url string, connections *a
 
 func TestConnectionsAreReused(t *testing.T) {
 	for name, a := range map[string]answer{
-		"a stream":                   {body: events(chunk("", `{"text":"a"}`), chunk("STOP"))},
-		"an unstreamed answer":       {body: chunk("STOP", `{"text":"a"}`)},
-		"an error":                   {status: 400, body: `{"error":"` + strings.Repeat("no ", 1000) + `"}`},
-		"an error with a large body": {status: 400, body: strings.Repeat("no ", 30_000)},
+		"a stream":                   {Body: events(chunk("", `{"text":"a"}`), chunk("STOP"))},
+		"an unstreamed answer":       {Body: chunk("STOP", `{"text":"a"}`)},
+		"an error":                   {Status: 400, Body: `{"error":"` + strings.Repeat("no ", 1000) + `"}`},
+		"an error with a large body": {Status: 400, Body: strings.Repeat("no ", 30_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url, connections := counted(t, func(w http.ResponseWriter, _ *http.Request) { a.serve(w) })
+			url, connections := counted(t, func(w http.ResponseWriter, _ *http.Request) { a.WriteTo(w) })
 			m := newModel(t, url)
 			for range 10 {
 				_, _ = stream(t, m, hello())
@@ -81,13 +81,13 @@ func TestNoGoroutineOutlivesGenerate(t *testing.T) {
 }
 
 func TestAModelServesManyRunsAtOnce(t *testing.T) {
-	m := newModel(t, serve(t, answer{body: events(chunk("", `{"text":"Hello, "}`), chunk("STOP", `{"text":"wörld"}`))}).URL)
+	m := newModel(t, serve(t, answer{Body: events(chunk("", `{"text":"Hello, "}`), chunk("STOP", `{"text":"wörld"}`))}).URL)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 10 {
-				rec := &recorder{t: t}
-				msg, err := m.Generate(context.Background(), fullRequest(), rec.sink)
+				rec := &recorder{T: t}
+				msg, err := m.Generate(context.Background(), fullRequest(), rec.Sink)
 				if err != nil || msg.Text() != "Hello, wörld" {
 					t.Errorf("%v, %v", msg, err)
 				}
@@ -98,7 +98,7 @@ func TestAModelServesManyRunsAtOnce(t *testing.T) {
 }
 
 func TestRedirects(t *testing.T) {
-	target := serve(t, answer{body: chunk("STOP", `{"text":"ok"}`)})
+	target := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	for status, followed := range map[int]bool{http.StatusTemporaryRedirect: true, http.StatusMovedPermanently: false} {
 		url, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, target.URL+r.URL.Path, status)
@@ -107,7 +107,7 @@ func TestRedirects(t *testing.T) {
 		if followed {
 			require.NoError(t, err)
 			require.Equal(t, "ok", msg.Text())
-			_, sent := target.last()
+			_, sent := target.Last()
 			require.Contains(t, sent, `{"text":"hi"}`)
 			continue
 		}

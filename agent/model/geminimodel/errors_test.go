@@ -20,49 +20,49 @@ var errorCases = map[string]struct {
 	is   error
 }{
 	"a key that is wrong": {
-		answer{status: 400, body: `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT",` +
+		answer{Status: 400, Body: `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT",` +
 			`"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}`},
 		model.APIError{Status: 400, Code: "INVALID_ARGUMENT", Type: "API_KEY_INVALID", Message: "API key not valid. Please pass a valid API key."},
 		model.ErrAuth,
 	},
 	"a key that may not": {
-		answer{status: 403, body: `{"error":{"code":403,"message":"Permission denied","status":"PERMISSION_DENIED"}}`},
+		answer{Status: 403, Body: `{"error":{"code":403,"message":"Permission denied","status":"PERMISSION_DENIED"}}`},
 		model.APIError{Status: 403, Code: "PERMISSION_DENIED", Message: "Permission denied"},
 		model.ErrAuth,
 	},
 	"too many requests this minute": {
-		answer{status: 429, body: `{"error":{"code":429,"message":"You exceeded your quota","status":"RESOURCE_EXHAUSTED","details":[` +
+		answer{Status: 429, Body: `{"error":{"code":429,"message":"You exceeded your quota","status":"RESOURCE_EXHAUSTED","details":[` +
 			`{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProjectPerModel"}]},` +
 			`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}`},
 		model.APIError{Status: 429, Code: "RESOURCE_EXHAUSTED", Message: "You exceeded your quota", Retryable: true, RetryAfter: 34500 * time.Millisecond},
 		model.ErrRateLimited,
 	},
 	"too many requests today": {
-		answer{status: 429, body: `{"error":{"code":429,"message":"You exceeded your quota","status":"RESOURCE_EXHAUSTED","details":[` +
+		answer{Status: 429, Body: `{"error":{"code":429,"message":"You exceeded your quota","status":"RESOURCE_EXHAUSTED","details":[` +
 			`{"violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}}`},
 		model.APIError{Status: 429, Code: "RESOURCE_EXHAUSTED", Message: "You exceeded your quota"},
 		model.ErrRateLimited,
 	},
 	"too long": {
-		answer{status: 400, body: `{"error":{"code":400,"message":"The input token count (1048590) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}`},
+		answer{Status: 400, Body: `{"error":{"code":400,"message":"The input token count (1048590) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}`},
 		model.APIError{Status: 400, Code: "INVALID_ARGUMENT", Message: "The input token count (1048590) exceeds the maximum number of tokens allowed (1048575)."},
 		model.ErrContextLength,
 	},
 	"in an array": {
-		answer{status: 503, header: map[string]string{"Retry-After": "3"}, body: `[{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]`},
+		answer{Status: 503, Header: map[string]string{"Retry-After": "3"}, Body: `[{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]`},
 		model.APIError{Status: 503, Code: "UNAVAILABLE", Message: "The model is overloaded.", Retryable: true, RetryAfter: 3 * time.Second},
 		nil,
 	},
 	"a word": {
-		answer{status: 500, body: `{"error":"upstream"}`}, model.APIError{Status: 500, Message: "upstream", Retryable: true}, nil,
+		answer{Status: 500, Body: `{"error":"upstream"}`}, model.APIError{Status: 500, Message: "upstream", Retryable: true}, nil,
 	},
 	"a page": {
-		answer{status: 502, body: "<html><title>Bad\nGateway</title></html>"},
+		answer{Status: 502, Body: "<html><title>Bad\nGateway</title></html>"},
 		model.APIError{Status: 502, Message: "an HTML page: Bad\nGateway", Retryable: true}, nil,
 	},
-	"nothing": {answer{status: 400}, model.APIError{Status: 400, Message: "an empty body"}, nil},
+	"nothing": {answer{Status: 400}, model.APIError{Status: 400, Message: "an empty body"}, nil},
 	"the key": {
-		answer{status: 401, body: `{"error":{"message":"the key ` + testKey + ` is unknown","status":"` + testKey + `"}}`},
+		answer{Status: 401, Body: `{"error":{"message":"the key ` + testKey + ` is unknown","status":"` + testKey + `"}}`},
 		model.APIError{Status: 401, Code: "[redacted]", Message: "the key [redacted] is unknown"}, model.ErrAuth,
 	},
 }
@@ -70,7 +70,7 @@ var errorCases = map[string]struct {
 func TestErrorsSayWhatTheEndpointSaid(t *testing.T) {
 	for name, test := range errorCases {
 		t.Run(name, func(t *testing.T) {
-			test.answer.header = mergeHeader(test.answer.header, "X-Request-Id", "req-1")
+			test.answer.Header = mergeHeader(test.answer.Header, "X-Request-Id", "req-1")
 			for _, sink := range []model.Sink{nil, func(model.Delta) error { t.Error("the sink was called"); return nil }} {
 				_, err := newModel(t, serve(t, test.answer).URL).Generate(context.Background(), hello(), sink)
 				got := *apiError(t, err)
@@ -94,10 +94,10 @@ func mergeHeader(header map[string]string, name, value string) map[string]string
 }
 
 func TestAWrongBaseURLIsNamed(t *testing.T) {
-	e := serve(t, answer{status: 404, body: "404 page not found"})
+	e := serve(t, answer{Status: 404, Body: "404 page not found"})
 	_, err := newModel(t, e.URL).Generate(context.Background(), hello(), nil)
 	require.ErrorContains(t, err, "404 page not found (is Config.BaseURL right? it is "+e.URL)
-	e = serve(t, answer{body: "<html><title>Welcome</title>"})
+	e = serve(t, answer{Body: "<html><title>Welcome</title>"})
 	_, err = newModel(t, e.URL).Generate(context.Background(), hello(), nil)
 	require.ErrorContains(t, err, "an HTML page: Welcome (is Config.BaseURL right?")
 	gone := serve(t, answer{})
@@ -118,7 +118,7 @@ func TestAnErrorInTheMiddleOfAStream(t *testing.T) {
 		"and then a part": begin + events(object, chunk("STOP", `{"text":"b"}`)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := serve(t, answer{body: body})
+			e := serve(t, answer{Body: body})
 			text := ""
 			m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry.Attempts = 3 })
 			_, err := m.Generate(context.Background(), hello(), func(d model.Delta) error { text += d.Text; return nil })
@@ -127,7 +127,7 @@ func TestAnErrorInTheMiddleOfAStream(t *testing.T) {
 			require.Equal(t, 503, failed.Status)
 			require.True(t, failed.Retryable)
 			require.Equal(t, "a", text)
-			require.Equal(t, 1, e.count(), "the stream is not begun again")
+			require.Equal(t, 1, e.Count(), "the stream is not begun again")
 		})
 	}
 }
@@ -143,14 +143,14 @@ func TestAnswersThatBreakOff(t *testing.T) {
 	} {
 		for _, cut := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				_, err := stream(t, newModel(t, serve(t, answer{body: body, cut: cut}).URL), hello())
+				_, err := stream(t, newModel(t, serve(t, answer{Body: body, Cut: cut}).URL), hello())
 				require.True(t, apiError(t, err).Retryable)
 				require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 			})
 		}
 	}
 	for _, body := range []string{"", whole[:40], " "} {
-		_, err := newModel(t, serve(t, answer{body: body}).URL).Generate(context.Background(), hello(), nil)
+		_, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(context.Background(), hello(), nil)
 		require.True(t, apiError(t, err).Retryable)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	}
@@ -178,7 +178,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
-				_, err := newModel(t, serve(t, answer{body: test.body}).URL).Generate(context.Background(), hello(), sink)
+				_, err := newModel(t, serve(t, answer{Body: test.body}).URL).Generate(context.Background(), hello(), sink)
 				failed := apiError(t, err)
 				require.Equal(t, test.retryable, failed.Retryable, err)
 				if sink == nil {
@@ -191,13 +191,13 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 }
 
 func TestWhatMayPassIsTriedAgain(t *testing.T) {
-	good := answer{body: chunk("STOP", `{"text":"ok"}`)}
+	good := answer{Body: chunk("STOP", `{"text":"ok"}`)}
 	for name, bad := range map[string]answer{
-		"unavailable":         {status: 503},
-		"no candidate":        {body: `{}`},
-		"a broken answer":     {body: `{"cand`},
-		"a malformed call":    {body: `{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}`},
-		"a broken connection": {body: `{"cand`, cut: true},
+		"unavailable":         {Status: 503},
+		"no candidate":        {Body: `{}`},
+		"a broken answer":     {Body: `{"cand`},
+		"a malformed call":    {Body: `{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}`},
+		"a broken connection": {Body: `{"cand`, Cut: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := serve(t, bad, good)
@@ -205,12 +205,12 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 			msg, err := m.Generate(context.Background(), hello(), nil)
 			require.NoError(t, err)
 			require.Equal(t, "ok", msg.Text())
-			require.Equal(t, 2, e.count())
-			_, sent := e.last()
-			require.Equal(t, e.bodies[0], sent)
+			require.Equal(t, 2, e.Count())
+			_, sent := e.Last()
+			require.Equal(t, e.Bodies[0], sent)
 		})
 	}
-	e := serve(t, answer{status: 400}, good)
+	e := serve(t, answer{Status: 400}, good)
 	m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry = geminimodel.Retry{Base: time.Microsecond} })
 	_, err := m.Generate(context.Background(), hello(), nil)
 	require.Equal(t, http.StatusBadRequest, apiError(t, err).Status)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -14,27 +13,14 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
-
-// transport answers in the process.
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func text(body string) io.ReadCloser { return io.NopCloser(strings.NewReader(body)) }
-
-func respond(r *http.Request, status int, body io.ReadCloser) *http.Response {
-	return &http.Response{
-		StatusCode: status, Status: http.StatusText(status), ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: body, ContentLength: -1, Request: r,
-	}
-}
 
 // answering is a client whose every request is answered with body.
 func answering(status int, body func() io.Reader) func(*geminimodel.Config) {
 	return func(c *geminimodel.Config) {
 		c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-			return respond(r, status, io.NopCloser(body())), nil
+			return adaptertest.Respond(r, status, io.NopCloser(body())), nil
 		})}
 	}
 }
@@ -49,12 +35,12 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(`data: {"promptFeedback":{"blockReason":"SAFETY"}}`))
 	f.Add([]byte("[" + chunk("", `{"text":"a"}`) + "\n," + chunk("MAX_TOKENS") + "]"))
 	for _, e := range errorCases {
-		f.Add([]byte(e.body))
+		f.Add([]byte(e.Body))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		rec := &recorder{t: t}
+		rec := &recorder{T: t}
 		m := newModel(t, "http://fuzz.test", answering(200, func() io.Reader { return bytes.NewReader(in) }))
-		msg, err := m.Generate(context.Background(), hello(), rec.sink)
+		msg, err := m.Generate(context.Background(), hello(), rec.Sink)
 		again, err2 := newModel(t, "http://fuzz.test", answering(200, func() io.Reader { return iotest.OneByteReader(bytes.NewReader(in)) })).
 			Generate(context.Background(), hello(), func(model.Delta) error { return nil })
 		require.Equal(t, err == nil, err2 == nil, "how the bytes arrive makes no difference: %v, %v", err, err2)
@@ -65,7 +51,7 @@ func FuzzStream(f *testing.F) {
 			return
 		}
 		require.Equal(t, len(msg.Parts), len(again.Parts))
-		rec.agrees(msg)
+		rec.Agrees(msg)
 		require.NotEmpty(t, msg.Finish)
 		ids := map[string]bool{}
 		for _, p := range msg.Parts {
@@ -82,7 +68,7 @@ func FuzzStream(f *testing.F) {
 				body, err := io.ReadAll(r.Body)
 				require.NoError(t, err)
 				sent = string(body)
-				return respond(r, 200, text(`{}`)), nil
+				return adaptertest.Respond(r, 200, adaptertest.Text(`{}`)), nil
 			})}
 		}).Generate(context.Background(), &model.Request{Messages: history}, nil)
 		require.True(t, json.Valid([]byte(sent)), "%s", sent)
@@ -103,7 +89,7 @@ func FuzzSchema(f *testing.F) {
 				body, err := io.ReadAll(r.Body)
 				require.NoError(t, err)
 				sent = string(body)
-				return respond(r, 200, text(`{}`)), nil
+				return adaptertest.Respond(r, 200, adaptertest.Text(`{}`)), nil
 			})}
 		}).Generate(context.Background(), &model.Request{
 			Messages: hello().Messages, Tools: []model.ToolDef{{Name: "f", Schema: json.RawMessage(schema)}},

@@ -20,10 +20,10 @@ import (
 // body returns the body that is sent for a request.
 func body(t testing.TB, req *model.Request, change ...func(*geminimodel.Config)) string {
 	t.Helper()
-	e := serve(t, answer{body: chunk("STOP", `{"text":"ok"}`)})
+	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	_, err := newModel(t, e.URL, change...).Generate(context.Background(), req, nil)
 	require.NoError(t, err)
-	_, sent := e.last()
+	_, sent := e.Last()
 	require.True(t, json.Valid([]byte(sent)), "%s", sent)
 	return sent
 }
@@ -34,10 +34,6 @@ func contents(t testing.TB, history ...*model.Message) string {
 	_, list, ok := strings.Cut(body(t, &model.Request{Messages: history}), `"contents":[`)
 	require.True(t, ok)
 	return strings.TrimSuffix(list, "]}")
-}
-
-func request(parts ...model.Part) *model.Message {
-	return &model.Message{Kind: model.KindRequest, Parts: parts}
 }
 
 // conversation has everything that a history can have.
@@ -166,10 +162,10 @@ func TestTheSDKKnowsAllThatIsSent(t *testing.T) {
 }
 
 func TestAStreamedRequestHasTheSameBody(t *testing.T) {
-	e := serve(t, answer{body: events(chunk("STOP", `{"text":"ok"}`))})
+	e := serve(t, answer{Body: events(chunk("STOP", `{"text":"ok"}`))})
 	_, err := stream(t, newModel(t, e.URL), fullRequest())
 	require.NoError(t, err)
-	_, sent := e.last()
+	_, sent := e.Last()
 	require.Equal(t, body(t, fullRequest()), sent)
 }
 
@@ -214,7 +210,7 @@ func TestEmptyTextIsNotSent(t *testing.T) {
 }
 
 func TestWhatTheModelCannotDoIsRefusedBeforeSending(t *testing.T) {
-	e := serve(t, answer{body: chunk("STOP", `{"text":"ok"}`)})
+	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	settings := func(s model.Settings) *model.Request {
 		return &model.Request{Messages: hello().Messages, Tools: []model.ToolDef{{Name: "f"}}, Settings: &s}
 	}
@@ -266,5 +262,5 @@ func TestWhatTheModelCannotDoIsRefusedBeforeSending(t *testing.T) {
 			require.ErrorContains(t, err, "geminimodel: ")
 		})
 	}
-	require.Zero(t, e.count())
+	require.Zero(t, e.Count())
 }

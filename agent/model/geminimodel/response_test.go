@@ -16,9 +16,9 @@ import (
 // both asks for an answer in one piece and for a stream of the chunks, which must give the same message.
 func both(t *testing.T, whole string, chunks ...string) *model.Message {
 	t.Helper()
-	msg, err := newModel(t, serve(t, answer{body: whole}).URL).Generate(context.Background(), hello(), nil)
+	msg, err := newModel(t, serve(t, answer{Body: whole}).URL).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	streamed, err := stream(t, newModel(t, serve(t, answer{body: events(chunks...)}).URL), hello())
+	streamed, err := stream(t, newModel(t, serve(t, answer{Body: events(chunks...)}).URL), hello())
 	require.NoError(t, err)
 	require.Equal(t, msg, streamed)
 	return msg
@@ -77,7 +77,7 @@ func TestSignaturesOfAllPartsGoBackWithThem(t *testing.T) {
 }
 
 func TestASignatureBehindTheTextThatItClosesGoesBackInAPartOfItsOwn(t *testing.T) {
-	msg, err := stream(t, newModel(t, serve(t, answer{body: events(
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: events(
 		chunk("", `{"text":"It is "}`), chunk("", `{"text":"raining."}`), chunk("STOP", `{"text":"","thoughtSignature":"c2ln"}`),
 	)}).URL), hello())
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestArgumentsAreKeptByteForByte(t *testing.T) {
 func TestCallIDsAreUniqueAndMadeUpWhereThereAreNone(t *testing.T) {
 	call := func(id string) string { return `{"functionCall":{` + id + `"name":"f"}}` }
 	body := events(chunk("", call(`"id":"a",`), call(`"id":"a",`)), chunk("", call("")), chunk("STOP", call(`"id":"",`)))
-	msg, err := stream(t, newModel(t, serve(t, answer{body: body}).URL), hello())
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
 	require.NoError(t, err)
 	require.Len(t, msg.Parts, 4)
 	require.Equal(t, "a", msg.Parts[0].CallID)
@@ -154,7 +154,7 @@ func TestFinishReasons(t *testing.T) {
 	} {
 		require.Equal(t, want, both(t, chunk(wire, call), chunk("", call), chunk(wire)).Finish, wire)
 	}
-	msg, err := newModel(t, serve(t, answer{body: chunk("", `{"text":"x"}`)}).URL).Generate(context.Background(), hello(), nil)
+	msg, err := newModel(t, serve(t, answer{Body: chunk("", `{"text":"x"}`)}).URL).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
 	require.Equal(t, model.FinishStop, msg.Finish, "an answer in one piece is complete")
 }
@@ -206,7 +206,7 @@ func TestAStreamMayLookDifferentAndMeanTheSame(t *testing.T) {
 		"one object in lines":     strings.ReplaceAll(strings.Replace(b, `"b"`, `"ab"`, 1), ",", ",\r\n  "),
 	} {
 		t.Run(name, func(t *testing.T) {
-			msg, err := stream(t, newModel(t, serve(t, answer{body: body}).URL), hello())
+			msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
 			require.NoError(t, err)
 			require.Equal(t, "ab", msg.Text())
 		})
@@ -215,21 +215,21 @@ func TestAStreamMayLookDifferentAndMeanTheSame(t *testing.T) {
 
 func TestAnEventMayBeLong(t *testing.T) {
 	data := base64.StdEncoding.EncodeToString(make([]byte, 3<<20))
-	msg, err := stream(t, newModel(t, serve(t, answer{body: events(chunk("STOP", `{"inlineData":{"mimeType":"image/png","data":"`+data+`"}}`))}).URL), hello())
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: events(chunk("STOP", `{"inlineData":{"mimeType":"image/png","data":"`+data+`"}}`))}).URL), hello())
 	require.NoError(t, err)
 	require.Len(t, msg.Parts[0].Data, 3<<20)
 }
 
 func TestAnErrorOfTheSinkIsReturnedAsItIs(t *testing.T) {
-	e := serve(t, answer{body: events(chunk("", `{"text":"a"}`), chunk("STOP"))})
+	e := serve(t, answer{Body: events(chunk("", `{"text":"a"}`), chunk("STOP"))})
 	_, err := newModel(t, e.URL).Generate(context.Background(), hello(), func(model.Delta) error { return io.EOF })
 	require.True(t, err == io.EOF)
-	require.Equal(t, 1, e.count())
+	require.Equal(t, 1, e.Count())
 }
 
 func TestAResponseHasABound(t *testing.T) {
 	parts := strings.Repeat(`{"inlineData":{"mimeType":"image/png","data":"cG5n"}},`, 10_001)
-	_, err := newModel(t, serve(t, answer{body: chunk("STOP", parts+`{"text":"x"}`)}).URL).Generate(context.Background(), hello(), nil)
+	_, err := newModel(t, serve(t, answer{Body: chunk("STOP", parts+`{"text":"x"}`)}).URL).Generate(context.Background(), hello(), nil)
 	require.ErrorContains(t, err, "has more than 10000 parts")
 	require.False(t, apiError(t, err).Retryable)
 }

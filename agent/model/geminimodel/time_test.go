@@ -3,7 +3,6 @@ package geminimodel_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"os"
 	"testing"
@@ -14,13 +13,14 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 // inProcess returns a model whose endpoint is f, on no network, so that time can be faked. Nothing may run any more
 // when the bubble ends, which is how every test here also checks for leaked goroutines.
 func inProcess(t *testing.T, f transport, change ...func(*geminimodel.Config)) *geminimodel.Model {
 	change = append([]func(*geminimodel.Config){func(c *geminimodel.Config) {
-		c.HTTPClient = &http.Client{Transport: f}
+		c.HTTPClient = f.Client()
 		c.Retry = geminimodel.Retry{}
 	}}, change...)
 	return newModel(t, "http://endpoint.test", change...)
@@ -28,47 +28,13 @@ func inProcess(t *testing.T, f transport, change ...func(*geminimodel.Config)) *
 
 func once(c *geminimodel.Config) { c.Retry.Attempts = 1 }
 
-// never does not answer.
-func never(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, context.Cause(r.Context())
-}
-
-func failing(status int, header ...string) transport {
-	return func(r *http.Request) (*http.Response, error) {
-		resp := respond(r, status, text(`{"error":{"message":"no"}}`))
-		for i := 0; i < len(header); i += 2 {
-			resp.Header.Set(header[i], header[i+1])
-		}
-		return resp, nil
-	}
-}
-
-// drip sends each piece after a pause, and then nothing more without ending the body.
-func drip(pause time.Duration, pieces ...string) transport {
-	return func(r *http.Request) (*http.Response, error) {
-		pr, pw := io.Pipe()
-		stop := context.AfterFunc(r.Context(), func() { pw.CloseWithError(context.Cause(r.Context())) })
-		go func() {
-			for _, p := range pieces {
-				time.Sleep(pause)
-				if _, err := io.WriteString(pw, p); err != nil {
-					stop()
-					return
-				}
-			}
-		}()
-		return respond(r, 200, pr), nil
-	}
-}
-
 func TestRetriesWaitLongerEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		start := time.Now()
 		m := inProcess(t, func(r *http.Request) (*http.Response, error) {
 			at = append(at, time.Since(start))
-			return failing(503)(r)
+			return adaptertest.Failing(503, `{"error":{"message":"no"}}`)(r)
 		}, func(c *geminimodel.Config) {
 			c.Retry = geminimodel.Retry{Attempts: 4, Base: time.Second, Max: 3 * time.Second}
 		})
@@ -85,9 +51,9 @@ func TestRetriesWaitLongerEachTime(t *testing.T) {
 
 func TestARetryWaitsAsLongAsTheEndpointAsks(t *testing.T) {
 	details := func(r *http.Request) (*http.Response, error) {
-		return respond(r, 429, text(`{"error":{"code":429,"details":[{"retryDelay":"20s"}]}}`)), nil
+		return adaptertest.Respond(r, 429, adaptertest.Text(`{"error":{"code":429,"details":[{"retryDelay":"20s"}]}}`)), nil
 	}
-	for name, first := range map[string]transport{"in a header": failing(429, "Retry-After", "20"), "in the error": details} {
+	for name, first := range map[string]transport{"in a header": adaptertest.Failing(429, `{"error":{"message":"no"}}`, "Retry-After", "20"), "in the error": details} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n, start := 0, time.Now()
@@ -95,7 +61,7 @@ func TestARetryWaitsAsLongAsTheEndpointAsks(t *testing.T) {
 					if n++; n == 1 {
 						return first(r)
 					}
-					return respond(r, 200, text(chunk("STOP", `{"text":"ok"}`))), nil
+					return adaptertest.Respond(r, 200, adaptertest.Text(chunk("STOP", `{"text":"ok"}`))), nil
 				})
 				_, err := m.Generate(t.Context(), hello(), nil)
 				require.NoError(t, err)
@@ -105,7 +71,7 @@ func TestARetryWaitsAsLongAsTheEndpointAsks(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, err := inProcess(t, failing(429, "Retry-After", "31")).Generate(t.Context(), hello(), nil)
+		_, err := inProcess(t, adaptertest.Failing(429, `{"error":{"message":"no"}}`, "Retry-After", "31")).Generate(t.Context(), hello(), nil)
 		require.Equal(t, 31*time.Second, apiError(t, err).RetryAfter)
 		require.Zero(t, time.Since(start), "a wait that is too long is left to the caller")
 	})
@@ -115,13 +81,13 @@ func TestAnEndpointThatNeverAnswersIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
 			start := time.Now()
-			_, err := inProcess(t, never, once).Generate(t.Context(), hello(), sink)
+			_, err := inProcess(t, adaptertest.Never, once).Generate(t.Context(), hello(), sink)
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			require.True(t, apiError(t, err).Retryable)
 			require.ErrorContains(t, err, "no answer within 10m0s")
 			require.Equal(t, 10*time.Minute, time.Since(start))
 		}
-		m := inProcess(t, drip(time.Hour, "late"), once, func(c *geminimodel.Config) { c.Timeouts.FirstByte = time.Second })
+		m := inProcess(t, adaptertest.Drip(time.Hour, "late"), once, func(c *geminimodel.Config) { c.Timeouts.FirstByte = time.Second })
 		start := time.Now()
 		_, err := m.Generate(t.Context(), hello(), nil)
 		require.ErrorContains(t, err, "no answer within 1s", "headers alone are no answer")
@@ -132,13 +98,13 @@ func TestAnEndpointThatNeverAnswersIsGivenUp(t *testing.T) {
 
 func TestASilentStreamIsGivenUpAndASlowOneIsNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := drip(4*time.Minute, ": keep-alive\n\n", events(chunk("", `{"text":"a"}`)), ": keep-alive\n\n", events(chunk("STOP", `{"text":"b"}`)))
+		slow := adaptertest.Drip(4*time.Minute, ": keep-alive\n\n", events(chunk("", `{"text":"a"}`)), ": keep-alive\n\n", events(chunk("STOP", `{"text":"b"}`)))
 		msg, err := stream(t, inProcess(t, slow), hello())
 		require.NoError(t, err)
 		require.Equal(t, "ab", msg.Text())
 
 		start := time.Now()
-		_, err = stream(t, inProcess(t, drip(time.Second, events(chunk("", `{"text":"a"}`)))), hello())
+		_, err = stream(t, inProcess(t, adaptertest.Drip(time.Second, events(chunk("", `{"text":"a"}`)))), hello())
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.ErrorContains(t, err, "nothing for 5m0s")
 		require.Equal(t, time.Second+5*time.Minute, time.Since(start))
@@ -148,7 +114,7 @@ func TestASilentStreamIsGivenUpAndASlowOneIsNot(t *testing.T) {
 func TestAStreamThatStaysOpenAfterItsEndIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		msg, err := stream(t, inProcess(t, drip(0, events(chunk("", `{"text":"a"}`), chunk("STOP")))), hello())
+		msg, err := stream(t, inProcess(t, adaptertest.Drip(0, events(chunk("", `{"text":"a"}`), chunk("STOP")))), hello())
 		require.NoError(t, err)
 		require.Equal(t, "a", msg.Text())
 		require.LessOrEqual(t, time.Since(start), 6*time.Second)
@@ -157,7 +123,7 @@ func TestAStreamThatStaysOpenAfterItsEndIsNotWaitedFor(t *testing.T) {
 
 func TestTheTotalTimeoutCoversRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for name, f := range map[string]transport{"waiting": never, "between attempts": failing(429, "Retry-After", "20")} {
+		for name, f := range map[string]transport{"waiting": adaptertest.Never, "between attempts": adaptertest.Failing(429, `{"error":{"message":"no"}}`, "Retry-After", "20")} {
 			start := time.Now()
 			m := inProcess(t, f, func(c *geminimodel.Config) { c.Timeouts.Total = 10 * time.Second })
 			_, err := m.Generate(t.Context(), hello(), nil)
@@ -173,10 +139,10 @@ func TestTheTotalTimeoutCoversRetries(t *testing.T) {
 func TestGenerateEndsWhenItsContextDoesWithTheCause(t *testing.T) {
 	mine := errors.New("the user left")
 	for name, f := range map[string]transport{
-		"before the answer": never,
-		"in the stream":     drip(time.Second, events(chunk("", `{"text":"a"}`))),
-		"in back-off":       failing(429, "Retry-After", "25"),
-		"after the finish":  drip(4*time.Second, events(chunk("STOP"))),
+		"before the answer": adaptertest.Never,
+		"in the stream":     adaptertest.Drip(time.Second, events(chunk("", `{"text":"a"}`))),
+		"in back-off":       adaptertest.Failing(429, `{"error":{"message":"no"}}`, "Retry-After", "25"),
+		"after the finish":  adaptertest.Drip(4*time.Second, events(chunk("STOP"))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -199,7 +165,7 @@ func TestCredentialsThatTakeLongEndWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		m := inProcess(t, never, onVertex, func(c *geminimodel.Config) { c.Credentials = slowCredentials() })
+		m := inProcess(t, adaptertest.Never, onVertex, func(c *geminimodel.Config) { c.Credentials = slowCredentials() })
 		_, err := m.Generate(ctx, hello(), nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.NotErrorIs(t, err, model.ErrAuth)

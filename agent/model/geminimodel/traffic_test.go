@@ -31,10 +31,10 @@ func TestAStreamAsItIsSent(t *testing.T) {
 			usage(`"candidatesTokenCount":4,"totalTokenCount":56,"thoughtsTokenCount":40,`)+tail,
 		`{"usageMetadata":{"promptTokenCount":12,"candidatesTokenCount":4,"totalTokenCount":56,"thoughtsTokenCount":40}`+tail,
 	)
-	rec := &recorder{t: t}
-	msg, err := newModel(t, serve(t, answer{body: body}).URL).Generate(t.Context(), hello(), rec.sink)
+	rec := &recorder{T: t}
+	msg, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(t.Context(), hello(), rec.Sink)
 	require.NoError(t, err)
-	rec.agrees(msg)
+	rec.Agrees(msg)
 	require.Equal(t, &model.Message{
 		Kind: model.KindResponse, Provider: "google", Model: "gemini-3.5-flash", ResponseID: "kT4gafyZ", Finish: model.FinishStop,
 		Usage: model.Usage{InputTokens: 12, OutputTokens: 44, ReasoningTokens: 40},
@@ -46,7 +46,7 @@ func TestAStreamAsItIsSent(t *testing.T) {
 		},
 	}, msg)
 	var grew []int64
-	for _, d := range rec.deltas {
+	for _, d := range rec.Deltas {
 		if d.Usage != nil {
 			grew = append(grew, d.Usage.OutputTokens)
 		}
@@ -78,16 +78,16 @@ func TestWhatWasSaidBeforeAFilterStruckIsKept(t *testing.T) {
 
 func TestAPromptThatIsBlockedWithinAStream(t *testing.T) {
 	body := `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":7},"modelVersion":"m-001","responseId":"r1"}`
-	e := serve(t, answer{body: events(body)})
+	e := serve(t, answer{Body: events(body)})
 	msg, err := stream(t, newModel(t, e.URL), hello())
 	require.NoError(t, err)
 	require.Equal(t, model.FinishContentFilter, msg.Finish)
-	require.Equal(t, 1, e.count())
+	require.Equal(t, 1, e.Count())
 }
 
 func TestCandidatesInChunksOfTheirOwnAreToldApart(t *testing.T) {
 	second := strings.Replace(chunk("STOP", `{"text":"b"}`), `"index":0`, `"index":1`, 1)
-	msg, err := stream(t, newModel(t, serve(t, answer{body: events(chunk("", `{"text":"a"}`), second, chunk("STOP"))}).URL), hello())
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: events(chunk("", `{"text":"a"}`), second, chunk("STOP"))}).URL), hello())
 	require.NoError(t, err)
 	require.Equal(t, "a", msg.Text())
 }
