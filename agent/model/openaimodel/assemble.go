@@ -137,17 +137,17 @@ func (a *assembler) message(msg *wireMessage) error {
 
 // mediaOf takes images and sound. What is said in the sound is text too.
 func (a *assembler) mediaOf(msg *wireMessage) error {
-	for _, url := range msg.Content.images {
+	images := msg.Content.images
+	for i := range msg.Images {
+		images = append(images, msg.Images[i].URL)
+	}
+	for _, url := range images {
 		if err := a.reserve(len(url)); err != nil {
 			return err
 		}
-		a.media.addImage(url)
-	}
-	for i := range msg.Images {
-		if err := a.reserve(len(msg.Images[i].URL)); err != nil {
+		if err := a.media.addImage(url); err != nil {
 			return err
 		}
-		a.media.addImage(msg.Images[i].URL)
 	}
 	if msg.Audio == nil {
 		return nil

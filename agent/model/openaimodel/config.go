@@ -104,6 +104,12 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 	if config.ContextWindow < 0 {
 		problem("Config.ContextWindow is negative")
 	}
+	if !adapter.ValidHeader("OpenAI-Organization", config.Organization) || !adapter.ValidHeader("OpenAI-Project", config.Project) {
+		problem("Config.Organization or Config.Project has a character that no header can have")
+	}
+	if err := adapter.CheckSettings(config.Settings); err != nil {
+		problem("Config.Settings: %w", err)
+	}
 	profile := config.Profile
 	if profile == nil {
 		p := ProfileFor(config.Provider, config.BaseURL).ForModel(config.Name)

@@ -90,6 +90,7 @@
 //
 // # Concurrency
 //
-// A [Model] and a [Responses] are safe for concurrent use. Generate starts no goroutine that outlives it, apart from those with which an
-// [http.Transport] keeps connections; answers are read to their end or closed, so that connections are used again.
+// A [Model] and a [Responses] are safe for concurrent use. Generate starts no goroutine that outlives it, apart from those
+// with which an [http.Transport] keeps connections; answers are read to their end or closed, so that connections are used
+// again.
 package openaimodel

@@ -43,8 +43,13 @@ type errorBody struct {
 //
 // It reports false if data is nothing of the kind.
 func parseErrorBody(data []byte) (message, code, kind string, ok bool) {
+	return parseErrorWithin(data, 8)
+}
+
+// parseErrorWithin looks into that many wrappings at most.
+func parseErrorWithin(data []byte, depth int) (message, code, kind string, ok bool) {
 	data = bytes.TrimSpace(data)
-	for range 4 { // how deep errors are wrapped at most
+	for ; depth > 0; depth-- {
 		switch {
 		case len(data) == 0:
 			return "", "", "", false
@@ -84,7 +89,7 @@ func parseErrorBody(data []byte) (message, code, kind string, ok bool) {
 			}
 		}
 		if raw := string(b.Metadata.Raw); raw != "" {
-			if inner, _, _, ok := parseErrorBody(b.Metadata.Raw); ok {
+			if inner, _, _, ok := parseErrorWithin(b.Metadata.Raw, depth-1); ok {
 				raw = inner
 			}
 			message += ": " + raw

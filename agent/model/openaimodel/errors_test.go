@@ -285,6 +285,17 @@ func TestRetryAfterIsReadInEveryForm(t *testing.T) {
 	require.InDelta(t, 90, apiError(t, err).RetryAfter.Seconds(), 5)
 }
 
+func TestErrorsInErrorsAreLookedForSoDeepOnly(t *testing.T) {
+	body := `{"message":"inner"}`
+	for range 2000 {
+		body = `{"message":"m","metadata":{"raw":` + body + `}}`
+	}
+	message, _, _, ok := openaimodel.ParseErrorBody([]byte(body))
+	require.True(t, ok)
+	require.True(t, strings.HasPrefix(message, "m: m: "))
+	require.Less(t, strings.Count(message, "m: "), 10)
+}
+
 func TestTheServersOwnAdviceOnRetriesIsTaken(t *testing.T) {
 	for advice, status := range map[string]int{"true": 400, "false": 500} {
 		m := newModel(t, serve(t, answer{status: status, body: "{}", header: map[string]string{"X-Should-Retry": advice}}).URL, "openai")

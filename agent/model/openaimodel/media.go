@@ -16,7 +16,6 @@ func (m *endpoint) checkMedia(p *model.Part) error {
 	return nil
 }
 
-// appendMedia appends a media part as an element of a user message's content, or says why it cannot be sent.
 func (m *Model) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 	if err := m.checkMedia(p); err != nil {
 		return nil, err

@@ -49,27 +49,36 @@ type wireAudio struct {
 	Transcript text `json:"transcript"`
 }
 
+// maxImages bounds the images of one response.
+const maxImages = 1024
+
+var errTooManyImages = fmt.Errorf("the response has more than %d images", maxImages)
+
 // addImage takes an image once, however often the endpoint repeats it. What is neither a URL nor data is ignored.
-func (m *mediaOut) addImage(url imageURL) {
+func (m *mediaOut) addImage(url imageURL) error {
 	p := model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: string(url)}
 	if rest, ok := strings.CutPrefix(string(url), "data:"); ok {
 		header, content, _ := strings.Cut(rest, ",")
 		mediaType, encoded := strings.CutSuffix(header, ";base64")
 		data, err := decodeBase64(content)
 		if !encoded || err != nil || len(data) == 0 {
-			return
+			return nil
 		}
 		p.URL, p.Data = "", data
 		p.MediaType = cmp.Or(mediaType, p.MediaType)
 	} else if !strings.HasPrefix(p.URL, "http://") && !strings.HasPrefix(p.URL, "https://") {
-		return
+		return nil
 	}
 	for i := range m.images {
 		if m.images[i].URL == p.URL && bytes.Equal(m.images[i].Data, p.Data) {
-			return
+			return nil
 		}
 	}
+	if len(m.images) == maxImages {
+		return errTooManyImages
+	}
 	m.images = append(m.images, p)
+	return nil
 }
 
 // addAudio takes a piece of the sound. Each piece is encoded by itself.

@@ -67,36 +67,12 @@ func (e *messageEncoder) answer(p *model.Part) {
 	e.dst = append(e.dst, `"}`...)
 }
 
-// user writes parts as one message: text alone as a string, which every server takes, and with media as a list.
 func (e *messageEncoder) user(parts []model.Part, hasMedia bool) error {
 	e.begin("user")
 	e.dst = append(e.dst, `,"content":`...)
-	if !hasMedia {
-		e.dst = appendTexts(e.dst, parts)
-		e.dst = append(e.dst, '}')
-		return nil
-	}
-	sep := byte('[')
-	for i := range parts {
-		p := &parts[i]
-		if !adapter.IsUserContent(p) {
-			continue
-		}
-		e.dst = append(e.dst, sep)
-		sep = ','
-		if p.Kind == model.PartMedia {
-			var err error
-			if e.dst, err = e.m.appendMedia(e.dst, p); err != nil {
-				return err
-			}
-			continue
-		}
-		e.dst = append(e.dst, `{"type":"text","text":"`...)
-		e.dst = appendText(e.dst, p)
-		e.dst = append(e.dst, `"}`...)
-	}
-	e.dst = append(e.dst, "]}"...)
-	return nil
+	dst, err := appendContent(e.dst, parts, hasMedia, "text", e.m)
+	e.dst = append(dst, '}')
+	return err
 }
 
 // assistant writes adjacent responses as one message, with a note in place of media. Thinking and opaque parts go only

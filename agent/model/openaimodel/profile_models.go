@@ -34,6 +34,7 @@ var modelFacts = []modelFact{
 	{provider: "openai", pattern: "o[134]*", unsupported: alwaysThinks, thinking: []string{"low", "medium", "high"}},
 	{provider: "openai", pattern: "gpt-4*", never: true},
 	{provider: "openai", pattern: "gpt-3*", never: true},
+	{provider: "openai", pattern: "chatgpt-4o*", never: true},
 
 	{provider: "xai", pattern: "*non-reasoning*", never: true},
 	{provider: "xai", pattern: "grok-3-mini*", unsupported: []string{"stop"}, thinking: []string{"low", "high"}},

@@ -217,8 +217,9 @@ func TestWhatIsKnownOfAModelNarrowsTheProfile(t *testing.T) {
 		"openai:o3": "minimal off stop temperature top_p", "openai:o4-mini": "minimal off stop temperature top_p",
 		"openai:gpt-5.1": "minimal", "openai:gpt-5.6-sol": "minimal", "openai:gpt-5.3-chat-latest": "high low minimal off stop temperature top_p",
 		"openai:gpt-6-astra": "minimal off temperature top_p", "openai:gpt-6-luna": "minimal temperature top_p",
-		"openai:gpt-4.1-mini": "high low medium minimal", "openai:gpt-4o": "high low medium minimal", "openai:gpt-5-chat-latest": "high low medium minimal",
-		"openai:something-new": "", "openai:ft:gpt-4o:me::x": "",
+		"openai:gpt-4.1-mini": "high low medium minimal", "openai:gpt-4o": "high low medium minimal", "openai:chatgpt-4o-latest": "high low medium minimal",
+		"openai:gpt-5-chat-latest": "high low medium minimal",
+		"openai:something-new":     "", "openai:ft:gpt-4o:me::x": "",
 		"azure:gpt-5": "", "openrouter:gpt-5": "", // names of deployments, and a router that knows what to drop
 		"xai:grok-4-0709": "high low medium minimal off stop", "xai:grok-4-fast-non-reasoning": "high low medium minimal",
 		"xai:grok-4.3": "minimal stop", "xai:grok-3-mini": "medium minimal off stop", "xai:grok-3": "high low medium minimal",

@@ -71,7 +71,12 @@ func TestWhatAnEndpointSendsIsBounded(t *testing.T) {
 	for i := range 2000 {
 		many.WriteString(openEvents(fragment(i, "", "f", "{}")))
 	}
+	var images strings.Builder
+	for i := range 2000 {
+		images.WriteString(openEvents(delta(fmt.Sprintf(`{"images":[{"image_url":{"url":"https://x.test/%d"}}]}`, i))))
+	}
 	for want, r := range map[string]io.Reader{
+		"more than 1024 images":           strings.NewReader(images.String()),
 		"longer than 64 MiB":              io.MultiReader(strings.NewReader(`{"x":"`), &endless{piece: strings.Repeat("x", 1<<20)}),
 		"longer than 16 MiB":              io.MultiReader(strings.NewReader(`data: `), &endless{piece: strings.Repeat("x", 1<<20)}),
 		"calls more than 1024 tools":      strings.NewReader(many.String()),

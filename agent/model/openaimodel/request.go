@@ -18,17 +18,9 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stre
 	if settings == nil {
 		settings = &model.Settings{}
 	}
-	for _, err := range []error{adapter.CheckTools(req), adapter.CheckSettings(settings)} {
-		if err != nil {
-			return nil, fmt.Errorf("openaimodel: %w", err)
-		}
-	}
-	b := bodyBuilder{
-		dst:  append(make([]byte, 0, sizeHint(req)), '{'),
-		over: settings.ExtraBody,
-	}
-	if b.field("model") {
-		b.dst = adapter.AppendJSONString(b.dst, m.info.Name)
+	b, err := m.beginBody(req, settings)
+	if err != nil {
+		return nil, err
 	}
 	if stream {
 		if b.field("stream") {
@@ -49,7 +41,6 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stre
 	}
 	b.extra()
 	if b.field("messages") {
-		var err error
 		if b.dst, err = m.appendMessages(b.dst, req); err != nil {
 			return nil, err
 		}
@@ -78,6 +69,20 @@ func sizeHint(req *model.Request) int {
 type bodyBuilder struct {
 	dst  []byte
 	over map[string]json.RawMessage
+}
+
+// beginBody checks what can be wrong with a request at any endpoint, and begins its body with the model's name.
+func (m *endpoint) beginBody(req *model.Request, settings *model.Settings) (bodyBuilder, error) {
+	for _, err := range []error{adapter.CheckTools(req), adapter.CheckSettings(settings)} {
+		if err != nil {
+			return bodyBuilder{}, fmt.Errorf("openaimodel: %w", err)
+		}
+	}
+	b := bodyBuilder{dst: append(make([]byte, 0, sizeHint(req)), '{'), over: settings.ExtraBody}
+	if b.field("model") {
+		b.dst = adapter.AppendJSONString(b.dst, m.info.Name)
+	}
+	return b, nil
 }
 
 // field begins a member and reports whether its value is to be appended.
@@ -142,34 +147,32 @@ func appendTool(dst []byte, t *model.ToolDef) []byte {
 }
 
 func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
-	choice := req.ToolChoice
-	switch choice.Mode {
-	case model.ToolChoiceAuto:
-		return nil
-	case model.ToolChoiceNone, model.ToolChoiceRequired:
-	case model.ToolChoiceTool:
-		if m.profile.NamedToolChoice {
-			if b.field("tool_choice") {
-				b.dst = append(b.dst, `{"type":"function","function":{"name":`...)
-				b.dst = append(adapter.AppendJSONString(b.dst, choice.Tool), "}}"...)
-			}
-			return nil
-		}
-		if len(req.Tools) > 1 {
-			return m.unsupported("a tool choice that names one of several tools")
-		}
-		choice.Mode = model.ToolChoiceRequired // of one tool: the same
-	default:
-		return fmt.Errorf("openaimodel: unknown tool choice mode %q", choice.Mode)
+	choice, err := m.toolChoice(req)
+	if err != nil || choice.Mode == model.ToolChoiceAuto || !b.field("tool_choice") {
+		return err
 	}
-	if b.field("tool_choice") {
-		word := string(choice.Mode)
-		if choice.Mode == model.ToolChoiceRequired {
-			word = m.profile.RequiredToolChoice
-		}
-		b.dst = adapter.AppendJSONString(b.dst, word)
+	switch choice.Mode {
+	case model.ToolChoiceTool:
+		b.dst = append(b.dst, `{"type":"function","function":{"name":`...)
+		b.dst = append(adapter.AppendJSONString(b.dst, choice.Tool), "}}"...)
+	case model.ToolChoiceRequired:
+		b.dst = adapter.AppendJSONString(b.dst, m.profile.RequiredToolChoice)
+	default:
+		b.dst = adapter.AppendJSONString(b.dst, choice.Mode)
 	}
 	return nil
+}
+
+// toolChoice returns the choice of a request in a way that the endpoint has.
+func (m *endpoint) toolChoice(req *model.Request) (model.ToolChoice, error) {
+	choice := req.ToolChoice
+	if choice.Mode == model.ToolChoiceTool && !m.profile.NamedToolChoice {
+		if len(req.Tools) > 1 {
+			return choice, m.unsupported("a tool choice that names one of several tools")
+		}
+		choice.Mode = model.ToolChoiceRequired // of one tool: the same
+	}
+	return choice, nil
 }
 
 func (m *Model) appendOutput(b *bodyBuilder, out *model.OutputSchema) error {
@@ -235,13 +238,8 @@ func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool)
 			b.dst = strconv.AppendInt(b.dst, *s.Seed, 10)
 		}
 	}
-	if s.ParallelToolCalls != nil && hasTools { // without tools it says nothing, and OpenAI refuses it
-		if err := m.supports("parallel_tool_calls"); err != nil {
-			return err
-		}
-		if b.field("parallel_tool_calls") {
-			b.dst = strconv.AppendBool(b.dst, *s.ParallelToolCalls)
-		}
+	if err := m.appendParallel(b, s, hasTools); err != nil {
+		return err
 	}
 	if s.Thinking != "" {
 		members, ok := m.thinking[s.Thinking]
@@ -254,13 +252,31 @@ func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool)
 			}
 		}
 	}
-	if s.ServiceTier != "" {
-		if err := m.supports("service_tier"); err != nil {
-			return err
-		}
-		if b.field("service_tier") {
-			b.dst = adapter.AppendJSONString(b.dst, s.ServiceTier)
-		}
+	return m.appendServiceTier(b, s)
+}
+
+func (m *endpoint) appendParallel(b *bodyBuilder, s *model.Settings, hasTools bool) error {
+	if s.ParallelToolCalls == nil || !hasTools { // without tools it says nothing, and OpenAI refuses it
+		return nil
+	}
+	if err := m.supports("parallel_tool_calls"); err != nil {
+		return err
+	}
+	if b.field("parallel_tool_calls") {
+		b.dst = strconv.AppendBool(b.dst, *s.ParallelToolCalls)
+	}
+	return nil
+}
+
+func (m *endpoint) appendServiceTier(b *bodyBuilder, s *model.Settings) error {
+	if s.ServiceTier == "" {
+		return nil
+	}
+	if err := m.supports("service_tier"); err != nil {
+		return err
+	}
+	if b.field("service_tier") {
+		b.dst = adapter.AppendJSONString(b.dst, s.ServiceTier)
 	}
 	return nil
 }

@@ -57,35 +57,11 @@ func (e *itemEncoder) system(text string) {
 
 func (e *itemEncoder) user(parts []model.Part, hasMedia bool) error {
 	e.item(`{"type":"message","role":"user","content":`)
-	if !hasMedia {
-		e.dst = appendTexts(e.dst, parts)
-		e.dst = append(e.dst, '}')
-		return nil
-	}
-	sep := byte('[')
-	for i := range parts {
-		p := &parts[i]
-		if !adapter.IsUserContent(p) {
-			continue
-		}
-		e.dst = append(e.dst, sep)
-		sep = ','
-		if p.Kind == model.PartMedia {
-			var err error
-			if e.dst, err = e.m.appendMedia(e.dst, p); err != nil {
-				return err
-			}
-			continue
-		}
-		e.dst = append(e.dst, `{"type":"input_text","text":"`...)
-		e.dst = appendText(e.dst, p)
-		e.dst = append(e.dst, `"}`...)
-	}
-	e.dst = append(e.dst, "]}"...)
-	return nil
+	dst, err := appendContent(e.dst, parts, hasMedia, "input_text", e.m)
+	e.dst = append(dst, '}')
+	return err
 }
 
-// appendMedia appends a media part as an element of a user message's content, or says why it cannot be sent.
 func (m *Responses) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 	if err := m.checkMedia(p); err != nil {
 		return nil, err

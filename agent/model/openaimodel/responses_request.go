@@ -1,7 +1,6 @@
 package openaimodel
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -14,14 +13,9 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 	if settings == nil {
 		settings = &model.Settings{}
 	}
-	for _, err := range []error{adapter.CheckTools(req), adapter.CheckSettings(settings)} {
-		if err != nil {
-			return nil, fmt.Errorf("openaimodel: %w", err)
-		}
-	}
-	b := bodyBuilder{dst: append(make([]byte, 0, sizeHint(req)), '{'), over: settings.ExtraBody}
-	if b.field("model") {
-		b.dst = adapter.AppendJSONString(b.dst, m.info.Name)
+	b, err := m.beginBody(req, settings)
+	if err != nil {
+		return nil, err
 	}
 	if stream && b.field("stream") {
 		b.dst = append(b.dst, "true"...)
@@ -46,7 +40,6 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 		b.dst = adapter.AppendJSONString(b.dst, req.Instructions)
 	}
 	if b.field("input") {
-		var err error
 		if b.dst, err = m.appendInput(b.dst, req.Messages); err != nil {
 			return nil, err
 		}
@@ -74,15 +67,9 @@ func (m *Responses) appendTools(b *bodyBuilder, req *model.Request) error {
 		}
 		b.dst = append(b.dst, ']')
 	}
-	choice := req.ToolChoice
-	if choice.Mode == model.ToolChoiceTool && !m.profile.NamedToolChoice {
-		if len(req.Tools) > 1 {
-			return m.unsupported("a tool choice that names one of several tools")
-		}
-		choice.Mode = model.ToolChoiceRequired // of one tool: the same
-	}
-	if choice.Mode == model.ToolChoiceAuto || !b.field("tool_choice") {
-		return nil
+	choice, err := m.toolChoice(req)
+	if err != nil || choice.Mode == model.ToolChoiceAuto || !b.field("tool_choice") {
+		return err
 	}
 	if choice.Mode == model.ToolChoiceTool {
 		b.dst = append(b.dst, `{"type":"function","name":`...)
@@ -133,13 +120,8 @@ func (m *Responses) appendSettings(b *bodyBuilder, s *model.Settings, hasTools b
 	if s.Seed != nil {
 		return m.unsupported("the setting seed")
 	}
-	if s.ParallelToolCalls != nil && hasTools {
-		if err := m.supports("parallel_tool_calls"); err != nil {
-			return err
-		}
-		if b.field("parallel_tool_calls") {
-			b.dst = strconv.AppendBool(b.dst, *s.ParallelToolCalls)
-		}
+	if err := m.appendParallel(b, s, hasTools); err != nil {
+		return err
 	}
 	if s.Thinking != "" {
 		effort := efforts[s.Thinking]
@@ -155,13 +137,5 @@ func (m *Responses) appendSettings(b *bodyBuilder, s *model.Settings, hasTools b
 			b.dst = append(b.dst, `"}`...)
 		}
 	}
-	if s.ServiceTier != "" {
-		if err := m.supports("service_tier"); err != nil {
-			return err
-		}
-		if b.field("service_tier") {
-			b.dst = adapter.AppendJSONString(b.dst, s.ServiceTier)
-		}
-	}
-	return nil
+	return m.appendServiceTier(b, s)
 }

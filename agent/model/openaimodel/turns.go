@@ -61,6 +61,42 @@ func appendText(dst []byte, p *model.Part) []byte {
 	return dst
 }
 
+// mediaEncoder writes media in one of the protocols.
+type mediaEncoder interface {
+	// appendMedia appends a media part as an element of a user message's content, or says why it cannot be sent.
+	appendMedia(dst []byte, p *model.Part) ([]byte, error)
+}
+
+// appendContent appends the user content of parts: text alone as one string, which every server takes, and with media as a
+// list, in which texts are elements of type textType.
+func appendContent(dst []byte, parts []model.Part, hasMedia bool, textType string, m mediaEncoder) ([]byte, error) {
+	if !hasMedia {
+		return appendTexts(dst, parts), nil
+	}
+	sep := byte('[')
+	for i := range parts {
+		p := &parts[i]
+		if !adapter.IsUserContent(p) {
+			continue
+		}
+		dst = append(dst, sep)
+		sep = ','
+		if p.Kind == model.PartMedia {
+			var err error
+			if dst, err = m.appendMedia(dst, p); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		dst = append(dst, `{"type":"`...)
+		dst = append(dst, textType...)
+		dst = append(dst, `","text":"`...)
+		dst = appendText(dst, p)
+		dst = append(dst, `"}`...)
+	}
+	return append(dst, ']'), nil
+}
+
 // appendTexts appends the user content of parts as one JSON string.
 func appendTexts(dst []byte, parts []model.Part) []byte {
 	dst = append(dst, '"')
