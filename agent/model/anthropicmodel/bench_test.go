@@ -132,3 +132,27 @@ func BenchmarkStream(b *testing.B) {
 		})
 	}
 }
+
+// What a message of the history or an event of a stream costs does not depend on how many there are.
+func TestCostsAreLinear(t *testing.T) {
+	step := func(n int) float64 {
+		m := newModel(t, "http://x.test", func(c *anthropicmodel.Config) { c.HTTPClient = adaptertest.Canned(searched.whole).Client() })
+		req := &model.Request{Messages: adaptertest.LongHistory(n)}
+		return testing.AllocsPerRun(3, func() {
+			_, err := m.Generate(context.Background(), req, nil)
+			require.NoError(t, err)
+		}) / float64(n)
+	}
+	streamed := func(n int) float64 {
+		body := finished("end_turn", start(0, `{"type":"text","text":""}`), strings.Repeat(delta(0, `{"type":"text_delta","text":" word"}`), n), stop(0))
+		m := newModel(t, "http://x.test", func(c *anthropicmodel.Config) { c.HTTPClient = adaptertest.Canned(body).Client() })
+		return testing.AllocsPerRun(3, func() {
+			_, err := m.Generate(context.Background(), hello(), ignore)
+			require.NoError(t, err)
+		}) / float64(n)
+	}
+	require.LessOrEqual(t, step(3000), step(100))
+	require.LessOrEqual(t, step(3000), 8.0)
+	require.LessOrEqual(t, streamed(3000), streamed(100))
+	require.LessOrEqual(t, streamed(3000), 25.0)
+}

@@ -45,7 +45,8 @@
 // user, tool results first. Results of calls that failed, were denied or interrupted, and retries, have is_error. Thinking
 // goes back with its signature, byte for byte, and so do redacted thinking, the calls and results of server tools, citations
 // and all other blocks that are the provider's own, which are opaque parts; all of it goes only to the provider that made
-// it ([Config.Provider]). White space and the spelling of characters in JSON may differ, its values do not.
+// it ([Config.Provider]). In opaque parts the white space of JSON and the spelling of its characters may differ, its values do
+// not; arguments of calls go back as they were written.
 //
 // System prompts ahead of the conversation join the instructions. Later ones become messages of the role system, behind what
 // the user says in the same turn, where the model takes those and the API's rules allow; otherwise text of the user in

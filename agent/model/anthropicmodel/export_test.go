@@ -1,6 +1,10 @@
 package anthropicmodel
 
-import "github.com/ponte-go/ponte/agent/model"
+import (
+	"encoding/json"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
 
 // Streams reports whether m asks for a stream even without a sink.
 func Streams(m *Model, req *model.Request) bool {
@@ -23,3 +27,12 @@ func RequestBody(m *Model, req *model.Request) ([]byte, error) {
 
 // FitSchema exposes how schemas are made to fit.
 var FitSchema = fitSchema
+
+// SDKBody returns the body of a request as the SDK itself writes it.
+func SDKBody(m *Model, req *model.Request) ([]byte, error) {
+	params, err := m.params(req, &model.Settings{})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(params)
+}

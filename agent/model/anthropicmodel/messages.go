@@ -207,14 +207,18 @@ func appendOpaque(blocks []anthropic.ContentBlockParamUnion, data []byte) []anth
 // toolUse writes a call. Its signature is what else the provider said of the call, as an object.
 func toolUse(p *model.Part, own bool) anthropic.ContentBlockParamUnion {
 	use := &anthropic.ToolUseBlockParam{ID: callID(p.CallID), Name: p.Tool, Input: json.RawMessage(adapter.Arguments(p.Args))}
-	if own && isObject(p.Signature) {
-		extra := map[string]any{}
-		for name, value := range members(p.Signature) {
-			extra[name] = value
-		}
-		use.SetExtraFields(extra)
+	block := anthropic.ContentBlockParamUnion{OfToolUse: use}
+	if !own || !isObject(p.Signature) {
+		return block
 	}
-	return anthropic.ContentBlockParamUnion{OfToolUse: use}
+	data, err := appendBlock(nil, &block)
+	if err != nil { // a call always has a JSON form
+		return block
+	}
+	for name, value := range members(extraOf(p.Signature)) { // in its order; the extra fields of the SDK have none
+		data = withMember(data, name, value)
+	}
+	return param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(data))
 }
 
 // callID returns an id as the API takes it, which is letters, digits, hyphens and underscores. Others, which other

@@ -35,60 +35,6 @@ func (m *Model) body(req *model.Request, s *model.Settings, stream bool, contain
 	return body, stream, nil
 }
 
-// encode writes the messages last: the body of a longer conversation begins as that of the shorter one does, up to the marks
-// of the cache. The SDK has no order of its own that would mean anything.
-func encode(params anthropic.MessageNewParams, stream bool) ([]byte, error) {
-	messages := params.Messages
-	params.Messages = nil
-	head, err := params.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	body := []byte{'{'}
-	if stream {
-		body = append(body, `"stream":true,`...)
-	}
-	body = append(body, head[1:len(head)-1]...)
-	body = append(body, `,"messages":`...)
-	sep := byte('[')
-	for i := range messages {
-		if body, err = appendMessage(append(body, sep), &messages[i]); err != nil {
-			return nil, err
-		}
-		sep = ','
-	}
-	return append(body, "]}"...), nil
-}
-
-// appendMessage writes what the message's own MarshalJSON would. That asks a union for each of its many variants by
-// reflection, which takes several times as long.
-func appendMessage(body []byte, message *anthropic.MessageParam) ([]byte, error) {
-	body = append(body, `{"content":`...)
-	sep := byte('[')
-	for i := range message.Content {
-		block := &message.Content[i]
-		var variant json.Marshaler = block
-		switch {
-		case block.OfText != nil:
-			variant = block.OfText
-		case block.OfToolUse != nil:
-			variant = block.OfToolUse
-		case block.OfToolResult != nil:
-			variant = block.OfToolResult
-		case block.OfThinking != nil:
-			variant = block.OfThinking
-		}
-		data, err := variant.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		body = append(append(body, sep), data...)
-		sep = ','
-	}
-	body = append(body, `],"role":"`...)
-	return append(append(body, message.Role...), `"}`...), nil
-}
-
 // params translates a request.
 func (m *Model) params(req *model.Request, s *model.Settings) (params anthropic.MessageNewParams, err error) {
 	params.Model = m.info.Name

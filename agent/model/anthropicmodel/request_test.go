@@ -112,6 +112,34 @@ func TestGoldenRequests(t *testing.T) {
 	}
 }
 
+func TestABodyIsWhatTheSDKWouldWrite(t *testing.T) {
+	call := model.ToolCall("toolu_9", "click", ` { "n" : 9007199254740993, "s":"<é>" } `)
+	call.Provider, call.Signature = "anthropic", []byte(`{"toolset_name":"computer","caller":{"type":"code"},"a":1}`)
+	history := append(conversation(), model.Response(
+		model.Part{Kind: model.PartOpaque, Provider: "anthropic", Data: []byte(`{"type":"redacted_thinking","data":"cmVk"}`)},
+		model.Text("Cited."), model.Part{Kind: model.PartOpaque, Provider: "anthropic", Data: []byte(`{"type":"ponte_citations","citations":[{"type":"x"}]}`)}, call),
+		request(model.ToolReturn("toolu_9", "click", ""), model.User("a\u2028\x01\"b\\"), model.Media("image/png", []byte("x"))))
+	for n := range history {
+		for _, change := range []func(*anthropicmodel.Config){uncached, named("claude-opus-4-8"), func(c *anthropicmodel.Config) { c.CacheTTL = "1h" }} {
+			req := &model.Request{Messages: history[:n+1]}
+			m := newModel(t, "", change)
+			want, err := anthropicmodel.SDKBody(m, req)
+			require.NoError(t, err)
+			got, err := anthropicmodel.RequestBody(m, req)
+			require.NoError(t, err)
+			require.JSONEq(t, string(want), strings.Replace(string(got), `"stream":true,`, "", 1))
+			for range 4 {
+				again, err := anthropicmodel.RequestBody(m, req)
+				require.NoError(t, err)
+				require.Equal(t, string(got), string(again))
+			}
+		}
+	}
+	got, err := anthropicmodel.RequestBody(newModel(t, "", uncached), &model.Request{Messages: history})
+	require.NoError(t, err)
+	require.Contains(t, string(got), `"toolset_name":"computer","caller":{"type":"code"},"a":1}`)
+}
+
 func TestWhatAModelCannotKeepIsRefused(t *testing.T) {
 	tools := []model.ToolDef{weather()}
 	forced := model.ToolChoice{Mode: model.ToolChoiceRequired}
@@ -220,7 +248,7 @@ func TestEmptyMessagesAreNotSent(t *testing.T) {
 		"begins with the model":    {[]*model.Message{model.Response(model.Text("a")), model.UserText("b")}, nothing + "," + said("assistant", "a") + "," + said("user", "b")},
 		"ends with nothing":        {[]*model.Message{model.UserText("a"), model.Response(model.Text("b")), request()}, said("user", "a") + "," + said("assistant", "b") + "," + nothing},
 		"nothing in the middle":    {[]*model.Message{model.UserText("a"), model.Response(model.Thinking("hm")), model.UserText("b")}, said("user", "a") + "," + said("user", "b")},
-		"late system prompt alone": {[]*model.Message{model.UserText("a"), model.Response(model.Text("b")), request(model.System("c"))}, said("user", "a") + "," + said("assistant", "b") + "," + `{"content":[{"text":"\u003csystem\u003e\nc\n\u003c/system\u003e","type":"text"}],"role":"user"}`},
+		"late system prompt alone": {[]*model.Message{model.UserText("a"), model.Response(model.Text("b")), request(model.System("c"))}, said("user", "a") + "," + said("assistant", "b") + "," + said("user", "<system>\nc\n</system>")},
 	} {
 		for _, m := range []string{"claude-haiku-4-5", "claude-opus-4-8"} {
 			body := sent(t, func(c *anthropicmodel.Config) { c.Name, c.Cache = m, anthropicmodel.CacheOff }, &model.Request{Messages: test.messages})
