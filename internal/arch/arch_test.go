@@ -40,6 +40,7 @@ var rules = map[string][]string{
 	"acpbridge/acp":                         {},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "agent/approval", "deps"},
 	"internal/adapter":                      {"agent/model"},
+	"internal/adaptertest":                  {"agent/model"},
 	"internal/nearest":                      {},
 	"internal/schema":                       {"internal/nearest"},
 	"internal/loop":                         {"agent/model", "toolset"},
@@ -68,7 +69,8 @@ var thirdParty = map[string][]string{
 		"github.com/firebase/genkit/go/genkit", "github.com/invopop/jsonschema",
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
 	},
-	"internal/schema": {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
+	"internal/adaptertest": {"github.com/stretchr/testify/require"}, // only tests import it
+	"internal/schema":      {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
 }
 
 type pkg struct {
