@@ -10,26 +10,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 // The benchmarks report their time as a ratio ("x-floor") to a client that does nothing but what it must: net/http,
 // encoding/json and the fields that it needs, for the same request and answer, in the same run.
-
-// canned answers in the process, after reading the whole request as a connection would.
-func canned(body string) transport {
-	return func(r *http.Request) (*http.Response, error) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			return nil, err
-		}
-		return respond(r, 200, io.NopCloser(strings.NewReader(body))), nil
-	}
-}
 
 type (
 	floorFunction struct {
@@ -106,40 +96,14 @@ func floorDo(b *testing.B, c *http.Client, req floorRequest) io.ReadCloser {
 	return resp.Body
 }
 
-// ratio runs ours as the benchmark, the floor as often, in turns so that both meet the same machine, and reports the
-// quotient of their times.
-func ratio(b *testing.B, ours, floor func()) {
-	ours()
-	floor()
-	var oursTime, floorTime time.Duration
-	b.ReportAllocs()
-	for b.Loop() {
-		start := time.Now()
-		ours()
-		oursTime += time.Since(start)
-		b.StopTimer()
-		start = time.Now()
-		floor()
-		floorTime += time.Since(start)
-		b.StartTimer()
-	}
-	b.ReportMetric(float64(oursTime)/float64(floorTime), "x-floor")
-}
-
 func BenchmarkStepWithHistory(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			history := []*model.Message{model.UserText("What is where?")}
-			for i := 1; len(history) < n; i++ {
-				id := fmt.Sprint("call_", i)
-				history = append(history,
-					model.Response(model.Text("Let me look at that file."), model.ToolCall(id, "read", `{"path":"src/main.go","from":10,"to":20}`)),
-					request(model.ToolReturn(id, "read", strings.Repeat("func main() {\n\tfmt.Println(\"hello, wörld\")\n}\n", 10))))
-			}
-			client := &http.Client{Transport: canned(dialects[0].calls.plain)}
+			history := adaptertest.LongHistory(n)
+			client := adaptertest.Canned(dialects[0].calls.plain).Client()
 			m := newModel(b, "http://bench.test/v1", "openai", func(c *openaimodel.Config) { c.HTTPClient = client })
 			req := &model.Request{Messages: history}
-			ratio(b, func() {
+			adaptertest.Ratio(b, func() {
 				msg, err := m.Generate(context.Background(), req, nil)
 				require.NoError(b, err)
 				require.Len(b, msg.Parts, 2)
@@ -167,10 +131,10 @@ func BenchmarkStream(b *testing.B) {
 				for len(chunks) < n-1 {
 					chunks = append(chunks, chunk)
 				}
-				client := &http.Client{Transport: canned(events(append(chunks, finish("stop"))...))}
+				client := adaptertest.Canned(events(append(chunks, finish("stop"))...)).Client()
 				m := newModel(b, "http://bench.test/v1", "openai", func(c *openaimodel.Config) { c.HTTPClient = client })
 				req := hello()
-				ratio(b, func() {
+				adaptertest.Ratio(b, func() {
 					_, err := m.Generate(context.Background(), req, func(model.Delta) error { return nil })
 					require.NoError(b, err)
 				}, func() {
@@ -229,7 +193,7 @@ func TestAStreamCostsTheSamePerChunkHoweverLongItIs(t *testing.T) {
 			chunks[i] = delta(`{"content":" word"}`)
 		}
 		m := newModel(t, "http://x.test", "", func(c *openaimodel.Config) {
-			c.HTTPClient = &http.Client{Transport: canned(events(append(chunks, finish("stop"))...))}
+			c.HTTPClient = adaptertest.Canned(events(append(chunks, finish("stop"))...)).Client()
 		})
 		return testing.AllocsPerRun(3, func() {
 			_, err := m.Generate(context.Background(), hello(), func(model.Delta) error { return nil })

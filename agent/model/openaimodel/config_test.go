@@ -17,14 +17,14 @@ import (
 )
 
 func TestBaseURLsAreTakenAsPeopleWriteThem(t *testing.T) {
-	e := serve(t, answer{body: dialects[0].text.plain})
+	e := serve(t, answer{Body: dialects[0].text.plain})
 	for suffix, want := range map[string]string{
 		"": "/v1/chat/completions", "/": "/v1/chat/completions", "/v1": "/v1/chat/completions", "/v1/": "/v1/chat/completions",
 		"/api/v3": "/api/v3/chat/completions", "/v1/chat/completions": "/v1/chat/completions", "/openai?api-version=1": "/openai/chat/completions?api-version=1",
 	} {
 		_, err := newModel(t, e.URL+suffix, "").Generate(context.Background(), hello(), nil)
 		require.NoError(t, err)
-		require.Equal(t, want, e.requests[len(e.requests)-1].URL.String(), suffix)
+		require.Equal(t, want, e.Requests[len(e.Requests)-1].URL.String(), suffix)
 	}
 	m, err := openaimodel.New(openaimodel.Config{Name: "gpt-5"})
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestBaseURLsAreTakenAsPeopleWriteThem(t *testing.T) {
 }
 
 func TestHeadersAreSent(t *testing.T) {
-	e := serve(t, answer{body: dialects[0].text.plain})
+	e := serve(t, answer{Body: dialects[0].text.plain})
 	m := newModel(t, e.URL, "openai", func(c *openaimodel.Config) {
 		c.Organization, c.Project = "org", "proj"
 		c.Settings = &model.Settings{ExtraHeaders: map[string]string{"X-Title": "default", "X-Default": "d"}}
@@ -41,7 +41,7 @@ func TestHeadersAreSent(t *testing.T) {
 	req.Settings = &model.Settings{ExtraHeaders: map[string]string{"x-title": "request"}}
 	_, err := m.Generate(context.Background(), req, nil)
 	require.NoError(t, err)
-	h := e.requests[0].Header
+	h := e.Requests[0].Header
 	require.Equal(t, "Bearer "+testKey, h.Get("Authorization"))
 	require.Equal(t, "org", h.Get("OpenAI-Organization"))
 	require.Equal(t, "proj", h.Get("OpenAI-Project"))
@@ -53,16 +53,16 @@ func TestHeadersAreSent(t *testing.T) {
 		_, err := m.Generate(context.Background(), req, nil)
 		require.ErrorContains(t, err, fmt.Sprintf("extra header %q", name))
 	}
-	require.Len(t, e.requests, 1)
+	require.Len(t, e.Requests, 1)
 
 	m = newModel(t, e.URL, "", func(c *openaimodel.Config) { c.APIKey = "" })
 	_, err = m.Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	require.NotContains(t, e.requests[1].Header, "Authorization")
+	require.NotContains(t, e.Requests[1].Header, "Authorization")
 }
 
 func TestAMissingKeyIsNamedInTheErrorForIt(t *testing.T) {
-	m := newModel(t, serve(t, answer{status: 401, body: `{"error":{"message":"unauthorized"}}`}).URL, "", func(c *openaimodel.Config) { c.APIKey = "" })
+	m := newModel(t, serve(t, answer{Status: 401, Body: `{"error":{"message":"unauthorized"}}`}).URL, "", func(c *openaimodel.Config) { c.APIKey = "" })
 	_, err := m.Generate(context.Background(), hello(), nil)
 	require.ErrorIs(t, err, model.ErrAuth)
 	require.ErrorContains(t, err, "unauthorized (Config.APIKey is not set)")

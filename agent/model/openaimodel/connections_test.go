@@ -37,15 +37,15 @@ func counted(t *testing.T, handler http.HandlerFunc) (url string, connections *a
 func TestConnectionsAreReused(t *testing.T) {
 	d := dialects[0]
 	for name, a := range map[string]answer{
-		"a stream":                    {body: d.text.stream},
-		"a stream with more after it": {body: d.text.stream + strings.Repeat(": more\n\n", 100)},
-		"a stream without its mark":   {body: strings.TrimSuffix(d.text.stream, "data: [DONE]\n\n")},
-		"an unstreamed answer":        {body: d.text.plain},
-		"an error":                    {status: 400, body: `{"error":"` + strings.Repeat("no ", 1000) + `"}`},
-		"an error with a large body":  {status: 400, body: strings.Repeat("no ", 30_000)},
+		"a stream":                    {Body: d.text.stream},
+		"a stream with more after it": {Body: d.text.stream + strings.Repeat(": more\n\n", 100)},
+		"a stream without its mark":   {Body: strings.TrimSuffix(d.text.stream, "data: [DONE]\n\n")},
+		"an unstreamed answer":        {Body: d.text.plain},
+		"an error":                    {Status: 400, Body: `{"error":"` + strings.Repeat("no ", 1000) + `"}`},
+		"an error with a large body":  {Status: 400, Body: strings.Repeat("no ", 30_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url, connections := counted(t, func(w http.ResponseWriter, _ *http.Request) { a.serve(w) })
+			url, connections := counted(t, func(w http.ResponseWriter, _ *http.Request) { a.WriteTo(w) })
 			m := newModel(t, url, "openai")
 			for range 10 {
 				_, _ = stream(t, m, hello())
@@ -84,13 +84,13 @@ func TestNoGoroutineOutlivesGenerate(t *testing.T) {
 
 func TestAModelServesManyRunsAtOnce(t *testing.T) {
 	d := dialects[0]
-	m := newModel(t, serve(t, answer{body: d.text.stream}).URL, "openai")
+	m := newModel(t, serve(t, answer{Body: d.text.stream}).URL, "openai")
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
 			for range 20 {
-				rec := &recorder{t: t}
-				msg, err := m.Generate(context.Background(), fullRequest(), rec.sink)
+				rec := &recorder{T: t}
+				msg, err := m.Generate(context.Background(), fullRequest(), rec.Sink)
 				if err != nil || msg.Text() != "Hello, wörld" {
 					t.Errorf("%v, %v", msg, err)
 				}

@@ -267,12 +267,12 @@ func TestStreamedAndUnstreamedAnswersOfEveryDialectGiveTheSameMessage(t *testing
 				continue
 			}
 			t.Run(d.provider+"/"+name, func(t *testing.T) {
-				plain := newModel(t, serve(t, answer{body: p.plain}).URL, d.provider)
+				plain := newModel(t, serve(t, answer{Body: p.plain}).URL, d.provider)
 				got, err := plain.Generate(context.Background(), hello(), nil)
 				require.NoError(t, err)
 				require.Equal(t, p.want, got)
 
-				streamed := newModel(t, serve(t, answer{body: p.stream}).URL, d.provider)
+				streamed := newModel(t, serve(t, answer{Body: p.stream}).URL, d.provider)
 				got, err = stream(t, streamed, hello())
 				require.NoError(t, err)
 				require.Equal(t, p.want, got)

@@ -122,7 +122,7 @@ var errorCases = []struct {
 func TestErrorsOfEveryDialectAreUnderstood(t *testing.T) {
 	for _, test := range errorCases {
 		t.Run(test.name, func(t *testing.T) {
-			m := newModel(t, serve(t, answer{status: test.status, body: test.body, header: map[string]string{"X-Request-Id": "req-1"}}).URL, "")
+			m := newModel(t, serve(t, answer{Status: test.status, Body: test.body, Header: map[string]string{"X-Request-Id": "req-1"}}).URL, "")
 			_, err := m.Generate(context.Background(), hello(), nil)
 			e := apiError(t, err)
 			if test.want == 0 {
@@ -151,13 +151,13 @@ func TestAnErrorInTheMiddleOfAStreamEndsIt(t *testing.T) {
 		"the old vLLM":   events(`{"object":"error","message":"Provider disconnected","type":"InternalServerError","code":500}`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := serve(t, answer{body: openEvents(delta(`{"content":"par"}`)) + tail})
+			e := serve(t, answer{Body: openEvents(delta(`{"content":"par"}`)) + tail})
 			m := newModel(t, e.URL, "vllm", func(c *openaimodel.Config) { c.Retry = openaimodel.Retry{Attempts: 3} })
 			_, err := stream(t, m, hello())
 			got := apiError(t, err)
 			require.Equal(t, "Provider disconnected", got.Message)
 			require.True(t, got.Retryable)
-			require.Equal(t, 1, e.count(), "no retry after a delta")
+			require.Equal(t, 1, e.Count(), "no retry after a delta")
 		})
 	}
 }
@@ -168,7 +168,7 @@ func TestAnAnswerWithoutAMessageIsAnError(t *testing.T) {
 		`{"choices":"none"}`, "data: [DONE]\n\n", events(`{"choices":[],"usage":{"prompt_tokens":1}}`), `{"choices":[{"index":1,"message":{"content":"x"}}]}`,
 		`{"choices":`, "data: {\"choices\"\n\ndata: [DONE]\n\n", "", "\n \n", "hello",
 	} {
-		msg, err := newModel(t, serve(t, answer{body: body}).URL, "").Generate(context.Background(), hello(), nil)
+		msg, err := newModel(t, serve(t, answer{Body: body}).URL, "").Generate(context.Background(), hello(), nil)
 		require.Nil(t, msg)
 		require.Equal(t, 200, apiError(t, err).Status, body)
 	}
@@ -176,10 +176,10 @@ func TestAnAnswerWithoutAMessageIsAnError(t *testing.T) {
 
 func TestATruncatedAnswerIsRetryable(t *testing.T) {
 	for name, a := range map[string]answer{
-		"the stream ends":                   {body: openEvents(delta(`{"content":"x"}`))},
-		"the stream ends in an event":       {body: openEvents(delta(`{"content":"x"}`)) + `data: {"choices":[{"ind`},
-		"the connection breaks in a stream": {body: openEvents(delta(`{"content":"x"}`)), cut: true},
-		"the connection breaks in a body":   {body: `{"choices":[{"index":0,"message":{"content":"x`, cut: true},
+		"the stream ends":                   {Body: openEvents(delta(`{"content":"x"}`))},
+		"the stream ends in an event":       {Body: openEvents(delta(`{"content":"x"}`)) + `data: {"choices":[{"ind`},
+		"the connection breaks in a stream": {Body: openEvents(delta(`{"content":"x"}`)), Cut: true},
+		"the connection breaks in a body":   {Body: `{"choices":[{"index":0,"message":{"content":"x`, Cut: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := stream(t, newModel(t, serve(t, a).URL, ""), hello())
@@ -191,9 +191,9 @@ func TestATruncatedAnswerIsRetryable(t *testing.T) {
 
 func TestAStreamMayEndWithoutSayingSoOnceItHasAFinishReason(t *testing.T) {
 	for _, a := range []answer{
-		{body: openEvents(delta(`{"content":"x"}`), finish("length"))},
-		{body: openEvents(delta(`{"content":"x"}`), finish("length")), cut: true},
-		{body: openEvents(delta(`{"content":"x"}`), finish("length")) + `data: {"usage`},
+		{Body: openEvents(delta(`{"content":"x"}`), finish("length"))},
+		{Body: openEvents(delta(`{"content":"x"}`), finish("length")), Cut: true},
+		{Body: openEvents(delta(`{"content":"x"}`), finish("length")) + `data: {"usage`},
 	} {
 		msg, err := stream(t, newModel(t, serve(t, a).URL, ""), hello())
 		require.NoError(t, err)
@@ -226,36 +226,36 @@ func TestASinkErrorEndsTheRequestAndIsReturnedAsItIs(t *testing.T) {
 		events(fragment(0, "a", "f", ""), finish("stop")),
 	} {
 		calls := 0
-		e := serve(t, answer{body: body})
+		e := serve(t, answer{Body: body})
 		m := newModel(t, e.URL, "", func(c *openaimodel.Config) { c.Retry.Attempts = 3 })
 		msg, err := m.Generate(context.Background(), hello(), func(model.Delta) error { calls++; return mine })
 		require.Nil(t, msg)
 		require.True(t, err == mine, "%v", err) //nolint:errorlint // it must not be wrapped
 		require.Equal(t, 1, calls)
-		require.Equal(t, 1, e.count())
+		require.Equal(t, 1, e.Count())
 	}
 }
 
 func TestForbiddenRequestsAreNotSent(t *testing.T) {
 	restore := model.ForbidRequests()
 	defer restore()
-	e := serve(t, answer{body: "{}"})
+	e := serve(t, answer{Body: "{}"})
 	m := newModel(t, e.URL, "")
 	_, err := m.Generate(context.Background(), hello(), nil)
 	require.ErrorIs(t, err, model.ErrRequestsForbidden)
 	_, err = m.Models(context.Background())
 	require.ErrorIs(t, err, model.ErrRequestsForbidden)
-	require.Zero(t, e.count())
+	require.Zero(t, e.Count())
 }
 
 func TestModelsAreListed(t *testing.T) {
-	e := serve(t, answer{body: `{"object":"list","data":[{"id":"qwen3:8b","object":"model"},{"id":"gemma"}]}`}, answer{body: `{"object":"list","data":null}`}, answer{status: 401, body: `{"error":"no"}`})
+	e := serve(t, answer{Body: `{"object":"list","data":[{"id":"qwen3:8b","object":"model"},{"id":"gemma"}]}`}, answer{Body: `{"object":"list","data":null}`}, answer{Status: 401, Body: `{"error":"no"}`})
 	m := newModel(t, e.URL+"/custom/v9/", "")
 	names, err := m.Models(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, []string{"qwen3:8b", "gemma"}, names)
-	require.Equal(t, "/custom/v9/models", e.requests[0].URL.Path)
-	require.Equal(t, "Bearer "+testKey, e.requests[0].Header.Get("Authorization"))
+	require.Equal(t, "/custom/v9/models", e.Requests[0].URL.Path)
+	require.Equal(t, "Bearer "+testKey, e.Requests[0].Header.Get("Authorization"))
 	names, err = m.Models(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, names)
@@ -275,12 +275,12 @@ func TestRetryAfterIsReadInEveryForm(t *testing.T) {
 		"Retry-After: Wed, 21 Oct 2015 07:28:00 GMT": 0,
 	} {
 		name, value, _ := strings.Cut(header, ": ")
-		m := newModel(t, serve(t, answer{status: 429, body: "{}", header: map[string]string{name: value}}).URL, "")
+		m := newModel(t, serve(t, answer{Status: 429, Body: "{}", Header: map[string]string{name: value}}).URL, "")
 		_, err := m.Generate(context.Background(), hello(), nil)
 		require.Equal(t, want, apiError(t, err).RetryAfter, header)
 	}
 	in := time.Now().Add(90 * time.Second).UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")
-	m := newModel(t, serve(t, answer{status: 503, body: "{}", header: map[string]string{"Retry-After": in}}).URL, "")
+	m := newModel(t, serve(t, answer{Status: 503, Body: "{}", Header: map[string]string{"Retry-After": in}}).URL, "")
 	_, err := m.Generate(context.Background(), hello(), nil)
 	require.InDelta(t, 90, apiError(t, err).RetryAfter.Seconds(), 5)
 }
@@ -298,7 +298,7 @@ func TestErrorsInErrorsAreLookedForSoDeepOnly(t *testing.T) {
 
 func TestTheServersOwnAdviceOnRetriesIsTaken(t *testing.T) {
 	for advice, status := range map[string]int{"true": 400, "false": 500} {
-		m := newModel(t, serve(t, answer{status: status, body: "{}", header: map[string]string{"X-Should-Retry": advice}}).URL, "openai")
+		m := newModel(t, serve(t, answer{Status: status, Body: "{}", Header: map[string]string{"X-Should-Retry": advice}}).URL, "openai")
 		_, err := m.Generate(context.Background(), hello(), nil)
 		require.Equal(t, advice, fmt.Sprint(apiError(t, err).Retryable))
 	}

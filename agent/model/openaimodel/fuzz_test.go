@@ -15,20 +15,10 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 // transport answers in the process.
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func respond(r *http.Request, status int, body io.ReadCloser) *http.Response {
-	return &http.Response{
-		StatusCode: status, Status: http.StatusText(status), ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: body, ContentLength: -1, Request: r,
-	}
-}
-
 func FuzzEventReader(f *testing.F) {
 	for _, d := range dialects {
 		f.Add([]byte(d.text.stream))
@@ -59,20 +49,20 @@ func FuzzStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		m := newModel(t, "http://fuzz.test", "openrouter", func(c *openaimodel.Config) {
 			c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-				return respond(r, 200, io.NopCloser(bytes.NewReader(in))), nil
+				return adaptertest.Respond(r, 200, io.NopCloser(bytes.NewReader(in))), nil
 			})}
 		})
 		req := hello()
 		req.Tools = []model.ToolDef{{Name: "weather"}, {Name: "time"}}
-		rec := &recorder{t: t}
-		msg, err := m.Generate(context.Background(), req, rec.sink)
+		rec := &recorder{T: t}
+		msg, err := m.Generate(context.Background(), req, rec.Sink)
 		if err != nil {
 			require.Nil(t, msg)
 			var api *model.APIError
 			require.ErrorAs(t, err, &api)
 			return
 		}
-		rec.agrees(msg)
+		rec.Agrees(msg)
 		ids := map[string]bool{}
 		for _, p := range msg.Parts {
 			if p.Kind == model.PartToolCall {
@@ -97,7 +87,7 @@ func FuzzErrorBody(f *testing.F) {
 		openaimodel.ParseErrorBody(in)
 		m := newModel(t, "http://fuzz.test", "", func(c *openaimodel.Config) {
 			c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-				return respond(r, 400, io.NopCloser(bytes.NewReader(in))), nil
+				return adaptertest.Respond(r, 400, io.NopCloser(bytes.NewReader(in))), nil
 			})}
 		})
 		_, err := m.Generate(context.Background(), hello(), nil)

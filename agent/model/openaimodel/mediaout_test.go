@@ -62,10 +62,10 @@ func TestMediaOfAnswersAreParts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := newModel(t, serve(t, answer{body: p.plain}).URL, "openrouter").Generate(context.Background(), hello(), nil)
+			got, err := newModel(t, serve(t, answer{Body: p.plain}).URL, "openrouter").Generate(context.Background(), hello(), nil)
 			require.NoError(t, err)
 			require.Equal(t, p.want, got)
-			got, err = stream(t, newModel(t, serve(t, answer{body: p.stream}).URL, "openrouter"), hello())
+			got, err = stream(t, newModel(t, serve(t, answer{Body: p.stream}).URL, "openrouter"), hello())
 			require.NoError(t, err)
 			require.Equal(t, p.want, got)
 
@@ -85,11 +85,11 @@ func TestSoundIsKnownByHowItBegins(t *testing.T) {
 		"RIFF": "audio/wav", "ID3\x04": "audio/mpeg", "\xff\xfb\x90": "audio/mpeg", "\xff\xf1P": "audio/aac", "fLaC": "audio/flac",
 		"OggS": "audio/ogg", "\x00\x01": "audio/pcm",
 	} {
-		m := newModel(t, serve(t, answer{body: whole(`"audio":{"data":"` + base64.StdEncoding.EncodeToString([]byte(begins)) + `"}`)}).URL, "openai")
+		m := newModel(t, serve(t, answer{Body: whole(`"audio":{"data":"` + base64.StdEncoding.EncodeToString([]byte(begins)) + `"}`)}).URL, "openai")
 		msg, err := m.Generate(context.Background(), hello(), nil)
 		require.NoError(t, err)
 		require.Equal(t, want, msg.Parts[0].MediaType, "%q", begins)
 	}
-	_, err := newModel(t, serve(t, answer{body: whole(`"audio":{"data":"!"}`)}).URL, "openai").Generate(context.Background(), hello(), nil)
+	_, err := newModel(t, serve(t, answer{Body: whole(`"audio":{"data":"!"}`)}).URL, "openai").Generate(context.Background(), hello(), nil)
 	require.ErrorContains(t, apiError(t, err), "the sound of the response cannot be decoded")
 }

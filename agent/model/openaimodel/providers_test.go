@@ -101,7 +101,7 @@ func TestWhatTheEnvironmentLacksIsNamed(t *testing.T) {
 }
 
 func TestOptionsWinOverTheEnvironment(t *testing.T) {
-	e := serve(t, answer{body: dialects[0].text.plain})
+	e := serve(t, answer{Body: dialects[0].text.plain})
 	requests := 0
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		requests++
@@ -115,9 +115,9 @@ func TestOptionsWinOverTheEnvironment(t *testing.T) {
 	_, err = m.Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, requests)
-	require.Equal(t, "/groq/chat/completions", e.requests[0].URL.Path)
-	require.Equal(t, "Bearer gsk-from-options", e.requests[0].Header.Get("Authorization"))
-	require.Contains(t, e.bodies[0], `"temperature":0.5`)
+	require.Equal(t, "/groq/chat/completions", e.Requests[0].URL.Path)
+	require.Equal(t, "Bearer gsk-from-options", e.Requests[0].Header.Get("Authorization"))
+	require.Contains(t, e.Bodies[0], `"temperature":0.5`)
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -138,18 +138,18 @@ func TestOllamaHostIsUnderstoodAsOllamaDoes(t *testing.T) {
 }
 
 func TestTheKeyGoesIntoTheHeaderOfTheProvider(t *testing.T) {
-	e := serve(t, answer{status: 401, body: `{"error":{"message":"wrong key ` + testKey + `"}}`})
+	e := serve(t, answer{Status: 401, Body: `{"error":{"message":"wrong key ` + testKey + `"}}`})
 	m := newModel(t, e.URL, "azure")
 	_, err := m.Generate(context.Background(), hello(), nil)
 	require.ErrorIs(t, err, model.ErrAuth)
 	require.NotContains(t, err.Error(), testKey)
-	require.Equal(t, testKey, e.requests[0].Header.Get("Api-Key"))
-	require.NotContains(t, e.requests[0].Header, "Authorization")
+	require.Equal(t, testKey, e.Requests[0].Header.Get("Api-Key"))
+	require.NotContains(t, e.Requests[0].Header, "Authorization")
 
 	m = newModel(t, e.URL, "azure", func(c *openaimodel.Config) { c.APIKey = "" })
 	_, err = m.Generate(context.Background(), hello(), nil)
 	require.ErrorContains(t, err, "Config.APIKey is not set")
-	require.NotContains(t, e.requests[1].Header, "Api-Key")
+	require.NotContains(t, e.Requests[1].Header, "Api-Key")
 }
 
 func TestIdsOfCallsInTheHistoryFitTheProvider(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 func TestFieldsOfAWrongTypeDoNotSpoilAResponse(t *testing.T) {
@@ -30,7 +31,7 @@ func TestFieldsOfAWrongTypeDoNotSpoilAResponse(t *testing.T) {
 		"an escaped text":        `{"id":"i","choices":[{"index":0,"message":{"content":"\u0078"}}]}`,
 		"an unknown choice":      `{"id":"i","choices":[{"index":1,"message":{"content":"y"}},{"index":0,"message":{"content":"x"}}]}`,
 	} {
-		msg, err := stream(t, newModel(t, serve(t, answer{body: body}).URL, ""), hello())
+		msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL, ""), hello())
 		require.NoError(t, err, name)
 		require.Equal(t, "x", msg.Text(), name)
 		require.Equal(t, model.FinishStop, msg.Finish, name)
@@ -41,7 +42,7 @@ func TestBytesThatAreNoUTF8AreReplaced(t *testing.T) {
 	for _, body := range []string{
 		`{"choices":[{"message":{"content":"a` + "\xff" + `b"}}]}`, events(`{"choices":[{"delta":{"content":"a` + "\xff" + `b"},"finish_reason":"stop"}]}`),
 	} {
-		msg, err := stream(t, newModel(t, serve(t, answer{body: body}).URL, ""), hello())
+		msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL, ""), hello())
 		require.NoError(t, err)
 		require.Equal(t, "a\ufffdb", msg.Text())
 	}
@@ -63,7 +64,7 @@ func TestWhatAnEndpointSendsIsBounded(t *testing.T) {
 	fromReader := func(r io.Reader) *openaimodel.Model {
 		return newModel(t, "http://x.test", "", func(c *openaimodel.Config) {
 			c.HTTPClient = &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
-				return respond(req, 200, io.NopCloser(r)), nil
+				return adaptertest.Respond(req, 200, io.NopCloser(r)), nil
 			})}
 		})
 	}

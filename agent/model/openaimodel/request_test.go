@@ -35,10 +35,6 @@ func messages(t testing.TB, provider string, history ...*model.Message) string {
 	return strings.TrimSuffix(list, "]}")
 }
 
-func request(parts ...model.Part) *model.Message {
-	return &model.Message{Kind: model.KindRequest, Parts: parts}
-}
-
 // conversation has everything that a history can have and that every provider can be sent.
 func conversation() []*model.Message {
 	return []*model.Message{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 // The floor of these benchmarks is what net/http and encoding/json take for the same; see bench_test.go.
@@ -87,23 +88,17 @@ func floorPost(b *testing.B, c *http.Client, req floorItems) io.ReadCloser {
 }
 
 func benchResponses(b testing.TB, body string) (*openaimodel.Responses, *http.Client) {
-	client := &http.Client{Transport: canned(body)}
+	client := adaptertest.Canned(body).Client()
 	return newResponses(b, "http://bench.test/v1", func(c *openaimodel.Config) { c.HTTPClient = client }), client
 }
 
 func BenchmarkResponsesStepWithHistory(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			history := []*model.Message{model.UserText("What is where?")}
-			for i := 1; len(history) < n; i++ {
-				id := fmt.Sprint("call_", i)
-				history = append(history,
-					model.Response(model.Text("Let me look at that file."), model.ToolCall(id, "read", `{"path":"src/main.go","from":10,"to":20}`)),
-					request(model.ToolReturn(id, "read", strings.Repeat("func main() {\n\tfmt.Println(\"hello, wörld\")\n}\n", 10))))
-			}
+			history := adaptertest.LongHistory(n)
 			m, client := benchResponses(b, finalResponse(aMessage, aCall))
 			req := &model.Request{Messages: history}
-			ratio(b, func() {
+			adaptertest.Ratio(b, func() {
 				msg, err := m.Generate(context.Background(), req, nil)
 				require.NoError(b, err)
 				require.Len(b, msg.Parts, 2)
@@ -145,7 +140,7 @@ func BenchmarkResponsesStream(b *testing.B) {
 			b.Run(fmt.Sprint(kind, "/", n), func(b *testing.B) {
 				m, client := benchResponses(b, longStream(kind, n))
 				req := hello()
-				ratio(b, func() {
+				adaptertest.Ratio(b, func() {
 					_, err := m.Generate(context.Background(), req, func(model.Delta) error { return nil })
 					require.NoError(b, err)
 				}, func() {

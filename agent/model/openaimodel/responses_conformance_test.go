@@ -57,10 +57,10 @@ func playResponse(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, 
 		play(w, r, s, streamed) // refusals are those of Chat Completions
 		return
 	case s.Fault == modeltest.FaultEmpty && streamed:
-		answer{body: itemEvents(`{"type":"response.completed","response":` + responseBody("completed", "", "") + `}`)}.serve(w)
+		answer{Body: itemEvents(`{"type":"response.completed","response":` + responseBody("completed", "", "") + `}`)}.WriteTo(w)
 		return
 	case s.Fault == modeltest.FaultEmpty:
-		answer{body: responseBody("completed", "", "")}.serve(w)
+		answer{Body: responseBody("completed", "", "")}.WriteTo(w)
 		return
 	}
 	body := " "
@@ -74,7 +74,7 @@ func playResponse(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, 
 		}
 	}
 	if !s.Silent {
-		answer{body: body}.serve(w)
+		answer{Body: body}.WriteTo(w)
 		return
 	}
 	_, _ = fmt.Fprint(w, body)

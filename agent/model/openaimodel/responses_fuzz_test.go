@@ -11,6 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 // FuzzResponses feeds whatever comes as the answer: it must end in a message or an error, the deltas must agree with the
@@ -31,19 +32,19 @@ func FuzzResponses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		m := newResponses(t, "http://fuzz.test", func(c *openaimodel.Config) {
 			c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-				return respond(r, 200, io.NopCloser(bytes.NewReader(in))), nil
+				return adaptertest.Respond(r, 200, io.NopCloser(bytes.NewReader(in))), nil
 			})}
 		})
-		rec := &recorder{t: t}
+		rec := &recorder{T: t}
 		req := hello()
-		msg, err := m.Generate(t.Context(), req, rec.sink)
+		msg, err := m.Generate(t.Context(), req, rec.Sink)
 		if err != nil {
 			require.Nil(t, msg)
 			var api *model.APIError
 			require.ErrorAs(t, err, &api)
 			return
 		}
-		rec.agrees(msg)
+		rec.Agrees(msg)
 		require.NotEmpty(t, msg.Finish)
 		ids := map[string]bool{}
 		for _, p := range msg.Parts {

@@ -36,14 +36,14 @@ func TestResponsesAreBounded(t *testing.T) {
 		"arguments": {repeated(9, `{"type":"response.function_call_arguments.delta","output_index":0,"item_id":"%d","delta":"`+half+`"}`), "longer than 64 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := newResponses(t, serve(t, answer{body: test.body}).URL).Generate(context.Background(), hello(), nil)
+			_, err := newResponses(t, serve(t, answer{Body: test.body}).URL).Generate(context.Background(), hello(), nil)
 			require.ErrorContains(t, apiError(t, err), test.says)
 		})
 	}
 }
 
 func TestResponsesAreOpenedByName(t *testing.T) {
-	server := serve(t, answer{body: responseCases["text"].plain})
+	server := serve(t, answer{Body: responseCases["text"].plain})
 	environment := map[string]string{"OPENAI_API_KEY": testKey, "OPENAI_BASE_URL": server.URL}
 	m, err := model.OpenWith(t.Context(), "openai-responses:gpt-5", model.OpenOptions{Getenv: func(name string) string { return environment[name] }})
 	require.NoError(t, err)
@@ -51,8 +51,8 @@ func TestResponsesAreOpenedByName(t *testing.T) {
 	msg, err := m.Generate(t.Context(), hello(), nil)
 	require.NoError(t, err)
 	require.Equal(t, "Hello, wörld", msg.Text())
-	require.Equal(t, "/v1/responses", server.requests[0].URL.Path)
-	require.Equal(t, "Bearer "+testKey, server.requests[0].Header.Get("Authorization"))
+	require.Equal(t, "/v1/responses", server.Requests[0].URL.Path)
+	require.Equal(t, "Bearer "+testKey, server.Requests[0].Header.Get("Authorization"))
 
 	_, err = model.OpenWith(t.Context(), "openai-responses:gpt-5", model.OpenOptions{Getenv: func(string) string { return "" }})
 	require.ErrorIs(t, err, model.ErrAuth)

@@ -138,7 +138,7 @@ func TestStreamedAndUnstreamedResponsesGiveTheSameMessage(t *testing.T) {
 	for name, p := range responseCases {
 		t.Run(name, func(t *testing.T) {
 			for _, body := range []string{p.plain, p.stream} { // whatever was asked for
-				m := newResponses(t, serve(t, answer{body: body}).URL)
+				m := newResponses(t, serve(t, answer{Body: body}).URL)
 				got, err := m.Generate(context.Background(), hello(), nil)
 				require.NoError(t, err)
 				require.Equal(t, p.want, got)
@@ -211,7 +211,7 @@ func TestStreamsThatLeaveThingsOutAreUnderstood(t *testing.T) {
 			for end, body := range map[string]string{
 				"": itemEvents(test.events...), " and unnamed events": events(test.events...),
 			} {
-				got, err := stream(t, newResponses(t, serve(t, answer{body: body}).URL), hello())
+				got, err := stream(t, newResponses(t, serve(t, answer{Body: body}).URL), hello())
 				require.NoError(t, err, end)
 				require.Equal(t, test.want, got.Parts, end)
 			}
@@ -229,7 +229,7 @@ func TestResponsesEndForTheReasonThatTheyGive(t *testing.T) {
 		`"status":"exhausted"`: model.FinishOther,
 		`"object":"response"`:  model.FinishStop,
 	} {
-		m := newResponses(t, serve(t, answer{body: `{"id":"r",` + response + `,"output":[` + aMessage + `]}`}).URL)
+		m := newResponses(t, serve(t, answer{Body: `{"id":"r",` + response + `,"output":[` + aMessage + `]}`}).URL)
 		msg, err := m.Generate(context.Background(), hello(), nil)
 		require.NoError(t, err)
 		require.Equal(t, want, msg.Finish, response)
@@ -268,7 +268,7 @@ func TestFailedResponsesAreErrors(t *testing.T) {
 		"no JSON":             {"data: {oh\n\ndata: {}\n\n", "no valid JSON", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := serve(t, answer{body: test.body})
+			server := serve(t, answer{Body: test.body})
 			for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
 				_, err := newResponses(t, server.URL).Generate(context.Background(), hello(), sink)
 				e := apiError(t, err)
@@ -286,17 +286,17 @@ func TestAFailedResponseIsTriedAgainUnlessTheSinkHasSeenSomething(t *testing.T) 
 	failed := `{"type":"response.failed","response":{"error":{"code":"server_error","message":"sorry"}}}`
 	twice := func(c *openaimodel.Config) { c.Retry = openaimodel.Retry{Attempts: 2, Base: 1} }
 
-	server := serve(t, answer{body: itemEvents(failed)}, answer{body: responseCases["text"].stream})
+	server := serve(t, answer{Body: itemEvents(failed)}, answer{Body: responseCases["text"].stream})
 	msg, err := stream(t, newResponses(t, server.URL, twice), hello())
 	require.NoError(t, err)
 	require.Equal(t, "Hello, wörld", msg.Text())
-	require.Equal(t, "/v1/responses", server.requests[0].URL.Path)
-	require.Equal(t, "Bearer "+testKey, server.requests[0].Header.Get("Authorization"))
+	require.Equal(t, "/v1/responses", server.Requests[0].URL.Path)
+	require.Equal(t, "Bearer "+testKey, server.Requests[0].Header.Get("Authorization"))
 
-	server = serve(t, answer{body: itemEvents(`{"type":"response.output_text.delta","output_index":0,"delta":"Hi"}`, failed)}, answer{body: responseCases["text"].stream})
+	server = serve(t, answer{Body: itemEvents(`{"type":"response.output_text.delta","output_index":0,"delta":"Hi"}`, failed)}, answer{Body: responseCases["text"].stream})
 	_, err = newResponses(t, server.URL, twice).Generate(context.Background(), hello(), func(model.Delta) error { return nil })
 	apiError(t, err)
-	require.Equal(t, 1, server.count())
+	require.Equal(t, 1, server.Count())
 }
 
 // What a response had goes back as it came, through the JSON form of messages, and not to a model of Chat Completions.
@@ -311,7 +311,7 @@ func TestItemsOfAResponseGoBackAsTheyCame(t *testing.T) {
 		"a refusal":                  `{"type":"message","role":"assistant","content":"No."}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			msg, err := stream(t, newResponses(t, serve(t, answer{body: responseCases[name].stream}).URL), hello())
+			msg, err := stream(t, newResponses(t, serve(t, answer{Body: responseCases[name].stream}).URL), hello())
 			require.NoError(t, err)
 			data, err := json.Marshal(msg)
 			require.NoError(t, err)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,13 +14,14 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 // inProcess returns a model whose endpoint is f, on no network, so that time can be faked. Nothing may run any more
 // when the bubble ends, which is how every test here also checks for leaked goroutines.
 func inProcess(t *testing.T, f transport, change ...func(*openaimodel.Config)) *openaimodel.Model {
 	change = append([]func(*openaimodel.Config){func(c *openaimodel.Config) {
-		c.HTTPClient = &http.Client{Transport: f}
+		c.HTTPClient = f.Client()
 		c.Retry = openaimodel.Retry{}
 	}}, change...)
 	return newModel(t, "http://endpoint.test/v1", "", change...)
@@ -29,40 +29,8 @@ func inProcess(t *testing.T, f transport, change ...func(*openaimodel.Config)) *
 
 func once(c *openaimodel.Config) { c.Retry.Attempts = 1 }
 
-// never does not answer.
-func never(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, context.Cause(r.Context())
-}
-
-func text(body string) io.ReadCloser { return io.NopCloser(strings.NewReader(body)) }
-
 func failing(status int, header ...string) transport {
-	return func(r *http.Request) (*http.Response, error) {
-		resp := respond(r, status, text(`{"error":{"message":"no"}}`))
-		for i := 0; i < len(header); i += 2 {
-			resp.Header.Set(header[i], header[i+1])
-		}
-		return resp, nil
-	}
-}
-
-// drip sends each piece after a pause, and then nothing more without ending the body.
-func drip(pause time.Duration, pieces ...string) transport {
-	return func(r *http.Request) (*http.Response, error) {
-		pr, pw := io.Pipe()
-		stop := context.AfterFunc(r.Context(), func() { pw.CloseWithError(context.Cause(r.Context())) })
-		go func() {
-			for _, p := range pieces {
-				time.Sleep(pause)
-				if _, err := io.WriteString(pw, p); err != nil {
-					stop()
-					return
-				}
-			}
-		}()
-		return respond(r, 200, pr), nil
-	}
+	return adaptertest.Failing(status, `{"error":{"message":"no"}}`, header...)
 }
 
 func TestRetriesWaitLongerEachTimeWithJitter(t *testing.T) {
@@ -102,7 +70,7 @@ func TestARetryWaitsAsLongAsTheEndpointAsks(t *testing.T) {
 					if n++; n == 1 {
 						return failing(429, header...)(r)
 					}
-					return respond(r, 200, text(dialects[0].text.plain)), nil
+					return adaptertest.Respond(r, 200, adaptertest.Text(dialects[0].text.plain)), nil
 				})
 				msg, err := m.Generate(t.Context(), hello(), nil)
 				require.NoError(t, err)
@@ -125,7 +93,9 @@ func TestAWaitLongerThanTheMaximumIsLeftToTheCaller(t *testing.T) {
 func TestWhatIsRetried(t *testing.T) {
 	broken := func(r *http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
 	body := func(s string) transport {
-		return func(r *http.Request) (*http.Response, error) { return respond(r, 200, text(s)), nil }
+		return func(r *http.Request) (*http.Response, error) {
+			return adaptertest.Respond(r, 200, adaptertest.Text(s)), nil
+		}
 	}
 	for name, test := range map[string]struct {
 		f    transport
@@ -163,20 +133,20 @@ func TestWhatIsRetried(t *testing.T) {
 func TestAnEndpointThatNeverAnswersIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		m := inProcess(t, never, once)
+		m := inProcess(t, adaptertest.Never, once)
 		_, err := m.Generate(t.Context(), hello(), nil)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.True(t, apiError(t, err).Retryable)
 		require.ErrorContains(t, err, "no answer within 10m0s")
 		require.Equal(t, 10*time.Minute, time.Since(start))
 
-		m = inProcess(t, drip(time.Hour, "late"), once, func(c *openaimodel.Config) { c.Timeouts.FirstByte = time.Second })
+		m = inProcess(t, adaptertest.Drip(time.Hour, "late"), once, func(c *openaimodel.Config) { c.Timeouts.FirstByte = time.Second })
 		start = time.Now()
 		_, err = m.Generate(t.Context(), hello(), nil)
 		require.ErrorContains(t, err, "no answer within 1s", "headers alone are no answer")
 		require.Equal(t, time.Second, time.Since(start))
 
-		_, err = inProcess(t, never).Models(t.Context())
+		_, err = inProcess(t, adaptertest.Never).Models(t.Context())
 		require.ErrorContains(t, err, "no answer within 10m0s")
 		time.Sleep(time.Hour) // the slow server ends before the bubble
 	})
@@ -184,13 +154,13 @@ func TestAnEndpointThatNeverAnswersIsGivenUp(t *testing.T) {
 
 func TestASilentStreamIsGivenUpAndASlowOneIsNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := drip(4*time.Minute, ": keep-alive\n\n", openEvents(delta(`{"content":"a"}`)), ": keep-alive\n\n", ": keep-alive\n\n", openEvents(delta(`{"content":"b"}`)), events(finish("stop")))
+		slow := adaptertest.Drip(4*time.Minute, ": keep-alive\n\n", openEvents(delta(`{"content":"a"}`)), ": keep-alive\n\n", ": keep-alive\n\n", openEvents(delta(`{"content":"b"}`)), events(finish("stop")))
 		msg, err := stream(t, inProcess(t, slow), hello())
 		require.NoError(t, err)
 		require.Equal(t, "ab", msg.Text())
 
 		start := time.Now()
-		_, err = stream(t, inProcess(t, drip(time.Second, openEvents(delta(`{"content":"a"}`)))), hello())
+		_, err = stream(t, inProcess(t, adaptertest.Drip(time.Second, openEvents(delta(`{"content":"a"}`)))), hello())
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.ErrorContains(t, err, "nothing for 5m0s")
 		require.Equal(t, time.Second+5*time.Minute, time.Since(start))
@@ -199,7 +169,7 @@ func TestASilentStreamIsGivenUpAndASlowOneIsNot(t *testing.T) {
 
 func TestTheTimeThatTheSinkTakesIsNotSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := inProcess(t, drip(time.Second, openEvents(delta(`{"content":"a"}`)), openEvents(delta(`{"content":"b"}`)), events(finish("stop"))))
+		m := inProcess(t, adaptertest.Drip(time.Second, openEvents(delta(`{"content":"a"}`)), openEvents(delta(`{"content":"b"}`)), events(finish("stop"))))
 		msg, err := m.Generate(t.Context(), hello(), func(model.Delta) error { time.Sleep(time.Hour); return nil })
 		require.NoError(t, err)
 		require.Equal(t, "ab", msg.Text())
@@ -209,13 +179,13 @@ func TestTheTimeThatTheSinkTakesIsNotSilence(t *testing.T) {
 func TestAStreamThatStaysOpenAfterItsEndIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		msg, err := stream(t, inProcess(t, drip(0, events(delta(`{"content":"a"}`), finish("stop")))), hello())
+		msg, err := stream(t, inProcess(t, adaptertest.Drip(0, events(delta(`{"content":"a"}`), finish("stop")))), hello())
 		require.NoError(t, err)
 		require.Equal(t, "a", msg.Text())
 		require.LessOrEqual(t, time.Since(start), 100*time.Millisecond)
 
 		start = time.Now()
-		msg, err = stream(t, inProcess(t, drip(0, openEvents(delta(`{"content":"a"}`), finish("stop")))), hello())
+		msg, err = stream(t, inProcess(t, adaptertest.Drip(0, openEvents(delta(`{"content":"a"}`), finish("stop")))), hello())
 		require.NoError(t, err)
 		require.Equal(t, "a", msg.Text())
 		require.LessOrEqual(t, time.Since(start), 6*time.Second)
@@ -224,7 +194,7 @@ func TestAStreamThatStaysOpenAfterItsEndIsNotWaitedFor(t *testing.T) {
 
 func TestTheTotalTimeoutCoversRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for name, f := range map[string]transport{"waiting": never, "between attempts": failing(429, "Retry-After", "20")} {
+		for name, f := range map[string]transport{"waiting": adaptertest.Never, "between attempts": failing(429, "Retry-After", "20")} {
 			start := time.Now()
 			m := inProcess(t, f, func(c *openaimodel.Config) { c.Timeouts.Total = 10 * time.Second })
 			_, err := m.Generate(t.Context(), hello(), nil)
@@ -240,10 +210,10 @@ func TestTheTotalTimeoutCoversRetries(t *testing.T) {
 func TestGenerateEndsWhenItsContextDoesWithTheCause(t *testing.T) {
 	mine := errors.New("the user left")
 	for name, f := range map[string]transport{
-		"before the answer": never,
-		"in the stream":     drip(time.Second, openEvents(delta(`{"content":"a"}`))),
+		"before the answer": adaptertest.Never,
+		"in the stream":     adaptertest.Drip(time.Second, openEvents(delta(`{"content":"a"}`))),
 		"in back-off":       failing(429, "Retry-After", "25"),
-		"after the finish":  drip(4*time.Second, openEvents(finish("stop"))),
+		"after the finish":  adaptertest.Drip(4*time.Second, openEvents(finish("stop"))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -262,13 +232,13 @@ func TestGenerateEndsWhenItsContextDoesWithTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := inProcess(t, never).Generate(ctx, hello(), nil)
+		_, err := inProcess(t, adaptertest.Never).Generate(ctx, hello(), nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "openaimodel: endpoint.test test-model: request cancelled: context deadline exceeded")
 	})
 	// Deltas that have been received already do not hide the end.
 	ctx, cancel := context.WithCancel(t.Context())
-	m := newModel(t, serve(t, answer{body: events(delta(`{"content":"a"}`), delta(`{"content":"b"}`), finish("stop"))}).URL, "")
+	m := newModel(t, serve(t, answer{Body: events(delta(`{"content":"a"}`), delta(`{"content":"b"}`), finish("stop"))}).URL, "")
 	_, err := m.Generate(ctx, hello(), func(model.Delta) error { cancel(); return nil })
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -132,7 +132,7 @@ func TestStreamedToolCallsAreAssembled(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newModel(t, serve(t, answer{body: events(append(test.chunks, finish("tool_calls"))...)}).URL, "vllm")
+			m := newModel(t, serve(t, answer{Body: events(append(test.chunks, finish("tool_calls"))...)}).URL, "vllm")
 			req := hello()
 			req.Tools = []model.ToolDef{{Name: "weather"}, {Name: "time"}, {Name: "f"}, {Name: "g"}}
 			msg, err := stream(t, m, req)
@@ -169,7 +169,7 @@ func TestArgumentsOfAMebibyteInSmallFragmentsArriveWhole(t *testing.T) {
 		chunks = append(chunks, fragment(0, "a", "f", piece))
 	}
 	chunks = append(chunks, fragment(0, "a", "f", `"}`), finish("tool_calls"))
-	msg, err := stream(t, newModel(t, serve(t, answer{body: events(chunks...)}).URL, "openai"), hello())
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: events(chunks...)}).URL, "openai"), hello())
 	require.NoError(t, err)
 	require.Len(t, msg.Parts, 1)
 	require.Equal(t, `{"x":"`+strings.Repeat("}", 1<<20)+`"}`, msg.Parts[0].Args.String())
@@ -202,7 +202,7 @@ func TestFinishReasons(t *testing.T) {
 		plain := `{"choices":[{"index":0,"message":` + test.message + `,"finish_reason":` + test.reason + `}]}`
 		chunk := `{"choices":[{"index":0,"delta":` + test.message + `,"finish_reason":` + test.reason + `}]}`
 		for _, body := range []string{plain, events(chunk)} {
-			msg, err := newModel(t, serve(t, answer{body: body}).URL, "openai").Generate(context.Background(), hello(), nil)
+			msg, err := newModel(t, serve(t, answer{Body: body}).URL, "openai").Generate(context.Background(), hello(), nil)
 			require.NoError(t, err)
 			require.Equal(t, test.want, msg.Finish, "%s with %s", test.message, test.reason)
 			if test.message == refusal {
@@ -214,7 +214,7 @@ func TestFinishReasons(t *testing.T) {
 
 func TestContentMayBeAListOfParts(t *testing.T) {
 	body := events(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), delta(`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`), finish("stop"))
-	msg, err := stream(t, newModel(t, serve(t, answer{body: body}).URL, "mistral"), hello())
+	msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL, "mistral"), hello())
 	require.NoError(t, err)
 	require.Equal(t, []model.Part{{Kind: model.PartThinking, Text: "hm", Provider: "mistral"}, model.Text("ab")}, msg.Parts)
 }

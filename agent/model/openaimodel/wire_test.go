@@ -25,11 +25,11 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 	case s.Fault == modeltest.FaultEmpty:
 		body = `{"id":"c1","model":"m","choices":[]}`
 	case s.Answer == nil && s.Error != nil:
-		a := answer{status: s.Error.Status, body: refusal}
+		a := answer{Status: s.Error.Status, Body: refusal}
 		if s.Error.RetryAfter > 0 {
-			a.header = map[string]string{"Retry-After": strconv.Itoa(int(s.Error.RetryAfter.Seconds()))}
+			a.Header = map[string]string{"Retry-After": strconv.Itoa(int(s.Error.RetryAfter.Seconds()))}
 		}
-		a.serve(w)
+		a.WriteTo(w)
 		return
 	case s.Answer != nil && streamed:
 		body = wireStream(s, refusal)
@@ -42,7 +42,7 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 		}
 	}
 	if !s.Silent {
-		answer{body: body}.serve(w)
+		answer{Body: body}.WriteTo(w)
 		return
 	}
 	_, _ = fmt.Fprint(w, body)
