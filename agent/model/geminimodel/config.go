@@ -58,7 +58,7 @@ type Config struct {
 	Provider string
 	// Profile says what the model can do. Nil means [ProfileFor] of Backend and Name.
 	Profile *Profile
-	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 means the profile's.
 	ContextWindow int
 	// Settings are defaults that the settings of a request override one by one. May be nil.
 	Settings *model.Settings
@@ -118,7 +118,7 @@ func New(config Config) (*Model, error) {
 			NativeOutput:  c.Profile.NativeOutput,
 			Media:         c.Profile.Media,
 			MediaURLs:     c.Profile.MediaURLs,
-			ContextWindow: c.ContextWindow,
+			ContextWindow: cmp.Or(c.ContextWindow, c.Profile.ContextWindow),
 		},
 		where:    secret.Redact(base.where()),
 		backend:  c.Backend,

@@ -219,7 +219,7 @@ func TestNewSaysAllThatIsWrong(t *testing.T) {
 }
 
 func TestInfoSaysWhatTheModelTakes(t *testing.T) {
-	m := newModel(t, "", named("gemini-3.5-flash"), func(c *geminimodel.Config) { c.ContextWindow = 1 << 20 })
+	m := newModel(t, "", named("gemini-3.5-flash"))
 	want := model.Info{
 		Provider: "google", Name: "gemini-3.5-flash", NativeOutput: true,
 		Media:         []string{"image", "audio", "video", "application/pdf", "text/plain"},
@@ -230,6 +230,12 @@ func TestInfoSaysWhatTheModelTakes(t *testing.T) {
 	m.Info().Media[0] = "changed"
 	require.Equal(t, want, m.Info())
 	require.Equal(t, "vertex", newModel(t, "", onVertex).Info().Provider)
+	for name, window := range map[string]int{
+		"models/gemini-1.5-pro-002": 2 << 20, "gemini-2.5-flash-lite": 1 << 20, "gemini-2.5-flash-image": 0, "gemma-3-27b-it": 0,
+	} {
+		require.Equal(t, window, newModel(t, "", named(name)).Info().ContextWindow, name)
+	}
+	require.Equal(t, 7, newModel(t, "", named("gemini-3.5-flash"), func(c *geminimodel.Config) { c.ContextWindow = 7 }).Info().ContextWindow)
 	require.Contains(t, newModel(t, "", onVertex).Info().MediaURLs, "video")
 }
 

@@ -11,6 +11,8 @@ import (
 // Profile says what a model can do, as data. To change one switch, change the profile that [ProfileFor] returns and set it
 // as [Config.Profile].
 type Profile struct {
+	// ContextWindow is the default of [Config.ContextWindow].
+	ContextWindow int
 	// NativeOutput is [model.Info.NativeOutput]: the model can bind its text to a JSON schema.
 	NativeOutput bool
 	// OutputWithTools says that it can do so in a request that also offers tools.
@@ -36,6 +38,7 @@ func ProfileFor(backend Backend, name string) Profile {
 		NativeOutput: true,
 		Media:        []string{"image", "audio", "video", "application/pdf", "text/plain"},
 	}
+	p.ContextWindow = contextWindow(name)
 	old := strings.HasPrefix(name, "gemini-1") || strings.HasPrefix(name, "gemini-2.0") || strings.HasPrefix(name, "gemma") ||
 		strings.HasPrefix(name, "learnlm")
 	switch {
@@ -63,6 +66,24 @@ func ProfileFor(backend Backend, name string) Profile {
 		p.MediaURLs = []string{"image", "application/pdf", "text/plain"}
 	}
 	return p
+}
+
+// contextWindow returns the documented one of a model for text, or 0. Those for images, speech and sound have others.
+func contextWindow(name string) int {
+	for _, other := range []string{"image", "tts", "audio", "live"} {
+		if strings.Contains(name, other) {
+			return 0
+		}
+	}
+	for _, known := range []string{"gemini-3", "gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.0-flash", "gemini-1.5-flash"} {
+		if strings.HasPrefix(name, known) {
+			return 1 << 20
+		}
+	}
+	if strings.HasPrefix(name, "gemini-1.5-pro") {
+		return 2 << 20
+	}
+	return 0
 }
 
 // withoutMinimal are the models whose documented levels begin at "low".
