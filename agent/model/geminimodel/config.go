@@ -36,7 +36,7 @@ const (
 // Config says which model to ask, where, and how patiently. Name is required, and what authenticates. Nothing is taken from
 // the environment but what Credentials says. Printing or logging a Config does not show the key.
 type Config struct {
-	// Name is Google's name of the model, such as "gemini-3.5-flash". On Vertex AI it may name another publisher
+	// Name is Google's name of the model, such as "gemini-3.8-flash". On Vertex AI it may name another publisher
 	// ("publisher/model") or be a resource ("projects/…/endpoints/…").
 	Name string
 	// Backend is the service to ask.

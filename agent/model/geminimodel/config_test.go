@@ -239,6 +239,17 @@ func TestInfoSaysWhatTheModelTakes(t *testing.T) {
 	require.Contains(t, newModel(t, "", onVertex).Info().MediaURLs, "video")
 }
 
+func TestTheLevelMinimalIsThereWhereGoogleHasIt(t *testing.T) {
+	for name, want := range map[string]bool{
+		"gemini-3-flash-preview": true, "gemini-3.5-flash": true, "gemini-3.6-flash-001": true, "gemini-3.7-flash": false,
+		"models/gemini-3.8-flash": false, "gemini-4-flash": false, "gemini-flash-latest": false, "gemini-3.8-flash-lite": true,
+		"gemini-3-pro-preview": false, "gemini-3.1-pro": false, "gemini-4-pro": false, "gemini-2.5-pro": true, "tunedModels/mine": true,
+	} {
+		_, has := geminimodel.ProfileFor(geminimodel.GeminiAPI, name).Thinking["minimal"]
+		require.Equal(t, want, has, name)
+	}
+}
+
 func TestAProfileMayBeReplaced(t *testing.T) {
 	profile := geminimodel.ProfileFor(geminimodel.GeminiAPI, "gemini-3.5-flash")
 	profile.RequireSignatures, profile.NativeOutput = false, false

@@ -1,10 +1,10 @@
 // Package geminimodel is a [model.Model] behind Google's Gemini models, by the Gemini API or by Vertex AI, on the official SDK
 // (google.golang.org/genai).
 //
-//	m, err := geminimodel.New(geminimodel.Config{Name: "gemini-3.5-flash", APIKey: os.Getenv("GEMINI_API_KEY")})
+//	m, err := geminimodel.New(geminimodel.Config{Name: "gemini-3.8-flash", APIKey: os.Getenv("GEMINI_API_KEY")})
 //
-// Importing the package also makes "google:gemini-3.5-flash" (GEMINI_API_KEY or else GOOGLE_API_KEY) and
-// "vertex:gemini-3.5-flash" (GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION and Application Default Credentials) known to
+// Importing the package also makes "google:gemini-3.8-flash" (GEMINI_API_KEY or else GOOGLE_API_KEY) and
+// "vertex:gemini-3.8-flash" (GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION and Application Default Credentials) known to
 // [model.Open]. [New] itself takes nothing from the environment but credentials, though the SDK may log a warning about keys
 // that it sees there and does not use.
 //

@@ -24,7 +24,7 @@ func Example() {
 	defer server.Close()
 
 	m, err := geminimodel.New(geminimodel.Config{
-		Name:    "gemini-3.5-flash",
+		Name:    "gemini-3.8-flash",
 		APIKey:  "key", // os.Getenv("GEMINI_API_KEY")
 		BaseURL: server.URL,
 	})
@@ -54,7 +54,7 @@ func Example() {
 
 func ExampleNew_vertexAI() {
 	m, err := geminimodel.New(geminimodel.Config{
-		Name:     "gemini-3.5-flash",
+		Name:     "gemini-3.8-flash",
 		Backend:  geminimodel.VertexAI,
 		Project:  "acme",
 		Location: "europe-west4",
@@ -62,7 +62,7 @@ func ExampleNew_vertexAI() {
 		HTTPClient: http.DefaultClient, // one that authenticates its requests itself
 	})
 	fmt.Println(m, err)
-	// Output: vertex gemini-3.5-flash at https://europe-west4-aiplatform.googleapis.com <nil>
+	// Output: vertex gemini-3.8-flash at https://europe-west4-aiplatform.googleapis.com <nil>
 }
 
 func ExampleProfileFor() {

@@ -2,7 +2,9 @@ package geminimodel
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/genai"
@@ -50,10 +52,8 @@ func ProfileFor(backend Backend, name string) Profile {
 	default:
 		p.OutputWithTools, p.StrictTools, p.RequireSignatures = true, true, true
 		p.Thinking = thinkingLevels()
-		for _, known := range withoutMinimal {
-			if strings.HasPrefix(name, known) {
-				delete(p.Thinking, "minimal")
-			}
+		if !knowsMinimal(name) {
+			delete(p.Thinking, "minimal")
 		}
 		if strings.HasPrefix(name, "gemini-3-pro") {
 			delete(p.Thinking, "medium")
@@ -86,8 +86,24 @@ func contextWindow(name string) int {
 	return 0
 }
 
-// withoutMinimal are the models whose documented levels begin at "low".
-var withoutMinimal = []string{"gemini-3-pro", "gemini-3.1-pro", "gemini-3.7-flash"}
+// knowsMinimal reports whether the documented levels of a model of Gemini 3 or later begin at "minimal" rather than at "low", as
+// those of Pro do, and since 3.7 those of Flash, but not of Flash-Lite.
+func knowsMinimal(name string) bool {
+	switch version := flashVersion.FindStringSubmatch(name); {
+	case strings.Contains(name, "-lite"):
+		return true
+	case strings.Contains(name, "-pro"), name == "gemini-flash-latest":
+		return false
+	case version == nil:
+		return true
+	default:
+		major, _ := strconv.Atoi(version[1])
+		minor, _ := strconv.Atoi(version[2])
+		return major == 3 && minor < 7
+	}
+}
+
+var flashVersion = regexp.MustCompile(`^gemini-(\d{1,3})(?:\.(\d{1,3}))?-flash`)
 
 // thinkingLevels are those of Gemini 3 and later, which cannot be told not to think.
 func thinkingLevels() map[string]genai.ThinkingConfig {
