@@ -61,6 +61,7 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestWhatAnEndpointSendsIsBounded(t *testing.T) {
+	t.Parallel() // it takes a second
 	fromReader := func(r io.Reader) *openaimodel.Model {
 		return newModel(t, "http://x.test", "", func(c *openaimodel.Config) {
 			c.HTTPClient = &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {

@@ -13,6 +13,7 @@ import (
 
 // What adds up in a response is bounded, whatever it is that an endpoint repeats without end.
 func TestResponsesAreBounded(t *testing.T) {
+	t.Parallel() // it takes a second
 	repeated := func(n int, event string) string {
 		list := make([]string, n)
 		for i := range list {

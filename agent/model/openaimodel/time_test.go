@@ -192,6 +192,19 @@ func TestAStreamThatStaysOpenAfterItsEndIsNotWaitedFor(t *testing.T) {
 	})
 }
 
+func TestWhatFollowsTheEndIsWaitedForAsLongAsAnySilenceAtMost(t *testing.T) {
+	for idle, want := range map[time.Duration]time.Duration{time.Second: time.Second, time.Minute: 5 * time.Second, -1: 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			m := inProcess(t, adaptertest.Drip(0, openEvents(delta(`{"content":"a"}`), finish("stop"))), func(c *openaimodel.Config) { c.Timeouts.Idle = idle })
+			start := time.Now()
+			msg, err := stream(t, m, hello())
+			require.NoError(t, err)
+			require.Equal(t, "a", msg.Text())
+			require.Equal(t, want, time.Since(start))
+		})
+	}
+}
+
 func TestTheTotalTimeoutCoversRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, f := range map[string]transport{"waiting": adaptertest.Never, "between attempts": failing(429, "Retry-After", "20")} {
