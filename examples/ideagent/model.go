@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -26,6 +27,8 @@ type chooser struct {
 	pace time.Duration // of the offline model
 	// tell is called once with the choice.
 	tell func(choice)
+	// patience is how long a local Ollama may take to answer, 300 ms if 0.
+	patience time.Duration
 }
 
 // choose returns the model that -model names. An empty name means whatever there is; to find that out may take a moment,
@@ -89,9 +92,6 @@ func (c chooser) offline() choice {
 	return choice{Model: offline.New(offline.Config{Delay: c.pace}), name: "offline (a demo model: a few rules and no intelligence)"}
 }
 
-// ollamaPatience is how long a local server may take to answer.
-const ollamaPatience = 300 * time.Millisecond
-
 // search looks for a local Ollama, in the background.
 func (c chooser) search(ctx context.Context) model.Model {
 	s := &searched{found: make(chan struct{})}
@@ -110,7 +110,7 @@ type lister interface {
 }
 
 func (c chooser) localOrOffline(ctx context.Context) choice {
-	ctx, cancel := context.WithTimeout(ctx, ollamaPatience)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.patience, 300*time.Millisecond))
 	defer cancel()
 	why := "no Ollama answers"
 	probe, err := c.open(ctx, "ollama:probe")

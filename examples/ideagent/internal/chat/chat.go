@@ -97,7 +97,7 @@ func run(ctx context.Context, config *Config) error {
 		config: config, screen: s, files: dir, terminals: t,
 		permissions: permissions{screen: s, input: in, allowAll: config.AllowAll, interactive: config.Interactive},
 	}
-	conn := acp.NewClientConn(p.stdout, p.stdin, func(*acp.ClientConn) acp.Client { return c }, &acp.ConnOptions{Trace: c.count})
+	conn := acp.NewClientConn(p.stdout, p.stdin, func(*acp.ClientConn) acp.Client { return c }, nil)
 	served := make(chan error, 1)
 	go func() { served <- conn.Serve(ctx) }()
 	defer func() {
@@ -229,7 +229,6 @@ func (t *talk) turn(ctx context.Context, request string) error {
 	done := make(chan result, 1)
 	go func() {
 		answer, err := t.conn.Prompt(ctx, &acp.PromptRequest{SessionID: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(request)}})
-		t.client.settle(ctx)
 		done <- result{answer, err}
 	}()
 	cancelled := false

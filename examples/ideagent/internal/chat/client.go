@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/files"
@@ -20,9 +18,6 @@ type client struct {
 	files       *files.Dir
 	terminals   *terminals
 	permissions permissions
-
-	// read and shown count the updates of sessions: those that have arrived, and those that have been handled.
-	read, shown atomic.Int64
 
 	mu   sync.Mutex
 	turn *turn
@@ -57,30 +52,8 @@ func (c *client) currentTurn() *turn {
 	return c.turn
 }
 
-// count is called for each message, in the order of the wire.
-func (c *client) count(e acp.Event) {
-	if e.Direction == acp.Received && e.Kind == acp.KindNotification && e.Method == acp.MethodSessionUpdate && e.Problem == "" {
-		c.read.Add(1)
-	}
-}
-
-// settle waits until the updates that have arrived are shown. The answer to a call may overtake them, since they wait for
-// their turn in the session's order and the answer does not.
-func (c *client) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	for arrived := c.read.Load(); c.shown.Load() < arrived; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
 // SessionUpdate implements [acp.Client].
 func (c *client) SessionUpdate(_ context.Context, n *acp.SessionNotification) error {
-	defer c.shown.Add(1)
 	c.screen.update(&n.Update)
 	return nil
 }

@@ -40,6 +40,13 @@ func (d *demo) Generate(ctx context.Context, req *model.Request, sink model.Sink
 	case req.ToolChoice.Mode == model.ToolChoiceRequired || req.ToolChoice.Mode == model.ToolChoiceTool:
 		return nil, fmt.Errorf("offline: tool choice %q: %w", req.ToolChoice.Mode, model.ErrUnsupported)
 	}
+	for _, m := range req.Messages {
+		for i := range m.Parts {
+			if m.Kind == model.KindRequest && m.Parts[i].Kind == model.PartMedia {
+				return nil, fmt.Errorf("offline: media (%s): %w", m.Parts[i].MediaType, model.ErrUnsupported)
+			}
+		}
+	}
 	s := speaker{sink: sink, delay: d.config.Delay}
 	for _, a := range next(req) {
 		if err := s.perform(ctx, a); err != nil {
