@@ -1,12 +1,13 @@
 package modelwrap
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,12 +25,14 @@ type FetchPolicy struct {
 	Always bool
 	// MaxBytes bounds one download, 20 MiB if 0.
 	MaxBytes int64
+	// MaxTotalBytes bounds what one request shows by URL, taken together: 100 MiB if 0.
+	MaxTotalBytes int64
 	// Timeout bounds one download, 30 seconds if 0.
 	Timeout time.Duration
 	// CacheBytes bounds what is kept of earlier downloads, because a conversation shows the same media with every
 	// request: 64 MiB if 0, nothing if negative.
 	CacheBytes int64
-	// Header is sent with every download; there is a User-Agent if it has none. It is not sent on to another host.
+	// Header is sent with every download; there is a User-Agent if it has none. A redirect to another host does not get it.
 	Header http.Header
 }
 
@@ -38,26 +41,34 @@ type FetchPolicy struct {
 //
 // A URL comes from whoever wrote the message, perhaps from a web page that a tool has read, so downloads are guarded: HTTP
 // and HTTPS only, no credentials in the URL, no proxy, no cookies, no address that is not public, checked after the name
-// has been resolved and for every redirect, five of these at most, and bounds on size and time. What is not allowed, or
-// cannot be had, fails the request with a [*FetchError] before anything is sent to the provider.
+// has been resolved and for every redirect, five of these at most and none from HTTPS to HTTP, nothing compressed, and bounds
+// on size and time. What is not allowed, or cannot be had, fails the request with a [*FetchError] before anything is sent to
+// the provider. Addresses of NAT64 are not public: where all of IPv4 is behind it, allow its range.
 //
-// What was downloaded replaces the URL in the request alone, never in the history. While [model.ForbidRequests] is in force
+// The media type is that of the part if the data can be that, else what the server says; of an image it is what the data
+// is. Media of a kind that the model does not take is not downloaded but left to the model to refuse. What was downloaded replaces the URL in the request alone, never in the history. While [model.ForbidRequests] is in force
 // nothing is downloaded. It panics if m is nil or the policy has a negative bound.
 func FetchMedia(m model.Model, p FetchPolicy) model.Model {
 	mustWrap("FetchMedia", m)
-	if p.MaxBytes < 0 || p.Timeout < 0 {
-		panic(fmt.Sprintf("modelwrap: FetchMedia: MaxBytes is %d, Timeout is %s: both must be 0 or more", p.MaxBytes, p.Timeout))
+	if p.MaxBytes < 0 || p.MaxTotalBytes < 0 || p.Timeout < 0 {
+		panic(fmt.Sprintf("modelwrap: FetchMedia: MaxBytes is %d, MaxTotalBytes is %d, Timeout is %s: all must be 0 or more",
+			p.MaxBytes, p.MaxTotalBytes, p.Timeout))
 	}
-	if p.MaxBytes == 0 {
-		p.MaxBytes = 20 << 20
-	}
+	p.MaxTotalBytes = cmp.Or(p.MaxTotalBytes, 100<<20)
+	p.MaxBytes = min(cmp.Or(p.MaxBytes, 20<<20), p.MaxTotalBytes, math.MaxInt32) // sums of which do not overflow
 	if p.Timeout == 0 {
 		p.Timeout = 30 * time.Second
 	}
 	if p.CacheBytes == 0 {
 		p.CacheBytes = 64 << 20
 	}
-	p.Hosts, p.AllowPrivate, p.Header = slices.Clone(p.Hosts), slices.Clone(p.AllowPrivate), p.Header.Clone()
+	header := http.Header{}
+	for name, values := range p.Header {
+		for _, value := range values {
+			header.Add(name, value) // under the name that a redirect deletes
+		}
+	}
+	p.Hosts, p.AllowPrivate, p.Header = slices.Clone(p.Hosts), slices.Clone(p.AllowPrivate), header
 	return &fetcher{Model: m, policy: p, client: guardedClient(p), cache: lru[string, download]{maxBytes: p.CacheBytes}}
 }
 
@@ -94,20 +105,27 @@ func (f *fetcher) Generate(ctx context.Context, req *model.Request, sink model.S
 	return f.Model.Generate(ctx, withMedia(req, got), sink)
 }
 
-// wanted lists the parts to download, each URL once.
-func (f *fetcher) wanted(req *model.Request) map[string]*model.Part {
-	var wanted map[string]*model.Part
+// want is what a part shows. The same URL may be shown as if it were different things.
+type want struct{ url, mediaType string }
+
+func wantOf(p *model.Part) want { return want{p.URL, p.MediaType} }
+
+// wanted lists what to download, each once.
+func (f *fetcher) wanted(req *model.Request) map[want]bool {
+	var wanted map[want]bool
 	info := f.Model.Info()
 	for _, msg := range req.Messages {
 		for i := range msg.Parts {
 			p := &msg.Parts[i]
-			if !byURL(msg, p) || !f.policy.Always && !isDataURL(p.URL) && takesURL(info, p) {
+			switch {
+			case !byURL(msg, p), p.MediaType != "" && !takes(info.Media, p):
 				continue
+			case !f.policy.Always && !isDataURL(p.URL) && takes(info.MediaURLs, p):
+				continue
+			case wanted == nil:
+				wanted = map[want]bool{}
 			}
-			if wanted == nil {
-				wanted = map[string]*model.Part{}
-			}
-			wanted[p.URL] = p
+			wanted[wantOf(p)] = true
 		}
 	}
 	return wanted
@@ -117,36 +135,40 @@ func byURL(msg *model.Message, p *model.Part) bool {
 	return msg.Kind == model.KindRequest && p.Kind == model.PartMedia && len(p.Data) == 0 && p.URL != ""
 }
 
-func takesURL(info model.Info, p *model.Part) bool {
+// takes reports whether kinds, as [model.Info] has them, include that of a part.
+func takes(kinds []string, p *model.Part) bool {
 	mediaType := plainType(p.MediaType)
-	top, _, _ := strings.Cut(mediaType, "/")
-	return slices.Contains(info.MediaURLs, top) || slices.Contains(info.MediaURLs, mediaType)
+	return slices.Contains(kinds, topType(mediaType)) || slices.Contains(kinds, mediaType)
 }
 
 // atOnce is how many downloads a request makes at the same time.
 const atOnce = 4
 
-func (f *fetcher) fetchAll(ctx context.Context, wanted map[string]*model.Part) (map[string]download, error) {
+func (f *fetcher) fetchAll(ctx context.Context, wanted map[want]bool) (map[want]download, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var (
 		wg     sync.WaitGroup
 		mu     sync.Mutex
-		got    = make(map[string]download, len(wanted))
+		total  int64
+		got    = make(map[want]download, len(wanted))
 		places = make(chan struct{}, atOnce)
 	)
-	for url, part := range wanted {
+	for w := range wanted {
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			d, err := f.fetch(ctx, url, part.MediaType)
+			d, err := f.fetch(ctx, w)
 			if err != nil {
 				cancel(err) // the first failure ends the others
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			got[url] = d
+			got[w] = d
+			if total += int64(len(d.data)); total > f.policy.MaxTotalBytes {
+				cancel(&FetchError{URL: shown(w.url), Err: fmt.Errorf("%w: with the other media of the request, %d bytes are allowed", ErrMediaTooLarge, f.policy.MaxTotalBytes)})
+			}
 		})
 	}
 	wg.Wait()
@@ -154,13 +176,13 @@ func (f *fetcher) fetchAll(ctx context.Context, wanted map[string]*model.Part) (
 }
 
 // withMedia returns the request with data in place of URLs.
-func withMedia(req *model.Request, got map[string]download) *model.Request {
+func withMedia(req *model.Request, got map[want]download) *model.Request {
 	changed := *req
 	changed.Messages = slices.Clone(req.Messages)
 	for i, msg := range req.Messages {
 		var clone *model.Message
 		for j := range msg.Parts {
-			d, ok := got[msg.Parts[j].URL]
+			d, ok := got[wantOf(&msg.Parts[j])]
 			if !ok || !byURL(msg, &msg.Parts[j]) {
 				continue
 			}

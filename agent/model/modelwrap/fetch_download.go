@@ -1,6 +1,7 @@
 package modelwrap
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -39,43 +41,43 @@ type download struct {
 	mediaType string
 }
 
-// fetch returns what is at a URL, which should be of a media type if that is not empty.
-func (f *fetcher) fetch(ctx context.Context, from, mediaType string) (download, error) {
-	if isDataURL(from) {
-		d, err := readDataURL(from, f.policy.MaxBytes)
+// fetch returns what is wanted.
+func (f *fetcher) fetch(ctx context.Context, w want) (download, error) {
+	if isDataURL(w.url) {
+		d, err := readDataURL(w.url, f.policy.MaxBytes)
 		if err != nil {
 			return d, &FetchError{URL: "data:", Err: err}
 		}
-		return f.agreed(d, mediaType, "data:")
+		return agreed(d, w.mediaType, "data:", 0)
 	}
-	d, ok := f.cache.get(from)
+	d, ok := f.cache.get(w.url)
 	if !ok {
 		var err error
-		if d, err = f.get(ctx, from); err != nil {
+		if d, err = f.get(ctx, w.url); err != nil {
 			return d, err
 		}
-		f.cache.put(from, d, int64(len(d.data)))
+		f.cache.put(w.url, d, int64(len(d.data)))
 	}
-	return f.agreed(d, mediaType, shown(from))
+	return agreed(d, w.mediaType, shown(w.url), http.StatusOK)
 }
 
-// agreed settles the media type: the message's if it has one and what came can be that.
-func (f *fetcher) agreed(d download, wanted, from string) (download, error) {
-	top := func(mediaType string) string {
-		t, _, _ := strings.Cut(plainType(mediaType), "/")
-		return t
-	}
+// agreed settles the media type: the message's if it has one and what came can be that, else the server's. Of an image it is
+// what the data is, since providers look at that. A page, such as one that asks for a password, is no media.
+func agreed(d download, wanted, from string, status int) (download, error) {
 	sniffed := plainType(http.DetectContentType(d.data))
 	if d.mediaType == "" || d.mediaType == "application/octet-stream" || d.mediaType == "binary/octet-stream" {
 		d.mediaType = sniffed
 	}
+	settled := cmp.Or(wanted, d.mediaType)
 	switch {
-	case wanted == "":
-	case top(wanted) != top(d.mediaType) && d.mediaType != "application/octet-stream", sniffed == "text/html" && plainType(wanted) != "text/html":
-		return d, &FetchError{URL: from, Status: http.StatusOK, Err: fmt.Errorf("it is %s, not %s", d.mediaType, wanted)}
-	default:
-		d.mediaType = wanted
+	case topType(settled) != topType(d.mediaType) && d.mediaType != "application/octet-stream":
+		return d, &FetchError{URL: from, Status: status, Err: fmt.Errorf("it is %s, not %s", d.mediaType, wanted)}
+	case sniffed == "text/html" && topType(settled) != "text":
+		return d, &FetchError{URL: from, Status: status, Err: fmt.Errorf("it is a page, not %s", settled)}
+	case topType(settled) == "image" && topType(sniffed) == "image":
+		settled = sniffed
 	}
+	d.mediaType = settled
 	return d, nil
 }
 
@@ -102,7 +104,7 @@ func (f *fetcher) get(ctx context.Context, from string) (download, error) {
 	}
 	req.Header.Set("User-Agent", userAgent)
 	for name, values := range f.policy.Header {
-		req.Header[name] = values
+		req.Header[name] = slices.Clone(values)
 	}
 	resp, err := f.client.Do(req)
 	if err != nil {
@@ -111,6 +113,9 @@ func (f *fetcher) get(ctx context.Context, from string) (download, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return failed(resp.StatusCode, fmt.Errorf("HTTP %s", resp.Status))
+	}
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return failed(resp.StatusCode, fmt.Errorf("it is compressed (%s), which was not asked for", coding))
 	}
 	if resp.ContentLength > f.policy.MaxBytes {
 		return failed(resp.StatusCode, fmt.Errorf("%w: %d bytes, %d are allowed", ErrMediaTooLarge, resp.ContentLength, f.policy.MaxBytes))
@@ -146,33 +151,49 @@ func plainType(mediaType string) string {
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
+// topType returns the first half of a media type.
+func topType(mediaType string) string {
+	top, _, _ := strings.Cut(plainType(mediaType), "/")
+	return top
+}
+
 func isDataURL(from string) bool { return len(from) >= 5 && strings.EqualFold(from[:5], "data:") }
 
-// readDataURL takes a data URL apart (RFC 2397).
+// readDataURL takes a data URL apart (RFC 2397), as browsers do: base64 may be percent-encoded, have white space in it, and
+// lack its padding.
 func readDataURL(from string, limit int64) (download, error) {
-	head, content, ok := strings.Cut(from[5:], ",")
+	head, content, ok := strings.Cut(from[len("data:"):], ",")
 	if !ok {
 		return download{}, errors.New("it has no data")
 	}
-	if int64(len(content)) > limit/3*4+4 {
-		return download{}, fmt.Errorf("%w: %d bytes are allowed", ErrMediaTooLarge, limit)
+	tooLarge := fmt.Errorf("%w: %d bytes are allowed", ErrMediaTooLarge, limit)
+	if int64(len(content)) > 4*limit+100 { // whatever way it is written
+		return download{}, tooLarge
 	}
-	mediaType, _, err := mime.ParseMediaType(strings.TrimSuffix(head, ";base64"))
+	at := max(0, len(head)-len(";base64"))
+	inBase64 := strings.EqualFold(head[at:], ";base64")
+	if inBase64 {
+		head = head[:at]
+	}
+	mediaType, _, err := mime.ParseMediaType(head)
 	if err != nil {
 		mediaType = ""
 	}
-	var data []byte
-	if strings.HasSuffix(head, ";base64") {
-		data, err = base64.StdEncoding.DecodeString(content)
-	} else {
-		content, err = url.PathUnescape(content)
-		data = []byte(content)
+	if content, err = url.PathUnescape(content); err != nil {
+		return download{}, errors.New("its data cannot be decoded: there is a % without two digits")
 	}
-	if err != nil {
-		return download{}, fmt.Errorf("its data cannot be decoded: %w", err)
+	data := []byte(content)
+	if inBase64 {
+		content = strings.TrimRight(strings.Join(strings.Fields(content), ""), "=")
+		if data, err = base64.RawStdEncoding.DecodeString(content); err != nil {
+			return download{}, fmt.Errorf("its data cannot be decoded: %w", err)
+		}
 	}
-	if len(data) == 0 {
+	switch {
+	case len(data) == 0:
 		return download{}, errors.New("it is empty")
+	case int64(len(data)) > limit:
+		return download{}, tooLarge
 	}
 	return download{data, mediaType}, nil
 }

@@ -42,11 +42,15 @@ func guardedClient(p FetchPolicy) *http.Client {
 			TLSHandshakeTimeout:    10 * time.Second,
 			ForceAttemptHTTP2:      true,
 			DisableKeepAlives:      true, // nothing outlives the request
+			DisableCompression:     true, // media are compressed already; what unpacks to more is not asked for
 			MaxResponseHeaderBytes: 64 << 10,
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return fmt.Errorf("more than %d redirects", maxRedirects)
+			}
+			if req.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https" {
+				return errors.New("it is redirected out of TLS")
 			}
 			if req.URL.Host != via[0].URL.Host {
 				for name := range p.Header {

@@ -1,11 +1,13 @@
 package modelwrap_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -67,6 +69,14 @@ func pictures(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	serve("/octets", "application/octet-stream", "not a known type \x00\x01")
 	serve("/page", "text/html; charset=utf-8", "<html><body>Please log in")
 	serve("/lying", "image/png", "<html><body>Please log in")
+	serve("/photo.png", "image/png", "\xff\xd8\xff and so on")
+	mux.HandleFunc("/compressed", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		w.Header().Set("Content-Encoding", "gzip")
+		zip := gzip.NewWriter(w)
+		_, _ = zip.Write(png)
+		_ = zip.Close()
+	})
 	serve("/empty", "image/png", "")
 	serve("/large", "image/png", strings.Repeat("x", 2000))
 	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
@@ -158,7 +168,9 @@ func TestWhatCannotBeFetchedFailsBeforeAnythingIsSent(t *testing.T) {
 	}{
 		"missing":       {"image/png", "/missing?token=secret", "HTTP 404 Not Found", nil, 404},
 		"a page":        {"image/png", "/page", "it is text/html, not image/png", nil, 200},
-		"a lying page":  {"image/png", "/lying", "not image/png", nil, 200},
+		"a lying page":  {"image/png", "/lying", "it is a page, not image/png", nil, 200},
+		"lying alone":   {"", "/lying", "it is a page, not image/png", nil, 200},
+		"compressed":    {"image/png", "/compressed", "it is compressed (gzip)", nil, 200},
 		"another kind":  {"application/pdf", "/cat.png", "it is image/png, not application/pdf", nil, 200},
 		"empty":         {"image/png", "/empty", "it is empty", nil, 200},
 		"too large":     {"image/png", "/large", "2000 bytes, 1000 are allowed", modelwrap.ErrMediaTooLarge, 200},
@@ -199,6 +211,7 @@ func TestAddressesThatAreNotPublicAreNotAsked(t *testing.T) {
 		"http://169.254.169.254/", "http://100.64.0.1/", "http://0.0.0.0/", "http://[::]/", "http://[::ffff:127.0.0.1]/",
 		"http://[fd00::1]/", "http://[fe80::1]/", "http://[64:ff9b::7f00:1]/", "http://[2002:7f00:1::]/", "http://224.0.0.1/",
 		"http://255.255.255.255/", "http://192.0.2.1/", "http://[2001:db8::1]/", "http://[::127.0.0.1]/", "https://127.0.0.1/",
+		"http://[::ffff:a00:1]/", "http://[64:ff9b:1::1]/", "http://[fec0::1]/", "http://[ff02::1]/", "http://127.1.2.3:80/", "http://localhost./",
 	} {
 		_, err := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{}).Generate(t.Context(), show("image/png", url), nil)
 		require.ErrorIs(t, err, modelwrap.ErrPrivateAddress, url)
@@ -233,32 +246,38 @@ func TestHeadersOfThePolicyStayWithTheHost(t *testing.T) {
 	first, _ := pictures(t)
 	second, _ := pictures(t)
 	e := &eye{}
-	m := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local, Header: http.Header{"X-Token": {"for the first"}}})
+	m := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local, Header: http.Header{
+		"X-Token": {"for the first"}, "x-other": {"for the first, too"}, "user-agent": {"mine"},
+	}})
 	for _, url := range []string{first.URL + "/echo", first.URL + "/to?url=" + second.URL + "/echo"} {
 		_, err := m.Generate(t.Context(), show("application/pdf", url), nil)
 		require.NoError(t, err)
 	}
 	own, others := string(e.shown[0].Messages[0].Parts[1].Data), string(e.shown[1].Messages[0].Parts[1].Data)
 	require.Contains(t, own, "for the first")
-	require.Contains(t, own, "ponte-fetch")
+	require.Contains(t, own, "for the first, too")
+	require.Contains(t, own, `"User-Agent":["mine"]`)
+	require.NotContains(t, own, "Accept-Encoding")
+	require.Contains(t, others, `"User-Agent":["ponte-fetch"]`)
 	require.NotContains(t, others, "for the first")
 	require.NotContains(t, others, "Referer")
 }
 
 func TestDataURLsNeedNoNetwork(t *testing.T) {
 	for url, want := range map[string]model.Part{
-		"data:image/png;base64,aGk=":         {MediaType: "image/png", Data: []byte("hi")},
-		"DATA:image/svg+xml,%3Csvg%3E":       {MediaType: "image/svg+xml", Data: []byte("<svg>")},
-		"data:;base64,aGk=":                  {MediaType: "text/plain", Data: []byte("hi")},
-		"data:text/plain;charset=utf-8,h%69": {MediaType: "text/plain", Data: []byte("hi")},
+		"data:image/png;base64,aGk=":       {MediaType: "image/png", Data: []byte("hi")},
+		"DATA:image/svg+xml,%3Csvg%3E":     {MediaType: "image/svg+xml", Data: []byte("<svg>")},
+		"data:;base64,aGk=":                {MediaType: "text/plain", Data: []byte("hi")},
+		"data:image/png;BASE64,a%47\nk%3D": {MediaType: "image/png", Data: []byte("hi")},
+		"data:image/png;base64,aGk":        {MediaType: "image/png", Data: []byte("hi")},
 	} {
 		e := &eye{urls: []string{"image"}}
-		_, err := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{}).Generate(t.Context(), show("", url), nil)
+		_, err := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{MaxBytes: math.MaxInt64, MaxTotalBytes: math.MaxInt64}).Generate(t.Context(), show("", url), nil)
 		require.NoError(t, err, url)
 		want.Kind, want.Name = model.PartMedia, "x"
 		require.Equal(t, want, e.shown[0].Messages[0].Parts[1], url)
 	}
-	for _, url := range []string{"data:image/png", "data:image/png;base64,a!", "data:,%zz", "data:,", "data:," + strings.Repeat("x", 200)} {
+	for _, url := range []string{"data:image/png", "data:image/png;base64,a!", "data:,%zz", "data:,", "data:," + strings.Repeat("x", 101), "data:," + strings.Repeat("x", 1000)} {
 		_, err := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{MaxBytes: 100}).Generate(t.Context(), show("", url), nil)
 		require.ErrorAs(t, err, new(*modelwrap.FetchError), url)
 		require.ErrorContains(t, err, "modelwrap: cannot fetch data:: ")
@@ -292,7 +311,62 @@ func TestNothingIsFetchedWhileRequestsAreForbidden(t *testing.T) {
 func TestAFetchPolicyThatMakesNoSensePanics(t *testing.T) {
 	require.Panics(t, func() { modelwrap.FetchMedia(nil, modelwrap.FetchPolicy{}) })
 	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{MaxBytes: -1}) })
+	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{MaxTotalBytes: -1}) })
 	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{Timeout: -1}) })
+}
+
+func TestTheMediaTypeIsSettledByWhatCame(t *testing.T) {
+	server, asked := pictures(t)
+	e := &eye{}
+	m := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local})
+	_, err := m.Generate(t.Context(), show("image/png", server.URL+"/photo.png"), nil)
+	require.NoError(t, err)
+	require.Equal(t, "image/jpeg", e.shown[0].Messages[0].Parts[1].MediaType, "providers look at the data, too")
+
+	// The same URL cannot be an image here and a document there.
+	both := show("image/png", server.URL+"/cat.png")
+	both.Messages = append(both.Messages, show("application/pdf", server.URL+"/cat.png").Messages...)
+	_, err = m.Generate(t.Context(), both, nil)
+	require.ErrorContains(t, err, "it is image/png, not application/pdf")
+
+	before := asked.Load()
+	film := show("video/mp4", server.URL+"/film")
+	_, err = m.Generate(t.Context(), film, nil)
+	require.NoError(t, err)
+	require.Equal(t, before, asked.Load(), "what the model does not take is not downloaded")
+	require.Same(t, film, e.shown[len(e.shown)-1], "the model refuses it")
+}
+
+func TestOneRequestDownloadsOnlySoMuch(t *testing.T) {
+	server, _ := pictures(t)
+	req := show("image/png", server.URL+"/cat.png?1")
+	req.Messages = append(req.Messages, show("image/png", server.URL+"/cat.png?2").Messages...)
+	for most, ok := range map[int]bool{2*len(png) - 1: false, 2 * len(png): true} {
+		e := &eye{}
+		_, err := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local, MaxTotalBytes: int64(most)}).Generate(t.Context(), req, nil)
+		if ok {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, modelwrap.ErrMediaTooLarge)
+		require.Empty(t, e.shown)
+	}
+}
+
+func TestARedirectDoesNotLeaveTLS(t *testing.T) {
+	request := func(url string) *http.Request {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		require.NoError(t, err)
+		return req
+	}
+	secure, plain := request("https://example.com/a"), request("http://example.com/a")
+	check := func(to *http.Request, via ...*http.Request) error {
+		return modelwrap.CheckRedirect(modelwrap.FetchPolicy{}, to, via)
+	}
+	require.ErrorContains(t, check(plain, secure), "out of TLS")
+	require.ErrorContains(t, check(plain, plain, secure), "out of TLS")
+	require.NoError(t, check(secure, plain))
+	require.NoError(t, check(plain, plain))
 }
 
 // FuzzMediaURL feeds URLs that need no network: the answer is data, or an error that says why not.
