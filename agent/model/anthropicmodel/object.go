@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // isObject reports whether data is a JSON object.
@@ -15,15 +17,9 @@ func isObject(data []byte) bool {
 // members yields the members of a valid JSON object in their order, values as they are written.
 func members(object []byte) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
-		d := json.NewDecoder(bytes.NewReader(object))
-		if _, err := d.Token(); err != nil {
-			return
-		}
-		for d.More() {
-			key, err := d.Token()
-			name, ok := key.(string)
-			var value json.RawMessage
-			if err != nil || !ok || d.Decode(&value) != nil || !yield(name, value) {
+		all, _ := adapter.Members(object) // what is no object has none
+		for _, m := range all {
+			if !yield(m.Name, m.Value) {
 				return
 			}
 		}
@@ -35,8 +31,7 @@ func appendMember(object []byte, name string, value json.RawMessage) []byte {
 	if object = openObject(object); len(object) > 1 {
 		object = append(object, ',')
 	}
-	key, _ := json.Marshal(name) // a string always has a JSON form
-	return append(append(append(object, key...), ':'), value...)
+	return append(append(adapter.AppendJSONString(object, name), ':'), value...)
 }
 
 // openObject returns an object that is not closed yet, or the beginning of one.

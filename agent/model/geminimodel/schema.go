@@ -3,7 +3,6 @@ package geminimodel
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/ponte-go/ponte/internal/adapter"
@@ -38,11 +37,6 @@ func needsAdapting(schema []byte) bool {
 // maxSchemaDepth bounds the nesting of a schema.
 const maxSchemaDepth = 200
 
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
 func adaptNode(schema json.RawMessage, depth int) (json.RawMessage, error) {
 	schema = bytes.TrimSpace(schema)
 	if len(schema) == 0 || schema[0] != '{' {
@@ -51,58 +45,58 @@ func adaptNode(schema json.RawMessage, depth int) (json.RawMessage, error) {
 	if depth > maxSchemaDepth {
 		return nil, fmt.Errorf("it is nested more than %d deep", maxSchemaDepth)
 	}
-	members, err := membersOf(schema)
+	members, err := adapter.Members(schema)
 	if err != nil {
 		return nil, err
 	}
-	var kept []member
+	var kept []adapter.Member
 	var notes []string
 	isString := has(members, "type", `"string"`)
 	for _, m := range members {
-		switch m.name {
+		switch m.Name {
 		case "$schema", "$comment", "title", "examples", "discriminator":
 			continue
 		case "const":
-			kept = append(kept, constAsEnum(members, m.value)...)
+			kept = append(kept, constAsEnum(members, m.Value)...)
 			continue
 		case "exclusiveMinimum":
-			notes = append(notes, "greater than "+string(m.value))
+			notes = append(notes, "greater than "+string(m.Value))
 			continue
 		case "exclusiveMaximum":
-			notes = append(notes, "less than "+string(m.value))
+			notes = append(notes, "less than "+string(m.Value))
 			continue
 		case "format":
 			if isString {
 				var format string
-				if json.Unmarshal(m.value, &format) == nil && format != "" {
+				if json.Unmarshal(m.Value, &format) == nil && format != "" {
 					notes = append(notes, "format: "+format)
 				}
 				continue
 			}
 		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-			m.value, err = adaptMap(m.value, depth+1)
+			m.Value, err = adaptMap(m.Value, depth+1)
 		case "anyOf", "oneOf", "allOf", "prefixItems":
-			m.value, err = adaptList(m.value, depth+1)
+			m.Value, err = adaptList(m.Value, depth+1)
 		case "items":
-			if bytes.HasPrefix(bytes.TrimSpace(m.value), []byte("[")) {
-				m.value, err = adaptList(m.value, depth+1)
+			if bytes.HasPrefix(bytes.TrimSpace(m.Value), []byte("[")) {
+				m.Value, err = adaptList(m.Value, depth+1)
 			} else {
-				m.value, err = adaptNode(m.value, depth+1)
+				m.Value, err = adaptNode(m.Value, depth+1)
 			}
 		case "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
-			m.value, err = adaptNode(m.value, depth+1)
+			m.Value, err = adaptNode(m.Value, depth+1)
 		}
 		if err != nil {
 			return nil, err
 		}
 		kept = append(kept, m)
 	}
-	return describe(objectOf(kept), notes), nil
+	return describe(adapter.Object(kept), notes), nil
 }
 
-func has(members []member, name, value string) bool {
+func has(members []adapter.Member, name, value string) bool {
 	for _, m := range members {
-		if m.name == name && string(bytes.TrimSpace(m.value)) == value {
+		if m.Name == name && string(bytes.TrimSpace(m.Value)) == value {
 			return true
 		}
 	}
@@ -110,10 +104,10 @@ func has(members []member, name, value string) bool {
 }
 
 // constAsEnum returns the members that say the same as a const: an enum, and its type if the schema has none.
-func constAsEnum(members []member, value json.RawMessage) []member {
-	enum := []member{{"enum", append(append(json.RawMessage{'['}, value...), ']')}}
+func constAsEnum(members []adapter.Member, value json.RawMessage) []adapter.Member {
+	enum := []adapter.Member{{Name: "enum", Value: append(append(json.RawMessage{'['}, value...), ']')}}
 	for _, m := range members {
-		if m.name == "type" {
+		if m.Name == "type" {
 			return enum
 		}
 	}
@@ -134,20 +128,20 @@ func constAsEnum(members []member, value json.RawMessage) []member {
 	if kind == "" {
 		return enum
 	}
-	return append([]member{{"type", json.RawMessage(kind)}}, enum...)
+	return append([]adapter.Member{{Name: "type", Value: json.RawMessage(kind)}}, enum...)
 }
 
 func adaptMap(object json.RawMessage, depth int) (json.RawMessage, error) {
-	members, err := membersOf(object)
+	members, err := adapter.Members(object)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("it has no object where a schema has one: %w", err)
 	}
 	for i := range members {
-		if members[i].value, err = adaptNode(members[i].value, depth); err != nil {
+		if members[i].Value, err = adaptNode(members[i].Value, depth); err != nil {
 			return nil, err
 		}
 	}
-	return objectOf(members), nil
+	return adapter.Object(members), nil
 }
 
 func adaptList(list json.RawMessage, depth int) (json.RawMessage, error) {
@@ -169,39 +163,6 @@ func adaptList(list json.RawMessage, depth int) (json.RawMessage, error) {
 	return append(out, ']'), nil
 }
 
-// membersOf takes an object apart in its own order.
-func membersOf(object json.RawMessage) ([]member, error) {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
-		return nil, errors.New("it has no object where a schema has one")
-	}
-	var members []member
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		members = append(members, member{name.(string), value})
-	}
-	return members, nil
-}
-
-func objectOf(members []member) json.RawMessage {
-	out := json.RawMessage{'{'}
-	for i, m := range members {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(adapter.AppendJSONString(out, m.name), ':')
-		out = append(out, m.value...)
-	}
-	return append(out, '}')
-}
-
 // describe adds notes to the description of a schema.
 func describe(schema json.RawMessage, notes []string) json.RawMessage {
 	if len(notes) == 0 {
@@ -211,30 +172,30 @@ func describe(schema json.RawMessage, notes []string) json.RawMessage {
 	for _, n := range notes[1:] {
 		note += ", " + n
 	}
-	members, err := membersOf(schema)
+	members, err := adapter.Members(schema)
 	if err != nil {
 		return schema
 	}
 	for i := range members {
 		var text string
-		if members[i].name == "description" && json.Unmarshal(members[i].value, &text) == nil {
-			members[i].value = adapter.AppendJSONString(nil, text+" ("+note+")")
-			return objectOf(members)
+		if members[i].Name == "description" && json.Unmarshal(members[i].Value, &text) == nil {
+			members[i].Value = adapter.AppendJSONString(nil, text+" ("+note+")")
+			return adapter.Object(members)
 		}
 	}
-	return objectOf(append(members, member{"description", adapter.AppendJSONString(nil, note)}))
+	return adapter.Object(append(members, adapter.Member{Name: "description", Value: adapter.AppendJSONString(nil, note)}))
 }
 
 // describeSchema gives an output schema a description if it has none of its own: the wire has no other place for it.
 func describeSchema(schema json.RawMessage, description string) json.RawMessage {
-	members, err := membersOf(schema)
+	members, err := adapter.Members(schema)
 	if description == "" || err != nil {
 		return schema
 	}
 	for _, m := range members {
-		if m.name == "description" {
+		if m.Name == "description" {
 			return schema
 		}
 	}
-	return objectOf(append([]member{{"description", adapter.AppendJSONString(nil, description)}}, members...))
+	return adapter.Object(append([]adapter.Member{{Name: "description", Value: adapter.AppendJSONString(nil, description)}}, members...))
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // wireResponse is an answer or a chunk of a streamed one. It differs from the SDK's in what that would lose: parts and
@@ -165,12 +166,14 @@ func (m *metadata) take(c *wireCandidate) {
 
 // data returns the data of an opaque part, which is not sent back, or nil.
 func (m *metadata) data() []byte {
-	members := []member{{"groundingMetadata", m.grounding}, {"citationMetadata", m.citations}, {"urlContextMetadata", m.urls}}
-	members = slices.DeleteFunc(members, func(m member) bool { return m.value == nil })
+	members := []adapter.Member{
+		{Name: "groundingMetadata", Value: m.grounding}, {Name: "citationMetadata", Value: m.citations}, {Name: "urlContextMetadata", Value: m.urls},
+	}
+	members = slices.DeleteFunc(members, func(m adapter.Member) bool { return m.Value == nil })
 	if len(members) == 0 {
 		return nil
 	}
-	return slices.Concat(metadataPrefix, objectOf(members), []byte{'}'})
+	return slices.Concat(metadataPrefix, adapter.Object(members), []byte{'}'})
 }
 
 // finishReason maps what the wire says. Calls win over an end that is natural or unknown, because a caller has to answer
