@@ -66,6 +66,7 @@ func Drip(pause time.Duration, pieces ...string) Transport {
 				select {
 				case <-time.After(pause):
 				case <-r.Context().Done():
+					return // a write might be read before the pipe is closed
 				}
 				if _, err := io.WriteString(pw, p); err != nil {
 					stop()
