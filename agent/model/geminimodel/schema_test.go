@@ -51,10 +51,14 @@ func TestSchemaKeywordsThatGeminiRefusesAreReplaced(t *testing.T) {
 	}
 }
 
-func TestASchemaWithoutEndIsRefused(t *testing.T) {
+func TestASchemaThatIsNoneIsRefused(t *testing.T) {
 	deep := strings.Repeat(`{"title":"x","items":`, 300) + "{}" + strings.Repeat("}", 300)
 	_, err := newModel(t, "http://schema.test").Generate(t.Context(), &model.Request{
 		Messages: hello().Messages, Tools: []model.ToolDef{{Name: "f", Schema: json.RawMessage(deep)}},
 	}, nil)
 	require.ErrorContains(t, err, `geminimodel: the schema of tool "f": it is nested more than 200 deep`)
+	_, err = newModel(t, "http://schema.test").Generate(t.Context(), &model.Request{
+		Messages: hello().Messages, Tools: []model.ToolDef{{Name: "f", Schema: json.RawMessage(`{"title":"x","properties":7}`)}},
+	}, nil)
+	require.ErrorContains(t, err, `geminimodel: the schema of tool "f": it has no object where a schema has one`)
 }
