@@ -20,13 +20,13 @@ type Harness struct {
 	New func(t testing.TB, s Scenario) model.Model
 
 	// Sent returns, as text, the bodies of all that the models that New made with this t have sent so far, in the order in
-	// which they were sent. It may be nil if that cannot be known; with it the suite checks what reaches the wire, and what
-	// must not.
+	// which they were sent: what it returned before, with what has been sent since behind that. A request counts before it
+	// is answered. It may be nil if that cannot be known; with it the suite checks what reaches the wire, and what must not.
 	Sent func(t testing.TB) string
 	// SentHeader returns the headers of the last request that was sent by a model that New made with this t. It may be nil.
 	SentHeader func(t testing.TB) http.Header
 
-	// Provider says that the model talks to a provider, so that [model.ForbidRequests] applies.
+	// Provider says that the model talks to a provider, so that [model.ForbidRequests] applies and answers name it.
 	Provider bool
 	// Unscripted says that the model decides itself what it answers, whatever the scenario's answer is: only what holds
 	// for every answer is checked, and it is not asked to try again.
@@ -100,7 +100,8 @@ const patience = 10 * time.Second
 //
 // The test must not be parallel to others: while it runs, requests are forbidden for a moment.
 //
-// The results are in the order of the rules and their cases, without what a -run flag left out.
+// The results are in the order of the rules and their cases, without what a -run flag left out. Look at those that were
+// skipped: a harness that skips everything fails nothing.
 func Conformance(t *testing.T, h Harness) []Result {
 	t.Helper()
 	return conform(t, h, func(t testing.TB, name string, f func(testing.TB)) {

@@ -27,8 +27,8 @@ func testInfo(s *subject) {
 		})
 	}
 	wg.Wait()
-	if s.h.Sent != nil && s.h.Sent(s.origin) != "" {
-		s.t.Errorf("Info sent %q", s.h.Sent(s.origin))
+	if sent := s.sent(); sent != "" {
+		s.t.Errorf("Info sent %q", sent)
 	}
 }
 
@@ -43,6 +43,9 @@ func (s *subject) saidWhatTheProviderDid(msg *model.Message) {
 		return
 	}
 	want := s.scenario.Answer
+	if info := s.m.Info(); s.h.Provider && (msg.Provider != info.Provider || msg.Model == "") {
+		s.t.Errorf("the answer is by provider %q and model %q, the provider is %q: both must be set", msg.Provider, msg.Model, info.Provider)
+	}
 	if got := msg.Text(); got != want.Text() {
 		s.t.Errorf("the text is %q, the provider said %q", got, want.Text())
 	}

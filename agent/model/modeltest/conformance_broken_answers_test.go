@@ -47,6 +47,10 @@ func pretending(msg func(p *provider) *model.Message) func(*provider) model.Mode
 func TestTheSuiteFindsWhatIsWrongWithAnswers(t *testing.T) {
 	const wanted = "What the provider wants back"
 	findsAll(t, map[string]broken{
+		"an answer of nobody":       {"An answer is what", `the answer is by provider ""`, answered(func(m *model.Message) { m.Provider = "" })},
+		"an answer of another":      {"An answer is what", `the answer is by provider "other"`, answered(func(m *model.Message) { m.Provider = "other" })},
+		"an answer without a model": {"An answer is what", `and model ""`, answered(func(m *model.Message) { m.Model = "" })},
+
 		"lost usage of a cache": {"Usage is", "the usage of a streamed answer is", answered(func(m *model.Message) { m.Usage.CacheReadTokens = 0 })},
 		"usage of a streamed answer alone": {"Usage is", "the usage of an answer is", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {

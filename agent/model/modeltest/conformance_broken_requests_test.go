@@ -94,6 +94,26 @@ func TestTheSuiteFindsWhatIsWrongWithRequests(t *testing.T) {
 		})
 	}
 	findsAll(t, map[string]broken{
+		"settings that do not reach a stream": {"A setting reaches", "4321 is nowhere", func(p *provider) model.Model {
+			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
+				if sink != nil && req.Settings != nil {
+					plain := *req
+					plain.Settings = &model.Settings{}
+					req = &plain
+				}
+				return next(ctx, req, sink)
+			})
+		}},
+		"a model that retries": {"A refusal is", "the request was sent 2 times", func(p *provider) model.Model {
+			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
+				msg, err := next(ctx, req, sink)
+				if err != nil {
+					return next(ctx, req, sink)
+				}
+				return msg, err
+			})
+		}},
+
 		"media that is not sent":         {media, "words, media and words are at", eachMedia(func(p *model.Part) { p.Data = nil })},
 		"media that is moved":            {media, "words, media and words are at", without(func(req *model.Request) { slices.Reverse(req.Messages[0].Parts) })},
 		"media that is refused late":     {media, "only after this had been sent", refusing(unsupported, true, anything)},

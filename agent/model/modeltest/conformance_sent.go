@@ -8,6 +8,20 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
+// bothWays tests what is sent for a complete answer, and for a streamed one: adapters may have code of its own for either.
+func bothWays(test func(*subject)) func(*subject) {
+	return func(s *subject) {
+		s.t.Helper()
+		s.needsSent()
+		for name, sink := range map[string]model.Sink{"complete": nil, "streamed": func(model.Delta) error { return nil }} {
+			s.run(name, func(s *subject) {
+				s.sink = sink
+				test(s)
+			})
+		}
+	}
+}
+
 // needsSent skips the test if it cannot be known what is sent.
 func (s *subject) needsSent() {
 	s.t.Helper()
@@ -17,13 +31,23 @@ func (s *subject) needsSent() {
 	}
 }
 
-// wire makes a request and returns what was sent for it.
+// sent returns what has been sent so far, or nothing if that cannot be known.
+func (s *subject) sent() string {
+	s.t.Helper()
+	s.model()
+	if s.h.Sent == nil {
+		return ""
+	}
+	return s.h.Sent(s.origin)
+}
+
+// wire makes a request, complete or streamed as the test is, and returns what was sent for it.
 func (s *subject) wire(req *model.Request) (string, error) {
 	s.t.Helper()
 	s.needsSent()
-	before := len(s.h.Sent(s.origin))
-	_, err := s.generate(s.t.Context(), req, nil)
-	return s.h.Sent(s.origin)[before:], err
+	before := len(s.sent())
+	_, err := s.generate(s.t.Context(), req, s.sink)
+	return s.sent()[before:], err
 }
 
 // mustSend makes a request that must be answered, and returns what was sent for it.

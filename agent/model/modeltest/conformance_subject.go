@@ -17,6 +17,8 @@ type subject struct {
 	scenario Scenario
 	runner   runner
 	m        model.Model
+	// sink is given to requests whose bytes are looked at.
+	sink model.Sink
 	// origin is the t that the model was made with.
 	origin testing.TB
 }
