@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"net/http"
@@ -32,6 +33,23 @@ func UnknownBody(status int, header http.Header, body []byte, answer, base strin
 		return fmt.Sprintf("redirected to %q (Config.BaseURL is %s)", header.Get("Location"), base)
 	}
 	return quoted
+}
+
+// FirstByte returns the first byte that is neither a byte order mark nor white space, which servers send to keep a
+// connection alive, and leaves it unread: it tells an object, or a page, from a stream of events.
+func FirstByte(r *bufio.Reader) (byte, error) {
+	if mark, _ := r.Peek(3); string(mark) == "\ufeff" {
+		_, _ = r.Discard(3)
+	}
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if b != ' ' && b != '\n' && b != '\r' && b != '\t' {
+			return b, r.UnreadByte()
+		}
+	}
 }
 
 // Truncate returns at most the first n bytes of s, in whole characters, with a mark where something is missing.

@@ -47,7 +47,7 @@ type wireEvent struct {
 // receive reads an answer of status 200. What it is, a stream of events or one object, is told by how it begins.
 func (m *Model) receive(ctx context.Context, resp *http.Response, a *assembly) error {
 	r := bufio.NewReader(resp.Body)
-	first, err := firstByte(r)
+	first, err := adapter.FirstByte(r)
 	switch {
 	case err != nil:
 		return adapter.BrokeOff(err)
@@ -55,19 +55,6 @@ func (m *Model) receive(ctx context.Context, resp *http.Response, a *assembly) e
 		return m.receiveObject(resp, r, a)
 	}
 	return m.receiveEvents(ctx, resp, r, a)
-}
-
-// firstByte returns the first byte that is not white space and leaves it unread.
-func firstByte(r *bufio.Reader) (byte, error) {
-	for {
-		b, err := r.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if b != ' ' && b != '\n' && b != '\r' && b != '\t' {
-			return b, r.UnreadByte()
-		}
-	}
 }
 
 func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) error {

@@ -19,7 +19,7 @@ import (
 // either.
 func (m *endpoint) receive(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, c collector) error {
 	r := bufio.NewReader(body)
-	first, err := firstByte(r)
+	first, err := adapter.FirstByte(r)
 	if err != nil {
 		return adapter.BrokeOff(err)
 	}
@@ -28,23 +28,6 @@ func (m *endpoint) receive(ctx context.Context, resp *http.Response, body io.Rea
 		return m.receiveObject(resp, r, c)
 	}
 	return m.receiveEvents(ctx, r, dog, c)
-}
-
-// firstByte returns the first byte that is neither a byte order mark nor white space, which servers send to keep a
-// connection alive, and leaves it unread.
-func firstByte(r *bufio.Reader) (byte, error) {
-	if mark, _ := r.Peek(3); string(mark) == "\ufeff" {
-		_, _ = r.Discard(3)
-	}
-	for {
-		b, err := r.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if b != ' ' && b != '\n' && b != '\r' && b != '\t' {
-			return b, r.UnreadByte()
-		}
-	}
 }
 
 func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collector) error {
