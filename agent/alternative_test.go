@@ -2,6 +2,9 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +100,45 @@ func TestMediaCanBeAnAlternative(t *testing.T) {
 	res2, _, script := run(t, agent.Config[deps, string]{}, []modeltest.Step{modeltest.Say(picture), modeltest.SayText("A cat.")})
 	require.Equal(t, "A cat.", res2.Output)
 	require.Equal(t, "request\n  retry: Your answer was empty. Answer with text.\n", last(script.Requests()[1].Messages))
+}
+
+func TestMediaBesideCallsIsNoOutputAndHasNoPartials(t *testing.T) {
+	picture := model.Media("image/png", []byte("cat"))
+	config := agent.Config[deps, string]{Alternatives: []agent.Alternative[deps, string]{
+		agent.Media(func(_ context.Context, _ *toolset.RunContext[deps], media []model.Part, text string) (string, error) {
+			return fmt.Sprintf("%d media and %q", len(media), text), nil
+		}),
+		agent.As[deps]("answer", "", func(in addArgs) string { return fmt.Sprint("call ", in.X) }),
+	}}
+	add := toolset.Func("add", "", func(_ context.Context, _ *toolset.RunContext[deps], in addArgs) (int, error) { return in.X + in.Y, nil })
+	for _, strategy := range []agent.EndStrategy{agent.EndGraceful, agent.EndEarly, agent.EndExhaustive} {
+		config.EndStrategy = strategy
+		res, err, script := run(t, config, []modeltest.Step{
+			modeltest.Say(picture, model.ToolCall("1", "add", `{"x":1,"y":2}`)), modeltest.Say(picture, model.Text("and words")),
+		}, add)
+		require.Nil(t, err, strategy)
+		require.Equal(t, `1 media and "and words"`, res.Output, strategy)
+		require.Equal(t, "request\n  tool_return 1 add: 3\n", last(script.Requests()[1].Messages), strategy)
+		res, err, _ = run(t, config, []modeltest.Step{modeltest.Say(picture, model.ToolCall("1", "answer", `{"x":7,"y":2}`))})
+		require.Nil(t, err, strategy)
+		require.Equal(t, "call 7", res.Output, strategy)
+	}
+
+	config.Model = modeltest.Script(modeltest.Say(model.Text("Words that are long enough to come in pieces."), picture))
+	a, err := agent.New(config)
+	require.NoError(t, err)
+	s := a.Stream(t.Context(), deps{}, "draw")
+	partials := slices.Collect(s.Partials())
+	streamed, err := s.Result()
+	require.NoError(t, err)
+	require.Equal(t, `1 media and "Words that are long enough to come in pieces."`, streamed.Output)
+	require.Equal(t, []string{streamed.Output}, partials, "the words beside media are no part of the output by themselves")
+
+	history, err := json.Marshal(streamed.Messages)
+	require.NoError(t, err)
+	var read []*model.Message
+	require.NoError(t, json.Unmarshal(history, &read))
+	require.Equal(t, streamed.Messages, read)
 }
 
 func TestOutputFunctionMakesTheOutputOfItsArguments(t *testing.T) {

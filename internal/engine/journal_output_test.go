@@ -91,6 +91,26 @@ func shapes() []agent.Alternative[none, shape] {
 	}
 }
 
+func TestMediaComesBackAsItWas(t *testing.T) {
+	picture := model.Part{Kind: model.PartMedia, MediaType: "image/png", Data: []byte{0, 0xff, 1}, Provider: "p", ID: "m1"}
+	made, kept := outputs(t, []agent.Alternative[none, []model.Part]{
+		agent.Media(func(_ context.Context, _ *runContext, media []model.Part, _ string) ([]model.Part, error) {
+			return media, nil
+		}),
+	}, picture)
+	require.Equal(t, once, made)
+	require.Equal(t, []model.Part{picture}, kept)
+
+	// What JSON does not give back is made again, of the media in the journal.
+	made, again := outputs(t, []agent.Alternative[none, shape]{
+		agent.Media(func(_ context.Context, _ *runContext, media []model.Part, _ string) (shape, error) {
+			return hidden{float64(len(media[0].Data))}, nil
+		}),
+	}, picture)
+	require.Equal(t, thrice, made)
+	require.Equal(t, hidden{3}, again)
+}
+
 func TestUnionsComeBackAsTheyWere(t *testing.T) {
 	for tool, want := range map[string]shape{"square": square{2}, "function": square{3}} {
 		made, out := outputs(t, shapes(), model.ToolCall("1", tool, `{"side":2}`))
