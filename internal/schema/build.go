@@ -322,6 +322,8 @@ func (b *builder) quote(s *jsonschema.Schema) *jsonschema.Schema {
 	switch s.Type {
 	case "integer":
 		quoted.Pattern = "^-?[0-9]+$"
+	case "number":
+		quoted.Pattern = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$` // RFC 8259, section 6
 	case "boolean":
 		quoted.Enum = []any{"true", "false"}
 	}

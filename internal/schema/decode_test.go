@@ -66,6 +66,8 @@ func TestDecodeAccepts(t *testing.T) {
 		"a wrapped slice":                                      accepts(`{"value":[1,2]}`, []int{1, 2}),
 		"a wrapped map":                                        accepts(`{"value":{"a":1}}`, map[string]int{"a": 1}),
 		"a quoted integer":                                     accepts(`{"v":"-12"}`, quotedInt{-12}),
+		"a quoted float":                                       accepts(`{"v":"-1.5e2"}`, quotedFloat{-150}),
+		"a quoted zero":                                        accepts(`{"v":"0"}`, quotedFloat{}),
 		"types that decode themselves":                         accepts(`{"v":"red"}`, one[color]{color{"red"}}),
 		"promoted fields of embedded structs":                  accepts(`{"first":"a","id":"b","lower":{"low":1},"shadow":2,"more":"a@b.org"}`, embedding{First: "a", base: base{ID: "b"}, Extra: &Extra{"a@b.org"}, lower: lower{1}, Shadow: 2}),
 		"recursion":                                            accepts(`{"name":"a","left":{"name":"b","left":null}}`, tree{Name: "a", Left: &tree{Name: "b"}}),
@@ -79,6 +81,10 @@ func TestDecodeAccepts(t *testing.T) {
 
 type quotedInt struct {
 	V int8 `json:"v,string"`
+}
+
+type quotedFloat struct {
+	V float64 `json:"v,string"`
 }
 
 type length4 struct {
@@ -127,6 +133,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"what its definition rules out": refuses[one[currency]](`{"v":"euro"}`, `v: must match the pattern ^[A-Z]{3}$, got "euro"`),
 		"a quoted overflow":             refuses[quotedInt](`{"v":"300"}`, `v: must be an integer from -128 to 127, got "300"`),
 		"a quoted word":                 refuses[quotedInt](`{"v":"x"}`, `v: must match the pattern ^-?[0-9]+$, got "x"`),
+		"a quoted word for a float":     refuses[quotedFloat](`{"v":"1.5 or so"}`, `v: must match the pattern ^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$, got "1.5 or so"`),
+		"a quoted float too large":      refuses[quotedFloat](`{"v":"1e999"}`, `v: must be a number that a 64-bit float can hold, got "1e999"`),
 		"a wrapper without its field":   refuses[string](`{}`, `value: the field is required and missing`),
 		"a wrapper with more":           refuses[int](`{"value":1,"x":2}`, `x: the field is unknown: the fields are value`),
 		"a bare value for a wrapped":    refuses[string](`"x"`, `must be an object, not a string, got "x"`),
