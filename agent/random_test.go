@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
@@ -168,9 +169,42 @@ func (w *world) turn(a *agent.Agent[deps, randomOut], rnd *rand.Rand, prompt str
 	return s.Result()
 }
 
+// takeUp runs a run with a journal again: a few times if it failed or was stopped, until it ends, and once more when it has
+// ended, which must give the same and do nothing.
+func (w *world) takeUp(
+	t *testing.T, a *agent.Agent[deps, randomOut], rnd *rand.Rand, prompt string, opts []agent.RunOption, res *agent.Result[randomOut], err error,
+) (*agent.Result[randomOut], error, bool) {
+	t.Helper()
+	ended := func() bool { return err == nil || errors.As(err, new(*agent.PendingError)) }
+	takenUp := false
+	for life := 0; life < 3 && !ended(); life++ {
+		takenUp = true
+		res, err = w.turn(a, rnd, prompt, opts)
+	}
+	if !ended() {
+		return res, err, takenUp
+	}
+	requests, returned, steps := w.requests.Load(), w.returned.Load(), w.steps
+	again, errAgain := a.Run(context.Background(), deps{}, prompt, opts...)
+	require.Equal(t, requests, w.requests.Load(), "the model is not asked again")
+	require.Equal(t, returned, w.returned.Load(), "no tool runs again")
+	require.Equal(t, steps, w.steps)
+	require.Equal(t, res, again)
+	if err != nil {
+		failed, failedAgain := asRunError(t, err), asRunError(t, errAgain)
+		require.Equal(t, failed.Messages, failedAgain.Messages)
+		require.Equal(t, failed.Usage, failedAgain.Usage)
+		require.EqualError(t, errAgain, err.Error())
+	} else {
+		require.NoError(t, errAgain)
+	}
+	return res, err, takenUp
+}
+
 // TestRandomRunsKeepTheInvariants drives the loop with random models, tools, errors, cancellations and resumptions: every
 // call is answered exactly once, a history can always be continued, no goroutine is left, usage adds up, and an output
-// comes out only if it is valid.
+// comes out only if it is valid. A third of the runs keep a journal: they are taken up when they fail, and run again when
+// they have ended.
 func TestRandomRunsKeepTheInvariants(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ends := map[string]int{}
@@ -195,10 +229,17 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 		}
 		a := newAgent(t, config, w.tool("a"), w.tool("b"), w.tool("sequential", toolset.Sequential()))
 		prompt, opts := "go", []agent.RunOption(nil)
-		for range 4 { // a conversation of a few runs
+		for n := range 4 { // a conversation of a few runs
 			w.requests.Store(0)
 			w.returned.Store(0)
+			takenUp := false
+			if seed%3 == 0 {
+				opts = append(opts, agent.WithJournal(new(journal.Memory)), agent.WithRunID(fmt.Sprintf("run-%d-%d", seed, n)))
+			}
 			res, err := w.turn(a, rnd, prompt, opts)
+			if seed%3 == 0 {
+				res, err, takenUp = w.takeUp(t, a, rnd, prompt, opts, res, err)
+			}
 			require.NoError(t, w.problem, "seed %d", seed)
 			var messages []*model.Message
 			var usage toolset.Usage
@@ -214,14 +255,18 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 				messages, usage = failed.Messages, failed.Usage
 				prompt, opts = resume(t, rnd, failed, ends)
 			}
-			require.EqualValues(t, w.requests.Load(), usage.Requests, "seed %d", seed)
+			if takenUp {
+				ends["taken up"]++
+			} else {
+				require.EqualValues(t, w.requests.Load(), usage.Requests, "seed %d", seed)
+			}
 			require.EqualValues(t, 10*answered(messages, res, err), usage.InputTokens, "seed %d", seed)
 			opts = append(opts, throughJSON(t, messages))
 			w.steps = 1 + rnd.IntN(8)
 		}
 	}
 	t.Logf("%d runs of up to 4 turns ended: %v", *randomRuns, ends)
-	for _, how := range []string{"output", "pending", "cancelled", "stopped", "failed"} {
+	for _, how := range []string{"output", "pending", "cancelled", "stopped", "failed", "taken up"} {
 		require.Positive(t, ends[how], how)
 	}
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 5*time.Second, 10*time.Millisecond, "no goroutine is left")
