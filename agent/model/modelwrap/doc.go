@@ -25,8 +25,8 @@
 // The contract of [model.Model]. The inner model is called on the goroutine of the caller, and so is the sink: with the
 // deltas that the model sent, as they come. No request is made again once a delta has reached the sink. An error of the
 // sink is returned as it is. When the context ends, so does all waiting, with an error that wraps the context's cause;
-// such an end is never retried or fallen back from. Requests are passed on
-// as they are, but for the data that FetchMedia puts in. Info is the inner model's; where there are several, see [Fallback].
+// such an end is never retried or fallen back from. Requests are passed on as they are, but for the data that FetchMedia puts
+// in. Info is the inner model's, with MediaURLs by FetchMedia; where there are several models, see [Fallback].
 //
 // A wrapper that has nothing to do costs next to nothing, 2 allocations at most.
 //

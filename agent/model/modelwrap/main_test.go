@@ -108,7 +108,11 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 			return modelwrap.Cache(m, modelwrap.NewMemory(modelwrap.MemoryLimits{}), modelwrap.CachePolicy{Keep: keep, Coalesce: true})
 		},
 		"Cost": func(m model.Model) model.Model { return modelwrap.Cost(m, modelwrap.Prices{"*": {}}, nil) },
+		"FetchMedia": func(m model.Model) model.Model {
+			return modelwrap.FetchMedia(m, modelwrap.FetchPolicy{Always: true})
+		},
 		"all of them": func(m model.Model) model.Model {
+			m = modelwrap.FetchMedia(m, modelwrap.FetchPolicy{})
 			m = modelwrap.Cost(m, modelwrap.Prices{}, func(context.Context, modelwrap.Charge) {})
 			m = modelwrap.RateLimit(m, modelwrap.Rate{Requests: 1e6})
 			m = modelwrap.Limit(m, 20)
@@ -158,7 +162,9 @@ func played(t testing.TB, s modeltest.Scenario) model.Model {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}
-		return s.Answer.Clone(), nil
+		answer := s.Answer.Clone()
+		answer.Provider, answer.Model = info.Provider, info.Name
+		return answer, nil
 	})
 }
 
@@ -208,7 +214,11 @@ func (always) Put(context.Context, modelwrap.Key, *model.Message)          { pan
 func TestInfoIsTheModels(t *testing.T) {
 	info := model.Info{Provider: "test", Name: "one", NativeOutput: true, Media: []string{"image"}, ContextWindow: 1000}
 	for name, wrap := range wrappers(everything) {
-		require.Equal(t, info, wrap(model.Func(info, nil)).Info(), name)
+		want := info
+		if name == "FetchMedia" || name == "all of them" {
+			want.MediaURLs = info.Media
+		}
+		require.Equal(t, want, wrap(model.Func(info, nil)).Info(), name)
 	}
 }
 
