@@ -280,6 +280,8 @@ func TestMediaOfTheModelAreShownAsWhatTheyAre(t *testing.T) {
 	m := modeltest.Script(modeltest.Say(model.Text("Here: "),
 		model.Media("image/png", []byte("picture")), model.Media("audio/wav", []byte("sound")),
 		model.Part{Kind: model.PartMedia, MediaType: "application/pdf", Data: []byte("paper"), Name: "a.pdf"},
+		model.Part{Kind: model.PartMedia, MediaType: "text/csv", Data: []byte("a,b"), Name: "a.csv"},
+		model.Part{Kind: model.PartMedia, Data: []byte("who knows")}, model.Part{Kind: model.PartMedia, MediaType: "image/png"},
 		model.Part{Kind: model.PartMedia, MediaType: "video/mp4", URL: "https://example.com/a.mp4"}))
 	e, id := start(t, config(t, m))
 	e.prompt(id, "go")
@@ -296,6 +298,10 @@ func TestMediaOfTheModelAreShownAsWhatTheyAre(t *testing.T) {
 			shown = append(shown, b.Image.MIMEType+" "+b.Image.Data)
 		case b.Audio != nil:
 			shown = append(shown, b.Audio.MIMEType+" "+b.Audio.Data)
+		case b.Resource != nil && b.Resource.Resource.Text != nil:
+			shown = append(shown, *b.Resource.Resource.Text.MIMEType+" "+b.Resource.Resource.Text.URI+" "+b.Resource.Resource.Text.Text)
+		case b.Resource != nil && b.Resource.Resource.Blob.MIMEType == nil:
+			shown = append(shown, b.Resource.Resource.Blob.URI+" "+b.Resource.Resource.Blob.Blob)
 		case b.Resource != nil:
 			shown = append(shown, *b.Resource.Resource.Blob.MIMEType+" "+b.Resource.Resource.Blob.URI+" "+b.Resource.Resource.Blob.Blob)
 		case b.ResourceLink != nil:
@@ -303,7 +309,8 @@ func TestMediaOfTheModelAreShownAsWhatTheyAre(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{
-		"image/png cGljdHVyZQ==", "audio/wav c291bmQ=", "application/pdf a.pdf cGFwZXI=", "video/mp4 video/mp4 https://example.com/a.mp4",
+		"image/png cGljdHVyZQ==", "audio/wav c291bmQ=", "application/pdf a.pdf cGFwZXI=", "text/csv a.csv a,b",
+		"media d2hvIGtub3dz", "video/mp4 video/mp4 https://example.com/a.mp4",
 	}, shown)
 	assert.Len(t, messages, 1, "they belong to the message beside whose text they stand")
 }
