@@ -60,7 +60,14 @@ func testForbidden(s *subject) {
 	s.model()
 	restore := model.ForbidRequests()
 	defer restore()
-	_, err := s.generate(s.t.Context(), question("How is the weather?"), nil)
+	for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
+		s.forbidden(sink)
+	}
+}
+
+func (s *subject) forbidden(sink model.Sink) {
+	s.t.Helper()
+	_, err := s.generate(s.t.Context(), question("How is the weather?"), sink)
 	switch {
 	case !s.h.Provider:
 		if err != nil {

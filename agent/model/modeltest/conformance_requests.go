@@ -188,8 +188,10 @@ func testUnsupported(s *subject) {
 	info := s.m.Info()
 	refused := func(what string, req *model.Request) {
 		s.t.Helper()
-		if _, err := s.generate(s.t.Context(), req, nil); !errors.Is(err, model.ErrUnsupported) {
-			s.t.Errorf("%s: the error is %v, not %v", what, err, model.ErrUnsupported)
+		for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
+			if _, err := s.generate(s.t.Context(), req, sink); !errors.Is(err, model.ErrUnsupported) {
+				s.t.Errorf("%s: the error is %v, not %v", what, err, model.ErrUnsupported)
+			}
 		}
 	}
 	if !info.NativeOutput {
