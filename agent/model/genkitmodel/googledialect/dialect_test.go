@@ -39,6 +39,8 @@ func TestSchemasAreRewrittenForThePlugin(t *testing.T) {
 		"any of":      {`{"anyOf":[{"type":"null"},{"type":"integer","minimum":1}]}`, `{"type":"integer","minimum":1,"description":"(may be null)"}`},
 		"one of":      {`{"oneOf":[{"type":"integer"},{"type":"string"}]}`, `{"type":"integer","description":"(or map[type:string])"}`},
 		"all of":      {`{"allOf":[{"type":"object","properties":{"a":{"type":"string"}}},{"properties":{"b":{"type":"string"}}}]}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}`},
+		"inheritance": {`{"$defs":{"a":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},"b":{"properties":{"b":{"type":"string"}},"required":["b"]}},"allOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/b"}]}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"]}`},
+		"odd values":  {`{"type":"matrix","title":1,"format":2,"description":3,"required":true,"minItems":"x","maximum":null}`, `{"type":"string"}`},
 		"no type":     {`{"properties":{"a":true,"b":{},"c":{"items":{"const":"x"}}}}`, `{"type":"object","properties":{"a":{"type":"string","description":"any JSON value"},"b":{"type":"string","description":"any JSON value"},"c":{"type":"array","items":{"type":"string","enum":["x"]}}}}`},
 		"no elements": {`{"type":"array"}`, `{"type":"array","items":{"type":"string","description":"any JSON value"}}`},
 		"other rules": {`{"type":"integer","enum":[1,2],"multipleOf":2}`, `{"type":"integer","description":"(one of [1 2], multipleOf: 2)"}`},
@@ -61,6 +63,61 @@ func TestSchemasAreRewrittenForThePlugin(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(schema), &decoded))
 		_, err := googledialect.Flatten(decoded)
 		require.ErrorContains(t, err, says)
+	}
+}
+
+func TestTheWorkOfRewritingASchemaIsBounded(t *testing.T) {
+	defs := map[string]any{"d0": map[string]any{"type": "string"}}
+	for n := 1; n < 40; n++ {
+		ref := map[string]any{"$ref": fmt.Sprintf("#/$defs/d%d", n-1)}
+		defs[fmt.Sprintf("d%d", n)] = map[string]any{"type": "object", "properties": map[string]any{"left": ref, "right": ref}}
+	}
+	_, err := googledialect.Flatten(map[string]any{"$defs": defs, "$ref": "#/$defs/d39"})
+	require.ErrorContains(t, err, "too large once its references are followed")
+	_, err = googledialect.Flatten(map[string]any{"$defs": defs, "$ref": "#/$defs/d9"})
+	require.NoError(t, err)
+}
+
+// FuzzSchema checks that what comes out is what the plugin takes, whatever goes in.
+func FuzzSchema(f *testing.F) {
+	for _, seed := range []string{
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":["null","array"],"items":true}}}`,
+		`{"anyOf":[{"type":"null"},{"allOf":[{"$ref":"#"}]}]}`, `{"oneOf":[1,{"const":null}],"enum":["",2]}`, `{"$ref":"#/a~1b/~0"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		decoded, err := genkitmodel.Decode(text)
+		schema, ok := decoded.(map[string]any)
+		if err != nil || !ok {
+			t.Skip()
+		}
+		out, err := googledialect.Flatten(schema)
+		if err == nil {
+			wellFormed(t, out)
+		}
+	})
+}
+
+// wellFormed checks what the plugin takes for granted of a schema.
+func wellFormed(t *testing.T, schema map[string]any) {
+	t.Helper()
+	require.Contains(t, []string{"string", "number", "integer", "boolean", "object", "array"}, schema["type"])
+	for _, name := range []string{"description", "title", "format"} {
+		if value, set := schema[name]; set {
+			require.IsType(t, "", value, name)
+		}
+	}
+	for _, name := range []string{"$ref", "anyOf", "oneOf", "allOf", "const"} {
+		require.NotContains(t, schema, name)
+	}
+	if items, set := schema["items"]; set {
+		wellFormed(t, items.(map[string]any))
+	}
+	if properties, set := schema["properties"]; set {
+		for _, member := range properties.(map[string]any) {
+			wellFormed(t, member.(map[string]any))
+		}
 	}
 }
 
