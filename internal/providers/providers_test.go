@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,7 +16,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -216,6 +219,40 @@ func TestNoErrorShowsTheKey(t *testing.T) {
 				require.NotContains(t, err.Error(), key)
 			}
 		}
+	})
+}
+
+func TestPatienceAndSettingsOfTheOptionsAreKept(t *testing.T) {
+	eachProvider(t, func(t *testing.T, provider string, _ model.Driver) {
+		var asked atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if asked.Add(1); strings.Contains(r.URL.String(), "silent") {
+				<-r.Context().Done()
+				return
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		t.Cleanup(server.Close)
+		o := model.OpenOptions{
+			APIKey: key, BaseURL: server.URL, HTTPClient: client(t), Getenv: nothing,
+			Retry: model.Retries{Attempts: 1}, Settings: &model.Settings{MaxTokens: -1},
+		}
+		_, err := model.OpenWith(t.Context(), provider+":some-model", o)
+		require.ErrorContains(t, err, "MaxTokens")
+
+		o.Settings = nil
+		m, err := model.OpenWith(t.Context(), provider+":some-model", o)
+		require.NoError(t, err)
+		_, err = ping(t, m)
+		require.ErrorAs(t, err, new(*model.APIError))
+		require.EqualValues(t, 1, asked.Load(), "one attempt")
+
+		o.BaseURL, o.Timeouts.Total = server.URL+"/silent", 50*time.Millisecond
+		m, err = model.OpenWith(t.Context(), provider+":some-model", o)
+		require.NoError(t, err)
+		_, err = ping(t, m)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	})
 }
 

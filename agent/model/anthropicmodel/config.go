@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -53,35 +52,11 @@ type Config struct {
 	// they do is in opaque parts of the response.
 	ServerTools []json.RawMessage
 	// Timeouts and Retry have useful zero values.
-	Timeouts Timeouts
-	Retry    Retry
+	Timeouts model.Timeouts
+	Retry    model.Retries
 	// HTTPClient sends the requests; nil means a client that many models of the process share. A client's own Timeout would
 	// also cut off streams that are alive: use Timeouts instead.
 	HTTPClient *http.Client
-}
-
-// Timeouts bound the waiting for an endpoint. Zero is the default that is named, a negative value no bound. A request
-// that runs into one fails with a retryable [*model.APIError] that wraps [os.ErrDeadlineExceeded].
-type Timeouts struct {
-	// Total bounds a call of Generate: all attempts, the waits between them, and the time that the sink takes.
-	// By default there is no bound but the caller's context.
-	Total time.Duration
-	// FirstByte bounds one attempt from sending it to the first byte of the answer's body: 10 minutes by default.
-	FirstByte time.Duration
-	// Idle bounds the silence within an answer: 5 minutes by default. Pings are not silence.
-	Idle time.Duration
-}
-
-// Retry says how often to try again what may succeed later: no connection, a broken one, HTTP 408, 409, 425, 429, 5xx but
-// 501 (529 means overloaded), and an answer that breaks off. Nothing is retried once a delta has been passed to the sink.
-// The SDK's own retries are off, because they would wait without bound and know nothing of deltas.
-type Retry struct {
-	// Attempts is how often a request is sent at most: 3 by default, 1 for no retries.
-	Attempts int
-	// Base is the first wait, 500 ms by default. Each further one is twice as long, up to Max (30 s by default), and then
-	// shortened at random by up to a quarter. If the endpoint asks for a certain wait, that is kept instead; if it asks for
-	// more than Max, the error is returned at once, with [model.APIError.RetryAfter].
-	Base, Max time.Duration
 }
 
 // New returns the model that config describes. The error joins all that is wrong with config. New does no I/O.
@@ -102,8 +77,11 @@ func New(config Config) (*Model, error) {
 			problem("Config.%s contains white space or a character that no key has; was it read with its newline?", name)
 		}
 	}
-	if config.Retry.Attempts < 0 || config.Retry.Base < 0 || config.Retry.Max < 0 {
+	if !adapter.ValidRetries(config.Retry) {
 		problem("Config.Retry has a negative value")
+	}
+	if err := adapter.CheckSettings(config.Settings); err != nil {
+		problem("Config.Settings: %w", err)
 	}
 	if config.ContextWindow < 0 {
 		problem("Config.ContextWindow is negative")
@@ -153,17 +131,9 @@ func New(config Config) (*Model, error) {
 		cacheTTL:    anthropic.CacheControlEphemeralTTL(config.CacheTTL),
 		betas:       slices.Clone(config.Betas),
 		serverTools: slices.Clone(config.ServerTools),
-		timeouts: Timeouts{
-			Total:     max(config.Timeouts.Total, 0),
-			FirstByte: max(cmp.Or(config.Timeouts.FirstByte, 10*time.Minute), 0),
-			Idle:      max(cmp.Or(config.Timeouts.Idle, 5*time.Minute), 0),
-		},
-		retry: Retry{
-			Attempts: cmp.Or(config.Retry.Attempts, 3),
-			Base:     cmp.Or(config.Retry.Base, 500*time.Millisecond),
-			Max:      cmp.Or(config.Retry.Max, 30*time.Second),
-		},
-		hasKey: config.APIKey != "" || config.AuthToken != "",
+		timeouts:    adapter.Timeouts(config.Timeouts),
+		retry:       adapter.Retries(config.Retry),
+		hasKey:      config.APIKey != "" || config.AuthToken != "",
 	}
 	if p.DropStaleThinking {
 		m.betas = append(m.betas, thinkingBindingBeta)

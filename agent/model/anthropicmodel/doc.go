@@ -68,8 +68,8 @@
 // # Errors
 //
 // Every failure of the endpoint, or of the way to it, is a [*model.APIError]; its Code and Type are the API's type of error.
-// An error in the middle of a stream has the status that the API has for its type. See [Retry] for what is tried again and
-// [Timeouts] for how long is waited.
+// An error in the middle of a stream has the status that the API has for its type. See [model.Retries] for what is tried again and
+// [model.Timeouts] for how long is waited.
 //
 // # Concurrency
 //

@@ -26,6 +26,8 @@ func open(_ context.Context, name string, o model.OpenOptions) (model.Model, err
 		BaseURL:    cmp.Or(o.BaseURL, o.Getenv(envURL)),
 		Settings:   o.Settings,
 		HTTPClient: o.HTTPClient,
+		Timeouts:   o.Timeouts,
+		Retry:      o.Retry,
 	}
 	if config.APIKey == "" {
 		config.APIKey = o.Getenv(envKey)

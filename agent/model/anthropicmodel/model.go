@@ -27,8 +27,8 @@ type Model struct {
 	cacheTTL    anthropic.CacheControlEphemeralTTL
 	betas       []string
 	serverTools []json.RawMessage
-	timeouts    Timeouts
-	retry       Retry
+	timeouts    model.Timeouts
+	retry       model.Retries
 	// redact cuts the keys out of a text.
 	redact func(string) string
 	hasKey bool

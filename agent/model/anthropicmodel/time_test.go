@@ -19,7 +19,7 @@ import (
 func inProcess(t testing.TB, f transport, change ...func(*anthropicmodel.Config)) *anthropicmodel.Model {
 	change = append([]func(*anthropicmodel.Config){func(c *anthropicmodel.Config) {
 		c.HTTPClient = f.Client()
-		c.Retry = anthropicmodel.Retry{}
+		c.Retry = model.Retries{}
 	}}, change...)
 	return newModel(t, "http://endpoint.test", change...)
 }
@@ -92,20 +92,20 @@ func TestSilenceIsBounded(t *testing.T) {
 	ping := event(`{"type":"ping"}`)
 	for name, test := range map[string]struct {
 		transport transport
-		timeouts  anthropicmodel.Timeouts
+		timeouts  model.Timeouts
 		after     time.Duration
 		want      string
 	}{
-		"no answer":             {never, anthropicmodel.Timeouts{}, 10 * time.Minute, "no answer within 10m0s"},
-		"no first byte":         {adaptertest.Drip(time.Second), anthropicmodel.Timeouts{FirstByte: 5 * time.Second}, 5 * time.Second, "no answer within 5s"},
-		"silence within":        {adaptertest.Drip(time.Second, begin()), anthropicmodel.Timeouts{}, 5*time.Minute + time.Second, "nothing for 5m0s"},
-		"pings are not silence": {adaptertest.Drip(4*time.Minute, begin(), ping, ping), anthropicmodel.Timeouts{}, 17 * time.Minute, "nothing for 5m0s"},
-		"all in all":            {adaptertest.Drip(time.Minute, begin(), ping, ping, ping), anthropicmodel.Timeouts{Total: 150 * time.Second}, 150 * time.Second, "no complete answer within 2m30s"},
+		"no answer":             {never, model.Timeouts{}, 10 * time.Minute, "no answer within 10m0s"},
+		"no first byte":         {adaptertest.Drip(time.Second), model.Timeouts{FirstByte: 5 * time.Second}, 5 * time.Second, "no answer within 5s"},
+		"silence within":        {adaptertest.Drip(time.Second, begin()), model.Timeouts{}, 5*time.Minute + time.Second, "nothing for 5m0s"},
+		"pings are not silence": {adaptertest.Drip(4*time.Minute, begin(), ping, ping), model.Timeouts{}, 17 * time.Minute, "nothing for 5m0s"},
+		"all in all":            {adaptertest.Drip(time.Minute, begin(), ping, ping, ping), model.Timeouts{Total: 150 * time.Second}, 150 * time.Second, "no complete answer within 2m30s"},
 		"within an error's body": {func(r *http.Request) (*http.Response, error) {
 			resp, err := adaptertest.Drip(time.Second, "{")(r)
 			resp.StatusCode = 500
 			return resp, err
-		}, anthropicmodel.Timeouts{}, 5*time.Minute + time.Second, "{"},
+		}, model.Timeouts{}, 5*time.Minute + time.Second, "{"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

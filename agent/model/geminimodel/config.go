@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"time"
 
 	"cloud.google.com/go/auth"
 	"google.golang.org/genai"
@@ -63,36 +62,11 @@ type Config struct {
 	// Settings are defaults that the settings of a request override one by one. May be nil.
 	Settings *model.Settings
 	// Timeouts and Retry have useful zero values.
-	Timeouts Timeouts
-	Retry    Retry
+	Timeouts model.Timeouts
+	Retry    model.Retries
 	// HTTPClient sends the requests; nil means a client that all models of the process share. A client's own Timeout would
 	// also cut off streams that are alive: use Timeouts instead.
 	HTTPClient *http.Client
-}
-
-// Timeouts bound the waiting for an endpoint. Zero is the default that is named, a negative value no bound. A request
-// that runs into one fails with a retryable [*model.APIError] that wraps [os.ErrDeadlineExceeded].
-type Timeouts struct {
-	// Total bounds a call of Generate: all attempts, the waits between them, and the time that the sink takes.
-	// By default there is no bound but the caller's context.
-	Total time.Duration
-	// FirstByte bounds one attempt from sending it to the first byte of the answer's body: 10 minutes by default,
-	// because unstreamed answers come when they are complete.
-	FirstByte time.Duration
-	// Idle bounds the silence within an answer: 5 minutes by default, because a model may think between two chunks.
-	Idle time.Duration
-}
-
-// Retry says how often to try again what may succeed later: no connection, a broken one, HTTP 408, 409, 425, 429, 5xx
-// but 501, an answer that breaks off or holds nothing. Nothing is retried once a delta has been passed to the sink, nor
-// is a quota of a whole day that is used up.
-type Retry struct {
-	// Attempts is how often a request is sent at most: 3 by default, 1 for no retries.
-	Attempts int
-	// Base is the first wait, 500 ms by default. Each further one is twice as long, up to Max (30 s by default),
-	// and then shortened at random by up to a quarter. If the endpoint asks for a certain wait, that is kept
-	// instead; if it asks for more than Max, the error is returned at once, with [model.APIError.RetryAfter].
-	Base, Max time.Duration
 }
 
 // New returns the model that config describes. The error joins all that is wrong with config. New makes no request, but it
@@ -124,18 +98,10 @@ func New(config Config) (*Model, error) {
 		backend:  c.Backend,
 		profile:  *c.Profile,
 		settings: adapter.CloneSettings(c.Settings),
-		timeouts: Timeouts{
-			Total:     max(c.Timeouts.Total, 0),
-			FirstByte: max(cmp.Or(c.Timeouts.FirstByte, 10*time.Minute), 0),
-			Idle:      max(cmp.Or(c.Timeouts.Idle, 5*time.Minute), 0),
-		},
-		retry: Retry{
-			Attempts: cmp.Or(c.Retry.Attempts, 3),
-			Base:     cmp.Or(c.Retry.Base, 500*time.Millisecond),
-			Max:      cmp.Or(c.Retry.Max, 30*time.Second),
-		},
-		send:   send,
-		secret: secret,
+		timeouts: adapter.Timeouts(c.Timeouts),
+		retry:    adapter.Retries(c.Retry),
+		send:     send,
+		secret:   secret,
 	}, nil
 }
 
@@ -178,8 +144,11 @@ func (c Config) checked() (Config, endpoint, []error) {
 	default:
 		problem("Config.Backend is %q, must be %q or %q", c.Backend, GeminiAPI, VertexAI)
 	}
-	if c.Retry.Attempts < 0 || c.Retry.Base < 0 || c.Retry.Max < 0 {
+	if !adapter.ValidRetries(c.Retry) {
 		problem("Config.Retry has a negative value")
+	}
+	if err := adapter.CheckSettings(c.Settings); err != nil {
+		problem("Config.Settings: %w", err)
 	}
 	if c.ContextWindow < 0 {
 		problem("Config.ContextWindow is negative")

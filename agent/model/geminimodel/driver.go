@@ -29,6 +29,8 @@ func openGoogle(_ context.Context, name string, o model.OpenOptions) (model.Mode
 		BaseURL:    cmp.Or(o.BaseURL, o.Getenv("GOOGLE_GEMINI_BASE_URL")),
 		HTTPClient: o.HTTPClient,
 		Settings:   o.Settings,
+		Timeouts:   o.Timeouts,
+		Retry:      o.Retry,
 	}
 	if config.APIKey == "" && config.BaseURL == "" {
 		return nil, fmt.Errorf("geminimodel: no API key: set GEMINI_API_KEY, or OpenOptions.APIKey: %w", model.ErrAuth)
@@ -42,7 +44,7 @@ func openVertex(_ context.Context, name string, o model.OpenOptions) (model.Mode
 		Name: name, Backend: VertexAI, APIKey: o.APIKey,
 		Project: o.Getenv("GOOGLE_CLOUD_PROJECT"), Location: o.Getenv("GOOGLE_CLOUD_LOCATION"),
 		BaseURL:    cmp.Or(o.BaseURL, o.Getenv("GOOGLE_VERTEX_BASE_URL")),
-		HTTPClient: o.HTTPClient, Settings: o.Settings,
+		HTTPClient: o.HTTPClient, Settings: o.Settings, Timeouts: o.Timeouts, Retry: o.Retry,
 	}
 	if config.APIKey == "" {
 		if config.Project == "" {

@@ -201,7 +201,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := serve(t, bad, good)
-			m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry = geminimodel.Retry{Base: time.Microsecond} })
+			m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry = model.Retries{Base: time.Microsecond} })
 			msg, err := m.Generate(context.Background(), hello(), nil)
 			require.NoError(t, err)
 			require.Equal(t, "ok", msg.Text())
@@ -211,7 +211,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 		})
 	}
 	e := serve(t, answer{Status: 400}, good)
-	m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry = geminimodel.Retry{Base: time.Microsecond} })
+	m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry = model.Retries{Base: time.Microsecond} })
 	_, err := m.Generate(context.Background(), hello(), nil)
 	require.Equal(t, http.StatusBadRequest, apiError(t, err).Status)
 }

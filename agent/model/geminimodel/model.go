@@ -21,8 +21,8 @@ type Model struct {
 	backend  Backend
 	profile  Profile
 	settings *model.Settings
-	timeouts Timeouts
-	retry    Retry
+	timeouts model.Timeouts
+	retry    model.Retries
 	send     sender
 	secret   adapter.Secret
 }

@@ -40,7 +40,10 @@ func (p *provider) env() []string {
 
 // config is what the options and the environment make of the name of a model.
 func (p *provider) config(name, of string, o model.OpenOptions) (Config, error) {
-	config := Config{Name: of, Provider: name, APIKey: o.APIKey, BaseURL: o.BaseURL, Settings: o.Settings, HTTPClient: o.HTTPClient}
+	config := Config{
+		Name: of, Provider: name, APIKey: o.APIKey, BaseURL: o.BaseURL, Settings: o.Settings, HTTPClient: o.HTTPClient,
+		Timeouts: o.Timeouts, Retry: o.Retry,
+	}
 	for _, variable := range p.keyEnv {
 		config.APIKey = cmp.Or(config.APIKey, o.Getenv(variable))
 	}

@@ -21,8 +21,8 @@ type endpoint struct {
 	header   http.Header
 	profile  Profile
 	settings *model.Settings
-	timeouts Timeouts
-	retry    Retry
+	timeouts model.Timeouts
+	retry    model.Retries
 	client   *http.Client
 	secret   adapter.Secret
 	// answers is what errors call an answer.

@@ -40,7 +40,7 @@ func newResponses(t testing.TB, baseURL string, change ...func(*openaimodel.Conf
 	t.Helper()
 	config := openaimodel.Config{
 		Name: "test-model", BaseURL: baseURL, Provider: "openai", APIKey: testKey,
-		Retry: openaimodel.Retry{Attempts: 1},
+		Retry: model.Retries{Attempts: 1},
 	}
 	for _, f := range change {
 		f(&config)
