@@ -113,7 +113,8 @@ func (d *deltas) rest(sink model.Sink, msg *model.Message) error {
 	return sink(model.Delta{Usage: &usage})
 }
 
-// restOfCalls goes through the calls in the order in which they began, which is that of the response.
+// restOfCalls matches the calls of the response with those that were streamed. A call may have been streamed late, or not at
+// all, so what each says decides; what is left over is the same in the order in which it came.
 func (d *deltas) restOfCalls(sink model.Sink, msg *model.Message) error {
 	var begun []int
 	for i := range d.parts {
@@ -121,38 +122,57 @@ func (d *deltas) restOfCalls(sink model.Sink, msg *model.Message) error {
 			begun = append(begun, i)
 		}
 	}
+	streamed := make(map[*model.Part]int, len(begun))
+	match := func(same func(streamed *growing, p *model.Part) bool) {
+		for i := range msg.Parts {
+			p := &msg.Parts[i]
+			if _, matched := streamed[p]; matched || p.Kind != model.PartToolCall {
+				continue
+			}
+			if at := slices.IndexFunc(begun, func(n int) bool { return same(&d.parts[n], p) }); at >= 0 {
+				streamed[p] = begun[at]
+				begun = slices.Delete(begun, at, at+1)
+			}
+		}
+	}
+	match(func(s *growing, p *model.Part) bool { return s.Tool == p.Tool && bytes.Equal(s.text.Bytes(), p.Args) })
+	match(func(s *growing, p *model.Part) bool { return s.Tool == p.Tool && bytes.HasPrefix(p.Args, s.text.Bytes()) })
+	match(func(s *growing, p *model.Part) bool { return s.Tool == p.Tool })
 	for i := range msg.Parts {
 		p := &msg.Parts[i]
 		if p.Kind != model.PartToolCall {
 			continue
 		}
-		if len(begun) == 0 {
-			id := d.ids.Unique(p.CallID)
-			p.CallID = id
-			if err := sink(model.Delta{Part: len(d.parts), Kind: p.Kind, CallID: id, Tool: p.Tool, Text: string(p.Args)}); err != nil {
+		if n, matched := streamed[p]; matched {
+			if err := d.restOfCall(sink, p, n); err != nil {
 				return err
 			}
-			d.parts = append(d.parts, growing{Part: model.Part{Kind: p.Kind}})
 			continue
 		}
-		n := begun[0]
-		streamed := &d.parts[n]
-		begun = begun[1:]
-		p.CallID = streamed.CallID
-		missing, ok := bytes.CutPrefix(p.Args, streamed.text.Bytes())
-		switch {
-		case p.Tool != streamed.Tool || !ok:
-			p.Tool, p.Args = streamed.Tool, orEmpty(streamed.text.Bytes())
-		case len(missing) > 0:
-			if err := sink(model.Delta{Part: n, Kind: p.Kind, Text: string(missing)}); err != nil {
-				return err
-			}
+		p.CallID = d.ids.Unique(p.CallID)
+		if err := sink(model.Delta{Part: len(d.parts), Kind: p.Kind, CallID: p.CallID, Tool: p.Tool, Text: string(p.Args)}); err != nil {
+			return err
 		}
+		d.parts = append(d.parts, growing{Part: model.Part{Kind: p.Kind}})
 	}
-	for _, n := range begun {
+	for _, n := range begun { // the response has forgotten them, the sink cannot
 		call := d.parts[n].Part
 		call.Args = orEmpty(d.parts[n].text.Bytes())
 		msg.Parts = append(msg.Parts, call)
+	}
+	return nil
+}
+
+// restOfCall tells what is missing of a call of the response that was streamed as part n.
+func (d *deltas) restOfCall(sink model.Sink, p *model.Part, n int) error {
+	streamed := &d.parts[n]
+	p.CallID = streamed.CallID
+	missing, ok := bytes.CutPrefix(p.Args, streamed.text.Bytes())
+	switch {
+	case !ok:
+		p.Args = orEmpty(streamed.text.Bytes())
+	case len(missing) > 0:
+		return sink(model.Delta{Part: n, Kind: p.Kind, Text: string(missing)})
 	}
 	return nil
 }

@@ -195,6 +195,13 @@ func TestWhatWasStreamedStands(t *testing.T) {
 		"the response has lost a call, and changed one": {
 			calls(`{"n":1}`, `{"n":2}`), calls(`{"n":3}`), []model.Part{model.ToolCall("", "t", `{"n":1}`), model.ToolCall("", "t", `{"n":2}`)},
 		},
+		"a call without arguments before one with some": {
+			calls(`null`, `{"n":1}`), calls(`null`, `{"n":1}`), []model.Part{model.ToolCall("", "t", `{}`), model.ToolCall("", "t", `{"n":1}`)},
+		},
+		"the response has one call more, and they came in another order": {
+			calls(`{"n":3}`, `{"n":1}`), calls(`{"n":1}`, `{"n":2}`, `{"n":3}`),
+			[]model.Part{model.ToolCall("", "t", `{"n":1}`), model.ToolCall("", "t", `{"n":2}`), model.ToolCall("", "t", `{"n":3}`)},
+		},
 		"fragments are left to the response": {
 			[]*ai.Part{ai.NewToolRequestPart(&ai.ToolRequest{Name: "t", Input: `{"n":`}), ai.NewToolRequestPart(&ai.ToolRequest{Input: `1}`})},
 			calls(`{"n":1}`), []model.Part{model.ToolCall("", "t", `{"n":1}`)},
