@@ -136,7 +136,9 @@ func (d *deltas) restOfCalls(sink model.Sink, msg *model.Message) error {
 		}
 	}
 	match(func(s *growing, p *model.Part) bool { return s.Tool == p.Tool && bytes.Equal(s.text.Bytes(), p.Args) })
-	match(func(s *growing, p *model.Part) bool { return s.Tool == p.Tool && bytes.HasPrefix(p.Args, s.text.Bytes()) })
+	match(func(s *growing, p *model.Part) bool {
+		return s.Tool == p.Tool && bytes.HasPrefix(p.Args, s.text.Bytes())
+	})
 	match(func(s *growing, p *model.Part) bool { return s.Tool == p.Tool })
 	for i := range msg.Parts {
 		p := &msg.Parts[i]

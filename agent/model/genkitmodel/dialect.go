@@ -76,9 +76,9 @@ type Call struct {
 	// response, or an error that says more; with neither, the plugin's own error stands.
 	Recover func(err error) (*model.Message, error)
 
-	emit    func(Piece) error
-	dialect *Dialect
-	calls   int // that EmitChunk has seen
+	emit  func(Piece) error
+	model *Model
+	calls int // that EmitChunk has seen
 }
 
 // Emit passes a piece of the response on to whom it is streamed to, if there is somebody, and waits until it is taken.
@@ -98,7 +98,7 @@ func (c *Call) EmitChunk(chunk *ai.ModelResponseChunk) error {
 		}
 		var piece Piece
 		switch {
-		case p.IsText() && p.Text == "" && !c.dialect.EmptyTextEndsPart:
+		case p.IsText() && p.Text == "" && !c.model.dialect.EmptyTextEndsPart:
 			continue
 		case p.IsText() && p.Text != "":
 			piece = Piece{Kind: model.PartText, Text: p.Text}
@@ -117,6 +117,14 @@ func (c *Call) EmitChunk(chunk *ai.ModelResponseChunk) error {
 		}
 	}
 	return nil
+}
+
+// Message makes a message of a response of the plugin, as is done before Finish, for hooks that have another one.
+func (c *Call) Message(resp *ai.ModelResponse) (*model.Message, error) {
+	if resp == nil {
+		return nil, errNoResponse
+	}
+	return c.model.message(resp)
 }
 
 // isWhole reports whether the arguments of a call are decoded, which fragments cannot be.

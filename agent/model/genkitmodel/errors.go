@@ -49,6 +49,13 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// In reports whether the plugin, by the path of its package or a part of it, panicked over a mistake of its own: a nil
+// pointer, an index. It is for what plugins make of broken answers.
+func (e *PanicError) In(plugin string) bool {
+	_, mistake := e.Value.(runtime.Error)
+	return mistake && strings.Contains(e.Origin, plugin)
+}
+
 // panicked makes an error of a panic. It must be called by the deferred function that recovered.
 func panicked(value any) error {
 	e := &PanicError{Value: value, Origin: panicOrigin()}
@@ -84,15 +91,17 @@ func (m *Model) failure(err error) error {
 	var inGenkit *core.GenkitError
 	if errors.As(err, &inGenkit) && inGenkit.Status == core.INVALID_ARGUMENT && refusedByGenkit(inGenkit.Message) {
 		return fmt.Errorf("genkitmodel: %s %s: Genkit refuses the request: %w: %s",
-			m.info.Provider, m.info.Name, model.ErrUnsupported, truncate(m.redact(inGenkit.Message)))
+			m.info.Provider, m.info.Name, model.ErrUnsupported, adapter.Truncate(m.redact(inGenkit.Message), maxMessage))
 	}
 	var e *model.APIError
-	if !errors.As(err, &e) {
+	if known := (*model.APIError)(nil); errors.As(err, &known) {
+		e = new(*known) // the plugin may return it again
+	} else {
 		e = m.classify(err)
 	}
 	e.Provider, e.Model = m.info.Provider, m.info.Name
-	e.Message, e.Code, e.Type = m.redact(truncate(e.Message)), m.redact(e.Code), m.redact(e.Type)
-	e.RequestID = m.redact(e.RequestID)
+	e.Message = adapter.Truncate(m.redact(e.Message), maxMessage)
+	e.Code, e.Type, e.RequestID = m.redact(e.Code), m.redact(e.Type), m.redact(e.RequestID)
 	return e
 }
 
@@ -148,13 +157,6 @@ func FromHTTP(e *model.APIError, status int, header http.Header) {
 	e.Status = status
 	e.RequestID = adapter.RequestID(header)
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
-}
-
-func truncate(s string) string {
-	if len(s) <= maxMessage {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
 }
 
 // Classify sets [model.APIError.Retryable] by what else e says, for errors that a dialect makes in a hook.

@@ -53,7 +53,7 @@ func (e *exchange) run(ctx context.Context) (*model.Message, error) {
 		callback = func(_ context.Context, chunk *ai.ModelResponseChunk) error { return e.chunk(chunk) }
 	}
 	go func() {
-		out := outcome{err: panicked(nil)} // stands if the plugin ends the goroutine
+		out := outcome{err: &PanicError{}} // stands if the plugin ends the goroutine
 		defer func() { done <- out }()
 		out = e.m.ask(pluginCtx, e.c.Genkit, callback)
 	}()

@@ -231,3 +231,22 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 	require.Equal(t, "other name through Genkit", m.String())
 	require.Equal(t, m.String(), m.LogValue().String())
 }
+
+func TestAKeyIsCutOutBeforeAMessageIsCutShort(t *testing.T) {
+	const key = "sk-0123456789abcdef"
+	m := open(t, genkitmodel.Config{Redact: func(s string) string { return strings.ReplaceAll(s, key, "[redacted]") }},
+		func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+			return nil, errors.New(strings.Repeat("x", 1990) + key)
+		})
+	_, err := m.Generate(t.Context(), hello(), nil)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), key[:5])
+}
+
+func TestAnAPIErrorOfThePluginsStaysAsItIs(t *testing.T) {
+	mine := &model.APIError{Provider: "inner", Model: "small", Status: 503, Message: "busy", Retryable: true}
+	m := openStub(t, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) { return nil, mine })
+	_, err := m.Generate(t.Context(), hello(), nil)
+	require.EqualError(t, err, "model: fake model: HTTP 503 Service Unavailable: busy")
+	require.Equal(t, "inner", mine.Provider, "another request may have the same error")
+}

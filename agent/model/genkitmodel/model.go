@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 
@@ -85,7 +84,7 @@ func New(m ai.Model, config Config) (*Model, error) {
 		redact = func(s string) string { return s }
 	}
 	return &Model{
-		genkit: m, dialect: d, settings: cloneSettings(config.Settings), redact: redact,
+		genkit: m, dialect: d, settings: adapter.CloneSettings(config.Settings), redact: redact,
 		info: model.Info{
 			Provider: provider, Name: name, NativeOutput: d.NativeOutput,
 			Media: slices.Clone(d.Media), MediaURLs: slices.Clone(d.MediaURLs), ContextWindow: config.ContextWindow,
@@ -127,20 +126,11 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	if ctx.Err() != nil {
 		return nil, m.cancelled(ctx, nil)
 	}
-	c := &Call{Info: m.Info(), Request: req, Settings: m.settings.Merge(req.Settings), Stream: sink != nil, dialect: &m.dialect}
+	c := &Call{Info: m.Info(), Request: req, Settings: m.settings.Merge(req.Settings), Stream: sink != nil, model: m}
 	if c.Settings == nil {
 		c.Settings = &model.Settings{}
 	}
 	return (&exchange{m: m, c: c, sink: sink}).run(ctx)
-}
-
-func cloneSettings(s *model.Settings) *model.Settings {
-	if s == nil {
-		return nil
-	}
-	c := *s
-	c.Stop, c.ExtraHeaders, c.ExtraBody = slices.Clone(s.Stop), maps.Clone(s.ExtraHeaders), maps.Clone(s.ExtraBody)
-	return &c
 }
 
 func (m *Model) cancelled(ctx context.Context, last error) error {
