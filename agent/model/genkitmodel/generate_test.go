@@ -245,7 +245,9 @@ func TestAKeyIsCutOutBeforeAMessageIsCutShort(t *testing.T) {
 
 func TestAnAPIErrorOfThePluginsStaysAsItIs(t *testing.T) {
 	mine := &model.APIError{Provider: "inner", Model: "small", Status: 503, Message: "busy", Retryable: true}
-	m := openStub(t, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) { return nil, mine })
+	m := openStub(t, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+		return nil, mine
+	})
 	_, err := m.Generate(t.Context(), hello(), nil)
 	require.EqualError(t, err, "model: fake model: HTTP 503 Service Unavailable: busy")
 	require.Equal(t, "inner", mine.Provider, "another request may have the same error")

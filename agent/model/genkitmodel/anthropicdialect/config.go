@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
-	"strings"
 
 	"github.com/firebase/genkit/go/ai"
 	"github.com/firebase/genkit/go/core/api"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel/internal/endpoint"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
@@ -39,13 +38,19 @@ type Config struct {
 // New makes a plugin, and of the plugin the model that config describes. It makes no request. A missing key is an error
 // that wraps [model.ErrAuth].
 func New(config Config) (*genkitmodel.Model, error) {
-	switch {
-	case config.Name == "":
-		return nil, fmt.Errorf("anthropicdialect: Config.Name is empty: it must name a model")
-	case config.APIKey == "":
-		return nil, fmt.Errorf("anthropicdialect: Config.APIKey is empty: %w", model.ErrAuth)
-	case strings.ContainsFunc(config.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return nil, fmt.Errorf("anthropicdialect: Config.APIKey contains white space or a character that no key has; was it read with its newline?")
+	m, err := open(config)
+	if err != nil {
+		return nil, fmt.Errorf("anthropicdialect: %w", err)
+	}
+	return m, nil
+}
+
+func open(config Config) (*genkitmodel.Model, error) {
+	if err := endpoint.Check(config.Name, config.APIKey); err != nil {
+		return nil, err
+	}
+	if config.APIKey == "" {
+		return nil, fmt.Errorf("Config.APIKey is empty: %w", model.ErrAuth)
 	}
 	base, err := baseURL(config.BaseURL)
 	if err != nil {
@@ -54,26 +59,22 @@ func New(config Config) (*genkitmodel.Model, error) {
 	p := &plugin.Anthropic{APIKey: config.APIKey, BaseURL: base}
 	p.Init(context.Background()) // panics without a key alone
 	resolved, _ := p.ResolveAction(api.ActionTypeModel, config.Name).(ai.Model)
-	m, err := genkitmodel.New(resolved, genkitmodel.Config{
+	return genkitmodel.New(resolved, genkitmodel.Config{
 		Provider: config.Provider, Name: config.Name, Dialect: Dialect(), ContextWindow: config.ContextWindow,
 		Settings: config.Settings, Redact: adapter.NewSecret(config.APIKey).Redact,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("anthropicdialect: %w", err)
-	}
-	return m, nil
 }
 
+// baseURL returns the URL that the SDK resolves "v1/messages" against; it must end in a slash.
 func baseURL(s string) (string, error) {
 	if s == "" {
 		return defaultBaseURL, nil
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("anthropicdialect: Config.BaseURL must begin with http:// or https://, name a host, and have no query")
+	u, err := endpoint.BaseURL(s, "/v1")
+	if err != nil {
+		return "", err
 	}
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1") + "/"
-	u.RawPath = ""
+	u.Path += "/"
 	return u.String(), nil
 }
 
@@ -87,15 +88,6 @@ func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
 
 func (c Config) describe() string {
-	key := "no key"
-	if c.APIKey != "" {
-		key = "key set"
-	}
-	base, err := baseURL(c.BaseURL)
-	if err != nil {
-		base = "invalid base URL"
-	} else if u, err := url.Parse(base); err == nil {
-		base = u.Redacted()
-	}
-	return fmt.Sprintf("anthropicdialect.Config(%s at %s, %s)", c.Name, base, key)
+	base, _ := baseURL(c.BaseURL)
+	return endpoint.Describe("anthropicdialect", c.Name, base, c.APIKey)
 }

@@ -6,8 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"github.com/firebase/genkit/go/ai"
 	"github.com/firebase/genkit/go/core/api"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+	"github.com/ponte-go/ponte/agent/model/genkitmodel/internal/endpoint"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
@@ -38,7 +37,8 @@ type Config struct {
 	ContextWindow int
 	// Settings are defaults that the settings of a request override one by one. May be nil.
 	Settings *model.Settings
-	// HTTPClient sends the requests; nil means the SDK's.
+	// HTTPClient sends the requests; nil means a client that all models of the process share, and that takes neither key
+	// nor conversation to where a redirect leads.
 	HTTPClient *http.Client
 	// Options are added to the plugin's.
 	Options []option.RequestOption
@@ -47,44 +47,45 @@ type Config struct {
 // New makes a plugin, and of the plugin the model that config describes. It makes no request. A missing key is an error
 // that wraps [model.ErrAuth].
 func New(config Config) (*genkitmodel.Model, error) {
-	if config.Name == "" {
-		return nil, fmt.Errorf("openaidialect: Config.Name is empty: it must name a model")
+	m, err := open(config)
+	if err != nil {
+		return nil, fmt.Errorf("openaidialect: %w", err)
+	}
+	return m, nil
+}
+
+func open(config Config) (*genkitmodel.Model, error) {
+	if err := endpoint.Check(config.Name, config.APIKey); err != nil {
+		return nil, err
 	}
 	key := config.APIKey
 	if key == "" {
 		if config.BaseURL == "" {
-			return nil, fmt.Errorf("openaidialect: Config.APIKey is empty: %w", model.ErrAuth)
+			return nil, fmt.Errorf("Config.APIKey is empty: %w", model.ErrAuth)
 		}
 		key = "none" // a server of one's own needs no key, but the plugin does
-	}
-	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return nil, fmt.Errorf("openaidialect: Config.APIKey contains white space or a character that no key has; was it read with its newline?")
 	}
 	base, err := baseURL(config.BaseURL)
 	if err != nil {
 		return nil, err
 	}
-	options := []option.RequestOption{
-		option.WithBaseURL(base), option.WithMaxRetries(0),
+	client := config.HTTPClient
+	if client == nil {
+		client = adapter.SharedClient()
+	}
+	options := append([]option.RequestOption{
+		option.WithBaseURL(base), option.WithMaxRetries(0), option.WithHTTPClient(client),
 		// The SDK takes these from the environment, whoever the provider is.
 		option.WithHeaderDel("OpenAI-Organization"), option.WithHeaderDel("OpenAI-Project"),
-	}
-	if config.HTTPClient != nil {
-		options = append(options, option.WithHTTPClient(config.HTTPClient))
-	}
-	options = append(append(options, Options()...), config.Options...)
+	}, Options()...)
 
-	p := &plugin.OpenAI{APIKey: key, Opts: options}
+	p := &plugin.OpenAI{APIKey: key, Opts: append(options, config.Options...)}
 	p.Init(context.Background()) // panics without a key alone
 	resolved, _ := p.ResolveAction(api.ActionTypeModel, config.Name).(ai.Model)
-	m, err := genkitmodel.New(resolved, genkitmodel.Config{
+	return genkitmodel.New(resolved, genkitmodel.Config{
 		Provider: config.Provider, Name: config.Name, Dialect: Dialect(), ContextWindow: config.ContextWindow,
 		Settings: config.Settings, Redact: adapter.NewSecret(config.APIKey).Redact,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("openaidialect: %w", err)
-	}
-	return m, nil
 }
 
 // baseURL returns the URL that the SDK resolves "chat/completions" against; it must end in a slash.
@@ -92,19 +93,14 @@ func baseURL(s string) (string, error) {
 	if s == "" {
 		return defaultBaseURL, nil
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("openaidialect: Config.BaseURL must begin with http:// or https:// and name a host")
+	u, err := endpoint.BaseURL(s, "/chat/completions")
+	if err != nil {
+		return "", err
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("openaidialect: Config.BaseURL has a query or a fragment, which the SDK would drop: set a query by Config.Options")
-	}
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
 	if u.Path == "" {
 		u.Path = "/v1"
 	}
 	u.Path += "/"
-	u.RawPath = ""
 	return u.String(), nil
 }
 
@@ -118,15 +114,6 @@ func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
 
 func (c Config) describe() string {
-	key := "no key"
-	if c.APIKey != "" {
-		key = "key set"
-	}
-	base, err := baseURL(c.BaseURL)
-	if err != nil {
-		base = "invalid base URL"
-	} else if u, err := url.Parse(base); err == nil {
-		base = u.Redacted()
-	}
-	return fmt.Sprintf("openaidialect.Config(%s at %s, %s)", c.Name, base, key)
+	base, _ := baseURL(c.BaseURL)
+	return endpoint.Describe("openaidialect", c.Name, base, c.APIKey)
 }

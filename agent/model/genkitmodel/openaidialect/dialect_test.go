@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/openaidialect"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 const hi = `{"id":"c1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`
@@ -255,4 +258,16 @@ func TestTheKeyIsNotPrinted(t *testing.T) {
 	}
 	require.Equal(t, "openaidialect.Config(m at http://user:xxxxx@host/v1/, key set)", fmt.Sprint(config))
 	require.Equal(t, "openaidialect.Config( at invalid base URL, no key)", fmt.Sprint(openaidialect.Config{BaseURL: ":"}))
+}
+
+func TestARedirectTakesTheConversationNowhere(t *testing.T) {
+	t.Cleanup(adapter.SharedClient().CloseIdleConnections)
+	elsewhere := serve(t, say(200, `{}`))
+	to := strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1)
+	e := serve(t, say(http.StatusTemporaryRedirect, "", "Location", to))
+	m, err := openaidialect.New(openaidialect.Config{Name: "m", APIKey: testKey, BaseURL: e.URL})
+	require.NoError(t, err)
+	_, err = m.Generate(t.Context(), hello(), nil)
+	require.ErrorContains(t, err, "HTTP 307")
+	require.Empty(t, elsewhere.sent())
 }
