@@ -12,7 +12,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
-	"github.com/ponte-go/ponte/agent/model/genkitmodel/internal/endpoint"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
@@ -46,7 +45,7 @@ func New(config Config) (*genkitmodel.Model, error) {
 }
 
 func open(config Config) (*genkitmodel.Model, error) {
-	if err := endpoint.Check(config.Name, config.APIKey); err != nil {
+	if err := adapter.CheckEndpoint(config.Name, config.APIKey); err != nil {
 		return nil, err
 	}
 	if config.APIKey == "" {
@@ -70,7 +69,7 @@ func baseURL(s string) (string, error) {
 	if s == "" {
 		return defaultBaseURL, nil
 	}
-	u, err := endpoint.BaseURL(s, "/v1")
+	u, err := adapter.BaseURL(s, "/v1")
 	if err != nil {
 		return "", err
 	}
@@ -89,5 +88,5 @@ func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil
 
 func (c Config) describe() string {
 	base, _ := baseURL(c.BaseURL)
-	return endpoint.Describe("anthropicdialect", c.Name, base, c.APIKey)
+	return adapter.DescribeConfig("anthropicdialect", c.Name, base, c.APIKey)
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
-	"github.com/ponte-go/ponte/agent/model/genkitmodel/internal/endpoint"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
@@ -55,7 +54,7 @@ func New(config Config) (*genkitmodel.Model, error) {
 }
 
 func open(config Config) (*genkitmodel.Model, error) {
-	if err := endpoint.Check(config.Name, config.APIKey); err != nil {
+	if err := adapter.CheckEndpoint(config.Name, config.APIKey); err != nil {
 		return nil, err
 	}
 	key := config.APIKey
@@ -93,7 +92,7 @@ func baseURL(s string) (string, error) {
 	if s == "" {
 		return defaultBaseURL, nil
 	}
-	u, err := endpoint.BaseURL(s, "/chat/completions")
+	u, err := adapter.BaseURL(s, "/chat/completions")
 	if err != nil {
 		return "", err
 	}
@@ -115,5 +114,5 @@ func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil
 
 func (c Config) describe() string {
 	base, _ := baseURL(c.BaseURL)
-	return endpoint.Describe("openaidialect", c.Name, base, c.APIKey)
+	return adapter.DescribeConfig("openaidialect", c.Name, base, c.APIKey)
 }
