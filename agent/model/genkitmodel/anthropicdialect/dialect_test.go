@@ -278,3 +278,33 @@ func TestReferencesInSchemasAreResolved(t *testing.T) {
 		require.Contains(t, string(body.Tools[0].Schema), `"t":{"properties":{"left":{}},"type":"object"},"x":{},"y":{}`)
 	}
 }
+
+func TestReferencesThatGrowWithoutEndAreRefused(t *testing.T) {
+	e := serve(t, say(200, stream(text("hi"))))
+	twice := map[string]any{"d0": map[string]any{"type": "string"}}
+	chain := map[string]any{"d0": map[string]any{"type": "string"}}
+	for n := 1; n < 100; n++ {
+		ref := map[string]any{"$ref": fmt.Sprintf("#/$defs/d%d", n-1)}
+		twice[fmt.Sprintf("d%d", n)] = map[string]any{"type": "object", "properties": map[string]any{"left": ref, "right": ref}}
+		chain[fmt.Sprintf("d%d", n)] = ref
+	}
+	for name, test := range map[string]struct {
+		defs    map[string]any
+		ref     string
+		refused bool
+	}{
+		"forty times twice": {twice, "#/$defs/d40", true}, "nine times twice": {twice, "#/$defs/d9", false},
+		"a long chain": {chain, "#/$defs/d99", true}, "a chain": {chain, "#/$defs/d30", false},
+	} {
+		text, err := json.Marshal(map[string]any{"type": "object", "$defs": test.defs, "properties": map[string]any{"a": map[string]any{"$ref": test.ref}}})
+		require.NoError(t, err)
+		req := hello()
+		req.Tools = []model.ToolDef{{Name: "t", Schema: text}}
+		_, err = newModel(t, e).Generate(t.Context(), req, nil)
+		if test.refused {
+			require.EqualError(t, err, `genkitmodel: the schema of tool "t": it is too large once its references are followed`, name)
+			continue
+		}
+		require.NoError(t, err, name)
+	}
+}

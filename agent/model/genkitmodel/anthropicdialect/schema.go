@@ -1,11 +1,19 @@
 package anthropicdialect
 
 import (
+	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+// What references may add to a schema: how many may lead to one another, and how much there may be of it, in values and bytes
+// of text. Two references in each of thirty definitions make a billion.
+const (
+	maxChain = 64
+	maxAdded = 1 << 20
 )
 
 // schema puts what references point to in their place, because of a schema the plugin keeps type, properties and
@@ -14,18 +22,38 @@ func schema(_ *genkitmodel.Call, root map[string]any) (map[string]any, error) {
 	kept := maps.Clone(root)
 	delete(kept, "$defs")
 	delete(kept, "definitions")
-	resolved, _ := resolver{root}.resolve(kept, []string{"#"}).(map[string]any)
+	r := resolver{root: root}
+	resolved, _ := r.resolve(kept, []string{"#"}).(map[string]any)
+	if r.added > maxAdded {
+		return nil, errors.New("it is too large once its references are followed")
+	}
 	if resolved["properties"] == nil { // the SDK would leave it out, which the API refuses
 		resolved["properties"] = map[string]any{}
 	}
 	return resolved, nil
 }
 
-type resolver struct{ root map[string]any }
+type resolver struct {
+	root  map[string]any
+	added int
+}
 
 // resolve returns a copy of v without references. Within are those that lead to v.
-func (r resolver) resolve(v any, within []string) any {
+func (r *resolver) resolve(v any, within []string) any {
+	if len(within) > 1 {
+		r.added++
+	}
+	if len(within) > maxChain {
+		r.added = maxAdded + 1
+	}
+	if r.added > maxAdded {
+		return nil
+	}
 	switch v := v.(type) {
+	case string:
+		if len(within) > 1 {
+			r.added += len(v)
+		}
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {
@@ -35,7 +63,7 @@ func (r resolver) resolve(v any, within []string) any {
 	case map[string]any:
 		object := map[string]any{}
 		ref, ok := v["$ref"].(string)
-		if target := r.target(ref); ok && target != nil && !slices.Contains(within, ref) {
+		if target, found := adapter.Reference(r.root, ref); found && !slices.Contains(within, ref) {
 			resolved, _ := r.resolve(target, append(slices.Clip(within), ref)).(map[string]any)
 			maps.Copy(object, resolved)
 		}
@@ -47,24 +75,4 @@ func (r resolver) resolve(v any, within []string) any {
 		return object
 	}
 	return v
-}
-
-// target returns what a reference within the schema points to (RFC 6901), or nil.
-func (r resolver) target(ref string) any {
-	path, local := strings.CutPrefix(ref, "#/")
-	if !local {
-		if ref == "#" {
-			return r.root
-		}
-		return nil
-	}
-	var at any = r.root
-	for name := range strings.SplitSeq(path, "/") {
-		object, ok := at.(map[string]any)
-		if !ok {
-			return nil
-		}
-		at = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
-	}
-	return at
 }
