@@ -1,12 +1,12 @@
 package googledialect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 
 	"github.com/firebase/genkit/go/ai"
 	"github.com/firebase/genkit/go/core/api"
@@ -28,7 +28,7 @@ type Config struct {
 	// Project and Location name a project of Google Cloud, whose Vertex AI is asked in place of the Gemini API. The
 	// plugin looks for the credentials where Google's libraries do. Both or none must be set.
 	Project, Location string
-	// BaseURL is the endpoint: Google's, or what the SDK finds in the environment, if empty.
+	// BaseURL is the endpoint without the version of the API: Google's, or what the SDK finds in the environment, if empty.
 	BaseURL string
 	// Provider is [model.Info.Provider]: "google" or "vertex" if empty.
 	Provider string
@@ -39,61 +39,72 @@ type Config struct {
 }
 
 // New makes a plugin, and of the plugin the model that config describes. It makes no request to the model; for Vertex AI
-// the plugin looks for credentials. A missing key is an error that wraps [model.ErrAuth].
-func New(ctx context.Context, config Config) (m *genkitmodel.Model, err error) {
-	defer func() {
-		if err != nil {
-			m, err = nil, fmt.Errorf("googledialect: %w", err)
-		}
-	}()
-	if config.Name == "" {
-		return nil, errors.New("the name is empty: it must name a model")
+// the plugin looks for credentials, which ctx does not bound. A missing key, and missing credentials, are an error that wraps
+// [model.ErrAuth].
+func New(ctx context.Context, config Config) (*genkitmodel.Model, error) {
+	m, err := open(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("googledialect: %w", err)
 	}
-	if config.BaseURL != "" {
-		if u, err := url.Parse(config.BaseURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, errors.New("the base URL must begin with http:// or https:// and name a host")
-		}
+	return m, nil
+}
+
+func open(ctx context.Context, config Config) (*genkitmodel.Model, error) {
+	if err := adapter.CheckEndpoint(config.Name, config.APIKey); err != nil {
+		return nil, err
+	}
+	base, err := baseURL(config.BaseURL)
+	if err != nil {
+		return nil, err
 	}
 	backend, provider := geminimodel.GeminiAPI, "google"
-	var resolve func(api.ActionType, string) api.Action
-	switch vertex := config.Project != "" || config.Location != ""; {
-	case vertex && config.APIKey != "":
-		return nil, errors.New("there is a key, which is the Gemini API's, and a project, which is Vertex AI's: set one of them")
-	case vertex && (config.Project == "" || config.Location == ""):
-		return nil, errors.New("a project and a location are both needed for Vertex AI")
-	case vertex:
+	var p interface {
+		api.Plugin
+		ResolveAction(api.ActionType, string) api.Action
+	}
+	switch isVertex := config.Project != "" || config.Location != ""; {
+	case isVertex && config.APIKey != "":
+		return nil, errors.New("Config has an APIKey, which is the Gemini API's, and a Project, which is Vertex AI's: set one of them")
+	case isVertex && (config.Project == "" || config.Location == ""):
+		return nil, errors.New("Config.Project and Config.Location are both needed for Vertex AI")
+	case isVertex:
 		backend, provider = geminimodel.VertexAI, "vertex"
-		p := &plugin.VertexAI{ProjectID: config.Project, Location: config.Location}
-		if err := initialise(ctx, p); err != nil {
-			return nil, err
-		}
-		resolve = p.ResolveAction
+		p = &plugin.VertexAI{ProjectID: config.Project, Location: config.Location}
 	case config.APIKey == "":
-		return nil, fmt.Errorf("the API key is empty: %w", model.ErrAuth)
+		return nil, fmt.Errorf("Config.APIKey is empty: %w", model.ErrAuth)
 	default:
-		p := &plugin.GoogleAI{APIKey: config.APIKey}
-		if err := initialise(ctx, p); err != nil {
-			return nil, err
-		}
-		resolve = p.ResolveAction
+		p = &plugin.GoogleAI{APIKey: config.APIKey}
 	}
-	if config.Provider != "" {
-		provider = config.Provider
+	redact := adapter.NewSecret(config.APIKey).Redact
+	if err := initialise(ctx, p); err != nil {
+		return nil, fmt.Errorf("%w: %s", model.ErrAuth, redact(err.Error()))
 	}
-	resolved, _ := resolve(api.ActionTypeModel, config.Name).(ai.Model)
+	resolved, _ := p.ResolveAction(api.ActionTypeModel, config.Name).(ai.Model)
 	d := dialect(backend, config.Name)
-	d.baseURL = config.BaseURL
+	d.baseURL = base
 	return genkitmodel.New(resolved, genkitmodel.Config{
-		Provider: provider, Name: config.Name, Dialect: d.genkit(), ContextWindow: config.ContextWindow,
-		Settings: config.Settings, Redact: adapter.NewSecret(config.APIKey).Redact,
+		Provider: cmp.Or(config.Provider, provider), Name: config.Name, Dialect: d.genkit(), ContextWindow: config.ContextWindow,
+		Settings: config.Settings, Redact: redact,
 	})
+}
+
+// baseURL returns the URL that the SDK appends the API's version to.
+func baseURL(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	u, err := adapter.BaseURL(s, "")
+	if err != nil {
+		return "", err
+	}
+	return u.String(), nil
 }
 
 // initialise makes an error of what a plugin panics over: its way to say that credentials are missing.
 func initialise(ctx context.Context, p api.Plugin) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: %v", model.ErrAuth, cause)
+			err = fmt.Errorf("%v", cause)
 		}
 	}()
 	p.Init(ctx)
@@ -110,12 +121,13 @@ func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
 
 func (c Config) describe() string {
-	where := "the Gemini API, no key"
+	base, err := baseURL(c.BaseURL)
 	switch {
-	case c.APIKey != "":
-		where = "the Gemini API, key set"
+	case base != "" || err != nil:
 	case c.Project != "":
-		where = fmt.Sprintf("Vertex AI, project %s in %s", c.Project, c.Location)
+		base = fmt.Sprintf("Vertex AI, project %s in %s", c.Project, c.Location)
+	default:
+		base = "the Gemini API"
 	}
-	return fmt.Sprintf("googledialect.Config(%s at %s)", c.Name, where)
+	return adapter.DescribeConfig("googledialect", c.Name, base, c.APIKey)
 }

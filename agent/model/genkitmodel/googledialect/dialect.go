@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +45,7 @@ func (g *gemini) genkit() *genkitmodel.Dialect {
 		Part:            part,
 		Result:          func(text string) any { return map[string]any{"output": text} },
 		Schema: func(_ *genkitmodel.Call, schema map[string]any) (map[string]any, error) {
-			return flatten(schema)
+			return arguments(schema)
 		},
 		Error: readError,
 	}
@@ -224,11 +223,10 @@ func readError(err error, e *model.APIError) bool {
 		return true
 	}
 	var panicked *genkitmodel.PanicError
-	var mistake runtime.Error
 	text := err.Error()
 	isBroken := func(s string) bool { return strings.Contains(text, s) }
 	switch {
-	case errors.As(err, &panicked) && errors.As(err, &mistake): // an empty stream
+	case errors.As(err, &panicked) && panicked.In("plugins/googlegenai."): // an empty stream
 		e.Message = "the answer is empty"
 	case slices.ContainsFunc([]string{"no valid candidates", "error unmarshalling", "invalid stream chunk", "unexpected end of JSON input"}, isBroken):
 		e.Message = text

@@ -24,108 +24,12 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/googledialect"
 )
 
-func TestSchemasAreRewrittenForThePlugin(t *testing.T) {
-	for name, test := range map[string]struct{ schema, want string }{
-		"what the plugin knows": {
-			`{"type":"object","properties":{"a":{"type":"string","enum":["x","y"]},"b":{"type":"array","items":{"type":"integer"},"minItems":1}},"required":["a"],"additionalProperties":false}`,
-			`{"type":"object","properties":{"a":{"type":"string","enum":["x","y"]},"b":{"type":"array","items":{"type":"integer"},"minItems":1}},"required":["a"]}`,
-		},
-		"references": {
-			`{"$defs":{"c":{"type":"string","description":"a city"}},"type":"object","properties":{"a":{"$ref":"#/$defs/c"},"b":{"$ref":"#/$defs/c","description":"where to"}}}`,
-			`{"type":"object","properties":{"a":{"type":"string","description":"a city"},"b":{"type":"string","description":"where to"}}}`,
-		},
-		"null":        {`{"type":["null","string"],"description":"d"}`, `{"type":"string","description":"d (may be null)"}`},
-		"types":       {`{"type":["integer","string"]}`, `{"type":"integer","description":"(or string)"}`},
-		"any of":      {`{"anyOf":[{"type":"null"},{"type":"integer","minimum":1}]}`, `{"type":"integer","minimum":1,"description":"(may be null)"}`},
-		"one of":      {`{"oneOf":[{"type":"integer"},{"type":"string"}]}`, `{"type":"integer","description":"(or map[type:string])"}`},
-		"all of":      {`{"allOf":[{"type":"object","properties":{"a":{"type":"string"}}},{"properties":{"b":{"type":"string"}}}]}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}`},
-		"inheritance": {`{"$defs":{"a":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},"b":{"properties":{"b":{"type":"string"}},"required":["b"]}},"allOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/b"}]}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"]}`},
-		"odd values":  {`{"type":"matrix","title":1,"format":2,"description":3,"required":true,"minItems":"x","maximum":null}`, `{"type":"string"}`},
-		"no type":     {`{"properties":{"a":true,"b":{},"c":{"items":{"const":"x"}}}}`, `{"type":"object","properties":{"a":{"type":"string","description":"any JSON value"},"b":{"type":"string","description":"any JSON value"},"c":{"type":"array","items":{"type":"string","enum":["x"]}}}}`},
-		"no elements": {`{"type":"array"}`, `{"type":"array","items":{"type":"string","description":"any JSON value"}}`},
-		"other rules": {`{"type":"integer","enum":[1,2],"multipleOf":2}`, `{"type":"integer","description":"(one of [1 2], multipleOf: 2)"}`},
-	} {
-		var schema map[string]any
-		require.NoError(t, json.Unmarshal([]byte(test.schema), &schema), name)
-		got, err := googledialect.Flatten(schema)
-		require.NoError(t, err, name)
-		text, err := json.Marshal(got)
-		require.NoError(t, err, name)
-		require.JSONEq(t, test.want, string(text), name)
-	}
-	for says, schema := range map[string]string{
-		"refers to itself by #/$defs/n": `{"$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}},"$ref":"#/$defs/n"}`,
-		"leads nowhere":                 `{"$ref":"#/$defs/none"}`,
-		"leads out of the schema":       `{"$ref":"https://example.com/schema"}`,
-		"refers to itself by #,":        `{"type":"object","properties":{"self":{"anyOf":[{"type":"null"},{"$ref":"#"}]}}}`,
-	} {
-		var decoded map[string]any
-		require.NoError(t, json.Unmarshal([]byte(schema), &decoded))
-		_, err := googledialect.Flatten(decoded)
-		require.ErrorContains(t, err, says)
-	}
-}
-
-func TestTheWorkOfRewritingASchemaIsBounded(t *testing.T) {
-	defs := map[string]any{"d0": map[string]any{"type": "string"}}
-	for n := 1; n < 40; n++ {
-		ref := map[string]any{"$ref": fmt.Sprintf("#/$defs/d%d", n-1)}
-		defs[fmt.Sprintf("d%d", n)] = map[string]any{"type": "object", "properties": map[string]any{"left": ref, "right": ref}}
-	}
-	_, err := googledialect.Flatten(map[string]any{"$defs": defs, "$ref": "#/$defs/d39"})
-	require.ErrorContains(t, err, "too large once its references are followed")
-	_, err = googledialect.Flatten(map[string]any{"$defs": defs, "$ref": "#/$defs/d9"})
-	require.NoError(t, err)
-}
-
-// FuzzSchema checks that what comes out is what the plugin takes, whatever goes in.
-func FuzzSchema(f *testing.F) {
-	for _, seed := range []string{
-		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":["null","array"],"items":true}}}`,
-		`{"anyOf":[{"type":"null"},{"allOf":[{"$ref":"#"}]}]}`, `{"oneOf":[1,{"const":null}],"enum":["",2]}`, `{"$ref":"#/a~1b/~0"}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		decoded, err := genkitmodel.Decode(text)
-		schema, ok := decoded.(map[string]any)
-		if err != nil || !ok {
-			t.Skip()
-		}
-		out, err := googledialect.Flatten(schema)
-		if err == nil {
-			wellFormed(t, out)
-		}
-	})
-}
-
-// wellFormed checks what the plugin takes for granted of a schema.
-func wellFormed(t *testing.T, schema map[string]any) {
-	t.Helper()
-	require.Contains(t, []string{"string", "number", "integer", "boolean", "object", "array"}, schema["type"])
-	for _, name := range []string{"description", "title", "format"} {
-		if value, set := schema[name]; set {
-			require.IsType(t, "", value, name)
-		}
-	}
-	for _, name := range []string{"$ref", "anyOf", "oneOf", "allOf", "const"} {
-		require.NotContains(t, schema, name)
-	}
-	if items, set := schema["items"]; set {
-		wellFormed(t, items.(map[string]any))
-	}
-	if properties, set := schema["properties"]; set {
-		for _, member := range properties.(map[string]any) {
-			wellFormed(t, member.(map[string]any))
-		}
-	}
-}
-
 func TestConfigIsChecked(t *testing.T) {
 	for says, config := range map[string]googledialect.Config{
-		"the name is empty":          {APIKey: testKey},
-		"the API key is empty":       {Name: "m"},
+		"Config.Name is empty":       {APIKey: testKey},
+		"Config.APIKey is empty":     {Name: "m"},
 		"set one of them":            {Name: "m", APIKey: testKey, Project: "p", Location: "l"},
+		"white space":                {Name: "m", APIKey: "sk-1\n"},
 		"both needed for Vertex":     {Name: "m", Project: "p"},
 		"must begin with http":       {Name: "m", APIKey: testKey, BaseURL: "localhost:1"},
 		"is not in lower case":       {Name: "m", APIKey: testKey, Provider: "Google"},
@@ -149,6 +53,24 @@ func TestAConfigIsPrintedWithoutItsKey(t *testing.T) {
 		require.NotContains(t, printed, testKey)
 		require.Contains(t, printed, "key set")
 	}
+}
+
+func TestAConfigSaysWhereItLeads(t *testing.T) {
+	for want, config := range map[string]googledialect.Config{
+		"googledialect.Config(m at the Gemini API, key set)":           {Name: "m", APIKey: testKey},
+		"googledialect.Config(m at Vertex AI, project p in l, no key)": {Name: "m", Project: "p", Location: "l"},
+		"googledialect.Config(m at http://user:xxxxx@host/a, no key)":  {Name: "m", BaseURL: "http://user:pass@host/a/"},
+		"googledialect.Config(m at invalid base URL, no key)":          {Name: "m", BaseURL: "http://host?key=secret"},
+	} {
+		require.Equal(t, want, fmt.Sprint(config))
+	}
+}
+
+func TestVertexAINeedsCredentials(t *testing.T) {
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none.json"))
+	_, err := googledialect.New(t.Context(), googledialect.Config{Name: "m", Project: "p", Location: "l"})
+	require.ErrorIs(t, err, model.ErrAuth)
+	require.ErrorContains(t, err, "failed to find default credentials")
 }
 
 func TestVertexAIIsAskedWithTheProgramsCredentials(t *testing.T) {
@@ -239,7 +161,7 @@ func TestWhatTheModelCannotDoIsRefused(t *testing.T) {
 	req := ask()
 	req.Tools = []model.ToolDef{{Name: "t", Schema: json.RawMessage(`{"type":"object","properties":{"self":{"$ref":"#"}}}`)}}
 	_, err := m.Generate(t.Context(), req, nil)
-	require.ErrorContains(t, err, `the schema of tool "t": self: self: the schema refers to itself by #`)
+	require.ErrorContains(t, err, `the schema of tool "t": self: self: a schema that refers to itself by #: not supported by the model`)
 }
 
 func ExampleNew() {

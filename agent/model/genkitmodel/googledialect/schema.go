@@ -1,40 +1,63 @@
 package googledialect
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxDepth and maxNodes bound the nesting and the size of a schema once its references have been followed: two references
-// in each of thirty definitions make a billion.
+// maxDepth and maxSize bound the nesting and the size of a schema once its references have been followed, in keywords and
+// bytes of text: two references in each of thirty definitions make a billion.
 const (
 	maxDepth = 64
-	maxNodes = 10_000
+	maxSize  = 1 << 20
 )
 
+var errTooLarge = fmt.Errorf("a schema that is too large once its references are followed: %w", model.ErrUnsupported)
+
 // flatten rewrites a JSON schema for the plugin, which wants a type everywhere, follows references without end, and drops
-// what it does not know. What cannot be said is put into the description, where the model reads it: Ponte checks the
-// arguments against the whole schema in any case.
+// what it does not know, and for the API, which refuses what it does not know. What cannot be said is put into the
+// description, where the model reads it: Ponte checks the arguments against the whole schema in any case.
 func flatten(schema map[string]any) (map[string]any, error) {
 	f := flattener{root: schema}
 	return f.node(schema, nil, 0)
 }
 
+// arguments is flatten for the arguments of a tool. The API takes no object without members, but it takes nothing at all.
+func arguments(schema map[string]any) (map[string]any, error) {
+	out, err := flatten(schema)
+	if members, _ := out["properties"].(map[string]any); err == nil && out["type"] == "object" && len(members) == 0 {
+		return map[string]any{}, nil
+	}
+	return out, err
+}
+
 type flattener struct {
-	root  map[string]any
-	nodes int
+	root      map[string]any
+	size      int
+	recursive map[string]bool // what isRecursive has found out
+}
+
+func (f *flattener) spend(n int) error {
+	if f.size += n; f.size > maxSize {
+		return errTooLarge
+	}
+	return nil
 }
 
 // node rewrites a schema; via are the references that led to it.
 func (f *flattener) node(schema map[string]any, via []string, depth int) (map[string]any, error) {
-	if f.nodes++; depth > maxDepth || f.nodes > maxNodes {
-		return nil, errors.New("the schema is too large once its references are followed")
+	if depth > maxDepth {
+		return nil, errTooLarge
 	}
 	schema, via, err := f.follow(schema, via)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.spend(1 + len(schema)); err != nil {
 		return nil, err
 	}
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
@@ -42,39 +65,12 @@ func (f *flattener) node(schema map[string]any, via []string, depth int) (map[st
 			return f.choice(schema, keyword, list, via, depth)
 		}
 	}
-	out := map[string]any{}
 	kind, notes := kindOf(schema)
-	out["type"] = kind
-	keep(out, schema)
-	notes = append(notes, enumOf(schema, kind, out)...)
+	out := map[string]any{"type": kind}
 	if err := f.children(schema, out, via, depth); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"pattern", "minLength", "maxLength", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
-		if value, ok := schema[name]; ok {
-			notes = append(notes, fmt.Sprintf("%s: %v", name, value))
-		}
-	}
-	describe(out, schema, notes)
-	return out, nil
-}
-
-// keep copies what the plugin knows, as far as it is of the type that the plugin takes for granted.
-func keep(out, schema map[string]any) {
-	for _, name := range []string{"title", "format"} {
-		if text, ok := schema[name].(string); ok {
-			out[name] = text
-		}
-	}
-	if list, ok := schema["required"].([]any); ok {
-		out["required"] = list
-	}
-	for _, name := range []string{"minItems", "maxItems", "minimum", "maximum"} {
-		switch value := schema[name].(type) {
-		case int64, float64:
-			out[name] = value
-		}
-	}
+	return out, f.describe(out, schema, slices.Concat(notes, keep(out, schema), f.enumOf(out, schema), f.unsaid(schema)))
 }
 
 // follow returns what a schema refers to, with what stands beside the reference.
@@ -84,11 +80,14 @@ func (f *flattener) follow(schema map[string]any, via []string) (map[string]any,
 		if !ok {
 			return schema, via, nil
 		}
-		if slices.Contains(via, ref) {
-			return nil, nil, fmt.Errorf("the schema refers to itself by %s, which the plugin cannot pass on", ref)
+		if slices.Contains(via, ref) && f.isRecursive(ref) {
+			return nil, nil, fmt.Errorf("a schema that refers to itself by %s: %w", ref, model.ErrUnsupported)
 		}
-		target, err := f.resolve(ref)
-		if err != nil {
+		target, ok := adapter.Reference(f.root, ref)
+		if !ok {
+			return nil, nil, fmt.Errorf("the reference %q leads to no schema within this one", ref)
+		}
+		if err := f.spend(1 + len(target) + len(schema) + len(via)); err != nil {
 			return nil, nil, err
 		}
 		merged := maps.Clone(target)
@@ -97,65 +96,127 @@ func (f *flattener) follow(schema map[string]any, via []string) (map[string]any,
 				merged[name] = value
 			}
 		}
-		schema, via = merged, append(slices.Clone(via), ref)
+		schema, via = merged, append(slices.Clip(via), ref)
 	}
 }
 
-func (f *flattener) resolve(ref string) (map[string]any, error) {
-	var at any = f.root
-	path, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil, fmt.Errorf("the reference %q leads out of the schema", ref)
+// isRecursive reports whether what a reference points to has that reference in it, as opposed to standing beside it in allOf.
+func (f *flattener) isRecursive(ref string) bool {
+	if is, known := f.recursive[ref]; known {
+		return is
 	}
-	for step := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		if step == "" {
-			continue
+	seen := map[string]bool{}
+	var leadsBack func(v any) bool
+	leadsBack = func(v any) bool {
+		switch v := v.(type) {
+		case []any:
+			return slices.ContainsFunc(v, leadsBack)
+		case map[string]any:
+			if next, ok := v["$ref"].(string); ok && !seen[next] {
+				seen[next] = true
+				if target, ok := adapter.Reference(f.root, next); next == ref || ok && leadsBack(target) {
+					return true
+				}
+			}
+			for _, member := range v {
+				if leadsBack(member) {
+					return true
+				}
+			}
 		}
-		object, _ := at.(map[string]any)
-		at = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+		return false
 	}
-	target, ok := at.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("the reference %q leads nowhere", ref)
+	target, _ := adapter.Reference(f.root, ref)
+	if f.recursive == nil {
+		f.recursive = map[string]bool{}
 	}
-	return target, nil
+	f.recursive[ref] = leadsBack(target)
+	return f.recursive[ref]
 }
 
-// choice takes the first of several schemas that is not null, and says what the others were. All of them count for allOf.
+// choice takes the first of several schemas that is not null, and says what the others were. All of them count for allOf, and
+// those that list values are one list.
 func (f *flattener) choice(schema map[string]any, keyword string, list []any, via []string, depth int) (map[string]any, error) {
+	if err := f.spend(len(list)); err != nil {
+		return nil, err
+	}
 	base := maps.Clone(schema)
 	delete(base, keyword)
-	var notes []string
-	taken := false
-	for _, element := range list {
-		option, ok := element.(map[string]any)
-		switch {
-		case !ok:
-			continue
-		case option["type"] == "null":
-			notes = append(notes, "may be null")
-		case keyword != "allOf" && taken:
-			notes = append(notes, fmt.Sprintf("or %v", option))
-		default:
-			taken = true
+	options, notes := f.options(list)
+	switch {
+	case keyword == "allOf":
+		notes = nil // null or something else, and something else: something else
+		for _, option := range options {
 			option, through, err := f.follow(option, via)
 			if err != nil {
 				return nil, err
 			}
-			join(base, option)
+			if err := f.join(base, option); err != nil {
+				return nil, err
+			}
 			via = through
+		}
+	case len(options) > 0:
+		if values, meanings := literals(options); values != nil {
+			base["enum"], notes = values, append(notes, meanings...)
+			break
+		}
+		option, through, err := f.follow(options[0], via)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.join(base, option); err != nil {
+			return nil, err
+		}
+		via = through
+		if len(options) > 1 { // the API would hold the model to it
+			if values := valuesOf(base); values != nil {
+				notes = append(notes, "one of "+f.short(values))
+			}
+			delete(base, "enum")
+			delete(base, "const")
+		}
+		for _, other := range options[1:] {
+			notes = append(notes, "or "+f.short(other))
 		}
 	}
 	out, err := f.node(base, via, depth+1)
 	if err != nil {
 		return nil, err
 	}
-	describe(out, out, notes)
-	return out, nil
+	return out, f.describe(out, out, notes)
+}
+
+// options returns the schemas of a list without null. A reference is looked at, so that null and values are found behind it.
+func (f *flattener) options(list []any) (options []map[string]any, notes []string) {
+	for _, element := range list {
+		option, ok := element.(map[string]any)
+		if !ok {
+			continue
+		}
+		seen := option
+		if ref, ok := option["$ref"].(string); ok {
+			if target, ok := adapter.Reference(f.root, ref); ok {
+				seen = target
+			}
+		}
+		switch values := valuesOf(seen); {
+		case seen["type"] == "null", len(values) == 1 && values[0] == nil:
+			notes = []string{"may be null"}
+		case values != nil:
+			options = append(options, seen)
+		default:
+			options = append(options, option)
+		}
+	}
+	return options, notes
 }
 
 // join adds to base what option says and base does not; the members and what is required of both count.
-func join(base, option map[string]any) {
+func (f *flattener) join(base, option map[string]any) error {
+	if err := f.spend(len(option)); err != nil {
+		return err
+	}
 	for name, value := range option {
 		known, set := base[name]
 		switch {
@@ -167,19 +228,25 @@ func join(base, option map[string]any) {
 			if !ok {
 				continue
 			}
-			members = maps.Clone(members)
-			for member, schema := range more {
-				if _, there := members[member]; !there {
-					members[member] = schema
-				}
+			if err := f.spend(len(members) + len(more)); err != nil {
+				return err
 			}
-			base[name] = members
+			joined := maps.Clone(more)
+			if joined == nil {
+				joined = map[string]any{}
+			}
+			maps.Copy(joined, members)
+			base[name] = joined
 		case name == "required":
 			more, _ := value.([]any)
 			list, _ := known.([]any)
-			base[name] = append(slices.Clone(list), more...)
+			if err := f.spend(len(list) + len(more)); err != nil {
+				return err
+			}
+			base[name] = slices.Concat(list, more)
 		}
 	}
+	return nil
 }
 
 // children rewrites the schemas of members and elements. What may be anything is a string to the model.
@@ -187,11 +254,16 @@ func (f *flattener) children(schema, out map[string]any, via []string, depth int
 	child := func(v any) (map[string]any, error) {
 		object, ok := v.(map[string]any)
 		if !ok || len(object) == 0 {
-			return map[string]any{"type": "string", "description": "any JSON value"}, nil
+			return map[string]any{"type": "string", "description": "any JSON value"}, f.spend(1)
 		}
 		return f.node(object, via, depth+1)
 	}
-	if properties, ok := schema["properties"].(map[string]any); ok && out["type"] == "object" {
+	switch out["type"] {
+	case "object":
+		properties, ok := schema["properties"].(map[string]any)
+		if !ok {
+			return nil
+		}
 		members := make(map[string]any, len(properties))
 		for name, value := range properties {
 			member, err := child(value)
@@ -201,78 +273,16 @@ func (f *flattener) children(schema, out map[string]any, via []string, depth int
 			members[name] = member
 		}
 		out["properties"] = members
-	}
-	if out["type"] == "array" {
-		items, err := child(schema["items"])
+	case "array":
+		element := schema["items"]
+		if tuple, _ := schema["prefixItems"].([]any); len(tuple) > 0 {
+			element = tuple[0]
+		}
+		items, err := child(element)
 		if err != nil {
-			return err
+			return fmt.Errorf("items: %w", err)
 		}
 		out["items"] = items
 	}
 	return nil
-}
-
-// kindOf returns the one type of a schema: the first of several, or the one that its other keywords give away.
-func kindOf(schema map[string]any) (kind string, notes []string) {
-	switch t := schema["type"].(type) {
-	case string:
-		kind = known(t)
-	case []any:
-		for _, element := range t {
-			name, _ := element.(string)
-			switch {
-			case name == "null":
-				notes = append(notes, "may be null")
-			case kind == "":
-				kind = known(name)
-			default:
-				notes = append(notes, "or "+name)
-			}
-		}
-	}
-	switch {
-	case kind != "":
-	case schema["properties"] != nil:
-		kind = "object"
-	case schema["items"] != nil:
-		kind = "array"
-	default:
-		kind = "string"
-	}
-	return kind, notes
-}
-
-// known returns a type that the plugin knows.
-func known(kind string) string {
-	if slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array"}, kind) {
-		return kind
-	}
-	return ""
-}
-
-// enumOf keeps the values of strings, and names others.
-func enumOf(schema map[string]any, kind string, out map[string]any) []string {
-	values, _ := schema["enum"].([]any)
-	if value, ok := schema["const"]; ok {
-		values = []any{value}
-	}
-	if len(values) == 0 {
-		return nil
-	}
-	isText := func(v any) bool { s, ok := v.(string); return ok && s != "" }
-	if kind == "string" && !slices.ContainsFunc(values, func(v any) bool { return !isText(v) }) {
-		out["enum"] = values
-		return nil
-	}
-	return []string{fmt.Sprintf("one of %v", values)}
-}
-
-func describe(out, schema map[string]any, notes []string) {
-	description, _ := schema["description"].(string)
-	if len(notes) > 0 {
-		description = strings.TrimSpace(description + " (" + strings.Join(notes, ", ") + ")")
-	}
-	if description != "" {
-		out["description"] = description
-	}
 }
