@@ -68,6 +68,9 @@ func (g *gemini) prepare(ctx context.Context, c *genkitmodel.Call) (context.Cont
 	if err != nil {
 		return nil, err
 	}
+	if g.profile.RequireSignatures {
+		sign(c.Genkit.Messages)
+	}
 	config.HTTPOptions.ExtrasRequestProvider = exact(c.Genkit.Messages)
 	c.Genkit.Config = config
 	if !slices.ContainsFunc(c.Genkit.Messages, func(m *ai.Message) bool { return m.Role != ai.RoleSystem }) {
@@ -203,6 +206,20 @@ func part(c *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
 		out.ToolResponse.Output = map[string]any{"error": adapter.Text(in)}
 	}
 	return out, nil
+}
+
+// noSignature is what Google's documentation says to send with calls that were made elsewhere
+// (https://ai.google.dev/gemini-api/docs/thought-signatures).
+const noSignature = "skip_thought_signature_validator"
+
+// sign gives the first call of every response a signature, without which newer models refuse the history.
+func sign(messages []*ai.Message) {
+	for _, msg := range messages {
+		at := slices.IndexFunc(msg.Content, (*ai.Part).IsToolRequest)
+		if at >= 0 && genkitmodel.Signature(msg.Content[at]) == nil {
+			msg.Content[at].Metadata = map[string]any{"signature": []byte(noSignature)}
+		}
+	}
 }
 
 // finish counts thinking as output, as the bill does, and takes an answer that does not say why it ended for broken off.

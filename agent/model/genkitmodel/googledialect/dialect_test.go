@@ -22,6 +22,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/googledialect"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 func TestConfigIsChecked(t *testing.T) {
@@ -138,6 +139,39 @@ func TestWhatThePluginPanicsOverIsAnError(t *testing.T) {
 	var e *model.APIError
 	require.ErrorAs(t, err, &e)
 	require.ErrorContains(t, err, "expected only 1 content part")
+}
+
+func TestCallsFromElsewhereAreSignedForModelsThatWantIt(t *testing.T) {
+	e := adaptertest.Serve(t, adaptertest.Answer{Body: `{"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP"}]}`})
+	own := model.ToolCall("3", "c", "")
+	own.Provider, own.Signature = "google", []byte("mine")
+	req := &model.Request{Messages: []*model.Message{
+		model.UserText("Look."), model.Response(model.ToolCall("1", "a", ""), model.ToolCall("2", "b", "")),
+		adaptertest.Request(model.ToolReturn("1", "a", "x"), model.ToolReturn("2", "b", "x")), model.Response(own),
+		adaptertest.Request(model.ToolReturn("3", "c", "x")),
+	}}
+	type part struct {
+		FunctionCall     *struct{ Name string }
+		ThoughtSignature []byte
+	}
+	for name, want := range map[string][]string{
+		"gemini-2.5-flash": {"a ", "b ", "c mine"}, "gemini-3-pro-preview": {"a skip_thought_signature_validator", "b ", "c mine"},
+	} {
+		_, err := open(t, e.URL, name).Generate(t.Context(), req, nil)
+		require.NoError(t, err)
+		_, text := e.Last()
+		var body struct{ Contents []struct{ Parts []part } }
+		require.NoError(t, json.Unmarshal([]byte(text), &body))
+		var got []string
+		for _, content := range body.Contents {
+			for _, p := range content.Parts {
+				if p.FunctionCall != nil {
+					got = append(got, p.FunctionCall.Name+" "+string(p.ThoughtSignature))
+				}
+			}
+		}
+		require.Equal(t, want, got, name)
+	}
 }
 
 func TestWhatTheModelCannotDoIsRefused(t *testing.T) {
