@@ -72,7 +72,7 @@ type Call struct {
 	// Finish, if not nil, has the last word on the message, and sees the response that it was made of. An error of it is
 	// the error of the request; an [*model.APIError] needs no Provider and Model.
 	Finish func(resp *ai.ModelResponse, msg *model.Message) error
-	// Recover, if not nil, is asked when the plugin has failed. It may return a message, which goes to Finish with a nil
+	// Recover, if not nil, is asked when the plugin has failed and the context has not ended. It may return a message, which goes to Finish with a nil
 	// response, or an error that says more; with neither, the plugin's own error stands.
 	Recover func(err error) (*model.Message, error)
 

@@ -67,10 +67,7 @@ func (e *exchange) run(ctx context.Context) (*model.Message, error) {
 				return nil, err
 			}
 		case out := <-done:
-			if out.err != nil && ctx.Err() != nil {
-				return nil, e.m.cancelled(ctx, nil)
-			}
-			return e.finish(out)
+			return e.finish(ctx, out)
 		case <-ctx.Done():
 			cancel()
 			leave(done)
@@ -115,13 +112,13 @@ func (e *exchange) chunk(chunk *ai.ModelResponseChunk) error {
 }
 
 // finish makes a message of the outcome and tells the sink what it has not seen of it.
-func (e *exchange) finish(out outcome) (*model.Message, error) {
+func (e *exchange) finish(ctx context.Context, out outcome) (*model.Message, error) {
 	var msg *model.Message
 	err := out.err
 	if err == nil {
 		msg, err = e.m.message(out.resp)
 	}
-	if err != nil && e.c.Recover != nil {
+	if err != nil && ctx.Err() == nil && e.c.Recover != nil {
 		if again, better := e.c.Recover(err); again != nil {
 			msg, err, out.resp = again, nil, nil
 		} else if better != nil {
@@ -131,7 +128,10 @@ func (e *exchange) finish(out outcome) (*model.Message, error) {
 	if err == nil && e.c.Finish != nil {
 		err = e.c.Finish(out.resp, msg)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, e.m.cancelled(ctx, nil)
+	case err != nil:
 		return nil, e.m.failure(err)
 	}
 	e.m.complete(msg)

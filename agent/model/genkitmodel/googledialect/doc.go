@@ -4,10 +4,9 @@
 //	m, err := googledialect.New(ctx, googledialect.Config{Name: "gemini-2.5-flash", APIKey: key})
 //
 // Use package geminimodel instead unless a program depends on the plugin: it uses the same SDK, and this dialect cannot mend
-// all of the plugin. Mended are: signatures of thinking and of calls go back as bytes, and calls from elsewhere get one where the
-// model wants it; whole numbers of the history stay whole;
-// schemas are rewritten for what plugin and API take of them; thinking is counted as output; an answer that breaks off is
-// an error, as is what the plugin panics over. What remains is
+// all of the plugin. Mended are: signatures of thinking and of calls go back as bytes, and calls from elsewhere get one where
+// the model wants it; whole numbers of the history stay whole; schemas are rewritten for what plugin and API take of them;
+// thinking is counted as output; an answer that breaks off is an error, as is what the plugin panics over. What remains is
 //
 //   - Calls have no ids on the way in or out: new ones are made. Whole numbers over 2^53 in arguments that the model writes are
 //     rounded. Arguments that are no JSON object make the response fail.

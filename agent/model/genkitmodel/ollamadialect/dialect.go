@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -34,13 +33,22 @@ type Config struct {
 }
 
 // New returns a chat model of the plugin, which must have been given to genkit.Init. The model is defined in g unless it is
-// there already, and then may be of less use than it could: what the program said about tools and media stands.
-func New(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m *genkitmodel.Model, err error) {
-	switch {
-	case g == nil || plugin == nil:
-		return nil, errors.New("ollamadialect: New needs what genkit.Init returned, and the plugin that it was given")
-	case config.Name == "":
-		return nil, errors.New("ollamadialect: Config.Name is empty: it must name a model")
+// there already, and then may be of less use than it could: what the program said about tools and media stands. New makes no
+// request.
+func New(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (*genkitmodel.Model, error) {
+	m, err := open(g, plugin, config)
+	if err != nil {
+		return nil, fmt.Errorf("ollamadialect: %w", err)
+	}
+	return m, nil
+}
+
+func open(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (*genkitmodel.Model, error) {
+	if g == nil || plugin == nil {
+		return nil, errors.New("New needs what genkit.Init returned, and the plugin that it was given")
+	}
+	if err := adapter.CheckEndpoint(config.Name, ""); err != nil {
+		return nil, err
 	}
 	defined, err := define(g, plugin, config)
 	if err != nil {
@@ -51,7 +59,7 @@ func New(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m *genkitmodel
 		d.Media = []string{"image"}
 	}
 	return genkitmodel.New(defined, genkitmodel.Config{
-		Provider: config.Provider, Name: config.Name, Dialect: &d, ContextWindow: config.ContextWindow,
+		Provider: config.Provider, Name: config.Name, Dialect: d, ContextWindow: config.ContextWindow,
 	})
 }
 
@@ -61,7 +69,7 @@ func define(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m ai.Model,
 	}
 	defer func() {
 		if cause := recover(); cause != nil { // as for a plugin that has not been initialised
-			m, err = nil, fmt.Errorf("ollamadialect: the plugin cannot define the model %q: %v", config.Name, cause)
+			m, err = nil, fmt.Errorf("the plugin cannot define the model %q: %v", config.Name, cause)
 		}
 	}()
 	return plugin.DefineModel(g, ollama.ModelDefinition{Name: config.Name, Type: "chat"}, &ai.ModelOptions{
@@ -71,26 +79,13 @@ func define(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m ai.Model,
 
 // Dialect returns the dialect of a chat model that the plugin has defined. It takes no media: set Media to "image" if the
 // model can see, and was defined so.
-func Dialect(m ai.Model) genkitmodel.Dialect {
-	return genkitmodel.Dialect{
+func Dialect(m ai.Model) *genkitmodel.Dialect {
+	return &genkitmodel.Dialect{
 		Prepare: func(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
-			if err := c.Accept(); err != nil {
+			if err := prepare(c); err != nil {
 				return nil, err
 			}
-			switch c.Request.ToolChoice.Mode {
-			case model.ToolChoiceAuto:
-			case model.ToolChoiceNone:
-				c.Genkit.Tools = nil
-			default:
-				return nil, c.Unsupported(fmt.Sprintf("the tool choice %q", c.Request.ToolChoice.Mode))
-			}
-			c.Genkit.Messages = apart(c.Genkit.Messages)
-			c.Finish = func(_ *ai.ModelResponse, msg *model.Message) error {
-				if len(msg.Parts) > 0 {
-					return nil
-				}
-				return whyEmpty(ctx, m, c)
-			}
+			askAgain(ctx, m, c)
 			return ctx, nil
 		},
 		Part: func(_ *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
@@ -101,6 +96,21 @@ func Dialect(m ai.Model) genkitmodel.Dialect {
 		},
 		Error: readError,
 	}
+}
+
+func prepare(c *genkitmodel.Call) error {
+	if err := c.Accept(); err != nil {
+		return err
+	}
+	switch c.Request.ToolChoice.Mode {
+	case model.ToolChoiceAuto:
+	case model.ToolChoiceNone:
+		c.Genkit.Tools = nil
+	default:
+		return c.Unsupported(fmt.Sprintf("the tool choice %q", c.Request.ToolChoice.Mode))
+	}
+	c.Genkit.Messages = apart(c.Genkit.Messages)
+	return nil
 }
 
 // apart gives every part of a request a message of its own, because the plugin runs the text of a message together, and puts
@@ -119,38 +129,11 @@ func apart(messages []*ai.Message) []*ai.Message {
 	return single
 }
 
-// whyEmpty returns the error for an answer in which there is nothing. The plugin does not look at the status of a streamed
-// answer, but it does at that of one in one piece.
-func whyEmpty(ctx context.Context, m ai.Model, c *genkitmodel.Call) (err error) {
-	nothing := &model.APIError{Message: "the answer is empty", Retryable: true, Err: io.ErrUnexpectedEOF}
-	if !c.Stream {
-		return nothing
-	}
-	defer func() {
-		if recover() != nil { // the plugin's way of dealing with an answer that is no JSON
-			err = nothing
-		}
-	}()
-	if _, err := m.Generate(ctx, c.Genkit, nil); err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		e := &model.APIError{Err: err}
-		if readError(err, e) {
-			genkitmodel.Classify(e)
-			return e
-		}
-	}
-	return nothing
-}
-
 var refusal = regexp.MustCompile(`(?s)server returned non-200 status: (\d+), body: (.*)`)
 
 // readError reads the plugin's errors, which are texts.
 func readError(err error, e *model.APIError) bool {
-	var panicked *genkitmodel.PanicError
-	var mistake runtime.Error
-	if errors.As(err, &panicked) && errors.As(err, &mistake) { // what it does about an answer in one piece that is no JSON
+	if panicked := (*genkitmodel.PanicError)(nil); errors.As(err, &panicked) && panicked.In("plugins/ollama.") { // what it does about an answer in one piece that is no JSON
 		e.Retryable, e.Message, e.Err = true, "the answer is no JSON", fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
 		return true
 	}

@@ -86,21 +86,6 @@ func TestNoToolChoiceOffersNoTools(t *testing.T) {
 	require.NotContains(t, body(), "tools")
 }
 
-func TestAnErrorInsteadOfAStreamIsFound(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, `{"error":"model 'x' not found"}`)
-	}))
-	defer server.Close()
-	m := open(t, server.URL, false)
-	_, err := m.Generate(t.Context(), &model.Request{Messages: []*model.Message{model.UserText("hello")}}, func(model.Delta) error { return nil })
-	var e *model.APIError
-	require.ErrorAs(t, err, &e)
-	require.Equal(t, http.StatusNotFound, e.Status)
-	require.Equal(t, "model 'x' not found", e.Message)
-	require.False(t, e.Retryable)
-}
-
 func TestThePluginsTimeoutIsNamed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // or else the end of the connection is not noticed

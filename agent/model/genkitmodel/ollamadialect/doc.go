@@ -1,15 +1,21 @@
-// Package ollamadialect speaks to Ollama through Genkit's ollama plugin.
+// Package ollamadialect speaks to Genkit's plugin ollama, whose models then are models of Ponte:
 //
-// It is for programs that have the plugin and mean to keep it. Others are better served by openaimodel, which speaks to the
-// same server: the plugin can say little, and hears less.
+//	g := genkit.Init(ctx, genkit.WithPlugins(plugin))
+//	m, err := ollamadialect.New(g, plugin, ollamadialect.Config{Name: "qwen3:8b"})
 //
-//   - The plugin makes models by way of a [genkit.Genkit], so the program has to call genkit.Init. Init takes over SIGINT and
+// Use package openaimodel instead unless a program depends on the plugin: it speaks to the same server. The plugin says less,
+// and hears less:
+//
+//   - It makes models by way of a [genkit.Genkit], so the program has to call genkit.Init. Init takes over SIGINT and
 //     SIGTERM (call signal.Reset after it), and panics when it is called twice.
-//   - It knows no settings, no tool choice but none, and no output schema: all of these are refused.
+//   - It knows no settings, no tool choice but none, and no output schema: all of these are refused, as are media that are no
+//     images, and images by URL.
 //   - It bounds every answer, streams included, by [ollama.Ollama.Timeout], which is 30 seconds if not set.
-//
-// What the plugin loses cannot be brought back here: usage, thinking, why an answer ended (so that one which was cut off, or in
-// the middle of which the server failed, looks whole), text beside tool calls, whole numbers over 2^53 in arguments,
-// streamed lines over 64 KiB, and Retry-After. A refusal looks like an empty stream to the plugin: the request is made
-// once more, unstreamed, to learn what it was.
+//   - Usage, thinking, and text beside tool calls are lost. So is why an answer ended: one that was cut off, or in the middle
+//     of which the server failed, looks whole.
+//   - Whole numbers over 2^53 in arguments that the model writes are rounded. Streamed lines over 64 KiB are errors. Errors have
+//     no Retry-After.
+//   - A refusal looks to the plugin like a stream that is empty, or is no JSON. Nobody has seen anything of that, so the request
+//     is made once more, in one piece, which says what it was; if it is answered, that is the answer.
+//   - It has a client of its own, which follows redirects to any host with the conversation.
 package ollamadialect
