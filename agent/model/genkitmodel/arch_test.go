@@ -62,6 +62,7 @@ func TestADialectBringsItsOwnSDKAlone(t *testing.T) {
 	}
 	for pkg, own := range map[string][]string{
 		".": {}, "./openaidialect": {"openai", "plugins"}, "./anthropicdialect": {"anthropic", "plugins"},
+		"./googledialect": {"google", "grpc", "plugins"}, "./ollamadialect": {"plugins"},
 	} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", pkg).Output()
 		require.NoError(t, err)

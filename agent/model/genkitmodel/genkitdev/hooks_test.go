@@ -312,6 +312,19 @@ func TestRunsOutsideOfFlowsAreLeftAlone(t *testing.T) {
 	}
 }
 
+func TestHooksCostNothingOutsideOfFlows(t *testing.T) {
+	h := genkitdev.Hooks[deps]()
+	req, resp, run := &model.Request{}, model.Response(model.Text("x")), &toolset.RunContext[deps]{}
+	next := func(context.Context, *model.Request) (*model.Message, error) { return resp, nil }
+	called := func(context.Context) (toolset.Result, error) { return toolset.Result{}, nil }
+	ctx := t.Context()
+	allocs := testing.AllocsPerRun(100, func() {
+		_, _ = h.Request(ctx, run, req, next)
+		_, _ = h.Call(ctx, run, nil, called)
+	})
+	require.Zero(t, allocs)
+}
+
 func TestOutsideOfTheDevelopmentEnvironmentThereAreNoHooks(t *testing.T) {
 	t.Setenv("GENKIT_ENV", "prod")
 	h := genkitdev.Hooks[deps]()
