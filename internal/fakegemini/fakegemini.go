@@ -30,13 +30,20 @@ func Impossible(s modeltest.Scenario) string {
 	return ""
 }
 
+// Wire says how the protocol is spoken, where there is more than one way.
+type Wire struct {
+	// OneLine makes every event one line of data, as Google's are. Otherwise JSON that has line breaks keeps them.
+	OneLine bool
+	// BareEnd leaves the content out of the last event. Otherwise it has an empty text.
+	BareEnd bool
+}
+
 // Play answers a request, whose body has been read, as a scenario says: generateContent, or streamGenerateContent with events.
-// With oneLine every event is one line of data, as Google sends them; otherwise JSON that has line breaks keeps them.
-func Play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed, oneLine bool) {
+func (v Wire) Play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
 	events := func(chunks ...string) string {
 		var b strings.Builder
 		for _, c := range chunks {
-			if oneLine {
+			if v.OneLine {
 				c = strings.ReplaceAll(c, "\n", " ") // between values: within a string it would be escaped
 			}
 			b.WriteString("data: " + strings.ReplaceAll(c, "\n", "\ndata: ") + "\r\n\r\n")
@@ -61,6 +68,9 @@ func Play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 	case s.Answer != nil && streamed:
 		pieces := wirePieces(s.Answer)
 		end := []string{end(s)}
+		if v.BareEnd {
+			end[0] = strings.Replace(end[0], `"content":{"role":"model","parts":[{"text":""}]},`, "", 1)
+		}
 		switch {
 		case s.Fault == modeltest.FaultTruncated:
 			if last := s.Answer.Parts[len(s.Answer.Parts)-1].Kind; last == model.PartText || last == model.PartThinking {
@@ -103,7 +113,7 @@ func quote(s string) string {
 	return string(text)
 }
 
-// end is the chunk that ends an answer.
+// end is the event that ends an answer.
 func end(s modeltest.Scenario) string {
 	reason := map[model.FinishReason]string{
 		model.FinishStop: "STOP", model.FinishToolCalls: "STOP", model.FinishLength: "MAX_TOKENS",
@@ -146,7 +156,7 @@ func wirePart(p model.Part) string {
 	panic("no such part: " + p.Kind)
 }
 
-// wirePieces are the chunks of a stream but for the last one: text and thinking in pieces, the signature of thinking
+// wirePieces are the events of a stream but for the last one: text and thinking in pieces, the signature of thinking
 // behind it, everything else whole, as Gemini does.
 func wirePieces(m *model.Message) []string {
 	var chunks []string

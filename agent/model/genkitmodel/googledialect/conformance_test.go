@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 				sent[t].WriteString(systemFirst(body))
 				headers[t] = r.Header
 				mu.Unlock()
-				fakegemini.Play(w, r, s, strings.HasSuffix(r.URL.Path, ":streamGenerateContent"), true)
+				fakegemini.Wire{OneLine: true}.Play(w, r, s, strings.HasSuffix(r.URL.Path, ":streamGenerateContent"))
 			}))
 			t.Cleanup(server.Close)
 			return open(t, server.URL, "test-model")
