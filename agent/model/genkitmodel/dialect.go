@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/firebase/genkit/go/ai"
 
@@ -174,6 +175,26 @@ func (c *Call) Accept(names ...string) error {
 		}
 	}
 	return nil
+}
+
+// ExtraFields returns the extra body of the settings for an SDK that takes a name for a path, as OpenAI's and Anthropic's do: one
+// that is a path is refused. It is nil if there is none.
+func (c *Call) ExtraFields() (map[string]any, error) {
+	var extra map[string]any
+	for name, value := range c.Settings.ExtraBody {
+		if strings.ContainsFunc(name, isPathSyntax) {
+			return nil, c.Unsupported(fmt.Sprintf("the name %q in Settings.ExtraBody", name))
+		}
+		if extra == nil {
+			extra = map[string]any{}
+		}
+		extra[name] = value
+	}
+	return extra, nil
+}
+
+func isPathSyntax(r rune) bool {
+	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
 // Generic returns a dialect for a plugin of which nothing is known, and which keeps to what Genkit defines: text, tools,

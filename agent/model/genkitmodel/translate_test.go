@@ -3,7 +3,9 @@ package genkitmodel_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/firebase/genkit/go/ai"
@@ -242,4 +244,51 @@ func TestWhatWasStreamedStands(t *testing.T) {
 			require.Equal(t, test.want, msg.Parts)
 		})
 	}
+}
+
+func TestExtraFieldsAreNoPaths(t *testing.T) {
+	var extra map[string]any
+	d := genkitmodel.Dialect{Prepare: func(ctx context.Context, c *genkitmodel.Call) (_ context.Context, err error) {
+		extra, err = c.ExtraFields()
+		return ctx, err
+	}}
+	m := open(t, genkitmodel.Config{Dialect: &d}, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+		return answer(ai.NewTextPart("ok")), nil
+	})
+	req := hello()
+	for name, want := range map[string]map[string]any{
+		"": nil, "top_k": {"top_k": json.RawMessage(`1`)}, "a.b": nil, "a|b": nil, "a*": nil,
+	} {
+		if name != "" {
+			req.Settings = &model.Settings{ExtraBody: map[string]json.RawMessage{name: json.RawMessage(`1`)}}
+		}
+		_, err := m.Generate(t.Context(), req, nil)
+		require.Equal(t, want, extra, name)
+		if strings.ContainsAny(name, ".|*") {
+			require.ErrorIs(t, err, model.ErrUnsupported)
+		} else {
+			require.NoError(t, err)
+		}
+		req.Settings = nil
+	}
+}
+
+func TestAHookMayHaveAnotherResponse(t *testing.T) {
+	broken := errors.New("broken")
+	d := genkitmodel.Dialect{Prepare: func(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
+		c.Recover = func(err error) (*model.Message, error) {
+			require.ErrorIs(t, err, broken)
+			_, none := c.Message(nil)
+			require.ErrorIs(t, none, io.ErrUnexpectedEOF)
+			return c.Message(answer(ai.NewTextPart("o"), ai.NewTextPart("k")))
+		}
+		return ctx, nil
+	}}
+	m := open(t, genkitmodel.Config{Dialect: &d}, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+		return nil, broken
+	})
+	msg, err := m.Generate(t.Context(), hello(), nil)
+	require.NoError(t, err)
+	require.Equal(t, []model.Part{model.Text("ok")}, msg.Parts)
+	require.Equal(t, "fake", msg.Provider)
 }

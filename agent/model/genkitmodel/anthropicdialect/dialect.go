@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -51,7 +52,7 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 		return nil, err
 	}
 	for i := range c.Request.Tools {
-		if name := c.Request.Tools[i].Name; !validTool(name) {
+		if name := c.Request.Tools[i].Name; !toolName.MatchString(name) {
 			return nil, c.Unsupported(fmt.Sprintf("the name of tool %q (64 letters, digits, _ and - can be sent)", name))
 		}
 	}
@@ -70,14 +71,11 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 		return nil, err
 	}
 	toolChoice(c, config)
-	if len(s.ExtraBody) > 0 {
-		extra := make(map[string]any, len(s.ExtraBody))
-		for name, value := range s.ExtraBody {
-			if strings.ContainsFunc(name, isPathSyntax) { // the SDK takes the name for a path
-				return nil, c.Unsupported(fmt.Sprintf("the name %q in Settings.ExtraBody", name))
-			}
-			extra[name] = value
-		}
+	extra, err := c.ExtraFields()
+	if err != nil {
+		return nil, err
+	}
+	if extra != nil {
 		config.SetExtraFields(extra)
 	}
 	c.Genkit.Config = config
@@ -86,14 +84,8 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 	return ctx, nil
 }
 
-// validTool reports whether the plugin takes the name.
-func validTool(name string) bool {
-	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, isPathSyntax)
-}
-
-func isPathSyntax(r rune) bool {
-	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-}
+// toolName is what the plugin takes for the name of a tool.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // thinking sets the level and the bound, which includes what the model thinks.
 func thinking(c *genkitmodel.Call, config *anthropic.MessageNewParams) error {

@@ -74,14 +74,11 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 	if out := c.Request.Output; out != nil {
 		config.ResponseFormat.OfJSONSchema = outputFormat(out)
 	}
-	if len(s.ExtraBody) > 0 {
-		extra := make(map[string]any, len(s.ExtraBody))
-		for name, value := range s.ExtraBody {
-			if strings.ContainsFunc(name, isPathSyntax) { // the SDK takes the name for a path
-				return nil, c.Unsupported(fmt.Sprintf("the name %q in Settings.ExtraBody", name))
-			}
-			extra[name] = value
-		}
+	extra, err := c.ExtraFields()
+	if err != nil {
+		return nil, err
+	}
+	if extra != nil {
 		config.SetExtraFields(extra)
 	}
 	c.Genkit.Config = config
@@ -89,10 +86,6 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 	t := &tap{call: c, header: s.ExtraHeaders}
 	c.OnChunk, c.Finish, c.Recover = t.chunk, t.finish, t.recover
 	return context.WithValue(ctx, tapKey{}, t), nil
-}
-
-func isPathSyntax(r rune) bool {
-	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
 func toolChoice(c *genkitmodel.Call, config *openai.ChatCompletionNewParams) {
