@@ -221,11 +221,14 @@ func TestTheEndOfStandardInputExitsWithZeroAndGivesTheStreamsBack(t *testing.T) 
 	assert.Equal(t, "the real standard output is back\n", rest)
 }
 
-// needsPrograms skips a test whose agent starts programs that are not here, which would wait for an answer in vain.
+// needsPrograms skips a test whose agent starts programs that are not here, which would wait for an answer in vain. In CI they
+// have to be here.
 func needsPrograms(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
+		if _, err := exec.LookPath(name); err != nil && os.Getenv("CI") != "" {
+			t.Fatal(err)
+		} else if err != nil {
 			t.Skip(err)
 		}
 	}

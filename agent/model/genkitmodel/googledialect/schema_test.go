@@ -143,7 +143,7 @@ func FuzzFlatten(f *testing.F) {
 		decoded, err := genkitmodel.Decode(text)
 		schema, ok := decoded.(map[string]any)
 		if err != nil || !ok {
-			t.Skip()
+			return // no schema
 		}
 		out, err := googledialect.Flatten(schema)
 		if err == nil {
