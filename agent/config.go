@@ -97,14 +97,14 @@ type Limits struct {
 	InputTokens, OutputTokens, TotalTokens int64
 }
 
-func (l Limits) loop() loop.Limits {
+func (l Limits) meter() toolset.Limits {
 	switch {
 	case l.Requests == 0:
 		l.Requests = DefaultRequestLimit
 	case l.Requests < 0:
 		l.Requests = 0
 	}
-	return loop.Limits(l)
+	return toolset.Limits(l)
 }
 
 // Agent runs a model with tools. See [New].

@@ -61,16 +61,8 @@ func (e *RunError) Error() string {
 // Unwrap returns the cause.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// LimitError says that a run reached one of its [Limits].
-type LimitError struct {
-	// Limit is the name of the limit: "requests", "tool calls", "input tokens", "output tokens" or "total tokens".
-	Limit string
-	// Value is what the run had used, or was about to use; Bound is what it may use.
-	Value, Bound int64
-}
-
-// Error implements error.
-func (e *LimitError) Error() string { return (*loop.LimitError)(e).Error() }
+// LimitError reports that a run reached one of its [Limits], or a limit of the run or [toolset.Meter] around it.
+type LimitError = toolset.LimitError
 
 // BudgetError says that the model did not get a tool call or its output right within its retries.
 type BudgetError struct {
@@ -114,8 +106,6 @@ func runError(agent string, res *loop.Result, err error) *RunError {
 		e.Stage, e.Tool, e.CallID, e.Attempt, e.Err = string(le.Stage), le.Tool, le.CallID, le.Attempt, le.Err
 	}
 	switch inner := e.Err.(type) {
-	case *loop.LimitError:
-		e.Err = (*LimitError)(inner)
 	case *loop.BudgetError:
 		e.Err = (*BudgetError)(inner)
 	case *loop.PendingError:

@@ -30,7 +30,7 @@ type Summary struct {
 	Output any
 	// Messages is the whole history.
 	Messages []*model.Message
-	// Usage is what has been used on the run's meter.
+	// Usage is what the run has used, with the runs inside it.
 	Usage toolset.Usage
 }
 

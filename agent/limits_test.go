@@ -40,7 +40,7 @@ func TestLimits(t *testing.T) {
 			_, err := a.Run(context.Background(), deps{}, "go")
 			var limit *agent.LimitError
 			require.ErrorAs(t, err, &limit)
-			require.Equal(t, c.want, *limit)
+			require.Equal(t, c.want, agent.LimitError{Limit: limit.Limit, Value: limit.Value, Bound: limit.Bound})
 			require.Equal(t, c.used, asRunError(t, err).Usage)
 			require.ErrorContains(t, err, c.want.Limit)
 

@@ -87,8 +87,9 @@ func WithConversationID(id string) RunOption {
 	return runOption(func(o *runOptions) { o.conversationID = id })
 }
 
-// WithMeter counts what the run uses on a meter that it shares with others, so that the run's limits bound what all of
-// them use. A tool passes on [toolset.RunInfo.Meter].
+// WithMeter also counts what the run uses on m, and bounds the run by the limits of m. The run's own limits bound the run
+// alone. A tool that runs another agent passes on [toolset.RunInfo.Meter]; a program that bounds several runs together uses
+// [toolset.NewMeter].
 func WithMeter(m *toolset.Meter) RunOption {
 	return runOption(func(o *runOptions) { o.meter = m })
 }

@@ -22,7 +22,7 @@ type Result[O any] struct {
 	RunID, ConversationID string
 	// Messages is the whole history: what was passed in and what the run added. It can be passed to the next run.
 	Messages []*model.Message
-	// Usage is what the run has used.
+	// Usage is what the run has used, with the runs inside it.
 	Usage toolset.Usage
 }
 
@@ -123,16 +123,19 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.meter == nil {
-		o.meter = &r.meter
+	meter := &r.meter
+	if o.meter != nil {
+		meter = o.meter.Child(o.limits.meter())
+	} else {
+		meter.SetLimits(o.limits.meter())
 	}
 	r.stream = r.emit != nil
 	r.model = o.model.Info()
-	r.context.Agent, r.context.Model, r.context.Meter = a.config.Name, &r.model, o.meter
+	r.context.Agent, r.context.Model, r.context.Meter = a.config.Name, &r.model, meter
 	return &loop.Config{
 		Agent: a.config.Name, Model: &r.model,
 		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: o.template(),
-		Meter: o.meter, Limits: o.limits.loop(), OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
+		Meter: meter, OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
 		Approver: a.config.Approver != nil, Answers: answers, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
 		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
 	}, nil

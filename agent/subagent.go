@@ -19,9 +19,10 @@ type Nested struct {
 // AsTool makes a tool of an agent: the model gives it a prompt and is shown its output. deps makes the inner agent's
 // dependencies of the outer run's.
 //
-// The inner run counts its usage on the outer run's meter, so that the outer limits bound both; its own limits apply as
-// well. Its events appear in the outer stream as [Nested]. It starts without the outer history. If it fails, the outer
-// model is told and the outer run goes on, unless the outer run was cancelled or a limit was reached.
+// The inner run's usage also counts as the outer run's, so that the outer limits bound both while the inner run goes on; the
+// inner agent's limits bound the inner run alone. Its events appear in the outer stream as [Nested]. It starts without the
+// outer history. If it fails, the outer model is told and the outer run goes on; that includes a limit of the inner agent. The
+// outer run ends if it was cancelled, or if a limit that bounds it was reached.
 func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...toolset.Option) *toolset.Tool[D] {
 	type task struct {
 		Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
@@ -36,7 +37,8 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 			return res.Output, nil
 		}
 		var none O
-		if ctx.Err() != nil || errors.As(err, new(*LimitError)) || isJournalError(err) {
+		var limit *LimitError
+		if ctx.Err() != nil || isJournalError(err) || errors.As(err, &limit) && limit.Applies(run.Meter) {
 			return none, err
 		}
 		return none, toolset.Failed("%s failed: %v", name, errors.Unwrap(err))
@@ -44,7 +46,8 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 }
 
 // HandOver is an alternative way for a run to end: the model calls it with a prompt, another agent takes over, and its
-// output is the run's. The history is the inner agent's own; usage is counted on the same meter.
+// output is the run's. The history is the inner agent's own. Its usage also counts as the outer run's, whose limits bound
+// both. If the inner run fails, so does the outer one.
 func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N) Alternative[D, O] {
 	type task struct {
 		Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`

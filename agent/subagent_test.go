@@ -53,18 +53,6 @@ func TestAgentIsAToolOfAnother(t *testing.T) {
 	require.Equal(t, 2, res.Usage.ToolCalls)
 }
 
-func TestLimitsBoundAnAgentAndItsToolsTogether(t *testing.T) {
-	inner := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
-		return model.Response(call("i", "whoami")), nil
-	})
-	a := newAgent(t, cfg{Model: modeltest.Script(modeltest.Say(ask("1"))), Limits: agent.Limits{Requests: 5}}, agent.AsTool("ask", "", expert(t, inner, agent.Config[innerDeps, string]{Limits: agent.Limits{Requests: 5}}), narrow))
-	_, err := a.Run(context.Background(), deps{}, "go")
-	var limit *agent.LimitError
-	require.ErrorAs(t, err, &limit)
-	require.EqualValues(t, 5, limit.Value)
-	require.Equal(t, 5, asRunError(t, err).Usage.Requests)
-}
-
 func TestFailureOfAnInnerAgentIsToldToTheModel(t *testing.T) {
 	outer := modeltest.Script(modeltest.Say(ask("1")), modeltest.SayText("no answer"))
 	res, err := newAgent(t, cfg{Model: outer}, agent.AsTool("ask", "", expert(t, modeltest.Script(modeltest.Fail(errBoom)), agent.Config[innerDeps, string]{}), narrow)).Run(context.Background(), deps{}, "go")

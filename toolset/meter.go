@@ -1,65 +1,163 @@
 package toolset
 
-import "sync"
+import (
+	"sync"
 
-// Meter counts what runs use. The runs that share a meter share their limits: hand [RunInfo.Meter] to a sub-agent and what
-// it uses counts as the parent's. The zero value is ready. A Meter is safe for concurrent use and must not be copied.
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Meter counts what runs use and bounds it. Meters form a tree: what is counted on a meter also counts on the meters above
+// it, and a limit of any of them applies. Each run has a meter of its own, with the run's limits, below the meter that it
+// was given (agent.WithMeter). A tool that runs another agent passes on [RunInfo.Meter], so that the limits of the outer run
+// bound both.
+//
+// The zero value is ready and has no limits. A Meter is safe for concurrent use and must not be copied.
 type Meter struct {
-	mu   sync.Mutex
-	used Usage
-	// parent is where the meter's usage counts as well, and whose total stands for its own; nil for most.
+	mu     sync.Mutex
+	used   Usage
+	limits Limits
+	// parent is the meter above; nil at the top.
 	parent *Meter
+	// tap marks a meter that stands in for its parent: see Sub.
+	tap bool
 }
 
-// Sub returns a meter for a part of what m counts. Used in place of m it is the same as m, and [Meter.Own] says what was
-// counted through it.
-func (m *Meter) Sub() *Meter { return &Meter{parent: m} }
+// NewMeter returns a meter with limits of its own. Runs that share it ([agent.WithMeter]) are bounded together, for example
+// all runs of one user.
+//
+// [agent.WithMeter]: https://pkg.go.dev/github.com/ponte-go/ponte/agent#WithMeter
+func NewMeter(l Limits) *Meter { return &Meter{limits: l} }
 
-// Own returns what has been counted through this meter, as opposed to the one that it is a part of.
+// Child returns a meter below m, with limits of its own, for a run within what m counts.
+func (m *Meter) Child(l Limits) *Meter { return &Meter{limits: l, parent: m} }
+
+// Sub returns a meter that stands in for m: it reports the usage and keeps the limits of m. [Meter.Own] returns what was
+// counted through it.
+func (m *Meter) Sub() *Meter { return &Meter{parent: m, tap: true} }
+
+// SetLimits replaces the meter's own limits.
+func (m *Meter) SetLimits(l Limits) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.limits = l
+}
+
+// Own returns what has been counted through this meter. It differs from [Meter.Usage] for a meter made by [Meter.Sub].
 func (m *Meter) Own() Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used
 }
 
-// Usage returns what has been used so far.
+// Usage returns what has been counted so far.
 func (m *Meter) Usage() Usage {
-	if m.parent != nil {
+	if m.tap {
 		return m.parent.Usage()
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.used
+	return m.Own()
 }
 
-// Add counts u and returns the new total.
+// Add counts u and returns the new total of the meter. It checks no limit.
 func (m *Meter) Add(u Usage) Usage {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.used.Requests += u.Requests
-	m.used.ToolCalls += u.ToolCalls
-	m.used.Usage.Add(u.Usage)
-	if m.parent != nil {
-		return m.parent.Add(u)
+	var total Usage
+	counting := true
+	for at := m; at != nil; at = at.parent {
+		at.mu.Lock()
+		at.used.add(u)
+		if counting && !at.tap {
+			total, counting = at.used, false
+		}
+		at.mu.Unlock()
 	}
-	return m.used
+	return total
 }
 
-// Request counts a request that is about to be made, unless limit requests have been made already; 0 is no limit. It
-// returns the total, and whether the request may be made.
-func (m *Meter) Request(limit int) (Usage, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.parent != nil {
-		used, ok := m.parent.Request(limit)
-		if ok {
-			m.used.Requests++
+func (u *Usage) add(more Usage) {
+	u.Requests += more.Requests
+	u.ToolCalls += more.ToolCalls
+	u.Usage.Add(more.Usage)
+}
+
+// Request counts a request that is about to be made. If a limit does not allow the request, it counts nothing and returns a
+// [*LimitError]. Of several runs that share a limit, no more make a request than it allows.
+func (m *Meter) Request() error {
+	for at := m; at != nil; at = at.parent { // upwards, as all goroutines do
+		at.mu.Lock()
+	}
+	exceeded := m.request()
+	for at := m; at != nil; at = at.parent {
+		at.mu.Unlock()
+	}
+	if exceeded == nil {
+		return nil
+	}
+	return exceeded
+}
+
+// request is Request; the meters are locked.
+func (m *Meter) request() *LimitError {
+	var exceeded *LimitError
+	for at := m; at != nil; at = at.parent {
+		if at.limits.Requests > 0 && at.used.Requests >= at.limits.Requests {
+			exceeded = &LimitError{Limit: LimitRequests, Value: int64(at.used.Requests), Bound: int64(at.limits.Requests), meter: at}
 		}
-		return used, ok
 	}
-	if limit > 0 && m.used.Requests >= limit {
-		return m.used, false
+	for at := m; at != nil && exceeded == nil; at = at.parent {
+		at.used.Requests++
 	}
-	m.used.Requests++
-	return m.used, true
+	return exceeded
+}
+
+// CheckCalls returns a [*LimitError] if n more tool calls would exceed a limit. It counts nothing.
+func (m *Meter) CheckCalls(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return m.check(func(l *Limits, u *Usage) *LimitError {
+		if l.ToolCalls > 0 && u.ToolCalls+n > l.ToolCalls {
+			return &LimitError{Limit: LimitToolCalls, Value: int64(u.ToolCalls + n), Bound: int64(l.ToolCalls)}
+		}
+		return nil
+	})
+}
+
+// CheckTokens returns a [*LimitError] if what has been used, with more on top, exceeds a limit on tokens. It counts nothing.
+func (m *Meter) CheckTokens(more model.Usage) error {
+	return m.check(func(l *Limits, u *Usage) *LimitError {
+		if l.InputTokens <= 0 && l.OutputTokens <= 0 && l.TotalTokens <= 0 {
+			return nil
+		}
+		total := u.Usage
+		total.Add(more)
+		switch {
+		case l.InputTokens > 0 && total.InputTokens > l.InputTokens:
+			return &LimitError{Limit: LimitInputTokens, Value: total.InputTokens, Bound: l.InputTokens}
+		case l.OutputTokens > 0 && total.OutputTokens > l.OutputTokens:
+			return &LimitError{Limit: LimitOutputTokens, Value: total.OutputTokens, Bound: l.OutputTokens}
+		case l.TotalTokens > 0 && total.TotalTokens() > l.TotalTokens:
+			return &LimitError{Limit: LimitTotalTokens, Value: total.TotalTokens(), Bound: l.TotalTokens}
+		}
+		return nil
+	})
+}
+
+// check looks at the limits from m to the top. If several are exceeded the uppermost counts, because it ends most.
+func (m *Meter) check(over func(*Limits, *Usage) *LimitError) error {
+	var exceeded *LimitError
+	for at := m; at != nil; at = at.parent {
+		if at.tap {
+			continue
+		}
+		at.mu.Lock()
+		e := over(&at.limits, &at.used)
+		at.mu.Unlock()
+		if e != nil {
+			e.meter = at
+			exceeded = e
+		}
+	}
+	if exceeded == nil {
+		return nil
+	}
+	return exceeded
 }

@@ -1,6 +1,8 @@
 package toolset_test
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,13 +24,81 @@ func TestPartOfAMeterCountsOnTheWholeAndKnowsItsOwn(t *testing.T) {
 	require.Equal(t, whole.Usage(), b.Usage())
 	require.Equal(t, int64(20), b.Usage().InputTokens)
 
-	used, ok := b.Request(1)
-	require.True(t, ok)
-	require.Equal(t, 1, used.Requests)
-	_, ok = deeper.Request(1)
-	require.False(t, ok, "limits hold for the whole")
-	require.Zero(t, deeper.Own().Requests)
+	require.NoError(t, b.Request())
 	require.Equal(t, 1, b.Own().Requests)
+	require.Equal(t, 1, whole.Usage().Requests)
+	whole.SetLimits(toolset.Limits{Requests: 1})
+	require.Error(t, deeper.Request(), "the limits are those of the whole")
+	require.Zero(t, deeper.Own().Requests)
+	require.Equal(t, 1, whole.Usage().Requests, "a request that is refused is not counted")
+}
+
+func TestMeterCountsOnTheMetersAbove(t *testing.T) {
+	top := toolset.NewMeter(toolset.Limits{})
+	child := top.Sub().Child(toolset.Limits{})
+	top.Add(toolset.Usage{ToolCalls: 1})
+	require.Equal(t, 2, child.Add(toolset.Usage{ToolCalls: 2}).ToolCalls, "the total of a child is its own")
+	require.NoError(t, child.Request())
+	require.Equal(t, toolset.Usage{Requests: 1, ToolCalls: 2}, child.Usage())
+	require.Equal(t, toolset.Usage{Requests: 1, ToolCalls: 3}, top.Usage())
+}
+
+func TestTightestLimitApplies(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits toolset.Limits
+		check  func(m *toolset.Meter) error
+		value  int64
+	}{
+		toolset.LimitRequests:     {toolset.Limits{Requests: 2}, func(m *toolset.Meter) error { return m.Request() }, 2},
+		toolset.LimitToolCalls:    {toolset.Limits{ToolCalls: 2}, func(m *toolset.Meter) error { return m.CheckCalls(1) }, 3},
+		toolset.LimitInputTokens:  {toolset.Limits{InputTokens: 2}, func(m *toolset.Meter) error { return m.CheckTokens(model.Usage{InputTokens: 1}) }, 3},
+		toolset.LimitOutputTokens: {toolset.Limits{OutputTokens: 2}, func(m *toolset.Meter) error { return m.CheckTokens(model.Usage{OutputTokens: 1}) }, 3},
+		toolset.LimitTotalTokens:  {toolset.Limits{TotalTokens: 4}, func(m *toolset.Meter) error { return m.CheckTokens(model.Usage{OutputTokens: 1}) }, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			used := toolset.Usage{Requests: 2, ToolCalls: 2, Usage: model.Usage{InputTokens: 2, OutputTokens: 2}}
+			for _, bounded := range []string{"outer", "inner", "both"} {
+				var limits [2]toolset.Limits
+				if bounded != "inner" {
+					limits[0] = c.limits
+				}
+				if bounded != "outer" {
+					limits[1] = c.limits
+				}
+				outer := toolset.NewMeter(limits[0])
+				inner := outer.Sub().Child(limits[1])
+				require.NoError(t, c.check(inner), "nothing has been used")
+				inner.Add(used)
+				if name == toolset.LimitRequests { // the first check counted one
+					inner.Add(toolset.Usage{Requests: -1})
+				}
+				var limit *toolset.LimitError
+				require.ErrorAs(t, c.check(inner), &limit)
+				require.Equal(t, name, limit.Limit)
+				require.Equal(t, c.value, limit.Value)
+				require.True(t, limit.Applies(inner))
+				require.Equal(t, bounded != "inner", limit.Applies(outer), "where both are exceeded, the outer limit ends most")
+				require.False(t, limit.Applies(new(toolset.Meter)))
+			}
+		})
+	}
+}
+
+func TestSharedLimitAllowsNoMoreRequestsThanItSays(t *testing.T) {
+	top := toolset.NewMeter(toolset.Limits{Requests: 100})
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		m := top.Child(toolset.Limits{Requests: 30})
+		wg.Go(func() {
+			for m.Request() == nil {
+				made.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	require.EqualValues(t, 100, made.Load())
+	require.Equal(t, 100, top.Usage().Requests)
 }
 
 func TestIdempotencyKeyNamesRunStepAndCall(t *testing.T) {

@@ -34,9 +34,9 @@ type RunInfo struct {
 	// Messages is the history up to the request of the step, oldest first: within a tool it does not hold the response that
 	// called it. It is shared: it must not be changed.
 	Messages []*model.Message
-	// Usage is what had been used on the run's meter when the step began.
+	// Usage is what the run had used when the step began, with the runs inside it.
 	Usage Usage
-	// Meter is what the run counts its usage on. A tool that runs another agent can share it.
+	// Meter counts the run's usage and has its limits. A tool that runs another agent passes it on.
 	Meter *Meter
 }
 

@@ -198,7 +198,9 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 		fmt.Fprintf(&b, "The assistant will be shown this message of the user behind your summary, so do not repeat it:\n<message>\n%s</message>\n\n", transcript(c.tail[:1], room/4))
 	}
 	fmt.Fprintf(&b, "Write the summary now, in at most %d words.", max(50, s.Threshold/8))
-	meter.Add(toolset.Usage{Requests: 1})
+	if err := meter.Request(); err != nil {
+		return nil, err
+	}
 	resp, err := s.Model.Generate(ctx, &model.Request{
 		Instructions: s.Instructions,
 		Messages:     []*model.Message{model.UserText(b.String())},

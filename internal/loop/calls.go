@@ -164,6 +164,11 @@ func (r *run) unknown(name string) string {
 // execute runs the calls as the end strategy says and returns the call that gave the output, if one did.
 func (r *run) execute(ctx context.Context, calls []call) (*call, error) {
 	outputs := slices.ContainsFunc(calls, func(c call) bool { return c.isOutput() })
+	if !outputs || r.cfg.End != Early {
+		if err := r.checkCalls(calls); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case !outputs:
 		return nil, r.functions(ctx, calls)
@@ -173,6 +178,20 @@ func (r *run) execute(ctx context.Context, calls []call) (*call, error) {
 		return r.exhaustive(ctx, calls)
 	}
 	return r.graceful(ctx, calls)
+}
+
+// checkCalls checks the limit on tool calls for all calls that may run, before any of them does.
+func (r *run) checkCalls(calls []call) error {
+	n := 0
+	for i := range calls {
+		if c := &calls[i]; !c.answered && c.isFunction() && !c.tool.External {
+			n++
+		}
+	}
+	if err := r.cfg.Meter.CheckCalls(n); err != nil {
+		return &Error{Stage: StageTool, Err: err}
+	}
+	return nil
 }
 
 // graceful goes in emission order; after the first valid output the rest is skipped.
@@ -207,10 +226,12 @@ func (r *run) graceful(ctx context.Context, calls []call) (*call, error) {
 // early takes the first valid output; functions run only if there is none.
 func (r *run) early(ctx context.Context, calls []call) (*call, error) {
 	winner, err := r.firstOutput(ctx, calls, false)
-	if err != nil || winner == nil {
-		if err == nil {
+	if err == nil && winner == nil {
+		if err = r.checkCalls(calls); err == nil {
 			err = r.functions(ctx, calls)
 		}
+	}
+	if err != nil || winner == nil {
 		return nil, err
 	}
 	skip(calls, true)

@@ -16,18 +16,6 @@ var (
 	ErrAnswers            = errors.New("the results do not fit the pending calls")
 )
 
-// LimitError says that a usage limit was reached.
-type LimitError struct {
-	// Limit is the name of the limit, such as "requests".
-	Limit string
-	// Value is what the run had used or was about to use, Bound what it may use.
-	Value, Bound int64
-}
-
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("usage limit reached: %d %s, limit %d", e.Value, e.Limit, e.Bound)
-}
-
 // BudgetError says that the model did not get something right within its retries.
 type BudgetError struct {
 	// Tool is the tool, or empty for text outputs.

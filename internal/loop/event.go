@@ -109,7 +109,7 @@ func (r *run) delta(d *model.Delta) error {
 		if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
 			return err
 		}
-		if err := r.cfg.Limits.tokens(&u); err != nil {
+		if err := r.cfg.Meter.CheckTokens(*d.Usage); err != nil {
 			return err
 		}
 	}

@@ -26,10 +26,6 @@ func (r *run) functions(ctx context.Context, calls []call) error {
 	if err != nil {
 		return err
 	}
-	used := r.cfg.Meter.Usage()
-	if err := r.cfg.Limits.calls(&used, len(runnable)+len(asking)); err != nil && len(runnable)+len(asking) > 0 {
-		return &Error{Stage: StageTool, Err: err}
-	}
 	if err := r.batches(ctx, runnable); err != nil {
 		return err
 	}

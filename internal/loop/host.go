@@ -92,9 +92,8 @@ type Config struct {
 	Prompt []model.Part
 	// Template is what the requests that the run adds begin as; its metadata, in effect. It may be nil.
 	Template *model.Message
-	// Meter is where usage is counted.
-	Meter  *toolset.Meter
-	Limits Limits
+	// Meter is the run's own: it counts the run's usage and has its limits.
+	Meter *toolset.Meter
 	// OutputRetries is the budget of text outputs; that of output tools is in the frame.
 	OutputRetries int
 	End           EndStrategy

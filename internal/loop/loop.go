@@ -135,9 +135,10 @@ func (r *run) prepare(ctx context.Context) (*Task, error) {
 	if last == r.own {
 		last.Instructions = r.frame.Instructions // nobody else has seen it yet
 	}
-	if err := r.countRequest(); err != nil {
+	if err := r.cfg.Meter.Request(); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
+	r.info.Usage = r.cfg.Meter.Usage()
 	if err := r.emit(Event{Kind: RequestStart}); err != nil {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
@@ -165,7 +166,7 @@ func (r *run) received(done *Done) (*model.Message, error) {
 	if err := r.responseEvents(resp); err != nil {
 		return nil, err
 	}
-	if err := r.cfg.Limits.tokens(&r.info.Usage); err != nil {
+	if err := r.cfg.Meter.CheckTokens(model.Usage{}); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
 	return resp, nil

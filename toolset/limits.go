@@ -1,0 +1,48 @@
+package toolset
+
+import "fmt"
+
+// Limits bound what is counted on a [Meter]. Zero is no limit.
+type Limits struct {
+	// Requests bounds the requests to models. It is checked before each request.
+	Requests int
+	// ToolCalls bounds the tool calls that return a value. It is checked for all calls of a response before any of them runs.
+	ToolCalls int
+	// The limits on tokens are checked after each response, and during a stream as far as the provider reports usage.
+	InputTokens, OutputTokens, TotalTokens int64
+}
+
+// The names of limits, in [LimitError.Limit].
+const (
+	LimitRequests     = "requests"
+	LimitToolCalls    = "tool calls"
+	LimitInputTokens  = "input tokens"
+	LimitOutputTokens = "output tokens"
+	LimitTotalTokens  = "total tokens"
+)
+
+// LimitError reports that a limit of a [Meter] was reached.
+type LimitError struct {
+	// Limit is the name of the limit, such as [LimitRequests].
+	Limit string
+	// Value is what had been used or was about to be used. Bound is the limit.
+	Value, Bound int64
+
+	meter *Meter
+}
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("usage limit reached: %d %s, limit %d", e.Value, e.Limit, e.Bound)
+}
+
+// Applies reports whether the limit is one of m or of a meter above m. A tool that runs another agent under [RunInfo.Meter]
+// uses it to tell a limit of the inner run, which the model may hear of, from one that ends its own run as well.
+func (e *LimitError) Applies(m *Meter) bool {
+	for ; m != nil; m = m.parent {
+		if m == e.meter {
+			return true
+		}
+	}
+	return false
+}
