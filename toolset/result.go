@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // Result is what a tool call gives back. A tool function may return any value: a string is shown to the model as it is,
@@ -108,7 +109,7 @@ func resultOf[Out any](value Out) (Result, error) {
 	case struct{}:
 		return Result{Text: "ok"}, nil
 	}
-	data, err := json.Marshal(value)
+	data, err := plainjson.Marshal(value)
 	if err != nil {
 		return Result{}, fmt.Errorf("result of type %T cannot be shown to the model: %w", value, err)
 	}

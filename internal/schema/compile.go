@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // node is a schema in the form that a walk over JSON text needs. It holds the keywords that are
@@ -153,7 +155,7 @@ func (c *compiler) fill(n *node, s *jsonschema.Schema) error {
 		}
 	}
 	for _, v := range s.Enum {
-		text, err := json.Marshal(v)
+		text, err := plainjson.Marshal(v)
 		if err != nil {
 			return err
 		}

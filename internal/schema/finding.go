@@ -1,13 +1,14 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/go-playground/validator/v10"
+
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // ruleWords say what the validate tags ask for that models break most. %s is the parameter.
@@ -67,7 +68,7 @@ func (v *validation) problem(f validator.FieldError, prefix string) Problem {
 	if strings.HasPrefix(f.Tag(), "required_") {
 		return p // the value is what is missing
 	}
-	if text, err := json.Marshal(f.Value()); err == nil {
+	if text, err := plainjson.Marshal(f.Value()); err == nil {
 		p.Value = shorten(text)
 	}
 	return p

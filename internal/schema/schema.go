@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // wrapperField is the field that holds a value that is no object of its own.
@@ -66,7 +68,7 @@ func newType(t reflect.Type) (made *Type, err error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(doc)
+	text, err := plainjson.Marshal(doc)
 	if err != nil {
 		return nil, err
 	}
