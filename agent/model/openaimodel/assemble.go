@@ -90,7 +90,8 @@ func (a *assembler) add(w *wireResponse) error {
 			}
 		}
 		if c.FinishReason != "" {
-			a.sawChoice = a.sawChoice || a.streamed
+			// A choice without a message is not an answer, unless a filter took the message (Azure).
+			a.sawChoice = a.sawChoice || a.streamed || c.FinishReason == "content_filter"
 			a.finish, a.ended = c.FinishReason, true
 		}
 	}

@@ -27,7 +27,7 @@ type errorBody struct {
 	Message text     `json:"message"`
 	Type    text     `json:"type"`
 	Code    text     `json:"code"`
-	Status  text     `json:"status"` // Google's name of the type
+	Status  text     `json:"status"` // Google's name of the type, or Azure's HTTP status
 	Detail  rawValue `json:"detail"` // FastAPI
 	Object  text     `json:"object"`
 	// Metadata is where OpenRouter quotes the provider behind it.
@@ -110,13 +110,16 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 		}
 		message = adapter.UnknownBody(status, header, body, m.answers, base)
 	}
-	// In a stream, and from servers that answer everything with 200, the code in the error is the status that was meant.
-	if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
-		if status < 400 {
-			e.Status = n
-		}
-		if n == e.Status {
-			code = ""
+	// In a stream, and from servers that answer everything with 200, a number as the code, type or status of the error is the HTTP
+	// status that was meant.
+	for _, name := range []*string{&code, &kind} {
+		if n, err := strconv.Atoi(*name); err == nil && n >= 400 && n < 600 {
+			if status < 400 {
+				e.Status = n
+			}
+			if n == e.Status {
+				*name = ""
+			}
 		}
 	}
 	e.Message, e.Code, e.Type = m.secret.Redact(adapter.Truncate(message, maxMessage)), m.secret.Redact(code), m.secret.Redact(kind)

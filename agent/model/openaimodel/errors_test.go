@@ -49,6 +49,14 @@ var errorCases = []struct {
 		message: "The server had an error", kind: "server_error", retryable: true,
 	},
 	{
+		name: "Azure: a filtered prompt", status: 400, body: `{"error":{"message":"The prompt was filtered.","type":null,"param":"prompt","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`,
+		message: "The prompt was filtered.", code: "content_filter",
+	},
+	{
+		name: "Azure: a filtered prompt, from a gateway with status 200", status: 200, want: 400, body: `{"error":{"message":"The prompt was filtered.","type":null,"code":"content_filter","status":400}}`,
+		message: "The prompt was filtered.", code: "content_filter",
+	},
+	{
 		name: "OpenRouter: credits", status: 402, body: `{"error":{"message":"Insufficient credits","code":402},"user_id":"u"}`,
 		message: "Insufficient credits", is: model.ErrRateLimited,
 	},

@@ -38,6 +38,17 @@ func TestFieldsOfAWrongTypeDoNotSpoilAResponse(t *testing.T) {
 	}
 }
 
+// Azure leaves the message out of a choice that its filter held back.
+func TestFilteredChoiceWithoutMessage(t *testing.T) {
+	const body = `{"id":"i","model":"gpt-x","choices":[{"index":0,"finish_reason":"content_filter","logprobs":null,` +
+		`"content_filter_results":{"hate":{"filtered":true,"severity":"high"}}}],"usage":{"prompt_tokens":15,"total_tokens":15}}`
+	msg, err := newModel(t, serve(t, answer{Body: body}).URL, "azure").Generate(context.Background(), hello(), nil)
+	require.NoError(t, err)
+	require.Equal(t, model.FinishContentFilter, msg.Finish)
+	require.Empty(t, msg.Parts)
+	require.Equal(t, model.Usage{InputTokens: 15}, msg.Usage)
+}
+
 func TestBytesThatAreNoUTF8AreReplaced(t *testing.T) {
 	for _, body := range []string{
 		`{"choices":[{"message":{"content":"a` + "\xff" + `b"}}]}`, events(`{"choices":[{"delta":{"content":"a` + "\xff" + `b"},"finish_reason":"stop"}]}`),
