@@ -201,13 +201,23 @@ func (a *assembly) reserve(n int) error {
 
 // wireUsage counts tokens. What is missing keeps its former value, since later counts of a stream include earlier ones.
 type wireUsage struct {
+	wireTokens
+	Details *struct {
+		Thinking *int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+	// Iterations has an entry for each pass of the request. The other counts are the sum of those of type "message"; passes that
+	// compact the conversation or ask an advisor come on top ("Compaction" in the API's documentation).
+	Iterations []struct {
+		Type string `json:"type"`
+		wireTokens
+	} `json:"iterations"`
+}
+
+type wireTokens struct {
 	Input      *int64 `json:"input_tokens"`
 	Output     *int64 `json:"output_tokens"`
 	CacheRead  *int64 `json:"cache_read_input_tokens"`
 	CacheWrite *int64 `json:"cache_creation_input_tokens"`
-	Details    *struct {
-		Thinking *int64 `json:"thinking_tokens"`
-	} `json:"output_tokens_details"`
 }
 
 func (u *wireUsage) merge(later *wireUsage) {
@@ -217,24 +227,37 @@ func (u *wireUsage) merge(later *wireUsage) {
 	u.Input, u.Output = cmp.Or(later.Input, u.Input), cmp.Or(later.Output, u.Output)
 	u.CacheRead, u.CacheWrite = cmp.Or(later.CacheRead, u.CacheRead), cmp.Or(later.CacheWrite, u.CacheWrite)
 	u.Details = cmp.Or(later.Details, u.Details)
+	if later.Iterations != nil {
+		u.Iterations = later.Iterations
+	}
 }
 
-// usage counts all input, of which the provider leaves out what went through the cache.
 func (u *wireUsage) usage() model.Usage {
-	value := func(n *int64) int64 {
-		if n == nil {
-			return 0
-		}
-		return *n
-	}
-	usage := model.Usage{
-		InputTokens:      value(u.Input) + value(u.CacheRead) + value(u.CacheWrite),
-		OutputTokens:     value(u.Output),
-		CacheReadTokens:  value(u.CacheRead),
-		CacheWriteTokens: value(u.CacheWrite),
-	}
+	usage := u.wireTokens.usage()
 	if u.Details != nil {
 		usage.ReasoningTokens = value(u.Details.Thinking)
 	}
+	for i := range u.Iterations {
+		if pass := &u.Iterations[i]; pass.Type != "message" {
+			usage.Add(pass.wireTokens.usage())
+		}
+	}
 	return usage
+}
+
+// usage counts all input. The provider's count of it leaves out what went through the cache.
+func (t *wireTokens) usage() model.Usage {
+	return model.Usage{
+		InputTokens:      value(t.Input) + value(t.CacheRead) + value(t.CacheWrite),
+		OutputTokens:     value(t.Output),
+		CacheReadTokens:  value(t.CacheRead),
+		CacheWriteTokens: value(t.CacheWrite),
+	}
+}
+
+func value(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
 }

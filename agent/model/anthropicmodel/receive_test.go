@@ -87,6 +87,23 @@ func TestBlocksOfEveryKind(t *testing.T) {
 	}
 }
 
+// Passes that compact the conversation or ask an advisor are not in the counts of the message, and are billed all the same.
+func TestUsageCountsEveryIteration(t *testing.T) {
+	const compacting = `[{"type":"compaction","input_tokens":180000,"output_tokens":3500,"cache_read_input_tokens":20,"cache_creation_input_tokens":4},` +
+		`{"type":"advisor_message","model":"claude-y","input_tokens":50,"output_tokens":6},{"type":"message","input_tokens":23000,"output_tokens":1000}]`
+	const counts = `"input_tokens":23000,"output_tokens":1000,"cache_read_input_tokens":0,"cache_creation_input_tokens":0,"iterations":` + compacting
+	want := model.Usage{InputTokens: 203074, OutputTokens: 4506, CacheReadTokens: 20, CacheWriteTokens: 4}
+	for name, body := range map[string]string{
+		"whole": `{"id":"m","type":"message","model":"claude-x","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","usage":{` + counts + `}}`,
+		"stream": event(`{"type":"message_start","message":{"id":"m","type":"message","model":"claude-x","content":[],"usage":{"input_tokens":180000,"output_tokens":1}}}`) +
+			start(0, `{"type":"text","text":"ok"}`) + stop(0) + strings.Join(end("end_turn", `{`+counts+`}`), ""),
+	} {
+		msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
+		require.NoError(t, err, name)
+		require.Equal(t, want, msg.Usage, name)
+	}
+}
+
 // What the model wrote goes back as it was, in its order, when the history has been saved and read again, and to no
 // provider of another name.
 func TestBlocksGoBackAsTheyCame(t *testing.T) {
