@@ -1,0 +1,2 @@
+// Package recordings holds Ponte's adapters against recorded answers of real providers. It has nothing but tests. See README.md.
+package recordings
