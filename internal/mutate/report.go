@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+)
+
+// report counts outcomes. It is not safe for concurrent use.
+type report struct {
+	w          io.Writer
+	o          options
+	candidates int
+	rows       map[string]*row
+	order      []string
+	survivors  []*mutant
+}
+
+// row is one package's figures.
+type row struct{ killed, timedOut, survived, equivalent, invalid int }
+
+func (r *row) counted() int { return r.killed + r.timedOut + r.survived }
+
+func newReport(w io.Writer, o options) *report { return &report{w: w, o: o, rows: map[string]*row{}} }
+
+// note adds a mutant's outcome, and prints survivors at once.
+func (r *report) note(m *mutant, o outcome, by string) {
+	if r.rows[m.pkg.dir] == nil {
+		r.rows[m.pkg.dir] = &row{}
+		r.order = append(r.order, m.pkg.dir)
+	}
+	switch row := r.rows[m.pkg.dir]; o {
+	case killed, timedOut:
+		if o == timedOut {
+			row.timedOut++
+			by = "timeout"
+		} else {
+			row.killed++
+		}
+		if r.o.verbose {
+			_, _ = fmt.Fprintf(r.w, "killed %s by %s\n", m.id, by)
+		}
+	case survived:
+		row.survived++
+		r.survivors = append(r.survivors, m)
+		_, _ = fmt.Fprintf(r.w, "survived %s (line %d)\n%s", m.id, m.line(), indent(m.diff()))
+	case equivalent:
+		row.equivalent++
+	case invalid:
+		row.invalid++
+	}
+}
+
+func (r *report) total() row {
+	var sum row
+	for _, row := range r.rows {
+		sum.killed += row.killed
+		sum.timedOut += row.timedOut
+		sum.survived += row.survived
+		sum.equivalent += row.equivalent
+		sum.invalid += row.invalid
+	}
+	return sum
+}
+
+func (r *report) counted() int {
+	sum := r.total()
+	return sum.counted()
+}
+
+// score returns the percentage of the counted mutants that were killed.
+func (r *report) score() float64 {
+	sum := r.total()
+	return sum.score()
+}
+
+func (r *row) score() float64 {
+	if r.counted() == 0 {
+		return 100
+	}
+	return 100 * float64(r.killed+r.timedOut) / float64(r.counted())
+}
+
+// print writes the table.
+func (r *report) print(took time.Duration) {
+	_, _ = fmt.Fprintf(r.w, "\nseed %d, %d mutants of %d candidates, %s\n", r.o.seed, r.counted(), r.candidates, took.Round(time.Second))
+	w := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(w, "package\tcounted\tkilled\tby timeout\tsurvived\tscore\tequivalent\tdid not compile\t")
+	line := func(name string, row row) {
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%.1f %%\t%d\t%d\t\n", name, row.counted(), row.killed+row.timedOut, row.timedOut,
+			row.survived, row.score(), row.equivalent, row.invalid)
+	}
+	for _, t := range targets {
+		if row := r.rows[t.dir]; row != nil {
+			line(t.dir, *row)
+		}
+	}
+	line("all", r.total())
+	_ = w.Flush()
+}
