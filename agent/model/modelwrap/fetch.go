@@ -19,7 +19,9 @@ type FetchPolicy struct {
 	// Hosts, if not empty, are the only hosts that are asked: "cdn.example.com", or ".example.com" for a domain and all
 	// below it. Redirects are held to it as well.
 	Hosts []string
-	// AllowPrivate lists address ranges that are allowed although they are not public, such as those of an intranet.
+	// AllowPrivate lists address ranges that are allowed although they are not public, such as those of an intranet. An
+	// IPv6 address that carries an IPv4 address (NAT64, 6to4, Teredo, ISATAP) is allowed only if the IPv4 address is
+	// public or allowed as well.
 	AllowPrivate []netip.Prefix
 	// Always downloads what the provider would fetch itself, too ([model.Info.MediaURLs]).
 	Always bool
@@ -43,7 +45,12 @@ type FetchPolicy struct {
 // and HTTPS only, no credentials in the URL, no proxy, no cookies, no address that is not public, checked after the name
 // has been resolved and for every redirect, five of these at most and none from HTTPS to HTTP, nothing compressed, and bounds
 // on size and time. What is not allowed, or cannot be had, fails the request with a [*FetchError] before anything is sent to
-// the provider. Addresses of NAT64 are not public: where all of IPv4 is behind it, allow its range.
+// the provider.
+//
+// Public are all addresses of IPv4, and those within 2000::/3 of IPv6, except for the ranges in IANA's registries of
+// special-purpose addresses, 168.63.129.16 (where Azure answers its virtual machines), and IPv6 addresses that carry an
+// IPv4 address. Where IPv4 is reached through NAT64, allow 64:ff9b::/96. A NAT64 prefix of the network's own looks like any
+// other public range, so that network's gateway must refuse private addresses itself.
 //
 // The media type is that of the part if the data can be that, else what the server says; of an image it is what the data
 // is. Media of a kind that the model does not take is not downloaded but left to the model to refuse. What was downloaded replaces the URL in the request alone, never in the history. While [model.ForbidRequests] is in force

@@ -80,40 +80,9 @@ func (p *FetchPolicy) checkURL(u *url.URL) error {
 	}):
 		return fmt.Errorf("%w: %s", ErrHostNotAllowed, host)
 	}
+	// The dialer would check an address as well, but it sees ::ffff:192.0.2.1 as 192.0.2.1.
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return p.checkIP(ip)
+	}
 	return nil
-}
-
-func (p *FetchPolicy) checkAddress(address string) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%w: %s", ErrPrivateAddress, address)
-	}
-	ip := at.Addr().WithZone("").Unmap()
-	inRange := func(r netip.Prefix) bool { return r.Contains(ip) }
-	if isPublic(ip) || slices.ContainsFunc(p.AllowPrivate, inRange) {
-		return nil
-	}
-	return fmt.Errorf("%w: %s", ErrPrivateAddress, ip)
-}
-
-// notPublic are the special-purpose ranges (IANA's registries, RFC 6890) that the methods of netip.Addr do not know. The last
-// ones carry an IPv4 address in an IPv6 address, and so would be a way around the others.
-var notPublic = prefixes(
-	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-	"240.0.0.0/4",
-	"::/96", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10",
-	"64:ff9b::/96", "64:ff9b:1::/48", "2002::/16",
-)
-
-func prefixes(texts ...string) []netip.Prefix {
-	var list []netip.Prefix
-	for _, text := range texts {
-		list = append(list, netip.MustParsePrefix(text))
-	}
-	return list
-}
-
-func isPublic(ip netip.Addr) bool {
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() &&
-		!slices.ContainsFunc(notPublic, func(r netip.Prefix) bool { return r.Contains(ip) })
 }

@@ -333,5 +333,5 @@ func ExampleFetchMedia() {
 	fmt.Println(err)
 	// Output:
 	// <nil> 17 bytes
-	// modelwrap: cannot fetch http://127.0.0.1/x: dial tcp 127.0.0.1:80: the address is not public: 127.0.0.1
+	// modelwrap: cannot fetch http://127.0.0.1/x: the address is not public: 127.0.0.1
 }
