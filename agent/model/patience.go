@@ -15,6 +15,10 @@ type Timeouts struct {
 	// local servers begin to answer before they have read the prompt. What only keeps the connection alive, such as comments
 	// and pings, is not silence.
 	Idle time.Duration
+	// Stall bounds the wait for the next event of a stream, or for the rest of an unstreamed answer, while the endpoint
+	// sends nothing but such keep-alives: 30 minutes by default, because slow providers send them for many minutes before
+	// the model begins. It starts anew with each event.
+	Stall time.Duration
 }
 
 // Retries say how often an adapter tries again what may succeed later: no connection, a broken one, HTTP 408, 409, 425, 429,

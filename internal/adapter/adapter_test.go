@@ -210,8 +210,8 @@ func TestAKeyIsNeitherPrintedNorQuoted(t *testing.T) {
 }
 
 func TestPatienceHasDefaults(t *testing.T) {
-	require.Equal(t, model.Timeouts{FirstByte: 10 * time.Minute, Idle: 5 * time.Minute}, adapter.Timeouts(model.Timeouts{}))
-	require.Equal(t, model.Timeouts{}, adapter.Timeouts(model.Timeouts{Total: -1, FirstByte: -1, Idle: -1}))
+	require.Equal(t, model.Timeouts{FirstByte: 10 * time.Minute, Idle: 5 * time.Minute, Stall: 30 * time.Minute}, adapter.Timeouts(model.Timeouts{}))
+	require.Equal(t, model.Timeouts{}, adapter.Timeouts(model.Timeouts{Total: -1, FirstByte: -1, Idle: -1, Stall: -1}))
 	require.Equal(t, model.Retries{Attempts: 3, Base: 500 * time.Millisecond, Max: 30 * time.Second}, adapter.Retries(model.Retries{}))
 	require.Equal(t, model.Retries{Attempts: 1, Base: 2, Max: 3}, adapter.Retries(model.Retries{Attempts: 1, Base: 2, Max: 3}))
 	require.True(t, adapter.ValidRetries(model.Retries{}))

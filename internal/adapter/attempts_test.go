@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
@@ -46,7 +47,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 // A watchdog bounds the wait for each piece, and the time between reads is the reader's own.
 func TestAWatchdogWatchesReadsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, dog := adapter.Watch(t.Context(), time.Minute, time.Second)
+		ctx, dog := adapter.Watch(t.Context(), model.Timeouts{FirstByte: time.Minute, Idle: time.Second})
 		pr, pw := io.Pipe()
 		body := dog.Guard(pr)
 		stop := context.AfterFunc(ctx, func() { pw.CloseWithError(context.Cause(ctx)) })
@@ -75,7 +76,7 @@ func TestAWatchdogWatchesReadsAlone(t *testing.T) {
 
 func TestAWatchdogReadsTheRestOfAnAnswerThatIsComplete(t *testing.T) {
 	for complete, rest := range map[bool]string{true: "", false: "tail"} {
-		ctx, dog := adapter.Watch(t.Context(), 0, 0)
+		ctx, dog := adapter.Watch(t.Context(), model.Timeouts{})
 		r := strings.NewReader("tail")
 		dog.Guard(io.NopCloser(r))
 		dog.Finish(complete)

@@ -36,12 +36,13 @@ func UnknownBody(status int, header http.Header, body []byte, answer, base strin
 }
 
 // FirstByte returns the first byte that is neither a byte order mark nor white space, which servers send to keep a
-// connection alive, and leaves it unread: it tells an object, or a page, from a stream of events.
+// connection alive, and leaves it unread: it tells an object, or a page, from a stream of events. After 1 MiB of nothing else
+// it returns a [*FloodError].
 func FirstByte(r *bufio.Reader) (byte, error) {
 	if mark, _ := r.Peek(3); string(mark) == "\ufeff" {
 		_, _ = r.Discard(3)
 	}
-	for {
+	for range maxNoise {
 		b, err := r.ReadByte()
 		if err != nil {
 			return 0, err
@@ -50,6 +51,7 @@ func FirstByte(r *bufio.Reader) (byte, error) {
 			return b, r.UnreadByte()
 		}
 	}
+	return 0, &FloodError{maxNoise}
 }
 
 // Truncate returns at most the first n bytes of s, in whole characters, with a mark where something is missing.

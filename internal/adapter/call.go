@@ -26,8 +26,12 @@ type ReadError struct{ err error }
 func (e *ReadError) Error() string { return "the answer broke off: " + e.err.Error() }
 func (e *ReadError) Unwrap() error { return e.err }
 
-// BrokeOff marks the error of a reader whose answer was not complete. The reader's end is [io.ErrUnexpectedEOF] there.
+// BrokeOff marks the error of a reader whose answer was not complete. The reader's end is [io.ErrUnexpectedEOF] there. A
+// [*FloodError] is returned as it is: asking again would not help.
 func BrokeOff(err error) error {
+	if flood := (*FloodError)(nil); errors.As(err, &flood) {
+		return flood
+	}
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}

@@ -13,6 +13,7 @@ func Timeouts(t model.Timeouts) model.Timeouts {
 		Total:     max(t.Total, 0),
 		FirstByte: max(cmp.Or(t.FirstByte, 10*time.Minute), 0),
 		Idle:      max(cmp.Or(t.Idle, 5*time.Minute), 0),
+		Stall:     max(cmp.Or(t.Stall, 30*time.Minute), 0),
 	}
 }
 

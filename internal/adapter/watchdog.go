@@ -7,28 +7,34 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
 )
 
 // errSilent is the cause with which a watchdog cancels an attempt.
 var errSilent = errors.New("the endpoint is silent")
 
-// Watchdog cancels an attempt that waits too long: for the first byte of the body, and then for each further read. It
-// runs while the endpoint is waited for only, not while the sink works. It has no goroutine while it waits.
+// Watchdog cancels an attempt that waits too long: for the first byte of the body, then for each further read, and for the
+// next event, however much the endpoint sends to keep the connection alive. It runs while the endpoint is waited for only,
+// not while the sink works. It has no goroutine while it waits.
 type Watchdog struct {
-	body            io.ReadCloser
-	firstByte, idle time.Duration
-	timer           *time.Timer
-	cancel          context.CancelCauseFunc
-	answering       bool
+	body      io.ReadCloser
+	bounds    model.Timeouts
+	timer     *time.Timer
+	cancel    context.CancelCauseFunc
+	answering bool
+	// waited and read are the time waited and the bytes read since the last event, maxRead bounds the latter if not 0.
+	waited        time.Duration
+	read, maxRead int64
 }
 
 // Watch returns a watchdog that is waiting for the first byte, and the context that it cancels. Its user must call Finish.
-// A bound of 0 is none.
-func Watch(ctx context.Context, firstByte, idle time.Duration) (context.Context, *Watchdog) {
+// A bound of 0 is none; Total is not looked at.
+func Watch(ctx context.Context, bounds model.Timeouts) (context.Context, *Watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Watchdog{firstByte: firstByte, idle: idle, cancel: cancel}
+	w := &Watchdog{bounds: bounds, cancel: cancel}
 	w.timer = time.AfterFunc(time.Hour, func() { cancel(errSilent) })
-	w.arm(firstByte)
+	w.arm(bounds.FirstByte)
 	return ctx, w
 }
 
@@ -48,15 +54,30 @@ func (w *Watchdog) arm(d time.Duration) {
 
 // Read reads from the body.
 func (w *Watchdog) Read(p []byte) (int, error) {
+	var began time.Time
 	if w.answering {
-		w.arm(w.idle)
+		began = time.Now()
+		wait := w.bounds.Idle
+		if w.bounds.Stall > 0 {
+			left := max(w.bounds.Stall-w.waited, 1)
+			if wait <= 0 || left < wait {
+				wait = left
+			}
+		}
+		w.arm(wait)
 	}
 	n, err := w.body.Read(p)
+	if !began.IsZero() {
+		w.waited += time.Since(began)
+	}
 	if n > 0 {
 		w.answering = true
 	}
 	if n > 0 || err != nil {
 		w.timer.Stop()
+	}
+	if w.read += int64(n); w.maxRead > 0 && w.read > w.maxRead {
+		return 0, &FloodError{w.maxRead}
 	}
 	return n, err
 }
@@ -90,8 +111,10 @@ func (w *Watchdog) Expired(ctx context.Context) error {
 	switch {
 	case context.Cause(ctx) != errSilent:
 		return nil
+	case w.answering && w.bounds.Stall > 0 && w.waited >= w.bounds.Stall:
+		return fmt.Errorf("the answer stalled: only keep-alives for %s: %w", w.bounds.Stall, os.ErrDeadlineExceeded)
 	case w.answering:
-		return fmt.Errorf("the answer broke off: nothing for %s: %w", w.idle, os.ErrDeadlineExceeded)
+		return fmt.Errorf("the answer broke off: nothing for %s: %w", w.bounds.Idle, os.ErrDeadlineExceeded)
 	}
-	return fmt.Errorf("no answer within %s: %w", w.firstByte, os.ErrDeadlineExceeded)
+	return fmt.Errorf("no answer within %s: %w", w.bounds.FirstByte, os.ErrDeadlineExceeded)
 }

@@ -61,7 +61,7 @@ const maxErrorBody = 64 << 10
 // attempt sends the request once and reads the answer.
 func (e *exchange) attempt(ctx context.Context, body []byte) error {
 	m := e.m
-	attemptCtx, dog := adapter.Watch(ctx, m.timeouts.FirstByte, m.timeouts.Idle)
+	attemptCtx, dog := adapter.Watch(ctx, m.timeouts)
 	complete := false
 	defer func() { dog.Finish(complete) }()
 
@@ -88,7 +88,7 @@ func (e *exchange) attempt(ctx context.Context, body []byte) error {
 	case refused != nil:
 		return refused // whatever has become of the context while its body was read
 	case err == nil:
-		err = m.receive(ctx, resp, e.assembly)
+		err = m.receive(ctx, resp, dog, e.assembly)
 		complete = err == nil
 	}
 	return e.explain(ctx, attemptCtx, dog, resp, err)

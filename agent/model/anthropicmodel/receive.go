@@ -2,6 +2,7 @@ package anthropicmodel
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/ponte-go/ponte/internal/adapter"
 )
+
+// maxEvent bounds one event of a stream, in bytes. The SDK's decoder bounds a line, not an event of many lines.
+const maxEvent = 32 << 20
 
 var errNoMessage = errors.New("the answer holds no message")
 
@@ -45,7 +49,7 @@ type wireEvent struct {
 }
 
 // receive reads an answer of status 200. What it is, a stream of events or one object, is told by how it begins.
-func (m *Model) receive(ctx context.Context, resp *http.Response, a *assembly) error {
+func (m *Model) receive(ctx context.Context, resp *http.Response, dog *adapter.Watchdog, a *assembly) error {
 	r := bufio.NewReader(resp.Body)
 	first, err := adapter.FirstByte(r)
 	switch {
@@ -54,7 +58,7 @@ func (m *Model) receive(ctx context.Context, resp *http.Response, a *assembly) e
 	case first == '{', first == '[', first == '<':
 		return m.receiveObject(resp, r, a)
 	}
-	return m.receiveEvents(ctx, resp, r, a)
+	return m.receiveEvents(ctx, resp, r, dog, a)
 }
 
 func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) error {
@@ -84,14 +88,15 @@ func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) 
 	return a.whole(&w)
 }
 
-func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.Reader, a *assembly) error {
+func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, a *assembly) error {
+	dog.Stream(maxEvent)
 	events := ssestream.NewDecoder(&http.Response{Header: resp.Header, Body: io.NopCloser(body)})
 	for events.Next() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		event := events.Event()
-		if len(event.Data) == 0 || event.Type == "ping" {
+		if len(bytes.TrimSpace(event.Data)) == 0 || event.Type == "ping" {
 			continue
 		}
 		if event.Type == "error" {
@@ -104,6 +109,7 @@ func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.
 		if w.Type == "error" {
 			return m.reported(resp.StatusCode, resp.Header, event.Data)
 		}
+		dog.Event()
 		done, err := a.event(&w)
 		if done || err != nil {
 			return err

@@ -45,7 +45,7 @@ func (e *exchange) run(caller context.Context) (*model.Message, error) {
 // attempt sends the request once and reads the answer into a.
 func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, error) {
 	m := e.m
-	attemptCtx, dog := adapter.Watch(ctx, m.timeouts.FirstByte, m.timeouts.Idle)
+	attemptCtx, dog := adapter.Watch(ctx, m.timeouts)
 	complete := false
 	defer func() { dog.Finish(complete) }()
 

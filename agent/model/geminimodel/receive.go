@@ -35,6 +35,7 @@ func (m *Model) receiveWhole(resp *http.Response, body io.Reader, a *assembler) 
 // ended by the connection's end.
 func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, a *assembler) error {
 	events := newEventReader(body)
+	dog.Stream(maxEvent)
 	for {
 		data, atEnd, err := events.next()
 		switch {
@@ -50,6 +51,7 @@ func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.
 		if err := m.take(resp, data, atEnd, a); err != nil {
 			return err
 		}
+		dog.Event()
 		if a.finished {
 			dog.SetIdle(tailTime)
 		}

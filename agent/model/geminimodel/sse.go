@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // maxEvent bounds one event of a stream, in bytes. An image comes in one event.
@@ -25,10 +27,14 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{r: bufio.NewReaderSize(r, 16<<10), limit: maxEvent}
 }
 
+// maxNoise bounds the lines between two events that belong to neither, in bytes.
+const maxNoise = 1 << 20
+
 // next returns the next event that has data, in memory of its own. atEnd says that the stream ended in it, so that it may
-// be incomplete. The error is that of the underlying reader, or errEventTooLong.
+// be incomplete. The error is that of the underlying reader, errEventTooLong, or a [*adapter.FloodError].
 func (e *eventReader) next() (data []byte, atEnd bool, err error) {
 	var stray []byte
+	noise := 0
 	for {
 		line, err := e.line()
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -42,12 +48,19 @@ func (e *eventReader) next() (data []byte, atEnd bool, err error) {
 				data = append(data, '\n')
 			}
 			data = append(data, bytes.TrimPrefix(value, []byte{' '})...)
+			if len(value) == 0 {
+				noise += len(line)
+			}
 		case "", "event", "id", "retry": // an empty line ends an event, a colon begins a comment
+			noise += len(line) + 1
 		default:
 			stray = append(append(stray, line...), '\n')
 		}
 		if len(data)+len(stray) > e.limit {
 			return nil, false, errEventTooLong
+		}
+		if noise > maxNoise {
+			return nil, false, &adapter.FloodError{Bytes: maxNoise}
 		}
 		if len(line) == 0 || ended {
 			switch {

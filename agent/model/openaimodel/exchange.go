@@ -80,7 +80,7 @@ const maxErrorBody = 64 << 10
 // attempt sends the request once and reads the answer into c.
 func (e *exchange) attempt(ctx context.Context, c collector) (*model.Message, error) {
 	m := e.m
-	attemptCtx, dog := adapter.Watch(ctx, m.timeouts.FirstByte, m.timeouts.Idle)
+	attemptCtx, dog := adapter.Watch(ctx, m.timeouts)
 	complete := false
 	defer func() { dog.Finish(complete) }()
 

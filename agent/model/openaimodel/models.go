@@ -18,7 +18,7 @@ func (m *endpoint) Models(ctx context.Context) ([]string, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err
 	}
-	attemptCtx, dog := adapter.Watch(ctx, m.timeouts.FirstByte, m.timeouts.Idle)
+	attemptCtx, dog := adapter.Watch(ctx, m.timeouts)
 	complete := false
 	defer func() { dog.Finish(complete) }()
 

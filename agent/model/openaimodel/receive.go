@@ -60,6 +60,7 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 		tail = min(tail, idle)
 	}
 	events := newEventReader(body)
+	dog.Stream(maxEvent)
 	for {
 		ev, err := events.next()
 		if ctx.Err() != nil {
@@ -85,6 +86,9 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 			return fmt.Errorf("an event of the stream is no valid JSON: %w", err)
 		default:
 			return err
+		}
+		if ev.name != "keepalive" && ev.name != "ping" { // which are sent while nothing happens
+			dog.Event()
 		}
 		if c.finished() {
 			dog.SetIdle(tail)

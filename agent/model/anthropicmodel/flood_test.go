@@ -1,0 +1,25 @@
+package anthropicmodel_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
+)
+
+func TestFloodEndsAStream(t *testing.T) {
+	newModel := func(f transport) model.Model {
+		return inProcess(t, f, func(c *anthropicmodel.Config) { c.Retry = model.Retries{Base: time.Microsecond} })
+	}
+	adaptertest.CheckFloods(t, newModel, begin())
+}
+
+func TestKeepAlivesHaveABound(t *testing.T) {
+	newModel := func(f transport) model.Model { return inProcess(t, f, once) }
+	for _, keepAlive := range []string{event(`{"type":"ping"}`), ": keep-alive\n\n"} {
+		adaptertest.CheckKeepAlives(t, newModel, keepAlive, begin(), strings.TrimPrefix(events(say("ok")...), begin()))
+	}
+}
