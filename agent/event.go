@@ -75,7 +75,7 @@ type Event struct {
 
 	CallID, Tool string
 	// ToolKind and ToolTitle describe the tool to people, and Output says that it is one by which the model gives the
-	// output; in part starts, tool calls and tool results.
+	// output; in part starts, tool calls and tool results. In request starts, Output says that text is bound to a schema.
 	ToolKind  toolset.Kind
 	ToolTitle string
 	Output    bool

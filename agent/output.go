@@ -27,7 +27,10 @@ type Output struct {
 type OutputMode string
 
 const (
-	// OutputAuto is text for an output type of string and [OutputTool] for any other.
+	// OutputAuto is text for an output type of string and [OutputTool] for any other. There is one exception, for models
+	// that cannot be made to call a tool ([model.Info.NoForcedCalls]) but can be bound to a schema, when the output is a
+	// single structured type: without tools they are asked as in [OutputNative], and with tools they are, beside the output
+	// tool, once they have answered with plain text.
 	OutputAuto OutputMode = ""
 	// OutputTool has the model call a tool whose arguments are the output. It works with every model that has tools.
 	OutputTool OutputMode = "tool"
@@ -35,6 +38,9 @@ const (
 	OutputNative OutputMode = "native"
 	// OutputPrompted puts the schema into the instructions, for models that have nothing else.
 	OutputPrompted OutputMode = "prompted"
+
+	// outputEither offers the output tool and binds text to its schema. OutputAuto uses it; users cannot.
+	outputEither OutputMode = "either"
 )
 
 const (
@@ -44,7 +50,8 @@ const (
 
 // output turns what the model gives into the output type: by one of its alternatives, or from plain text.
 type output[D, O any] struct {
-	mode         OutputMode // never OutputAuto
+	// mode is OutputAuto if the model decides; see modeFor.
+	mode         OutputMode
 	alternatives []Alternative[D, O]
 	// text makes an output of plain text; nil if text is no output.
 	text func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
@@ -72,10 +79,11 @@ func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 			return nil, err
 		}
 	}
-	if o.mode == OutputAuto {
+	single := len(o.alternatives) == 1 && o.text == nil && o.media == nil
+	if o.mode == OutputAuto && !single {
 		o.mode = OutputTool
 	}
-	if o.mode != OutputTool && (len(o.alternatives) != 1 || o.text != nil || o.media != nil) {
+	if o.mode != OutputAuto && o.mode != OutputTool && !single {
 		return nil, fmt.Errorf("output mode %s takes exactly one structured type, and neither text nor media", o.mode)
 	}
 	if config.Model != nil && o.mode == OutputNative && !config.Model.Info().NativeOutput {
@@ -118,9 +126,26 @@ func (o *output[D, O]) alternative(name string) *Alternative[D, O] {
 	return nil
 }
 
+// modeFor returns the way in which a model is asked in a step: one that has tools or not, and that does or does not follow
+// an answer of plain text that was refused. A model that is bound to a schema may never call its tools: Ollama does not
+// look at them then (https://github.com/ollama/ollama/issues/13750).
+func (o *output[D, O]) modeFor(info *model.Info, tools, refused bool) OutputMode {
+	switch {
+	case o.mode != OutputAuto:
+		return o.mode
+	case !info.NoForcedCalls || !info.NativeOutput:
+		return OutputTool
+	case !tools:
+		return OutputNative
+	case refused:
+		return outputEither
+	}
+	return OutputTool
+}
+
 // isTool reports whether a tool's name is taken by the output.
-func (o *output[D, O]) isTool(name string) bool {
-	return o.mode == OutputTool && o.alternative(name) != nil
+func (o *output[D, O]) isTool(name string, mode OutputMode) bool {
+	return (mode == OutputTool || mode == outputEither) && o.alternative(name) != nil
 }
 
 // instructions are added where the model learns of the schema from them alone.
@@ -132,16 +157,16 @@ func (o *output[D, O]) instructions() string {
 }
 
 // apply makes the output part of what a request offers.
-func (o *output[D, O]) apply(f *loop.Frame, retries int) {
-	f.Text, f.Media = o.text != nil || o.mode != OutputTool, o.media != nil
-	switch o.mode {
-	case OutputTool:
+func (o *output[D, O]) apply(f *loop.Frame, mode OutputMode, retries int) {
+	f.Text, f.Media = o.text != nil || mode != OutputTool, o.media != nil
+	if mode == OutputTool || mode == outputEither {
 		for i := range o.alternatives {
 			a := &o.alternatives[i]
 			f.Tools = append(f.Tools, loop.Tool{Name: a.def.Name, Output: true, Retries: retries, Decode: a.decodeForModel})
 			f.Defs = append(f.Defs, a.def)
 		}
-	case OutputNative:
+	}
+	if mode == OutputNative || mode == outputEither {
 		def := o.alternatives[0].def
 		f.Output = &model.OutputSchema{Name: def.Name, Description: def.Description, Schema: def.Schema, Strict: true}
 	}
@@ -180,7 +205,7 @@ func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t 
 	if len(t.Media) > 0 {
 		return o.media(ctx, run, t.Media, t.Text)
 	}
-	if o.mode == OutputTool {
+	if o.text != nil {
 		return o.text(ctx, run, t.Text)
 	}
 	a := &o.alternatives[0]

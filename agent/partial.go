@@ -32,8 +32,10 @@ func (s *Stream[O]) Partials() iter.Seq[O] {
 
 // partialWriter collects the output in hand from the events of a run.
 type partialWriter[O any] struct {
-	// decode makes a value of what has been written for an output tool, or of text if tool is empty.
-	decode func(tool string, written []byte) (O, bool)
+	// decode makes a value of what has been written for an output tool, or of text if tool is empty. bound says that text
+	// is bound to the output's schema.
+	decode func(tool string, bound bool, written []byte) (O, bool)
+	bound  bool
 	active bool
 	part   int
 	tool   string
@@ -45,10 +47,10 @@ type partialWriter[O any] struct {
 func (w *partialWriter[O]) event(e *loop.Event) (out O, ok bool) {
 	switch {
 	case e.Kind == loop.RequestStart:
-		w.active = false
+		w.active, w.bound = false, e.Output
 	case e.Kind == loop.PartStart && (e.PartKind == model.PartToolCall || e.PartKind == model.PartText) && !w.active:
 		w.active, w.part, w.tool, w.buf, w.looked = true, e.Part, e.Tool, w.buf[:0], 0
-		if _, ok := w.decode(w.tool, nil); !ok {
+		if _, ok := w.decode(w.tool, w.bound, nil); !ok {
 			w.active = false // not an output
 		}
 	case e.Kind == loop.PartDelta && w.active && e.Part == w.part:
@@ -66,7 +68,7 @@ func (w *partialWriter[O]) look(step int) (out O, ok bool) {
 		return out, false
 	}
 	w.looked = len(w.buf)
-	out, ok = w.decode(w.tool, w.buf)
+	out, ok = w.decode(w.tool, w.bound, w.buf)
 	if !ok || w.same(out) {
 		return out, false
 	}
@@ -77,19 +79,18 @@ func (w *partialWriter[O]) look(step int) (out O, ok bool) {
 func (w *partialWriter[O]) same(out O) bool { return w.last != nil && reflect.DeepEqual(*w.last, out) }
 
 // partial makes a value of an output that is still being written. It reports false for what is no output.
-func (o *output[D, O]) partial(tool string, written []byte) (out O, ok bool) {
-	if tool == "" && o.mode == OutputTool {
-		if o.text == nil || reflect.TypeFor[O]().Kind() != reflect.String {
-			return out, false
+func (o *output[D, O]) partial(tool string, bound bool, written []byte) (out O, ok bool) {
+	var a *Alternative[D, O]
+	switch {
+	case tool != "":
+		if o.mode == OutputAuto || o.mode == OutputTool {
+			a = o.alternative(tool)
 		}
+	case bound || o.mode == OutputPrompted:
+		a, written = &o.alternatives[0], schema.TrimFences(written)
+	case o.text != nil && reflect.TypeFor[O]().Kind() == reflect.String:
 		reflect.ValueOf(&out).Elem().SetString(string(written))
 		return out, true
-	}
-	var a *Alternative[D, O]
-	if o.mode == OutputTool {
-		a = o.alternative(tool)
-	} else if tool == "" {
-		a, written = &o.alternatives[0], schema.TrimFences(written)
 	}
 	if a == nil || a.partial == nil {
 		return out, false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -183,6 +184,8 @@ type agentRun[D, O any] struct {
 	toolset toolset.Toolset[D]
 	tools   toolset.Instance[D]
 	listing toolset.Listing[D]
+	// mode is how the output is asked for in the frame.
+	mode OutputMode
 	// frame is nil or &own.
 	frame *loop.Frame
 	own   loop.Frame
@@ -237,7 +240,9 @@ func (r *agentRun[D, O]) Frame(ctx context.Context, info *toolset.RunInfo) (fram
 	if err != nil {
 		return nil, err
 	}
-	if r.frame == nil || !sameTools(listing.Tools, r.listing.Tools) {
+	mode := r.agent.output.modeFor(&r.model, len(listing.Tools) > 0, refusedText(info.Messages))
+	if r.frame == nil || mode != r.mode || !sameTools(listing.Tools, r.listing.Tools) {
+		r.mode = mode
 		if err := r.offer(listing.Tools); err != nil {
 			return nil, err
 		}
@@ -247,9 +252,20 @@ func (r *agentRun[D, O]) Frame(ctx context.Context, info *toolset.RunInfo) (fram
 	return r.frame, err
 }
 
-// offered is what an agent last offered to a model: the frame that goes with a list of tools.
+// refusedText reports whether messages end in a request to try again that answers no call.
+func refusedText(messages []*model.Message) bool {
+	if len(messages) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(messages[len(messages)-1].Parts, func(p model.Part) bool {
+		return p.Kind == model.PartRetry && p.CallID == ""
+	})
+}
+
+// offered is what an agent last offered to a model: the frame that goes with a list of tools and a mode of output.
 type offered[D any] struct {
 	tools []*toolset.Tool[D]
+	mode  OutputMode
 	frame loop.Frame
 }
 
@@ -263,12 +279,12 @@ func (r *agentRun[D, O]) offer(tools []*toolset.Tool[D]) error {
 		return err
 	}
 	last := r.agent.offered.Load()
-	if last == nil || !sameTools(last.tools, tools) {
+	if last == nil || last.mode != r.mode || !sameTools(last.tools, tools) {
 		f, err := r.makeFrame(tools)
 		if err != nil {
 			return err
 		}
-		last = &offered[D]{tools, f}
+		last = &offered[D]{tools, r.mode, f}
 		r.agent.offered.Store(last)
 	}
 	r.own = last.frame
@@ -287,7 +303,7 @@ func (r *agentRun[D, O]) makeFrame(tools []*toolset.Tool[D]) (loop.Frame, error)
 		if err := t.Err(); err != nil {
 			return f, err
 		}
-		if r.agent.output.isTool(t.Def.Name) {
+		if r.agent.output.isTool(t.Def.Name, r.mode) {
 			return f, &toolset.NameClashError{Tool: t.Def.Name, First: "the agent's output", Second: r.toolset.Name()}
 		}
 		retries := r.agent.toolRetries
@@ -303,7 +319,7 @@ func (r *agentRun[D, O]) makeFrame(tools []*toolset.Tool[D]) (loop.Frame, error)
 		})
 		f.Defs = append(f.Defs, t.Def)
 	}
-	r.agent.output.apply(&f, r.agent.outputRetries)
+	r.agent.output.apply(&f, r.mode, r.agent.outputRetries)
 	return f, nil
 }
 

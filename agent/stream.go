@@ -12,7 +12,7 @@ import (
 // [Stream.Result] is first used, and goes on only as fast as the observer takes its events. It belongs to one goroutine.
 type Stream[O any] struct {
 	begin   func(emit func(*loop.Event) bool) (*Result[O], error)
-	partial func(tool string, written []byte) (O, bool)
+	partial func(tool string, bound bool, written []byte) (O, bool)
 	started bool
 	result  *Result[O]
 	err     error

@@ -32,6 +32,9 @@ type Info struct {
 	Name string
 	// NativeOutput says that the provider can bind a response to a JSON schema ([Request.Output]).
 	NativeOutput bool
+	// NoForcedCalls says that no tool call can be demanded: requests with [ToolChoiceRequired] or [ToolChoiceTool] are
+	// refused. An agent without tools then prefers NativeOutput to an output tool.
+	NoForcedCalls bool
 	// Media lists the kinds of input that the model takes beside text, as the top-level part of a media type
 	// ("image", "audio") or a whole media type ("application/pdf").
 	Media []string

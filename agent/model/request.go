@@ -13,7 +13,7 @@ type Request struct {
 	Messages []*Message
 	// Tools are what the model may call.
 	Tools []ToolDef
-	// ToolChoice says whether it must.
+	// ToolChoice says whether it must. A call can be demanded unless the model has [Info.NoForcedCalls].
 	ToolChoice ToolChoice
 	// Output, if not nil, binds the text of the response to a schema. Only for models with [Info.NativeOutput].
 	Output *OutputSchema

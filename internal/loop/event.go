@@ -39,7 +39,7 @@ type Event struct {
 	// Kind and Title describe the tool to people, in PartStart and ToolStart.
 	ToolKind  toolset.Kind
 	ToolTitle string
-	// Output says that the tool is one by which the model gives the output.
+	// Output says that the tool is one by which the model gives the output; in RequestStart, that text is bound to a schema.
 	Output  bool
 	Args    model.RawArgs
 	Valid   bool

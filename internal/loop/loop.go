@@ -139,7 +139,7 @@ func (r *run) prepare(ctx context.Context) (*Task, error) {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
 	r.info.Usage = r.cfg.Meter.Usage()
-	if err := r.emit(Event{Kind: RequestStart}); err != nil {
+	if err := r.emit(Event{Kind: RequestStart, Output: r.frame.Output != nil}); err != nil {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}

@@ -120,6 +120,7 @@ func New(config Config) (*Model, error) {
 			Provider:      cmp.Or(config.Provider, "anthropic"),
 			Name:          config.Name,
 			NativeOutput:  p.NativeOutput,
+			NoForcedCalls: p.ForcedTools == ForcedToolsNever,
 			Media:         p.Media,
 			MediaURLs:     p.MediaURLs,
 			ContextWindow: cmp.Or(config.ContextWindow, p.ContextWindow),

@@ -17,9 +17,10 @@ import (
 // [Generic], or the dialect of the plugin's own package. All functions may be nil; they are called for many requests at
 // the same time, those of one request one after the other.
 type Dialect struct {
-	// NativeOutput, Media and MediaURLs are what [model.Info] says. Media that is not listed is refused before the plugin
-	// sees it.
+	// NativeOutput, NoForcedCalls, Media and MediaURLs are what [model.Info] says. Media that is not listed is refused
+	// before the plugin sees it.
 	NativeOutput     bool
+	NoForcedCalls    bool
 	Media, MediaURLs []string
 
 	// Thinking says that the plugin sends reasoning back to its provider together with the signature. Otherwise thinking

@@ -86,7 +86,7 @@ func New(m ai.Model, config Config) (*Model, error) {
 	return &Model{
 		genkit: m, dialect: d, settings: adapter.CloneSettings(config.Settings), redact: redact,
 		info: model.Info{
-			Provider: provider, Name: name, NativeOutput: d.NativeOutput,
+			Provider: provider, Name: name, NativeOutput: d.NativeOutput, NoForcedCalls: d.NoForcedCalls,
 			Media: slices.Clone(d.Media), MediaURLs: slices.Clone(d.MediaURLs), ContextWindow: config.ContextWindow,
 		},
 	}, nil

@@ -104,6 +104,12 @@ func testToolChoice(s *subject) {
 	req := question("How is the weather?")
 	req.ToolChoice = want
 	sent, ok := s.sentOrRefused("the tool choice", req)
+	switch forced := want.Mode != model.ToolChoiceNone; {
+	case ok && forced && s.m.Info().NoForcedCalls:
+		s.t.Error("Info says that no call can be demanded, but that was not refused")
+	case !ok && want.Mode == model.ToolChoiceRequired && !s.m.Info().NoForcedCalls:
+		s.t.Error("Info says that a call can be demanded, but that was refused")
+	}
 	if !ok {
 		return
 	}

@@ -45,6 +45,7 @@ type infoJSON struct {
 	Provider      string   `json:"provider"`
 	Name          string   `json:"name"`
 	NativeOutput  bool     `json:"native_output,omitempty"`
+	NoForcedCalls bool     `json:"no_forced_calls,omitempty"`
 	Media         []string `json:"media,omitempty"`
 	MediaURLs     []string `json:"media_urls,omitempty"`
 	ContextWindow int      `json:"context_window,omitempty"`

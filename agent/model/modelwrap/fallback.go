@@ -33,8 +33,8 @@ type FallbackPolicy struct {
 // [*FallbackError]. When ctx has ended, no other model is asked.
 //
 // [model.Message.Provider] and Model say who answered; Fallback fills them in if the model itself does not. Info is the
-// first model's, but NativeOutput is set only if all models have it: a request that is bound to a schema must be one that
-// each of them can take. Other providers' signatures and opaque parts in a history are left out by the adapters.
+// first model's, but NativeOutput is set only if all models have it, and NoForcedCalls if any has: a request must be one
+// that each of them can take. Other providers' signatures and opaque parts in a history are left out by the adapters.
 //
 // Each model gets the same request, settings included; [model.Settings] that suit one model only belong into that
 // model's own configuration. It panics if there is no model, or a nil one.
@@ -49,7 +49,8 @@ func Fallback(models []model.Model, policy FallbackPolicy) model.Model {
 	f.native = true
 	for _, m := range models {
 		mustWrap("Fallback", m)
-		f.native = f.native && m.Info().NativeOutput
+		info := m.Info()
+		f.native, f.unforced = f.native && info.NativeOutput, f.unforced || info.NoForcedCalls
 	}
 	return f
 }
@@ -57,12 +58,13 @@ func Fallback(models []model.Model, policy FallbackPolicy) model.Model {
 type fallback struct {
 	models []model.Model
 	policy FallbackPolicy
-	native bool
+	// native and unforced are the NativeOutput and NoForcedCalls of all models together.
+	native, unforced bool
 }
 
 func (f *fallback) Info() model.Info {
 	info := f.models[0].Info()
-	info.NativeOutput = f.native
+	info.NativeOutput, info.NoForcedCalls = f.native, f.unforced
 	return info
 }
 

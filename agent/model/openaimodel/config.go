@@ -102,6 +102,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 			Provider:      cmp.Or(config.Provider, p.Provider, strings.ToLower(base.Host)),
 			Name:          config.Name,
 			NativeOutput:  p.NativeOutput,
+			NoForcedCalls: p.RequiredToolChoice == "",
 			Media:         p.Media,
 			MediaURLs:     p.MediaURLs,
 			ContextWindow: config.ContextWindow,

@@ -150,7 +150,7 @@ func TestTheProfileIsFoundByProviderOrAddress(t *testing.T) {
 	require.Equal(t, "vllm", openaimodel.ProfileFor("vllm", "https://api.openai.com").Provider)
 
 	m := newModel(t, "http://127.0.0.1:11434", "", func(c *openaimodel.Config) { c.ContextWindow = 4096 })
-	require.Equal(t, model.Info{Provider: "ollama", Name: "test-model", NativeOutput: true, Media: []string{"image"}, ContextWindow: 4096}, m.Info())
+	require.Equal(t, model.Info{Provider: "ollama", Name: "test-model", NativeOutput: true, NoForcedCalls: true, Media: []string{"image"}, ContextWindow: 4096}, m.Info())
 	m.Info().Media[0] = "changed"
 	require.Equal(t, []string{"image"}, m.Info().Media)
 	require.Equal(t, "mine", newModel(t, "http://127.0.0.1:11434", "mine").Info().Provider)

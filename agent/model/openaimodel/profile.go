@@ -33,7 +33,9 @@ type Profile struct {
 	// NamedToolChoice says that tool_choice may name a tool. Without it, naming a tool works only if no other tool
 	// is offered.
 	NamedToolChoice bool
-	// RequiredToolChoice is the value of tool_choice that demands a call of some tool: "required" or "any".
+	// RequiredToolChoice is the value of tool_choice that demands a call of some tool: "required" or "any". Empty means that
+	// the endpoint ignores tool_choice ([model.Info.NoForcedCalls]): a choice that demands a call is refused, and tools that
+	// must not be called are not sent.
 	RequiredToolChoice string
 	// CallIDLength is how many letters and digits the id of a call in the history must have; 0 takes any id. Others are
 	// replaced, always by the same ones.
@@ -162,8 +164,8 @@ func (p *Profile) check() error {
 	if !slices.Contains([]string{"seed", "random_seed"}, p.SeedField) {
 		return fmt.Errorf("openaimodel: Profile.SeedField is %q, must be \"seed\" or \"random_seed\"", p.SeedField)
 	}
-	if !slices.Contains([]string{"required", "any"}, p.RequiredToolChoice) {
-		return fmt.Errorf("openaimodel: Profile.RequiredToolChoice is %q, must be \"required\" or \"any\"", p.RequiredToolChoice)
+	if !slices.Contains([]string{"required", "any", ""}, p.RequiredToolChoice) {
+		return fmt.Errorf("openaimodel: Profile.RequiredToolChoice is %q, must be \"required\", \"any\" or empty", p.RequiredToolChoice)
 	}
 	if p.CallIDLength != 0 && (p.CallIDLength < 8 || p.CallIDLength > maxCallIDLength) {
 		return fmt.Errorf("openaimodel: Profile.CallIDLength is %d, must be 0, or from 8 to %d", p.CallIDLength, maxCallIDLength)

@@ -160,11 +160,14 @@ var providers = map[string]provider{
 			p.Media, p.MediaURLs = []string{"image"}, nil
 		},
 	},
+	// Ollama ignores tool_choice (https://github.com/ollama/ollama/issues/17921, for 0.32.15).
 	"ollama": {
 		address: ollamaAddress, keyEnv: []string{"OLLAMA_API_KEY"}, moreEnv: []string{"OLLAMA_HOST"},
 		domains: []string{"ollama.com"},
 		differs: func(p *Profile) {
 			p.Strict = false
+			p.NamedToolChoice = false
+			p.RequiredToolChoice = ""
 			p.ReasoningField = "reasoning"
 			p.Thinking = effort("none", "", "low", "medium", "high")
 			p.Unsupported = []string{"parallel_tool_calls", "service_tier"}

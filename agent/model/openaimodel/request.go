@@ -30,13 +30,15 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stre
 			b.dst = append(b.dst, `{"include_usage":true}`...)
 		}
 	}
-	if err := m.appendTools(&b, req); err != nil {
-		return nil, err
+	if m.offersTools(req) {
+		if err := m.appendTools(&b, req); err != nil {
+			return nil, err
+		}
 	}
 	if err := m.appendOutput(&b, req.Output); err != nil {
 		return nil, err
 	}
-	if err := m.appendSettings(&b, settings, len(req.Tools) > 0); err != nil {
+	if err := m.appendSettings(&b, settings, m.offersTools(req)); err != nil {
 		return nil, err
 	}
 	b.extra()
@@ -110,9 +112,6 @@ func (b *bodyBuilder) extra() {
 }
 
 func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
-	if len(req.Tools) == 0 {
-		return nil
-	}
 	if b.field("tools") {
 		sep := byte('[')
 		for i := range req.Tools {
@@ -163,9 +162,18 @@ func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
 	return nil
 }
 
+// offersTools reports whether tools are sent. Where nothing else keeps the model from calling them, those that it must not
+// call are left out.
+func (m *endpoint) offersTools(req *model.Request) bool {
+	return len(req.Tools) > 0 && (req.ToolChoice.Mode != model.ToolChoiceNone || m.profile.RequiredToolChoice != "")
+}
+
 // toolChoice returns the choice of a request in a way that the endpoint has.
 func (m *endpoint) toolChoice(req *model.Request) (model.ToolChoice, error) {
 	choice := req.ToolChoice
+	if m.profile.RequiredToolChoice == "" && choice.Mode != model.ToolChoiceAuto {
+		return choice, m.unsupported("a tool choice that demands a call")
+	}
 	if choice.Mode == model.ToolChoiceTool && !m.profile.NamedToolChoice {
 		if len(req.Tools) > 1 {
 			return choice, m.unsupported("a tool choice that names one of several tools")

@@ -26,13 +26,15 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 	if m.reasons && b.field("include") {
 		b.dst = append(b.dst, `["reasoning.encrypted_content"]`...)
 	}
-	if err := m.appendTools(&b, req); err != nil {
-		return nil, err
+	if m.offersTools(req) {
+		if err := m.appendTools(&b, req); err != nil {
+			return nil, err
+		}
 	}
 	if err := m.appendOutput(&b, req.Output); err != nil {
 		return nil, err
 	}
-	if err := m.appendSettings(&b, settings, len(req.Tools) > 0); err != nil {
+	if err := m.appendSettings(&b, settings, m.offersTools(req)); err != nil {
 		return nil, err
 	}
 	b.extra()
@@ -48,9 +50,6 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 }
 
 func (m *Responses) appendTools(b *bodyBuilder, req *model.Request) error {
-	if len(req.Tools) == 0 {
-		return nil
-	}
 	if b.field("tools") {
 		sep := byte('[')
 		for i := range req.Tools {

@@ -81,6 +81,7 @@ func define(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m ai.Model,
 // model can see, and was defined so.
 func Dialect(m ai.Model) *genkitmodel.Dialect {
 	return &genkitmodel.Dialect{
+		NoForcedCalls: true,
 		Prepare: func(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
 			if err := prepare(c); err != nil {
 				return nil, err
