@@ -28,7 +28,7 @@ type Alternative[D, O any] struct {
 
 // As lets the model answer with a T, which convert makes an output of. The model is offered a tool of the given name; if
 // the name is empty it is made from the type's. A union is an interface type for O and an alternative for each of its
-// types:
+// types. [Stream.Partials] calls convert with incomplete values, too:
 //
 //	Alternatives: []agent.Alternative[Deps, Answer]{
 //		agent.As[Deps]("city", "A city.", func(c City) Answer { return c }),

@@ -16,6 +16,9 @@ import (
 // where nothing has been written yet. If the run fails, it ends without a validated value, and Result says why. For an
 // output of plain text each value is the text so far; outputs of [OutputFunc] appear when they are complete only.
 //
+// The conversion of an [As] alternative is called with each of these values. If it panics on one that is not complete, the
+// value is left out and the run goes on.
+//
 // Large outputs are looked at less often as they grow, so that the cost stays proportional to their size.
 func (s *Stream[O]) Partials() iter.Seq[O] {
 	return func(yield func(O) bool) {
@@ -78,9 +81,11 @@ func (w *partialWriter[O]) look(step int) (out O, ok bool) {
 
 func (w *partialWriter[O]) same(out O) bool { return w.last != nil && reflect.DeepEqual(*w.last, out) }
 
-// partial makes a value of an output that is still being written. It reports false for what is no output.
+// partial makes a value of an output that is still being written. It reports false for what is not an output, and for
+// what no value can be made of yet. With nil it only reports whether there will be an output.
 func (o *output[D, O]) partial(tool string, bound bool, written []byte) (out O, ok bool) {
 	var a *Alternative[D, O]
+	nothing := written == nil
 	switch {
 	case tool != "":
 		if o.mode == OutputAuto || o.mode == OutputTool {
@@ -95,12 +100,22 @@ func (o *output[D, O]) partial(tool string, bound bool, written []byte) (out O, 
 	if a == nil || a.partial == nil {
 		return out, false
 	}
+	if nothing {
+		return out, true
+	}
 	return a.partial(written)
 }
 
-// partially decodes what has been written of a T, leniently.
+// partially decodes what has been written of a T, leniently. Types that decode themselves and the conversion may expect
+// values that have been validated; where they panic there is no value yet.
 func partially[T, O any](typ *schema.Type, convert func(T) O) func(written []byte) (O, bool) {
-	return func(written []byte) (O, bool) {
+	return func(written []byte) (out O, ok bool) {
+		defer func() {
+			if recover() != nil {
+				var none O
+				out, ok = none, false
+			}
+		}()
 		var value T
 		if complete := partial.Complete(written); complete != nil {
 			// What does not fit is left at its zero value; the validation of the whole reports it.
