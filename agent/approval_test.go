@@ -150,7 +150,7 @@ func TestResumeNeedsAnAnswerForEveryPendingCall(t *testing.T) {
 }
 
 func TestExternalCallCannotBeAllowedToRun(t *testing.T) {
-	external := &toolset.Tool[deps]{Def: model.ToolDef{Name: "ask", Schema: json.RawMessage(`{}`)}, Options: toolset.Options{External: true}}
+	external := &toolset.Tool[deps]{Def: model.ToolDef{Name: "ask", Schema: json.RawMessage(`{"type":"object"}`)}, Options: toolset.Options{External: true}}
 	_, runErr, _ := run(t, cfg{}, []modeltest.Step{modeltest.Say(call("1", "ask"))}, external)
 	_, failed, _ := runWith(t, cfg{}, nil, "", []agent.RunOption{agent.WithHistory(runErr.Messages), agent.WithResults(agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.Allow()}})}, external)
 	require.ErrorContains(t, failed, "needs a result, it cannot be run here")

@@ -87,7 +87,7 @@ const (
 const DefaultRequestLimit = 50
 
 // Limits bound what a run may use. A run that would exceed one ends with a [*LimitError]. Zero is no limit, but for
-// Requests.
+// Requests. A negative number is an error, but for Requests.
 type Limits struct {
 	// Requests is checked before each request. Zero is [DefaultRequestLimit]; a negative number is no limit.
 	Requests int
@@ -118,28 +118,17 @@ type Agent[D, O any] struct {
 	offered                    atomic.Pointer[offered[D]]
 }
 
-// New checks the configuration and returns the agent. All problems are reported at once, joined.
+// New checks the configuration and returns the agent. All problems are reported at once, joined. The agent keeps copies of
+// the configuration's slices and settings: changing them afterwards has no effect.
 func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
-	a := &Agent[D, O]{config: config, toolRetries: 1, outputRetries: 1}
-	var errs []error
-	sets := toolset.Combine(config.Toolsets...)
-	if checker, ok := sets.(interface{ Check() error }); ok {
-		if err := checker.Check(); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	a.tools = sets
+	config.detach()
+	a := &Agent[D, O]{config: config, tools: toolset.Combine(config.Toolsets...), toolRetries: 1, outputRetries: 1}
+	errs := []error{config.checkNumbers()}
 	if config.ToolRetries != nil {
 		a.toolRetries = *config.ToolRetries
 	}
 	if config.OutputRetries != nil {
 		a.outputRetries = *config.OutputRetries
-	}
-	if a.toolRetries < 0 || a.outputRetries < 0 {
-		errs = append(errs, errors.New("retries must not be negative"))
-	}
-	if config.ToolTimeout < 0 || config.MaxParallelCalls < 0 {
-		errs = append(errs, errors.New("ToolTimeout and MaxParallelCalls must not be negative"))
 	}
 	switch config.EndStrategy {
 	case EndGraceful:
@@ -155,6 +144,7 @@ func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	if a.output, err = newOutput(&a.config); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, checkTools(config.Toolsets, a.tools, a.output))
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("agent: new%s: %w", named(config.Name), err)
 	}

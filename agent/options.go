@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/journal"
@@ -64,6 +65,7 @@ func WithModel(m model.Model) RunOption {
 
 // WithSettings tunes the requests; what it leaves out is taken from the agent.
 func WithSettings(s model.Settings) RunOption {
+	s = *s.Clone()
 	return runOption(func(o *runOptions) { o.settings = o.settings.Merge(&s) })
 }
 
@@ -79,6 +81,7 @@ func WithInstructions(text string) RunOption {
 
 // WithMetadata attaches data of the application to the requests that the run adds to the history. It is never sent.
 func WithMetadata(metadata map[string]string) RunOption {
+	metadata = maps.Clone(metadata)
 	return runOption(func(o *runOptions) { o.metadata = metadata })
 }
 
@@ -94,7 +97,8 @@ func WithMeter(m *toolset.Meter) RunOption {
 	return runOption(func(o *runOptions) { o.meter = m })
 }
 
-// WithToolRetries sets how often the model may correct a call of a tool that has no setting of its own.
+// WithToolRetries sets how often the model may correct a call of a tool that has no setting of its own. A negative number
+// is an error of the run.
 func WithToolRetries(n int) RunOption {
 	return runOption(func(o *runOptions) { o.toolRetries = &n })
 }

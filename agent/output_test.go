@@ -37,9 +37,15 @@ func TestOutputToolCanBeNamed(t *testing.T) {
 }
 
 func TestOutputToolNameMustNotClashWithATool(t *testing.T) {
-	_, err, _ := run(t, cityCfg{}, nil, says("final_result", ""))
+	mine := toolset.Named("mine", toolset.Of(says("final_result", "")))
+	_, err := agent.New(cityCfg{Toolsets: []toolset.Toolset[deps]{mine}})
 	var clash *toolset.NameClashError
 	require.ErrorAs(t, err, &clash)
+	require.Equal(t, toolset.NameClashError{Tool: "final_result", First: "the agent's output", Second: "mine"}, *clash)
+
+	later := toolset.PerRun("later", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) { return mine, nil })
+	_, runErr, _ := run(t, cityCfg{Toolsets: []toolset.Toolset[deps]{later}}, nil)
+	require.ErrorAs(t, runErr, &clash)
 }
 
 func TestInvalidOutputIsARetryThatTheModelCanActOn(t *testing.T) {

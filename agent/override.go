@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
@@ -20,6 +21,7 @@ type Overrides[D any] struct {
 // Override returns a context in which the agent runs with other parts. It is meant for tests of code that runs the agent
 // itself: overrides beat the options of a run, and other agents and contexts are not affected.
 func (a *Agent[D, O]) Override(ctx context.Context, o Overrides[D]) context.Context {
+	o.Toolsets = slices.Clone(o.Toolsets) // nil stays nil
 	return context.WithValue(ctx, overrideKey[D, O]{a}, &o)
 }
 

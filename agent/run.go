@@ -120,6 +120,9 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	if o.model == nil {
 		return nil, ErrNoModel
 	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	answers, err := o.results.answers()
 	if err != nil {
 		return nil, err

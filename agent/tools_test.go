@@ -384,16 +384,29 @@ func TestToolResultsAreShownAsTextOrJSON(t *testing.T) {
 }
 
 func TestToolNamesMustBeUniqueOverAllToolsets(t *testing.T) {
-	_, err, _ := run(t, cfg{Toolsets: []toolset.Toolset[deps]{
-		toolset.Named("calculator", toolset.Of(addTool())), toolset.Named("abacus", toolset.Of(says("hi", ""), addTool())),
-	}}, nil)
-	require.EqualError(t, err, `agent: prepare: toolset: toolsets "calculator" and "abacus" both have a tool "add"`)
+	calculator, abacus := toolset.Named("calculator", toolset.Of(addTool())), toolset.Named("abacus", toolset.Of(says("hi", ""), addTool()))
+	later := toolset.PerRun("later", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) { return abacus, nil })
+	_, err, _ := run(t, cfg{Toolsets: []toolset.Toolset[deps]{calculator, later}}, nil)
+	require.EqualError(t, err, `agent: prepare: toolset: toolsets "calculator" and "later" both have a tool "add"`)
 	var clash *toolset.NameClashError
 	require.ErrorAs(t, err, &clash)
-	require.Equal(t, toolset.NameClashError{Tool: "add", First: "calculator", Second: "abacus"}, *clash)
+	require.Equal(t, toolset.NameClashError{Tool: "add", First: "calculator", Second: "later"}, *clash)
+}
 
-	_, err, _ = run(t, cfg{}, nil, addTool(), addTool())
+func TestNewReportsNameClashes(t *testing.T) {
+	calculator, abacus := toolset.Named("calculator", toolset.Of(addTool())), toolset.Named("abacus", toolset.Of(says("hi", ""), addTool()))
+	other := toolset.PerRun("other", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) { return nil, nil })
+	for _, sets := range [][]toolset.Toolset[deps]{{calculator, abacus}, {calculator, other, abacus}} {
+		_, err := agent.New(cfg{Toolsets: sets})
+		require.EqualError(t, err, `agent: new: toolset: toolsets "calculator" and "abacus" both have a tool "add"`)
+		var clash *toolset.NameClashError
+		require.ErrorAs(t, err, &clash)
+		require.Equal(t, toolset.NameClashError{Tool: "add", First: "calculator", Second: "abacus"}, *clash)
+	}
+	_, err := agent.New(cfg{Toolsets: []toolset.Toolset[deps]{toolset.Of(addTool(), addTool())}})
 	require.ErrorContains(t, err, `lists the tool "add" twice`)
+	_, err = agent.New(cfg{Toolsets: []toolset.Toolset[deps]{other, toolset.Prefixed("x_", toolset.Combine(calculator, abacus))}})
+	require.ErrorContains(t, err, `toolsets "calculator" and "abacus" both have a tool "add"`)
 }
 
 func TestNewReportsAllProblemsAtOnce(t *testing.T) {

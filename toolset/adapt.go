@@ -17,7 +17,7 @@ func Adapt[N, D any](set Toolset[N], narrow func(D) N) Toolset[D] {
 		adapted := make([]Tool[D], len(inner))
 		tools := make([]*Tool[D], len(inner))
 		for i, t := range inner {
-			adapted[i] = Tool[D]{Def: t.Def, Options: t.Options, Decode: t.Decode, err: t.err}
+			adapted[i] = Tool[D]{Def: t.Def, Options: t.Options, Decode: t.Decode, err: t.err, sound: t.sound}
 			if t.Call != nil {
 				adapted[i].Call = func(ctx context.Context, run *RunContext[D], args any) (Result, error) {
 					return t.Call(ctx, inside(run), args)

@@ -2,12 +2,14 @@ package toolset_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/toolsettest"
@@ -63,7 +65,7 @@ func TestPanicOfAnAdapterIsAnErrorOfTheRun(t *testing.T) {
 
 func TestAdaptAllocatesOneRunContextPerCall(t *testing.T) {
 	inner := &toolset.Tool[deps]{Call: func(context.Context, *runContext, any) (toolset.Result, error) { return toolset.Result{}, nil }}
-	inner.Def.Name = "a"
+	inner.Def = model.ToolDef{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}
 	in, err := toolset.Adapt(toolset.Of(inner), func(w wider) deps { return w.deps }).Open(t.Context(), nil)
 	require.NoError(t, err)
 	l, err := in.Tools(t.Context(), nil)

@@ -50,7 +50,7 @@ func (c *combined[D]) static() *static[D] {
 	all := &static[D]{name: c.Name(), err: errors.Join(errs...)}
 	if all.err == nil {
 		all.listing.Instructions = in.instructions
-		all.listing.Tools, all.clash = in.join()
+		all.listing.Tools, all.err = in.join()
 	}
 	return all
 }
@@ -75,7 +75,30 @@ func (c *combined[D]) Check() error {
 		}
 		errs = append(errs, check(s))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.clash())...)
+}
+
+// clash looks for two fixed tools of one name. Those of other toolsets are known in a run only.
+func (c *combined[D]) clash() error {
+	var in combinedInstance[D]
+	for _, s := range *c {
+		if fixed, ok := s.(interface{ Fixed() []*Tool[D] }); ok && check(s) == nil {
+			in.parts = append(in.parts, combinedPart[D]{name: s.Name(), last: Listing[D]{Tools: fixed.Fixed()}})
+		}
+	}
+	_, err := in.join()
+	return err
+}
+
+// Fixed returns the tools that every run is offered; agent.New calls it.
+func (c *combined[D]) Fixed() []*Tool[D] {
+	var tools []*Tool[D]
+	for _, s := range *c {
+		if fixed, ok := s.(interface{ Fixed() []*Tool[D] }); ok {
+			tools = append(tools, fixed.Fixed()...)
+		}
+	}
+	return tools
 }
 
 func (c *combined[D]) Open(ctx context.Context, run *RunContext[D]) (_ Instance[D], err error) {

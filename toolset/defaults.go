@@ -12,6 +12,12 @@ func Defaults[D any](set Toolset[D], opts ...Option) Toolset[D] {
 	for _, o := range opts {
 		o(&defaults)
 	}
+	switch {
+	case defaults.Timeout < 0:
+		return broken[D](set.Name(), "Defaults: the timeout is %v, must not be negative", defaults.Timeout)
+	case defaults.Retries != nil && *defaults.Retries < 0:
+		return broken[D](set.Name(), "Defaults: the number of retries is %d, must not be negative", *defaults.Retries)
+	}
 	return derived(set, same[D], each(func(copied, _ *Tool[D]) {
 		o := &copied.Options
 		o.Sequential = o.Sequential || defaults.Sequential

@@ -28,7 +28,7 @@ func TestDefinitionErrorsSayWhatIsWrong(t *testing.T) {
 		_, err := toolset.Named("mine", toolset.Of(tool)).Open(t.Context(), nil)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := toolset.Of(&toolset.Tool[deps]{Def: model.ToolDef{Name: "x"}}).Open(t.Context(), nil)
+	_, err := toolset.Of(&toolset.Tool[deps]{Def: model.ToolDef{Name: "x", Schema: object}}).Open(t.Context(), nil)
 	require.EqualError(t, err, `toolset of(x): tool "x" has no Call function`)
 }
 

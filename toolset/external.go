@@ -2,7 +2,7 @@ package toolset
 
 import (
 	"encoding/json"
-	"fmt"
+	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -13,11 +13,8 @@ import (
 func External[D any](defs ...model.ToolDef) Toolset[D] {
 	tools := make([]*Tool[D], len(defs))
 	for i, def := range defs {
-		t := &Tool[D]{Def: def, Options: Options{External: true}, Decode: decodeObject}
-		if err := checkSchema(def.Schema); err != nil {
-			t.err = fmt.Errorf("tool %q: %w", def.Name, err)
-		}
-		tools[i] = t
+		def.Schema = slices.Clone(def.Schema)
+		tools[i] = &Tool[D]{Def: def, Options: Options{External: true}, Decode: decodeObject}
 	}
 	return newStatic(nameAfter("external", tools), Listing[D]{Tools: tools})
 }
@@ -30,20 +27,6 @@ func ExternalTool[D, In any](name, description string, opts ...Option) *Tool[D] 
 	t := newTool[D, In](name, description, opts)
 	t.External = true
 	return t
-}
-
-// checkSchema checks that a schema is fit for a tool's arguments.
-func checkSchema(schema json.RawMessage) error {
-	var object struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(schema, &object); err != nil {
-		return fmt.Errorf("schema is not a JSON schema of an object: %w", err)
-	}
-	if object.Type != "object" {
-		return fmt.Errorf("schema must have the type \"object\", not %q", object.Type)
-	}
-	return nil
 }
 
 // decodeObject takes any JSON object as it is.

@@ -60,7 +60,7 @@ func TestExternalDefinitionsMustBeValid(t *testing.T) {
 	_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.External[deps](
 		model.ToolDef{Name: "no schema"}, model.ToolDef{Name: "list", Schema: json.RawMessage(`{"type":"array"}`)},
 	)}})
-	for _, want := range []string{"toolset external(no schema,…)", `tool name "no schema"`, `tool "no schema": schema is not a JSON schema`, `tool "list": schema must have the type "object"`} {
+	for _, want := range []string{"toolset external(no schema,…)", `tool name "no schema"`, `tool "no schema": schema is missing`, `tool "list": schema must have "type": "object", not array`} {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Of(toolset.ExternalTool[deps, int]("n", ""))}})

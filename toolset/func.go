@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/schema"
@@ -59,6 +60,7 @@ func newTool[D, In any](name, description string, opts []Option) *Tool[D] {
 		return t
 	}
 	t.Def.Schema = typ.JSON()
+	t.sound = t.Def.Schema
 	t.Decode = func(raw []byte) (any, error) {
 		in := new(In)
 		if err := typ.Decode(raw, in); err != nil {
@@ -83,17 +85,15 @@ func checkName(name string) error {
 }
 
 // Raw makes a tool whose schema is only known at run time. The function gets the arguments as the model wrote them,
-// valid JSON but otherwise unchecked. schema is the JSON schema of an object.
+// valid JSON but otherwise unchecked. schema must be the JSON schema of an object: a JSON object with the type "object".
+// What is wrong with it is reported by [Tool.Err], and so by agent.New.
 func Raw[D any](name, description string, schema json.RawMessage, fn func(ctx context.Context, run *RunContext[D], args json.RawMessage) (Result, error), opts ...Option) *Tool[D] {
-	t := &Tool[D]{Def: model.ToolDef{Name: name, Description: description, Schema: schema}}
+	t := &Tool[D]{Def: model.ToolDef{Name: name, Description: description, Schema: slices.Clone(schema)}}
 	for _, o := range opts {
 		o(&t.Options)
 	}
-	if !json.Valid(schema) {
-		t.err = fmt.Errorf("tool %q: schema is not valid JSON", name)
-	}
 	if fn == nil {
-		t.err = errors.Join(t.err, fmt.Errorf("tool %q: function is nil", name))
+		t.err = fmt.Errorf("tool %q: function is nil", name)
 		return t
 	}
 	t.Decode = func(raw []byte) (any, error) { return decodeRaw(raw) }

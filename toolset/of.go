@@ -30,19 +30,22 @@ func nameAfter[D any](kind string, tools []*Tool[D]) string {
 type static[D any] struct {
 	name    string
 	listing Listing[D]
-	// err is what is wrong with the definition; clash is only reported by Open.
-	err, clash error
+	// err is what is wrong with the definition.
+	err error
 }
 
 // newStatic checks the tools, once and for all.
 func newStatic[D any](name string, listing Listing[D]) *static[D] {
 	var errs []error
 	for i, t := range listing.Tools {
-		switch {
-		case t == nil:
+		if t == nil {
 			errs = append(errs, fmt.Errorf("toolset %s: tool %d is nil", name, i))
-		case t.Err() != nil:
-			errs = append(errs, fmt.Errorf("toolset %s: %w", name, t.Err()))
+			continue
+		}
+		err := t.Err()
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("toolset %s: %w", name, err))
 		case t.Call == nil && !t.External:
 			errs = append(errs, fmt.Errorf("toolset %s: tool %q has no Call function", name, t.Def.Name))
 		}
@@ -60,12 +63,12 @@ func (s *static[D]) Name() string { return s.name }
 // Check reports definition errors; agent.New calls it.
 func (s *static[D]) Check() error { return s.err }
 
+// Fixed returns the tools that every run is offered; agent.New calls it.
+func (s *static[D]) Fixed() []*Tool[D] { return s.listing.Tools }
+
 func (s *static[D]) Open(context.Context, *RunContext[D]) (Instance[D], error) {
 	if s.err != nil {
 		return nil, s.err
-	}
-	if s.clash != nil {
-		return nil, s.clash
 	}
 	return s, nil
 }

@@ -119,11 +119,15 @@ func (r *redefined[D]) tool(inner *Tool[D], def *model.ToolDef) (*Tool[D], error
 	if made, ok := r.made[inner]; ok && equalDefs(&made.Def, def) {
 		return made, nil
 	}
-	if err := checkSchema(def.Schema); err != nil {
-		return nil, err
-	}
 	made := *inner
 	made.Def = *def
+	if !sameBytes(def.Schema, inner.Def.Schema) {
+		made.Def.Schema = slices.Clone(def.Schema) // the function may use its memory again
+	}
+	if err := checkSchema(made.Def.Schema); err != nil {
+		return nil, err
+	}
+	made.sound = made.Def.Schema
 	if r.made == nil {
 		r.made = map[*Tool[D]]*Tool[D]{}
 	}

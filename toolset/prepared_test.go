@@ -69,7 +69,7 @@ func TestPrepareFunctionsMayNeitherAddNorRename(t *testing.T) {
 			return &d, nil
 		}),
 		`prepare tool "a": boom`: one(func(context.Context, *runContext, model.ToolDef) (*model.ToolDef, error) { return nil, errBoom }),
-		`prepare tool "a": schema must have the type "object", not "array"`: one(func(_ context.Context, _ *runContext, d model.ToolDef) (*model.ToolDef, error) {
+		`prepare tool "a": schema must have "type": "object", not array`: one(func(_ context.Context, _ *runContext, d model.ToolDef) (*model.ToolDef, error) {
 			d.Schema = json.RawMessage(`{"type":"array"}`)
 			return &d, nil
 		}),
@@ -82,7 +82,7 @@ func TestPrepareFunctionsMayNeitherAddNorRename(t *testing.T) {
 			return append(d, d[1]), nil
 		}),
 		`prepare tools: boom`: all(func(context.Context, *runContext, []model.ToolDef) ([]model.ToolDef, error) { return nil, errBoom }),
-		`prepare tools: tool "a": schema is not a JSON schema of an object`: all(func(_ context.Context, _ *runContext, d []model.ToolDef) ([]model.ToolDef, error) {
+		`prepare tools: tool "a": schema is missing`: all(func(_ context.Context, _ *runContext, d []model.ToolDef) ([]model.ToolDef, error) {
 			d[0].Schema = nil
 			return d, nil
 		}),

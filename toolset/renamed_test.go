@@ -54,10 +54,11 @@ func TestRenamedToleratesThatAToolIsMissingLater(t *testing.T) {
 }
 
 func TestRenamingIntoAClashIsAnError(t *testing.T) {
-	both(t, toolset.Named("x", tells("a", "b")), func(t *testing.T, inner set) {
-		tr := run(t, []set{toolset.Renamed(inner, map[string]string{"a": "b"})}, done)
-		require.ErrorContains(t, tr.err, `toolset "x" lists the tool "b" twice`)
-	})
+	inner := toolset.Named("x", tells("a", "b"))
+	tr := run(t, []set{toolset.Renamed(perRun(inner), map[string]string{"a": "b"})}, done)
+	require.ErrorContains(t, tr.err, `toolset "x" lists the tool "b" twice`)
+	_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Renamed(inner, map[string]string{"a": "b"})}})
+	require.ErrorContains(t, err, `toolset "x" lists the tool "b" twice`)
 }
 
 func TestNewNamesMustBeValid(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -13,7 +14,7 @@ import (
 // [Func] and [Plain] make tools of functions; a Tool can also be written out, for example for tools whose schema is
 // only known at run time.
 type Tool[D any] struct {
-	// Def is what the model sees. Schema must be the JSON schema of an object.
+	// Def is what the model sees. Schema must be the JSON schema of an object, {"type":"object"} at least.
 	Def model.ToolDef
 	Options
 	// Decode checks the arguments and returns them in the form that Call takes. It returns a [*ValidationError] or
@@ -27,6 +28,8 @@ type Tool[D any] struct {
 	Approval func(ctx context.Context, run *RunContext[D], args any) (*Approval, error)
 
 	err error
+	// sound is the schema if it is known to be one of an object.
+	sound json.RawMessage
 }
 
 // Approval says what is to be approved.
@@ -45,9 +48,10 @@ type Options struct {
 	// Sequential makes the tool a barrier: all calls before it in a response have ended when it starts, it runs
 	// alone, and then the calls behind it start.
 	Sequential bool
-	// Timeout bounds one call; 0 means the agent's timeout. When it is over, ctx ends, and the model is told.
+	// Timeout bounds one call; 0 means the agent's timeout. When it is over, ctx ends, and the model is told. It must not
+	// be negative.
 	Timeout time.Duration
-	// Retries is how often the model may correct a call of this tool, if not nil.
+	// Retries is how often the model may correct a call of this tool, if not nil. It must not be negative.
 	Retries *int
 	// Kind says for user interfaces what the tool does.
 	Kind Kind
@@ -91,6 +95,76 @@ func OfKind(kind Kind, title string) Option {
 	return func(o *Options) { o.Kind, o.Title = kind, title }
 }
 
-// Err returns what is wrong with the tool's definition, for example a name that providers do not accept, or an argument
-// type that has no JSON schema.
-func (t *Tool[D]) Err() error { return errors.Join(checkName(t.Def.Name), t.err) }
+// Err returns what is wrong with the tool's definition: a name that providers do not accept, an argument type that has no
+// JSON schema, a schema that is not one of an object, a negative timeout or number of retries.
+func (t *Tool[D]) Err() error {
+	err := errors.Join(checkName(t.Def.Name), t.err, t.Options.check(t.Def.Name))
+	if sameBytes(t.Def.Schema, t.sound) || t.err != nil && len(t.Def.Schema) == 0 {
+		return err
+	}
+	if wrong := checkSchema(t.Def.Schema); wrong != nil {
+		err = errors.Join(err, fmt.Errorf("tool %q: %w", t.Def.Name, wrong))
+	}
+	return err
+}
+
+// check finds numbers that are out of range.
+func (o *Options) check(tool string) error {
+	switch {
+	case o.Timeout < 0:
+		return fmt.Errorf("tool %q: the timeout is %v, must not be negative; 0 means the agent's timeout", tool, o.Timeout)
+	case o.Retries != nil && *o.Retries < 0:
+		return fmt.Errorf("tool %q: the number of retries is %d, must not be negative", tool, *o.Retries)
+	}
+	return nil
+}
+
+// sameBytes reports whether two slices are one.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}
+
+// checkSchema checks that a schema is fit for a tool's arguments. Providers refuse a request over anything but the schema
+// of an object.
+func checkSchema(schema json.RawMessage) error {
+	var s any
+	if len(schema) == 0 {
+		return errors.New(`schema is missing: give the JSON schema of an object, {"type":"object"} at least`)
+	}
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return fmt.Errorf("schema is not valid JSON: %w", err)
+	}
+	object, ok := s.(map[string]any)
+	if !ok {
+		return fmt.Errorf("schema must be a JSON object, not %s", kindOf(s))
+	}
+	switch typ, given := object["type"]; {
+	case !given:
+		return errors.New(`schema must have "type": "object", but has no type`)
+	case typ != "object":
+		return fmt.Errorf(`schema must have "type": "object", not %v`, typ)
+	}
+	if properties, given := object["properties"]; given {
+		if _, ok := properties.(map[string]any); !ok {
+			return fmt.Errorf("schema: properties must be a JSON object, not %s", kindOf(properties))
+		}
+	}
+	return nil
+}
+
+// kindOf names the kind of a decoded JSON value.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case float64:
+		return "a number"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}

@@ -68,8 +68,8 @@ func derived[N, D any](set Toolset[N], context func(*RunContext[D]) *RunContext[
 	if !ok {
 		return &view[N, D]{set: set, context: context, begin: func() listFunc[N, D] { return derive(tools) }}
 	}
-	if s.err != nil || s.clash != nil {
-		return &static[D]{name: s.name, err: s.err, clash: s.clash}
+	if s.err != nil {
+		return &static[D]{name: s.name, err: s.err}
 	}
 	made, err := tools(s.listing.Tools)
 	if err != nil {

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,30 @@ type Settings struct {
 	// top-level field of that name.
 	ExtraHeaders map[string]string
 	ExtraBody    map[string]json.RawMessage
+}
+
+// Clone returns a copy that shares no memory with s. The clone of nil is nil.
+func (s *Settings) Clone() *Settings {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Temperature, c.TopP, c.Seed = clone(s.Temperature), clone(s.TopP), clone(s.Seed)
+	c.ParallelToolCalls = clone(s.ParallelToolCalls)
+	c.Stop = slices.Clone(s.Stop)
+	c.ExtraHeaders = maps.Clone(s.ExtraHeaders)
+	c.ExtraBody = maps.Clone(s.ExtraBody)
+	for name, value := range c.ExtraBody {
+		c.ExtraBody[name] = slices.Clone(value)
+	}
+	return &c
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }
 
 // Merge returns settings in which what over sets wins over s. Either may be nil.

@@ -81,7 +81,7 @@ func TestCallClosesWhatItOpens(t *testing.T) {
 }
 
 func TestCallPassesArgumentsOnToAToolWithoutDecode(t *testing.T) {
-	tool := &toolset.Tool[deps]{Def: model.ToolDef{Name: "raw"}, Call: func(_ context.Context, _ *runContext, args any) (toolset.Result, error) {
+	tool := &toolset.Tool[deps]{Def: model.ToolDef{Name: "raw", Schema: json.RawMessage(`{"type":"object"}`)}, Call: func(_ context.Context, _ *runContext, args any) (toolset.Result, error) {
 		return toolset.Result{Text: string(args.(json.RawMessage))}, nil
 	}}
 	res, err := toolsettest.Call(t.Context(), toolset.Of(tool), nil, "raw", "[1]")

@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// detach gives the configuration memory of its own, so that the caller may change what it passed to [New] afterwards.
+func (c *Config[D, O]) detach() {
+	c.Dynamic = slices.Clone(c.Dynamic)
+	c.Toolsets = slices.Clone(c.Toolsets)
+	c.Alternatives = slices.Clone(c.Alternatives)
+	c.Validators = slices.Clone(c.Validators)
+	c.History = slices.Clone(c.History)
+	c.Hooks = slices.Clone(c.Hooks)
+	c.ToolRetries, c.OutputRetries = copied(c.ToolRetries), copied(c.OutputRetries)
+	c.Observer = copied(c.Observer)
+	c.Settings = c.Settings.Clone()
+}
+
+// copied returns a pointer to a copy of what p points to, or nil.
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
+}
+
+// checkNumbers finds numbers that are out of range.
+func (c *Config[D, O]) checkNumbers() error {
+	var errs []error
+	if c.ToolRetries != nil && *c.ToolRetries < 0 || c.OutputRetries != nil && *c.OutputRetries < 0 {
+		errs = append(errs, errors.New("retries must not be negative"))
+	}
+	if c.ToolTimeout < 0 || c.MaxParallelCalls < 0 {
+		errs = append(errs, errors.New("ToolTimeout and MaxParallelCalls must not be negative"))
+	}
+	return errors.Join(append(errs, c.Limits.check())...)
+}
+
+// check finds limits that are out of range. Requests may be negative.
+func (l Limits) check() error {
+	var errs []error
+	for _, limit := range []struct {
+		name string
+		n    int64
+	}{
+		{"ToolCalls", int64(l.ToolCalls)}, {"InputTokens", l.InputTokens}, {"OutputTokens", l.OutputTokens}, {"TotalTokens", l.TotalTokens},
+	} {
+		if limit.n < 0 {
+			errs = append(errs, fmt.Errorf("Limits: %s is %d, must not be negative; 0 is no limit", limit.name, limit.n))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// check finds what is wrong with the options of a run.
+func (o *runOptions) check() error {
+	var errs []error
+	if o.toolRetries != nil && *o.toolRetries < 0 {
+		errs = append(errs, fmt.Errorf("WithToolRetries: the number is %d, must not be negative", *o.toolRetries))
+	}
+	return errors.Join(append(errs, o.limits.check())...)
+}
+
+// checkTools finds what is wrong with toolsets, as far as their tools are known before a run.
+func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out *output[D, O]) error {
+	var errs []error
+	if checker, ok := all.(interface{ Check() error }); ok {
+		errs = append(errs, checker.Check())
+	}
+	if out == nil {
+		return errors.Join(errs...)
+	}
+	mode := out.mode
+	if mode == OutputAuto {
+		mode = OutputTool // as it is for an agent with tools
+	}
+	for _, set := range sets {
+		fixed, ok := set.(interface{ Fixed() []*toolset.Tool[D] })
+		if !ok {
+			continue
+		}
+		for _, t := range fixed.Fixed() {
+			if t != nil && out.isTool(t.Def.Name, mode) {
+				errs = append(errs, clashWithOutput(t.Def.Name, set.Name()))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func clashWithOutput(tool, set string) error {
+	return &toolset.NameClashError{Tool: tool, First: "the agent's output", Second: set}
+}
