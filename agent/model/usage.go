@@ -1,13 +1,18 @@
 package model
 
-// Usage counts the tokens of one response, as far as the provider reports them.
+// Usage counts the tokens of one response, as far as the provider reports them. It means the same for every provider,
+// whatever the provider's own counts include. No count is negative, and
+//
+//	CacheReadTokens + CacheWriteTokens <= InputTokens
+//	ReasoningTokens <= OutputTokens
+//	TotalTokens = InputTokens + OutputTokens
 type Usage struct {
 	// InputTokens counts all that the model read, cached or not.
 	InputTokens int64 `json:"input_tokens,omitempty"`
 	// OutputTokens counts all that the model wrote, reasoning included.
 	OutputTokens int64 `json:"output_tokens,omitempty"`
-	// CacheReadTokens is the part of InputTokens that came from the provider's prompt cache, CacheWriteTokens the
-	// part that was written to it.
+	// CacheReadTokens is the part of InputTokens that came from the provider's prompt cache. CacheWriteTokens is the part,
+	// apart from that, that was written to it.
 	CacheReadTokens  int64 `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int64 `json:"cache_write_tokens,omitempty"`
 	// ReasoningTokens is the part of OutputTokens that was spent on thinking.

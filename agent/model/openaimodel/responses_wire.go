@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
@@ -32,28 +31,6 @@ type responseObject struct {
 	} `json:"incomplete_details"`
 	Output []json.RawMessage `json:"output"`
 	Usage  *itemUsage        `json:"usage"`
-}
-
-type itemUsage struct {
-	InputTokens  int64 `json:"input_tokens"`
-	InputDetails struct {
-		CachedTokens     int64 `json:"cached_tokens"`
-		CacheWriteTokens int64 `json:"cache_write_tokens"`
-	} `json:"input_tokens_details"`
-	OutputTokens  int64 `json:"output_tokens"`
-	OutputDetails struct {
-		ReasoningTokens int64 `json:"reasoning_tokens"`
-	} `json:"output_tokens_details"`
-}
-
-func (u *itemUsage) usage() model.Usage {
-	return model.Usage{
-		InputTokens:      u.InputTokens,
-		OutputTokens:     u.OutputTokens,
-		CacheReadTokens:  u.InputDetails.CachedTokens,
-		CacheWriteTokens: u.InputDetails.CacheWriteTokens,
-		ReasoningTokens:  u.OutputDetails.ReasoningTokens,
-	}
 }
 
 // outputItem is an item of a response, with the fields of all kinds that are understood.

@@ -29,6 +29,8 @@ type wireChoice struct {
 	Message      *wireMessage `json:"message"`
 	FinishReason string       `json:"finish_reason"`
 	Error        rawValue     `json:"error"`
+	// Usage is where Moonshot puts the usage of a stream.
+	Usage *wireUsage `json:"usage"`
 }
 
 type wireMessage struct {
@@ -53,35 +55,14 @@ type wireToolCall struct {
 	ExtraContent rawValue `json:"extra_content"`
 }
 
-type wireUsage struct {
-	PromptTokens     int64 `json:"prompt_tokens"`
-	CompletionTokens int64 `json:"completion_tokens"`
-	PromptDetails    struct {
-		CachedTokens     int64 `json:"cached_tokens"`
-		CacheWriteTokens int64 `json:"cache_write_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionDetails struct {
-		ReasoningTokens int64 `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-	// CacheHitTokens is DeepSeek's name of cached tokens.
-	CacheHitTokens int64 `json:"prompt_cache_hit_tokens"`
-}
-
-func (u *wireUsage) usage() model.Usage {
-	return model.Usage{
-		InputTokens:      u.PromptTokens,
-		OutputTokens:     u.CompletionTokens,
-		CacheReadTokens:  max(u.PromptDetails.CachedTokens, u.CacheHitTokens),
-		CacheWriteTokens: u.PromptDetails.CacheWriteTokens,
-		ReasoningTokens:  u.CompletionDetails.ReasoningTokens,
-	}
-}
-
 // decode parses data. A field of a wrong type is left out, for the rest may be all that is needed.
 func (w *wireResponse) decode(data []byte) error {
 	err := json.Unmarshal(data, w)
 	if w.Usage == nil {
 		w.Usage = w.XGroq.Usage
+	}
+	if w.Usage == nil && len(w.Choices) > 0 {
+		w.Usage = w.Choices[0].Usage
 	}
 	if wrongType := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrongType) {
 		return nil

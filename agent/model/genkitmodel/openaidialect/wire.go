@@ -9,6 +9,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // wire is an answer as the provider wrote it, streamed or not.
@@ -80,6 +81,7 @@ func (i *wireIndex) UnmarshalJSON(data []byte) error {
 type wireUsage struct {
 	PromptTokens     int64 `json:"prompt_tokens"`
 	CompletionTokens int64 `json:"completion_tokens"`
+	TotalTokens      int64 `json:"total_tokens"`
 	PromptDetails    struct {
 		CachedTokens     int64 `json:"cached_tokens"`
 		CacheWriteTokens int64 `json:"cache_write_tokens"`
@@ -182,9 +184,9 @@ func (w *wire) into(msg *model.Message, provider string) {
 		msg.Finish = model.FinishContentFilter
 	}
 	if u := w.usage; u != nil {
-		msg.Usage = model.Usage{
+		msg.Usage = adapter.Count(u.TotalTokens, model.Usage{
 			InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, CacheReadTokens: u.PromptDetails.CachedTokens,
 			CacheWriteTokens: u.PromptDetails.CacheWriteTokens, ReasoningTokens: u.CompletionDetails.ReasoningTokens,
-		}
+		})
 	}
 }
