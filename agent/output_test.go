@@ -76,6 +76,53 @@ func TestNonObjectOutputIsWrappedForTheModel(t *testing.T) {
 	require.True(t, flag.Output)
 }
 
+func TestModelIsToldTheKeyOfAWrappedOutput(t *testing.T) {
+	const key = `"description":"Give the result in the field \"value\"."`
+	for _, written := range []string{`[1,2]`, `{"numbers":[1,2]}`, `{}`, `"1,2"`} {
+		for _, mode := range []agent.OutputMode{agent.OutputTool, agent.OutputPrompted} {
+			answer := func(text string) modeltest.Step {
+				if mode == agent.OutputTool {
+					return modeltest.Say(final("1", text))
+				}
+				return modeltest.SayText(text)
+			}
+			config := agent.Config[deps, []int]{Output: agent.Output{Mode: mode}}
+			res, _, script := run(t, config, []modeltest.Step{answer(written), answer(`{"value":[1,2]}`)})
+			require.Equal(t, []int{1, 2}, res.Output)
+			if mode == agent.OutputTool {
+				require.Contains(t, string(script.Requests()[0].Tools[0].Schema), key)
+			} else {
+				require.Contains(t, script.Requests()[0].Instructions, key)
+			}
+			told := script.Requests()[1].Messages[2].Parts[0]
+			require.Equal(t, model.PartRetry, told.Kind)
+			require.Contains(t, told.Text, "value", "after %s", written)
+		}
+	}
+	type names struct{ Names []string }
+	_, _, script := run(t, agent.Config[deps, names]{}, []modeltest.Step{modeltest.Say(final("1", `{"Names":[]}`))})
+	require.NotContains(t, string(script.Requests()[0].Tools[0].Schema), "value", "an object is not wrapped")
+}
+
+func TestPresentZeroIsAccepted(t *testing.T) {
+	type vote struct {
+		Yes   bool `json:"yes" validate:"required"`
+		Count int  `json:"count" validate:"required"`
+	}
+	var got []vote
+	cast := toolset.Plain[deps]("cast", "", func(_ context.Context, v vote) (string, error) {
+		got = append(got, v)
+		return "", nil
+	})
+	const no = `{"yes":false,"count":0}`
+	steps := []modeltest.Step{modeltest.Say(model.ToolCall("1", "cast", no)), modeltest.Say(final("2", `{"value":[`+no+`]}`))}
+	res, _, script := run(t, agent.Config[deps, []*vote]{}, steps, cast)
+	require.Equal(t, []*vote{{}}, res.Output)
+	require.Equal(t, []vote{{}, {}}, got)
+	require.Len(t, script.Requests(), 2, "nothing had to be corrected")
+	require.NotContains(t, string(script.Requests()[0].Tools[0].Schema), "enum")
+}
+
 func TestValidatorsCheckInOrderAndMayReplaceTheOutput(t *testing.T) {
 	config := cityCfg{Validators: []agent.Validator[deps, city]{
 		func(_ context.Context, _ *toolset.RunContext[deps], c city) (city, error) {

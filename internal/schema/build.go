@@ -96,7 +96,7 @@ func (b *builder) build(t reflect.Type) (root *jsonschema.Schema, wrapped bool, 
 		}
 		wrapped = true
 		value := root
-		root = &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), Required: []string{wrapperField}}
+		root = &jsonschema.Schema{Type: "object", Description: wrapperNote, Properties: jsonschema.NewProperties(), Required: []string{wrapperField}}
 		root.Properties.Set(wrapperField, value)
 	}
 	if root.AdditionalProperties == nil {

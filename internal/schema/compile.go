@@ -40,6 +40,8 @@ type node struct {
 	minimum, maximum, above, below *number
 	multipleOf                     float64
 
+	wrapper bool // the object holds a value that is not one
+
 	orNull *node // if not nil, the value is null or one of this node, and nothing else here counts
 	leaf   leaf  // what Go decodes the value into, if it does so in one step
 }

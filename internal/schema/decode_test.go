@@ -137,7 +137,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"a quoted float too large":      refuses[quotedFloat](`{"v":"1e999"}`, `v: must be a number that a 64-bit float can hold, got "1e999"`),
 		"a wrapper without its field":   refuses[string](`{}`, `value: the field is required and missing`),
 		"a wrapper with more":           refuses[int](`{"value":1,"x":2}`, `x: the field is unknown: the fields are value`),
-		"a bare value for a wrapped":    refuses[string](`"x"`, `must be an object, not a string, got "x"`),
+		"a bare value for a wrapped":    refuses[string](`"x"`, `must be an object with the result in the field "value", not a string, got "x"`),
 		"depth in a recursive type":     refuses[tree](`{"name":"a","left":{"name":"","left":null},"named":{"x":{"name":1,"left":null}}}`, `left.name: must not be empty`, `named[x].name: must be a string, not a number, got 1`),
 		"a value that is not a choice":  refuses[chosen](`{"v":"c"}`, `v: must be one of "a", "b", null, got "c"`),
 		"everything wrong, at once": refuses[weatherQuery](`{"days":20,"unit":"kelvin","x":1}`,

@@ -12,7 +12,8 @@
 // definitions. On top of that:
 //
 //   - A field is required unless it has omitempty or omitzero. The "required" of a validate or
-//     jsonschema tag requires it regardless.
+//     jsonschema tag requires it regardless. Required means present: false and 0 are values, while a
+//     string whose validate tag says required must not be empty.
 //   - A required pointer may be null, unless its validate tag says required. So may a field whose
 //     jsonschema tag says nullable.
 //   - A jsonschema tag adds keywords as the invopop/jsonschema package reads them; a tag that it

@@ -13,7 +13,7 @@ import (
 
 // ruleWords say what the validate tags ask for that models break most. %s is the parameter.
 var ruleWords = map[string]string{
-	"required":         "is required and must not be empty or zero",
+	"required":         "is required and must not be empty",
 	"email":            "must be an email address",
 	"url":              "must be a URL",
 	"http_url":         "must be an http or https URL",

@@ -39,9 +39,9 @@ var (
 // reports whether the tag makes the field required. The rest is left to the validator: rules about
 // other fields, alternatives (a|b), formats without a name.
 //
-// "required" refuses the zero value, as it does everywhere else: a string gets a minimum length of
-// 1, an unsigned integer a minimum of 1, a bool must be true. No keyword keeps a signed number from
-// being zero, so for that the validator alone stands. A pointer makes zero acceptable.
+// "required" asks for presence. What is present may be zero: false, 0, a struct of zeros. Only a
+// string must not be empty, which the schema says as a minimum length of 1. See withoutPresence,
+// which keeps the validator to this.
 func (b *builder) applyRules(s *jsonschema.Schema, f field) (present bool, err error) {
 	tag := f.Tag.Get("validate")
 	if tag == "" || tag == "-" {
@@ -108,13 +108,8 @@ func (r rules) required() {
 	if r.custom() || r.goType.Kind() == reflect.Pointer {
 		return
 	}
-	switch r.goType.Kind() {
-	case reflect.String:
+	if r.goType.Kind() == reflect.String {
 		atLeast(&r.schema.MinLength, 1)
-	case reflect.Bool:
-		r.schema.Enum = []any{true}
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		r.schema.Minimum = "1"
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 // wrapperField is the field that holds a value that is no object of its own.
 const wrapperField = "value"
 
+// wrapperNote tells the model about that field.
+const wrapperNote = `Give the result in the field "` + wrapperField + `".`
+
 // Type is the schema of a Go type, and the strict decoder that goes with it. It is immutable.
 type Type struct {
 	goType   reflect.Type
@@ -77,6 +80,9 @@ func newType(t reflect.Type) (made *Type, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if wrapped {
+		root.wrapper = true
+	}
 	validate, err := newValidation(t)
 	if err != nil {
 		return nil, err
@@ -88,7 +94,8 @@ func newType(t reflect.Type) (made *Type, err error) {
 func (t *Type) JSON() json.RawMessage { return t.json }
 
 // Wrapped reports whether the type is no JSON object with fields of its own, so that its schema is
-// that of an object with the type as its one field, "value". Decode unwraps it.
+// that of an object with the type as its one field, "value". The schema's description names the field, and so does what
+// the model is told when it leaves it out. Decode unwraps it.
 func (t *Type) Wrapped() bool { return t.wrapped }
 
 // Name is the name of the Go type, in characters that providers accept in the name of a tool. It is

@@ -52,7 +52,7 @@ func newValidation(t reflect.Type) (*validation, error) {
 	}
 	added := map[reflect.Type]map[string]string{}
 	for _, st := range s.structs {
-		if rules := s.missingDives(st); rules != nil {
+		if rules := s.rules(st); rules != nil {
 			added[st] = rules
 		}
 	}
@@ -112,7 +112,7 @@ func (s *survey) collect(t reflect.Type) {
 	s.ruled[st] = false
 	s.structs = append(s.structs, st)
 	for f := range validatedFields(st) {
-		if f.Tag.Get("validate") != "" {
+		if withoutPresence(f.Type, f.Tag.Get("validate")) != "" {
 			s.ruled[st] = true
 		}
 		s.collect(f.Type)
@@ -131,29 +131,73 @@ func validatedFields(st reflect.Type) iter.Seq[reflect.StructField] {
 	}
 }
 
-// missingDives returns the rules by which the validator reaches the structs in the slices and maps of
-// st. Without "dive" in the tag it would leave them out, although the schema promises that they are
-// checked.
-func (s *survey) missingDives(st reflect.Type) map[string]string {
-	var rules map[string]string
+// rules returns the rules that the validator must follow in place of the tags of st, by the names of the
+// fields, or nil.
+func (s *survey) rules(st reflect.Type) map[string]string {
+	rules := map[string]string{}
 	for f := range validatedFields(st) {
 		tag := f.Tag.Get("validate")
-		elem, dives := elements(f.Type)
-		if dives == 0 || !s.ruled[elem] || slices.Contains(strings.Split(tag, ","), "dive") {
-			continue
+		if rule := s.withDives(f.Type, withoutPresence(f.Type, tag)); rule != tag {
+			rules[f.Name] = rule
 		}
-		if rules == nil {
-			rules = map[string]string{}
-		}
-		if tag == "" && f.Type.Kind() == reflect.Pointer {
-			tag = "omitempty"
-		}
-		if tag != "" {
-			tag += ","
-		}
-		rules[f.Name] = tag + strings.TrimSuffix(strings.Repeat("dive,", dives), ",")
+	}
+	if len(rules) == 0 {
+		return nil
 	}
 	return rules
+}
+
+// withDives returns the tag by which the validator reaches the structs in slices and maps. Without "dive" in
+// the tag it would leave them out, although the schema promises that they are checked.
+func (s *survey) withDives(t reflect.Type, tag string) string {
+	elem, dives := elements(t)
+	if dives == 0 || !s.ruled[elem] || slices.Contains(strings.Split(tag, ","), "dive") {
+		return tag
+	}
+	if tag == "" && t.Kind() == reflect.Pointer {
+		tag = "omitempty"
+	}
+	if tag != "" {
+		tag += ","
+	}
+	return tag + strings.TrimSuffix(strings.Repeat("dive,", dives), ",")
+}
+
+// withoutPresence returns the tag of a value of type t without "required" where that would refuse a zero that is
+// there. The walk over the text has found by then that it is; the validator, which sees the decoded value alone,
+// cannot tell zero from missing.
+func withoutPresence(t reflect.Type, tag string) string {
+	if !strings.Contains(tag, "required") {
+		return tag
+	}
+	var kept []string
+	keys := false
+	for token := range strings.SplitSeq(tag, ",") {
+		switch token {
+		case "required":
+			if !keys && zeroIsValue(t) {
+				continue
+			}
+		case "keys", "endkeys":
+			keys = token == "keys"
+		case "dive":
+			if inner := pointee(t); inner.Kind() == reflect.Slice || inner.Kind() == reflect.Array || inner.Kind() == reflect.Map {
+				t = inner.Elem()
+			}
+		}
+		kept = append(kept, token)
+	}
+	return strings.Join(kept, ",")
+}
+
+// zeroIsValue reports whether the zero value of t is one that a model may mean. It may not mean an empty string
+// where a string is required, and nil stands for null.
+func zeroIsValue(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
+		return false
+	}
+	return true
 }
 
 // maxDives bounds the slices and maps directly within each other, which may go round in a circle.

@@ -96,27 +96,6 @@ func TestARuleThatWalkAndValidatorKnowIsReportedOnce(t *testing.T) {
 	t.Run("a missing struct with rules of its own", refuses[root](`{}`, `nested: the field is required and missing`))
 }
 
-func TestRequiredRefusesZero(t *testing.T) {
-	type zero struct {
-		N int `json:"n" validate:"required"`
-	}
-	type box struct {
-		Zero zero `json:"zero" validate:"required"`
-	}
-	t.Run("number", refuses[zero](`{"n":0}`, `n: is required and must not be empty or zero, got 0`))
-	t.Run("string", refuses[weatherQuery](`{"city":""}`, `city: must not be empty`))
-	t.Run("bool", refuses[struct {
-		Sure bool `json:"sure" validate:"required"`
-	}](`{"sure":false}`, `sure: must be true, got false`))
-	t.Run("struct", refuses[box](`{"zero":{"n":0}}`, `zero: is required and must not be empty or zero, got {"n":0}`))
-	t.Run("but not through a pointer", accepts(`{"n":0}`, struct {
-		N *int `json:"n" validate:"required"`
-	}{new(int)}))
-	t.Run("nor an empty list", accepts(`{"n":[]}`, struct {
-		N []int `json:"n" validate:"required"`
-	}{[]int{}}))
-}
-
 type explosive struct{}
 
 func (*explosive) UnmarshalJSON([]byte) error { panic("boom") }

@@ -97,7 +97,11 @@ func (w *walker) value(n *node) bool {
 		if got == typeNull {
 			text = nil // the message says it
 		}
-		w.report("type", fmt.Sprintf("must be %s, not %s", n.types.article(), got.article()), text)
+		want := n.types.article()
+		if n.wrapper {
+			want += fmt.Sprintf(" with the result in the field %q", wrapperField)
+		}
+		w.report("type", fmt.Sprintf("must be %s, not %s", want, got.article()), text)
 	case w.probing && n.leaf.goType != nil && len(w.problems) == found:
 		w.probe(n.leaf, text)
 	}
