@@ -226,6 +226,25 @@ func TestHandingOverIsTakenUpInsideOfTheInnerRun(t *testing.T) {
 	require.Empty(t, script.Requests())
 }
 
+// Whoever cleans up finds the runs of inner agents by the id of the outer one.
+func TestInnerRunsHaveRecordsOfTheirOwn(t *testing.T) {
+	d := newDir(t)
+	inner := modeltest.Script(modeltest.SayText("because"))
+	tool := agent.AsTool("inner", "", newAgent(t, config{}, inner), func(none) none { return none{} })
+	_, err := run(t, d, config{}, []modeltest.Step{modeltest.Say(model.ToolCall("1", "inner", `{"prompt":"why?"}`)), modeltest.Fail(errBoom)}, tool)
+	require.ErrorIs(t, err, errBoom)
+	runs, err := d.Runs()
+	require.NoError(t, err)
+	require.Equal(t, []string{"r", "r/1/1"}, runs)
+
+	_, err = run(t, d, config{}, []modeltest.Step{modeltest.SayText("ok")}, tool)
+	require.NoError(t, err)
+	require.Len(t, inner.Requests(), 1)
+	for _, id := range runs {
+		require.NoError(t, d.Remove(id))
+	}
+}
+
 // TestJournalOfAnInnerAgentEndsTheOuterRun: the outer model is not told, it can do nothing about it.
 func TestJournalOfAnInnerAgentEndsTheOuterRun(t *testing.T) {
 	var memory journal.Memory

@@ -222,6 +222,36 @@ func TestOnlyCallsWithoutARecordAreMade(t *testing.T) {
 	}
 }
 
+// Hooks around requests and calls wrap what is made, so recorded ones do not pass through them.
+func TestHooksAreCalledForWhatIsMade(t *testing.T) {
+	var j journal.Memory
+	var seen []string
+	hooks := agent.Hooks[none]{
+		Run: func(ctx context.Context, _ *runContext, next func(context.Context) (*agent.Summary, error)) error {
+			seen = append(seen, "run")
+			_, err := next(ctx)
+			return err
+		},
+		Request: func(ctx context.Context, _ *runContext, req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+			seen = append(seen, "request")
+			return next(ctx, req)
+		},
+		Call: func(ctx context.Context, _ *runContext, _ model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+			seen = append(seen, "call")
+			return next(ctx)
+		},
+	}
+	c := config{Hooks: []agent.Hooks[none]{hooks}}
+	one := counted("one", new(int), says("1"))
+	_, err := run(t, &j, c, []modeltest.Step{calls("one"), modeltest.Fail(errBoom)}, one)
+	require.ErrorIs(t, err, errBoom)
+	require.Equal(t, []string{"run", "request", "call", "request"}, seen)
+	seen = nil
+	_, err = run(t, &j, c, []modeltest.Step{modeltest.SayText("ok")}, one)
+	require.NoError(t, err)
+	require.Equal(t, []string{"run", "request"}, seen)
+}
+
 func TestInstructionsStayWhatTheyWere(t *testing.T) {
 	var j journal.Memory
 	process := "first"
