@@ -89,7 +89,11 @@ func ValidHeader(name, value string) bool {
 // CheckTools returns what is wrong with the tools, the tool choice and the output schema of a request, or nil.
 func CheckTools(req *model.Request) error {
 	for i := range req.Tools {
-		if t := &req.Tools[i]; len(t.Schema) > 0 && !json.Valid(t.Schema) {
+		t := &req.Tools[i]
+		if err := CheckToolName(t.Name); err != nil {
+			return err
+		}
+		if len(t.Schema) > 0 && !json.Valid(t.Schema) {
 			return fmt.Errorf("the schema of tool %q is no JSON", t.Name)
 		}
 	}

@@ -16,9 +16,6 @@ func Streams(m *Model, req *model.Request) bool {
 	return err == nil && stream
 }
 
-// CallID exposes the mapping of ids.
-var CallID = callID
-
 // RequestBody returns the body that m would send for a stream.
 func RequestBody(m *Model, req *model.Request) ([]byte, error) {
 	body, _, err := m.body(req, &model.Settings{}, true, "")

@@ -3,7 +3,6 @@ package anthropicmodel
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -17,7 +16,7 @@ import (
 // neighbours of the same kind, so a longer conversation begins with the blocks of the shorter one. The API refuses
 // conversations that begin or end with the model, and text of white space.
 func (m *Model) setConversation(params *anthropic.MessageNewParams, req *model.Request) error {
-	c := conversation{m: m, params: params, system: true}
+	c := conversation{m: m, params: params, system: true, ids: adapter.WireIDs{Rule: callIDs, Messages: req.Messages}}
 	c.addSystem(req.Instructions)
 	for turn := range adapter.Turns(req.Messages) {
 		var err error
@@ -43,7 +42,11 @@ type conversation struct {
 	params *anthropic.MessageNewParams
 	// system is set until something other than a system prompt has come: what comes before belongs to the instructions.
 	system bool
+	ids    adapter.WireIDs
 }
+
+// callIDs is the rule for ids of calls. The API has a pattern for them (^[a-zA-Z0-9_-]+$), and no bound that is documented.
+var callIDs = adapter.IDRule{Max: 64}
 
 func (c *conversation) add(role anthropic.MessageParamRole, blocks ...anthropic.ContentBlockParamUnion) {
 	if len(blocks) == 0 {
@@ -93,7 +96,7 @@ func (c *conversation) request(messages []*model.Message) error {
 			p := &msg.Parts[i]
 			switch {
 			case adapter.AnswersCall(p):
-				results = append(results, toolResult(p))
+				results = append(results, c.toolResult(p))
 			case p.Kind == model.PartSystem && c.system:
 				c.addSystem(p.Text)
 				continue
@@ -131,8 +134,8 @@ func systemAsText(text string) anthropic.ContentBlockParamUnion {
 	return anthropic.NewTextBlock("<system>\n" + text + "\n</system>")
 }
 
-func toolResult(p *model.Part) anthropic.ContentBlockParamUnion {
-	result := &anthropic.ToolResultBlockParam{ToolUseID: callID(p.CallID)}
+func (c *conversation) toolResult(p *model.Part) anthropic.ContentBlockParamUnion {
+	result := &anthropic.ToolResultBlockParam{ToolUseID: c.ids.Of(p.CallID)}
 	text := adapter.Text(p)
 	if adapter.Failed(p) {
 		result.IsError = anthropic.Bool(true)
@@ -169,7 +172,7 @@ func (c *conversation) response(messages []*model.Message) error {
 					blocks = appendOpaque(blocks, p.Data)
 				}
 			case model.PartToolCall:
-				blocks = append(blocks, toolUse(p, own))
+				blocks = append(blocks, c.toolUse(p, own))
 			case model.PartMedia:
 				blocks = append(blocks, anthropic.NewTextBlock(adapter.MediaNote(p)))
 			default:
@@ -205,8 +208,8 @@ func appendOpaque(blocks []anthropic.ContentBlockParamUnion, data []byte) []anth
 }
 
 // toolUse writes a call. Its signature is what else the provider said of the call, as an object.
-func toolUse(p *model.Part, own bool) anthropic.ContentBlockParamUnion {
-	use := &anthropic.ToolUseBlockParam{ID: callID(p.CallID), Name: p.Tool, Input: json.RawMessage(adapter.Arguments(p.Args))}
+func (c *conversation) toolUse(p *model.Part, own bool) anthropic.ContentBlockParamUnion {
+	use := &anthropic.ToolUseBlockParam{ID: c.ids.Of(p.CallID), Name: adapter.ToolName(p.Tool), Input: json.RawMessage(adapter.Arguments(p.Args))}
 	block := anthropic.ContentBlockParamUnion{OfToolUse: use}
 	if !own || !isObject(p.Signature) {
 		return block
@@ -219,23 +222,4 @@ func toolUse(p *model.Part, own bool) anthropic.ContentBlockParamUnion {
 		data = withMember(data, name, value)
 	}
 	return param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(data))
-}
-
-// callID returns an id as the API takes it, which is letters, digits, hyphens and underscores. Others, which other
-// providers make, are changed the same way each time, and so that they still differ.
-func callID(id string) string {
-	valid := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
-	}
-	if id != "" && !strings.ContainsFunc(id, func(r rune) bool { return !valid(r) }) {
-		return id
-	}
-	hash := fnv.New64a()
-	hash.Write([]byte(id))
-	return fmt.Sprintf("%s_%x", strings.Map(func(r rune) rune {
-		if valid(r) {
-			return r
-		}
-		return '_'
-	}, id), hash.Sum64())
 }

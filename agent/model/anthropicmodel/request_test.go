@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
+	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
 const citySchema = `{"type":"object","properties":{"zip":{"type":"integer"},"city":{"type":"string"}},"required":["zip"],"additionalProperties":false}`
@@ -275,16 +277,31 @@ func TestASystemMessageWithoutAnAnswerIsTextOfTheUser(t *testing.T) {
 	require.Equal(t, []string{"user: a", "assistant: b", "user: c", "user: <system>\nd\n</system>", "user: e"}, all)
 }
 
-func TestIDsOfOtherProvidersAreMadeValidAndStayDifferent(t *testing.T) {
-	require.Equal(t, "toolu_01-A", anthropicmodel.CallID("toolu_01-A"))
-	seen := map[string]bool{}
-	for _, id := range []string{"", "a.b", "a:b", "a_b", "ø", "functions.weather:0"} {
-		mapped := anthropicmodel.CallID(id)
-		require.Regexp(t, `^[a-zA-Z0-9_-]+$`, mapped)
-		require.False(t, seen[mapped])
-		seen[mapped] = true
-		require.Equal(t, mapped, anthropicmodel.CallID(id))
+func TestCallIDsOfOtherProvidersFit(t *testing.T) {
+	e := serve(t, answer{Body: events(say("ok")...)})
+	_, err := newModel(t, e.URL, uncached).Generate(context.Background(), &model.Request{Messages: adaptertest.AwkwardCalls()}, nil)
+	require.NoError(t, err)
+	var sent struct {
+		Messages []struct {
+			Content []struct {
+				Type, ID, Name string
+				ToolUseID      string `json:"tool_use_id"`
+			}
+		}
 	}
+	require.NoError(t, json.Unmarshal([]byte(e.Bodies[0]), &sent))
+	var calls, results []adaptertest.SentCall
+	for _, msg := range sent.Messages {
+		for _, block := range msg.Content {
+			switch block.Type {
+			case "tool_use":
+				calls = append(calls, adaptertest.SentCall{ID: block.ID, Name: block.Name})
+			case "tool_result":
+				results = append(results, adaptertest.SentCall{ID: block.ToolUseID})
+			}
+		}
+	}
+	adaptertest.FitsAwkwardCalls(t, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), calls, results)
 }
 
 func TestALongerConversationBeginsAsTheShorterOne(t *testing.T) {

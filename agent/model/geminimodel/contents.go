@@ -15,7 +15,7 @@ import (
 // appendContents appends the conversation as an array. Adjacent messages of one kind become one content; in a user's the
 // results of calls come first. Arguments and opaque parts are copied byte for byte.
 func (m *Model) appendContents(dst []byte, req *model.Request) ([]byte, error) {
-	e := contentEncoder{m: m, req: req, dst: append(dst, '[')}
+	e := contentEncoder{m: m, req: req, dst: append(dst, '['), ids: adapter.WireIDs{Provider: m.info.Provider, Messages: req.Messages}}
 	first := true
 	for turn := range adapter.Turns(req.Messages) {
 		var err error
@@ -44,6 +44,7 @@ type contentEncoder struct {
 	req   *model.Request
 	dst   []byte
 	parts int // of the content that is being written
+	ids   adapter.WireIDs
 }
 
 // begin begins a content, part a part of it.
@@ -121,10 +122,10 @@ func (e *contentEncoder) functionResponse(p *model.Part) {
 	e.dst = append(e.dst, `{"functionResponse":{`...)
 	if p.CallID != "" {
 		e.dst = append(e.dst, `"id":`...)
-		e.dst = append(adapter.AppendJSONString(e.dst, p.CallID), ',')
+		e.dst = append(adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID)), ',')
 	}
 	e.dst = append(e.dst, `"name":`...)
-	e.dst = adapter.AppendJSONString(e.dst, e.toolOf(p))
+	e.dst = adapter.AppendJSONString(e.dst, functionName(e.toolOf(p)))
 	key := `"output"`
 	if adapter.Failed(p) {
 		key = `"error"`
@@ -147,6 +148,20 @@ func (e *contentEncoder) toolOf(p *model.Part) string {
 		}
 	}
 	return "unknown"
+}
+
+// functionName returns the name of a tool in the history as the API takes it: it must begin with a letter or an underscore.
+func functionName(tool string) string {
+	name := adapter.ToolName(tool)
+	if !beginsName(name) {
+		name = "_" + name
+	}
+	return name[:min(len(name), adapter.MaxToolName)]
+}
+
+func beginsName(name string) bool {
+	b := name[0]
+	return b == '_' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
 func (e *contentEncoder) media(p *model.Part) error {
@@ -324,10 +339,10 @@ func (e *contentEncoder) functionCall(p *model.Part, own, first bool) {
 	e.dst = append(e.dst, `{"functionCall":{`...)
 	if p.CallID != "" {
 		e.dst = append(e.dst, `"id":`...)
-		e.dst = append(adapter.AppendJSONString(e.dst, p.CallID), ',')
+		e.dst = append(adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID)), ',')
 	}
 	e.dst = append(e.dst, `"name":`...)
-	e.dst = adapter.AppendJSONString(e.dst, p.Tool)
+	e.dst = adapter.AppendJSONString(e.dst, functionName(p.Tool))
 	e.dst = append(e.dst, `,"args":`...)
 	e.dst = append(e.dst, adapter.Arguments(p.Args)...)
 	e.dst = append(e.dst, '}')

@@ -25,6 +25,11 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings) ([]b
 	if err := cmp.Or(adapter.CheckSettings(settings), adapter.CheckTools(req)); err != nil {
 		return nil, err
 	}
+	for i := range req.Tools {
+		if name := req.Tools[i].Name; !beginsName(name) {
+			return nil, adapter.Unsupported(m.info, fmt.Sprintf("the tool name %q, which does not begin with a letter or an underscore", name))
+		}
+	}
 	b := bodyBuilder{dst: append(make([]byte, 0, sizeHint(req)), '{'), over: settings.ExtraBody}
 	if system := systemParts(req); len(system) > 0 {
 		if err := b.member("systemInstruction", genai.Content{Parts: system}); err != nil {

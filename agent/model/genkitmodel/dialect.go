@@ -23,6 +23,9 @@ type Dialect struct {
 	NoForcedCalls    bool
 	Media, MediaURLs []string
 
+	// CallIDMax is how many letters, digits, underscores and hyphens the id of a call may have. 0 means that no bound is
+	// known: the provider's own ids go back to it as they are, and others are held to 40.
+	CallIDMax int
 	// Thinking says that the plugin sends reasoning back to its provider together with the signature. Otherwise thinking
 	// of the history is left out, as is always what has no signature or was made by another provider.
 	Thinking bool

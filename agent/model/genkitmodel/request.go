@@ -78,7 +78,9 @@ func (m *Model) tools(c *Call) error {
 // tool results come first, in one message, because they must stand right behind the message that called, and what the
 // user says and shows becomes one message per run of such parts.
 func (m *Model) messages(c *Call) error {
-	b := conversation{m: m, c: c}
+	b := conversation{m: m, c: c, ids: adapter.WireIDs{
+		Rule: adapter.IDRule{Max: m.dialect.CallIDMax}, Provider: c.Info.Provider, Messages: c.Request.Messages,
+	}}
 	if c.Request.Instructions != "" {
 		b.add(ai.RoleSystem, ai.NewTextPart(c.Request.Instructions))
 	}
@@ -100,8 +102,9 @@ func (m *Model) messages(c *Call) error {
 }
 
 type conversation struct {
-	m *Model
-	c *Call
+	m   *Model
+	c   *Call
+	ids adapter.WireIDs
 }
 
 // add appends a message of its own, unless there is nothing in it that may be sent.
@@ -185,7 +188,7 @@ func (b *conversation) result(p *model.Part) *ai.Part {
 	if b.m.dialect.Result != nil {
 		output = b.m.dialect.Result(adapter.Text(p))
 	}
-	return ai.NewToolResponsePart(&ai.ToolResponse{Name: p.Tool, Ref: p.CallID, Output: output})
+	return ai.NewToolResponsePart(&ai.ToolResponse{Name: adapter.ToolName(p.Tool), Ref: b.ids.Of(p.CallID), Output: output})
 }
 
 func (b *conversation) response(turn []*model.Message) (err error) {
@@ -208,7 +211,7 @@ func (b *conversation) response(turn []*model.Message) (err error) {
 						return fmt.Errorf("the arguments of call %q: %w", p.CallID, err)
 					}
 				}
-				out = ai.NewToolRequestPart(&ai.ToolRequest{Name: p.Tool, Ref: p.CallID, Input: input})
+				out = ai.NewToolRequestPart(&ai.ToolRequest{Name: adapter.ToolName(p.Tool), Ref: b.ids.Of(p.CallID), Input: input})
 			case model.PartMedia:
 				out = ai.NewTextPart(adapter.MediaNote(p))
 			case model.PartOpaque:

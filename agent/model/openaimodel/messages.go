@@ -14,7 +14,9 @@ import (
 // results come first, because they must stand right behind the message that called. Other parts of a request become
 // one user message per run of user, media and retry parts.
 func (m *Model) appendMessages(dst []byte, req *model.Request) ([]byte, error) {
-	e := messageEncoder{m: m, dst: append(dst, '['), sep: ""}
+	e := messageEncoder{m: m, dst: append(dst, '['), sep: "", ids: adapter.WireIDs{
+		Rule: m.profile.callIDs(), Provider: m.info.Provider, Messages: req.Messages,
+	}}
 	if req.Instructions != "" {
 		e.system(req.Instructions)
 	}
@@ -38,6 +40,7 @@ type messageEncoder struct {
 	sep string
 	// last is the role of the message before.
 	last string
+	ids  adapter.WireIDs
 }
 
 func (e *messageEncoder) begin(role string) {
@@ -61,7 +64,7 @@ func (e *messageEncoder) system(text string) {
 func (e *messageEncoder) answer(p *model.Part) {
 	e.begin("tool")
 	e.dst = append(e.dst, `,"tool_call_id":`...)
-	e.dst = adapter.AppendJSONString(e.dst, fitCallID(p.CallID, e.m.profile.CallIDLength))
+	e.dst = adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID))
 	e.dst = append(e.dst, `,"content":"`...)
 	e.dst = appendText(e.dst, p)
 	e.dst = append(e.dst, `"}`...)
@@ -182,9 +185,9 @@ func isNonEmptyArray(data []byte) bool {
 
 func (e *messageEncoder) toolCall(p *model.Part) {
 	e.dst = append(e.dst, `{"id":`...)
-	e.dst = adapter.AppendJSONString(e.dst, fitCallID(p.CallID, e.m.profile.CallIDLength))
+	e.dst = adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID))
 	e.dst = append(e.dst, `,"type":"function","function":{"name":`...)
-	e.dst = adapter.AppendJSONString(e.dst, p.Tool)
+	e.dst = adapter.AppendJSONString(e.dst, adapter.ToolName(p.Tool))
 	e.dst = append(e.dst, `,"arguments":"`...)
 	e.dst = adapter.AppendJSONChars(e.dst, adapter.Arguments(p.Args))
 	e.dst = append(e.dst, `"}`...)

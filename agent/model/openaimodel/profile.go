@@ -37,9 +37,13 @@ type Profile struct {
 	// the endpoint ignores tool_choice ([model.Info.NoForcedCalls]): a choice that demands a call is refused, and tools that
 	// must not be called are not sent.
 	RequiredToolChoice string
-	// CallIDLength is how many letters and digits the id of a call in the history must have; 0 takes any id. Others are
-	// replaced, always by the same ones.
+	// CallIDLength is how many letters and digits the id of a call in the history must have. 0 takes ids of any length, up to
+	// CallIDMax. Ids that do not fit are replaced, a call's and its result's by the same one, and each time alike.
 	CallIDLength int
+	// CallIDMax is how many letters, digits, underscores and hyphens the id of a call in the history may have. 0 means that
+	// no bound is known: the provider's own ids go back to it as they are, and others are held to 40. [NewResponses] has a
+	// bound of its own, 64.
+	CallIDMax int
 	// AssistantAfterTools puts a short assistant message between the results of tools and a message of the user or the
 	// system, where the endpoint takes only an assistant's behind results.
 	AssistantAfterTools bool
@@ -167,8 +171,11 @@ func (p *Profile) check() error {
 	if !slices.Contains([]string{"required", "any", ""}, p.RequiredToolChoice) {
 		return fmt.Errorf("openaimodel: Profile.RequiredToolChoice is %q, must be \"required\", \"any\" or empty", p.RequiredToolChoice)
 	}
-	if p.CallIDLength != 0 && (p.CallIDLength < 8 || p.CallIDLength > maxCallIDLength) {
-		return fmt.Errorf("openaimodel: Profile.CallIDLength is %d, must be 0, or from 8 to %d", p.CallIDLength, maxCallIDLength)
+	if p.CallIDLength != 0 && (p.CallIDLength < minCallID || p.CallIDLength > maxExactCallID) {
+		return fmt.Errorf("openaimodel: Profile.CallIDLength is %d, must be 0, or from %d to %d", p.CallIDLength, minCallID, maxExactCallID)
+	}
+	if p.CallIDMax != 0 && p.CallIDMax < minCallID {
+		return fmt.Errorf("openaimodel: Profile.CallIDMax is %d, must be 0, or at least %d", p.CallIDMax, minCallID)
 	}
 	if p.KeyHeader != "" && !adapter.ValidHeader(p.KeyHeader, "") {
 		return fmt.Errorf("openaimodel: Profile.KeyHeader %q is no name of a header", p.KeyHeader)
@@ -189,6 +196,17 @@ func (p *Profile) check() error {
 		}
 	}
 	return nil
+}
+
+// An id of a call is replaced by a hash, which has 32 characters and is of no use if it is cut too short.
+const minCallID, maxExactCallID = 8, 32
+
+// callIDs is the rule for ids of calls in Chat Completions.
+func (p *Profile) callIDs() adapter.IDRule {
+	if p.CallIDLength > 0 {
+		return adapter.IDRule{Max: p.CallIDLength, Exact: true}
+	}
+	return adapter.IDRule{Max: p.CallIDMax}
 }
 
 func (p *Profile) clone() Profile {

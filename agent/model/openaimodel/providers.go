@@ -27,7 +27,10 @@ var providers = map[string]provider{
 	"openai": {
 		base: DefaultBaseURL, baseEnv: "OPENAI_BASE_URL", keyEnv: []string{"OPENAI_API_KEY"}, needsKey: true,
 		domains: []string{"openai.com"},
-		differs: func(p *Profile) { p.MaxTokensField = "max_completion_tokens" },
+		differs: func(p *Profile) {
+			p.MaxTokensField = "max_completion_tokens"
+			p.CallIDMax = 40 // "Expected a string with maximum length 40"
+		},
 	},
 	// "Azure OpenAI in Microsoft Foundry Models v1 API". The model is the name of a deployment. Files are not taken in chat
 	// (pydantic-ai, providers/azure.py).
@@ -37,6 +40,7 @@ var providers = map[string]provider{
 		differs: func(p *Profile) {
 			p.KeyHeader = "api-key"
 			p.MaxTokensField = "max_completion_tokens"
+			p.CallIDMax = 40
 			p.Media = []string{"image", "audio"}
 		},
 	},

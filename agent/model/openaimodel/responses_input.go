@@ -13,7 +13,9 @@ import (
 // its id; with ids on all items the endpoint would look for items that it was told not to keep. Messages have their text as
 // a string: without an id, a list of "output_text" is no item to vLLM; and without "type", a message is none to llama.cpp.
 func (m *Responses) appendInput(dst []byte, messages []*model.Message) ([]byte, error) {
-	e := itemEncoder{m: m, dst: append(dst, '[')}
+	e := itemEncoder{m: m, dst: append(dst, '['), ids: adapter.WireIDs{
+		Rule: responseCallIDs, Provider: m.info.Provider, Messages: messages,
+	}}
 	for turn := range adapter.Turns(messages) {
 		if turn[0].Kind == model.KindResponse {
 			e.responses(turn)
@@ -24,10 +26,14 @@ func (m *Responses) appendInput(dst []byte, messages []*model.Message) ([]byte, 
 	return append(e.dst, ']'), nil
 }
 
+// responseCallIDs is the rule for ids of calls: "string too long. Expected a string with maximum length 64".
+var responseCallIDs = adapter.IDRule{Max: 64}
+
 type itemEncoder struct {
 	m   *Responses
 	dst []byte
 	sep string
+	ids adapter.WireIDs
 	// writing says that a message of the model is being written, phase what phase it is in.
 	writing bool
 	phase   string
@@ -42,7 +48,7 @@ func (e *itemEncoder) item(begin string) {
 
 func (e *itemEncoder) answer(p *model.Part) {
 	e.item(`{"type":"function_call_output","call_id":`)
-	e.dst = adapter.AppendJSONString(e.dst, p.CallID)
+	e.dst = adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID))
 	e.dst = append(e.dst, `,"output":"`...)
 	e.dst = appendText(e.dst, p)
 	e.dst = append(e.dst, `"}`...)
@@ -111,9 +117,9 @@ func (e *itemEncoder) responses(messages []*model.Message) {
 			case model.PartToolCall:
 				e.endText()
 				e.item(`{"type":"function_call","call_id":`)
-				e.dst = adapter.AppendJSONString(e.dst, p.CallID)
+				e.dst = adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID))
 				e.dst = append(e.dst, `,"name":`...)
-				e.dst = adapter.AppendJSONString(e.dst, p.Tool)
+				e.dst = adapter.AppendJSONString(e.dst, adapter.ToolName(p.Tool))
 				e.dst = append(e.dst, `,"arguments":"`...)
 				e.dst = adapter.AppendJSONChars(e.dst, adapter.Arguments(p.Args))
 				e.dst = append(e.dst, `"}`...)

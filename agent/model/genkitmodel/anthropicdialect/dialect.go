@@ -32,6 +32,7 @@ const noText = "(no text)"
 // Dialect returns the dialect of the plugin anthropic.
 func Dialect() *genkitmodel.Dialect {
 	return &genkitmodel.Dialect{
+		CallIDMax:         64,
 		Media:             []string{"image"},
 		Thinking:          true,
 		RawArguments:      true,

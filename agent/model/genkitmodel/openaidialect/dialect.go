@@ -19,6 +19,7 @@ import (
 func Dialect() *genkitmodel.Dialect {
 	return &genkitmodel.Dialect{
 		NativeOutput: true,
+		CallIDMax:    40,
 		Media:        []string{"image"},
 		MediaURLs:    []string{"image"},
 		RawArguments: true,
