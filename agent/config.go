@@ -46,8 +46,9 @@ type Config[D, O any] struct {
 	MaxParallelCalls int
 	// EndStrategy decides about function tools that are called together with an output tool.
 	EndStrategy EndStrategy
-	// ToolError is asked about every error of a tool that would end the run. It may return another error, such as one made
-	// with [toolset.Failed] or [toolset.Retry], which tells the model instead. It must not return nil.
+	// ToolError is called with every error of a tool that would end the run; a panic is a [*PanicError]. It may return
+	// another error, such as one made with [toolset.Failed] or [toolset.Retry], which tells the model instead. Nil leaves
+	// the error as it is. ToolError is not called once the call's context has ended: a cancelled call stays cancelled.
 	ToolError func(ctx context.Context, run *toolset.RunContext[D], err error) error
 	// History processors replace the history before each request, in order.
 	History []HistoryProcessor[D]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -30,6 +31,10 @@ var (
 	ErrResults = loop.ErrAnswers
 	// ErrStopped means that the observer of a stream left before the run had ended.
 	ErrStopped = loop.ErrStopped
+	// ErrRunning is returned by [Stream.Result] before the run has ended.
+	ErrRunning = errors.New("agent: the run is still going on: call Result after the range over its events")
+	// ErrGoexit means that a tool ended its goroutine, for example with a failed assertion of a test.
+	ErrGoexit = engine.ErrGoexit
 )
 
 // RunError is the error of every run that did not end with an output. Nothing is lost with it: it carries the messages

@@ -11,16 +11,17 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	// EventRunStart is the first event.
+	// EventRunStart is the first event of a run that starts. A run that cannot start has an EventRunEnd only.
 	EventRunStart = EventKind(loop.RunStart)
 	// EventRequestStart says that a request is sent to the model.
 	EventRequestStart = EventKind(loop.RequestStart)
-	// EventPartStart says that part Part of the response begins: PartKind, and for tool calls CallID and Tool as far as
-	// they are known.
+	// EventPartStart says that part Part of the response begins: PartKind, and for tool calls CallID and Tool. Parts are
+	// counted from 0 in the order in which they begin.
 	EventPartStart = EventKind(loop.PartStart)
-	// EventPartDelta adds Text to part Part: text, thinking or tool-call arguments. Parts may grow interleaved.
+	// EventPartDelta adds Text to part Part: text, thinking or tool-call arguments. Tool calls may grow interleaved.
 	EventPartDelta = EventKind(loop.PartDelta)
-	// EventPartEnd says that part Part is complete.
+	// EventPartEnd says that part Part is complete. Text and thinking are complete when another part begins; if the model
+	// goes on with them, a new part begins.
 	EventPartEnd = EventKind(loop.PartEnd)
 	// EventResponse carries the complete response in Message.
 	EventResponse = EventKind(loop.ResponseDone)
@@ -43,7 +44,8 @@ const (
 	EventMessage = EventKind(loop.MessageIn)
 	// EventOutput carries the valid output in Value.
 	EventOutput = EventKind(loop.OutputDone)
-	// EventRunEnd is the last event; Err is nil if the run has an output. It does not appear if the observer left.
+	// EventRunEnd is the last event, also of a run that never started. Err is the run's error, or nil if the run has an
+	// output. It does not appear if the observer left.
 	EventRunEnd = EventKind(loop.RunEnd)
 )
 

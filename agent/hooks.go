@@ -13,7 +13,8 @@ import (
 // must be safe for concurrent use; Call runs on several goroutines of one run.
 type Hooks[D any] struct {
 	// Run wraps the whole run. run has no ids yet. The summary is never nil. The hook's error becomes the run's, but a
-	// failed run cannot be turned into one that ended well.
+	// failed run cannot be turned into one that ended well. A hook calls next at most once: another call does nothing and
+	// returns an error.
 	Run func(ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*Summary, error)) error
 	// Request wraps a request to the model. The hook may pass on another request or return another response.
 	Request func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error)
@@ -83,9 +84,14 @@ func (r *agentRun[D, O]) hookedRun(ctx context.Context, body func(context.Contex
 		}
 		next = func(ctx context.Context) (summary *Summary, err error) {
 			var failed error
+			called := false
 			summary = &Summary{Agent: r.agent.config.Name}
 			defer recovered(&err)
 			err = hook(ctx, &r.context, func(ctx context.Context) (*Summary, error) {
+				if called {
+					return summary, errors.New("a Run hook called next more than once")
+				}
+				called = true
 				summary, failed = inner(ctx)
 				return summary, failed
 			})
@@ -128,9 +134,15 @@ func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext
 			next = func(ctx context.Context) (toolset.Result, error) { return hook(ctx, run, args, inner) }
 		}
 	}
-	res, err := next(ctx)
-	if err != nil && r.agent.config.ToolError != nil && !isOutcome(err) {
-		return res, r.agent.config.ToolError(ctx, run, err)
+	res, err := func() (res toolset.Result, err error) {
+		defer recovered(&err)
+		return next(ctx)
+	}()
+	if err == nil || r.agent.config.ToolError == nil || isOutcome(err) || ctx.Err() != nil {
+		return res, err
+	}
+	if changed := r.agent.config.ToolError(ctx, run, err); changed != nil {
+		err = changed
 	}
 	return res, err
 }

@@ -86,8 +86,14 @@ func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 	if o.mode != OutputAuto && o.mode != OutputTool && !single {
 		return nil, fmt.Errorf("output mode %s takes exactly one structured type, and neither text nor media", o.mode)
 	}
-	if config.Model != nil && o.mode == OutputNative && !config.Model.Info().NativeOutput {
-		return nil, fmt.Errorf("output mode native: %w: %s", model.ErrUnsupported, config.Model.Info().Name)
+	if config.Model != nil && o.mode == OutputNative {
+		info, err := infoOf(config.Model)
+		if err != nil {
+			return nil, fmt.Errorf("model: %w", err)
+		}
+		if !info.NativeOutput {
+			return nil, fmt.Errorf("output mode native: %w: %s", model.ErrUnsupported, info.Name)
+		}
 	}
 	return o, nil
 }

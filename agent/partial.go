@@ -56,7 +56,7 @@ func (w *partialWriter[O]) event(e *loop.Event) (out O, ok bool) {
 		if _, ok := w.decode(w.tool, w.bound, nil); !ok {
 			w.active = false // not an output
 		}
-	case e.Kind == loop.PartDelta && w.active && e.Part == w.part:
+	case e.Kind == loop.PartDelta && w.active && (e.Part == w.part || w.tool == "" && e.PartKind == model.PartText): // text may go on in a new part
 		w.buf = append(w.buf, e.Text...)
 		return w.look(len(w.buf) / 32)
 	case e.Kind == loop.PartEnd && w.active && e.Part == w.part:

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/engine"
@@ -41,26 +42,35 @@ func (r *Result[O]) NewMessages() []*model.Message {
 // Run asks the model and returns its output. An empty prompt continues the history given by [WithHistory] where it
 // stands. The error is a [*RunError].
 func (a *Agent[D, O]) Run(ctx context.Context, deps D, prompt string, opts ...RunOption) (*Result[O], error) {
-	return a.run(ctx, deps, prompt, opts, nil)
+	res, thrown, err := a.run(ctx, deps, prompt, opts, nil)
+	thrown.again()
+	return res, err
 }
 
-// run is the one way in which an agent runs; emit is nil if nobody watches.
-func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []RunOption, emit func(*loop.Event) bool) (*Result[O], error) {
+// run is the one way in which an agent runs; emit is nil if nobody watches. If the observer panicked, the run has ended and
+// the caller throws again.
+func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []RunOption, emit func(*loop.Event) bool) (*Result[O], *thrown, error) {
 	r := new(agentRun[D, O])
-	r.agent, r.emit, r.toolset, r.context.Deps = a, emit, a.tools, deps
+	r.agent, r.emit, r.stream, r.toolset, r.context.Deps = a, emit, emit != nil, a.tools, deps
 	r.options.model, r.options.settings, r.options.limits = a.config.Model, a.config.Settings, a.config.Limits
 	for _, opt := range opts {
-		opt.applyRun(&r.options)
+		if opt != nil {
+			opt.applyRun(&r.options)
+		}
 	}
 	r.override(ctx)
 	cfg, err := r.loopConfig(prompt)
-	if err != nil {
-		return nil, r.unstarted(err)
+	var res *Result[O]
+	switch {
+	case err != nil:
+		err = r.unstarted(err)
+	case len(a.config.Hooks) == 0:
+		res, err = r.run(ctx, cfg)
+	default:
+		res, err = r.runHooked(ctx, cfg)
 	}
-	if len(a.config.Hooks) == 0 {
-		return r.run(ctx, cfg)
-	}
-	return r.runHooked(ctx, cfg)
+	r.end(err)
+	return res, r.thrown, err
 }
 
 // unstarted is the error of a run that never began.
@@ -133,8 +143,9 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	} else {
 		meter.SetLimits(o.limits.meter())
 	}
-	r.stream = r.emit != nil
-	r.model = o.model.Info()
+	if r.model, err = infoOf(o.model); err != nil {
+		return nil, err
+	}
 	r.context.Agent, r.context.Model, r.context.Meter = a.config.Name, &r.model, meter
 	return &loop.Config{
 		Agent: a.config.Name, Model: &r.model,
@@ -145,20 +156,29 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	}, nil
 }
 
+// infoOf asks a model what it is.
+func infoOf(m model.Model) (info model.Info, err error) {
+	defer recovered(&err)
+	return m.Info(), nil
+}
+
 // run runs the loop once.
 func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O], error) {
-	name := r.agent.config.Name
+	defer r.close(ctx) // if the goroutine is ended; otherwise it is done already
 	res, err := r.loop(ctx, cfg)
-	closeErr := r.close(ctx)
+	return r.ended(res, err, r.close(ctx))
+}
+
+// ended makes the run's result of the loop's.
+func (r *agentRun[D, O]) ended(res *loop.Result, err, closeErr error) (*Result[O], error) {
+	r.steps, r.used = res.Steps, res.Usage
 	if err != nil {
-		runErr := runError(name, res, err)
+		runErr := runError(r.agent.config.Name, res, err)
 		if closeErr != nil {
 			runErr.Err = errors.Join(runErr.Err, closeErr)
 		}
-		r.end(runErr, res)
 		return nil, runErr
 	}
-	r.end(nil, res)
 	out, _ := res.Output.(O)
 	return &Result[O]{Output: out, RunID: res.RunID, ConversationID: res.ConversationID, Messages: res.Messages, Usage: res.Usage}, nil
 }
@@ -178,10 +198,15 @@ type agentRun[D, O any] struct {
 	agent   *Agent[D, O]
 	options runOptions
 	emit    func(*loop.Event) bool
-	left    bool
-	stream  bool
-	meter   toolset.Meter
-	model   model.Info
+	// left says that the observer of the stream has left, thrown what an observer panicked with.
+	left   bool
+	stream bool
+	thrown *thrown
+	// steps and used are how far the run got.
+	steps int
+	used  toolset.Usage
+	meter toolset.Meter
+	model model.Info
 	// context is what user code of the current step may see. Tasks copy it.
 	context toolset.RunContext[D]
 	toolset toolset.Toolset[D]
@@ -194,21 +219,10 @@ type agentRun[D, O any] struct {
 	own   loop.Frame
 }
 
-// Emit implements [loop.Host].
-func (r *agentRun[D, O]) Emit(e *loop.Event) bool {
-	if r.agent.config.Observer != nil {
-		r.agent.config.Observer.observe(eventOf(e))
-	}
-	if r.stream && !r.left && !r.emit(e) {
-		r.left = true
-	}
-	return !r.left
-}
-
 // end emits the last event.
-func (r *agentRun[D, O]) end(err error, res *loop.Result) {
+func (r *agentRun[D, O]) end(err error) {
 	if r.stream || r.agent.config.Observer != nil {
-		r.Emit(&loop.Event{Kind: loop.RunEnd, Step: res.Steps, Usage: new(res.Usage), Err: err})
+		r.Emit(&loop.Event{Kind: loop.RunEnd, Step: r.steps, Usage: new(r.used), Err: err})
 	}
 }
 
@@ -221,7 +235,12 @@ func (r *agentRun[D, O]) History(ctx context.Context, info *toolset.RunInfo) (me
 		r.context.Messages = messages
 		run := &r.context
 		if r.stream {
-			run = run.WithEmit(func(value any) { r.Emit(&loop.Event{Kind: loop.Custom, Step: info.Step, Value: value}) })
+			var one sync.Mutex // of the processor's goroutines at a time
+			run = run.WithEmit(func(value any) {
+				one.Lock()
+				defer one.Unlock()
+				r.Emit(&loop.Event{Kind: loop.Custom, Step: info.Step, Value: value})
+			})
 		}
 		if messages, err = process(ctx, run, messages); err != nil {
 			return nil, fmt.Errorf("history processor %d: %w", i, err)
@@ -381,13 +400,15 @@ func joined(a, between, b string) string {
 	return strings.Join([]string{a, b}, between)
 }
 
-// close closes the tools, if they were opened.
+// close closes the tools, if they are open.
 func (r *agentRun[D, O]) close(ctx context.Context) (err error) {
 	defer recovered(&err)
-	if r.tools == nil {
+	tools := r.tools
+	if tools == nil {
 		return nil
 	}
-	return r.tools.Close(context.WithoutCancel(ctx))
+	r.tools = nil
+	return tools.Close(context.WithoutCancel(ctx))
 }
 
 // recovered turns a panic into an error.

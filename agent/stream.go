@@ -11,7 +11,7 @@ import (
 // Stream is a run that is observed while it goes on. It begins when [Stream.Events], [Stream.Text], [Stream.Partials] or
 // [Stream.Result] is first used, and goes on only as fast as the observer takes its events. It belongs to one goroutine.
 type Stream[O any] struct {
-	begin   func(emit func(*loop.Event) bool) (*Result[O], error)
+	begin   func(emit func(*loop.Event) bool) (*Result[O], *thrown, error)
 	partial func(tool string, bound bool, written []byte) (O, bool)
 	started bool
 	result  *Result[O]
@@ -20,14 +20,15 @@ type Stream[O any] struct {
 
 // Stream is [Agent.Run], observed: the same loop, requests and results, and the model streams its responses.
 func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ...RunOption) *Stream[O] {
-	return &Stream[O]{partial: a.output.partial, begin: func(emit func(*loop.Event) bool) (*Result[O], error) {
+	return &Stream[O]{partial: a.output.partial, begin: func(emit func(*loop.Event) bool) (*Result[O], *thrown, error) {
 		return a.run(ctx, deps, prompt, opts, emit)
 	}}
 }
 
 // Events runs the agent and yields what happens, up to and including the event of kind [EventRunEnd]. Leaving the range
 // early stops the run: everything that it started has ended when the range statement has, and Result gives an error that
-// wraps [ErrStopped]. Events can be ranged over once; then it yields nothing.
+// wraps [ErrStopped]. The same holds if the body of the range panics; the panic goes on when the run has ended. Events can be
+// ranged over once; then it yields nothing.
 func (s *Stream[O]) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		growth := Event{Kind: EventPartDelta} // deltas come by the thousand, and set few fields
@@ -52,15 +53,24 @@ func (s *Stream[O]) Text() iter.Seq[string] {
 	}
 }
 
-// Result returns how the run ended. If the run has not begun, it runs.
+// Result returns how the run ended. If the run has not begun, it runs. Before the run has ended, inside a range over its
+// events, it returns [ErrRunning].
 func (s *Stream[O]) Result() (*Result[O], error) {
 	s.run(func(*loop.Event) bool { return true })
 	return s.result, s.err
 }
 
 func (s *Stream[O]) run(emit func(*loop.Event) bool) {
-	if !s.started {
-		s.started = true
-		s.result, s.err = s.begin(emit)
+	if s.started {
+		return
 	}
+	s.started, s.err = true, ErrRunning
+	defer func() {
+		if s.err == ErrRunning { // the goroutine is being ended
+			s.err = ErrStopped
+		}
+	}()
+	var thrown *thrown
+	s.result, thrown, s.err = s.begin(emit)
+	thrown.again()
 }

@@ -60,6 +60,10 @@ type Delta struct {
 	CallID, Tool string
 	// Usage, if not nil, is the usage of this response so far. A delta may carry nothing else (Kind is empty then).
 	Usage *Usage
+	// Whole, if not nil, is the part as it will be in the message, because the provider has completed it. If the response is
+	// cut off later, the run keeps the part as it is. A model says so of parts that deltas cannot express: signed thinking,
+	// opaque parts. Kind may be empty.
+	Whole *Part
 }
 
 // Func makes a Model of a function, for tests, wrappers and models that run in the process.

@@ -103,16 +103,15 @@ func TestAPanicOfAnotherHookEndsTheRunsSpan(t *testing.T) {
 	require.Equal(t, "panic", value(spans[0], "error.type"))
 }
 
-// An observer that crashes leaves the loop, and no summary.
-func TestAPanicOutsideOfTheLoopEndsTheRunsSpan(t *testing.T) {
+// The run ends before the panic of an observer goes on.
+func TestAPanicOfAnObserverEndsTheRunsSpan(t *testing.T) {
 	r := newRecorder()
 	a := newAgent(t, agent.Config[deps, string]{
 		Hooks: r.hooks(), Model: answers(modeltest.SayText("done")), Observer: &agent.Observer{Response: func(agent.Event) { panic("secret") }},
 	})
-	_, err := a.Run(t.Context(), deps{}, "go")
-	require.ErrorAs(t, err, new(*agent.PanicError))
+	require.PanicsWithValue(t, "secret", func() { _, _ = a.Run(t.Context(), deps{}, "go") })
 	require.Len(t, find(r, "chat"), 1)
-	require.Equal(t, "panic", value(find(r, "invoke_agent")[0], "error.type"))
+	require.Equal(t, "stopped", value(find(r, "invoke_agent")[0], "error.type"))
 }
 
 func TestHistoryIsNotToldAgain(t *testing.T) {

@@ -4,6 +4,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"sync"
 	"time"
 
@@ -11,8 +12,9 @@ import (
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// Native executes tasks in this process: a lone task on the caller's goroutine, several in goroutines of their own. It
-// serves one run. The run's owner calls [Native.Close] when the run has ended, however it did.
+// Native executes tasks in this process: a lone task on the caller's goroutine, several in goroutines of their own, and so
+// a lone one whose Emits is set. It serves one run. The run's owner calls [Native.Close] when the run has ended, however it
+// did.
 type Native struct {
 	worker loop.Worker
 	// lone is the future of the last task that ran alone. Its result has been read when the next task starts, so it is used
@@ -63,7 +65,7 @@ func (n *Native) Start(ctx context.Context, t *loop.Task) loop.Future {
 
 // WaitAny implements [loop.Engine].
 func (n *Native) WaitAny(futures []loop.Future, l loop.Listener) int {
-	if f := futures[0].(*future); len(futures) == 1 && !f.started {
+	if f := futures[0].(*future); len(futures) == 1 && !f.started && !f.task.Emits {
 		f.started, f.over = true, true
 		n.worker.Do(f.ctx, f.task, l, &f.done)
 		n.lone = f
@@ -101,19 +103,26 @@ func (n *Native) spawn(f *future) {
 		n.reports, n.quit = make(chan report), make(chan struct{})
 	}
 	n.running.Go(func() {
-		n.worker.Do(f.ctx, f.task, relay{n, make(chan error, 1)}, &f.done)
-		select {
-		case n.reports <- report{future: f}:
-		case <-n.quit:
-		}
+		returned := false
+		defer func() {
+			if !returned { // The worker catches panics.
+				f.done = loop.Done{Err: ErrGoexit}
+			}
+			select {
+			case n.reports <- report{future: f}:
+			case <-n.quit:
+			}
+		}()
+		n.worker.Do(f.ctx, f.task, relay{n}, &f.done)
+		returned = true
 	})
 }
 
+// ErrGoexit is the error of a task that ended its goroutine.
+var ErrGoexit = errors.New("runtime.Goexit was called, perhaps by a failed assertion of a test")
+
 // relay brings what a task in a goroutine has to say to the goroutine that waits.
-type relay struct {
-	native *Native
-	reply  chan error
-}
+type relay struct{ native *Native }
 
 // Delta implements [loop.Listener].
 func (r relay) Delta(d model.Delta) error {
@@ -126,13 +135,14 @@ func (r relay) Custom(t *loop.Task, value any) error {
 }
 
 func (r relay) send(say func(loop.Listener) error) error {
+	reply := make(chan error, 1) // a task may say several things at once
 	select {
-	case r.native.reports <- report{say: say, reply: r.reply}:
+	case r.native.reports <- report{say: say, reply: reply}:
 	case <-r.native.quit:
 		return loop.ErrStopped
 	}
 	select {
-	case err := <-r.reply:
+	case err := <-reply:
 		return err
 	case <-r.native.quit:
 		return loop.ErrStopped

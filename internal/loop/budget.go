@@ -2,13 +2,25 @@ package loop
 
 import "github.com/ponte-go/ponte/agent/model"
 
-// budgets counts failed attempts by tool name; the empty name stands for text outputs. A run rarely has more than a few,
-// so they are found by search.
+// budgets counts failed attempts by tool name, and those of outputs that are not made by a tool. A run rarely has more than a
+// few, so they are found by search.
 type budgets []budget
 
 type budget struct {
 	name   string
 	failed int
+}
+
+// textBudget is the key of outputs that are not made by a tool. It is not the empty string,
+// which is the name of a tool if a model calls one without a name.
+const textBudget = "\x00text"
+
+// budgetOf returns the key of a retry.
+func budgetOf(p *model.Part) string {
+	if p.CallID == "" {
+		return textBudget
+	}
+	return p.Tool
 }
 
 func (b *budgets) find(name string) *budget {
@@ -70,8 +82,8 @@ func budgetsOf(history []*model.Message) budgets {
 func (b *budgets) step(parts []model.Part) {
 	for i := range parts {
 		p := &parts[i]
-		if p.Kind == model.PartRetry && !retried(parts[:i], p.Tool) {
-			b.fail(p.Tool)
+		if p.Kind == model.PartRetry && !retried(parts[:i], budgetOf(p)) {
+			b.fail(budgetOf(p))
 		}
 	}
 	for i := range parts {
@@ -84,7 +96,7 @@ func (b *budgets) step(parts []model.Part) {
 
 func retried(parts []model.Part, tool string) bool {
 	for i := range parts {
-		if parts[i].Kind == model.PartRetry && parts[i].Tool == tool {
+		if parts[i].Kind == model.PartRetry && budgetOf(&parts[i]) == tool {
 			return true
 		}
 	}

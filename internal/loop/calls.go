@@ -89,13 +89,14 @@ func isPending(err error) bool {
 	return errors.As(err, &p)
 }
 
-// incomplete finds a call that was cut off by the token limit.
+// incomplete finds a call that was cut off by the token limit. Arguments that are missing altogether were cut off, too: they
+// must not pass for a call without arguments.
 func incomplete(resp *model.Message) error {
 	if resp.Finish != model.FinishLength {
 		return nil
 	}
 	last := &resp.Parts[len(resp.Parts)-1]
-	if last.Kind != model.PartToolCall || len(last.Args) == 0 || json.Valid(last.Args) {
+	if last.Kind != model.PartToolCall || json.Valid(last.Args) {
 		return nil
 	}
 	return &Error{Stage: StageTool, Tool: last.Tool, CallID: last.CallID, Err: ErrIncompleteToolCall}
@@ -120,33 +121,43 @@ func (r *run) check(resp *model.Message) ([]call, error) {
 		return nil, err
 	}
 	for i := range calls {
-		c := &calls[i]
-		if c.answered {
-			continue
-		}
-		valid := c.tool != nil
-		if !valid {
-			c.askRetry(r.unknown(c.part.Tool), fmt.Errorf("unknown tool %q", c.part.Tool))
-		} else {
-			c.args = Call{ID: c.part.CallID, Tool: c.tool.Name, Args: c.part.Args, Attempt: r.budgets.attempt(c.tool.Name), MaxRetries: c.tool.Retries}
-			c.task = Task{Op: OpTool, Step: r.info.Step, Call: &c.args}
-			if c.tool.Output {
-				c.task.Op = OpOutput
-			}
-			var invalid *Invalid
-			if c.args.Decoded, invalid = c.tool.Decode(c.part.Args); invalid != nil {
-				valid = false
-				c.askRetry(invalid.Text, invalid.Err)
-			}
-		}
-		e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Valid: valid, Attempt: c.args.Attempt}
-		e.describe(c.tool)
-		if err := r.emit(e); err != nil {
-			return calls, err
+		if c := &calls[i]; !c.answered {
+			r.decode(c)
 		}
 	}
-	r.settleGiven(calls)
-	return calls, nil
+	var err error
+	for i := range calls {
+		if c := &calls[i]; err == nil && !c.told {
+			e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Valid: !c.answered, Attempt: c.args.Attempt}
+			e.describe(c.tool)
+			err = r.emit(e)
+		}
+	}
+	r.settleGiven(calls) // whatever the observer does: nobody will be asked again
+	return calls, err
+}
+
+// valid reports whether a call's arguments can be decoded.
+func (c *call) valid() bool {
+	_, invalid := c.tool.Decode(c.part.Args)
+	return invalid == nil
+}
+
+// decode checks the arguments of a call.
+func (r *run) decode(c *call) {
+	if c.tool == nil {
+		c.askRetry(r.unknown(c.part.Tool), fmt.Errorf("unknown tool %q", shortened(c.part.Tool)))
+		return
+	}
+	c.args = Call{ID: c.part.CallID, Tool: c.tool.Name, Args: c.part.Args, Attempt: r.budgets.attempt(c.tool.Name), MaxRetries: c.tool.Retries}
+	c.task = Task{Op: OpTool, Step: r.info.Step, Call: &c.args, Emits: r.cfg.Stream}
+	if c.tool.Output {
+		c.task.Op = OpOutput
+	}
+	var invalid *Invalid
+	if c.args.Decoded, invalid = c.tool.Decode(c.part.Args); invalid != nil {
+		c.askRetry(invalid.Text, invalid.Err)
+	}
 }
 
 func (r *run) unknown(name string) string {
@@ -154,11 +165,21 @@ func (r *run) unknown(name string) string {
 	for i := range r.frame.Tools {
 		names[i] = r.frame.Tools[i].Name
 	}
+	name = shortened(name)
 	if len(names) == 0 {
 		return fmt.Sprintf("There is no tool %q, and no other tool either.", name)
 	}
 	slices.Sort(names)
 	return fmt.Sprintf("There is no tool %q. Available tools: %s.", name, strings.Join(names, ", "))
+}
+
+// shortened bounds a name that a model made up.
+func shortened(name string) string {
+	const most = 64 // what providers allow
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // execute runs the calls as the end strategy says and returns the call that gave the output, if one did.

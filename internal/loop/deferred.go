@@ -93,7 +93,7 @@ func (r *run) decide(ctx context.Context, c *call) (Decision, error) {
 	if !r.cfg.Approver {
 		return Decision{Verdict: Defer}, nil
 	}
-	done := r.do(ctx, &Task{Op: OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval})
+	done := r.do(ctx, &Task{Op: OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval, Emits: r.cfg.Stream})
 	if done.Err != nil {
 		return Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
@@ -157,7 +157,11 @@ func (r *run) takeUp(calls []call) error {
 				last.content = append(last.content, p)
 				continue
 			}
-			calls[at].answer, calls[at].answered, calls[at].executed, calls[at].told = p, true, true, true
+			c := &calls[at]
+			c.answer, c.answered, c.told, c.executed = p, true, true, true
+			if p.Kind == model.PartRetry { // of a tool, or of arguments for which the tool was never called
+				c.executed = c.tool != nil && c.valid()
+			}
 		}
 	}
 	answers := r.cfg.Answers

@@ -12,8 +12,8 @@ import (
 type Engine interface {
 	// Start takes on a task. It does not block; the task runs at the latest when it is waited for.
 	Start(ctx context.Context, t *Task) Future
-	// WaitAny blocks until one of the futures is done and returns its index. It calls l, on its own goroutine,
-	// for what running tasks have to say. A running task is never given up: it ends when its context does.
+	// WaitAny blocks until one of the futures is done and returns its index. It calls l, on its own goroutine and one call
+	// at a time, for what running tasks have to say. A running task is never given up: it ends when its context does.
 	WaitAny(futures []Future, l Listener) int
 	// Stamp sets the message's time to now, the same at every replay of the run.
 	Stamp(m *model.Message)
@@ -58,6 +58,9 @@ type Task struct {
 	Media    []model.Part
 	// AtEnd belongs to OpInbox.
 	AtEnd bool
+	// Emits says that the task may call the listener from goroutines of its own. The engine must not run it on the run's
+	// goroutine then, because that is where the listener is called.
+	Emits bool
 }
 
 // Call is a tool call that is to be run.
@@ -116,8 +119,8 @@ type Listener interface {
 
 // Worker does the tasks that an engine executes. It turns panics into errors.
 type Worker interface {
-	// Do blocks until the task is done or ctx has ended. It may call l until it returns; an error of l means
-	// that the run has been stopped.
+	// Do blocks until the task is done or ctx has ended. It may call l until it returns, from several goroutines if
+	// the task's Emits is set; an error of l means that the run has been stopped.
 	// The result goes to done, which is zero before.
 	Do(ctx context.Context, t *Task, l Listener, done *Done)
 }

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -22,12 +23,16 @@ func (r *run) process(ctx context.Context) error {
 		return &Error{Stage: StagePrepare, Err: err}
 	case len(messages) == 0:
 		return &Error{Stage: StagePrepare, Err: errors.New("a history processor left no message")}
-	case messages[len(messages)-1].Kind != model.KindRequest:
+	case messages[len(messages)-1] != nil && messages[len(messages)-1].Kind != model.KindRequest:
 		return &Error{Stage: StagePrepare, Err: errors.New("a history processor left a history that does not end in a request")}
 	}
 	if len(messages) == len(given.Messages) && &messages[0] == &given.Messages[0] {
 		return nil // and the history goes on growing in place
 	}
+	if err := valid(messages); err != nil {
+		return &Error{Stage: StagePrepare, Err: fmt.Errorf("a history processor left %w", err)}
+	}
+	messages = Repair(messages, true)
 	before := r.last()
 	r.info.Messages = slices.Clone(messages)
 	if last := r.last(); last != before && before == r.own {
@@ -35,6 +40,19 @@ func (r *run) process(ctx context.Context) error {
 		own := *last
 		r.own = &own
 		r.info.Messages[len(messages)-1] = r.own
+	}
+	return nil
+}
+
+// valid reports the first message that is none.
+func valid(messages []*model.Message) error {
+	for i, m := range messages {
+		switch {
+		case m == nil:
+			return fmt.Errorf("a nil message at index %d", i)
+		case m.Kind != model.KindRequest && m.Kind != model.KindResponse:
+			return fmt.Errorf("a message of kind %q at index %d, want %q or %q", m.Kind, i, model.KindRequest, model.KindResponse)
+		}
 	}
 	return nil
 }

@@ -65,22 +65,17 @@ type run struct {
 	own     *model.Message
 	stopped bool
 	event   Event
-	parts   []openPart
-	waiting [1]Future
+	// streamed is what has been read of the response in hand.
+	streamed streamed
+	waiting  [1]Future
 }
 
 func (r *run) loop(ctx context.Context) error {
 	if err := r.emit(Event{Kind: RunStart}); err != nil {
 		return err
 	}
-	// A history that ends in a response is taken up where it stands.
-	if resp := r.last(); resp != nil && resp.Kind == model.KindResponse {
-		if err := r.nextFrame(ctx); err != nil {
-			return err
-		}
-		if done, err := r.settle(ctx, resp); done || err != nil {
-			return err
-		}
+	if done, err := r.takeUpHistory(ctx); done || err != nil {
+		return err
 	}
 	for {
 		resp, err := r.request(ctx)
@@ -91,6 +86,24 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// takeUpHistory goes on where the history stands, if it ends in a response: that is the first step. It is a function of its
+// own because its frame would be on the stack of every run that waits for its model.
+func (r *run) takeUpHistory(ctx context.Context) (bool, error) {
+	resp := r.last()
+	switch {
+	case resp == nil || resp.Kind != model.KindResponse:
+		return false, nil
+	case resp.Interrupted && !resp.HasToolCalls():
+		r.append(&model.Message{Kind: model.KindRequest, Parts: []model.Part{model.User(textGoOn)}})
+		return false, nil
+	}
+	r.info.Step++
+	if err := r.nextFrame(ctx); err != nil {
+		return false, err
+	}
+	return r.settle(ctx, resp)
 }
 
 func (r *run) last() *model.Message {
@@ -153,13 +166,15 @@ func (r *run) prepare(ctx context.Context) (*Task, error) {
 	}}, nil
 }
 
-// received appends what the model answered.
+// received appends what the model answered, or what was read of it.
 func (r *run) received(done *Done) (*model.Message, error) {
-	switch {
-	case done.Err != nil:
-		return nil, &Error{Stage: StageModel, Err: done.Err}
-	case done.Response == nil:
-		return nil, &Error{Stage: StageModel, Err: errors.New("the model returned neither a response nor an error")}
+	err := done.Err
+	if err == nil && done.Response == nil {
+		err = errors.New("the model returned neither a response nor an error")
+	}
+	if err != nil {
+		r.cutOff()
+		return nil, &Error{Stage: StageModel, Err: err}
 	}
 	resp := r.append(normalise(done.Response, r.info.Step))
 	r.info.Usage = r.cfg.Meter.Add(toolset.Usage{Usage: resp.Usage})
@@ -241,18 +256,16 @@ func normalise(resp *model.Message, step int) *model.Message {
 	m := *resp
 	m.Kind = model.KindResponse
 	cloned := false
+	calls := 0
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Kind != model.PartToolCall {
 			continue
 		}
-		id := p.CallID
-		if id == "" {
-			id = fmt.Sprintf("call_%d_%d", step, i)
-		}
-		for n := 2; slices.ContainsFunc(m.Parts[:i], func(o model.Part) bool { return o.Kind == model.PartToolCall && o.CallID == id }); n++ {
-			id = fmt.Sprintf("%s_%d", p.CallID, n)
-		}
+		id := callID(p.CallID, step, calls, func(id string) bool {
+			return slices.ContainsFunc(m.Parts[:i], func(o model.Part) bool { return o.Kind == model.PartToolCall && o.CallID == id })
+		})
+		calls++
 		if id == p.CallID {
 			continue
 		}
@@ -262,4 +275,17 @@ func normalise(resp *model.Message, step int) *model.Message {
 		m.Parts[i].CallID = id
 	}
 	return &m
+}
+
+// callID returns the id of a call: the one that the model gave, or another one if that is empty or taken. It depends on the
+// calls before it only, so that it is known when the call begins to be streamed.
+func callID(given string, step, calls int, taken func(id string) bool) string {
+	if given == "" {
+		given = fmt.Sprintf("call_%d_%d", step, calls)
+	}
+	id := given
+	for n := 2; taken(id); n++ {
+		id = fmt.Sprintf("%s_%d", given, n)
+	}
+	return id
 }

@@ -8,6 +8,9 @@ import (
 
 const textInterrupted = "Interrupted before a result was produced."
 
+// textGoOn continues a response that was cut off.
+const textGoOn = "Your response was interrupted. Continue it from where it stopped."
+
 // Repair makes a history fit to be sent: tool results that answer no call are dropped, and calls without an answer are
 // answered as interrupted. The frontier, calls of the last response that nothing has followed yet, is left alone unless
 // a prompt is to follow it. Repair is deterministic and idempotent; it never changes a message but replaces it, and

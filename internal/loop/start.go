@@ -16,6 +16,9 @@ func (r *run) start() error {
 		r.info.RunID = r.eng.NewID()
 	}
 	history := r.cfg.History
+	if err := valid(history); err != nil {
+		return &Error{Stage: StagePrepare, Err: fmt.Errorf("the history has %w", err)}
+	}
 	for i := len(history) - 1; i >= 0 && r.info.ConversationID == ""; i-- {
 		r.info.ConversationID = history[i].ConversationID
 	}

@@ -87,7 +87,7 @@ func (r *run) howToAnswer() string {
 
 // retryText asks the model for another answer, as long as the budget for text outputs lasts.
 func (r *run) retryText(why string, cause error) error {
-	attempt := r.budgets.fail("")
+	attempt := r.budgets.fail(textBudget)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: []model.Part{model.Retry("", "", why)}})
 	if attempt > r.cfg.OutputRetries {
 		return &Error{Stage: StageOutput, Attempt: attempt - 1, Err: &BudgetError{Retries: r.cfg.OutputRetries, Err: cause}}

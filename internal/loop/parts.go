@@ -1,0 +1,250 @@
+package loop
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// openPart is a part that is being streamed.
+type openPart struct {
+	index  int // by which the model names it
+	number int // by which observers know it
+	kind   model.PartKind
+	callID string
+	tool   string
+	text   []byte
+	// whole is the part as the message will have it, once the model has said so.
+	whole *model.Part
+	ended bool
+}
+
+// streamed is what the model has said of the response in hand.
+type streamed struct {
+	parts []openPart
+	// at is the part that grew last, shown how many parts observers know of.
+	at, shown int
+	// usage is what the model has reported last.
+	usage model.Usage
+}
+
+func (s *streamed) reset() { s.parts, s.at, s.shown, s.usage = s.parts[:0], 0, 0, model.Usage{} }
+
+// add begins a part. It uses the memory of earlier responses.
+func (s *streamed) add(p openPart) *openPart {
+	s.at = len(s.parts)
+	if s.at < cap(s.parts) {
+		s.parts = s.parts[:s.at+1]
+		p.text = s.parts[s.at].text[:0]
+		s.parts[s.at] = p
+	} else {
+		s.parts = append(s.parts, p)
+	}
+	return &s.parts[s.at]
+}
+
+// delta turns a model's delta into events, and keeps it in case that the response is cut off. A part starts with the first
+// delta of its index. Text and thinking end when another part starts; if they grow again, it is a new part to the observer.
+// Tool calls, whose fragments may be interleaved, end with the response.
+func (r *run) delta(d *model.Delta) error {
+	s := &r.streamed
+	if d.Usage != nil {
+		s.usage = *d.Usage
+		u := r.cfg.Meter.Usage()
+		u.Usage.Add(*d.Usage)
+		if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
+			return err
+		}
+		if err := r.cfg.Meter.CheckTokens(*d.Usage); err != nil {
+			return err
+		}
+	}
+	if d.Whole != nil {
+		s.complete(d)
+	}
+	if d.Kind == "" {
+		return r.stopError()
+	}
+	if s.at >= len(s.parts) || s.parts[s.at].index != d.Part || s.parts[s.at].ended {
+		if err := r.switchPart(d); err != nil {
+			return err
+		}
+	}
+	if d.Text == "" {
+		return r.stopError()
+	}
+	p := &s.parts[s.at]
+	p.text = append(p.text, d.Text...)
+	return r.grow(d)
+}
+
+// grow emits a PartDelta. There are thousands of them, so only what differs from the last one is set.
+func (r *run) grow(d *model.Delta) error {
+	if !r.cfg.Observed || r.stopped {
+		return r.stopError()
+	}
+	e := &r.event
+	if e.Kind != PartDelta || e.PartKind != d.Kind {
+		*e = Event{Kind: PartDelta, PartKind: d.Kind}
+	}
+	e.Step, e.Part, e.Text = r.info.Step, r.streamed.parts[r.streamed.at].number, d.Text
+	return r.pass(e)
+}
+
+// switchPart goes on with the part of a delta, or begins it.
+func (r *run) switchPart(d *model.Delta) error {
+	s := &r.streamed
+	for i := range s.parts {
+		if p := &s.parts[i]; p.index == d.Part && !p.ended {
+			s.at = i
+			return nil
+		}
+	}
+	for i := range s.parts {
+		if s.parts[i].kind == model.PartToolCall {
+			continue
+		}
+		if err := r.endPart(i); err != nil {
+			return err
+		}
+	}
+	p := openPart{index: d.Part, number: s.shown, kind: d.Kind, tool: d.Tool}
+	if d.Kind == model.PartToolCall {
+		p.callID = s.callID(d.CallID, r.info.Step)
+	}
+	s.shown++
+	s.add(p)
+	e := Event{Kind: PartStart, Part: p.number, PartKind: d.Kind, CallID: p.callID, Tool: d.Tool}
+	e.describe(r.frame.tool(d.Tool))
+	return r.emit(e)
+}
+
+func (r *run) endPart(i int) error {
+	p := &r.streamed.parts[i]
+	if p.ended {
+		return nil
+	}
+	p.ended = true
+	return r.emit(Event{Kind: PartEnd, Part: p.number, PartKind: p.kind})
+}
+
+// responseEvents ends the parts that are still open. If the model did not stream, it makes up for it.
+func (r *run) responseEvents(resp *model.Message) error {
+	s := &r.streamed
+	defer s.reset()
+	if !r.cfg.Observed {
+		return nil
+	}
+	if len(s.parts) == 0 && r.cfg.Stream {
+		for i := range resp.Parts {
+			p := &resp.Parts[i]
+			text := p.Text
+			switch p.Kind {
+			case model.PartToolCall:
+				text = string(p.Args)
+			case model.PartText, model.PartThinking:
+			default:
+				continue
+			}
+			d := model.Delta{Part: i, Kind: p.Kind, Text: text, CallID: p.CallID, Tool: p.Tool}
+			if err := r.switchPart(&d); err != nil {
+				return err
+			}
+			if d.Text == "" {
+				continue
+			}
+			if err := r.grow(&d); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range s.parts {
+		if err := r.endPart(i); err != nil {
+			return err
+		}
+	}
+	u := r.info.Usage
+	if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
+		return err
+	}
+	return r.emit(Event{Kind: ResponseDone, Message: resp})
+}
+
+// complete takes a part as the message will have it.
+func (s *streamed) complete(d *model.Delta) {
+	found := false
+	for i := range s.parts {
+		p := &s.parts[i]
+		switch {
+		case p.index != d.Part || p.kind != d.Whole.Kind:
+		case found:
+			p.text = p.text[:0] // the whole part has it
+		default:
+			p.whole, found = d.Whole, true
+		}
+	}
+	if !found { // of a kind that observers are not told of
+		at := s.at
+		s.add(openPart{index: d.Part, whole: d.Whole, ended: true})
+		s.at = at
+	}
+}
+
+// callID returns the id of the next call.
+func (s *streamed) callID(given string, step int) string {
+	calls := 0
+	for i := range s.parts {
+		if s.parts[i].kind == model.PartToolCall {
+			calls++
+		}
+	}
+	return callID(given, step, calls, func(id string) bool {
+		return slices.ContainsFunc(s.parts, func(p openPart) bool { return p.callID == id })
+	})
+}
+
+// cutOff keeps what was read of a response that ends with an error: its text, signed thinking and complete calls, and the
+// usage that was reported.
+func (r *run) cutOff() {
+	s := &r.streamed
+	defer s.reset()
+	if s.usage != (model.Usage{}) {
+		r.info.Usage = r.cfg.Meter.Add(toolset.Usage{Usage: s.usage})
+	}
+	resp := &model.Message{Kind: model.KindResponse, Interrupted: true, Usage: s.usage}
+	if r.cfg.Model != nil {
+		resp.Provider, resp.Model = r.cfg.Model.Provider, r.cfg.Model.Name
+	}
+	for i := range s.parts {
+		if p, ok := s.parts[i].kept(); ok {
+			resp.Parts = append(resp.Parts, p)
+		}
+	}
+	if resp.Parts != nil {
+		r.append(resp)
+	}
+}
+
+// kept returns the part if it can stand in a history: whatever the model has completed, text, and calls whose arguments are
+// complete. Thinking that is not signed and calls that break off are of no use to any provider.
+func (p *openPart) kept() (model.Part, bool) {
+	part := model.Part{Kind: p.kind}
+	switch {
+	case p.whole != nil:
+		part = *p.whole
+		if part.Kind == model.PartToolCall {
+			part.CallID = p.callID
+		}
+		return part, part.Kind != model.PartThinking || len(part.Signature) > 0
+	case p.kind == model.PartText:
+		part.Text = string(p.text)
+		return part, strings.TrimSpace(part.Text) != ""
+	case p.kind == model.PartToolCall:
+		part.CallID, part.Tool, part.Args = p.callID, p.tool, slices.Clone(p.text)
+		return part, part.Tool != "" && len(p.text) > 0 && p.text[0] == '{' && json.Valid(p.text)
+	}
+	return part, false
+}
