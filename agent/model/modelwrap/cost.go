@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -23,7 +24,7 @@ type Charge struct {
 	Provider, Model string
 	// Usage is what was used, Price what it was charged at.
 	Usage model.Usage
-	Price Price
+	Price model.Price
 	// Amount is the cost, in the currency of the prices. It means nothing if Err is set.
 	Amount float64
 	// Err is [ErrNoPrice] or [ErrNoUsage] if the cost is not known, else nil.
@@ -51,7 +52,7 @@ type Costed struct {
 	model.Model
 
 	info    model.Info
-	prices  PriceTable
+	prices  model.PriceTable
 	observe func(context.Context, Charge)
 
 	mu    sync.Mutex
@@ -67,7 +68,7 @@ var _ model.Model = (*Costed)(nil)
 //
 // The price is that of the model that answered, so one Cost may stand around a [Fallback]. A request that fails is not
 // counted, whatever the provider may charge for it. It panics if m or prices is nil.
-func Cost(m model.Model, prices PriceTable, observe func(context.Context, Charge)) *Costed {
+func Cost(m model.Model, prices model.PriceTable, observe func(context.Context, Charge)) *Costed {
 	mustWrap("Cost", m)
 	if prices == nil {
 		panic("modelwrap: Cost: there is no table of prices")
@@ -89,6 +90,10 @@ func (c *Costed) Generate(ctx context.Context, req *model.Request, sink model.Si
 }
 
 func (c *Costed) charge(resp *model.Message) Charge {
+	at := resp.Time
+	if at.IsZero() {
+		at = time.Now()
+	}
 	charge := Charge{Provider: resp.Provider, Model: resp.Model, Usage: resp.Usage}
 	if charge.Provider == "" {
 		charge.Provider = c.info.Provider
@@ -97,10 +102,10 @@ func (c *Costed) charge(resp *model.Message) Charge {
 		charge.Model = c.info.Name
 	}
 	var ok bool
-	switch charge.Price, ok = c.prices.Price(charge.Provider, charge.Model); {
+	switch charge.Price, ok = c.prices.Price(charge.Provider, charge.Model, at); {
 	case !ok:
 		charge.Err = ErrNoPrice
-	case charge.Usage == model.Usage{} && charge.Price != Price{}:
+	case charge.Usage == model.Usage{} && !charge.Price.Free():
 		charge.Err = ErrNoUsage
 	default:
 		charge.Amount = charge.Price.Of(charge.Usage)

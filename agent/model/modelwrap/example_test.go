@@ -84,7 +84,7 @@ func ExampleCache() {
 }
 
 func ExampleCost() {
-	prices := modelwrap.Prices{"modeltest/script": {Input: 2, CachedInput: 0.5, Output: 8}}
+	prices := model.Prices{"modeltest/script": {Input: 2, CachedInput: 0.5, Output: 8}}
 	m := modelwrap.Cost(modeltest.Script(modeltest.SayText("Oslo.")), prices, func(_ context.Context, c modelwrap.Charge) {
 		fmt.Printf("%d tokens in, %d out: $%.6f %v\n", c.Usage.InputTokens, c.Usage.OutputTokens, c.Amount, c.Err)
 	})

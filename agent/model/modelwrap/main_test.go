@@ -107,13 +107,13 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 		"Cache, coalesced": func(m model.Model) model.Model {
 			return modelwrap.Cache(m, modelwrap.NewMemory(modelwrap.MemoryLimits{}), modelwrap.CachePolicy{Keep: keep, Coalesce: true})
 		},
-		"Cost": func(m model.Model) model.Model { return modelwrap.Cost(m, modelwrap.Prices{"*": {}}, nil) },
+		"Cost": func(m model.Model) model.Model { return modelwrap.Cost(m, model.Prices{"*": {}}, nil) },
 		"FetchMedia": func(m model.Model) model.Model {
 			return modelwrap.FetchMedia(m, modelwrap.FetchPolicy{Always: true})
 		},
 		"all of them": func(m model.Model) model.Model {
 			m = modelwrap.FetchMedia(m, modelwrap.FetchPolicy{})
-			m = modelwrap.Cost(m, modelwrap.Prices{}, func(context.Context, modelwrap.Charge) {})
+			m = modelwrap.Cost(m, model.Prices{}, func(context.Context, modelwrap.Charge) {})
 			m = modelwrap.RateLimit(m, modelwrap.Rate{Requests: 1e6})
 			m = modelwrap.Limit(m, 20)
 			m = modelwrap.Retry(m, modelwrap.RetryPolicy{Base: time.Microsecond})
@@ -272,7 +272,7 @@ func TestWrappersPanicOnMistakes(t *testing.T) {
 		"Cache: the model is nil":        func() { modelwrap.Cache(nil, store, modelwrap.CachePolicy{}) },
 		"Cache: the store is nil":        func() { modelwrap.Cache(m, nil, modelwrap.CachePolicy{}) },
 		"NewMemory: -1 entries":          func() { modelwrap.NewMemory(modelwrap.MemoryLimits{Entries: -1}) },
-		"Cost: the model is nil":         func() { modelwrap.Cost(nil, modelwrap.Prices{}, nil) },
+		"Cost: the model is nil":         func() { modelwrap.Cost(nil, model.Prices{}, nil) },
 		"Cost: there is no table of pri": func() { modelwrap.Cost(m, nil, nil) },
 	} {
 		func() {
