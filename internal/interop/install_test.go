@@ -58,20 +58,23 @@ func nodePackages(kind, pins string) (string, error) {
 	})
 }
 
-var pythonPeers = sync.OnceValues(func() (string, error) {
+var pythonPeers = sync.OnceValues(func() (string, error) { return pythonPackages("python", "requirements.txt") })
+
+// pythonPackages installs what a file of requirements names.
+func pythonPackages(kind, requirements string) (string, error) {
 	version, err := versionOf("python3", "-c", "import sys, venv, ensurepip; assert sys.version_info >= (3, 10); print(sys.version, sys.prefix)")
 	if err != nil {
 		return "", errors.New("python3 is missing, too old or without venv: install Python 3.10 or newer with its venv module")
 	}
-	return install("python", version, []string{"python/requirements.txt"},
+	return install(kind, version, []string{"python/" + requirements},
 		func(dir string) []string { return []string{"python3", "-m", "venv", dir} },
 		func(dir string) []string {
 			return []string{
 				filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-				"--requirement", filepath.Join(dir, "requirements.txt"),
+				"--requirement", filepath.Join(dir, requirements),
 			}
 		})
-})
+}
 
 func versionOf(command string, args ...string) (string, error) {
 	out, err := exec.Command(command, args...).Output()

@@ -1,0 +1,140 @@
+package prices
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+const (
+	// Source is where the data is from.
+	Source = "genai-prices 0.2.3"
+	// Date is the last day on which prices were checked, as far as the data says.
+	Date = "2026-11-03"
+	// Currency is that of all prices.
+	Currency = "USD"
+)
+
+//go:embed prices.jsonl
+var data []byte
+
+// Table returns the table of this package. Names are compared without regard to case. It is read when it is first asked for
+// a price, which takes about 30 milliseconds once.
+func Table() model.PriceTable { return table{} }
+
+type table struct{}
+
+var providers = sync.OnceValue(func() []provider {
+	list, err := parse(data)
+	if err != nil {
+		panic("prices: " + err.Error()) // a test reads the data
+	}
+	return list
+})
+
+// Price implements [model.PriceTable].
+func (table) Price(providerName, name string, at time.Time) (model.Price, bool) {
+	list := providers()
+	p := find(list, strings.ToLower(strings.TrimSpace(providerName)))
+	if p == nil {
+		return model.Price{}, false
+	}
+	name = strings.ToLower(name)
+	prices := p.models(list, name)
+	if prices == nil {
+		if dashed := dashDates(name); dashed != name {
+			prices = p.models(list, dashed)
+		}
+	}
+	if prices == nil {
+		return model.Price{}, false
+	}
+	return pick(prices, at.UTC())
+}
+
+// provider has the models of a provider, in the order in which they are tried.
+type provider struct {
+	name     string
+	match    *clause
+	fallback []string // providers whose models it has, too
+	list     []entry
+}
+
+// entry is what models that match cost.
+type entry struct {
+	match  clause
+	prices []conditional
+}
+
+// conditional is a price that holds from a day on, or between two times of each day, or always.
+type conditional struct {
+	model.Price
+
+	From    string    `json:"from"`
+	Daily   [2]string `json:"daily"`
+	Unknown bool      `json:"unknown"`
+}
+
+// find returns a provider by its name, or else the first whose rule the name fits.
+func find(list []provider, name string) *provider {
+	for i := range list {
+		if list[i].name == name {
+			return &list[i]
+		}
+	}
+	for i := range list {
+		if list[i].match != nil && list[i].match.fits(name) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// models returns the prices of the first model whose rule the name fits, or nil.
+func (p *provider) models(all []provider, name string) []conditional {
+	for i := range p.list {
+		if p.list[i].match.fits(name) {
+			return p.list[i].prices
+		}
+	}
+	for _, other := range p.fallback {
+		for i := range all {
+			if all[i].name == other {
+				if prices := all[i].models(nil, name); prices != nil {
+					return prices
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// pick returns the last price that holds at a time, in UTC, or else the first.
+func pick(prices []conditional, at time.Time) (model.Price, bool) {
+	chosen := &prices[0]
+	for i := len(prices) - 1; i >= 0; i-- {
+		if prices[i].holds(at) {
+			chosen = &prices[i]
+			break
+		}
+	}
+	return chosen.Price, !chosen.Unknown
+}
+
+func (c *conditional) holds(at time.Time) bool {
+	if c.From != "" {
+		return at.Format(time.DateOnly) >= c.From
+	}
+	begin, end := c.Daily[0], c.Daily[1]
+	if begin == "" {
+		return true
+	}
+	now := at.Format("15:04:05.000000000")
+	if end < begin { // over midnight
+		return now >= begin || now < end
+	}
+	return begin <= now && now < end
+}
