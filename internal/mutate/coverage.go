@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path"
 	"strings"
 )
 
@@ -14,8 +15,8 @@ type block struct {
 	hit         bool
 }
 
-func readCoverage(path string) (coverage, error) {
-	data, err := os.ReadFile(path)
+func readCoverage(profile string) (coverage, error) {
+	data, err := os.ReadFile(profile)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func readCoverage(path string) (coverage, error) {
 		var b block
 		var column, statements, count int
 		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.first, &column, &b.last, &column, &statements, &count); err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", path, line, err)
+			return nil, fmt.Errorf("%s: %q: %w", profile, line, err)
 		}
 		b.hit = count > 0
 		c[file] = append(c[file], b)
@@ -36,10 +37,11 @@ func readCoverage(path string) (coverage, error) {
 	return c, nil
 }
 
-// covers reports whether a line was executed. Lines outside of functions belong to no block and count as executed.
-func (c coverage) covers(file string, line int) bool {
+// covers reports whether a line of a package was executed. Lines outside of functions belong to no block. They count as
+// executed if the package is in the profile.
+func (c coverage) covers(pkg, file string, line int) bool {
 	known := false
-	for _, b := range c[file] {
+	for _, b := range c[pkg+"/"+file] {
 		if b.first <= line && line <= b.last {
 			if b.hit {
 				return true
@@ -47,5 +49,13 @@ func (c coverage) covers(file string, line int) bool {
 			known = true
 		}
 	}
-	return !known
+	if known {
+		return false
+	}
+	for other := range c {
+		if path.Dir(other) == pkg {
+			return true
+		}
+	}
+	return false
 }

@@ -88,13 +88,11 @@ func (m *mutator) walk(root ast.Node) {
 	ast.Inspect(root, func(node ast.Node) bool {
 		switch n := node.(type) {
 		case *ast.FuncLit:
-			if n != root {
-				outer := m.results
-				m.results = m.pkg.info.Types[n].Type.(*types.Signature).Results()
-				m.walk(n.Body)
-				m.results = outer
-				return false
-			}
+			outer := m.results
+			m.results = m.pkg.info.Types[n].Type.(*types.Signature).Results()
+			m.walk(n.Body)
+			m.results = outer
+			return false
 		case *ast.BinaryExpr:
 			m.binary(n)
 		case *ast.UnaryExpr:

@@ -206,7 +206,7 @@ func (r *runner) test(ctx context.Context, m *mutant) (verdict, error) {
 		return verdict{}, err
 	}
 	for _, dir := range m.pkg.tests {
-		if dir != m.pkg.dir && !r.covered[dir].covers(m.pkg.path+"/"+filepath.Base(m.file.path), m.line()) {
+		if dir != m.pkg.dir && !r.covered[dir].covers(m.pkg.path, filepath.Base(m.file.path), m.line()) {
 			continue
 		}
 		v, err := r.goTest(ctx, dir, overlay, max(minTimeout, 8*r.took[dir]))
