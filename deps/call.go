@@ -149,10 +149,11 @@ func (c *call) stopTimer() {
 	}
 }
 
-// append adds streamed text, and reports whether it is to be sent now. Otherwise a timer is set. mu is held.
+// append adds streamed text, and reports whether there may be something to send now. Otherwise a timer is set. Text for a
+// call that has ended is dropped. mu is held.
 func (t *Tracker) append(ctx context.Context, c *call, text string) (due bool) {
 	if c.ended() {
-		return false
+		return true // the end may not have been sent yet
 	}
 	c.text.write(text, t.opts.TextLimit)
 	c.dirty = true
