@@ -101,6 +101,21 @@ func TestToolThatAsksItselfGoesFirst(t *testing.T) {
 	require.Equal(t, "outer", calls[1].Approval.Scope)
 }
 
+// A check that fails must not let the call run, even if the outer function would allow it.
+func TestErrorOfTheToolsOwnApprovalIsNotOverruled(t *testing.T) {
+	ran := false
+	tool := *toolset.Plain[deps]("a", "A tool.", func(context.Context, struct{}) (string, error) {
+		ran = true
+		return "", nil
+	})
+	tool.Approval = func(context.Context, *runContext, any) (*toolset.Approval, error) { return nil, errBoom }
+	allow := func(context.Context, *runContext, *toolset.Tool[deps], any) (*toolset.Approval, error) {
+		return nil, nil
+	}
+	require.ErrorIs(t, run(t, []set{toolset.Approved(toolset.Of(&tool), allow)}, say("a")).err, errBoom)
+	require.False(t, ran)
+}
+
 func TestErrorOrPanicOfAnApprovalFunctionEndsTheRun(t *testing.T) {
 	s := toolset.Approved(tells("a"), func(context.Context, *runContext, *toolset.Tool[deps], any) (*toolset.Approval, error) {
 		return nil, errBoom

@@ -80,6 +80,31 @@ func TestACancelReachesAPromptThatIsStillQueued(t *testing.T) {
 	})
 }
 
+// The turn before may still send updates. They must not arrive after the answer to a later prompt.
+func TestQueuedPromptThatIsCancelledIsAnsweredInItsTurn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		agent := &fakeAgent{}
+		cancelled, finish := make(chan struct{}), make(chan struct{})
+		agent.prompt = func(ctx context.Context, _ *acp.PromptRequest) (*acp.PromptResponse, error) {
+			<-cancelled
+			acp.Async(ctx) // from here on the next prompt may be handled
+			<-finish
+			require.NoError(t, agent.conn.SessionUpdate(ctx, text("last words")))
+			return nil, context.Cause(ctx)
+		}
+		p := initializedAgent(t, agent, nil)
+		p.send(promptLine(1, "s"), promptLine(2, "s"))
+		synctest.Wait()
+		p.send(cancelLine("s"))
+		synctest.Wait()
+		close(cancelled)
+		synctest.Wait()
+		close(finish)
+		assert.Contains(t, p.line(), "last words")
+		p.expect(`{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}`, `{"jsonrpc":"2.0","id":2,"result":{"stopReason":"cancelled"}}`)
+	})
+}
+
 func TestACancelledTurnIsAnsweredCancelledWhateverErrorItsHandlerReturns(t *testing.T) {
 	failures := map[string]func(ctx context.Context) error{
 		"ctx's error":      func(ctx context.Context) error { return ctx.Err() },

@@ -65,6 +65,21 @@ func TestRedactedJSONStaysJSON(t *testing.T) {
 	}
 }
 
+// Only tool returns are data. What users and models say is text, even if it looks like JSON.
+func TestJSONThatSomebodySaysIsRedactedAsText(t *testing.T) {
+	const in, want = `{"n":12345}`, `{"n":[redacted word]5}`
+	out := process(t, history.Redact[deps](word), []*model.Message{
+		request(model.System(in), model.User(in)),
+		model.Response(model.Thinking(in), model.Text(in)),
+		request(model.Retry("1", "t", in)),
+	})
+	for _, m := range out {
+		for _, p := range m.Parts {
+			require.Equal(t, want, p.Text, p.Kind)
+		}
+	}
+}
+
 func TestRedactedPartLosesItsSignature(t *testing.T) {
 	signed := func(p model.Part) model.Part {
 		p.Signature, p.ID, p.Provider = []byte("sig"), "id", "openai"

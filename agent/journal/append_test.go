@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -42,6 +43,24 @@ func TestFailureReachesAllThatShareAWrite(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// Records that wait while a batch is written are not written if that batch fails.
+func TestRecordsThatWaitForAFailedWriteFailToo(t *testing.T) {
+	d := newDir(t, t.TempDir())
+	l := open(t, d, "run")
+	release := journal.Hold(l)
+	var wg sync.WaitGroup
+	var waiting error
+	wg.Go(func() { waiting = l.Append(context.Background(), []byte(`{"waits":true}`)) })
+	require.Eventually(t, func() bool { return journal.Waiting(l) == 1 }, time.Minute, time.Millisecond)
+	failed := errors.New("disk full")
+	journal.Fail(l, failed)
+	release()
+	wg.Wait()
+	require.ErrorIs(t, waiting, failed)
+	require.NoError(t, l.Close())
+	require.Empty(t, read(t, open(t, d, "run")))
 }
 
 // TestRecordsThatAreAppendedTogetherShareASync: what comes while a batch is written is in one batch, the next.

@@ -18,6 +18,25 @@ func Break(l Log) (mend func()) {
 	return func() { file.File = whole }
 }
 
+// BreakSync has the file of a log take writes that never reach a disk and cannot be synced, until it is mended. It works
+// on Linux.
+func BreakSync(l Log) (mend func()) {
+	file := l.(*fileLog).file
+	whole := file.File
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		panic(err)
+	}
+	file.File = null
+	return func() {
+		null.Close()
+		file.File = whole
+	}
+}
+
+// Fail ends a log as a batch that cannot be written does.
+func Fail(l Log, err error) { l.(*fileLog).end(err) }
+
 // Hold has appended records wait, as if a batch was being written, until they are released.
 func Hold(l Log) (release func()) {
 	l.(*fileLog).commit.Lock()
