@@ -99,7 +99,7 @@ func path(_ int, word string) string        { return "/" + word }
 func day(k int) time.Time { return time.Date(2026, 1, 2+k, 15, 4, 5, 0, time.UTC) }
 
 // maxMatching bounds what is tried, in characters and steps, to find a string that matches a pattern.
-const maxMatching = 2 << 20
+const maxMatching = 1 << 18
 
 // matching returns a string that matches all patterns of n and has a fitting length. It is made of the first pattern.
 func (n *node) matching(k int) (string, error) {

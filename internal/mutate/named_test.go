@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const brokenRule = `# A comment.
+
+rule: Own squares.
+file: a/a.go
+test: a TestOwn
+---
+func Own(n int) int { return n * n }
++++
+func Own(n int) int {
+	return n + n
+}
+===
+`
+
+func TestNamedMutantsAreRead(t *testing.T) {
+	all, err := parseNamed("x.txt", brokenRule)
+	require.NoError(t, err)
+	require.Equal(t, []namedMutant{{
+		at: "x.txt:3", rule: "Own squares.", file: "a/a.go", dir: "a", test: "TestOwn",
+		find: "func Own(n int) int { return n * n }", put: "func Own(n int) int {\n\treturn n + n\n}",
+	}}, all)
+	for _, text := range []string{
+		"file: x\n",
+		"rule: r\nfile: f\ntest: TestX\n---\na\n+++\nb\n===\n",
+		"rule: r\nfile: f\ntest: d TestX\na\n+++\nb\n===\n",
+		"rule: r\nfile: f\ntest: d TestX\n---\na\n+++\nb\n",
+		"rule: r\nfile: f\ntest: d TestX\n---\na\n+++\na\n===\n",
+		"rule: r\nfile: f\ntest: d TestX\n---\n+++\na\n===\n",
+	} {
+		_, err := parseNamed("x.txt", text)
+		require.Error(t, err, text)
+	}
+}
+
+func TestNamedTestMustFailUnderItsMutant(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs go test")
+	}
+	root := module(t)
+	dir := filepath.Join(root, "named")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	r := &runner{root: root, scratch: t.TempDir()}
+	try := func(text string) error {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "x.txt"), []byte(text), 0o600))
+		return runNamed(t.Context(), r, dir, regexp.MustCompile(""), options{workers: 1})
+	}
+	require.NoError(t, try(brokenRule))
+	const head, tail = "rule: r\nfile: a/a.go\ntest: ", "\n---\nn - n\n+++\nn + n\n===\n"
+	require.ErrorContains(t, try(head+"a TestOwn"+tail), "not every rule is kept", "the test passes under the mutant")
+	require.ErrorContains(t, try(head+"a TestMissing"+tail), "does not pass without a mutant")
+	require.ErrorContains(t, try("rule: r\nfile: a/a.go\ntest: a TestOwn\n---\nnowhere\n+++\nx\n===\n"), "not every rule is kept")
+}
