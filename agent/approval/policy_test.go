@@ -41,6 +41,17 @@ func TestARejectionWinsOverEveryPermission(t *testing.T) {
 	assert.Equal(t, approval.Allow, p.Decide("run", "b", "a"))
 }
 
+func TestRejectionWinsWhereverItsScopeStands(t *testing.T) {
+	var p approval.Policy
+	p.Remember("run", "a", approval.Reject)
+	p.Remember("run", "b", approval.Allow)
+	for _, scopes := range [][]string{{"a", "b"}, {"b", "a"}, {"a", "c"}, {"c", "a"}} {
+		require.Equal(t, approval.Reject, p.Decide("run", scopes...), scopes)
+	}
+	p.Remember("run", "", approval.Reject)
+	require.Equal(t, approval.Reject, p.Decide("run", "b"))
+}
+
 func TestANilPolicyAsksAboutEverythingAndRemembersNothing(t *testing.T) {
 	var p *approval.Policy
 	p.Remember("run", "", approval.Allow)

@@ -57,6 +57,18 @@ func TestFileIsReadableByItsOwnerOnly(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
+// A block that was never written hides what follows it in the file. None of that may stay behind the records written next.
+func TestRestOfATornBlockIsDropped(t *testing.T) {
+	d, file := written(t, three...)
+	torn := append(content(t, file), make([]byte, 16)...)
+	torn = append(torn, strings.Repeat("x", 4096)+"\n"...)
+	require.NoError(t, os.WriteFile(file, torn, 0o600))
+	l := open(t, d, "run")
+	write(t, l, `{"more":true}`)
+	require.NoError(t, l.Close())
+	require.Equal(t, append(three[:3:3], `{"more":true}`), read(t, open(t, d, "run")))
+}
+
 // TestTornEndIsDropped cuts a journal off at every byte, as a process does that is killed while it writes.
 func TestTornEndIsDropped(t *testing.T) {
 	d, file := written(t, three...)
