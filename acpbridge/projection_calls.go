@@ -71,7 +71,11 @@ func (p *callProjection) call(e *agent.Event) error {
 	if e.Output {
 		return nil
 	}
-	c := acp.ToolCall{RawInput: rawInput(e.Args)}
+	args := e.Args
+	if e.Repaired != nil {
+		args = e.Repaired
+	}
+	c := acp.ToolCall{RawInput: rawInput(args)}
 	if e.Valid && !reportsItself(e.Tool) {
 		c.Status = acp.ToolCallStatusInProgress
 	}

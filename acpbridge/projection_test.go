@@ -89,7 +89,7 @@ func TestRawInputIsVerbatim(t *testing.T) {
 		return toolset.Result{}, nil
 	})
 	e, id := start(t, config(t, modeltest.Script(
-		modeltest.Say(model.ToolCall("1", "any", args), model.ToolCall("2", "any", ""), model.ToolCall("3", "any", "{oops")),
+		modeltest.Say(model.ToolCall("1", "any", args), model.ToolCall("2", "any", ""), model.ToolCall("3", "any", "{oops"), model.ToolCall("4", "any", `{"a":["b"],}`)),
 		modeltest.SayText("done")), any))
 	e.prompt(id, "go")
 	var inputs []string
@@ -102,7 +102,7 @@ func TestRawInputIsVerbatim(t *testing.T) {
 			inputs = append(inputs, string(u.ToolCallUpdate.RawInput))
 		}
 	}
-	assert.Equal(t, []string{args, "{}", `"{oops"`}, inputs)
+	assert.Equal(t, []string{args, "{}", `"{oops"`, `{"a":["b"]}`}, inputs, "repaired arguments are shown as the tool gets them")
 	assert.Equal(t, acp.ToolCallStatusFailed, last, "a call whose arguments are wrong")
 }
 

@@ -19,6 +19,8 @@ type Alternative[D, O any] struct {
 	make   func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error)
 	text   func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
 	media  func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)
+	// exact says that what is not JSON is not repaired.
+	exact bool
 	// partial decodes what is still being written; nil if that makes no sense.
 	partial func(written []byte) (O, bool)
 	// typ is what the model writes.
@@ -89,9 +91,28 @@ func Media[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], me
 }
 
 func (a *Alternative[D, O]) decodeForModel(args []byte) (any, *loop.Invalid) {
-	decoded, err := a.decode(args)
+	decoded, _, err := a.decoded(args, true)
 	if err != nil {
 		return nil, forModel(err)
 	}
 	return decoded, nil
+}
+
+// decodedText is decoded for an answer in text. Models fence JSON there even if they are told not to: that is no repair.
+func (a *Alternative[D, O]) decodedText(text string, complete bool) (value any, repaired []byte, err error) {
+	decode := func(text []byte) (any, error) { return a.decode(schema.TrimFences(text)) }
+	if a.exact {
+		value, err = decode([]byte(text))
+		return value, nil, err
+	}
+	return decodeRepaired(decode, []byte(text), complete)
+}
+
+// decoded decodes what the model wrote, and repairs it if that is permitted.
+func (a *Alternative[D, O]) decoded(text []byte, complete bool) (value any, repaired []byte, err error) {
+	if a.exact {
+		value, err = a.decode(text)
+		return value, nil, err
+	}
+	return decodeRepaired(a.decode, text, complete)
 }

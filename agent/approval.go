@@ -97,7 +97,8 @@ func (d Decision) loop() (loop.Decision, error) {
 
 // PendingCall is a tool call that waits for somebody outside of the run. It can be stored as JSON.
 type PendingCall struct {
-	// ID is the call's id, Tool the tool's name, Args what the model wrote; valid for the tool.
+	// ID is the call's id, Tool the tool's name, Args what the model wrote, valid for the tool and repaired if it was not
+	// JSON.
 	ID   string          `json:"id"`
 	Tool string          `json:"tool"`
 	Args json.RawMessage `json:"args"`
@@ -108,7 +109,7 @@ type PendingCall struct {
 }
 
 func pendingCall(p *loop.PendingCall) PendingCall {
-	args := json.RawMessage(p.Args)
+	args := json.RawMessage(validArgs(p.Args))
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}

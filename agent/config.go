@@ -40,6 +40,11 @@ type Config[D, O any] struct {
 	// ToolRetries and OutputRetries are how often the model may correct a tool call, or its output; nil is 1. A tool's
 	// own setting comes first.
 	ToolRetries, OutputRetries *int
+	// NoRepair refuses arguments and outputs that are not JSON. Without it those that can only be one document are
+	// repaired: a markdown code fence around the document and a comma after a last item are removed, and closing brackets
+	// that are missing at the end are added. The history keeps what the model wrote; [Event] says what was made of it.
+	// Responses that were cut off by a token limit are never completed.
+	NoRepair bool
 	// ToolTimeout bounds every tool call whose tool does not set its own bound; 0 is no bound.
 	ToolTimeout time.Duration
 	// MaxParallelCalls bounds how many tool calls of a run are executed at a time; 0 is no bound.

@@ -28,6 +28,7 @@ const (
 	// EventUsage carries what the run has used so far in Usage.
 	EventUsage = EventKind(loop.UsageChanged)
 	// EventToolCall says that the model calls a tool: CallID, Tool, Args, Attempt, and whether the arguments are Valid.
+	// Repaired are the arguments that the tool gets if Args, which the model wrote, had to be repaired.
 	// The calls of a response are announced in the order of the response, before any of them runs.
 	EventToolCall = EventKind(loop.ToolStart)
 	// EventToolResult says how a call ended, in the order of completion: Result is what the model will be shown, or Err
@@ -42,7 +43,7 @@ const (
 	EventPending = EventKind(loop.CallDeferred)
 	// EventMessage says that a message came in through the run's [Inbox]; it is in Message.
 	EventMessage = EventKind(loop.MessageIn)
-	// EventOutput carries the valid output in Value.
+	// EventOutput carries the valid output in Value. Repaired is the JSON of an output in text if it had to be repaired.
 	EventOutput = EventKind(loop.OutputDone)
 	// EventRunEnd is the last event, also of a run that never started. Err is the run's error, or nil if the run has an
 	// output. It does not appear if the observer left.
@@ -82,10 +83,13 @@ type Event struct {
 	ToolTitle string
 	Output    bool
 
-	Args    model.RawArgs
-	Valid   bool
-	Attempt int
-	Result  *model.Part
+	Args model.RawArgs
+	// Repaired is the JSON that arguments or the text of an output were read as; nil if they were read as written. See
+	// [Config.NoRepair].
+	Repaired model.RawArgs
+	Valid    bool
+	Attempt  int
+	Result   *model.Part
 
 	Message *model.Message
 	Usage   *toolset.Usage
@@ -98,9 +102,16 @@ func eventOf(e *loop.Event) Event {
 	if p, ok := value.(*loop.PendingCall); ok && e.Kind == loop.CallDeferred {
 		value = pendingCall(p)
 	}
+	args, repaired := e.Args, model.RawArgs(nil)
+	switch {
+	case e.Kind == loop.ToolStart && e.Valid:
+		repaired = repairedArgs(args)
+	case e.Kind == loop.OutputDone:
+		args, repaired = nil, args // see agentRun.Emit
+	}
 	return Event{
 		Kind: EventKind(e.Kind), Step: e.Step, Part: e.Part, PartKind: e.PartKind, Text: e.Text,
-		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Output: e.Output, Args: e.Args, Valid: e.Valid, Attempt: e.Attempt, Result: e.Result,
+		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Output: e.Output, Args: args, Repaired: repaired, Valid: e.Valid, Attempt: e.Attempt, Result: e.Result,
 		Message: e.Message, Usage: e.Usage, Value: value, Err: e.Err,
 	}
 }

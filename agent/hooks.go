@@ -18,8 +18,8 @@ type Hooks[D any] struct {
 	Run func(ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*Summary, error)) error
 	// Request wraps a request to the model. The hook may pass on another request or return another response.
 	Request func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error)
-	// Call wraps a tool call whose arguments are valid: run.Call says which, args is what the model wrote. Outcomes that
-	// a tool gives as errors ([toolset.Retry] and others) pass through here.
+	// Call wraps a tool call whose arguments are valid: run.Call says which, args is what the model wrote, repaired if it
+	// was not JSON. Outcomes that a tool gives as errors ([toolset.Retry] and others) pass through here.
 	Call func(ctx context.Context, run *toolset.RunContext[D], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error)
 }
 

@@ -19,6 +19,9 @@ func (r *agentRun[D, O]) Emit(e *loop.Event) bool {
 	if r.thrown != nil {
 		return false
 	}
+	if e.Kind == loop.OutputDone {
+		e.Args = r.repaired // where eventOf looks for it
+	}
 	returned := false
 	defer func() {
 		if returned {

@@ -68,14 +68,14 @@ func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 		return nil, fmt.Errorf("unknown output mode %q", o.mode)
 	}
 	if len(config.Alternatives) > 0 {
-		if err := o.add(config.Alternatives); err != nil {
+		if err := o.add(config.Alternatives, config.NoRepair); err != nil {
 			return nil, err
 		}
 	} else if isText := reflect.TypeFor[O]().Kind() == reflect.String; isText && o.mode == OutputAuto {
 		o.text = plainText[D, O]
 	} else {
 		own := As[D](cmp.Or(config.Output.Name, defaultOutputName), config.Output.Description, func(out O) O { return out })
-		if err := o.add([]Alternative[D, O]{own}); err != nil {
+		if err := o.add([]Alternative[D, O]{own}, config.NoRepair); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +98,7 @@ func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 	return o, nil
 }
 
-func (o *output[D, O]) add(alternatives []Alternative[D, O]) error {
+func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool) error {
 	var errs []error
 	for i, a := range alternatives {
 		switch {
@@ -117,6 +117,7 @@ func (o *output[D, O]) add(alternatives []Alternative[D, O]) error {
 		case o.alternative(a.def.Name) != nil:
 			errs = append(errs, fmt.Errorf("output: two alternatives are called %q", a.def.Name))
 		default:
+			a.exact = exact
 			o.alternatives = append(o.alternatives, a)
 		}
 	}
@@ -178,9 +179,10 @@ func (o *output[D, O]) apply(f *loop.Frame, mode OutputMode, retries int) {
 	}
 }
 
-// finish makes the output of what an output task carries: a checked call, or text.
-func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *loop.Task) loop.Done {
-	value, err := o.value(ctx, run, t)
+// finish makes the output of what an output task carries: a checked call, or text. complete says that the model had
+// finished the text. If the text had to be repaired, repaired is what it was read as.
+func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *loop.Task, complete bool) (done loop.Done, repaired []byte) {
+	value, repaired, err := o.value(ctx, run, t, complete)
 	for _, validate := range o.validators {
 		if err != nil {
 			break
@@ -191,35 +193,35 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 	}
 	switch {
 	case err == nil:
-		return loop.Done{Output: value}
+		return loop.Done{Output: value}, repaired
 	case errors.As(err, new(*schema.Error)), errors.As(err, new(*toolset.RetryError)):
 		told := forModel(err)
-		return loop.Done{Return: loop.Return{Retry: true, Text: told.Text, Cause: told.Err}}
+		return loop.Done{Return: loop.Return{Retry: true, Text: told.Text, Cause: told.Err}}, nil
 	}
-	return loop.Done{Err: err}
+	return loop.Done{Err: err}, nil
 }
 
-func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t *loop.Task) (O, error) {
-	var zero O
-	if t.Call != nil {
+func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t *loop.Task, complete bool) (value O, repaired []byte, err error) {
+	switch {
+	case t.Call != nil:
 		a := o.alternative(t.Call.Tool)
 		if a == nil {
-			return zero, errors.New("the output is gone")
+			return value, nil, errors.New("the output is gone")
 		}
-		return a.make(ctx, run, t.Call.Decoded)
+		value, err = a.make(ctx, run, t.Call.Decoded)
+	case len(t.Media) > 0:
+		value, err = o.media(ctx, run, t.Media, t.Text)
+	case o.text != nil:
+		value, err = o.text(ctx, run, t.Text)
+	default:
+		a := &o.alternatives[0]
+		var decoded any
+		if decoded, repaired, err = a.decodedText(t.Text, complete); err != nil {
+			return value, nil, err
+		}
+		value, err = a.make(ctx, run, decoded)
 	}
-	if len(t.Media) > 0 {
-		return o.media(ctx, run, t.Media, t.Text)
-	}
-	if o.text != nil {
-		return o.text(ctx, run, t.Text)
-	}
-	a := &o.alternatives[0]
-	decoded, err := a.decode(schema.TrimFences([]byte(t.Text)))
-	if err != nil {
-		return zero, err
-	}
-	return a.make(ctx, run, decoded)
+	return value, repaired, err
 }
 
 // plainText is text as it is, for output types whose kind is string.

@@ -214,6 +214,10 @@ type agentRun[D, O any] struct {
 	listing toolset.Listing[D]
 	// mode is how the output is asked for in the frame.
 	mode OutputMode
+	// finish says why the last response ended, if this process has seen it; repaired is what the last output in text was
+	// read as, if it had to be repaired.
+	finish   model.FinishReason
+	repaired []byte
 	// frame is nil or &own.
 	frame *loop.Frame
 	own   loop.Frame
@@ -337,7 +341,7 @@ func (r *agentRun[D, O]) makeFrame(tools []*toolset.Tool[D]) (loop.Frame, error)
 		}
 		f.Tools = append(f.Tools, loop.Tool{
 			Name: t.Def.Name, Sequential: t.Sequential, Asks: t.Approval != nil, External: t.External,
-			Kind: t.Kind, Title: t.Title, Retries: retries, Decode: decoder(t),
+			Kind: t.Kind, Title: t.Title, Retries: retries, Decode: decoder(t, r.agent.config.NoRepair),
 		})
 		f.Defs = append(f.Defs, t.Def)
 	}
@@ -354,7 +358,7 @@ func (r *agentRun[D, O]) Approval(ctx context.Context, call *loop.Call) (approva
 	return t.Approval(ctx, &run, call.Decoded)
 }
 
-func decoder[D any](t *toolset.Tool[D]) func([]byte) (any, *loop.Invalid) {
+func decoder[D any](t *toolset.Tool[D], exact bool) func([]byte) (any, *loop.Invalid) {
 	return func(args []byte) (decoded any, invalid *loop.Invalid) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -364,7 +368,12 @@ func decoder[D any](t *toolset.Tool[D]) func([]byte) (any, *loop.Invalid) {
 		if t.Decode == nil {
 			return json.RawMessage(args), nil
 		}
-		decoded, err := t.Decode(args)
+		var err error
+		if exact {
+			decoded, err = t.Decode(args)
+		} else {
+			decoded, _, err = decodeRepaired(t.Decode, args, true)
+		}
 		if err != nil {
 			return nil, forModel(err)
 		}
