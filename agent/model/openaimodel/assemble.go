@@ -26,6 +26,7 @@ type assembler struct {
 	media         mediaOut
 	calls         callAssembler
 	refused       bool
+	scratch       scratch
 
 	usage    model.Usage
 	sawUsage bool
@@ -51,6 +52,9 @@ func (a *assembler) event(name string, data []byte) error {
 		return io.EOF
 	case name == "error":
 		return &reportedError{data}
+	}
+	if taken, err := a.addTextChunk(data); taken {
+		return err
 	}
 	return a.decode(data)
 }

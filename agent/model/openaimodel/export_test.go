@@ -36,3 +36,33 @@ func RequestBody(m *Model, req *model.Request, stream bool) ([]byte, error) {
 
 // AppendJSONString exposes the string encoder.
 func AppendJSONString(dst []byte, s string) []byte { return adapter.AppendJSONString(dst, s) }
+
+// Stream is what came of the chunks of a stream, for comparisons.
+type Stream struct {
+	state  assembler
+	Deltas []model.Delta
+	Err    error
+	// Quick says that the last chunk took the quick way.
+	Quick bool
+}
+
+// ReadChunks gives chunks to a stream; the last one either takes the quick way if it can, or not.
+func ReadChunks(quick bool, chunks ...[]byte) *Stream {
+	s := &Stream{}
+	a := newAssembler("p", nil, func(d model.Delta) error {
+		s.Deltas = append(s.Deltas, d)
+		return nil
+	})
+	a.streamed = true
+	for i, chunk := range chunks {
+		if s.Quick = false; quick && i == len(chunks)-1 {
+			s.Quick, s.Err = a.addTextChunk(chunk)
+		}
+		if !s.Quick {
+			s.Err = a.decode(chunk)
+		}
+	}
+	s.state = *a
+	s.state.scratch, s.state.sink = scratch{}, nil
+	return s
+}
