@@ -2,6 +2,7 @@
 // remember answers and count money.
 //
 //	Fallback   asks the next model when one fails
+//	Break      stops asking a model that keeps failing
 //	Retry      asks the same model again, after a wait
 //	Limit      bounds how many requests are made at the same time
 //	RateLimit  bounds requests, and tokens, per interval
@@ -16,9 +17,10 @@
 //		small,
 //	}, modelwrap.FallbackPolicy{})
 //
-// Order has a meaning. A limit within Retry is free while Retry waits; around it, it is held. Cost within Cache counts
-// what was paid for; around it, it counts as if nothing had been cached. Retry within Fallback is patient with each
-// model; around it, it goes through all of them again.
+// Order has a meaning. A limit within Retry is free while Retry waits; around it, it is held. Retry within Break counts a
+// request as failed after its last attempt; around it, every attempt counts. Cost within Cache counts what was paid for;
+// around it, it counts as if nothing had been cached. Retry within Fallback is patient with each model; around it, it goes
+// through all of them again.
 //
 // # What every wrapper keeps
 //
@@ -37,7 +39,7 @@
 //
 // # Concurrency
 //
-// All models here may be used by many goroutines and agents at the same time. Limit, RateLimit, Cache and Cost have a
+// All models here may be used by many goroutines and agents at the same time. Limit, RateLimit, Break, Cache and Cost have a
 // state, which belongs to the value: wrap a model once and share the result. Functions in policies are called on the
 // goroutine of the request, several at the same time if requests are; they must be quick and safe for that.
 package modelwrap

@@ -97,6 +97,7 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 		"Retry": func(m model.Model) model.Model {
 			return modelwrap.Retry(m, modelwrap.RetryPolicy{Base: time.Microsecond})
 		},
+		"Break": func(m model.Model) model.Model { return modelwrap.Break(m, modelwrap.BreakPolicy{}) },
 		"Limit": func(m model.Model) model.Model { return modelwrap.Limit(m, 20) },
 		"RateLimit": func(m model.Model) model.Model {
 			return modelwrap.RateLimit(m, modelwrap.Rate{Requests: 1e6, Tokens: 1e9})
@@ -117,6 +118,7 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 			m = modelwrap.RateLimit(m, modelwrap.Rate{Requests: 1e6})
 			m = modelwrap.Limit(m, 20)
 			m = modelwrap.Retry(m, modelwrap.RetryPolicy{Base: time.Microsecond})
+			m = modelwrap.Break(m, modelwrap.BreakPolicy{})
 			m = modelwrap.Fallback([]model.Model{m, m}, modelwrap.FallbackPolicy{})
 			return modelwrap.Cache(m, modelwrap.NewMemory(modelwrap.MemoryLimits{}), modelwrap.CachePolicy{Keep: keep, Coalesce: true})
 		},
@@ -264,6 +266,8 @@ func TestWrappersPanicOnMistakes(t *testing.T) {
 		"Fallback: the model is nil":     func() { modelwrap.Fallback([]model.Model{m, nil}, modelwrap.FallbackPolicy{}) },
 		"Retry: the model is nil":        func() { modelwrap.Retry(nil, modelwrap.RetryPolicy{}) },
 		"Retry: the policy has a neg":    func() { modelwrap.Retry(m, modelwrap.RetryPolicy{Attempts: -1}) },
+		"Break: the model is nil":        func() { modelwrap.Break(nil, modelwrap.BreakPolicy{}) },
+		"Break: the policy has a neg":    func() { modelwrap.Break(m, modelwrap.BreakPolicy{CoolDown: -1}) },
 		"Limit: the model is nil":        func() { modelwrap.Limit(nil, 1) },
 		"Limit: 0 requests at a time":    func() { modelwrap.Limit(m, 0) },
 		"RateLimit: the model is nil":    func() { modelwrap.RateLimit(nil, modelwrap.Rate{Requests: 1}) },
