@@ -44,8 +44,7 @@ func (o OpenOptions) describe() string {
 	if o.BaseURL != "" {
 		base = "invalid base URL"
 		if u, err := url.Parse(o.BaseURL); err == nil {
-			u.RawQuery = "" // some proxies take keys there
-			base = u.Redacted()
+			base = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String() // proxies take keys in the rest
 		}
 	}
 	return fmt.Sprintf("model.OpenOptions(%s, %s)", base, key)

@@ -170,7 +170,7 @@ func TestTheKeyInOpenOptionsIsNeverShown(t *testing.T) {
 	}
 	require.NotContains(t, log.String(), key)
 	require.NotContains(t, log.String(), fmt.Sprintf("%x", key))
-	require.Contains(t, log.String(), "model.OpenOptions(https://user:xxxxx@host.test/v1, key set)")
+	require.Contains(t, log.String(), "model.OpenOptions(https://host.test/v1, key set)")
 	require.Equal(t, "model.OpenOptions(the provider's URL, no key)", fmt.Sprint(model.OpenOptions{}))
 	require.Equal(t, "model.OpenOptions(invalid base URL, no key)", fmt.Sprint(model.OpenOptions{BaseURL: "http://\x7f" + key}))
 }

@@ -191,7 +191,7 @@ func TestHeadersSayWhenToComeBackAndWhatItWas(t *testing.T) {
 }
 
 func TestAKeyIsNeitherPrintedNorQuoted(t *testing.T) {
-	s := adapter.NewSecret("sk-very-secret")
+	s := adapter.NewSecret("sk-very-secret", nil)
 	require.True(t, s.IsSet)
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v", s, s, s), "very")
 	require.Equal(t, "bad key [redacted]", s.Redact("bad key sk-very-secret"))
@@ -199,10 +199,10 @@ func TestAKeyIsNeitherPrintedNorQuoted(t *testing.T) {
 	s.Authorize(h)
 	require.Equal(t, "Bearer sk-very-secret", h.Get("Authorization"))
 
-	none := adapter.NewSecret("")
+	none := adapter.NewSecret("", nil)
 	none.Authorize(http.Header{})
 	require.False(t, none.IsSet)
-	require.Equal(t, "none", adapter.NewSecret("none").Redact("none"))
+	require.Equal(t, "none", adapter.NewSecret("none", nil).Redact("none"))
 
 	e := adapter.TransportError(model.Info{Provider: "p", Name: "m"}, "https://example.com", errors.New("refused sk-very-secret"), s.Redact)
 	require.True(t, e.Retryable)

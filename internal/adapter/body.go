@@ -30,7 +30,8 @@ func UnknownBody(status int, header http.Header, body []byte, answer, base strin
 	case status < 300:
 		return fmt.Sprintf("the answer is no %s but %s (is Config.BaseURL right? it is %s)", answer, quoted, base)
 	case status < 400:
-		return fmt.Sprintf("redirected to %q (Config.BaseURL is %s)", header.Get("Location"), base)
+		to, _, _ := strings.Cut(CleanText(header.Get("Location")), "?") // which may be relative
+		return fmt.Sprintf("redirected to %q (Config.BaseURL is %s)", to, base)
 	}
 	return quoted
 }

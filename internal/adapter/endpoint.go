@@ -32,11 +32,11 @@ func BaseURL(s, suffix string) (*url.URL, error) {
 	return u, nil
 }
 
-// DescribeConfig is how the Config of a package prints: without the key, and without a password in the URL. An empty base is
+// DescribeConfig is how the Config of a package prints: without the key, and of the URL without user and query. An empty base is
 // one that was refused, which may be anything.
 func DescribeConfig(pkg, name, base, key string) string {
 	if u, err := url.Parse(base); err == nil && u.Host != "" {
-		base = u.Redacted()
+		base = CleanURL(u)
 	}
 	if base == "" {
 		base = "invalid base URL"

@@ -24,7 +24,7 @@ func TestABaseURLIsReadAsPeopleWriteIt(t *testing.T) {
 }
 
 func TestAConfigIsDescribedWithoutSecrets(t *testing.T) {
-	require.Equal(t, "p.Config(m at http://user:xxxxx@h/v1, key set)", adapter.DescribeConfig("p", "m", "http://user:pass@h/v1", "sk-1"))
+	require.Equal(t, "p.Config(m at http://h/v1, key set)", adapter.DescribeConfig("p", "m", "http://user:pass@h/v1", "sk-1"))
 	require.Equal(t, "p.Config(m at the Gemini API, no key)", adapter.DescribeConfig("p", "m", "the Gemini API", ""))
 	require.Equal(t, "p.Config(m at invalid base URL, no key)", adapter.DescribeConfig("p", "m", "", ""))
 }

@@ -90,7 +90,7 @@ func TransportError(info model.Info, where string, err error, redact func(string
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	e := &model.APIError{Provider: info.Provider, Model: info.Name, Err: err, Retryable: true}
+	e := &model.APIError{Provider: info.Provider, Model: info.Name, Err: Cleaned(err, redact), Retryable: true}
 	why := redact(err.Error())
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError

@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -9,25 +11,59 @@ import (
 type Secret struct {
 	// Authorize sets the key as a bearer token.
 	Authorize func(http.Header)
-	// Redact cuts the key out of a text.
+	// Redact cuts the key out of a text, and what can be secret of URLs: see [CleanText].
 	Redact func(string) string
 	// IsSet says that there is a key.
 	IsSet bool
 }
 
-// NewSecret wraps key. Keys of fewer than eight characters are placeholders ("ollama", "none") and words that an
-// error needs, so Redact leaves them alone.
-func NewSecret(key string) Secret {
-	s := Secret{
-		Authorize: func(http.Header) {},
-		Redact:    func(text string) string { return text },
-		IsSet:     key != "",
-	}
+// shortestSecret is how long a text must be to be cut out wherever it stands. Shorter ones are placeholders ("ollama", "none")
+// and words that an error needs.
+const shortestSecret = 8
+
+// NewSecret wraps a key, and what can be secret of a base URL, which may be nil: its query and its user.
+func NewSecret(key string, base *url.URL) Secret {
+	s := Secret{Authorize: func(http.Header) {}, IsSet: key != ""}
 	if key != "" {
 		s.Authorize = func(h http.Header) { h.Set("Authorization", "Bearer "+key) }
 	}
-	if len(key) >= 8 {
-		s.Redact = func(text string) string { return strings.ReplaceAll(text, key, "[redacted]") }
+	secrets := append([]string{key}, secretsOf(base)...)
+	secrets = slices.DeleteFunc(secrets, func(secret string) bool { return len(secret) < shortestSecret })
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // what another one begins with comes later
+	query := ""
+	if base != nil && base.RawQuery != "" {
+		query = "?" + base.RawQuery // as in "Cannot POST /v1/chat/completions?key=x"
+	}
+	s.Redact = func(text string) string {
+		text = CleanText(text)
+		if query != "" {
+			text = strings.ReplaceAll(text, query, "")
+		}
+		for _, secret := range secrets {
+			text = strings.ReplaceAll(text, secret, "[redacted]")
+		}
+		return text
 	}
 	return s
+}
+
+// secretsOf returns what of a URL may be secret, as it is and as it is written.
+func secretsOf(u *url.URL) []string {
+	if u == nil {
+		return nil
+	}
+	var secrets []string
+	for name, values := range u.Query() {
+		if name == "api-version" { // Azure's, which its errors speak of
+			continue
+		}
+		for _, value := range values {
+			secrets = append(secrets, value, url.QueryEscape(value))
+		}
+	}
+	if u.User != nil {
+		password, _ := u.User.Password()
+		secrets = append(secrets, u.User.Username(), password, u.User.String())
+	}
+	return secrets
 }

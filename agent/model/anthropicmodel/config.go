@@ -139,7 +139,7 @@ func New(config Config) (*Model, error) {
 	if p.DropStaleThinking {
 		m.betas = append(m.betas, thinkingBindingBeta)
 	}
-	apiKey, authToken := adapter.NewSecret(config.APIKey), adapter.NewSecret(config.AuthToken)
+	apiKey, authToken := adapter.NewSecret(config.APIKey, base), adapter.NewSecret(config.AuthToken, nil)
 	m.redact = func(text string) string { return authToken.Redact(apiKey.Redact(text)) }
 	m.client = newClient(config, base)
 	return m, nil
@@ -170,13 +170,13 @@ func newClient(config Config, base *url.URL) anthropic.Client {
 func parseBaseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(cmp.Or(s, DefaultBaseURL))
 	if err != nil {
-		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL cannot be parsed: %w", errors.Unwrap(err))
+		return nil, errors.New("anthropicmodel: Config.BaseURL cannot be parsed") // why would quote a part of it, perhaps a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must begin with http:// or https:// and name a host", u.Redacted())
+		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must begin with http:// or https:// and name a host", adapter.CleanURL(u))
 	}
 	if u.RawQuery != "" || u.ForceQuery {
-		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must have no query", u.Redacted())
+		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must have no query", adapter.CleanURL(u))
 	}
 	path := strings.TrimRight(u.Path, "/")
 	u.Path = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(path, "/messages"), "/v1"), "/")
@@ -200,7 +200,7 @@ func (c Config) describe() string {
 	}
 	base := "invalid base URL"
 	if u, err := parseBaseURL(c.BaseURL); err == nil {
-		base = u.Redacted()
+		base = adapter.CleanURL(u)
 	}
 	return fmt.Sprintf("anthropicmodel.Config(%s at %s, %s)", c.Name, base, key)
 }

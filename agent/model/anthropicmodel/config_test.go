@@ -97,7 +97,7 @@ func TestTheKeysAreNeverShown(t *testing.T) {
 		require.NotContains(t, log.String(), key)
 		require.NotContains(t, log.String(), fmt.Sprintf("%x", key))
 	}
-	require.Contains(t, log.String(), "anthropicmodel.Config(m at http://user:xxxxx@host.test, key set)")
+	require.Contains(t, log.String(), "anthropicmodel.Config(m at http://host.test, key set)")
 
 	for _, config := range []anthropicmodel.Config{
 		{Name: "m", APIKey: testKey + "\n"}, {Name: "m", AuthToken: testKey + " "}, {Name: "m", BaseURL: "ftp://u:" + testKey + "@x"},

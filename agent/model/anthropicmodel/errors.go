@@ -34,14 +34,14 @@ func (m *Model) reported(status int, header http.Header, body []byte) *model.API
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, kind, requestID := parseError(body)
 	if message == "" && kind == "" {
-		message = adapter.UnknownBody(status, header, body, "message", m.base.Redacted())
+		message = adapter.UnknownBody(status, header, body, "message", adapter.CleanURL(m.base))
 	}
 	if meant := statuses[kind]; status < 400 && meant != 0 {
 		e.Status = meant
 	}
-	e.Message, e.Type = m.redact(adapter.Truncate(message, maxMessage)), m.redact(adapter.Truncate(kind, 200))
+	e.Message, e.Type = adapter.Truncate(m.redact(message), maxMessage), adapter.Truncate(m.redact(kind), 200)
 	e.Code = e.Type // the API has no other code
-	e.RequestID = m.redact(adapter.Truncate(cmp.Or(adapter.RequestID(header), requestID), 200))
+	e.RequestID = adapter.Truncate(m.redact(cmp.Or(adapter.RequestID(header), requestID)), 200)
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	adapter.Classify(e)
 	if kind == "billing_error" {
@@ -87,6 +87,6 @@ func parseError(data []byte) (message, kind, requestID string) {
 func (m *Model) broken(status int, header http.Header, cause error) *model.APIError {
 	return &model.APIError{
 		Provider: m.info.Provider, Model: m.info.Name, Status: status,
-		RequestID: m.redact(adapter.RequestID(header)), Retryable: errorIsEmpty(cause), Err: cause,
+		RequestID: m.redact(adapter.RequestID(header)), Retryable: errorIsEmpty(cause), Err: adapter.Cleaned(cause, m.redact),
 	}
 }

@@ -130,7 +130,7 @@ func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdo
 		return &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Retryable: true, Err: expired}
 	}
 	if resp == nil {
-		return adapter.TransportError(m.info, m.base.Redacted(), err, m.redact)
+		return adapter.TransportError(m.info, adapter.CleanURL(m.base), err, m.redact)
 	}
 	failed = m.broken(resp.StatusCode, resp.Header, err)
 	failed.Retryable = failed.Retryable || errors.As(err, new(*adapter.ReadError))

@@ -45,7 +45,7 @@ func (m *Model) Info() model.Info {
 
 // String names the model and where it is, without the keys.
 func (m *Model) String() string {
-	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, m.base.Redacted())
+	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, adapter.CleanURL(m.base))
 }
 
 // Format implements [fmt.Formatter]: every verb prints what String returns.

@@ -76,7 +76,7 @@ func New(config Config) (*Model, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	secret := adapter.NewSecret(c.APIKey)
+	secret := adapter.NewSecret(c.APIKey, base.base)
 	if err := authenticate(&c); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ type endpoint struct {
 	version string
 }
 
-func (e endpoint) where() string { return e.base.Redacted() }
+func (e endpoint) where() string { return adapter.CleanURL(e.base) }
 
 var versionAtEnd = regexp.MustCompile(`/(v[0-9]+(?:(?:alpha|beta)[0-9]*)?)/*$`)
 
@@ -188,10 +188,10 @@ func parseEndpoint(c *Config) (endpoint, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil {
-		return endpoint{}, fmt.Errorf("geminimodel: Config.BaseURL cannot be parsed: %w", errors.Unwrap(err))
+		return endpoint{}, errors.New("geminimodel: Config.BaseURL cannot be parsed") // why would quote a part of it, perhaps a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return endpoint{}, fmt.Errorf("geminimodel: Config.BaseURL %q must begin with http:// or https:// and name a host", u.Redacted())
+		return endpoint{}, fmt.Errorf("geminimodel: Config.BaseURL %q must begin with http:// or https:// and name a host", adapter.CleanURL(u))
 	}
 	e := endpoint{base: u, version: "v1beta"}
 	if c.Backend == VertexAI {
@@ -253,7 +253,7 @@ func (c Config) describe() string {
 	}
 	base := "invalid base URL"
 	if e, err := parseEndpoint(&c); err == nil {
-		base = adapter.NewSecret(c.APIKey).Redact(e.where())
+		base = adapter.NewSecret(c.APIKey, e.base).Redact(e.where())
 	}
 	return fmt.Sprintf("geminimodel.Config(%s at %s, %s)", c.Name, base, key)
 }

@@ -180,8 +180,8 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 	}
 	require.NotContains(t, log.String(), testKey)
 	require.NotContains(t, log.String(), fmt.Sprintf("%x", testKey))
-	require.Contains(t, log.String(), "geminimodel.Config(m at http://user:xxxxx@host.test, key set)")
-	require.Equal(t, "google m at http://user:xxxxx@host.test", m.String())
+	require.Contains(t, log.String(), "geminimodel.Config(m at http://host.test, key set)")
+	require.Equal(t, "google m at http://host.test", m.String())
 }
 
 func TestNewSaysAllThatIsWrong(t *testing.T) {
@@ -210,7 +210,7 @@ func TestNewSaysAllThatIsWrong(t *testing.T) {
 	}
 	named, err := geminimodel.New(geminimodel.Config{Name: "m", APIKey: testKey, BaseURL: "http://" + testKey + "@x.test"})
 	require.NoError(t, err)
-	require.Equal(t, "google m at http://[redacted]@x.test", named.String())
+	require.Equal(t, "google m at http://x.test", named.String())
 
 	_, err = geminimodel.New(geminimodel.Config{Retry: model.Retries{Base: -time.Second}})
 	require.ErrorContains(t, err, "Config.Name is empty")

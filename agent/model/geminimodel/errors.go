@@ -82,7 +82,7 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 		e.Status = cmp.Or(reported.Code, status)
 	}
 	redact := m.secret.Redact
-	e.Message, e.Code = redact(adapter.Truncate(reported.Message, maxMessage)), redact(reported.Status)
+	e.Message, e.Code = adapter.Truncate(redact(reported.Message), maxMessage), redact(reported.Status)
 	e.RequestID = redact(adapter.RequestID(header))
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	usedUp := false
@@ -112,7 +112,7 @@ var tooLong = regexp.MustCompile(`(?i)input token count .*exceeds|exceeds the ma
 
 // failure is the error for an answer that is none. resp may be nil.
 func (m *Model) failure(resp *http.Response, cause error, retryable bool) *model.APIError {
-	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Retryable: retryable, Err: cause}
+	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Retryable: retryable, Err: adapter.Cleaned(cause, m.secret.Redact)}
 	if resp != nil {
 		e.Status, e.RequestID = resp.StatusCode, m.secret.Redact(adapter.RequestID(resp.Header))
 	}
@@ -122,7 +122,7 @@ func (m *Model) failure(resp *http.Response, cause error, retryable bool) *model
 // notSent is the error for a request that got no answer.
 func (m *Model) notSent(err error) error {
 	if denied := (*credentialsError)(nil); errors.As(err, &denied) {
-		e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Message: m.secret.Redact(denied.Error()), Err: denied}
+		e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Message: m.secret.Redact(denied.Error()), Err: adapter.Cleaned(denied, m.secret.Redact)}
 		if e.Retryable = denied.mayPass(); !e.Retryable {
 			e.Err = fmt.Errorf("%w: %w", model.ErrAuth, denied)
 		}

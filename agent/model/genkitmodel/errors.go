@@ -101,6 +101,7 @@ func (m *Model) failure(err error) error {
 	}
 	e.Provider, e.Model = m.info.Provider, m.info.Name
 	e.Message = adapter.Truncate(m.redact(e.Message), maxMessage)
+	e.Err = adapter.Cleaned(e.Err, m.redact)
 	e.Code, e.Type, e.RequestID = m.redact(e.Code), m.redact(e.Type), m.redact(e.RequestID)
 	return e
 }
@@ -125,11 +126,7 @@ func (m *Model) classify(err error) *model.APIError {
 	case errors.As(err, &address), errors.As(err, &unsent):
 		where := "the provider"
 		if address != nil {
-			where = address.URL
-			if u, err := url.Parse(where); err == nil {
-				u.RawQuery = "" // Google's has the key
-				where = u.Redacted()
-			}
+			where = adapter.CleanText(address.URL) // Google's has the key
 		}
 		return adapter.TransportError(m.info, where, err, m.redact)
 	case errors.Is(err, errNoMessage), errors.Is(err, errNamelessCall), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

@@ -83,8 +83,9 @@ func New(m ai.Model, config Config) (*Model, error) {
 	if redact == nil {
 		redact = func(s string) string { return s }
 	}
+	clean := func(s string) string { return redact(adapter.CleanText(s)) }
 	return &Model{
-		genkit: m, dialect: d, settings: adapter.CloneSettings(config.Settings), redact: redact,
+		genkit: m, dialect: d, settings: adapter.CloneSettings(config.Settings), redact: clean,
 		info: model.Info{
 			Provider: provider, Name: name, NativeOutput: d.NativeOutput, NoForcedCalls: d.NoForcedCalls,
 			Media: slices.Clone(d.Media), MediaURLs: slices.Clone(d.MediaURLs), ContextWindow: config.ContextWindow,

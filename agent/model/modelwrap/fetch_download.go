@@ -13,13 +13,15 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 const userAgent = "ponte-fetch"
 
 // FetchError says which media could not be had, and why.
 type FetchError struct {
-	// URL is where it was to be found, without the query, which may hold a secret.
+	// URL is where it was to be found, without user and query, which may hold a secret.
 	URL string
 	// Status is the HTTP status if there was an answer, or 0.
 	Status int
@@ -93,11 +95,11 @@ func (f *fetcher) get(ctx context.Context, from string) (download, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return download{}, &FetchError{URL: shown(from), Status: status, Err: err}
+		return download{}, &FetchError{URL: shown(from), Status: status, Err: adapter.Cleaned(err, adapter.CleanText)}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return failed(0, err)
+		return failed(0, errors.New("it is not a valid URL")) // why would quote a part of it, perhaps a password
 	}
 	if err := f.policy.checkURL(req.URL); err != nil {
 		return failed(0, err)
@@ -138,11 +140,7 @@ func shown(from string) string {
 	if err != nil {
 		return "a URL that cannot be parsed"
 	}
-	if u.RawQuery != "" {
-		u.RawQuery = "…"
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u.Redacted()
+	return adapter.CleanURL(u)
 }
 
 // plainType returns a media type without parameters, in lower case.

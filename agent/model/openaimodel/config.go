@@ -18,7 +18,7 @@ import (
 const DefaultBaseURL = "https://api.openai.com/v1"
 
 // Config says which model to ask, where, and how patiently. Only Name is required. Printing or logging a Config does
-// not show the key.
+// not show the key, nor user and query of the URL.
 type Config struct {
 	// Name is the endpoint's name of the model, such as "gpt-5" or "qwen3:8b".
 	Name string
@@ -113,7 +113,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 		timeouts: adapter.Timeouts(config.Timeouts),
 		retry:    adapter.Retries(config.Retry),
 		client:   config.HTTPClient,
-		secret:   adapter.NewSecret(config.APIKey),
+		secret:   adapter.NewSecret(config.APIKey, base),
 	}
 	if m.client == nil {
 		m.client = adapter.SharedClient()
@@ -138,10 +138,10 @@ func parseBaseURL(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return nil, fmt.Errorf("openaimodel: Config.BaseURL cannot be parsed: %w", errors.Unwrap(err))
+		return nil, errors.New("openaimodel: Config.BaseURL cannot be parsed") // why would quote a part of it, perhaps a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("openaimodel: Config.BaseURL %q must begin with http:// or https:// and name a host", u.Redacted())
+		return nil, fmt.Errorf("openaimodel: Config.BaseURL %q must begin with http:// or https:// and name a host", adapter.CleanURL(u))
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/chat/completions"), "/responses")
@@ -168,7 +168,7 @@ func (c Config) describe() string {
 	}
 	base := "invalid base URL"
 	if u, err := parseBaseURL(c.BaseURL); err == nil {
-		base = u.Redacted()
+		base = adapter.CleanURL(u)
 	}
 	return fmt.Sprintf("openaimodel.Config(%s at %s, %s)", c.Name, base, key)
 }

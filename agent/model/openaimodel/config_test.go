@@ -93,7 +93,7 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 	}
 	require.NotContains(t, log.String(), testKey)
 	require.NotContains(t, log.String(), fmt.Sprintf("%x", testKey))
-	require.Contains(t, log.String(), "openaimodel.Config(m at http://user:xxxxx@host.test/v1, key set)")
+	require.Contains(t, log.String(), "openaimodel.Config(m at http://host.test/v1, key set)")
 
 	_, err = openaimodel.New(openaimodel.Config{Name: "m", APIKey: testKey + "\n"})
 	require.ErrorContains(t, err, "newline")

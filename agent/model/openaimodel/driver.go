@@ -110,6 +110,9 @@ func ollamaAddress(getenv func(string) string) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		if strings.ContainsAny(host, "@?") { // there may be a secret in it
+			return "", errors.New("OLLAMA_HOST is no address")
+		}
 		return "", fmt.Errorf("OLLAMA_HOST %q is no address", host)
 	}
 	name, port := u.Hostname(), u.Port()

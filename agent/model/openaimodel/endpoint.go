@@ -36,9 +36,9 @@ func (m *endpoint) Info() model.Info {
 	return info
 }
 
-// String names the model and where it is, without the key.
+// String names the model and where it is, without the key and without what may be secret of the URL.
 func (m *endpoint) String() string {
-	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, m.base.Redacted())
+	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, adapter.CleanURL(m.base))
 }
 
 // Format implements [fmt.Formatter]: every verb prints what String returns.
@@ -70,7 +70,7 @@ func (m *endpoint) send(ctx context.Context, method, path string, body []byte, e
 	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), r)
 	if err != nil {
-		return nil, fmt.Errorf("openaimodel: %w", err)
+		return nil, fmt.Errorf("openaimodel: %w", adapter.Cleaned(err, m.secret.Redact))
 	}
 	for name, values := range m.header {
 		req.Header[name] = values

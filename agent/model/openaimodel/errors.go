@@ -15,7 +15,7 @@ import (
 )
 
 func (m *endpoint) transportError(err error) *model.APIError {
-	return adapter.TransportError(m.info, m.base.Redacted(), err, m.secret.Redact)
+	return adapter.TransportError(m.info, adapter.CleanURL(m.base), err, m.secret.Redact)
 }
 
 // maxMessage bounds what an error quotes of an answer, in bytes.
@@ -104,7 +104,7 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, code, kind, ok := parseErrorBody(body)
 	if !ok {
-		base := m.base.Redacted()
+		base := adapter.CleanURL(m.base)
 		if !strings.HasSuffix(m.base.Path, "/v1") {
 			base += ", and often ends in /v1"
 		}
@@ -122,7 +122,7 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 			}
 		}
 	}
-	e.Message, e.Code, e.Type = m.secret.Redact(adapter.Truncate(message, maxMessage)), m.secret.Redact(code), m.secret.Redact(kind)
+	e.Message, e.Code, e.Type = adapter.Truncate(m.secret.Redact(message), maxMessage), m.secret.Redact(code), m.secret.Redact(kind)
 	e.RequestID = m.secret.Redact(adapter.RequestID(header))
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	adapter.Classify(e)
@@ -142,6 +142,6 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 func (m *endpoint) brokenResponse(resp *http.Response, cause error, retryable bool) *model.APIError {
 	return &model.APIError{
 		Provider: m.info.Provider, Model: m.info.Name, Status: resp.StatusCode,
-		RequestID: m.secret.Redact(adapter.RequestID(resp.Header)), Retryable: retryable, Err: cause,
+		RequestID: m.secret.Redact(adapter.RequestID(resp.Header)), Retryable: retryable, Err: adapter.Cleaned(cause, m.secret.Redact),
 	}
 }

@@ -245,7 +245,7 @@ func TestTheKeyIsNotPrinted(t *testing.T) {
 		require.NotContains(t, s, testKey)
 		require.NotContains(t, s, "pass@")
 	}
-	require.Equal(t, "anthropicdialect.Config(m at http://user:xxxxx@host/, key set)", fmt.Sprint(config))
+	require.Equal(t, "anthropicdialect.Config(m at http://host/, key set)", fmt.Sprint(config))
 	require.Equal(t, "anthropicdialect.Config( at invalid base URL, no key)", fmt.Sprint(anthropicdialect.Config{BaseURL: ":"}))
 }
 

@@ -75,7 +75,7 @@ func open(ctx context.Context, config Config) (*genkitmodel.Model, error) {
 	default:
 		p = &plugin.GoogleAI{APIKey: config.APIKey}
 	}
-	redact := adapter.NewSecret(config.APIKey).Redact
+	redact := adapter.NewSecret(config.APIKey, nil).Redact
 	if err := initialise(ctx, p); err != nil {
 		return nil, fmt.Errorf("%w: %s", model.ErrAuth, redact(err.Error()))
 	}

@@ -60,7 +60,7 @@ func TestAConfigSaysWhereItLeads(t *testing.T) {
 	for want, config := range map[string]googledialect.Config{
 		"googledialect.Config(m at the Gemini API, key set)":           {Name: "m", APIKey: testKey},
 		"googledialect.Config(m at Vertex AI, project p in l, no key)": {Name: "m", Project: "p", Location: "l"},
-		"googledialect.Config(m at http://user:xxxxx@host/a, no key)":  {Name: "m", BaseURL: "http://user:pass@host/a/"},
+		"googledialect.Config(m at http://host/a, no key)":             {Name: "m", BaseURL: "http://user:pass@host/a/"},
 		"googledialect.Config(m at invalid base URL, no key)":          {Name: "m", BaseURL: "http://host?key=secret"},
 	} {
 		require.Equal(t, want, fmt.Sprint(config))

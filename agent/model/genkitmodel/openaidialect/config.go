@@ -83,7 +83,7 @@ func open(config Config) (*genkitmodel.Model, error) {
 	resolved, _ := p.ResolveAction(api.ActionTypeModel, config.Name).(ai.Model)
 	return genkitmodel.New(resolved, genkitmodel.Config{
 		Provider: config.Provider, Name: config.Name, Dialect: Dialect(), ContextWindow: config.ContextWindow,
-		Settings: config.Settings, Redact: adapter.NewSecret(config.APIKey).Redact,
+		Settings: config.Settings, Redact: adapter.NewSecret(config.APIKey, nil).Redact,
 	})
 }
 

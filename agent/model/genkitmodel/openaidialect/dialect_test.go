@@ -256,7 +256,7 @@ func TestTheKeyIsNotPrinted(t *testing.T) {
 		require.NotContains(t, s, testKey)
 		require.NotContains(t, s, "pass@")
 	}
-	require.Equal(t, "openaidialect.Config(m at http://user:xxxxx@host/v1/, key set)", fmt.Sprint(config))
+	require.Equal(t, "openaidialect.Config(m at http://host/v1/, key set)", fmt.Sprint(config))
 	require.Equal(t, "openaidialect.Config( at invalid base URL, no key)", fmt.Sprint(openaidialect.Config{BaseURL: ":"}))
 }
 
