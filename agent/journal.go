@@ -14,12 +14,12 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// WithJournal has the run record what its steps come to, and take up where it was cut off if the journal has records of it:
-// completed model requests and tool calls are not made again. Which run it is says [WithRunID]; without that the run is a
-// new one. Nil is no journal. Package journal says what must be the same when a run is taken up, and what is done again.
+// WithJournal records what each step of the run came to. If the journal has records of the run, the run is resumed: completed
+// model requests and tool calls are not made again. [WithRunID] identifies the run. Without it, the journal starts a new run.
+// Nil means no journal. Package journal describes what must stay the same when a run is resumed, and what is done again.
 //
-// Agents that run as tools ([AsTool], [HandOver]) keep a journal of their own under the idempotency key of the call. What
-// fails between the run and its journal ends the run with a [*journal.Error].
+// Agents that run as tools ([AsTool], [HandOver]) have records of their own, under the idempotency key of the call. A failure
+// of the journal ends the run with a [*journal.Error].
 func WithJournal(j journal.Journal) RunOption {
 	return runOption(func(o *runOptions) { o.journal = j })
 }
