@@ -64,6 +64,32 @@ func TestFailedAndCancelledTurnsStayInTheHistory(t *testing.T) {
 	assert.Equal(t, "a|b|c", e.text(id))
 }
 
+// TestStoppedAnswerIsKept stops a turn in the middle of a sentence that the user has read.
+func TestStoppedAnswerIsKept(t *testing.T) {
+	half := make(chan struct{})
+	turns := 0
+	m := model.Func(model.Info{}, func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+		if turns++; turns > 1 {
+			return model.Response(model.Text(said(req))), nil
+		}
+		for _, text := range []string{"The first ", "three words"} {
+			if err := sink(model.Delta{Kind: model.PartText, Text: text}); err != nil {
+				return nil, err
+			}
+		}
+		close(half)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	e, id := start(t, config(t, m))
+	n := e.sendPrompt(id, "a")
+	<-half
+	e.write(cancelLine(id))
+	requireStop(t, acp.StopReasonCancelled, e.answer(n))
+	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "go on"))
+	assert.Equal(t, "The first three words"+"a|The first three words|go on", e.text(id))
+}
+
 func TestInvalidPromptsAndRefusalsLeaveTheHistoryAlone(t *testing.T) {
 	m := modeltest.Script(
 		modeltest.SayText("one"),

@@ -61,8 +61,8 @@ type Delta struct {
 	// Usage, if not nil, is the usage of this response so far. A delta may carry nothing else (Kind is empty then).
 	Usage *Usage
 	// Whole, if not nil, is the part as it will be in the message, because the provider has completed it. If the response is
-	// cut off later, the run keeps the part as it is. A model says so of parts that deltas cannot express: signed thinking,
-	// opaque parts. Kind may be empty.
+	// cut off later, the run keeps the part as it is. A model says so of what deltas cannot express, such as signed thinking.
+	// With an empty Kind it is a part that no delta began, such as an opaque one.
 	Whole *Part
 }
 

@@ -30,7 +30,7 @@ type Recorder struct {
 func (r *Recorder) Sink(d model.Delta) error {
 	r.Deltas = append(r.Deltas, d)
 	if d.Kind == "" {
-		require.NotNil(r.T, d.Usage, "a delta without a part has usage")
+		require.True(r.T, d.Usage != nil || d.Whole != nil, "a delta without a part has usage or a whole part")
 		return nil
 	}
 	require.LessOrEqual(r.T, d.Part, len(r.parts), "a new part has the next index")

@@ -62,16 +62,19 @@ func (r *run) delta(d *model.Delta) error {
 			return err
 		}
 	}
-	if d.Whole != nil {
-		s.complete(d)
-	}
 	if d.Kind == "" {
+		if d.Whole != nil {
+			s.complete(d)
+		}
 		return r.stopError()
 	}
 	if s.at >= len(s.parts) || s.parts[s.at].index != d.Part || s.parts[s.at].ended {
 		if err := r.switchPart(d); err != nil {
 			return err
 		}
+	}
+	if d.Whole != nil {
+		s.complete(d)
 	}
 	if d.Text == "" {
 		return r.stopError()
@@ -179,14 +182,14 @@ func (s *streamed) complete(d *model.Delta) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		switch {
-		case p.index != d.Part || p.kind != d.Whole.Kind:
+		case d.Kind == "" || p.index != d.Part || p.kind != d.Whole.Kind:
 		case found:
 			p.text = p.text[:0] // the whole part has it
 		default:
 			p.whole, found = d.Whole, true
 		}
 	}
-	if !found { // of a kind that observers are not told of
+	if !found { // observers are not told of it
 		at := s.at
 		s.add(openPart{index: d.Part, whole: d.Whole, ended: true})
 		s.at = at

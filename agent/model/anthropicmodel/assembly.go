@@ -91,6 +91,8 @@ func (a *assembly) event(w *wireEvent) (bool, error) {
 		if w.Message != nil {
 			a.head(w.Message)
 		}
+	case "content_block_stop":
+		return false, a.stopped(w.Index)
 	case "content_block_start":
 		return false, a.start(w.Index, w.ContentBlock)
 	case "content_block_delta":
@@ -184,6 +186,11 @@ func finishReason(stop string, hasCalls bool) model.FinishReason {
 func (a *assembly) emit(d model.Delta) error {
 	if a.sink == nil {
 		return nil
+	}
+	if !a.emitted && d.Usage == nil { // the input is charged, whatever becomes of the rest
+		if usage := a.total(); usage != (model.Usage{}) {
+			d.Usage = &usage
+		}
 	}
 	a.emitted = true
 	if err := a.sink(d); err != nil {

@@ -207,6 +207,31 @@ func (a *assembly) tell(b *block, kind model.PartKind, text string) error {
 	return a.emit(d)
 }
 
+// stopped tells the sink of a complete block that deltas cannot express: signed or redacted thinking, which the API wants back
+// with the calls that follow it, and calls with more than arguments. A request of a tool that the provider runs is of no use
+// without its result.
+func (a *assembly) stopped(index int) error {
+	at := slices.IndexFunc(a.blocks, func(b *block) bool { return b.index == index })
+	if at < 0 || a.sink == nil {
+		return nil
+	}
+	b := a.blocks[at]
+	switch {
+	case b.kind == "thinking" && len(b.signature) > 0, b.kind == "redacted_thinking", b.kind == "tool_use" && b.extra != nil:
+	default:
+		return nil
+	}
+	if err := a.tellRest(b); err != nil {
+		return err
+	}
+	whole := b.appendParts(nil, a.provider)[0]
+	d := model.Delta{Whole: &whole}
+	if b.began {
+		d.Part, d.Kind = b.part, whole.Kind
+	}
+	return a.emit(d)
+}
+
 // tellRest tells the sink of arguments that came with the beginning of a call, and not in pieces.
 func (a *assembly) tellRest(b *block) error {
 	if b.kind != "tool_use" || b.told > 0 {

@@ -210,7 +210,11 @@ func (a *assembler) call(f *wireFunctionCall, signature []byte) error {
 		return err
 	}
 	a.announced++
-	return a.emit(model.Delta{Part: a.announced - 1, Kind: p.Kind, CallID: p.CallID, Tool: p.Tool, Text: string(p.Args)})
+	d := model.Delta{Part: a.announced - 1, Kind: p.Kind, CallID: p.CallID, Tool: p.Tool, Text: string(p.Args)}
+	if p.Signature != nil {
+		d.Whole = &p
+	}
+	return a.emit(d)
 }
 
 func (a *assembler) emit(d model.Delta) error {

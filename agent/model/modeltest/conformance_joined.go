@@ -25,7 +25,7 @@ func (j *joined) sink(d model.Delta) error {
 	}
 	switch d.Kind {
 	case "":
-		if d.Usage == nil {
+		if d.Usage == nil && d.Whole == nil {
 			j.t.Error("a delta has neither a part nor usage")
 		}
 		return nil

@@ -79,10 +79,11 @@ type recordedDelta struct {
 	// Bytes is the text if it is no valid UTF-8, as where a provider cut it within a character.
 	Bytes []byte       `json:"bytes,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`
+	Whole *model.Part  `json:"whole,omitempty"`
 }
 
 func recordDelta(d model.Delta) recordedDelta {
-	r := recordedDelta{Part: d.Part, Kind: d.Kind, CallID: d.CallID, Tool: d.Tool, Text: d.Text}
+	r := recordedDelta{Part: d.Part, Kind: d.Kind, CallID: d.CallID, Tool: d.Tool, Text: d.Text, Whole: d.Whole}
 	if !utf8.ValidString(d.Text) {
 		r.Text, r.Bytes = "", []byte(d.Text)
 	}
@@ -93,7 +94,7 @@ func recordDelta(d model.Delta) recordedDelta {
 }
 
 func (r *recordedDelta) delta() model.Delta {
-	d := model.Delta{Part: r.Part, Kind: r.Kind, CallID: r.CallID, Tool: r.Tool, Text: r.Text + string(r.Bytes)}
+	d := model.Delta{Part: r.Part, Kind: r.Kind, CallID: r.CallID, Tool: r.Tool, Text: r.Text + string(r.Bytes), Whole: r.Whole}
 	if r.Usage != nil {
 		d.Usage = new(*r.Usage)
 	}
