@@ -18,6 +18,7 @@
 //     jsonschema tag says nullable.
 //   - A jsonschema tag adds keywords as the invopop/jsonschema package reads them; a tag that it
 //     would read only in part is an error. jsonschema:"-" hides a field from the model.
+//   - The tag description describes a field; jsonschema_description does the same.
 //   - A validate tag adds what a schema can say of it: bounds, lengths, choices, formats, patterns.
 //   - A type with a JSONSchema method says itself what its schema is. Other types that decode
 //     themselves are strings (UnmarshalText) or anything (UnmarshalJSON).

@@ -17,7 +17,6 @@ var ruleWords = map[string]string{
 	"email":            "must be an email address",
 	"url":              "must be a URL",
 	"http_url":         "must be an http or https URL",
-	"https_url":        "must be an https URL",
 	"uri":              "must be a URI",
 	"uuid":             "must be a UUID",
 	"uuid4":            "must be a UUID of version 4",

@@ -35,9 +35,12 @@ func withKeywords(fields []field, children []*jsonschema.Schema) (*jsonschema.Sc
 		if err := checkKeywords(f, children[i]); err != nil {
 			return nil, within(f.Name, err)
 		}
-		description := children[i].Description
-		if d := f.Tag.Get("jsonschema_description"); d != "" {
-			description = d
+		description, err := described(f)
+		if err != nil {
+			return nil, within(f.Name, err)
+		}
+		if description == "" {
+			description = children[i].Description
 		}
 		tag := fmt.Sprintf(`json:"%d" jsonschema:%q jsonschema_description:%q jsonschema_extras:%q`,
 			i, strings.Join(assignments(f), ","), description, f.Tag.Get("jsonschema_extras"))
@@ -68,6 +71,26 @@ func withKeywords(fields []field, children []*jsonschema.Schema) (*jsonschema.Sc
 }
 
 type standIn struct{}
+
+// described returns the description that the tags give a field, but for one in the jsonschema tag, which the jsonschema
+// package reads.
+func described(f field) (description string, err error) {
+	by := ""
+	if slices.ContainsFunc(splitKeywords(f), func(item string) bool { return strings.HasPrefix(item, "description=") }) {
+		by = "jsonschema"
+	}
+	for _, tag := range []string{"description", "jsonschema_description"} {
+		text := f.Tag.Get(tag)
+		switch {
+		case text == "":
+			continue
+		case by != "":
+			return "", &typeError{msg: fmt.Sprintf("the tags %s and %s both have a description", by, tag)}
+		}
+		by, description = tag, text
+	}
+	return description, nil
+}
 
 // hidden reports whether the jsonschema tag keeps a field from the model.
 func hidden(f field) bool { return f.Tag.Get("jsonschema") == "-" }

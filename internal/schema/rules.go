@@ -16,19 +16,17 @@ import (
 // The check itself stays with the validator, which is the stricter one of the two.
 var (
 	formats = map[string]string{
-		"email": "email", "uri": "uri", "url": "uri", "http_url": "uri", "https_url": "uri",
+		"email": "email", "uri": "uri", "url": "uri", "http_url": "uri",
 		"ipv4": "ipv4", "ipv6": "ipv6", "hostname": "hostname", "hostname_rfc1123": "hostname", "fqdn": "hostname",
-		"uuid": "uuid", "uuid3": "uuid", "uuid4": "uuid", "uuid5": "uuid", "uuid7": "uuid", "uuid_rfc4122": "uuid",
+		"uuid": "uuid", "uuid3": "uuid", "uuid4": "uuid", "uuid5": "uuid", "uuid_rfc4122": "uuid",
 	}
 	patterns = map[string]string{
-		"alpha":         `^[a-zA-Z]+$`,
-		"alphaspace":    `^[a-zA-Z ]+$`,
-		"alphanum":      `^[a-zA-Z0-9]+$`,
-		"alphanumspace": `^[a-zA-Z0-9 ]+$`,
-		"numeric":       `^[-+]?[0-9]+(?:\.[0-9]+)?$`,
-		"number":        `^[0-9]+$`,
-		"hexadecimal":   `^(0[xX])?[0-9a-fA-F]+$`,
-		"e164":          `^\+[1-9]\d{7,14}$`,
+		"alpha":       `^[a-zA-Z]+$`,
+		"alphanum":    `^[a-zA-Z0-9]+$`,
+		"numeric":     `^[-+]?[0-9]+(?:\.[0-9]+)?$`,
+		"number":      `^[0-9]+$`,
+		"hexadecimal": `^(0[xX])?[0-9a-fA-F]+$`,
+		"e164":        `^\+[1-9]\d{7,14}$`,
 	}
 	layouts = map[string]string{
 		time.RFC3339: "date-time", time.RFC3339Nano: "date-time", time.DateOnly: "date",
@@ -134,6 +132,9 @@ func (r rules) add(token string) error {
 func (r rules) translate(name, param string) error {
 	s := r.schema
 	text := pointee(r.goType).Kind() == reflect.String
+	if !text && onlyText(name) && pointee(r.goType).Kind() != reflect.Interface {
+		return fmt.Errorf("the rule applies to strings, not to %v", r.goType)
+	}
 	switch name {
 	case "min", "gte":
 		return r.bound(param, 0, &s.Minimum, lower)
@@ -172,6 +173,20 @@ func (r rules) translate(name, param string) error {
 		}
 	}
 	return nil
+}
+
+// onlyText reports whether the validator refuses everything but strings under a rule, or panics. That nothing would ever be
+// valid is found when the type is defined: a list of strings needs dive, for example.
+func onlyText(rule string) bool {
+	switch rule {
+	case "datetime", "startswith", "endswith", "contains":
+		return true
+	case "number", "numeric":
+		return false
+	}
+	_, format := formats[rule]
+	_, pattern := patterns[rule]
+	return format || pattern
 }
 
 // pattern sets the pattern of a string. A schema has one: the validator checks the others alone.
