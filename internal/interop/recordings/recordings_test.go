@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,9 @@ func newModel(t testing.TB, r *recording, url string) model.Model {
 	return m
 }
 
+// urlQuery finds URLs with a query, which no error of an adapter prints: proxies take keys there.
+var urlQuery = regexp.MustCompile(`(https?://[^\s?]*)\?\S*`)
+
 func checkError(t *testing.T, r *recording, err error) {
 	t.Helper()
 	var api *model.APIError
@@ -98,7 +102,7 @@ func checkError(t *testing.T, r *recording, err error) {
 		return
 	}
 	assert.Equal(t, r.Want.Error.Status, api.Status)
-	assert.Equal(t, r.Want.Error.Message, api.Message)
+	assert.Equal(t, urlQuery.ReplaceAllString(r.Want.Error.Message, "$1"), api.Message)
 	assert.Equal(t, r.Want.Error.Code, api.Code)
 	assert.Equal(t, r.Want.Error.Type, api.Type)
 	assert.Equal(t, r.Provider, api.Provider)

@@ -247,8 +247,6 @@ def anthropic(body):
             parts.append({"kind": "thinking", "text": block["thinking"], "signature": block["signature"]})
         elif kind == "tool_use":
             extra = {n: v for n, v in block.items() if n not in ("type", "id", "name", "input", "written")}
-            if (extra.get("caller") or {}).get("type") == "direct":
-                del extra["caller"]  # who calls if nobody is named
             part = {"kind": "tool_call", "id": block["id"], "tool": block["name"], "extra": extra or None}
             if block.get("written"):
                 part["args"] = block["written"]
