@@ -172,6 +172,10 @@ func TestObserverOfARepetitionSeesAllOfTheRun(t *testing.T) {
 }
 
 func TestCallsThatEndedInAnyOrderAreReplayedInThatOrder(t *testing.T) {
+	synctest.Test(t, callsEndInAnyOrder)
+}
+
+func callsEndInAnyOrder(t *testing.T) {
 	order := func(s *agent.Stream[string]) (ids []string) {
 		for e := range s.Events() {
 			if e.Kind == agent.EventToolResult {
