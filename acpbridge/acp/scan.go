@@ -53,14 +53,11 @@ func (s *scanner) accept(c byte) bool {
 
 // value passes over one value. There is no white space before it.
 func (s *scanner) value(depth int) bool {
-	if depth > maxDepth {
-		return false
-	}
 	switch c := s.peek(); c {
 	case '{':
-		return s.object(depth, nil)
+		return depth < maxDepth && s.object(depth, nil)
 	case '[':
-		return s.array(depth)
+		return depth < maxDepth && s.array(depth)
 	case '"':
 		return s.string()
 	case 't':
