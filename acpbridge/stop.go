@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -11,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // ErrorKind says what went wrong. It is data.kind of every error that Serve answers with.
@@ -109,7 +111,12 @@ func limitEnding(l *agent.LimitError) *ending {
 	case "requests", "tool calls":
 		e.stop = acp.StopReasonMaxTurnRequests
 	}
-	e.notice = fmt.Sprintf("Stopped: this turn has reached its limit of %d %s. Send another message to go on.", l.Bound, l.Limit)
+	bound := strconv.FormatFloat(l.Bound, 'f', -1, 64)
+	limit := "limit of " + bound + " " + l.Limit
+	if l.Limit == toolset.LimitCost {
+		limit = "cost limit of " + bound
+	}
+	e.notice = "Stopped: this turn has reached its " + limit + ". Send another message to go on."
 	return e
 }
 

@@ -39,9 +39,10 @@ func TestStopReasonsSayWhatEndedTheTurnAndTheUserSeesIt(t *testing.T) {
 		"requests":       {loop, agent.Limits{Requests: 2}, "max_turn_requests", "Stopped: this turn has reached its limit of 2 requests. Send another message to go on."},
 		"tool calls":     {loop, agent.Limits{ToolCalls: 1}, "max_turn_requests", "Stopped: this turn has reached its limit of 1 tool calls. Send another message to go on."},
 		"tokens":         {loop, agent.Limits{TotalTokens: 30}, "max_tokens", "Stopped: this turn has reached its limit of 30 total tokens. Send another message to go on."},
+		"cost":           {loop, agent.Limits{Cost: 1.5}, "max_tokens", "Stopped: this turn has reached its cost limit of 1.5. Send another message to go on."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := agent.New(agent.Config[bare, string]{Model: test.model, Limits: test.limits, Toolsets: []toolset.Toolset[bare]{toolset.Of(forecast())}})
+			a, err := agent.New(agent.Config[bare, string]{Model: test.model, Limits: test.limits, Prices: model.Prices{"modeltest/*": {Input: 100_000}}, Toolsets: []toolset.Toolset[bare]{toolset.Of(forecast())}})
 			require.NoError(t, err)
 			c := config(t, test.model)
 			c.Agent = a

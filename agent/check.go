@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/ponte-go/ponte/toolset"
@@ -53,6 +54,9 @@ func (l Limits) check() error {
 		if limit.n < 0 {
 			errs = append(errs, fmt.Errorf("Limits: %s is %d, must not be negative; 0 is no limit", limit.name, limit.n))
 		}
+	}
+	if !(l.Cost >= 0 && l.Cost <= math.MaxFloat64) {
+		errs = append(errs, fmt.Errorf("Limits: Cost is %v, must be a positive number; 0 is no limit", l.Cost))
 	}
 	return errors.Join(errs...)
 }

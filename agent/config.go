@@ -63,6 +63,9 @@ type Config[D, O any] struct {
 	Observer *Observer
 	// Limits bound what a run may use.
 	Limits Limits
+	// Prices say what models cost, for [Limits.Cost] and the Cost of [Result.Usage]. A run within another one uses the outer
+	// run's prices if it has none. See package agent/model/prices for a table.
+	Prices model.PriceTable
 	// Settings tune the requests.
 	Settings *model.Settings
 }
@@ -101,6 +104,10 @@ type Limits struct {
 	ToolCalls int
 	// Tokens are checked after each response, and during a stream as far as the provider reports them.
 	InputTokens, OutputTokens, TotalTokens int64
+	// Cost bounds what the responses cost, in the currency of [Config.Prices]. It is checked when tokens are, and before each
+	// request. Under such a limit nothing may be of unknown cost: a request to a model without a price is refused, and a
+	// response without usage ends the run, with a [*PriceError].
+	Cost float64
 }
 
 func (l Limits) meter() toolset.Limits {

@@ -69,6 +69,10 @@ func (e *RunError) Unwrap() error { return e.Err }
 // LimitError reports that a run reached one of its [Limits], or a limit of the run or [toolset.Meter] around it.
 type LimitError = toolset.LimitError
 
+// PriceError reports that [Limits.Cost] of a run, or of a run or [toolset.Meter] around it, cannot be kept, because it is not
+// known what a request costs.
+type PriceError = toolset.PriceError
+
 // BudgetError says that the model did not get a tool call or its output right within its retries.
 type BudgetError struct {
 	// Tool is the tool, or empty for text outputs.

@@ -143,6 +143,9 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	} else {
 		meter.SetLimits(o.limits.meter())
 	}
+	if a.config.Prices != nil {
+		meter.SetPrices(a.config.Prices)
+	}
 	if r.model, err = infoOf(o.model); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 			return res.Output, nil
 		}
 		var none O
-		var limit *LimitError
+		var limit interface{ Applies(*toolset.Meter) bool } // a *LimitError or a *PriceError
 		if ctx.Err() != nil || isJournalError(err) || errors.As(err, &limit) && limit.Applies(run.Meter) {
 			return none, err
 		}

@@ -10,6 +10,9 @@ type Limits struct {
 	ToolCalls int
 	// The limits on tokens are checked after each response, and during a stream as far as the provider reports usage.
 	InputTokens, OutputTokens, TotalTokens int64
+	// Cost bounds what responses cost, in the currency of the prices ([Meter.SetPrices]). It is checked when tokens are. While
+	// there is such a limit, a request whose price is not known is refused, and so is one after the limit is reached.
+	Cost float64
 }
 
 // The names of limits, in [LimitError.Limit].
@@ -19,30 +22,28 @@ const (
 	LimitInputTokens  = "input tokens"
 	LimitOutputTokens = "output tokens"
 	LimitTotalTokens  = "total tokens"
+	LimitCost         = "cost"
 )
 
 // LimitError reports that a limit of a [Meter] was reached.
 type LimitError struct {
 	// Limit is the name of the limit, such as [LimitRequests].
 	Limit string
-	// Value is what had been used or was about to be used. Bound is the limit.
-	Value, Bound int64
+	// Value is what had been used or was about to be used. Bound is the limit. Both are whole numbers, except for a cost, which
+	// is in the currency of the prices.
+	Value, Bound float64
 
 	meter *Meter
 }
 
 // Error implements error.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("usage limit reached: %d %s, limit %d", e.Value, e.Limit, e.Bound)
+	if e.Limit == LimitCost {
+		return fmt.Sprintf("usage limit reached: cost %s, limit %s", amount(e.Value), amount(e.Bound))
+	}
+	return fmt.Sprintf("usage limit reached: %s %s, limit %s", amount(e.Value), e.Limit, amount(e.Bound))
 }
 
 // Applies reports whether the limit is one of m or of a meter above m. A tool that runs another agent under [RunInfo.Meter]
 // uses it to tell a limit of the inner run, which the model may hear of, from one that ends its own run as well.
-func (e *LimitError) Applies(m *Meter) bool {
-	for ; m != nil; m = m.parent {
-		if m == e.meter {
-			return true
-		}
-	}
-	return false
-}
+func (e *LimitError) Applies(m *Meter) bool { return e.meter.bounds(m) }

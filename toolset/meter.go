@@ -16,6 +16,7 @@ type Meter struct {
 	mu     sync.Mutex
 	used   Usage
 	limits Limits
+	prices model.PriceTable // nil to use those of the meter above
 	// parent is the meter above; nil at the top.
 	parent *Meter
 	// tap marks a meter that stands in for its parent: see Sub.
@@ -76,6 +77,8 @@ func (u *Usage) add(more Usage) {
 	u.Requests += more.Requests
 	u.ToolCalls += more.ToolCalls
 	u.Usage.Add(more.Usage)
+	u.Cost += more.Cost
+	u.Unpriced += more.Unpriced
 }
 
 // Request counts a request that is about to be made. If a limit does not allow the request, it counts nothing and returns a
@@ -99,7 +102,7 @@ func (m *Meter) request() *LimitError {
 	var exceeded *LimitError
 	for at := m; at != nil; at = at.parent {
 		if at.limits.Requests > 0 && at.used.Requests >= at.limits.Requests {
-			exceeded = &LimitError{Limit: LimitRequests, Value: int64(at.used.Requests), Bound: int64(at.limits.Requests), meter: at}
+			exceeded = &LimitError{Limit: LimitRequests, Value: float64(at.used.Requests), Bound: float64(at.limits.Requests), meter: at}
 		}
 	}
 	for at := m; at != nil && exceeded == nil; at = at.parent {
@@ -115,7 +118,7 @@ func (m *Meter) CheckCalls(n int) error {
 	}
 	return m.check(func(l *Limits, u *Usage) *LimitError {
 		if l.ToolCalls > 0 && u.ToolCalls+n > l.ToolCalls {
-			return &LimitError{Limit: LimitToolCalls, Value: int64(u.ToolCalls + n), Bound: int64(l.ToolCalls)}
+			return &LimitError{Limit: LimitToolCalls, Value: float64(u.ToolCalls + n), Bound: float64(l.ToolCalls)}
 		}
 		return nil
 	})
@@ -131,11 +134,11 @@ func (m *Meter) CheckTokens(more model.Usage) error {
 		total.Add(more)
 		switch {
 		case l.InputTokens > 0 && total.InputTokens > l.InputTokens:
-			return &LimitError{Limit: LimitInputTokens, Value: total.InputTokens, Bound: l.InputTokens}
+			return &LimitError{Limit: LimitInputTokens, Value: float64(total.InputTokens), Bound: float64(l.InputTokens)}
 		case l.OutputTokens > 0 && total.OutputTokens > l.OutputTokens:
-			return &LimitError{Limit: LimitOutputTokens, Value: total.OutputTokens, Bound: l.OutputTokens}
+			return &LimitError{Limit: LimitOutputTokens, Value: float64(total.OutputTokens), Bound: float64(l.OutputTokens)}
 		case l.TotalTokens > 0 && total.TotalTokens() > l.TotalTokens:
-			return &LimitError{Limit: LimitTotalTokens, Value: total.TotalTokens(), Bound: l.TotalTokens}
+			return &LimitError{Limit: LimitTotalTokens, Value: float64(total.TotalTokens()), Bound: float64(l.TotalTokens)}
 		}
 		return nil
 	})

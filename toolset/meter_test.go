@@ -75,7 +75,7 @@ func TestTightestLimitApplies(t *testing.T) {
 				var limit *toolset.LimitError
 				require.ErrorAs(t, c.check(inner), &limit)
 				require.Equal(t, name, limit.Limit)
-				require.Equal(t, c.value, limit.Value)
+				require.InDelta(t, c.value, limit.Value, 0)
 				require.True(t, limit.Applies(inner))
 				require.Equal(t, bounded != "inner", limit.Applies(outer), "where both are exceeded, the outer limit ends most")
 				require.False(t, limit.Applies(new(toolset.Meter)))

@@ -59,6 +59,10 @@ type Usage struct {
 	// ToolCalls counts the tool calls that returned a value. Output tools never count.
 	ToolCalls int
 	model.Usage
+	// Cost is what the responses cost, in the currency of the run's prices. Without prices it is 0.
+	Cost float64
+	// Unpriced counts the responses whose cost is not known, and so is not in Cost. Without prices it is 0.
+	Unpriced int
 }
 
 // IdempotencyKey names the call in progress, or the output that is being made: no two calls have the same, and the same call

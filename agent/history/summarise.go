@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
@@ -198,6 +199,10 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 		fmt.Fprintf(&b, "The assistant will be shown this message of the user behind your summary, so do not repeat it:\n<message>\n%s</message>\n\n", transcript(c.tail[:1], room/4))
 	}
 	fmt.Fprintf(&b, "Write the summary now, in at most %d words.", max(50, s.Threshold/8))
+	asked, now := s.Model.Info(), time.Now()
+	if err := meter.CheckPrice(asked, now); err != nil {
+		return nil, err
+	}
 	if err := meter.Request(); err != nil {
 		return nil, err
 	}
@@ -212,7 +217,11 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 	if resp == nil {
 		return nil, errors.New("the model returned neither a response nor an error")
 	}
-	meter.Add(toolset.Usage{Usage: resp.Usage})
+	counted := *resp
+	counted.Time = now
+	if err := meter.Response(asked, &counted); err != nil {
+		return nil, err
+	}
 	done.Usage = resp.Usage
 	done.Text = shorten(strings.TrimSpace(resp.Text()), s.textBytes(r))
 	if done.Text == "" {

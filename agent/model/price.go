@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
@@ -64,6 +65,14 @@ func (p Price) Of(u Usage) float64 {
 	return p.Request + (float64(input)*t.Input+float64(u.CacheReadTokens)*read+float64(u.CacheWriteTokens)*write+
 		float64(output)*t.Output+float64(thought)*reasoning)/million
 }
+
+// Why the cost of a response is not known.
+var (
+	// ErrNoPrice means that the table has no price for the model.
+	ErrNoPrice = errors.New("no price is known for the model")
+	// ErrNoUsage means that the provider has not said how many tokens were used.
+	ErrNoUsage = errors.New("the provider reported no usage")
+)
 
 // PriceTable knows what models cost. It is asked by several goroutines at the same time. [Prices] is one, package
 // agent/model/prices has another, and [FirstPrice] puts them together.

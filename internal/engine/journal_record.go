@@ -104,6 +104,8 @@ type used struct {
 	Requests  int `json:"requests,omitempty"`
 	ToolCalls int `json:"tool_calls,omitempty"`
 	model.Usage
+	Cost     float64 `json:"cost,omitempty"`
+	Unpriced int     `json:"unpriced,omitempty"`
 }
 
 // usedOf returns nil for nothing.
@@ -111,11 +113,11 @@ func usedOf(u toolset.Usage) *used {
 	if u == (toolset.Usage{}) {
 		return nil
 	}
-	return &used{u.Requests, u.ToolCalls, u.Usage}
+	return &used{u.Requests, u.ToolCalls, u.Usage, u.Cost, u.Unpriced}
 }
 
 func (u *used) usage() toolset.Usage {
-	return toolset.Usage{Requests: u.Requests, ToolCalls: u.ToolCalls, Usage: u.Usage}
+	return toolset.Usage{Requests: u.Requests, ToolCalls: u.ToolCalls, Usage: u.Usage, Cost: u.Cost, Unpriced: u.Unpriced}
 }
 
 type returned struct {

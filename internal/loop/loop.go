@@ -148,6 +148,9 @@ func (r *run) prepare(ctx context.Context) (*Task, error) {
 	if last == r.own {
 		last.Instructions = r.frame.Instructions // nobody else has seen it yet
 	}
+	if err := r.cfg.Meter.CheckPrice(r.asked(), last.Time); err != nil {
+		return nil, &Error{Stage: StageModel, Err: err}
+	}
 	if err := r.cfg.Meter.Request(); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
@@ -177,14 +180,34 @@ func (r *run) received(done *Done) (*model.Message, error) {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
 	resp := r.append(normalise(done.Response, r.info.Step))
-	r.info.Usage = r.cfg.Meter.Add(toolset.Usage{Usage: resp.Usage})
+	unpriced := r.cfg.Meter.Response(r.asked(), resp)
+	r.info.Usage = r.cfg.Meter.Usage()
 	if err := r.responseEvents(resp); err != nil {
 		return nil, err
 	}
-	if err := r.cfg.Meter.CheckTokens(model.Usage{}); err != nil {
+	if unpriced != nil {
+		return nil, &Error{Stage: StageModel, Err: unpriced}
+	}
+	if err := r.checkUsed(model.Usage{}, 0); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
 	return resp, nil
+}
+
+// checkUsed looks at the limits on what responses use, with more on top.
+func (r *run) checkUsed(more model.Usage, cost float64) error {
+	if err := r.cfg.Meter.CheckTokens(more); err != nil {
+		return err
+	}
+	return r.cfg.Meter.CheckCost(cost)
+}
+
+// asked is the model that requests go to.
+func (r *run) asked() model.Info {
+	if r.cfg.Model == nil {
+		return model.Info{}
+	}
+	return *r.cfg.Model
 }
 
 func (r *run) nextFrame(ctx context.Context) error {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/toolset"
 )
 
 // openPart is a part that is being streamed.
@@ -55,10 +54,12 @@ func (r *run) delta(d *model.Delta) error {
 		s.usage = *d.Usage
 		u := r.cfg.Meter.Usage()
 		u.Usage.Add(*d.Usage)
+		cost := r.cfg.Meter.Cost(r.asked(), *d.Usage, r.last().Time)
+		u.Cost += cost
 		if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
 			return err
 		}
-		if err := r.cfg.Meter.CheckTokens(*d.Usage); err != nil {
+		if err := r.checkUsed(*d.Usage, cost); err != nil {
 			return err
 		}
 	}
@@ -215,7 +216,8 @@ func (r *run) cutOff() {
 	s := &r.streamed
 	defer s.reset()
 	if s.usage != (model.Usage{}) {
-		r.info.Usage = r.cfg.Meter.Add(toolset.Usage{Usage: s.usage})
+		_ = r.cfg.Meter.Response(r.asked(), &model.Message{Usage: s.usage, Time: r.last().Time}) // the run fails already
+		r.info.Usage = r.cfg.Meter.Usage()
 	}
 	resp := &model.Message{Kind: model.KindResponse, Interrupted: true, Usage: s.usage}
 	if r.cfg.Model != nil {

@@ -2,20 +2,11 @@ package modelwrap
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"sync"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
-)
-
-// Why a response has no known cost.
-var (
-	// ErrNoPrice means that the table has no price for the model that answered.
-	ErrNoPrice = errors.New("no price is known for the model")
-	// ErrNoUsage means that the provider has not said how many tokens were used.
-	ErrNoUsage = errors.New("the provider reported no usage")
 )
 
 // Charge is what one response cost.
@@ -27,7 +18,7 @@ type Charge struct {
 	Price model.Price
 	// Amount is the cost, in the currency of the prices. It means nothing if Err is set.
 	Amount float64
-	// Err is [ErrNoPrice] or [ErrNoUsage] if the cost is not known, else nil.
+	// Err is [model.ErrNoPrice] or [model.ErrNoUsage] if the cost is not known, else nil.
 	Err error
 }
 
@@ -104,9 +95,9 @@ func (c *Costed) charge(resp *model.Message) Charge {
 	var ok bool
 	switch charge.Price, ok = c.prices.Price(charge.Provider, charge.Model, at); {
 	case !ok:
-		charge.Err = ErrNoPrice
+		charge.Err = model.ErrNoPrice
 	case charge.Usage == model.Usage{} && !charge.Price.Free():
-		charge.Err = ErrNoUsage
+		charge.Err = model.ErrNoUsage
 	default:
 		charge.Amount = charge.Price.Of(charge.Usage)
 	}
@@ -121,7 +112,7 @@ func (c *Costed) add(charge *Charge) {
 	case nil:
 		c.total.Amount += charge.Amount
 		c.total.Priced++
-	case ErrNoUsage:
+	case model.ErrNoUsage:
 		c.total.Unreported++
 	default:
 		if c.total.Unpriced == nil {

@@ -52,7 +52,7 @@ func TestCostThatIsNotKnownIsNotZero(t *testing.T) {
 		_, err := m.Generate(t.Context(), ask("hi"), nil)
 		require.NoError(t, err)
 	}
-	require.ErrorIs(t, last.Err, modelwrap.ErrNoPrice)
+	require.ErrorIs(t, last.Err, model.ErrNoPrice)
 	total := m.Total()
 	require.False(t, total.Known())
 	require.Equal(t, map[string]model.Usage{"test/one": {InputTokens: 20, OutputTokens: 10}}, total.Unpriced)
@@ -64,7 +64,7 @@ func TestCostThatIsNotKnownIsNotZero(t *testing.T) {
 	m = modelwrap.Cost(answering(silent), model.Prices{"one": {Input: 1}}, observe)
 	_, err := m.Generate(t.Context(), ask("hi"), nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, last.Err, modelwrap.ErrNoUsage)
+	require.ErrorIs(t, last.Err, model.ErrNoUsage)
 	require.Equal(t, modelwrap.CostTotal{Unreported: 1}, m.Total())
 	require.False(t, m.Total().Known())
 

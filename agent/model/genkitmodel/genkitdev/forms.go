@@ -52,6 +52,8 @@ type Usage struct {
 	Requests  int `json:"requests"`
 	ToolCalls int `json:"tool_calls"`
 	model.Usage
+	Cost     float64 `json:"cost,omitempty"`
+	Unpriced int     `json:"unpriced,omitempty"`
 }
 
 // outputOf says how a run ended.

@@ -1,0 +1,168 @@
+package toolset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// SetPrices says what models cost, for runs on m and on the meters below it that have no table of their own. Without a table,
+// cost is not counted.
+func (m *Meter) SetPrices(t model.PriceTable) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.prices = t
+}
+
+// PriceError reports that a limit on cost cannot be kept, because it is not known what a request costs. It is refused if its
+// price is not known, and the run ends after it if the provider does not report what was used.
+type PriceError struct {
+	// Provider and Model are what was, or would have been, asked.
+	Provider, Model string
+	// Err is [model.ErrNoPrice] or [model.ErrNoUsage].
+	Err error
+
+	meter *Meter
+}
+
+// Error implements error.
+func (e *PriceError) Error() string {
+	return fmt.Sprintf("limit on cost: %s %s: %v", e.Provider, e.Model, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *PriceError) Unwrap() error { return e.Err }
+
+// Applies reports whether the limit on cost is one of m or of a meter above m. See [LimitError.Applies].
+func (e *PriceError) Applies(m *Meter) bool { return e.meter.bounds(m) }
+
+// bounds reports whether m is a meter or one above it. The limit of a nil meter bounds nothing.
+func (m *Meter) bounds(at *Meter) bool {
+	for ; at != nil; at = at.parent {
+		if at == m {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckPrice returns an error if there is a limit on cost that a request to a model must not be made under: a
+// [*PriceError] if its price is not known, a [*LimitError] if the limit is used up. Without a limit on cost, it returns nil.
+func (m *Meter) CheckPrice(asked model.Info, at time.Time) error {
+	limit := m.costLimit()
+	if limit == nil {
+		return nil
+	}
+	if _, ok := m.price(asked, "", "", at); !ok {
+		return &PriceError{Provider: asked.Provider, Model: asked.Name, Err: model.ErrNoPrice, meter: limit}
+	}
+	return m.check(func(l *Limits, u *Usage) *LimitError {
+		if l.Cost > 0 && u.Cost >= l.Cost {
+			return &LimitError{Limit: LimitCost, Value: u.Cost, Bound: l.Cost}
+		}
+		return nil
+	})
+}
+
+// Response counts what a response used and cost, at the price of the model that answered, or else of the one that was asked. If
+// there is a limit on cost and the cost is not known, it returns a [*PriceError]. It checks no other limit.
+func (m *Meter) Response(asked model.Info, resp *model.Message) error {
+	used := Usage{Usage: resp.Usage}
+	price, ok := m.price(asked, resp.Provider, resp.Model, resp.Time)
+	var missing error
+	switch {
+	case !ok:
+		missing = model.ErrNoPrice
+	case resp.Usage == model.Usage{} && !price.Free():
+		missing = model.ErrNoUsage
+	default:
+		used.Cost = price.Of(resp.Usage)
+	}
+	if missing != nil && m.hasPrices() {
+		used.Unpriced = 1
+	}
+	m.Add(used)
+	if limit := m.costLimit(); missing != nil && limit != nil {
+		e := &PriceError{Provider: resp.Provider, Model: resp.Model, Err: missing, meter: limit}
+		if e.Provider == "" {
+			e.Provider = asked.Provider
+		}
+		if e.Model == "" {
+			e.Model = asked.Name
+		}
+		return e
+	}
+	return nil
+}
+
+// Cost returns what usage costs at the price of a model, or 0 if that is not known.
+func (m *Meter) Cost(asked model.Info, used model.Usage, at time.Time) float64 {
+	price, _ := m.price(asked, "", "", at)
+	return price.Of(used)
+}
+
+// CheckCost returns a [*LimitError] if what has been used, with more on top, exceeds a limit on cost. It counts nothing.
+func (m *Meter) CheckCost(more float64) error {
+	return m.check(func(l *Limits, u *Usage) *LimitError {
+		if l.Cost > 0 && u.Cost+more > l.Cost {
+			return &LimitError{Limit: LimitCost, Value: u.Cost + more, Bound: l.Cost}
+		}
+		return nil
+	})
+}
+
+// price looks a model up in the nearest table: the one that answered, or else the one that was asked if its provider answered.
+func (m *Meter) price(asked model.Info, provider, name string, at time.Time) (model.Price, bool) {
+	table := m.table()
+	if table == nil {
+		return model.Price{}, false
+	}
+	if provider == "" {
+		provider = asked.Provider
+	}
+	if name != "" {
+		if price, ok := table.Price(provider, name, at); ok {
+			return price, true
+		}
+	}
+	if provider != asked.Provider {
+		return model.Price{}, false
+	}
+	return table.Price(asked.Provider, asked.Name, at)
+}
+
+func (m *Meter) hasPrices() bool { return m.table() != nil }
+
+// table returns the prices of m, or those of the next meter above it that has any.
+func (m *Meter) table() model.PriceTable {
+	for at := m; at != nil; at = at.parent {
+		at.mu.Lock()
+		t := at.prices
+		at.mu.Unlock()
+		if t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// costLimit returns the uppermost meter that has a limit on cost, or nil.
+func (m *Meter) costLimit() (limit *Meter) {
+	for at := m; at != nil; at = at.parent {
+		at.mu.Lock()
+		if at.limits.Cost > 0 {
+			limit = at
+		}
+		at.mu.Unlock()
+	}
+	return limit
+}
+
+// amount writes a number as people do: whole ones without a fraction, others with six places at most.
+func amount(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 6, 64)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
