@@ -202,5 +202,5 @@ func TestAStreamCostsTheSamePerChunkHoweverLongItIs(t *testing.T) {
 	}
 	short, long := allocations(100), allocations(5000)
 	require.LessOrEqual(t, long, short)
-	require.LessOrEqual(t, long, 4.0)
+	require.LessOrEqual(t, long, 3.0)
 }

@@ -182,7 +182,7 @@ func (s *chunkScanner) value(in place, key []byte) bool {
 	case memberChoices:
 		return s.token('[') && s.object(inChoice) && s.token(']')
 	case memberIndex:
-		return s.token('0') && !s.digit()
+		return s.token('0')
 	case memberDelta:
 		c.hasDelta = true
 		return s.object(inDelta)
@@ -270,7 +270,7 @@ func (s *chunkScanner) positive() bool {
 // small reads a number of one or two digits.
 func (s *chunkScanner) small() (n int, ok bool) {
 	start := s.pos
-	if !s.token('0') && !s.positive() || s.digit() || s.pos-start > 2 {
+	if !s.token('0') && !s.positive() || s.pos-start > 2 {
 		return 0, false
 	}
 	for _, b := range s.data[start:s.pos] {

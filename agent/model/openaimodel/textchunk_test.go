@@ -41,6 +41,7 @@ var slowChunks = []string{
 	`{"choices":[{"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]}`,
 	`{"choices":[{"delta":{"content":["a"]}}]}`, `{"choices":[{"delta":{"content":1}}]}`, `{"choices":[{"delta":{"content":"a","refusal":"b"}}]}`,
 	`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f"}}]}}]}`,
+	`{"usage":"x","choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":00}]}}]}`,
 	`{"choices":[{"delta":{"tool_calls":[]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0},{"index":1}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":100}]}}]}`,
 	`{"choices":[{"delta":{"tool_calls":[{"index":-1}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":01}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":1.0}]}}]}`,
 	`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":{"a":1}}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"arguments":"1"}}]}}]}`,
