@@ -26,6 +26,10 @@ const (
 	// PartOpaque is something that only the provider named in Provider understands and wants back as it was
 	// (Data); in responses.
 	PartOpaque PartKind = "opaque"
+	// PartCitation names a source of the text before it: URL and Name say where, Text is the passage if the provider quotes
+	// it, and Data is all that the provider said, as JSON. It goes back to a provider that wants it, and to no other; in
+	// responses.
+	PartCitation PartKind = "citation"
 )
 
 // Outcome says how a tool call ended.
@@ -48,7 +52,7 @@ const (
 type Part struct {
 	Kind PartKind `json:"kind"`
 
-	// Text is the content of user, system, text, thinking, tool return and retry parts. A tool return holds what
+	// Text is the content of user, system, text, thinking, tool return and retry parts, and the passage of a citation. A tool return holds what
 	// the model is shown: a string as it is, any other value as JSON.
 	Text string `json:"text,omitempty"`
 
@@ -61,15 +65,15 @@ type Part struct {
 	// Outcome is how the tool call ended, in tool returns.
 	Outcome Outcome `json:"outcome,omitempty"`
 
-	// Data is the content of a media part, with MediaType saying what it is, or of an opaque part.
+	// Data is the content of a media part, with MediaType saying what it is, of an opaque part, or of a citation.
 	Data      []byte `json:"data,omitzero"`
 	MediaType string `json:"media_type,omitempty"`
-	// URL is where a media part is to be found, if Data is nil.
+	// URL is where a media part is to be found, if Data is nil, or the source of a citation.
 	URL string `json:"url,omitempty"`
-	// Name is a media part's file name, if it has one.
+	// Name is a media part's file name, if it has one, or the title of a citation's source.
 	Name string `json:"name,omitempty"`
 
-	// Provider is who made a thinking, tool call or opaque part; it decides whether Signature and ID are sent back.
+	// Provider is who made a thinking, tool call, citation or opaque part; it decides whether Signature and ID are sent back.
 	Provider string `json:"provider,omitempty"`
 	// ID is the provider's id of the part.
 	ID string `json:"id,omitempty"`

@@ -157,6 +157,8 @@ func (s *share) part(p *model.Part) any {
 		}
 		s.cut("")
 		return mediaPart{"media", p.MediaType, modality(p.MediaType), len(p.Data)}
+	case model.PartCitation:
+		return textPart{"citation", s.cut(p.URL)}
 	case model.PartOpaque:
 		s.cut("")
 		return mediaPart{Type: "opaque", Size: len(p.Data)}

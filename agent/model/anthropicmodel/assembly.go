@@ -3,6 +3,7 @@ package anthropicmodel
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -88,6 +89,9 @@ func (a *assembly) head(w *wireMessage) {
 func (a *assembly) event(w *wireEvent) (bool, error) {
 	switch w.Type {
 	case "message_start":
+		if a.began {
+			return false, errors.New("the stream begins a second message within the first")
+		}
 		if w.Message != nil {
 			a.head(w.Message)
 		}

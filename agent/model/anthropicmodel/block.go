@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// citationsType is the type, in an opaque part of this package, of the citations of the text before it.
+// citationsType is the type, in an opaque part of an older version of this package, of the citations of the text before it.
 const citationsType = "ponte_citations"
 
 // block is a block of content as it grows.
@@ -97,21 +97,28 @@ func (a *assembly) start(index int, raw json.RawMessage) error {
 	return nil
 }
 
-// extraOf returns what a call has beside what every call has, as an object, or nil. A caller that is the model itself is
-// what no caller means.
+// citation makes a part of a citation of any kind: of a place in a document, of a result of a search.
+func citation(provider string, raw json.RawMessage) model.Part {
+	var w struct {
+		URL      string `json:"url"`
+		Source   string `json:"source"`
+		Title    string `json:"title"`
+		Document string `json:"document_title"`
+		Text     string `json:"cited_text"`
+	}
+	_ = json.Unmarshal(raw, &w) // a member of another type leaves the others
+	return model.Part{
+		Kind: model.PartCitation, Provider: provider, URL: cmp.Or(w.URL, w.Source), Name: cmp.Or(w.Title, w.Document), Text: w.Text, Data: raw,
+	}
+}
+
+// extraOf returns what a call has beside what every call has, as an object, or nil.
 func extraOf(raw []byte) []byte {
 	extra := []byte("{}")
 	for name, value := range members(raw) {
 		switch name {
 		case "type", "id", "name", "input":
 			continue
-		case "caller":
-			var caller struct {
-				Type string `json:"type"`
-			}
-			if json.Unmarshal(value, &caller) == nil && (caller.Type == "direct" || caller.Type == "") {
-				continue
-			}
 		}
 		extra = withMember(extra, name, value)
 	}
@@ -264,12 +271,8 @@ func (b *block) appendParts(parts []model.Part, provider string) []model.Part {
 		}
 		parts = append(parts, model.Text(string(b.content)))
 		if len(b.citations) > 0 {
-			data, err := json.Marshal(struct {
-				Type      string            `json:"type"`
-				Citations []json.RawMessage `json:"citations"`
-			}{citationsType, b.citations})
-			if err == nil {
-				parts = append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, Data: data})
+			for _, raw := range b.citations {
+				parts = append(parts, citation(provider, raw))
 			}
 		}
 		return parts

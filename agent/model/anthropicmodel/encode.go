@@ -87,6 +87,11 @@ func appendBlock(body []byte, block *anthropic.ContentBlockParamUnion) ([]byte, 
 	case block.OfToolResult != nil:
 		return appendResult(body, block.OfToolResult), nil
 	}
+	if override, ok := block.Overrides(); ok {
+		if raw, ok := override.(json.RawMessage); ok { // byte for byte; the SDK would escape it for HTML
+			return append(body, raw...), nil
+		}
+	}
 	data, err := block.MarshalJSON()
 	return append(body, data...), err
 }

@@ -161,8 +161,9 @@ func (c *conversation) response(messages []*model.Message) error {
 			switch p.Kind {
 			case model.PartText:
 				if !isBlank(p.Text) {
-					blocks = append(blocks, anthropic.NewTextBlock(p.Text))
+					blocks = append(blocks, c.textBlock(p.Text, msg.Parts[i+1:]))
 				}
+			case model.PartCitation: // with its text
 			case model.PartThinking:
 				if own && len(p.Signature) > 0 {
 					blocks = append(blocks, anthropic.NewThinkingBlock(string(p.Signature), p.Text))
@@ -182,6 +183,31 @@ func (c *conversation) response(messages []*model.Message) error {
 	}
 	c.add(anthropic.MessageParamRoleAssistant, blocks...)
 	return nil
+}
+
+// textBlock writes a text with its citations, which the provider wants back if they are its own.
+func (c *conversation) textBlock(text string, following []model.Part) anthropic.ContentBlockParamUnion {
+	var block []byte
+	for i := range following {
+		p := &following[i]
+		if p.Kind != model.PartCitation {
+			break
+		}
+		if p.Provider != c.m.info.Provider || !isObject(p.Data) {
+			continue
+		}
+		if block == nil {
+			block = adapter.AppendJSONString([]byte(`{"type":"text","text":`), text)
+			block = append(block, `,"citations":[`...)
+		} else {
+			block = append(block, ',')
+		}
+		block = append(block, p.Data...)
+	}
+	if block == nil {
+		return anthropic.NewTextBlock(text)
+	}
+	return param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(append(block, "]}"...)))
 }
 
 // appendOpaque appends a block as the provider wrote it, or gives the text before it its citations back.

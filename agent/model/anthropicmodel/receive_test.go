@@ -69,6 +69,8 @@ func TestBlocksOfEveryKind(t *testing.T) {
 			call := model.ToolCall("toolu_2", "click", `{}`)
 			call.Provider = "anthropic"
 			call.Signature = []byte(`{"toolset_name":"computer","caller":{"type":"code_execution_20260120","tool_id":"srvtoolu_1"}}`)
+			direct := model.ToolCall("toolu_1", "weather", `{"zip":5003}`)
+			direct.Provider, direct.Signature = "anthropic", []byte(`{"caller":{"type":"direct"}}`)
 			require.Equal(t, &model.Message{
 				Kind: model.KindResponse, Provider: "anthropic", Model: "claude-x", ResponseID: "msg_1", Finish: model.FinishToolCalls,
 				Usage: model.Usage{InputTokens: 1110, OutputTokens: 7, CacheReadTokens: 100, CacheWriteTokens: 1000, ReasoningTokens: 4},
@@ -77,10 +79,11 @@ func TestBlocksOfEveryKind(t *testing.T) {
 					opaque(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"rain in <Bergen>"},"caller":{"type":"direct"}}`),
 					opaque(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://x","encrypted_content":"abc","n":9007199254740993}]}`),
 					model.Text("It rains"),
-					opaque(`{"type":"ponte_citations","citations":[{"type":"web_search_result_location","encrypted_index":"idx","cited_text":"rain"},{"type":"char_location"}]}`),
+					{Kind: model.PartCitation, Provider: "anthropic", Text: "rain", Data: []byte(`{"type":"web_search_result_location","encrypted_index":"idx","cited_text":"rain"}`)},
+					{Kind: model.PartCitation, Provider: "anthropic", Data: []byte(`{"type":"char_location"}`)},
 					model.Text(", always."),
 					opaque(`{"type":"compaction","content":"What was said.","id":7}`),
-					model.ToolCall("toolu_1", "weather", `{"zip":5003}`), call,
+					direct, call,
 				},
 			}, msg)
 		})
@@ -128,9 +131,6 @@ func TestBlocksGoBackAsTheyCame(t *testing.T) {
 	got := blocks(e.Bodies[1])
 	require.Len(t, got, len(want))
 	for i := range want {
-		if i == len(want)-2 { // its caller is what none means
-			want[i] = json.RawMessage(`{"type":"tool_use","id":"toolu_1","name":"weather","input":{"zip":5003}}`)
-		}
 		require.JSONEq(t, string(want[i]), string(got[i]))
 	}
 	require.Contains(t, e.Bodies[1], "9007199254740993")
@@ -270,4 +270,54 @@ func TestAnErrorOfTheSinkIsReturnedAsItIs(t *testing.T) {
 	_, err := m.Generate(context.Background(), hello(), func(model.Delta) error { return &model.APIError{Retryable: true} })
 	require.Equal(t, &model.APIError{Retryable: true}, err)
 	require.False(t, errors.Is(err, model.ErrAuth))
+}
+
+func TestCitationsOfEveryKindGoBackAsTheyCame(t *testing.T) {
+	citations := []struct{ raw, url, name, text string }{
+		{`{"type":"char_location","cited_text":"<rain>","document_index":0,"document_title":"Log","start_char_index":0,"end_char_index":9}`, "", "Log", "<rain>"},
+		{`{"type":"page_location","cited_text":"p","document_index":0,"document_title":null,"start_page_number":1,"end_page_number":2}`, "", "", "p"},
+		{`{"type":"content_block_location","cited_text":"c","document_index":1,"document_title":"B","start_block_index":0,"end_block_index":1}`, "", "B", "c"},
+		{`{"type":"web_search_result_location","cited_text":"w","encrypted_index":"EqQB+/==","title":"W","url":"https://w.test/?q=1"}`, "https://w.test/?q=1", "W", "w"},
+		{`{"type":"search_result_location","cited_text":"s","search_result_index":0,"source":"kb://1","title":"S","start_block_index":0,"end_block_index":1}`, "kb://1", "S", "s"},
+		{`{"type":"newer_location", "n": 9007199254740993}`, "", "", ""},
+	}
+	list, deltas := "", []string{start(0, `{"type":"text","text":""}`), delta(0, `{"type":"text_delta","text":"It rains"}`)}
+	want := []model.Part{model.Text("It rains")}
+	for i, c := range citations {
+		if i > 0 {
+			list += ","
+		}
+		list += c.raw
+		deltas = append(deltas, delta(0, `{"type":"citations_delta","citation":`+c.raw+`}`))
+		want = append(want, model.Part{Kind: model.PartCitation, Provider: "anthropic", URL: c.url, Name: c.name, Text: c.text, Data: []byte(c.raw)})
+	}
+	head := `{"type":"message_start","message":{"id":"m","type":"message","model":"claude-x","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`
+	for name, body := range map[string]string{
+		"whole":  `{"id":"m","type":"message","model":"claude-x","content":[{"type":"text","text":"It rains","citations":[` + list + `]}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`,
+		"stream": event(head) + strings.Join(deltas, "") + stop(0) + strings.Join(end("end_turn", `{"output_tokens":1}`), ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := serve(t, answer{Body: body}, answer{Body: events(say("ok")...)})
+			msg, err := stream(t, newModel(t, e.URL), hello())
+			require.NoError(t, err)
+			require.Equal(t, want, msg.Parts)
+			req := &model.Request{Messages: []*model.Message{model.UserText("hi"), again(t, msg), model.UserText("go on")}}
+			_, err = newModel(t, e.URL).Generate(context.Background(), req, nil)
+			require.NoError(t, err)
+			require.Contains(t, e.Bodies[1], `{"type":"text","text":"It rains","citations":[`+list+`]}`)
+			_, err = newModel(t, e.URL, func(c *anthropicmodel.Config) { c.Provider = "kimi" }).Generate(context.Background(), req, nil)
+			require.NoError(t, err)
+			require.NotContains(t, e.Bodies[2], "citations")
+		})
+	}
+}
+
+func TestASecondMessageInAStreamIsAnError(t *testing.T) {
+	head := `{"type":"message_start","message":{"id":"m","type":"message","model":"claude-x","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`
+	body := event(head) + start(0, `{"type":"text","text":"a"}`) + event(head) + start(0, `{"type":"text","text":"b"}`) + strings.Join(end("end_turn", `{"output_tokens":1}`), "")
+	msg, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(context.Background(), hello(), func(model.Delta) error { return nil })
+	require.Nil(t, msg)
+	require.ErrorContains(t, err, "second message")
+	var api *model.APIError
+	require.ErrorAs(t, err, &api)
 }

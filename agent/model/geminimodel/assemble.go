@@ -241,6 +241,7 @@ func (a *assembler) result() (*model.Message, error) {
 	case a.finish == genai.FinishReasonMalformedFunctionCall && len(a.parts) == 0:
 		return nil, &malformedCallError{a.finishMessage}
 	}
+	a.parts = a.metadata.appendCitations(a.parts, a.info.Provider)
 	if data := a.metadata.data(); data != nil {
 		a.parts = append(a.parts, model.Part{Kind: model.PartOpaque, Provider: a.info.Provider, Data: data})
 	}

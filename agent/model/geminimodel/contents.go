@@ -243,6 +243,7 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 				e.inlineData(p.MediaType, p.Data)
 				e.dst = append(e.dst, '}')
 				e.sign(msg.Parts[i+1:])
+			case model.PartCitation: // which the API does not take
 			case model.PartOpaque:
 				if own {
 					e.opaque(p.Data, i == 0 || !e.signable(&msg.Parts[i-1]))

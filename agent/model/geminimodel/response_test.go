@@ -187,6 +187,23 @@ func TestGroundingIsKeptForTheApplication(t *testing.T) {
 	require.NotContains(t, contents(t, model.UserText("x"), msg, model.UserText("y")), "webSearchQueries")
 }
 
+func TestSourcesAreCitations(t *testing.T) {
+	const web, kept, place = `{"web":{"uri":"https://a.test","title":"A"}}`, `{"retrievedContext":{"uri":"gs://b","title":"B","text":"so"}}`, `{"maps":{"uri":"https://m.test","title":"M"}}`
+	const source, quote = `{"startIndex":0,"endIndex":1,"uri":"https://c.test"}`, `{"title":"D","uri":"https://d.test"}`
+	const about = `"groundingMetadata":{"groundingChunks":[` + web + `,` + kept + `,` + place + `,{"newer":{}}]},"citationMetadata":{"citationSources":[` + source + `],"citations":[` + quote + `]}`
+	cite := func(uri, title, text, data string) model.Part {
+		return model.Part{Kind: model.PartCitation, Provider: "google", URL: uri, Name: title, Text: text, Data: []byte(data)}
+	}
+	body := `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP",` + about + `}]}`
+	msg := both(t, body, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, `{"candidates":[{"finishReason":"STOP",`+about+`}]}`)
+	require.Equal(t, []model.Part{
+		model.Text("a"), cite("https://a.test", "A", "", web), cite("gs://b", "B", "so", kept), cite("https://m.test", "M", "", place),
+		cite("https://c.test", "", "", source), cite("https://d.test", "D", "", quote),
+	}, msg.Parts[:6])
+	require.Equal(t, model.PartOpaque, msg.Parts[6].Kind, "the metadata are kept whole")
+	require.NotContains(t, contents(t, model.UserText("x"), msg, model.UserText("y")), ".test")
+}
+
 func TestMediaThatTheModelMadeIsAPart(t *testing.T) {
 	body := chunk("STOP", `{"text":"Here."}`, `{"inlineData":{"mimeType":"image/png","data":"cG5n"}}`, `{"text":"Well?"}`)
 	msg := both(t, body, chunk("", `{"text":"Here."}`), chunk("", `{"inlineData":{"mimeType":"image/png","data":"cG5n"}}`), chunk("STOP", `{"text":"Well?"}`))

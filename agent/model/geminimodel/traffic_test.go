@@ -41,6 +41,7 @@ func TestAStreamAsItIsSent(t *testing.T) {
 		Parts: []model.Part{
 			{Kind: model.PartThinking, Provider: "google", Text: "**Weighing it**\n\n"},
 			model.Text("It rains."),
+			{Kind: model.PartCitation, Provider: "google", URL: "https://x", Data: []byte(`{"startIndex":0,"endIndex":9,"uri":"https://x"}`)},
 			{Kind: model.PartOpaque, Provider: "google", Data: []byte(`{"metadata":{"groundingMetadata":{"webSearchQueries":["rain"]},` +
 				`"citationMetadata":{"citationSources":[{"startIndex":0,"endIndex":9,"uri":"https://x"}]}}}`)},
 		},

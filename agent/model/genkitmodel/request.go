@@ -214,7 +214,7 @@ func (b *conversation) response(turn []*model.Message) (err error) {
 				out = ai.NewToolRequestPart(&ai.ToolRequest{Name: adapter.ToolName(p.Tool), Ref: b.ids.Of(p.CallID), Input: input})
 			case model.PartMedia:
 				out = ai.NewTextPart(adapter.MediaNote(p))
-			case model.PartOpaque:
+			case model.PartOpaque, model.PartCitation:
 			default:
 				return fmt.Errorf("a response cannot hold a part of kind %q", p.Kind)
 			}

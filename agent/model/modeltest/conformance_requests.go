@@ -30,6 +30,7 @@ func richHistory() []*model.Message {
 			Parts: []model.Part{
 				{Kind: model.PartThinking, Text: "third words", Provider: "elsewhere", ID: "rs_1", Signature: []byte(foreignSignature)},
 				{Kind: model.PartOpaque, Provider: "elsewhere", Data: []byte(foreignOpaque)},
+				{Kind: model.PartCitation, Provider: "elsewhere", URL: "https://source.test", Text: foreignOpaque, Data: []byte(foreignOpaque)},
 				{
 					Kind: model.PartToolCall, CallID: "c1", Tool: "weather", Args: model.RawArgs(`{"city":"fourth"}`),
 					Provider: "elsewhere", Signature: []byte(foreignSignature),

@@ -90,7 +90,7 @@ func checkMessage(t testing.TB, msg *model.Message) {
 	var ids []string
 	for i, p := range msg.Parts {
 		switch p.Kind {
-		case model.PartText, model.PartThinking, model.PartMedia, model.PartOpaque:
+		case model.PartText, model.PartThinking, model.PartMedia, model.PartOpaque, model.PartCitation:
 		case model.PartToolCall:
 			if p.CallID == "" || p.Tool == "" {
 				t.Errorf("part %d is a call of tool %q with id %q: both must be set", i, p.Tool, p.CallID)
@@ -102,7 +102,7 @@ func checkMessage(t testing.TB, msg *model.Message) {
 		default:
 			t.Errorf("part %d is of kind %q, which a response does not have", i, p.Kind)
 		}
-		if (p.Kind == model.PartOpaque || len(p.Signature) > 0) && p.Provider == "" {
+		if (p.Kind == model.PartOpaque || p.Kind == model.PartCitation || len(p.Signature) > 0) && p.Provider == "" {
 			t.Errorf("part %d has something to send back but does not name its provider", i)
 		}
 	}

@@ -161,7 +161,7 @@ func encode(req *model.Request) string {
 			part.Meta = nil
 			if part.Provider != "played" {
 				part.Signature, part.Provider, part.ID = nil, "", ""
-				if part.Kind == model.PartThinking || part.Kind == model.PartOpaque {
+				if part.Kind == model.PartThinking || part.Kind == model.PartOpaque || part.Kind == model.PartCitation {
 					continue
 				}
 			}

@@ -3,6 +3,7 @@ package openaimodel
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -24,6 +25,7 @@ type assembler struct {
 	thinking      growing
 	details       reasoningDetails
 	media         mediaOut
+	sources       sources
 	calls         callAssembler
 	refused       bool
 	scratch       scratch
@@ -78,6 +80,12 @@ func (a *assembler) add(w *wireResponse) error {
 	if a.modelName == "" {
 		a.modelName = string(w.Model)
 	}
+	if len(w.SearchResults) > 0 {
+		a.sources.results = w.SearchResults
+	}
+	if len(w.Citations) > 0 {
+		a.sources.urls = w.Citations
+	}
 	for i := range w.Choices {
 		c := &w.Choices[i]
 		if c.Index != 0 {
@@ -131,6 +139,18 @@ func (a *assembler) message(msg *wireMessage) error {
 	}
 	if err := a.mediaOf(msg); err != nil {
 		return err
+	}
+	for _, list := range [][]json.RawMessage{msg.Annotations, msg.ExecutedTools} {
+		for _, raw := range list {
+			if err := a.reserve(len(raw)); err != nil {
+				return err
+			}
+		}
+	}
+	a.sources.annotate(msg.Annotations)
+	a.sources.execute(msg.ExecutedTools)
+	if isSignature(msg.ExtraContent) {
+		a.sources.extra = compacted(msg.ExtraContent)
 	}
 	for i := range msg.ToolCalls {
 		if err := a.toolCall(&msg.ToolCalls[i]); err != nil {
@@ -192,6 +212,7 @@ func (a *assembler) result() (*model.Message, error) {
 	if a.text.began {
 		msg.Parts = append(msg.Parts, model.Text(string(a.text.content)))
 	}
+	msg.Parts = a.sources.appendParts(msg.Parts, a.provider)
 	msg.Parts = a.media.appendParts(msg.Parts, a.provider)
 	hasCalls := false
 	for _, c := range a.calls.calls {

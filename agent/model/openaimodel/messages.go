@@ -93,6 +93,7 @@ func (e *messageEncoder) assistant(messages []*model.Message) error {
 				hasThinking = hasThinking || e.isOwn(p) && p.Text != ""
 			case model.PartOpaque:
 				hasDetails = hasDetails || e.isOwnDetails(p)
+			case model.PartCitation: // which nobody wants back
 			default:
 				return e.m.unsupported(fmt.Sprintf("a part of kind %q in a response", p.Kind))
 			}
@@ -123,6 +124,7 @@ func (e *messageEncoder) assistant(messages []*model.Message) error {
 	if hasDetails {
 		e.reasoningDetails(messages)
 	}
+	e.extraContent(messages)
 	if hasCalls {
 		sep := `,"tool_calls":[`
 		for _, msg := range messages {
@@ -178,6 +180,23 @@ func (e *messageEncoder) reasoningDetails(messages []*model.Message) {
 	e.dst = append(e.dst, ']')
 }
 
+// extraContent writes what Google wants back with a message; of several, the last.
+func (e *messageEncoder) extraContent(messages []*model.Message) {
+	var extra []byte
+	for _, msg := range messages {
+		for i := range msg.Parts {
+			if p := &msg.Parts[i]; p.Kind == model.PartOpaque && e.isOwn(p) {
+				if members := inside(p.Data, extraPrefix); members != nil {
+					extra = members
+				}
+			}
+		}
+	}
+	if extra != nil {
+		e.dst = append(append(e.dst, ','), extra...)
+	}
+}
+
 func isNonEmptyArray(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return len(data) > 2 && data[0] == '[' && len(bytes.TrimSpace(data[1:len(data)-1])) > 0 && json.Valid(data)
@@ -191,7 +210,12 @@ func (e *messageEncoder) toolCall(p *model.Part) {
 	e.dst = append(e.dst, `,"arguments":"`...)
 	e.dst = adapter.AppendJSONChars(e.dst, adapter.Arguments(p.Args))
 	e.dst = append(e.dst, `"}`...)
-	if len(p.Signature) > 0 && e.isOwn(p) && json.Valid(p.Signature) {
+	switch {
+	case len(p.Signature) == 0, !e.isOwn(p), !json.Valid(p.Signature):
+	case inside(p.Signature, namespacePrefix, callerPrefix) != nil: // from the Responses protocol
+	case inside(p.Signature, specificPrefix) != nil:
+		e.dst = append(append(e.dst, ','), inside(p.Signature, specificPrefix)...)
+	default:
 		e.dst = append(e.dst, `,"extra_content":`...)
 		e.dst = append(e.dst, p.Signature...)
 	}

@@ -122,15 +122,20 @@ func (r *reasoningDetails) encode() []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, '{')
-		for j, m := range d.members {
-			if j > 0 {
-				out = append(out, ',')
-			}
-			out = append(adapter.AppendJSONString(out, m.name), ':')
-			out = append(out, m.value...)
-		}
-		out = append(out, '}')
+		out = d.append(out)
 	}
 	return append(out, ']')
+}
+
+// append appends the object as JSON.
+func (d *detail) append(out []byte) []byte {
+	out = append(out, '{')
+	for j, m := range d.members {
+		if j > 0 {
+			out = append(out, ',')
+		}
+		out = append(adapter.AppendJSONString(out, m.name), ':')
+		out = append(out, m.value...)
+	}
+	return append(out, '}')
 }

@@ -3,6 +3,7 @@ package openaimodel
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -55,6 +56,8 @@ func (c *itemCollector) event(name string, data []byte) error {
 		return c.growThinking(&ev, ev.SummaryIndex, false)
 	case "response.reasoning_text.delta", "response.reasoning.delta":
 		return c.growThinking(&ev, ev.ContentIndex, true)
+	case "response.output_text.annotation.added":
+		return c.annotate(&ev)
 	case "response.function_call_arguments.delta":
 		return c.growArguments(&ev)
 	case "response.output_item.added", "response.output_item.done":
@@ -186,6 +189,15 @@ func (c *itemCollector) growText(ev *itemEvent, refusal bool) error {
 	return c.grow(&it.text, model.PartText, string(ev.Delta))
 }
 
+func (c *itemCollector) annotate(ev *itemEvent) error {
+	it, err := c.itemOf(ev, "message")
+	if err != nil || len(ev.Annotation) == 0 {
+		return err
+	}
+	it.citations = append(it.citations, ev.Annotation)
+	return c.reserve(len(ev.Annotation))
+}
+
 func (c *itemCollector) growThinking(ev *itemEvent, index int, raw bool) error {
 	it, err := c.itemOf(ev, "reasoning")
 	if err != nil || ev.Delta == "" {
@@ -261,10 +273,18 @@ func (c *itemCollector) complete(it *item, w *outputItem, raw []byte) error {
 	switch it.kind {
 	case "message":
 		var whole strings.Builder
+		var citations []json.RawMessage
 		for i := range w.Content {
+			citations = append(citations, w.Content[i].Annotations...)
 			whole.WriteString(string(w.Content[i].Text))
 			whole.WriteString(string(w.Content[i].Refusal))
 			c.refused = c.refused || w.Content[i].Refusal != ""
+		}
+		if len(citations) > 0 { // all of them, those that came before included
+			it.citations = citations
+			if err := c.reserve(len(raw)); err != nil {
+				return err
+			}
 		}
 		return c.grow(&it.text, model.PartText, beyond(it.text.content, whole.String()))
 	case "reasoning":

@@ -109,7 +109,7 @@ func (e *itemEncoder) responses(messages []*model.Message) {
 					i = n - 1
 				}
 			case model.PartOpaque:
-				if e.isOwn(p) && isObject(p.Data) {
+				if e.isOwn(p) && isItem(p.Data) {
 					e.endText()
 					e.item("")
 					e.dst = append(e.dst, p.Data...)
@@ -122,7 +122,11 @@ func (e *itemEncoder) responses(messages []*model.Message) {
 				e.dst = adapter.AppendJSONString(e.dst, adapter.ToolName(p.Tool))
 				e.dst = append(e.dst, `,"arguments":"`...)
 				e.dst = adapter.AppendJSONChars(e.dst, adapter.Arguments(p.Args))
-				e.dst = append(e.dst, `"}`...)
+				e.dst = append(e.dst, '"')
+				if extra := inside(p.Signature, namespacePrefix, callerPrefix); extra != nil && e.isOwn(p) {
+					e.dst = append(append(e.dst, ','), extra...)
+				}
+				e.dst = append(e.dst, '}')
 			}
 		}
 	}
@@ -189,7 +193,12 @@ func (e *itemEncoder) phaseOf(p *model.Part) string {
 	return ""
 }
 
-// isObject reports whether data is a JSON object. Chat Completions has opaque parts too: those are arrays.
+// isItem reports whether data is an item. Chat Completions has opaque parts too: arrays, and objects without a type.
+func isItem(data []byte) bool {
+	return isObject(data) && inside(data, `{"executed_tools":`, extraPrefix) == nil
+}
+
+// isObject reports whether data is a JSON object.
 func isObject(data []byte) bool {
 	return len(data) > 0 && data[0] == '{' && json.Valid(data)
 }

@@ -2,6 +2,7 @@ package openaimodel
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -15,13 +16,15 @@ type item struct {
 	// done says that no further events belong to the item.
 	done bool
 
-	text  growing // of a message
-	phase string
+	text      growing // of a message
+	phase     string
+	citations []json.RawMessage
 
 	thoughts  []*thought // of reasoning
 	encrypted string
 
 	name, callID string // of a function call
+	extra        []byte // what it goes back with, as an object
 	args         []byte
 	announced    bool // name, id and part are fixed, because the sink may know them
 	part         int
@@ -62,6 +65,9 @@ func (it *item) thought(index int, raw bool) (*thought, error) {
 // begin takes what is known of an item from its beginning on.
 func (it *item) begin(w *outputItem) {
 	it.phase = cmp.Or(string(w.Phase), it.phase)
+	if extra := namespaced(w); extra != nil {
+		it.extra = extra
+	}
 	if !it.announced {
 		it.name, it.callID = cmp.Or(string(w.Name), it.name), cmp.Or(string(w.CallID), it.callID)
 	}
@@ -81,6 +87,9 @@ func (it *item) appendParts(parts []model.Part, provider string) []model.Part {
 				p.Provider, p.Signature = provider, []byte(it.phase)
 			}
 			parts = append(parts, p)
+			for _, raw := range it.citations {
+				parts = append(parts, citation(provider, raw))
+			}
 		}
 	case "reasoning":
 		first := len(parts)
@@ -101,7 +110,11 @@ func (it *item) appendParts(parts []model.Part, provider string) []model.Part {
 		}
 	case "function_call":
 		if it.announced {
-			parts = append(parts, model.Part{Kind: model.PartToolCall, CallID: it.callID, Tool: it.name, Args: it.args})
+			p := model.Part{Kind: model.PartToolCall, CallID: it.callID, Tool: it.name, Args: it.args}
+			if it.extra != nil {
+				p.Signature, p.Provider = it.extra, provider
+			}
+			parts = append(parts, p)
 		}
 	default:
 		switch {

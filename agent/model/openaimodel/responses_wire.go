@@ -17,6 +17,7 @@ type itemEvent struct {
 	ContentIndex int             `json:"content_index"`
 	ItemID       text            `json:"item_id"`
 	Item         json.RawMessage `json:"item"`
+	Annotation   json.RawMessage `json:"annotation"`
 	Response     *responseObject `json:"response"`
 }
 
@@ -42,6 +43,8 @@ type outputItem struct {
 		Type    text `json:"type"`
 		Text    text `json:"text"`
 		Refusal text `json:"refusal"`
+		// Annotations are sources.
+		Annotations []json.RawMessage `json:"annotations"`
 	} `json:"content"`
 	Summary []struct {
 		Text text `json:"text"`
@@ -49,6 +52,8 @@ type outputItem struct {
 	EncryptedContent text      `json:"encrypted_content"`
 	CallID           text      `json:"call_id"`
 	Name             text      `json:"name"`
+	Namespace        rawValue  `json:"namespace"`
+	Caller           rawValue  `json:"caller"`
 	Arguments        arguments `json:"arguments"`
 	Result           text      `json:"result"`
 	OutputFormat     text      `json:"output_format"`

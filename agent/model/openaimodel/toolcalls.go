@@ -39,7 +39,7 @@ type call struct {
 // toolCall takes a fragment. Which call a fragment belongs to is told by its index, without one by its id, and
 // without that it is the last call. Whether it begins a new call instead is decided by [assembler.beginsCall].
 func (a *assembler) toolCall(f *wireToolCall) error {
-	if err := a.reserve(len(f.Function.Arguments) + len(f.Function.Name) + len(f.ID) + len(f.ExtraContent)); err != nil {
+	if err := a.reserve(len(f.Function.Arguments) + len(f.Function.Name) + len(f.ID) + len(f.ExtraContent) + len(f.SpecificFields)); err != nil {
 		return err
 	}
 	c := a.calls.find(f)
@@ -59,8 +59,11 @@ func (a *assembler) toolCall(f *wireToolCall) error {
 	if name := string(f.Function.Name); name != c.name && !c.announced {
 		c.name += name
 	}
-	if len(f.ExtraContent) > 0 {
+	switch {
+	case len(f.ExtraContent) > 0:
 		c.extra = f.ExtraContent
+	case len(c.extra) == 0 && isSignature(f.SpecificFields):
+		c.extra = append(append([]byte(specificPrefix), f.SpecificFields...), '}')
 	}
 	c.args = append(c.args, f.Function.Arguments...)
 	switch {

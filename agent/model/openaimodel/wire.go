@@ -21,6 +21,9 @@ type wireResponse struct {
 		Usage *wireUsage `json:"usage"`
 	} `json:"x_groq"`
 	Error rawValue `json:"error"`
+	// Citations and SearchResults are Perplexity's.
+	Citations     []json.RawMessage `json:"citations"`
+	SearchResults []json.RawMessage `json:"search_results"`
 }
 
 type wireChoice struct {
@@ -42,6 +45,11 @@ type wireMessage struct {
 	ToolCalls        []wireToolCall `json:"tool_calls"`
 	Images           []wireImage    `json:"images"`
 	Audio            *wireAudio     `json:"audio"`
+	// Annotations are sources, ExecutedTools what Groq ran.
+	Annotations   []json.RawMessage `json:"annotations"`
+	ExecutedTools []json.RawMessage `json:"executed_tools"`
+	// ExtraContent is where Google's endpoint puts the signature of a text.
+	ExtraContent rawValue `json:"extra_content"`
 }
 
 type wireToolCall struct {
@@ -53,6 +61,8 @@ type wireToolCall struct {
 	} `json:"function"`
 	// ExtraContent is where Google's endpoint puts the signature that it wants back with a call.
 	ExtraContent rawValue `json:"extra_content"`
+	// SpecificFields is where LiteLLM puts it.
+	SpecificFields rawValue `json:"provider_specific_fields"`
 }
 
 // decode parses data. A field of a wrong type is left out, for the rest may be all that is needed.

@@ -150,6 +150,8 @@ func partOf(p *model.Part) *ai.Part {
 			return ai.NewMediaPart(p.MediaType, "data:"+p.MediaType+";base64,"+base64.StdEncoding.EncodeToString(p.Data))
 		}
 		return ai.NewTextPart(fmt.Sprintf("[%s, %d bytes]", p.MediaType, len(p.Data)))
+	case model.PartCitation:
+		return ai.NewTextPart(fmt.Sprintf("[source: %s %s]", p.Name, p.URL))
 	case model.PartOpaque:
 		return ai.NewTextPart(fmt.Sprintf("[opaque data of %s, %d bytes]", p.Provider, len(p.Data)))
 	}
