@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
-
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/schema"
 )
@@ -29,9 +27,6 @@ func decodeRepaired(decode func([]byte) (any, error), text []byte, complete bool
 
 // repairedArgs returns the arguments of a valid call as the tool has them if they had to be repaired, or nil.
 func repairedArgs(args model.RawArgs) model.RawArgs {
-	if len(args) == 0 || json.Valid(args) {
-		return nil
-	}
 	return model.RawArgs(schema.Repaired(args))
 }
 

@@ -48,7 +48,7 @@ func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, l loop.Liste
 		sink = l.Delta
 	}
 	resp, err := r.hookedRequest(ctx, t.Request, sink)
-	if r.finish = ""; err == nil && resp != nil {
+	if resp != nil {
 		r.finish = resp.Finish
 	}
 	return resp, err

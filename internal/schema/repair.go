@@ -167,7 +167,8 @@ func (p *place) top() byte {
 	return p.open[len(p.open)-1]
 }
 
-// afterComma reports whether a token of the given kind closes what a comma has just gone on with.
+// afterComma reports whether a token of the given kind closes what a comma has just gone on with: a name and, in an array,
+// a value are wanted after a comma only.
 func (p *place) afterComma(kind byte) bool {
 	return p.phase == wantName && kind == '}' || p.phase == wantValue && kind == ']' && p.top() == '['
 }
