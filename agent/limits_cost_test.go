@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
@@ -159,4 +160,39 @@ func TestRunsOfOneUserShareALimitOnCost(t *testing.T) {
 func TestCostLimitMustMakeSense(t *testing.T) {
 	_, err := agent.New(agent.Config[deps, string]{Limits: agent.Limits{Cost: -1}})
 	require.ErrorContains(t, err, "Limits: Cost is -1, must be a positive number; 0 is no limit")
+}
+
+func TestReplayedRunCostsTheSame(t *testing.T) {
+	inner := newAgent(t, cfg{Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		resp := model.Response(model.Text("done"))
+		resp.Usage = model.Usage{InputTokens: 5}
+		return resp, nil
+	})})
+	asked := 0
+	outer := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		resp := model.Response(call("1", "ask"))
+		if asked++; asked == 2 {
+			resp = model.Response(model.Text("fine"))
+		}
+		resp.Usage = model.Usage{InputTokens: 10}
+		return resp, nil
+	})
+	// A tool that does not run the agent in the journal's sight: what it used is recorded with its result.
+	ask := tool("ask", func(ctx context.Context, run *toolset.RunContext[deps]) (string, error) {
+		res, err := inner.Run(ctx, deps{}, "go", agent.WithMeter(run.Meter))
+		if err != nil {
+			return "", err
+		}
+		return res.Output, nil
+	})
+	a := newAgent(t, cfg{Model: outer, Prices: dollar, Limits: agent.Limits{Cost: 10}}, ask)
+	var runs journal.Memory
+	for range 2 {
+		res, err := a.Run(t.Context(), deps{}, "go", agent.WithJournal(&runs), agent.WithRunID("r"))
+		require.NoError(t, err)
+		require.Equal(t, "fine", res.Output)
+		require.InDelta(t, 2.5, res.Usage.Cost, 1e-9)
+		require.Equal(t, 3, res.Usage.Requests)
+	}
+	require.Equal(t, 2, asked)
 }

@@ -37,8 +37,9 @@
 //   - rate_limited, auth, context_length, unsupported, requests_forbidden, the status of an HTTP answer such as 503,
 //     invalid_answer and no_answer are errors of a model;
 //   - tool_failed is a failure that a tool has reported to the model: the run goes on;
-//   - limit_requests, limit_tool_calls, limit_input_tokens, limit_output_tokens and limit_total_tokens are limits of the run,
-//     and budget means that the model's retries are used up;
+//   - limit_requests, limit_tool_calls, limit_input_tokens, limit_output_tokens, limit_total_tokens and limit_cost are limits of
+//     the run, no_price and no_usage mean that its limit on cost could not be kept, and budget means that the model's retries are
+//     used up;
 //   - token_limit, content_filter, incomplete_tool_call, no_model, no_prompt, unprocessed_calls and results are the ways to end
 //     that package agent names;
 //   - timeout, canceled, stopped (the observer of a stream left) and panic;

@@ -43,6 +43,8 @@ var classes = []struct {
 	{agent.ErrContentFilter, "content_filter"},
 	{agent.ErrIncompleteToolCall, "incomplete_tool_call"},
 	{agent.ErrNoModel, "no_model"},
+	{model.ErrNoPrice, "no_price"},
+	{model.ErrNoUsage, "no_usage"},
 	{agent.ErrNoPrompt, "no_prompt"},
 	{agent.ErrUnprocessedCalls, "unprocessed_calls"},
 	{agent.ErrResults, "results"},

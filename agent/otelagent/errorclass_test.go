@@ -66,6 +66,8 @@ func TestErrorsOfRunsHaveClasses(t *testing.T) {
 		"limit_requests":       {model: modeltest.Func(loop), limits: agent.Limits{Requests: 2}, prompt: "go"},
 		"limit_tool_calls":     {model: modeltest.Func(loop), limits: agent.Limits{ToolCalls: 1}, prompt: "go"},
 		"limit_input_tokens":   {model: modeltest.Func(loop), limits: agent.Limits{InputTokens: 15}, prompt: "go"},
+		"limit_cost":           {model: modeltest.Func(loop), limits: agent.Limits{Cost: 1e-9}, prompt: "go"},
+		"no_price":             {model: modeltest.Script(), limits: agent.Limits{Cost: 1}, prompt: "go"},
 		"token_limit":          {model: finish(model.FinishLength), prompt: "go"},
 		"content_filter":       {model: finish(model.FinishContentFilter), prompt: "go"},
 		"incomplete_tool_call": {model: finish(model.FinishLength, model.ToolCall("1", "look", `{"a`)), prompt: "go"},
@@ -73,7 +75,7 @@ func TestErrorsOfRunsHaveClasses(t *testing.T) {
 		"no_prompt":            {model: modeltest.Func(loop)},
 	} {
 		r := newRecorder()
-		a := newAgent(t, agent.Config[deps, string]{Hooks: r.hooks(), Model: c.model, Limits: c.limits}, says("look", "nothing"))
+		a := newAgent(t, agent.Config[deps, string]{Hooks: r.hooks(), Model: c.model, Limits: c.limits, Prices: model.Prices{"modeltest/func": {Input: 1}}}, says("look", "nothing"))
 		_, err := a.Run(t.Context(), deps{}, c.prompt, c.opts...)
 		require.Error(t, err)
 		require.Equal(t, want, value(find(r, "invoke_agent")[0], "error.type"), "%v", err)
