@@ -45,6 +45,24 @@ func TestExternalToolNeverRunsAndLeavesTheRunPending(t *testing.T) {
 	}
 }
 
+// No combinator makes a function for a tool that has none.
+func TestExternalToolHasNoFunctionInsideCombinators(t *testing.T) {
+	external := toolset.External[deps](confirmDef)
+	for name, s := range map[string]set{
+		"limited":         toolset.Limited(external, 1),
+		"limited per run": toolset.LimitedPerRun(external, 1),
+		"wrapped":         toolset.Wrapped(external, pass),
+		"adapted":         toolset.Adapt(toolset.External[int](confirmDef), func(deps) int { return 1 }),
+	} {
+		instance, err := s.Open(t.Context(), &runContext{})
+		require.NoError(t, err, name)
+		listing, err := instance.Tools(t.Context(), &runContext{})
+		require.NoError(t, err, name)
+		require.Nil(t, listing.Tools[0].Call, name)
+		require.NoError(t, instance.Close(t.Context()), name)
+	}
+}
+
 func TestArgumentsOfExternalToolsAreCheckedFirst(t *testing.T) {
 	s := toolset.Combine(toolset.External[deps](confirmDef), toolset.Of(toolset.ExternalTool[deps, query]("typed", "")))
 	tr := run(t, []set{s}, modeltest.Say(model.ToolCall("1", "confirm", `[1]`), model.ToolCall("2", "confirm", `{`), model.ToolCall("3", "typed", `{}`), model.ToolCall("4", "confirm", "null")), done)

@@ -257,6 +257,18 @@ func TestSearchFindsByWordsOfNameAndDescription(t *testing.T) {
 	}
 }
 
+// A word in a tool's name counts as often as three in its description.
+func TestNameCountsMoreThanDescription(t *testing.T) {
+	library := described(
+		"alpha", "An invoice, an invoice.",
+		"invoice", "Alpha, beta.",
+		"gamma", "Nothing of the kind.",
+	)
+	res, err := toolsettest.Call(t.Context(), toolset.Searchable(library, toolset.Search[deps]{}), nil, "search_tools", `{"query":"invoice"}`)
+	require.NoError(t, err)
+	require.Less(t, strings.Index(res.Text, "- invoice"), strings.Index(res.Text, "- alpha"))
+}
+
 func TestWordsOfATextForTheRanking(t *testing.T) {
 	for text, want := range map[string]string{
 		"read_file":                "read fil",
@@ -265,6 +277,9 @@ func TestWordsOfATextForTheRanking(t *testing.T) {
 		"queries Query query":      "query query query",
 		"add adding added adds":    "ad ad ad ad",
 		"process processes":        "process process",
+		"getXMLId":                 "get xml id",
+		"grabbing, planned":        "grab plan",
+		"日本abc":                    "日 本 abc",
 		"天気 ok":                    "天 気 ok",
 		"naïve Ünïcode":            "naïv ünïcod",
 		"__--  ":                   "",

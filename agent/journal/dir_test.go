@@ -57,6 +57,17 @@ func TestFileIsReadableByItsOwnerOnly(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
+func TestLoadAfterAppendReturnsTheNewRecords(t *testing.T) {
+	d, _ := written(t, three...)
+	l := open(t, d, "run")
+	write(t, l, `{"more":1}`)
+	want := append(three[:3:3], `{"more":1}`)
+	require.Equal(t, want, read(t, l))
+	require.Equal(t, want, read(t, l))
+	write(t, l, `{"more":2}`)
+	require.Equal(t, append(want, `{"more":2}`), read(t, l))
+}
+
 // A block that was never written hides what follows it in the file. None of that may stay behind the records written next.
 func TestRestOfATornBlockIsDropped(t *testing.T) {
 	d, file := written(t, three...)
