@@ -145,7 +145,7 @@ func runSample(ctx context.Context, r *runner, chosen []target, match *regexp.Re
 	if err := r.testAll(ctx, s, rep, o); err != nil {
 		return err
 	}
-	rep.print(time.Since(begin))
+	rep.print()
 	if rep.score() < o.min {
 		return fmt.Errorf("%.1f %% of the mutants were killed, fewer than %.1f %%", rep.score(), o.min)
 	}

@@ -13,8 +13,7 @@ type report struct {
 	o          options
 	candidates int
 	rows       map[string]*row
-	order      []string
-	survivors  []*mutant
+	begin      time.Time
 }
 
 // row is one package's figures.
@@ -22,13 +21,12 @@ type row struct{ killed, timedOut, survived, equivalent, invalid int }
 
 func (r *row) counted() int { return r.killed + r.timedOut + r.survived }
 
-func newReport(w io.Writer, o options) *report { return &report{w: w, o: o, rows: map[string]*row{}} }
+func newReport(w io.Writer, o options) *report { return &report{w: w, o: o, rows: map[string]*row{}, begin: time.Now()} }
 
 // note adds a mutant's outcome, and prints survivors at once.
 func (r *report) note(m *mutant, o outcome, by string) {
 	if r.rows[m.pkg.dir] == nil {
 		r.rows[m.pkg.dir] = &row{}
-		r.order = append(r.order, m.pkg.dir)
 	}
 	switch row := r.rows[m.pkg.dir]; o {
 	case killed, timedOut:
@@ -43,12 +41,14 @@ func (r *report) note(m *mutant, o outcome, by string) {
 		}
 	case survived:
 		row.survived++
-		r.survivors = append(r.survivors, m)
 		_, _ = fmt.Fprintf(r.w, "survived %s (line %d)\n%s", m.id, m.line(), indent(m.diff()))
 	case equivalent:
 		row.equivalent++
 	case invalid:
 		row.invalid++
+	}
+	if n := r.counted(); n%50 == 0 && n > 0 && (o == killed || o == timedOut || o == survived) {
+		_, _ = fmt.Fprintf(r.w, "%d mutants, %.1f %% killed (%s)\n", n, r.score(), time.Since(r.begin).Round(time.Second))
 	}
 }
 
@@ -83,8 +83,8 @@ func (r *row) score() float64 {
 }
 
 // print writes the table.
-func (r *report) print(took time.Duration) {
-	_, _ = fmt.Fprintf(r.w, "\nseed %d, %d mutants of %d candidates, %s\n", r.o.seed, r.counted(), r.candidates, took.Round(time.Second))
+func (r *report) print() {
+	_, _ = fmt.Fprintf(r.w, "\nseed %d, %d mutants of %d candidates, %s\n", r.o.seed, r.counted(), r.candidates, time.Since(r.begin).Round(time.Second))
 	w := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(w, "package\tcounted\tkilled\tby timeout\tsurvived\tscore\tequivalent\tdid not compile\t")
 	line := func(name string, row row) {

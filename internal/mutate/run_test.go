@@ -64,7 +64,7 @@ func TestMutantsAreKilledByTheTestsThatCoverThem(t *testing.T) {
 	require.Regexp(t, `survived a/a.go:Never:arithmetic:\w+ \(line 7\)\n\t- func Never.*n - n }\n\t\+ func Never.*n \+ n }\n`, out.String())
 	require.Equal(t, row{killed: 6, survived: 1, equivalent: 1}, rep.total())
 	require.InDelta(t, 85.7, rep.score(), 0.1)
-	rep.print(time.Second)
+	rep.print()
 	require.Contains(t, out.String(), "7 mutants of")
 
 	data, err := os.ReadFile(filepath.Join(root, "a", "a.go"))
