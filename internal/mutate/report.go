@@ -21,7 +21,9 @@ type row struct{ killed, timedOut, survived, equivalent, invalid int }
 
 func (r *row) counted() int { return r.killed + r.timedOut + r.survived }
 
-func newReport(w io.Writer, o options) *report { return &report{w: w, o: o, rows: map[string]*row{}, begin: time.Now()} }
+func newReport(w io.Writer, o options) *report {
+	return &report{w: w, o: o, rows: map[string]*row{}, begin: time.Now()}
+}
 
 // note adds a mutant's outcome, and prints survivors at once.
 func (r *report) note(m *mutant, o outcome, by string) {
