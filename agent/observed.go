@@ -12,31 +12,48 @@ func (t *thrown) again() {
 	}
 }
 
-// Emit implements [loop.Host]. It tells the observers of an event and reports whether the run may go on. An observer that
-// panics or ends its goroutine is not called again. A panic is kept until the run has ended, because it must not pass through
-// models and tools, which may take it for their own.
+// watch is what became of the observers of a run.
+type watch struct {
+	// left says that the observer of the stream has left.
+	left bool
+	// telling says that an observer is being told of something.
+	telling bool
+	// thrown is what an observer panicked with, once it has.
+	thrown *thrown
+}
+
+// told is deferred around every call of an observer. An observer that panics or ends its goroutine is not called again. The
+// panic is kept until the run has ended, because it must not pass through models and tools, which may take it for their own.
+func (w *watch) told() {
+	if !w.telling {
+		return
+	}
+	w.left, w.thrown = true, &thrown{recover()} // nil if the goroutine is ended, and nobody will ask
+}
+
+// Emit implements [loop.Host]. It tells the observers of an event and reports whether the run may go on.
 func (r *agentRun[D, O]) Emit(e *loop.Event) bool {
 	if r.thrown != nil {
 		return false
 	}
-	if e.Kind == loop.OutputDone {
-		e.Args = r.repaired // where eventOf looks for it
-	}
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		r.left = true
-		r.thrown = &thrown{}
-		r.thrown.value = recover() // nil if the goroutine is ended, and nobody will ask
-	}()
-	if r.agent.config.Observer != nil {
-		r.agent.config.Observer.observe(eventOf(e))
+	r.telling = true
+	defer r.told()
+	if e.Kind != loop.PartDelta {
+		r.tell(e)
 	}
 	if r.stream && !r.left && !r.emit(e) {
 		r.left = true
 	}
-	returned = true
+	r.telling = false
 	return !r.left
+}
+
+// tell tells the agent's observer, who does not see deltas.
+func (r *agentRun[D, O]) tell(e *loop.Event) {
+	if e.Kind == loop.OutputDone {
+		e.Args = r.repaired // where eventOf looks for it
+	}
+	if r.agent.config.Observer != nil {
+		r.agent.config.Observer.observe(eventOf(e))
+	}
 }

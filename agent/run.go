@@ -168,6 +168,11 @@ func infoOf(m model.Model) (info model.Info, err error) {
 // run runs the loop once.
 func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O], error) {
 	defer r.close(ctx) // if the goroutine is ended; otherwise it is done already
+	if cfg.Stream {
+		scratch := scratches.Get().(*loop.Scratch)
+		cfg.Scratch = scratch
+		defer scratches.Put(scratch)
+	}
 	res, err := r.loop(ctx, cfg)
 	return r.ended(res, err, r.close(ctx))
 }
@@ -196,15 +201,16 @@ func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Resu
 	return loop.Run(ctx, eng, r, cfg)
 }
 
+// scratches are for streams that follow one another.
+var scratches = sync.Pool{New: func() any { return new(loop.Scratch) }}
+
 // agentRun is the typed side of one run: what the loop's host and the engine's worker need.
 type agentRun[D, O any] struct {
 	agent   *Agent[D, O]
 	options runOptions
 	emit    func(*loop.Event) bool
-	// left says that the observer of the stream has left, thrown what an observer panicked with.
-	left   bool
-	stream bool
-	thrown *thrown
+	stream  bool
+	watch
 	// steps and used are how far the run got.
 	steps int
 	used  toolset.Usage

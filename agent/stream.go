@@ -36,9 +36,8 @@ func (s *Stream[O]) Events() iter.Seq[Event] {
 			if e.Kind != loop.PartDelta {
 				return yield(eventOf(e))
 			}
-			d := growth
-			d.Step, d.Part, d.PartKind, d.Text = e.Step, e.Part, e.PartKind, e.Text
-			return yield(d)
+			growth.Step, growth.Part, growth.PartKind, growth.Text = e.Step, e.Part, e.PartKind, e.Text
+			return yield(growth)
 		})
 	}
 }

@@ -45,7 +45,7 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *loop.Task, l loop.Listene
 func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, l loop.Listener) (*model.Message, error) {
 	var sink model.Sink
 	if t.Stream {
-		sink = l.Delta
+		sink = l.Sink()
 	}
 	resp, err := r.hookedRequest(ctx, t.Request, sink)
 	if resp != nil {

@@ -124,9 +124,11 @@ var ErrGoexit = errors.New("runtime.Goexit was called, perhaps by a failed asser
 // relay brings what a task in a goroutine has to say to the goroutine that waits.
 type relay struct{ native *Native }
 
-// Delta implements [loop.Listener].
-func (r relay) Delta(d model.Delta) error {
-	return r.send(func(l loop.Listener) error { return l.Delta(d) })
+// Sink implements [loop.Listener].
+func (r relay) Sink() model.Sink {
+	return func(d model.Delta) error {
+		return r.send(func(l loop.Listener) error { return l.Sink()(d) })
+	}
 }
 
 // Custom implements [loop.Listener].

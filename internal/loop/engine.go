@@ -111,8 +111,9 @@ type Return struct {
 
 // Listener takes what running tasks have to say. An error means that the run has been stopped.
 type Listener interface {
-	// Delta takes a delta of a streaming OpModel.
-	Delta(d model.Delta) error
+	// Sink returns what takes the deltas of a streaming OpModel. It is a function because there are thousands of deltas, which
+	// then go straight to the run.
+	Sink() model.Sink
 	// Custom takes an event of a tool's own.
 	Custom(t *Task, value any) error
 }

@@ -72,10 +72,16 @@ func (r *run) emit(e Event) error {
 
 func (r *run) pass(e *Event) error {
 	if !r.host.Emit(e) {
-		r.stopped = true
-		r.cancel(ErrStopped)
+		return r.stop()
 	}
-	return r.stopError()
+	return nil
+}
+
+// stop ends the run, because its observer has left.
+func (r *run) stop() error {
+	r.stopped = true
+	r.cancel(ErrStopped)
+	return ErrStopped
 }
 
 func (r *run) stopError() error {
@@ -85,8 +91,10 @@ func (r *run) stopError() error {
 	return nil
 }
 
-// Delta implements [Listener].
-func (r *run) Delta(d model.Delta) error { return r.delta(&d) }
+// Sink implements [Listener].
+func (r *run) Sink() model.Sink {
+	return func(d model.Delta) error { return r.delta(&d) }
+}
 
 // Custom implements [Listener].
 func (r *run) Custom(t *Task, value any) error {

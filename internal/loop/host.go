@@ -105,6 +105,8 @@ type Config struct {
 	Answers []Answer
 	// Observed says that somebody watches, so that events are emitted; Stream that responses are streamed.
 	Observed, Stream bool
+	// Scratch is memory to work with, if Stream is set; nil is fine. Nobody else uses it while the run goes on.
+	Scratch *Scratch
 	// Processed says that the host wants to see the history before each request.
 	Processed bool
 	// Steered says that messages may come in while the run goes on.

@@ -18,10 +18,12 @@ func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, erro
 		ctx, r.cancel = context.WithCancelCause(ctx)
 		defer r.cancel(nil)
 	}
+	r.streamed.borrow(cfg.Scratch)
 	err := r.start()
 	if err == nil {
 		err = r.loop(ctx)
 	}
+	r.streamed.giveBack(cfg.Scratch)
 	if err != nil {
 		err = r.fail(ctx, err)
 	}

@@ -15,34 +15,76 @@ type openPart struct {
 	kind   model.PartKind
 	callID string
 	tool   string
-	text   []byte
 	// whole is the part as the message will have it, once the model has said so.
 	whole *model.Part
 	ended bool
+	// absorbed says that the text is in the whole part.
+	absorbed bool
 }
+
+// segment is where text of one part begins in the text of all.
+type segment struct{ part, from int }
 
 // streamed is what the model has said of the response in hand.
 type streamed struct {
 	parts []openPart
-	// at is the part that grew last, shown how many parts observers know of.
-	at, shown int
+	// growing says that a part grows: the one that the model names by index and observers by number.
+	growing       bool
+	index, number int
+	// shown is how many parts observers know of.
+	shown int
+	// text is the text of all parts in the order in which it came. Adding to it is all that a delta costs.
+	text     []byte
+	segments []segment
 	// usage is what the model has reported last.
 	usage model.Usage
 }
 
-func (s *streamed) reset() { s.parts, s.at, s.shown, s.usage = s.parts[:0], 0, 0, model.Usage{} }
+func (s *streamed) reset() { *s = streamed{text: s.text[:0], segments: s.segments[:0]} }
 
-// add begins a part. It uses the memory of earlier responses.
-func (s *streamed) add(p openPart) *openPart {
-	s.at = len(s.parts)
-	if s.at < cap(s.parts) {
-		s.parts = s.parts[:s.at+1]
-		p.text = s.parts[s.at].text[:0]
-		s.parts[s.at] = p
-	} else {
-		s.parts = append(s.parts, p)
+// Scratch is memory for the text of a streamed response. Runs that follow one another may share it, so that streaming costs
+// no memory per run.
+type Scratch struct {
+	text     []byte
+	segments []segment
+}
+
+// maxScratch bounds what a run leaves to the next one.
+const maxScratch = 256 << 10
+
+// borrow takes over the memory.
+func (s *streamed) borrow(from *Scratch) {
+	if from != nil {
+		s.text, s.segments = from.text[:0], from.segments[:0]
 	}
-	return &s.parts[s.at]
+}
+
+// giveBack returns the memory.
+func (s *streamed) giveBack(to *Scratch) {
+	if to != nil && cap(s.text) <= maxScratch {
+		to.text, to.segments = s.text[:0], s.segments[:0]
+	}
+}
+
+// switchTo goes on with a part.
+func (s *streamed) switchTo(at int) {
+	s.growing, s.index, s.number = true, s.parts[at].index, s.parts[at].number
+	s.segments = append(s.segments, segment{at, len(s.text)})
+}
+
+// textOf returns a copy of a part's text.
+func (s *streamed) textOf(part int) []byte {
+	var text []byte
+	for i := range s.segments {
+		end := len(s.text)
+		if i+1 < len(s.segments) {
+			end = s.segments[i+1].from
+		}
+		if s.segments[i].part == part {
+			text = append(text, s.text[s.segments[i].from:end]...)
+		}
+	}
+	return text
 }
 
 // delta turns a model's delta into events, and keeps it in case that the response is cut off. A part starts with the first
@@ -69,7 +111,7 @@ func (r *run) delta(d *model.Delta) error {
 		}
 		return r.stopError()
 	}
-	if s.at >= len(s.parts) || s.parts[s.at].index != d.Part || s.parts[s.at].ended {
+	if !s.growing || s.index != d.Part {
 		if err := r.switchPart(d); err != nil {
 			return err
 		}
@@ -80,8 +122,7 @@ func (r *run) delta(d *model.Delta) error {
 	if d.Text == "" {
 		return r.stopError()
 	}
-	p := &s.parts[s.at]
-	p.text = append(p.text, d.Text...)
+	s.text = append(s.text, d.Text...)
 	return r.grow(d)
 }
 
@@ -94,8 +135,11 @@ func (r *run) grow(d *model.Delta) error {
 	if e.Kind != PartDelta || e.PartKind != d.Kind {
 		*e = Event{Kind: PartDelta, PartKind: d.Kind}
 	}
-	e.Step, e.Part, e.Text = r.info.Step, r.streamed.parts[r.streamed.at].number, d.Text
-	return r.pass(e)
+	e.Step, e.Part, e.Text = r.info.Step, r.streamed.number, d.Text
+	if !r.host.Emit(e) {
+		return r.stop()
+	}
+	return nil
 }
 
 // switchPart goes on with the part of a delta, or begins it.
@@ -103,7 +147,7 @@ func (r *run) switchPart(d *model.Delta) error {
 	s := &r.streamed
 	for i := range s.parts {
 		if p := &s.parts[i]; p.index == d.Part && !p.ended {
-			s.at = i
+			s.switchTo(i)
 			return nil
 		}
 	}
@@ -120,7 +164,8 @@ func (r *run) switchPart(d *model.Delta) error {
 		p.callID = s.callID(d.CallID, r.info.Step)
 	}
 	s.shown++
-	s.add(p)
+	s.parts = append(s.parts, p)
+	s.switchTo(len(s.parts) - 1)
 	e := Event{Kind: PartStart, Part: p.number, PartKind: d.Kind, CallID: p.callID, Tool: d.Tool}
 	e.describe(r.frame.tool(d.Tool))
 	return r.emit(e)
@@ -185,15 +230,13 @@ func (s *streamed) complete(d *model.Delta) {
 		switch {
 		case d.Kind == "" || p.index != d.Part || p.kind != d.Whole.Kind:
 		case found:
-			p.text = p.text[:0] // the whole part has it
+			p.absorbed = true
 		default:
 			p.whole, found = d.Whole, true
 		}
 	}
 	if !found { // observers are not told of it
-		at := s.at
-		s.add(openPart{index: d.Part, whole: d.Whole, ended: true})
-		s.at = at
+		s.parts = append(s.parts, openPart{index: d.Part, whole: d.Whole, ended: true})
 	}
 }
 
@@ -224,7 +267,7 @@ func (r *run) cutOff() {
 		resp.Provider, resp.Model = r.cfg.Model.Provider, r.cfg.Model.Name
 	}
 	for i := range s.parts {
-		if p, ok := s.parts[i].kept(); ok {
+		if p, ok := s.kept(i); ok {
 			resp.Parts = append(resp.Parts, p)
 		}
 	}
@@ -233,11 +276,13 @@ func (r *run) cutOff() {
 	}
 }
 
-// kept returns the part if it can stand in a history: whatever the model has completed, text, and calls whose arguments are
+// kept returns a part if it can stand in a history: whatever the model has completed, text, and calls whose arguments are
 // complete. Thinking that is not signed and calls that break off are of no use to any provider.
-func (p *openPart) kept() (model.Part, bool) {
+func (s *streamed) kept(i int) (model.Part, bool) {
+	p := &s.parts[i]
 	part := model.Part{Kind: p.kind}
 	switch {
+	case p.absorbed:
 	case p.whole != nil:
 		part = *p.whole
 		if part.Kind == model.PartToolCall {
@@ -245,11 +290,11 @@ func (p *openPart) kept() (model.Part, bool) {
 		}
 		return part, part.Kind != model.PartThinking || len(part.Signature) > 0
 	case p.kind == model.PartText:
-		part.Text = string(p.text)
+		part.Text = string(s.textOf(i))
 		return part, strings.TrimSpace(part.Text) != ""
 	case p.kind == model.PartToolCall:
-		part.CallID, part.Tool, part.Args = p.callID, p.tool, slices.Clone(p.text)
-		return part, part.Tool != "" && len(p.text) > 0 && p.text[0] == '{' && json.Valid(p.text)
+		part.CallID, part.Tool, part.Args = p.callID, p.tool, s.textOf(i)
+		return part, part.Tool != "" && len(part.Args) > 0 && part.Args[0] == '{' && json.Valid(part.Args)
 	}
 	return part, false
 }
