@@ -90,12 +90,12 @@ func Media[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], me
 	return Alternative[D, O]{media: fn}
 }
 
-func (a *Alternative[D, O]) decodeForModel(args []byte) (any, *loop.Invalid) {
-	decoded, _, err := a.decoded(args, true)
+func (a *Alternative[D, O]) decodeForModel(args []byte, complete bool) (any, []byte, *loop.Invalid) {
+	decoded, repaired, err := a.decoded(args, complete)
 	if err != nil {
-		return nil, forModel(err)
+		return nil, nil, forModel(err)
 	}
-	return decoded, nil
+	return decoded, repaired, nil
 }
 
 // decodedText is decoded for an answer in text. Models fence JSON there even if they are told not to: that is no repair.

@@ -109,7 +109,7 @@ type PendingCall struct {
 }
 
 func pendingCall(p *loop.PendingCall) PendingCall {
-	args := json.RawMessage(validArgs(p.Args))
+	args := json.RawMessage(p.Args)
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}

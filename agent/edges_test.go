@@ -99,3 +99,13 @@ func TestTextThatGrowsAgainIsPartOfThePartialOutput(t *testing.T) {
 	}
 	require.Equal(t, []string{"one ", "one two"}, got)
 }
+
+func TestCallOfAFilteredResponseIsNotCompleted(t *testing.T) {
+	for _, finish := range []model.FinishReason{model.FinishContentFilter, model.FinishError, model.FinishOther} {
+		ran := 0
+		count := toolset.Func("count", "", func(context.Context, *toolset.RunContext[deps], addArgs) (string, error) { ran++; return "", nil })
+		_, err, _ := run(t, cfg{}, []modeltest.Step{modeltest.Finish(finish, model.ToolCall("1", "count", `{"x":1,"y":2`)), modeltest.SayText("ok")}, count)
+		require.Nil(t, err)
+		require.Zero(t, ran, "%s", finish)
+	}
+}

@@ -102,16 +102,9 @@ func eventOf(e *loop.Event) Event {
 	if p, ok := value.(*loop.PendingCall); ok && e.Kind == loop.CallDeferred {
 		value = pendingCall(p)
 	}
-	args, repaired := e.Args, model.RawArgs(nil)
-	switch {
-	case e.Kind == loop.ToolStart && e.Valid:
-		repaired = repairedArgs(args)
-	case e.Kind == loop.OutputDone:
-		args, repaired = nil, args // see agentRun.Emit
-	}
 	return Event{
 		Kind: EventKind(e.Kind), Step: e.Step, Part: e.Part, PartKind: e.PartKind, Text: e.Text,
-		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Output: e.Output, Args: args, Repaired: repaired, Valid: e.Valid, Attempt: e.Attempt, Result: e.Result,
+		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Output: e.Output, Args: e.Args, Repaired: e.Repaired, Valid: e.Valid, Attempt: e.Attempt, Result: e.Result,
 		Message: e.Message, Usage: e.Usage, Value: value, Err: e.Err,
 	}
 }

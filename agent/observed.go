@@ -50,9 +50,6 @@ func (r *agentRun[D, O]) Emit(e *loop.Event) bool {
 
 // tell tells the agent's observer, who does not see deltas.
 func (r *agentRun[D, O]) tell(e *loop.Event) {
-	if e.Kind == loop.OutputDone {
-		e.Args = r.repaired // where eventOf looks for it
-	}
 	if r.agent.config.Observer != nil {
 		r.agent.config.Observer.observe(eventOf(e))
 	}

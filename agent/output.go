@@ -179,10 +179,9 @@ func (o *output[D, O]) apply(f *loop.Frame, mode OutputMode, retries int) {
 	}
 }
 
-// finish makes the output of what an output task carries: a checked call, or text. complete says that the model had
-// finished the text. If the text had to be repaired, repaired is what it was read as.
-func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *loop.Task, complete bool) (done loop.Done, repaired []byte) {
-	value, repaired, err := o.value(ctx, run, t, complete)
+// finish makes the output of what an output task carries: a checked call, or text.
+func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *loop.Task) loop.Done {
+	value, repaired, err := o.value(ctx, run, t)
 	for _, validate := range o.validators {
 		if err != nil {
 			break
@@ -193,15 +192,15 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 	}
 	switch {
 	case err == nil:
-		return loop.Done{Output: value}, repaired
+		return loop.Done{Output: value, Repaired: repaired}
 	case errors.As(err, new(*schema.Error)), errors.As(err, new(*toolset.RetryError)):
 		told := forModel(err)
-		return loop.Done{Return: loop.Return{Retry: true, Text: told.Text, Cause: told.Err}}, nil
+		return loop.Done{Return: loop.Return{Retry: true, Text: told.Text, Cause: told.Err}}
 	}
-	return loop.Done{Err: err}, nil
+	return loop.Done{Err: err}
 }
 
-func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t *loop.Task, complete bool) (value O, repaired []byte, err error) {
+func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t *loop.Task) (value O, repaired []byte, err error) {
 	switch {
 	case t.Call != nil:
 		a := o.alternative(t.Call.Tool)
@@ -216,7 +215,7 @@ func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t 
 	default:
 		a := &o.alternatives[0]
 		var decoded any
-		if decoded, repaired, err = a.decodedText(t.Text, complete); err != nil {
+		if decoded, repaired, err = a.decodedText(t.Text, t.Complete); err != nil {
 			return value, nil, err
 		}
 		value, err = a.make(ctx, run, decoded)

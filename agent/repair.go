@@ -1,9 +1,6 @@
 package agent
 
-import (
-	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/schema"
-)
+import "github.com/ponte-go/ponte/internal/schema"
 
 // decodeRepaired decodes what a model wrote. If that is not JSON, and there is one document that it can be, it decodes this
 // document and returns it as repaired. Whether a document fits is decided by decode. complete says that the model had
@@ -23,17 +20,4 @@ func decodeRepaired(decode func([]byte) (any, error), text []byte, complete bool
 	}
 	value, err = decode(fixed)
 	return value, fixed, err
-}
-
-// repairedArgs returns the arguments of a valid call as the tool has them if they had to be repaired, or nil.
-func repairedArgs(args model.RawArgs) model.RawArgs {
-	return model.RawArgs(schema.Repaired(args))
-}
-
-// validArgs returns the arguments of a valid call as the tool has them.
-func validArgs(args model.RawArgs) model.RawArgs {
-	if repaired := repairedArgs(args); repaired != nil {
-		return repaired
-	}
-	return args
 }

@@ -223,10 +223,6 @@ type agentRun[D, O any] struct {
 	listing toolset.Listing[D]
 	// mode is how the output is asked for in the frame.
 	mode OutputMode
-	// finish says why the last response ended, if this process has seen it; repaired is what the last output in text was
-	// read as, if it had to be repaired.
-	finish   model.FinishReason
-	repaired []byte
 	// frame is nil or &own.
 	frame *loop.Frame
 	own   loop.Frame
@@ -367,26 +363,26 @@ func (r *agentRun[D, O]) Approval(ctx context.Context, call *loop.Call) (approva
 	return t.Approval(ctx, &run, call.Decoded)
 }
 
-func decoder[D any](t *toolset.Tool[D], exact bool) func([]byte) (any, *loop.Invalid) {
-	return func(args []byte) (decoded any, invalid *loop.Invalid) {
+func decoder[D any](t *toolset.Tool[D], exact bool) func([]byte, bool) (any, []byte, *loop.Invalid) {
+	return func(args []byte, complete bool) (decoded any, repaired []byte, invalid *loop.Invalid) {
 		defer func() {
 			if p := recover(); p != nil {
 				invalid = forModel(&PanicError{Value: p, Stack: debug.Stack()})
 			}
 		}()
 		if t.Decode == nil {
-			return json.RawMessage(args), nil
+			return json.RawMessage(args), nil, nil
 		}
 		var err error
 		if exact {
 			decoded, err = t.Decode(args)
 		} else {
-			decoded, _, err = decodeRepaired(t.Decode, args, true)
+			decoded, repaired, err = decodeRepaired(t.Decode, args, complete)
 		}
 		if err != nil {
-			return nil, forModel(err)
+			return nil, nil, forModel(err)
 		}
-		return decoded, nil
+		return decoded, repaired, nil
 	}
 }
 

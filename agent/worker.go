@@ -35,7 +35,7 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *loop.Task, l loop.Listene
 	case loop.OpApprove:
 		*done = r.approve(ctx, t, run)
 	default:
-		*done, r.repaired = r.agent.output.finish(ctx, run, t, r.finish == model.FinishStop)
+		*done = r.agent.output.finish(ctx, run, t)
 	}
 	if r.options.journal != nil {
 		done.Used = new(run.Meter.Own())
@@ -47,11 +47,7 @@ func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, l loop.Liste
 	if t.Stream {
 		sink = l.Sink()
 	}
-	resp, err := r.hookedRequest(ctx, t.Request, sink)
-	if resp != nil {
-		r.finish = resp.Finish
-	}
-	return resp, err
+	return r.hookedRequest(ctx, t.Request, sink)
 }
 
 // contextOf is the run context for a task: a copy of the step's.
@@ -100,20 +96,16 @@ func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, run *toolset.Ru
 	if tool == nil {
 		return loop.Done{Err: errors.New("the tool is gone")}
 	}
-	args := t.Call.Args
-	if len(r.agent.config.Hooks) > 0 {
-		args = validArgs(args)
-	}
 	timeout := tool.Timeout
 	if timeout == 0 {
 		timeout = r.agent.config.ToolTimeout
 	}
 	if timeout <= 0 {
-		return returned(r.hookedCall(ctx, run, tool, args, t.Call.Decoded))
+		return returned(r.hookedCall(ctx, run, tool, t.Call.Args, t.Call.Decoded))
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, timeout, errToolTimeout)
 	defer cancel()
-	res, err := r.hookedCall(bounded, run, tool, args, t.Call.Decoded)
+	res, err := r.hookedCall(bounded, run, tool, t.Call.Args, t.Call.Decoded)
 	if err != nil && context.Cause(bounded) == errToolTimeout {
 		return timedOut(timeout, err)
 	}

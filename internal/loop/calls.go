@@ -26,6 +26,8 @@ type call struct {
 	tool *Tool // nil if there is no such tool
 	task Task
 	args Call
+	// repaired are the arguments if they had to be repaired.
+	repaired model.RawArgs
 	// answer is valid once answered is set.
 	answer   model.Part
 	answered bool
@@ -120,15 +122,16 @@ func (r *run) check(resp *model.Message) ([]call, error) {
 	if err := r.takeUp(calls); err != nil {
 		return nil, err
 	}
+	complete := resp.Finish == model.FinishToolCalls || resp.Finish == model.FinishStop || resp.Finish == ""
 	for i := range calls {
 		if c := &calls[i]; !c.answered {
-			r.decode(c)
+			r.decode(c, complete)
 		}
 	}
 	var err error
 	for i := range calls {
 		if c := &calls[i]; err == nil && !c.told {
-			e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Valid: !c.answered, Attempt: c.args.Attempt}
+			e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
 			e.describe(c.tool)
 			err = r.emit(e)
 		}
@@ -139,12 +142,12 @@ func (r *run) check(resp *model.Message) ([]call, error) {
 
 // valid reports whether a call's arguments can be decoded.
 func (c *call) valid() bool {
-	_, invalid := c.tool.Decode(c.part.Args)
+	_, _, invalid := c.tool.Decode(c.part.Args, true)
 	return invalid == nil
 }
 
-// decode checks the arguments of a call.
-func (r *run) decode(c *call) {
+// decode checks the arguments of a call. complete says that the response was not cut off.
+func (r *run) decode(c *call, complete bool) {
 	if c.tool == nil {
 		c.askRetry(r.unknown(c.part.Tool), fmt.Errorf("unknown tool %q", shortened(c.part.Tool)))
 		return
@@ -154,9 +157,15 @@ func (r *run) decode(c *call) {
 	if c.tool.Output {
 		c.task.Op = OpOutput
 	}
-	var invalid *Invalid
-	if c.args.Decoded, invalid = c.tool.Decode(c.part.Args); invalid != nil {
+	decoded, repaired, invalid := c.tool.Decode(c.part.Args, complete)
+	switch {
+	case invalid != nil:
 		c.askRetry(invalid.Text, invalid.Err)
+	case repaired != nil:
+		c.args.Args = repaired
+		fallthrough
+	default:
+		c.args.Decoded, c.repaired = decoded, repaired
 	}
 }
 

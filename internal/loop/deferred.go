@@ -110,7 +110,7 @@ func (r *run) decided(c *call, d Decision) bool {
 		}
 		c.args.Args = d.Args
 		var invalid *Invalid
-		if c.args.Decoded, invalid = c.tool.Decode(d.Args); invalid != nil {
+		if c.args.Decoded, _, invalid = c.tool.Decode(d.Args, false); invalid != nil {
 			c.askRetry(invalid.Text, invalid.Err)
 			return false
 		}
@@ -133,7 +133,7 @@ func (r *run) pending(calls []call) error {
 		if c.answered {
 			continue
 		}
-		p := PendingCall{ID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Approval: c.approval, Meta: c.meta}
+		p := PendingCall{ID: c.part.CallID, Tool: c.part.Tool, Args: c.executable(), Approval: c.approval, Meta: c.meta}
 		left = append(left, p)
 		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: p.Args, Value: &left[len(left)-1]}); err != nil {
 			return err
@@ -143,6 +143,14 @@ func (r *run) pending(calls []call) error {
 		return nil
 	}
 	return &Error{Stage: StageTool, Err: &PendingError{left}}
+}
+
+// executable returns the arguments that the tool would get.
+func (c *call) executable() model.RawArgs {
+	if c.repaired != nil {
+		return c.repaired
+	}
+	return c.part.Args
 }
 
 // takeUp gives the calls of a history's last response what is known of them: results of the run that left them pending,

@@ -56,6 +56,8 @@ type Task struct {
 	Approval *toolset.Approval
 	Text     string
 	Media    []model.Part
+	// Complete says, with Text, that the model had finished it.
+	Complete bool
 	// AtEnd belongs to OpInbox.
 	AtEnd bool
 	// Emits says that the task may call the listener from goroutines of its own. The engine must not run it on the run's
@@ -80,8 +82,9 @@ type Done struct {
 	Response *model.Message
 	// Return is set for OpTool and, if it asks for a retry, for OpOutput.
 	Return Return
-	// Output is set for OpOutput.
-	Output any
+	// Output is set for OpOutput. Repaired is the JSON that Text was read as, if it had to be repaired.
+	Output   any
+	Repaired []byte
 	// Decision is set for OpApprove.
 	Decision Decision
 	// Inbox is set for OpInbox: the parts of each message, in order.

@@ -40,10 +40,12 @@ type Event struct {
 	ToolKind  toolset.Kind
 	ToolTitle string
 	// Output says that the tool is one by which the model gives the output; in RequestStart, that text is bound to a schema.
-	Output  bool
-	Args    model.RawArgs
-	Valid   bool
-	Attempt int
+	Output bool
+	Args   model.RawArgs
+	// Repaired is the JSON that arguments, or the text of an output, were read as; nil if they were read as written.
+	Repaired model.RawArgs
+	Valid    bool
+	Attempt  int
 	// Result is the part that answers a call, in ToolEnd.
 	Result *model.Part
 	// Message is the response in ResponseDone, the request in MessageIn.

@@ -82,8 +82,8 @@ func (r *run) end(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if len(r.info.Messages) > before {
-		r.output = nil
+		r.output, r.repaired = nil, nil
 		return false, nil
 	}
-	return true, r.emit(Event{Kind: OutputDone, Value: r.output})
+	return true, r.emit(Event{Kind: OutputDone, Value: r.output, Repaired: r.repaired})
 }

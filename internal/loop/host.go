@@ -49,8 +49,9 @@ type Tool struct {
 	Title string
 	// Retries is the tool's budget.
 	Retries int
-	// Decode checks arguments and returns them in the form that the tool takes, or what is wrong with them.
-	Decode func(args []byte) (any, *Invalid)
+	// Decode checks arguments and returns them in the form that the tool takes, or what is wrong with them. complete says
+	// that the model had finished them: then they may be repaired, and repaired is the JSON that they were read as.
+	Decode func(args []byte, complete bool) (decoded any, repaired []byte, invalid *Invalid)
 }
 
 // Invalid says what is wrong with the arguments of a call: Text to the model, Err to the program.

@@ -60,6 +60,8 @@ type run struct {
 	frame   *Frame
 	budgets budgets
 	output  any
+	// repaired is the JSON that the text of the output was read as, if it had to be repaired.
+	repaired []byte
 	// resumed is the request with the results of some of the calls that the history ends with, if there is one.
 	resumed *model.Message
 

@@ -23,12 +23,12 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 	case len(media) == 0 && !r.frame.Text:
 		why = "A plain text answer cannot be used here."
 	default:
-		done := r.do(ctx, &Task{Op: OpOutput, Step: r.info.Step, Text: text, Media: media})
+		done := r.do(ctx, &Task{Op: OpOutput, Step: r.info.Step, Text: text, Media: media, Complete: resp.Finish == model.FinishStop})
 		switch {
 		case done.Err != nil:
 			return false, &Error{Stage: StageOutput, Err: done.Err}
 		case !done.Return.Retry:
-			r.output = done.Output
+			r.output, r.repaired = done.Output, done.Repaired
 			return true, nil
 		}
 		why, cause = done.Return.Text, done.Return.Cause

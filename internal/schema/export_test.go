@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 )
@@ -10,4 +11,16 @@ import (
 func TagNames() (keywords, named []string) {
 	keywords = slices.Concat(append(slices.Collect(maps.Values(typeKeywords)), anyKeywords)...)
 	return keywords, slices.Concat(slices.Collect(maps.Keys(formats)), slices.Collect(maps.Keys(patterns)))
+}
+
+// Repaired returns the document that Repair makes of a text in the plainest way, whether anybody accepts it or not; nil if there
+// is none, or nothing to do.
+func Repaired(text []byte) []byte {
+	if json.Valid(text) {
+		return nil
+	}
+	if m := mend(text); m != nil {
+		return m.result
+	}
+	return nil
 }

@@ -37,19 +37,6 @@ func Repair(text []byte, complete bool, accepts func([]byte) bool) (repaired []b
 	return m.result, true
 }
 
-// Repaired returns what [Repair] makes of a text that was accepted: the document if text had to be repaired, and nil if
-// it is valid JSON or cannot be repaired.
-func Repaired(text []byte) []byte {
-	if json.Valid(text) {
-		return nil
-	}
-	m := mend(text)
-	if m == nil {
-		return nil
-	}
-	return m.result
-}
-
 // mended is a text that has been repaired in the plainest way: brackets are added at its end.
 type mended struct {
 	text    []byte
