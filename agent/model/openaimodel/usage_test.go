@@ -35,6 +35,11 @@ var usageShapes = []struct {
 		`{"prompt_tokens":20,"completion_tokens":300,"total_tokens":330,"completion_tokens_details":{"reasoning_tokens":10}}`,
 		model.Usage{InputTokens: 20, OutputTokens: 310, ReasoningTokens: 10},
 	},
+	{
+		"xAI: reasoning shorter than the answer, beside a cache",
+		`{"prompt_tokens":100,"completion_tokens":300,"total_tokens":410,"prompt_tokens_details":{"cached_tokens":64},"completion_tokens_details":{"reasoning_tokens":10}}`,
+		model.Usage{InputTokens: 100, OutputTokens: 310, CacheReadTokens: 64, ReasoningTokens: 10},
+	},
 	{ // the counts of mozilla-ai/any-llm issue 1290, as the compatible endpoint has them
 		"Google: thinking is in the total only",
 		`{"completion_tokens":198,"prompt_tokens":20,"total_tokens":623}`,
