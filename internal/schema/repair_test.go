@@ -77,6 +77,8 @@ func TestRepairRefusesWhatHasNone(t *testing.T) {
 		"a missing comma":          `[1 2]`,
 		"a missing colon":          `{"a" 1}`,
 		"a missing value":          `{"a":}`,
+		"a number for a name":      `{1:2,}`,
+		"a comma for a colon":      `{"a",1,}`,
 		"no quotes":                `{a:1}`,
 		"single quotes":            `{'a':1}`,
 		"a comment":                `{"a":1} // one`,
