@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,7 +29,7 @@ func checkMessage(t *testing.T, r *recording, m model.Model, msg *model.Message)
 	assert.Equal(t, want.Usage, usage{
 		msg.Usage.InputTokens, msg.Usage.OutputTokens, msg.Usage.CacheReadTokens, msg.Usage.CacheWriteTokens, msg.Usage.ReasoningTokens,
 	})
-	checkCitations(t, r, want.Parts, msg.Parts)
+	checkCitations(t, want.Parts, msg.Parts)
 	wantParts := slices.DeleteFunc(slices.Clone(want.Parts), func(p wantPart) bool { return p.Kind == "citations" })
 	gotParts := slices.DeleteFunc(slices.Clone(msg.Parts), isCitation)
 	require.Equal(t, kindsOf(wantParts), kindsOfMessage(gotParts))
@@ -41,11 +40,11 @@ func checkMessage(t *testing.T, r *recording, m model.Model, msg *model.Message)
 
 // isCitation reports whether a part says what the text before it rests on.
 func isCitation(p model.Part) bool {
-	return strings.HasPrefix(string(p.Kind), "citation") || p.Kind == model.PartOpaque && bytes.Contains(p.Data, []byte(`"ponte_citations"`))
+	return p.Kind == model.PartCitation
 }
 
 // checkCitations requires that what citations point to is in the citations of the message.
-func checkCitations(t *testing.T, r *recording, want []wantPart, got []model.Part) {
+func checkCitations(t *testing.T, want []wantPart, got []model.Part) {
 	t.Helper()
 	kept := map[string]bool{}
 	for i := range got {
@@ -58,7 +57,7 @@ func checkCitations(t *testing.T, r *recording, want []wantPart, got []model.Par
 		collect(t, data, kept)
 	}
 	for i := range want {
-		if want[i].Kind != "citations" || r.Protocol == "responses" && len(kept) == 0 { // which may not keep them
+		if want[i].Kind != "citations" {
 			continue
 		}
 		var list []map[string]any
@@ -178,15 +177,9 @@ func checkCall(t *testing.T, r *recording, want *wantPart, got *model.Part) {
 	switch {
 	case len(want.Extra) == 0 || string(want.Extra) == "null":
 		checkSignature(t, r, want.Signature, got.Signature)
-	case len(got.Signature) == 0 && mayBeLeftOut(r, want.Extra):
 	default:
 		assert.JSONEq(t, string(want.Extra), string(got.Signature))
 	}
-}
-
-// mayBeLeftOut reports whether a call may be without what stands beside it: a namespace, and that the model itself is the caller.
-func mayBeLeftOut(r *recording, extra json.RawMessage) bool {
-	return r.Protocol == "responses" || string(extra) == `{"caller": {"type": "direct"}}`
 }
 
 // deltas joins what the sink hears.
