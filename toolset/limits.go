@@ -1,6 +1,10 @@
 package toolset
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
 
 // Limits bound what is counted on a [Meter]. Zero is no limit.
 type Limits struct {
@@ -8,11 +12,25 @@ type Limits struct {
 	Requests int
 	// ToolCalls bounds the tool calls that return a value. It is checked for all calls of a response before any of them runs.
 	ToolCalls int
-	// The limits on tokens are checked after each response, and during a stream as far as the provider reports usage.
+	// The limits on tokens are checked after each response, during a stream as far as the provider reports usage, and before
+	// each request.
 	InputTokens, OutputTokens, TotalTokens int64
 	// Cost bounds what responses cost, in the currency of the prices ([Meter.SetPrices]). It is checked when tokens are. While
 	// there is such a limit, a request whose price is not known is refused, and so is one after the limit is reached.
 	Cost float64
+}
+
+// tokens returns an error without a meter if u exceeds a limit on tokens.
+func (l *Limits) tokens(u model.Usage) *LimitError {
+	switch total := u.TotalTokens(); {
+	case l.InputTokens > 0 && u.InputTokens > l.InputTokens:
+		return &LimitError{Limit: LimitInputTokens, Value: float64(u.InputTokens), Bound: float64(l.InputTokens)}
+	case l.OutputTokens > 0 && u.OutputTokens > l.OutputTokens:
+		return &LimitError{Limit: LimitOutputTokens, Value: float64(u.OutputTokens), Bound: float64(l.OutputTokens)}
+	case l.TotalTokens > 0 && total > l.TotalTokens:
+		return &LimitError{Limit: LimitTotalTokens, Value: float64(total), Bound: float64(l.TotalTokens)}
+	}
+	return nil
 }
 
 // The names of limits, in [LimitError.Limit].

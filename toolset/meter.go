@@ -82,7 +82,8 @@ func (u *Usage) add(more Usage) {
 }
 
 // Request counts a request that is about to be made. If a limit does not allow the request, it counts nothing and returns a
-// [*LimitError]. Of several runs that share a limit, no more make a request than it allows.
+// [*LimitError]; a limit on tokens allows none once it has been exceeded. Of several runs that share a limit, no more make a
+// request than it allows.
 func (m *Meter) Request() error {
 	for at := m; at != nil; at = at.parent { // upwards, as all goroutines do
 		at.mu.Lock()
@@ -101,8 +102,13 @@ func (m *Meter) Request() error {
 func (m *Meter) request() *LimitError {
 	var exceeded *LimitError
 	for at := m; at != nil; at = at.parent {
+		e := at.limits.tokens(at.used.Usage)
 		if at.limits.Requests > 0 && at.used.Requests >= at.limits.Requests {
-			exceeded = &LimitError{Limit: LimitRequests, Value: float64(at.used.Requests), Bound: float64(at.limits.Requests), meter: at}
+			e = &LimitError{Limit: LimitRequests, Value: float64(at.used.Requests), Bound: float64(at.limits.Requests)}
+		}
+		if e != nil {
+			e.meter = at
+			exceeded = e
 		}
 	}
 	for at := m; at != nil && exceeded == nil; at = at.parent {
@@ -127,20 +133,9 @@ func (m *Meter) CheckCalls(n int) error {
 // CheckTokens returns a [*LimitError] if what has been used, with more on top, exceeds a limit on tokens. It counts nothing.
 func (m *Meter) CheckTokens(more model.Usage) error {
 	return m.check(func(l *Limits, u *Usage) *LimitError {
-		if l.InputTokens <= 0 && l.OutputTokens <= 0 && l.TotalTokens <= 0 {
-			return nil
-		}
 		total := u.Usage
 		total.Add(more)
-		switch {
-		case l.InputTokens > 0 && total.InputTokens > l.InputTokens:
-			return &LimitError{Limit: LimitInputTokens, Value: float64(total.InputTokens), Bound: float64(l.InputTokens)}
-		case l.OutputTokens > 0 && total.OutputTokens > l.OutputTokens:
-			return &LimitError{Limit: LimitOutputTokens, Value: float64(total.OutputTokens), Bound: float64(l.OutputTokens)}
-		case l.TotalTokens > 0 && total.TotalTokens() > l.TotalTokens:
-			return &LimitError{Limit: LimitTotalTokens, Value: float64(total.TotalTokens()), Bound: float64(l.TotalTokens)}
-		}
-		return nil
+		return l.tokens(total)
 	})
 }
 
