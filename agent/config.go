@@ -102,7 +102,7 @@ type Limits struct {
 	Requests int
 	// ToolCalls is checked for all calls of a response before any of them runs.
 	ToolCalls int
-	// Tokens are checked after each response, and during a stream as far as the provider reports them.
+	// Tokens are checked after each response, during a stream as far as the provider reports them, and before each request.
 	InputTokens, OutputTokens, TotalTokens int64
 	// Cost bounds what the responses cost, in the currency of [Config.Prices]. It is checked when tokens are, and before each
 	// request. Under such a limit nothing may be of unknown cost: a request to a model without a price is refused, and a

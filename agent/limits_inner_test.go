@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -129,6 +130,52 @@ func TestUsageOfAResultIsTheRunsOwn(t *testing.T) {
 	require.ErrorAs(t, err, &limit, "the meter bounds all runs that share it")
 	require.EqualValues(t, 3, limit.Bound)
 	require.Zero(t, asRunError(t, err).Usage.Requests)
+}
+
+func TestNoRequestFollowsExceededTokens(t *testing.T) {
+	meter := toolset.NewMeter(toolset.Limits{TotalTokens: 20})
+	inner, requests := endless(t, agent.Limits{Requests: -1})
+	for range 3 {
+		_, err := newAgent(t, cfg{Model: asksOnce()}, agent.AsTool("ask", "", inner, narrow)).Run(context.Background(), deps{}, "go", agent.WithMeter(meter))
+		var limit *agent.LimitError
+		require.ErrorAs(t, err, &limit)
+		require.Equal(t, toolset.LimitTotalTokens, limit.Limit)
+		require.EqualValues(t, 30, limit.Value)
+		require.EqualValues(t, 20, limit.Bound)
+	}
+	require.Equal(t, 1, *requests, "the run that exceeds the limit is the last that makes a request")
+	require.Equal(t, 2, meter.Usage().Requests)
+}
+
+// TestCancelledRunIsNotTakenForALimit cancels a run while an inner one reaches a limit of its own.
+func TestCancelledRunIsNotTakenForALimit(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	m := model.Func(model.Info{}, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
+		cancel(errCancelled)
+		resp := model.Response(model.Text("ok"))
+		resp.Usage.OutputTokens = 2
+		return resp, nil
+	})
+	inner := expert(t, m, agent.Config[innerDeps, string]{Limits: agent.Limits{OutputTokens: 1}})
+	_, err := newAgent(t, cfg{Model: asksOnce()}, agent.AsTool("ask", "", inner, narrow)).Run(ctx, deps{}, "go")
+	require.ErrorIs(t, err, errCancelled)
+	require.ErrorContains(t, err, "usage limit reached: 2 output tokens, limit 1")
+	require.False(t, errors.As(err, new(*agent.LimitError)), "a limit of the outer run was not reached")
+}
+
+func TestHandOverToARunThatWaitsFails(t *testing.T) {
+	inner, err := agent.New(agent.Config[innerDeps, string]{
+		Model: modeltest.Script(modeltest.Say(call("1", "wait"))),
+		Toolsets: []toolset.Toolset[innerDeps]{toolset.Of(toolset.Func("wait", "", func(context.Context, *toolset.RunContext[innerDeps], none) (string, error) {
+			return "", toolset.Deferred(nil)
+		}))},
+	})
+	require.NoError(t, err)
+	a := newAgent(t, cfg{Model: asksOnce(), Alternatives: []agent.Alternative[deps, string]{agent.HandOver("ask", "", inner, narrow)}})
+	_, err = a.Run(context.Background(), deps{}, "go")
+	require.ErrorContains(t, err, `waiting for the result of "wait" (call 1)`)
+	require.False(t, errors.As(err, new(*agent.PendingError)), "the outer run has no call that could be answered")
 }
 
 func TestWholeBatchIsCheckedBesideAnOutput(t *testing.T) {

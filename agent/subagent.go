@@ -38,7 +38,12 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 		}
 		var none O
 		var limit interface{ Applies(*toolset.Meter) bool } // a *LimitError or a *PriceError
-		if ctx.Err() != nil || isJournalError(err) || errors.As(err, &limit) && limit.Applies(run.Meter) {
+		switch {
+		case isJournalError(err) || errors.As(err, &limit) && limit.Applies(run.Meter):
+			return none, err
+		case ctx.Err() != nil && limit != nil: // what ends the outer run is the end of its context
+			return none, fmt.Errorf("%v: %w", err, context.Cause(ctx))
+		case ctx.Err() != nil:
 			return none, err
 		}
 		return none, toolset.Failed("%s failed: %v", name, errors.Unwrap(err))
@@ -47,17 +52,25 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 
 // HandOver is an alternative way for a run to end: the model calls it with a prompt, another agent takes over, and its
 // output is the run's. The history is the inner agent's own. Its usage also counts as the outer run's, whose limits bound
-// both. If the inner run fails, so does the outer one.
+// both. If the inner run fails, so does the outer one; that includes an inner run that is left waiting for others, which
+// cannot be continued.
 func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N) Alternative[D, O] {
 	type task struct {
 		Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
 	}
 	return OutputFunc(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
 		res, err := inner.Run(ctx, deps(run.Deps), in.Prompt, inside(ctx, run)...)
-		if err != nil {
-			var none O
-			return none, fmt.Errorf("%s: %w", name, err)
+		if err == nil {
+			return res.Output, nil
 		}
-		return res.Output, nil
+		var none O
+		if isPending(err) {
+			return none, fmt.Errorf("%s: %v", name, err)
+		}
+		return none, fmt.Errorf("%s: %w", name, err)
 	})
 }
+
+// isPending reports whether a run waits for others. An outer run does not wait when an inner one does: it has no call that
+// could be answered, so its error must not wrap a [*PendingError].
+func isPending(err error) bool { return errors.As(err, new(*PendingError)) }
