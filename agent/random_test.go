@@ -21,7 +21,14 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-var randomRuns = flag.Int("random-runs", 500, "how many runs TestRandomRunsKeepTheInvariants makes")
+var randomRuns = flag.Int("random-runs", 0, "how many conversations each of the randomised tests plays; 0 is a few hundred")
+
+func conversations(byDefault int) int {
+	if *randomRuns > 0 {
+		return *randomRuns
+	}
+	return byDefault
+}
 
 // world is a random model with random tools, and what they did.
 type world struct {
@@ -100,19 +107,7 @@ func (w *world) answer(ctx context.Context, req *model.Request) (*model.Message,
 		resp.Parts = append(resp.Parts, final("", fmt.Sprintf(`{"n":%d}`, w.rnd.IntN(4))))
 	}
 	for range w.rnd.IntN(4) {
-		actions := []string{"return", "return", "return", "wait", "wait", "emit", "retry", "fail", "deny", "approve", "defer"}
-		if w.rnd.IntN(30) == 0 {
-			actions = []string{"error", "panic", "cancel", "nonsense"}
-		}
-		args := fmt.Sprintf(`{"do":%q,"n":%d}`, actions[w.rnd.IntN(len(actions))], w.rnd.IntN(20)-1)
-		if w.rnd.IntN(30) == 0 {
-			args = args[:w.rnd.IntN(len(args))]
-		}
-		name := []string{"a", "b", "sequential", "unknown"}[min(w.rnd.IntN(10), 3)%4]
-		if w.rnd.IntN(15) != 0 && name == "unknown" {
-			name = "a"
-		}
-		resp.Parts = append(resp.Parts, model.ToolCall([]string{"", "x", "y"}[w.rnd.IntN(3)], name, args))
+		resp.Parts = append(resp.Parts, randomCall(w.rnd))
 	}
 	if w.rnd.IntN(10) == 0 {
 		resp.Parts = append(resp.Parts, model.Text("text"))
@@ -122,6 +117,24 @@ func (w *world) answer(ctx context.Context, req *model.Request) (*model.Message,
 		resp.Finish = model.FinishLength
 	}
 	return resp, nil
+}
+
+// randomCall is a call of a random tool, now and then of one that does not exist or with arguments that are no JSON. Ids may
+// be missing or taken.
+func randomCall(rnd *rand.Rand) model.Part {
+	actions := []string{"return", "return", "return", "wait", "wait", "emit", "retry", "fail", "deny", "approve", "defer"}
+	if rnd.IntN(30) == 0 {
+		actions = []string{"error", "panic", "cancel", "nonsense"}
+	}
+	args := fmt.Sprintf(`{"do":%q,"n":%d}`, actions[rnd.IntN(len(actions))], rnd.IntN(20)-1)
+	if rnd.IntN(30) == 0 {
+		args = args[:rnd.IntN(len(args))]
+	}
+	name := []string{"a", "b", "sequential", "unknown"}[min(rnd.IntN(10), 3)%4]
+	if rnd.IntN(15) != 0 && name == "unknown" {
+		name = "a"
+	}
+	return model.ToolCall([]string{"", "x", "y"}[rnd.IntN(3)], name, args)
 }
 
 // wellFormed says what is wrong with a history that is sent to a model.
@@ -208,7 +221,7 @@ func (w *world) takeUp(
 func TestRandomRunsKeepTheInvariants(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ends := map[string]int{}
-	for seed := range uint64(*randomRuns) {
+	for seed := range uint64(conversations(500)) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		w := &world{rnd: rand.New(rand.NewPCG(seed, 2)), steps: 1 + rnd.IntN(8)}
 		config := agent.Config[deps, randomOut]{
@@ -269,7 +282,7 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 			w.steps = 1 + rnd.IntN(8)
 		}
 	}
-	t.Logf("%d runs of up to 4 turns ended: %v", *randomRuns, ends)
+	t.Logf("%d runs of up to 4 turns ended: %v", conversations(500), ends)
 	for _, how := range []string{"output", "pending", "cancelled", "stopped", "failed", "taken up"} {
 		require.Positive(t, ends[how], how)
 	}
@@ -322,7 +335,7 @@ func resume(t *testing.T, rnd *rand.Rand, failed *agent.RunError, ends map[strin
 	}
 	last := failed.Messages[len(failed.Messages)-1]
 	require.False(t, last.HasToolCalls(), "the history can be continued with a prompt")
-	if rnd.IntN(2) == 0 && last.Kind == model.KindRequest {
+	if rnd.IntN(2) == 0 && (last.Kind == model.KindRequest || last.Interrupted) {
 		return "", nil // as it is
 	}
 	return "go on", nil
@@ -334,5 +347,8 @@ func throughJSON(t *testing.T, messages []*model.Message) agent.RunOption {
 	require.NoError(t, err)
 	var back []*model.Message
 	require.NoError(t, json.Unmarshal(data, &back))
+	again, err := json.Marshal(back)
+	require.NoError(t, err)
+	require.Equal(t, string(data), string(again), "nothing is lost or changed")
 	return agent.WithHistory(back)
 }
