@@ -82,6 +82,15 @@ func TestWindowsPaths(t *testing.T) {
 	}
 }
 
+// Only letters name drives.
+func TestOtherCharactersAreNoDrives(t *testing.T) {
+	for _, drive := range []string{"`", "{", "@", "[", "1", "é"} {
+		got, told := readIn(t, `C:\Code\proj`, nil, drive+`:\Code\proj\a`)
+		assert.Empty(t, got)
+		assert.Contains(t, told, "Windows would change", drive)
+	}
+}
+
 func TestALinkCountsByWhatItLeadsTo(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

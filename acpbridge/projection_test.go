@@ -269,6 +269,17 @@ func TestAStructuredOutputIsOneMessageAndNoToolCall(t *testing.T) {
 	assert.NotContains(t, transcript(e.all()), "tool_call")
 }
 
+func TestTextThatAnOutputFunctionMadeIsShownAsText(t *testing.T) {
+	m := modeltest.Script(modeltest.Say(model.ToolCall("1", "say", `{"city":"Rome","high":30}`)))
+	a, err := agent.New(agent.Config[bare, string]{Model: m, Alternatives: []agent.Alternative[bare, string]{
+		agent.OutputFunc("say", "", func(_ context.Context, _ *toolset.RunContext[bare], p place) (string, error) { return "To " + p.City, nil }),
+	}})
+	require.NoError(t, err)
+	e, id := start(t, acpbridge.Config[bare, string]{Agent: a, Logger: (&logBuffer{}).logger()})
+	e.prompt(id, "go")
+	assert.Equal(t, "To Rome", e.text(id))
+}
+
 func TestAStructuredOutputThatTheModelWroteAsTextIsNotRepeated(t *testing.T) {
 	m := modeltest.Script(modeltest.SayText(`{"city":"Rome","high":30}`))
 	e, id := start(t, structured(t, agent.Config[bare, place]{Model: m, Output: agent.Output{Mode: agent.OutputNative}}))

@@ -138,6 +138,13 @@ func TestALongOutputKeepsItsBeginningAndItsEnd(t *testing.T) {
 	assert.True(t, strings.HasPrefix(r.answer(t).Text, "[The beginning of the output is lost.]\né"))
 }
 
+func TestALongOutputIsCutAtALineBreak(t *testing.T) {
+	output := strings.Repeat("x", 5000) + "\n" + strings.Repeat("y", 749)
+	editor := acptest.New(acptest.Options{Programs: map[string]acptest.Program{"make": acptest.Prints(output, 0)}})
+	r := once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithOutputLimit(1000))...)
+	assert.Contains(t, r.answer(t).Text, strings.Repeat("x", 250)+"\n[4751 bytes left out here]\nyyy")
+}
+
 func TestACommandThatTakesTooLongIsKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		editor := acptest.New(acptest.Options{Programs: map[string]acptest.Program{"make": acptest.Runs("working\n")}})

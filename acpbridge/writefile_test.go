@@ -74,6 +74,17 @@ func TestAFileWhosePresentContentCannotBeReadIsNotWritten(t *testing.T) {
 	assert.Equal(t, []string{acp.MethodReadTextFile}, methods(editor))
 }
 
+// "Method not found" says nothing about the file. It may exist.
+func TestAFileIsNotWrittenIfTheClientCannotReadAfterAll(t *testing.T) {
+	editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a": "old"}})
+	editor.Fail(acp.MethodReadTextFile, -1, acp.Errorf(acp.CodeMethodNotFound, "Method not found"))
+	r := once(t, editor, "write_file", args{"path": "a", "content": "new"})
+	assert.Equal(t, model.OutcomeFailed, r.answer(t).Outcome)
+	assert.Equal(t, []string{acp.MethodReadTextFile}, methods(editor))
+	content, _ := editor.File("/project/a")
+	assert.Equal(t, "old", content)
+}
+
 func TestWritingWhatIsThereAlreadyAsksNobody(t *testing.T) {
 	for _, content := range []string{"same", ""} {
 		editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a": content}})
@@ -109,6 +120,19 @@ func TestWhatTheUserTypedWhileBeingAskedIsNotOverwritten(t *testing.T) {
 	assert.Contains(t, r.answer(t).Text, "Read it again")
 	content, _ := editor.File("/project/a")
 	assert.Equal(t, "old, and typed", content)
+}
+
+func TestAFileThatAppearsWhileTheUserIsAskedIsNotOverwritten(t *testing.T) {
+	var editor *acptest.Client
+	editor = acptest.New(acptest.Options{Permission: func(context.Context, *acp.RequestPermissionRequest) acptest.Answer {
+		editor.Type("/project/a", "typed")
+		return acptest.AllowOnce
+	}})
+	r := once(t, editor, "write_file", args{"path": "a", "content": "new"})
+	assert.Equal(t, model.OutcomeFailed, r.answer(t).Outcome)
+	assert.Contains(t, r.answer(t).Text, "Read it again")
+	content, _ := editor.File("/project/a")
+	assert.Equal(t, "typed", content)
 }
 
 func TestWritesOfOneResponseHappenInItsOrder(t *testing.T) {

@@ -137,7 +137,7 @@ func (s *Summary) plan(t *trial) *compaction {
 	var best *compaction
 	for keep := min(s.KeepTurns, len(d.turns)); keep >= 0; keep-- {
 		c := s.divide(t.old, d, keep)
-		if t.rate.of(t.sizeOf(c.older)) < max(1, share) {
+		if t.rate.of(t.sizeOf(c.older)) < share {
 			continue
 		}
 		best = c

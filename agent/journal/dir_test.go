@@ -3,8 +3,10 @@ package journal_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,6 +115,33 @@ func TestDamageIsReported(t *testing.T) {
 		require.ErrorIs(t, err, journal.ErrCorrupt, "byte %d", n)
 		require.ErrorContains(t, err, file)
 		require.Equal(t, damaged, content(t, file), "a file that is refused is left alone")
+	}
+}
+
+func TestDamageIsReportedWithItsLine(t *testing.T) {
+	d, file := written(t, three...)
+	damaged := content(t, file)
+	at := bytes.Index(damaged, []byte(`"two"`))
+	damaged[at] = 'x'
+	require.NoError(t, os.WriteFile(file, damaged, 0o600))
+	_, err := d.Open(context.Background(), "run")
+	begin := bytes.LastIndexByte(damaged[:at], '\n') + 1
+	require.ErrorContains(t, err, fmt.Sprintf("line 3, byte %d of the file", begin))
+}
+
+func TestFilesAreNamedByTheirRuns(t *testing.T) {
+	path := t.TempDir()
+	d := newDir(t, path)
+	for id, want := range map[string]string{
+		"AZaz09-_.x":             "AZaz09-_.x.jsonl",
+		".x":                     "%2Ex.jsonl",
+		"a/b c":                  "a%2Fb%20c.jsonl",
+		"@[`{":                   "%40%5B%60%7B.jsonl",
+		strings.Repeat("x", 160): strings.Repeat("x", 160) + ".jsonl",
+		strings.Repeat("y", 161): strings.Repeat("y", 80) + "~" + fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Repeat("y", 161)))) + ".jsonl",
+	} {
+		require.NoError(t, open(t, d, id).Close())
+		require.FileExists(t, filepath.Join(path, want))
 	}
 }
 
