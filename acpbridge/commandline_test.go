@@ -30,6 +30,11 @@ func TestAlwaysCoversTheWordsThatSayWhatACommandDoes(t *testing.T) {
 		"git status":           "`git status`",
 		"./gradlew check":      "`./gradlew check`",
 		"docker-compose up -d": "`docker-compose up`",
+		"kubectl get-all pods": "`kubectl get-all`",
+		"yarn test:unit2":      "`yarn test:unit2`",
+		"just build_all":       "`just build_all`",
+		"prog 2up":             "exactly `prog 2up`",
+		"prog -up":             "exactly `prog -up`",
 		// A program that only looks at things.
 		"ls -la /": "`ls`",
 		"grep x y": "`grep`",

@@ -272,7 +272,9 @@ func TestAStructuredOutputIsOneMessageAndNoToolCall(t *testing.T) {
 func TestTextThatAnOutputFunctionMadeIsShownAsText(t *testing.T) {
 	m := modeltest.Script(modeltest.Say(model.ToolCall("1", "say", `{"city":"Rome","high":30}`)))
 	a, err := agent.New(agent.Config[bare, string]{Model: m, Alternatives: []agent.Alternative[bare, string]{
-		agent.OutputFunc("say", "", func(_ context.Context, _ *toolset.RunContext[bare], p place) (string, error) { return "To " + p.City, nil }),
+		agent.OutputFunc("say", "", func(_ context.Context, _ *toolset.RunContext[bare], p place) (string, error) {
+			return "To " + p.City, nil
+		}),
 	}})
 	require.NoError(t, err)
 	e, id := start(t, acpbridge.Config[bare, string]{Agent: a, Logger: (&logBuffer{}).logger()})

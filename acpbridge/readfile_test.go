@@ -41,6 +41,18 @@ func TestReadFilePassesLineAndLimitOn(t *testing.T) {
 	assert.Equal(t, uint32(2), *r.shown(t, 0).Locations[0].Line)
 }
 
+func TestTitleOfReadFileSaysWhichLines(t *testing.T) {
+	for want, in := range map[string]args{
+		"Read a":                {"path": "a"},
+		"Read a (from line 1)":  {"path": "a", "line": 1},
+		"Read a (from line 2)":  {"path": "a", "line": 2},
+		"Read a (lines 1 to 1)": {"path": "a", "limit": 1},
+	} {
+		editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a": "1\n2\n3\n"}})
+		assert.Equal(t, want, once(t, editor, "read_file", in).shown(t, 0).Title)
+	}
+}
+
 func TestReadFileOfAnEmptyFileIsEmpty(t *testing.T) {
 	r := once(t, acptest.New(acptest.Options{Files: map[string]string{"/project/a": ""}}), "read_file", args{"path": "a"})
 	assert.Equal(t, model.OutcomeSuccess, r.answer(t).Outcome)

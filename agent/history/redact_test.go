@@ -80,6 +80,15 @@ func TestJSONThatSomebodySaysIsRedactedAsText(t *testing.T) {
 	}
 }
 
+// true, false and null are neither strings nor numbers.
+func TestLiteralsOfJSONAreLeftAlone(t *testing.T) {
+	rule := history.Rule{Name: "e", Pattern: regexp.MustCompile("^[a-z]+$"), Replacement: "X"}
+	out := process(t, history.Redact[deps](rule), []*model.Message{
+		model.Response(model.ToolCall("1", "t", `{"A":true,"B":[false,null,"e"]}`)), request(model.ToolReturn("1", "t", "")),
+	})
+	require.Equal(t, `{"A":true,"B":[false,null,"X"]}`, out[0].Parts[0].Args.String())
+}
+
 func TestRedactedPartLosesItsSignature(t *testing.T) {
 	signed := func(p model.Part) model.Part {
 		p.Signature, p.ID, p.Provider = []byte("sig"), "id", "openai"
