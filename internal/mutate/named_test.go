@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,4 +62,23 @@ func TestNamedTestMustFailUnderItsMutant(t *testing.T) {
 	require.ErrorContains(t, try(head+"a TestOwn"+tail), "not every rule is kept", "the test passes under the mutant")
 	require.ErrorContains(t, try(head+"a TestMissing"+tail), "does not pass without a mutant")
 	require.ErrorContains(t, try("rule: r\nfile: a/a.go\ntest: a TestOwn\n---\nnowhere\n+++\nx\n===\n"), "not every rule is kept")
+}
+
+// Each mutant of the list can be made, and its test exists. That the tests fail is shown by the command itself.
+func TestNamedMutantsFitTheCode(t *testing.T) {
+	all, err := readNamed("named")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(all), 25)
+	root, err := moduleRoot()
+	require.NoError(t, err)
+	for _, m := range all {
+		_, err := m.source(root)
+		require.NoError(t, err, "%s\nRewrite the mutant with the code.", m.rule)
+		tests, err := filepath.Glob(filepath.Join(root, m.dir, "*_test.go"))
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(tests, func(path string) bool {
+			data, err := os.ReadFile(path)
+			return err == nil && strings.Contains(string(data), "func "+m.test+"(")
+		}), "%s: there is no %s in %s", m.at, m.test, m.dir)
+	}
 }
