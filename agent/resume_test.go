@@ -133,3 +133,18 @@ func TestResumedRunThatStopsKeepsWhatIsKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestTextOfAToolDoesNotRenewABudget(t *testing.T) {
+	note := toolset.Func("note", "", func(context.Context, *toolset.RunContext[deps], none) (toolset.Result, error) {
+		return toolset.Result{Text: "see below", Content: []model.Part{model.User("a note")}}, nil
+	})
+	history := []*model.Message{
+		model.UserText("go"), model.Response(add("1", 1, 500)),
+		{Kind: model.KindRequest, Parts: []model.Part{model.Retry("1", "add", "too large")}},
+		model.Response(call("2", "note")),
+		{Kind: model.KindRequest, Parts: []model.Part{model.ToolReturn("2", "note", "see below"), model.User("a note")}},
+	}
+	_, err, _ := runWith(t, cfg{}, []modeltest.Step{modeltest.Say(add("3", 1, 500)), modeltest.SayText("ok")}, "", []agent.RunOption{agent.WithHistory(history)}, note, addTool())
+	var budget *agent.BudgetError
+	require.ErrorAs(t, err, &budget, "a run that was never interrupted would have ended here, too")
+}

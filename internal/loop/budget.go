@@ -1,6 +1,10 @@
 package loop
 
-import "github.com/ponte-go/ponte/agent/model"
+import (
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
 
 // budgets counts failed attempts by tool name, and those of outputs that are not made by a tool. A run rarely has more than a
 // few, so they are found by search.
@@ -58,14 +62,14 @@ func (b *budgets) reset(name string) {
 	}
 }
 
-// budgetsOf derives the counts of the turn that a history ends with: all that came after the user's last words.
+// budgetsOf derives the counts of the turn that a history ends with: all that came after the user's last words. Text that a tool
+// shows beside its result is not the user's.
 func budgetsOf(history []*model.Message) budgets {
 	begin := 0
 	for i := len(history) - 1; i >= 0 && begin == 0; i-- {
-		for j := range history[i].Parts {
-			if history[i].Parts[j].Kind == model.PartUser {
-				begin = i
-			}
+		says := slices.ContainsFunc(history[i].Parts, func(p model.Part) bool { return p.Kind == model.PartUser })
+		if says && !slices.ContainsFunc(history[i].Parts, func(p model.Part) bool { return answersCall(&p) }) {
+			begin = i
 		}
 	}
 	var b budgets
