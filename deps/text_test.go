@@ -26,7 +26,7 @@ func TestDefaultsOfStreamedText(t *testing.T) {
 		time.Sleep(100*time.Millisecond - 1)
 		synctest.Wait()
 		require.Empty(t, r.take(t))
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		require.Len(t, r.take(t), 1)
 	})
