@@ -197,5 +197,8 @@ func TestRepairCostsValidCallsNothing(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
-	require.Equal(t, measure(cfg{NoRepair: true}), measure(cfg{}))
+	exact, lenient := measure(cfg{NoRepair: true}), measure(cfg{})
+	if !raceEnabled { // pools forget at random
+		require.Equal(t, exact, lenient)
+	}
 }
