@@ -138,6 +138,17 @@ func TestALongOutputKeepsItsBeginningAndItsEnd(t *testing.T) {
 	assert.True(t, strings.HasPrefix(r.answer(t).Text, "[The beginning of the output is lost.]\né"))
 }
 
+// The client keeps more than the model is shown, so that the end of a long output is there.
+func TestTheClientKeepsAMegabyteOfOutput(t *testing.T) {
+	for limit, want := range map[int]uint64{1000: 1 << 20, 1 << 20: 4 << 20} {
+		editor := acptest.New(acptest.Options{Programs: map[string]acptest.Program{"make": acptest.Prints("", 0)}})
+		once(t, editor, "run_command", args{"command": "make"}, allowed(acpbridge.WithOutputLimit(limit))...)
+		req, ok := editor.Calls()[0].Params.(*acp.CreateTerminalRequest)
+		require.True(t, ok)
+		assert.Equal(t, want, *req.OutputByteLimit)
+	}
+}
+
 func TestALongOutputIsCutAtALineBreak(t *testing.T) {
 	output := strings.Repeat("x", 5000) + "\n" + strings.Repeat("y", 749)
 	editor := acptest.New(acptest.Options{Programs: map[string]acptest.Program{"make": acptest.Prints(output, 0)}})
@@ -201,6 +212,9 @@ func TestTheTerminalIsReleasedWhenTheTurnIsCancelled(t *testing.T) {
 					require.ErrorIs(t, r.err, acp.ErrTurnCancelled)
 					assert.Contains(t, methods(editor), acp.MethodKillTerminal)
 					assert.Contains(t, methods(editor), acp.MethodReleaseTerminal)
+					if method == acp.MethodCreateTerminal {
+						assert.NotContains(t, methods(editor), acp.MethodWaitForTerminalExit)
+					}
 					assert.Equal(t, acp.ToolCallStatusFailed, r.shown(t, 0).Status)
 				})
 			})

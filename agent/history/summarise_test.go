@@ -214,6 +214,21 @@ func TestSummaryIsCountedAndReported(t *testing.T) {
 	require.Equal(t, int64(1300), events[1].(history.Summarised).After, "instructions and tools cost 1,100 as before")
 }
 
+// Metadata may come from anywhere. Numbers that make no sense count as none.
+func TestSummaryIgnoresSenselessCounts(t *testing.T) {
+	for text, want := range map[string]int{"7": 13, "-5": 6, "many": 6, "99999999999999999999": 6} {
+		var events []any
+		run := (toolset.RunContext[deps]{RunInfo: toolset.RunInfo{Meter: new(toolset.Meter)}}).WithEmit(func(v any) { events = append(events, v) })
+		earlier := model.UserText("earlier")
+		earlier.Metadata = map[string]string{history.MetaSummary: text}
+		in := append([]*model.Message{earlier}, turns("abcde", 0)...)
+		in[10] = reported(in[10], 1100, 100)
+		processIn(t, summarise(history.Summary{Model: modeltest.Script(modeltest.SayText("s"))}), run, in)
+		require.Len(t, events, 1, text)
+		require.Equal(t, want, events[0].(history.Summarised).Messages, text)
+	}
+}
+
 func TestFailedSummaryEndsTheRunUnlessOnErrorSaysOtherwise(t *testing.T) {
 	boom := errors.New("boom")
 	in := turns("abcde", 0)
