@@ -94,7 +94,8 @@ func TestMediaCanBeAnAlternative(t *testing.T) {
 	config.Alternatives = append(config.Alternatives, agent.Text(func(_ context.Context, _ *toolset.RunContext[deps], text string) ([]model.Part, error) {
 		return []model.Part{model.Text(text)}, nil
 	}))
-	res, _, _ = run(t, config, []modeltest.Step{modeltest.Say(), modeltest.SayText("I cannot draw.")})
+	res, _, script = run(t, config, []modeltest.Step{modeltest.Say(), modeltest.SayText("I cannot draw.")})
+	require.Contains(t, last(script.Requests()[1].Messages), "text or media")
 	require.Equal(t, []model.Part{model.Text("I cannot draw.")}, res.Output)
 
 	res2, _, script := run(t, agent.Config[deps, string]{}, []modeltest.Step{modeltest.Say(picture), modeltest.SayText("A cat.")})
