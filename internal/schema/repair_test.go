@@ -196,6 +196,9 @@ func TestRepairCompletesNothingThatWasCutOff(t *testing.T) {
 }
 
 func TestRepairCostsNothingForValidJSON(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools forget at random under the race detector")
+	}
 	text := []byte(`{"a":[1,2,{"b":"c"}]}`)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		if schema.Repaired(text) != nil {
