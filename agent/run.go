@@ -179,7 +179,7 @@ func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O],
 
 // ended makes the run's result of the loop's.
 func (r *agentRun[D, O]) ended(res *loop.Result, err, closeErr error) (*Result[O], error) {
-	r.steps, r.used = res.Steps, res.Usage
+	r.steps = res.Steps
 	if err != nil {
 		runErr := runError(r.agent.config.Name, res, err)
 		if closeErr != nil {
@@ -211,9 +211,8 @@ type agentRun[D, O any] struct {
 	emit    func(*loop.Event) bool
 	stream  bool
 	watch
-	// steps and used are how far the run got.
+	// steps is how far the run got.
 	steps int
-	used  toolset.Usage
 	meter toolset.Meter
 	model model.Info
 	// context is what user code of the current step may see. Tasks copy it.
@@ -231,7 +230,11 @@ type agentRun[D, O any] struct {
 // end emits the last event.
 func (r *agentRun[D, O]) end(err error) {
 	if r.stream || r.agent.config.Observer != nil {
-		r.Emit(&loop.Event{Kind: loop.RunEnd, Step: r.steps, Usage: new(r.used), Err: err})
+		usage := new(toolset.Usage)
+		if r.context.Meter != nil {
+			*usage = r.context.Meter.Usage()
+		}
+		r.Emit(&loop.Event{Kind: loop.RunEnd, Step: r.steps, Usage: usage, Err: err})
 	}
 }
 

@@ -18,12 +18,17 @@ func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, erro
 		ctx, r.cancel = context.WithCancelCause(ctx)
 		defer r.cancel(nil)
 	}
-	r.streamed.borrow(cfg.Scratch)
+	if cfg.Stream {
+		if cfg.Scratch == nil {
+			cfg.Scratch = new(Scratch)
+		}
+		r.streamed = &cfg.Scratch.streamed
+		defer r.streamed.giveBack()
+	}
 	err := r.start()
 	if err == nil {
 		err = r.loop(ctx)
 	}
-	r.streamed.giveBack(cfg.Scratch)
 	if err != nil {
 		err = r.fail(ctx, err)
 	}
@@ -69,8 +74,8 @@ type run struct {
 	own     *model.Message
 	stopped bool
 	event   Event
-	// streamed is what has been read of the response in hand.
-	streamed streamed
+	// streamed is what has been read of the response in hand; nil if responses are not streamed.
+	streamed *streamed
 	waiting  [1]Future
 }
 

@@ -42,28 +42,19 @@ type streamed struct {
 
 func (s *streamed) reset() { *s = streamed{text: s.text[:0], segments: s.segments[:0]} }
 
-// Scratch is memory for the text of a streamed response. Runs that follow one another may share it, so that streaming costs
-// no memory per run.
-type Scratch struct {
-	text     []byte
-	segments []segment
-}
+// Scratch is memory for a streamed response. Runs that follow one another may share it, so that streaming costs no memory per
+// run.
+type Scratch struct{ streamed }
 
-// maxScratch bounds what a run leaves to the next one.
+// maxScratch bounds the text that a run leaves to the next one.
 const maxScratch = 256 << 10
 
-// borrow takes over the memory.
-func (s *streamed) borrow(from *Scratch) {
-	if from != nil {
-		s.text, s.segments = from.text[:0], from.segments[:0]
+// giveBack forgets what was read, and memory that is larger than most runs need.
+func (s *streamed) giveBack() {
+	if cap(s.text) > maxScratch {
+		s.text = nil
 	}
-}
-
-// giveBack returns the memory.
-func (s *streamed) giveBack(to *Scratch) {
-	if to != nil && cap(s.text) <= maxScratch {
-		to.text, to.segments = s.text[:0], s.segments[:0]
-	}
+	s.reset()
 }
 
 // switchTo goes on with a part.
@@ -91,7 +82,7 @@ func (s *streamed) textOf(part int) []byte {
 // delta of its index. Text and thinking end when another part starts; if they grow again, it is a new part to the observer.
 // Tool calls, whose fragments may be interleaved, end with the response.
 func (r *run) delta(d *model.Delta) error {
-	s := &r.streamed
+	s := r.streamed
 	if d.Usage != nil {
 		s.usage = *d.Usage
 		u := r.cfg.Meter.Usage()
@@ -144,7 +135,7 @@ func (r *run) grow(d *model.Delta) error {
 
 // switchPart goes on with the part of a delta, or begins it.
 func (r *run) switchPart(d *model.Delta) error {
-	s := &r.streamed
+	s := r.streamed
 	for i := range s.parts {
 		if p := &s.parts[i]; p.index == d.Part && !p.ended {
 			s.switchTo(i)
@@ -180,14 +171,28 @@ func (r *run) endPart(i int) error {
 	return r.emit(Event{Kind: PartEnd, Part: p.number, PartKind: p.kind})
 }
 
-// responseEvents ends the parts that are still open. If the model did not stream, it makes up for it.
+// responseEvents tells of a response.
 func (r *run) responseEvents(resp *model.Message) error {
-	s := &r.streamed
-	defer s.reset()
 	if !r.cfg.Observed {
 		return nil
 	}
-	if len(s.parts) == 0 && r.cfg.Stream {
+	if r.cfg.Stream {
+		if err := r.partEvents(resp); err != nil {
+			return err
+		}
+	}
+	u := r.info.Usage
+	if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
+		return err
+	}
+	return r.emit(Event{Kind: ResponseDone, Message: resp})
+}
+
+// partEvents ends the parts that are still open. If the model did not stream, it makes up for it.
+func (r *run) partEvents(resp *model.Message) error {
+	s := r.streamed
+	defer s.reset()
+	if len(s.parts) == 0 {
 		for i := range resp.Parts {
 			p := &resp.Parts[i]
 			text := p.Text
@@ -215,11 +220,7 @@ func (r *run) responseEvents(resp *model.Message) error {
 			return err
 		}
 	}
-	u := r.info.Usage
-	if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
-		return err
-	}
-	return r.emit(Event{Kind: ResponseDone, Message: resp})
+	return nil
 }
 
 // complete takes a part as the message will have it.
@@ -256,7 +257,10 @@ func (s *streamed) callID(given string, step int) string {
 // cutOff keeps what was read of a response that ends with an error: its text, signed thinking and complete calls, and the
 // usage that was reported.
 func (r *run) cutOff() {
-	s := &r.streamed
+	s := r.streamed
+	if s == nil { // nobody has read anything
+		return
+	}
 	defer s.reset()
 	if s.usage != (model.Usage{}) {
 		_ = r.cfg.Meter.Response(r.asked(), &model.Message{Usage: s.usage, Time: r.last().Time}) // the run fails already
