@@ -63,11 +63,11 @@ func (l Limits) check() error {
 
 // check finds what is wrong with the options of a run.
 func (o *runOptions) check() error {
-	var errs []error
+	limits := o.limits.check()
 	if o.toolRetries != nil && *o.toolRetries < 0 {
-		errs = append(errs, fmt.Errorf("WithToolRetries: the number is %d, must not be negative", *o.toolRetries))
+		return errors.Join(fmt.Errorf("WithToolRetries: the number is %d, must not be negative", *o.toolRetries), limits)
 	}
-	return errors.Join(append(errs, o.limits.check())...)
+	return limits
 }
 
 // checkTools finds what is wrong with toolsets, as far as their tools are known before a run.

@@ -15,6 +15,7 @@ func (m *Meter) SetPrices(t model.PriceTable) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.prices = t
+	m.limit(m.limits)
 }
 
 // PriceError reports that a limit on cost cannot be kept, because it is not known what a request costs. It is refused if its
@@ -52,6 +53,9 @@ func (m *Meter) bounds(at *Meter) bool {
 // CheckPrice returns an error if there is a limit on cost that a request to a model must not be made under: a
 // [*PriceError] if its price is not known, a [*LimitError] if the limit is used up. Without a limit on cost, it returns nil.
 func (m *Meter) CheckPrice(asked model.Info, at time.Time) error {
+	if !m.countsCost() {
+		return nil
+	}
 	limit := m.costLimit()
 	if limit == nil {
 		return nil
@@ -71,6 +75,10 @@ func (m *Meter) CheckPrice(asked model.Info, at time.Time) error {
 // there is a limit on cost and the cost is not known, it returns a [*PriceError]. It checks no other limit.
 func (m *Meter) Response(asked model.Info, resp *model.Message) error {
 	used := Usage{Usage: resp.Usage}
+	if !m.countsCost() {
+		m.Add(used)
+		return nil
+	}
 	price, ok := m.price(asked, resp.Provider, resp.Model, resp.Time)
 	var missing error
 	switch {
@@ -100,12 +108,18 @@ func (m *Meter) Response(asked model.Info, resp *model.Message) error {
 
 // Cost returns what usage costs at the price of a model, or 0 if that is not known.
 func (m *Meter) Cost(asked model.Info, used model.Usage, at time.Time) float64 {
+	if !m.countsCost() {
+		return 0
+	}
 	price, _ := m.price(asked, "", "", at)
 	return price.Of(used)
 }
 
 // CheckCost returns a [*LimitError] if what has been used, with more on top, exceeds a limit on cost. It counts nothing.
 func (m *Meter) CheckCost(more float64) error {
+	if !m.countsCost() {
+		return nil
+	}
 	return m.check(func(l *Limits, u *Usage) *LimitError {
 		if l.Cost > 0 && u.Cost+more > l.Cost {
 			return &LimitError{Limit: LimitCost, Value: u.Cost + more, Bound: l.Cost}

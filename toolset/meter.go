@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -21,16 +22,27 @@ type Meter struct {
 	parent *Meter
 	// tap marks a meter that stands in for its parent: see Sub.
 	tap bool
+	// costs says that the meter has prices or a limit on cost, tokens that it has a limit on tokens. Most have none, which
+	// must cost next to nothing to find out.
+	costs, tokens atomic.Bool
 }
 
 // NewMeter returns a meter with limits of its own. Runs that share it ([agent.WithMeter]) are bounded together, for example
 // all runs of one user.
 //
 // [agent.WithMeter]: https://pkg.go.dev/github.com/ponte-go/ponte/agent#WithMeter
-func NewMeter(l Limits) *Meter { return &Meter{limits: l} }
+func NewMeter(l Limits) *Meter {
+	m := new(Meter)
+	m.limit(l)
+	return m
+}
 
 // Child returns a meter below m, with limits of its own, for a run within what m counts.
-func (m *Meter) Child(l Limits) *Meter { return &Meter{limits: l, parent: m} }
+func (m *Meter) Child(l Limits) *Meter {
+	child := &Meter{parent: m}
+	child.limit(l)
+	return child
+}
 
 // Sub returns a meter that stands in for m: it reports the usage and keeps the limits of m. [Meter.Own] returns what was
 // counted through it.
@@ -40,7 +52,34 @@ func (m *Meter) Sub() *Meter { return &Meter{parent: m, tap: true} }
 func (m *Meter) SetLimits(l Limits) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.limit(l)
+}
+
+// limit sets the limits; nobody else uses m, or it is locked.
+func (m *Meter) limit(l Limits) {
 	m.limits = l
+	m.costs.Store(m.prices != nil || l.Cost > 0)
+	m.tokens.Store(l.InputTokens > 0 || l.OutputTokens > 0 || l.TotalTokens > 0)
+}
+
+// countsCost reports whether there are prices or a limit on cost from m to the top.
+func (m *Meter) countsCost() bool {
+	for at := m; at != nil; at = at.parent {
+		if at.costs.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// limitsTokens reports whether there is a limit on tokens from m to the top.
+func (m *Meter) limitsTokens() bool {
+	for at := m; at != nil; at = at.parent {
+		if at.tokens.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // Own returns what has been counted through this meter. It differs from [Meter.Usage] for a meter made by [Meter.Sub].
@@ -132,6 +171,9 @@ func (m *Meter) CheckCalls(n int) error {
 
 // CheckTokens returns a [*LimitError] if what has been used, with more on top, exceeds a limit on tokens. It counts nothing.
 func (m *Meter) CheckTokens(more model.Usage) error {
+	if !m.limitsTokens() {
+		return nil
+	}
 	return m.check(func(l *Limits, u *Usage) *LimitError {
 		total := u.Usage
 		total.Add(more)
