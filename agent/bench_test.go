@@ -192,12 +192,12 @@ func TestOneToolCallCostsAtMost45Allocations(t *testing.T) {
 	require.LessOrEqual(t, allocs, 45.0)
 }
 
-func TestStreamedDeltaCostsAtMostOneAllocation(t *testing.T) {
+func TestStreamedDeltaCostsNoAllocation(t *testing.T) {
 	allocs := func(n int) float64 {
 		a := newAgent(t, cfg{Model: deltas(n)})
 		return testing.AllocsPerRun(10, func() { drain(t, a, n) })
 	}
-	require.LessOrEqual(t, (allocs(2000)-allocs(1000))/1000, 1.0)
+	require.Less(t, (allocs(2000)-allocs(1000))/1000, 0.01, "the buffer grows now and then")
 }
 
 func TestCostOfARunGrowsWithItsStepsOnly(t *testing.T) {
