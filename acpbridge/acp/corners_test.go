@@ -35,6 +35,18 @@ func TestBrokenJSONIsAParseErrorWhereverItBreaks(t *testing.T) {
 	})
 }
 
+func TestEscapeThatIsCutOffIsAParseError(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := initializedAgent(t, &fakeAgent{}, nil)
+		for pad := range 64 { // whatever room the line's memory has behind it
+			for _, escape := range []string{`\u`, `\u0`, `\u00`, `\u004`, `\u0041`} {
+				p.send(`{"` + strings.Repeat("x", pad) + escape)
+				p.failure("null", acp.CodeParseError)
+			}
+		}
+	})
+}
+
 func TestMessagesNestAsDeepAsEncodingJSONAllows(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := initializedAgent(t, &fakeAgent{}, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,6 +155,29 @@ func TestTheEndOfTheConnectionWaitsOnlySoLongForThePeerToRead(t *testing.T) {
 		start := time.Now()
 		assert.NoError(t, conn.Serve(t.Context()))
 		assert.Equal(t, 2*time.Second, time.Since(start))
+	})
+}
+
+// Serve waits for handlers. A handler that sends whatever its context says must not wait for a peer that does not read.
+func TestEndFailsHandlersThatWaitForRoom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		agent := &fakeAgent{}
+		agent.list = func(ctx context.Context) error {
+			ctx = context.WithoutCancel(ctx)
+			send := func() error { return agent.conn.SessionUpdate(ctx, text(strings.Repeat("x", 1000))) }
+			var waiting error
+			for waiting == nil {
+				waiting = send()
+			}
+			assert.ErrorIs(t, waiting, acp.ErrClosed)
+			assert.ErrorIs(t, send(), acp.ErrClosed, "begun after the end")
+			return nil
+		}
+		p := initializedAgent(t, agent, &acp.ConnOptions{MaxQueue: 10 << 10})
+		p.send(request(1, "session/list", "{}"))
+		synctest.Wait() // the pipe and the queue are full
+		p.conn.Close()
+		require.NoError(t, <-p.serve)
 	})
 }
 

@@ -238,6 +238,120 @@ func TestAHandlerThatCallsThePeerGetsItsAnswerWhateverTheBacklog(t *testing.T) {
 	})
 }
 
+// A handler that holds its lane and waits for the peer must not keep the reader from the answer. Once it has the answer, the
+// backlog is bounded again.
+func TestBacklogIsBoundedAgainAfterAHandlersCall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		block := make(chan struct{})
+		handled := 0
+		agent := &fakeAgent{}
+		p := initializedAgent(t, agent, &acp.ConnOptions{
+			MaxBacklog: 4 << 10,
+			ExtNotification: func(ctx context.Context, _ string, _ json.RawMessage) error {
+				if handled++; handled == 1 {
+					_, err := agent.conn.ReadTextFile(ctx, &acp.ReadTextFileRequest{SessionID: "s", Path: "/f"})
+					assert.NoError(t, err)
+				}
+				<-block
+				return nil
+			},
+		})
+		p.send(notification("_slow", `{"sessionId":"s"}`))
+		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":""}}`, p.next().ID))
+		synctest.Wait()
+		const n = 200
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			for range n {
+				p.send(notification("_slow", fmt.Sprintf(`{"sessionId":"s","pad":%q}`, strings.Repeat("x", 1<<10))))
+			}
+		}()
+		synctest.Wait()
+		select {
+		case <-written:
+			t.Error("the reader took everything in")
+		default:
+		}
+		close(block)
+		<-written
+		synctest.Wait()
+		require.Equal(t, n+1, handled)
+	})
+}
+
+func TestHandlersCallFreesAReaderThatWaitsForRoom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		full := make(chan struct{})
+		handled := 0
+		agent := &fakeAgent{}
+		p := initializedAgent(t, agent, &acp.ConnOptions{
+			MaxBacklog: 4 << 10,
+			ExtNotification: func(ctx context.Context, _ string, _ json.RawMessage) error {
+				if handled++; handled > 1 {
+					return nil
+				}
+				<-full
+				_, err := agent.conn.ReadTextFile(ctx, &acp.ReadTextFileRequest{SessionID: "s", Path: "/f"})
+				assert.NoError(t, err)
+				return nil
+			},
+		})
+		const n = 200
+		go func() {
+			for range n {
+				p.send(notification("_slow", fmt.Sprintf(`{"sessionId":"s","pad":%q}`, strings.Repeat("x", 1<<10))))
+			}
+			p.send(`{"jsonrpc":"2.0","id":1,"result":{"content":""}}`) // the call's id is the first one
+		}()
+		synctest.Wait()
+		close(full)
+		require.Equal(t, "1", string(p.next().ID))
+		synctest.Wait()
+		require.Equal(t, n, handled)
+	})
+}
+
+func TestPromptOfAnAsyncHandlerEndsAfterItsUpdates(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const n = 3
+		agent := &fakeAgent{}
+		agent.prompt = func(ctx context.Context, _ *acp.PromptRequest) (*acp.PromptResponse, error) {
+			for range n {
+				if err := agent.conn.SessionUpdate(ctx, text("x")); err != nil {
+					return nil, err
+				}
+			}
+			return &acp.PromptResponse{StopReason: acp.StopReasonEndTurn}, nil
+		}
+		var client *acp.ClientConn
+		updates := 0
+		a, c := acp.Pair(
+			func(conn *acp.AgentConn) acp.Agent { agent.conn = conn; return agent },
+			func(conn *acp.ClientConn) acp.Client {
+				client = conn
+				return &fakeClient{
+					update: func(context.Context, *acp.SessionNotification) error {
+						time.Sleep(time.Second)
+						updates++
+						return nil
+					},
+					readFile: func(ctx context.Context, _ *acp.ReadTextFileRequest) (*acp.ReadTextFileResponse, error) {
+						acp.Async(ctx)
+						_, err := client.Prompt(ctx, &acp.PromptRequest{SessionID: "s", Prompt: []acp.ContentBlock{}})
+						assert.Equal(t, n, updates)
+						return &acp.ReadTextFileResponse{}, err
+					},
+				}
+			}, nil, nil)
+		serveBoth(t, a, c)
+		_, err := client.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
+		require.NoError(t, err)
+		_, err = a.ReadTextFile(t.Context(), &acp.ReadTextFileRequest{SessionID: "s", Path: "/f"})
+		require.NoError(t, err)
+	})
+}
+
 // serveBoth serves the ends of a pair until the test ends.
 func serveBoth(t testing.TB, a *acp.AgentConn, c *acp.ClientConn) {
 	ctx := context.WithoutCancel(t.Context())

@@ -93,6 +93,53 @@ func TestASendToAPeerThatDoesNotReadEndsWithItsCtx(t *testing.T) {
 	})
 }
 
+// full serves an agent whose peer does not read, and fills half of its queue of 2 KiB.
+func full(t *testing.T) *acp.AgentConn {
+	in, _ := acp.Pipe()
+	conn := acp.NewAgentConn(in, blockedWriter{make(chan struct{})}, func(*acp.AgentConn) acp.Agent { return &fakeAgent{} },
+		&acp.ConnOptions{MaxQueue: 2 << 10})
+	go conn.Serve(context.WithoutCancel(t.Context())) //nolint:errcheck
+	t.Cleanup(func() {
+		conn.Close()
+		<-conn.Done()
+	})
+	require.NoError(t, conn.SessionUpdate(t.Context(), text(strings.Repeat("x", 1<<10))))
+	return conn
+}
+
+func TestSendThatGivesUpLetsTheNextOneIn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		conn := full(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		large, small := make(chan error, 1), make(chan error, 1)
+		go func() { large <- conn.SessionUpdate(ctx, text(strings.Repeat("x", 1<<10))) }()
+		synctest.Wait()
+		go func() { small <- conn.SessionUpdate(t.Context(), text("x")) }()
+		synctest.Wait()
+		require.Empty(t, small, "first come, first served")
+		patience := errors.New("patience")
+		cancel(patience)
+		require.ErrorIs(t, <-large, patience)
+		require.NoError(t, <-small)
+	})
+}
+
+// A context may end at the same moment as the connection. Whichever the sender notices, the message has not been taken.
+func TestSendCutShortByTheEndFails(t *testing.T) {
+	for range 200 {
+		bubble(t, func(t *testing.T) {
+			conn := full(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			sent := make(chan error, 1)
+			go func() { sent <- conn.SessionUpdate(ctx, text(strings.Repeat("x", 1<<10))) }()
+			synctest.Wait()
+			cancel()
+			conn.Close()
+			require.Error(t, <-sent)
+		})
+	}
+}
+
 func TestAMessageLargerThanTheQueueGoesOutAlone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := initializedAgent(t, &fakeAgent{}, &acp.ConnOptions{MaxQueue: 1 << 10})

@@ -122,6 +122,7 @@ func TestAUnionWithoutExactlyOneVariantCannotBeEncoded(t *testing.T) {
 		{acp.PromptRequest{Prompt: []acp.ContentBlock{{}}}, "acp: ContentBlock: no variant is set"},
 		{acp.ElicitationFormMode{}, "acp: ElicitationFormMode: no variant is set"},
 		{acp.ElicitationContentValue{}, "acp: ElicitationContentValue: no variant is set"},
+		{acp.ElicitationContentValue{String: new("a"), Boolean: new(true)}, "acp: ElicitationContentValue: 2 variants are set, want one"},
 		{acp.SessionConfigSelectOptions{Grouped: []acp.SessionConfigSelectGroup{}, Ungrouped: []acp.SessionConfigSelectOption{}},
 			"acp: SessionConfigSelectOptions: 2 variants are set, want one"},
 		{acp.ContentBlock{Unknown: json.RawMessage("{")}, "acp: a raw value is not valid JSON"},
