@@ -136,6 +136,15 @@ func TestReportedSizeIsCorrectedWhenTurnsAreDropped(t *testing.T) {
 	require.True(t, same(next, process(t, budget(1100, 1080), next)))
 }
 
+// A history may begin with a response, for instance after other code has cut it. Nothing is before it, so what its provider reports
+// is what instructions and tools cost, and they cost the same when the response is dropped.
+func TestLeadingResponseTellsWhatInstructionsCost(t *testing.T) {
+	in := append([]*model.Message{reported(model.Response(model.Text("first")), 1000, 10)}, turns("b", 0)...)
+	out := process(t, budget(1020, 1015), in)
+	require.Equal(t, "now", texts(out), "1,000 and 10 for each message")
+	require.Equal(t, "ask b, answer b, now", texts(process(t, budget(1035, 1035), in)))
+}
+
 func TestEveryProcessorCorrectsTheReportedSize(t *testing.T) {
 	in := turns("abc", 0)
 	in[5] = reported(in[5], 1000, 10)
