@@ -50,19 +50,23 @@ func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, l loop.Liste
 	return r.hookedRequest(ctx, t.Request, sink)
 }
 
-// contextOf is the run context for a task: a copy of the step's.
+// contextOf is the run context for a task: the step's, or a copy of it.
 func (r *agentRun[D, O]) contextOf(t *loop.Task, l loop.Listener) *toolset.RunContext[D] {
+	if t.Call == nil && r.options.journal == nil {
+		return &r.context // nothing to add
+	}
 	run := r.context
-	if t.Call != nil {
-		run.Call = callOf(t.Call)
+	call := t.Call
+	if call != nil {
+		run.Call = callOf(call)
 	}
 	if r.options.journal != nil {
 		run.Meter = run.Meter.Sub()
 	}
-	if !r.stream || t.Call == nil {
+	if !r.stream || call == nil {
 		return &run
 	}
-	return run.WithEmit(func(value any) { _ = l.Custom(t, value) })
+	return run.WithEmit(func(value any) { _ = l.Custom(call, value) })
 }
 
 func callOf(c *loop.Call) toolset.Call {

@@ -20,6 +20,8 @@ type Native struct {
 	// lone is the future of the last task that ran alone. Its result has been read when the next task starts, so it is used
 	// again.
 	lone *future
+	// first is the future that lone begins with.
+	first future
 	// reports carries what the goroutines have to tell; made when the first one starts.
 	reports chan report
 	quit    chan struct{}
@@ -29,7 +31,11 @@ type Native struct {
 var _ loop.Engine = (*Native)(nil)
 
 // New returns an engine that has worker do the tasks.
-func New(worker loop.Worker) *Native { return &Native{worker: worker} }
+func New(worker loop.Worker) *Native {
+	n := &Native{worker: worker}
+	n.lone = &n.first
+	return n
+}
 
 type future struct {
 	ctx     context.Context
@@ -132,8 +138,8 @@ func (r relay) Sink() model.Sink {
 }
 
 // Custom implements [loop.Listener].
-func (r relay) Custom(t *loop.Task, value any) error {
-	return r.send(func(l loop.Listener) error { return l.Custom(t, value) })
+func (r relay) Custom(c *loop.Call, value any) error {
+	return r.send(func(l loop.Listener) error { return l.Custom(c, value) })
 }
 
 func (r relay) send(say func(loop.Listener) error) error {

@@ -24,12 +24,11 @@ const (
 type call struct {
 	part *model.Part
 	tool *Tool // nil if there is no such tool
-	task Task
 	args Call
 	// repaired are the arguments if they had to be repaired.
 	repaired model.RawArgs
-	// answer is valid once answered is set.
-	answer   model.Part
+	// answer is where the answer goes; it is valid once answered is set.
+	answer   *model.Part
 	answered bool
 	told     bool // that the call has ended
 	executed bool
@@ -47,12 +46,12 @@ func (c *call) isFunction() bool { return c.tool != nil && !c.tool.Output }
 func (c *call) retry() bool      { return c.answer.Kind == model.PartRetry }
 
 func (c *call) reply(text string, outcome model.Outcome) {
-	c.answer = model.Part{Kind: model.PartToolReturn, CallID: c.part.CallID, Tool: c.part.Tool, Text: text, Outcome: outcome}
+	*c.answer = model.Part{Kind: model.PartToolReturn, CallID: c.part.CallID, Tool: c.part.Tool, Text: text, Outcome: outcome}
 	c.answered = true
 }
 
 func (c *call) askRetry(why string, cause error) {
-	c.answer, c.answered, c.cause = model.Retry(c.part.CallID, c.part.Tool, why), true, cause
+	*c.answer, c.answered, c.cause = model.Retry(c.part.CallID, c.part.Tool, why), true, cause
 }
 
 // settleCalls answers all calls of a response. It reports whether the run has its output.
@@ -69,7 +68,7 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 		winner, err = r.execute(ctx, calls)
 	}
 	if err == nil && winner == nil {
-		if err = r.pending(calls); isPending(err) {
+		if err = r.pending(calls); err != nil && isPending(err) {
 			r.answer(calls, false).Pending = true
 			return false, err
 		}
@@ -113,11 +112,12 @@ func (r *run) check(resp *model.Message) ([]call, error) {
 		}
 	}
 	calls := make([]call, 0, n)
+	r.answers = make([]model.Part, n)
 	for i := range resp.Parts {
 		if resp.Parts[i].Kind != model.PartToolCall {
 			continue
 		}
-		calls = append(calls, call{part: &resp.Parts[i], tool: r.frame.tool(resp.Parts[i].Tool)})
+		calls = append(calls, call{part: &resp.Parts[i], tool: r.frame.tool(resp.Parts[i].Tool), answer: &r.answers[len(calls)]})
 	}
 	if err := r.takeUp(calls); err != nil {
 		return nil, err
@@ -153,10 +153,6 @@ func (r *run) decode(c *call, complete bool) {
 		return
 	}
 	c.args = Call{ID: c.part.CallID, Tool: c.tool.Name, Args: c.part.Args, Attempt: r.budgets.attempt(c.tool.Name), MaxRetries: c.tool.Retries}
-	c.task = Task{Op: OpTool, Step: r.info.Step, Call: &c.args, Emits: r.cfg.Stream}
-	if c.tool.Output {
-		c.task.Op = OpOutput
-	}
 	decoded, repaired, invalid := c.tool.Decode(c.part.Args, complete)
 	switch {
 	case invalid != nil:
@@ -167,6 +163,15 @@ func (r *run) decode(c *call, complete bool) {
 	default:
 		c.args.Decoded, c.repaired = decoded, repaired
 	}
+}
+
+// taskOf returns the task that runs a call.
+func (r *run) taskOf(c *call) Task {
+	t := Task{Op: OpTool, Step: r.info.Step, Call: &c.args, Emits: r.cfg.Stream}
+	if c.tool.Output {
+		t.Op = OpOutput
+	}
+	return t
 }
 
 func (r *run) unknown(name string) string {
@@ -330,7 +335,7 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 	if c.retry() { // invalid arguments
 		return nil
 	}
-	done := r.do(ctx, &c.task)
+	done := r.do(ctx, r.lone(r.taskOf(c)))
 	switch {
 	case done.Err != nil:
 		return &Error{Stage: StageOutput, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
@@ -346,14 +351,24 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 // answer appends the request that answers the calls: results in emission order, then what the tools want to show. An
 // interrupted one holds what was completed.
 func (r *run) answer(calls []call, interrupted bool) *model.Message {
-	parts := make([]model.Part, 0, len(calls))
+	kept := func(c *call) bool { return c.answered && (!interrupted || c.executed) }
+	n := 0
 	for i := range calls {
 		c := &calls[i]
 		if c.answered && !c.told {
 			_ = r.ended(c) // if this stops the run, the next thing it does will find out
 		}
-		if c.answered && (!interrupted || c.executed) {
-			parts = append(parts, c.answer)
+		if kept(c) {
+			n++
+		}
+	}
+	parts := r.answers // of all calls, as a rule
+	if n == 0 || n < len(calls) {
+		parts = make([]model.Part, 0, n)
+		for i := range calls {
+			if c := &calls[i]; kept(c) {
+				parts = append(parts, *c.answer)
+			}
 		}
 	}
 	for i := range calls {

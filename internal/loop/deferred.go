@@ -93,7 +93,7 @@ func (r *run) decide(ctx context.Context, c *call) (Decision, error) {
 	if !r.cfg.Approver {
 		return Decision{Verdict: Defer}, nil
 	}
-	done := r.do(ctx, &Task{Op: OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval, Emits: r.cfg.Stream})
+	done := r.do(ctx, r.lone(Task{Op: OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval, Emits: r.cfg.Stream}))
 	if done.Err != nil {
 		return Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
@@ -166,7 +166,7 @@ func (r *run) takeUp(calls []call) error {
 				continue
 			}
 			c := &calls[at]
-			c.answer, c.answered, c.told, c.executed = p, true, true, true
+			*c.answer, c.answered, c.told, c.executed = p, true, true, true
 			if p.Kind == model.PartRetry { // of a tool, or of arguments for which the tool was never called
 				c.executed = c.tool != nil && c.valid()
 			}

@@ -117,8 +117,8 @@ type Listener interface {
 	// Sink returns what takes the deltas of a streaming OpModel. It is a function because there are thousands of deltas, which
 	// then go straight to the run.
 	Sink() model.Sink
-	// Custom takes an event of a tool's own.
-	Custom(t *Task, value any) error
+	// Custom takes an event of a tool's own, from the call in progress.
+	Custom(c *Call, value any) error
 }
 
 // Worker does the tasks that an engine executes. It turns panics into errors.

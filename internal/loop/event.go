@@ -67,9 +67,9 @@ func (r *run) emit(e Event) error {
 	if !r.cfg.Observed || r.stopped {
 		return r.stopError()
 	}
-	r.event = e // so that e need not be on the heap
+	*r.event = e // so that e need not be on the heap
 	r.event.Step = r.info.Step
-	return r.pass(&r.event)
+	return r.pass(r.event)
 }
 
 func (r *run) pass(e *Event) error {
@@ -99,6 +99,6 @@ func (r *run) Sink() model.Sink {
 }
 
 // Custom implements [Listener].
-func (r *run) Custom(t *Task, value any) error {
-	return r.emit(Event{Kind: Custom, CallID: t.Call.ID, Tool: t.Call.Tool, Value: value})
+func (r *run) Custom(c *Call, value any) error {
+	return r.emit(Event{Kind: Custom, CallID: c.ID, Tool: c.Tool, Value: value})
 }

@@ -82,7 +82,7 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 		return &Error{Stage: StageTool, Tool: calls[0].tool.Name, CallID: calls[0].part.CallID, Err: err}
 	}
 	if len(calls) == 1 {
-		return r.returned(calls[0], r.do(ctx, &calls[0].task))
+		return r.returned(calls[0], r.do(ctx, r.lone(r.taskOf(calls[0]))))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,7 +91,7 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 	var failed error
 	for next := 0; next < len(calls) || len(running) > 0; {
 		for failed == nil && next < len(calls) && (r.cfg.Parallel <= 0 || len(running) < r.cfg.Parallel) {
-			futures = append(futures, r.eng.Start(ctx, &calls[next].task))
+			futures = append(futures, r.eng.Start(ctx, new(r.taskOf(calls[next]))))
 			running = append(running, calls[next])
 			next++
 		}
@@ -147,7 +147,7 @@ func (r *run) take(c *call, ret *Return) {
 // ended tells that a call has been answered.
 func (r *run) ended(c *call) error {
 	c.told = true
-	e := Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: &c.answer}
+	e := Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: c.answer}
 	e.describe(c.tool)
 	return r.emit(e)
 }

@@ -62,7 +62,7 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	if !r.cfg.Steered {
 		return nil
 	}
-	done := r.do(ctx, &Task{Op: OpInbox, Step: r.info.Step, AtEnd: atEnd})
+	done := r.do(ctx, r.lone(Task{Op: OpInbox, Step: r.info.Step, AtEnd: atEnd}))
 	if done.Err != nil {
 		return &Error{Stage: StagePrepare, Err: done.Err}
 	}

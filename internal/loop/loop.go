@@ -15,6 +15,7 @@ import (
 func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, error) {
 	r := &run{eng: eng, host: host, cfg: cfg, cancel: func(error) {}}
 	if cfg.Observed {
+		r.event = new(Event)
 		ctx, r.cancel = context.WithCancelCause(ctx)
 		defer r.cancel(nil)
 	}
@@ -73,7 +74,12 @@ type run struct {
 	// own is the message that this run appended last.
 	own     *model.Message
 	stopped bool
-	event   Event
+	// event is the event in hand; nil if nobody watches.
+	event *Event
+	// task is the lone task in hand.
+	task Task
+	// answers are the answers of the calls in hand, one for each.
+	answers []model.Part
 	// streamed is what has been read of the response in hand; nil if responses are not streamed.
 	streamed *streamed
 	waiting  [1]Future
@@ -168,14 +174,14 @@ func (r *run) prepare(ctx context.Context) (*Task, error) {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
-	return &Task{Op: OpModel, Step: r.info.Step, Stream: r.cfg.Stream, Request: &model.Request{
+	return r.lone(Task{Op: OpModel, Step: r.info.Step, Stream: r.cfg.Stream, Request: &model.Request{
 		Instructions: r.frame.Instructions,
 		Messages:     slices.Clip(r.info.Messages),
 		Tools:        r.frame.Defs,
 		ToolChoice:   r.frame.Choice,
 		Output:       r.frame.Output,
 		Settings:     r.frame.Settings,
-	}}, nil
+	}}), nil
 }
 
 // received appends what the model answered, or what was read of it.
@@ -226,6 +232,12 @@ func (r *run) nextFrame(ctx context.Context) error {
 	}
 	r.frame = frame
 	return nil
+}
+
+// lone returns a task that runs alone. It is valid until the next one is made.
+func (r *run) lone(t Task) *Task {
+	r.task = t
+	return &r.task
 }
 
 // do runs a lone task.

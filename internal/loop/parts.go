@@ -122,7 +122,7 @@ func (r *run) grow(d *model.Delta) error {
 	if !r.cfg.Observed || r.stopped {
 		return r.stopError()
 	}
-	e := &r.event
+	e := r.event
 	if e.Kind != PartDelta || e.PartKind != d.Kind {
 		*e = Event{Kind: PartDelta, PartKind: d.Kind}
 	}

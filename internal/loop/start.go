@@ -42,7 +42,8 @@ func (r *run) start() error {
 	if pending || last != nil && last.HasToolCalls() && !last.Interrupted {
 		return &Error{Stage: StagePrepare, Err: ErrUnprocessedCalls}
 	}
-	r.info.Messages = slices.Clip(Repair(history, true))
+	// Room for a call and the answer, which many runs come to.
+	r.info.Messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: r.cfg.Prompt})
 	return nil
 }
