@@ -112,7 +112,7 @@ func TestNewRefusesNegativeNumbers(t *testing.T) {
 	dynamic := toolset.PerRun("later", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) { return nil, nil })
 	for want, config := range map[string]cfg{
 		`tool "add": the timeout is -1s, must not be negative`:                set(toolset.Of(timeout)),
-		`tool "add": the number of retries is -1, must not be negative`:       set(toolset.Prefixed("", toolset.Of(retries))),
+		`tool "add": the number of retries is -1, must not be negative`:       set(toolset.Prefixed(toolset.Of(retries), "")),
 		`toolset later: Defaults: the timeout is -1s, must not be negative`:   set(toolset.Defaults(dynamic, toolset.Timeout(-time.Second))),
 		`toolset later: Defaults: the number of retries is -1, must not be n`: set(toolset.Defaults(dynamic, toolset.Retries(-1))),
 		`Limits: ToolCalls is -1, must not be negative; 0 is no limit`:        {Limits: agent.Limits{ToolCalls: -1}},

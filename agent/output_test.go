@@ -37,7 +37,7 @@ func TestOutputToolCanBeNamed(t *testing.T) {
 }
 
 func TestOutputToolNameMustNotClashWithATool(t *testing.T) {
-	mine := toolset.Named("mine", toolset.Of(says("final_result", "")))
+	mine := toolset.Named(toolset.Of(says("final_result", "")), "mine")
 	_, err := agent.New(cityCfg{Toolsets: []toolset.Toolset[deps]{mine}})
 	var clash *toolset.NameClashError
 	require.ErrorAs(t, err, &clash)

@@ -384,7 +384,7 @@ func TestToolResultsAreShownAsTextOrJSON(t *testing.T) {
 }
 
 func TestToolNamesMustBeUniqueOverAllToolsets(t *testing.T) {
-	calculator, abacus := toolset.Named("calculator", toolset.Of(addTool())), toolset.Named("abacus", toolset.Of(says("hi", ""), addTool()))
+	calculator, abacus := toolset.Named(toolset.Of(addTool()), "calculator"), toolset.Named(toolset.Of(says("hi", ""), addTool()), "abacus")
 	later := toolset.PerRun("later", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) { return abacus, nil })
 	_, err, _ := run(t, cfg{Toolsets: []toolset.Toolset[deps]{calculator, later}}, nil)
 	require.EqualError(t, err, `agent: prepare: toolset: toolsets "calculator" and "later" both have a tool "add"`)
@@ -394,7 +394,7 @@ func TestToolNamesMustBeUniqueOverAllToolsets(t *testing.T) {
 }
 
 func TestNewReportsNameClashes(t *testing.T) {
-	calculator, abacus := toolset.Named("calculator", toolset.Of(addTool())), toolset.Named("abacus", toolset.Of(says("hi", ""), addTool()))
+	calculator, abacus := toolset.Named(toolset.Of(addTool()), "calculator"), toolset.Named(toolset.Of(says("hi", ""), addTool()), "abacus")
 	other := toolset.PerRun("other", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) { return nil, nil })
 	for _, sets := range [][]toolset.Toolset[deps]{{calculator, abacus}, {calculator, other, abacus}} {
 		_, err := agent.New(cfg{Toolsets: sets})
@@ -405,7 +405,7 @@ func TestNewReportsNameClashes(t *testing.T) {
 	}
 	_, err := agent.New(cfg{Toolsets: []toolset.Toolset[deps]{toolset.Of(addTool(), addTool())}})
 	require.ErrorContains(t, err, `lists the tool "add" twice`)
-	_, err = agent.New(cfg{Toolsets: []toolset.Toolset[deps]{other, toolset.Prefixed("x_", toolset.Combine(calculator, abacus))}})
+	_, err = agent.New(cfg{Toolsets: []toolset.Toolset[deps]{other, toolset.Prefixed(toolset.Combine(calculator, abacus), "x_")}})
 	require.ErrorContains(t, err, `toolsets "calculator" and "abacus" both have a tool "add"`)
 }
 
@@ -426,7 +426,7 @@ func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 	})
 	for _, want := range []string{
 		"agent: new a: ", "retries must not be negative", "MaxParallelCalls must not be negative", `unknown end strategy "soon"`, `unknown output mode "magic"`,
-		"toolset 0 is nil", `tool name "bad name": character " " is not allowed`, `tool "chan": arguments:`, `tool "number": arguments are int, must be a struct`,
+		"Config: Toolsets[0] is nil", `tool name "bad name": character " " is not allowed`, `tool "chan": arguments:`, `tool "number": arguments are int, must be a struct`,
 		`tool "nil": function is nil`, `tool "raw": schema is not valid JSON`, "tool 5 is nil",
 	} {
 		require.ErrorContains(t, err, want)

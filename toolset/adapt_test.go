@@ -23,7 +23,7 @@ func TestAdaptCarriesTheWholeRunOver(t *testing.T) {
 	}, toolset.Retries(7))), func(t *testing.T, inner set) {
 		a, err := agent.New(agent.Config[wider, string]{
 			Model:    modeltest.Script(say("x_look"), done),
-			Toolsets: []toolset.Toolset[wider]{toolset.Prefixed("x_", toolset.Adapt(inner, func(w wider) deps { return w.deps }))},
+			Toolsets: []toolset.Toolset[wider]{toolset.Prefixed(toolset.Adapt(inner, func(w wider) deps { return w.deps }), "x_")},
 		})
 		require.NoError(t, err)
 		s := a.Stream(t.Context(), wider{deps{"Ada"}, 1}, "go", agent.WithRunID("r1"))

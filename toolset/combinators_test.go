@@ -140,7 +140,7 @@ func TestDefinitionErrorsAreReportedByNew(t *testing.T) {
 			_, err = s.Open(t.Context(), &runContext{})
 			require.ErrorContains(t, err, `tool name "bad name"`)
 
-			s, _ = combine(toolset.Named[deps]("outer", record("hidden", tells("tell", "second"))))
+			s, _ = combine(toolset.Named(record("hidden", tells("tell", "second")), "outer"))
 			_, err = agent.New(agent.Config[deps, string]{Toolsets: []set{s}})
 			require.NoError(t, err, "what cannot be known before a run is no error")
 		})
@@ -151,8 +151,8 @@ func TestNilArgumentsAreDefinitionErrors(t *testing.T) {
 	ok := tells("a")
 	for want, s := range map[string]set{
 		"toolset 0 is nil":                                        toolset.Combine[deps](nil, ok),
-		"toolset n: it is nil":                                    toolset.Named[deps]("n", nil),
-		"toolset RenamedFunc(): the toolset is nil":               toolset.Prefixed[deps]("p", nil),
+		"toolset n: it is nil":                                    toolset.Named[deps](nil, "n"),
+		"toolset RenamedFunc(): the toolset is nil":               toolset.Prefixed[deps](nil, "p"),
 		"toolset of(a): RenamedFunc: the function is nil":         toolset.RenamedFunc(ok, nil),
 		"toolset Renamed(): the toolset is nil":                   toolset.Renamed[deps](nil, nil),
 		"toolset Filtered(): the toolset is nil":                  toolset.Filtered[deps](nil, nil),
@@ -177,7 +177,7 @@ func TestNilArgumentsAreDefinitionErrors(t *testing.T) {
 		`toolset of(a): Searchable: tool name "find it": charact`: toolset.Searchable(ok, toolset.Search[deps]{Name: "find it"}),
 		"toolset Instructed(): the toolset is nil":                toolset.Instructed[deps](nil, ""),
 		"toolset Defaults(): the toolset is nil":                  toolset.Defaults[deps](nil),
-		"toolset of(): tool 0 is nil":                             toolset.Named("n", toolset.Of[deps](nil)),
+		"toolset of(): tool 0 is nil":                             toolset.Named(toolset.Of[deps](nil), "n"),
 	} {
 		require.NotEmpty(t, s.Name())
 		_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{s}})
@@ -194,9 +194,9 @@ func pass(next toolset.CallFunc[deps]) toolset.CallFunc[deps] { return next }
 
 func TestStaticToolsetsAllocateNothingPerStepNorRun(t *testing.T) {
 	s := toolset.Combine(
-		toolset.Prefixed("a_", toolset.Combine(tells("x", "y"), tells("z"))),
+		toolset.Prefixed(toolset.Combine(tells("x", "y"), tells("z")), "a_"),
 		toolset.Instructed(toolset.Limited(toolset.Defaults(toolset.Adapt(tells("b"), func(d deps) deps { return d }), toolset.Sequential()), 3), "Use b."),
-		toolset.Named("approved", toolset.Approved(toolset.Wrapped(toolset.Renamed(tells("c"), map[string]string{"c": "d"}), pass), nil)),
+		toolset.Named(toolset.Approved(toolset.Wrapped(toolset.Renamed(tells("c"), map[string]string{"c": "d"}), pass), nil), "approved"),
 	)
 	rc := &runContext{}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
@@ -221,7 +221,7 @@ func TestCombinatorsAllocateNothingPerStepAfterTheFirst(t *testing.T) {
 			continue
 		}
 		s, _ := combine(perRun(tells("tell", "second")))
-		in := open(t, toolset.Combine(toolset.Prefixed("x_", s)))
+		in := open(t, toolset.Combine(toolset.Prefixed(s, "x_")))
 		rc := &runContext{}
 		require.Zero(t, testing.AllocsPerRun(100, func() {
 			if _, err := in.Tools(context.Background(), rc); err != nil {

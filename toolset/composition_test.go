@@ -70,7 +70,7 @@ func (s *stack) grow() {
 	switch s.rnd.IntN(16) {
 	case 0:
 		prefix := fmt.Sprintf("p%d_", s.rnd.IntN(10))
-		s.wrap("Prefixed", func(in set) set { return toolset.Prefixed(prefix, in) })
+		s.wrap("Prefixed", func(in set) set { return toolset.Prefixed(in, prefix) })
 		s.rename(func(n string) string { return prefix + n })
 	case 1:
 		*s.next++
@@ -133,7 +133,7 @@ func (s *stack) grow() {
 	case 13:
 		s.wrap("Defaults", func(in set) set { return toolset.Defaults(in, toolset.Retries(1)) })
 	case 14:
-		s.wrap("Named", func(in set) set { return toolset.Named("named", in) })
+		s.wrap("Named", func(in set) set { return toolset.Named(in, "named") })
 	case 15:
 		other := newStack(s.rnd, s.next)
 		for range s.rnd.IntN(3) {

@@ -25,7 +25,7 @@ func TestDefinitionErrorsSayWhatIsWrong(t *testing.T) {
 		`tool name "": must have 1 to 64 characters`:    {Call: tell("x").Call},
 	} {
 		require.ErrorContains(t, tool.Err(), want)
-		_, err := toolset.Named("mine", toolset.Of(tool)).Open(t.Context(), nil)
+		_, err := toolset.Named(toolset.Of(tool), "mine").Open(t.Context(), nil)
 		require.ErrorContains(t, err, want)
 	}
 	_, err := toolset.Of(&toolset.Tool[deps]{Def: model.ToolDef{Name: "x", Schema: object}}).Open(t.Context(), nil)

@@ -10,7 +10,7 @@
 //		func(ctx context.Context, run *toolset.RunContext[Deps], q Query) (Forecast, error) {
 //			return run.Deps.Weather.Forecast(ctx, q.City, q.Days)
 //		})
-//	tools := toolset.Named("weather", toolset.Of(forecast))
+//	tools := toolset.Named(toolset.Of(forecast), "weather")
 //
 // # Arguments
 //
@@ -28,7 +28,7 @@
 // A function that takes a toolset returns another one, so that they stack:
 //
 //	tools := toolset.Combine(
-//		toolset.Prefixed("db_", toolset.Limited(database, 4)),
+//		toolset.Prefixed(toolset.Limited(database, 4), "db_"),
 //		toolset.Approved(files, whenOutsideOfWorkspace),
 //		toolset.Searchable(toolset.Adapt(office, officeDeps), toolset.Search[Deps]{}),
 //	)

@@ -49,7 +49,7 @@ func TestPerStepOpensWhatAppearsAndClosesWhatIsReplaced(t *testing.T) {
 func TestPerStepKeepsNoInstanceOfAToolsetThatDoesNotOpen(t *testing.T) {
 	a, b := record("a", tells("a")), record("b", tells("b"))
 	a.closeErr, b.openErr = errors.New("stuck"), errBoom
-	tr := run(t, []set{toolset.Named("x", perStep(func(step int) set { return []set{1: a, 2: b}[step] }))}, say("a"))
+	tr := run(t, []set{toolset.Named(perStep(func(step int) set { return []set{1: a, 2: b}[step] }), "x")}, say("a"))
 	require.ErrorIs(t, tr.err, errBoom)
 	require.ErrorContains(t, tr.err, `tools of toolset "x": open toolset "b": boom`)
 	require.ErrorContains(t, tr.err, `close toolset "x": close toolset "a": stuck`, "what went wrong in between is not lost")

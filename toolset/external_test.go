@@ -22,7 +22,7 @@ func TestExternalToolNeverRunsAndLeavesTheRunPending(t *testing.T) {
 	for name, s := range map[string]set{
 		"untyped": toolset.External[deps](confirmDef),
 		"typed":   toolset.Of(toolset.ExternalTool[deps, query]("confirm", "Ask the user.")),
-		"wrapped": toolset.Limited(toolset.Wrapped(toolset.Prefixed("con", toolset.Renamed(toolset.External[deps](confirmDef), map[string]string{"confirm": "firm"})), pass), 1),
+		"wrapped": toolset.Limited(toolset.Wrapped(toolset.Prefixed(toolset.Renamed(toolset.External[deps](confirmDef), map[string]string{"confirm": "firm"}), "con"), pass), 1),
 		"adapted": toolset.Adapt(toolset.External[int](confirmDef), func(deps) int { return 1 }),
 	} {
 		t.Run(name, func(t *testing.T) {

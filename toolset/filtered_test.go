@@ -21,7 +21,7 @@ func TestFilteredDecidesAnewInEachStep(t *testing.T) {
 }
 
 func TestErrorOrPanicOfAFilterEndsTheRunAndNamesToolAndToolset(t *testing.T) {
-	s := toolset.Named("mine", toolset.Filtered(tells("a"), func(context.Context, *runContext, *toolset.Tool[deps]) (bool, error) { return false, errBoom }))
+	s := toolset.Named(toolset.Filtered(tells("a"), func(context.Context, *runContext, *toolset.Tool[deps]) (bool, error) { return false, errBoom }), "mine")
 	tr := run(t, []set{s, tells("other")}, done)
 	require.ErrorIs(t, tr.err, errBoom)
 	require.ErrorContains(t, tr.err, `tools of toolset "mine": filter tool "a": boom`)

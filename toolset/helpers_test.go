@@ -182,9 +182,9 @@ func (r *recorded) Close(ctx context.Context) error {
 // combinators are all of them, each around the same toolset, with the name under which the tool "tell" is offered.
 func combinators() map[string]func(set) (set, string) {
 	return map[string]func(set) (set, string){
-		"Named":    func(s set) (set, string) { return toolset.Named("named", s), "tell" },
+		"Named":    func(s set) (set, string) { return toolset.Named(s, "named"), "tell" },
 		"Combine":  func(s set) (set, string) { return toolset.Combine(s, tells("other")), "tell" },
-		"Prefixed": func(s set) (set, string) { return toolset.Prefixed("p_", s), "p_tell" },
+		"Prefixed": func(s set) (set, string) { return toolset.Prefixed(s, "p_"), "p_tell" },
 		"Renamed":  func(s set) (set, string) { return toolset.Renamed(s, map[string]string{"tell": "say"}), "say" },
 		"RenamedFunc": func(s set) (set, string) {
 			return toolset.RenamedFunc(s, func(n string) string { return n + "_it" }), "tell_it"

@@ -13,7 +13,7 @@ import (
 
 func TestInstructionsOfToolsetsAreJoinedInOrder(t *testing.T) {
 	both(t, toolset.Instructed(tells("a"), "First."), func(t *testing.T, inner set) {
-		s := toolset.Prefixed("x_", toolset.Instructed(toolset.Instructed(inner, "Second."), ""))
+		s := toolset.Prefixed(toolset.Instructed(toolset.Instructed(inner, "Second."), ""), "x_")
 		tr := run(t, []set{s, tells("b"), toolset.Instructed(tells("c"), "Third.")}, say("b"), done)
 		require.NoError(t, tr.err)
 		for _, r := range tr.script.Requests() {

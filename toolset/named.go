@@ -1,15 +1,21 @@
 package toolset
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Named gives a toolset another name, by which errors call it.
-func Named[D any](name string, set Toolset[D]) Toolset[D] {
+func Named[D any](set Toolset[D], name string) Toolset[D] {
 	if set == nil {
 		return broken[D](name, "it is nil")
 	}
 	if s, ok := set.(*static[D]); ok {
 		c := *s
 		c.name = name
+		if c.err != nil {
+			c.err = fmt.Errorf("toolset %s: %w", name, c.err)
+		}
 		return &c
 	}
 	return &named[D]{name, set}
@@ -27,7 +33,20 @@ func (n *named[D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], e
 }
 
 // Check reports definition errors; agent.New calls it.
-func (n *named[D]) Check() error { return check(n.set) }
+func (n *named[D]) Check() error {
+	if err := check(n.set); err != nil {
+		return fmt.Errorf("toolset %s: %w", n.name, err)
+	}
+	return nil
+}
+
+// Fixed returns the tools that every run is offered; agent.New calls it.
+func (n *named[D]) Fixed() []*Tool[D] {
+	if fixed, ok := n.set.(interface{ Fixed() []*Tool[D] }); ok {
+		return fixed.Fixed()
+	}
+	return nil
+}
 
 // check reports what is wrong with a toolset's definition, as far as that can be told before a run. Open reports the
 // same, so that a toolset which is hidden behind a foreign wrapper is found out as well, only later.

@@ -61,8 +61,8 @@ func TestPreparedAllChangesDropsAndReorders(t *testing.T) {
 }
 
 func TestPrepareFunctionsMayNeitherAddNorRename(t *testing.T) {
-	one := func(f prepareFunc) set { return toolset.Named("x", toolset.Prepared(tells("a", "b"), f)) }
-	all := func(f prepareAllFunc) set { return toolset.Named("x", toolset.PreparedAll(tells("a", "b"), f)) }
+	one := func(f prepareFunc) set { return toolset.Named(toolset.Prepared(tells("a", "b"), f), "x") }
+	all := func(f prepareAllFunc) set { return toolset.Named(toolset.PreparedAll(tells("a", "b"), f), "x") }
 	for want, s := range map[string]set{
 		`prepare tool "a": must not be renamed, to "z"`: one(func(_ context.Context, _ *runContext, d model.ToolDef) (*model.ToolDef, error) {
 			d.Name = "z"

@@ -14,7 +14,7 @@ import (
 )
 
 func TestPrefixedKeepsToolsetsApartThatWouldClash(t *testing.T) {
-	tr := run(t, []set{toolset.Prefixed("a_", tells("get")), toolset.Prefixed("b_", perRun(tells("get")))}, say("a_get", "b_get", "get"), done)
+	tr := run(t, []set{toolset.Prefixed(tells("get"), "a_"), toolset.Prefixed(perRun(tells("get")), "b_")}, say("a_get", "b_get", "get"), done)
 	require.NoError(t, tr.err)
 	require.Equal(t, [][]string{{"a_get", "b_get"}, {"a_get", "b_get"}}, tr.offered)
 	require.Equal(t, []string{"get for Ada", "get for Ada", `There is no tool "get". Available tools: a_get, b_get.`}, tr.answers)
@@ -42,7 +42,7 @@ func TestRenamingWhatIsNotThereIsAnErrorThatNamesIt(t *testing.T) {
 	require.ErrorContains(t, err, `toolset of(a,…): rename: there is no tool "d", "x"`)
 	tr := run(t, []set{toolset.Renamed(perRun(tells("a", "c")), names)}, done)
 	require.ErrorContains(t, tr.err, `tools of toolset "of(a,…)": rename: there is no tool "d", "x"`)
-	_, err = agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Prefixed("x", toolset.Renamed(tells("a"), names))}})
+	_, err = agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Prefixed(toolset.Renamed(tells("a"), names), "x")}})
 	require.ErrorContains(t, err, "there is no tool", "around it as well")
 }
 
@@ -54,7 +54,7 @@ func TestRenamedToleratesThatAToolIsMissingLater(t *testing.T) {
 }
 
 func TestRenamingIntoAClashIsAnError(t *testing.T) {
-	inner := toolset.Named("x", tells("a", "b"))
+	inner := toolset.Named(tells("a", "b"), "x")
 	tr := run(t, []set{toolset.Renamed(perRun(inner), map[string]string{"a": "b"})}, done)
 	require.ErrorContains(t, tr.err, `toolset "x" lists the tool "b" twice`)
 	_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Renamed(inner, map[string]string{"a": "b"})}})
@@ -62,9 +62,9 @@ func TestRenamingIntoAClashIsAnError(t *testing.T) {
 }
 
 func TestNewNamesMustBeValid(t *testing.T) {
-	_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Prefixed("my ", tells("a"))}})
+	_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Prefixed(tells("a"), "my ")}})
 	require.ErrorContains(t, err, `tool name "my a": character " " is not allowed`)
-	tr := run(t, []set{toolset.Prefixed(strings.Repeat("x", 64), perRun(tells("a")))}, done)
+	tr := run(t, []set{toolset.Prefixed(perRun(tells("a")), strings.Repeat("x", 64))}, done)
 	require.ErrorContains(t, tr.err, "must have 1 to 64 characters")
 }
 
@@ -103,7 +103,7 @@ func ExamplePrefixed() {
 	query := toolset.Func("query", "Run a query.", func(_ context.Context, run *toolset.RunContext[string], _ struct{}) (string, error) {
 		return run.Call.Tool + " on " + run.Deps, nil
 	})
-	s := toolset.Prefixed("db_", toolset.Of(query))
+	s := toolset.Prefixed(toolset.Of(query), "db_")
 	res, err := toolsettest.Call(context.Background(), s, &toolset.RunContext[string]{Deps: "replica"}, "db_query", `{}`)
 	fmt.Println(res.Text, err)
 	// Output: query on replica <nil>

@@ -187,7 +187,7 @@ func TestThereIsNoSearchToolIfNothingIsHidden(t *testing.T) {
 
 func TestTwoSearchableToolsetsKeepTheirDiscoveriesApart(t *testing.T) {
 	a := toolset.Searchable(tells("x", "y"), toolset.Search[deps]{Name: "search_a"})
-	b := toolset.Prefixed("b_", toolset.Searchable(tells("x", "y"), toolset.Search[deps]{}))
+	b := toolset.Prefixed(toolset.Searchable(tells("x", "y"), toolset.Search[deps]{}), "b_")
 	tr := run(t, []set{a, b}, modeltest.Say(model.ToolCall("1", "search_a", `{"query":"x"}`)), modeltest.Say(model.ToolCall("2", "b_search_tools", `{"query":"y"}`)), done)
 	require.NoError(t, tr.err)
 	require.Equal(t, [][]string{{"search_a", "b_search_tools"}, {"search_a", "x", "b_search_tools"}, {"search_a", "x", "b_search_tools", "b_y"}}, tr.offered)

@@ -181,7 +181,7 @@ func (c *changing) Tools(context.Context, *toolset.RunContext[deps]) (toolset.Li
 func (c *changing) Close(context.Context) error { return errors.New("stuck") }
 
 func TestCombineFollowsToolsetsThatChange(t *testing.T) {
-	in := open(t, toolset.Combine(toolset.Of(greet("a")), toolset.Toolset[deps](&changing{}), toolset.Named("twice", toolset.Of(greet("t2")))))
+	in := open(t, toolset.Combine(toolset.Of(greet("a")), toolset.Toolset[deps](&changing{}), toolset.Named(toolset.Of(greet("t2")), "twice")))
 	for _, want := range []string{"a t0 t2", "a t0 t1 t2"} {
 		l, err := in.Tools(context.Background(), nil)
 		require.NoError(t, err)
@@ -200,7 +200,7 @@ func TestNameClashIsFoundAmongManyTools(t *testing.T) {
 	for i := range 30 {
 		many = append(many, greet(fmt.Sprint("t", i)))
 	}
-	_, err := toolset.Combine(toolset.Named("many", toolset.Of(many...)), toolset.Named("one", toolset.Of(greet("t29")))).Open(context.Background(), nil)
+	_, err := toolset.Combine(toolset.Named(toolset.Of(many...), "many"), toolset.Named(toolset.Of(greet("t29")), "one")).Open(context.Background(), nil)
 	require.EqualError(t, err, `toolset: toolsets "many" and "one" both have a tool "t29"`)
 }
 
@@ -212,7 +212,7 @@ func TestDefinitionErrorsAppearAtOpenAtTheLatest(t *testing.T) {
 func TestToolsetsHaveNamesForErrors(t *testing.T) {
 	require.Equal(t, "of()", toolset.Of[deps]().Name())
 	require.Equal(t, "of(a)", toolset.Of(greet("a")).Name())
-	require.Equal(t, "of(a,…)+b", toolset.Combine(toolset.Of(greet("a"), greet("b")), toolset.Named("b", toolset.Of(greet("c")))).Name())
+	require.Equal(t, "of(a,…)+b", toolset.Combine(toolset.Of(greet("a"), greet("b")), toolset.Named(toolset.Of(greet("c")), "b")).Name())
 }
 
 func TestEmitReachesWhoeverListens(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 func TestCallDecodesChecksAndCallsLikeAnAgent(t *testing.T) {
-	s := toolset.Prefixed("x_", toolset.Of(forecast()))
+	s := toolset.Prefixed(toolset.Of(forecast()), "x_")
 	run := &runContext{Deps: deps{"Ada"}}
 	res, err := toolsettest.Call(t.Context(), s, run, "x_forecast", `{"city":"Oslo"}`)
 	require.NoError(t, err)

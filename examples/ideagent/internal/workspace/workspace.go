@@ -35,7 +35,7 @@ var skipped = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_mod
 // Toolset returns the tools list_files and search_text. They work in the directory of the session, and tell the user what
 // they are about to do.
 func Toolset[D deps.Carrier]() toolset.Toolset[D] {
-	return toolset.Named("workspace", toolset.Of(
+	tools := toolset.Of(
 		toolset.Func("list_files", "List the files of a directory, or find files by a pattern in it and below it.",
 			func(ctx context.Context, run *toolset.RunContext[D], in ListArgs) (string, error) {
 				dir, err := begin(ctx, run, in.title())
@@ -52,7 +52,8 @@ func Toolset[D deps.Carrier]() toolset.Toolset[D] {
 				}
 				return Search(ctx, dir, in)
 			}, toolset.OfKind(toolset.KindSearch, "Search text")),
-	))
+	)
+	return toolset.Named(tools, "workspace")
 }
 
 // begin gives the call in progress a title that says more than the name of the tool, and returns the session's directory.
