@@ -9,17 +9,13 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// detach gives the configuration memory of its own, so that the caller may change what it passed to [New] afterwards.
+// detach gives the configuration memory of its own, so that the caller may change what it passed to [New] afterwards. install
+// does the same for what capabilities add to.
 func (c *Config[D, O]) detach() {
-	c.Dynamic = slices.Clone(c.Dynamic)
-	c.Toolsets = slices.Clone(c.Toolsets)
 	c.Alternatives = slices.Clone(c.Alternatives)
 	c.Validators = slices.Clone(c.Validators)
-	c.History = slices.Clone(c.History)
-	c.Hooks = slices.Clone(c.Hooks)
 	c.ToolRetries, c.OutputRetries = copied(c.ToolRetries), copied(c.OutputRetries)
 	c.Observer = copied(c.Observer)
-	c.Settings = c.Settings.Clone()
 }
 
 // copied returns a pointer to a copy of what p points to, or nil.

@@ -22,8 +22,13 @@ type Config[D, O any] struct {
 	Instructions string
 	// Dynamic instructions are made anew for every request. They follow Instructions, in order; an empty one is left out.
 	Dynamic []InstructionFunc[D]
-	// Toolsets are the agent's tools. Names must be unique over all of them.
+	// Tools are the agent's tools, and Toolsets supply more. Names must be unique among all of them.
+	Tools    []*toolset.Tool[D]
 	Toolsets []toolset.Toolset[D]
+	// Capabilities add to the agent's own instructions, tools, hooks, history processors, settings and commands.
+	Capabilities []Capability[D]
+	// Commands are slash commands that users may type in place of a prompt. See [Agent.Command].
+	Commands []Command[D]
 
 	// Output says how the model gives the output. The zero value suits most types.
 	Output Output
@@ -74,6 +79,14 @@ type Config[D, O any] struct {
 // ends the run.
 type InstructionFunc[D any] func(ctx context.Context, run *toolset.RunContext[D]) (string, error)
 
+// Instruct makes a dynamic instruction of a function that needs the dependencies only.
+func Instruct[D any](text func(deps D) string) InstructionFunc[D] {
+	if text == nil {
+		return nil
+	}
+	return func(_ context.Context, run *toolset.RunContext[D]) (string, error) { return text(run.Deps), nil }
+}
+
 // Validator checks an output and may replace it. An error made with [toolset.Retry] goes back to the model; any other
 // error ends the run.
 type Validator[D, O any] func(ctx context.Context, run *toolset.RunContext[D], output O) (O, error)
@@ -123,6 +136,7 @@ func (l Limits) meter() toolset.Limits {
 // Agent runs a model with tools. See [New].
 type Agent[D, O any] struct {
 	config Config[D, O]
+	labels labels
 	tools  toolset.Toolset[D]
 	output *output[D, O]
 	end    loop.EndStrategy
@@ -135,8 +149,9 @@ type Agent[D, O any] struct {
 // the configuration's slices and settings: changing them afterwards has no effect.
 func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	config.detach()
-	a := &Agent[D, O]{config: config, tools: toolset.Combine(config.Toolsets...), toolRetries: 1, outputRetries: 1}
-	errs := []error{config.checkNumbers()}
+	sets, labels, err := config.install()
+	errs := []error{config.checkNumbers(), err}
+	a := &Agent[D, O]{config: config, labels: labels, tools: toolset.Combine(sets...), toolRetries: 1, outputRetries: 1}
 	if config.ToolRetries != nil {
 		a.toolRetries = *config.ToolRetries
 	}
@@ -153,15 +168,24 @@ func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	default:
 		errs = append(errs, fmt.Errorf("unknown end strategy %q", config.EndStrategy))
 	}
-	var err error
 	if a.output, err = newOutput(&a.config); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, checkTools(config.Toolsets, a.tools, a.output))
+	errs = append(errs, checkTools(sets, a.tools, a.output))
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("agent: new%s: %w", named(config.Name), err)
 	}
 	return a, nil
+}
+
+// Must returns the agent, or panics if there is an error. It is meant for agents that are made once, when a program starts:
+//
+//	var support = agent.Must(agent.New(agent.Config[Deps, Advice]{…}))
+func Must[D, O any](a *Agent[D, O], err error) *Agent[D, O] {
+	if err != nil {
+		panic(err)
+	}
+	return a
 }
 
 func named(name string) string {

@@ -6,7 +6,7 @@
 //	a, err := agent.New(agent.Config[Deps, Forecast]{
 //		Model:        m,
 //		Instructions: "Answer with a forecast.",
-//		Toolsets:     []toolset.Toolset[Deps]{toolset.Of(forecast)},
+//		Tools:        []*toolset.Tool[Deps]{forecast},
 //	})
 //	res, err := a.Run(ctx, deps, "Oslo tomorrow?")
 //

@@ -14,7 +14,7 @@ type Overrides[D any] struct {
 	Model model.Model
 	// Deps are passed in place of the caller's.
 	Deps *D
-	// Toolsets are offered in place of the agent's; an empty slice that is not nil offers none.
+	// Toolsets are offered in place of all tools of the agent and its capabilities; an empty slice that is not nil offers none.
 	Toolsets []toolset.Toolset[D]
 }
 

@@ -255,7 +255,7 @@ func (r *agentRun[D, O]) History(ctx context.Context, info *toolset.RunInfo) (me
 			})
 		}
 		if messages, err = process(ctx, run, messages); err != nil {
-			return nil, fmt.Errorf("history processor %d: %w", i, err)
+			return nil, fmt.Errorf("%s: %w", r.agent.labels.history[i], err)
 		}
 	}
 	return messages, nil
@@ -403,7 +403,7 @@ func (r *agentRun[D, O]) instructions(ctx context.Context, tools string) (string
 	for i, dynamic := range r.agent.config.Dynamic {
 		text, err := dynamic(ctx, &r.context)
 		if err != nil {
-			return "", fmt.Errorf("instruction %d: %w", i, err)
+			return "", fmt.Errorf("%s: %w", r.agent.labels.dynamic[i], err)
 		}
 		all = joined(all, "\n\n", text)
 	}

@@ -11,7 +11,7 @@ func Adapt[N, D any](set Toolset[N], narrow func(D) N) Toolset[D] {
 		return incomplete[D]("Adapt", set)
 	}
 	inside := func(run *RunContext[D]) *RunContext[N] {
-		return &RunContext[N]{Deps: narrow(run.Deps), RunInfo: run.RunInfo, Call: run.Call, emit: run.emit}
+		return WithDeps(run, narrow(run.Deps))
 	}
 	return derived(set, inside, func(inner []*Tool[N]) ([]*Tool[D], error) {
 		adapted := make([]Tool[D], len(inner))

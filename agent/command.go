@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Command is a slash command: a user types "/name arguments" in place of a prompt. A user interface lists the commands of
+// [Agent.Commands] and passes what was typed to [Agent.Command]; a run knows nothing of commands.
+//
+// Exactly one of Prompt and Run is set.
+type Command[D any] struct {
+	// Name is what follows the slash: 1 to 64 letters, digits, and characters of "_-.:".
+	Name string
+	// Description says in a line what the command does.
+	Description string
+	// Hint tells users what to type after the name, such as "path". It is empty if the command takes no arguments.
+	Hint string
+	// Prompt is sent to the agent in place of the command. Arguments follow it after a blank line.
+	Prompt string
+	// Run makes the prompt, or does what the command says without a run of the agent.
+	Run func(ctx context.Context, call CommandCall[D]) (CommandResult, error)
+}
+
+// CommandCall is a command as a user gave it.
+type CommandCall[D any] struct {
+	Deps D
+	// Args is what was typed after the name, without the white space around it.
+	Args string
+	// Messages is the conversation so far. It is shared and must not be changed.
+	Messages []*model.Message
+}
+
+// CommandResult says what follows from a command. With a Prompt or Parts the agent is run with them. Without either there
+// is no run.
+type CommandResult struct {
+	// Prompt and Parts go to the agent: see [Agent.Run] and [WithParts].
+	Prompt string
+	Parts  []model.Part
+	// Notice is shown to the user. It does not become part of the conversation.
+	Notice string
+	// Messages replace the conversation's history if they are not nil.
+	Messages []*model.Message
+}
+
+// ErrCommandArgs is wrapped by the error of a command that was given arguments and takes none.
+var ErrCommandArgs = errors.New("the command takes no arguments")
+
+// Commands returns the slash commands of the agent and its capabilities, in order. See [Capability].
+func (a *Agent[D, O]) Commands() []Command[D] { return slices.Clone(a.config.Commands) }
+
+// Command runs the slash command that text begins with. It reports false, and does nothing, if text does not begin with a
+// slash and the name of a command: then it is an ordinary prompt. messages is the conversation so far.
+func (a *Agent[D, O]) Command(ctx context.Context, deps D, text string, messages []*model.Message) (res CommandResult, ok bool, err error) {
+	name, args, ok := splitCommand(text)
+	if !ok {
+		return res, false, nil
+	}
+	i := slices.IndexFunc(a.config.Commands, func(c Command[D]) bool { return c.Name == name })
+	if i < 0 {
+		return res, false, nil
+	}
+	c := &a.config.Commands[i]
+	if c.Hint == "" && args != "" {
+		return res, true, fmt.Errorf("agent%s: /%s: %w", named(a.config.Name), name, ErrCommandArgs)
+	}
+	if res, err = c.run(ctx, CommandCall[D]{Deps: deps, Args: args, Messages: slices.Clip(messages)}); err != nil {
+		return CommandResult{}, true, fmt.Errorf("agent%s: /%s: %w", named(a.config.Name), name, err)
+	}
+	return res, true, nil
+}
+
+func (c *Command[D]) run(ctx context.Context, call CommandCall[D]) (res CommandResult, err error) {
+	defer recovered(&err)
+	if c.Run == nil {
+		return CommandResult{Prompt: joined(c.Prompt, "\n\n", call.Args)}, nil
+	}
+	return c.Run(ctx, call)
+}
+
+// splitCommand takes the name and the arguments out of a text that may be a command.
+func splitCommand(text string) (name, args string, ok bool) {
+	text, ok = strings.CutPrefix(text, "/")
+	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
+		return text[:end], strings.TrimSpace(text[end:]), ok
+	}
+	return text, "", ok
+}
+
+// check finds what is wrong with a command.
+func (c *Command[D]) check() error {
+	wrong := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-.:", r)
+	}
+	switch {
+	case c.Name == "" || len(c.Name) > 64 || strings.ContainsFunc(c.Name, wrong):
+		return fmt.Errorf(`command %q: the name must have 1 to 64 characters: letters, digits, or one of "_-.:"`, c.Name)
+	case (c.Prompt == "") == (c.Run == nil):
+		return fmt.Errorf("command %q: set either Prompt or Run", c.Name)
+	}
+	return nil
+}
+
+func adaptCommand[N, D any](c Command[N], narrow func(D) N) Command[D] {
+	adapted := Command[D]{Name: c.Name, Description: c.Description, Hint: c.Hint, Prompt: c.Prompt}
+	if c.Run != nil {
+		adapted.Run = func(ctx context.Context, call CommandCall[D]) (CommandResult, error) {
+			return c.Run(ctx, CommandCall[N]{Deps: narrow(call.Deps), Args: call.Args, Messages: call.Messages})
+		}
+	}
+	return adapted
+}
