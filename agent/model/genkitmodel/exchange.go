@@ -59,8 +59,12 @@ func (e *exchange) run(ctx context.Context) (*model.Message, error) {
 	}()
 
 	for {
+		// The end of ctx wins over what else is ready: select would choose at random.
 		select {
 		case p := <-pieces:
+			if ctx.Err() != nil {
+				break
+			}
 			if err := e.deltas.grow(e.sink, p); err != nil {
 				cancel()
 				leave(done)
@@ -113,12 +117,15 @@ func (e *exchange) chunk(chunk *ai.ModelResponseChunk) error {
 
 // finish makes a message of the outcome and tells the sink what it has not seen of it.
 func (e *exchange) finish(ctx context.Context, out outcome) (*model.Message, error) {
+	if ctx.Err() != nil { // some plugins complete the response all the same
+		return nil, e.m.cancelled(ctx, nil)
+	}
 	var msg *model.Message
 	err := out.err
 	if err == nil {
 		msg, err = e.m.message(out.resp)
 	}
-	if err != nil && ctx.Err() == nil && e.c.Recover != nil {
+	if err != nil && e.c.Recover != nil {
 		if again, better := e.c.Recover(err); again != nil {
 			msg, err, out.resp = again, nil, nil
 		} else if better != nil {
@@ -128,17 +135,19 @@ func (e *exchange) finish(ctx context.Context, out outcome) (*model.Message, err
 	if err == nil && e.c.Finish != nil {
 		err = e.c.Finish(out.resp, msg)
 	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, e.m.cancelled(ctx, nil)
-	case err != nil:
+	if err != nil && ctx.Err() == nil {
 		return nil, e.m.failure(err)
 	}
-	e.m.complete(msg)
-	if e.sink != nil {
-		if err := e.deltas.rest(e.sink, msg); err != nil {
-			return nil, err
+	if err == nil {
+		e.m.complete(msg)
+		if e.sink != nil {
+			if err := e.deltas.rest(e.sink, msg); err != nil {
+				return nil, err
+			}
 		}
+	}
+	if ctx.Err() != nil { // Recover asks again, and the sink may have ended ctx
+		return nil, e.m.cancelled(ctx, nil)
 	}
 	e.m.settle(msg)
 	return msg, nil
