@@ -20,6 +20,7 @@ const maxSchemas = 4000
 var (
 	timeType     = reflect.TypeFor[time.Time]()
 	durationType = reflect.TypeFor[time.Duration]()
+	numberType   = reflect.TypeFor[json.Number]()
 
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
@@ -160,7 +161,7 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 		s = &jsonschema.Schema{Type: "string", Format: "date-time"}
 	case t == reflect.TypeFor[json.RawMessage]():
 		s = anything()
-	case t == reflect.TypeFor[json.Number]():
+	case t == numberType:
 		s = &jsonschema.Schema{Type: "number"}
 	case t == reflect.TypeFor[big.Int]():
 		s = &jsonschema.Schema{Type: "integer"}
@@ -285,7 +286,9 @@ func (b *builder) object(t reflect.Type) (*jsonschema.Schema, error) {
 			return nil, within(f.Name, err)
 		}
 		if f.quoted {
-			child = b.quote(child)
+			if child, err = b.quote(child); err != nil {
+				return nil, within(f.Name, err)
+			}
 		}
 		fields, children = append(fields, f), append(children, child)
 	}
@@ -312,11 +315,13 @@ func (b *builder) object(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// quote returns the schema of a field with the ,string option: a string that holds the literal.
-func (b *builder) quote(s *jsonschema.Schema) *jsonschema.Schema {
+// quote returns the schema of a field with the ,string option: a string that holds the literal. It
+// refuses types that decode themselves. encoding/json ignores the option when it encodes them, but not
+// when it decodes them, so no schema describes both.
+func (b *builder) quote(s *jsonschema.Schema) (*jsonschema.Schema, error) {
 	l := b.leaves[s]
-	if l.custom {
-		return s // types that decode themselves do not know the option
+	if l.custom && l.goType != numberType {
+		return nil, &typeError{msg: fmt.Sprintf("the json option \"string\" does not work with %v, which has a JSON form of its own", l.goType)}
 	}
 	quoted := &jsonschema.Schema{Type: "string", Description: s.Description}
 	switch s.Type {
@@ -326,7 +331,9 @@ func (b *builder) quote(s *jsonschema.Schema) *jsonschema.Schema {
 		quoted.Pattern = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$` // RFC 8259, section 6
 	case "boolean":
 		quoted.Enum = []any{"true", "false"}
+	case "string":
+		quoted.Pattern = `^"[\s\S]*"$`
 	}
 	b.leaves[quoted] = leaf{goType: l.goType, custom: true, quoted: true}
-	return quoted
+	return quoted, nil
 }
