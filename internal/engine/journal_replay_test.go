@@ -52,6 +52,7 @@ func TestRunThatDoesNotFollowItsJournalIsRefused(t *testing.T) {
 		want    string
 	}{
 		"a tool is gone":                  {records, config{}, []*toolset.Tool[none]{one}, "it has come to step 2, and 1 records of step 1 have not been asked for"},
+		"a tool is gone, before the end":  {records[:5], config{}, []*toolset.Tool[none]{one}, "it has come to step 2, and 1 records of step 1 have not been asked for"},
 		"a call is missing":               {slices.Delete(slices.Clone(records), 2, 3), config{}, []*toolset.Tool[none]{one, two}, "tool of step 1 is missing, and there are 2 records of what followed"},
 		"a response is missing":           {slices.Delete(slices.Clone(records), 4, 5), config{}, []*toolset.Tool[none]{one, two}, "step 2"},
 		"a call is of another tool":       {replaced(records, 2, `"tool":"one"`, `"tool":"other"`), config{}, []*toolset.Tool[none]{one, two}, `call "0" of step 1 was one of "other" and is one of "one"`},
