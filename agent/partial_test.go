@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -71,4 +72,23 @@ func TestPartialsDoNotHideAPanicOfTheRangeBody(t *testing.T) {
 			panic("mine")
 		}
 	})
+}
+
+// The usage says nothing about the output, so it is no reason to look at the output earlier than its growth is.
+func TestPartialsAreNotDueToUsage(t *testing.T) {
+	long := strings.Repeat("x", 320)
+	m := model.Func(model.Info{}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
+		for _, d := range []model.Delta{
+			{Kind: model.PartText, Text: long},
+			{Kind: model.PartText, Text: "a"},
+			{Usage: &model.Usage{InputTokens: 1}},
+			{Kind: model.PartText, Text: "b"},
+		} {
+			if err := sink(d); err != nil {
+				return nil, err
+			}
+		}
+		return model.Response(model.Text(long + "ab")), nil
+	})
+	require.Equal(t, []string{long, long + "ab"}, partials(t, cfg{Model: m}))
 }
