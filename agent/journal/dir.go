@@ -71,10 +71,16 @@ func (f *lockedFile) Close() error {
 	return f.File.Close()
 }
 
-// locked opens a file and locks it. If the file was removed in between it starts anew.
+// locked opens a file and locks it.
 func locked(path string, create bool) (*lockedFile, error) {
+	return lockedBy(path, func() (*lockedFile, error) { return openLocked(path, create) })
+}
+
+// lockedBy returns the file that open has opened and locked. If the file was removed or replaced in between, it opens the file
+// again.
+func lockedBy(path string, open func() (*lockedFile, error)) (*lockedFile, error) {
 	for {
-		file, err := openLocked(path, create)
+		file, err := open()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

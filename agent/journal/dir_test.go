@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -127,6 +127,32 @@ func TestDamageIsReportedWithItsLine(t *testing.T) {
 	_, err := d.Open(context.Background(), "run")
 	begin := bytes.LastIndexByte(damaged[:at], '\n') + 1
 	require.ErrorContains(t, err, fmt.Sprintf("line 3, byte %d of the file", begin))
+}
+
+// A line is what the journal writes, byte by byte. What is close to it is damage, even with the right sum.
+func TestLinesThatTheJournalDoesNotWriteAreDamage(t *testing.T) {
+	good := string(journal.Line(1, []byte(`{}`)))
+	summed := func(number, rest string) string {
+		return fmt.Sprintf(`{"n":%s,"sum":"%08x","rec":%s`, number, crc32.Checksum([]byte(number+strings.TrimSuffix(rest, "}\n")), crc32.MakeTable(crc32.Castagnoli)), rest)
+	}
+	require.Equal(t, good, summed("1", "{}}\n"))
+	d, file := written(t, `{}`)
+	for name, line := range map[string]string{
+		"padded number":   summed("01", "{}}\n"),
+		"no end, summed":  summed("1", "{} \n"),
+		"no beginning":    strings.TrimPrefix(good, `{"n":`),
+		"no sum":          `{"n":1,"rec":{}}` + "\n",
+		"no record":       good[:strings.Index(good, `","rec":`)] + "\n",
+		"no end":          strings.TrimSuffix(good, "}\n") + "\n",
+		"no number":       strings.Replace(good, `"n":1`, `"n":x`, 1),
+		"empty":           "\n",
+		"only the braces": "{}\n",
+	} {
+		require.NoError(t, os.WriteFile(file, append(journal.HeaderLine("run"), line...), 0o600))
+		_, err := d.Open(context.Background(), "run")
+		require.ErrorIs(t, err, journal.ErrCorrupt, name)
+		require.ErrorContains(t, err, "line 2, byte", name)
+	}
 }
 
 func TestFilesAreNamedByTheirRuns(t *testing.T) {
@@ -275,15 +301,14 @@ func TestRunsAreListedAndRemoved(t *testing.T) {
 func TestNobodyHoldsARunWhoseFileIsGone(t *testing.T) {
 	d, file := written(t)
 	var wg sync.WaitGroup
-	end := time.Now().Add(300 * time.Millisecond)
 	for range 2 {
 		wg.Go(func() {
-			for time.Now().Before(end) {
+			for range 500 {
 				_ = d.Remove("run")
 			}
 		})
 		wg.Go(func() {
-			for time.Now().Before(end) {
+			for range 500 {
 				l, err := d.Open(context.Background(), "run")
 				if err != nil {
 					if !errors.Is(err, journal.ErrInUse) {

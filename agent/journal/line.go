@@ -55,26 +55,12 @@ func appendLine(buf []byte, n int, body []byte) []byte {
 // parseLine returns what is in a line, which may lack its newline. It reports false for anything that appendLine does
 // not write.
 func parseLine(line []byte) (n int, body []byte, ok bool) {
-	rest, ok := bytes.CutPrefix(line, []byte(lineNumber))
-	if !ok {
-		return 0, nil, false
-	}
-	number, rest, ok := bytes.Cut(rest, []byte(lineSum))
-	if !ok {
-		return 0, nil, false
-	}
-	n, err := strconv.Atoi(string(number))
-	if err != nil || len(rest) < 8+len(lineBody)+len(lineEnd) {
-		return 0, nil, false
-	}
-	sum, rest := rest[:8], rest[8:]
-	if rest, ok = bytes.CutPrefix(rest, []byte(lineBody)); !ok {
-		return 0, nil, false
-	}
-	if body, ok = bytes.CutSuffix(rest, []byte(lineEnd)); !ok {
-		return 0, nil, false
-	}
-	if string(sum) != fmt.Sprintf("%08x", sumOf(number, body)) || string(number) != strconv.Itoa(n) {
+	rest, begins := bytes.CutPrefix(line, []byte(lineNumber))
+	number, rest, _ := bytes.Cut(rest, []byte(lineSum))
+	sum, rest, _ := bytes.Cut(rest, []byte(lineBody)) // if one of the two is missing, the sum is wrong
+	body, ends := bytes.CutSuffix(rest, []byte(lineEnd))
+	n, _ = strconv.Atoi(string(number)) // if it is not a number, it is not written like n
+	if !begins || !ends || string(number) != strconv.Itoa(n) || string(sum) != fmt.Sprintf("%08x", sumOf(number, body)) {
 		return 0, nil, false
 	}
 	return n, body, true
