@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -36,13 +35,13 @@ type PermissionRequest struct {
 	Refusal string
 }
 
-// PermissionFunc decides about an action before the user is asked. [approval.Ask] leaves it to the session's policy and the
+// PermissionFunc decides about an action before the user is asked. [toolset.VerdictDefer] leaves it to the session's policy and the
 // user. It may be called for several runs at once; an error ends the run.
-type PermissionFunc func(ctx context.Context, req *PermissionRequest) (approval.Verdict, error)
+type PermissionFunc func(ctx context.Context, req *PermissionRequest) (toolset.Verdict, error)
 
 // AllowAll permits everything but what the session's policy rejects. It is for agents that nobody watches.
-func AllowAll(context.Context, *PermissionRequest) (approval.Verdict, error) {
-	return approval.Allow, nil
+func AllowAll(context.Context, *PermissionRequest) (toolset.Verdict, error) {
+	return toolset.VerdictAllow, nil
 }
 
 // WithPermissions has decide decide about actions before the user is asked: [AllowAll], or a function that knows of modes,
@@ -77,18 +76,18 @@ func permit(ctx context.Context, d deps.ACPDeps, id acp.ToolCallID, decide Permi
 	req.Session, req.ToolCall = d.Session, d.Tracker.Snapshot(id)
 	policy, scopes := d.Session.Policy, append([]string{req.Scope}, req.Covers...)
 	verdict := policy.Decide(req.Tool, scopes...)
-	if verdict != approval.Reject && decide != nil {
+	if verdict != toolset.VerdictDeny && decide != nil {
 		decided, err := decide(ctx, &req)
 		if err != nil {
 			return false, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, err)
 		}
-		if decided == approval.Reject {
+		if decided == toolset.VerdictDeny {
 			return false, toolset.Denied("This is not permitted here. %s Do not try to do the same in another way.", req.Refusal)
 		}
 		verdict = decided
 	}
-	if verdict == approval.Ask {
-		verdict, err = policy.AskOnce(ctx, req.Tool, scopes, func(ctx context.Context) (approval.Verdict, error) {
+	if verdict != toolset.VerdictAllow {
+		verdict, err = policy.AskOnce(ctx, req.Tool, scopes, func(ctx context.Context) (toolset.Verdict, error) {
 			asked = true
 			return askUser(ctx, d, &req)
 		})
@@ -98,7 +97,7 @@ func permit(ctx context.Context, d deps.ACPDeps, id acp.ToolCallID, decide Permi
 		return asked, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, context.Cause(ctx))
 	case err != nil:
 		return asked, err
-	case verdict == approval.Allow:
+	case verdict == toolset.VerdictAllow:
 		return asked, nil
 	}
 	return asked, toolset.Denied("The user does not allow %s in this session. %s Do not try to do the same in another way.", req.scopeTitle(), req.Refusal)
@@ -135,32 +134,32 @@ func (r *PermissionRequest) options() []acp.PermissionOption {
 	}
 }
 
-// askUser asks. It returns [approval.Allow], or an error that says why not.
-func askUser(ctx context.Context, d deps.ACPDeps, req *PermissionRequest) (approval.Verdict, error) {
+// askUser asks. It returns [toolset.VerdictAllow], or an error that says why not.
+func askUser(ctx context.Context, d deps.ACPDeps, req *PermissionRequest) (toolset.Verdict, error) {
 	resp, err := d.Client.RequestPermission(ctx, &acp.RequestPermissionRequest{
 		SessionID: d.Session.ID, ToolCall: req.ToolCall, Options: req.options(),
 	})
 	if err != nil {
-		return approval.Ask, clientError(ctx, "ask the user for permission", err)
+		return toolset.VerdictDefer, clientError(ctx, "ask the user for permission", err)
 	}
 	if ctx.Err() != nil { // whatever was answered, nobody wants it done any more
-		return approval.Ask, context.Cause(ctx)
+		return toolset.VerdictDefer, context.Cause(ctx)
 	}
 	selected := resp.Outcome.Selected
 	if selected == nil {
-		return approval.Ask, toolset.Denied("The user closed the question without an answer. %s Ask the user what to do.", req.Refusal)
+		return toolset.VerdictDefer, toolset.Denied("The user closed the question without an answer. %s Ask the user what to do.", req.Refusal)
 	}
 	switch selected.OptionID {
 	case allowAlways:
-		d.Session.Policy.Remember(req.Tool, req.Scope, approval.Allow)
-		return approval.Allow, nil
+		d.Session.Policy.Remember(req.Tool, req.Scope, toolset.VerdictAllow)
+		return toolset.VerdictAllow, nil
 	case allowOnce:
-		return approval.Allow, nil
+		return toolset.VerdictAllow, nil
 	case rejectAlways:
-		d.Session.Policy.Remember(req.Tool, req.Scope, approval.Reject)
-		return approval.Reject, nil
+		d.Session.Policy.Remember(req.Tool, req.Scope, toolset.VerdictDeny)
+		return toolset.VerdictDeny, nil
 	case rejectOnce:
-		return approval.Ask, toolset.Denied("The user rejected this. %s Do not try to do the same in another way; ask what to do instead.", req.Refusal)
+		return toolset.VerdictDefer, toolset.Denied("The user rejected this. %s Do not try to do the same in another way; ask what to do instead.", req.Refusal)
 	}
-	return approval.Ask, toolset.Denied("The editor gave an answer that was not among the options (%q), which counts as a refusal. %s", selected.OptionID, req.Refusal)
+	return toolset.VerdictDefer, toolset.Denied("The editor gave an answer that was not among the options (%q), which counts as a refusal. %s", selected.OptionID, req.Refusal)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
-	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/deps"
@@ -35,14 +34,14 @@ func TestEveryAnswerOfTheUserIsKept(t *testing.T) {
 		answer  acptest.Answer
 		outcome model.Outcome
 		text    string
-		rule    approval.Verdict
+		rule    toolset.Verdict
 	}{
-		{acptest.AllowOnce, success, "made\n[exit code 0]", approval.Ask},
-		{acptest.AllowAlways, success, "made\n[exit code 0]", approval.Allow},
-		{acptest.RejectOnce, denied, "The user rejected this. The command was not run. Do not try to do the same in another way; ask what to do instead.", approval.Ask},
-		{acptest.RejectAlways, denied, "The user does not allow `make all` in this session. The command was not run. Do not try to do the same in another way.", approval.Reject},
-		{acptest.Dismiss, denied, "The user closed the question without an answer. The command was not run. Ask the user what to do.", approval.Ask},
-		{"nonsense", denied, `The editor gave an answer that was not among the options ("nonsense"), which counts as a refusal. The command was not run.`, approval.Ask},
+		{acptest.AllowOnce, success, "made\n[exit code 0]", toolset.VerdictDefer},
+		{acptest.AllowAlways, success, "made\n[exit code 0]", toolset.VerdictAllow},
+		{acptest.RejectOnce, denied, "The user rejected this. The command was not run. Do not try to do the same in another way; ask what to do instead.", toolset.VerdictDefer},
+		{acptest.RejectAlways, denied, "The user does not allow `make all` in this session. The command was not run. Do not try to do the same in another way.", toolset.VerdictDeny},
+		{acptest.Dismiss, denied, "The user closed the question without an answer. The command was not run. Ask the user what to do.", toolset.VerdictDefer},
+		{"nonsense", denied, `The editor gave an answer that was not among the options ("nonsense"), which counts as a refusal. The command was not run.`, toolset.VerdictDefer},
 	} {
 		t.Run(string(c.answer), func(t *testing.T) {
 			editor := acptest.New(acptest.Options{Programs: makeProgram, Answers: []acptest.Answer{c.answer}})
@@ -127,8 +126,8 @@ func TestAlwaysIsRememberedInTheNextRunOfTheSession(t *testing.T) {
 func TestARuleAboutADirectoryCoversItsFiles(t *testing.T) {
 	editor := acptest.New(acptest.Options{Permission: acptest.Never})
 	d := editor.Deps("/project")
-	d.Session.Policy.Remember("write_file", "/project/gen", approval.Allow)
-	d.Session.Policy.Remember("write_file", "/project/gen/keep", approval.Reject)
+	d.Session.Policy.Remember("write_file", "/project/gen", toolset.VerdictAllow)
+	d.Session.Policy.Remember("write_file", "/project/gen/keep", toolset.VerdictDeny)
 	r := runTools(t.Context(), t, editor, d, []model.Part{
 		call("c", "write_file", args{"path": "gen/a/b", "content": "x"}),
 		call("c", "write_file", args{"path": "gen/keep", "content": "x"}),
@@ -214,18 +213,18 @@ func TestPermissionsMayBeDecidedWithoutTheUser(t *testing.T) {
 		err     error
 	}{
 		"allow all": {decide: acpbridge.AllowAll},
-		"reject": {decide: func(_ context.Context, req *acpbridge.PermissionRequest) (approval.Verdict, error) {
+		"reject": {decide: func(_ context.Context, req *acpbridge.PermissionRequest) (toolset.Verdict, error) {
 			assert.Equal(t, "make", req.Command)
 			assert.Equal(t, []string{"all"}, req.Args)
 			assert.Equal(t, "/project/sub", req.Cwd)
 			assert.Equal(t, "make all (in sub)", *req.ToolCall.Title)
-			return approval.Reject, nil
+			return toolset.VerdictDeny, nil
 		}, outcome: model.OutcomeDenied},
-		"ask": {decide: func(context.Context, *acpbridge.PermissionRequest) (approval.Verdict, error) {
-			return approval.Ask, nil
+		"ask": {decide: func(context.Context, *acpbridge.PermissionRequest) (toolset.Verdict, error) {
+			return toolset.VerdictDefer, nil
 		}, asked: 1},
-		"error": {decide: func(context.Context, *acpbridge.PermissionRequest) (approval.Verdict, error) {
-			return approval.Ask, boom
+		"error": {decide: func(context.Context, *acpbridge.PermissionRequest) (toolset.Verdict, error) {
+			return toolset.VerdictDefer, boom
 		}, err: boom},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +242,7 @@ func TestPermissionsMayBeDecidedWithoutTheUser(t *testing.T) {
 func TestWhatTheUserRejectedForGoodIsRejectedInEveryMode(t *testing.T) {
 	editor := acptest.New(acptest.Options{Programs: makeProgram})
 	d := editor.Deps("/project")
-	d.Session.Policy.Remember("run_command", "make all", approval.Reject)
+	d.Session.Policy.Remember("run_command", "make all", toolset.VerdictDeny)
 	r := runTools(t.Context(), t, editor, d, []model.Part{call("c1", "run_command", args{"command": "make all"})}, acpbridge.WithPermissions(acpbridge.AllowAll))
 	assert.Equal(t, model.OutcomeDenied, r.answer(t).Outcome)
 }

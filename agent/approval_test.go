@@ -128,13 +128,13 @@ func TestResumeNeedsAnAnswerForEveryPendingCall(t *testing.T) {
 		results agent.DeferredResults
 		want    string
 	}{
-		"missing":          {agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.Allow()}}, `call "2" of "remove" has none`},
+		"missing":          {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow()}}, `call "2" of "remove" has none`},
 		"none":             {agent.DeferredResults{}, `call "1" of "remove" has none`},
-		"unknown":          {agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.Allow(), "2": agent.Allow(), "9": agent.Allow()}}, `there is no pending call "9"`},
-		"already executed": {agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.Allow(), "2": agent.Allow(), "3": agent.Allow()}}, `call "3" has been executed already`},
-		"twice":            {agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.Allow()}, Results: map[string]toolset.Result{"1": {}}}, `call "1" has a decision and a result`},
-		"not a verdict":    {agent.DeferredResults{Decisions: map[string]agent.Decision{"1": {}}}, `verdict is ""`},
-		"deferred again":   {agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.DeferDecision()}}, `call "1" is deferred again`},
+		"unknown":          {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow(), "2": toolset.Allow(), "9": toolset.Allow()}}, `there is no pending call "9"`},
+		"already executed": {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow(), "2": toolset.Allow(), "3": toolset.Allow()}}, `call "3" has been executed already`},
+		"twice":            {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow()}, Results: map[string]toolset.Result{"1": {}}}, `call "1" has a decision and a result`},
+		"not a verdict":    {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": {}}}, `verdict is ""`},
+		"deferred again":   {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Defer()}}, `call "1" is deferred again`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			*removed = nil
@@ -152,7 +152,7 @@ func TestResumeNeedsAnAnswerForEveryPendingCall(t *testing.T) {
 func TestExternalCallCannotBeAllowedToRun(t *testing.T) {
 	external := &toolset.Tool[deps]{Def: model.ToolDef{Name: "ask", Schema: json.RawMessage(`{"type":"object"}`)}, Options: toolset.Options{External: true}}
 	_, runErr, _ := run(t, cfg{}, []modeltest.Step{modeltest.Say(call("1", "ask"))}, external)
-	_, failed, _ := runWith(t, cfg{}, nil, "", []agent.RunOption{agent.WithHistory(runErr.Messages), agent.WithResults(agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.Allow()}})}, external)
+	_, failed, _ := runWith(t, cfg{}, nil, "", []agent.RunOption{agent.WithHistory(runErr.Messages), agent.WithResults(agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow()}})}, external)
 	require.ErrorContains(t, failed, "needs a result, it cannot be run here")
 }
 
@@ -193,22 +193,27 @@ func TestToolMayAskForApprovalItself(t *testing.T) {
 	pending, _ := pendingOf(t, runErr)
 	require.Equal(t, "sure?", pending.Calls[0].Approval.Reason)
 	res, _, _ := runWith(t, cfg{}, []modeltest.Step{modeltest.SayText("ok")}, "", []agent.RunOption{
-		agent.WithHistory(runErr.Messages), agent.WithResults(agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.Allow()}}),
+		agent.WithHistory(runErr.Messages), agent.WithResults(agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow()}}),
 	}, careful)
 	require.Equal(t, "request\n  tool_return 1 careful: did it\n", dump(res.Messages[2:3]))
 
 	greedy := fails("greedy", toolset.ApprovalRequired(toolset.Approval{}))
-	_, failed, _ := run(t, cfg{Approver: allowAll}, []modeltest.Step{modeltest.Say(call("1", "greedy"))}, greedy)
+	_, failed, _ := run(t, cfg{Asker: allowAll}, []modeltest.Step{modeltest.Say(call("1", "greedy"))}, greedy)
 	require.ErrorContains(t, failed, "asks for approval of a call that has been approved")
 }
 
-func allowAll(context.Context, *toolset.RunContext[deps], agent.PendingCall) (agent.Decision, error) {
-	return agent.Allow(), nil
+var allowAll = approves(func(toolset.ApprovalRequest) toolset.Decision { return toolset.Allow() })
+
+// approves is an asker that decides at once.
+func approves(decide func(toolset.ApprovalRequest) toolset.Decision) toolset.Asker {
+	return toolset.AskerFuncs{OnApprove: func(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+		return decide(r), nil
+	}}
 }
 
 func TestToolMayDeferItsResult(t *testing.T) {
 	slow := fails("slow", toolset.Deferred(json.RawMessage(`{"job":7}`)))
-	_, runErr, _ := run(t, cfg{Approver: allowAll}, []modeltest.Step{modeltest.Say(call("1", "slow"))}, slow)
+	_, runErr, _ := run(t, cfg{Asker: allowAll}, []modeltest.Step{modeltest.Say(call("1", "slow"))}, slow)
 	pending, _ := pendingOf(t, runErr)
 	require.Nil(t, pending.Calls[0].Approval)
 	require.JSONEq(t, `{"job":7}`, string(pending.Calls[0].Meta))
@@ -219,19 +224,19 @@ func TestToolMayDeferItsResult(t *testing.T) {
 	require.Equal(t, 1, res.Usage.ToolCalls)
 }
 
-func TestApproverIsAskedWhileTheRunWaits(t *testing.T) {
+func TestAskerIsAskedWhileTheRunWaits(t *testing.T) {
 	tool, removed := removing()
 	var asked []string
-	config := cfg{Approver: func(_ context.Context, run *toolset.RunContext[deps], c agent.PendingCall) (agent.Decision, error) {
-		asked = append(asked, fmt.Sprintf("%s %s %s %s", run.Call.ID, c.Tool, c.Args, c.Approval.Scope))
-		switch c.Approval.Scope {
+	config := cfg{Asker: approves(func(r toolset.ApprovalRequest) toolset.Decision {
+		asked = append(asked, fmt.Sprintf("%s %s %s %s", r.CallID(), r.Tool, r.Args, r.Approval.Scope))
+		switch r.Approval.Scope {
 		case "a":
-			return agent.Allow(), nil
+			return toolset.Allow()
 		case "b":
-			return agent.AllowWith(json.RawMessage(`{"path":"instead"}`)), nil
+			return toolset.AllowWith(json.RawMessage(`{"path":"instead"}`))
 		}
-		return agent.Deny("keep it"), nil
-	}}
+		return toolset.Deny("keep it")
+	})}
 	config.Model = modeltest.Script(modeltest.Say(remove("1", "a"), remove("2", "b"), remove("3", "tmp"), remove("4", "d")), modeltest.SayText("ok"))
 	res, err := newAgent(t, config, tool).Run(context.Background(), deps{}, "go")
 	require.NoError(t, err)
@@ -241,21 +246,19 @@ func TestApproverIsAskedWhileTheRunWaits(t *testing.T) {
 		dump(res.Messages[2:3]))
 }
 
-func TestApproverMayDeferAndFail(t *testing.T) {
+func TestAskerMayDeferAndFail(t *testing.T) {
 	tool, _ := removing()
 	steps := []modeltest.Step{modeltest.Say(remove("1", "a"))}
-	approver := func(d agent.Decision, err error) cfg {
-		return cfg{Approver: func(context.Context, *toolset.RunContext[deps], agent.PendingCall) (agent.Decision, error) {
-			return d, err
-		}}
+	approver := func(d toolset.Decision, err error) cfg {
+		return cfg{Asker: toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) { return d, err }}}
 	}
-	_, runErr, _ := run(t, approver(agent.DeferDecision(), nil), steps, tool)
+	_, runErr, _ := run(t, approver(toolset.Defer(), nil), steps, tool)
 	pendingOf(t, runErr)
-	_, runErr, _ = run(t, approver(agent.Decision{}, errBoom), steps, tool)
+	_, runErr, _ = run(t, approver(toolset.Decision{}, errBoom), steps, tool)
 	require.ErrorIs(t, runErr, errBoom)
 	require.Equal(t, "approval", runErr.Stage)
 	require.Equal(t, "request interrupted\n", last(runErr.Messages))
-	_, runErr, _ = run(t, approver(agent.Decision{Verdict: "maybe"}, nil), steps, tool)
+	_, runErr, _ = run(t, approver(toolset.Decision{Verdict: "maybe"}, nil), steps, tool)
 	require.ErrorContains(t, runErr, `verdict is "maybe"`)
 }
 
@@ -287,7 +290,7 @@ func TestRetryAndPendingCallsOfOneStepAreBothKept(t *testing.T) {
 	tool, _ := removing()
 	steps := []modeltest.Step{modeltest.Say(add("1", 1, 200), remove("2", "a"))}
 	_, runErr, _ := run(t, cfg{}, steps, tool, addTool())
-	opts := []agent.RunOption{agent.WithHistory(runErr.Messages), agent.WithResults(agent.DeferredResults{Decisions: map[string]agent.Decision{"2": agent.Deny("no")}})}
+	opts := []agent.RunOption{agent.WithHistory(runErr.Messages), agent.WithResults(agent.DeferredResults{Decisions: map[string]toolset.Decision{"2": toolset.Deny("no")}})}
 	res, failed, _ := runWith(t, cfg{}, []modeltest.Step{modeltest.SayText("ok")}, "", opts, tool, addTool())
 	require.Nil(t, failed, "the retry is counted once")
 	require.Equal(t, "request\n  retry 1 add: y: must be at most 100, got 200\n  tool_return 2 remove denied: no\n", dump(res.Messages[2:3]))
@@ -300,13 +303,13 @@ func TestDecisionsThatHoldAlwaysAreRememberedByToolAndScope(t *testing.T) {
 	tool, removed := removing()
 	var policy approval.Policy
 	var asked []string
-	ask := func(_ context.Context, _ *toolset.RunContext[deps], c agent.PendingCall) (agent.Decision, error) {
-		asked = append(asked, c.ID)
-		d := map[string]agent.Decision{"a": agent.Allow(), "b": agent.Deny("no"), "c": agent.Allow(), "d": agent.DeferDecision()}[c.Approval.Scope]
+	ask := approves(func(c toolset.ApprovalRequest) toolset.Decision {
+		asked = append(asked, c.CallID())
+		d := map[string]toolset.Decision{"a": toolset.Allow(), "b": toolset.Deny("no"), "c": toolset.Allow(), "d": toolset.Defer()}[c.Approval.Scope]
 		d.Always = c.Approval.Scope != "c"
-		return d, nil
-	}
-	config := cfg{Approver: agent.Remembering(&policy, ask)}
+		return d
+	})
+	config := cfg{Asker: approval.Remember(&policy, ask)}
 	config.Model = modeltest.Script(
 		modeltest.Say(remove("1", "a"), remove("2", "a"), remove("3", "b"), remove("4", "b"), remove("5", "c"), remove("6", "c")),
 		modeltest.SayText("ok"), modeltest.Say(remove("7", "a"), remove("8", "d")))
@@ -315,7 +318,7 @@ func TestDecisionsThatHoldAlwaysAreRememberedByToolAndScope(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"1", "3", "5", "6"}, asked)
 	require.Len(t, *removed, 4)
-	require.Equal(t, "This is not permitted, now or later.", res.Messages[2].Parts[3].Text)
+	require.Equal(t, "The user denied this and asked not to be asked again.", res.Messages[2].Parts[3].Text)
 
 	stored, err := json.Marshal(&policy)
 	require.NoError(t, err)
@@ -325,9 +328,9 @@ func TestDecisionsThatHoldAlwaysAreRememberedByToolAndScope(t *testing.T) {
 	require.Equal(t, "8", pending.Calls[0].ID)
 	require.Equal(t, []string{"1", "3", "5", "6", "8"}, asked, "the policy is kept as JSON")
 
-	_, err = newAgent(t, cfg{Model: modeltest.Script(modeltest.Say(remove("9", "z"))), Approver: agent.Remembering(&policy, func(context.Context, *toolset.RunContext[deps], agent.PendingCall) (agent.Decision, error) {
-		return agent.Decision{}, errBoom
-	})}, tool).Run(context.Background(), deps{}, "go")
+	_, err = newAgent(t, cfg{Model: modeltest.Script(modeltest.Say(remove("9", "z"))), Asker: approval.Remember(&policy, toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
+		return toolset.Decision{}, errBoom
+	}})}, tool).Run(context.Background(), deps{}, "go")
 	require.ErrorIs(t, err, errBoom)
 }
 

@@ -38,9 +38,10 @@ type Config[D, O any] struct {
 	// Validators check an output, in order, after it was decoded and validated. Each gets the previous one's result.
 	Validators []Validator[D, O]
 
-	// Approver is asked about calls that need approval while the run waits. Without one such a call ends the run with a
-	// [*PendingError].
-	Approver Approver[D]
+	// Asker is asked about calls that need approval, and what tools want to know, while the run waits. [WithAsker] comes
+	// first, and a run inside a tool has the asker of the run around it if it has none of its own. Without an asker, a
+	// call that needs approval ends the run with a [*PendingError].
+	Asker toolset.Asker
 
 	// ToolRetries and OutputRetries are how often the model may correct a tool call, or its output; nil is 1. A tool's
 	// own setting comes first.

@@ -99,8 +99,8 @@ type Event struct {
 
 func eventOf(e *loop.Event) Event {
 	value := e.Value
-	if p, ok := value.(*loop.PendingCall); ok && e.Kind == loop.CallDeferred {
-		value = pendingCall(p)
+	if p, ok := value.(*PendingCall); ok && e.Kind == loop.CallDeferred {
+		value = *p
 	}
 	return Event{
 		Kind: EventKind(e.Kind), Step: e.Step, Part: e.Part, PartKind: e.PartKind, Text: e.Text,

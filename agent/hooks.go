@@ -16,7 +16,8 @@ type Hooks[D any] struct {
 	// failed run cannot be turned into one that ended well. A hook calls next at most once: another call does nothing and
 	// returns an error.
 	Run func(ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*Summary, error)) error
-	// Request wraps a request to the model. The hook may pass on another request or return another response.
+	// Request wraps a request to the model. The hook may pass on another request or return another response. It also wraps the
+	// requests that tools make ([toolset.RunContext.Generate]); run.Call says which call made it.
 	Request func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error)
 	// Call wraps a tool call whose arguments are valid: run.Call says which, args is what the model wrote, repaired if it
 	// was not JSON. Outcomes that a tool gives as errors ([toolset.Retry] and others) pass through here.
@@ -106,7 +107,7 @@ func (r *agentRun[D, O]) hookedRun(ctx context.Context, body func(context.Contex
 }
 
 // hookedRequest sends a request within the Request hooks.
-func (r *agentRun[D, O]) hookedRequest(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+func (r *agentRun[D, O]) hookedRequest(ctx context.Context, run *toolset.RunContext[D], req *model.Request, sink model.Sink) (*model.Message, error) {
 	if len(r.agent.config.Hooks) == 0 {
 		return r.options.model.Generate(ctx, req, sink)
 	}
@@ -116,7 +117,7 @@ func (r *agentRun[D, O]) hookedRequest(ctx context.Context, req *model.Request, 
 	for i := len(r.agent.config.Hooks) - 1; i >= 0; i-- {
 		if hook, inner := r.agent.config.Hooks[i].Request, next; hook != nil {
 			next = func(ctx context.Context, req *model.Request) (*model.Message, error) {
-				return hook(ctx, &r.context, req, inner)
+				return hook(ctx, run, req, inner)
 			}
 		}
 	}

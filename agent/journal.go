@@ -11,14 +11,13 @@ import (
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
-	"github.com/ponte-go/ponte/toolset"
 )
 
 // WithJournal records what each step of the run came to. If the journal has records of the run, the run is resumed: completed
 // model requests and tool calls are not made again. [WithRunID] identifies the run. Without it, the journal starts a new run.
 // Nil means no journal. Package journal describes what must stay the same when a run is resumed, and what is done again.
 //
-// Agents that run as tools ([AsTool], [HandOver]) have records of their own, under the idempotency key of the call. A failure
+// Runs inside tools ([AsTool], [HandOver], [Within]) have records of their own, under the idempotency key of the call. A failure
 // of the journal ends the run with a [*journal.Error].
 func WithJournal(j journal.Journal) RunOption {
 	return runOption(func(o *runOptions) { o.journal = j })
@@ -40,7 +39,7 @@ func (r *agentRun[D, O]) journaled(ctx context.Context, cfg *loop.Config) (*loop
 		return notRun, err
 	}
 	defer eng.Close()
-	res, err := loop.Run(context.WithValue(ctx, journalKey{}, r.options.journal), eng, eng, cfg)
+	res, err := loop.Run(ctx, eng, eng, cfg)
 	if messages, atEnd := eng.Unrecorded(); len(messages) > 0 {
 		r.options.inbox.giveBack(messages, atEnd)
 	}
@@ -48,20 +47,6 @@ func (r *agentRun[D, O]) journaled(ctx context.Context, cfg *loop.Config) (*loop
 		err = eng.Complete()
 	}
 	return res, err
-}
-
-type journalKey struct{}
-
-// inside are the options of a run within the call of another run.
-func inside[D any](ctx context.Context, run *toolset.RunContext[D]) []RunOption {
-	var opts []RunOption
-	if run.Meter != nil {
-		opts = append(opts, WithMeter(run.Meter))
-	}
-	if j, ok := ctx.Value(journalKey{}).(journal.Journal); ok {
-		opts = append(opts, WithJournal(j), WithRunID(run.IdempotencyKey()))
-	}
-	return opts
 }
 
 // Encode implements [engine.Codec].

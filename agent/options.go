@@ -23,6 +23,8 @@ type runOptions struct {
 	results               *DeferredResults
 	inbox                 *Inbox
 	meter                 *toolset.Meter
+	asker                 toolset.Asker
+	outer                 outer
 	journal               journal.Journal
 	toolRetries           *int
 	runID, conversationID string
@@ -91,8 +93,8 @@ func WithConversationID(id string) RunOption {
 }
 
 // WithMeter also counts what the run uses on m, and bounds the run by the limits of m. The run's own limits bound the run
-// alone. A tool that runs another agent passes on [toolset.RunInfo.Meter]; a program that bounds several runs together uses
-// [toolset.NewMeter].
+// alone. It is for programs that bound several runs together, with [toolset.NewMeter]. A tool that runs another agent uses
+// [Within].
 func WithMeter(m *toolset.Meter) RunOption {
 	return runOption(func(o *runOptions) { o.meter = m })
 }

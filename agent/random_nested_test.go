@@ -72,9 +72,9 @@ func newNestedWorld(t *testing.T, seed uint64, rnd *rand.Rand) *nestedWorld {
 			config.MaxParallelCalls = 1
 		}
 		if rnd.IntN(2) == 0 {
-			config.Approver = func(_ context.Context, _ *toolset.RunContext[deps], call agent.PendingCall) (agent.Decision, error) {
-				return []agent.Decision{agent.Allow(), agent.Deny(""), agent.DeferDecision()}[len(call.Args)%3], nil
-			}
+			config.Asker = approves(func(r toolset.ApprovalRequest) toolset.Decision {
+				return []toolset.Decision{toolset.Allow(), toolset.Deny(""), toolset.Defer()}[len(r.Args)%3]
+			})
 		}
 		if level == 1 {
 			config.Observer = &agent.Observer{End: func(agent.Event) { w.ends++ }}

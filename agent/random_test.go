@@ -236,9 +236,9 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 			}},
 		}
 		if rnd.IntN(2) == 0 {
-			config.Approver = func(context.Context, *toolset.RunContext[deps], agent.PendingCall) (agent.Decision, error) {
-				return []agent.Decision{agent.Allow(), agent.Deny(""), agent.DeferDecision()}[rnd.IntN(3)], nil
-			}
+			config.Asker = approves(func(toolset.ApprovalRequest) toolset.Decision {
+				return []toolset.Decision{toolset.Allow(), toolset.Deny(""), toolset.Defer()}[rnd.IntN(3)]
+			})
 		}
 		a := newAgent(t, config, w.tool("a"), w.tool("b"), w.tool("sequential", toolset.Sequential()))
 		prompt, opts := "go", []agent.RunOption(nil)
@@ -314,15 +314,15 @@ func resume(t *testing.T, rnd *rand.Rand, failed *agent.RunError, ends map[strin
 	switch {
 	case errors.As(failed, &pending):
 		ends["pending"]++
-		results := agent.DeferredResults{Decisions: map[string]agent.Decision{}, Results: map[string]toolset.Result{}}
+		results := agent.DeferredResults{Decisions: map[string]toolset.Decision{}, Results: map[string]toolset.Result{}}
 		for _, c := range pending.Calls {
 			switch {
 			case c.Approval == nil || rnd.IntN(4) == 0:
 				results.Results[c.ID] = toolset.Result{Text: "supplied"}
 			case rnd.IntN(3) == 0:
-				results.Decisions[c.ID] = agent.Deny("no")
+				results.Decisions[c.ID] = toolset.Deny("no")
 			default:
-				results.Decisions[c.ID] = agent.Allow()
+				results.Decisions[c.ID] = toolset.Allow()
 			}
 		}
 		return "", []agent.RunOption{agent.WithResults(results)}

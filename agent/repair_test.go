@@ -154,7 +154,7 @@ func TestBrokenOutputsAreRepaired(t *testing.T) {
 	require.Nil(t, eventsOf(t, newAgent(t, config), agent.EventOutput)[0].Repaired, "a fence in text is no repair")
 }
 
-func TestHooksAndApproversSeeRepairedArguments(t *testing.T) {
+func TestHooksAndAskersSeeRepairedArguments(t *testing.T) {
 	const written, want = `{"x":1,"y":2,}`, `{"x":1,"y":2}`
 	var hooked []string
 	config := cfg{Hooks: []agent.Hooks[deps]{{
@@ -162,10 +162,10 @@ func TestHooksAndApproversSeeRepairedArguments(t *testing.T) {
 			hooked = append(hooked, string(args))
 			return next(ctx)
 		},
-	}}, Approver: func(_ context.Context, _ *toolset.RunContext[deps], call agent.PendingCall) (agent.Decision, error) {
+	}}, Asker: toolset.AskerFuncs{OnApprove: func(_ context.Context, call toolset.ApprovalRequest) (toolset.Decision, error) {
 		hooked = append(hooked, string(call.Args))
-		return agent.Allow(), nil
-	}}
+		return toolset.Allow(), nil
+	}}}
 	config.Toolsets = []toolset.Toolset[deps]{toolset.Approved(toolset.Of(addTool()), nil)}
 	run(t, config, []modeltest.Step{modeltest.Say(model.ToolCall("1", "add", written)), modeltest.SayText("ok")})
 	require.Equal(t, []string{want, want, want, want}, hooked, "approver and hook, of Run and Stream")
@@ -182,7 +182,7 @@ func TestPendingCallsHaveRepairedArguments(t *testing.T) {
 	require.NoError(t, jsonErr, "pending calls can be stored")
 	require.Contains(t, string(text), want)
 
-	allow := agent.WithResults(agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.Allow()}})
+	allow := agent.WithResults(agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow()}})
 	res, _, _ := runWith(t, cfg{Toolsets: tools}, []modeltest.Step{modeltest.SayText("ok")}, "", []agent.RunOption{agent.WithHistory(err.Messages), allow})
 	require.Equal(t, "request\n  tool_return 1 add: 3\n", dump(res.Messages[len(res.Messages)-2:len(res.Messages)-1]))
 	require.Equal(t, written, string(res.Messages[1].Parts[0].Args))

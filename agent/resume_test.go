@@ -48,7 +48,7 @@ func TestImagesOfToolsSurviveAResume(t *testing.T) {
 	var pending *agent.PendingError
 	require.ErrorAs(t, err, &pending)
 	for _, journaled := range []bool{false, true} {
-		opts := []agent.RunOption{reread(t, asRunError(t, err).Messages), agent.WithResults(agent.DeferredResults{Decisions: map[string]agent.Decision{"2": agent.Allow()}})}
+		opts := []agent.RunOption{reread(t, asRunError(t, err).Messages), agent.WithResults(agent.DeferredResults{Decisions: map[string]toolset.Decision{"2": toolset.Allow()}})}
 		if journaled {
 			opts = append(opts, agent.WithJournal(new(journal.Memory)), agent.WithRunID("r"))
 		}
@@ -84,7 +84,7 @@ func TestResumedRunThatStopsKeepsWhatIsKnown(t *testing.T) {
 	first := asRunError(t, err)
 	for leave := 1; ; leave++ {
 		s := newAgent(t, cfg{Model: modeltest.Script(script[1:]...)}, tools()...).Stream(context.Background(), deps{}, "", reread(t, first.Messages), agent.WithResults(agent.DeferredResults{
-			Decisions: map[string]agent.Decision{"3": agent.Deny("not this"), "4": agent.Allow()},
+			Decisions: map[string]toolset.Decision{"3": toolset.Deny("not this"), "4": toolset.Allow()},
 			Results:   map[string]toolset.Result{"5": {Text: "from elsewhere", Content: []model.Part{{Kind: model.PartMedia, MediaType: "image/png", Data: []byte("external")}}}},
 		}))
 		n, seen := 0, map[string]bool{}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/engine"
@@ -59,6 +60,8 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 		}
 	}
 	r.override(ctx)
+	r.findAsker()
+	r.context.Host = (*stepHost[D, O])(r)
 	cfg, err := r.loopConfig(prompt)
 	var res *Result[O]
 	switch {
@@ -154,7 +157,7 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 		Agent: a.config.Name, Model: &r.model,
 		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: o.template(),
 		Meter: meter, OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
-		Approver: a.config.Approver != nil, Answers: answers, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
+		Asks: r.asking != nil, Answers: answers, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
 		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
 	}, nil
 }
@@ -211,6 +214,12 @@ type agentRun[D, O any] struct {
 	emit    func(*loop.Event) bool
 	stream  bool
 	watch
+	// asking is where the run's questions go; nil if there is nobody. It is &place or belongs to the run around it.
+	asking *seat
+	place  seat
+	// processed says that history processors are at work, processing is held while one of them emits.
+	processed  atomic.Bool
+	processing sync.Mutex
 	// steps is how far the run got.
 	steps int
 	meter toolset.Meter
@@ -241,20 +250,13 @@ func (r *agentRun[D, O]) end(err error) {
 // History implements [loop.Host].
 func (r *agentRun[D, O]) History(ctx context.Context, info *toolset.RunInfo) (messages []*model.Message, err error) {
 	defer recovered(&err)
+	r.processed.Store(true)
+	defer r.processed.Store(false)
 	messages = info.Messages
 	for i, process := range r.agent.config.History {
 		r.context.RunInfo = *info
 		r.context.Messages = messages
-		run := &r.context
-		if r.stream {
-			var one sync.Mutex // of the processor's goroutines at a time
-			run = run.WithEmit(func(value any) {
-				one.Lock()
-				defer one.Unlock()
-				r.Emit(&loop.Event{Kind: loop.Custom, Step: info.Step, Value: value})
-			})
-		}
-		if messages, err = process(ctx, run, messages); err != nil {
+		if messages, err = process(ctx, &r.context, messages); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.agent.labels.history[i], err)
 		}
 	}

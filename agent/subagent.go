@@ -28,7 +28,7 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 		Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
 	}
 	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
-		stream := inner.Stream(ctx, deps(run.Deps), in.Prompt, inside(ctx, run)...)
+		stream := inner.Stream(ctx, deps(run.Deps), in.Prompt, Within(run))
 		for event := range stream.Events() {
 			run.Emit(Nested{Agent: inner.config.Name, Event: event})
 		}
@@ -59,7 +59,7 @@ func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps fu
 		Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
 	}
 	return OutputFunc(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
-		res, err := inner.Run(ctx, deps(run.Deps), in.Prompt, inside(ctx, run)...)
+		res, err := inner.Run(ctx, deps(run.Deps), in.Prompt, Within(run))
 		if err == nil {
 			return res.Output, nil
 		}

@@ -85,10 +85,10 @@ func TestCallsThatNeedApprovalCountTowardsTheLimit(t *testing.T) {
 	config := cfg{
 		Model:  modeltest.Script(modeltest.Say(call("1", "t"), call("2", "t"))),
 		Limits: agent.Limits{ToolCalls: 1},
-		Approver: func(context.Context, *toolset.RunContext[deps], agent.PendingCall) (agent.Decision, error) {
+		Asker: toolset.AskerFuncs{OnApprove: func(_ context.Context, _ toolset.ApprovalRequest) (toolset.Decision, error) {
 			asked++
-			return agent.Allow(), nil
-		},
+			return toolset.Allow(), nil
+		}},
 	}
 	_, err := newAgent(t, config, guarded).Run(t.Context(), deps{}, "go")
 	var limit *agent.LimitError

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -28,12 +29,14 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *loop.Task, l loop.Listener, 
 
 // local does a task that needs a run context.
 func (r *agentRun[D, O]) local(ctx context.Context, t *loop.Task, l loop.Listener, done *loop.Done) {
+	if t.Op == loop.OpApprove {
+		*done = r.approve(ctx, t)
+		return
+	}
 	run := r.contextOf(t, l)
 	switch t.Op {
 	case loop.OpTool:
 		*done = r.call(ctx, t, run)
-	case loop.OpApprove:
-		*done = r.approve(ctx, t, run)
 	default:
 		*done = r.agent.output.finish(ctx, run, t)
 	}
@@ -47,30 +50,31 @@ func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, l loop.Liste
 	if t.Stream {
 		sink = l.Sink()
 	}
-	return r.hookedRequest(ctx, t.Request, sink)
+	return r.hookedRequest(ctx, &r.context, t.Request, sink)
 }
 
-// contextOf is the run context for a task: the step's, or a copy of it.
+// contextOf is the run context for a task: the step's, or a copy of it that has the call as its host.
 func (r *agentRun[D, O]) contextOf(t *loop.Task, l loop.Listener) *toolset.RunContext[D] {
 	if t.Call == nil && r.options.journal == nil {
 		return &r.context // nothing to add
 	}
-	run := r.context
-	call := t.Call
-	if call != nil {
-		run.Call = callOf(call)
+	h := &callHost[D, O]{context: r.context, run: r, call: t.Call, listener: l}
+	run := &h.context
+	if t.Call != nil {
+		run.Call = callOf(t.Call)
 	}
 	if r.options.journal != nil {
 		run.Meter = run.Meter.Sub()
 	}
-	if !r.stream || call == nil {
-		return &run
-	}
-	return run.WithEmit(func(value any) { _ = l.Custom(call, value) })
+	run.Host = h
+	return run
 }
 
 func callOf(c *loop.Call) toolset.Call {
-	return toolset.Call{ID: c.ID, Tool: c.Tool, Attempt: c.Attempt, MaxRetries: c.MaxRetries, Approved: c.Approved}
+	return toolset.Call{
+		ID: c.ID, Tool: c.Tool, Attempt: c.Attempt, MaxRetries: c.MaxRetries,
+		Approved: c.Approved, Approval: c.Approval, Decision: c.Decision,
+	}
 }
 
 // tool finds a tool that the step offers.
@@ -83,15 +87,22 @@ func (r *agentRun[D, O]) tool(name string) *toolset.Tool[D] {
 	return nil
 }
 
-// approve asks the agent's approver about a call.
-func (r *agentRun[D, O]) approve(ctx context.Context, t *loop.Task, run *toolset.RunContext[D]) loop.Done {
-	call := pendingCall(&loop.PendingCall{ID: t.Call.ID, Tool: t.Call.Tool, Args: t.Call.Args, Approval: t.Approval})
-	d, err := r.agent.config.Approver(ctx, run, call)
-	if err != nil {
-		return loop.Done{Err: err}
+// approve asks whoever there is about a call.
+func (r *agentRun[D, O]) approve(ctx context.Context, t *loop.Task) loop.Done {
+	req := toolset.ApprovalRequest{Origin: r.origin(t.Call), Args: argsJSON(t.Call.Args), Invalid: t.Text}
+	if t.Approval != nil {
+		req.Approval = *t.Approval
 	}
-	decision, err := d.loop()
-	return loop.Done{Decision: decision, Err: err}
+	d, err := r.asking.approve(ctx, req)
+	return loop.Done{Decision: d, Err: err}
+}
+
+// argsJSON returns valid arguments as JSON.
+func argsJSON(args model.RawArgs) json.RawMessage {
+	if len(args) == 0 {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(args)
 }
 
 // call runs a tool.

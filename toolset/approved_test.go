@@ -62,7 +62,7 @@ func TestApprovedByPredicateOnToolAndArguments(t *testing.T) {
 		var e *agent.RunError
 		require.ErrorAs(t, tr.err, &e)
 		res, err := newAgent(t, modeltest.Script(done), s).Run(t.Context(), deps{"Ada"}, "", agent.WithHistory(e.Messages),
-			agent.WithResults(agent.DeferredResults{Decisions: map[string]agent.Decision{"2": agent.Allow()}}))
+			agent.WithResults(agent.DeferredResults{Decisions: map[string]toolset.Decision{"2": toolset.Allow()}}))
 		require.NoError(t, err)
 		require.Equal(t, "done", res.Output)
 		require.Equal(t, []string{"tmp/a, approved: false", "etc/b, approved: true"}, removed)

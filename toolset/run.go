@@ -17,8 +17,9 @@ type RunContext[D any] struct {
 	RunInfo
 	// Call is the tool call in progress; zero outside of tools.
 	Call Call
-
-	emit func(any)
+	// Host is what [RunContext.Emit], [RunContext.Ask] and [RunContext.Generate] turn to. It is nil where there is nobody: for
+	// example while instructions are made, and in a unit test that sets none.
+	Host Host
 }
 
 // RunInfo describes a run in progress.
@@ -48,8 +49,12 @@ type Call struct {
 	Tool string
 	// Attempt is 0 at first and counts the retries so far; MaxRetries is how many the model has.
 	Attempt, MaxRetries int
-	// Approved says that the call has been approved, by whoever may.
+	// Approved says that the call has been approved, by whoever may. Approval is what was approved, as it was shown, or nil if
+	// that is not known: a tool can compare [Approval.Basis] at the moment it acts, and ask again with [ApprovalRequired].
 	Approved bool
+	Approval *Approval
+	// Decision is the decision that approved the call, or nil.
+	Decision *Decision
 }
 
 // Usage is what a run has used.
@@ -70,19 +75,4 @@ type Usage struct {
 // whoever it acts on. It is made of the ids of run, step and call.
 func (r *RunContext[D]) IdempotencyKey() string {
 	return r.RunID + "/" + strconv.Itoa(r.Step) + "/" + r.Call.ID
-}
-
-// Emit sends an event of the tool's own to whoever observes the run: it arrives as a custom event that carries value.
-// It blocks while the observer is behind, and does nothing if nobody observes. It may be called only until the tool
-// returns, from any goroutine.
-func (r *RunContext[D]) Emit(value any) {
-	if r.emit != nil {
-		r.emit(value)
-	}
-}
-
-// WithEmit returns a copy of r whose [RunContext.Emit] calls emit. The run loop uses it, and so can a unit test.
-func (r RunContext[D]) WithEmit(emit func(any)) *RunContext[D] {
-	r.emit = emit
-	return &r
 }

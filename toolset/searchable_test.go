@@ -109,7 +109,7 @@ func TestPendingCallOfADiscoveredToolCanBeResumed(t *testing.T) {
 	var e *agent.RunError
 	require.ErrorAs(t, tr.err, &e)
 	res, err := newAgent(t, modeltest.Script(done), s).Run(t.Context(), deps{"Ada"}, "", agent.WithHistory(e.Messages),
-		agent.WithResults(agent.DeferredResults{Decisions: map[string]agent.Decision{"call0": agent.Allow()}}))
+		agent.WithResults(agent.DeferredResults{Decisions: map[string]toolset.Decision{"call0": toolset.Allow()}}))
 	require.NoError(t, err)
 	require.Equal(t, "book_flight for Ada", res.Messages[4].Parts[0].Text)
 }

@@ -32,17 +32,6 @@ type Tool[D any] struct {
 	sound json.RawMessage
 }
 
-// Approval says what is to be approved.
-type Approval struct {
-	// Reason explains to a person why approval is needed.
-	Reason string `json:"reason,omitempty"`
-	// Scope is what an "always" decision covers besides the tool: a path, the beginning of a command. Empty covers every
-	// call of the tool.
-	Scope string `json:"scope,omitempty"`
-	// Meta is the application's own.
-	Meta json.RawMessage `json:"meta,omitzero"`
-}
-
 // Options are the properties of a tool that do not depend on its types.
 type Options struct {
 	// Sequential makes the tool a barrier: all calls before it in a response have ended when it starts, it runs

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
 type deps struct{ Name string }
@@ -216,11 +217,10 @@ func TestToolsetsHaveNamesForErrors(t *testing.T) {
 }
 
 func TestEmitReachesWhoeverListens(t *testing.T) {
-	var got []any
-	run := toolset.RunContext[deps]{Deps: deps{"x"}}.WithEmit(func(v any) { got = append(got, v) })
+	host := new(toolsettest.Host)
+	run := &toolset.RunContext[deps]{Host: host}
 	run.Emit(1)
-	require.Equal(t, []any{1}, got)
-	require.Equal(t, "x", run.Deps.Name)
+	require.Equal(t, []any{1}, host.Events())
 	(&toolset.RunContext[deps]{}).Emit(2)
 }
 

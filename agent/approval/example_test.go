@@ -5,18 +5,19 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // What the user answers with "always" holds for a scope, for the rest of the session.
 func ExamplePolicy() {
 	var p approval.Policy
-	p.Remember("run_command", "go test", approval.Allow)
+	p.Remember("run_command", "go test", toolset.VerdictAllow)
 	fmt.Println(p.Decide("run_command", "go test"))
 	fmt.Println(p.Decide("run_command", "go run"))
 	data, _ := json.Marshal(&p)
 	fmt.Println(string(data))
 	// Output:
 	// allow
-	// ask
+	// defer
 	// {"version":1,"rules":[{"tool":"run_command","scope":"go test","verdict":"allow"}]}
 }

@@ -7,29 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/ponte-go/ponte/toolset"
 )
-
-// Verdict is what a [Policy] says about an action.
-type Verdict uint8
-
-// Verdicts.
-const (
-	// Ask is the zero value: nothing has been decided, ask the user.
-	Ask Verdict = iota
-	Allow
-	Reject
-)
-
-// String returns the verdict's name, as in JSON.
-func (v Verdict) String() string {
-	switch v {
-	case Allow:
-		return "allow"
-	case Reject:
-		return "reject"
-	}
-	return "ask"
-}
 
 // Rule is a decision that holds for all actions of a tool in a scope.
 type Rule struct {
@@ -38,48 +18,59 @@ type Rule struct {
 	// Scope says what the rule covers. Its form is the tool's own business: a path, the first words of a command. The
 	// empty scope covers everything that the tool does.
 	Scope string `json:"scope,omitempty"`
-	// Verdict is [Allow] or [Reject].
-	Verdict Verdict `json:"-"`
+	// Verdict is [toolset.VerdictAllow] or [toolset.VerdictDeny].
+	Verdict toolset.Verdict `json:"verdict"`
 }
 
-// Policy remembers the decisions that are to hold for the rest of a session. The zero value is ready to use and asks about
-// everything; nil does too, and remembers nothing. It must not be copied.
+// Policy remembers the decisions that hold for the rest of a session. The zero value is ready to use and has no rules. Nil
+// has none either, and remembers nothing. A Policy must not be copied.
 type Policy struct {
 	mu    sync.Mutex
-	rules map[ruleKey]Verdict
+	rules map[ruleKey]toolset.Verdict
 	turn  chan struct{} // holds a token while somebody asks the user; nil until first used
 }
 
 type ruleKey struct{ tool, scope string }
 
-// Decide says what has been decided about an action of a tool that lies in all the given scopes, and in the empty one. A
-// rule that rejects wins over all that allow.
-func (p *Policy) Decide(tool string, scopes ...string) Verdict {
+// stricter returns the verdict that wins: a denial over a permission over none.
+func stricter(a, b toolset.Verdict) toolset.Verdict {
+	switch {
+	case a == toolset.VerdictDeny || b == toolset.VerdictDeny:
+		return toolset.VerdictDeny
+	case a == toolset.VerdictAllow || b == toolset.VerdictAllow:
+		return toolset.VerdictAllow
+	}
+	return toolset.VerdictDefer
+}
+
+// Decide returns the verdict of the rules about an action of a tool that lies in all the given scopes, and in the empty one. A
+// rule that denies wins over all that allow. Without a rule the verdict is [toolset.VerdictDefer].
+func (p *Policy) Decide(tool string, scopes ...string) toolset.Verdict {
 	if p == nil {
-		return Ask
+		return toolset.VerdictDefer
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	verdict := p.rules[ruleKey{tool, ""}]
+	verdict := stricter(p.rules[ruleKey{tool, ""}], toolset.VerdictDefer)
 	for _, scope := range scopes {
-		verdict = max(verdict, p.rules[ruleKey{tool, scope}])
+		verdict = stricter(verdict, p.rules[ruleKey{tool, scope}])
 	}
 	return verdict
 }
 
-// Remember makes a rule. A scope that is rejected stays so whatever is remembered later; [Policy.Forget] takes it back.
-// [Ask] changes nothing.
-func (p *Policy) Remember(tool, scope string, v Verdict) {
-	if p == nil || v == Ask {
+// Remember makes a rule. A scope that is denied stays denied whatever is remembered later; [Policy.Forget] removes the rule. A
+// verdict other than allow and deny changes nothing.
+func (p *Policy) Remember(tool, scope string, v toolset.Verdict) {
+	if p == nil || v != toolset.VerdictAllow && v != toolset.VerdictDeny {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.rules == nil {
-		p.rules = map[ruleKey]Verdict{}
+		p.rules = map[ruleKey]toolset.Verdict{}
 	}
 	key := ruleKey{tool, scope}
-	p.rules[key] = max(v, p.rules[key])
+	p.rules[key] = stricter(v, p.rules[key])
 }
 
 // Forget takes a rule back.
@@ -110,10 +101,10 @@ func (p *Policy) Rules() []Rule {
 }
 
 // AskOnce decides about an action: as [Policy.Decide] does if there is a rule, and by calling ask if there is none. One ask
-// goes on at a time, so that of two equal actions the second one finds the rule that the first one made. ask makes rules
+// is in progress at a time, so that of two equal actions the second one finds the rule that the first one made. ask makes rules
 // itself, with [Policy.Remember]. Waiting for another ask ends with ctx, with its cause.
-func (p *Policy) AskOnce(ctx context.Context, tool string, scopes []string, ask func(context.Context) (Verdict, error)) (Verdict, error) {
-	if v := p.Decide(tool, scopes...); v != Ask {
+func (p *Policy) AskOnce(ctx context.Context, tool string, scopes []string, ask func(context.Context) (toolset.Verdict, error)) (toolset.Verdict, error) {
+	if v := p.Decide(tool, scopes...); v != toolset.VerdictDefer {
 		return v, nil
 	}
 	if p == nil {
@@ -123,10 +114,10 @@ func (p *Policy) AskOnce(ctx context.Context, tool string, scopes []string, ask 
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():
-		return Ask, context.Cause(ctx)
+		return toolset.VerdictDefer, context.Cause(ctx)
 	}
 	defer func() { <-turn }()
-	if v := p.Decide(tool, scopes...); v != Ask {
+	if v := p.Decide(tool, scopes...); v != toolset.VerdictDefer {
 		return v, nil
 	}
 	return ask(ctx)
@@ -143,23 +134,21 @@ func (p *Policy) turnstile() chan struct{} {
 
 // policyJSON is a policy on disk.
 type policyJSON struct {
-	Version int        `json:"version"`
-	Rules   []ruleJSON `json:"rules"`
-}
-
-type ruleJSON struct {
-	Rule
-	Verdict string `json:"verdict"`
+	Version int    `json:"version"`
+	Rules   []Rule `json:"rules"`
 }
 
 // MarshalJSON implements [json.Marshaler]. Rules are sorted.
 func (p *Policy) MarshalJSON() ([]byte, error) {
-	out := policyJSON{Version: 1, Rules: []ruleJSON{}}
-	for _, r := range p.Rules() {
-		out.Rules = append(out.Rules, ruleJSON{r, r.Verdict.String()})
+	out := policyJSON{Version: 1, Rules: p.Rules()}
+	if out.Rules == nil {
+		out.Rules = []Rule{}
 	}
 	return json.Marshal(out)
 }
+
+// reject is what a denial was called before decisions had one vocabulary.
+const reject = "reject"
 
 // UnmarshalJSON implements [json.Unmarshaler]. It replaces all rules.
 func (p *Policy) UnmarshalJSON(data []byte) error {
@@ -170,14 +159,14 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 	if in.Version != 1 {
 		return fmt.Errorf("approval: policy: version %d is not supported", in.Version)
 	}
-	rules := make(map[ruleKey]Verdict, len(in.Rules))
+	rules := make(map[ruleKey]toolset.Verdict, len(in.Rules))
 	for _, r := range in.Rules {
 		key := ruleKey{r.Tool, r.Scope}
 		switch r.Verdict {
-		case Allow.String():
-			rules[key] = max(rules[key], Allow)
-		case Reject.String():
-			rules[key] = Reject
+		case toolset.VerdictAllow:
+			rules[key] = stricter(rules[key], r.Verdict)
+		case toolset.VerdictDeny, reject:
+			rules[key] = toolset.VerdictDeny
 		default:
 			return fmt.Errorf("approval: policy: rule for %q: unknown verdict %q", r.Tool, r.Verdict)
 		}

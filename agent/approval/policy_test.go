@@ -13,65 +13,66 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 var errCancelled = errors.New("cancelled")
 
 func TestARuleHoldsForItsToolAndScope(t *testing.T) {
 	var p approval.Policy
-	assert.Equal(t, approval.Ask, p.Decide("run", "go test"))
-	p.Remember("run", "go test", approval.Allow)
-	p.Remember("run", "nothing", approval.Ask)
-	assert.Equal(t, approval.Allow, p.Decide("run", "go test"))
-	assert.Equal(t, approval.Allow, p.Decide("run", "exactly", "go test"))
-	assert.Equal(t, approval.Ask, p.Decide("run", "go"))
-	assert.Equal(t, approval.Ask, p.Decide("write", "go test"))
-	assert.Equal(t, []approval.Rule{{Tool: "run", Scope: "go test", Verdict: approval.Allow}}, p.Rules())
+	assert.Equal(t, toolset.VerdictDefer, p.Decide("run", "go test"))
+	p.Remember("run", "go test", toolset.VerdictAllow)
+	p.Remember("run", "nothing", toolset.VerdictDefer)
+	assert.Equal(t, toolset.VerdictAllow, p.Decide("run", "go test"))
+	assert.Equal(t, toolset.VerdictAllow, p.Decide("run", "exactly", "go test"))
+	assert.Equal(t, toolset.VerdictDefer, p.Decide("run", "go"))
+	assert.Equal(t, toolset.VerdictDefer, p.Decide("write", "go test"))
+	assert.Equal(t, []approval.Rule{{Tool: "run", Scope: "go test", Verdict: toolset.VerdictAllow}}, p.Rules())
 }
 
 func TestARejectionWinsOverEveryPermission(t *testing.T) {
 	var p approval.Policy
-	p.Remember("run", "a", approval.Reject)
-	p.Remember("run", "a", approval.Allow)
-	p.Remember("run", "", approval.Allow)
-	p.Remember("run", "b", approval.Allow)
-	assert.Equal(t, approval.Reject, p.Decide("run", "b", "a"))
-	assert.Equal(t, approval.Allow, p.Decide("run", "c"), "the empty scope covers everything")
+	p.Remember("run", "a", toolset.VerdictDeny)
+	p.Remember("run", "a", toolset.VerdictAllow)
+	p.Remember("run", "", toolset.VerdictAllow)
+	p.Remember("run", "b", toolset.VerdictAllow)
+	assert.Equal(t, toolset.VerdictDeny, p.Decide("run", "b", "a"))
+	assert.Equal(t, toolset.VerdictAllow, p.Decide("run", "c"), "the empty scope covers everything")
 	p.Forget("run", "a")
-	assert.Equal(t, approval.Allow, p.Decide("run", "b", "a"))
+	assert.Equal(t, toolset.VerdictAllow, p.Decide("run", "b", "a"))
 }
 
 func TestRejectionWinsWhereverItsScopeStands(t *testing.T) {
 	var p approval.Policy
-	p.Remember("run", "a", approval.Reject)
-	p.Remember("run", "b", approval.Allow)
+	p.Remember("run", "a", toolset.VerdictDeny)
+	p.Remember("run", "b", toolset.VerdictAllow)
 	for _, scopes := range [][]string{{"a", "b"}, {"b", "a"}, {"a", "c"}, {"c", "a"}} {
-		require.Equal(t, approval.Reject, p.Decide("run", scopes...), scopes)
+		require.Equal(t, toolset.VerdictDeny, p.Decide("run", scopes...), scopes)
 	}
-	p.Remember("run", "", approval.Reject)
-	require.Equal(t, approval.Reject, p.Decide("run", "b"))
+	p.Remember("run", "", toolset.VerdictDeny)
+	require.Equal(t, toolset.VerdictDeny, p.Decide("run", "b"))
 }
 
 func TestANilPolicyAsksAboutEverythingAndRemembersNothing(t *testing.T) {
 	var p *approval.Policy
-	p.Remember("run", "", approval.Allow)
+	p.Remember("run", "", toolset.VerdictAllow)
 	p.Forget("run", "")
-	assert.Equal(t, approval.Ask, p.Decide("run"))
+	assert.Equal(t, toolset.VerdictDefer, p.Decide("run"))
 	assert.Empty(t, p.Rules())
-	v, err := p.AskOnce(t.Context(), "run", nil, func(context.Context) (approval.Verdict, error) { return approval.Allow, nil })
+	v, err := p.AskOnce(t.Context(), "run", nil, func(context.Context) (toolset.Verdict, error) { return toolset.VerdictAllow, nil })
 	require.NoError(t, err)
-	assert.Equal(t, approval.Allow, v)
+	assert.Equal(t, toolset.VerdictAllow, v)
 }
 
 func TestAPolicySurvivesItsJSON(t *testing.T) {
 	var p, q approval.Policy
-	p.Remember("write", "/a b", approval.Reject)
-	p.Remember("run", "go test", approval.Allow)
-	p.Remember("run", "", approval.Allow)
+	p.Remember("write", "/a b", toolset.VerdictDeny)
+	p.Remember("run", "go test", toolset.VerdictAllow)
+	p.Remember("run", "", toolset.VerdictAllow)
 	data, err := json.Marshal(&p)
 	require.NoError(t, err)
-	assert.Equal(t, `{"version":1,"rules":[{"tool":"run","verdict":"allow"},{"tool":"run","scope":"go test","verdict":"allow"},{"tool":"write","scope":"/a b","verdict":"reject"}]}`, string(data))
-	q.Remember("old", "", approval.Allow)
+	assert.Equal(t, `{"version":1,"rules":[{"tool":"run","verdict":"allow"},{"tool":"run","scope":"go test","verdict":"allow"},{"tool":"write","scope":"/a b","verdict":"deny"}]}`, string(data))
+	q.Remember("old", "", toolset.VerdictAllow)
 	require.NoError(t, json.Unmarshal(data, &q))
 	assert.Equal(t, p.Rules(), q.Rules())
 
@@ -88,18 +89,18 @@ func TestOneQuestionIsAskedAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p approval.Policy
 		asked := 0
-		ask := func(context.Context) (approval.Verdict, error) {
+		ask := func(context.Context) (toolset.Verdict, error) {
 			asked++
 			time.Sleep(time.Second)
-			p.Remember("run", "go test", approval.Allow)
-			return approval.Allow, nil
+			p.Remember("run", "go test", toolset.VerdictAllow)
+			return toolset.VerdictAllow, nil
 		}
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
 				v, err := p.AskOnce(t.Context(), "run", []string{"go test"}, ask)
 				assert.NoError(t, err)
-				assert.Equal(t, approval.Allow, v)
+				assert.Equal(t, toolset.VerdictAllow, v)
 			})
 		}
 		synctest.Wait()
@@ -115,9 +116,9 @@ func TestOneQuestionIsAskedAtATime(t *testing.T) {
 func TestAPanicWhileAskingLetsTheNextOneAsk(t *testing.T) {
 	var p approval.Policy
 	assert.Panics(t, func() {
-		_, _ = p.AskOnce(t.Context(), "run", nil, func(context.Context) (approval.Verdict, error) { panic("boom") })
+		_, _ = p.AskOnce(t.Context(), "run", nil, func(context.Context) (toolset.Verdict, error) { panic("boom") })
 	})
-	v, err := p.AskOnce(t.Context(), "run", nil, func(context.Context) (approval.Verdict, error) { return approval.Reject, nil })
+	v, err := p.AskOnce(t.Context(), "run", nil, func(context.Context) (toolset.Verdict, error) { return toolset.VerdictDeny, nil })
 	require.NoError(t, err)
-	assert.Equal(t, approval.Reject, v)
+	assert.Equal(t, toolset.VerdictDeny, v)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
 // hundred estimates a hundred tokens for every message.
@@ -198,34 +199,34 @@ func TestLongTextsAreShortenedForTheSummaryAndInIt(t *testing.T) {
 
 func TestSummaryIsCountedAndReported(t *testing.T) {
 	m := modeltest.Script(modeltest.SayText("s"))
-	var events []any
-	run := (toolset.RunContext[deps]{RunInfo: toolset.RunInfo{Meter: new(toolset.Meter)}}).WithEmit(func(v any) { events = append(events, v) })
+	host := new(toolsettest.Host)
+	run := &toolset.RunContext[deps]{RunInfo: toolset.RunInfo{Meter: new(toolset.Meter)}, Host: host}
 	in := turns("abcde", 0)
 	in[9] = reported(in[9], 1100, 100)
 	out := processIn(t, summarise(history.Summary{Model: m}), run, in)
 	usage := model.Usage{InputTokens: 10, OutputTokens: 5}
 	require.Equal(t, toolset.Usage{Requests: 1, Usage: usage}, run.Meter.Usage())
-	require.Equal(t, []any{history.Summarised{Messages: 6, Before: 1300, After: 800, Text: "s", Usage: usage}}, events)
+	require.Equal(t, []any{history.Summarised{Messages: 6, Before: 1300, After: 800, Text: "s", Usage: usage}}, host.Events())
 	require.Equal(t, "600", out[4].Metadata[history.MetaContext], "six messages less, the summary more")
 
 	in[9] = reported(in[9], 2000, 100)
 	_, err := summarise(history.Summary{Model: modeltest.Script(modeltest.SayText("s")), KeepTurns: 1})(context.Background(), run, in)
 	require.NoError(t, err)
-	require.Equal(t, int64(1300), events[1].(history.Summarised).After, "instructions and tools cost 1,100 as before")
+	require.Equal(t, int64(1300), host.Events()[1].(history.Summarised).After, "instructions and tools cost 1,100 as before")
 }
 
 // Metadata may come from anywhere. Numbers that make no sense count as none.
 func TestSummaryIgnoresSenselessCounts(t *testing.T) {
 	for text, want := range map[string]int{"7": 13, "-5": 6, "many": 6, "99999999999999999999": 6} {
-		var events []any
-		run := (toolset.RunContext[deps]{RunInfo: toolset.RunInfo{Meter: new(toolset.Meter)}}).WithEmit(func(v any) { events = append(events, v) })
+		host := new(toolsettest.Host)
+		run := &toolset.RunContext[deps]{RunInfo: toolset.RunInfo{Meter: new(toolset.Meter)}, Host: host}
 		earlier := model.UserText("earlier")
 		earlier.Metadata = map[string]string{history.MetaSummary: text}
 		in := append([]*model.Message{earlier}, turns("abcde", 0)...)
 		in[10] = reported(in[10], 1100, 100)
 		processIn(t, summarise(history.Summary{Model: modeltest.Script(modeltest.SayText("s"))}), run, in)
-		require.Len(t, events, 1, text)
-		require.Equal(t, want, events[0].(history.Summarised).Messages, text)
+		require.Len(t, host.Events(), 1, text)
+		require.Equal(t, want, host.Events()[0].(history.Summarised).Messages, text)
 	}
 }
 

@@ -39,9 +39,9 @@ func chatty(t *testing.T, config otelagent.Config[deps]) {
 		a := newAgent(t, agent.Config[deps, city]{
 			Name: "helper", Model: m, Instructions: secret, ToolRetries: &retries, Hooks: []agent.Hooks[deps]{otelagent.Hooks(config)},
 			Toolsets: []toolset.Toolset[deps]{toolset.Approved(toolset.Of(says("guarded", secret)), nil)},
-			Approver: func(context.Context, *toolset.RunContext[deps], agent.PendingCall) (agent.Decision, error) {
-				return agent.Deny(secret), nil
-			},
+			Asker: toolset.AskerFuncs{OnApprove: func(_ context.Context, _ toolset.ApprovalRequest) (toolset.Decision, error) {
+				return toolset.Deny(secret), nil
+			}},
 		}, append(tools, echo, fails("retried", toolset.Retry(secret)), fails("broken", toolset.Failed(secret)), fails("locked", toolset.Denied(secret)))...)
 		_, err := a.Run(t.Context(), deps{}, secret, agent.WithRunID("run"), agent.WithConversationID("conversation"),
 			agent.WithParts(model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: "https://example.com/" + secret}))

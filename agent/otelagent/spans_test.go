@@ -55,9 +55,9 @@ func TestRetriesAndOutcomesAreVisible(t *testing.T) {
 			modeltest.Say(model.ToolCall("3", "strict", `{"city":"Oslo","population":2}`), call("4", "broken"), call("5", "locked"), call("6", "guarded")),
 			modeltest.SayText("done"),
 		),
-		Approver: func(context.Context, *toolset.RunContext[deps], agent.PendingCall) (agent.Decision, error) {
-			return agent.Deny("not today"), nil
-		},
+		Asker: toolset.AskerFuncs{OnApprove: func(_ context.Context, _ toolset.ApprovalRequest) (toolset.Decision, error) {
+			return toolset.Deny("not today"), nil
+		}},
 		Toolsets: []toolset.Toolset[deps]{toolset.Approved(toolset.Of(says("guarded", "never")), nil)},
 	}, strict, fails("broken", toolset.Failed("no disk")), fails("locked", toolset.Denied("no")))
 	_, err := a.Run(t.Context(), deps{}, "go", ids()...)
@@ -170,7 +170,7 @@ func TestAPendingRunIsNoError(t *testing.T) {
 	require.ErrorAs(t, err, new(*agent.PendingError))
 
 	_, err = a.Run(t.Context(), deps{}, "", agent.WithRunID("second"), agent.WithHistory(failed.Messages), agent.WithResults(agent.DeferredResults{
-		Decisions: map[string]agent.Decision{"1": agent.Allow(), "2": agent.Allow()},
+		Decisions: map[string]toolset.Decision{"1": toolset.Allow(), "2": toolset.Allow()},
 		Results:   map[string]toolset.Result{"3": {Text: "late"}, "4": {Text: "remote"}},
 	}))
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ var rules = map[string][]string{
 	"agent":                                 {"agent/approval", "agent/journal", "agent/model", "toolset", "internal/loop", "internal/engine", "internal/partial", "internal/schema"},
 	"toolset":                               {"agent/model", "internal/plainjson", "internal/schema"},
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
-	"agent/approval":                        {},
+	"agent/approval":                        {"toolset"},
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
 	"deps":                                  {"acpbridge/acp", "agent/approval"},

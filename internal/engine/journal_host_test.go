@@ -21,27 +21,27 @@ func TestThatACallNeedsApprovalIsRemembered(t *testing.T) {
 	var j journal.Memory
 	asked, ran := 0, 0
 	policy := func() (*toolset.Approval, error) { return &toolset.Approval{Reason: "first"}, nil }
-	approver := func(call agent.PendingCall) (agent.Decision, error) { return agent.Decision{}, errBoom }
+	approver := func(call toolset.ApprovalRequest) (toolset.Decision, error) { return toolset.Decision{}, errBoom }
 	c := config{
 		Toolsets: []toolset.Toolset[none]{toolset.Approved(toolset.Of(counted("one", &ran, says("1"))), func(context.Context, *runContext, *toolset.Tool[none], any) (*toolset.Approval, error) {
 			asked++
 			return policy()
 		})},
-		Approver: func(_ context.Context, _ *runContext, call agent.PendingCall) (agent.Decision, error) {
+		Asker: toolset.AskerFuncs{OnApprove: func(_ context.Context, call toolset.ApprovalRequest) (toolset.Decision, error) {
 			return approver(call)
-		},
+		}},
 	}
 	steps := []modeltest.Step{calls("one")}
 	_, err := run(t, &j, c, steps)
 	require.ErrorIs(t, err, errBoom)
 	policy = func() (*toolset.Approval, error) { return nil, errBoom }
-	approver = func(call agent.PendingCall) (agent.Decision, error) {
+	approver = func(call toolset.ApprovalRequest) (toolset.Decision, error) {
 		require.Equal(t, "first", call.Approval.Reason)
-		return agent.AllowWith(json.RawMessage(`{ }`)), nil
+		return toolset.AllowWith(json.RawMessage(`{ }`)), nil
 	}
 	_, err = run(t, &j, c, []modeltest.Step{modeltest.Fail(errBoom)})
 	require.ErrorContains(t, err, "model: boom")
-	approver = func(agent.PendingCall) (agent.Decision, error) { return agent.Deny("never"), nil }
+	approver = func(toolset.ApprovalRequest) (toolset.Decision, error) { return toolset.Deny("never"), nil }
 	_, err = run(t, &j, c, []modeltest.Step{modeltest.SayText("ok")})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1}, []int{asked, ran})
@@ -68,17 +68,17 @@ func TestThatACallNeedsApprovalIsRemembered(t *testing.T) {
 func TestDenialOfACancelledRunIsNoDecision(t *testing.T) {
 	var j journal.Memory
 	ctx, cancel := context.WithCancel(context.Background())
-	decision := agent.Deny("dismissed")
+	decision := toolset.Deny("dismissed")
 	c := config{
 		Toolsets: []toolset.Toolset[none]{toolset.Approved[none](toolset.Of(counted("one", new(int), says("1"))), nil)},
-		Approver: func(context.Context, *runContext, agent.PendingCall) (agent.Decision, error) {
+		Asker: toolset.AskerFuncs{OnApprove: func(_ context.Context, _ toolset.ApprovalRequest) (toolset.Decision, error) {
 			cancel()
 			return decision, nil
-		},
+		}},
 	}
 	_, err := newAgent(t, c, modeltest.Script(calls("one"))).Run(ctx, none{}, "go", agent.WithJournal(&j), agent.WithRunID("r"))
 	require.ErrorIs(t, err, context.Canceled)
-	decision = agent.Allow()
+	decision = toolset.Allow()
 	res, err := run(t, &j, c, []modeltest.Step{modeltest.SayText("ok")})
 	require.NoError(t, err)
 	require.Equal(t, "1", res.Messages[2].Parts[0].Text)

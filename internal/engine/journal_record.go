@@ -149,10 +149,25 @@ func (r *returned) loop() loop.Return {
 	return made
 }
 
-type decision struct {
-	Verdict loop.Verdict  `json:"verdict"`
-	Args    model.RawArgs `json:"args,omitzero"`
-	Reason  string        `json:"reason,omitempty"`
+// decision is a decision in a record. Version 1 had a number for the verdict and the arguments as text.
+type decision toolset.Decision
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (d *decision) UnmarshalJSON(data []byte) error {
+	var old struct {
+		Verdict int           `json:"verdict"`
+		Args    model.RawArgs `json:"args"`
+		Reason  string        `json:"reason"`
+	}
+	if json.Unmarshal(data, &old) != nil {
+		return json.Unmarshal(data, (*toolset.Decision)(d))
+	}
+	verdicts := [...]toolset.Verdict{1: toolset.VerdictAllow, 2: toolset.VerdictDeny, 3: toolset.VerdictDefer}
+	if old.Verdict < 1 || old.Verdict >= len(verdicts) {
+		return fmt.Errorf("unknown verdict %d", old.Verdict)
+	}
+	*d = decision{Verdict: verdicts[old.Verdict], Args: json.RawMessage(old.Args), Reason: old.Reason}
+	return nil
 }
 
 // take sets what a task came to.
@@ -172,7 +187,7 @@ func (r *record) take(done *loop.Done, codec Codec) {
 		r.OutputType, r.Output, ok = codec.Encode(done.Output)
 		r.Again = !ok
 	case r.Op == opApprove:
-		r.Decision = &decision{done.Decision.Verdict, done.Decision.Args, done.Decision.Reason}
+		r.Decision = (*decision)(&done.Decision)
 	default:
 		r.Inbox = done.Inbox
 	}
@@ -185,7 +200,7 @@ func (r *record) done(codec Codec) (*loop.Done, error) {
 		done.Return = r.Return.loop()
 	}
 	if r.Decision != nil {
-		done.Decision = loop.Decision{Verdict: r.Decision.Verdict, Args: r.Decision.Args, Reason: r.Decision.Reason}
+		done.Decision = toolset.Decision(*r.Decision)
 	}
 	if r.Output == nil {
 		return done, nil

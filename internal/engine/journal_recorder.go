@@ -7,6 +7,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // recorder is a worker that has its results recorded before it returns them.
@@ -68,7 +69,7 @@ func worthOf(ctx context.Context, t *loop.Task, done *loop.Done) worth {
 			return nothing // it follows from the step's going on
 		}
 	case loop.OpApprove:
-		good = done.Decision.Verdict == loop.Allow
+		good = done.Decision.Verdict == toolset.VerdictAllow
 	default:
 		good = !done.Return.Retry && done.Return.Outcome == model.OutcomeSuccess
 	}

@@ -281,7 +281,7 @@ func TestPendingRunIsPendingAgainAndGoesOnWithResults(t *testing.T) {
 
 	resume := func(m model.Model) (*agent.Result[string], error) {
 		return newAgent(t, config{}, m, tools()...).Run(context.Background(), none{}, "", agent.WithJournal(&j), agent.WithRunID("r2"), agent.WithHistory(failed.Messages),
-			agent.WithResults(agent.DeferredResults{Decisions: map[string]agent.Decision{"1": agent.Allow()}, Results: map[string]toolset.Result{"2": {Text: "from elsewhere"}}}))
+			agent.WithResults(agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow()}, Results: map[string]toolset.Result{"2": {Text: "from elsewhere"}}}))
 	}
 	_, err := resume(modeltest.Script(modeltest.Fail(errBoom)))
 	require.ErrorIs(t, err, errBoom)

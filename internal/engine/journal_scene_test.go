@@ -135,8 +135,8 @@ func newScene(t testing.TB, inbox *agent.Inbox) *scene {
 				return &toolset.Approval{Reason: "it cannot be undone", Scope: "all"}, nil
 			}),
 		},
-		Approver: s.approve,
-		History:  []agent.HistoryProcessor[*scene]{s.summarise},
+		Asker:   toolset.AskerFuncs{OnApprove: s.approve},
+		History: []agent.HistoryProcessor[*scene]{s.summarise},
 		Validators: []agent.Validator[*scene, city]{func(_ context.Context, run *toolset.RunContext[*scene], out city) (city, error) {
 			s.did("output/%d/%s", run.Step, run.Call.ID)
 			if len(out.Rivers) == 0 {
@@ -150,17 +150,17 @@ func newScene(t testing.TB, inbox *agent.Inbox) *scene {
 	return s
 }
 
-func (s *scene) approve(_ context.Context, run *toolset.RunContext[*scene], call agent.PendingCall) (agent.Decision, error) {
-	s.did("approve/%d/%s", run.Step, call.ID)
-	switch call.ID {
+func (s *scene) approve(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+	s.did("approve/%d/%s", r.Step, r.CallID())
+	switch r.CallID() {
 	case "deny":
-		return agent.Deny("it is needed"), nil
+		return toolset.Deny("it is needed"), nil
 	case "edit":
-		return agent.AllowWith(json.RawMessage(`{"n":77}`)), nil
+		return toolset.AllowWith(json.RawMessage(`{"n":77}`)), nil
 	case "bad edit":
-		return agent.AllowWith(json.RawMessage(`{"n":777}`)), nil
+		return toolset.AllowWith(json.RawMessage(`{"n":777}`)), nil
 	}
-	return agent.Allow(), nil
+	return toolset.Allow(), nil
 }
 
 // summarise replaces what the first step said, once, as if it had asked a model; otherwise it copies a message.

@@ -108,19 +108,19 @@ func (s *story) agent(t testing.TB) *agent.Agent[storyDeps, verdict] {
 				return nil
 			}),
 		)},
-		Approver: func(_ context.Context, run *storyRun, call agent.PendingCall) (agent.Decision, error) {
-			key := fmt.Sprintf("approve/%d/%s", run.Step, call.ID)
+		Asker: toolset.AskerFuncs{OnApprove: func(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+			key := fmt.Sprintf("approve/%d/%s", r.Step, r.CallID())
 			if _, err := s.begin(key); err != nil {
-				return agent.Decision{}, err
+				return toolset.Decision{}, err
 			}
 			switch s.random(key).IntN(3) {
 			case 0:
-				return agent.Deny("no"), nil
+				return toolset.Deny("no"), nil
 			case 1:
-				return agent.AllowWith(json.RawMessage(`{"n":50}`)), nil
+				return toolset.AllowWith(json.RawMessage(`{"n":50}`)), nil
 			}
-			return agent.Allow(), nil
-		},
+			return toolset.Allow(), nil
+		}},
 		Validators: []agent.Validator[storyDeps, verdict]{func(_ context.Context, run *storyRun, out verdict) (verdict, error) {
 			if _, err := s.begin(fmt.Sprintf("output/%d/%s", run.Step, run.Call.ID)); err != nil {
 				return out, err

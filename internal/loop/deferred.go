@@ -11,43 +11,15 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Verdict is what somebody says about a call that needs approval.
-type Verdict uint8
-
-// The verdicts. The zero value is not one.
-const (
-	Allow Verdict = iota + 1
-	Deny
-	Defer
-)
-
-// Decision is a verdict with its details.
-type Decision struct {
-	Verdict Verdict
-	// Args replace the call's arguments when it is allowed, if they are not nil.
-	Args model.RawArgs
-	// Reason is what the model is told when the call is denied.
-	Reason string
-}
-
 // Answer settles one pending call: by a decision, or by a result if Return is not nil.
 type Answer struct {
 	CallID   string
-	Decision Decision
+	Decision toolset.Decision
 	Return   *Return
 }
 
-// PendingCall is a call that the run cannot settle itself.
-type PendingCall struct {
-	ID, Tool string
-	Args     model.RawArgs
-	// Approval says what is to be approved; nil if a result is wanted.
-	Approval *toolset.Approval
-	Meta     json.RawMessage
-}
-
 // PendingError ends a run that waits for others.
-type PendingError struct{ Calls []PendingCall }
+type PendingError struct{ Calls []model.PendingCall }
 
 func (e *PendingError) Error() string {
 	var calls []string
@@ -89,33 +61,33 @@ func (r *run) approve(ctx context.Context, calls []*call) error {
 	return nil
 }
 
-func (r *run) decide(ctx context.Context, c *call) (Decision, error) {
-	if !r.cfg.Approver {
-		return Decision{Verdict: Defer}, nil
+func (r *run) decide(ctx context.Context, c *call) (toolset.Decision, error) {
+	if !r.cfg.Asks {
+		return toolset.Defer(), nil
 	}
 	done := r.do(ctx, r.lone(Task{Op: OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval, Emits: r.cfg.Stream}))
 	if done.Err != nil {
-		return Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
+		return toolset.Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
 	return done.Decision, nil
 }
 
 // decided applies a decision and reports whether the call may run.
-func (r *run) decided(c *call, d Decision) bool {
+func (r *run) decided(c *call, d toolset.Decision) bool {
 	switch d.Verdict {
-	case Allow:
+	case toolset.VerdictAllow:
 		c.args.Approved, c.approval = true, nil
-		if d.Args == nil {
+		if len(d.Args) == 0 {
 			return true
 		}
-		c.args.Args = d.Args
+		c.args.Args = model.RawArgs(d.Args)
 		var invalid *Invalid
-		if c.args.Decoded, _, invalid = c.tool.Decode(d.Args, false); invalid != nil {
+		if c.args.Decoded, _, invalid = c.tool.Decode(c.args.Args, false); invalid != nil {
 			c.askRetry(invalid.Text, invalid.Err)
 			return false
 		}
 		return true
-	case Deny:
+	case toolset.VerdictDeny:
 		if d.Reason == "" {
 			d.Reason = textDenied
 		}
@@ -127,15 +99,15 @@ func (r *run) decided(c *call, d Decision) bool {
 
 // pending returns the error that ends the run if calls are left without an answer.
 func (r *run) pending(calls []call) error {
-	var left []PendingCall
+	var left []model.PendingCall
 	for i := range calls {
 		c := &calls[i]
 		if c.answered {
 			continue
 		}
-		p := PendingCall{ID: c.part.CallID, Tool: c.part.Tool, Args: c.executable(), Approval: c.approval, Meta: c.meta}
+		p := model.PendingCall{ID: c.part.CallID, Tool: c.part.Tool, Args: argsJSON(c.executable()), Approval: c.approval, Meta: c.meta}
 		left = append(left, p)
-		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: p.Args, Value: &left[len(left)-1]}); err != nil {
+		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: c.executable(), Value: &left[len(left)-1]}); err != nil {
 			return err
 		}
 	}
@@ -143,6 +115,14 @@ func (r *run) pending(calls []call) error {
 		return nil
 	}
 	return &Error{Stage: StageTool, Err: &PendingError{left}}
+}
+
+// argsJSON returns valid arguments as JSON.
+func argsJSON(args model.RawArgs) json.RawMessage {
+	if len(args) == 0 {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(args)
 }
 
 // executable returns the arguments that the tool would get.
@@ -194,7 +174,7 @@ func (r *run) takeUp(calls []call) error {
 		case c.answered || c.tool == nil:
 		case c.given == nil:
 			return fmt.Errorf("%w: call %q of %q has none", ErrAnswers, c.part.CallID, c.part.Tool)
-		case c.given.Return == nil && c.tool.External && c.given.Decision.Verdict == Allow:
+		case c.given.Return == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow:
 			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, c.part.CallID, c.part.Tool)
 		}
 	}

@@ -37,7 +37,7 @@ const (
 	OpTool
 	// OpOutput makes the run's output of Call or, if that is nil, of Media and Text, or of Text alone.
 	OpOutput
-	// OpApprove asks the approver about Call. It is only used if there is one.
+	// OpApprove asks somebody about Call. It is only used if there is somebody.
 	OpApprove
 	// OpInbox takes what was sent into the run: what is urgent, and all of it if AtEnd is set.
 	OpInbox
@@ -72,8 +72,10 @@ type Call struct {
 	Decoded  any
 	// Attempt counts the retries so far, MaxRetries how many the model has.
 	Attempt, MaxRetries int
-	// Approved says that somebody who may has allowed the call.
+	// Approved says that somebody who may has allowed the call, by Decision. Approval is what was shown, if it is known.
 	Approved bool
+	Approval *toolset.Approval
+	Decision *toolset.Decision
 }
 
 // Done is what became of a task.
@@ -86,7 +88,7 @@ type Done struct {
 	Output   any
 	Repaired []byte
 	// Decision is set for OpApprove.
-	Decision Decision
+	Decision toolset.Decision
 	// Inbox is set for OpInbox: the parts of each message, in order.
 	Inbox [][]model.Part
 	// Used is what the task has counted on the run's meter itself, if the worker knows.

@@ -100,8 +100,8 @@ type Config struct {
 	End           EndStrategy
 	// Parallel bounds how many calls run at a time; 0 is no bound.
 	Parallel int
-	// Approver says that there is somebody to ask about calls while the run waits.
-	Approver bool
+	// Asks says that there is somebody to ask about calls while the run waits.
+	Asks bool
 	// Answers settle the calls that a history ends with; nil if there is nothing to settle.
 	Answers []Answer
 	// Observed says that somebody watches, so that events are emitted; Stream that responses are streamed.

@@ -1,0 +1,58 @@
+package approval
+
+import (
+	"context"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// By is the [toolset.Decision.By] of a decision that a policy made.
+const By = "policy"
+
+// Remember returns an asker that asks only about calls that the policy has no rule for. A decision with Always becomes a rule for
+// the call's tool and scope, and a rule about any scope that the call covers applies (see [toolset.Approval]). One question
+// is open at a time for each policy, so that of two equal calls the second finds the answer to the first.
+//
+// A rule never covers more than the question said: nothing is remembered of a decision that changes the arguments, because the scope
+// is that of the arguments before the change. Nor of one that defers, or that was made after ctx had ended.
+//
+// Questions that tools ask in the middle of a call go to asker as they are. A nil asker is nobody: what the policy has no
+// rule for stays pending. A nil policy remembers nothing.
+func Remember(policy *Policy, asker toolset.Asker) toolset.Asker {
+	if asker == nil {
+		asker = toolset.AskerFuncs{}
+	}
+	return &remembering{policy, asker}
+}
+
+type remembering struct {
+	policy *Policy
+	asker  toolset.Asker
+}
+
+// Approve implements [toolset.Asker].
+func (r *remembering) Approve(ctx context.Context, req toolset.ApprovalRequest) (toolset.Decision, error) {
+	decision := toolset.Defer()
+	scopes := append([]string{req.Approval.Scope}, req.Approval.Covers...)
+	known, err := r.policy.AskOnce(ctx, req.Tool, scopes, func(ctx context.Context) (_ toolset.Verdict, err error) {
+		decision, err = r.asker.Approve(ctx, req)
+		if err == nil && decision.Always && len(decision.Args) == 0 && ctx.Err() == nil {
+			r.policy.Remember(req.Tool, req.Approval.Scope, decision.Verdict)
+		}
+		return toolset.VerdictDefer, err
+	})
+	switch {
+	case err != nil:
+		return toolset.Decision{}, err
+	case known == toolset.VerdictAllow:
+		return toolset.Decision{Verdict: known, By: By}, nil
+	case known == toolset.VerdictDeny:
+		return toolset.Decision{Verdict: known, By: By, Reason: "The user denied this and asked not to be asked again."}, nil
+	}
+	return decision, nil
+}
+
+// Answer implements [toolset.Asker].
+func (r *remembering) Answer(ctx context.Context, q toolset.Question) (toolset.Reply, error) {
+	return r.asker.Answer(ctx, q)
+}

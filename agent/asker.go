@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// WithAsker has a asked about calls that need approval, and what tools want to know, while the run waits. It comes before
+// [Config.Asker] and before the asker of the run around this one. Nil changes nothing. To decide by rules before a person is asked, wrap
+// the asker: see package agent/approval.
+func WithAsker(a toolset.Asker) RunOption {
+	return runOption(func(o *runOptions) { o.asker = a })
+}
+
+// seat is where the questions of a run and of the runs inside it meet, so that one is open at a time.
+type seat struct {
+	asker toolset.Asker
+
+	mu   sync.Mutex
+	turn chan struct{} // holds a token while a question is open; nil until the first one
+}
+
+// findAsker finds out whom the run can ask.
+func (r *agentRun[D, O]) findAsker() {
+	r.place.asker = r.agent.config.Asker
+	if r.options.asker != nil {
+		r.place.asker = r.options.asker
+	}
+	if r.asking = &r.place; r.place.asker == nil {
+		r.asking = r.options.outer.asking
+	}
+}
+
+// enter waits until no other question is open, or until ctx ends.
+func (s *seat) enter(ctx context.Context) (leave func(), err error) {
+	s.mu.Lock()
+	if s.turn == nil {
+		s.turn = make(chan struct{}, 1)
+	}
+	s.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (s *seat) approve(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return toolset.Decision{}, err
+	}
+	defer leave()
+	d, err := s.asker.Approve(ctx, r)
+	switch {
+	case errors.Is(err, toolset.ErrNobody):
+		return toolset.Defer(), nil
+	case err != nil:
+		return toolset.Decision{}, err
+	}
+	return d, checkVerdict(&d)
+}
+
+func (s *seat) answer(ctx context.Context, q toolset.Question) (toolset.Reply, error) {
+	if s == nil {
+		return toolset.Reply{}, toolset.ErrNobody
+	}
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return toolset.Reply{}, err
+	}
+	defer leave()
+	return s.asker.Answer(ctx, q)
+}
+
+// origin says which call a question is about; nil if it is about an output that is not made by a call.
+func (r *agentRun[D, O]) origin(c *loop.Call) toolset.Origin {
+	o := toolset.Origin{Path: r.options.outer.path, Agent: r.context.Agent, RunID: r.context.RunID, Step: r.context.Step}
+	if c == nil {
+		return o
+	}
+	o.Path, o.Tool = extended(o.Path, c.ID), c.Tool
+	if t := r.tool(c.Tool); t != nil {
+		o.Kind, o.Title = t.Kind, t.Title
+	}
+	return o
+}
+
+// extended returns a path in memory of its own.
+func extended(path []string, callID string) []string {
+	return append(append(make([]string, 0, len(path)+1), path...), callID)
+}

@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// callHost is the [toolset.Host] of one call. It is one piece of memory with the call's run context, so that it costs no
+// allocation.
+type callHost[D, O any] struct {
+	context  toolset.RunContext[D]
+	run      *agentRun[D, O]
+	call     *loop.Call // nil for an output that is made without one
+	listener loop.Listener
+	// runs counts the runs inside the call.
+	runs atomic.Int32
+}
+
+// Emit implements [toolset.Host].
+func (h *callHost[D, O]) Emit(_ toolset.Call, value any) {
+	if h.run.stream && h.call != nil {
+		_ = h.listener.Custom(h.call, value)
+	}
+}
+
+// Ask implements [toolset.Host].
+func (h *callHost[D, O]) Ask(ctx context.Context, _ toolset.Call, q toolset.Question) (toolset.Reply, error) {
+	q.Origin = h.run.origin(h.call)
+	return h.run.asking.answer(ctx, q)
+}
+
+// Generate implements [toolset.Host].
+func (h *callHost[D, O]) Generate(ctx context.Context, call toolset.Call, req *model.Request) (*model.Message, error) {
+	run := h.context
+	run.Call = call
+	return h.run.generate(ctx, &run, req)
+}
+
+// stepHost is the [toolset.Host] of what is called on the run's goroutine: history processors, instructions, outputs without a
+// call. It asks nobody, because the run would not go on meanwhile, and takes events of history processors only.
+type stepHost[D, O any] agentRun[D, O]
+
+// Emit implements [toolset.Host].
+func (h *stepHost[D, O]) Emit(_ toolset.Call, value any) {
+	r := (*agentRun[D, O])(h)
+	if !r.stream || !r.processed.Load() {
+		return
+	}
+	r.processing.Lock()
+	defer r.processing.Unlock()
+	r.Emit(&loop.Event{Kind: loop.Custom, Step: r.context.Step, Value: value})
+}
+
+// Ask implements [toolset.Host].
+func (h *stepHost[D, O]) Ask(context.Context, toolset.Call, toolset.Question) (toolset.Reply, error) {
+	return toolset.Reply{}, toolset.ErrNobody
+}
+
+// Generate implements [toolset.Host].
+func (h *stepHost[D, O]) Generate(ctx context.Context, _ toolset.Call, req *model.Request) (*model.Message, error) {
+	r := (*agentRun[D, O])(h)
+	return r.generate(ctx, &r.context, req)
+}
+
+// generate makes a request for user code, as the loop makes its own: counted, priced, within the limits, through the hooks.
+func (r *agentRun[D, O]) generate(ctx context.Context, run *toolset.RunContext[D], req *model.Request) (resp *model.Message, err error) {
+	defer recovered(&err)
+	if req == nil {
+		return nil, errors.New("agent: Generate: the request is nil")
+	}
+	asked := *req
+	asked.Settings = r.options.settings.Merge(req.Settings)
+	if err := run.Meter.CheckPrice(r.model, time.Now()); err != nil {
+		return nil, err
+	}
+	if err := run.Meter.Request(); err != nil {
+		return nil, err
+	}
+	if resp, err = r.hookedRequest(ctx, run, &asked, nil); err != nil {
+		return nil, err
+	}
+	if resp == nil {
+		return nil, errors.New("agent: Generate: the model returned neither a response nor an error")
+	}
+	priced := *resp
+	if priced.Time.IsZero() {
+		priced.Time = time.Now()
+	}
+	if err := run.Meter.Response(r.model, &priced); err != nil {
+		return nil, err
+	}
+	if err := run.Meter.CheckTokens(model.Usage{}); err != nil {
+		return nil, err
+	}
+	return resp, run.Meter.CheckCost(0)
+}

@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// outer is what a run has of the run around it.
+type outer struct {
+	// asking is where questions go if the run has no asker of its own; nil if there is nobody.
+	asking *seat
+	// path has the ids of the calls that led to the run, the outermost first.
+	path []string
+}
+
+// Within makes the run a part of the run that a tool is called in: a tool that runs another agent passes it on. The inner run
+// counts on the outer run's meter and is bounded by its limits. It asks the outer run's asker, unless it has one of its own. If the
+// outer run has a journal, the inner run has records of its own there, under the idempotency key of the call; a call that runs
+// several agents has numbers added, in the order in which Within is called, which must therefore be the same each time. Options
+// after it can change each of these.
+//
+//	res, err := researcher.Run(ctx, deps, in.Question, agent.Within(run))
+//
+// [AsTool] and [HandOver] do this themselves.
+func Within[D any](run *toolset.RunContext[D]) RunOption {
+	outside := outerRun{meter: run.Meter}
+	if h, ok := run.Host.(insider); ok {
+		outside = h.inside(run.Meter)
+	}
+	return runOption(func(o *runOptions) {
+		if outside.meter != nil {
+			o.meter = outside.meter
+		}
+		o.outer = outside.outer
+		if outside.journal != nil {
+			o.journal, o.runID = outside.journal, outside.runID
+		}
+	})
+}
+
+// outerRun are the options of a run inside a task.
+type outerRun struct {
+	outer
+	meter   *toolset.Meter
+	journal journal.Journal
+	runID   string
+}
+
+// insider is implemented by the hosts of runs.
+type insider interface {
+	inside(meter *toolset.Meter) outerRun
+}
+
+// inside implements [insider].
+func (h *callHost[D, O]) inside(meter *toolset.Meter) outerRun {
+	return h.run.inside(meter, &h.context, h.call, h.runs.Add(1))
+}
+
+// inside implements [insider].
+func (h *stepHost[D, O]) inside(meter *toolset.Meter) outerRun {
+	r := (*agentRun[D, O])(h)
+	return r.inside(meter, &r.context, nil, 1)
+}
+
+// inside makes the options of the n-th run inside a call, or inside an output that is made without a call.
+func (r *agentRun[D, O]) inside(meter *toolset.Meter, run *toolset.RunContext[D], c *loop.Call, n int32) outerRun {
+	in := outerRun{meter: meter}
+	in.asking, in.path = r.asking, r.origin(c).Path
+	if r.options.journal == nil {
+		return in
+	}
+	in.journal, in.runID = r.options.journal, run.IdempotencyKey()
+	if n > 1 {
+		in.runID = fmt.Sprintf("%s/%d", in.runID, n)
+	}
+	return in
+}
