@@ -73,6 +73,16 @@ func agentMain() int {
 		}
 		return "", context.Cause(ctx)
 	})
+	silent := tool("silent", func(context.Context, *toolset.RunContext[bare]) (string, error) {
+		out, err := os.Stdout.Stat()
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprint(out.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0), nil
+	})
+	if os.Getenv("PONTE_TEST_NO_STDERR") != "" {
+		os.Stderr.Close()
+	}
 	var a *agent.Agent[bare, string]
 	second := tool("second", func(ctx context.Context, _ *toolset.RunContext[bare]) (string, error) {
 		return fmt.Sprint(acpbridge.Serve(ctx, acpbridge.Config[bare, string]{Agent: a})), nil
@@ -85,7 +95,7 @@ func agentMain() int {
 		return model.Response(model.Text("pid " + last.Text)), nil
 	})
 	var err error
-	a, err = agent.New(agent.Config[bare, string]{Model: m, Toolsets: []toolset.Toolset[bare]{toolset.Of(noisy, orphan, patient, stubborn, flood, second)}})
+	a, err = agent.New(agent.Config[bare, string]{Model: m, Toolsets: []toolset.Toolset[bare]{toolset.Of(noisy, orphan, patient, stubborn, flood, silent, second)}})
 	if err == nil {
 		ctx, stop := context.Background(), func() {}
 		if os.Getenv("PONTE_TEST_NOTIFY") != "" {
@@ -246,6 +256,18 @@ func TestStandardOutputCarriesNothingButTheProtocol(t *testing.T) {
 	c.w.Close()
 	code, _ := c.wait(t)
 	assert.Zero(t, code)
+}
+
+// Both of the client's ends are pipes. Which file has the number of standard error depends on what the runtime has opened before.
+func TestWithoutStandardErrorPrintsDoNotReachTheClient(t *testing.T) {
+	c := startChild(t, "agent", "PONTE_TEST_NO_STDERR=1")
+	c.session()
+	c.prompt("silent")
+	assert.Equal(t, "pid true", c.answer(t))
+	c.w.Close()
+	code, rest := c.wait(t)
+	assert.Zero(t, code)
+	assert.Equal(t, "the real standard output is back\n", rest)
 }
 
 func TestAChildProcessDoesNotHoldTheRealStreams(t *testing.T) {

@@ -12,6 +12,9 @@ import (
 // hijackStdio works on the descriptors, so that it holds for the whole process: 0 becomes the null device and 1 a copy of 2. os.Stdin
 // and os.Stdout stay the same values and follow their descriptors.
 func hijackStdio() (*stdio, error) {
+	if err := openStderr(); err != nil {
+		return nil, err
+	}
 	in, err := keep(0, "standard input")
 	if err != nil {
 		return nil, err
@@ -29,7 +32,23 @@ func hijackStdio() (*stdio, error) {
 	return s, nil
 }
 
-// divert points 0 at the null device and 1 at standard error, or at the null device if there is none.
+// openStderr opens the null device as standard error if the program has closed it. Otherwise another file might get its number, and
+// what is printed would go there.
+func openStderr() error {
+	if _, _, errno := syscall.Syscall(syscall.SYS_FCNTL, 2, syscall.F_GETFD, 0); errno != syscall.EBADF {
+		return nil
+	}
+	fd, err := syscall.Open(os.DevNull, syscall.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("open the null device: %w", err)
+	}
+	if fd == 2 {
+		return nil
+	}
+	return errors.Join(dupOnto(fd, 2), syscall.Close(fd))
+}
+
+// divert points 0 at the null device and 1 at standard error.
 func divert() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -39,10 +58,7 @@ func divert() error {
 	if err := dupOnto(int(null.Fd()), 0); err != nil {
 		return fmt.Errorf("divert standard input: %w", err)
 	}
-	if dupOnto(2, 1) == nil {
-		return nil
-	}
-	if err := dupOnto(int(null.Fd()), 1); err != nil {
+	if err := dupOnto(2, 1); err != nil {
 		return fmt.Errorf("divert standard output: %w", err)
 	}
 	return nil
@@ -86,17 +102,13 @@ func (k *kept) restore() error {
 	return errors.Join(err, syscall.Close(k.fd))
 }
 
-// dupPrivate copies a descriptor. Holding the fork lock, as the standard library does, keeps the copy from a child that is started at
-// the same time.
+// dupPrivate copies a descriptor. No child process inherits the copy, and its number is never one of the standard three.
 func dupPrivate(fd int) (int, error) {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	c, err := syscall.Dup(fd)
-	if err != nil {
-		return -1, os.NewSyscallError("dup", err)
+	c, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 3)
+	if errno != 0 {
+		return -1, os.NewSyscallError("dup", errno)
 	}
-	syscall.CloseOnExec(c)
-	return c, nil
+	return int(c), nil
 }
 
 func pollable(fd int) bool {
