@@ -13,9 +13,17 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-const runCommandDescription = "Run a command in a terminal of the user's editor, where the user sees it, and wait for its end. The user may refuse it. " +
-	"You get the output and how the command ended. There is no input: do not run programs that ask. " +
-	"A command is killed after timeout_seconds (default %v). Give servers and watchers background: you get a terminal id at once, for the other terminal tools."
+// runCommandDescription describes the tool. timeout is the default; zero or less is none.
+func runCommandDescription(timeout time.Duration) string {
+	limit := "no limit"
+	if timeout > 0 {
+		limit = timeout.String()
+	}
+	return "Run a command in a terminal of the user's editor, where the user sees it, and wait for its end. The user may refuse it. " +
+		"You get the output and how the command ended. There is no input: do not run programs that ask. " +
+		"A command is killed after timeout_seconds (default " + limit + "). " +
+		"Give servers and watchers background: you get a terminal id at once, for the other terminal tools."
+}
 
 type runCommandArgs struct {
 	Command    string            `json:"command" jsonschema_description:"A command line for the shell, such as: go test ./... 2>&1 | tail -5. Or, if args is given, just the program." validate:"required"`
@@ -132,8 +140,9 @@ func (w *workspace) terminalRequest(cmd *commandLine, dir string, env map[string
 	return req
 }
 
+// succeeded reports whether a command ended with exit code 0. An empty signal is none, as in [howEnded].
 func succeeded(exit *acp.TerminalExitStatus) bool {
-	return exit.ExitCode != nil && *exit.ExitCode == 0 && exit.Signal == nil
+	return exit.ExitCode != nil && *exit.ExitCode == 0 && (exit.Signal == nil || *exit.Signal == "")
 }
 
 // howEnded says how a command ended.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
 func allowed(opts ...acpbridge.ToolsetOption) []acpbridge.ToolsetOption {
@@ -171,6 +173,57 @@ func TestACommandThatTakesTooLongIsKilled(t *testing.T) {
 	})
 }
 
+// vagueClient reports nothing but that a command has ended, or the status that it is given.
+type vagueClient struct {
+	acp.Client
+	exit acp.WaitForTerminalExitResponse
+}
+
+func (c vagueClient) WaitForTerminalExit(context.Context, *acp.WaitForTerminalExitRequest) (*acp.WaitForTerminalExitResponse, error) {
+	return &c.exit, nil
+}
+
+func TestExitStatusMayBeUnknownOrHaveAnEmptySignal(t *testing.T) {
+	for _, c := range []struct {
+		exit   acp.WaitForTerminalExitResponse
+		want   string
+		status acp.ToolCallStatus
+	}{
+		{acp.WaitForTerminalExitResponse{}, "[ended, exit code unknown]", acp.ToolCallStatusFailed},
+		{acp.WaitForTerminalExitResponse{Signal: new("")}, "[ended, exit code unknown]", acp.ToolCallStatusFailed},
+		{acp.WaitForTerminalExitResponse{ExitCode: new(uint32(3)), Signal: new("")}, "[exit code 3]", acp.ToolCallStatusFailed},
+		{acp.WaitForTerminalExitResponse{ExitCode: new(uint32(0)), Signal: new("")}, "[exit code 0]", acp.ToolCallStatusCompleted},
+	} {
+		editor := acptest.New(acptest.Options{Programs: makeProgram})
+		d := editor.Deps("/project")
+		d.Client = vagueClient{d.Client, c.exit}
+		r := runTools(t.Context(), t, editor, d, []model.Part{call("c1", "run_command", args{"command": "make"})}, allowed()...)
+		require.Contains(t, r.answer(t).Text, c.want)
+		require.Equal(t, c.status, r.shown(t, 0).Status, c.want)
+	}
+}
+
+func TestCommandsRunOnWithoutATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		editor := acptest.New(acptest.Options{Programs: map[string]acptest.Program{"make": func(context.Context, *acptest.Process) acptest.Exit {
+			time.Sleep(24 * time.Hour)
+			return acptest.Exit{}
+		}}})
+		description := ""
+		steps := []modeltest.Step{
+			func(_ context.Context, req *model.Request) (*model.Message, error) {
+				i := slices.IndexFunc(req.Tools, func(d model.ToolDef) bool { return d.Name == acpbridge.ToolRunCommand })
+				description = req.Tools[i].Description
+				return model.Response(call("c1", acpbridge.ToolRunCommand, args{"command": "make"})), nil
+			},
+			modeltest.SayText("done"),
+		}
+		r := runSteps(t.Context(), t, editor, editor.Deps("/project"), steps, allowed(acpbridge.WithCommandTimeout(0))...)
+		require.Equal(t, "[no output]\n[exit code 0]", r.answer(t).Text)
+		require.Contains(t, description, "A command is killed after timeout_seconds (default no limit).")
+	})
+}
+
 func TestTheTerminalIsReleasedWhateverFails(t *testing.T) {
 	boom := acp.Errorf(acp.CodeInternal, "boom")
 	for _, c := range []struct{ method, want string }{
@@ -220,6 +273,23 @@ func TestTheTerminalIsReleasedWhenTheTurnIsCancelled(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestBackgroundCommandFailsIfTheTurnIsCancelledAtItsStart(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	editor := acptest.New(acptest.Options{
+		Programs: map[string]acptest.Program{"make": acptest.Runs("")},
+		Before: func(_ context.Context, c acptest.Call) error {
+			if c.Method == acp.MethodCreateTerminal {
+				cancel(acp.ErrTurnCancelled)
+			}
+			return nil
+		},
+	})
+	start := call("c1", "run_command", args{"command": "make", "background": true})
+	r := runTools(ctx, t, editor, editor.Deps("/project"), []model.Part{start}, allowed()...)
+	require.ErrorIs(t, r.err, acp.ErrTurnCancelled)
+	require.Equal(t, acp.ToolCallStatusFailed, r.shown(t, 0).Status)
 }
 
 func TestAClientThatAnswersNothingMoreCannotHoldACancelledTurn(t *testing.T) {

@@ -126,7 +126,8 @@ func (w *workspace) createTerminal(ctx context.Context, req *acp.CreateTerminalR
 	return t.id, nil
 }
 
-// waitForExit waits for the end of a terminal's command, for at most d; 0 is no bound. A timeout is no error.
+// waitForExit waits for the end of a terminal's command, for at most d, or as long as it takes if d is not
+// positive. A timeout is not an error.
 func (w *workspace) waitForExit(ctx context.Context, id acp.TerminalID, d time.Duration) (exit *acp.TerminalExitStatus, timedOut bool, err error) {
 	bounded := ctx
 	if d > 0 {

@@ -66,7 +66,8 @@ func WithOutputLimit(bytes int) ToolsetOption {
 	return func(o *toolsetOptions) { o.outputLimit = max(bytes, 1) }
 }
 
-// WithCommandTimeout sets how long run_command lets a command run if the model does not say; the default is 10 minutes.
+// WithCommandTimeout sets how long run_command lets a command run if the model does not say; the default is 10 minutes. There is
+// no limit if d is zero or negative.
 func WithCommandTimeout(d time.Duration) ToolsetOption {
 	return func(o *toolsetOptions) { o.commandTimeout = d }
 }
@@ -124,7 +125,7 @@ func listTools[D deps.Carrier](w *workspace) []*toolset.Tool[D] {
 		run = run[:1]
 	}
 	return append(tools,
-		newTool[D](w, ToolRunCommand, fmt.Sprintf(runCommandDescription, w.options.commandTimeout), w.runCommand, run...),
+		newTool[D](w, ToolRunCommand, runCommandDescription(w.options.commandTimeout), w.runCommand, run...),
 		newTool[D](w, ToolGetTerminalOutput, getTerminalOutputDescription, w.getTerminalOutput, execute("Look at terminal")),
 		newTool[D](w, ToolWaitForTerminalExit, waitForTerminalExitDescription, w.waitForTerminalExit, execute("Wait for terminal")),
 		newTool[D](w, ToolKillTerminal, killTerminalDescription, w.killTerminal, execute("Stop terminal")),
