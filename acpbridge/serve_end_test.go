@@ -22,6 +22,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -149,6 +150,71 @@ func TestAToolThatIgnoresItsContextCannotHoldServe(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestStuckTurnKeepsItsDependencies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called, finish := make(chan struct{}, 1), make(chan struct{})
+		released := make(chan struct{}, 1)
+		c := config(t, callsOnce("stubborn"), stubborn(called, finish))
+		c.Release = func(context.Context, bare) { released <- struct{}{} }
+		e, id := start(t, c)
+		e.sendPrompt(id, "go")
+		<-called
+		e.cancel()
+		var stuck *acpbridge.StuckError
+		require.ErrorAs(t, e.result(), &stuck)
+		require.Empty(t, released, "the tool still uses them")
+		close(finish)
+	})
+}
+
+func TestStuckErrorNamesEachToolOnceInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 4
+		called, finish := make(chan struct{}, n), make(chan struct{})
+		hold := func(context.Context, *toolset.RunContext[bare]) (string, error) {
+			called <- struct{}{}
+			<-finish
+			return "", nil
+		}
+		m := modeltest.Script(modeltest.Say(
+			model.ToolCall("1", "write", "{}"), model.ToolCall("2", "build", "{}"), model.ToolCall("3", "write", "{}"), model.ToolCall("4", "ask", "{}")))
+		e, id := start(t, config(t, m, tool("write", hold), tool("build", hold), tool("ask", hold)))
+		e.sendPrompt(id, "go")
+		for range n {
+			<-called
+		}
+		e.cancel()
+		var stuck *acpbridge.StuckError
+		require.ErrorAs(t, e.result(), &stuck)
+		require.Equal(t, []string{"ask", "build", "write"}, stuck.Tools)
+		close(finish)
+	})
+}
+
+func TestDepsThatIgnoreTheirContextCannotHoldServe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called, finish := make(chan struct{}), make(chan struct{})
+		c := config(t, echo())
+		c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) {
+			close(called)
+			<-finish
+			return d, nil
+		}
+		e := serve(t, c)
+		e.initialize(`{}`)
+		e.send(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[]}`)
+		<-called
+		e.cancel()
+		err := e.result()
+		var stuck *acpbridge.StuckError
+		require.ErrorAs(t, err, &stuck)
+		require.Empty(t, stuck.Tools)
+		require.ErrorContains(t, err, "something ignores its context")
+		require.ErrorIs(t, err, context.Canceled)
+		close(finish)
+	})
 }
 
 // brokenWriter fails as a disk does, and not as a pipe.

@@ -237,3 +237,24 @@ func TestUnknownSessionsAreNotFound(t *testing.T) {
 	e.write(cancelLine("nobody"))
 	e.newSession() // the connection lives
 }
+
+func TestClosedSessionRefusesUpdates(t *testing.T) {
+	made := make(chan bare, 1)
+	c := config(t, echo())
+	c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) {
+		made <- d
+		return d, nil
+	}
+	e, id := start(t, c)
+	kept := <-made
+	send := func() error {
+		return kept.Client.SessionUpdate(t.Context(), &acp.SessionNotification{
+			SessionID: id, Update: acp.SessionUpdate{SessionInfoUpdate: &acp.SessionInfoUpdate{Title: acp.Replace("a title")}},
+		})
+	}
+	require.NoError(t, send())
+	e.call(acp.MethodCloseSession, fmt.Sprintf(`{"sessionId":%q}`, id))
+	require.ErrorContains(t, send(), "the session has been closed")
+	require.NoError(t, e.stop())
+	require.Len(t, e.updates(id), 1)
+}

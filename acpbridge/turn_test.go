@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
@@ -116,6 +117,31 @@ func TestPendingCallsDoNotBlockTheConversation(t *testing.T) {
 	requireError(t, acp.CodeInternal, acpbridge.KindApproval, e.prompt(id, "a"))
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "b"))
 	assert.Equal(t, "without it then", e.text(id))
+}
+
+// The bridge goes on as if the pending call had been interrupted. Whoever watched the run keeps what it ended with.
+func TestPendingRunsMessagesStayAsTheyWere(t *testing.T) {
+	ended := make(chan []*model.Message, 2)
+	external := toolset.Func("elsewhere", "", func(context.Context, *toolset.RunContext[bare], none) (string, error) { panic("called") },
+		func(o *toolset.Options) { o.External = true })
+	a, err := agent.New(agent.Config[bare, string]{
+		Model:    callsOnce("elsewhere"),
+		Toolsets: []toolset.Toolset[bare]{toolset.Of(external)},
+		Observer: &agent.Observer{End: func(e agent.Event) {
+			var run *agent.RunError
+			if errors.As(e.Err, &run) {
+				ended <- run.Messages
+			}
+		}},
+	})
+	require.NoError(t, err)
+	c := config(t, echo())
+	c.Agent = a
+	e, id := start(t, c)
+	requireError(t, acp.CodeInternal, acpbridge.KindApproval, e.prompt(id, "a"))
+	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "b"))
+	messages := <-ended
+	require.True(t, messages[len(messages)-1].Pending)
 }
 
 func TestPromptWhileATurnRunsIsRejectedAndTheTurnUndisturbed(t *testing.T) {
