@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -35,35 +36,55 @@ func (c *Config[D, O]) checkNumbers() error {
 	if c.ToolTimeout < 0 || c.MaxParallelCalls < 0 {
 		errs = append(errs, errors.New("ToolTimeout and MaxParallelCalls must not be negative"))
 	}
-	return errors.Join(append(errs, c.Limits.check())...)
+	return errors.Join(append(errs, c.Limits.check(), checkChoice(c.ToolChoice))...)
 }
 
-// check finds limits that are out of range. Requests may be negative.
+// check finds limits that are out of range.
 func (l Limits) check() error {
 	var errs []error
+	if l.ToolCalls < 0 && l.ToolCalls != Unlimited && l.ToolCalls != NoToolCalls {
+		errs = append(errs, fmt.Errorf("Limits: ToolCalls is %d, must be positive, 0 (not set), Unlimited or NoToolCalls", l.ToolCalls))
+	}
 	for _, limit := range []struct {
 		name string
 		n    int64
 	}{
-		{"ToolCalls", int64(l.ToolCalls)}, {"InputTokens", l.InputTokens}, {"OutputTokens", l.OutputTokens}, {"TotalTokens", l.TotalTokens},
+		{"Requests", int64(l.Requests)}, {"InputTokens", l.InputTokens}, {"OutputTokens", l.OutputTokens}, {"TotalTokens", l.TotalTokens},
 	} {
-		if limit.n < 0 {
-			errs = append(errs, fmt.Errorf("Limits: %s is %d, must not be negative; 0 is no limit", limit.name, limit.n))
+		if limit.n < 0 && limit.n != Unlimited {
+			errs = append(errs, fmt.Errorf("Limits: %s is %d, must be positive, 0 (not set) or Unlimited", limit.name, limit.n))
 		}
 	}
-	if !(l.Cost >= 0 && l.Cost <= math.MaxFloat64) {
-		errs = append(errs, fmt.Errorf("Limits: Cost is %v, must be a positive number; 0 is no limit", l.Cost))
+	if l.Cost != Unlimited && !(l.Cost >= 0 && l.Cost <= math.MaxFloat64) {
+		errs = append(errs, fmt.Errorf("Limits: Cost is %v, must be positive, 0 (not set) or Unlimited", l.Cost))
 	}
 	return errors.Join(errs...)
 }
 
 // check finds what is wrong with the options of a run.
 func (o *runOptions) check() error {
-	limits := o.limits.check()
+	var retries error
 	if o.toolRetries != nil && *o.toolRetries < 0 {
-		return errors.Join(fmt.Errorf("WithToolRetries: the number is %d, must not be negative", *o.toolRetries), limits)
+		retries = fmt.Errorf("WithToolRetries: the number is %d, must not be negative", *o.toolRetries)
 	}
-	return limits
+	return errors.Join(retries, o.limits.check(), checkChoice(o.choice))
+}
+
+// checkChoice finds a tool choice that makes no sense.
+func checkChoice(c model.ToolChoice) error {
+	switch c.Mode {
+	case model.ToolChoiceTool:
+		if c.Tool == "" {
+			return errors.New("ToolChoice: the mode is tool, but no tool is named")
+		}
+		return nil
+	case model.ToolChoiceAuto, model.ToolChoiceNone, model.ToolChoiceRequired:
+		if c.Tool != "" {
+			return fmt.Errorf("ToolChoice: the tool %q is named, so the mode must be tool, not %q", c.Tool, c.Mode)
+		}
+		return nil
+	}
+	return fmt.Errorf("ToolChoice: unknown mode %q", c.Mode)
 }
 
 // checkTools finds what is wrong with toolsets, as far as their tools are known before a run.

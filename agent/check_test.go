@@ -111,20 +111,25 @@ func TestNewRefusesNegativeNumbers(t *testing.T) {
 	set := func(s toolset.Toolset[deps]) cfg { return cfg{Toolsets: []toolset.Toolset[deps]{s}} }
 	dynamic := toolset.PerRun("later", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) { return nil, nil })
 	for want, config := range map[string]cfg{
-		`tool "add": the timeout is -1s, must not be negative`:                set(toolset.Of(timeout)),
-		`tool "add": the number of retries is -1, must not be negative`:       set(toolset.Prefixed(toolset.Of(retries), "")),
-		`toolset later: Defaults: the timeout is -1s, must not be negative`:   set(toolset.Defaults(dynamic, toolset.Timeout(-time.Second))),
-		`toolset later: Defaults: the number of retries is -1, must not be n`: set(toolset.Defaults(dynamic, toolset.Retries(-1))),
-		`Limits: ToolCalls is -1, must not be negative; 0 is no limit`:        {Limits: agent.Limits{ToolCalls: -1}},
-		`Limits: InputTokens is -2, must not be negative`:                     {Limits: agent.Limits{InputTokens: -2}},
-		`Limits: OutputTokens is -3, must not be negative`:                    {Limits: agent.Limits{OutputTokens: -3}},
-		`Limits: TotalTokens is -4, must not be negative`:                     {Limits: agent.Limits{TotalTokens: -4}},
-		`retries must not be negative`:                                        {OutputRetries: new(-1)},
+		`tool "add": the timeout is -1s, must not be negative`:                 set(toolset.Of(timeout)),
+		`tool "add": the number of retries is -1, must not be negative`:        set(toolset.Prefixed(toolset.Of(retries), "")),
+		`toolset later: Defaults: the timeout is -1s, must not be negative`:    set(toolset.Defaults(dynamic, toolset.Timeout(-time.Second))),
+		`toolset later: Defaults: the number of retries is -1, must not be n`:  set(toolset.Defaults(dynamic, toolset.Retries(-1))),
+		`Limits: ToolCalls is -3, must be positive, 0 (not set), Unlimited or`: {Limits: agent.Limits{ToolCalls: -3}},
+		`Limits: Requests is -5, must be positive, 0 (not set) or Unlimited`:   {Limits: agent.Limits{Requests: -5}},
+		`Limits: InputTokens is -2, must be positive`:                          {Limits: agent.Limits{InputTokens: -2}},
+		`Limits: OutputTokens is -3, must be positive`:                         {Limits: agent.Limits{OutputTokens: -3}},
+		`Limits: TotalTokens is -4, must be positive`:                          {Limits: agent.Limits{TotalTokens: -4}},
+		`Limits: Cost is -0.5, must be positive`:                               {Limits: agent.Limits{Cost: -0.5}},
+		`retries must not be negative`:                                         {OutputRetries: new(-1)},
 	} {
 		_, err := agent.New(config)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := agent.New(cfg{Limits: agent.Limits{Requests: -1}})
+	_, err := agent.New(cfg{Limits: agent.Limits{
+		Requests: agent.Unlimited, ToolCalls: agent.Unlimited, InputTokens: agent.Unlimited, OutputTokens: agent.Unlimited,
+		TotalTokens: agent.Unlimited, Cost: agent.Unlimited,
+	}})
 	require.NoError(t, err, "no limit")
 
 	later := toolset.PerRun("later", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) {
@@ -137,7 +142,8 @@ func TestNewRefusesNegativeNumbers(t *testing.T) {
 func TestRunOptionsRefuseNegativeNumbers(t *testing.T) {
 	for want, opt := range map[string]agent.RunOption{
 		`agent: prepare: WithToolRetries: the number is -1, must not be negative`: agent.WithToolRetries(-1),
-		`agent: prepare: Limits: ToolCalls is -1, must not be negative`:           agent.WithLimits(agent.Limits{ToolCalls: -1}),
+		`agent: prepare: Limits: ToolCalls is -3, must be positive`:               agent.WithLimits(agent.Limits{ToolCalls: -3}),
+		`agent: prepare: ToolChoice: unknown mode "perhaps"`:                      agent.WithToolChoice(model.ToolChoice{Mode: "perhaps"}),
 	} {
 		_, err, script := runWith(t, cfg{}, nil, "go", []agent.RunOption{opt})
 		require.ErrorContains(t, err, want)

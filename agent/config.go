@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,13 @@ type Config[D, O any] struct {
 	Prices model.PriceTable
 	// Settings tune the requests.
 	Settings *model.Settings
+	// ToolChoice says whether the model may, must or must not call the agent's tools. The zero value leaves it to the model.
+	//
+	//   - [model.ToolChoiceNone] forbids calls of the agent's tools in the whole run. The output may still be a tool call.
+	//   - [model.ToolChoiceRequired] and [model.ToolChoiceTool] demand a call with the first request of the run, where a call
+	//     of the output counts. Later requests leave the choice to the model, or the run would never end. A model that has
+	//     [model.Info.NoForcedCalls] refuses the request.
+	ToolChoice model.ToolChoice
 }
 
 // InstructionFunc makes a piece of instructions for the request at hand. It is called on the run's goroutine; an error
@@ -109,12 +117,20 @@ const (
 // DefaultRequestLimit is how many requests a run may make if [Limits] says nothing.
 const DefaultRequestLimit = 50
 
-// Limits bound what a run may use. A run that would exceed one ends with a [*LimitError]. Zero is no limit, but for
-// Requests. A negative number is an error, but for Requests.
+const (
+	// Unlimited lifts a limit, as any of the [Limits].
+	Unlimited = toolset.Unlimited
+	// NoToolCalls allows no tool calls, as [Limits.ToolCalls]: a run whose model calls a tool ends. Set
+	// [Config.ToolChoice] to keep the model from trying.
+	NoToolCalls = toolset.NoToolCalls
+)
+
+// Limits bound what a run may use. A run that would exceed one ends with a [*LimitError]. Zero is no limit, except for
+// Requests; in [WithLimits] it leaves the agent's limit in force. [Unlimited] is no limit. Other negative numbers are errors.
 type Limits struct {
-	// Requests is checked before each request. Zero is [DefaultRequestLimit]; a negative number is no limit.
+	// Requests is checked before each request. Zero is [DefaultRequestLimit].
 	Requests int
-	// ToolCalls is checked for all calls of a response before any of them runs.
+	// ToolCalls is checked for all calls of a response before any of them runs. [NoToolCalls] allows none.
 	ToolCalls int
 	// Tokens are checked after each response, during a stream as far as the provider reports them, and before each request.
 	InputTokens, OutputTokens, TotalTokens int64
@@ -125,13 +141,17 @@ type Limits struct {
 }
 
 func (l Limits) meter() toolset.Limits {
-	switch {
-	case l.Requests == 0:
-		l.Requests = DefaultRequestLimit
-	case l.Requests < 0:
-		l.Requests = 0
-	}
+	l.Requests = cmp.Or(l.Requests, DefaultRequestLimit)
 	return toolset.Limits(l)
+}
+
+// merge returns limits in which those that over sets win over those of l.
+func (l Limits) merge(over Limits) Limits {
+	return Limits{
+		Requests: cmp.Or(over.Requests, l.Requests), ToolCalls: cmp.Or(over.ToolCalls, l.ToolCalls),
+		InputTokens: cmp.Or(over.InputTokens, l.InputTokens), OutputTokens: cmp.Or(over.OutputTokens, l.OutputTokens),
+		TotalTokens: cmp.Or(over.TotalTokens, l.TotalTokens), Cost: cmp.Or(over.Cost, l.Cost),
+	}
 }
 
 // Agent runs a model with tools. See [New].

@@ -17,6 +17,9 @@ var (
 	ErrNoModel = errors.New("no model: set Config.Model or use WithModel")
 	// ErrNoPrompt means that there is nothing to ask: no prompt, no history and no instructions.
 	ErrNoPrompt = loop.ErrNoPrompt
+	// ErrFinished means that there is no prompt, and that the history ends in an answer, so there is nothing left to do. Give a
+	// prompt, or use [WithResume] to get the answer again.
+	ErrFinished = loop.ErrFinished
 	// ErrUnprocessedCalls means that the history ends with tool calls that nobody has executed, and that a prompt was
 	// given. Run without a prompt first, or drop the last response.
 	ErrUnprocessedCalls = loop.ErrUnprocessedCalls
@@ -65,6 +68,9 @@ func (e *RunError) Error() string {
 
 // Unwrap returns the cause.
 func (e *RunError) Unwrap() error { return e.Err }
+
+// NewMessages returns the messages that the run added before it failed, in order. See [Result.NewMessages].
+func (e *RunError) NewMessages() []*model.Message { return messagesOf(e.Messages, e.RunID) }
 
 // LimitError reports that a run reached one of its [Limits], or a limit of the run or [toolset.Meter] around it.
 type LimitError = toolset.LimitError

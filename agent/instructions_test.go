@@ -136,10 +136,35 @@ func TestHistoryThatEndsInToolCallsIsExecuted(t *testing.T) {
 	require.Equal(t, "request\n  tool_return 1 add: 3\nresponse\n  text: 3\n", dump(res.NewMessages()))
 }
 
-func TestHistoryThatEndsInAnAnswerGivesItAgain(t *testing.T) {
+func TestHistoryThatEndsInAnAnswerGivesItAgainOnResume(t *testing.T) {
 	history := []*model.Message{model.UserText("1+2?"), model.Response(model.Text("3"))}
-	res, _, script := runWith(t, agent.Config[deps, string]{}, nil, "", []agent.RunOption{agent.WithHistory(history)})
+	res, _, script := runWith(t, agent.Config[deps, string]{}, nil, "", []agent.RunOption{agent.WithHistory(history), agent.WithResume()})
 	require.Equal(t, "3", res.Output)
+	require.Empty(t, script.Requests())
+}
+
+func TestFinishedHistoryNeedsAPrompt(t *testing.T) {
+	history := []*model.Message{model.UserText("1+2?"), model.Response(model.Text("3"))}
+	_, err, script := runWith(t, agent.Config[deps, string]{}, nil, "", []agent.RunOption{agent.WithHistory(history)})
+	require.ErrorIs(t, err, agent.ErrFinished)
+	require.ErrorContains(t, err, "the history ends in an answer and there is no prompt: give a prompt, or use WithResume to get the answer again")
+	require.Empty(t, script.Requests())
+	require.Equal(t, dump(history), dump(err.Messages))
+	require.Empty(t, err.NewMessages())
+
+	answer := modeltest.Say(final("1", `{"city":"Oslo","population":1}`))
+	done, _, _ := run(t, agent.Config[deps, city]{}, []modeltest.Step{answer})
+	_, err, script = runWith(t, agent.Config[deps, city]{}, nil, "", []agent.RunOption{agent.WithHistory(done.Messages)})
+	require.ErrorIs(t, err, agent.ErrFinished, "an output tool has answered")
+	require.Empty(t, script.Requests())
+	again, _, _ := runWith(t, agent.Config[deps, city]{}, []modeltest.Step{answer}, "", []agent.RunOption{agent.WithHistory(done.Messages), agent.WithResume()})
+	require.Equal(t, done.Output, again.Output)
+}
+
+func TestResumeTakesNoPrompt(t *testing.T) {
+	history := []*model.Message{model.UserText("1+2?"), model.Response(model.Text("3"))}
+	_, err, script := runWith(t, agent.Config[deps, string]{}, nil, "more", []agent.RunOption{agent.WithHistory(history), agent.WithResume()})
+	require.ErrorContains(t, err, "WithResume continues the history as it is: leave out the prompt")
 	require.Empty(t, script.Requests())
 }
 

@@ -97,7 +97,7 @@ func TestRunCanBeTakenUpByAnotherProcessFromAnyPoint(t *testing.T) {
 				asked++
 			}
 		}
-		res, runErr, _ := runWith(t, config, steps[asked:], "", []agent.RunOption{agent.WithHistory(history)}, tools...)
+		res, runErr, _ := runWith(t, config, steps[asked:], "", []agent.RunOption{agent.WithHistory(history), agent.WithResume()}, tools...)
 		require.Nil(t, runErr)
 		require.Equal(t, whole.Output, res.Output)
 		require.Equal(t, dump(whole.Messages), dump(res.Messages), "cut at %d", cut)

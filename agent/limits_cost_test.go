@@ -158,8 +158,8 @@ func TestRunsOfOneUserShareALimitOnCost(t *testing.T) {
 }
 
 func TestCostLimitMustMakeSense(t *testing.T) {
-	_, err := agent.New(agent.Config[deps, string]{Limits: agent.Limits{Cost: -1}})
-	require.ErrorContains(t, err, "Limits: Cost is -1, must be a positive number; 0 is no limit")
+	_, err := agent.New(agent.Config[deps, string]{Limits: agent.Limits{Cost: -2}})
+	require.ErrorContains(t, err, "Limits: Cost is -2, must be positive, 0 (not set) or Unlimited")
 }
 
 func TestReplayedRunCostsTheSame(t *testing.T) {

@@ -57,10 +57,44 @@ func TestRequestLimitCanBeLifted(t *testing.T) {
 	require.Equal(t, 61, res.Usage.Requests)
 }
 
-func TestLimitsOfARunReplaceTheAgents(t *testing.T) {
-	a := newAgent(t, cfg{Model: forever(), Limits: agent.Limits{Requests: 2}}, addTool())
-	_, err := a.Run(context.Background(), deps{}, "go", agent.WithLimits(agent.Limits{Requests: 4}))
-	require.Equal(t, 4, asRunError(t, err).Usage.Requests)
+func TestLimitsOfARunMergeWithTheAgents(t *testing.T) {
+	a := newAgent(t, cfg{Model: forever(), Limits: agent.Limits{Requests: 2, ToolCalls: 3}}, addTool())
+	limits := func(l ...agent.Limits) []agent.RunOption {
+		opts := make([]agent.RunOption, len(l))
+		for i := range l {
+			opts[i] = agent.WithLimits(l[i])
+		}
+		return opts
+	}
+	for name, test := range map[string]struct {
+		opts  []agent.RunOption
+		limit string
+		bound float64
+	}{
+		"the agent's":      {nil, toolset.LimitRequests, 2},
+		"tighter":          {limits(agent.Limits{Requests: 1}), toolset.LimitRequests, 1},
+		"the other stays":  {limits(agent.Limits{Requests: 9}), toolset.LimitToolCalls, 3},
+		"lifted":           {limits(agent.Limits{Requests: agent.Unlimited, ToolCalls: agent.Unlimited, InputTokens: 1}), toolset.LimitInputTokens, 1},
+		"two options":      {limits(agent.Limits{Requests: 9}, agent.Limits{ToolCalls: 1}), toolset.LimitToolCalls, 1},
+		"the later option": {limits(agent.Limits{Requests: 9}, agent.Limits{Requests: 1}), toolset.LimitRequests, 1},
+	} {
+		_, err := a.Run(context.Background(), deps{}, "go", test.opts...)
+		var limit *agent.LimitError
+		require.ErrorAs(t, err, &limit, name)
+		require.Equal(t, test.limit, limit.Limit, name)
+		require.Equal(t, test.bound, limit.Bound, name)
+	}
+}
+
+func TestNoToolCallsAllowsNone(t *testing.T) {
+	ran := false
+	look := tool("look", func(context.Context, *toolset.RunContext[deps]) (string, error) { ran = true; return "", nil })
+	_, runErr, _ := runWith(t, cfg{}, []modeltest.Step{modeltest.Say(call("1", "look"))}, "go", []agent.RunOption{agent.WithLimits(agent.Limits{ToolCalls: agent.NoToolCalls})}, look)
+	require.EqualError(t, runErr, "agent: tool: usage limit reached: 1 tool calls, limit 0")
+	require.False(t, ran)
+
+	res, _, _ := run(t, agent.Config[deps, city]{Limits: agent.Limits{ToolCalls: agent.NoToolCalls}}, []modeltest.Step{modeltest.Say(final("1", `{"city":"Oslo","population":1}`))})
+	require.Equal(t, "Oslo", res.Output.City, "the output is not a tool call")
 }
 
 func TestWholeBatchIsCheckedBeforeAnyCallRuns(t *testing.T) {

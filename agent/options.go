@@ -16,6 +16,8 @@ type runOptions struct {
 	model                 model.Model
 	settings              *model.Settings
 	limits                Limits
+	choice                model.ToolChoice
+	resume                bool
 	history               []*model.Message
 	parts                 []model.Part
 	instructions          []string
@@ -71,9 +73,21 @@ func WithSettings(s model.Settings) RunOption {
 	return runOption(func(o *runOptions) { o.settings = o.settings.Merge(&s) })
 }
 
-// WithLimits bounds the run, in place of the agent's own limits.
+// WithLimits bounds the run. A limit that is zero is taken from the agent; [Unlimited] lifts the agent's limit.
 func WithLimits(l Limits) RunOption {
-	return runOption(func(o *runOptions) { o.limits = l })
+	return runOption(func(o *runOptions) { o.limits = o.limits.merge(l) })
+}
+
+// WithToolChoice says whether the model may, must or must not call tools, in place of the agent's [Config.ToolChoice].
+func WithToolChoice(c model.ToolChoice) RunOption {
+	return runOption(func(o *runOptions) { o.choice = c })
+}
+
+// WithResume continues a history where it stands, whatever it ends in: a history that ends in an answer gives the answer
+// again, without a request. It goes with [WithHistory] and no prompt. Without it, such a history needs a prompt, and the run
+// fails with [ErrFinished]. A program that recovers runs which may have ended uses it.
+func WithResume() RunOption {
+	return runOption(func(o *runOptions) { o.resume = true })
 }
 
 // WithInstructions adds to the agent's static instructions.

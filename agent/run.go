@@ -30,18 +30,21 @@ type Result[O any] struct {
 }
 
 // NewMessages returns the messages that the run added, in order.
-func (r *Result[O]) NewMessages() []*model.Message {
+func (r *Result[O]) NewMessages() []*model.Message { return messagesOf(r.Messages, r.RunID) }
+
+// messagesOf returns the messages of one run. A run without an id never began.
+func messagesOf(messages []*model.Message, runID string) []*model.Message {
 	var fresh []*model.Message
-	for _, m := range r.Messages {
-		if m.RunID == r.RunID {
+	for _, m := range messages {
+		if runID != "" && m != nil && m.RunID == runID {
 			fresh = append(fresh, m)
 		}
 	}
 	return fresh
 }
 
-// Run asks the model and returns its output. An empty prompt continues the history given by [WithHistory] where it
-// stands. The error is a [*RunError].
+// Run asks the model and returns its output. Without a prompt it continues the history given by [WithHistory] where that
+// stands; see [WithResume] for a history that is finished. The error is a [*RunError].
 func (a *Agent[D, O]) Run(ctx context.Context, deps D, prompt string, opts ...RunOption) (*Result[O], error) {
 	res, thrown, err := a.run(ctx, deps, prompt, opts, nil)
 	thrown.again()
@@ -54,6 +57,7 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 	r := new(agentRun[D, O])
 	r.agent, r.emit, r.stream, r.toolset, r.context.Deps = a, emit, emit != nil, a.tools, deps
 	r.options.model, r.options.settings, r.options.limits = a.config.Model, a.config.Settings, a.config.Limits
+	r.options.choice = a.config.ToolChoice
 	for _, opt := range opts {
 		if opt != nil {
 			opt.applyRun(&r.options)
@@ -155,7 +159,7 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	r.context.Agent, r.context.Model, r.context.Meter = a.config.Name, &r.model, meter
 	return &loop.Config{
 		Agent: a.config.Name, Model: &r.model,
-		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Template: o.template(),
+		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Resume: o.resume, Template: o.template(),
 		Meter: meter, OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
 		Asks: r.asking != nil, Answers: answers, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
 		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
@@ -280,6 +284,11 @@ func (r *agentRun[D, O]) Frame(ctx context.Context, info *toolset.RunInfo) (fram
 	if r.frame == nil || mode != r.mode || !sameTools(listing.Tools, r.listing.Tools) {
 		r.mode = mode
 		if err := r.offer(listing.Tools); err != nil {
+			return nil, err
+		}
+	}
+	if r.options.choice.Mode != model.ToolChoiceAuto {
+		if err := r.choose(info.Step); err != nil {
 			return nil, err
 		}
 	}

@@ -6,11 +6,19 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Limits bound what is counted on a [Meter]. Zero is no limit.
+const (
+	// Unlimited is no limit, for any of the [Limits].
+	Unlimited = -1
+	// NoToolCalls allows no tool calls, as [Limits.ToolCalls].
+	NoToolCalls = -2
+)
+
+// Limits bound what is counted on a [Meter]. Zero and [Unlimited] are no limit.
 type Limits struct {
 	// Requests bounds the requests to models. It is checked before each request.
 	Requests int
 	// ToolCalls bounds the tool calls that return a value. It is checked for all calls of a response before any of them runs.
+	// [NoToolCalls] allows none.
 	ToolCalls int
 	// The limits on tokens are checked after each response, during a stream as far as the provider reports usage, and before
 	// each request.

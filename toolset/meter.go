@@ -162,8 +162,8 @@ func (m *Meter) CheckCalls(n int) error {
 		return nil
 	}
 	return m.check(func(l *Limits, u *Usage) *LimitError {
-		if l.ToolCalls > 0 && u.ToolCalls+n > l.ToolCalls {
-			return &LimitError{Limit: LimitToolCalls, Value: float64(u.ToolCalls + n), Bound: float64(l.ToolCalls)}
+		if bound := max(l.ToolCalls, 0); (bound > 0 || l.ToolCalls == NoToolCalls) && u.ToolCalls+n > bound {
+			return &LimitError{Limit: LimitToolCalls, Value: float64(u.ToolCalls + n), Bound: float64(bound)}
 		}
 		return nil
 	})

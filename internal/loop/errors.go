@@ -8,6 +8,7 @@ import (
 // Identities of the ways in which a run can end without an output.
 var (
 	ErrNoPrompt           = errors.New("nothing to ask: no prompt, no history, no instructions")
+	ErrFinished           = errors.New("the history ends in an answer and there is no prompt: give a prompt, or use WithResume to get the answer again")
 	ErrUnprocessedCalls   = errors.New("the history ends with tool calls that have not been processed, so a new prompt cannot follow")
 	ErrTokenLimit         = errors.New("the model reached its token limit before it had answered")
 	ErrContentFilter      = errors.New("the answer was withheld by a content filter")

@@ -91,6 +91,8 @@ type Config struct {
 	History               []*model.Message
 	// Prompt is what the user says now; nil resumes the history.
 	Prompt []model.Part
+	// Resume says that the history may end in an answer, which is then given again.
+	Resume bool
 	// Template is what the requests that the run adds begin as; its metadata, in effect. It may be nil.
 	Template *model.Message
 	// Meter is the run's own: it counts the run's usage and has its limits.

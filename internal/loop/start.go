@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -31,7 +32,13 @@ func (r *run) start() error {
 	if r.cfg.Answers != nil && (r.cfg.Prompt != nil || last == nil || !pending && !last.HasToolCalls()) {
 		return &Error{Stage: StagePrepare, Err: fmt.Errorf("%w: the history does not end with pending calls, or there is a prompt", ErrAnswers)}
 	}
+	if r.cfg.Resume && r.cfg.Prompt != nil {
+		return &Error{Stage: StagePrepare, Err: errors.New("WithResume continues the history as it is: leave out the prompt")}
+	}
 	if r.cfg.Prompt == nil {
+		if !r.cfg.Resume && finished(last) {
+			return &Error{Stage: StagePrepare, Err: ErrFinished}
+		}
 		if pending {
 			r.resumed, history = last, history[:len(history)-1]
 		}
@@ -46,4 +53,17 @@ func (r *run) start() error {
 	r.info.Messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: r.cfg.Prompt})
 	return nil
+}
+
+// finished reports whether a history that ends in a message has its answer.
+func finished(last *model.Message) bool {
+	switch {
+	case last == nil:
+		return false
+	case last.Kind == model.KindResponse:
+		return !last.HasToolCalls() && !last.Interrupted
+	}
+	return slices.ContainsFunc(last.Parts, func(p model.Part) bool {
+		return p.Kind == model.PartToolReturn && p.Text == textFinal && p.Outcome == model.OutcomeSuccess
+	})
 }

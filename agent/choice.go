@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+)
+
+// choose applies the run's tool choice to the frame of a step.
+func (r *agentRun[D, O]) choose(step int) error {
+	f, choice := r.frame, r.options.choice
+	f.Choice = model.ToolChoice{}
+	switch {
+	case choice.Mode == model.ToolChoiceNone:
+		r.forbidTools()
+	case choice.Mode == model.ToolChoiceTool && !slices.ContainsFunc(f.Defs, func(d model.ToolDef) bool { return d.Name == choice.Tool }):
+		return fmt.Errorf("tool choice: there is no tool %q", choice.Tool)
+	case step == 1:
+		f.Choice = choice
+	}
+	return nil
+}
+
+// forbidTools leaves the output as the only call that the frame accepts. If the output is no call, the model still sees the
+// definitions, because some providers demand them where the history has calls.
+func (r *agentRun[D, O]) forbidTools() {
+	f := r.frame
+	f.Tools = slices.DeleteFunc(slices.Clone(f.Tools), func(t loop.Tool) bool { return !t.Output })
+	if len(f.Tools) == 0 {
+		f.Choice = model.ToolChoice{Mode: model.ToolChoiceNone}
+		return
+	}
+	f.Defs = slices.DeleteFunc(slices.Clone(f.Defs), func(d model.ToolDef) bool { return r.agent.output.alternative(d.Name) == nil })
+}
