@@ -182,7 +182,7 @@ func TestRunHookThatNeverCallsNextIsAnError(t *testing.T) {
 
 func TestObserverIsToldWithoutAStream(t *testing.T) {
 	var log []string
-	note := func(e agent.Event) { log = append(log, e.Kind.String()) }
+	note := func(e agent.Event) { log = append(log, string(e.Kind)) }
 	o := &agent.Observer{Request: note, Response: note, ToolCall: note, ToolResult: note, Retry: note, End: note}
 	streamed := false
 	m := modeltest.Script(modeltest.Say(add("1", 1, 200)), modeltest.SayText("ok"))
@@ -192,7 +192,7 @@ func TestObserverIsToldWithoutAStream(t *testing.T) {
 	})}, addTool()).Run(context.Background(), deps{}, "go")
 	require.NoError(t, err)
 	require.False(t, streamed)
-	require.Equal(t, []string{"request start", "response", "tool call", "tool result", "retry", "request start", "response", "run end"}, log)
+	require.Equal(t, []string{"request_start", "response", "tool_call", "tool_result", "retry", "request_start", "response", "run_end"}, log)
 	_, err = newAgent(t, cfg{Observer: &agent.Observer{}, Model: modeltest.Script(modeltest.SayText("ok"))}).Run(context.Background(), deps{}, "go")
 	require.NoError(t, err)
 }

@@ -172,13 +172,13 @@ func TestPartThatGrowsAgainIsANewPart(t *testing.T) {
 		model.Delta{Part: 0, Kind: model.PartText, Text: "e"},
 	), addTool())
 	require.Equal(t, []string{
-		`1 part start 0 text`, `1 part delta 0 text "a"`, `1 part end 0 text`,
-		`1 part start 1 tool_call add 1`, `1 part delta 1 tool_call "{"`,
-		`1 part start 2 text`, `1 part delta 2 text "b"`,
-		`1 part delta 1 tool_call "}"`,
-		`1 part delta 2 text "c"`, `1 part end 2 text`,
-		`1 part start 3 thinking`, `1 part delta 3 thinking "d"`, `1 part end 3 thinking`,
-		`1 part start 4 text`, `1 part delta 4 text "e"`,
+		`1 part_start 0 text`, `1 part_delta 0 text "a"`, `1 part_end 0 text`,
+		`1 part_start 1 tool_call add 1`, `1 part_delta 1 tool_call "{"`,
+		`1 part_start 2 text`, `1 part_delta 2 text "b"`,
+		`1 part_delta 1 tool_call "}"`,
+		`1 part_delta 2 text "c"`, `1 part_end 2 text`,
+		`1 part_start 3 thinking`, `1 part_delta 3 thinking "d"`, `1 part_end 3 thinking`,
+		`1 part_start 4 text`, `1 part_delta 4 text "e"`,
 	}, got)
 }
 

@@ -55,6 +55,9 @@ type RunError struct {
 	Usage    toolset.Usage
 	// Err is the cause.
 	Err error
+
+	// ended is the context's error if the run ended because its context did.
+	ended error
 }
 
 // Error implements error.

@@ -6,95 +6,97 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// EventKind says what happened in a run.
-type EventKind uint8
+// EventKind says what happened in a run. Later versions may add kinds: ignore those that you do not know.
+type EventKind string
 
 // The kinds of events.
 const (
 	// EventRunStart is the first event of a run that starts. A run that cannot start has an EventRunEnd only.
-	EventRunStart = EventKind(loop.RunStart)
+	EventRunStart EventKind = "run_start"
 	// EventRequestStart says that a request is sent to the model.
-	EventRequestStart = EventKind(loop.RequestStart)
+	EventRequestStart EventKind = "request_start"
 	// EventPartStart says that part Part of the response begins: PartKind, and for tool calls CallID and Tool. Parts are
 	// counted from 0 in the order in which they begin.
-	EventPartStart = EventKind(loop.PartStart)
+	EventPartStart EventKind = "part_start"
 	// EventPartDelta adds Text to part Part: text, thinking or tool-call arguments. Tool calls may grow interleaved.
-	EventPartDelta = EventKind(loop.PartDelta)
+	EventPartDelta EventKind = "part_delta"
 	// EventPartEnd says that part Part is complete. Text and thinking are complete when another part begins; if the model
 	// goes on with them, a new part begins.
-	EventPartEnd = EventKind(loop.PartEnd)
+	EventPartEnd EventKind = "part_end"
+	// EventPartial carries in Value the output as far as the model has written it, of the run's output type. It has not been
+	// validated. Part, Tool and CallID say where the model writes it. Only streams that ask for it have it: see [WithPartials].
+	EventPartial EventKind = "partial"
 	// EventResponse carries the complete response in Message.
-	EventResponse = EventKind(loop.ResponseDone)
+	EventResponse EventKind = "response"
 	// EventUsage carries what the run has used so far in Usage.
-	EventUsage = EventKind(loop.UsageChanged)
+	EventUsage EventKind = "usage"
 	// EventToolCall says that the model calls a tool: CallID, Tool, Args, Attempt, and whether the arguments are Valid.
 	// Repaired are the arguments that the tool gets if Args, which the model wrote, had to be repaired.
 	// The calls of a response are announced in the order of the response, before any of them runs.
-	EventToolCall = EventKind(loop.ToolStart)
+	EventToolCall EventKind = "tool_call"
 	// EventToolResult says how a call ended, in the order of completion: Result is what the model will be shown, or Err
 	// says what ended the run.
-	EventToolResult = EventKind(loop.ToolEnd)
+	EventToolResult EventKind = "tool_result"
 	// EventCustom carries what a tool emitted in Value, with the tool's CallID and Tool.
-	EventCustom = EventKind(loop.Custom)
+	EventCustom EventKind = "custom"
 	// EventRetry says that the model is asked to try again, for the reason in Text. CallID is empty if the whole
 	// response is meant.
-	EventRetry = EventKind(loop.RetryAsked)
+	EventRetry EventKind = "retry"
 	// EventPending says that a call waits for somebody outside of the run: Value is a [PendingCall].
-	EventPending = EventKind(loop.CallDeferred)
+	EventPending EventKind = "pending"
 	// EventMessage says that a message came in through the run's [Inbox]; it is in Message.
-	EventMessage = EventKind(loop.MessageIn)
+	EventMessage EventKind = "message"
 	// EventOutput carries the valid output in Value. Repaired is the JSON of an output in text if it had to be repaired.
-	EventOutput = EventKind(loop.OutputDone)
+	EventOutput EventKind = "output"
 	// EventRunEnd is the last event, also of a run that never started. Err is the run's error, or nil if the run has an
 	// output. It does not appear if the observer left.
-	EventRunEnd = EventKind(loop.RunEnd)
+	EventRunEnd EventKind = "run_end"
 )
 
-var eventNames = [...]string{
-	EventRunStart: "run start", EventRequestStart: "request start", EventPartStart: "part start", EventPartDelta: "part delta",
-	EventPartEnd: "part end", EventResponse: "response", EventUsage: "usage", EventToolCall: "tool call",
-	EventToolResult: "tool result", EventCustom: "custom", EventRetry: "retry", EventPending: "pending", EventMessage: "message",
-	EventOutput: "output", EventRunEnd: "run end",
-}
-
-// String returns the kind's name.
-func (k EventKind) String() string {
-	if int(k) < len(eventNames) && eventNames[k] != "" {
-		return eventNames[k]
-	}
-	return "unknown"
+// eventKinds are the names of the loop's kinds.
+var eventKinds = [...]EventKind{
+	loop.RunStart: EventRunStart, loop.RequestStart: EventRequestStart, loop.PartStart: EventPartStart,
+	loop.PartDelta: EventPartDelta, loop.PartEnd: EventPartEnd, loop.PartialOutput: EventPartial,
+	loop.ResponseDone: EventResponse, loop.UsageChanged: EventUsage, loop.ToolStart: EventToolCall, loop.ToolEnd: EventToolResult,
+	loop.Custom: EventCustom, loop.RetryAsked: EventRetry, loop.CallDeferred: EventPending, loop.MessageIn: EventMessage,
+	loop.OutputDone: EventOutput, loop.RunEnd: EventRunEnd,
 }
 
 // Event is something that happened in a run. Which fields mean something depends on Kind; the others are zero. Events
 // are values and may be kept; what they point to is shared and must not be changed.
+//
+// Events have a versioned JSON form for streams to other programs and for logs: see [Event.AppendJSON] and
+// [Event.UnmarshalJSON].
 type Event struct {
-	Kind EventKind
+	Kind EventKind `json:"kind"`
 	// Step is the request that the event belongs to, beginning with 1.
-	Step int
+	Step int `json:"step,omitempty"`
 
-	Part     int
-	PartKind model.PartKind
-	Text     string
+	Part     int            `json:"part,omitempty"`
+	PartKind model.PartKind `json:"part_kind,omitempty"`
+	Text     string         `json:"text,omitempty"`
 
-	CallID, Tool string
+	CallID string `json:"call_id,omitempty"`
+	Tool   string `json:"tool,omitempty"`
 	// ToolKind and ToolTitle describe the tool to people, and Output says that it is one by which the model gives the
 	// output; in part starts, tool calls and tool results. In request starts, Output says that text is bound to a schema.
-	ToolKind  toolset.Kind
-	ToolTitle string
-	Output    bool
+	ToolKind  toolset.Kind `json:"tool_kind,omitempty"`
+	ToolTitle string       `json:"tool_title,omitempty"`
+	Output    bool         `json:"output,omitempty"`
 
-	Args model.RawArgs
+	Args model.RawArgs `json:"args,omitzero"`
 	// Repaired is the JSON that arguments or the text of an output were read as; nil if they were read as written. See
 	// [Config.NoRepair].
-	Repaired model.RawArgs
-	Valid    bool
-	Attempt  int
-	Result   *model.Part
+	Repaired model.RawArgs `json:"repaired,omitzero"`
+	Valid    bool          `json:"valid,omitempty"`
+	Attempt  int           `json:"attempt,omitempty"`
+	Result   *model.Part   `json:"result,omitempty"`
 
-	Message *model.Message
-	Usage   *toolset.Usage
-	Value   any
-	Err     error
+	Message *model.Message `json:"message,omitempty"`
+	Usage   *toolset.Usage `json:"usage,omitempty"`
+	// Value and Err are written by [Event.AppendJSON].
+	Value any   `json:"-"`
+	Err   error `json:"-"`
 }
 
 func eventOf(e *loop.Event) Event {
@@ -103,7 +105,7 @@ func eventOf(e *loop.Event) Event {
 		value = *p
 	}
 	return Event{
-		Kind: EventKind(e.Kind), Step: e.Step, Part: e.Part, PartKind: e.PartKind, Text: e.Text,
+		Kind: eventKinds[e.Kind], Step: e.Step, Part: e.Part, PartKind: e.PartKind, Text: e.Text,
 		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Output: e.Output, Args: e.Args, Repaired: e.Repaired, Valid: e.Valid, Attempt: e.Attempt, Result: e.Result,
 		Message: e.Message, Usage: e.Usage, Value: value, Err: e.Err,
 	}

@@ -29,6 +29,7 @@ type runOptions struct {
 	outer                 outer
 	journal               journal.Journal
 	toolRetries           *int
+	partials              bool
 	runID, conversationID string
 }
 

@@ -20,16 +20,41 @@ import (
 // value is left out and the run goes on.
 //
 // Large outputs are looked at less often as they grow, so that the cost stays proportional to their size.
+//
+// [WithPartials] adds the same values to [Stream.Events].
 func (s *Stream[O]) Partials() iter.Seq[O] {
 	return func(yield func(O) bool) {
-		w := partialWriter[O]{decode: s.partial}
-		s.run(func(e *loop.Event) bool {
-			out, ok := w.event(e)
-			return !ok || yield(out)
+		var last *O
+		s.run(true, func(e *loop.Event) bool {
+			if e.Kind != loop.PartialOutput {
+				return true
+			}
+			out, _ := e.Value.(O) // a nil interface is not one
+			last = &out
+			return yield(out)
 		})
-		if s.err == nil && s.result != nil && !w.same(s.result.Output) {
+		if s.err == nil && s.result != nil && (last == nil || !reflect.DeepEqual(*last, s.result.Output)) {
 			yield(s.result.Output)
 		}
+	}
+}
+
+// WithPartials adds events of kind [EventPartial] to a stream: the output as far as the model has written it, as
+// [Stream.Partials] yields it. Each partial value costs some work, so they are not made unless they are asked for. The option
+// has no effect on [Agent.Run], nor on the runs of other agents inside the run.
+func WithPartials() RunOption {
+	return runOption(func(o *runOptions) { o.partials = true })
+}
+
+// withPartials returns an emit that also emits the partial outputs, each after the event that it follows from.
+func (o *output[D, O]) withPartials(emit func(*loop.Event) bool) func(*loop.Event) bool {
+	w := partialWriter[O]{decode: o.partial}
+	return func(e *loop.Event) bool {
+		if !emit(e) {
+			return false
+		}
+		out, ok := w.event(e)
+		return !ok || emit(&loop.Event{Kind: loop.PartialOutput, Step: e.Step, Part: e.Part, CallID: w.callID, Tool: w.tool, Output: true, Value: out})
 	}
 }
 
@@ -41,6 +66,7 @@ type partialWriter[O any] struct {
 	bound  bool
 	active bool
 	part   int
+	callID string
 	tool   string
 	buf    []byte
 	looked int // how much of buf has been looked at
@@ -52,7 +78,7 @@ func (w *partialWriter[O]) event(e *loop.Event) (out O, ok bool) {
 	case e.Kind == loop.RequestStart:
 		w.active, w.bound = false, e.Output
 	case e.Kind == loop.PartStart && (e.PartKind == model.PartToolCall || e.PartKind == model.PartText) && !w.active:
-		w.active, w.part, w.tool, w.buf, w.looked = true, e.Part, e.Tool, w.buf[:0], 0
+		w.active, w.part, w.callID, w.tool, w.buf, w.looked = true, e.Part, e.CallID, e.Tool, w.buf[:0], 0
 		if _, ok := w.decode(w.tool, w.bound, nil); !ok {
 			w.active = false // not an output
 		}
@@ -72,14 +98,12 @@ func (w *partialWriter[O]) look(step int) (out O, ok bool) {
 	}
 	w.looked = len(w.buf)
 	out, ok = w.decode(w.tool, w.bound, w.buf)
-	if !ok || w.same(out) {
+	if !ok || w.last != nil && reflect.DeepEqual(*w.last, out) {
 		return out, false
 	}
 	w.last = &out
 	return out, true
 }
-
-func (w *partialWriter[O]) same(out O) bool { return w.last != nil && reflect.DeepEqual(*w.last, out) }
 
 // partial makes a value of an output that is still being written. It reports false for what is not an output, and for
 // what no value can be made of yet. With nil it only reports whether there will be an output.

@@ -99,6 +99,7 @@ func (w *nestedWorld) watch(t *testing.T, rnd *rand.Rand, s *agent.Stream[string
 		require.False(t, seen.over)
 		require.Zero(t, seen.ends, "the end is the last event")
 		seen.take(e)
+		checkEventJSON(t, e)
 		switch seen.events {
 		case leave:
 			seen.over = true

@@ -17,16 +17,39 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Result is what a run that ended well gives back.
+// Result is what a run that ended well gives back. It can be stored as JSON.
 type Result[O any] struct {
 	// Output is valid: decoded, checked against its schema and tags, and passed by all validators.
-	Output O
+	Output O `json:"output"`
 	// RunID and ConversationID are the run's.
-	RunID, ConversationID string
+	RunID          string `json:"run_id,omitempty"`
+	ConversationID string `json:"conversation_id,omitempty"`
 	// Messages is the whole history: what was passed in and what the run added. It can be passed to the next run.
-	Messages []*model.Message
+	Messages []*model.Message `json:"messages,omitempty"`
 	// Usage is what the run has used, with the runs inside it.
-	Usage toolset.Usage
+	Usage toolset.Usage `json:"usage,omitzero"`
+}
+
+// UnmarshalJSON reads the form that [json.Marshal] writes. It also reads what earlier versions wrote, with Go's names of the
+// fields.
+func (r *Result[O]) UnmarshalJSON(data []byte) error {
+	type fields Result[O] // has no methods
+	read := struct {
+		*fields
+		// The names of earlier versions; the other names differ in case only.
+		OldRunID          *string `json:"RunID"`
+		OldConversationID *string `json:"ConversationID"`
+	}{fields: (*fields)(r)}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	if read.OldRunID != nil {
+		r.RunID = *read.OldRunID
+	}
+	if read.OldConversationID != nil {
+		r.ConversationID = *read.OldConversationID
+	}
+	return nil
 }
 
 // NewMessages returns the messages that the run added, in order.
@@ -62,6 +85,9 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 		if opt != nil {
 			opt.applyRun(&r.options)
 		}
+	}
+	if r.options.partials && emit != nil {
+		r.emit = a.output.withPartials(emit)
 	}
 	r.override(ctx)
 	r.findAsker()
@@ -181,14 +207,17 @@ func (r *agentRun[D, O]) run(ctx context.Context, cfg *loop.Config) (*Result[O],
 		defer scratches.Put(scratch)
 	}
 	res, err := r.loop(ctx, cfg)
-	return r.ended(res, err, r.close(ctx))
+	return r.ended(ctx, res, err, r.close(ctx))
 }
 
 // ended makes the run's result of the loop's.
-func (r *agentRun[D, O]) ended(res *loop.Result, err, closeErr error) (*Result[O], error) {
+func (r *agentRun[D, O]) ended(ctx context.Context, res *loop.Result, err, closeErr error) (*Result[O], error) {
 	r.steps = res.Steps
 	if err != nil {
 		runErr := runError(r.agent.config.Name, res, err)
+		if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+			runErr.ended = ctx.Err()
+		}
 		if closeErr != nil {
 			runErr.Err = errors.Join(runErr.Err, closeErr)
 		}

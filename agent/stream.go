@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
@@ -11,8 +12,7 @@ import (
 // Stream is a run that is observed while it goes on. It begins when [Stream.Events], [Stream.Text], [Stream.Partials] or
 // [Stream.Result] is first used, and goes on only as fast as the observer takes its events. It belongs to one goroutine.
 type Stream[O any] struct {
-	begin   func(emit func(*loop.Event) bool) (*Result[O], *thrown, error)
-	partial func(tool string, bound bool, written []byte) (O, bool)
+	begin   func(partials bool, emit func(*loop.Event) bool) (*Result[O], *thrown, error)
 	started bool
 	result  *Result[O]
 	err     error
@@ -20,7 +20,10 @@ type Stream[O any] struct {
 
 // Stream is [Agent.Run], observed: the same loop, requests and results, and the model streams its responses.
 func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ...RunOption) *Stream[O] {
-	return &Stream[O]{partial: a.output.partial, begin: func(emit func(*loop.Event) bool) (*Result[O], *thrown, error) {
+	return &Stream[O]{begin: func(partials bool, emit func(*loop.Event) bool) (*Result[O], *thrown, error) {
+		if partials {
+			opts = append(slices.Clip(opts), WithPartials())
+		}
 		return a.run(ctx, deps, prompt, opts, emit)
 	}}
 }
@@ -32,7 +35,7 @@ func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ..
 func (s *Stream[O]) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		growth := Event{Kind: EventPartDelta} // deltas come by the thousand, and set few fields
-		s.run(func(e *loop.Event) bool {
+		s.run(false, func(e *loop.Event) bool {
 			if e.Kind != loop.PartDelta {
 				return yield(eventOf(e))
 			}
@@ -46,7 +49,7 @@ func (s *Stream[O]) Events() iter.Seq[Event] {
 // everything else.
 func (s *Stream[O]) Text() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		s.run(func(e *loop.Event) bool {
+		s.run(false, func(e *loop.Event) bool {
 			return e.Kind != loop.PartDelta || e.PartKind != model.PartText || yield(e.Text)
 		})
 	}
@@ -55,11 +58,11 @@ func (s *Stream[O]) Text() iter.Seq[string] {
 // Result returns how the run ended. If the run has not begun, it runs. Before the run has ended, inside a range over its
 // events, it returns [ErrRunning].
 func (s *Stream[O]) Result() (*Result[O], error) {
-	s.run(func(*loop.Event) bool { return true })
+	s.run(false, func(*loop.Event) bool { return true })
 	return s.result, s.err
 }
 
-func (s *Stream[O]) run(emit func(*loop.Event) bool) {
+func (s *Stream[O]) run(partials bool, emit func(*loop.Event) bool) {
 	if s.started {
 		return
 	}
@@ -70,6 +73,6 @@ func (s *Stream[O]) run(emit func(*loop.Event) bool) {
 		}
 	}()
 	var thrown *thrown
-	s.result, thrown, s.err = s.begin(emit)
+	s.result, thrown, s.err = s.begin(partials, emit)
 	thrown.again()
 }

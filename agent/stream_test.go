@@ -68,37 +68,37 @@ func TestEventsTellTheWholeRun(t *testing.T) {
 		got = append(got, trace(e))
 	}
 	require.Equal(t, strings.Split(strings.TrimSpace(`
-0 run start
-1 request start
-1 part start 0 thinking
-1 part delta 0 thinking "I "
-1 part delta 0 thinking "must"
-1 part end 0 thinking
-1 part start 1 text
-1 part delta 1 text "Adding."
-1 part end 1 text
-1 part start 2 tool_call add 1
-1 part delta 2 tool_call "{\"x\":1,\"y\":2}"
-1 part start 3 tool_call add 2
-1 part delta 3 tool_call "{\"x\":1,\"y\":200}"
-1 part end 2 tool_call
-1 part end 3 tool_call
+0 run_start
+1 request_start
+1 part_start 0 thinking
+1 part_delta 0 thinking "I "
+1 part_delta 0 thinking "must"
+1 part_end 0 thinking
+1 part_start 1 text
+1 part_delta 1 text "Adding."
+1 part_end 1 text
+1 part_start 2 tool_call add 1
+1 part_delta 2 tool_call "{\"x\":1,\"y\":2}"
+1 part_start 3 tool_call add 2
+1 part_delta 3 tool_call "{\"x\":1,\"y\":200}"
+1 part_end 2 tool_call
+1 part_end 3 tool_call
 1 response
-1 tool call 1 add {"x":1,"y":2} valid=true attempt=0
-1 tool call 2 add {"x":1,"y":200} valid=false attempt=0
-1 tool result 2 retry 2 add: y: must be at most 100, got 200
+1 tool_call 1 add {"x":1,"y":2} valid=true attempt=0
+1 tool_call 2 add {"x":1,"y":200} valid=false attempt=0
+1 tool_result 2 retry 2 add: y: must be at most 100, got 200
 1 custom 1 add working
-1 tool result 1 tool_return 1 add: 3
+1 tool_result 1 tool_return 1 add: 3
 1 retry 2 attempt=1 "y: must be at most 100, got 200"
-2 request start
-2 part start 0 text
-2 part delta 0 text "it "
-2 part delta 0 text "is "
-2 part delta 0 text "3"
-2 part end 0 text
+2 request_start
+2 part_start 0 text
+2 part_delta 0 text "it "
+2 part_delta 0 text "is "
+2 part_delta 0 text "3"
+2 part_end 0 text
 2 response
 2 output it is 3
-2 run end`), "\n"), got)
+2 run_end`), "\n"), got)
 }
 
 func TestModelThatDoesNotStreamGivesTheSameEvents(t *testing.T) {
@@ -111,7 +111,7 @@ func TestModelThatDoesNotStreamGivesTheSameEvents(t *testing.T) {
 			got = append(got, trace(e))
 		}
 	}
-	require.Equal(t, []string{`1 part start 0 text`, `1 part delta 0 text "hello"`, `1 part end 0 text`}, got)
+	require.Equal(t, []string{`1 part_start 0 text`, `1 part_delta 0 text "hello"`, `1 part_end 0 text`}, got)
 }
 
 func TestInterleavedToolCallsKeepTheirParts(t *testing.T) {

@@ -8,14 +8,6 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Nested is an event of a run within a run. It is the value of an [EventCustom] of the outer run, which says by its CallID
-// and Tool whose inner run it is.
-type Nested struct {
-	// Agent is the inner agent's name.
-	Agent string
-	Event Event
-}
-
 // AsTool makes a tool of an agent: the model gives it a prompt and is shown its output. deps makes the inner agent's
 // dependencies of the outer run's.
 //

@@ -11,15 +11,17 @@ import (
 
 // Result is what a tool call gives back. A tool function may return any value: a string is shown to the model as it is,
 // anything else as JSON. It returns a Result, or a pointer to one, when it has more to say.
+//
+// It can be stored as JSON. What earlier versions wrote, with Go's names of the fields, is read as well.
 type Result struct {
 	// Text is what the model is shown.
-	Text string
+	Text string `json:"text,omitempty"`
 	// Outcome is empty for success. A function sets another outcome through [Failed] and [Denied].
-	Outcome model.Outcome
+	Outcome model.Outcome `json:"outcome,omitempty"`
 	// Content follows the results of the step as if the user had sent it, an image for example.
-	Content []model.Part
+	Content []model.Part `json:"content,omitempty"`
 	// Meta is kept with the message for the application and never shown to the model.
-	Meta json.RawMessage
+	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
 // RetryError asks the model to correct a tool call. It counts against the tool's retry budget.

@@ -57,19 +57,6 @@ type Call struct {
 	Decision *Decision
 }
 
-// Usage is what a run has used.
-type Usage struct {
-	// Requests counts the requests to models.
-	Requests int
-	// ToolCalls counts the tool calls that returned a value. Output tools never count.
-	ToolCalls int
-	model.Usage
-	// Cost is what the responses cost, in the currency of the run's prices. Without prices it is 0.
-	Cost float64
-	// Unpriced counts the responses whose cost is not known, and so is not in Cost. Without prices it is 0.
-	Unpriced int
-}
-
 // IdempotencyKey names the call in progress, or the output that is being made: no two calls have the same, and the same call
 // has the same when a run that has a journal is taken up. A tool whose effects must not happen twice passes it on to
 // whoever it acts on. It is made of the ids of run, step and call.

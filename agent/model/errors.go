@@ -42,30 +42,29 @@ type APIError struct {
 	Err error
 }
 
-// Error implements error, on one line.
+// Error implements error, on one line. What is not known is left out.
 func (e *APIError) Error() string {
-	var b strings.Builder
-	b.WriteString("model: ")
-	b.WriteString(e.Provider)
-	if e.Model != "" {
-		b.WriteString(" " + e.Model)
-	}
+	status := ""
 	if e.Status != 0 {
-		fmt.Fprintf(&b, ": HTTP %d", e.Status)
-		if text := http.StatusText(e.Status); text != "" { // some have no name, such as 529
-			b.WriteString(" " + text)
-		}
+		status = strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))) // some have no name, such as 529
 	}
 	if e.Code != "" {
-		b.WriteString(" (" + e.Code + ")")
+		status = strings.TrimSpace(status + " (" + e.Code + ")")
 	}
+	what := e.Message
 	switch {
-	case e.Message != "":
-		b.WriteString(": " + strings.Join(strings.Fields(e.Message), " "))
-	case e.Err != nil:
-		b.WriteString(": " + e.Err.Error())
+	case what == "" && e.Err != nil:
+		what = e.Err.Error()
+	case what == "" && status == "":
+		what = "no usable answer"
 	}
-	return b.String()
+	text := "model"
+	for _, s := range []string{e.Provider + " " + e.Model, status, what} {
+		if s = strings.Join(strings.Fields(s), " "); s != "" {
+			text += ": " + s
+		}
+	}
+	return text
 }
 
 // Unwrap returns the cause.

@@ -148,7 +148,7 @@ func events(t *testing.T, s *scene, j journal.Journal) []string {
 		if e.Usage != nil {
 			line += fmt.Sprint(*e.Usage)
 		}
-		if n := len(seen); e.Kind == agent.EventPartDelta && n > 0 && strings.HasPrefix(seen[n-1], line[:len("part delta1")]) {
+		if n := len(seen); e.Kind == agent.EventPartDelta && n > 0 && strings.HasPrefix(seen[n-1], line[:len("part_delta1")]) {
 			line = seen[n-1] + line
 			seen = seen[:n-1]
 		}

@@ -25,6 +25,8 @@ const (
 	CallDeferred
 	OutputDone
 	RunEnd
+	// PartialOutput carries an output that is still being written. The loop does not emit it; package agent does.
+	PartialOutput
 )
 
 // Event is something that happened in a run. Which fields mean something depends on Kind.
