@@ -1,0 +1,6 @@
+package main
+
+func Example() {
+	main()
+	// Output: {Text:Ada, you have $123.45. BlockCard:false Risk:1}
+}

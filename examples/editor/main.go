@@ -1,0 +1,47 @@
+// Command editor is a small agent for IDEs that speak ACP. Its test runs it with an editor in memory: no process, no pipe and no
+// network. Start it from an IDE; -model names the model.
+package main
+
+import (
+	"context"
+	"flag"
+	"log"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Deps is what the bridge fills in for each session.
+type Deps struct{ deps.ACPDeps }
+
+func newCoder(m model.Model) (*agent.Agent[Deps, string], error) {
+	return agent.New(agent.Config[Deps, string]{
+		Model:        m,
+		Instructions: "You are a careful programmer.",
+		Toolsets:     []toolset.Toolset[Deps]{acpbridge.Toolset[Deps]()},
+	})
+}
+
+func main() {
+	name := flag.String("model", "ollama:qwen3:8b", "provider:name of a model")
+	flag.Parse()
+	ctx := context.Background()
+	m, err := model.Open(ctx, *name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	coder, err := newCoder(m)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := acpbridge.Serve(ctx, acpbridge.Config[Deps, string]{
+		Agent: coder,
+		Deps:  func(_ context.Context, acp deps.ACPDeps) (Deps, error) { return Deps{acp}, nil },
+	}); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/acpbridge/acptest"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+)
+
+func TestCoderWritesThroughTheEditor(t *testing.T) {
+	editor := acptest.New(acptest.Options{Files: map[string]string{"/src/a.txt": "hello"}})
+	defer editor.Close()
+	coder, err := newCoder(modeltest.Script(
+		modeltest.Say(model.ToolCall("1", "read_file", `{"path":"/src/a.txt"}`)),
+		modeltest.Say(model.ToolCall("2", "write_file", `{"path":"/src/a.txt","content":"Hello"}`)),
+		modeltest.SayText("Done."),
+	))
+	require.NoError(t, err)
+	res, err := coder.Run(t.Context(), Deps{editor.Deps("/src")}, "Begin with a capital.")
+	require.NoError(t, err)
+	require.Equal(t, "Done.", res.Output)
+	text, _ := editor.File("/src/a.txt")
+	require.Equal(t, "Hello", text)
+	require.Len(t, editor.Permissions(), 1, "the user was asked")
+}

@@ -1,0 +1,9 @@
+package main
+
+func Example() {
+	main()
+	// Output:
+	// error: agent: model: model: example large: HTTP 503 Service Unavailable: busy
+	// Oslo
+	// Oslo
+}

@@ -1,0 +1,6 @@
+package main
+
+func Example() {
+	main()
+	// Output: SELECT * FROM logs WHERE level = 'error'
+}

@@ -1,0 +1,9 @@
+package main
+
+func Example() {
+	main()
+	// Output:
+	// so far: blue whale
+	// blue whale  26 m all
+	// orca         7 m all
+}
