@@ -164,6 +164,27 @@ func TestCancelledRunIsNotTakenForALimit(t *testing.T) {
 	require.False(t, errors.As(err, new(*agent.LimitError)), "a limit of the outer run was not reached")
 }
 
+func TestCancelledRunIsNotTakenForPending(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	inner, err := agent.New(agent.Config[innerDeps, string]{
+		Model: modeltest.Script(modeltest.Say(call("1", "wait"))),
+		Toolsets: []toolset.Toolset[innerDeps]{toolset.Of(toolset.Func("wait", "", func(context.Context, *toolset.RunContext[innerDeps], none) (string, error) {
+			return "", toolset.Deferred(nil)
+		}))},
+	})
+	require.NoError(t, err)
+	s := newAgent(t, cfg{Model: asksOnce()}, agent.AsTool("ask", "", inner, narrow)).Stream(ctx, deps{}, "go")
+	for e := range s.Events() {
+		if nested, ok := e.Value.(agent.Nested); ok && nested.Event.Kind == agent.EventRunEnd {
+			cancel(errCancelled)
+		}
+	}
+	_, err = s.Result()
+	require.ErrorIs(t, err, errCancelled)
+	require.False(t, errors.As(err, new(*agent.PendingError)), "the outer run has no call that could be answered")
+}
+
 func TestHandOverToARunThatWaitsFails(t *testing.T) {
 	inner, err := agent.New(agent.Config[innerDeps, string]{
 		Model: modeltest.Script(modeltest.Say(call("1", "wait"))),

@@ -33,7 +33,7 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 		switch {
 		case isJournalError(err) || errors.As(err, &limit) && limit.Applies(run.Meter):
 			return none, err
-		case ctx.Err() != nil && limit != nil: // what ends the outer run is the end of its context
+		case ctx.Err() != nil && (limit != nil || isPending(err)): // what ends the outer run is the end of its context
 			return none, fmt.Errorf("%v: %w", err, context.Cause(ctx))
 		case ctx.Err() != nil:
 			return none, err
