@@ -48,7 +48,11 @@ var rules = map[string][]string{
 	"internal/engine":                       {"agent/model", "agent/journal", "toolset", "internal/loop"},
 	"internal/":                             {"*"},
 	"examples/":                             {"*"},
-	"agent/model/modeltest":                 {"agent/model"},
+	"agent/model/modeltest":                 {"agent/model", "internal/generate", "internal/plainjson", "agent/model/modeltest/internal/describe"},
+	"agent/model/modeltest/conformance":     {"agent/model", "internal/plainjson", "agent/model/modeltest/internal/describe"},
+	"agent/model/modeltest/recording":       {"agent/model", "agent/model/modeltest", "agent/model/modeltest/internal/describe"},
+	"agent/model/modeltest/internal/":       {"agent/model"},
+	"internal/generate":                     {"internal/plainjson"},
 }
 
 // thirdParty says which packages of others a package may import outside of tests; a trailing slash means all packages below.

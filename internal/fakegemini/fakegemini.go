@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
 // Impossible says why the protocol cannot say what a scenario says, or nothing if it can.
-func Impossible(s modeltest.Scenario) string {
+func Impossible(s conformance.Scenario) string {
 	if s.Answer == nil {
 		return ""
 	}
@@ -39,7 +39,7 @@ type Wire struct {
 }
 
 // Play answers a request, whose body has been read, as a scenario says: generateContent, or streamGenerateContent with events.
-func (v Wire) Play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
+func (v Wire) Play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
 	events := func(chunks ...string) string {
 		var b strings.Builder
 		for _, c := range chunks {
@@ -56,9 +56,9 @@ func (v Wire) Play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario,
 	}
 	status, body := http.StatusOK, ""
 	switch {
-	case s.Fault == modeltest.FaultEmpty && streamed:
+	case s.Fault == conformance.FaultEmpty && streamed:
 		body = events(`{"usageMetadata":{"promptTokenCount":3}}`)
-	case s.Fault == modeltest.FaultEmpty:
+	case s.Fault == conformance.FaultEmpty:
 		body = `{"candidates":[],"usageMetadata":{"promptTokenCount":3}}`
 	case s.Answer == nil && s.Error != nil:
 		status, body = s.Error.Status, refusal
@@ -72,7 +72,7 @@ func (v Wire) Play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario,
 			end[0] = strings.Replace(end[0], `"content":{"role":"model","parts":[{"text":""}]},`, "", 1)
 		}
 		switch {
-		case s.Fault == modeltest.FaultTruncated:
+		case s.Fault == conformance.FaultTruncated:
 			if last := s.Answer.Parts[len(s.Answer.Parts)-1].Kind; last == model.PartText || last == model.PartThinking {
 				pieces = pieces[:len(pieces)-1]
 			}
@@ -91,7 +91,7 @@ func (v Wire) Play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario,
 			parts = append(parts, wirePart(p))
 		}
 		body = strings.Replace(end(s), `{"text":""}`, strings.Join(parts, ","), 1)
-		if s.Fault == modeltest.FaultTruncated {
+		if s.Fault == conformance.FaultTruncated {
 			body = body[:strings.Index(body, `]},"finishReason"`)-5]
 		}
 	}
@@ -114,12 +114,12 @@ func quote(s string) string {
 }
 
 // end is the event that ends an answer.
-func end(s modeltest.Scenario) string {
+func end(s conformance.Scenario) string {
 	reason := map[model.FinishReason]string{
 		model.FinishStop: "STOP", model.FinishToolCalls: "STOP", model.FinishLength: "MAX_TOKENS",
 		model.FinishContentFilter: "SAFETY", model.FinishOther: "OTHER",
 	}[s.Answer.Finish]
-	if s.Fault == modeltest.FaultFinish {
+	if s.Fault == conformance.FaultFinish {
 		reason = "UNHEARD_OF"
 	}
 	u := s.Answer.Usage

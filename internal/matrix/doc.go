@@ -1,7 +1,7 @@
-// Package matrix keeps the results of the conformance suite (package modeltest) for every model of this module, and makes a
+// Package matrix keeps the results of the conformance suite (package conformance) for every model of this module, and makes a
 // table of them for the documentation.
 //
-// A model's test calls [Conformance] instead of modeltest.Conformance. The results are compared with a file in testdata, so
+// A model's test calls [Conformance] instead of conformance.Run. The results are compared with a file in testdata, so
 // that a case that is no longer played, or no longer passes, is seen. After a change that is meant:
 //
 //	PONTE_UPDATE=1 go test ./agent/model/... -run Conformance

@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
 // wanted is what a provider wants back: digits, as those of the suite.
 const wanted = "314159265358979323846264"
 
 // said is what the models say in the histories that they leave behind.
-var said = []modeltest.Scenario{
+var said = []conformance.Scenario{
 	{Case: "signed thinking", Answer: saying(
 		model.Part{Kind: model.PartThinking, Text: "I should look.", Signature: []byte(wanted)},
 		model.ToolCall("call_a", "weather", `{"city": "Oslo", "id": 9223372036854775807}`), model.ToolCall("call_b", "time", `{}`))},
@@ -44,7 +44,7 @@ func saying(parts ...model.Part) *model.Message {
 const historyRule = "A conversation goes on with another model"
 
 // histories has a model leave a history behind, and go on with those that all models have left behind.
-func histories(t *testing.T, name string, h modeltest.Harness) {
+func histories(t *testing.T, name string, h conformance.Harness) {
 	t.Helper()
 	dir, err := directory()
 	if err != nil {
@@ -66,7 +66,7 @@ func histories(t *testing.T, name string, h modeltest.Harness) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := h.New(t, modeltest.Scenario{Rule: historyRule, Case: "text", Answer: said[len(said)-1].Answer})
+			m := h.New(t, conformance.Scenario{Rule: historyRule, Case: "text", Answer: said[len(said)-1].Answer})
 			req := request(messages)
 			for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
 				if _, err := m.Generate(t.Context(), req, sink); err != nil {
@@ -86,7 +86,7 @@ func histories(t *testing.T, name string, h modeltest.Harness) {
 }
 
 // history has a model say all that it can say.
-func history(t *testing.T, h modeltest.Harness) []*model.Message {
+func history(t *testing.T, h conformance.Harness) []*model.Message {
 	t.Helper()
 	var all []*model.Message
 	for _, s := range said {

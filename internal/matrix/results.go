@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
 // Conformance runs the conformance suite and compares its results with those that the file of that name has. The name is that
@@ -19,9 +19,9 @@ import (
 //
 // Then it has the model go on with the conversations that all models of the matrix have left behind: with signatures, calls,
 // opaque parts and images.
-func Conformance(t *testing.T, name string, h modeltest.Harness) {
+func Conformance(t *testing.T, name string, h conformance.Harness) {
 	t.Helper()
-	results := modeltest.Conformance(t, h)
+	results := conformance.Run(t, h)
 	switch {
 	case t.Failed():
 		return
@@ -86,7 +86,7 @@ func directory() (string, error) {
 }
 
 // check compares results with a file, or writes it.
-func check(file string, results []modeltest.Result, update bool) error {
+func check(file string, results []conformance.Result, update bool) error {
 	got := encode(results)
 	if update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -114,7 +114,7 @@ func check(file string, results []modeltest.Result, update bool) error {
 const howToUpdate = "to write the results of today, run the test with PONTE_UPDATE=1, and then go test ./internal/matrix with it"
 
 // encode writes results as a JSON array, one on each line.
-func encode(results []modeltest.Result) []byte {
+func encode(results []conformance.Result) []byte {
 	var b bytes.Buffer
 	for i, r := range results {
 		b.WriteString([]string{"[\n", ",\n"}[min(i, 1)])
@@ -130,8 +130,8 @@ func encode(results []modeltest.Result) []byte {
 	return b.Bytes()
 }
 
-func decode(text []byte) ([]modeltest.Result, error) {
-	var results []modeltest.Result
+func decode(text []byte) ([]conformance.Result, error) {
+	var results []conformance.Result
 	if err := json.Unmarshal(text, &results); err != nil {
 		return nil, err
 	}
@@ -139,9 +139,9 @@ func decode(text []byte) ([]modeltest.Result, error) {
 }
 
 // difference says what changed from the results of a file to those of today.
-func difference(want, got []modeltest.Result) []string {
+func difference(want, got []conformance.Result) []string {
 	type key struct{ rule, name string }
-	now, before := map[key]modeltest.Result{}, map[key]modeltest.Result{}
+	now, before := map[key]conformance.Result{}, map[key]conformance.Result{}
 	for _, r := range want {
 		before[key{r.Rule, r.Case}] = r
 	}
@@ -164,7 +164,7 @@ func difference(want, got []modeltest.Result) []string {
 	return changes
 }
 
-func outcome(r modeltest.Result) string {
+func outcome(r conformance.Result) string {
 	if r.Reason == "" {
 		return string(r.Outcome)
 	}

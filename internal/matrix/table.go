@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
 // column has the results of one model.
 type column struct {
 	name    string
-	results []modeltest.Result
+	results []conformance.Result
 }
 
 // order is that of the columns whose names begin so: our own adapters, those of Genkit's plugins, others.
@@ -59,7 +59,7 @@ func load(dir string) ([]column, error) {
 // row is a rule, or some cases of one, and what each column has there.
 type row struct {
 	label string
-	cells []modeltest.Result // outcome and reason
+	cells []conformance.Result // outcome and reason
 }
 
 func (r row) key() string {
@@ -127,13 +127,13 @@ func rows(columns []column) []row {
 	return all
 }
 
-func find(results []modeltest.Result, rule, name string) modeltest.Result {
+func find(results []conformance.Result, rule, name string) conformance.Result {
 	for _, r := range results {
 		if r.Rule == rule && r.Case == name {
-			return modeltest.Result{Outcome: r.Outcome, Reason: r.Reason}
+			return conformance.Result{Outcome: r.Outcome, Reason: r.Reason}
 		}
 	}
-	return modeltest.Result{Outcome: modeltest.Skipped, Reason: "not tested"}
+	return conformance.Result{Outcome: conformance.Skipped, Reason: "not tested"}
 }
 
 // render makes the table, with the reasons below it.
@@ -161,8 +161,8 @@ func render(columns []column) string {
 	return b.String()
 }
 
-func cell(r modeltest.Result, reasons *[]string) string {
-	sign := map[modeltest.Outcome]string{modeltest.Passed: "✓", modeltest.Skipped: "–", modeltest.Known: "✗"}[r.Outcome]
+func cell(r conformance.Result, reasons *[]string) string {
+	sign := map[conformance.Outcome]string{conformance.Passed: "✓", conformance.Skipped: "–", conformance.Known: "✗"}[r.Outcome]
 	if sign == "" {
 		sign = "failed"
 	}

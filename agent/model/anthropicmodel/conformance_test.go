@@ -11,7 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 	"github.com/ponte-go/ponte/internal/matrix"
 )
 
@@ -22,22 +22,22 @@ func TestConformance(t *testing.T) {
 
 // Short answers come in one piece where no sink wants them otherwise.
 func TestConformanceUnstreamed(t *testing.T) {
-	modeltest.Conformance(t, harness(func(c *anthropicmodel.Config) {
+	conformance.Run(t, harness(func(c *anthropicmodel.Config) {
 		c.Settings = &model.Settings{MaxTokens: 1000}
 	}))
 }
 
 // Newer models take other settings, and take system messages within the conversation.
 func TestConformanceOfNewerModels(t *testing.T) {
-	modeltest.Conformance(t, harness(named("claude-opus-5-5")))
+	conformance.Run(t, harness(named("claude-opus-5-5")))
 }
 
-func harness(change func(*anthropicmodel.Config)) modeltest.Harness {
+func harness(change func(*anthropicmodel.Config)) conformance.Harness {
 	var mu sync.Mutex
 	bodies, headers := map[testing.TB]*strings.Builder{}, map[testing.TB]http.Header{}
-	return modeltest.Harness{
+	return conformance.Harness{
 		Provider: true,
-		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				mu.Lock()
@@ -70,7 +70,7 @@ func harness(change func(*anthropicmodel.Config)) modeltest.Harness {
 	}
 }
 
-func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario, m *anthropicmodel.Model) {
+func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario, m *anthropicmodel.Model) {
 	if s.Answer == nil {
 		return
 	}

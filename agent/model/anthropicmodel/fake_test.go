@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
 // event is an event of a stream, named by its type.
@@ -85,8 +85,8 @@ var stopReasons = map[model.FinishReason]string{
 	model.FinishContentFilter: "refusal",
 }
 
-func wireStop(s modeltest.Scenario) string {
-	if s.Fault == modeltest.FaultFinish {
+func wireStop(s conformance.Scenario) string {
+	if s.Fault == conformance.FaultFinish {
 		return "planets_aligned"
 	}
 	return stopReasons[s.Answer.Finish]
@@ -99,7 +99,7 @@ func wireUsage(u model.Usage) string {
 }
 
 // play answers a request as a scenario says.
-func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
+func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
 	switch {
 	case s.Error != nil && (s.Answer == nil || !streamed):
 		a := answer{Status: s.Error.Status, Body: wireError(s.Error), Header: map[string]string{}}
@@ -121,14 +121,14 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 	}
 	body := ""
 	switch {
-	case s.Fault == modeltest.FaultEmpty && streamed:
+	case s.Fault == conformance.FaultEmpty && streamed:
 		body = event(`{"type":"message_stop"}`)
-	case s.Fault == modeltest.FaultEmpty:
+	case s.Fault == conformance.FaultEmpty:
 		body = `{"type":"message","role":"assistant"}`
 	case streamed:
 		blocks := wireBlocks(s.Answer)
 		switch {
-		case s.Fault == modeltest.FaultTruncated:
+		case s.Fault == conformance.FaultTruncated:
 			body = begin() + strings.Join(blocks[:len(blocks)-2], "") // without a piece, and the end of the block
 		case s.Error != nil:
 			body = begin() + strings.Join(blocks, "") + event(wireError(s.Error))
@@ -137,7 +137,7 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 		}
 	default:
 		body = wireAnswer(s)
-		if s.Fault == modeltest.FaultTruncated {
+		if s.Fault == conformance.FaultTruncated {
 			body = body[:strings.LastIndex(body, `}]`)-3]
 		}
 	}
@@ -145,7 +145,7 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 }
 
 // wireAnswer is an answer in one piece.
-func wireAnswer(s modeltest.Scenario) string {
+func wireAnswer(s conformance.Scenario) string {
 	var blocks []string
 	for _, p := range s.Answer.Parts {
 		switch p.Kind {

@@ -13,17 +13,17 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
 // TestConformance runs the generic dialect in front of a plugin that does all as Genkit means it: what it knows of a
 // provider's error is a status, and what it is asked is JSON.
 func TestConformance(t *testing.T) {
 	sent := &sync.Map{}
-	modeltest.Conformance(t, modeltest.Harness{
+	conformance.Run(t, conformance.Harness{
 		Provider:   true,
 		ArgsAsJSON: true, // calls that are streamed have been decoded
-		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			record := &recorder{}
 			sent.Store(t.Name(), record)
 			if s.Answer != nil && s.Answer.Usage.CacheWriteTokens > 0 {
@@ -89,7 +89,7 @@ func (r *recorder) String() string {
 }
 
 // play answers as a plugin does in a scenario.
-func play(ctx context.Context, s modeltest.Scenario, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+func play(ctx context.Context, s conformance.Scenario, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 	resp := &ai.ModelResponse{FinishReason: ai.FinishReasonStop, Message: &ai.Message{Role: ai.RoleModel}}
 	if s.Answer != nil {
 		u := s.Answer.Usage
@@ -151,11 +151,11 @@ func play(ctx context.Context, s modeltest.Scenario, cb ai.ModelStreamCallback) 
 		return nil, ctx.Err()
 	case s.Error != nil:
 		return nil, &refusal{s.Error}
-	case s.Fault == modeltest.FaultEmpty:
+	case s.Fault == conformance.FaultEmpty:
 		resp.Message = nil
-	case s.Fault == modeltest.FaultTruncated:
+	case s.Fault == conformance.FaultTruncated:
 		return nil, core.NewError(core.UNAVAILABLE, "connection reset")
-	case s.Fault == modeltest.FaultFinish:
+	case s.Fault == conformance.FaultFinish:
 		resp.FinishReason = "tired"
 	}
 	return resp, nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/internal/generate"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -178,7 +178,7 @@ func TestGeneratedArgumentsAreAlwaysValid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(100) {
-				args, err := modeltest.GenerateSeeded(tool.schema, seed)
+				args, err := generate.Seeded(tool.schema, seed)
 				require.NoError(t, err, "seed %d", seed)
 				_, err = tool.decode(args)
 				require.NoError(t, err, "seed %d: %s", seed, args)

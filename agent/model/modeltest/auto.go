@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest/internal/describe"
+	"github.com/ponte-go/ponte/internal/generate"
 )
 
 // Auto returns a model that tries out an agent: it calls every tool that it is offered once, with arguments made from
-// the tool's schema ([Generate]), and then answers:
+// the tool's schema, and then answers:
 //
 //   - through the output tool if one is offered (see [OutputTool]), with generated arguments;
 //   - with a generated JSON text if the request binds the response to a schema ([model.Request.Output]);
@@ -61,7 +63,8 @@ func OutputTool(names ...string) AutoOption {
 // Answering gives the text to answer with where the answer is text.
 func Answering(text string) AutoOption { return func(a *auto) { a.text = &text } }
 
-// Seeded varies what is generated, see [GenerateSeeded].
+// Seeded varies the generated values: with optional properties, longer lists, other choices. The same seed gives the same
+// values. Seed 0 is the default: the plainest values.
 func Seeded(seed uint64) AutoOption { return func(a *auto) { a.seed = seed } }
 
 func isDefaultOutput(name string) bool {
@@ -93,7 +96,7 @@ func (a *auto) generate(_ context.Context, req *model.Request) (*model.Message, 
 		args := json.RawMessage("{}")
 		if len(t.Schema) > 0 {
 			var err error
-			if args, err = GenerateSeeded(t.Schema, a.seed); err != nil {
+			if args, err = generate.Seeded(t.Schema, a.seed); err != nil {
 				return nil, fmt.Errorf("modeltest: auto: no arguments for the tool %q: %w", t.Name, err)
 			}
 		}
@@ -142,7 +145,7 @@ func (a *auto) answer(req *model.Request) (*model.Message, error) {
 	case a.text != nil:
 		return respond(model.Text(*a.text)), nil
 	case req.Output != nil:
-		text, err := GenerateSeeded(req.Output.Schema, a.seed)
+		text, err := generate.Seeded(req.Output.Schema, a.seed)
 		if err != nil {
 			return nil, fmt.Errorf("modeltest: auto: no output: %w", err)
 		}
@@ -153,7 +156,7 @@ func (a *auto) answer(req *model.Request) (*model.Message, error) {
 
 // refused returns an error if the last response has to be corrected.
 func refused(messages []*model.Message) error {
-	for _, p := range latest(messages) {
+	for _, p := range describe.Latest(messages) {
 		switch {
 		case p.Kind != model.PartRetry:
 		case p.Tool == "":

@@ -139,7 +139,7 @@ func TestAutoReportsARetryInsteadOfRepeatingItself(t *testing.T) {
 func TestAutoReportsASchemaThatItCannotServe(t *testing.T) {
 	req := ask("go")
 	req.Tools = []model.ToolDef{{Name: "odd", Schema: json.RawMessage(`{"properties":{"x":false},"required":["x"]}`)}}
-	require.ErrorContains(t, failure(t, modeltest.Auto(), req), `modeltest: auto: no arguments for the tool "odd": modeltest: generate: x: no value found`)
+	require.ErrorContains(t, failure(t, modeltest.Auto(), req), `modeltest: auto: no arguments for the tool "odd": x: no value found`)
 	req = ask("go")
 	req.Output = &model.OutputSchema{Schema: json.RawMessage(`false`)}
 	require.ErrorContains(t, failure(t, modeltest.Auto(), req), `modeltest: auto: no output: `)
@@ -148,14 +148,14 @@ func TestAutoReportsASchemaThatItCannotServe(t *testing.T) {
 func TestAutoCallsAToolWithoutSchemaWithAnEmptyObject(t *testing.T) {
 	req := ask("go")
 	req.Tools = []model.ToolDef{{Name: "bare"}}
-	require.Equal(t, "{}", generate(t, modeltest.Auto(), req).Parts[0].Args.String())
+	require.Equal(t, "{}", answer(t, modeltest.Auto(), req).Parts[0].Args.String())
 }
 
 func TestAutoKeepsTheToolChoice(t *testing.T) {
 	tools := []model.ToolDef{{Name: "a"}, {Name: "b"}, {Name: "final_result"}}
 	called := func(choice model.ToolChoice, tools []model.ToolDef, history ...*model.Message) (names []string) {
 		req := &model.Request{Messages: append([]*model.Message{model.UserText("go")}, history...), Tools: tools, ToolChoice: choice}
-		for _, p := range generate(t, modeltest.Auto(), req).Parts {
+		for _, p := range answer(t, modeltest.Auto(), req).Parts {
 			names = append(names, string(p.Kind)+p.Tool)
 		}
 		return names
@@ -178,18 +178,18 @@ func TestAutoReadsWhatHasBeenCalledFromTheTurn(t *testing.T) {
 		model.UserText("go"), model.Response(model.ToolCall("auto_1", "a", "{}")),
 		{Kind: model.KindRequest, Parts: []model.Part{model.ToolReturn("auto_1", "a", "look"), model.User("content of the tool")}},
 	}}
-	require.Equal(t, `{"a":"look"}`, generate(t, m, req).Text(), "content that a tool returned is no new turn")
+	require.Equal(t, `{"a":"look"}`, answer(t, m, req).Text(), "content that a tool returned is no new turn")
 
 	req.Tools = append(req.Tools, model.ToolDef{Name: "discovered"})
-	require.Equal(t, "discovered", generate(t, m, req).Parts[0].Tool, "a tool that appears later is called as well")
+	require.Equal(t, "discovered", answer(t, m, req).Parts[0].Tool, "a tool that appears later is called as well")
 
 	req.Messages = append(req.Messages, model.Response(model.Text("done")), model.UserText("again"))
-	msg := generate(t, m, req)
+	msg := answer(t, m, req)
 	require.Len(t, msg.Parts, 2, "a new turn calls every tool")
 	require.Equal(t, "auto_2", msg.Parts[0].CallID, "ids do not repeat those of the history")
 
 	req = &model.Request{Instructions: "Only instructions.", Messages: []*model.Message{{Kind: model.KindRequest}}}
-	require.Equal(t, `{}`, generate(t, m, req).Text())
+	require.Equal(t, `{}`, answer(t, m, req).Text())
 }
 
 func TestAutoGoesOnWithARunThatIsResumed(t *testing.T) {

@@ -13,7 +13,7 @@ func ask(text string) *model.Request {
 	return &model.Request{Messages: []*model.Message{model.UserText(text)}}
 }
 
-func generate(t testing.TB, m model.Model, req *model.Request) *model.Message {
+func answer(t testing.TB, m model.Model, req *model.Request) *model.Message {
 	t.Helper()
 	msg, err := m.Generate(t.Context(), req, nil)
 	require.NoError(t, err)

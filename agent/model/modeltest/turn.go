@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest/internal/describe"
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // turn is the part of a history from the user's last words on.
@@ -61,11 +63,11 @@ func (t turn) summary() string {
 			if len(text) > 1 {
 				text = append(text, ',')
 			}
-			text = append(appendJSON(text, p.Tool), ':')
+			text = append(appendString(text, p.Tool), ':')
 			if json.Valid([]byte(p.Text)) {
 				text = append(text, p.Text...)
 			} else {
-				text = appendJSON(text, p.Text)
+				text = appendString(text, p.Text)
 			}
 		}
 	}
@@ -77,9 +79,15 @@ func (t turn) args(callID string) string {
 	for _, m := range slices.Backward(t) {
 		for i := range m.Parts {
 			if p := &m.Parts[i]; p.Kind == model.PartToolCall && p.CallID == callID {
-				return shorten(string(p.Args))
+				return describe.Shorten(string(p.Args))
 			}
 		}
 	}
 	return "of an unknown call"
+}
+
+// appendString appends a string as JSON, without escapes for HTML.
+func appendString(dst []byte, s string) []byte {
+	text, _ := plainjson.Marshal(s) // a string always has a JSON form
+	return append(dst, text...)
 }

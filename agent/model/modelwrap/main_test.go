@@ -12,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 )
 
@@ -126,7 +127,7 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 }
 
 // played is a model in the process that does what a scenario says, and keeps the contract.
-func played(t testing.TB, s modeltest.Scenario) model.Model {
+func played(t testing.TB, s conformance.Scenario) model.Model {
 	switch {
 	case s.Rule == "Call ids are unique":
 		t.Skip("wrappers return what the model says")
@@ -173,15 +174,15 @@ func played(t testing.TB, s modeltest.Scenario) model.Model {
 func TestEveryWrapperKeepsTheContractOfModels(t *testing.T) {
 	for name, wrap := range wrappers(nothing) {
 		t.Run(name, func(t *testing.T) {
-			modeltest.Conformance(t, modeltest.Harness{
+			conformance.Run(t, conformance.Harness{
 				Provider: true,
-				New:      func(t testing.TB, s modeltest.Scenario) model.Model { return wrap(played(t, s)) },
+				New:      func(t testing.TB, s conformance.Scenario) model.Model { return wrap(played(t, s)) },
 			})
 		})
 	}
 	t.Run("Cache, kept", func(t *testing.T) {
-		modeltest.Conformance(t, modeltest.Harness{
-			New: func(t testing.TB, s modeltest.Scenario) model.Model {
+		conformance.Run(t, conformance.Harness{
+			New: func(t testing.TB, s conformance.Scenario) model.Model {
 				m := played(t, s)
 				switch {
 				case s.Answer == nil || s.Silent || s.Error != nil:
@@ -194,9 +195,9 @@ func TestEveryWrapperKeepsTheContractOfModels(t *testing.T) {
 		})
 	})
 	t.Run("Fallback, buffered", func(t *testing.T) {
-		modeltest.Conformance(t, modeltest.Harness{
+		conformance.Run(t, conformance.Harness{
 			Provider: true,
-			New: func(t testing.TB, s modeltest.Scenario) model.Model {
+			New: func(t testing.TB, s conformance.Scenario) model.Model {
 				if s.Answer != nil && (s.Silent || s.Error != nil) {
 					t.Skip("no delta is passed on before the answer is complete")
 				}

@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestConformance(t *testing.T) {
 	var seen seen
-	matrix.Conformance(t, "openaimodel", seen.watch(modeltest.Harness{
+	matrix.Conformance(t, "openaimodel", seen.watch(conformance.Harness{
 		Provider: true,
-		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
 				play(w, r, s, strings.Contains(body, `"stream":true`))
 			})
@@ -65,7 +65,7 @@ func (s *seen) serve(t testing.TB, answer func(w http.ResponseWriter, r *http.Re
 }
 
 // watch adds to a harness what the servers have received.
-func (s *seen) watch(h modeltest.Harness) modeltest.Harness {
+func (s *seen) watch(h conformance.Harness) conformance.Harness {
 	h.Sent = func(t testing.TB) string {
 		s.mu.Lock()
 		defer s.mu.Unlock()

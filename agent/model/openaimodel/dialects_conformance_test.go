@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
 // Whatever a profile says, the contract is kept: what it lacks is refused, and nothing is dropped.
@@ -15,9 +15,9 @@ func TestEveryDialectKeepsTheContract(t *testing.T) {
 	for _, provider := range []string{"deepseek", "llamacpp", "mistral", "together"} {
 		t.Run(provider, func(t *testing.T) {
 			var seen seen
-			modeltest.Conformance(t, seen.watch(modeltest.Harness{
+			conformance.Run(t, seen.watch(conformance.Harness{
 				Provider: true,
-				New: func(t testing.TB, s modeltest.Scenario) model.Model {
+				New: func(t testing.TB, s conformance.Scenario) model.Model {
 					server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
 						play(w, r, s, strings.Contains(body, `"stream":true`))
 					})

@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestResponsesConformance(t *testing.T) {
 	var seen seen
-	matrix.Conformance(t, "openaimodel-responses", seen.watch(modeltest.Harness{
+	matrix.Conformance(t, "openaimodel-responses", seen.watch(conformance.Harness{
 		Provider: true,
-		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
 				playResponse(w, r, s, strings.Contains(body, `"stream":true`))
 			})
@@ -51,15 +51,15 @@ func newResponses(t testing.TB, baseURL string, change ...func(*openaimodel.Conf
 }
 
 // playResponse answers a request as a scenario says, in the words of the Responses API.
-func playResponse(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
+func playResponse(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
 	switch {
 	case s.Answer == nil && s.Error != nil:
 		play(w, r, s, streamed) // refusals are those of Chat Completions
 		return
-	case s.Fault == modeltest.FaultEmpty && streamed:
+	case s.Fault == conformance.FaultEmpty && streamed:
 		answer{Body: itemEvents(`{"type":"response.completed","response":` + responseBody("completed", "", "") + `}`)}.WriteTo(w)
 		return
-	case s.Fault == modeltest.FaultEmpty:
+	case s.Fault == conformance.FaultEmpty:
 		answer{Body: responseBody("completed", "", "")}.WriteTo(w)
 		return
 	}
@@ -69,7 +69,7 @@ func playResponse(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, 
 		body = responseStream(s)
 	case s.Answer != nil && !s.Silent:
 		body = wholeResponse(s)
-		if s.Fault == modeltest.FaultTruncated {
+		if s.Fault == conformance.FaultTruncated {
 			body = body[:strings.LastIndex(body, `"usage"`)]
 		}
 	}
@@ -99,14 +99,14 @@ func responseBody(status, more, output string) string {
 }
 
 // wholeResponse is the response that a scenario's answer is.
-func wholeResponse(s modeltest.Scenario) string {
+func wholeResponse(s conformance.Scenario) string {
 	var items []string
 	for i, p := range s.Answer.Parts {
 		items = append(items, outputItem(i, p, true))
 	}
 	status, reason := "completed", "null"
 	switch {
-	case s.Fault == modeltest.FaultFinish:
+	case s.Fault == conformance.FaultFinish:
 		status, reason = "incomplete", `{"reason":"banana"}`
 	case s.Answer.Finish == model.FinishLength:
 		status, reason = "incomplete", `{"reason":"max_output_tokens"}`
@@ -162,7 +162,7 @@ func outputItem(i int, p model.Part, complete bool) string {
 }
 
 // responseStream is a stream with the end that the scenario says.
-func responseStream(s modeltest.Scenario) string {
+func responseStream(s conformance.Scenario) string {
 	list := []string{
 		`{"type":"response.created","response":` + responseBody("in_progress", "", "") + `}`,
 		`{"type":"response.in_progress","response":` + responseBody("in_progress", "", "") + `}`,
@@ -194,7 +194,7 @@ func responseStream(s modeltest.Scenario) string {
 	switch {
 	case s.Error != nil:
 		list = append(list, fmt.Sprintf(`{"type":"error","code":%q,"message":%q,"param":null}`, s.Error.Code, s.Error.Message))
-	case s.Fault == modeltest.FaultTruncated:
+	case s.Fault == conformance.FaultTruncated:
 		return itemEvents(list[:len(list)-2]...)
 	case !s.Silent:
 		list = append(list, fmt.Sprintf(`{"type":%q,"response":%s}`, end, whole))

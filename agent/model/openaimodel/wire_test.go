@@ -9,20 +9,20 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
 // play answers a request as a scenario says, in the protocol's words.
-func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed bool) {
+func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
 	var refusal string
 	if s.Error != nil {
 		refusal = fmt.Sprintf(`{"error":{"message":%q,"code":%q}}`, s.Error.Message, s.Error.Code)
 	}
 	body := ""
 	switch {
-	case s.Fault == modeltest.FaultEmpty && streamed:
+	case s.Fault == conformance.FaultEmpty && streamed:
 		body = events(`{"id":"c1","model":"m","choices":[]}`)
-	case s.Fault == modeltest.FaultEmpty:
+	case s.Fault == conformance.FaultEmpty:
 		body = `{"id":"c1","model":"m","choices":[]}`
 	case s.Answer == nil && s.Error != nil:
 		a := answer{Status: s.Error.Status, Body: refusal}
@@ -37,7 +37,7 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 		body = " "
 	case s.Answer != nil:
 		body = wireAnswer(s.Answer, wireFinish(s))
-		if s.Fault == modeltest.FaultTruncated {
+		if s.Fault == conformance.FaultTruncated {
 			body = body[:strings.LastIndex(body, `"}`)-1]
 		}
 	}
@@ -51,21 +51,21 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, streamed
 }
 
 // wireStream is a stream with the end that the scenario says.
-func wireStream(s modeltest.Scenario, refusal string) string {
+func wireStream(s conformance.Scenario, refusal string) string {
 	deltas := wireDeltas(s.Answer)
 	switch {
 	case s.Error != nil:
 		return openEvents(append(deltas, refusal)...)
 	case s.Silent:
 		return openEvents(deltas...)
-	case s.Fault == modeltest.FaultTruncated:
+	case s.Fault == conformance.FaultTruncated:
 		return openEvents(deltas[:len(deltas)-1]...)
 	}
 	return events(append(deltas, finish(wireFinish(s)), `{"id":"c1","model":"m","choices":[],"usage":`+wireUsage(s.Answer.Usage)+`}`)...)
 }
 
-func wireFinish(s modeltest.Scenario) string {
-	if s.Fault == modeltest.FaultFinish {
+func wireFinish(s conformance.Scenario) string {
+	if s.Fault == conformance.FaultFinish {
 		return "banana"
 	}
 	return string(s.Answer.Finish) // whose values are the protocol's

@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestConformance(t *testing.T) {
 	var endpoints sync.Map
-	matrix.Conformance(t, "genkit anthropic", modeltest.Harness{
+	matrix.Conformance(t, "genkit anthropic", conformance.Harness{
 		Provider: true,
-		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			skipWhatTheWireCannotSay(t, s)
 			e := serve(t, func(w http.ResponseWriter, r *http.Request, body string) { play(w, r, s) })
 			endpoints.Store(t, e)
@@ -48,7 +48,7 @@ const (
 	notJSON = "the SDK fails over arguments that are no JSON"
 )
 
-func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario) {
+func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario) {
 	if s.Answer == nil {
 		return
 	}
@@ -63,7 +63,7 @@ func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario) {
 }
 
 // play answers a request as a scenario says. The plugin always asks for a stream.
-func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario) {
+func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario) {
 	// The SDK tries again unless it is told not to.
 	header := []string{"X-Should-Retry", "false", "Request-Id", "req_1"}
 	refusal := ""
@@ -78,14 +78,14 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario) {
 		return
 	}
 	var stream []string
-	if s.Answer != nil && s.Fault != modeltest.FaultEmpty {
+	if s.Answer != nil && s.Fault != conformance.FaultEmpty {
 		begin, blocks, end := wireEvents(s)
 		stream = append(begin, blocks...)
 		switch {
 		case s.Error != nil:
 			stream = append(stream, refusal)
 		case s.Silent:
-		case s.Fault == modeltest.FaultTruncated:
+		case s.Fault == conformance.FaultTruncated:
 			stream = stream[:len(stream)-1]
 		default:
 			stream = append(stream, end...)
@@ -121,7 +121,7 @@ func quote(s string) string {
 }
 
 // wireEvents are the events of a stream, with text and arguments in pieces.
-func wireEvents(s modeltest.Scenario) (begin, blocks, end []string) {
+func wireEvents(s conformance.Scenario) (begin, blocks, end []string) {
 	m := s.Answer
 	begin = []string{fmt.Sprintf(`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],
 		"stop_reason":null,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":1}}}`,
@@ -161,7 +161,7 @@ func wireEvents(s modeltest.Scenario) (begin, blocks, end []string) {
 	reason := map[model.FinishReason]string{
 		model.FinishStop: "end_turn", model.FinishLength: "max_tokens", model.FinishToolCalls: "tool_use", model.FinishContentFilter: "refusal",
 	}[m.Finish]
-	if s.Fault == modeltest.FaultFinish {
+	if s.Fault == conformance.FaultFinish {
 		reason = "tired"
 	}
 	return begin, blocks, []string{

@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestConformance(t *testing.T) {
 	var endpoints sync.Map
-	matrix.Conformance(t, "genkit openai", modeltest.Harness{
+	matrix.Conformance(t, "genkit openai", conformance.Harness{
 		Provider: true,
-		New: func(t testing.TB, s modeltest.Scenario) model.Model {
+		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			skipWhatTheWireCannotSay(t, s)
 			e := serve(t, func(w http.ResponseWriter, r *http.Request, body string) { play(w, r, s, body) })
 			endpoints.Store(t, e)
@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario) {
+func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario) {
 	if s.Answer == nil {
 		return
 	}
@@ -53,7 +53,7 @@ func skipWhatTheWireCannotSay(t testing.TB, s modeltest.Scenario) {
 }
 
 // play answers a request as a scenario says.
-func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, request string) {
+func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, request string) {
 	streamed := strings.Contains(request, `"stream":true`)
 	var header []string
 	refusal := ""
@@ -68,9 +68,9 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, request 
 	case s.Answer == nil && s.Error != nil:
 		say(s.Error.Status, refusal, header...)(w, r, "")
 		return
-	case s.Fault == modeltest.FaultEmpty && streamed:
+	case s.Fault == conformance.FaultEmpty && streamed:
 		body = events()
-	case s.Fault == modeltest.FaultEmpty:
+	case s.Fault == conformance.FaultEmpty:
 		body = `{"id":"c1","model":"m","choices":[]}`
 	case s.Answer != nil && streamed:
 		reason := wireFinish(s)
@@ -80,7 +80,7 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, request 
 			body = openEvents(append(chunks, refusal)...)
 		case s.Silent:
 			body = openEvents(chunks...)
-		case s.Fault == modeltest.FaultTruncated:
+		case s.Fault == conformance.FaultTruncated:
 			body = openEvents(chunks[:len(chunks)-1]...)
 		default:
 			body = events(append(chunks, finish(reason), `{"id":"c1","model":"m","choices":[],"usage":`+strings.Join(strings.Fields(wireUsage(s.Answer.Usage)), "")+`}`)...)
@@ -89,7 +89,7 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, request 
 		body = " "
 	case s.Answer != nil:
 		body = wireAnswer(s.Answer, wireFinish(s))
-		if s.Fault == modeltest.FaultTruncated {
+		if s.Fault == conformance.FaultTruncated {
 			body = body[:len(body)*2/3]
 		}
 	}
@@ -100,8 +100,8 @@ func play(w http.ResponseWriter, r *http.Request, s modeltest.Scenario, request 
 	}
 }
 
-func wireFinish(s modeltest.Scenario) string {
-	if s.Fault == modeltest.FaultFinish {
+func wireFinish(s conformance.Scenario) string {
+	if s.Fault == conformance.FaultFinish {
 		return "tired"
 	}
 	return string(s.Answer.Finish)

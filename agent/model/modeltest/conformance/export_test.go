@@ -1,0 +1,8 @@
+package conformance
+
+import "testing"
+
+// Conform runs the conformance suite on a test that is none.
+func Conform(t testing.TB, h Harness, run func(t testing.TB, name string, f func(testing.TB))) []Result {
+	return conform(t, h, run)
+}

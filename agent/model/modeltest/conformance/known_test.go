@@ -1,0 +1,199 @@
+package conformance_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+)
+
+// conformOf tests one rule alone and returns what was found and the results of its cases.
+func conformOf(t *testing.T, rule string, known map[string]string, change func(testing.TB, *provider) model.Model) (*fakeT, map[string]conformance.Result) {
+	t.Helper()
+	var w wires
+	found := conform(t, w.watch(conformance.Harness{
+		Provider: true,
+		Known:    known,
+		New: func(t testing.TB, s conformance.Scenario) model.Model {
+			if s.Rule != rule {
+				t.Skipf("another rule:\n%s", s.Rule)
+			}
+			return change(t, w.new(t, s))
+		},
+	}))
+	results := map[string]conformance.Result{}
+	for _, r := range found.results {
+		if r.Rule == rule {
+			results[r.Case] = r
+		} else {
+			require.Equal(t, conformance.Skipped, r.Outcome)
+			require.Equal(t, "another rule: "+r.Rule, r.Reason)
+		}
+	}
+	return found, results
+}
+
+const usageRule = "Usage is what the provider counted"
+
+// forgetful loses some usage.
+func forgetful(_ testing.TB, p *provider) model.Model {
+	return answered(func(m *model.Message) { m.Usage.CacheReadTokens = 0 })(p)
+}
+
+func TestResultsSayHowEachCaseEnded(t *testing.T) {
+	found, results := conformOf(t, usageRule, nil, forgetful)
+	require.Len(t, found.problems, 2)
+	require.Equal(t, map[string]conformance.Result{
+		"input and output":   {Rule: usageRule, Case: "input and output", Outcome: conformance.Passed},
+		"read from a cache":  {Rule: usageRule, Case: "read from a cache", Outcome: conformance.Failed},
+		"written to a cache": {Rule: usageRule, Case: "written to a cache", Outcome: conformance.Passed},
+		"reasoning":          {Rule: usageRule, Case: "reasoning", Outcome: conformance.Passed},
+	}, results)
+}
+
+func TestAKnownFailureIsSkippedWithItsReason(t *testing.T) {
+	name := usageRule + "/read from a cache"
+	found, results := conformOf(t, usageRule, map[string]string{name: "the SDK\nhides it"}, forgetful)
+	require.Empty(t, found.problems)
+	require.Contains(t, found.logs, "known to fail: the SDK\nhides it")
+	require.Contains(t, found.logs, "the usage of an answer is", "what is wrong can be read")
+	require.Equal(t, conformance.Result{Rule: usageRule, Case: "read from a cache", Outcome: conformance.Known, Reason: "the SDK hides it"},
+		results["read from a cache"])
+	require.Equal(t, conformance.Passed, results["reasoning"].Outcome)
+}
+
+func TestAKnownFailureThatPassesIsAFailure(t *testing.T) {
+	found, results := conformOf(t, usageRule, map[string]string{usageRule: "the SDK hides it"}, forgetful)
+	require.Len(t, found.problems, 3, "the rule is known to fail in every case")
+	require.Contains(t, found.problems[0], "but it passes: take it out of Harness.Known")
+	require.Equal(t, conformance.Known, results["read from a cache"].Outcome)
+	require.Equal(t, conformance.Failed, results["reasoning"].Outcome)
+}
+
+func TestAKnownFailureThatCannotBeTriedIsSkipped(t *testing.T) {
+	found, results := conformOf(t, usageRule, map[string]string{usageRule: "the SDK hides it"}, func(t testing.TB, _ *provider) model.Model {
+		t.Skip("not today")
+		return nil
+	})
+	require.Empty(t, found.problems)
+	require.Equal(t, conformance.Result{Rule: usageRule, Case: "reasoning", Outcome: conformance.Skipped, Reason: "not today"}, results["reasoning"])
+}
+
+func TestAKnownFailureMayBeOfAnyKind(t *testing.T) {
+	const rule = "Generate ends with its context while it waits" // which has subtests
+	for name, fail := range map[string]func(testing.TB, *provider) model.Model{
+		"no model": func(testing.TB, *provider) model.Model { return nil },
+		"a panic": func(testing.TB, *provider) model.Model {
+			return model.Func(model.Info{}, func(context.Context, *model.Request, model.Sink) (*model.Message, error) { panic("boom") })
+		},
+		"in clean-up": func(t testing.TB, p *provider) model.Model {
+			t.Cleanup(func() { t.Error("it is still there") })
+			return p
+		},
+		"by require": func(t testing.TB, p *provider) model.Model {
+			require.NoError(t, errBoom)
+			return p
+		},
+		"by Fail": func(t testing.TB, p *provider) model.Model {
+			t.Fail()
+			return p
+		},
+		"in the end": func(t testing.TB, p *provider) model.Model {
+			return around(p, func(context.Context, *model.Request, model.Sink, generateFunc) (*model.Message, error) {
+				return nil, errBoom
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, results := conformOf(t, rule, map[string]string{rule: "so it is"}, fail)
+			require.Empty(t, found.problems)
+			require.Len(t, results, 2)
+			for _, r := range results {
+				require.Equal(t, conformance.Known, r.Outcome, r.Case)
+			}
+		})
+	}
+}
+
+// A trial is a test like any other for those who build the model.
+func TestATrialCleansUp(t *testing.T) {
+	var order []string
+	var ctx context.Context
+	var dir string
+	name := usageRule + "/reasoning"
+	conformance.Run(t, conformance.Harness{
+		Known: map[string]string{name: "to try it"},
+		New: func(t testing.TB, s conformance.Scenario) model.Model {
+			if s.Rule+"/"+s.Case != name {
+				t.Skip("another case")
+			}
+			t.Helper()
+			t.Logf("this is %s", t.Name())
+			t.Log("nobody sees it")
+			require.True(t, strings.HasSuffix(t.Name(), "/reasoning"), t.Name())
+			ctx, dir = t.Context(), t.TempDir()
+			require.DirExists(t, dir)
+			require.NoError(t, ctx.Err())
+			t.Cleanup(func() { order = append(order, "first") })
+			t.Cleanup(func() {
+				require.ErrorIs(t, ctx.Err(), context.Canceled)
+				order = append(order, "second")
+				t.Cleanup(func() { order = append(order, "third") })
+			})
+			require.False(t, t.Failed() || t.Skipped())
+			t.Fatalf("so it %s", "fails")
+			return nil
+		},
+	})
+	require.Equal(t, []string{"second", "third", "first"}, order)
+	_, err := os.Stat(dir)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestWhatIsKnownMustBeARuleAndHaveAReason(t *testing.T) {
+	for known, problem := range map[string]string{"Usage is": "is the name of no rule", usageRule + "/": "is the name of no rule", usageRule: "does not say why"} {
+		found, _ := conformOf(t, "none", map[string]string{known: " "}, nil)
+		require.Len(t, found.problems, 1)
+		require.Contains(t, found.problems[0], problem)
+	}
+}
+
+func TestArgumentsAreComparedAsJSONIfThatIsWhatTheyAre(t *testing.T) {
+	for name, test := range map[string]struct {
+		args    func(string) string
+		problem string
+	}{
+		"white space": {func(args string) string { return strings.ReplaceAll(args, " ", "") }, ""},
+		"order": {func(args string) string {
+			return strings.ReplaceAll(args, "{ \"city\" : \"Bergen\",\n \"id\": 7,", `{"id": 7, "city":"Bergen",`)
+		}, ""},
+		"spelling of a number": {func(args string) string { return strings.ReplaceAll(args, "1.0", "1") }, ""},
+		"last digit": {func(args string) string {
+			return strings.ReplaceAll(args, "9223372036854775807", "9223372036854775808")
+		}, "parts of kind tool_call"},
+		"no JSON": {func(args string) string { return strings.TrimSuffix(args, "}") }, "parts of kind tool_call"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w wires
+			found := conform(t, w.watch(conformance.Harness{
+				Provider: true, ArgsAsJSON: true,
+				New: func(t testing.TB, s conformance.Scenario) model.Model {
+					if s.Rule != "An answer is what the provider said" {
+						t.Skip("another rule")
+					}
+					return eachPart(func(p *model.Part) { p.Args = model.RawArgs(test.args(string(p.Args))) })(w.new(t, s))
+				},
+			}))
+			if test.problem == "" {
+				require.Empty(t, found.problems)
+			} else {
+				require.Contains(t, strings.Join(found.problems, "\n"), test.problem)
+			}
+		})
+	}
+}

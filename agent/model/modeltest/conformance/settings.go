@@ -1,0 +1,177 @@
+package conformance
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// setting is a setting with a value that nothing else in a request has.
+type setting struct {
+	settings model.Settings
+	// value is what must be found in what was sent. If it is empty, it is enough that something else is sent than without
+	// the setting.
+	value string
+	// against, if not nil, is the opposite setting. A provider's default may be the same as the setting, so that nothing need
+	// be sent for it, but not the same as both.
+	against *model.Settings
+}
+
+var settings = []named[setting]{
+	{"MaxTokens", setting{settings: model.Settings{MaxTokens: 4321}, value: "4321"}},
+	{"Temperature", setting{settings: model.Settings{Temperature: new(0.6875)}, value: "0.6875"}},
+	{"TopP", setting{settings: model.Settings{TopP: new(0.8125)}, value: "0.8125"}},
+	{"Stop", setting{settings: model.Settings{Stop: []string{"halt-here", "and-here"}}, value: "and-here"}},
+	{"Seed", setting{settings: model.Settings{Seed: new(int64(271828))}, value: "271828"}},
+	{"ParallelToolCalls: true", setting{
+		settings: model.Settings{ParallelToolCalls: new(true)}, against: &model.Settings{ParallelToolCalls: new(false)},
+	}},
+	{"ParallelToolCalls: false", setting{settings: model.Settings{ParallelToolCalls: new(false)}}},
+	{"Thinking: off", setting{settings: model.Settings{Thinking: "off"}, against: &model.Settings{Thinking: "high"}}},
+	{"Thinking: minimal", setting{settings: model.Settings{Thinking: "minimal"}}},
+	{"Thinking: low", setting{settings: model.Settings{Thinking: "low"}}},
+	{"Thinking: medium", setting{settings: model.Settings{Thinking: "medium"}}},
+	{"Thinking: high", setting{settings: model.Settings{Thinking: "high"}}},
+	{"ServiceTier", setting{settings: model.Settings{ServiceTier: "priority"}, value: "priority"}},
+	{"ExtraHeaders", setting{settings: model.Settings{ExtraHeaders: map[string]string{extraHeader: "rain"}}}},
+	{"ExtraBody", setting{
+		settings: model.Settings{ExtraBody: map[string]json.RawMessage{"x_conformance": json.RawMessage(`[9007199254740993]`)}},
+		value:    "9007199254740993",
+	}},
+}
+
+const extraHeader = "X-Conformance"
+
+// withSettings is a request with settings that may be nil.
+func withSettings(settings *model.Settings) *model.Request {
+	req := question("How is the weather?")
+	req.Settings = settings
+	return req
+}
+
+func testSetting(s *subject) {
+	s.needsSent()
+	if want := find(s, settings).settings; want.ExtraHeaders != nil && s.h.SentHeader == nil {
+		if _, ok := s.sentOrRefused("the setting "+s.scenario.Case, withSettings(&want)); ok {
+			s.t.Skip("the harness has no SentHeader")
+		}
+	}
+	bothWays(settingIsSent)(s)
+}
+
+func settingIsSent(s *subject) {
+	want := find(s, settings)
+	sent, ok := s.sentOrRefused("the setting "+s.scenario.Case, withSettings(&want.settings))
+	if !ok {
+		return
+	}
+	if want.settings.ExtraHeaders != nil {
+		s.extraHeader()
+		return
+	}
+	without := s.mustSend(withSettings(nil))
+	switch {
+	case !strings.Contains(sent, want.value):
+		s.t.Errorf("%s is nowhere in what was sent: %.2000s", want.value, sent)
+	case sent != without:
+	case want.against == nil:
+		s.t.Errorf("the same was sent as without the setting, and it was not refused: %.2000s", sent)
+	default:
+		if opposite, ok := s.sentOrRefused("the opposite", withSettings(want.against)); ok && opposite == sent {
+			s.t.Errorf("the same was sent as with the opposite setting, and it was not refused: %.2000s", sent)
+		}
+	}
+}
+
+// extraHeader looks for the header in the request that was sent last.
+func (s *subject) extraHeader() {
+	s.t.Helper()
+	if got := s.h.SentHeader(s.origin).Get(extraHeader); got != "rain" {
+		s.t.Errorf("the extra header was sent with the value %q, should be %q", got, "rain")
+	}
+}
+
+var toolChoices = []named[model.ToolChoice]{
+	{"none", model.ToolChoice{Mode: model.ToolChoiceNone}},
+	{"required", model.ToolChoice{Mode: model.ToolChoiceRequired}},
+	{"one tool", model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "time"}},
+}
+
+// testToolChoice tells the choices apart by what is sent.
+func testToolChoice(s *subject) {
+	want := find(s, toolChoices)
+	req := question("How is the weather?")
+	req.ToolChoice = want
+	sent, ok := s.sentOrRefused("the tool choice", req)
+	switch forced := want.Mode != model.ToolChoiceNone; {
+	case ok && forced && s.m.Info().NoForcedCalls:
+		s.t.Error("Info says that no call can be demanded, but that was not refused")
+	case !ok && want.Mode == model.ToolChoiceRequired && !s.m.Info().NoForcedCalls:
+		s.t.Error("Info says that a call can be demanded, but that was refused")
+	}
+	if !ok {
+		return
+	}
+	for _, other := range append(toolChoices[:len(toolChoices):len(toolChoices)], named[model.ToolChoice]{name: "auto"}) {
+		if other.value == want {
+			continue
+		}
+		req.ToolChoice = other.value
+		if same, ok := s.sentOrRefused("the tool choice "+other.name, req); ok && same == sent {
+			s.t.Errorf("the same was sent as with the tool choice %q: %.2000s", other.name, sent)
+		}
+	}
+}
+
+// schemas are of tools: as package toolset makes them, and other libraries.
+var schemas = []named[string]{
+	{"closed object", `{"type":"object","properties":{"umbrella_kind":{"type":"string","enum":["black","yellow"]}},` +
+		`"required":["umbrella_kind"],"additionalProperties":false}`},
+	{"nested", `{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":` +
+		`{"umbrella_kind":{"type":"string","minLength":1,"maxLength":20}},"additionalProperties":false}}}}`},
+	{"nullable", `{"type":"object","properties":{"umbrella_kind":{"type":["string","null"]},` +
+		`"size":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]}}}`},
+	{"references", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"one":{"$ref":"#/$defs/one"}},` +
+		`"$defs":{"one":{"type":"object","properties":{"umbrella_kind":{"type":"string"}}}}}`},
+	{"map", `{"type":"object","properties":{"umbrella_kind":{"type":"object","additionalProperties":{"type":"number"}}}}`},
+	{"none", ``},
+}
+
+// testSchema looks for a member of the schema in what was sent. How the wire says the rest is the provider's affair.
+func testSchema(s *subject) {
+	schema := find(s, schemas)
+	req := question("How is the weather?")
+	tool := model.ToolDef{Name: "umbrella", Description: "Lends an umbrella."}
+	if schema != "" {
+		tool.Schema = json.RawMessage(schema)
+	}
+	req.Tools = append(req.Tools, tool)
+	sent := s.mustSend(req)
+	for _, part := range []string{"umbrella", "Lends an umbrella.", "umbrella_kind"} {
+		if !strings.Contains(sent, part) && (schema != "" || part != "umbrella_kind") {
+			s.t.Errorf("%q, of a tool, is not in what was sent: %.2000s", part, sent)
+		}
+	}
+}
+
+var outputs = []named[bool]{{"alone", false}, {"with tools", true}}
+
+// testOutput looks for a member of the schema in what was sent.
+func testOutput(s *subject) {
+	req := question("How is the weather?")
+	if withTools := find(s, outputs); !withTools {
+		req.Tools = nil
+	}
+	req.Output = &model.OutputSchema{Name: "verdict", Description: "What to wear.", Schema: json.RawMessage(
+		`{"type":"object","properties":{"umbrella_needed":{"type":"boolean"}},"required":["umbrella_needed"],"additionalProperties":false}`)}
+	sent, ok := s.sentOrRefused("output bound to a schema", req)
+	switch {
+	case ok && !s.m.Info().NativeOutput:
+		s.t.Error("Info says that output cannot be bound to a schema, but that was not refused")
+	case ok && !strings.Contains(sent, "umbrella_needed"):
+		s.t.Errorf("the schema is not in what was sent: %.2000s", sent)
+	case !ok && s.m.Info().NativeOutput && len(req.Tools) == 0:
+		s.t.Error("Info says that output can be bound to a schema, but that was refused")
+	}
+}

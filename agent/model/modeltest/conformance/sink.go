@@ -1,0 +1,88 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+var errSink = errors.New("the sink has had enough")
+
+// testSinkError has the sink fail at every delta of a stream, one after the other.
+func testSinkError(s *subject) {
+	req := question("How is the weather?")
+	j := s.joined()
+	s.answer(req, j.sink)
+	if j.deltas < 2 {
+		s.t.Fatalf("the stream has %d deltas; the harness should send the answer in several", j.deltas)
+	}
+	for at := range j.deltas {
+		s.failAt(req, at)
+	}
+}
+
+// failAt makes a request whose sink fails at a delta, counted from 0.
+func (s *subject) failAt(req *model.Request, at int) {
+	s.t.Helper()
+	calls := 0
+	_, err := s.generate(s.t.Context(), req, func(model.Delta) error {
+		if calls++; calls == at+1 {
+			return errSink
+		}
+		return nil
+	})
+	if err != errSink {
+		s.t.Errorf("the sink failed at delta %d, but Generate returned %v (%T)", at, err, err)
+	}
+	if calls != at+1 {
+		s.t.Errorf("the sink failed at delta %d, but was called %d times", at, calls)
+	}
+}
+
+func testSinkErrorAtOnce(s *subject) {
+	s.soon("Generate with a sink that failed", func() {
+		ctx, cancel := context.WithTimeout(s.t.Context(), 2*patience)
+		defer cancel()
+		if _, err := s.generate(ctx, question("How is the weather?"), func(model.Delta) error { return errSink }); err != errSink {
+			s.t.Errorf("Generate returned %v (%T)", err, err)
+		}
+	})
+}
+
+func testSinkGoroutine(s *subject) {
+	caller := goroutine()
+	var returned atomic.Bool
+	ctx, cancel := context.WithCancel(s.t.Context())
+	defer cancel()
+	sink := func(model.Delta) error {
+		if g := goroutine(); g != caller {
+			s.t.Errorf("the sink was called by %s, Generate by %s", g, caller)
+		}
+		if returned.Load() {
+			s.t.Error("the sink was called after Generate had returned")
+		}
+		if s.scenario.Silent {
+			cancel()
+		}
+		return nil
+	}
+	_, err := s.generate(ctx, question("How is the weather?"), sink)
+	returned.Store(true)
+	if err != nil && !s.scenario.Silent {
+		s.t.Fatal(err)
+	}
+	time.Sleep(10 * time.Millisecond) // for what should not come
+}
+
+// goroutine names the goroutine that calls it, as a stack trace does.
+func goroutine() string {
+	buf := make([]byte, 64)
+	line, _, _ := bytes.Cut(buf[:runtime.Stack(buf, false)], []byte(" ["))
+	return strings.TrimSpace(string(line))
+}

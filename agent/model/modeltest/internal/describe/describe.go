@@ -1,0 +1,72 @@
+// Package describe describes requests for the errors of test doubles.
+package describe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Request says in a few words what a request asks: what came after the last response, and the tools that are offered.
+func Request(req *model.Request) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d messages", len(req.Messages))
+	for i, p := range Latest(req.Messages) {
+		sep := ", the last: "
+		if i > 0 {
+			sep = "; "
+		}
+		b.WriteString(sep + describePart(p))
+	}
+	if len(req.Tools) > 0 {
+		names := make([]string, len(req.Tools))
+		for i := range req.Tools {
+			names[i] = req.Tools[i].Name
+		}
+		b.WriteString("; tools: " + strings.Join(names, ", "))
+	}
+	return b.String()
+}
+
+// Latest returns the parts of the requests that came after the last response.
+func Latest(messages []*model.Message) []*model.Part {
+	begin := len(messages)
+	for begin > 0 && messages[begin-1].Kind == model.KindRequest {
+		begin--
+	}
+	var parts []*model.Part
+	for _, m := range messages[begin:] {
+		for i := range m.Parts {
+			parts = append(parts, &m.Parts[i])
+		}
+	}
+	return parts
+}
+
+func describePart(p *model.Part) string {
+	what := string(p.Kind)
+	if p.Tool != "" {
+		what += " of " + p.Tool
+	}
+	switch {
+	case p.Kind == model.PartMedia:
+		return what + " " + p.MediaType
+	case p.Outcome != model.OutcomeSuccess:
+		what += " (" + string(p.Outcome) + ")"
+	}
+	return fmt.Sprintf("%s %q", what, Shorten(p.Text))
+}
+
+// Shorten bounds what an error quotes, in characters.
+func Shorten(s string) string {
+	const most = 200
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}

@@ -1,0 +1,10 @@
+package recording
+
+// DecodeRecording reads the text of a recording and writes it again.
+func DecodeRecording(data []byte) ([]byte, error) {
+	r, err := decodeRecording(data)
+	if err != nil {
+		return nil, err
+	}
+	return r.encode()
+}

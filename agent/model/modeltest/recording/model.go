@@ -1,0 +1,91 @@
+package recording
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// recordVariable is the environment variable that switches to recording.
+const recordVariable = "PONTE_RECORD"
+
+const howToRecord = "to record anew, run the test with " + recordVariable + "=1"
+
+// Model returns a model for a test whose exchanges with a real model are in a file, by custom below testdata. Usually
+// it answers from the file ([Replay]). While [Enabled] says so it calls open instead, lets the test talk to that model,
+// and writes the file when the test has ended ([Record]):
+//
+//	m := recording.Model(t, "testdata/forecast.json", func() (model.Model, error) {
+//		return openaimodel.New(openaimodel.Config{Name: "gpt-5", APIKey: os.Getenv("OPENAI_API_KEY")})
+//	})
+//
+// The test ends at once if there is no file, or if open fails. It says in its log how many exchanges were not used: a
+// recording that should be made anew.
+func Model(t testing.TB, file string, open func() (model.Model, error)) model.Model {
+	t.Helper()
+	recording, err := isRecording(file)
+	if err != nil {
+		t.Fatalf("recording: %v", err)
+	}
+	if !recording {
+		r, err := Replay(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%v; %s", err, howToRecord)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if n := r.Left(); n > 0 {
+				t.Logf("recording: replay %s: %d of %d exchanges were not used; %s", file, n, len(r.exchanges), howToRecord)
+			}
+		})
+		return r
+	}
+	m, err := open()
+	if err != nil {
+		t.Fatalf("recording: record %s: %v", file, err)
+	}
+	r := Record(m, file)
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// Enabled reports whether [Model] records a file rather than answering from it. It does if PONTE_RECORD is "1" or a
+// regular expression that matches the file's path, or if the test binary has a boolean flag named "record" and it is set:
+//
+//	var _ = flag.Bool("record", false, "record exchanges with real models")
+func Enabled(file string) bool {
+	recording, _ := isRecording(file)
+	return recording
+}
+
+func isRecording(file string) (bool, error) {
+	if f := flag.Lookup("record"); f != nil {
+		if getter, ok := f.Value.(flag.Getter); ok && getter.Get() == true {
+			return true, nil
+		}
+	}
+	value := os.Getenv(recordVariable)
+	if value == "" {
+		return false, nil
+	}
+	if on, err := strconv.ParseBool(value); err == nil {
+		return on, nil
+	}
+	matched, err := regexp.MatchString(value, file)
+	if err != nil {
+		return false, errors.New(recordVariable + " is neither 1 nor a regular expression: " + err.Error())
+	}
+	return matched, nil
+}

@@ -1,0 +1,288 @@
+package recording_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/recording"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// record records what talk says to m, and returns the file's text and a model that replays it.
+func record(t testing.TB, m model.Model, talk func(m model.Model)) (string, *recording.Replayer) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "deep", "recording.json")
+	r := recording.Record(m, file)
+	require.Equal(t, m.Info(), r.Info())
+	talk(r)
+	require.NoError(t, r.Close())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	replay, err := recording.Replay(file)
+	require.NoError(t, err)
+	require.Equal(t, m.Info(), replay.Info())
+	return string(text), replay
+}
+
+func TestWhatARunRecordedReplaysTheSame(t *testing.T) {
+	run := func(m model.Model) (string, []*model.Message) {
+		a, err := agent.New(agent.Config[nothing, report]{
+			Model: m, Instructions: "Report <briefly> & well.", Toolsets: []toolset.Toolset[nothing]{toolset.Of(forecast(), ping())},
+		})
+		require.NoError(t, err)
+		s := a.Stream(t.Context(), nothing{}, "How is <Oslo>?")
+		var events strings.Builder
+		for e := range s.Events() {
+			if e.Kind == agent.EventPartDelta {
+				fmt.Fprintf(&events, "%s|", e.Text)
+			}
+		}
+		res, err := s.Result()
+		require.NoError(t, err)
+		return events.String(), res.Messages
+	}
+	var events string
+	var messages []*model.Message
+	text, replay := record(t, modeltest.Auto(), func(m model.Model) { events, messages = run(m) })
+	replayedEvents, replayed := run(replay)
+	require.Equal(t, events, replayedEvents, "in the same pieces")
+	require.Zero(t, replay.Left())
+	require.Len(t, replayed, len(messages))
+	for i := range messages {
+		require.Equal(t, messages[i].Parts, replayed[i].Parts)
+		require.Equal(t, messages[i].Usage, replayed[i].Usage)
+	}
+	require.NotContains(t, text, messages[0].RunID)
+	require.Equal(t, 1, strings.Count(text, `"Report <briefly> & well."`), "what does not change is written once, as people read it:\n%s", text)
+	require.Equal(t, 1, strings.Count(text, `"How is <Oslo>?"`))
+}
+
+func TestRecordingsAreWrittenForPeople(t *testing.T) {
+	temperature := 0.5
+	text, _ := record(t, modeltest.Script(
+		modeltest.Say(model.ToolCall("1", "look", `{"at":"<a> & \u003cb\u003e"}`)), modeltest.SayText("It is two words."),
+	), func(m model.Model) {
+		req := &model.Request{
+			Instructions: "Be brief.", Messages: []*model.Message{{
+				Kind: model.KindRequest, RunID: "r", ConversationID: "c", Time: time.Now(), Metadata: map[string]string{"a": "b"}, Instructions: "old",
+				Parts: []model.Part{model.User("What is it?"), model.Media("image/png", []byte("picture"))},
+			}},
+			Tools:      []model.ToolDef{{Name: "look", Description: "Looks.", Schema: json.RawMessage(`{"type":"object","description":"\u003cat\u003e \\u003c"}`), Strict: true}},
+			ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "look"},
+			Output:     &model.OutputSchema{Name: "o", Schema: json.RawMessage(`{ "type" : "string" }`)},
+			Settings: &model.Settings{
+				Temperature: &temperature, Stop: []string{"x"},
+				ExtraHeaders: map[string]string{"X-Secret": "hunter2", "A": "b"}, ExtraBody: map[string]json.RawMessage{"k": json.RawMessage(`[1, 2]`), "none": nil, "odd": json.RawMessage(`{`)},
+			},
+		}
+		first := generate(t, m, req)
+		req.Messages = append(req.Messages, first, &model.Message{Kind: model.KindRequest, Parts: []model.Part{model.ToolReturn("1", "look", "a \"thing\"")}})
+		_, _, err := deltas(t, m, req)
+		require.NoError(t, err)
+	})
+	golden := filepath.Join("testdata", "recording.json")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(golden, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text)
+	require.NotContains(t, text, "hunter2")
+	again, err := recording.DecodeRecording([]byte(text))
+	require.NoError(t, err)
+	require.Equal(t, text, string(again), "reading and writing changes nothing")
+}
+
+func TestALongRunMakesAFileThatGrowsWithItsLength(t *testing.T) {
+	size := func(steps int) int {
+		text, _ := record(t, modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			return modeltest.SayText("and so on")(t.Context(), nil)
+		}), func(m model.Model) {
+			req := ask("go")
+			for range steps {
+				req.Messages = append(req.Messages, generate(t, m, req), model.UserText("go on"))
+			}
+		})
+		return len(text)
+	}
+	require.Less(t, size(40), 5*size(10))
+}
+
+func TestEqualRequestsAreAnsweredInTheRecordedOrder(t *testing.T) {
+	n := 0
+	_, replay := record(t, modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		n++
+		return model.Response(model.Text(fmt.Sprint(n))), nil
+	}), func(m model.Model) {
+		for range 3 {
+			generate(t, m, ask("again"))
+		}
+		generate(t, m, ask("other"))
+	})
+	require.Equal(t, 4, replay.Left())
+	require.Equal(t, "4", generate(t, replay, ask("other")).Text(), "in any order among others")
+	for i := range 3 {
+		require.Equal(t, fmt.Sprint(i+1), generate(t, replay, ask("again")).Text())
+	}
+	require.Zero(t, replay.Left())
+	err := failure(t, replay, ask("again"))
+	require.ErrorContains(t, err, `the same request was recorded 3 times, and is made once more: 1 messages, the last: user "again"; to record anew, run the test with PONTE_RECORD=1`)
+}
+
+func TestRecordersAndReplayersServeManyGoroutines(t *testing.T) {
+	talk := func(m model.Model) {
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				for range 5 {
+					_, msg, err := deltas(t, m, ask(fmt.Sprint("number ", i)))
+					if err != nil || msg.Text() != fmt.Sprint("number ", i) {
+						t.Errorf("%v, %v", msg, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	_, replay := record(t, modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		return model.Response(model.Text(req.Messages[0].Parts[0].Text)), nil
+	}), talk)
+	talk(replay)
+	require.Zero(t, replay.Left())
+}
+
+func TestDeltasAreReplayedAsTheyCame(t *testing.T) {
+	usage := model.Usage{InputTokens: 3, ReasoningTokens: 1}
+	want := []model.Delta{
+		{Kind: model.PartThinking, Text: "hm"}, {Part: 1, Kind: model.PartText, Text: "w\xc3"}, {Part: 0, Kind: model.PartThinking, Text: "?"},
+		{Part: 1, Kind: model.PartText, Text: "\xb6rld"}, {Part: 2, Kind: model.PartToolCall, CallID: "1", Tool: "t"}, {Part: 2, Kind: model.PartToolCall, Text: "{}"}, {Usage: &usage},
+	}
+	resp := model.Response(model.Thinking("hm?"), model.Text("wörld"), model.ToolCall("1", "t", "{}"))
+	resp.Finish, resp.Usage, resp.ResponseID, resp.Provider = model.FinishToolCalls, usage, "id", "p"
+	resp.RunID, resp.Time, resp.Metadata = "none of its business", time.Now(), map[string]string{"a": "b"}
+	streaming := model.Func(model.Info{Provider: "p", Name: "m", Media: []string{"image"}, ContextWindow: 100}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
+		for _, d := range want {
+			if sink != nil {
+				if err := sink(d); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return resp, nil
+	})
+	talk := func(m model.Model) {
+		got, msg, err := deltas(t, m, ask("go"))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.Equal(t, resp.Parts, msg.Parts)
+	}
+	_, replay := record(t, streaming, func(m model.Model) {
+		talk(m)
+		talk(m)
+		generate(t, m, ask("once"))
+	})
+	talk(replay)
+	msg := generate(t, replay, ask("go"))
+	require.Equal(t, &model.Message{Kind: model.KindResponse, Parts: resp.Parts, Finish: resp.Finish, Usage: usage, ResponseID: "id", Provider: "p"}, msg)
+	got, msg, err := deltas(t, replay, ask("once"))
+	require.NoError(t, err)
+	require.Equal(t, resp.Parts, msg.Parts)
+	require.Len(t, got, 4, "an answer in one piece is streamed by words")
+}
+
+func TestForbiddenRequestsAreNotRecorded(t *testing.T) {
+	restore := model.ForbidRequests()
+	defer restore()
+	info := model.Info{Provider: "real", Name: "one"}
+	real := model.Func(info, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
+		return nil, model.CheckRequests(info)
+	})
+	_, replay := record(t, real, func(m model.Model) {
+		require.ErrorIs(t, failure(t, m, ask("go")), model.ErrRequestsForbidden)
+	})
+	require.Zero(t, replay.Left())
+}
+
+func TestARequestWithoutJSONFormIsAnError(t *testing.T) {
+	nan := math.NaN()
+	req := ask("go")
+	req.Settings = &model.Settings{Temperature: &nan}
+	_, replay := record(t, modeltest.Script(modeltest.SayText("ok")), func(m model.Model) {
+		require.ErrorContains(t, failure(t, m, req), "recording: record ")
+		require.ErrorContains(t, failure(t, m, req), "the request has no JSON form")
+		generate(t, m, ask("go"))
+	})
+	require.ErrorContains(t, failure(t, replay, req), "the request has no JSON form")
+}
+
+func TestCloseReportsWhatItCannotWrite(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
+	require.ErrorContains(t, recording.Record(modeltest.Auto(), filepath.Join(dir, "file", "x.json")).Close(), "recording: record ")
+	require.ErrorContains(t, recording.Record(modeltest.Auto(), dir).Close(), "recording: record ")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "nothing is left behind")
+
+	r := recording.Record(modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { return &model.Message{}, nil }), filepath.Join(dir, "y.json"))
+	_, err = r.Generate(t.Context(), ask("go"), nil)
+	require.NoError(t, err)
+	require.ErrorContains(t, r.Close(), "exchange 1: ")
+}
+
+func TestReplayRefusesWhatIsNoRecording(t *testing.T) {
+	_, err := recording.Replay(filepath.Join(t.TempDir(), "none.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	exchange := func(s string) string { return `{"version":1,"exchanges":[` + s + `]}` }
+	for text, want := range map[string]string{
+		``:                            "unexpected end",
+		`{}`:                          "of version 0",
+		`{"version":2}`:               "of version 2, this program reads versions 1 to 1",
+		`{"version":1,"exchanges":7}`: "cannot unmarshal",
+		exchange(`{}`):                "exchange 1: it must have one of response, error and stopped",
+		exchange(`{"stopped":"sink","error":{"message":"x"}}`):                   "must have one of",
+		exchange(`{"stopped":"nobody"}`):                                         `stopped by "nobody"`,
+		exchange(`{"response":{"kind":"request"}}`):                              "its response is a request",
+		exchange(`{"response":{"kind":"response","v":99}}`):                      "newer than this program",
+		exchange(`{"request":{"after":1},"stopped":"sink"}`):                     "it follows exchange 1",
+		exchange(`{"error":{"message":"x","api":{"retry_after":"soon"}}}`):       "its error",
+		exchange(`{"stopped":"sink"},{"request":{"after":-1},"stopped":"sink"}`): "exchange 2: it follows exchange -1",
+	} {
+		file := filepath.Join(t.TempDir(), "x.json")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+		_, err := recording.Replay(file)
+		require.ErrorContains(t, err, want, text)
+		require.ErrorContains(t, err, "recording: replay "+file)
+	}
+}
+
+// FuzzReplayFile makes sure that no file makes Replay panic, and that what it reads it writes so that it reads the same.
+func FuzzReplayFile(f *testing.F) {
+	golden, err := os.ReadFile(filepath.Join("testdata", "recording.json"))
+	require.NoError(f, err)
+	f.Add(golden)
+	f.Add([]byte(`{"version":1,"exchanges":[{"stopped":"sink"},{"request":{"after":1,"frame":{"tools":[{"schema":[1 , 2]}]}},"deltas":[{"bytes":"/w==","usage":{}}],"error":{"message":"x","is":["eof","?"],"api":{"cause":"c","retry_after":"1s"}}}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		once, err := recording.DecodeRecording(data)
+		if err != nil {
+			return
+		}
+		twice, err := recording.DecodeRecording(once)
+		require.NoError(t, err, "%s", once)
+		require.Equal(t, string(once), string(twice))
+	})
+}

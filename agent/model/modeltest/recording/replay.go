@@ -1,0 +1,156 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/model/modeltest/internal/describe"
+)
+
+// Replayer is a model that answers from a file. See [Replay].
+type Replayer struct {
+	file      string
+	info      model.Info
+	exchanges []*exchange
+	known     map[string]int // how often a request is in the file
+
+	mu   sync.Mutex
+	left map[string][]*exchange
+}
+
+// Replay returns a model that answers as the file says that [Record] wrote: with the recorded response, streamed in the
+// recorded deltas, or the recorded error, which keeps the identities of package model and the fields of [*model.APIError].
+// It does not leave the process, so [model.ForbidRequests] does not apply to it.
+//
+// A request is answered by the first exchange, of those not yet used, that sent the same: the same instructions, tools,
+// settings and parts of messages. Whether it is streamed does not matter; an answer that was recorded in one piece is
+// streamed a word at a time. A request that is not in the file is an error that says in what it differs from the nearest
+// one. An exchange that the recording's caller had stopped replays up to there. A Replayer is safe for concurrent use.
+func Replay(file string) (*Replayer, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("recording: replay: %w", err)
+	}
+	rec, err := decodeRecording(data)
+	if err != nil {
+		return nil, fmt.Errorf("recording: replay %s: %w", file, err)
+	}
+	r := &Replayer{file: file, info: rec.Info, exchanges: rec.Exchanges, known: map[string]int{}, left: map[string][]*exchange{}}
+	for _, x := range rec.Exchanges {
+		key := x.request.key()
+		r.known[key]++
+		r.left[key] = append(r.left[key], x)
+	}
+	return r, nil
+}
+
+// Info implements [model.Model]: it is the recorded model's.
+func (r *Replayer) Info() model.Info { return r.info }
+
+// Left returns how many exchanges have not been used.
+func (r *Replayer) Left() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, list := range r.left {
+		n += len(list)
+	}
+	return n
+}
+
+// Generate implements [model.Model].
+func (r *Replayer) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	x, err := r.take(req)
+	if err != nil {
+		return nil, fmt.Errorf("recording: replay %s: %w", r.file, err)
+	}
+	if sink != nil && x.deltas == nil && x.response != nil {
+		err = modeltest.Emit(ctx, x.response, sink)
+	} else if sink != nil {
+		err = x.stream(ctx, sink)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case x.err != nil:
+		return nil, x.err.replay()
+	case x.stopped == "":
+		return x.response.Clone(), nil
+	}
+	if x.stopped == stoppedByContext && ctx.Done() != nil {
+		<-ctx.Done() // as it did in the recording
+		return nil, context.Cause(ctx)
+	}
+	return nil, fmt.Errorf("recording: replay %s: the recording ends within this answer, because its caller's %s ended it; %s",
+		r.file, x.stopped, howToRecord)
+}
+
+// stream passes the recorded deltas to a sink.
+func (x *exchange) stream(ctx context.Context, sink model.Sink) error {
+	for i := range x.deltas {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := sink(x.deltas[i].delta()); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// take finds the exchange that answers a request.
+func (r *Replayer) take(req *model.Request) (*exchange, error) {
+	request, err := sent(req)
+	if err != nil {
+		return nil, err
+	}
+	key := request.key()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if list := r.left[key]; len(list) > 0 {
+		r.left[key] = list[1:]
+		return list[0], nil
+	}
+	if n := r.known[key]; n > 0 {
+		return nil, fmt.Errorf("the same request was recorded %d times, and is made once more: %s; %s", n, describe.Request(req), howToRecord)
+	}
+	nearest := r.nearest(request)
+	if nearest < 0 {
+		return nil, errors.New("the recording is empty; " + howToRecord)
+	}
+	return nil, fmt.Errorf("the request is not in the recording; nearest to it is exchange %d, but for %s; %s",
+		nearest+1, difference(r.exchanges[nearest].request, request), howToRecord)
+}
+
+// nearest returns the index of the exchange whose request has most in common with one that is not in the recording, and
+// among equals the first one that has not been used. It is -1 if there is none.
+func (r *Replayer) nearest(request *sentRequest) int {
+	best, most := -1, -1
+	for i, x := range r.exchanges {
+		score := 0
+		for score < min(len(x.request.Messages), len(request.Messages)) && reflect.DeepEqual(x.request.Messages[score], request.Messages[score]) {
+			score++
+		}
+		score *= 4
+		if len(x.request.Messages) == len(request.Messages) {
+			score += 2
+		}
+		if slices.Contains(r.left[x.request.key()], x) {
+			score++
+		}
+		if score > most {
+			best, most = i, score
+		}
+	}
+	return best
+}

@@ -1,0 +1,2 @@
+// Package generate makes JSON values that match a JSON schema, for the double modeltest.Auto.
+package generate
