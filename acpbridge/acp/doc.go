@@ -54,5 +54,6 @@
 // The types are generated from the protocol's schema. An optional field is absent if it is nil, "" (for ids and enums), or a nil
 // slice or map; an empty slice that is not nil is sent as []. Required slices are never sent as null. A union has a pointer per
 // variant, and keeps a variant that this version does not know as raw JSON; an enum keeps values that it does not know. Decoding
-// ignores unknown fields, and fails with a [DecodeError] if a required one is missing.
+// ignores unknown fields, and fails with a [DecodeError] if a required one is missing. Every type implements [json.Marshaler] and
+// [json.Unmarshaler] with these rules.
 package acp

@@ -12,10 +12,7 @@ type AgentAuthCapabilities struct {
 	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AgentAuthCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AgentAuthCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AgentAuthCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AgentCapabilities is what the agent can do, announced in the answer to initialize.
@@ -28,10 +25,7 @@ type AgentCapabilities struct {
 	Meta                map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AgentCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AgentCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AgentCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Annotations are hints on how to show a content block.
@@ -42,10 +36,7 @@ type Annotations struct {
 	Meta         map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v Annotations) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v Annotations) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *Annotations) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AudioContent is the type of variant Audio of ContentBlock.
@@ -56,10 +47,7 @@ type AudioContent struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AudioContent) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AudioContent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AudioContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthCapabilities is the type of ClientCapabilities.Auth.
@@ -68,10 +56,7 @@ type AuthCapabilities struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AuthCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AuthCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AuthCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthMethod is a way to authenticate that the agent offers. Exactly one of the variants, or Unknown, is set.
@@ -82,10 +67,7 @@ type AuthMethod struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AuthMethod) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AuthMethod) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AuthMethod) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthMethodAgent is the type of variant Agent of AuthMethod.
@@ -96,10 +78,7 @@ type AuthMethodAgent struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AuthMethodAgent) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AuthMethodAgent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AuthMethodAgent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthMethodTerminal is the type of variant Terminal of AuthMethod.
@@ -112,10 +91,7 @@ type AuthMethodTerminal struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AuthMethodTerminal) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AuthMethodTerminal) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AuthMethodTerminal) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthenticateRequest holds the parameters of authenticate.
@@ -124,10 +100,7 @@ type AuthenticateRequest struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AuthenticateRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AuthenticateRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AuthenticateRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthenticateResponse is the result of authenticate.
@@ -135,10 +108,7 @@ type AuthenticateResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AuthenticateResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AuthenticateResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AuthenticateResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AvailableCommand is a slash command that the user may type.
@@ -149,10 +119,7 @@ type AvailableCommand struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AvailableCommand) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AvailableCommand) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AvailableCommand) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AvailableCommandInput says what may follow the name of a slash command. Exactly one of the variants, or Unknown, is set.
@@ -162,10 +129,7 @@ type AvailableCommandInput struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AvailableCommandInput) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AvailableCommandInput) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AvailableCommandInput) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AvailableCommandsUpdate is the type of variant AvailableCommandsUpdate of SessionUpdate.
@@ -174,10 +138,7 @@ type AvailableCommandsUpdate struct {
 	Meta              map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v AvailableCommandsUpdate) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v AvailableCommandsUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *AvailableCommandsUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // BlobResourceContents is the type of variant Blob of EmbeddedResourceResource.
@@ -188,10 +149,7 @@ type BlobResourceContents struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v BlobResourceContents) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v BlobResourceContents) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *BlobResourceContents) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // BooleanConfigOptionCapabilities announces a capability by its presence: SessionConfigOptionsCapabilities.Boolean.
@@ -199,10 +157,7 @@ type BooleanConfigOptionCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
 func (v BooleanConfigOptionCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *BooleanConfigOptionCapabilities) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -215,10 +170,7 @@ type BooleanPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v BooleanPropertySchema) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v BooleanPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *BooleanPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CancelNotification holds the parameters of session/cancel.
@@ -227,10 +179,7 @@ type CancelNotification struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CancelNotification) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CancelNotification) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CancelNotification) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CancelRequestNotification holds the parameters of $/cancel_request.
@@ -239,10 +188,7 @@ type CancelRequestNotification struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CancelRequestNotification) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CancelRequestNotification) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CancelRequestNotification) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ClientCapabilities is what the client can do, announced in initialize. An agent calls nothing else.
@@ -255,10 +201,7 @@ type ClientCapabilities struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ClientCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ClientCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ClientCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ClientSessionCapabilities is the type of ClientCapabilities.Session.
@@ -269,10 +212,7 @@ type ClientSessionCapabilities struct {
 	Meta          map[string]json.RawMessage        `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ClientSessionCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ClientSessionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ClientSessionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CloseSessionRequest holds the parameters of session/close.
@@ -281,10 +221,7 @@ type CloseSessionRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CloseSessionRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CloseSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CloseSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CloseSessionResponse is the result of session/close.
@@ -292,20 +229,14 @@ type CloseSessionResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CloseSessionResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CloseSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CloseSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CompactionCapabilities announces a capability by its presence: ClientSessionCapabilities.Compaction.
 type CompactionCapabilities struct {
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CompactionCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CompactionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CompactionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CompactionSummaryChunk is the type of variant CompactionSummaryChunk of SessionUpdate.
@@ -315,10 +246,7 @@ type CompactionSummaryChunk struct {
 	Meta         map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CompactionSummaryChunk) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CompactionSummaryChunk) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CompactionSummaryChunk) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CompactionUpdate reports that the context is being compacted, for clients that announced it.
@@ -330,10 +258,7 @@ type CompactionUpdate struct {
 	Meta         map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CompactionUpdate) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CompactionUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CompactionUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CompleteElicitationNotification holds the parameters of elicitation/complete.
@@ -342,10 +267,7 @@ type CompleteElicitationNotification struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
 func (v CompleteElicitationNotification) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *CompleteElicitationNotification) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -356,10 +278,7 @@ type ConfigOptionUpdate struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ConfigOptionUpdate) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ConfigOptionUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ConfigOptionUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Content is the type of variant Content of ToolCallContent.
@@ -368,10 +287,7 @@ type Content struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v Content) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v Content) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *Content) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ContentBlock is a piece of a prompt or of a message. Exactly one of the variants, or Unknown, is set.
@@ -385,10 +301,7 @@ type ContentBlock struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ContentBlock) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ContentBlock) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ContentBlock) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ContentChunk is a piece of a streamed message.
@@ -398,10 +311,7 @@ type ContentChunk struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ContentChunk) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ContentChunk) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ContentChunk) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Cost is an amount of money, cumulative over the session.
@@ -411,10 +321,7 @@ type Cost struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v Cost) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v Cost) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *Cost) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CreateElicitationRequest holds the parameters of elicitation/create: a form to fill in, or a URL to visit. Exactly one of the variants, or Unknown, is set.
@@ -428,10 +335,7 @@ type CreateElicitationRequest struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CreateElicitationRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CreateElicitationRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CreateElicitationRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CreateElicitationResponse is the result of elicitation/create: what the user did. Exactly one of the variants, or Unknown, is set.
@@ -445,20 +349,14 @@ type CreateElicitationResponse struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CreateElicitationResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CreateElicitationResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CreateElicitationResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CreateElicitationResponseCancel is the type of variant Cancel of CreateElicitationResponse.
 type CreateElicitationResponseCancel struct {
 }
 
-// MarshalJSON writes the protocol's form.
 func (v CreateElicitationResponseCancel) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *CreateElicitationResponseCancel) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -467,10 +365,7 @@ func (v *CreateElicitationResponseCancel) UnmarshalJSON(data []byte) error {
 type CreateElicitationResponseDecline struct {
 }
 
-// MarshalJSON writes the protocol's form.
 func (v CreateElicitationResponseDecline) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *CreateElicitationResponseDecline) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -486,10 +381,7 @@ type CreateTerminalRequest struct {
 	Meta            map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CreateTerminalRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CreateTerminalRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CreateTerminalRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CreateTerminalResponse is the result of terminal/create.
@@ -498,10 +390,7 @@ type CreateTerminalResponse struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CreateTerminalResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CreateTerminalResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CreateTerminalResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // CurrentModeUpdate is the type of variant CurrentModeUpdate of SessionUpdate.
@@ -510,10 +399,7 @@ type CurrentModeUpdate struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v CurrentModeUpdate) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v CurrentModeUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *CurrentModeUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // DeleteSessionRequest holds the parameters of session/delete.
@@ -522,10 +408,7 @@ type DeleteSessionRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v DeleteSessionRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v DeleteSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *DeleteSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // DeleteSessionResponse is the result of session/delete.
@@ -533,10 +416,7 @@ type DeleteSessionResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v DeleteSessionResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v DeleteSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *DeleteSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Diff is a change to a file, shown with a tool call.
@@ -547,10 +427,7 @@ type Diff struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v Diff) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v Diff) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *Diff) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationAcceptAction is the type of variant Accept of CreateElicitationResponse.
@@ -558,10 +435,7 @@ type ElicitationAcceptAction struct {
 	Content map[string]ElicitationContentValue `json:"content,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationAcceptAction) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationAcceptAction) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationAcceptAction) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationCapabilities is the type of ClientCapabilities.Elicitation.
@@ -571,10 +445,7 @@ type ElicitationCapabilities struct {
 	Meta map[string]json.RawMessage   `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationFormCapabilities announces a capability by its presence: ElicitationCapabilities.Form.
@@ -582,10 +453,7 @@ type ElicitationFormCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationFormCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationFormCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationFormCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationFormMode is the type of variant Form of CreateElicitationRequest. Exactly one of the variants is set.
@@ -596,10 +464,7 @@ type ElicitationFormMode struct {
 	Request *ElicitationRequestScope // has requestId
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationFormMode) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationFormMode) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationFormMode) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationPropertySchema is the type of ElicitationSchema.Properties. Exactly one of the variants, or Unknown, is set.
@@ -613,10 +478,7 @@ type ElicitationPropertySchema struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationPropertySchema) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationRequestScope is the type of variant Request of ElicitationFormMode, variant Request of ElicitationURLMode.
@@ -624,10 +486,7 @@ type ElicitationRequestScope struct {
 	RequestID RequestID `json:"requestId"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationRequestScope) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationRequestScope) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationRequestScope) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationSchema is the type of ElicitationFormMode.RequestedSchema.
@@ -640,10 +499,7 @@ type ElicitationSchema struct {
 	Meta        map[string]json.RawMessage           `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationSchema) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationSchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationSchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationSessionScope is the type of variant Session of ElicitationFormMode, variant Session of ElicitationURLMode.
@@ -652,10 +508,7 @@ type ElicitationSessionScope struct {
 	ToolCallID ToolCallID `json:"toolCallId,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationSessionScope) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationSessionScope) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationSessionScope) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationURLCapabilities announces a capability by its presence: ElicitationCapabilities.URL.
@@ -663,10 +516,7 @@ type ElicitationURLCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationURLCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationURLCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationURLCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ElicitationURLMode is the type of variant URL of CreateElicitationRequest. Exactly one of the variants is set.
@@ -678,10 +528,7 @@ type ElicitationURLMode struct {
 	Request *ElicitationRequestScope // has requestId
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ElicitationURLMode) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ElicitationURLMode) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ElicitationURLMode) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // EmbeddedResource is a resource whose contents are part of the prompt.
@@ -691,10 +538,7 @@ type EmbeddedResource struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v EmbeddedResource) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v EmbeddedResource) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *EmbeddedResource) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // EmbeddedResourceResource is the contents of an embedded resource. Exactly one of the variants, or Unknown, is set.
@@ -705,10 +549,7 @@ type EmbeddedResourceResource struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v EmbeddedResourceResource) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v EmbeddedResourceResource) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *EmbeddedResourceResource) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // EnumOption is the type of StringPropertySchema.OneOf, TitledMultiSelectItems.AnyOf.
@@ -719,10 +560,7 @@ type EnumOption struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v EnumOption) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v EnumOption) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *EnumOption) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // EnvVariable is the type of CreateTerminalRequest.Env, MCPServerStdio.Env.
@@ -732,10 +570,7 @@ type EnvVariable struct {
 	Meta  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v EnvVariable) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v EnvVariable) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *EnvVariable) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // FileSystemCapabilities is the type of ClientCapabilities.FS.
@@ -745,10 +580,7 @@ type FileSystemCapabilities struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v FileSystemCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v FileSystemCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *FileSystemCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // HTTPHeader is a header to send to an MCP server.
@@ -758,10 +590,7 @@ type HTTPHeader struct {
 	Meta  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v HTTPHeader) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v HTTPHeader) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *HTTPHeader) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ImageContent is the type of variant Image of ContentBlock.
@@ -773,10 +602,7 @@ type ImageContent struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ImageContent) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ImageContent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ImageContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Implementation names a client or agent and its version.
@@ -787,10 +613,7 @@ type Implementation struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v Implementation) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v Implementation) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *Implementation) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // InitializeRequest holds the parameters of initialize.
@@ -801,10 +624,7 @@ type InitializeRequest struct {
 	Meta               map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v InitializeRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v InitializeRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *InitializeRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // InitializeResponse is the result of initialize.
@@ -816,10 +636,7 @@ type InitializeResponse struct {
 	Meta              map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v InitializeResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v InitializeResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *InitializeResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // IntegerPropertySchema is the type of variant Integer of ElicitationPropertySchema.
@@ -832,10 +649,7 @@ type IntegerPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v IntegerPropertySchema) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v IntegerPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *IntegerPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // KillTerminalRequest holds the parameters of terminal/kill.
@@ -845,10 +659,7 @@ type KillTerminalRequest struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v KillTerminalRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v KillTerminalRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *KillTerminalRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // KillTerminalResponse is the result of terminal/kill.
@@ -856,10 +667,7 @@ type KillTerminalResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v KillTerminalResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v KillTerminalResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *KillTerminalResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ListSessionsRequest holds the parameters of session/list.
@@ -869,10 +677,7 @@ type ListSessionsRequest struct {
 	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ListSessionsRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ListSessionsRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ListSessionsRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ListSessionsResponse is the result of session/list.
@@ -882,10 +687,7 @@ type ListSessionsResponse struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ListSessionsResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ListSessionsResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ListSessionsResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LoadSessionRequest holds the parameters of session/load.
@@ -897,10 +699,7 @@ type LoadSessionRequest struct {
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v LoadSessionRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v LoadSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *LoadSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LoadSessionResponse is the result of session/load.
@@ -910,10 +709,7 @@ type LoadSessionResponse struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v LoadSessionResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v LoadSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *LoadSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LogoutCapabilities announces a capability by its presence: AgentAuthCapabilities.Logout.
@@ -921,10 +717,7 @@ type LogoutCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v LogoutCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v LogoutCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *LogoutCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LogoutRequest holds the parameters of logout.
@@ -932,10 +725,7 @@ type LogoutRequest struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v LogoutRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v LogoutRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *LogoutRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LogoutResponse is the result of logout.
@@ -943,10 +733,7 @@ type LogoutResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v LogoutResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v LogoutResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *LogoutResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPCapabilities is the type of AgentCapabilities.MCPCapabilities.
@@ -956,10 +743,7 @@ type MCPCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v MCPCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v MCPCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *MCPCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPServer is an MCP server that the client wants the agent to connect to. Exactly one of the variants, or Unknown, is set.
@@ -971,10 +755,7 @@ type MCPServer struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v MCPServer) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v MCPServer) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *MCPServer) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPServerHTTP is the type of variant HTTP of MCPServer.
@@ -985,10 +766,7 @@ type MCPServerHTTP struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v MCPServerHTTP) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v MCPServerHTTP) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *MCPServerHTTP) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPServerSSE is the type of variant SSE of MCPServer.
@@ -999,10 +777,7 @@ type MCPServerSSE struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v MCPServerSSE) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v MCPServerSSE) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *MCPServerSSE) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPServerStdio is the type of variant Stdio of MCPServer.
@@ -1014,10 +789,7 @@ type MCPServerStdio struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v MCPServerStdio) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v MCPServerStdio) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *MCPServerStdio) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MultiSelectItems is the type of MultiSelectPropertySchema.Items. Exactly one of the variants, or Unknown, is set.
@@ -1028,10 +800,7 @@ type MultiSelectItems struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v MultiSelectItems) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v MultiSelectItems) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *MultiSelectItems) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MultiSelectPropertySchema is the type of variant Array of ElicitationPropertySchema.
@@ -1045,10 +814,7 @@ type MultiSelectPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v MultiSelectPropertySchema) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v MultiSelectPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *MultiSelectPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // NewSessionRequest holds the parameters of session/new.
@@ -1059,10 +825,7 @@ type NewSessionRequest struct {
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v NewSessionRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v NewSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *NewSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // NewSessionResponse is the result of session/new.
@@ -1073,10 +836,7 @@ type NewSessionResponse struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v NewSessionResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v NewSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *NewSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Notice is a message to the user that is no part of the conversation, for clients that announced it.
@@ -1087,20 +847,14 @@ type Notice struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v Notice) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v Notice) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *Notice) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // NoticeCapabilities announces a capability by its presence: ClientSessionCapabilities.Notices.
 type NoticeCapabilities struct {
 }
 
-// MarshalJSON writes the protocol's form.
-func (v NoticeCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v NoticeCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *NoticeCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // NumberPropertySchema is the type of variant Number of ElicitationPropertySchema.
@@ -1113,10 +867,7 @@ type NumberPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v NumberPropertySchema) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v NumberPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *NumberPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PermissionOption is a choice offered to the user by session/request_permission.
@@ -1127,10 +878,7 @@ type PermissionOption struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v PermissionOption) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v PermissionOption) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *PermissionOption) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Plan is the agent's whole plan; each one replaces the one before.
@@ -1139,10 +887,7 @@ type Plan struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v Plan) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v Plan) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *Plan) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanEntry is a step of a plan.
@@ -1153,10 +898,7 @@ type PlanEntry struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v PlanEntry) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v PlanEntry) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *PlanEntry) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PromptCapabilities is the type of AgentCapabilities.PromptCapabilities.
@@ -1167,10 +909,7 @@ type PromptCapabilities struct {
 	Meta            map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v PromptCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v PromptCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *PromptCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PromptRequest holds the parameters of session/prompt.
@@ -1180,10 +919,7 @@ type PromptRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v PromptRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v PromptRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *PromptRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PromptResponse is the result of session/prompt.
@@ -1192,10 +928,7 @@ type PromptResponse struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v PromptResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v PromptResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *PromptResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ReadTextFileRequest holds the parameters of fs/read_text_file.
@@ -1207,10 +940,7 @@ type ReadTextFileRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ReadTextFileRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ReadTextFileRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ReadTextFileRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ReadTextFileResponse is the result of fs/read_text_file.
@@ -1219,10 +949,7 @@ type ReadTextFileResponse struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ReadTextFileResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ReadTextFileResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ReadTextFileResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ReleaseTerminalRequest holds the parameters of terminal/release.
@@ -1232,10 +959,7 @@ type ReleaseTerminalRequest struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ReleaseTerminalRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ReleaseTerminalRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ReleaseTerminalRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ReleaseTerminalResponse is the result of terminal/release.
@@ -1243,10 +967,7 @@ type ReleaseTerminalResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ReleaseTerminalResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ReleaseTerminalResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ReleaseTerminalResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // RequestPermissionOutcome is the user's choice, or that the turn was cancelled before there was one. Exactly one of the variants, or Unknown, is set.
@@ -1257,20 +978,14 @@ type RequestPermissionOutcome struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v RequestPermissionOutcome) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v RequestPermissionOutcome) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *RequestPermissionOutcome) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // RequestPermissionOutcomeCancelled is the type of variant Cancelled of RequestPermissionOutcome.
 type RequestPermissionOutcomeCancelled struct {
 }
 
-// MarshalJSON writes the protocol's form.
 func (v RequestPermissionOutcomeCancelled) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *RequestPermissionOutcomeCancelled) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -1283,10 +998,7 @@ type RequestPermissionRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v RequestPermissionRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v RequestPermissionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *RequestPermissionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // RequestPermissionResponse is the result of session/request_permission.
@@ -1295,10 +1007,7 @@ type RequestPermissionResponse struct {
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v RequestPermissionResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v RequestPermissionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *RequestPermissionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ResourceLink is the type of variant ResourceLink of ContentBlock.
@@ -1313,10 +1022,7 @@ type ResourceLink struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ResourceLink) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ResourceLink) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ResourceLink) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ResumeSessionRequest holds the parameters of session/resume.
@@ -1328,10 +1034,7 @@ type ResumeSessionRequest struct {
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ResumeSessionRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ResumeSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ResumeSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ResumeSessionResponse is the result of session/resume.
@@ -1341,10 +1044,7 @@ type ResumeSessionResponse struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ResumeSessionResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ResumeSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ResumeSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SelectedPermissionOutcome is the type of variant Selected of RequestPermissionOutcome.
@@ -1353,10 +1053,7 @@ type SelectedPermissionOutcome struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SelectedPermissionOutcome) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SelectedPermissionOutcome) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SelectedPermissionOutcome) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionAdditionalDirectoriesCapabilities announces a capability by its presence: SessionCapabilities.AdditionalDirectories.
@@ -1364,12 +1061,9 @@ type SessionAdditionalDirectoriesCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
 func (v SessionAdditionalDirectoriesCapabilities) MarshalJSON() ([]byte, error) {
 	return marshalJSON(&v)
 }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *SessionAdditionalDirectoriesCapabilities) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -1384,10 +1078,7 @@ type SessionCapabilities struct {
 	Meta                  map[string]json.RawMessage                `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionCloseCapabilities announces a capability by its presence: SessionCapabilities.Close.
@@ -1395,10 +1086,7 @@ type SessionCloseCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionCloseCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionCloseCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionCloseCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionConfigBoolean is the type of variant Boolean of SessionConfigOption.
@@ -1406,10 +1094,7 @@ type SessionConfigBoolean struct {
 	CurrentValue bool `json:"currentValue"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionConfigBoolean) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionConfigBoolean) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionConfigBoolean) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionConfigOption is a setting of a session that the user can change. Exactly one of the variants, or Unknown, is set.
@@ -1426,10 +1111,7 @@ type SessionConfigOption struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionConfigOption) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionConfigOption) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionConfigOption) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionConfigOptionsCapabilities is the type of ClientSessionCapabilities.ConfigOptions.
@@ -1438,10 +1120,7 @@ type SessionConfigOptionsCapabilities struct {
 	Meta    map[string]json.RawMessage       `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
 func (v SessionConfigOptionsCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *SessionConfigOptionsCapabilities) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -1452,10 +1131,7 @@ type SessionConfigSelect struct {
 	Options      SessionConfigSelectOptions `json:"options"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionConfigSelect) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionConfigSelect) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionConfigSelect) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionConfigSelectGroup is part of the protocol.
@@ -1466,10 +1142,7 @@ type SessionConfigSelectGroup struct {
 	Meta    map[string]json.RawMessage  `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionConfigSelectGroup) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionConfigSelectGroup) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionConfigSelectGroup) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionConfigSelectOption is the type of SessionConfigSelectGroup.Options.
@@ -1480,10 +1153,7 @@ type SessionConfigSelectOption struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionConfigSelectOption) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionConfigSelectOption) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionConfigSelectOption) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionDeleteCapabilities announces a capability by its presence: SessionCapabilities.Delete.
@@ -1491,10 +1161,7 @@ type SessionDeleteCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionDeleteCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionDeleteCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionDeleteCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionInfo describes a session in a list.
@@ -1507,10 +1174,7 @@ type SessionInfo struct {
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionInfo) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionInfo) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionInfo) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionInfoUpdate changes what a client shows of a session; absent fields keep their value.
@@ -1520,10 +1184,7 @@ type SessionInfoUpdate struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionInfoUpdate) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionInfoUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionInfoUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionListCapabilities announces a capability by its presence: SessionCapabilities.List.
@@ -1531,10 +1192,7 @@ type SessionListCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionListCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionListCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionListCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionMode is a way of working that a session can be set to.
@@ -1545,10 +1203,7 @@ type SessionMode struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionMode) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionMode) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionMode) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionModeState is the type of LoadSessionResponse.Modes, NewSessionResponse.Modes, ResumeSessionResponse.Modes.
@@ -1558,10 +1213,7 @@ type SessionModeState struct {
 	Meta           map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionModeState) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionModeState) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionModeState) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionNotification holds the parameters of session/update.
@@ -1571,10 +1223,7 @@ type SessionNotification struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionNotification) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionNotification) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionNotification) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionResumeCapabilities announces a capability by its presence: SessionCapabilities.Resume.
@@ -1582,10 +1231,7 @@ type SessionResumeCapabilities struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionResumeCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionResumeCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionResumeCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionUpdate is a change of a session that the client shows. Exactly one of the variants, or Unknown, is set.
@@ -1608,10 +1254,7 @@ type SessionUpdate struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SessionUpdate) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SessionUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SessionUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SetSessionConfigOptionRequest holds the parameters of session/set_config_option. Exactly one of the variants, or Unknown, is set.
@@ -1626,10 +1269,7 @@ type SetSessionConfigOptionRequest struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
 func (v SetSessionConfigOptionRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *SetSessionConfigOptionRequest) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -1639,10 +1279,7 @@ type SetSessionConfigOptionRequestBoolean struct {
 	Value bool `json:"value"`
 }
 
-// MarshalJSON writes the protocol's form.
 func (v SetSessionConfigOptionRequestBoolean) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *SetSessionConfigOptionRequestBoolean) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -1652,10 +1289,7 @@ type SetSessionConfigOptionRequestValueID struct {
 	Value SessionConfigValueID `json:"value"`
 }
 
-// MarshalJSON writes the protocol's form.
 func (v SetSessionConfigOptionRequestValueID) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *SetSessionConfigOptionRequestValueID) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -1666,10 +1300,7 @@ type SetSessionConfigOptionResponse struct {
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
 func (v SetSessionConfigOptionResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
 func (v *SetSessionConfigOptionResponse) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(data, v)
 }
@@ -1681,10 +1312,7 @@ type SetSessionModeRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SetSessionModeRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SetSessionModeRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SetSessionModeRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SetSessionModeResponse is the result of session/set_mode.
@@ -1692,10 +1320,7 @@ type SetSessionModeResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v SetSessionModeResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v SetSessionModeResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *SetSessionModeResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // StringMultiSelectItems is the type of variant String of MultiSelectItems.
@@ -1704,10 +1329,7 @@ type StringMultiSelectItems struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v StringMultiSelectItems) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v StringMultiSelectItems) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *StringMultiSelectItems) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // StringPropertySchema is the type of variant String of ElicitationPropertySchema.
@@ -1724,10 +1346,7 @@ type StringPropertySchema struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v StringPropertySchema) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v StringPropertySchema) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *StringPropertySchema) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Terminal is the type of variant Terminal of ToolCallContent.
@@ -1736,10 +1355,7 @@ type Terminal struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v Terminal) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v Terminal) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *Terminal) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TerminalExitStatus is the type of TerminalOutputResponse.ExitStatus.
@@ -1749,10 +1365,7 @@ type TerminalExitStatus struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v TerminalExitStatus) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v TerminalExitStatus) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *TerminalExitStatus) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TerminalOutputRequest holds the parameters of terminal/output.
@@ -1762,10 +1375,7 @@ type TerminalOutputRequest struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v TerminalOutputRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v TerminalOutputRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *TerminalOutputRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TerminalOutputResponse is the result of terminal/output.
@@ -1776,10 +1386,7 @@ type TerminalOutputResponse struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v TerminalOutputResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v TerminalOutputResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *TerminalOutputResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TextContent is the type of variant Text of ContentBlock.
@@ -1789,10 +1396,7 @@ type TextContent struct {
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v TextContent) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v TextContent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *TextContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TextResourceContents is the type of variant Text of EmbeddedResourceResource.
@@ -1803,10 +1407,7 @@ type TextResourceContents struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v TextResourceContents) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v TextResourceContents) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *TextResourceContents) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // TitledMultiSelectItems is the type of variant Titled of MultiSelectItems.
@@ -1815,10 +1416,7 @@ type TitledMultiSelectItems struct {
 	Meta  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v TitledMultiSelectItems) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v TitledMultiSelectItems) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *TitledMultiSelectItems) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ToolCall announces a tool call.
@@ -1835,10 +1433,7 @@ type ToolCall struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ToolCall) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ToolCall) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ToolCall) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ToolCallContent is something that a tool call has produced. Exactly one of the variants, or Unknown, is set.
@@ -1850,10 +1445,7 @@ type ToolCallContent struct {
 	Unknown json.RawMessage
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ToolCallContent) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ToolCallContent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ToolCallContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ToolCallLocation is a place in a file that a tool call is about, so that an editor can follow.
@@ -1863,10 +1455,7 @@ type ToolCallLocation struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ToolCallLocation) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ToolCallLocation) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ToolCallLocation) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ToolCallUpdate changes a tool call; absent fields keep their value, Content and Locations are replaced as a whole.
@@ -1883,10 +1472,7 @@ type ToolCallUpdate struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v ToolCallUpdate) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v ToolCallUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *ToolCallUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // UnstructuredCommandInput is the type of variant Unstructured of AvailableCommandInput.
@@ -1895,10 +1481,7 @@ type UnstructuredCommandInput struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v UnstructuredCommandInput) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v UnstructuredCommandInput) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *UnstructuredCommandInput) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // UsageUpdate reports the tokens in the context, the context window's size, and the cost so far.
@@ -1909,10 +1492,7 @@ type UsageUpdate struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v UsageUpdate) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v UsageUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *UsageUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // WaitForTerminalExitRequest holds the parameters of terminal/wait_for_exit.
@@ -1922,10 +1502,7 @@ type WaitForTerminalExitRequest struct {
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v WaitForTerminalExitRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v WaitForTerminalExitRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *WaitForTerminalExitRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // WaitForTerminalExitResponse is the result of terminal/wait_for_exit.
@@ -1935,10 +1512,7 @@ type WaitForTerminalExitResponse struct {
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v WaitForTerminalExitResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v WaitForTerminalExitResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *WaitForTerminalExitResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // WriteTextFileRequest holds the parameters of fs/write_text_file.
@@ -1949,10 +1523,7 @@ type WriteTextFileRequest struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v WriteTextFileRequest) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v WriteTextFileRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *WriteTextFileRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // WriteTextFileResponse is the result of fs/write_text_file.
@@ -1960,8 +1531,5 @@ type WriteTextFileResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes the protocol's form.
-func (v WriteTextFileResponse) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
-
-// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.
+func (v WriteTextFileResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
 func (v *WriteTextFileResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }

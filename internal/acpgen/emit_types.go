@@ -58,9 +58,8 @@ func (m *model) emitTypes(p *printer) {
 			}
 		}
 		p.p("}\n")
-		p.p("// MarshalJSON writes the protocol's form.")
-		p.p("func (v %s) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }\n", d.goName)
-		p.p("// UnmarshalJSON reads the protocol's form. It fails if a required field is missing.")
+		// The package's comment documents these methods, once for all types.
+		p.p("func (v %s) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }", d.goName)
 		p.p("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }\n", d.goName)
 	}
 }
