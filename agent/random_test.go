@@ -24,8 +24,11 @@ import (
 var randomRuns = flag.Int("random-runs", 0, "how many conversations each of the randomised tests plays; 0 is a few hundred")
 
 func conversations(byDefault int) int {
-	if *randomRuns > 0 {
+	switch {
+	case *randomRuns > 0:
 		return *randomRuns
+	case raceEnabled: // several times as slow; the run without the detector plays them all
+		return byDefault / 4
 	}
 	return byDefault
 }
