@@ -1,0 +1,80 @@
+package arch
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// files calls f for the files of the repository, with their path from its root.
+func files(t *testing.T, f func(path string)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		path, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".git", ".cache", "node_modules", ".venv", "bin"}, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		f(filepath.ToSlash(path))
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(path)))
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+// pinned is an action with a whole version, or a commit.
+var pinned = regexp.MustCompile(`^[\w.-]+/[\w./-]+@(v\d+\.\d+\.\d+|[0-9a-f]{40})$`)
+
+func TestWorkflowsPinTheirActions(t *testing.T) {
+	found := 0
+	files(t, func(path string) {
+		if !strings.HasPrefix(path, ".github/workflows/") {
+			return
+		}
+		for line := range strings.Lines(read(t, path)) {
+			if _, action, ok := strings.Cut(line, "uses:"); ok {
+				found++
+				require.Regexp(t, pinned, strings.TrimSpace(action), path)
+			}
+		}
+	})
+	require.NotZero(t, found)
+}
+
+// Nested modules are developed together with the main one, so they must use the work tree and not a published version.
+func TestNestedModulesUseTheWorkTree(t *testing.T) {
+	found := 0
+	requirement := regexp.MustCompile(`(?m)^\s*(?:require )?(` + regexp.QuoteMeta(module) + `\S*) v`)
+	files(t, func(path string) {
+		if filepath.Base(path) != "go.mod" || path == "go.mod" || strings.Contains(path, "testdata/") {
+			return
+		}
+		found++
+		text := read(t, path)
+		for _, match := range requirement.FindAllStringSubmatch(text, -1) {
+			require.Regexp(t, `(?m)`+regexp.QuoteMeta(match[1])+` => \.\.?/`, text, "%s: replace %s with its directory", path, match[1])
+		}
+	})
+	require.NotZero(t, found)
+}
