@@ -326,6 +326,20 @@ func TestErrorOfACapabilityNamesIt(t *testing.T) {
 	require.ErrorContains(t, err, "history processor 0 of capability a: boom")
 }
 
+func TestOverrideReplacesToolsOfCapabilities(t *testing.T) {
+	script := modeltest.Script(modeltest.SayText("done"))
+	a := newAgent(t, cfg{Model: script, Tools: []*toolset.Tool[deps]{says("own", "")}, Capabilities: []capability{{Name: "a", Tools: []*toolset.Tool[deps]{says("theirs", "")}}}})
+	_, err := a.Run(a.Override(t.Context(), agent.Overrides[deps]{Toolsets: []toolset.Toolset[deps]{toolset.Of(says("other", ""))}}), deps{}, "go")
+	require.NoError(t, err)
+	require.Len(t, script.Requests()[0].Tools, 1)
+	require.Equal(t, "other", script.Requests()[0].Tools[0].Name)
+}
+
+func TestInstructOfNothingIsAnErrorOfNew(t *testing.T) {
+	_, err := agent.New(cfg{Dynamic: []agent.InstructionFunc[deps]{agent.Instruct[deps](nil)}})
+	require.ErrorContains(t, err, "Config: Dynamic[0] is nil")
+}
+
 func TestMustPanicsWithTheError(t *testing.T) {
 	require.PanicsWithError(t, `agent: new: unknown end strategy "soon"`, func() {
 		agent.Must(agent.New(cfg{EndStrategy: "soon"}))

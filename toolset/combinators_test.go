@@ -177,7 +177,7 @@ func TestNilArgumentsAreDefinitionErrors(t *testing.T) {
 		`toolset of(a): Searchable: tool name "find it": charact`: toolset.Searchable(ok, toolset.Search[deps]{Name: "find it"}),
 		"toolset Instructed(): the toolset is nil":                toolset.Instructed[deps](nil, ""),
 		"toolset Defaults(): the toolset is nil":                  toolset.Defaults[deps](nil),
-		"toolset of(): tool 0 is nil":                             toolset.Named(toolset.Of[deps](nil), "n"),
+		"toolset n: toolset of(): tool 0 is nil":                  toolset.Named(toolset.Of[deps](nil), "n"),
 	} {
 		require.NotEmpty(t, s.Name())
 		_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{s}})

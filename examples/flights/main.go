@@ -1,5 +1,5 @@
-// Command flights books a flight: one agent reads flights out of a web page, for the agent that picks one. Both
-// count on one meter. Without -model the answers are scripted.
+// Command flights books a flight: one agent reads flights out of a web page, for the agent that picks one and,
+// once the user has agreed, buys it. Both count on one meter. Without -model the answers are scripted.
 package main
 
 import (
@@ -33,15 +33,16 @@ var reader = agent.Must(agent.New(agent.Config[Trip, []Flight]{
 	Dynamic:      []agent.InstructionFunc[Trip]{agent.Instruct(func(t Trip) string { return t.Page })},
 }))
 
-var picker = agent.Must(agent.New(agent.Config[Trip, Flight]{
+var picker = agent.Must(agent.New(agent.Config[Trip, string]{
 	Name:         "picker",
-	Instructions: "Find the cheapest flight for the trip.",
+	Instructions: "Buy the cheapest flight for the trip.",
 	Dynamic: []agent.InstructionFunc[Trip]{agent.Instruct(func(t Trip) string {
 		return fmt.Sprintf("From %s to %s on %s.", t.From, t.To, t.Date)
 	})},
-	Tools:         []*toolset.Tool[Trip]{toolset.Func("flights", "List all flights.", flights)},
-	Validators:    []agent.Validator[Trip, Flight]{fits},
-	OutputRetries: new(4),
+	Tools: []*toolset.Tool[Trip]{
+		toolset.Func("flights", "List all flights.", flights),
+		toolset.Func("buy", "Buy a flight.", buy, toolset.Retries(4)),
+	},
 }))
 
 func flights(ctx context.Context, run *toolset.RunContext[Trip], _ struct{}) ([]Flight, error) {
@@ -52,12 +53,30 @@ func flights(ctx context.Context, run *toolset.RunContext[Trip], _ struct{}) ([]
 	return res.Output, nil
 }
 
-func fits(_ context.Context, run *toolset.RunContext[Trip], f Flight) (Flight, error) {
+func buy(_ context.Context, run *toolset.RunContext[Trip], f Flight) (string, error) {
 	if trip := run.Deps; f.From != trip.From || f.To != trip.To || f.Date != trip.Date {
-		return f, toolset.Retry("The flight must go from %s to %s on %s.", trip.From, trip.To, trip.Date)
+		return "", toolset.Retry("The flight must go from %s to %s on %s.", trip.From, trip.To, trip.Date)
 	}
-	return f, nil
+	if !run.Call.Approved {
+		return "", toolset.ApprovalRequired(toolset.Approval{Reason: fmt.Sprintf("Buy %s for $%d?", f.Number, f.Price)})
+	}
+	return "Bought " + f.Number + ".", nil
 }
+
+// user asks on the terminal. Without a model it agrees.
+var user = toolset.AskerFuncs{OnApprove: func(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+	fmt.Println(r.Approval.Reason)
+	answer := "yes"
+	if *name != "" {
+		if _, err := fmt.Scanln(&answer); err != nil {
+			return toolset.Decision{}, err
+		}
+	}
+	if answer != "yes" {
+		return toolset.Deny("The user does not want this flight."), nil
+	}
+	return toolset.Allow(), nil
+}}
 
 const page = `
 PN101: Oslo (OSL) to Berlin (BER), 10 January 2030, $90
@@ -69,8 +88,9 @@ var (
 		`{"value":[{"number":"PN101","price":90,"from":"OSL","to":"BER","date":"2030-01-10"},{"number":"PN202","price":60,"from":"OSL","to":"BER","date":"2030-01-11"}]}`)))
 	pickerModel model.Model = modeltest.Script(
 		modeltest.Say(model.ToolCall("1", "flights", `{}`)),
-		modeltest.Say(model.ToolCall("2", "final_result", `{"number":"PN202","price":60,"from":"OSL","to":"BER","date":"2030-01-11"}`)),
-		modeltest.Say(model.ToolCall("3", "final_result", `{"number":"PN101","price":90,"from":"OSL","to":"BER","date":"2030-01-10"}`)),
+		modeltest.Say(model.ToolCall("2", "buy", `{"number":"PN202","price":60,"from":"OSL","to":"BER","date":"2030-01-11"}`)),
+		modeltest.Say(model.ToolCall("3", "buy", `{"number":"PN101","price":90,"from":"OSL","to":"BER","date":"2030-01-10"}`)),
+		modeltest.SayText("You fly with PN101."),
 	)
 )
 
@@ -85,9 +105,9 @@ func main() {
 		readerModel, pickerModel = m, m
 	}
 	trip := Trip{Page: page, From: "OSL", To: "BER", Date: "2030-01-10"}
-	res, err := picker.Run(ctx, trip, "Which flight should I take?", agent.WithModel(pickerModel), agent.WithLimits(agent.Limits{Requests: 15}))
+	res, err := picker.Run(ctx, trip, "Get me there.", agent.WithModel(pickerModel), agent.WithAsker(user), agent.WithLimits(agent.Limits{Requests: 15}))
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s for $%d, after %d requests\n", res.Output.Number, res.Output.Price, res.Usage.Requests)
+	fmt.Printf("%s (%d requests)\n", res.Output, res.Usage.Requests)
 }

@@ -2,5 +2,7 @@ package main
 
 func Example() {
 	main()
-	// Output: PN101 for $90, after 4 requests
+	// Output:
+	// Buy PN101 for $90?
+	// You fly with PN101. (5 requests)
 }
