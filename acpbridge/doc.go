@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package acpbridge brings agents into editors, over the Agent Client Protocol (ACP).
 //
 // It has two halves. [Toolset] gives an agent the tools by which it works on the user's files and in the user's terminals,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package agent runs a language model with typed dependencies, tools and typed, validated output.
 //
 // An [Agent] is a value: [New] checks its [Config] once, and then it serves any number of runs at the same time. [Agent.Run]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package deps is what an agent needs of the editor that it works in: the client's end of an ACP connection, the
 // session, the state of its tool calls, and what the user has decided about permissions.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package toolset gives an agent its tools. A [Tool] is a plain Go function with a JSON schema made from its argument
 // struct; a [Toolset] offers tools to a run; toolsets compose.
 //

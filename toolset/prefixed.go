@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package toolset
 
 // Prefixed puts a prefix before the names of a toolset's tools, which keeps two toolsets apart that would clash. A tool

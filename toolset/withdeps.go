@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package toolset
 
 // WithDeps returns a copy of run with other dependencies. Everything else is the same: the run, the call, and where events

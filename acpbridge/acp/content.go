@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package acp
 
 // TextBlock returns the content block that is the text.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package acp is the protocol layer of the Agent Client Protocol (ACP), version 1: the types of its messages, the two roles as
 // interfaces, and a connection that speaks it, JSON-RPC 2.0 with one message a line, for either role. It depends on nothing but the
 // standard library.

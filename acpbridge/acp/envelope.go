@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package acp
 
 // envelope is a message as far as the reader has to understand it. Slices share memory with the line.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package acp
 
 // lane is the queue of one session's messages. It exists while it has any, or while the handler of one has not released it.

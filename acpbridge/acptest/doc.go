@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package acptest has a client of the Agent Client Protocol for tests: an editor without a window, in memory.
 //
 // [Client] has files with unsaved changes, terminals that run Go functions as programs, a user who answers permission

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package history has processors that keep the history of an agent's runs in shape: [KeepLast] and [TokenBudget] trim it,
 // [Summarise] compacts it through a model, [Redact] takes secrets out. They go into the agent's configuration:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package journal records what the steps of a run came to. A run that was cut off, even by kill -9, is resumed by another
 // process: completed model requests and tool calls are not made again, and the resulting history is the one that the first
 // process would have produced.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package model says what a language model is to an agent: the [Model] interface, the messages of a
 // conversation, requests, streamed deltas, usage, settings and errors. It imports no adapter, no SDK and nothing of the
 // agent, so a provider adapter depends on this package alone.

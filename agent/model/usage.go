@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package model
 
 // Usage counts the tokens of one response, as far as the provider reports them. It means the same for every provider,

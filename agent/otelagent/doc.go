@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package otelagent records the runs of agents with OpenTelemetry, as spans and metrics that follow its semantic
 // conventions for generative AI.
 //

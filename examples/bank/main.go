@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command bank answers a customer of a bank: typed dependencies, a tool, an instruction that is made for each customer, and a
 // checked answer. Without -model the answers are scripted.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command editor is a small agent for IDEs that speak ACP. Its test runs it with an editor in memory: no process, no pipe and no
 // network. Start it from an IDE; -model names the model.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command evals scores an agent on a list of cases, several at a time, and fails if it is not good enough. Without -model the
 // answers are scripted, one of them wrong.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command flights books a flight: one agent reads flights out of a web page, for the agent that picks one and,
 // once the user has agreed, buys it. Both count on one meter. Without -model the answers are scripted.
 package main

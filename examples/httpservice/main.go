@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command httpservice serves an agent over HTTP: a prompt in, text out as it is written, and the conversation kept in memory.
 // Try it with
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ideagent is a coding agent for IDEs, and a sample of how to make one with Ponte.
 //
 // Usage:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command sqlgen writes a SQL query that has been checked, or says why it cannot. Without -model the answers are scripted: the
 // first query is wrong, so the database's complaint goes back to the model.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command streamed shows a list of structs while the model writes it. Without -model the answer is scripted.
 package main
 

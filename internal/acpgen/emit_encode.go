@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 // emitEncoders writes append-style encoders: static calls, no reflection, and nothing that makes the argument escape.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command acpgen generates the protocol types of package acp from the JSON schema of the Agent Client Protocol.
 //
 // The schema is not kept in this repository. It is read out of a pinned release of the npm package that publishes it, with npm's

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 // summaries are the first sentences of the doc comments, without the type's name, of types whose use does not explain them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package arch keeps the architecture: who may import whom, and what the run loop may not touch.
 package arch
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package doctest keeps the documentation true: every code block in README.md and docs is compiled, checked or run.
 package doctest
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fakegemini plays the scenarios of the conformance suite in the protocol of Gemini.
 package fakegemini
 

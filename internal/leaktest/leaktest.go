@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package leaktest fails a package's tests if a goroutine is left when they are over.
 package leaktest
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package loop is the run loop of an agent, without type parameters: prepare a request, call the model, settle the
 // response, run tools, until there is an output.
 //

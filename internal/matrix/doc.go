@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package matrix keeps the results of the conformance suite (package conformance) for every model of this module, and makes a
 // table of them for the documentation.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command mutate measures how much the tests notice. It makes small changes to the code, mutants, and runs the tests of
 // the packages that are known to test the changed package. A mutant is killed if a test fails or times out. It survives
 // if all tests pass.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package nearest finds the name that was probably meant.
 package nearest
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package partial makes the most of a JSON document that is still being written.
 package partial
 

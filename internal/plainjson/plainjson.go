@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package plainjson encodes values as JSON for models to read.
 package plainjson
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the prices of genai-prices as lines of JSON: the package's own data, without what does not concern the price of tokens.
 
 Arguments: the directory with the unpacked wheel. The package's types are replaced by plain ones, so that nothing else is needed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package providers tests what all packages of providers have in common: that a string is all it takes.
 package providers
 

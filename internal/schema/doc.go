@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schema turns Go types into JSON schemas that a model can follow, and decodes what a model
 // wrote back into those types, strictly.
 //

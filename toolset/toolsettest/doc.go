@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package toolsettest tests toolsets: [Call] runs one tool of a toolset the way an agent would, and [Conformance] checks
 // that an implementation of [toolset.Toolset] keeps the contract.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package anthropicmodel
 
 import "github.com/anthropics/anthropic-sdk-go"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package anthropicmodel is a [model.Model] behind Anthropic's Messages API, on the official SDK, or behind another endpoint
 // that speaks it.
 //

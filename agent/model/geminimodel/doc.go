@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package geminimodel is a [model.Model] behind Google's Gemini models, by the Gemini API or by Vertex AI, on the official SDK
 // (google.golang.org/genai).
 //

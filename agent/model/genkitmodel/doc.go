@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package genkitmodel turns models of Genkit (github.com/firebase/genkit/go) into models of Ponte, for programs that have
 // Genkit plugins already: of a provider that Ponte has no adapter for, or of their own.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package modeltest provides model doubles for tests. They keep the contract of [model.Model], stream when a request asks for
 // it, and never leave the process, except that [Capture] passes requests on to another model.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package modelwrap has models that stand in front of other models: they try again, fall back, wait for their turn,
 // remember answers and count money.
 //

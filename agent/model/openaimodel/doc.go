@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package openaimodel is a [model.Model] behind any endpoint that speaks OpenAI's Chat Completions protocol, over
 // net/http alone: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Mistral, xAI, Ollama, vLLM, llama.cpp, LM Studio, and what else
 // is compatible. It speaks OpenAI's Responses API too.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package prices has a table of what models cost, for [modelwrap.Cost] and for limits on cost:
 //
 //	table := model.FirstPrice(

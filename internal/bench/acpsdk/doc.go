@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package acpsdk has no code, only benchmarks: the protocol's work with github.com/coder/acp-go-sdk.
 //
 // It writes on the caller's goroutine, where Ponte queues and writes on a goroutine of its own. Its reader takes lines of at most

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package adk has no code, only benchmarks: the work with google.golang.org/adk.
 //
 // It validates arguments against their JSON schema. It does more in that every run belongs to a session, in memory, which is made

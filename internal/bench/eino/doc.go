@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package eino has no code, only benchmarks: the work with github.com/cloudwego/eino, once with its ReAct agent and once with its
 // Agent Development Kit.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package floor is what the work costs without a framework: the smallest loop that one would still put into production. Tools have
 // typed dependencies and typed arguments, which a general JSON-schema library checks, as it does the output; tools of one response
 // run in parallel; an output that is not valid goes back to the model. There are no events but text, no hooks, no limits but the

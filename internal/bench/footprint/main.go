@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Footprint is a small program as a user would write it: an agent with a tool, its own output type, and a model behind an
 // OpenAI-compatible endpoint. Its test measures what Ponte adds to a program: bytes and modules.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package genkit has no code, only benchmarks: the work with github.com/firebase/genkit/go.
 //
 // It validates arguments and outputs against their JSON schemas, and traces every step. It does less in these respects: an output

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package langchaingo has no code, only benchmarks: the work with github.com/tmc/langchaingo and its agent for models that call
 // functions.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package trpcagent has no code, only benchmarks: the work with trpc.group/trpc-go/trpc-agent-go.
 //
 // It does more in that every run belongs to a session, in memory, which is deleted behind it. It does less in these respects:

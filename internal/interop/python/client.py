@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A client made with the Python SDK that a test drives over standard input and output: see the type driver in peer_test.go.
 
 The arguments are the agent's command line.

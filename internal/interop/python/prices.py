@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes what genai-prices computes for random requests to all models that it knows, as lines of JSON.
 
 Arguments: how many lines to keep, 0 for all. "cost" is null where the price is not known from tokens.

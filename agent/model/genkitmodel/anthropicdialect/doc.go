@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package anthropicdialect speaks to Genkit's plugin anthropic, whose models then are models of Ponte:
 //
 //	m, err := anthropicdialect.New(anthropicdialect.Config{Name: "claude-sonnet-4-5", APIKey: key})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package genkitdev makes agents appear in Genkit's developer tools: the developer UI and the command genkit list an agent as a
 // flow, run it and stream it, and show its requests and tool calls as a trace. It is for a program that already uses Genkit, or
 // wants its tools while an agent is being written; nothing else of Ponte needs it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package googledialect speaks to Genkit's plugin googlegenai, whose models then are models of Ponte: those of the Gemini API,
 // and of Vertex AI.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ollamadialect speaks to Genkit's plugin ollama, whose models then are models of Ponte:
 //
 //	g := genkit.Init(ctx, genkit.WithPlugins(plugin))

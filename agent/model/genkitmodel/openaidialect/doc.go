@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package openaidialect speaks to Genkit's plugins compat_oai and openai, whose models then are models of Ponte:
 //
 //	m, err := openaidialect.New(openaidialect.Config{Name: "gpt-5-mini", APIKey: key})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package conformance tests implementations of [model.Model] against the contract of that interface.
 //
 // [Run] covers answers and streams, sinks, contexts, errors, faults on the wire, and what is sent or refused, one rule after

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package conformance
 
 // rule is a rule of the contract and how it is tested, in each of some cases.

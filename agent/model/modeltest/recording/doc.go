@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package recording records exchanges with a real model to a file, and replays them in tests.
 //
 // [Model] does either. With PONTE_RECORD=1 set, the test talks to the real model and the file is written. Otherwise the file

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package recording
 
 // DecodeRecording reads the text of a recording and writes it again.

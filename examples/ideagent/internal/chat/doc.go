@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package chat is an ACP client for a terminal: it starts an agent as a child process, talks to it over pipes, shows what
 // it says and does, asks the user for permissions, and lends it the user's files and terminals.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package files reads and writes the text files of one directory for an agent, and nothing beyond: a path that leads
 // out of the directory, directly or through a symbolic link, is refused, even if a link is changed at the same time.
 package files

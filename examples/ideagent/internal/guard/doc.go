@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package guard starts programs that do not outlive the program that started them, however it ends: by returning, by a
 // panic, or by kill -9.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package linediff compares two texts line by line and shows the difference as a unified diff.
 package linediff
 

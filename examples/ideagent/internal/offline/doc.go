@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package offline is a language model without a language model: a few rules that turn plain requests into tool calls.
 // It needs no key, no network and no download, so anybody can see a whole agent at work on their own files, and a
 // test can drive one deterministically.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package terminal runs the commands of an agent on the user's machine, as an ACP client offers it to agents: a terminal
 // is created with a command, its output can be read while it runs, it can be waited for, killed and released.
 //

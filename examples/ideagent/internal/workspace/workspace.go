@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package workspace is a small toolset of an application's own: it lists and searches the files of a directory. It only
 // reads, so it asks nobody for permission, and it sees nothing beyond the directory: symbolic links that lead out of it
 // are not followed.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Peerbench does the same work with Ponte, with a loop that was written by hand, and with other frameworks, and prints how they
 // compare as Markdown. It is run from the root of the repository:
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the recorded answer of a provider says, read after the providers' API references.
 
 This shares nothing with Ponte: it is what Ponte's adapters are held against. answer() returns a dictionary with either "error"

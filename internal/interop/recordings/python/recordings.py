@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Print every recorded HTTP exchange in a directory of source archives, one JSON object a line.
 
 Each line says what the recording is ("protocol", or why it is skipped), holds the answer as it was recorded, and what an answer

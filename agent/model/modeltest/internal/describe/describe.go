@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package describe describes requests for the errors of test doubles.
 package describe
 
