@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -60,6 +61,9 @@ func (r *DeferredResults) answers() ([]loop.Answer, error) {
 		}
 		if decision.Verdict == toolset.VerdictDefer {
 			return nil, fmt.Errorf("%w: call %q is deferred again", ErrResults, id)
+		}
+		if len(decision.Args) > 0 && !json.Valid(decision.Args) {
+			return nil, fmt.Errorf("%w: call %q: the arguments are not valid JSON", ErrResults, id)
 		}
 		answers = append(answers, loop.Answer{CallID: id, Decision: decision})
 	}

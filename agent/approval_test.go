@@ -27,7 +27,7 @@ func removing() (*toolset.Tool[deps], *[]string) {
 	t := toolset.Func("remove", "Remove a file.", func(_ context.Context, run *toolset.RunContext[deps], in removeArgs) (string, error) {
 		removed = append(removed, fmt.Sprintf("%s approved=%v", in.Path, run.Call.Approved))
 		return "removed " + in.Path, nil
-	}, toolset.Sequential())
+	})
 	t.Approval = func(_ context.Context, run *toolset.RunContext[deps], args any) (*toolset.Approval, error) {
 		path := args.(*removeArgs).Path
 		if path == "tmp" {
@@ -51,7 +51,7 @@ func pendingOf(t *testing.T, err error) (*agent.PendingError, *agent.RunError) {
 
 func TestCallThatNeedsApprovalEndsTheRunPending(t *testing.T) {
 	tool, removed := removing()
-	script := modeltest.Script(modeltest.Say(remove("1", "a"), call("2", "hi"), remove("3", "tmp"), remove("4", "")))
+	script := modeltest.Script(modeltest.Say(remove("3", "tmp"), call("2", "hi"), remove("1", "a"), remove("4", ""), call("5", "hi"), remove("6", "tmp")))
 	s := newAgent(t, cfg{Model: script}, tool, says("hi", "hello")).Stream(context.Background(), deps{}, "go")
 	var events []agent.PendingCall
 	for e := range s.Events() {
@@ -64,8 +64,8 @@ func TestCallThatNeedsApprovalEndsTheRunPending(t *testing.T) {
 	require.Equal(t, []agent.PendingCall{{ID: "1", Tool: "remove", Args: json.RawMessage(`{"path":"a"}`), Approval: &toolset.Approval{Reason: "remove cannot be undone", Scope: "a"}}}, pending.Calls)
 	require.Equal(t, pending.Calls, events)
 	require.EqualError(t, err, `agent: tool: waiting for approval of "remove" (call 1)`)
-	require.Equal(t, []string{"tmp approved=false"}, *removed, "siblings run first")
-	require.Equal(t, "request\n  tool_return 2 hi: hello\n  tool_return 3 remove: removed tmp\n  retry 4 remove: path: must not be empty\n", last(runErr.Messages),
+	require.Equal(t, []string{"tmp approved=false"}, *removed, "what comes before it runs first, and nothing behind it")
+	require.Equal(t, "request\n  tool_return 3 remove: removed tmp\n  tool_return 2 hi: hello\n  retry 4 remove: path: must not be empty\n", last(runErr.Messages),
 		"arguments are validated before anything is deferred")
 	require.True(t, runErr.Messages[2].Pending)
 }
@@ -91,11 +91,11 @@ func TestPendingRunIsResumedWithDecisionsAndResults(t *testing.T) {
 	tool, removed := removing()
 	external := &toolset.Tool[deps]{Def: model.ToolDef{Name: "ask", Schema: json.RawMessage(`{"type":"object"}`)}, Options: toolset.Options{External: true}}
 	tools := []*toolset.Tool[deps]{tool, says("hi", "hello"), external}
-	steps := []modeltest.Step{modeltest.Say(remove("1", "a"), call("2", "hi"), remove("3", "b"), remove("4", "c"), call("5", "ask"), remove("6", "d"), remove("7", "e"))}
+	steps := []modeltest.Step{modeltest.Say(call("2", "hi"), call("5", "ask"), remove("1", "a"), remove("3", "b"), remove("4", "c"), remove("6", "d"), remove("7", "e"), call("8", "hi"))}
 	_, runErr, _ := run(t, cfg{}, steps, tools...)
 	pending, runErr := pendingOf(t, runErr)
 	require.Len(t, pending.Calls, 6)
-	require.Nil(t, pending.Calls[3].Approval, "a result is wanted")
+	require.Nil(t, pending.Calls[0].Approval, "a result is wanted")
 	require.Contains(t, pending.Error(), `the result of "ask" (call 5)`)
 	_, history := stored(t, pending, runErr)
 
@@ -105,7 +105,7 @@ func TestPendingRunIsResumedWithDecisionsAndResults(t *testing.T) {
 			"3": {"verdict": "allow", "args": {"path": "instead"}},
 			"4": {"verdict": "deny", "reason": "it is needed"},
 			"6": {"verdict": "deny"},
-			"7": {"verdict": "allow", "args": {"path": ""}}
+			"7": {"verdict": "allow", "args": {"path": "e2"}}
 		},
 		"results": {"5": {"text": "forty-two"}}
 	}`)
@@ -115,17 +115,19 @@ func TestPendingRunIsResumedWithDecisionsAndResults(t *testing.T) {
 	res, failed, script := runWith(t, cfg{}, []modeltest.Step{modeltest.SayText("done")}, "", []agent.RunOption{agent.WithHistory(history), agent.WithResults(results)}, tools...)
 	require.Nil(t, failed)
 	require.Equal(t, "done", res.Output)
-	require.Equal(t, []string{"a approved=true", "instead approved=true"}, (*removed)[:2])
-	require.Equal(t, "request\n  tool_return 1 remove: removed a\n  tool_return 2 hi: hello\n  tool_return 3 remove: removed instead\n"+
-		"  tool_return 4 remove denied: it is needed\n  tool_return 5 ask: forty-two\n  tool_return 6 remove denied: The call was not permitted.\n"+
-		"  retry 7 remove: path: must not be empty\n", last(script.Requests()[0].Messages), "in emission order, approved calls are validated again")
+	require.Equal(t, []string{"a approved=true", "instead approved=true", "e2 approved=true"}, (*removed)[:3])
+	changed := "The arguments of this call were changed before it ran, to: {\"path\": %q}\n\n"
+	require.Equal(t, "request\n  tool_return 2 hi: hello\n  tool_return 5 ask: forty-two\n  tool_return 1 remove: removed a\n"+
+		"  tool_return 3 remove: "+fmt.Sprintf(changed, "instead")+"removed instead\n"+
+		"  tool_return 4 remove denied: it is needed\n  tool_return 6 remove denied: The call was not permitted.\n"+
+		"  tool_return 7 remove: "+fmt.Sprintf(changed, "e2")+"removed e2\n  tool_return 8 hi: hello\n", last(script.Requests()[0].Messages), "in emission order")
 	require.Equal(t, before, dump(history), "the history that was passed in is not changed")
 	requireAnswered(t, res.Messages)
 }
 
 func TestResumeNeedsAnAnswerForEveryPendingCall(t *testing.T) {
 	tool, removed := removing()
-	_, runErr, _ := run(t, cfg{}, []modeltest.Step{modeltest.Say(remove("1", "a"), remove("2", "b"), call("3", "hi"))}, tool, says("hi", "hello"))
+	_, runErr, _ := run(t, cfg{}, []modeltest.Step{modeltest.Say(call("3", "hi"), remove("1", "a"), remove("2", "b"), call("4", "hi"))}, tool, says("hi", "hello"))
 	for name, c := range map[string]struct {
 		results agent.DeferredResults
 		want    string
@@ -134,6 +136,8 @@ func TestResumeNeedsAnAnswerForEveryPendingCall(t *testing.T) {
 		"none":             {agent.DeferredResults{}, `call "1" of "remove" has none`},
 		"unknown":          {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow(), "2": toolset.Allow(), "9": toolset.Allow()}}, `there is no pending call "9"`},
 		"already executed": {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow(), "2": toolset.Allow(), "3": toolset.Allow()}}, `call "3" has been executed already`},
+		"not pending":      {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow(), "2": toolset.Allow(), "4": toolset.Allow()}}, `call "4" is not pending`},
+		"not JSON":         {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.AllowWith(json.RawMessage(`{`)), "2": toolset.Allow()}}, `the arguments are not valid JSON`},
 		"twice":            {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow()}, Results: map[string]toolset.Result{"1": {}}}, `call "1" has a decision and a result`},
 		"not a verdict":    {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": {}}}, `verdict is ""`},
 		"deferred again":   {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Defer()}}, `call "1" is deferred again`},
@@ -243,8 +247,8 @@ func TestAskerIsAskedWhileTheRunWaits(t *testing.T) {
 	res, err := newAgent(t, config, tool).Run(context.Background(), deps{}, "go")
 	require.NoError(t, err)
 	require.Equal(t, []string{`1 remove {"path":"a"} a`, `2 remove {"path":"b"} b`, `4 remove {"path":"d"} d`}, asked)
-	require.Equal(t, []string{"tmp approved=false", "a approved=true", "instead approved=true"}, *removed, "what needs no approval runs first")
-	require.Equal(t, "request\n  tool_return 1 remove: removed a\n  tool_return 2 remove: removed instead\n  tool_return 3 remove: removed tmp\n  tool_return 4 remove denied: keep it\n",
+	require.Equal(t, []string{"a approved=true", "instead approved=true", "tmp approved=false"}, *removed, "each at its own place")
+	require.Equal(t, "request\n  tool_return 1 remove: removed a\n  tool_return 2 remove: The arguments of this call were changed before it ran, to: {\"path\":\"instead\"}\n\nremoved instead\n  tool_return 3 remove: removed tmp\n  tool_return 4 remove denied: keep it\n",
 		dump(res.Messages[2:3]))
 }
 

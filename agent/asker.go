@@ -4,6 +4,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 
@@ -52,20 +53,33 @@ func (s *seat) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
+// maxUnreadable bounds how often somebody is asked again because changed arguments are not JSON.
+const maxUnreadable = 5
+
+// approve asks about a call. Arguments that are not JSON are refused at once, because they could not be recorded.
 func (s *seat) approve(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return toolset.Decision{}, err
 	}
 	defer leave()
-	d, err := s.asker.Approve(ctx, r)
-	switch {
-	case errors.Is(err, toolset.ErrNobody):
-		return toolset.Defer(), nil
-	case err != nil:
-		return toolset.Decision{}, err
+	for range maxUnreadable {
+		d, err := s.asker.Approve(ctx, r)
+		switch {
+		case errors.Is(err, toolset.ErrNobody):
+			return toolset.Defer(), nil
+		case err != nil:
+			return toolset.Decision{}, err
+		}
+		if err := checkVerdict(&d); err != nil {
+			return toolset.Decision{}, err
+		}
+		if len(d.Args) == 0 || json.Valid(d.Args) {
+			return d, nil
+		}
+		r.Invalid = "the arguments are not valid JSON"
 	}
-	return d, checkVerdict(&d)
+	return toolset.Deny("Not executed: the arguments were changed to something that is not valid JSON."), nil
 }
 
 func (s *seat) answer(ctx context.Context, q toolset.Question) (toolset.Reply, error) {

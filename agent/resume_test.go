@@ -76,7 +76,7 @@ func TestResumedRunThatStopsKeepsWhatIsKnown(t *testing.T) {
 		}
 	}
 	script := []modeltest.Step{
-		modeltest.Say(call("1", "image"), add("2", 1, 500), call("3", "denied"), call("4", "allowed"), call("5", "external"), call("6", "nonsense")),
+		modeltest.Say(call("1", "image"), add("2", 1, 500), call("5", "external"), call("3", "denied"), call("4", "allowed"), call("6", "nonsense")),
 		modeltest.SayText("ok"),
 	}
 	_, err := newAgent(t, cfg{Model: modeltest.Script(script...)}, tools()...).Run(context.Background(), deps{}, "go")

@@ -101,4 +101,6 @@ type PendingCall struct {
 	Invalid string `json:"invalid,omitempty"`
 	// Changed says that Args are not the model's: they come from an earlier decision.
 	Changed bool `json:"changed,omitempty"`
+	// Decision is what allowed the call, if it was approved and waits for a result now.
+	Decision *Decision `json:"decision,omitempty"`
 }

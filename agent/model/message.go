@@ -41,6 +41,9 @@ type Message struct {
 	// Pending marks, on a request, that it holds the results of some calls only, because others wait for somebody
 	// outside of the run. The run that supplies these replaces it.
 	Pending bool `json:"pending,omitempty"`
+	// PendingCalls are the calls that wait, on a request that is Pending, in the order in which the model made them. Calls
+	// without a result that are not among them have not been started: they wait for those that are.
+	PendingCalls []PendingCall `json:"pending_calls,omitempty"`
 
 	// Provider and Model say, on a response, who answered; ResponseID is the provider's id of it.
 	Provider   string       `json:"provider,omitempty"`

@@ -67,6 +67,10 @@ type Part struct {
 	// Outcome is how the tool call ended, in tool returns.
 	Outcome Outcome `json:"outcome,omitempty"`
 
+	// Decision is who approved or denied the call, in tool returns and retries, if somebody was asked. Its Args are the
+	// arguments that the call ran with, if a person changed them.
+	Decision *Decision `json:"decision,omitempty"`
+
 	// Data is the content of a media part, with MediaType saying what it is, of an opaque part, or of a citation.
 	Data      []byte `json:"data,omitzero"`
 	MediaType string `json:"media_type,omitempty"`

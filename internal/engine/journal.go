@@ -42,7 +42,9 @@ type Journal struct {
 	// step is the step that the loop is in, numbers how many tasks there were for each key in it.
 	step    int
 	numbers map[key]int
-	inner   []loop.Future
+	// asked are the approvals that were last asked for, by the ids of the calls of the step.
+	asked map[string]*toolset.Approval
+	inner []loop.Future
 
 	mu sync.Mutex
 	// live are the tasks that are being executed.
@@ -68,7 +70,7 @@ type Codec interface {
 // Open starts a run's journal or takes it up. cfg is what the loop will be given; its RunID must be set, and Steered may be
 // set by Open. The caller closes the engine when the run has ended, and the log after it.
 func Open(ctx context.Context, log journal.Log, worker loop.Worker, host loop.Host, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
-	j := &Journal{host: host, log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, live: map[*loop.Task]*journaled{}}
+	j := &Journal{host: host, log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, asked: map[string]*toolset.Approval{}, live: map[*loop.Task]*journaled{}}
 	j.native = New(&recorder{j, worker})
 	begin, err := newStart(cfg, agent)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestSceneUsesAllThereIs(t *testing.T) {
 		op := name[:slices.Index([]byte(name), '/')]
 		seen[op]++
 	}
-	require.Equal(t, map[string]int{"start": 1, "model": 7, "tool": 18, "ask": 4, "approve": 5, "output": 3, "inbox": 1, "inbox_at_end": 2, "history": 1}, seen)
+	require.Equal(t, map[string]int{"start": 1, "model": 7, "tool": 19, "ask": 6, "approve": 6, "output": 3, "inbox": 1, "inbox_at_end": 2, "history": 1}, seen)
 }
 
 func TestJournalChangesNothingOfARun(t *testing.T) {

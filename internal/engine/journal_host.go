@@ -32,24 +32,35 @@ func (j *Journal) Frame(ctx context.Context, info *toolset.RunInfo) (*loop.Frame
 }
 
 // Approval implements [loop.Host]. That a call has to be approved is recorded, because the answer can change: a person who
-// allows a call may allow all that are like it. That it need not follows from its being executed.
+// allows a call may allow all that are like it. That it need not is recorded only if it was asked about before; otherwise it
+// follows from its being executed.
 func (j *Journal) Approval(ctx context.Context, call *loop.Call) (*toolset.Approval, error) {
 	k := j.numbered(key{op: opAsk, step: j.step, call: call.ID})
 	if r := j.past.take(k); r != nil {
+		j.asked[call.ID] = r.Approval
 		return r.Approval, nil
 	}
-	if j.past.records[key{op: opTool, step: k.step, call: k.call, n: k.n}] != nil {
-		return nil, nil
+	if j.Recorded(call) || j.past.records[key{op: opApprove, step: k.step, call: k.call}] != nil {
+		return j.asked[call.ID], nil // nil the first time; version 1 recorded the first time only
 	}
 	approval, err := j.host.Approval(ctx, call)
-	if approval == nil || err != nil {
+	if approval == nil && k.n == 0 || err != nil {
 		return nil, err
 	}
-	back, err := j.write(ctx, &record{Op: opAsk, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now(), Approval: approval})
+	back, err := j.write(ctx, &record{Op: opAsk, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now(), Approval: approval, None: approval == nil})
 	if err != nil {
 		return nil, err
 	}
+	j.asked[call.ID] = back.Approval
 	return back.Approval, nil
+}
+
+// Recorded reports whether there is a record of a call's execution, in the step that the loop is in, that has not been asked for.
+func (j *Journal) Recorded(call *loop.Call) bool {
+	k := key{op: opTool, step: j.step, call: call.ID}
+	first := j.past.records[k]
+	k.approved = true
+	return first != nil || j.past.records[k] != nil
 }
 
 // History implements [loop.Host]. A history that the processors have changed is recorded by reference to the one that

@@ -56,6 +56,7 @@ func (j *Journal) keyOf(t *loop.Task) key {
 func (j *Journal) enter(step int) {
 	if step != j.step {
 		clear(j.numbers)
+		clear(j.asked)
 		j.step = step
 	}
 }
@@ -94,6 +95,8 @@ type record struct {
 	History      []span            `json:"history,omitempty"`
 	Output       json.RawMessage   `json:"output,omitempty"`
 	OutputType   string            `json:"output_type,omitempty"`
+	// None says that a call that was asked about before needs no approval now.
+	None bool `json:"none,omitempty"`
 	// Again says that the output cannot be kept as JSON and is to be made again.
 	Again bool `json:"again,omitempty"`
 
@@ -151,25 +154,40 @@ func (r *returned) loop() loop.Return {
 	return made
 }
 
-// decision is a decision in a record. Version 1 had a number for the verdict and the arguments as text.
-type decision toolset.Decision
+// decision is a decision in a record. Arguments are text, so that not a byte of them is lost.
+type decision struct {
+	Verdict verdict         `json:"verdict"`
+	Args    model.RawArgs   `json:"args,omitzero"`
+	Reason  string          `json:"reason,omitempty"`
+	Always  bool            `json:"always,omitempty"`
+	By      string          `json:"by,omitempty"`
+	Meta    json.RawMessage `json:"meta,omitempty"`
+}
+
+// verdict is a number in version 1.
+type verdict toolset.Verdict
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (d *decision) UnmarshalJSON(data []byte) error {
-	var old struct {
-		Verdict int           `json:"verdict"`
-		Args    model.RawArgs `json:"args"`
-		Reason  string        `json:"reason"`
+func (v *verdict) UnmarshalJSON(data []byte) error {
+	switch string(data) {
+	case "1":
+		*v = verdict(toolset.VerdictAllow)
+	case "2":
+		*v = verdict(toolset.VerdictDeny)
+	case "3":
+		*v = verdict(toolset.VerdictDefer)
+	default:
+		return json.Unmarshal(data, (*string)(v))
 	}
-	if json.Unmarshal(data, &old) != nil {
-		return json.Unmarshal(data, (*toolset.Decision)(d))
-	}
-	verdicts := [...]toolset.Verdict{1: toolset.VerdictAllow, 2: toolset.VerdictDeny, 3: toolset.VerdictDefer}
-	if old.Verdict < 1 || old.Verdict >= len(verdicts) {
-		return fmt.Errorf("unknown verdict %d", old.Verdict)
-	}
-	*d = decision{Verdict: verdicts[old.Verdict], Args: json.RawMessage(old.Args), Reason: old.Reason}
 	return nil
+}
+
+func decisionOf(d *toolset.Decision) *decision {
+	return &decision{verdict(d.Verdict), model.RawArgs(d.Args), d.Reason, d.Always, d.By, d.Meta}
+}
+
+func (d *decision) toolset() toolset.Decision {
+	return toolset.Decision{Verdict: toolset.Verdict(d.Verdict), Args: json.RawMessage(d.Args), Reason: d.Reason, Always: d.Always, By: d.By, Meta: d.Meta}
 }
 
 // take sets what a task came to.
@@ -189,7 +207,7 @@ func (r *record) take(done *loop.Done, codec Codec) {
 		r.OutputType, r.Output, ok = codec.Encode(done.Output)
 		r.Again = !ok
 	case r.Op == opApprove:
-		r.Decision = (*decision)(&done.Decision)
+		r.Decision = decisionOf(&done.Decision)
 	default:
 		r.Inbox = done.Inbox
 	}
@@ -202,7 +220,7 @@ func (r *record) done(codec Codec) (*loop.Done, error) {
 		done.Return = r.Return.loop()
 	}
 	if r.Decision != nil {
-		done.Decision = toolset.Decision(*r.Decision)
+		done.Decision = r.Decision.toolset()
 	}
 	if r.Output == nil {
 		return done, nil
@@ -226,7 +244,7 @@ func (r *record) complete() bool {
 	case opApprove:
 		return r.Decision != nil
 	case opAsk:
-		return r.Approval != nil
+		return r.Approval != nil || r.None
 	case opHistory, opInbox, opInboxAt:
 		return true
 	}

@@ -153,6 +153,10 @@ func newScene(t testing.TB, inbox *agent.Inbox) *scene {
 }
 
 func (s *scene) approve(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+	if r.Invalid != "" {
+		s.did("approve/%d/%s/1", r.Step, r.CallID())
+		return toolset.AllowWith(json.RawMessage(`{"n":78}`)), nil
+	}
 	s.did("approve/%d/%s", r.Step, r.CallID())
 	switch r.CallID() {
 	case "deny":
@@ -277,7 +281,7 @@ func names(t testing.TB, records []string) []string {
 	for _, line := range records {
 		var r struct {
 			Op, Call string
-			Step     int
+			Step, N  int
 			Approved bool
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &r))
@@ -287,6 +291,9 @@ func names(t testing.TB, records []string) []string {
 		}
 		if r.Approved {
 			name += "/approved"
+		}
+		if r.N > 0 && r.Op == "approve" {
+			name += fmt.Sprint("/", r.N)
 		}
 		done = append(done, name)
 	}

@@ -9,11 +9,16 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // recordVersion is the version of the records that this package writes. It reads all versions up to this one.
-const recordVersion = 1
+//
+// Version 2 records a verdict by its name, and that a call needs no approval any more. In version 1 calls that need approval ran
+// after all others of their step.
+const recordVersion = 2
 
 // start is what a run was started with, as far as it must be the same when the run is taken up.
 type start struct {
@@ -32,6 +37,9 @@ type start struct {
 	Steered bool `json:"steered,omitempty"`
 	// Seed is what the run's ids are made of.
 	Seed string `json:"seed"`
+
+	// results1 is Results as version 1 has it.
+	results1 string
 }
 
 func newStart(cfg *loop.Config, agent string) (*start, error) {
@@ -53,6 +61,7 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 		s.Last = hash("history", true, cfg.History[n-1])
 	}
 	s.Results = hash("results", cfg.Answers != nil, cfg.Answers)
+	s.results1 = hash("results", cfg.Answers != nil, answers1(cfg.Answers))
 	return s, err
 }
 
@@ -60,6 +69,10 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 func (s *start) check(now *start) error {
 	if s.Version > recordVersion {
 		return fmt.Errorf("%w: records of version %d, this program reads up to %d", journal.ErrVersion, s.Version, recordVersion)
+	}
+	results := now.Results
+	if s.Version == 1 {
+		results = now.results1
 	}
 	for _, c := range []struct {
 		what      string
@@ -70,11 +83,49 @@ func (s *start) check(now *start) error {
 		{"prompt", s.Prompt, now.Prompt},
 		{"number of messages in the history", s.Messages, now.Messages},
 		{"last message of the history", s.Last, now.Last},
-		{"results", s.Results, now.Results},
+		{"results", s.Results, results},
 	} {
 		if c.then != c.now {
 			return fmt.Errorf("%w: the %s was %q and is %q", journal.ErrMismatch, c.what, fmt.Sprint(c.then), fmt.Sprint(c.now))
 		}
 	}
 	return nil
+}
+
+// answer1 is an answer to a pending call in the form that version 1 made hashes of.
+type answer1 struct {
+	CallID   string
+	Decision struct {
+		Verdict uint8
+		Args    model.RawArgs
+		Reason  string
+	}
+	Return *return1
+}
+
+type return1 struct {
+	Text     string
+	Retry    bool
+	Outcome  model.Outcome
+	Content  []model.Part
+	Meta     json.RawMessage
+	Cause    error
+	Approval *toolset.Approval
+	Deferred bool
+}
+
+func answers1(answers []loop.Answer) []answer1 {
+	made := make([]answer1, len(answers))
+	for i := range answers {
+		a := &answers[i]
+		made[i].CallID = a.CallID
+		if r := a.Return; r != nil {
+			made[i].Return = &return1{r.Text, r.Retry, r.Outcome, r.Content, r.Meta, r.Cause, r.Approval, r.Deferred}
+			continue
+		}
+		d := &made[i].Decision
+		d.Verdict = map[toolset.Verdict]uint8{toolset.VerdictAllow: 1, toolset.VerdictDeny: 2, toolset.VerdictDefer: 3}[a.Decision.Verdict]
+		d.Args, d.Reason = model.RawArgs(a.Decision.Args), a.Decision.Reason
+	}
+	return made
 }

@@ -36,11 +36,21 @@ type call struct {
 	executed bool
 	content  []model.Part
 	cause    error // of a retry
-	// approval is what is to be approved before the call can run; meta goes with a call that stays pending.
+	// approval is what is to be approved before the call can run. own says that it comes from the tool in mid-call.
 	approval *toolset.Approval
-	meta     json.RawMessage
-	given    *Answer
-	output   any // of an output tool, if valid
+	own      bool
+	// waits says what the call is pending for, if it is; meta goes with it.
+	waits waits
+	meta  json.RawMessage
+	// was is the pending call that a history left, given the answer to it.
+	was   *model.PendingCall
+	given *Answer
+	// changed says that the arguments are not the model's. invalid says why those of the last decision had no effect, rounds
+	// how many decisions had none.
+	changed bool
+	invalid string
+	rounds  int
+	output  any // of an output tool, if valid
 }
 
 func (c *call) isOutput() bool   { return c.tool != nil && c.tool.Output }
@@ -61,6 +71,7 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 	if err := incomplete(resp); err != nil {
 		return false, err
 	}
+	r.held = free
 	calls, err := r.check(resp)
 	if errors.Is(err, ErrAnswers) {
 		return false, &Error{Stage: StagePrepare, Err: err} // nothing has happened
@@ -71,7 +82,8 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 	}
 	if err == nil && winner == nil {
 		if err = r.pending(calls); err != nil && isPending(err) {
-			r.answer(calls, false).Pending = true
+			m := r.answer(calls, false)
+			m.Pending, m.PendingCalls = true, pendingIn(err)
 			return false, err
 		}
 	}
@@ -90,6 +102,13 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 func isPending(err error) bool {
 	var p *PendingError
 	return errors.As(err, &p)
+}
+
+// pendingIn returns the calls that an error says are pending.
+func pendingIn(err error) []model.PendingCall {
+	var p *PendingError
+	errors.As(err, &p)
+	return p.Calls
 }
 
 // incomplete finds a call that was cut off by the token limit. Arguments that are missing altogether were cut off, too: they
@@ -155,7 +174,10 @@ func (r *run) decode(c *call, complete bool) {
 		return
 	}
 	c.args = Call{ID: c.part.CallID, Tool: c.tool.Name, Args: c.part.Args, Attempt: r.budgets.attempt(c.tool.Name), MaxRetries: c.tool.Retries}
-	decoded, repaired, invalid := c.tool.Decode(c.part.Args, complete)
+	if c.changed {
+		c.args.Args, complete = model.RawArgs(c.was.Args), false
+	}
+	decoded, repaired, invalid := c.tool.Decode(c.args.Args, complete)
 	switch {
 	case invalid != nil:
 		c.askRetry(invalid.Text, invalid.Err)

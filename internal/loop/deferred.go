@@ -3,7 +3,6 @@
 package loop
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,81 +34,19 @@ func (e *PendingError) Error() string {
 	return "waiting for " + strings.Join(calls, ", ")
 }
 
-const textDenied = "The call was not permitted."
-
-// approve settles the calls that need approval, after all others have run, and runs those that are allowed.
-func (r *run) approve(ctx context.Context, calls []*call) error {
-	var allowed []*call
-	for _, c := range calls {
-		if c.approval == nil || c.answered {
-			continue
-		}
-		decision, err := r.decide(ctx, c)
-		if err != nil {
-			return err
-		}
-		if r.decided(c, decision) {
-			allowed = append(allowed, c)
-		}
-	}
-	if err := r.batches(ctx, allowed); err != nil {
-		return err
-	}
-	for _, c := range allowed {
-		if c.approval != nil && !c.answered {
-			return &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: fmt.Errorf("the tool asks for approval of a call that has been approved")}
-		}
-	}
-	return nil
-}
-
-func (r *run) decide(ctx context.Context, c *call) (toolset.Decision, error) {
-	if !r.cfg.Asks {
-		return toolset.Defer(), nil
-	}
-	done := r.do(ctx, r.lone(Task{Op: OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval, Emits: r.cfg.Stream}))
-	if done.Err != nil {
-		return toolset.Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
-	}
-	return done.Decision, nil
-}
-
-// decided applies a decision and reports whether the call may run.
-func (r *run) decided(c *call, d toolset.Decision) bool {
-	switch d.Verdict {
-	case toolset.VerdictAllow:
-		c.args.Approved, c.approval = true, nil
-		if len(d.Args) == 0 {
-			return true
-		}
-		c.args.Args = model.RawArgs(d.Args)
-		var invalid *Invalid
-		if c.args.Decoded, _, invalid = c.tool.Decode(c.args.Args, false); invalid != nil {
-			c.askRetry(invalid.Text, invalid.Err)
-			return false
-		}
-		return true
-	case toolset.VerdictDeny:
-		if d.Reason == "" {
-			d.Reason = textDenied
-		}
-		c.reply(d.Reason, model.OutcomeDenied)
-		c.executed = true
-	}
-	return false
-}
-
-// pending returns the error that ends the run if calls are left without an answer.
+// pending returns the error that ends the run if calls wait for somebody outside of it.
 func (r *run) pending(calls []call) error {
 	var left []model.PendingCall
 	for i := range calls {
 		c := &calls[i]
-		if c.answered {
+		if c.answered || c.waits == nothing {
 			continue
 		}
-		p := model.PendingCall{ID: c.part.CallID, Tool: c.part.Tool, Args: argsJSON(c.executable()), Approval: c.approval, Meta: c.meta}
-		left = append(left, p)
-		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: c.executable(), Value: &left[len(left)-1]}); err != nil {
+		left = append(left, model.PendingCall{
+			ID: c.part.CallID, Tool: c.part.Tool, Args: argsJSON(c.args.Args), Approval: c.approval, Meta: c.meta, Invalid: c.invalid, Changed: c.changed, Decision: c.decision(),
+		})
+		p := &left[len(left)-1]
+		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: c.args.Args, Value: p}); err != nil {
 			return err
 		}
 	}
@@ -125,14 +62,6 @@ func argsJSON(args model.RawArgs) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return json.RawMessage(args)
-}
-
-// executable returns the arguments that the tool would get.
-func (c *call) executable() model.RawArgs {
-	if c.repaired != nil {
-		return c.repaired
-	}
-	return c.part.Args
 }
 
 // takeUp gives the calls of a history's last response what is known of them: results of the run that left them pending,
@@ -154,6 +83,7 @@ func (r *run) takeUp(calls []call) error {
 			}
 		}
 	}
+	known := r.takeUpPending(calls)
 	answers := r.cfg.Answers
 	if answers == nil {
 		r.resumed = nil
@@ -167,16 +97,18 @@ func (r *run) takeUp(calls []call) error {
 			return fmt.Errorf("%w: there is no pending call %q", ErrAnswers, a.CallID)
 		case calls[at].answered && calls[at].executed:
 			return fmt.Errorf("%w: call %q has been executed already", ErrAnswers, a.CallID)
+		case known && calls[at].was == nil:
+			return fmt.Errorf("%w: call %q is not pending: a call before it has to be settled first", ErrAnswers, a.CallID)
 		}
-		calls[at].given = a
+		calls[at].given, calls[at].waits = a, nothing
 	}
 	for i := range calls {
 		c := &calls[i]
 		switch {
-		case c.answered || c.tool == nil:
+		case c.answered || c.tool == nil || known && c.was == nil:
 		case c.given == nil:
 			return fmt.Errorf("%w: call %q of %q has none", ErrAnswers, c.part.CallID, c.part.Tool)
-		case c.given.Return == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow:
+		case c.given.Return == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow && (c.was == nil || c.was.Approval == nil):
 			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, c.part.CallID, c.part.Tool)
 		}
 	}
@@ -184,16 +116,41 @@ func (r *run) takeUp(calls []call) error {
 	return nil
 }
 
-// settleGiven applies the answers that the run was given. Calls that are allowed are left to run.
+// takeUpPending gives calls what they waited for in the run that left them pending. It reports whether that is known:
+// histories of earlier versions do not say it, so that every call without an answer counts as pending.
+func (r *run) takeUpPending(calls []call) bool {
+	if r.resumed == nil || len(r.resumed.PendingCalls) == 0 {
+		return false
+	}
+	for i := range r.resumed.PendingCalls {
+		p := &r.resumed.PendingCalls[i]
+		at := slices.IndexFunc(calls, func(c call) bool { return c.part.CallID == p.ID && !c.answered })
+		if at < 0 {
+			continue
+		}
+		c := &calls[at]
+		c.was, c.approval, c.meta, c.invalid, c.changed = p, p.Approval, p.Meta, p.Invalid, p.Changed
+		if p.Approval == nil {
+			c.waits = forResult
+		}
+	}
+	return true
+}
+
+// settleGiven applies the answers that the run was given. Calls that are allowed are left to run at their place.
 func (r *run) settleGiven(calls []call) {
 	for i := range calls {
 		c := &calls[i]
 		switch {
-		case c.given == nil || c.answered:
+		case c.given == nil:
+		case c.answered: // by what is wrong with it
+			c.given = nil
 		case c.given.Return != nil:
 			r.take(c, c.given.Return)
-		default:
-			r.decided(c, c.given.Decision)
+			c.given = nil
+		case c.given.Decision.Verdict == toolset.VerdictDeny:
+			r.deny(c, c.given.Decision)
+			c.given = nil
 		}
 	}
 }

@@ -10,69 +10,113 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// functions runs all function calls that have no answer yet: in parallel, with sequential ones as barriers at their
-// own position. If one fails its siblings are cancelled and waited for.
+// functions runs the function calls that have no answer yet, in parallel as far as their order allows. A call that has to be
+// approved is a barrier at its own place, like a sequential one: what is before it has ended when its approval is made, and it has
+// ended when what is behind it starts. If a call fails, its siblings are cancelled and waited for.
 func (r *run) functions(ctx context.Context, calls []call) error {
-	runnable := make([]*call, 0, len(calls))
 	for i := range calls {
-		switch c := &calls[i]; {
-		case !c.answered && c.isFunction():
-			runnable = append(runnable, c)
-		case c.retry() && !c.isOutput() && !c.told:
+		if c := &calls[i]; c.retry() && !c.isOutput() && !c.told {
 			if err := r.ended(c); err != nil {
 				return err
 			}
 		}
 	}
-	asking, runnable, err := r.sort(ctx, runnable)
-	if err != nil {
-		return err
-	}
-	if err := r.batches(ctx, runnable); err != nil {
-		return err
-	}
-	for _, c := range runnable {
-		if c.approval != nil {
-			asking = append(asking, c)
-		}
-	}
-	return r.approve(ctx, asking)
-}
-
-// sort tells the calls that must be approved first from those that can run at once. External ones are neither.
-func (r *run) sort(ctx context.Context, calls []*call) (asking, runnable []*call, err error) {
-	runnable = calls[:0]
-	for _, c := range calls {
-		if c.tool.External {
+	batch := make([]*call, 0, len(calls))
+	for i := 0; i < len(calls); i++ {
+		c := &calls[i]
+		if c.answered || !c.isFunction() {
 			continue
 		}
-		if c.tool.Asks && !c.args.Approved {
-			if c.approval, err = r.host.Approval(ctx, &c.args); err != nil {
-				return nil, nil, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: err}
+		if r.held != free {
+			if err := r.behind(ctx, c); err != nil {
+				return err
 			}
+			continue
 		}
-		if c.approval != nil {
-			asking = append(asking, c)
-		} else {
-			runnable = append(runnable, c)
+		barrier, err := r.isBarrier(ctx, c)
+		switch {
+		case err != nil:
+			return err
+		case barrier && len(batch) > 0:
+			if err := r.together(ctx, batch); err != nil {
+				return err
+			}
+			batch = batch[:0]
+			i-- // and now c, whose approval may be another one
+		case barrier:
+			if err := r.alone(ctx, c, batch); err != nil {
+				return err
+			}
+		case c.waits == nothing:
+			batch = append(batch, c)
 		}
 	}
-	return asking, runnable, nil
+	return r.together(ctx, batch)
 }
 
-// batches runs calls in parallel, with sequential ones as barriers.
-func (r *run) batches(ctx context.Context, runnable []*call) error {
-	for len(runnable) > 0 {
-		n := 1
-		if !runnable[0].tool.Sequential {
-			for n < len(runnable) && !runnable[n].tool.Sequential {
-				n++
-			}
-		}
-		if err := r.batch(ctx, runnable[:n]); err != nil {
+// isBarrier reports whether a call must not run beside others. It asks whether the call needs approval, unless that must wait
+// until what is before it has ended.
+func (r *run) isBarrier(ctx context.Context, c *call) (bool, error) {
+	if c.tool.External && !c.tool.Asks && c.given == nil {
+		c.waits = forResult
+	}
+	switch {
+	case c.tool.Sequential || c.given != nil:
+		return true, nil
+	case c.waits != nothing:
+		return false, nil
+	}
+	err := r.preview(ctx, c)
+	return c.approval != nil || c.tool.External, err
+}
+
+// alone deals with a call that is a barrier, when all before it have ended. room is memory for a batch.
+func (r *run) alone(ctx context.Context, c *call, room []*call) error {
+	if c.waits == forResult {
+		r.held = heldAll
+		return nil
+	}
+	if c.given != nil {
+		again, err := r.decided(ctx, c, c.given.Decision)
+		if err != nil || !again {
 			return err
 		}
-		runnable = runnable[n:]
+		return r.consult(ctx, c)
+	}
+	if c.tool.Sequential {
+		if err := r.preview(ctx, c); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.approval != nil:
+		return r.consult(ctx, c)
+	case c.tool.External:
+		r.leave(c)
+		return nil
+	}
+	return r.together(ctx, append(room, c))
+}
+
+// together runs calls in parallel. Those that ask for approval when they run are asked about afterwards, in order.
+func (r *run) together(ctx context.Context, calls []*call) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	if err := r.batch(ctx, calls); err != nil {
+		return err
+	}
+	for _, c := range calls {
+		switch {
+		case c.approval == nil:
+		case r.held != free:
+			c.waits = forApproval
+		default:
+			c.own = true
+			if err := r.consult(ctx, c); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -124,6 +168,7 @@ func (r *run) returned(c *call, done *Done) error {
 		return nil
 	case ret.Deferred:
 		c.meta = ret.Meta
+		r.leave(c)
 		return nil
 	default:
 		r.take(c, ret)
@@ -135,11 +180,12 @@ func (r *run) returned(c *call, done *Done) error {
 func (r *run) take(c *call, ret *Return) {
 	c.executed = true
 	if ret.Retry {
-		c.askRetry(ret.Text, ret.Cause)
+		c.askRetry(c.withChange(ret.Text), ret.Cause)
+		c.answer.Decision = c.decision()
 		return
 	}
-	c.reply(ret.Text, ret.Outcome)
-	c.answer.Meta = ret.Meta
+	c.reply(c.withChange(ret.Text), ret.Outcome)
+	c.answer.Meta, c.answer.Decision = ret.Meta, c.decision()
 	c.content = append(c.content, ret.Content...)
 	if ret.Outcome == model.OutcomeSuccess {
 		r.info.Usage = r.cfg.Meter.Add(toolset.Usage{ToolCalls: 1})

@@ -70,6 +70,8 @@ type run struct {
 	output  any
 	// repaired is the JSON that the text of the output was read as, if it had to be repaired.
 	repaired []byte
+	// held says what the calls of the response in hand wait for.
+	held held
 	// resumed is the request with the results of some of the calls that the history ends with, if there is one.
 	resumed *model.Message
 

@@ -1,0 +1,197 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// held says what the calls of a step wait for, behind one that could not be settled.
+type held uint8
+
+const (
+	// free: nothing is in the way.
+	free held = iota
+	// heldGroup: a call that can run in parallel waits for a decision. The calls behind it do not start. Those that need
+	// approval, up to the next sequential call, wait with it.
+	heldGroup
+	// heldAll: the calls behind wait for a later run, because what comes before them has not ended.
+	heldAll
+)
+
+// waits says what a call waits for outside of the run.
+type waits uint8
+
+const (
+	nothing waits = iota
+	forApproval
+	forResult
+)
+
+// maxRounds bounds how often a person is asked about one call because the answer had no effect.
+const maxRounds = 5
+
+const (
+	textDenied  = "The call was not permitted."
+	textUnclear = "Not executed: no valid decision could be made about this call. What it would change may have changed meanwhile; look again before you call the tool again."
+)
+
+// preview asks whether a call needs approval, and what is to be approved.
+func (r *run) preview(ctx context.Context, c *call) (err error) {
+	if !c.tool.Asks || c.args.Approved {
+		return nil
+	}
+	if c.approval, err = r.host.Approval(ctx, &c.args); err != nil {
+		return &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: err}
+	}
+	return nil
+}
+
+// behind deals with a call behind one that waits.
+func (r *run) behind(ctx context.Context, c *call) error {
+	if c.tool.Sequential {
+		r.held = heldAll
+	}
+	if recorded, ok := r.eng.(interface{ Recorded(c *Call) bool }); ok && recorded.Recorded(&c.args) {
+		return r.batch(ctx, []*call{c}) // a journal of a version with another order
+	}
+	switch {
+	case r.held == heldAll:
+		return nil
+	case c.tool.Asks:
+		if err := r.preview(ctx, c); err != nil {
+			return err
+		}
+	case c.was != nil:
+		c.approval = c.was.Approval
+	}
+	if c.approval != nil {
+		c.waits = forApproval
+	}
+	return nil
+}
+
+// leave leaves a call pending until its result is supplied.
+func (r *run) leave(c *call) {
+	c.waits = forResult
+	if c.tool.Sequential {
+		r.held = heldAll
+	}
+}
+
+// consult asks about a call until it is settled: run, denied, or pending.
+func (r *run) consult(ctx context.Context, c *call) error {
+	for {
+		d, err := r.ask(ctx, c)
+		if err != nil {
+			return err
+		}
+		if again, err := r.decided(ctx, c, d); err != nil || !again {
+			return err
+		}
+	}
+}
+
+// ask asks about a call.
+func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
+	if !r.cfg.Asks {
+		return toolset.Defer(), nil
+	}
+	done := r.do(ctx, r.lone(Task{Op: OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval, Text: c.invalid, Emits: r.cfg.Stream}))
+	if done.Err != nil {
+		return toolset.Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
+	}
+	return done.Decision, nil
+}
+
+// decided carries out a decision. It reports whether the decision has no effect, so that the call is to be asked about again:
+// because its arguments are invalid, or because what was shown is no longer true.
+func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again bool, err error) {
+	switch d.Verdict {
+	case toolset.VerdictDeny:
+		r.deny(c, d)
+		return false, nil
+	case toolset.VerdictDefer:
+		if c.waits, r.held = forApproval, heldGroup; c.tool.Sequential {
+			r.held = heldAll
+		}
+		return false, nil
+	}
+	if len(d.Args) > 0 {
+		decoded, _, invalid := c.tool.Decode(d.Args, false)
+		if invalid != nil {
+			return r.onceMore(c, invalid.Text), nil
+		}
+		c.args.Args, c.args.Decoded, c.changed = model.RawArgs(d.Args), decoded, true
+	}
+	shown := c.approval
+	if shown != nil && shown.Basis != "" && !c.own {
+		if err := r.preview(ctx, c); err != nil {
+			return false, err
+		}
+		if c.approval != nil && c.approval.Basis != shown.Basis {
+			return r.onceMore(c, ""), nil
+		}
+	}
+	if d.Args = nil; c.changed {
+		d.Args = argsJSON(c.args.Args)
+	}
+	c.approval, c.invalid, c.given = nil, "", nil
+	c.args.Approved, c.args.Approval, c.args.Decision = true, shown, &d
+	if c.tool.External {
+		r.leave(c)
+		return false, nil
+	}
+	if err := r.batch(ctx, []*call{c}); err != nil || c.approval == nil {
+		return false, err
+	}
+	// The tool asks about something else than what was approved, or it has not understood that it was.
+	if c.approval.Basis == "" || shown != nil && shown.Basis == c.approval.Basis {
+		return false, &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: errors.New("the tool asks for approval of a call that has been approved")}
+	}
+	c.own = true
+	c.args.Approved, c.args.Approval, c.args.Decision = false, nil, nil
+	return r.onceMore(c, ""), nil
+}
+
+// onceMore reports whether a call is to be asked about again. If that has led to nothing, the model is told.
+func (r *run) onceMore(c *call, invalid string) bool {
+	c.invalid, c.given = invalid, nil
+	if c.rounds++; c.rounds <= maxRounds {
+		return true
+	}
+	c.reply(textUnclear, model.OutcomeFailed)
+	c.executed = true
+	return false
+}
+
+// deny answers a call that was not permitted.
+func (r *run) deny(c *call, d toolset.Decision) {
+	text := d.Reason
+	if text == "" {
+		text = textDenied
+	}
+	d.Args = nil
+	c.reply(text, model.OutcomeDenied)
+	c.answer.Decision = &d
+	c.executed = true
+}
+
+// withChange tells the model that a call was run with other arguments than its own.
+func (c *call) withChange(text string) string {
+	if !c.changed {
+		return text
+	}
+	return fmt.Sprintf("The arguments of this call were changed before it ran, to: %s\n\n%s", c.args.Args, text)
+}
+
+// decision returns what allowed a call, in this run or in the one that left it pending; nil if nobody was asked.
+func (c *call) decision() *toolset.Decision {
+	if c.args.Decision == nil && c.was != nil {
+		return c.was.Decision
+	}
+	return c.args.Decision
+}
