@@ -150,7 +150,7 @@ func TestACallThatTakesTooLong(t *testing.T) {
 func TestAPendingRunIsNoError(t *testing.T) {
 	r := newRecorder()
 	steps := []modeltest.Step{
-		modeltest.Say(call("1", "approve_me"), call("2", "ask_first"), call("3", "later"), call("4", "elsewhere")),
+		modeltest.Say(call("2", "ask_first"), call("3", "later"), call("4", "elsewhere"), call("1", "approve_me")),
 		modeltest.SayText("done"),
 	}
 	a := newAgent(t, agent.Config[deps, string]{
