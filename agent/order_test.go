@@ -264,7 +264,9 @@ func TestInvalidChangesGoBackToThePerson(t *testing.T) {
 func TestChangedArgumentsWithTheSameBasisAreNotAskedAboutAgain(t *testing.T) {
 	surfaces(t, func(t *testing.T, inline, journaled bool) {
 		d := newDesk()
-		d.decide = func(r toolset.ApprovalRequest) toolset.Decision { return toolset.AllowWith(json.RawMessage(`{"path":"a","text":"y"}`)) }
+		d.decide = func(r toolset.ApprovalRequest) toolset.Decision {
+			return toolset.AllowWith(json.RawMessage(`{"path":"a","text":"y"}`))
+		}
 		d.play(t, inline, journaled, nil, edit("1", "edit", "a", "x"))
 		require.Equal(t, map[string]string{"a": "y"}, d.files)
 		require.Equal(t, []string{"preview a", "ask a", "preview a", "edit a"}, d.log)
