@@ -225,3 +225,20 @@ func TestCostOfARunGrowsWithItsStepsOnly(t *testing.T) {
 	require.LessOrEqual(t, allocs200/allocs50, 4.3, "nothing that a step does may walk the history")
 	require.LessOrEqual(t, bytes200/bytes50, 4.3, "nothing that a step does may copy the history")
 }
+
+// TestInstrumentationThatIsNotInstalledCostsNothing: a context without one, an empty one, and one that was removed again.
+func TestInstrumentationThatIsNotInstalledCostsNothing(t *testing.T) {
+	a := newAgent(t, cfg{Model: turns(1)}, addTool())
+	allocs := func(ctx context.Context) float64 {
+		return testing.AllocsPerRun(100, func() {
+			_, err := a.Run(ctx, deps{}, "go")
+			require.NoError(t, err)
+		})
+	}
+	bare := allocs(context.Background())
+	require.Equal(t, bare, allocs(agent.WithInstrumentation(context.Background())))
+	defer agent.SetInstrumentation()
+	agent.SetInstrumentation(agent.Hooks[any]{})
+	agent.SetInstrumentation()
+	require.Equal(t, bare, allocs(context.Background()))
+}

@@ -80,8 +80,8 @@ func (o *Observer) observe(e Event) {
 // hookedRun calls body within the Run hooks.
 func (r *agentRun[D, O]) hookedRun(ctx context.Context, body func(context.Context) (*Summary, error)) error {
 	next := body
-	for i := len(r.agent.config.Hooks) - 1; i >= 0; i-- {
-		hook, inner := r.agent.config.Hooks[i].Run, next
+	for i := len(r.hooks) - 1; i >= 0; i-- {
+		hook, inner := r.hooks[i].Run, next
 		if hook == nil {
 			continue
 		}
@@ -110,14 +110,14 @@ func (r *agentRun[D, O]) hookedRun(ctx context.Context, body func(context.Contex
 
 // hookedRequest sends a request within the Request hooks.
 func (r *agentRun[D, O]) hookedRequest(ctx context.Context, run *toolset.RunContext[D], req *model.Request, sink model.Sink) (*model.Message, error) {
-	if len(r.agent.config.Hooks) == 0 {
+	if len(r.hooks) == 0 {
 		return r.options.model.Generate(ctx, req, sink)
 	}
 	next := func(ctx context.Context, req *model.Request) (*model.Message, error) {
 		return r.options.model.Generate(ctx, req, sink)
 	}
-	for i := len(r.agent.config.Hooks) - 1; i >= 0; i-- {
-		if hook, inner := r.agent.config.Hooks[i].Request, next; hook != nil {
+	for i := len(r.hooks) - 1; i >= 0; i-- {
+		if hook, inner := r.hooks[i].Request, next; hook != nil {
 			next = func(ctx context.Context, req *model.Request) (*model.Message, error) {
 				return hook(ctx, run, req, inner)
 			}
@@ -128,12 +128,12 @@ func (r *agentRun[D, O]) hookedRequest(ctx context.Context, run *toolset.RunCont
 
 // hookedCall runs a tool within the Call hooks and applies the agent's policy for errors.
 func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext[D], tool *toolset.Tool[D], args model.RawArgs, decoded any) (toolset.Result, error) {
-	if len(r.agent.config.Hooks) == 0 && r.agent.config.ToolError == nil {
+	if len(r.hooks) == 0 && r.agent.config.ToolError == nil {
 		return tool.Call(ctx, run, decoded)
 	}
 	next := func(ctx context.Context) (toolset.Result, error) { return tool.Call(ctx, run, decoded) }
-	for i := len(r.agent.config.Hooks) - 1; i >= 0; i-- {
-		if hook, inner := r.agent.config.Hooks[i].Call, next; hook != nil {
+	for i := len(r.hooks) - 1; i >= 0; i-- {
+		if hook, inner := r.hooks[i].Call, next; hook != nil {
 			next = func(ctx context.Context) (toolset.Result, error) { return hook(ctx, run, args, inner) }
 		}
 	}

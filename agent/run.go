@@ -94,12 +94,13 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 	r.override(ctx)
 	r.findAsker()
 	r.context.Host = (*stepHost[D, O])(r)
+	r.instrument(ctx)
 	cfg, err := r.loopConfig(prompt)
 	var res *Result[O]
 	switch {
 	case err != nil:
 		err = r.unstarted(err)
-	case len(a.config.Hooks) == 0:
+	case len(r.hooks) == 0:
 		res, err = r.run(ctx, cfg)
 	default:
 		res, err = r.runHooked(ctx, cfg)
@@ -261,6 +262,8 @@ type agentRun[D, O any] struct {
 	model model.Info
 	// context is what user code of the current step may see. Tasks copy it.
 	context toolset.RunContext[D]
+	// hooks are those of the program and the agent, outermost first.
+	hooks   []Hooks[D]
 	toolset toolset.Toolset[D]
 	tools   toolset.Instance[D]
 	listing toolset.Listing[D]

@@ -22,13 +22,13 @@ const (
 )
 
 // call is the Call hook.
-func (h *hooks[D]) call(ctx context.Context, run *toolset.RunContext[D], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+func (h *hooks) call(ctx context.Context, run *toolset.RunContext[any], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
 	c := h.of(ctx)
-	if c == nil {
+	if c == nil || ctx.Value(callKey{}) == c {
 		return next(ctx)
 	}
 	began := time.Now()
-	inside, span := h.tracer.Start(ctx, opExecuteTool+" "+run.Call.Tool, startCall...)
+	inside, span := h.tracer.Start(context.WithValue(ctx, callKey{}, c), opExecuteTool+" "+run.Call.Tool, startCall...)
 	var res toolset.Result
 	var err error
 	outcome, class := "", errPanic // until next has returned
@@ -50,7 +50,7 @@ func (h *hooks[D]) call(ctx context.Context, run *toolset.RunContext[D], args mo
 }
 
 // calls are the attributes of a call.
-func (h *hooks[D]) calls(c *current, run *toolset.RunContext[D], args model.RawArgs) []attribute.KeyValue {
+func (h *hooks) calls(c *current, run *toolset.RunContext[any], args model.RawArgs) []attribute.KeyValue {
 	attrs := make([]attribute.KeyValue, 0, 8)
 	attrs = append(attrs, keyTool.String(run.Call.Tool), keyToolType.String("function"), keyStep.Int(run.Step))
 	attrs = appendString(attrs, keyToolCall, run.Call.ID)
@@ -87,7 +87,7 @@ func (c *current) tool(name string) *model.ToolDef {
 	return nil
 }
 
-func (h *hooks[D]) endCall(span trace.Span, res *toolset.Result, outcome, class string, err error) {
+func (h *hooks) endCall(span trace.Span, res *toolset.Result, outcome, class string, err error) {
 	if outcome != "" {
 		span.SetAttributes(keyOutcome.String(outcome))
 	}

@@ -21,7 +21,7 @@ const scope = "github.com/ponte-go/ponte/agent/otelagent"
 const DefaultMaxContent = 32 << 10
 
 // Config says what is recorded and where it goes. The zero value records no content and uses the global providers.
-type Config[D any] struct {
+type Config struct {
 	// TracerProvider and MeterProvider make the spans and metrics. Nil is the global one, also if that is set later.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
@@ -34,15 +34,22 @@ type Config[D any] struct {
 	// bound.
 	MaxContent int
 
-	// Attributes, if not nil, returns more attributes for a span: it is called when a span that is recorded begins, of a
-	// run, a request or a call, with what the hook was given. The run's ids are not known yet when its own span begins.
-	// It must be safe for concurrent use.
-	Attributes func(ctx context.Context, run *toolset.RunContext[D]) []attribute.KeyValue
+	// Attributes, if not nil, returns more attributes for a span. It is called when a span that is recorded begins, of a
+	// run, a request or a call. run.Deps is what the run was given; agents differ in its type. The run's ids are not known yet
+	// when its own span begins. Attributes must be safe for concurrent use.
+	Attributes func(ctx context.Context, run *toolset.RunContext[any]) []attribute.KeyValue
 }
 
-// Hooks returns hooks that record the runs of an agent. Put them first in [agent.Config.Hooks], so that the spans cover what
-// other hooks do. One value may serve several agents with the same dependencies.
-func Hooks[D any](config Config[D]) agent.Hooks[D] {
+// Install records every run of every agent in the program, in place of the instrumentation that was installed before. Call it
+// once, in main. It is [agent.SetInstrumentation] of [New].
+func Install(config Config) { agent.SetInstrumentation(New(config)) }
+
+// New returns hooks that record runs. [Install] installs them for the program. A test or a library passes them to
+// [agent.WithInstrumentation] instead. One value serves any number of agents, of any dependencies.
+//
+// Hooks of this package record a run once: if a run has several, by the program and by an agent's capability for example, only
+// the outermost ones do.
+func New(config Config) agent.Hooks[any] {
 	if config.TracerProvider == nil {
 		config.TracerProvider = otel.GetTracerProvider()
 	}
@@ -52,21 +59,21 @@ func Hooks[D any](config Config[D]) agent.Hooks[D] {
 	if config.MaxContent == 0 {
 		config.MaxContent = DefaultMaxContent
 	}
-	h := &hooks[D]{
+	h := &hooks{
 		tracer:     config.TracerProvider.Tracer(scope, trace.WithSchemaURL(schemaURL)),
 		metrics:    newMetrics(config.MeterProvider.Meter(scope, metric.WithSchemaURL(schemaURL))),
 		content:    content{on: config.Content, limit: config.MaxContent},
 		attributes: config.Attributes,
 	}
-	return agent.Hooks[D]{Run: h.run, Request: h.request, Call: h.call}
+	return agent.Hooks[any]{Run: h.run, Request: h.request, Call: h.call}
 }
 
 // hooks is what the hooks of an agent share. Nothing in it changes.
-type hooks[D any] struct {
+type hooks struct {
 	tracer     trace.Tracer
 	metrics    metrics
 	content    content
-	attributes func(context.Context, *toolset.RunContext[D]) []attribute.KeyValue
+	attributes func(context.Context, *toolset.RunContext[any]) []attribute.KeyValue
 }
 
 // The options with which spans start are made once, so that a span that is not recorded costs nothing for them. They hold
@@ -82,7 +89,7 @@ func startOptions(kind trace.SpanKind, operation string) []trace.SpanStartOption
 }
 
 // begin adds the user's own attributes to a span that is recorded.
-func (h *hooks[D]) begin(ctx context.Context, run *toolset.RunContext[D], span trace.Span) {
+func (h *hooks) begin(ctx context.Context, run *toolset.RunContext[any], span trace.Span) {
 	if h.attributes != nil {
 		span.SetAttributes(h.attributes(ctx, run)...)
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // chatty runs an agent in which everything that can be said holds the word canary, down to errors.
-func chatty(t *testing.T, config otelagent.Config[deps]) {
+func chatty(t *testing.T, config otelagent.Config) {
 	t.Helper()
 	const secret = "canary"
 	steps := []modeltest.Step{
@@ -39,7 +39,7 @@ func chatty(t *testing.T, config otelagent.Config[deps]) {
 	})
 	run := func(m model.Model, tools ...*toolset.Tool[deps]) {
 		a := newAgent(t, agent.Config[deps, city]{
-			Name: "helper", Model: m, Instructions: secret, ToolRetries: &retries, Hooks: []agent.Hooks[deps]{otelagent.Hooks(config)},
+			Name: "helper", Model: m, Instructions: secret, ToolRetries: &retries, Hooks: []agent.Hooks[deps]{hooksOf(config)},
 			Toolsets: []toolset.Toolset[deps]{toolset.Approved(toolset.Of(says("guarded", secret)), nil)},
 			Asker: toolset.AskerFuncs{OnApprove: func(_ context.Context, _ toolset.ApprovalRequest) (toolset.Decision, error) {
 				return toolset.Deny(secret), nil
@@ -82,7 +82,7 @@ func TestInstructionsAreRecordedWhenTheyChange(t *testing.T) {
 	config := r.config()
 	config.Content = true
 	a := newAgent(t, agent.Config[deps, string]{
-		Hooks: []agent.Hooks[deps]{otelagent.Hooks(config)},
+		Hooks: []agent.Hooks[deps]{hooksOf(config)},
 		Model: answers(modeltest.Say(call("1", "look")), modeltest.Say(call("2", "look")), modeltest.SayText("done")),
 		Dynamic: []agent.InstructionFunc[deps]{func(_ context.Context, run *toolset.RunContext[deps]) (string, error) {
 			return fmt.Sprintf("part %d", run.Step/3), nil
@@ -104,7 +104,7 @@ func recorded(t *testing.T, limit int, prompt string, answer []model.Part, parts
 	config := r.config()
 	config.Content, config.MaxContent = true, limit
 	a := newAgent(t, agent.Config[deps, string]{
-		Hooks: []agent.Hooks[deps]{otelagent.Hooks(config)}, Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		Hooks: []agent.Hooks[deps]{hooksOf(config)}, Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
 			return model.Response(answer...), nil
 		}),
 	})
@@ -158,7 +158,7 @@ func TestArgumentsAreObjectsIfTheyFit(t *testing.T) {
 		config := r.config()
 		config.Content, config.MaxContent = true, 100
 		a := newAgent(t, agent.Config[deps, string]{
-			Hooks: []agent.Hooks[deps]{otelagent.Hooks(config)},
+			Hooks: []agent.Hooks[deps]{hooksOf(config)},
 			Model: answers(modeltest.Say(model.ToolCall("1", "look", args)), modeltest.SayText("done")),
 		}, says("look", "nothing"))
 		_, err := a.Run(t.Context(), deps{}, "go")
@@ -170,11 +170,11 @@ func TestArgumentsAreObjectsIfTheyFit(t *testing.T) {
 func TestAttributesOfTheUserAreOnEverySpan(t *testing.T) {
 	r := newRecorder()
 	config := r.config()
-	config.Attributes = func(_ context.Context, run *toolset.RunContext[deps]) []attribute.KeyValue {
-		return []attribute.KeyValue{attribute.String("tenant", run.Deps.tenant)}
+	config.Attributes = func(_ context.Context, run *toolset.RunContext[any]) []attribute.KeyValue {
+		return []attribute.KeyValue{attribute.String("tenant", run.Deps.(deps).tenant)}
 	}
 	a := newAgent(t, agent.Config[deps, string]{
-		Hooks: []agent.Hooks[deps]{otelagent.Hooks(config)}, Model: answers(modeltest.Say(call("1", "look")), modeltest.SayText("done")),
+		Hooks: []agent.Hooks[deps]{hooksOf(config)}, Model: answers(modeltest.Say(call("1", "look")), modeltest.SayText("done")),
 	}, says("look", "nothing"))
 	_, err := a.Run(t.Context(), deps{tenant: "blue"}, "go")
 	require.NoError(t, err)

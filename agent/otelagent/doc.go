@@ -3,11 +3,12 @@
 // Package otelagent records the runs of agents with OpenTelemetry, as spans and metrics that follow its semantic
 // conventions for generative AI.
 //
-//	a, err := agent.New(agent.Config[Deps, Forecast]{
-//		Name:  "forecaster",
-//		Model: m,
-//		Hooks: []agent.Hooks[Deps]{otelagent.Hooks(otelagent.Config[Deps]{})},
-//	})
+// A program installs it once, and all of its agents are recorded:
+//
+//	func main() {
+//		otelagent.Install(otelagent.Config{})
+//		...
+//	}
 //
 // # Spans
 //
@@ -57,6 +58,6 @@
 //
 // # Cost and concurrency
 //
-// Without an SDK the hooks add one to three allocations to a run, however long it is. A span that is not sampled is not filled
-// in. [Hooks] are safe for concurrent use.
+// Without an SDK the hooks add one to three allocations to a run, beside what any hooks cost. A span that is not sampled is not filled
+// in. The hooks of [New] are safe for concurrent use.
 package otelagent

@@ -103,7 +103,7 @@ func answerClass(err error) string {
 
 // fail marks a span that ended in an error of a class. What the error says may hold content, so that the span tells only
 // if it may.
-func (h *hooks[D]) fail(span trace.Span, class string, err error) {
+func (h *hooks) fail(span trace.Span, class string, err error) {
 	if class == "" {
 		return
 	}

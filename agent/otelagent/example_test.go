@@ -16,9 +16,12 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-func ExampleHooks() {
+func ExampleInstall() {
 	spans := tracetest.NewInMemoryExporter() // a real program exports its spans
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+
+	otelagent.Install(otelagent.Config{TracerProvider: provider}) // once, in main
+	defer agent.SetInstrumentation()                              // a real program leaves it installed
 
 	type Deps struct{}
 	a, err := agent.New(agent.Config[Deps, string]{
@@ -30,7 +33,6 @@ func ExampleHooks() {
 		Toolsets: []toolset.Toolset[Deps]{toolset.Of(
 			toolset.Plain[Deps]("whoami", "Tells who is asking.", func(context.Context, struct{}) (string, error) { return "Ada", nil }),
 		)},
-		Hooks: []agent.Hooks[Deps]{otelagent.Hooks(otelagent.Config[Deps]{TracerProvider: provider})},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -53,12 +53,32 @@ func newRecorder() *recorder {
 	return r
 }
 
-func (r *recorder) config() otelagent.Config[deps] {
-	return otelagent.Config[deps]{TracerProvider: r.tracer, MeterProvider: r.meter}
+func (r *recorder) config() otelagent.Config {
+	return otelagent.Config{TracerProvider: r.tracer, MeterProvider: r.meter}
 }
 
 func (r *recorder) hooks() []agent.Hooks[deps] {
-	return []agent.Hooks[deps]{otelagent.Hooks(r.config())}
+	return []agent.Hooks[deps]{hooksOf(r.config())}
+}
+
+// hooksOf returns hooks for agents with deps.
+func hooksOf(config otelagent.Config) agent.Hooks[deps] { return typed(otelagent.New(config)) }
+
+func typed(h agent.Hooks[any]) agent.Hooks[deps] {
+	untyped := func(run *toolset.RunContext[deps]) *toolset.RunContext[any] {
+		return toolset.WithDeps(run, any(run.Deps))
+	}
+	return agent.Hooks[deps]{
+		Run: func(ctx context.Context, run *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+			return h.Run(ctx, untyped(run), next)
+		},
+		Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+			return h.Request(ctx, untyped(run), req, next)
+		},
+		Call: func(ctx context.Context, run *toolset.RunContext[deps], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+			return h.Call(ctx, untyped(run), args, next)
+		},
+	}
 }
 
 // answers is a script whose responses say who gave them.

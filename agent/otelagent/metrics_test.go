@@ -70,7 +70,7 @@ func TestMetricsHaveTheAttributesAndBoundsOfTheConventions(t *testing.T) {
 func TestMetricsNeedNoTracer(t *testing.T) {
 	r := newRecorder()
 	a := newAgent(t, agent.Config[deps, string]{
-		Hooks: []agent.Hooks[deps]{otelagent.Hooks(otelagent.Config[deps]{TracerProvider: tracenoop.NewTracerProvider(), MeterProvider: r.meter})},
+		Hooks: []agent.Hooks[deps]{hooksOf(otelagent.Config{TracerProvider: tracenoop.NewTracerProvider(), MeterProvider: r.meter})},
 		Model: answers(modeltest.Say(call("1", "look")), modeltest.SayText("done")),
 	}, says("look", "nothing"))
 	_, err := a.Run(t.Context(), deps{}, "go")
@@ -115,7 +115,7 @@ func TestAMeterThatFailsIsReportedToTheSDK(t *testing.T) {
 	r := newRecorder()
 	config := r.config()
 	config.MeterProvider = brokenMeter{}
-	a := newAgent(t, agent.Config[deps, string]{Hooks: []agent.Hooks[deps]{otelagent.Hooks(config)}, Model: answers(modeltest.SayText("done"))})
+	a := newAgent(t, agent.Config[deps, string]{Hooks: []agent.Hooks[deps]{hooksOf(config)}, Model: answers(modeltest.SayText("done"))})
 	require.Len(t, errs, 4)
 	_, err := a.Run(t.Context(), deps{}, "go")
 	require.NoError(t, err)

@@ -39,13 +39,13 @@ func namesOf(resp *model.Message, err error, last modelNames) modelNames {
 }
 
 // request is the Request hook.
-func (h *hooks[D]) request(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+func (h *hooks) request(ctx context.Context, run *toolset.RunContext[any], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
 	c := h.of(ctx)
-	if c == nil {
+	if c == nil || ctx.Value(requestKey{}) == c {
 		return next(ctx, req)
 	}
 	began := time.Now()
-	inside, span := h.tracer.Start(ctx, opChat, startChat...)
+	inside, span := h.tracer.Start(context.WithValue(ctx, requestKey{}, c), opChat, startChat...)
 	var resp *model.Message
 	var err error
 	class := errPanic // until next has returned
@@ -74,7 +74,7 @@ func (c *current) asked(req *model.Request) (told bool) {
 }
 
 // asks are the attributes of a request.
-func (h *hooks[D]) asks(run *toolset.RunContext[D], req *model.Request, told bool) []attribute.KeyValue {
+func (h *hooks) asks(run *toolset.RunContext[any], req *model.Request, told bool) []attribute.KeyValue {
 	attrs := make([]attribute.KeyValue, 0, 12)
 	attrs = appendString(attrs, keyConversation, run.ConversationID)
 	attrs = append(attrs, keyStep.Int(run.Step), keyHistory.Int(len(req.Messages)))
@@ -114,7 +114,7 @@ func appendSettings(attrs []attribute.KeyValue, s *model.Settings) []attribute.K
 	return attrs
 }
 
-func (h *hooks[D]) endRequest(ctx context.Context, c *current, span trace.Span, resp *model.Message, err error, class string, took time.Duration) {
+func (h *hooks) endRequest(ctx context.Context, c *current, span trace.Span, resp *model.Message, err error, class string, took time.Duration) {
 	if err != nil {
 		resp = nil
 	}
@@ -149,7 +149,7 @@ func (c *current) answered(resp *model.Message, err error) modelNames {
 }
 
 // answers appends the attributes of a response.
-func (h *hooks[D]) answers(attrs []attribute.KeyValue, resp *model.Message) []attribute.KeyValue {
+func (h *hooks) answers(attrs []attribute.KeyValue, resp *model.Message) []attribute.KeyValue {
 	attrs = appendString(attrs, keyResponseModel, resp.Model)
 	attrs = appendString(attrs, keyResponseID, resp.ResponseID)
 	if resp.Finish != "" {

@@ -19,7 +19,10 @@ import (
 // current is what is known of a run while it goes on. Requests and calls find it through their context. A run makes its
 // requests one after the other, but its calls in parallel, and other hooks may do as they like.
 type current struct {
-	span trace.Span
+	// by are the hooks that record the run, and meter is the run's own, by which it is recognised.
+	by    *hooks
+	meter *toolset.Meter
+	span  trace.Span
 
 	mu sync.Mutex
 	// requests and usage are the run's own, without those of agents that its tools run: these have spans of their own, and
@@ -36,22 +39,33 @@ type current struct {
 	noted *model.Message
 }
 
-// of returns the run that ctx belongs to, or nil if nothing is recorded of it.
-func (h *hooks[D]) of(ctx context.Context) *current {
-	c, _ := ctx.Value(h).(*current)
-	return c
+// The keys of contexts: currentKey has the run, requestKey and callKey the run whose request or call has a span already.
+type currentKey struct{}
+type requestKey struct{}
+type callKey struct{}
+
+// of returns the run that ctx belongs to, or nil if h does not record it.
+func (h *hooks) of(ctx context.Context) *current {
+	if c, _ := ctx.Value(currentKey{}).(*current); c != nil && c.by == h {
+		return c
+	}
+	return nil
 }
 
 // run is the Run hook.
-func (h *hooks[D]) run(ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*agent.Summary, error)) error {
+func (h *hooks) run(ctx context.Context, run *toolset.RunContext[any], next func(context.Context) (*agent.Summary, error)) error {
+	if outer, _ := ctx.Value(currentKey{}).(*current); outer != nil && outer.meter == run.Meter {
+		_, err := next(ctx) // other hooks record this run already
+		return err
+	}
 	began := time.Now()
 	inside, span := h.tracer.Start(ctx, opInvokeAgent, startRun...)
 	if !span.IsRecording() && !span.SpanContext().IsValid() && !h.metrics.enabled(ctx) {
 		_, err := next(ctx) // there is no SDK, or none that wants anything
 		return err
 	}
-	c := &current{span: span, model: namesIn(run.Model)}
-	inside = context.WithValue(inside, h, c)
+	c := &current{by: h, meter: run.Meter, span: span, model: namesIn(run.Model)}
+	inside = context.WithValue(inside, currentKey{}, c)
 	var summary *agent.Summary
 	var err error
 	class := errPanic // until next has returned
@@ -68,7 +82,7 @@ func (h *hooks[D]) run(ctx context.Context, run *toolset.RunContext[D], next fun
 	return err
 }
 
-func (h *hooks[D]) endRun(ctx context.Context, c *current, summary *agent.Summary, err error, class string, took time.Duration) {
+func (h *hooks) endRun(ctx context.Context, c *current, summary *agent.Summary, err error, class string, took time.Duration) {
 	if summary == nil { // the hook was left by a panic
 		summary = &agent.Summary{}
 	}

@@ -8,9 +8,11 @@
 //	defer stop()
 //	g := genkit.Init(ctx)
 //
+//	otelagent.Install(otelagent.Config{}) // if the program has it
+//
 //	a, err := agent.New(agent.Config[Deps, Forecast]{
 //		Model: m,
-//		Hooks: []agent.Hooks[Deps]{otelagent.Hooks(otelagent.Config[Deps]{}), genkitdev.Hooks[Deps]()},
+//		Hooks: []agent.Hooks[Deps]{genkitdev.Hooks[Deps]()},
 //	})
 //	...
 //	_, err = genkitdev.Register(g, "forecaster", a, genkitdev.Options[Deps]{Deps: newDeps, Prompt: "Oslo tomorrow?"})

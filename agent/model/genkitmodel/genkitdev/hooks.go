@@ -16,9 +16,9 @@ import (
 )
 
 // Hooks returns hooks that show runs in the traces of Genkit's developer tools: a run, within it the requests to the model and
-// the calls of tools, each with its input and output. Put them last in [agent.Config.Hooks]. If the hooks of package otelagent
-// stand before them and use the global tracer provider, their spans are the ones that are shown, with all that otelagent says
-// about them; otherwise these hooks make spans.
+// the calls of tools, each with its input and output. Put them last in [agent.Config.Hooks]. If package otelagent is installed
+// and uses the global tracer provider, its spans are the ones that are shown, with all that otelagent says about them;
+// otherwise these hooks make spans.
 //
 // They act within flows of Genkit's only, be they made by [Register] or not, and only where Genkit is in its development
 // environment when Hooks is called: that is, where the variable GENKIT_ENV is "dev", which the command genkit start sets.

@@ -77,7 +77,21 @@ func find(t *testing.T, all tracetest.SpanStubs, name string) tracetest.SpanStub
 }
 
 func otelHooks(provider trace.TracerProvider) agent.Hooks[deps] {
-	return otelagent.Hooks(otelagent.Config[deps]{TracerProvider: provider, MeterProvider: metricnoop.NewMeterProvider()})
+	h := otelagent.New(otelagent.Config{TracerProvider: provider, MeterProvider: metricnoop.NewMeterProvider()})
+	untyped := func(run *toolset.RunContext[deps]) *toolset.RunContext[any] {
+		return toolset.WithDeps(run, any(run.Deps))
+	}
+	return agent.Hooks[deps]{
+		Run: func(ctx context.Context, run *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+			return h.Run(ctx, untyped(run), next)
+		},
+		Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+			return h.Request(ctx, untyped(run), req, next)
+		},
+		Call: func(ctx context.Context, run *toolset.RunContext[deps], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+			return h.Call(ctx, untyped(run), args, next)
+		},
+	}
 }
 
 func acme(steps ...modeltest.Step) model.Model {

@@ -54,15 +54,14 @@ func main() {
 }
 
 func register(g *genkit.Genkit) error {
-	hooks := []agent.Hooks[deps]{genkitdev.Hooks[deps]()}
 	if os.Getenv("APP_OTELAGENT") != "" {
-		hooks = []agent.Hooks[deps]{otelagent.Hooks(otelagent.Config[deps]{}), genkitdev.Hooks[deps]()}
+		otelagent.Install(otelagent.Config{})
 	}
 	weather := toolset.Func("weather", "Tells the weather.", func(_ context.Context, run *toolset.RunContext[deps], in place) (string, error) {
 		return fmt.Sprintf("%s asks for %s: clouds", run.Deps.user, in.City), nil
 	})
 	a, err := agent.New(agent.Config[deps, forecast]{
-		Name: "forecaster", Instructions: "Give a forecast.", Model: modeltest.Func(answer), Hooks: hooks,
+		Name: "forecaster", Instructions: "Give a forecast.", Model: modeltest.Func(answer), Hooks: []agent.Hooks[deps]{genkitdev.Hooks[deps]()},
 		Toolsets: []toolset.Toolset[deps]{toolset.Of(weather)},
 	})
 	if err != nil {

@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// instrumentation is what [SetInstrumentation] was given last.
+var instrumentation atomic.Pointer[[]Hooks[any]]
+
+type instrumentationKey struct{}
+
+// SetInstrumentation has the hooks wrap every run of every agent in the program, whatever its dependencies: RunContext.Deps is
+// what the run was given. They are outside of the agent's own hooks, the first one outermost, and replace those that were set
+// before. Without arguments there are none, which costs a run nothing.
+//
+// It is meant for tracing and metrics, and for main: see package otelagent. It may be called at any time, and applies to runs
+// that begin afterwards. Libraries and tests use [WithInstrumentation].
+func SetInstrumentation(hooks ...Hooks[any]) {
+	hooks = slices.Clone(hooks)
+	instrumentation.Store(&hooks)
+}
+
+// WithInstrumentation returns a context in which the hooks wrap runs in place of those of [SetInstrumentation] and of an outer
+// WithInstrumentation. Without hooks, runs in the context are not instrumented at all. Runs inside of a run have its
+// context, so they are instrumented alike.
+func WithInstrumentation(ctx context.Context, hooks ...Hooks[any]) context.Context {
+	return context.WithValue(ctx, instrumentationKey{}, slices.Clone(hooks))
+}
+
+// instrument sets the hooks of the run: those of the program or the context around the agent's own.
+func (r *agentRun[D, O]) instrument(ctx context.Context) {
+	r.hooks = r.agent.config.Hooks
+	outer, ok := ctx.Value(instrumentationKey{}).([]Hooks[any])
+	if program := instrumentation.Load(); !ok && program != nil {
+		outer = *program
+	}
+	if len(outer) == 0 {
+		return
+	}
+	deps := any(r.context.Deps)
+	inside := func(run *toolset.RunContext[D]) *toolset.RunContext[any] { return toolset.WithDeps(run, deps) }
+	all := make([]Hooks[D], 0, len(outer)+len(r.hooks))
+	for i := range outer {
+		all = append(all, adaptHooks(outer[i], inside))
+	}
+	r.hooks = append(all, r.hooks...)
+}
