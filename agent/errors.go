@@ -5,6 +5,8 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/engine"
@@ -38,6 +40,8 @@ var (
 	ErrStopped = loop.ErrStopped
 	// ErrRunning is returned by [Stream.Result] before the run has ended.
 	ErrRunning = errors.New("agent: the run is still going on: call Result after the range over its events")
+	// ErrInboxInUse means that the run's [Inbox] is that of another run that has not ended.
+	ErrInboxInUse = errors.New("the inbox belongs to another run that is going on: give each run an inbox of its own")
 	// ErrGoexit means that a tool ended its goroutine, for example with a failed assertion of a test.
 	ErrGoexit = engine.ErrGoexit
 )
@@ -68,7 +72,19 @@ func (e *RunError) Error() string {
 	if e.Tool != "" {
 		where = fmt.Sprintf("%s %q (call %s)", e.Stage, e.Tool, e.CallID)
 	}
-	return fmt.Sprintf("agent%s: %s: %v", named(e.Agent), where, e.Err)
+	return fmt.Sprintf("agent%s: %s: %s", named(e.Agent), where, e.cause())
+}
+
+// cause is the text of the cause, without what the text of e has said already.
+func (e *RunError) cause() string {
+	if e.Err == nil {
+		return "failed"
+	}
+	text := e.Err.Error()
+	for _, said := range []string{e.Stage + ": ", fmt.Sprintf("tool %q: ", e.Tool)} {
+		text = strings.TrimPrefix(text, said)
+	}
+	return text
 }
 
 // Unwrap returns the cause.
@@ -107,8 +123,43 @@ type PanicError struct {
 	Stack []byte
 }
 
-// Error implements error. It does not show the stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+// Error implements error, on one line: the value, and the file, line and function that panicked, as far as Stack has them.
+func (e *PanicError) Error() string {
+	text := e.said()
+	if function, place := origin(e.Stack); place != "" {
+		text += fmt.Sprintf(" (%s in %s)", place, function)
+	}
+	return text
+}
+
+// said is the text without the place.
+func (e *PanicError) said() string {
+	return "panic: " + strings.Join(strings.Fields(fmt.Sprint(e.Value)), " ")
+}
+
+// origin finds the function that panicked in the text of a stack, and its file and line. Frames below that of the panic that
+// belong to the runtime are left out: they are how a nil pointer, for example, comes to panic.
+func origin(stack []byte) (function, place string) {
+	lines := strings.Split(string(stack), "\n")
+	panicked := false
+	for i := 0; i+1 < len(lines); i++ {
+		if strings.HasPrefix(lines[i], "panic(") {
+			panicked = true
+			continue
+		}
+		file, ok := strings.CutPrefix(lines[i+1], "\t")
+		if !panicked || !ok || strings.HasPrefix(lines[i], "\t") || strings.HasPrefix(lines[i], "runtime.") {
+			continue
+		}
+		file, _, _ = strings.Cut(file, " +0x")
+		function = lines[i]
+		if args := strings.LastIndexByte(function, '('); args > 0 {
+			function = function[:args]
+		}
+		return path.Base(function), path.Base(file)
+	}
+	return "", ""
+}
 
 // Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {

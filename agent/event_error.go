@@ -39,7 +39,7 @@ const (
 	// ErrorJournal is a [*journal.Error]: the run's journal could not be read or written, or does not fit the run.
 	ErrorJournal ErrorKind = "journal"
 	// ErrorUsage means that the program uses the agent or its model in a way that cannot work: [ErrNoModel], [ErrNoPrompt],
-	// [ErrUnprocessedCalls], [ErrResults], [model.ErrUnsupported] or [model.ErrRequestsForbidden].
+	// [ErrUnprocessedCalls], [ErrResults], [ErrInboxInUse], [model.ErrUnsupported] or [model.ErrRequestsForbidden].
 	ErrorUsage ErrorKind = "usage"
 	// ErrorOther is any other error.
 	ErrorOther ErrorKind = "other"
@@ -86,6 +86,7 @@ var errorIdentities = []struct {
 	{ErrNoPrompt, ErrorUsage},
 	{ErrUnprocessedCalls, ErrorUsage},
 	{ErrResults, ErrorUsage},
+	{ErrInboxInUse, ErrorUsage},
 	{model.ErrUnsupported, ErrorUsage},
 	{model.ErrRequestsForbidden, ErrorUsage},
 }

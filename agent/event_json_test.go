@@ -239,7 +239,7 @@ func TestErrorsOfEventsHaveKinds(t *testing.T) {
 	require.ErrorIs(t, agent.DescribeError(inRun(context.Canceled)), context.Canceled)
 	require.ErrorIs(t, agent.DescribeError(inRun(context.DeadlineExceeded)), context.DeadlineExceeded)
 	wrapped := agent.DescribeError(fmt.Errorf("remote: %w", agent.DescribeError(inRun(&model.APIError{Status: 429, Code: "c", Retryable: true}))))
-	require.Equal(t, &agent.EventError{Kind: agent.ErrorAPI, Text: "remote: agent a: model: model: HTTP 429 Too Many Requests (c)", Stage: "model", Status: 429, Code: "c", Retryable: true}, wrapped)
+	require.Equal(t, &agent.EventError{Kind: agent.ErrorAPI, Text: "remote: agent a: model: HTTP 429 Too Many Requests (c)", Stage: "model", Status: 429, Code: "c", Retryable: true}, wrapped)
 }
 
 // TestCauseOfACancelledRunIsCancelled: the cause of a context may be any error.

@@ -5,13 +5,15 @@ package agent
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
 
 // Inbox takes messages for a run that is going on, to steer it. The zero value is ready. It is safe for concurrent use, and
-// serves one run at a time: see [WithInbox].
+// serves one run at a time: a second one fails with [ErrInboxInUse]. See [WithInbox].
 type Inbox struct {
+	inUse atomic.Bool
 	mu    sync.Mutex
 	soon  [][]model.Part
 	later [][]model.Part
@@ -64,4 +66,16 @@ func (b *Inbox) Left() [][]model.Part { return b.take(true) }
 // WithInbox has the run read the messages that are sent to the inbox. A message that comes in too late stays in the inbox.
 func WithInbox(b *Inbox) RunOption {
 	return runOption(func(o *runOptions) { o.inbox = b })
+}
+
+// claimInbox keeps other runs from reading the run's inbox until the run is closed.
+func (r *agentRun[D, O]) claimInbox() error {
+	if r.options.inbox == nil {
+		return nil
+	}
+	if !r.options.inbox.inUse.CompareAndSwap(false, true) {
+		return ErrInboxInUse
+	}
+	r.claimed = true
+	return nil
 }

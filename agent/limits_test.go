@@ -92,7 +92,7 @@ func TestNoToolCallsAllowsNone(t *testing.T) {
 	ran := false
 	look := tool("look", func(context.Context, *toolset.RunContext[deps]) (string, error) { ran = true; return "", nil })
 	_, runErr, _ := runWith(t, cfg{}, []modeltest.Step{modeltest.Say(call("1", "look"))}, "go", []agent.RunOption{agent.WithLimits(agent.Limits{ToolCalls: agent.NoToolCalls})}, look)
-	require.EqualError(t, runErr, "agent: tool: usage limit reached: 1 tool calls, limit 0")
+	require.EqualError(t, runErr, "agent: tool: usage limit reached: 1 tool call, limit 0")
 	require.False(t, ran)
 
 	res, _, _ := run(t, agent.Config[deps, city]{Limits: agent.Limits{ToolCalls: agent.NoToolCalls}}, []modeltest.Step{modeltest.Say(final("1", `{"city":"Oslo","population":1}`))})

@@ -75,6 +75,8 @@ func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 		}
 	} else if isText := reflect.TypeFor[O]().Kind() == reflect.String; isText && o.mode == OutputAuto {
 		o.text = plainText[D, O]
+	} else if t := reflect.TypeFor[O](); t.Kind() == reflect.Interface && t.NumMethod() > 0 {
+		return nil, fmt.Errorf("output: %s is an interface: list the types that the model can choose from in Config.Alternatives, each made with agent.As", t)
 	} else {
 		own := As[D](cmp.Or(config.Output.Name, defaultOutputName), config.Output.Description, func(out O) O { return out })
 		if err := o.add([]Alternative[D, O]{own}, config.NoRepair); err != nil {
@@ -245,6 +247,10 @@ func forModel(err error) *loop.Invalid {
 	var retry *toolset.RetryError
 	if errors.As(err, &retry) {
 		return &loop.Invalid{Text: retry.Message, Err: err}
+	}
+	var panicked *PanicError
+	if errors.As(err, &panicked) { // where it was is of no use to the model
+		return &loop.Invalid{Text: "The arguments are not valid: " + panicked.said(), Err: err}
 	}
 	return &loop.Invalid{Text: "The arguments are not valid: " + strings.TrimSpace(err.Error()), Err: err}
 }

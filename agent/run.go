@@ -232,6 +232,9 @@ func (r *agentRun[D, O]) ended(ctx context.Context, res *loop.Result, err, close
 
 // loop runs the loop on the engine that the run asks for.
 func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Result, error) {
+	if err := r.claimInbox(); err != nil {
+		return &loop.Result{RunID: cfg.RunID, ConversationID: cfg.ConversationID, Messages: cfg.History}, err
+	}
 	if r.options.journal != nil {
 		return r.journaled(ctx, cfg)
 	}
@@ -262,6 +265,8 @@ type agentRun[D, O any] struct {
 	model model.Info
 	// context is what user code of the current step may see. Tasks copy it.
 	context toolset.RunContext[D]
+	// claimed says that the run has its inbox to itself.
+	claimed bool
 	// hooks are those of the program and the agent, outermost first.
 	hooks   []Hooks[D]
 	toolset toolset.Toolset[D]
@@ -462,9 +467,13 @@ func joined(a, between, b string) string {
 	return strings.Join([]string{a, b}, between)
 }
 
-// close closes the tools, if they are open.
+// close gives up the inbox, and closes the tools if they are open.
 func (r *agentRun[D, O]) close(ctx context.Context) (err error) {
 	defer recovered(&err)
+	if r.claimed {
+		r.claimed = false
+		r.options.inbox.inUse.Store(false)
+	}
 	tools := r.tools
 	if tools == nil {
 		return nil

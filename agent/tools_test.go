@@ -176,7 +176,7 @@ func TestRetryOfAToolCountsAgainstItsBudget(t *testing.T) {
 	require.Equal(t, 1, budget.Retries)
 	var retry *toolset.RetryError
 	require.ErrorAs(t, err, &retry, "the last cause is kept")
-	require.EqualError(t, err, `agent: tool "t" (call 2): tool "t": no valid answer after 1 retries: retry: use b`)
+	require.EqualError(t, err, `agent: tool "t" (call 2): no valid answer after 1 retry: retry: use b`)
 	require.Equal(t, "request\n  retry 2 t: use b\n", last(err.Messages), "every call is answered, so the history can be continued")
 	require.Equal(t, 1, err.Attempt)
 }

@@ -4,6 +4,7 @@ package toolset
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -69,7 +70,11 @@ func (e *LimitError) Error() string {
 	if e.Limit == LimitCost {
 		return fmt.Sprintf("usage limit reached: cost %s, limit %s", amount(e.Value), amount(e.Bound))
 	}
-	return fmt.Sprintf("usage limit reached: %s %s, limit %s", amount(e.Value), e.Limit, amount(e.Bound))
+	what := string(e.Limit)
+	if e.Value == 1 {
+		what = strings.TrimSuffix(what, "s")
+	}
+	return fmt.Sprintf("usage limit reached: %s %s, limit %s", amount(e.Value), what, amount(e.Bound))
 }
 
 // Applies reports whether the limit is one of m or of a meter above m. A tool that runs another agent under [RunInfo.Meter]

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -199,8 +200,12 @@ func golden(t *testing.T, r *recorder) {
 	goldenText(t, tree(r.spans.GetSpans()))
 }
 
+// testLine is a line of a test, which a panic names.
+var testLine = regexp.MustCompile(`_test\.go:\d+`)
+
 func goldenText(t *testing.T, got string) {
 	t.Helper()
+	got = testLine.ReplaceAllString(got, "_test.go:N")
 	file := filepath.Join("testdata", strings.ReplaceAll(t.Name(), "/", "_")+".golden")
 	if *update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))

@@ -5,7 +5,7 @@ package main
 func Example() {
 	main()
 	// Output:
-	// error: agent: model: model: example large: HTTP 503 Service Unavailable: busy
+	// error: agent: model: example large: HTTP 503 Service Unavailable: busy
 	// Oslo
 	// Oslo
 }

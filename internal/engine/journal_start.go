@@ -77,16 +77,21 @@ func (s *start) check(now *start) error {
 	for _, c := range []struct {
 		what      string
 		then, now any
+		hashed    bool
 	}{
-		{"agent", s.Agent, now.Agent},
-		{"conversation", s.Conversation, now.Conversation},
-		{"prompt", s.Prompt, now.Prompt},
-		{"number of messages in the history", s.Messages, now.Messages},
-		{"last message of the history", s.Last, now.Last},
-		{"results", s.Results, results},
+		{"agent", s.Agent, now.Agent, false},
+		{"conversation", s.Conversation, now.Conversation, false},
+		{"prompt", s.Prompt, now.Prompt, true},
+		{"number of messages in the history", s.Messages, now.Messages, false},
+		{"last message of the history", s.Last, now.Last, true},
+		{"results", s.Results, results, true},
 	} {
-		if c.then != c.now {
-			return fmt.Errorf("%w: the %s was %q and is %q", journal.ErrMismatch, c.what, fmt.Sprint(c.then), fmt.Sprint(c.now))
+		switch {
+		case c.then == c.now:
+		case c.hashed:
+			return fmt.Errorf("%w: not the same %s: give what the run was started with, or another run id", journal.ErrMismatch, c.what)
+		default:
+			return fmt.Errorf("%w: the %s was %q and is %q: give what the run was started with, or another run id", journal.ErrMismatch, c.what, fmt.Sprint(c.then), fmt.Sprint(c.now))
 		}
 	}
 	return nil

@@ -34,7 +34,11 @@ func (e *BudgetError) Error() string {
 	if e.Tool != "" {
 		what = fmt.Sprintf("tool %q", e.Tool)
 	}
-	return fmt.Sprintf("%s: no valid answer after %d retries: %v", what, e.Retries, e.Err)
+	retries := fmt.Sprintf("%d retries", e.Retries)
+	if e.Retries == 1 {
+		retries = "1 retry"
+	}
+	return fmt.Sprintf("%s: no valid answer after %s: %v", what, retries, e.Err)
 }
 
 func (e *BudgetError) Unwrap() error { return e.Err }

@@ -292,7 +292,7 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 		"no message":               {"A refusal is", "does not say what the provider said", failed(func(e *model.APIError) error { e.Message = "no"; return e })},
 		"no identity":              {"A refusal is", "the error is \"context length exceeded\": false", failed(func(e *model.APIError) error { e.Code = ""; return e })},
 		"always to be tried again": {"A refusal is", "retryable is true", failed(func(e *model.APIError) error { e.Retryable = true; return e })},
-		"several lines":            {"A refusal is", "several lines", failed(func(e *model.APIError) error { e.Code = "a\nb"; return e })},
+		"several lines":            {"A refusal is", "several lines", failed(func(e *model.APIError) error { return fmt.Errorf("two\nlines: %w", e) })},
 		"deltas of a refusal": {"A refusal is", "the sink was called", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if sink != nil {

@@ -52,8 +52,8 @@ func (s *subject) apiError(err error) *model.APIError {
 	if info := s.m.Info(); e.Provider != info.Provider || e.Model != info.Name {
 		s.t.Errorf("the error is from %q %q, the model is %q %q", e.Provider, e.Model, info.Provider, info.Name)
 	}
-	if strings.Contains(e.Error(), "\n") {
-		s.t.Errorf("the error has several lines: %q", e.Error())
+	if strings.Contains(err.Error(), "\n") {
+		s.t.Errorf("the error has several lines: %q", err.Error())
 	}
 	return e
 }
