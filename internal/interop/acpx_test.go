@@ -317,8 +317,8 @@ func acpxSessions(t *testing.T) {
 	}
 	wantText(t, a.run(acpxOK, "sessions", "list", "--local"), id)
 	wantText(t, a.run(acpxOK, "sessions", "show"), id, "closed: no")
-	wantText(t, a.run(acpxOK, "--ttl", "1", "--approve-all", "read greeting.txt"), "hello from disk", "[done] end_turn")
-	wantText(t, a.run(acpxOK, "--ttl", "1", "--approve-all", "read it again"), "[done] end_turn")
+	wantText(t, a.run(acpxOK, "--ttl", "60", "--approve-all", "read greeting.txt"), "hello from disk", "[done] end_turn")
+	wantText(t, a.run(acpxOK, "--ttl", "60", "--approve-all", "read it again"), "[done] end_turn")
 	wantText(t, a.run(acpxOK, "sessions", "history"), "read greeting.txt")
 	a.run(acpxOK, "sessions", "close")
 	wantText(t, a.run(acpxOK, "sessions", "show"), "closed: yes")
@@ -328,10 +328,10 @@ func acpxSessions(t *testing.T) {
 func acpxCancels(t *testing.T) {
 	a := newACPX(t, true)
 	a.run(acpxOK, "sessions", "new")
-	r := a.start("--ttl", "1", "wait 60 seconds")
+	r := a.start("--ttl", "60", "wait 60 seconds")
 	r.awaitOutput("Waiting")
 	wantText(t, a.run(acpxOK, "cancel"), "cancel requested")
 	wantText(t, r.wait(acpxOK), "[done] cancelled")
-	wantText(t, a.run(acpxOK, "--ttl", "1", "help"), "offline demo model", "[done] end_turn")
+	wantText(t, a.run(acpxOK, "--ttl", "60", "help"), "offline demo model", "[done] end_turn")
 	a.run(acpxOK, "sessions", "close")
 }
