@@ -209,7 +209,7 @@ func (s *server) logError(what string, id acp.SessionID, err error) {
 	if err != nil {
 		var root = err
 		if run, ok := errors.AsType[*agent.RunError](err); ok {
-			attrs = append(attrs, "stage", run.Stage, "tool", run.Tool)
+			attrs = append(attrs, "stage", string(run.Stage), "tool", run.Tool)
 			root = run.Err
 		}
 		attrs = append(attrs, "error", fmt.Sprintf("%T", root))

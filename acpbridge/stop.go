@@ -110,11 +110,11 @@ func endingOf(err error, finish model.FinishReason) *ending {
 func limitEnding(l *agent.LimitError) *ending {
 	e := &ending{stop: acp.StopReasonMaxTokens}
 	switch l.Limit {
-	case "requests", "tool calls":
+	case toolset.LimitRequests, toolset.LimitToolCalls:
 		e.stop = acp.StopReasonMaxTurnRequests
 	}
 	bound := strconv.FormatFloat(l.Bound, 'f', -1, 64)
-	limit := "limit of " + bound + " " + l.Limit
+	limit := "limit of " + bound + " " + string(l.Limit)
 	if l.Limit == toolset.LimitCost {
 		limit = "cost limit of " + bound
 	}
@@ -164,7 +164,7 @@ func failureOf(err error) *acp.Error {
 	return acp.Errorf(code, "%s", oneLine(message)).WithData(data)
 }
 
-func stageKind(stage string) ErrorKind {
+func stageKind(stage agent.Stage) ErrorKind {
 	switch kind := ErrorKind(stage); kind {
 	case KindModel, KindTool, KindOutput, KindApproval:
 		return kind

@@ -262,7 +262,7 @@ func TestAskerMayDeferAndFail(t *testing.T) {
 	pendingOf(t, runErr)
 	_, runErr, _ = run(t, approver(toolset.Decision{}, errBoom), steps, tool)
 	require.ErrorIs(t, runErr, errBoom)
-	require.Equal(t, "approval", runErr.Stage)
+	require.Equal(t, agent.StageApproval, runErr.Stage)
 	require.Equal(t, "request interrupted\n", last(runErr.Messages))
 	_, runErr, _ = run(t, approver(toolset.Decision{Verdict: "maybe"}, nil), steps, tool)
 	require.ErrorContains(t, runErr, `verdict is "maybe"`)

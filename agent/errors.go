@@ -46,13 +46,30 @@ var (
 	ErrGoexit = engine.ErrGoexit
 )
 
+// Stage is the part of a run that failed, in [RunError.Stage]. The values are stable: programs may compare and store them.
+type Stage string
+
+// The stages of a run.
+const (
+	// StagePrepare is everything before a request: opening toolsets, instructions, listing tools, processing the history.
+	StagePrepare Stage = "prepare"
+	// StageModel is a request to the model, and the limits that are checked before and after it.
+	StageModel Stage = "model"
+	// StageTool is the execution of tool calls.
+	StageTool Stage = "tool"
+	// StageApproval is asking for the approval of a tool call.
+	StageApproval Stage = "approval"
+	// StageOutput is checking the output, by its schema and by validators.
+	StageOutput Stage = "output"
+)
+
 // RunError is the error of every run that did not end with an output. Nothing is lost with it: it carries the messages
 // and usage up to the failure, and the history can be continued.
 type RunError struct {
 	// Agent is the agent's name, RunID and ConversationID are the run's.
 	Agent, RunID, ConversationID string
-	// Stage is what the run was doing: "prepare", "model", "tool", "approval" or "output".
-	Stage string
+	// Stage is what the run was doing.
+	Stage Stage
 	// Tool, CallID and Attempt say which tool call failed, if one did.
 	Tool, CallID string
 	Attempt      int
@@ -68,7 +85,7 @@ type RunError struct {
 
 // Error implements error.
 func (e *RunError) Error() string {
-	where := e.Stage
+	where := string(e.Stage)
 	if e.Tool != "" {
 		where = fmt.Sprintf("%s %q (call %s)", e.Stage, e.Tool, e.CallID)
 	}
@@ -81,7 +98,7 @@ func (e *RunError) cause() string {
 		return "failed"
 	}
 	text := e.Err.Error()
-	for _, said := range []string{e.Stage + ": ", fmt.Sprintf("tool %q: ", e.Tool)} {
+	for _, said := range []string{string(e.Stage) + ": ", fmt.Sprintf("tool %q: ", e.Tool)} {
 		text = strings.TrimPrefix(text, said)
 	}
 	return text
@@ -170,11 +187,11 @@ func (e *PanicError) Unwrap() error {
 func runError(agent string, res *loop.Result, err error) *RunError {
 	e := &RunError{
 		Agent: agent, RunID: res.RunID, ConversationID: res.ConversationID,
-		Stage: string(loop.StagePrepare), Messages: res.Messages, Usage: res.Usage, Err: err,
+		Stage: StagePrepare, Messages: res.Messages, Usage: res.Usage, Err: err,
 	}
 	var le *loop.Error
 	if errors.As(err, &le) {
-		e.Stage, e.Tool, e.CallID, e.Attempt, e.Err = string(le.Stage), le.Tool, le.CallID, le.Attempt, le.Err
+		e.Stage, e.Tool, e.CallID, e.Attempt, e.Err = Stage(le.Stage), le.Tool, le.CallID, le.Attempt, le.Err
 	}
 	switch inner := e.Err.(type) {
 	case *loop.BudgetError:

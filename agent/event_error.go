@@ -8,6 +8,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // ErrorKind says what sort of error ended a run or a call, for programs that cannot see the error's Go type. Later versions
@@ -55,12 +56,12 @@ type EventError struct {
 	// Text is the error's text. It may hold what models and tools said.
 	Text string `json:"text"`
 	// Stage, Tool, CallID and Attempt say where the run failed: see [RunError].
-	Stage   string `json:"stage,omitempty"`
+	Stage   Stage  `json:"stage,omitempty"`
 	Tool    string `json:"tool,omitempty"`
 	CallID  string `json:"call_id,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
 	// Limit names the limit that was reached, for ErrorLimit: see [LimitError].
-	Limit string `json:"limit,omitempty"`
+	Limit toolset.LimitName `json:"limit,omitempty"`
 	// Status is the HTTP status of an ErrorAPI, or 0 if there was no answer. Code is the provider's own code, and Retryable
 	// says that the same request may succeed later.
 	Status    int    `json:"status,omitempty"`

@@ -23,7 +23,7 @@ func TestCostLimitEndsARun(t *testing.T) {
 	_, err := a.Run(t.Context(), deps{}, "go")
 	var limit *agent.LimitError
 	require.ErrorAs(t, err, &limit)
-	require.Equal(t, "cost", limit.Limit)
+	require.Equal(t, toolset.LimitCost, limit.Limit)
 	require.InDelta(t, 4, limit.Value, 1e-9)
 	require.InDelta(t, 3.5, limit.Bound, 1e-9)
 	require.Equal(t, 4, asRunError(t, err).Usage.Requests)
@@ -106,7 +106,7 @@ func TestCostLimitEndsAStreamAsSoonAsItIsReached(t *testing.T) {
 	_, err := s.Result()
 	var limit *agent.LimitError
 	require.ErrorAs(t, err, &limit)
-	require.Equal(t, "cost", limit.Limit)
+	require.Equal(t, toolset.LimitCost, limit.Limit)
 	require.Equal(t, 3, told)
 	require.InDelta(t, 3, last, 1e-9)
 	require.InDelta(t, 3, asRunError(t, err).Usage.Cost, 1e-9, "what was cut off is paid for")

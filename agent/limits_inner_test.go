@@ -38,7 +38,7 @@ func TestOuterLimitsBoundInnerRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		outer agent.Limits
 		inner int // requests that the inner run makes
-		limit string
+		limit toolset.LimitName
 	}{
 		"requests":      {agent.Limits{Requests: 5}, 4, "requests"},
 		"tool calls":    {agent.Limits{ToolCalls: 3}, 4, "tool calls"},

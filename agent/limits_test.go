@@ -30,12 +30,12 @@ func TestLimits(t *testing.T) {
 		want   agent.LimitError
 		used   toolset.Usage
 	}{
-		{"requests default", agent.Limits{}, agent.LimitError{Limit: "requests", Value: 50, Bound: 50}, toolset.Usage{Requests: 50, ToolCalls: 50, Usage: model.Usage{InputTokens: 500, OutputTokens: 250}}},
-		{"requests", agent.Limits{Requests: 2}, agent.LimitError{Limit: "requests", Value: 2, Bound: 2}, toolset.Usage{Requests: 2, ToolCalls: 2, Usage: model.Usage{InputTokens: 20, OutputTokens: 10}}},
-		{"tool calls", agent.Limits{ToolCalls: 2}, agent.LimitError{Limit: "tool calls", Value: 3, Bound: 2}, toolset.Usage{Requests: 3, ToolCalls: 2, Usage: model.Usage{InputTokens: 30, OutputTokens: 15}}},
-		{"input tokens", agent.Limits{InputTokens: 19}, agent.LimitError{Limit: "input tokens", Value: 20, Bound: 19}, toolset.Usage{Requests: 2, ToolCalls: 1, Usage: model.Usage{InputTokens: 20, OutputTokens: 10}}},
-		{"output tokens", agent.Limits{OutputTokens: 10}, agent.LimitError{Limit: "output tokens", Value: 15, Bound: 10}, toolset.Usage{Requests: 3, ToolCalls: 2, Usage: model.Usage{InputTokens: 30, OutputTokens: 15}}},
-		{"total tokens", agent.Limits{TotalTokens: 30}, agent.LimitError{Limit: "total tokens", Value: 45, Bound: 30}, toolset.Usage{Requests: 3, ToolCalls: 2, Usage: model.Usage{InputTokens: 30, OutputTokens: 15}}},
+		{"requests default", agent.Limits{}, agent.LimitError{Limit: toolset.LimitRequests, Value: 50, Bound: 50}, toolset.Usage{Requests: 50, ToolCalls: 50, Usage: model.Usage{InputTokens: 500, OutputTokens: 250}}},
+		{"requests", agent.Limits{Requests: 2}, agent.LimitError{Limit: toolset.LimitRequests, Value: 2, Bound: 2}, toolset.Usage{Requests: 2, ToolCalls: 2, Usage: model.Usage{InputTokens: 20, OutputTokens: 10}}},
+		{"tool calls", agent.Limits{ToolCalls: 2}, agent.LimitError{Limit: toolset.LimitToolCalls, Value: 3, Bound: 2}, toolset.Usage{Requests: 3, ToolCalls: 2, Usage: model.Usage{InputTokens: 30, OutputTokens: 15}}},
+		{"input tokens", agent.Limits{InputTokens: 19}, agent.LimitError{Limit: toolset.LimitInputTokens, Value: 20, Bound: 19}, toolset.Usage{Requests: 2, ToolCalls: 1, Usage: model.Usage{InputTokens: 20, OutputTokens: 10}}},
+		{"output tokens", agent.Limits{OutputTokens: 10}, agent.LimitError{Limit: toolset.LimitOutputTokens, Value: 15, Bound: 10}, toolset.Usage{Requests: 3, ToolCalls: 2, Usage: model.Usage{InputTokens: 30, OutputTokens: 15}}},
+		{"total tokens", agent.Limits{TotalTokens: 30}, agent.LimitError{Limit: toolset.LimitTotalTokens, Value: 45, Bound: 30}, toolset.Usage{Requests: 3, ToolCalls: 2, Usage: model.Usage{InputTokens: 30, OutputTokens: 15}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := newAgent(t, cfg{Model: forever(), Limits: c.limits}, addTool())
@@ -44,7 +44,7 @@ func TestLimits(t *testing.T) {
 			require.ErrorAs(t, err, &limit)
 			require.Equal(t, c.want, agent.LimitError{Limit: limit.Limit, Value: limit.Value, Bound: limit.Bound})
 			require.Equal(t, c.used, asRunError(t, err).Usage)
-			require.ErrorContains(t, err, c.want.Limit)
+			require.ErrorContains(t, err, string(c.want.Limit))
 
 			_, streamErr := a.Stream(context.Background(), deps{}, "go").Result()
 			require.EqualError(t, streamErr, err.Error())
@@ -70,7 +70,7 @@ func TestLimitsOfARunMergeWithTheAgents(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		opts  []agent.RunOption
-		limit string
+		limit toolset.LimitName
 		bound float64
 	}{
 		"the agent's":      {nil, toolset.LimitRequests, 2},

@@ -61,7 +61,7 @@ func TestOutputBudgetIsOneByDefault(t *testing.T) {
 	var budget *agent.BudgetError
 	require.ErrorAs(t, err, &budget)
 	require.Equal(t, "final_result", budget.Tool)
-	require.Equal(t, "output", err.Stage)
+	require.Equal(t, agent.StageOutput, err.Stage)
 	var invalid *toolset.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "city", invalid.Problems[0].Path)

@@ -126,7 +126,7 @@ func (w *nestedWorld) verify(t *testing.T, n *nestedRun) {
 	}
 	var limit *agent.LimitError
 	var failed *agent.RunError
-	if errors.As(n.err, &limit) && errors.As(n.err, &failed) && failed.Stage != "output" {
+	if errors.As(n.err, &limit) && errors.As(n.err, &failed) && failed.Stage != agent.StageOutput {
 		require.LessOrEqual(t, int(limit.Bound)%4, n.level, "a limit of level %d has ended a run of level %d: %v", int(limit.Bound)%4, n.level, n.err)
 	}
 	// Inner runs that are taken up in parallel count what they had recorded when they come to it.

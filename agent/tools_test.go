@@ -284,7 +284,7 @@ func TestAnyOtherErrorAbortsTheRunAndSiblingsAreWaitedFor(t *testing.T) {
 		require.EqualError(t, err, `agent a: tool "broken" (call 2): boom`)
 		require.ErrorIs(t, err, errBoom)
 		runErr := asRunError(t, err)
-		require.Equal(t, "tool", runErr.Stage)
+		require.Equal(t, agent.StageTool, runErr.Stage)
 		require.Equal(t, "broken", runErr.Tool)
 		require.Equal(t, "2", runErr.CallID)
 		require.Equal(t, []string{"sibling"}, ended)
@@ -320,7 +320,7 @@ func TestModelPanicIsAnError(t *testing.T) {
 	_, err, _ := run(t, cfg{}, []modeltest.Step{func(context.Context, *model.Request) (*model.Message, error) { panic("ouch") }})
 	var p *agent.PanicError
 	require.ErrorAs(t, err, &p)
-	require.Equal(t, "model", err.Stage)
+	require.Equal(t, agent.StageModel, err.Stage)
 }
 
 func TestToolTimeoutIsARetry(t *testing.T) {
@@ -449,7 +449,7 @@ func TestModelErrorKeepsTheHistory(t *testing.T) {
 	_, err, _ := run(t, cfg{}, []modeltest.Step{modeltest.Say(add("1", 1, 2)), modeltest.Fail(&model.APIError{Provider: "p", Status: 500, Err: errBoom})}, addTool())
 	var api *model.APIError
 	require.ErrorAs(t, err, &api)
-	require.Equal(t, "model", err.Stage)
+	require.Equal(t, agent.StageModel, err.Stage)
 	require.Equal(t, "request\n  tool_return 1 add: 3\n", last(err.Messages))
 	require.Equal(t, 2, err.Usage.Requests)
 }

@@ -44,20 +44,23 @@ func (l *Limits) tokens(u model.Usage) *LimitError {
 	return nil
 }
 
-// The names of limits, in [LimitError.Limit].
+// LimitName identifies a limit of [Limits]. The names are stable: programs may compare and store them.
+type LimitName string
+
+// The names of limits. Each is the limit of the field of [Limits] with the same name.
 const (
-	LimitRequests     = "requests"
-	LimitToolCalls    = "tool calls"
-	LimitInputTokens  = "input tokens"
-	LimitOutputTokens = "output tokens"
-	LimitTotalTokens  = "total tokens"
-	LimitCost         = "cost"
+	LimitRequests     LimitName = "requests"
+	LimitToolCalls    LimitName = "tool calls"
+	LimitInputTokens  LimitName = "input tokens"
+	LimitOutputTokens LimitName = "output tokens"
+	LimitTotalTokens  LimitName = "total tokens"
+	LimitCost         LimitName = "cost"
 )
 
 // LimitError reports that a limit of a [Meter] was reached.
 type LimitError struct {
-	// Limit is the name of the limit, such as [LimitRequests].
-	Limit string
+	// Limit names the limit, such as [LimitRequests].
+	Limit LimitName
 	// Value is what had been used or was about to be used. Bound is the limit. Both are whole numbers, except for a cost, which
 	// is in the currency of the prices.
 	Value, Bound float64

@@ -46,7 +46,7 @@ func TestMeterCountsOnTheMetersAbove(t *testing.T) {
 }
 
 func TestTightestLimitApplies(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range map[toolset.LimitName]struct {
 		limits toolset.Limits
 		check  func(m *toolset.Meter) error
 		value  int64
@@ -57,7 +57,7 @@ func TestTightestLimitApplies(t *testing.T) {
 		toolset.LimitOutputTokens: {toolset.Limits{OutputTokens: 2}, func(m *toolset.Meter) error { return m.CheckTokens(model.Usage{OutputTokens: 1}) }, 3},
 		toolset.LimitTotalTokens:  {toolset.Limits{TotalTokens: 4}, func(m *toolset.Meter) error { return m.CheckTokens(model.Usage{OutputTokens: 1}) }, 5},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(string(name), func(t *testing.T) {
 			used := toolset.Usage{Requests: 2, ToolCalls: 2, Usage: model.Usage{InputTokens: 2, OutputTokens: 2}}
 			for _, bounded := range []string{"outer", "inner", "both"} {
 				var limits [2]toolset.Limits

@@ -66,7 +66,7 @@ func classOf(ctx context.Context, err error) string {
 	case errors.As(err, new(*agent.PanicError)):
 		return errPanic
 	case errors.As(err, &limit):
-		return errLimit + strings.ReplaceAll(limit.Limit, " ", "_")
+		return errLimit + strings.ReplaceAll(string(limit.Limit), " ", "_")
 	case errors.As(err, new(*agent.BudgetError)):
 		return errBudget
 	case errors.As(err, &own) && own.ErrorType() != "":

@@ -100,7 +100,7 @@ func (h *hooks) endRun(ctx context.Context, c *current, summary *agent.Summary, 
 		h.fail(c.span, class, err)
 		var failed *agent.RunError
 		if class != "" && errors.As(err, &failed) {
-			c.span.SetAttributes(keyErrorStage.String(failed.Stage))
+			c.span.SetAttributes(keyErrorStage.String(string(failed.Stage)))
 		}
 	}
 	c.span.End()
