@@ -78,6 +78,8 @@ func (p *projection) event(e *agent.Event) {
 		p.report(p.calls.settle(e))
 	case agent.EventToolCall:
 		p.report(p.calls.call(e))
+	case agent.EventToolStart:
+		p.report(p.calls.begun(e))
 	case agent.EventToolResult:
 		p.report(p.calls.result(e))
 	case agent.EventCustom:

@@ -68,7 +68,7 @@ func (p *callProjection) settle(e *agent.Event) error {
 	return errors.Join(errs...)
 }
 
-// call shows a call with its complete arguments. A valid one is about to run.
+// call shows a call with its complete arguments. It is pending until it starts to run.
 func (p *callProjection) call(e *agent.Event) error {
 	if e.Output {
 		return nil
@@ -77,11 +77,25 @@ func (p *callProjection) call(e *agent.Event) error {
 	if e.Repaired != nil {
 		args = e.Repaired
 	}
-	c := acp.ToolCall{RawInput: rawInput(args)}
-	if e.Valid && !reportsItself(e.Tool) {
-		c.Status = acp.ToolCallStatusInProgress
+	return p.start(e, acp.ToolCall{RawInput: rawInput(args)})
+}
+
+// begun shows that a call has started, with the arguments that it runs with.
+func (p *callProjection) begun(e *agent.Event) error {
+	if e.Output {
+		return nil
 	}
-	return p.start(e, c)
+	u := acp.ToolCallUpdate{ToolCallID: p.id(e.Step, e.CallID)}
+	if !reportsItself(e.Tool) {
+		u.Status = acp.ToolCallStatusInProgress
+	}
+	if e.Decision != nil && len(e.Decision.Args) > 0 {
+		u.RawInput = rawInput(e.Args)
+	}
+	if u.Status == "" && u.RawInput == nil {
+		return nil
+	}
+	return p.tracker.Update(p.ctx, u)
 }
 
 // reportsItself reports whether a tool says itself when its work begins, which is not before the user has permitted it.

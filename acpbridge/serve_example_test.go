@@ -27,7 +27,7 @@ func (printer) SessionUpdate(_ context.Context, n *acp.SessionNotification) erro
 		fmt.Println("message:", u.AgentMessageChunk.Content.Text.Text)
 	case u.ToolCall != nil:
 		fmt.Println("tool call:", u.ToolCall.Title)
-	case u.ToolCallUpdate != nil:
+	case u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != "":
 		fmt.Println("tool call:", u.ToolCallUpdate.Status)
 	}
 	return nil

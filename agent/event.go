@@ -36,8 +36,13 @@ const (
 	// Repaired are the arguments that the tool gets if Args, which the model wrote, had to be repaired.
 	// The calls of a response are announced in the order of the response, before any of them runs.
 	EventToolCall EventKind = "tool_call"
+	// EventToolStart says that a call starts to run: after what it has to wait for has ended, it has been approved, and there is
+	// a free place under [Config.MaxParallelCalls]. Args are the arguments that it runs with, and Decision says who allowed
+	// it, if somebody was asked. Calls that do not run, because they are invalid, denied or pending, have none; a call
+	// that asks for approval when it runs has two.
+	EventToolStart EventKind = "tool_start"
 	// EventToolResult says how a call ended, in the order of completion: Result is what the model will be shown, or Err
-	// says what ended the run.
+	// says what ended the run. Args are the model's, unless a person changed them.
 	EventToolResult EventKind = "tool_result"
 	// EventCustom carries what a tool emitted in Value, with the tool's CallID and Tool.
 	EventCustom EventKind = "custom"
@@ -59,7 +64,7 @@ const (
 var eventKinds = [...]EventKind{
 	loop.RunStart: EventRunStart, loop.RequestStart: EventRequestStart, loop.PartStart: EventPartStart,
 	loop.PartDelta: EventPartDelta, loop.PartEnd: EventPartEnd, loop.PartialOutput: EventPartial,
-	loop.ResponseDone: EventResponse, loop.UsageChanged: EventUsage, loop.ToolStart: EventToolCall, loop.ToolEnd: EventToolResult,
+	loop.ResponseDone: EventResponse, loop.UsageChanged: EventUsage, loop.ToolStart: EventToolCall, loop.ToolRun: EventToolStart, loop.ToolEnd: EventToolResult,
 	loop.Custom: EventCustom, loop.RetryAsked: EventRetry, loop.CallDeferred: EventPending, loop.MessageIn: EventMessage,
 	loop.OutputDone: EventOutput, loop.RunEnd: EventRunEnd,
 }
@@ -81,7 +86,7 @@ type Event struct {
 	CallID string `json:"call_id,omitempty"`
 	Tool   string `json:"tool,omitempty"`
 	// ToolKind and ToolTitle describe the tool to people, and Output says that it is one by which the model gives the
-	// output; in part starts, tool calls and tool results. In request starts, Output says that text is bound to a schema.
+	// output; in part starts, tool calls, tool starts and tool results. In request starts, Output says that text is bound to a schema.
 	ToolKind  toolset.Kind `json:"tool_kind,omitempty"`
 	ToolTitle string       `json:"tool_title,omitempty"`
 	Output    bool         `json:"output,omitempty"`
@@ -92,7 +97,9 @@ type Event struct {
 	Repaired model.RawArgs `json:"repaired,omitzero"`
 	Valid    bool          `json:"valid,omitempty"`
 	Attempt  int           `json:"attempt,omitempty"`
-	Result   *model.Part   `json:"result,omitempty"`
+	// Decision is what allowed a call, in tool starts. How a call was denied is in the Decision of its Result.
+	Decision *toolset.Decision `json:"decision,omitempty"`
+	Result   *model.Part       `json:"result,omitempty"`
 
 	Message *model.Message `json:"message,omitempty"`
 	Usage   *toolset.Usage `json:"usage,omitempty"`
@@ -108,7 +115,7 @@ func eventOf(e *loop.Event) Event {
 	}
 	return Event{
 		Kind: eventKinds[e.Kind], Step: e.Step, Part: e.Part, PartKind: e.PartKind, Text: e.Text,
-		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Output: e.Output, Args: e.Args, Repaired: e.Repaired, Valid: e.Valid, Attempt: e.Attempt, Result: e.Result,
+		CallID: e.CallID, Tool: e.Tool, ToolKind: e.ToolKind, ToolTitle: e.ToolTitle, Output: e.Output, Args: e.Args, Repaired: e.Repaired, Valid: e.Valid, Attempt: e.Attempt, Decision: e.Decision, Result: e.Result,
 		Message: e.Message, Usage: e.Usage, Value: value, Err: e.Err,
 	}
 }

@@ -83,7 +83,7 @@ func (e Event) AppendJSON(dst []byte) []byte {
 // isPlain reports whether the event has no fields but those that [Event.appendDelta] writes.
 func (e *Event) isPlain() bool {
 	return e.CallID == "" && e.Tool == "" && e.ToolKind == "" && e.ToolTitle == "" && !e.Output && e.Args == nil && e.Repaired == nil &&
-		!e.Valid && e.Attempt == 0 && e.Result == nil && e.Message == nil && e.Usage == nil && e.Value == nil && e.Err == nil
+		!e.Valid && e.Attempt == 0 && e.Decision == nil && e.Result == nil && e.Message == nil && e.Usage == nil && e.Value == nil && e.Err == nil
 }
 
 // appendDelta is AppendJSON for deltas, of which there are thousands.
@@ -138,6 +138,9 @@ func (f *eventJSON) omit() {
 		}
 		f.Omitted += name + ": " + err.Error()
 		return false
+	}
+	if f.Decision != nil && !try("decision", f.Decision) {
+		f.Decision = nil
 	}
 	if f.Result != nil && !try("result", f.Result) {
 		f.Result = nil

@@ -49,6 +49,7 @@ func sampleEvents() map[string]agent.Event {
 		"response":          {Kind: agent.EventResponse, Step: 1, Message: response},
 		"usage":             {Kind: agent.EventUsage, Step: 1, Usage: usage},
 		"tool_call":         {Kind: agent.EventToolCall, Step: 1, CallID: "c1", Tool: "add", Args: model.RawArgs(`{"x":1, "y":2,}`), Repaired: model.RawArgs(`{"x":1, "y":2}`), Valid: true, Attempt: 1},
+		"tool_start":        {Kind: agent.EventToolStart, Step: 1, CallID: "c1", Tool: "add", Args: model.RawArgs(`{"x":1}`), Decision: &toolset.Decision{Verdict: toolset.VerdictAllow, By: "ada"}},
 		"tool_result":       {Kind: agent.EventToolResult, Step: 1, CallID: "c1", Tool: "add", Result: &result},
 		"tool_result_error": {Kind: agent.EventToolResult, Step: 1, CallID: "c1", Tool: "add", Err: errBoom},
 		"custom":            {Kind: agent.EventCustom, Step: 1, CallID: "c1", Tool: "add", Value: map[string]any{"done": 0.5, "of": "<1>"}},

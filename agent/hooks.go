@@ -48,8 +48,8 @@ type HistoryProcessor[D any] func(ctx context.Context, run *toolset.RunContext[D
 type Observer struct {
 	// Request is called before each request, Response with each response.
 	Request, Response func(Event)
-	// ToolCall is called for each call, ToolResult when it has ended.
-	ToolCall, ToolResult func(Event)
+	// ToolCall is called for each call, ToolStart when it starts to run, and ToolResult when it has ended.
+	ToolCall, ToolStart, ToolResult func(Event)
 	// Retry is called when the model is asked to try again.
 	Retry func(Event)
 	// End is called when the run has ended.
@@ -65,6 +65,8 @@ func (o *Observer) observe(e Event) {
 		f = o.Response
 	case EventToolCall:
 		f = o.ToolCall
+	case EventToolStart:
+		f = o.ToolStart
 	case EventToolResult:
 		f = o.ToolResult
 	case EventRetry:

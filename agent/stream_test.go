@@ -4,6 +4,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,6 +32,11 @@ func trace(e agent.Event) string {
 		}
 	case agent.EventToolCall:
 		s += fmt.Sprintf(" %s %s %s valid=%v attempt=%d", e.CallID, e.Tool, e.Args, e.Valid, e.Attempt)
+	case agent.EventToolStart:
+		s += fmt.Sprintf(" %s %s %s", e.CallID, e.Tool, e.Args)
+		if e.Decision != nil {
+			s += " by " + e.Decision.By
+		}
 	case agent.EventToolResult:
 		s += " " + e.CallID
 		if e.Result != nil {
@@ -89,6 +95,7 @@ func TestEventsTellTheWholeRun(t *testing.T) {
 1 tool_call 1 add {"x":1,"y":2} valid=true attempt=0
 1 tool_call 2 add {"x":1,"y":200} valid=false attempt=0
 1 tool_result 2 retry 2 add: y: must be at most 100, got 200
+1 tool_start 1 add {"x":1,"y":2}
 1 custom 1 add working
 1 tool_result 1 tool_return 1 add: 3
 1 retry 2 attempt=1 "y: must be at most 100, got 200"
@@ -274,4 +281,42 @@ func TestConcurrentRunsOfOneAgentAreIndependent(t *testing.T) {
 	for range 50 {
 		require.NoError(t, <-errs)
 	}
+}
+
+// starts runs a stream and returns its starts and ends of calls.
+func starts(t *testing.T, config cfg, tools ...*toolset.Tool[deps]) []string {
+	t.Helper()
+	var got []string
+	for e := range newAgent(t, config, tools...).Stream(t.Context(), deps{}, "go").Events() {
+		switch e.Kind {
+		case agent.EventToolStart:
+			got = append(got, trace(e))
+		case agent.EventToolResult:
+			got = append(got, fmt.Sprintf("end %s %s", e.CallID, e.Args))
+		}
+	}
+	return got
+}
+
+func TestCallStartsWhenItIsItsTurn(t *testing.T) {
+	script := modeltest.Say(call("1", "hi"), call("2", "hi"), call("3", "nonsense"), call("4", "alone"))
+	tools := []*toolset.Tool[deps]{says("hi", "hello"), tool("alone", func(context.Context, *toolset.RunContext[deps]) (string, error) { return "", nil }, toolset.Sequential())}
+	require.Equal(t, []string{"end 3 {}", "1 tool_start 1 hi {}", "end 1 {}", "1 tool_start 2 hi {}", "end 2 {}", "1 tool_start 4 alone {}", "end 4 {}"},
+		starts(t, cfg{MaxParallelCalls: 1, Model: modeltest.Script(script, modeltest.SayText("ok"))}, tools...), "there is one place")
+}
+
+func TestCallStartsWhenItIsApproved(t *testing.T) {
+	d := newDesk()
+	asker := approves(func(r toolset.ApprovalRequest) toolset.Decision {
+		switch r.CallID() {
+		case "1":
+			return toolset.Decision{Verdict: toolset.VerdictAllow, Args: json.RawMessage(`{"path":"a","text":"y"}`), By: "ada"}
+		case "2":
+			return toolset.Deny("no")
+		}
+		return toolset.Defer()
+	})
+	script := modeltest.Say(edit("1", "edit", "a", "x"), edit("2", "edit", "b", "x"), edit("3", "edit", "c", "x"))
+	require.Equal(t, []string{`1 tool_start 1 edit {"path":"a","text":"y"} by ada`, `end 1 {"path":"a","text":"y"}`, `end 2 {"path":"b","text":"x"}`},
+		starts(t, cfg{Asker: asker, Model: modeltest.Script(script)}, d.edit("edit")), "what is denied or pending does not start")
 }

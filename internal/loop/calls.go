@@ -359,6 +359,9 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 	if c.retry() { // invalid arguments
 		return nil
 	}
+	if err := r.begins(c); err != nil {
+		return err
+	}
 	done := r.do(ctx, r.lone(r.taskOf(c)))
 	switch {
 	case done.Err != nil:

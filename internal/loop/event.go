@@ -20,6 +20,7 @@ const (
 	ResponseDone
 	UsageChanged
 	ToolStart
+	ToolRun
 	ToolEnd
 	Custom
 	RetryAsked
@@ -50,6 +51,8 @@ type Event struct {
 	Repaired model.RawArgs
 	Valid    bool
 	Attempt  int
+	// Decision is what allowed the call, in ToolRun; nil if nobody was asked.
+	Decision *toolset.Decision
 	// Result is the part that answers a call, in ToolEnd.
 	Result *model.Part
 	// Message is the response in ResponseDone, the request in MessageIn.

@@ -128,6 +128,9 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 		return &Error{Stage: StageTool, Tool: calls[0].tool.Name, CallID: calls[0].part.CallID, Err: err}
 	}
 	if len(calls) == 1 {
+		if err := r.begins(calls[0]); err != nil {
+			return err
+		}
 		return r.returned(calls[0], r.do(ctx, r.lone(r.taskOf(calls[0]))))
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -137,6 +140,10 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 	var failed error
 	for next := 0; next < len(calls) || len(running) > 0; {
 		for failed == nil && next < len(calls) && (r.cfg.Parallel <= 0 || len(running) < r.cfg.Parallel) {
+			if failed = r.begins(calls[next]); failed != nil {
+				cancel()
+				break
+			}
 			futures = append(futures, r.eng.Start(ctx, new(r.taskOf(calls[next]))))
 			running = append(running, calls[next])
 			next++
@@ -153,6 +160,13 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 		}
 	}
 	return failed
+}
+
+// begins tells that a call starts to run.
+func (r *run) begins(c *call) error {
+	e := Event{Kind: ToolRun, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.args.Args, Attempt: c.args.Attempt, Decision: c.args.Decision}
+	e.describe(c.tool)
+	return r.emit(e)
 }
 
 // returned takes the result of a call.
@@ -196,6 +210,9 @@ func (r *run) take(c *call, ret *Return) {
 func (r *run) ended(c *call) error {
 	c.told = true
 	e := Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: c.answer}
+	if c.changed && c.executed {
+		e.Args = c.args.Args
+	}
 	e.describe(c.tool)
 	return r.emit(e)
 }
