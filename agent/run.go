@@ -398,7 +398,7 @@ func (r *agentRun[D, O]) makeFrame(tools []*toolset.Tool[D]) (loop.Frame, error)
 			retries = *t.Retries
 		}
 		f.Tools = append(f.Tools, loop.Tool{
-			Name: t.Def.Name, Sequential: t.Sequential, Asks: t.Approval != nil, External: t.External,
+			Name: t.Def.Name, Sequential: t.Sequential, Checks: t.Check != nil, Asks: t.Approval != nil, External: t.External,
 			Kind: t.Kind, Title: t.Title, Retries: retries, Decode: decoder(t, r.agent.config.NoRepair),
 		})
 		f.Defs = append(f.Defs, t.Def)
@@ -407,13 +407,35 @@ func (r *agentRun[D, O]) makeFrame(tools []*toolset.Tool[D]) (loop.Frame, error)
 	return f, nil
 }
 
+// Check implements [loop.Host].
+func (r *agentRun[D, O]) Check(ctx context.Context, call *loop.Call) (ret *loop.Return, err error) {
+	defer recovered(&err)
+	wrong := r.tool(call.Tool).Check(ctx, r.looking(call), call.Decoded)
+	if wrong == nil {
+		return nil, nil
+	}
+	if errors.As(wrong, new(*toolset.ValidationError)) {
+		invalid := forModel(wrong)
+		return &loop.Return{Retry: true, Text: invalid.Text, Cause: invalid.Err}, nil
+	}
+	done := outcome(wrong)
+	if done.Err != nil || done.Return.Approval != nil || done.Return.Deferred {
+		return nil, wrong
+	}
+	return &done.Return, nil
+}
+
+// looking is the run context of functions that look at a call before it runs. They cannot turn to the run.
+func (r *agentRun[D, O]) looking(call *loop.Call) *toolset.RunContext[D] {
+	run := r.context
+	run.Call, run.Host = callOf(call), nil
+	return &run
+}
+
 // Approval implements [loop.Host].
 func (r *agentRun[D, O]) Approval(ctx context.Context, call *loop.Call) (approval *toolset.Approval, err error) {
 	defer recovered(&err)
-	t := r.tool(call.Tool)
-	run := r.context
-	run.Call = callOf(call)
-	return t.Approval(ctx, &run, call.Decoded)
+	return r.tool(call.Tool).Approval(ctx, r.looking(call), call.Decoded)
 }
 
 func decoder[D any](t *toolset.Tool[D], exact bool) func([]byte, bool) (any, []byte, *loop.Invalid) {

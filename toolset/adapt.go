@@ -25,6 +25,11 @@ func Adapt[N, D any](set Toolset[N], narrow func(D) N) Toolset[D] {
 					return t.Call(ctx, inside(run), args)
 				}
 			}
+			if t.Check != nil {
+				adapted[i].Check = func(ctx context.Context, run *RunContext[D], args any) error {
+					return t.Check(ctx, inside(run), args)
+				}
+			}
 			if t.Approval != nil {
 				adapted[i].Approval = func(ctx context.Context, run *RunContext[D], args any) (*Approval, error) {
 					return t.Approval(ctx, inside(run), args)

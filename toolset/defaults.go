@@ -15,6 +15,8 @@ func Defaults[D any](set Toolset[D], opts ...Option) Toolset[D] {
 		o(&defaults)
 	}
 	switch {
+	case defaults.typed != nil:
+		return broken[D](set.Name(), "Defaults: Approve and Check belong to one tool; use Approved for a toolset")
 	case defaults.Timeout < 0:
 		return broken[D](set.Name(), "Defaults: the timeout is %v, must not be negative", defaults.Timeout)
 	case defaults.Retries != nil && *defaults.Retries < 0:

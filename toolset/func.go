@@ -28,13 +28,29 @@ func Func[D, In, Out any](name, description string, fn func(ctx context.Context,
 		return t
 	}
 	t.Call = func(ctx context.Context, run *RunContext[D], args any) (Result, error) {
-		in, ok := args.(*In)
-		if !ok {
-			return Result{}, fmt.Errorf("arguments are %T, want %T", args, in)
+		in, err := argumentsOf[In](args)
+		if err != nil {
+			return Result{}, err
 		}
-		return settle(fn(ctx, run, *in))
+		return settle(fn(ctx, run, in))
 	}
 	return t
+}
+
+// argumentsOf returns decoded arguments as a function takes them: those of a struct are decoded into a pointer to it, those of a
+// pointer into that pointer.
+func argumentsOf[In any](args any) (in In, err error) {
+	switch v := args.(type) {
+	case *In:
+		return *v, nil
+	case In:
+		return v, nil
+	}
+	want := reflect.TypeFor[In]()
+	if want.Kind() == reflect.Struct {
+		want = reflect.PointerTo(want)
+	}
+	return in, fmt.Errorf("arguments are %T, want %v", args, want)
 }
 
 // Plain makes a tool of a function that needs nothing of the run. D is given explicitly, the other types are inferred:
@@ -52,6 +68,8 @@ func newTool[D, In any](name, description string, opts []Option) *Tool[D] {
 	for _, o := range opts {
 		o(&t.Options)
 	}
+	optionsErr := typedOptions[D, In](t)
+	defer func() { t.err = errors.Join(t.err, optionsErr) }()
 	typ, err := schema.For(reflect.TypeFor[In]())
 	switch {
 	case err != nil:
@@ -63,10 +81,14 @@ func newTool[D, In any](name, description string, opts []Option) *Tool[D] {
 	}
 	t.Def.Schema = typ.JSON()
 	t.sound = t.Def.Schema
+	pointer := reflect.TypeFor[In]().Kind() == reflect.Pointer
 	t.Decode = func(raw []byte) (any, error) {
 		in := new(In)
 		if err := typ.Decode(raw, in); err != nil {
 			return nil, err
+		}
+		if pointer {
+			return *in, nil
 		}
 		return in, nil
 	}
@@ -94,8 +116,9 @@ func Raw[D any](name, description string, schema json.RawMessage, fn func(ctx co
 	for _, o := range opts {
 		o(&t.Options)
 	}
+	t.err = typedOptions[D, json.RawMessage](t)
 	if fn == nil {
-		t.err = fmt.Errorf("tool %q: function is nil", name)
+		t.err = errors.Join(t.err, fmt.Errorf("tool %q: function is nil", name))
 		return t
 	}
 	t.Decode = func(raw []byte) (any, error) { return decodeRaw(raw) }

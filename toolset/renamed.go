@@ -75,6 +75,11 @@ func renameTool[D any](copied, inner *Tool[D], name string) {
 			return inner.Call(ctx, under(inner.Def.Name, run), args)
 		}
 	}
+	if inner.Check != nil {
+		copied.Check = func(ctx context.Context, run *RunContext[D], args any) error {
+			return inner.Check(ctx, under(inner.Def.Name, run), args)
+		}
+	}
 	if inner.Approval != nil {
 		copied.Approval = func(ctx context.Context, run *RunContext[D], args any) (*Approval, error) {
 			return inner.Approval(ctx, under(inner.Def.Name, run), args)

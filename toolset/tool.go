@@ -25,8 +25,10 @@ type Tool[D any] struct {
 	Decode func(args []byte) (any, error)
 	// Call runs the tool. An error other than [*RetryError] ends the run. It may be nil if the tool is External.
 	Call func(ctx context.Context, run *RunContext[D], args any) (Result, error)
+	// Check, if not nil, checks decoded arguments with what the run knows. See [Check], which makes one of a typed function.
+	Check func(ctx context.Context, run *RunContext[D], args any) error
 	// Approval, if not nil, says whether a call with these arguments must be approved before it runs, and why; nil means
-	// that it need not. It is asked after the arguments have been checked.
+	// that it need not. It is asked after the arguments have been checked. See [Approve], which makes one of a typed function.
 	Approval func(ctx context.Context, run *RunContext[D], args any) (*Approval, error)
 
 	err error
@@ -51,6 +53,9 @@ type Options struct {
 	// External marks a tool that never runs in this process: a run ends with the call pending, and somebody else supplies
 	// the result. See agent.PendingError.
 	External bool
+
+	// typed are the functions of [Approve] and [Check] until the tool's types are known.
+	typed *typedFuncs
 }
 
 // Kind classifies tools for user interfaces. The kinds are those of the Agent Client Protocol.

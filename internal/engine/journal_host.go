@@ -55,6 +55,34 @@ func (j *Journal) Approval(ctx context.Context, call *loop.Call) (*toolset.Appro
 	return back.Approval, nil
 }
 
+// Check implements [loop.Host]. What is wrong with a call is recorded. That nothing is follows from its being executed or asked
+// about, unless it was checked before.
+func (j *Journal) Check(ctx context.Context, call *loop.Call) (*loop.Return, error) {
+	k := j.numbered(key{op: opCheck, step: j.step, call: call.ID})
+	if r := j.past.take(k); r != nil {
+		if r.None {
+			return nil, nil
+		}
+		return new(r.Return.loop()), nil
+	}
+	is := func(op string) bool { return j.past.records[key{op: op, step: j.step, call: call.ID}] != nil }
+	if k.n == 0 && (j.Recorded(call) || is(opAsk) || is(opApprove)) {
+		return nil, nil
+	}
+	ret, err := j.host.Check(ctx, call)
+	if ret == nil && k.n == 0 || err != nil {
+		return nil, err
+	}
+	r := record{Op: opCheck, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now(), None: ret == nil}
+	if ret != nil {
+		r.Return = returnOf(ret)
+	}
+	if _, err := j.write(ctx, &r); err != nil {
+		return nil, err
+	}
+	return ret, nil
+}
+
 // Recorded reports whether there is a record of a call's execution, in the step that the loop is in, that has not been asked for.
 func (j *Journal) Recorded(call *loop.Call) bool {
 	k := key{op: opTool, step: j.step, call: call.ID}

@@ -22,7 +22,8 @@ const (
 	opInboxAt = "inbox_at_end"
 	opModel   = "model"
 	opTool    = "tool"
-	opAsk     = "ask" // that a call needs approval
+	opCheck   = "check" // that a call is invalid
+	opAsk     = "ask"   // that a call needs approval
 	opApprove = "approve"
 	opOutput  = "output"
 )
@@ -95,7 +96,7 @@ type record struct {
 	History      []span            `json:"history,omitempty"`
 	Output       json.RawMessage   `json:"output,omitempty"`
 	OutputType   string            `json:"output_type,omitempty"`
-	// None says that a call that was asked about before needs no approval now.
+	// None says that a call that was asked about or checked before needs no approval now, or is valid.
 	None bool `json:"none,omitempty"`
 	// Again says that the output cannot be kept as JSON and is to be made again.
 	Again bool `json:"again,omitempty"`
@@ -239,6 +240,8 @@ func (r *record) complete() bool {
 		return r.Response != nil
 	case opTool:
 		return r.Return != nil
+	case opCheck:
+		return r.Return != nil || r.None
 	case opOutput:
 		return r.Return != nil || r.Output != nil || r.Again
 	case opApprove:

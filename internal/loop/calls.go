@@ -72,7 +72,7 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 		return false, err
 	}
 	r.held = free
-	calls, err := r.check(resp)
+	calls, err := r.check(ctx, resp)
 	if errors.Is(err, ErrAnswers) {
 		return false, &Error{Stage: StagePrepare, Err: err} // nothing has happened
 	}
@@ -125,7 +125,7 @@ func incomplete(resp *model.Message) error {
 }
 
 // check validates all calls in the order in which the model emitted them. A bad one never stops its siblings.
-func (r *run) check(resp *model.Message) ([]call, error) {
+func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 	n := 0
 	for i := range resp.Parts {
 		if resp.Parts[i].Kind == model.PartToolCall {
@@ -149,7 +149,7 @@ func (r *run) check(resp *model.Message) ([]call, error) {
 			r.decode(c, complete)
 		}
 	}
-	var err error
+	err := r.checkArguments(ctx, calls)
 	for i := range calls {
 		if c := &calls[i]; err == nil && !c.told {
 			e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
@@ -159,6 +159,36 @@ func (r *run) check(resp *model.Message) ([]call, error) {
 	}
 	r.settleGiven(calls) // whatever the observer does: nobody will be asked again
 	return calls, err
+}
+
+// checkArguments has the host check the calls whose arguments could be decoded, unless they will not run.
+func (r *run) checkArguments(ctx context.Context, calls []call) error {
+	for i := range calls {
+		c := &calls[i]
+		if c.answered || !c.tool.Checks || c.given != nil && (c.given.Return != nil || c.given.Decision.Verdict == toolset.VerdictDeny) {
+			continue
+		}
+		ret, err := r.checkOne(ctx, c, &c.args)
+		switch {
+		case err != nil:
+			return err
+		case ret == nil:
+		case ret.Retry:
+			c.askRetry(ret.Text, ret.Cause)
+		default:
+			c.reply(ret.Text, ret.Outcome)
+		}
+	}
+	return nil
+}
+
+// checkOne has the host check arguments of a call.
+func (r *run) checkOne(ctx context.Context, c *call, args *Call) (*Return, error) {
+	ret, err := r.host.Check(ctx, args)
+	if err != nil {
+		return nil, &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: args.Attempt, Err: err}
+	}
+	return ret, nil
 }
 
 // valid reports whether a call's arguments can be decoded.

@@ -127,7 +127,17 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 		if invalid != nil {
 			return r.onceMore(c, invalid.Text), nil
 		}
-		c.args.Args, c.args.Decoded, c.changed = model.RawArgs(d.Args), decoded, true
+		changed := c.args
+		changed.Args, changed.Decoded = model.RawArgs(d.Args), decoded
+		if c.tool.Checks {
+			switch ret, err := r.checkOne(ctx, c, &changed); {
+			case err != nil:
+				return false, err
+			case ret != nil:
+				return r.onceMore(c, ret.Text), nil
+			}
+		}
+		c.args, c.changed = changed, true
 	}
 	shown := c.approval
 	if shown != nil && shown.Basis != "" && !c.own {

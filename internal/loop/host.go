@@ -13,6 +13,9 @@ import (
 type Host interface {
 	// Frame says what the next request offers the model. It may return the same frame as before if nothing changed.
 	Frame(ctx context.Context, info *toolset.RunInfo) (*Frame, error)
+	// Check says what is wrong with a call whose arguments could be decoded; nil if nothing is. It is only asked for tools
+	// that are marked so.
+	Check(ctx context.Context, call *Call) (*Return, error)
 	// Approval says whether a call must be approved before it runs; nil if it need not. It is only asked for tools that
 	// are marked so.
 	Approval(ctx context.Context, call *Call) (*toolset.Approval, error)
@@ -44,8 +47,8 @@ type Tool struct {
 	// Output marks an output tool.
 	Output     bool
 	Sequential bool
-	// Asks marks a tool whose calls may need approval, External one that never runs here.
-	Asks, External bool
+	// Checks marks a tool whose calls are checked by the host. Asks marks a tool whose calls may need approval, External one that never runs here.
+	Checks, Asks, External bool
 	// Kind and Title describe the tool to people.
 	Kind  toolset.Kind
 	Title string

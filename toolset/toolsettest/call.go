@@ -70,6 +70,11 @@ func call[D any](ctx context.Context, t *toolset.Tool[D], run *toolset.RunContex
 	if err != nil {
 		return toolset.Result{}, err
 	}
+	if t.Check != nil {
+		if err := t.Check(ctx, run, decoded); err != nil {
+			return toolset.Result{}, err
+		}
+	}
 	if t.Approval != nil && !run.Call.Approved {
 		approval, err := t.Approval(ctx, run, decoded)
 		if err != nil {
