@@ -92,7 +92,7 @@ func checkChoice(c model.ToolChoice) error {
 // checkTools finds what is wrong with toolsets, as far as their tools are known before a run.
 func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out *output[D, O]) error {
 	var errs []error
-	if checker, ok := all.(interface{ Check() error }); ok {
+	if checker, ok := all.(toolset.Checker); ok {
 		errs = append(errs, checker.Check())
 	}
 	if out == nil {

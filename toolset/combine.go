@@ -67,7 +67,7 @@ func (c *combined[D]) Name() string {
 	return strings.Join(names, "+")
 }
 
-// Check reports definition errors; agent.New calls it.
+// Check implements [Checker].
 func (c *combined[D]) Check() error {
 	var errs []error
 	for i, s := range *c {

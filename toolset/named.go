@@ -34,7 +34,7 @@ func (n *named[D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], e
 	return n.set.Open(ctx, run)
 }
 
-// Check reports definition errors; agent.New calls it.
+// Check implements [Checker].
 func (n *named[D]) Check() error {
 	if err := check(n.set); err != nil {
 		return fmt.Errorf("toolset %s: %w", n.name, err)
@@ -50,10 +50,9 @@ func (n *named[D]) Fixed() []*Tool[D] {
 	return nil
 }
 
-// check reports what is wrong with a toolset's definition, as far as that can be told before a run. Open reports the
-// same, so that a toolset which is hidden behind a foreign wrapper is found out as well, only later.
+// check returns what a [Checker] reports. It returns nil for other toolsets.
 func check[D any](set Toolset[D]) error {
-	if checker, ok := set.(interface{ Check() error }); ok {
+	if checker, ok := set.(Checker); ok {
 		return checker.Check()
 	}
 	return nil

@@ -62,7 +62,7 @@ func broken[D any](name, format string, args ...any) *static[D] {
 
 func (s *static[D]) Name() string { return s.name }
 
-// Check reports definition errors; agent.New calls it.
+// Check implements [Checker].
 func (s *static[D]) Check() error { return s.err }
 
 // Fixed returns the tools that every run is offered; agent.New calls it.

@@ -74,7 +74,7 @@ type searchable[D any] struct {
 
 func (s *searchable[D]) Name() string { return s.set.Name() }
 
-// Check reports definition errors; agent.New calls it.
+// Check implements [Checker].
 func (s *searchable[D]) Check() error { return check(s.set) }
 
 func (s *searchable[D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], error) {

@@ -14,6 +14,17 @@ type Toolset[D any] interface {
 	Open(ctx context.Context, run *RunContext[D]) (Instance[D], error)
 }
 
+// Checker is implemented by toolsets that can tell before any run that their definition is wrong. A [Toolset] need not
+// implement it.
+//
+// agent.New calls Check, and returns its error together with the other problems that it finds. Combinators of this package pass
+// the call on to the toolsets inside. Check may be called several times and must be quick, safe for concurrent use and without
+// side effects: no files, no network. Nothing guarantees that it is called, for example if the toolset is made during a run, as
+// by [PerRun]. Open must therefore report the same error.
+type Checker interface {
+	Check() error
+}
+
 // Instance is a toolset at work in one run.
 type Instance[D any] interface {
 	// Tools is called before each request to the model, on the run's goroutine. The slice and the tools in it are

@@ -30,7 +30,7 @@ func incomplete[D, N any](kind string, set Toolset[N]) Toolset[D] {
 
 func (v *view[N, D]) Name() string { return v.set.Name() }
 
-// Check reports definition errors; agent.New calls it.
+// Check implements [Checker].
 func (v *view[N, D]) Check() error { return check(v.set) }
 
 func (v *view[N, D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], error) {

@@ -70,7 +70,7 @@ func (s *suite[D]) schemas(ctx context.Context) error {
 }
 
 func (s *suite[D]) callable(ctx context.Context) error {
-	if checker, ok := s.make().(interface{ Check() error }); ok {
+	if checker, ok := s.make().(toolset.Checker); ok {
 		if err := checker.Check(); err != nil {
 			return fmt.Errorf("check: %w", err)
 		}
