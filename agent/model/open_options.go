@@ -22,9 +22,9 @@ type OpenOptions struct {
 	HTTPClient *http.Client
 	// Settings are defaults that the settings of a request override one by one. May be nil.
 	Settings *Settings
-	// Timeouts and Retry have useful zero values. Set Retry.Attempts to 1 where a wrapper tries again.
+	// Timeouts and Retry have useful zero values.
 	Timeouts Timeouts
-	Retry    Retries
+	Retry    RetryPolicy
 	// Getenv looks up environment variables; nil means [os.Getenv].
 	Getenv func(name string) string
 }

@@ -22,15 +22,3 @@ type Timeouts struct {
 	// the model begins. It starts anew with each event.
 	Stall time.Duration
 }
-
-// Retries say how often an adapter tries again what may succeed later: no connection, a broken one, HTTP 408, 409, 425, 429,
-// 5xx but 501 (529 means overloaded), and an answer that breaks off or holds nothing. Nothing is tried again once a delta has
-// been passed to the sink, nor is a quota that is used up.
-type Retries struct {
-	// Attempts is how often a request is sent at most: 3 by default, 1 for no retries.
-	Attempts int
-	// Base is the first wait, 500 ms by default. Each further one is twice as long, up to Max (30 s by default), and then
-	// shortened at random by up to a quarter. If the provider asks for a certain wait, that is kept instead; if it asks for
-	// more than Max, the error is returned at once, with [APIError.RetryAfter].
-	Base, Max time.Duration
-}

@@ -214,10 +214,10 @@ func TestAKeyIsNeitherPrintedNorQuoted(t *testing.T) {
 func TestPatienceHasDefaults(t *testing.T) {
 	require.Equal(t, model.Timeouts{FirstByte: 10 * time.Minute, Idle: 5 * time.Minute, Stall: 30 * time.Minute}, adapter.Timeouts(model.Timeouts{}))
 	require.Equal(t, model.Timeouts{}, adapter.Timeouts(model.Timeouts{Total: -1, FirstByte: -1, Idle: -1, Stall: -1}))
-	require.Equal(t, model.Retries{Attempts: 3, Base: 500 * time.Millisecond, Max: 30 * time.Second}, adapter.Retries(model.Retries{}))
-	require.Equal(t, model.Retries{Attempts: 1, Base: 2, Max: 3}, adapter.Retries(model.Retries{Attempts: 1, Base: 2, Max: 3}))
-	require.True(t, adapter.ValidRetries(model.Retries{}))
-	for _, r := range []model.Retries{{Attempts: -1}, {Base: -1}, {Max: -1}} {
-		require.False(t, adapter.ValidRetries(r))
+	require.Equal(t, model.RetryPolicy{Attempts: 3, Base: 500 * time.Millisecond, Max: 30 * time.Second, Total: 2 * time.Minute}, adapter.RetryPolicy(model.RetryPolicy{}))
+	require.Equal(t, model.RetryPolicy{Attempts: 1, Base: 2, Max: 3, Total: 4}, adapter.RetryPolicy(model.RetryPolicy{Attempts: 1, Base: 2, Max: 3, Total: 4}))
+	require.True(t, adapter.ValidRetryPolicy(model.RetryPolicy{}))
+	for _, r := range []model.RetryPolicy{{Attempts: -1}, {Base: -1}, {Max: -1}, {Total: -1}} {
+		require.False(t, adapter.ValidRetryPolicy(r))
 	}
 }

@@ -45,9 +45,8 @@ type Call struct {
 	// Package begins errors of contexts that end.
 	Package string
 	Info    model.Info
-	// Attempts is how many are made at most, Base and Max are those of [Backoff].
-	Attempts  int
-	Base, Max time.Duration
+	// Retry is the policy, as [RetryPolicy] returns it.
+	Retry model.RetryPolicy
 	// Total bounds all attempts; 0 is no bound.
 	Total time.Duration
 }
@@ -64,6 +63,7 @@ func (c *Call) Bound(caller context.Context) (ctx context.Context, stop context.
 // long a wait, or the sink has heard of an answer already, which final reports. ctx is what Bound made of caller. The error is
 // that of the last attempt, the sink's own, or says which of the contexts has ended.
 func (c *Call) Try(caller, ctx context.Context, attempt func() error, final func() bool) error {
+	policy, left := &c.Retry, c.Retry.Total
 	for n := 1; ; n++ {
 		if ctx.Err() != nil {
 			return c.ended(caller, nil)
@@ -78,18 +78,34 @@ func (c *Call) Try(caller, ctx context.Context, attempt func() error, final func
 		if ctx.Err() != nil {
 			return c.ended(caller, err)
 		}
-		var failed *model.APIError
-		if !errors.As(err, &failed) || !failed.Retryable || final() || n >= c.Attempts {
+		if final() || n >= policy.Attempts || !retried(policy, err) || !model.RetriesAllowed(caller) {
 			return err
 		}
-		wait, ok := Backoff(n, c.Base, c.Max, failed.RetryAfter)
-		if !ok {
+		var asked time.Duration
+		if failed, ok := errors.AsType[*model.APIError](err); ok {
+			asked = failed.RetryAfter
+		}
+		wait, ok := Backoff(n, policy.Base, policy.Max, asked)
+		if !ok || wait > left {
 			return err
+		}
+		left -= wait
+		if policy.Observe != nil {
+			policy.Observe(ctx, err, wait)
 		}
 		if Sleep(ctx, wait); ctx.Err() != nil {
 			return c.ended(caller, err)
 		}
 	}
+}
+
+// retried reports whether a policy has another attempt made after err.
+func retried(policy *model.RetryPolicy, err error) bool {
+	if policy.On != nil {
+		return policy.On(err)
+	}
+	failed, ok := errors.AsType[*model.APIError](err)
+	return ok && failed.Retryable
 }
 
 // ended is the error for a call whose time is up, by the caller's context or by the bound on all attempts. last is how the

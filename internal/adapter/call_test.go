@@ -24,7 +24,7 @@ import (
 var busy = &model.APIError{Provider: "p", Status: 503, Retryable: true}
 
 func patient() adapter.Call {
-	return adapter.Call{Package: "pmodel", Info: model.Info{Provider: "p", Name: "m"}, Attempts: 3, Base: time.Second, Max: time.Minute}
+	return adapter.Call{Package: "pmodel", Info: model.Info{Provider: "p", Name: "m"}, Retry: model.RetryPolicy{Attempts: 3, Base: time.Second, Max: time.Minute, Total: time.Hour}}
 }
 
 // try counts the attempts that end in these errors, the last of them from then on.

@@ -19,14 +19,16 @@ func Timeouts(t model.Timeouts) model.Timeouts {
 	}
 }
 
-// Retries returns what a configuration means.
-func Retries(r model.Retries) model.Retries {
-	return model.Retries{
-		Attempts: cmp.Or(r.Attempts, 3),
-		Base:     cmp.Or(r.Base, 500*time.Millisecond),
-		Max:      cmp.Or(r.Max, 30*time.Second),
-	}
+// RetryPolicy returns a policy with the defaults filled in, except for On.
+func RetryPolicy(p model.RetryPolicy) model.RetryPolicy {
+	p.Attempts = cmp.Or(p.Attempts, 3)
+	p.Base = cmp.Or(p.Base, 500*time.Millisecond)
+	p.Max = cmp.Or(p.Max, 30*time.Second)
+	p.Total = cmp.Or(p.Total, 2*time.Minute)
+	return p
 }
 
-// ValidRetries reports whether a configuration makes sense.
-func ValidRetries(r model.Retries) bool { return r.Attempts >= 0 && r.Base >= 0 && r.Max >= 0 }
+// ValidRetryPolicy reports whether no number of a policy is negative.
+func ValidRetryPolicy(p model.RetryPolicy) bool {
+	return p.Attempts >= 0 && p.Base >= 0 && p.Max >= 0 && p.Total >= 0
+}

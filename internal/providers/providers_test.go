@@ -238,7 +238,7 @@ func TestPatienceAndSettingsOfTheOptionsAreKept(t *testing.T) {
 		t.Cleanup(server.Close)
 		o := model.OpenOptions{
 			APIKey: key, BaseURL: server.URL, HTTPClient: client(t), Getenv: nothing,
-			Retry: model.Retries{Attempts: 1}, Settings: &model.Settings{MaxTokens: -1},
+			Retry: model.RetryPolicy{Attempts: 1}, Settings: &model.Settings{MaxTokens: -1},
 		}
 		_, err := model.OpenWith(t.Context(), provider+":some-model", o)
 		require.ErrorContains(t, err, "MaxTokens")

@@ -100,7 +100,7 @@ func status(code int, body string, location ...string) roundTrip {
 // opened are models of every adapter at an address with secrets, as far as the adapter takes such an address.
 func opened(t *testing.T, client *http.Client) map[string]model.Model {
 	t.Helper()
-	once := model.Retries{Attempts: 1}
+	once := model.RetryPolicy{Attempts: 1}
 	models := map[string]model.Model{}
 	add := func(name string, m model.Model, err error) {
 		require.NoError(t, err, name)

@@ -55,7 +55,7 @@ type Config struct {
 	ServerTools []json.RawMessage
 	// Timeouts and Retry have useful zero values.
 	Timeouts model.Timeouts
-	Retry    model.Retries
+	Retry    model.RetryPolicy
 	// HTTPClient sends the requests; nil means a client that many models of the process share. A client's own Timeout would
 	// also cut off streams that are alive: use Timeouts instead.
 	HTTPClient *http.Client
@@ -79,7 +79,7 @@ func New(config Config) (*Model, error) {
 			problem("Config.%s contains white space or a character that no key has; was it read with its newline?", name)
 		}
 	}
-	if !adapter.ValidRetries(config.Retry) {
+	if !adapter.ValidRetryPolicy(config.Retry) {
 		problem("Config.Retry has a negative value")
 	}
 	if err := adapter.CheckSettings(config.Settings); err != nil {
@@ -135,7 +135,7 @@ func New(config Config) (*Model, error) {
 		betas:       slices.Clone(config.Betas),
 		serverTools: slices.Clone(config.ServerTools),
 		timeouts:    adapter.Timeouts(config.Timeouts),
-		retry:       adapter.Retries(config.Retry),
+		retry:       adapter.RetryPolicy(config.Retry),
 		hasKey:      config.APIKey != "" || config.AuthToken != "",
 	}
 	if p.DropStaleThinking {

@@ -113,7 +113,7 @@ func TestTheKeysAreNeverShown(t *testing.T) {
 
 func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 	_, err := anthropicmodel.New(anthropicmodel.Config{
-		BaseURL: "localhost:8080", ContextWindow: -1, Retry: model.Retries{Attempts: -1}, Cache: "sometimes", CacheTTL: "2h",
+		BaseURL: "localhost:8080", ContextWindow: -1, Retry: model.RetryPolicy{Attempts: -1}, Cache: "sometimes", CacheTTL: "2h",
 		Betas: []string{"a\nb"}, ServerTools: []json.RawMessage{json.RawMessage(`[]`)},
 		Profile: &anthropicmodel.Profile{Sampling: "all", ForcedTools: "maybe", ContextWindow: -1, Media: []string{"audio"}, MediaURLs: []string{"text/plain"},
 			Thinking: map[string]anthropicmodel.Thinking{"a": {Type: "deep"}, "b": {Type: "enabled", Budget: 1000}, "c": {Type: "adaptive", Budget: 2000}}},

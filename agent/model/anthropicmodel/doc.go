@@ -70,7 +70,7 @@
 // # Errors
 //
 // Every failure of the endpoint, or of the way to it, is a [*model.APIError]; its Code and Type are the API's type of error.
-// An error in the middle of a stream has the status that the API has for its type. See [model.Retries] for what is tried again and
+// An error in the middle of a stream has the status that the API has for its type. See [model.RetryPolicy] for what is tried again and
 // [model.Timeouts] for how long is waited.
 //
 // # Concurrency

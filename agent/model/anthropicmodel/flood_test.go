@@ -14,7 +14,7 @@ import (
 
 func TestFloodEndsAStream(t *testing.T) {
 	newModel := func(f transport) model.Model {
-		return inProcess(t, f, func(c *anthropicmodel.Config) { c.Retry = model.Retries{Base: time.Microsecond} })
+		return inProcess(t, f, func(c *anthropicmodel.Config) { c.Retry = model.RetryPolicy{Base: time.Microsecond} })
 	}
 	adaptertest.CheckFloods(t, newModel, begin())
 }

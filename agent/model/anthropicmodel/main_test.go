@@ -45,7 +45,7 @@ func apiError(t testing.TB, err error) *model.APIError {
 func newModel(t testing.TB, baseURL string, change ...func(*anthropicmodel.Config)) *anthropicmodel.Model {
 	t.Helper()
 	config := anthropicmodel.Config{
-		Name: "claude-haiku-4-5", BaseURL: baseURL, APIKey: testKey, Retry: model.Retries{Attempts: 1},
+		Name: "claude-haiku-4-5", BaseURL: baseURL, APIKey: testKey, Retry: model.RetryPolicy{Attempts: 1},
 	}
 	for _, f := range change {
 		f(&config)

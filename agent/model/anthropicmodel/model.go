@@ -30,7 +30,7 @@ type Model struct {
 	betas       []string
 	serverTools []json.RawMessage
 	timeouts    model.Timeouts
-	retry       model.Retries
+	retry       model.RetryPolicy
 	// redact cuts the keys out of a text.
 	redact func(string) string
 	hasKey bool

@@ -196,7 +196,7 @@ func TestAPausedTurnIsContinued(t *testing.T) {
 }
 
 func TestABrokenContinuationIsNotBegunAgainOnceTheSinkHasHeardOfIt(t *testing.T) {
-	retrying := func(c *anthropicmodel.Config) { c.Retry = model.Retries{Attempts: 2, Base: 1} }
+	retrying := func(c *anthropicmodel.Config) { c.Retry = model.RetryPolicy{Attempts: 2, Base: 1} }
 	busy := answer{Status: 529, Body: `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`}
 	paused := answer{Body: finished("pause_turn", say("Let me look.")...)}
 	e := serve(t, paused, busy)

@@ -21,7 +21,7 @@ import (
 func inProcess(t testing.TB, f transport, change ...func(*anthropicmodel.Config)) *anthropicmodel.Model {
 	change = append([]func(*anthropicmodel.Config){func(c *anthropicmodel.Config) {
 		c.HTTPClient = f.Client()
-		c.Retry = model.Retries{}
+		c.Retry = model.RetryPolicy{}
 	}}, change...)
 	return newModel(t, "http://endpoint.test", change...)
 }

@@ -65,7 +65,7 @@ type Config struct {
 	Settings *model.Settings
 	// Timeouts and Retry have useful zero values.
 	Timeouts model.Timeouts
-	Retry    model.Retries
+	Retry    model.RetryPolicy
 	// HTTPClient sends the requests; nil means a client that all models of the process share. A client's own Timeout would
 	// also cut off streams that are alive: use Timeouts instead.
 	HTTPClient *http.Client
@@ -101,7 +101,7 @@ func New(config Config) (*Model, error) {
 		profile:  *c.Profile,
 		settings: adapter.CloneSettings(c.Settings),
 		timeouts: adapter.Timeouts(c.Timeouts),
-		retry:    adapter.Retries(c.Retry),
+		retry:    adapter.RetryPolicy(c.Retry),
 		send:     send,
 		secret:   secret,
 	}, nil
@@ -146,7 +146,7 @@ func (c Config) checked() (Config, endpoint, []error) {
 	default:
 		problem("Config.Backend is %q, must be %q or %q", c.Backend, GeminiAPI, VertexAI)
 	}
-	if !adapter.ValidRetries(c.Retry) {
+	if !adapter.ValidRetryPolicy(c.Retry) {
 		problem("Config.Retry has a negative value")
 	}
 	if err := adapter.CheckSettings(c.Settings); err != nil {

@@ -202,7 +202,7 @@ func TestNewSaysAllThatIsWrong(t *testing.T) {
 		"must begin with http:// or https://":       {Name: "m", APIKey: testKey, BaseURL: "localhost:1"},
 		"Config.BaseURL cannot be parsed":           {Name: "m", APIKey: testKey, BaseURL: "http://[::1"},
 		"has a query or fragment":                   {Name: "m", APIKey: testKey, BaseURL: "https://x.test/?key=" + testKey},
-		"Config.Retry has a negative value":         {Name: "m", APIKey: testKey, Retry: model.Retries{Attempts: -1}},
+		"Config.Retry has a negative value":         {Name: "m", APIKey: testKey, Retry: model.RetryPolicy{Attempts: -1}},
 		"Config.ContextWindow is negative":          {Name: "m", APIKey: testKey, ContextWindow: -1},
 	} {
 		_, err := geminimodel.New(config)
@@ -214,7 +214,7 @@ func TestNewSaysAllThatIsWrong(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "google m at http://x.test", named.String())
 
-	_, err = geminimodel.New(geminimodel.Config{Retry: model.Retries{Base: -time.Second}})
+	_, err = geminimodel.New(geminimodel.Config{Retry: model.RetryPolicy{Base: -time.Second}})
 	require.ErrorContains(t, err, "Config.Name is empty")
 	require.ErrorContains(t, err, "Config.Retry has")
 	require.ErrorIs(t, err, model.ErrAuth)

@@ -64,7 +64,7 @@
 // # Errors
 //
 // Every failure of the endpoint, or of the way to it, is a [*model.APIError]: Code is Google's status ("RESOURCE_EXHAUSTED"),
-// Type the reason if there is one ("API_KEY_INVALID"). See [model.Retries] for what is tried again and [model.Timeouts] for how long is waited.
+// Type the reason if there is one ("API_KEY_INVALID"). See [model.RetryPolicy] for what is tried again and [model.Timeouts] for how long is waited.
 //
 // # Concurrency
 //

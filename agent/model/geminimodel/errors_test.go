@@ -203,7 +203,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := serve(t, bad, good)
-			m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry = model.Retries{Base: time.Microsecond} })
+			m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry = model.RetryPolicy{Base: time.Microsecond} })
 			msg, err := m.Generate(context.Background(), hello(), nil)
 			require.NoError(t, err)
 			require.Equal(t, "ok", msg.Text())
@@ -213,7 +213,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 		})
 	}
 	e := serve(t, answer{Status: 400}, good)
-	m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry = model.Retries{Base: time.Microsecond} })
+	m := newModel(t, e.URL, func(c *geminimodel.Config) { c.Retry = model.RetryPolicy{Base: time.Microsecond} })
 	_, err := m.Generate(context.Background(), hello(), nil)
 	require.Equal(t, http.StatusBadRequest, apiError(t, err).Status)
 }

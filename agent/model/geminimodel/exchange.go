@@ -27,7 +27,7 @@ func (e *exchange) run(caller context.Context) (*model.Message, error) {
 	m := e.m
 	call := adapter.Call{
 		Package: "geminimodel", Info: m.info, Total: m.timeouts.Total,
-		Attempts: m.retry.Attempts, Base: m.retry.Base, Max: m.retry.Max,
+		Retry: m.retry,
 	}
 	ctx, stop := call.Bound(caller)
 	defer stop()

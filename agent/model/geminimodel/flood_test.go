@@ -13,7 +13,7 @@ import (
 
 func TestFloodEndsAStream(t *testing.T) {
 	newModel := func(f transport) model.Model {
-		return inProcess(t, f, func(c *geminimodel.Config) { c.Retry = model.Retries{Base: time.Microsecond} })
+		return inProcess(t, f, func(c *geminimodel.Config) { c.Retry = model.RetryPolicy{Base: time.Microsecond} })
 	}
 	adaptertest.CheckFloods(t, newModel, events(chunk("")))
 }

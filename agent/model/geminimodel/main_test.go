@@ -49,7 +49,7 @@ func apiError(t testing.TB, err error) *model.APIError {
 func newModel(t testing.TB, baseURL string, change ...func(*geminimodel.Config)) *geminimodel.Model {
 	t.Helper()
 	config := geminimodel.Config{
-		Name: "test-model", BaseURL: baseURL, APIKey: testKey, Retry: model.Retries{Attempts: 1},
+		Name: "test-model", BaseURL: baseURL, APIKey: testKey, Retry: model.RetryPolicy{Attempts: 1},
 	}
 	for _, f := range change {
 		f(&config)

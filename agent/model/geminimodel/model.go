@@ -24,7 +24,7 @@ type Model struct {
 	profile  Profile
 	settings *model.Settings
 	timeouts model.Timeouts
-	retry    model.Retries
+	retry    model.RetryPolicy
 	send     sender
 	secret   adapter.Secret
 }

@@ -23,7 +23,7 @@ import (
 func inProcess(t *testing.T, f transport, change ...func(*geminimodel.Config)) *geminimodel.Model {
 	change = append([]func(*geminimodel.Config){func(c *geminimodel.Config) {
 		c.HTTPClient = f.Client()
-		c.Retry = model.Retries{}
+		c.Retry = model.RetryPolicy{}
 	}}, change...)
 	return newModel(t, "http://endpoint.test", change...)
 }
@@ -38,7 +38,7 @@ func TestRetriesWaitLongerEachTime(t *testing.T) {
 			at = append(at, time.Since(start))
 			return adaptertest.Failing(503, `{"error":{"message":"no"}}`)(r)
 		}, func(c *geminimodel.Config) {
-			c.Retry = model.Retries{Attempts: 4, Base: time.Second, Max: 3 * time.Second}
+			c.Retry = model.RetryPolicy{Attempts: 4, Base: time.Second, Max: 3 * time.Second}
 		})
 		_, err := m.Generate(t.Context(), hello(), nil)
 		require.Equal(t, 503, apiError(t, err).Status)

@@ -272,7 +272,7 @@ func TestFallbackSkipsModelsWhoseBreakerIsOpen(t *testing.T) {
 
 		start := time.Now()
 		busy.next = nil
-		patient := modelwrap.Retry(m, modelwrap.RetryPolicy{Base: time.Millisecond})
+		patient := modelwrap.Retry(m, model.RetryPolicy{Base: time.Millisecond})
 		require.NoError(t, send(t, patient), "Retry waits for the first that will be asked again")
 		require.Equal(t, 30*time.Second, time.Since(start).Truncate(time.Second))
 

@@ -15,14 +15,14 @@
 // Each takes a [model.Model] and is one, so they nest in any order; the outermost sees a request first:
 //
 //	m := modelwrap.Fallback([]model.Model{
-//		modelwrap.Retry(modelwrap.Limit(large, 8), modelwrap.RetryPolicy{}),
+//		modelwrap.Retry(modelwrap.Limit(large, 8), model.RetryPolicy{}),
 //		small,
 //	}, modelwrap.FallbackPolicy{})
 //
 // Order has a meaning. A limit within Retry is free while Retry waits; around it, it is held. Retry within Break counts a
 // request as failed after its last attempt; around it, every attempt counts. Cost within Cache counts what was paid for;
 // around it, it counts as if nothing had been cached. Retry within Fallback is patient with each model; around it, it goes
-// through all of them again.
+// through all of them again. Of several Retry, and the retries of adapters, only the outermost counts: see [model.RetryPolicy].
 //
 // # What every wrapper keeps
 //
@@ -32,7 +32,7 @@
 // such an end is never retried or fallen back from. Requests are passed on as they are, but for the data that FetchMedia puts
 // in. Info is the inner model's, with MediaURLs by FetchMedia; where there are several models, see [Fallback].
 //
-// A wrapper that has nothing to do costs next to nothing, 2 allocations at most.
+// A wrapper that has nothing to do costs next to nothing, 2 allocations at most, 3 with Retry.
 //
 // # Mistakes
 //

@@ -43,7 +43,7 @@ func ExampleFallback() {
 func ExampleRetry() {
 	m := modelwrap.Retry(
 		modeltest.Script(modeltest.Fail(overloadedError), modeltest.SayText("Oslo.")),
-		modelwrap.RetryPolicy{Attempts: 5, Base: time.Millisecond},
+		model.RetryPolicy{Attempts: 5, Base: time.Millisecond},
 	)
 	answer(m, "What is the capital of Norway?")
 	// Output: Oslo.

@@ -98,7 +98,7 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 			return modelwrap.Fallback([]model.Model{m, m}, modelwrap.FallbackPolicy{Check: func(*model.Message) error { return nil }})
 		},
 		"Retry": func(m model.Model) model.Model {
-			return modelwrap.Retry(m, modelwrap.RetryPolicy{Base: time.Microsecond})
+			return modelwrap.Retry(m, model.RetryPolicy{Base: time.Microsecond})
 		},
 		"Break": func(m model.Model) model.Model { return modelwrap.Break(m, modelwrap.BreakPolicy{}) },
 		"Limit": func(m model.Model) model.Model { return modelwrap.Limit(m, 20) },
@@ -120,7 +120,7 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 			m = modelwrap.Cost(m, model.Prices{}, func(context.Context, modelwrap.Charge) {})
 			m = modelwrap.RateLimit(m, modelwrap.Rate{Requests: 1e6})
 			m = modelwrap.Limit(m, 20)
-			m = modelwrap.Retry(m, modelwrap.RetryPolicy{Base: time.Microsecond})
+			m = modelwrap.Retry(m, model.RetryPolicy{Base: time.Microsecond})
 			m = modelwrap.Break(m, modelwrap.BreakPolicy{})
 			m = modelwrap.Fallback([]model.Model{m, m}, modelwrap.FallbackPolicy{})
 			return modelwrap.Cache(m, modelwrap.NewMemory(modelwrap.MemoryLimits{}), modelwrap.CachePolicy{Keep: keep, Coalesce: true})
@@ -256,6 +256,9 @@ func TestAWrapperWithNothingToDoAllocatesLittle(t *testing.T) {
 			if (name == "Cache" || name == "Cache, coalesced") && sink != nil {
 				most = 3 // the message, its parts, and the delta's usage
 			}
+			if name == "Retry" && sink != nil {
+				most = 3 // the context that keeps the inner model from retries of its own
+			}
 			require.LessOrEqual(t, allocs, most, "%s, %s", name, streamed)
 		}
 	}
@@ -267,8 +270,8 @@ func TestWrappersPanicOnMistakes(t *testing.T) {
 	for want, mistake := range map[string]func(){
 		"Fallback: there is no model":    func() { modelwrap.Fallback(nil, modelwrap.FallbackPolicy{}) },
 		"Fallback: the model is nil":     func() { modelwrap.Fallback([]model.Model{m, nil}, modelwrap.FallbackPolicy{}) },
-		"Retry: the model is nil":        func() { modelwrap.Retry(nil, modelwrap.RetryPolicy{}) },
-		"Retry: the policy has a neg":    func() { modelwrap.Retry(m, modelwrap.RetryPolicy{Attempts: -1}) },
+		"Retry: the model is nil":        func() { modelwrap.Retry(nil, model.RetryPolicy{}) },
+		"Retry: the policy has a neg":    func() { modelwrap.Retry(m, model.RetryPolicy{Attempts: -1}) },
 		"Break: the model is nil":        func() { modelwrap.Break(nil, modelwrap.BreakPolicy{}) },
 		"Break: the policy has a neg":    func() { modelwrap.Break(m, modelwrap.BreakPolicy{CoolDown: -1}) },
 		"Limit: the model is nil":        func() { modelwrap.Limit(nil, 1) },

@@ -43,7 +43,7 @@ type Config struct {
 	Settings *model.Settings
 	// Timeouts and Retry have useful zero values.
 	Timeouts model.Timeouts
-	Retry    model.Retries
+	Retry    model.RetryPolicy
 	// HTTPClient sends the requests; nil means a client that all models of the process share. A client's own
 	// Timeout would also cut off streams that are alive: use Timeouts instead.
 	HTTPClient *http.Client
@@ -73,7 +73,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 	if strings.ContainsFunc(config.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		problem("Config.APIKey contains white space or a character that no key has; was it read with its newline?")
 	}
-	if !adapter.ValidRetries(config.Retry) {
+	if !adapter.ValidRetryPolicy(config.Retry) {
 		problem("Config.Retry has a negative value")
 	}
 	if config.ContextWindow < 0 {
@@ -113,7 +113,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 		profile:  p,
 		settings: adapter.CloneSettings(config.Settings),
 		timeouts: adapter.Timeouts(config.Timeouts),
-		retry:    adapter.Retries(config.Retry),
+		retry:    adapter.RetryPolicy(config.Retry),
 		client:   config.HTTPClient,
 		secret:   adapter.NewSecret(config.APIKey, base),
 	}

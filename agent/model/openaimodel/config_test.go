@@ -110,7 +110,7 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 
 func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 	_, err := openaimodel.New(openaimodel.Config{
-		BaseURL: "localhost:8080", ContextWindow: -1, Retry: model.Retries{Attempts: -1},
+		BaseURL: "localhost:8080", ContextWindow: -1, Retry: model.RetryPolicy{Attempts: -1},
 		Profile: &openaimodel.Profile{}, Project: "a\nb", Settings: &model.Settings{ExtraHeaders: map[string]string{"A B": "x"}},
 	})
 	for _, want := range []string{"Config.Name", "Config.BaseURL", "http://", "Config.ContextWindow", "Config.Retry", "Config.Project", `Config.Settings: the extra header "A B"`, "Profile.MaxTokensField"} {

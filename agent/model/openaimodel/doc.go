@@ -88,7 +88,7 @@
 // # Errors
 //
 // Every failure of the endpoint, or of the way to it, is a [*model.APIError]; what its message quotes of an answer is
-// bounded. See [model.Retries] for what is tried again and [model.Timeouts] for how long is waited.
+// bounded. See [model.RetryPolicy] for what is tried again and [model.Timeouts] for how long is waited.
 //
 // # Concurrency
 //

@@ -24,7 +24,7 @@ type endpoint struct {
 	profile  Profile
 	settings *model.Settings
 	timeouts model.Timeouts
-	retry    model.Retries
+	retry    model.RetryPolicy
 	client   *http.Client
 	secret   adapter.Secret
 	// answers is what errors call an answer.

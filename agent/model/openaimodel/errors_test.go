@@ -162,7 +162,7 @@ func TestAnErrorInTheMiddleOfAStreamEndsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := serve(t, answer{Body: openEvents(delta(`{"content":"par"}`)) + tail})
-			m := newModel(t, e.URL, "vllm", func(c *openaimodel.Config) { c.Retry = model.Retries{Attempts: 3} })
+			m := newModel(t, e.URL, "vllm", func(c *openaimodel.Config) { c.Retry = model.RetryPolicy{Attempts: 3} })
 			_, err := stream(t, m, hello())
 			got := apiError(t, err)
 			require.Equal(t, "Provider disconnected", got.Message)

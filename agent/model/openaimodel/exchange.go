@@ -59,7 +59,7 @@ func (e *exchange) run(caller context.Context, newCollector func() collector) (*
 	m := e.m
 	call := adapter.Call{
 		Package: "openaimodel", Info: m.info, Total: m.timeouts.Total,
-		Attempts: m.retry.Attempts, Base: m.retry.Base, Max: m.retry.Max,
+		Retry: m.retry,
 	}
 	ctx, stop := call.Bound(caller)
 	defer stop()

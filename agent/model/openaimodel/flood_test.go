@@ -15,7 +15,7 @@ import (
 
 func TestFloodEndsAStream(t *testing.T) {
 	newModel := func(f transport) model.Model {
-		return inProcess(t, f, func(c *openaimodel.Config) { c.Retry = model.Retries{Base: time.Microsecond} })
+		return inProcess(t, f, func(c *openaimodel.Config) { c.Retry = model.RetryPolicy{Base: time.Microsecond} })
 	}
 	adaptertest.CheckFloods(t, newModel, openEvents(delta(`{"role":"assistant","content":""}`)))
 }
@@ -30,7 +30,7 @@ func TestKeepAliveEventsOfResponsesHaveABound(t *testing.T) {
 	newModel := func(f transport) model.Model {
 		m, err := openaimodel.NewResponses(openaimodel.Config{
 			Name: "test-model", BaseURL: "http://endpoint.test", APIKey: testKey,
-			HTTPClient: f.Client(), Retry: model.Retries{Attempts: 1},
+			HTTPClient: f.Client(), Retry: model.RetryPolicy{Attempts: 1},
 		})
 		require.NoError(t, err)
 		return m

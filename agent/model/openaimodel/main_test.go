@@ -42,7 +42,7 @@ func newModel(t testing.TB, baseURL, provider string, change ...func(*openaimode
 	t.Helper()
 	config := openaimodel.Config{
 		Name: "test-model", BaseURL: baseURL, Provider: provider, APIKey: testKey,
-		Retry: model.Retries{Attempts: 1},
+		Retry: model.RetryPolicy{Attempts: 1},
 	}
 	for _, f := range change {
 		f(&config)

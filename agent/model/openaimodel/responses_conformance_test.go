@@ -42,7 +42,7 @@ func newResponses(t testing.TB, baseURL string, change ...func(*openaimodel.Conf
 	t.Helper()
 	config := openaimodel.Config{
 		Name: "test-model", BaseURL: baseURL, Provider: "openai", APIKey: testKey,
-		Retry: model.Retries{Attempts: 1},
+		Retry: model.RetryPolicy{Attempts: 1},
 	}
 	for _, f := range change {
 		f(&config)

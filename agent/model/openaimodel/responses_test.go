@@ -286,7 +286,7 @@ func TestFailedResponsesAreErrors(t *testing.T) {
 
 func TestAFailedResponseIsTriedAgainUnlessTheSinkHasSeenSomething(t *testing.T) {
 	failed := `{"type":"response.failed","response":{"error":{"code":"server_error","message":"sorry"}}}`
-	twice := func(c *openaimodel.Config) { c.Retry = model.Retries{Attempts: 2, Base: 1} }
+	twice := func(c *openaimodel.Config) { c.Retry = model.RetryPolicy{Attempts: 2, Base: 1} }
 
 	server := serve(t, answer{Body: itemEvents(failed)}, answer{Body: responseCases["text"].stream})
 	msg, err := stream(t, newResponses(t, server.URL, twice), hello())

@@ -24,7 +24,7 @@ import (
 func inProcess(t *testing.T, f transport, change ...func(*openaimodel.Config)) *openaimodel.Model {
 	change = append([]func(*openaimodel.Config){func(c *openaimodel.Config) {
 		c.HTTPClient = f.Client()
-		c.Retry = model.Retries{}
+		c.Retry = model.RetryPolicy{}
 	}}, change...)
 	return newModel(t, "http://endpoint.test/v1", "", change...)
 }
@@ -43,7 +43,7 @@ func TestRetriesWaitLongerEachTimeWithJitter(t *testing.T) {
 			at = append(at, time.Since(start))
 			return failing(503)(r)
 		}, func(c *openaimodel.Config) {
-			c.Retry = model.Retries{Attempts: 5, Base: time.Second, Max: 3 * time.Second}
+			c.Retry = model.RetryPolicy{Attempts: 5, Base: time.Second, Max: 3 * time.Second}
 		})
 		_, err := m.Generate(t.Context(), hello(), nil)
 		require.Equal(t, 503, apiError(t, err).Status)

@@ -74,7 +74,7 @@ func check(t *testing.T, r *recording) {
 // newModel returns the adapter for a recording, which tries once only.
 func newModel(t testing.TB, r *recording, url string) model.Model {
 	const name = "the-model-that-was-asked-for"
-	once := model.Retries{Attempts: 1}
+	once := model.RetryPolicy{Attempts: 1}
 	var m model.Model
 	var err error
 	switch r.Protocol {
