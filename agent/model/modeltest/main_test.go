@@ -30,15 +30,4 @@ func failure(t testing.TB, m model.Model, req *model.Request) error {
 	return err
 }
 
-// deltas makes a streamed request and returns what the sink got.
-func deltas(t testing.TB, m model.Model, req *model.Request) ([]model.Delta, *model.Message, error) {
-	t.Helper()
-	var got []model.Delta
-	msg, err := m.Generate(t.Context(), req, func(d model.Delta) error {
-		got = append(got, d)
-		return nil
-	})
-	return got, msg, err
-}
-
 var errBoom = errors.New("boom")
