@@ -19,7 +19,8 @@ type PendingCall = model.PendingCall
 // PendingError ends a run that cannot go on before others have approved calls or supplied results. It is no failure: store
 // the messages of the [*RunError] that wraps it, with the calls, and continue with [WithHistory] and [WithResults].
 type PendingError struct {
-	// Calls are in the order in which the model made them.
+	// Calls are in the order in which the model made them. Those of a run inside a call take the call's place. [PendingCalls]
+	// finds them in the history.
 	Calls []PendingCall
 
 	text string
@@ -32,13 +33,31 @@ func pendingError(p *loop.PendingError) *PendingError {
 	return &PendingError{Calls: p.Calls, text: p.Error()}
 }
 
-// DeferredResults settle the calls that a run left pending, by call id. Every pending call needs an entry in one of the
-// maps. It can be stored as JSON.
-type DeferredResults struct {
-	// Decisions are about calls that wait for approval. A call that waits for a result can be denied.
-	Decisions map[string]toolset.Decision `json:"decisions,omitempty"`
-	// Results are those of external and deferred calls. They can also stand in for calls that wait for approval.
-	Results map[string]toolset.Result `json:"results,omitempty"`
+// DeferredResults settle the calls that a run left pending, by [PendingCall.Key]. Every pending call needs an entry in one of
+// the maps. It can be stored as JSON.
+type DeferredResults = toolset.DeferredResults
+
+// PendingCalls returns the calls that a history waits for, those of inner runs included, in the order in which the models made
+// them. It returns nil if the history does not end in a pending request. A history of an earlier version may not say what a call
+// waits for: then Approval is nil.
+func PendingCalls(history []*model.Message) []PendingCall {
+	if len(history) == 0 || history[len(history)-1] == nil || !history[len(history)-1].Pending {
+		return nil
+	}
+	last := history[len(history)-1]
+	if len(last.PendingCalls) > 0 || len(history) < 2 || history[len(history)-2] == nil {
+		return slices.Clone(last.PendingCalls)
+	}
+	var calls []PendingCall
+	for _, p := range history[len(history)-2].Parts {
+		answered := slices.ContainsFunc(last.Parts, func(a model.Part) bool {
+			return a.CallID == p.CallID && (a.Kind == model.PartToolReturn || a.Kind == model.PartRetry)
+		})
+		if p.Kind == model.PartToolCall && !answered {
+			calls = append(calls, PendingCall{ID: p.CallID, Tool: p.Tool, Args: argsJSON(p.Args)})
+		}
+	}
+	return calls
 }
 
 // WithResults continues a run that ended with a [*PendingError]. It goes with [WithHistory] and an empty prompt.
@@ -46,8 +65,8 @@ func WithResults(results DeferredResults) RunOption {
 	return runOption(func(o *runOptions) { o.results = &results })
 }
 
-// answers are the results in the loop's form, in a stable order.
-func (r *DeferredResults) answers() ([]loop.Answer, error) {
+// answersOf are results in the loop's form, in a stable order.
+func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 	if r == nil {
 		return nil, nil
 	}

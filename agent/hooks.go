@@ -155,5 +155,5 @@ func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext
 // isOutcome reports whether an error is one by which a tool says what the model should be told.
 func isOutcome(err error) bool {
 	return errors.As(err, new(*toolset.RetryError)) || errors.As(err, new(*toolset.FailedError)) || errors.As(err, new(*toolset.DeniedError)) ||
-		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError))
+		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError)) || errors.As(err, new(*toolset.PendingError))
 }

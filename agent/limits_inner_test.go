@@ -187,9 +187,9 @@ func TestCancelledRunIsNotTakenForPending(t *testing.T) {
 	require.False(t, errors.As(err, new(*agent.PendingError)), "the outer run has no call that could be answered")
 }
 
-func TestHandOverToARunThatWaitsFails(t *testing.T) {
+func TestHandOverToARunThatWaitsLeavesTheOuterRunPending(t *testing.T) {
 	inner, err := agent.New(agent.Config[innerDeps, string]{
-		Model: modeltest.Script(modeltest.Say(call("1", "wait"))),
+		Model: modeltest.Script(modeltest.Say(call("1", "wait")), modeltest.SayText("over")),
 		Toolsets: []toolset.Toolset[innerDeps]{toolset.Of(toolset.Func("wait", "", func(context.Context, *toolset.RunContext[innerDeps], none) (string, error) {
 			return "", toolset.Deferred(nil)
 		}))},
@@ -197,8 +197,12 @@ func TestHandOverToARunThatWaitsFails(t *testing.T) {
 	require.NoError(t, err)
 	a := newAgent(t, cfg{Model: asksOnce(), Alternatives: []agent.Alternative[deps, string]{agent.HandOver("ask", "", inner, narrow)}})
 	_, err = a.Run(context.Background(), deps{}, "go")
-	require.ErrorContains(t, err, `waiting for the result of "wait" (call 1)`)
-	require.False(t, errors.As(err, new(*agent.PendingError)), "the outer run has no call that could be answered")
+	require.ErrorContains(t, err, `waiting for the result of "wait" (call /1/1)`)
+	_, failed := pendingOf(t, err)
+	res, err := a.Run(context.Background(), deps{}, "", reread(t, failed.Messages), agent.WithResults(agent.DeferredResults{Results: map[string]toolset.Result{"/1/1": {Text: "here"}}}))
+	require.NoError(t, err)
+	require.Equal(t, "over", res.Output)
+	require.Equal(t, 1, res.Usage.Requests, "the outer model is not asked again")
 }
 
 func TestWholeBatchIsCheckedBesideAnOutput(t *testing.T) {

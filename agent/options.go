@@ -29,6 +29,7 @@ type runOptions struct {
 	meter                 *toolset.Meter
 	asker                 toolset.Asker
 	outer                 outer
+	store                 HistoryStore
 	journal               journal.Journal
 	toolRetries           *int
 	partials              bool

@@ -194,9 +194,12 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 			err = fmt.Errorf("output validator: %w", err)
 		}
 	}
+	var pending *toolset.PendingError
 	switch {
 	case err == nil:
 		return loop.Done{Output: value, Repaired: repaired}
+	case errors.As(err, &pending) && t.Call != nil:
+		return suspended(pending)
 	case errors.As(err, new(*schema.Error)), errors.As(err, new(*toolset.RetryError)):
 		told := forModel(err)
 		return loop.Done{Return: loop.Return{Retry: true, Text: told.Text, Cause: told.Err}}

@@ -144,9 +144,8 @@ func (w *nestedWorld) verify(t *testing.T, n *nestedRun) {
 
 	most := w.spy.before(id)
 	addUsage(&most, want)
-	if n.level == 1 { // results that come from elsewhere count when they are taken
-		most.ToolCalls += min(w.supplied, max(0, u.ToolCalls-most.ToolCalls))
-	}
+	// Results that come from elsewhere count when they are taken.
+	most.ToolCalls += min(w.supplied, max(0, u.ToolCalls-most.ToolCalls))
 	if n.own.Requests > 0 || n.err == nil || errors.As(n.err, new(*agent.PendingError)) {
 		require.Equal(t, most, u, "level %d: what models and tools have counted", n.level)
 		return

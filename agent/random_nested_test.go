@@ -300,8 +300,9 @@ func TestRandomNestedRunsKeepTheInvariants(t *testing.T) {
 			failed := asRunError(t, err)
 			prompt, opts = resume(t, rnd, failed, ends)
 			opts = append(opts, throughJSON(t, failed.Messages))
-			if w.supplied = 0; errors.As(err, new(*agent.PendingError)) {
-				w.supplied = len(failed.Messages[len(failed.Messages)-2].Parts) // at most
+			var pending *agent.PendingError
+			if w.supplied = 0; errors.As(err, &pending) {
+				w.supplied = len(pending.Calls) // at most
 			}
 		}
 	}
@@ -309,7 +310,7 @@ func TestRandomNestedRunsKeepTheInvariants(t *testing.T) {
 	if *randomSeed >= 0 {
 		return
 	}
-	for _, how := range []string{"output", "pending", "cancelled", "failed", "left or panicked", "taken up", "limit", "inner limit", "interrupted response", "interrupted request"} {
+	for _, how := range []string{"output", "pending", "cancelled", "failed", "left or panicked", "taken up", "limit", "inner limit", "pending at depth 2", "pending at depth 3", "interrupted response", "interrupted request"} {
 		require.Positive(t, ends[how], how)
 	}
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 5*time.Second, 10*time.Millisecond, "no goroutine is left")

@@ -46,6 +46,9 @@ type world struct {
 	problem  error
 }
 
+// errUnapproved means that a tool runs although nobody has approved it.
+var errUnapproved = errors.New("runs without approval")
+
 type randomArgs struct {
 	Do string `json:"do" validate:"oneof=return retry fail deny error panic wait cancel approve defer emit"`
 	N  int    `json:"n" validate:"min=0"`
@@ -57,6 +60,9 @@ type randomOut struct {
 
 func (w *world) tool(name string, opts ...toolset.Option) *toolset.Tool[deps] {
 	t := toolset.Func(name, "", func(ctx context.Context, run *toolset.RunContext[deps], in randomArgs) (int, error) {
+		if in.N%10 == 9 && !run.Call.Approved {
+			return 0, errUnapproved
+		}
 		switch in.Do {
 		case "retry":
 			return 0, toolset.Retry("again")
@@ -319,15 +325,21 @@ func resume(t *testing.T, rnd *rand.Rand, failed *agent.RunError, ends map[strin
 	switch {
 	case errors.As(failed, &pending):
 		ends["pending"]++
+		require.Equal(t, pending.Calls, agent.PendingCalls(failed.Messages))
+		for _, c := range pending.Calls {
+			if n := len(c.Path); n > 1 {
+				ends[fmt.Sprint("pending at depth ", n)]++
+			}
+		}
 		results := agent.DeferredResults{Decisions: map[string]toolset.Decision{}, Results: map[string]toolset.Result{}}
 		for _, c := range pending.Calls {
 			switch {
 			case c.Approval == nil || rnd.IntN(4) == 0:
-				results.Results[c.ID] = toolset.Result{Text: "supplied"}
+				results.Results[c.Key()] = toolset.Result{Text: "supplied"}
 			case rnd.IntN(3) == 0:
-				results.Decisions[c.ID] = toolset.Deny("no")
+				results.Decisions[c.Key()] = toolset.Deny("no")
 			default:
-				results.Decisions[c.ID] = toolset.Allow()
+				results.Decisions[c.Key()] = toolset.Allow()
 			}
 		}
 		return "", []agent.RunOption{agent.WithResults(results)}
@@ -335,6 +347,8 @@ func resume(t *testing.T, rnd *rand.Rand, failed *agent.RunError, ends map[strin
 		ends["cancelled"]++
 	case errors.Is(failed, agent.ErrStopped):
 		ends["stopped"]++
+	case errors.Is(failed, errUnapproved), errors.Is(failed, agent.ErrResults):
+		require.NoError(t, failed)
 	default:
 		ends["failed"]++
 	}

@@ -141,6 +141,7 @@ type spyRecord struct {
 		Retry, Deferred bool
 		Outcome         model.Outcome
 		Approval        json.RawMessage
+		Pending         json.RawMessage
 	}
 }
 
@@ -207,7 +208,7 @@ func (j *spyJournal) before(runID string) toolset.Usage {
 		if r.Used != nil {
 			addUsage(&u, toolset.Usage{Requests: r.Used.Requests, ToolCalls: r.Used.ToolCalls, Usage: r.Used.Usage})
 		}
-		if ret := r.Return; ret != nil && r.Op == "tool" && !ret.Retry && !ret.Deferred && ret.Approval == nil && ret.Outcome == model.OutcomeSuccess {
+		if ret := r.Return; ret != nil && r.Op == "tool" && !ret.Retry && !ret.Deferred && ret.Approval == nil && ret.Pending == nil && ret.Outcome == model.OutcomeSuccess {
 			u.ToolCalls++
 		}
 	}

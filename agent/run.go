@@ -169,7 +169,7 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	answers, err := o.results.answers()
+	answers, err := answersOf(o.results)
 	if err != nil {
 		return nil, err
 	}

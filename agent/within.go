@@ -16,6 +16,8 @@ type outer struct {
 	asking *seat
 	// path has the ids of the calls that led to the run, the outermost first.
 	path []string
+	// store keeps the histories of pending inner runs; nil if they are kept in the outer one.
+	store HistoryStore
 }
 
 // Within makes the run a part of the run that a tool is called in: a tool that runs another agent passes it on. The inner run
@@ -28,17 +30,26 @@ type outer struct {
 //
 // [AsTool] and [HandOver] do this themselves.
 func Within[D any](run *toolset.RunContext[D]) RunOption {
-	outside := outerRun{meter: run.Meter}
+	return outside(run).option()
+}
+
+// outside returns what a run in a call has of the run around it.
+func outside[D any](run *toolset.RunContext[D]) *outerRun {
+	out := outerRun{meter: run.Meter}
 	if h, ok := run.Host.(insider); ok {
-		outside = h.inside(run.Meter)
+		out = h.inside(run.Meter)
 	}
+	return &out
+}
+
+func (out *outerRun) option() RunOption {
 	return runOption(func(o *runOptions) {
-		if outside.meter != nil {
-			o.meter = outside.meter
+		if out.meter != nil {
+			o.meter = out.meter
 		}
-		o.outer = outside.outer
-		if outside.journal != nil {
-			o.journal, o.runID = outside.journal, outside.runID
+		o.outer = out.outer
+		if out.journal != nil {
+			o.journal, o.runID = out.journal, out.runID
 		}
 	})
 }
@@ -49,6 +60,8 @@ type outerRun struct {
 	meter   *toolset.Meter
 	journal journal.Journal
 	runID   string
+	// streams says that the outer run is streamed.
+	streams bool
 }
 
 // insider is implemented by the hosts of runs.
@@ -70,7 +83,8 @@ func (h *stepHost[D, O]) inside(meter *toolset.Meter) outerRun {
 // inside makes the options of the n-th run inside a call, or inside an output that is made without a call.
 func (r *agentRun[D, O]) inside(meter *toolset.Meter, run *toolset.RunContext[D], c *loop.Call, n int32) outerRun {
 	in := outerRun{meter: meter}
-	in.asking, in.path = r.asking, r.origin(c).Path
+	in.asking, in.path, in.store = r.asking, r.origin(c).Path, r.store()
+	in.streams = r.stream
 	if r.options.journal == nil {
 		return in
 	}

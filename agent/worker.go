@@ -75,7 +75,7 @@ func (r *agentRun[D, O]) contextOf(t *loop.Task, l loop.Listener) *toolset.RunCo
 func callOf(c *loop.Call) toolset.Call {
 	return toolset.Call{
 		ID: c.ID, Tool: c.Tool, Attempt: c.Attempt, MaxRetries: c.MaxRetries,
-		Approved: c.Approved, Approval: c.Approval, Decision: c.Decision,
+		Approved: c.Approved, Approval: c.Approval, Decision: c.Decision, Resume: c.Resume,
 	}
 }
 
@@ -151,6 +151,7 @@ func outcome(err error) loop.Done {
 	var denied *toolset.DeniedError
 	var approval *toolset.ApprovalRequiredError
 	var deferred *toolset.DeferredError
+	var pending *toolset.PendingError
 	switch {
 	case errors.As(err, &retry):
 		return loop.Done{Return: loop.Return{Retry: true, Text: retry.Message, Cause: err}}
@@ -162,6 +163,19 @@ func outcome(err error) loop.Done {
 		return loop.Done{Return: loop.Return{Approval: &approval.Approval}}
 	case errors.As(err, &deferred):
 		return loop.Done{Return: loop.Return{Deferred: true, Meta: deferred.Meta}}
+	case errors.As(err, &pending):
+		return suspended(pending)
 	}
 	return loop.Done{Err: err}
+}
+
+// suspended makes a task's result of a call that waits for calls inside it.
+func suspended(p *toolset.PendingError) loop.Done {
+	if len(p.Calls) == 0 {
+		return loop.Done{Err: errors.New("the tool waits for calls inside it and names none: give them to toolset.Pending")}
+	}
+	if len(p.State) > 0 && !json.Valid(p.State) {
+		return loop.Done{Err: errors.New("the state that the tool gave to toolset.Pending is not valid JSON")}
+	}
+	return loop.Done{Return: loop.Return{Pending: p}}
 }

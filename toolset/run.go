@@ -57,6 +57,8 @@ type Call struct {
 	Approval *Approval
 	// Decision is the decision that approved the call, or nil.
 	Decision *Decision
+	// Resume is set if the call ended with [Pending] before, and goes on now.
+	Resume *Resume
 }
 
 // IdempotencyKey names the call in progress, or the output that is being made: no two calls have the same, and the same call

@@ -2,7 +2,10 @@
 
 package model
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Approval says what a tool call that needs approval would do. Histories record it while the call is pending, so its JSON form is
 // stable. Package toolset has the same type under the same name.
@@ -91,6 +94,13 @@ type PendingCall struct {
 	// ID is the call's id and Tool the tool's name.
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
+	// Path is set for a call of an agent that runs inside a tool call. It has the ids of the calls around it, the outermost
+	// first, and then its own.
+	Path []string `json:"path,omitempty"`
+	// Agent is the name of the agent that made the call, if Path is set.
+	Agent string `json:"agent,omitempty"`
+	// External says that the tool never runs in the process: without Approval the call can be given a result, or be denied.
+	External bool `json:"external,omitempty"`
 	// Args are the arguments that the tool would get. They are valid for the tool.
 	Args json.RawMessage `json:"args"`
 	// Approval says what is to be approved. It is nil if a result is wanted instead.
@@ -103,4 +113,41 @@ type PendingCall struct {
 	Changed bool `json:"changed,omitempty"`
 	// Decision is what allowed the call, if it was approved and waits for a result now.
 	Decision *Decision `json:"decision,omitempty"`
+}
+
+// Key identifies a pending call among all that a run waits for: answers are given by it. It is the id of a call of the run
+// itself. For a call with a Path it is the ids of the path, each after a slash, with "~0" for "~" and "~1" for "/" inside an id
+// (the form of a JSON pointer, RFC 6901). The id of a call of the run itself that begins with a slash is written in the same way.
+func (c PendingCall) Key() string {
+	if len(c.Path) < 2 && !strings.HasPrefix(c.ID, "/") {
+		return c.ID
+	}
+	path := c.Path
+	if len(path) == 0 {
+		path = []string{c.ID}
+	}
+	var key strings.Builder
+	for _, id := range path {
+		key.WriteByte('/')
+		key.WriteString(keyEscaper.Replace(id))
+	}
+	return key.String()
+}
+
+var keyEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// SuspendedCall is a tool call that has begun and waits for calls inside it.
+type SuspendedCall struct {
+	// ID is the call's id and Tool the tool's name.
+	ID   string `json:"id"`
+	Tool string `json:"tool"`
+	// Args are the arguments that the tool got; Changed says that they are not the model's.
+	Args    json.RawMessage `json:"args"`
+	Changed bool            `json:"changed,omitempty"`
+	// Approved says that the call was approved; Approval is what was shown, and Decision what allowed it.
+	Approved bool      `json:"approved,omitempty"`
+	Approval *Approval `json:"approval,omitempty"`
+	Decision *Decision `json:"decision,omitempty"`
+	// State is what the tool needs to go on.
+	State json.RawMessage `json:"state,omitempty"`
 }

@@ -44,6 +44,9 @@ type Message struct {
 	// PendingCalls are the calls that wait, on a request that is Pending, in the order in which the model made them. Calls
 	// without a result that are not among them have not been started: they wait for those that are.
 	PendingCalls []PendingCall `json:"pending_calls,omitempty"`
+	// SuspendedCalls are, on a request that is Pending, the calls that have begun and wait for calls inside them, which are among
+	// PendingCalls with a Path.
+	SuspendedCalls []SuspendedCall `json:"suspended_calls,omitempty"`
 
 	// Provider and Model say, on a response, who answered; ResponseID is the provider's id of it.
 	Provider   string       `json:"provider,omitempty"`

@@ -116,7 +116,7 @@ func outcomeOf(ctx context.Context, res *toolset.Result, err error) (outcome, cl
 		return string(model.OutcomeDenied), ""
 	case errors.As(err, new(*toolset.ApprovalRequiredError)):
 		return outcomeApproval, ""
-	case errors.As(err, new(*toolset.DeferredError)):
+	case errors.As(err, new(*toolset.DeferredError)), errors.As(err, new(*toolset.PendingError)):
 		return outcomeDeferred, ""
 	}
 	return "", classOf(ctx, err)

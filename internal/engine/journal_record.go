@@ -135,10 +135,20 @@ type returned struct {
 	Cause    string            `json:"cause,omitempty"`
 	Approval *toolset.Approval `json:"approval,omitempty"`
 	Deferred bool              `json:"deferred,omitempty"`
+	Pending  *pendingInside    `json:"pending,omitempty"`
+}
+
+// pendingInside are the calls that a call waits for, and the state to go on with.
+type pendingInside struct {
+	Calls []toolset.PendingCall `json:"calls"`
+	State json.RawMessage       `json:"state,omitempty"`
 }
 
 func returnOf(r *loop.Return) *returned {
-	made := &returned{r.Text, r.Retry, r.Outcome, r.Content, r.Meta, "", r.Approval, r.Deferred}
+	made := &returned{r.Text, r.Retry, r.Outcome, r.Content, r.Meta, "", r.Approval, r.Deferred, nil}
+	if p := r.Pending; p != nil {
+		made.Pending = &pendingInside{p.Calls, p.State}
+	}
 	if r.Cause != nil {
 		made.Cause = r.Cause.Error()
 	}
@@ -147,6 +157,9 @@ func returnOf(r *loop.Return) *returned {
 
 func (r *returned) loop() loop.Return {
 	made := loop.Return{Text: r.Text, Retry: r.Retry, Outcome: r.Outcome, Content: r.Content, Meta: r.Meta, Approval: r.Approval, Deferred: r.Deferred}
+	if p := r.Pending; p != nil {
+		made.Pending = &toolset.PendingError{Calls: p.Calls, State: p.State}
+	}
 	if retry := (&toolset.RetryError{Message: r.Text}); r.Cause == retry.Error() {
 		made.Cause = retry
 	} else if r.Cause != "" {
@@ -201,7 +214,7 @@ func (r *record) take(done *loop.Done, codec Codec) {
 		resp := *done.Response
 		resp.Kind = model.KindResponse
 		r.Response = &resp
-	case r.Op == opTool, r.Op == opOutput && done.Return.Retry:
+	case r.Op == opTool, r.Op == opOutput && (done.Return.Retry || done.Return.Pending != nil):
 		r.Return = returnOf(&done.Return)
 	case r.Op == opOutput:
 		var ok bool

@@ -42,6 +42,11 @@ type call struct {
 	// waits says what the call is pending for, if it is; meta goes with it.
 	waits waits
 	meta  json.RawMessage
+	// inner are the calls inside it that it waits for. suspended is what a history says of such a call.
+	inner     *toolset.PendingError
+	suspended *model.SuspendedCall
+	// results are the answers to the calls inside it.
+	results *toolset.DeferredResults
 	// was is the pending call that a history left, given the answer to it.
 	was   *model.PendingCall
 	given *Answer
@@ -83,7 +88,7 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 	if err == nil && winner == nil {
 		if err = r.pending(calls); err != nil && isPending(err) {
 			m := r.answer(calls, false)
-			m.Pending, m.PendingCalls = true, pendingIn(err)
+			m.Pending, m.PendingCalls, m.SuspendedCalls = true, pendingIn(err), suspendedCalls(calls)
 			return false, err
 		}
 	}
@@ -207,6 +212,7 @@ func (r *run) decode(c *call, complete bool) {
 	if c.changed {
 		c.args.Args, complete = model.RawArgs(c.was.Args), false
 	}
+	c.goOn()
 	decoded, repaired, invalid := c.tool.Decode(c.args.Args, complete)
 	switch {
 	case invalid != nil:
@@ -303,6 +309,9 @@ func (r *run) graceful(ctx context.Context, calls []call) (*call, error) {
 		if err := r.tryOutput(ctx, &calls[i]); err != nil {
 			return nil, err
 		}
+		if calls[i].waits == forInner {
+			return nil, nil
+		}
 		if !calls[i].retry() {
 			skip(calls[:i], false)
 			skip(calls[i+1:], true)
@@ -315,7 +324,7 @@ func (r *run) graceful(ctx context.Context, calls []call) (*call, error) {
 // early takes the first valid output; functions run only if there is none.
 func (r *run) early(ctx context.Context, calls []call) (*call, error) {
 	winner, err := r.firstOutput(ctx, calls, false)
-	if err == nil && winner == nil {
+	if err == nil && winner == nil && r.held == free {
 		if err = r.checkCalls(calls); err == nil {
 			err = r.functions(ctx, calls)
 		}
@@ -358,8 +367,11 @@ func (r *run) firstOutput(ctx context.Context, calls []call, all bool) (*call, e
 		if err := r.tryOutput(ctx, c); err != nil {
 			return nil, err
 		}
-		if c.retry() {
+		switch {
+		case c.retry():
 			continue
+		case c.waits == forInner && winner == nil:
+			return nil, nil
 		}
 		if winner == nil {
 			winner = c
@@ -398,6 +410,9 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 		return &Error{Stage: StageOutput, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
 	case done.Return.Retry:
 		c.askRetry(done.Return.Text, done.Return.Cause)
+	case done.Return.Pending != nil:
+		r.suspend(c, done.Return.Pending)
+		r.held = heldAll // what follows depends on whether it is the output
 	default:
 		c.reply(textFinal, model.OutcomeSuccess)
 		c.output = done.Output

@@ -31,6 +31,8 @@ const (
 	nothing waits = iota
 	forApproval
 	forResult
+	// forInner: calls inside it are pending.
+	forInner
 )
 
 // maxRounds bounds how often a person is asked about one call because the answer had no effect.
@@ -43,7 +45,7 @@ const (
 
 // preview asks whether a call needs approval, and what is to be approved.
 func (r *run) preview(ctx context.Context, c *call) (err error) {
-	if !c.tool.Asks || c.args.Approved {
+	if !c.tool.Asks || c.args.Approved || c.args.Resume != nil {
 		return nil
 	}
 	if c.approval, err = r.host.Approval(ctx, &c.args); err != nil {
@@ -59,6 +61,9 @@ func (r *run) behind(ctx context.Context, c *call) error {
 	}
 	if recorded, ok := r.eng.(interface{ Recorded(c *Call) bool }); ok && recorded.Recorded(&c.args) {
 		return r.batch(ctx, []*call{c}) // a journal of a version with another order
+	}
+	if c.args.Resume != nil {
+		return r.batch(ctx, []*call{c}) // it started before the one that waits now did
 	}
 	switch {
 	case r.held == heldAll:

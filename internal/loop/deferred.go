@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Answer settles one pending call: by a decision, or by a result if Return is not nil.
+// Answer settles one pending call: by a decision, or by a result if Return is not nil. CallID is the call's key.
 type Answer struct {
 	CallID   string
 	Decision toolset.Decision
@@ -29,7 +29,7 @@ func (e *PendingError) Error() string {
 		if e.Calls[i].Approval != nil {
 			what = "approval"
 		}
-		calls = append(calls, fmt.Sprintf("%s of %q (call %s)", what, e.Calls[i].Tool, e.Calls[i].ID))
+		calls = append(calls, fmt.Sprintf("%s of %q (call %s)", what, e.Calls[i].Tool, e.Calls[i].Key()))
 	}
 	return "waiting for " + strings.Join(calls, ", ")
 }
@@ -42,8 +42,12 @@ func (r *run) pending(calls []call) error {
 		if c.answered || c.waits == nothing {
 			continue
 		}
+		if c.waits == forInner {
+			left = append(left, c.pendingInside()...)
+			continue
+		}
 		left = append(left, model.PendingCall{
-			ID: c.part.CallID, Tool: c.part.Tool, Args: argsJSON(c.args.Args), Approval: c.approval, Meta: c.meta, Invalid: c.invalid, Changed: c.changed, Decision: c.decision(),
+			ID: c.part.CallID, Tool: c.part.Tool, External: c.tool.External, Args: argsJSON(c.args.Args), Approval: c.approval, Meta: c.meta, Invalid: c.invalid, Changed: c.changed, Decision: c.decision(),
 		})
 		p := &left[len(left)-1]
 		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: c.args.Args, Value: p}); err != nil {
@@ -89,9 +93,16 @@ func (r *run) takeUp(calls []call) error {
 		r.resumed = nil
 		return nil
 	}
+	inside := r.inside(calls)
 	for i := range answers {
 		a := &answers[i]
-		at := slices.IndexFunc(calls, func(c call) bool { return c.part.CallID == a.CallID })
+		if in := inside[a.CallID]; in != nil {
+			in.given = a
+			continue
+		}
+		at := slices.IndexFunc(calls, func(c call) bool {
+			return c.part.CallID == a.CallID || model.PendingCall{ID: c.part.CallID}.Key() == a.CallID
+		})
 		switch {
 		case at < 0:
 			return fmt.Errorf("%w: there is no pending call %q", ErrAnswers, a.CallID)
@@ -102,10 +113,13 @@ func (r *run) takeUp(calls []call) error {
 		}
 		calls[at].given, calls[at].waits = a, nothing
 	}
+	if err := r.answerInside(inside, calls); err != nil {
+		return err
+	}
 	for i := range calls {
 		c := &calls[i]
 		switch {
-		case c.answered || c.tool == nil || known && c.was == nil:
+		case c.answered || c.tool == nil || known && c.was == nil || c.suspended != nil:
 		case c.given == nil:
 			return fmt.Errorf("%w: call %q of %q has none", ErrAnswers, c.part.CallID, c.part.Tool)
 		case c.given.Return == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow && (c.was == nil || c.was.Approval == nil):
@@ -124,6 +138,9 @@ func (r *run) takeUpPending(calls []call) bool {
 	}
 	for i := range r.resumed.PendingCalls {
 		p := &r.resumed.PendingCalls[i]
+		if len(p.Path) > 1 {
+			continue
+		}
 		at := slices.IndexFunc(calls, func(c call) bool { return c.part.CallID == p.ID && !c.answered })
 		if at < 0 {
 			continue
@@ -134,6 +151,7 @@ func (r *run) takeUpPending(calls []call) bool {
 			c.waits = forResult
 		}
 	}
+	r.takeUpSuspended(calls)
 	return true
 }
 

@@ -78,6 +78,8 @@ type Call struct {
 	Approved bool
 	Approval *toolset.Approval
 	Decision *toolset.Decision
+	// Resume is set if the call has begun before, and waited for calls inside it.
+	Resume *toolset.Resume
 }
 
 // Done is what became of a task.
@@ -114,6 +116,8 @@ type Return struct {
 	Approval *toolset.Approval
 	// Deferred says that the result will be supplied from elsewhere.
 	Deferred bool
+	// Pending is set, also for OpOutput, if calls inside the call wait. It is no part of an answer, of which journals keep hashes.
+	Pending *toolset.PendingError `json:"-"`
 }
 
 // Listener takes what running tasks have to say. An error means that the run has been stopped.

@@ -63,7 +63,7 @@ func (r *run) isBarrier(ctx context.Context, c *call) (bool, error) {
 	switch {
 	case c.tool.Sequential || c.given != nil:
 		return true, nil
-	case c.waits != nothing:
+	case c.waits != nothing || c.args.Resume != nil:
 		return false, nil
 	}
 	err := r.preview(ctx, c)
@@ -183,6 +183,9 @@ func (r *run) returned(c *call, done *Done) error {
 	case ret.Deferred:
 		c.meta = ret.Meta
 		r.leave(c)
+		return nil
+	case ret.Pending != nil:
+		r.suspend(c, ret.Pending)
 		return nil
 	default:
 		r.take(c, ret)

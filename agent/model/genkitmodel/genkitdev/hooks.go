@@ -128,7 +128,8 @@ func hookCall[D any](ctx context.Context, run *toolset.RunContext[D], args model
 // outcome returns what an error says that asks for something rather than tells of a failure.
 func outcome(err error) (string, bool) {
 	if errors.As(err, new(*toolset.RetryError)) || errors.As(err, new(*toolset.DeniedError)) ||
-		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError)) {
+		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError)) ||
+		errors.As(err, new(*toolset.PendingError)) {
 		return err.Error(), true
 	}
 	return "", false

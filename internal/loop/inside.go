@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// suspend leaves a call pending until calls inside it are answered.
+func (r *run) suspend(c *call, p *toolset.PendingError) {
+	r.leave(c)
+	c.waits, c.inner = forInner, p
+}
+
+// pendingInside returns the calls that a call waits for, with their paths from this run on.
+func (c *call) pendingInside() []model.PendingCall {
+	calls := slices.Clone(c.inner.Calls)
+	for i := range calls {
+		p := &calls[i]
+		below := p.Path
+		if len(below) == 0 {
+			below = []string{p.ID}
+		}
+		p.Path = append([]string{c.part.CallID}, below...)
+	}
+	return calls
+}
+
+// suspendedCalls returns what is needed to go on with the calls that wait for others inside them.
+func suspendedCalls(calls []call) []model.SuspendedCall {
+	var all []model.SuspendedCall
+	for i := range calls {
+		c := &calls[i]
+		if c.answered || c.waits != forInner {
+			continue
+		}
+		all = append(all, model.SuspendedCall{
+			ID: c.part.CallID, Tool: c.part.Tool, Args: argsJSON(c.args.Args), Changed: c.changed,
+			Approved: c.args.Approved, Approval: c.args.Approval, Decision: c.decision(), State: c.inner.State,
+		})
+	}
+	return all
+}
+
+// takeUpSuspended gives calls what was known of them when they had to wait for calls inside them.
+func (r *run) takeUpSuspended(calls []call) {
+	for i := range r.resumed.SuspendedCalls {
+		s := &r.resumed.SuspendedCalls[i]
+		at := slices.IndexFunc(calls, func(c call) bool { return c.part.CallID == s.ID && !c.answered })
+		if at < 0 {
+			continue
+		}
+		c := &calls[at]
+		c.was = &model.PendingCall{ID: s.ID, Tool: s.Tool, Args: s.Args, Changed: s.Changed, Decision: s.Decision}
+		c.suspended, c.changed, c.waits = s, s.Changed, nothing
+	}
+}
+
+// goOn has a call go on that was suspended, with what is known of it.
+func (c *call) goOn() {
+	s := c.suspended
+	if s == nil || c.given != nil {
+		return
+	}
+	c.args.Approved, c.args.Approval, c.args.Decision = s.Approved, s.Approval, s.Decision
+	c.args.Resume = &toolset.Resume{State: s.State, Results: c.results}
+}
+
+// insideCall is a pending call inside a suspended one.
+type insideCall struct {
+	outer *call
+	call  *model.PendingCall
+	given *Answer
+}
+
+// inside returns the pending calls inside the suspended ones, by their keys; nil if there are none.
+func (r *run) inside(calls []call) map[string]*insideCall {
+	if r.resumed == nil || len(r.resumed.SuspendedCalls) == 0 {
+		return nil
+	}
+	all := map[string]*insideCall{}
+	for i := range r.resumed.PendingCalls {
+		p := &r.resumed.PendingCalls[i]
+		if len(p.Path) < 2 {
+			continue
+		}
+		at := slices.IndexFunc(calls, func(c call) bool { return c.suspended != nil && c.part.CallID == p.Path[0] })
+		if at >= 0 {
+			all[p.Key()] = &insideCall{outer: &calls[at], call: p}
+		}
+	}
+	return all
+}
+
+// answerInside passes answers on to the suspended calls that they are for. All calls inside need one, unless the suspended call
+// has been answered itself.
+func (r *run) answerInside(inside map[string]*insideCall, calls []call) error {
+	if len(inside) == 0 {
+		return nil
+	}
+	for i := range calls {
+		if c := &calls[i]; c.suspended != nil && c.given != nil && c.given.Return == nil && c.given.Decision.Verdict == toolset.VerdictAllow {
+			return fmt.Errorf("%w: call %q of %q has been started: answer the calls inside it, or deny it", ErrAnswers, c.part.CallID, c.part.Tool)
+		}
+	}
+	var missing []string
+	for i := range r.resumed.PendingCalls {
+		p := &r.resumed.PendingCalls[i]
+		in := inside[p.Key()]
+		switch {
+		case in == nil || len(p.Path) < 2:
+		case in.given != nil && in.outer.given != nil:
+			return fmt.Errorf("%w: call %q has an answer, and so has call %q around it", ErrAnswers, p.Key(), in.outer.part.CallID)
+		case in.outer.given != nil:
+		case in.given == nil:
+			missing = append(missing, fmt.Sprintf("call %q of %q has none", p.Key(), p.Tool))
+		case in.given.Return == nil && p.External && p.Approval == nil && in.given.Decision.Verdict == toolset.VerdictAllow:
+			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, p.Key(), p.Tool)
+		default:
+			in.outer.takeInside(p, in.given)
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("%w: %s", ErrAnswers, strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// takeInside keeps the answer to a call inside, under the key that the tool knows it by.
+func (c *call) takeInside(p *model.PendingCall, a *Answer) {
+	if c.results == nil {
+		c.results = &toolset.DeferredResults{Decisions: map[string]toolset.Decision{}, Results: map[string]toolset.Result{}}
+	}
+	key := model.PendingCall{ID: p.ID, Path: p.Path[1:]}.Key()
+	if a.Return == nil {
+		c.results.Decisions[key] = a.Decision
+		return
+	}
+	c.results.Results[key] = toolset.Result{Text: a.Return.Text, Outcome: a.Return.Outcome, Content: a.Return.Content, Meta: a.Return.Meta}
+}
