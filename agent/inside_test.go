@@ -59,7 +59,10 @@ func (n *nest) model(level int) model.Model {
 
 func (n *nest) agent(t *testing.T, level int) *agent.Agent[deps, string] {
 	config := cfg{Name: fmt.Sprint("agent-", level), Model: n.model(level)}
-	hi := tool("hi", func(context.Context, *toolset.RunContext[deps]) (string, error) { n.did("hi %d", level); return "hello", nil })
+	hi := tool("hi", func(context.Context, *toolset.RunContext[deps]) (string, error) {
+		n.did("hi %d", level)
+		return "hello", nil
+	})
 	if level == n.levels {
 		return newAgent(t, config, n.edit("edit", n.opts...), n.tests(n.opts...), toolset.ExternalTool[deps, none]("external", ""),
 			tool("later", func(context.Context, *toolset.RunContext[deps]) (string, error) {
