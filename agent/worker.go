@@ -75,7 +75,7 @@ func (r *agentRun[D, O]) contextOf(t *loop.Task, l loop.Listener) *toolset.RunCo
 func callOf(c *loop.Call) toolset.Call {
 	return toolset.Call{
 		ID: c.ID, Tool: c.Tool, Attempt: c.Attempt, MaxRetries: c.MaxRetries,
-		Approved: c.Approved, Approval: c.Approval, Decision: c.Decision, Resume: c.Resume,
+		Approved: c.Approved, Approval: c.Approval, Decision: c.Decision, Resume: resumeOf(c.Resume),
 	}
 }
 

@@ -46,7 +46,7 @@ type call struct {
 	inner     *toolset.PendingError
 	suspended *model.SuspendedCall
 	// results are the answers to the calls inside it.
-	results *toolset.DeferredResults
+	results []Answer
 	// was is the pending call that a history left, given the answer to it.
 	was   *model.PendingCall
 	given *Answer

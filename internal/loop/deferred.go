@@ -96,8 +96,8 @@ func (r *run) takeUp(calls []call) error {
 	inside := r.inside(calls)
 	for i := range answers {
 		a := &answers[i]
-		if in := inside[a.CallID]; in != nil {
-			in.given = a
+		if in := slices.IndexFunc(inside, func(in insideCall) bool { return in.key == a.CallID }); in >= 0 {
+			inside[in].given = a
 			continue
 		}
 		at := slices.IndexFunc(calls, func(c call) bool {

@@ -79,7 +79,14 @@ type Call struct {
 	Approval *toolset.Approval
 	Decision *toolset.Decision
 	// Resume is set if the call has begun before, and waited for calls inside it.
-	Resume *toolset.Resume
+	Resume *Resume
+}
+
+// Resume is what a call goes on with that waited for calls inside it.
+type Resume struct {
+	State json.RawMessage
+	// Answers are those to the calls inside it, by the keys that the tool knows them by; nil if the run has no answers.
+	Answers []Answer
 }
 
 // Done is what became of a task.

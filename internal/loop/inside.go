@@ -68,22 +68,23 @@ func (c *call) goOn() {
 		return
 	}
 	c.args.Approved, c.args.Approval, c.args.Decision = s.Approved, s.Approval, s.Decision
-	c.args.Resume = &toolset.Resume{State: s.State, Results: c.results}
+	c.args.Resume = &Resume{State: s.State, Answers: c.results}
 }
 
 // insideCall is a pending call inside a suspended one.
 type insideCall struct {
+	key   string
 	outer *call
 	call  *model.PendingCall
 	given *Answer
 }
 
-// inside returns the pending calls inside the suspended ones, by their keys; nil if there are none.
-func (r *run) inside(calls []call) map[string]*insideCall {
+// inside returns the pending calls inside the suspended ones.
+func (r *run) inside(calls []call) []insideCall {
 	if r.resumed == nil || len(r.resumed.SuspendedCalls) == 0 {
 		return nil
 	}
-	all := map[string]*insideCall{}
+	var all []insideCall
 	for i := range r.resumed.PendingCalls {
 		p := &r.resumed.PendingCalls[i]
 		if len(p.Path) < 2 {
@@ -91,7 +92,7 @@ func (r *run) inside(calls []call) map[string]*insideCall {
 		}
 		at := slices.IndexFunc(calls, func(c call) bool { return c.suspended != nil && c.part.CallID == p.Path[0] })
 		if at >= 0 {
-			all[p.Key()] = &insideCall{outer: &calls[at], call: p}
+			all = append(all, insideCall{key: p.Key(), outer: &calls[at], call: p})
 		}
 	}
 	return all
@@ -99,7 +100,7 @@ func (r *run) inside(calls []call) map[string]*insideCall {
 
 // answerInside passes answers on to the suspended calls that they are for. All calls inside need one, unless the suspended call
 // has been answered itself.
-func (r *run) answerInside(inside map[string]*insideCall, calls []call) error {
+func (r *run) answerInside(inside []insideCall, calls []call) error {
 	if len(inside) == 0 {
 		return nil
 	}
@@ -109,18 +110,17 @@ func (r *run) answerInside(inside map[string]*insideCall, calls []call) error {
 		}
 	}
 	var missing []string
-	for i := range r.resumed.PendingCalls {
-		p := &r.resumed.PendingCalls[i]
-		in := inside[p.Key()]
+	for i := range inside {
+		in := &inside[i]
+		p := in.call
 		switch {
-		case in == nil || len(p.Path) < 2:
 		case in.given != nil && in.outer.given != nil:
-			return fmt.Errorf("%w: call %q has an answer, and so has call %q around it", ErrAnswers, p.Key(), in.outer.part.CallID)
+			return fmt.Errorf("%w: call %q has an answer, and so has call %q around it", ErrAnswers, in.key, in.outer.part.CallID)
 		case in.outer.given != nil:
 		case in.given == nil:
-			missing = append(missing, fmt.Sprintf("call %q of %q has none", p.Key(), p.Tool))
+			missing = append(missing, fmt.Sprintf("call %q of %q has none", in.key, p.Tool))
 		case in.given.Return == nil && p.External && p.Approval == nil && in.given.Decision.Verdict == toolset.VerdictAllow:
-			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, p.Key(), p.Tool)
+			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, in.key, p.Tool)
 		default:
 			in.outer.takeInside(p, in.given)
 		}
@@ -133,13 +133,7 @@ func (r *run) answerInside(inside map[string]*insideCall, calls []call) error {
 
 // takeInside keeps the answer to a call inside, under the key that the tool knows it by.
 func (c *call) takeInside(p *model.PendingCall, a *Answer) {
-	if c.results == nil {
-		c.results = &toolset.DeferredResults{Decisions: map[string]toolset.Decision{}, Results: map[string]toolset.Result{}}
-	}
-	key := model.PendingCall{ID: p.ID, Path: p.Path[1:]}.Key()
-	if a.Return == nil {
-		c.results.Decisions[key] = a.Decision
-		return
-	}
-	c.results.Results[key] = toolset.Result{Text: a.Return.Text, Outcome: a.Return.Outcome, Content: a.Return.Content, Meta: a.Return.Meta}
+	own := *a
+	own.CallID = model.PendingCall{ID: p.ID, Path: p.Path[1:]}.Key()
+	c.results = append(c.results, own)
 }
