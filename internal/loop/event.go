@@ -79,6 +79,14 @@ func (r *run) emit(e Event) error {
 	return r.pass(r.event)
 }
 
+// tell passes on the start of a run or a request. It is not inlined because an event would be on the stack of every run that
+// waits for its model.
+//
+//go:noinline
+func (r *run) tell(kind EventKind, output bool) error {
+	return r.emit(Event{Kind: kind, Output: output})
+}
+
 func (r *run) pass(e *Event) error {
 	if !r.host.Emit(e) {
 		return r.stop()

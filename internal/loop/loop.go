@@ -90,7 +90,7 @@ type run struct {
 }
 
 func (r *run) loop(ctx context.Context) error {
-	if err := r.emit(Event{Kind: RunStart}); err != nil {
+	if err := r.tell(RunStart, false); err != nil {
 		return err
 	}
 	if done, err := r.takeUpHistory(ctx); done || err != nil {
@@ -174,7 +174,7 @@ func (r *run) prepare(ctx context.Context) (*Task, error) {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
 	r.info.Usage = r.cfg.Meter.Usage()
-	if err := r.emit(Event{Kind: RequestStart, Output: r.frame.Output != nil}); err != nil {
+	if err := r.tell(RequestStart, r.frame.Output != nil); err != nil {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
