@@ -44,7 +44,8 @@ type Config[D deps.Carrier, O any] struct {
 	// Busy says what happens to a prompt that comes while a turn of its session is running.
 	Busy BusyPolicy
 
-	// RunOptions gives the options of a turn, if not nil. The bridge itself sets history, prompt, run id and conversation id. What the
+	// RunOptions gives the options of a turn, if not nil. Calls that need approval are asked about by [Asker], unless there is an
+	// agent.WithAsker among them. The bridge itself sets history, prompt, run id and conversation id. What the
 	// client has sent with the prompt, _meta for example, is in prompt, which must not be changed. An error is the turn's.
 	RunOptions func(ctx context.Context, d D, prompt *acp.PromptRequest) ([]agent.RunOption, error)
 

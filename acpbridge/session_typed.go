@@ -58,7 +58,7 @@ func (c *typedConversation[D, O]) run(ctx context.Context, in *runInput, p *proj
 	return result.Messages, nil
 }
 
-// options returns the user's options and then the bridge's, which win.
+// options returns the bridge's asker, the user's options, and then what else the bridge sets, which wins.
 func (c *typedConversation[D, O]) options(ctx context.Context, in *runInput) (options []agent.RunOption, err error) {
 	defer recovered(&err)
 	if c.config.RunOptions != nil {
@@ -66,7 +66,8 @@ func (c *typedConversation[D, O]) options(ctx context.Context, in *runInput) (op
 			return nil, err
 		}
 	}
-	return append(options[:len(options):len(options)],
+	options = append([]agent.RunOption{agent.WithAsker(Asker(c.deps.ACP()))}, options...)
+	return append(options,
 		agent.WithHistory(in.history), agent.WithParts(in.parts...),
 		agent.WithRunID(in.runID), agent.WithConversationID(string(c.id)),
 	), nil

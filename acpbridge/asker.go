@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Asker asks the user of an editor about tool calls that need approval, with session/request_permission. The user sees what the
+// call would do (see [toolset.Approval.Preview]), and may allow or reject it, once or always; what holds always is kept in the
+// session's policy. The protocol knows neither reasons nor changed arguments, and no questions: those fail with
+// [toolset.ErrNobody]. Without a client or session there is nobody to ask.
+//
+// [Serve] gives it to each turn, in place of the agent's own asker. An option of Config.RunOptions comes before it.
+func Asker(d deps.ACPDeps) toolset.Asker {
+	if d.Client == nil || d.Session == nil {
+		return toolset.AskerFuncs{}
+	}
+	return approval.Remember(d.Session.Policy, toolset.AskerFuncs{OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+		return askToApprove(ctx, d, &r)
+	}})
+}
+
+// byUser is the By of decisions that the user of the editor has made.
+const byUser = "user"
+
+const notRun = "The tool was not run."
+
+func askToApprove(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalRequest) (toolset.Decision, error) {
+	req := PermissionRequest{Tool: r.Tool, Session: d.Session, ToolCall: shownCall(d, r), ScopeTitle: scopeTitle(r)}
+	resp, err := d.Client.RequestPermission(ctx, &acp.RequestPermissionRequest{SessionID: d.Session.ID, ToolCall: req.ToolCall, Options: req.options()})
+	if err != nil {
+		return refusedBy(clientError(ctx, "ask the user for permission", err))
+	}
+	if ctx.Err() != nil { // whatever was answered, nobody wants it done any more
+		return toolset.Decision{}, context.Cause(ctx)
+	}
+	decided := func(v toolset.Verdict, always bool, reason string) (toolset.Decision, error) {
+		return toolset.Decision{Verdict: v, Always: always, Reason: reason, By: byUser}, nil
+	}
+	selected := resp.Outcome.Selected
+	if selected == nil {
+		return decided(toolset.VerdictDeny, false, "The user closed the question without an answer. "+notRun+" Ask the user what to do.")
+	}
+	switch selected.OptionID {
+	case allowOnce:
+		return decided(toolset.VerdictAllow, false, "")
+	case allowAlways:
+		return decided(toolset.VerdictAllow, true, "")
+	case rejectOnce:
+		return decided(toolset.VerdictDeny, false, "The user rejected this. "+notRun+" Do not try to do the same in another way; ask what to do instead.")
+	case rejectAlways:
+		return decided(toolset.VerdictDeny, true, "The user does not allow "+req.scopeTitle()+" in this session. "+notRun+" Do not try to do the same in another way.")
+	}
+	return decided(toolset.VerdictDeny, false, fmt.Sprintf("The editor gave an answer that was not among the options (%q), which counts as a refusal. %s", selected.OptionID, notRun))
+}
+
+// refusedBy makes a denial of what a client cannot do. Any other error ends the run.
+func refusedBy(err error) (toolset.Decision, error) {
+	if failed, ok := errors.AsType[*toolset.FailedError](err); ok {
+		return toolset.Deny(failed.Message + " " + notRun), nil
+	}
+	return toolset.Decision{}, err
+}
+
+// shownCall is what the user is shown of a call: what is known of it, and what it would do.
+func shownCall(d deps.ACPDeps, r *toolset.ApprovalRequest) acp.ToolCallUpdate {
+	call := d.Tracker.Snapshot(deps.ToolCallID(r.RunID, r.Step, r.CallID()))
+	if call.RawInput == nil {
+		call.RawInput = r.Args
+	}
+	switch {
+	case r.Approval.Title != "":
+		call.Title = &r.Approval.Title
+	case call.Title == nil && r.Title != "":
+		call.Title = &r.Title
+	case call.Title == nil:
+		call.Title = &r.Tool
+	}
+	if call.Kind == "" {
+		call.Kind = acp.ToolKind(r.Kind)
+	}
+	if shown := previews(&r.Approval); len(shown) > 0 {
+		call.Content = shown
+	}
+	return call
+}
+
+// previews are an approval's reason and previews as the client shows them.
+func previews(a *toolset.Approval) []acp.ToolCallContent {
+	var all []acp.ToolCallContent
+	if a.Reason != "" {
+		all = append(all, deps.TextContent(a.Reason))
+	}
+	for i := range a.Preview {
+		switch p := &a.Preview[i]; {
+		case p.Diff != nil:
+			after := ""
+			if p.Diff.New == nil {
+				all = append(all, deps.TextContent("Delete "+p.Diff.Path))
+			} else {
+				after = *p.Diff.New
+			}
+			all = append(all, diffContent(p.Diff.Path, p.Diff.Old, after)...)
+		case p.Command != nil:
+			all = append(all, deps.TextContent(commandText(p.Command)))
+		default:
+			all = append(all, deps.TextContent(p.Text))
+		}
+	}
+	return all
+}
+
+// commandText shows all of a command that makes a difference.
+func commandText(c *toolset.CommandLine) string {
+	line := c.Line
+	if line == "" {
+		line = fmt.Sprintf("%q", c.Args)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Run: %s", line)
+	if c.Dir != "" {
+		fmt.Fprintf(&b, "\nIn: %s", c.Dir)
+	}
+	if len(c.Env) > 0 {
+		fmt.Fprintf(&b, "\nWith: %s", strings.Join(c.Env, " "))
+	}
+	return b.String()
+}
+
+// scopeTitle is what "always" covers, in the user's words.
+func scopeTitle(r *toolset.ApprovalRequest) string {
+	switch {
+	case r.Approval.ScopeTitle != "":
+		return r.Approval.ScopeTitle
+	case r.Approval.Scope != "":
+		return r.Tool + " for " + r.Approval.Scope
+	}
+	return "every call of " + r.Tool
+}
