@@ -16,8 +16,9 @@ import (
 // can be stored as JSON.
 type PendingCall = model.PendingCall
 
-// PendingError ends a run that cannot go on before others have approved calls or supplied results. It is no failure: store
-// the messages of the [*RunError] that wraps it, with the calls, and continue with [WithHistory] and [WithResults].
+// PendingError ends a run that cannot go on before others have approved calls or supplied results. A pending run has not failed.
+// Store the messages of the [*RunError] that wraps it, and resume with [WithHistory] and [WithResults]. [PendingCalls] derives the
+// calls from the stored messages.
 type PendingError struct {
 	// Calls are in the order in which the model made them. Those of a run inside a call take the call's place. [PendingCalls]
 	// finds them in the history.
@@ -37,30 +38,9 @@ func pendingError(p *loop.PendingError) *PendingError {
 // the maps. It can be stored as JSON.
 type DeferredResults = toolset.DeferredResults
 
-// PendingCalls returns the calls that a history waits for, those of inner runs included, in the order in which the models made
-// them. It returns nil if the history does not end in a pending request. A history of an earlier version may not say what a call
-// waits for: then Approval is nil.
-func PendingCalls(history []*model.Message) []PendingCall {
-	if len(history) == 0 || history[len(history)-1] == nil || !history[len(history)-1].Pending {
-		return nil
-	}
-	last := history[len(history)-1]
-	if len(last.PendingCalls) > 0 || len(history) < 2 || history[len(history)-2] == nil {
-		return slices.Clone(last.PendingCalls)
-	}
-	var calls []PendingCall
-	for _, p := range history[len(history)-2].Parts {
-		answered := slices.ContainsFunc(last.Parts, func(a model.Part) bool {
-			return a.CallID == p.CallID && (a.Kind == model.PartToolReturn || a.Kind == model.PartRetry)
-		})
-		if p.Kind == model.PartToolCall && !answered {
-			calls = append(calls, PendingCall{ID: p.CallID, Tool: p.Tool, Args: argsJSON(p.Args)})
-		}
-	}
-	return calls
-}
-
-// WithResults continues a run that ended with a [*PendingError]. It goes with [WithHistory] and an empty prompt.
+// WithResults continues a run that ended with a [*PendingError]. It goes with [WithHistory]. Without a prompt, every pending call
+// needs an answer, and the run goes on where it stopped. With a prompt, the answers are carried out first, calls without one count as
+// denied, and the prompt follows.
 func WithResults(results DeferredResults) RunOption {
 	return runOption(func(o *runOptions) { o.results = &results })
 }
@@ -96,6 +76,39 @@ func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 		return 1
 	})
 	return answers, nil
+}
+
+// PendingCalls returns the calls that a history waits for, those of inner runs included, in the order in which the models made
+// them. It returns nil if the history does not end in a pending request. The history is all that has to be stored. A history of an
+// earlier version does not say what its calls wait for: they have neither Approval nor Meta then.
+func PendingCalls(history []*model.Message) []PendingCall {
+	n := len(history) - 1
+	if n < 0 || history[n] == nil || history[n].Kind != model.KindRequest || !history[n].Pending {
+		return nil
+	}
+	last := history[n]
+	if len(last.PendingCalls) > 0 {
+		return slices.Clone(last.PendingCalls)
+	}
+	if n == 0 || history[n-1] == nil {
+		return nil
+	}
+	var calls []PendingCall
+	for i := range history[n-1].Parts {
+		p := &history[n-1].Parts[i]
+		answered := func(a model.Part) bool {
+			return a.CallID == p.CallID && (a.Kind == model.PartToolReturn || a.Kind == model.PartRetry)
+		}
+		if p.Kind != model.PartToolCall || slices.ContainsFunc(last.Parts, answered) {
+			continue
+		}
+		args := argsJSON(p.Args)
+		if !json.Valid(args) { // the tool would get them repaired
+			args, _ = json.Marshal(string(args))
+		}
+		calls = append(calls, PendingCall{ID: p.CallID, Tool: p.Tool, Args: args})
+	}
+	return calls
 }
 
 // checkVerdict refuses decisions without a verdict that there is.

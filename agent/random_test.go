@@ -248,7 +248,7 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 		}
 		if rnd.IntN(2) == 0 {
 			config.Asker = approves(func(toolset.ApprovalRequest) toolset.Decision {
-				return []toolset.Decision{toolset.Allow(), toolset.Deny(""), toolset.Defer()}[rnd.IntN(3)]
+				return []toolset.Decision{toolset.Allow(), toolset.Deny(""), toolset.Defer(), toolset.AllowWith(json.RawMessage(`{"do":"return","n":4}`))}[rnd.IntN(4)]
 			})
 		}
 		a := newAgent(t, config, w.tool("a"), w.tool("b"), w.tool("sequential", toolset.Sequential()))
@@ -294,7 +294,7 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs of up to 4 turns ended: %v", conversations(500), ends)
-	for _, how := range []string{"output", "pending", "cancelled", "stopped", "failed", "taken up"} {
+	for _, how := range []string{"output", "pending", "cancelled", "stopped", "failed", "taken up", "written instead"} {
 		require.Positive(t, ends[how], how)
 	}
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 5*time.Second, 10*time.Millisecond, "no goroutine is left")
@@ -332,15 +332,26 @@ func resume(t *testing.T, rnd *rand.Rand, failed *agent.RunError, ends map[strin
 			}
 		}
 		results := agent.DeferredResults{Decisions: map[string]toolset.Decision{}, Results: map[string]toolset.Result{}}
+		instead := rnd.IntN(4) == 0
 		for _, c := range pending.Calls {
 			switch {
 			case c.Approval == nil || rnd.IntN(4) == 0:
 				results.Results[c.Key()] = toolset.Result{Text: "supplied"}
 			case rnd.IntN(3) == 0:
 				results.Decisions[c.Key()] = toolset.Deny("no")
+			case rnd.IntN(4) == 0:
+				results.Decisions[c.Key()] = toolset.AllowWith(json.RawMessage([]string{`{"do":"return","n":3}`, `{"do":"nonsense"}`}[rnd.IntN(2)]))
 			default:
 				results.Decisions[c.Key()] = toolset.Allow()
 			}
+			if instead && rnd.IntN(2) == 0 {
+				delete(results.Results, c.Key())
+				delete(results.Decisions, c.Key())
+			}
+		}
+		if instead {
+			ends["written instead"]++
+			return "never mind", []agent.RunOption{agent.WithResults(results)}
 		}
 		return "", []agent.RunOption{agent.WithResults(results)}
 	case errors.Is(failed, context.Canceled):

@@ -116,17 +116,42 @@ func (r *redactor) message(m *model.Message) (*model.Message, error) {
 				return nil, err
 			}
 		}
-		if text == p.Text && string(args) == string(p.Args) {
+		decision, err := r.decision(p.Decision)
+		if err != nil {
+			return nil, err
+		}
+		if text == p.Text && string(args) == string(p.Args) && decision == p.Decision {
 			continue
 		}
 		if out == m {
 			out = marked(m, MetaRedacted, "1")
 		}
 		o := &out.Parts[i]
-		o.Text, o.Args = text, args
+		o.Text, o.Args, o.Decision = text, args, decision
 		o.Signature, o.ID = nil, ""
 	}
 	return out, nil
+}
+
+// decision returns a decision without what the rules match: the decision itself if they match nothing.
+func (r *redactor) decision(d *model.Decision) (*model.Decision, error) {
+	if d == nil {
+		return nil, nil
+	}
+	out := *d
+	var err error
+	if len(d.Args) > 0 {
+		if out.Args, err = r.data(d.Args); err != nil {
+			return nil, err
+		}
+	}
+	if out.Reason, err = r.text(d.Reason); err != nil {
+		return nil, err
+	}
+	if string(out.Args) == string(d.Args) && out.Reason == d.Reason {
+		return d, nil
+	}
+	return &out, nil
 }
 
 func (r *redactor) partText(p *model.Part) (string, error) {

@@ -202,3 +202,15 @@ func TestSecrets(t *testing.T) {
 	rules[0].Pattern = nil
 	require.NotNil(t, history.Secrets()[0].Pattern, "the rules are the caller's own")
 }
+
+func TestRedactReplacesInDecisions(t *testing.T) {
+	ran := model.ToolReturn("1", "look", "fine")
+	ran.Decision = &model.Decision{Verdict: model.VerdictAllow, By: "ada", Args: json.RawMessage(`{"at":"hush"}`)}
+	denied := model.ToolReturn("2", "look", "the hush")
+	denied.Decision = &model.Decision{Verdict: model.VerdictDeny, Reason: "the hush"}
+	in := []*model.Message{request(model.User("x")), model.Response(model.ToolCall("1", "look", "{}"), model.ToolCall("2", "look", "{}")), request(ran, denied), model.Response(model.Text("quiet"))}
+	out := process(t, history.Redact[deps](word), append(in, request(model.User("y"))))
+	require.Equal(t, &model.Decision{Verdict: model.VerdictAllow, By: "ada", Args: json.RawMessage(`{"at":"[redacted word]"}`)}, out[2].Parts[0].Decision)
+	require.Equal(t, "the [redacted word]", out[2].Parts[1].Decision.Reason)
+	require.Equal(t, "the hush", denied.Decision.Reason, "the history that was passed in is not changed")
+}

@@ -61,6 +61,12 @@ func (h *hooks) calls(c *current, run *toolset.RunContext[any], args model.RawAr
 	if run.Call.Approved {
 		attrs = append(attrs, keyApproved.Bool(true))
 	}
+	if d := run.Call.Decision; d != nil {
+		attrs = appendString(attrs, keyApprovedBy, d.By)
+		if len(d.Args) > 0 {
+			attrs = append(attrs, keyChanged.Bool(true))
+		}
+	}
 	if h.content.on && len(args) > 0 {
 		attrs = append(attrs, keyArguments.String(h.content.text(string(args))))
 	}

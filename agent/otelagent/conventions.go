@@ -75,6 +75,8 @@ const (
 	keyOutcome    = attribute.Key("ponte.tool.outcome")
 	keyAttempt    = attribute.Key("ponte.tool.attempt")
 	keyApproved   = attribute.Key("ponte.tool.approved")
+	keyApprovedBy = attribute.Key("ponte.tool.approved_by")
+	keyChanged    = attribute.Key("ponte.tool.arguments_changed")
 	keyMessage    = attribute.Key("ponte.message") // content
 
 	eventRetry   = "ponte.retry"

@@ -170,7 +170,7 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 func (r *run) checkArguments(ctx context.Context, calls []call) error {
 	for i := range calls {
 		c := &calls[i]
-		if c.answered || !c.tool.Checks || c.given != nil && (c.given.Return != nil || c.given.Decision.Verdict == toolset.VerdictDeny) {
+		if c.answered || !c.tool.Checks || r.instead != nil && c.given == nil || c.given != nil && (c.given.Return != nil || c.given.Decision.Verdict == toolset.VerdictDeny) {
 			continue
 		}
 		ret, err := r.checkOne(ctx, c, &c.args)

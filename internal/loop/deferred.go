@@ -120,6 +120,7 @@ func (r *run) takeUp(calls []call) error {
 		c := &calls[i]
 		switch {
 		case c.answered || c.tool == nil || known && c.was == nil || c.suspended != nil:
+		case c.given == nil && r.instead != nil: // it will be denied
 		case c.given == nil:
 			return fmt.Errorf("%w: call %q of %q has none", ErrAnswers, c.part.CallID, c.part.Tool)
 		case c.given.Return == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow && (c.was == nil || c.was.Approval == nil):

@@ -70,6 +70,8 @@ type run struct {
 	output  any
 	// repaired is the JSON that the text of the output was read as, if it had to be repaired.
 	repaired []byte
+	// instead is the prompt that follows the calls that the history leaves pending: what was not answered is denied.
+	instead []model.Part
 	// held says what the calls of the response in hand wait for.
 	held held
 	// resumed is the request with the results of some of the calls that the history ends with, if there is one.
@@ -112,6 +114,8 @@ func (r *run) loop(ctx context.Context) error {
 func (r *run) takeUpHistory(ctx context.Context) (bool, error) {
 	resp := r.last()
 	switch {
+	case r.instead != nil:
+		return false, r.settleInstead(ctx, resp)
 	case resp == nil || resp.Kind != model.KindResponse:
 		return false, nil
 	case resp.Interrupted && !resp.HasToolCalls():

@@ -31,8 +31,8 @@ func (r *run) start() error {
 	r.info.Messages = slices.Clip(history)
 	last := r.last()
 	pending := last != nil && last.Kind == model.KindRequest && last.Pending
-	if r.cfg.Answers != nil && (r.cfg.Prompt != nil || last == nil || !pending && !last.HasToolCalls()) {
-		return &Error{Stage: StagePrepare, Err: fmt.Errorf("%w: the history does not end with pending calls, or there is a prompt", ErrAnswers)}
+	if r.cfg.Answers != nil && (last == nil || !pending && !last.HasToolCalls()) {
+		return &Error{Stage: StagePrepare, Err: fmt.Errorf("%w: the history does not end with pending calls", ErrAnswers)}
 	}
 	if r.cfg.Resume && r.cfg.Prompt != nil {
 		return &Error{Stage: StagePrepare, Err: errors.New("WithResume continues the history as it is: leave out the prompt")}
@@ -41,20 +41,30 @@ func (r *run) start() error {
 		if !r.cfg.Resume && finished(last) {
 			return &Error{Stage: StagePrepare, Err: ErrFinished}
 		}
-		if pending {
-			r.resumed, history = last, history[:len(history)-1]
-		}
-		r.info.Messages = slices.Clip(Repair(history, false))
-		r.budgets = budgetsOf(history)
+		r.budgets = budgetsOf(r.resume(history, pending))
 		return nil
 	}
-	if pending || last != nil && last.HasToolCalls() && !last.Interrupted {
+	if pending || r.cfg.Answers != nil {
+		r.instead = r.cfg.Prompt
+		r.resume(history, pending)
+		return nil
+	}
+	if last != nil && last.HasToolCalls() && !last.Interrupted {
 		return &Error{Stage: StagePrepare, Err: ErrUnprocessedCalls}
 	}
 	// Room for a call and the answer, which many runs come to.
 	r.info.Messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: r.cfg.Prompt})
 	return nil
+}
+
+// resume goes on where a history stands. It returns the history without the request that says what is pending.
+func (r *run) resume(history []*model.Message, pending bool) []*model.Message {
+	if pending {
+		r.resumed, history = r.last(), history[:len(history)-1]
+	}
+	r.info.Messages = slices.Clip(Repair(history, false))
+	return history
 }
 
 // finished reports whether a history that ends in a message has its answer.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+const textInstead = "Not executed: the user wrote a message instead of answering."
+
+// settleInstead settles the calls that a history leaves pending, before a prompt that was given in place of some answers. Answers
+// that were given are carried out first. All other calls are denied, and so are those that would be pending again. A call that
+// waits for calls inside it goes on if one of them has an answer: the others inside it are denied. The prompt follows in
+// any case, unless the answers do not fit.
+func (r *run) settleInstead(ctx context.Context, resp *model.Message) error {
+	prompt := r.instead
+	if resp == nil || !resp.HasToolCalls() { // a pending request that answers nothing
+		r.resumed, r.instead = nil, nil
+		r.append(&model.Message{Kind: model.KindRequest, Parts: prompt})
+		return nil
+	}
+	r.info.Step++
+	if err := r.nextFrame(ctx); err != nil {
+		return err
+	}
+	r.held = free
+	calls, err := r.check(ctx, resp)
+	if errors.Is(err, ErrAnswers) {
+		return &Error{Stage: StagePrepare, Err: err} // nothing has happened
+	}
+	if err == nil {
+		denyRest(calls, false)
+		err = r.checkCalls(calls)
+	}
+	if err == nil {
+		err = r.functions(ctx, calls)
+	}
+	if err == nil {
+		denyRest(calls, true)
+	}
+	r.answer(calls, err != nil)
+	r.instead, r.budgets = nil, nil // these are the user's last words
+	r.append(&model.Message{Kind: model.KindRequest, Parts: prompt})
+	return err
+}
+
+// denyRest denies the calls that are not allowed to run, or all that have no answer.
+func denyRest(calls []call, all bool) {
+	for i := range calls {
+		c := &calls[i]
+		if c.answered || (c.given != nil || c.results != nil) && !all {
+			continue
+		}
+		c.reply(textInstead, model.OutcomeDenied)
+		c.answer.Decision = &toolset.Decision{Verdict: toolset.VerdictDeny}
+		c.executed = true
+	}
+}
