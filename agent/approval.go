@@ -5,6 +5,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -50,11 +51,22 @@ func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 	if r == nil {
 		return nil, nil
 	}
-	answers := make([]loop.Answer, 0, len(r.Decisions)+len(r.Results))
-	for id, decision := range r.Decisions {
-		if _, twice := r.Results[id]; twice {
+	ids := slices.Collect(maps.Keys(r.Decisions))
+	for id := range r.Results {
+		if _, twice := r.Decisions[id]; twice {
 			return nil, fmt.Errorf("%w: call %q has a decision and a result", ErrResults, id)
 		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	answers := make([]loop.Answer, len(ids))
+	for i, id := range ids {
+		answers[i].CallID = id
+		if res, ok := r.Results[id]; ok {
+			answers[i].Return = &loop.Return{Text: res.Text, Outcome: res.Outcome, Content: res.Content, Meta: res.Meta}
+			continue
+		}
+		decision := r.Decisions[id]
 		if err := checkVerdict(&decision); err != nil {
 			return nil, fmt.Errorf("%w: call %q: %w", ErrResults, id, err)
 		}
@@ -64,17 +76,8 @@ func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 		if len(decision.Args) > 0 && !json.Valid(decision.Args) {
 			return nil, fmt.Errorf("%w: call %q: the arguments are not valid JSON", ErrResults, id)
 		}
-		answers = append(answers, loop.Answer{CallID: id, Decision: decision})
+		answers[i].Decision = decision
 	}
-	for id, res := range r.Results {
-		answers = append(answers, loop.Answer{CallID: id, Return: &loop.Return{Text: res.Text, Outcome: res.Outcome, Content: res.Content, Meta: res.Meta}})
-	}
-	slices.SortFunc(answers, func(a, b loop.Answer) int {
-		if a.CallID < b.CallID {
-			return -1
-		}
-		return 1
-	})
 	return answers, nil
 }
 

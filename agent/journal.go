@@ -22,28 +22,38 @@ import (
 // Runs inside tools ([AsTool], [HandOver], [Within]) have records of their own, under the idempotency key of the call. A failure
 // of the journal ends the run with a [*journal.Error].
 func WithJournal(j journal.Journal) RunOption {
-	return runOption(func(o *runOptions) { o.journal = j })
+	return runOption(func(o *runOptions) { o.journal, o.record = j, journaled })
 }
 
-// journaled runs the loop on an engine that records.
-func (r *agentRun[D, O]) journaled(ctx context.Context, cfg *loop.Config) (*loop.Result, error) {
+// recordFunc runs the loop on an engine that records. Runs get it from [WithJournal], so that programs without journals do
+// not link the engine.
+type recordFunc func(ctx context.Context, side journaledSide, codec engine.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error)
+
+// journaledSide is the typed side of a run.
+type journaledSide interface {
+	loop.Host
+	loop.Worker
+}
+
+// journaled is a [recordFunc].
+func journaled(ctx context.Context, side journaledSide, codec engine.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error) {
 	if cfg.RunID == "" {
 		cfg.RunID = rand.Text()
 	}
 	notRun := &loop.Result{RunID: cfg.RunID, ConversationID: cfg.ConversationID, Messages: cfg.History}
-	log, err := r.options.journal.Open(ctx, cfg.RunID)
+	log, err := o.journal.Open(ctx, cfg.RunID)
 	if err != nil {
 		return notRun, &journal.Error{RunID: cfg.RunID, Op: "open", Err: err}
 	}
 	defer log.Close() // everything is recorded already
-	eng, err := engine.Open(ctx, log, r, r, cfg, r.agent.config.Name, r.agent.output)
+	eng, err := engine.Open(ctx, log, side, side, cfg, agent, codec)
 	if err != nil {
 		return notRun, err
 	}
 	defer eng.Close()
 	res, err := loop.Run(ctx, eng, eng, cfg)
 	if messages, atEnd := eng.Unrecorded(); len(messages) > 0 {
-		r.options.inbox.giveBack(messages, atEnd)
+		o.inbox.giveBack(messages, atEnd)
 	}
 	if err == nil {
 		err = eng.Complete()

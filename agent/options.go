@@ -31,6 +31,7 @@ type runOptions struct {
 	outer                 outer
 	store                 HistoryStore
 	journal               journal.Journal
+	record                recordFunc // goes with journal
 	toolRetries           *int
 	partials              bool
 	runID, conversationID string

@@ -236,7 +236,7 @@ func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Resu
 		return &loop.Result{RunID: cfg.RunID, ConversationID: cfg.ConversationID, Messages: cfg.History}, err
 	}
 	if r.options.journal != nil {
-		return r.journaled(ctx, cfg)
+		return r.options.record(ctx, r, r.agent.output, &r.options, r.agent.config.Name, cfg)
 	}
 	eng := engine.New(r)
 	defer eng.Close()

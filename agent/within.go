@@ -49,7 +49,7 @@ func (out *outerRun) option() RunOption {
 		}
 		o.outer = out.outer
 		if out.journal != nil {
-			o.journal, o.runID = out.journal, out.runID
+			o.journal, o.record, o.runID = out.journal, out.record, out.runID
 		}
 	})
 }
@@ -59,6 +59,7 @@ type outerRun struct {
 	outer
 	meter   *toolset.Meter
 	journal journal.Journal
+	record  recordFunc
 	runID   string
 	// streams says that the outer run is streamed.
 	streams bool
@@ -88,7 +89,7 @@ func (r *agentRun[D, O]) inside(meter *toolset.Meter, run *toolset.RunContext[D]
 	if r.options.journal == nil {
 		return in
 	}
-	in.journal, in.runID = r.options.journal, run.IdempotencyKey()
+	in.journal, in.record, in.runID = r.options.journal, r.options.record, run.IdempotencyKey()
 	if n > 1 {
 		in.runID = fmt.Sprintf("%s/%d", in.runID, n)
 	}

@@ -25,7 +25,7 @@ func TestASmallProgramStaysSmall(t *testing.T) {
 		t.Skip("the bound is for linux/amd64")
 	}
 	binary := filepath.Join(t.TempDir(), "footprint")
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", binary, ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, ".")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
