@@ -191,7 +191,9 @@ func TestOneToolCallCostsAtMost35Allocations(t *testing.T) {
 		require.NoError(t, err)
 	})
 	t.Logf("%.0f allocations", allocs)
-	require.LessOrEqual(t, allocs, 35.0)
+	if !raceEnabled { // pools forget at random
+		require.LessOrEqual(t, allocs, 35.0)
+	}
 }
 
 func TestStreamedDeltaCostsNoAllocation(t *testing.T) {
@@ -235,10 +237,13 @@ func TestInstrumentationThatIsNotInstalledCostsNothing(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
-	bare := allocs(context.Background())
-	require.Equal(t, bare, allocs(agent.WithInstrumentation(context.Background())))
+	bare, empty := allocs(context.Background()), allocs(agent.WithInstrumentation(context.Background()))
 	defer agent.SetInstrumentation()
 	agent.SetInstrumentation(agent.Hooks[any]{})
 	agent.SetInstrumentation()
-	require.Equal(t, bare, allocs(context.Background()))
+	removed := allocs(context.Background())
+	if !raceEnabled { // pools forget at random
+		require.Equal(t, bare, empty)
+		require.Equal(t, bare, removed)
+	}
 }
