@@ -96,7 +96,7 @@ func (r *agentRun[D, O]) approve(ctx context.Context, t *loop.Task) loop.Done {
 		req.Approval = *t.Approval
 	}
 	d, err := r.asking.approve(ctx, req)
-	return loop.Done{Decision: d, Err: err}
+	return loop.Done{Decision: &d, Err: err}
 }
 
 // argsJSON returns valid arguments as JSON.

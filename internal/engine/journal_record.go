@@ -221,7 +221,7 @@ func (r *record) take(done *loop.Done, codec Codec) {
 		r.OutputType, r.Output, ok = codec.Encode(done.Output)
 		r.Again = !ok
 	case r.Op == opApprove:
-		r.Decision = decisionOf(&done.Decision)
+		r.Decision = decisionOf(done.Decision)
 	default:
 		r.Inbox = done.Inbox
 	}
@@ -234,7 +234,7 @@ func (r *record) done(codec Codec) (*loop.Done, error) {
 		done.Return = r.Return.loop()
 	}
 	if r.Decision != nil {
-		done.Decision = r.Decision.toolset()
+		done.Decision = new(r.Decision.toolset())
 	}
 	if r.Output == nil {
 		return done, nil

@@ -71,6 +71,9 @@ func worthOf(ctx context.Context, t *loop.Task, done *loop.Done) worth {
 			return nothing // it follows from the step's going on
 		}
 	case loop.OpApprove:
+		if done.Decision == nil {
+			return nothing
+		}
 		good = done.Decision.Verdict == toolset.VerdictAllow
 	default:
 		good = !done.Return.Retry && done.Return.Outcome == model.OutcomeSuccess

@@ -111,7 +111,7 @@ func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
 	if done.Err != nil {
 		return toolset.Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
-	return done.Decision, nil
+	return *done.Decision, nil
 }
 
 // decided carries out a decision. It reports whether the decision has no effect, so that the call is to be asked about again:

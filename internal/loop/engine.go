@@ -98,8 +98,8 @@ type Done struct {
 	// Output is set for OpOutput. Repaired is the JSON that Text was read as, if it had to be repaired.
 	Output   any
 	Repaired []byte
-	// Decision is set for OpApprove.
-	Decision toolset.Decision
+	// Decision is set for OpApprove, unless there is an error.
+	Decision *toolset.Decision
 	// Inbox is set for OpInbox: the parts of each message, in order.
 	Inbox [][]model.Part
 	// Used is what the task has counted on the run's meter itself, if the worker knows.
