@@ -207,7 +207,7 @@ func TestGenerateIsPartOfTheRun(t *testing.T) {
 	})
 	config := cfg{
 		Settings: &model.Settings{MaxTokens: 100, Temperature: new(0.5)},
-		Hooks: []agent.Hooks[deps]{{Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+		Hooks: []agent.Hooks[deps]{{Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 			hooked = append(hooked, fmt.Sprintf("%d %q", run.Step, run.Call.ID))
 			if run.Call.ID != "" {
 				asked = req

@@ -95,17 +95,17 @@ func unlessNil[F any](missing bool, f F) F {
 func adaptHooks[N, D any](h Hooks[N], inside func(*toolset.RunContext[D]) *toolset.RunContext[N]) Hooks[D] {
 	var adapted Hooks[D]
 	if h.Run != nil {
-		adapted.Run = func(ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*Summary, error)) error {
+		adapted.Run = func(ctx context.Context, run *toolset.RunContext[D], next RunFunc) error {
 			return h.Run(ctx, inside(run), next)
 		}
 	}
 	if h.Request != nil {
-		adapted.Request = func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+		adapted.Request = func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next RequestFunc) (*model.Message, error) {
 			return h.Request(ctx, inside(run), req, next)
 		}
 	}
 	if h.Call != nil {
-		adapted.Call = func(ctx context.Context, run *toolset.RunContext[D], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+		adapted.Call = func(ctx context.Context, run *toolset.RunContext[D], args any, next toolset.CallFunc) (toolset.Result, error) {
 			return h.Call(ctx, inside(run), args, next)
 		}
 	}

@@ -42,19 +42,19 @@ func (tr *trail) everything(name string, include ...capability) capability {
 		Tools:        []*toolset.Tool[deps]{says(name+"_tool", name)},
 		Toolsets:     []toolset.Toolset[deps]{toolset.Instructed(toolset.Of(says(name+"_set", name)), "tools "+name)},
 		Hooks: []agent.Hooks[deps]{{
-			Run: func(ctx context.Context, _ *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+			Run: func(ctx context.Context, _ *toolset.RunContext[deps], next agent.RunFunc) error {
 				tr.add("run:" + name)
 				_, err := next(ctx)
 				tr.add("end:" + name)
 				return err
 			},
-			Request: func(ctx context.Context, _ *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+			Request: func(ctx context.Context, _ *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 				tr.add("request:" + name)
 				return next(ctx, req)
 			},
-			Call: func(ctx context.Context, _ *toolset.RunContext[deps], _ model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+			Call: func(ctx context.Context, _ *toolset.RunContext[deps], args any, next toolset.CallFunc) (toolset.Result, error) {
 				tr.add("call:" + name)
-				return next(ctx)
+				return next(ctx, args)
 			},
 		}},
 		History: []agent.HistoryProcessor[deps]{func(_ context.Context, _ *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) {
@@ -212,19 +212,19 @@ func TestCapabilityServesWiderDeps(t *testing.T) {
 		Tools:    []*toolset.Tool[deps]{addTool()},
 		Toolsets: []toolset.Toolset[deps]{toolset.Of(says("hi", ""))},
 		Hooks: []agent.Hooks[deps]{{}, {
-			Run: func(ctx context.Context, run *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+			Run: func(ctx context.Context, run *toolset.RunContext[deps], next agent.RunFunc) error {
 				seen("run", run)
 				_, err := next(ctx)
 				return err
 			},
-			Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+			Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 				seen("request", run)
 				return next(ctx, req)
 			},
-			Call: func(ctx context.Context, run *toolset.RunContext[deps], _ model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+			Call: func(ctx context.Context, run *toolset.RunContext[deps], args any, next toolset.CallFunc) (toolset.Result, error) {
 				seen("call", run)
 				require.Equal(t, "add", run.Call.Tool, "the rest of the run is the same")
-				return next(ctx)
+				return next(ctx, args)
 			},
 		}},
 		History: []agent.HistoryProcessor[deps]{func(_ context.Context, run *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) {

@@ -38,7 +38,7 @@ func TestAgentKeepsNothingOfTheCallers(t *testing.T) {
 		}
 	}
 	hooks := func(text string) agent.Hooks[deps] {
-		return agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+		return agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next agent.RunFunc) error {
 			note("hook " + text)
 			_, err := next(ctx)
 			return err

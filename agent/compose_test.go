@@ -111,21 +111,21 @@ func TestHooksWrapRunRequestAndCallOutermostFirst(t *testing.T) {
 	var log []string
 	hooks := func(name string) agent.Hooks[deps] {
 		return agent.Hooks[deps]{
-			Run: func(ctx context.Context, run *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+			Run: func(ctx context.Context, run *toolset.RunContext[deps], next agent.RunFunc) error {
 				log = append(log, name+" run")
 				s, err := next(ctx)
 				log = append(log, fmt.Sprintf("%s run ends with %v after %d requests, %v", name, s.Output, s.Usage.Requests, err))
 				return err
 			},
-			Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+			Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 				log = append(log, fmt.Sprintf("%s request %d", name, run.Step))
 				changed := *req
 				changed.Instructions += name
 				return next(ctx, &changed)
 			},
-			Call: func(ctx context.Context, run *toolset.RunContext[deps], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
-				log = append(log, fmt.Sprintf("%s call %s %s", name, run.Call.Tool, args))
-				res, err := next(ctx)
+			Call: func(ctx context.Context, run *toolset.RunContext[deps], args any, next toolset.CallFunc) (toolset.Result, error) {
+				log = append(log, fmt.Sprintf("%s call %s %s", name, run.Call.Tool, run.Call.Args))
+				res, err := next(ctx, args)
 				res.Text += name
 				return res, err
 			},
@@ -144,14 +144,14 @@ func TestHooksWrapRunRequestAndCallOutermostFirst(t *testing.T) {
 }
 
 func TestRunHookCannotTurnFailureIntoSuccess(t *testing.T) {
-	swallow := agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+	swallow := agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next agent.RunFunc) error {
 		_, _ = next(ctx)
 		return nil
 	}}
 	_, err, _ := run(t, cfg{Hooks: []agent.Hooks[deps]{swallow}}, []modeltest.Step{modeltest.Fail(errBoom)})
 	require.ErrorIs(t, err, errBoom)
 
-	replace := agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+	replace := agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next agent.RunFunc) error {
 		_, _ = next(ctx)
 		return errors.New("audit failed")
 	}}
@@ -159,14 +159,14 @@ func TestRunHookCannotTurnFailureIntoSuccess(t *testing.T) {
 	require.ErrorContains(t, err, "audit failed")
 	require.Equal(t, "request\n  user: go\nresponse\n  text: ok\n", dump(err.Messages), "nothing is lost")
 
-	refuse := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], func(context.Context) (*agent.Summary, error)) error {
+	refuse := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], agent.RunFunc) error {
 		return errBoom
 	}}
 	_, err, script := run(t, cfg{Hooks: []agent.Hooks[deps]{refuse}}, nil)
 	require.ErrorIs(t, err, errBoom)
 	require.Empty(t, script.Requests())
 
-	panicking := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], func(context.Context) (*agent.Summary, error)) error {
+	panicking := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], agent.RunFunc) error {
 		panic("ouch")
 	}}
 	_, err, _ = run(t, cfg{Hooks: []agent.Hooks[deps]{panicking}}, nil)
@@ -175,7 +175,7 @@ func TestRunHookCannotTurnFailureIntoSuccess(t *testing.T) {
 }
 
 func TestRunHookThatNeverCallsNextIsAnError(t *testing.T) {
-	lazy := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], func(context.Context) (*agent.Summary, error)) error {
+	lazy := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], agent.RunFunc) error {
 		return nil
 	}}
 	_, err := newAgent(t, cfg{Model: modeltest.Script(), Hooks: []agent.Hooks[deps]{lazy}}).Run(context.Background(), deps{}, "go")

@@ -14,17 +14,27 @@ import (
 // and may act before and after. The hooks of [Config.Hooks] nest: the first is the outermost. Nil hooks are left out. Hooks
 // must be safe for concurrent use; Call runs on several goroutines of one run.
 type Hooks[D any] struct {
-	// Run wraps the whole run. run has no ids yet. The summary is never nil. The hook's error becomes the run's, but a
-	// failed run cannot be turned into one that ended well. A hook calls next at most once: another call does nothing and
-	// returns an error.
-	Run func(ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*Summary, error)) error
-	// Request wraps a request to the model. The hook may pass on another request or return another response. It also wraps the
-	// requests that tools make ([toolset.RunContext.Generate]); run.Call says which call made it.
-	Request func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error)
-	// Call wraps a tool call whose arguments are valid: run.Call says which, args is what the model wrote, repaired if it
-	// was not JSON. Outcomes that a tool gives as errors ([toolset.Retry] and others) pass through here.
-	Call func(ctx context.Context, run *toolset.RunContext[D], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error)
+	// Run wraps the whole run.
+	Run RunHook[D]
+	// Request wraps each request to the model.
+	Request RequestHook[D]
+	// Call wraps each tool call whose arguments are valid. To wrap the calls of one toolset only, use [toolset.Wrapped].
+	Call toolset.CallHook[D]
 }
+
+// RunHook wraps a run. run has no ids yet. The hook's error becomes the run's, but a failed run cannot be turned into one
+// that ended well. A hook calls next at most once: another call does nothing and returns an error.
+type RunHook[D any] func(ctx context.Context, run *toolset.RunContext[D], next RunFunc) error
+
+// RunFunc does a run, within the hooks that are further inside. The summary is never nil.
+type RunFunc func(ctx context.Context) (*Summary, error)
+
+// RequestHook wraps a request to the model. It may pass on another request or return another response. It also wraps the
+// requests that tools make ([toolset.RunContext.Generate]); run.Call says which call made it.
+type RequestHook[D any] func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next RequestFunc) (*model.Message, error)
+
+// RequestFunc sends a request to the model, within the hooks that are further inside.
+type RequestFunc func(ctx context.Context, req *model.Request) (*model.Message, error)
 
 // Summary says how a run ended.
 type Summary struct {
@@ -80,7 +90,7 @@ func (o *Observer) observe(e Event) {
 }
 
 // hookedRun calls body within the Run hooks.
-func (r *agentRun[D, O]) hookedRun(ctx context.Context, body func(context.Context) (*Summary, error)) error {
+func (r *agentRun[D, O]) hookedRun(ctx context.Context, body RunFunc) error {
 	next := body
 	for i := len(r.hooks) - 1; i >= 0; i-- {
 		hook, inner := r.hooks[i].Run, next
@@ -115,9 +125,9 @@ func (r *agentRun[D, O]) hookedRequest(ctx context.Context, run *toolset.RunCont
 	if len(r.hooks) == 0 {
 		return r.options.model.Generate(ctx, req, sink)
 	}
-	next := func(ctx context.Context, req *model.Request) (*model.Message, error) {
+	next := RequestFunc(func(ctx context.Context, req *model.Request) (*model.Message, error) {
 		return r.options.model.Generate(ctx, req, sink)
-	}
+	})
 	for i := len(r.hooks) - 1; i >= 0; i-- {
 		if hook, inner := r.hooks[i].Request, next; hook != nil {
 			next = func(ctx context.Context, req *model.Request) (*model.Message, error) {
@@ -129,19 +139,19 @@ func (r *agentRun[D, O]) hookedRequest(ctx context.Context, run *toolset.RunCont
 }
 
 // hookedCall runs a tool within the Call hooks and applies the agent's policy for errors.
-func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext[D], tool *toolset.Tool[D], args model.RawArgs, decoded any) (toolset.Result, error) {
+func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext[D], tool *toolset.Tool[D], args any) (toolset.Result, error) {
 	if len(r.hooks) == 0 && r.agent.config.ToolError == nil {
-		return tool.Call(ctx, run, decoded)
+		return tool.Call(ctx, run, args)
 	}
-	next := func(ctx context.Context) (toolset.Result, error) { return tool.Call(ctx, run, decoded) }
+	next := toolset.CallFunc(func(ctx context.Context, args any) (toolset.Result, error) { return tool.Call(ctx, run, args) })
 	for i := len(r.hooks) - 1; i >= 0; i-- {
 		if hook, inner := r.hooks[i].Call, next; hook != nil {
-			next = func(ctx context.Context) (toolset.Result, error) { return hook(ctx, run, args, inner) }
+			next = func(ctx context.Context, args any) (toolset.Result, error) { return hook(ctx, run, args, inner) }
 		}
 	}
 	res, err := func() (res toolset.Result, err error) {
 		defer recovered(&err)
-		return next(ctx)
+		return next(ctx, args)
 	}()
 	if err == nil || r.agent.config.ToolError == nil || isOutcome(err) || ctx.Err() != nil {
 		return res, err

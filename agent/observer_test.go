@@ -119,11 +119,11 @@ func TestPanicOfAnObserverGoesOnWhenTheRunHasEnded(t *testing.T) {
 					c.Observer = &agent.Observer{Request: look, Response: look, ToolCall: look, ToolResult: look, End: look}
 				case "range with hooks":
 					c.Hooks = []agent.Hooks[deps]{
-						{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+						{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next agent.RunFunc) error {
 							_, err := next(ctx)
 							return err
 						}},
-						{Request: func(ctx context.Context, _ *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (resp *model.Message, err error) {
+						{Request: func(ctx context.Context, _ *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (resp *model.Message, err error) {
 							defer func() { require.Nil(t, recover(), "a hook does not see the observer's panic") }()
 							return next(ctx, req)
 						}},
@@ -211,7 +211,7 @@ func TestResultInsideTheRangeIsAnError(t *testing.T) {
 func TestRunHookThatCallsNextTwiceIsAnError(t *testing.T) {
 	set := &lifecycle{}
 	var again error
-	hook := agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+	hook := agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next agent.RunFunc) error {
 		first, err := next(ctx)
 		require.NoError(t, err)
 		second, err := next(ctx)
@@ -270,7 +270,7 @@ func TestNothingPanicsOutOfARun(t *testing.T) {
 }
 
 func TestRunThatNeverStartsHasAnEnd(t *testing.T) {
-	refusing := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], func(context.Context) (*agent.Summary, error)) error {
+	refusing := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], agent.RunFunc) error {
 		return errBoom
 	}}
 	for name, c := range map[string]cfg{
@@ -299,7 +299,7 @@ func TestRunThatNeverStartsHasAnEnd(t *testing.T) {
 }
 
 func TestRunEndTellsWhatResultTells(t *testing.T) {
-	hook := agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+	hook := agent.Hooks[deps]{Run: func(ctx context.Context, _ *toolset.RunContext[deps], next agent.RunFunc) error {
 		_, _ = next(ctx)
 		return errBoom
 	}}

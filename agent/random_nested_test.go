@@ -133,7 +133,7 @@ func meterLimits(l agent.Limits) toolset.Limits {
 // hooks have the runs of a level counted, and look for what is done although it is recorded.
 func (w *nestedWorld) hooks(level int, limits agent.Limits) agent.Hooks[deps] {
 	return agent.Hooks[deps]{
-		Run: func(ctx context.Context, _ *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+		Run: func(ctx context.Context, _ *toolset.RunContext[deps], next agent.RunFunc) error {
 			n := &nestedRun{level: level, limits: limits, newBatch: true}
 			w.mu.Lock()
 			n.parent, _ = ctx.Value(nestedKey{}).(*nestedRun)
@@ -151,17 +151,17 @@ func (w *nestedWorld) hooks(level int, limits agent.Limits) agent.Hooks[deps] {
 			n.summary, n.err = summary, err
 			return err
 		},
-		Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+		Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 			w.check(w.spy.notRecorded(run.RunID, "model", run.Step, ""))
 			return next(ctx, req)
 		},
-		Call: func(ctx context.Context, run *toolset.RunContext[deps], _ model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+		Call: func(ctx context.Context, run *toolset.RunContext[deps], args any, next toolset.CallFunc) (toolset.Result, error) {
 			if !run.Call.Approved { // the first time is recorded if the call asked for approval itself
 				w.check(w.spy.notRecorded(run.RunID, "tool", run.Step, run.Call.ID))
 			}
 			n := ctx.Value(nestedKey{}).(*nestedRun)
 			w.called(n)
-			res, err := next(ctx)
+			res, err := next(ctx, args)
 			if err == nil && res.Outcome == model.OutcomeSuccess {
 				w.used(n, toolset.Usage{ToolCalls: 1})
 			}

@@ -160,9 +160,9 @@ func TestHooksAndAskersSeeRepairedArguments(t *testing.T) {
 	const written, want = `{"x":1,"y":2,}`, `{"x":1,"y":2}`
 	var hooked []string
 	config := cfg{Hooks: []agent.Hooks[deps]{{
-		Call: func(ctx context.Context, _ *toolset.RunContext[deps], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
-			hooked = append(hooked, string(args))
-			return next(ctx)
+		Call: func(ctx context.Context, run *toolset.RunContext[deps], args any, next toolset.CallFunc) (toolset.Result, error) {
+			hooked = append(hooked, string(run.Call.Args))
+			return next(ctx, args)
 		},
 	}}, Asker: toolset.AskerFuncs{OnApprove: func(_ context.Context, call toolset.ApprovalRequest) (toolset.Decision, error) {
 		hooked = append(hooked, string(call.Args))

@@ -494,6 +494,6 @@ func TestRunContextDescribesTheRun(t *testing.T) {
 	require.Equal(t, res.RunID, seen[0].RunID)
 	require.Equal(t, res.ConversationID, seen[0].ConversationID)
 	require.Equal(t, 1, seen[0].Step)
-	require.Equal(t, toolset.Call{ID: "7", Tool: "look", MaxRetries: 1}, seen[0].Call)
+	require.Equal(t, toolset.Call{ID: "7", Tool: "look", Args: model.RawArgs("{}"), MaxRetries: 1}, seen[0].Call)
 	require.Equal(t, "request\n  user: go\n", dump(seen[0].Messages), "the history up to the step's request")
 }

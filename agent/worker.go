@@ -74,7 +74,7 @@ func (r *agentRun[D, O]) contextOf(t *loop.Task, l loop.Listener) *toolset.RunCo
 
 func callOf(c *loop.Call) toolset.Call {
 	return toolset.Call{
-		ID: c.ID, Tool: c.Tool, Attempt: c.Attempt, MaxRetries: c.MaxRetries,
+		ID: c.ID, Tool: c.Tool, Args: c.Args, Attempt: c.Attempt, MaxRetries: c.MaxRetries,
 		Approved: c.Approved, Approval: c.Approval, Decision: c.Decision, Resume: resumeOf(c.Resume),
 	}
 }
@@ -118,11 +118,11 @@ func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, run *toolset.Ru
 		timeout = r.agent.config.ToolTimeout
 	}
 	if timeout <= 0 {
-		return returned(r.hookedCall(ctx, run, tool, t.Call.Args, t.Call.Decoded))
+		return returned(r.hookedCall(ctx, run, tool, t.Call.Decoded))
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, timeout, errToolTimeout)
 	defer cancel()
-	res, err := r.hookedCall(bounded, run, tool, t.Call.Args, t.Call.Decoded)
+	res, err := r.hookedCall(bounded, run, tool, t.Call.Decoded)
 	if err != nil && context.Cause(bounded) == errToolTimeout {
 		return timedOut(timeout, err)
 	}

@@ -163,8 +163,8 @@ func TestNilArgumentsAreDefinitionErrors(t *testing.T) {
 		"toolset of(a): Prepared: the function is nil":            toolset.Prepared(ok, nil),
 		"toolset of(a): PreparedAll: the function is nil":         toolset.PreparedAll(ok, nil),
 		"toolset Wrapped(): the toolset is nil":                   toolset.Wrapped[deps](nil),
-		"toolset of(a): Wrapped: middleware 0 is nil":             toolset.Wrapped(ok, nil),
-		"toolset of(a): Wrapped: middleware 1 returned nil":       toolset.Wrapped(ok, pass, func(toolset.CallFunc[deps]) toolset.CallFunc[deps] { return nil }),
+		"toolset of(a): Wrapped: hook 0 is nil":                   toolset.Wrapped(ok, nil),
+		"toolset of(a): Wrapped: hook 1 is nil":                   toolset.Wrapped(ok, pass, nil),
 		"toolset Approved(): the toolset is nil":                  toolset.Approved[deps](nil, nil),
 		"toolset n: PerRun: the function is nil":                  toolset.PerRun[deps]("n", nil),
 		"toolset n: PerStep: the function is nil":                 toolset.PerStep[deps]("n", nil),
@@ -192,7 +192,9 @@ func TestNilArgumentsAreDefinitionErrors(t *testing.T) {
 	require.Equal(t, "r+nil", toolset.Combine(toolset.Toolset[deps](record("r", ok)), nil).Name())
 }
 
-func pass(next toolset.CallFunc[deps]) toolset.CallFunc[deps] { return next }
+func pass(ctx context.Context, _ *runContext, args any, next toolset.CallFunc) (toolset.Result, error) {
+	return next(ctx, args)
+}
 
 func TestStaticToolsetsAllocateNothingPerStepNorRun(t *testing.T) {
 	s := toolset.Combine(

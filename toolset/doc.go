@@ -41,7 +41,7 @@
 //   - [Filtered], [Prepared] and [PreparedAll] choose and change per step what the model sees; [Searchable] hides tools until
 //     they are searched for.
 //   - [Prefixed], [Renamed] and [RenamedFunc] change names; the tool itself keeps to its own.
-//   - [Wrapped] surrounds calls with middleware, [Approved] has them approved, [Limited] and [LimitedPerRun] bound how many
+//   - [Wrapped] surrounds calls with hooks, [Approved] has them approved, [Limited] and [LimitedPerRun] bound how many
 //     there are at a time.
 //   - [Adapt] lets a toolset for narrower deps serve an agent with wider ones.
 //   - [PerRun] and [PerStep] build toolsets when they are needed; [External] declares tools that somebody else runs.

@@ -207,7 +207,7 @@ func combinators() map[string]func(set) (set, string) {
 			}), "tell"
 		},
 		"Wrapped": func(s set) (set, string) {
-			return toolset.Wrapped(s, func(next toolset.CallFunc[deps]) toolset.CallFunc[deps] { return next }), "tell"
+			return toolset.Wrapped(s, pass), "tell"
 		},
 		"Approved": func(s set) (set, string) {
 			return toolset.Approved(s, func(context.Context, *runContext, *toolset.Tool[deps], any) (*toolset.Approval, error) {

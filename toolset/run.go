@@ -49,6 +49,9 @@ type Call struct {
 	ID string
 	// Tool is the name by which the tool was defined.
 	Tool string
+	// Args are the call's arguments as JSON: what the model wrote, repaired if that was not JSON, or what a person put in its
+	// place. They are shared and must not be changed.
+	Args model.RawArgs
 	// Attempt is 0 at first and counts the retries so far; MaxRetries is how many the model has.
 	Attempt, MaxRetries int
 	// Approved says that the call has been approved, by whoever may. Approval is what was approved, as it was shown, or nil if

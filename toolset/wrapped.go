@@ -4,33 +4,30 @@ package toolset
 
 import "context"
 
-// CallFunc runs a call of a tool. Args are the arguments as the tool takes them: for a tool made with [Func], a pointer to
-// its argument struct.
-type CallFunc[D any] func(ctx context.Context, run *RunContext[D], tool *Tool[D], args any) (Result, error)
-
-// Middleware surrounds calls: it returns a function that does something before and after it calls next, or does not call
-// it at all.
-type Middleware[D any] func(next CallFunc[D]) CallFunc[D]
-
-// Wrapped surrounds every call of a toolset's tools with middleware, the first one outermost. Arguments have been checked
-// by then, and calls that need approval have it. Middleware sees a result with an outcome if the tool [Failed] or was
-// [Denied], and may return such an error itself; it also sees the errors that would end the run, and can decide otherwise.
-// It runs wherever the tool does: for several calls at a time.
+// CallHook surrounds calls of tools. It calls next to go on, and may act before and after; it may pass on another context or
+// other arguments, call next again, or not at all. run.Call says which call it is and has the arguments as JSON; args are
+// the arguments as the tool takes them: for a tool made with [Func], a pointer to its argument struct.
 //
-// A tool that is External is not called in this process, and not wrapped.
-func Wrapped[D any](set Toolset[D], middleware ...Middleware[D]) Toolset[D] {
+// The arguments have been checked, and a call that needs approval has it. What is passed on in their place is not checked
+// again and not shown to anybody. A hook sees a result with an outcome if the tool [Failed] or was [Denied], and an error
+// for every other outcome and for what would end the run. It may return such errors itself, and may return a result in
+// place of an error.
+//
+// Hooks run wherever tools do, several at a time.
+type CallHook[D any] func(ctx context.Context, run *RunContext[D], args any, next CallFunc) (Result, error)
+
+// CallFunc calls a tool, within the hooks that are further inside.
+type CallFunc func(ctx context.Context, args any) (Result, error)
+
+// Wrapped surrounds every call of a toolset's tools with hooks, the first one outermost. They are inside the hooks of the
+// agent. A tool that is External is not called in this process, and not wrapped.
+func Wrapped[D any](set Toolset[D], hooks ...CallHook[D]) Toolset[D] {
 	if set == nil {
 		return incomplete[D]("Wrapped", set)
 	}
-	call := CallFunc[D](func(ctx context.Context, run *RunContext[D], tool *Tool[D], args any) (Result, error) {
-		return tool.Call(ctx, run, args)
-	})
-	for i := len(middleware) - 1; i >= 0; i-- {
-		if middleware[i] == nil {
-			return broken[D](set.Name(), "Wrapped: middleware %d is nil", i)
-		}
-		if call = middleware[i](call); call == nil {
-			return broken[D](set.Name(), "Wrapped: middleware %d returned nil", i)
+	for i, hook := range hooks {
+		if hook == nil {
+			return broken[D](set.Name(), "Wrapped: hook %d is nil", i)
 		}
 	}
 	return derived(set, same[D], each(func(copied, inner *Tool[D]) {
@@ -38,7 +35,12 @@ func Wrapped[D any](set Toolset[D], middleware ...Middleware[D]) Toolset[D] {
 			return
 		}
 		copied.Call = func(ctx context.Context, run *RunContext[D], args any) (Result, error) {
-			res, err := call(ctx, run, inner, args)
+			next := CallFunc(func(ctx context.Context, args any) (Result, error) { return inner.Call(ctx, run, args) })
+			for i := len(hooks) - 1; i >= 0; i-- {
+				hook, inside := hooks[i], next
+				next = func(ctx context.Context, args any) (Result, error) { return hook(ctx, run, args, inside) }
+			}
+			res, err := next(ctx, args)
 			if err != nil {
 				return outcomeOf(err)
 			}

@@ -20,38 +20,34 @@ import (
 func TestWrappedSurroundsCallsTheFirstOutermost(t *testing.T) {
 	both(t, toolset.Of(toolset.Plain[deps]("city", "", func(_ context.Context, q query) (string, error) { return q.City, nil })), func(t *testing.T, inner set) {
 		var log []string
-		around := func(name string) toolset.Middleware[deps] {
-			return func(next toolset.CallFunc[deps]) toolset.CallFunc[deps] {
-				return func(ctx context.Context, run *runContext, tool *toolset.Tool[deps], args any) (toolset.Result, error) {
-					log = append(log, fmt.Sprintf("%s: %s(%s) for %s, attempt %d", name, tool.Def.Name, args.(*query).City, run.Deps.Name, run.Call.Attempt))
-					res, err := next(ctx, run, tool, args)
-					log = append(log, name+": "+res.Text)
-					res.Text += " " + name
-					return res, err
-				}
+		around := func(name string) toolset.CallHook[deps] {
+			return func(ctx context.Context, run *runContext, args any, next toolset.CallFunc) (toolset.Result, error) {
+				log = append(log, fmt.Sprintf("%s: %s(%s) as %s for %s, attempt %d", name, run.Call.Tool, args.(*query).City, run.Call.Args, run.Deps.Name, run.Call.Attempt))
+				res, err := next(ctx, args)
+				log = append(log, name+": "+res.Text)
+				res.Text += " " + name
+				return res, err
 			}
 		}
 		tr := run(t, []set{toolset.Wrapped(inner, around("outer"), around("inner"))}, modeltest.Say(model.ToolCall("1", "city", `{"city":"Oslo"}`)), done)
 		require.NoError(t, tr.err)
-		require.Equal(t, []string{"outer: city(Oslo) for Ada, attempt 0", "inner: city(Oslo) for Ada, attempt 0", "inner: Oslo", "outer: Oslo inner"}, log)
+		require.Equal(t, []string{`outer: city(Oslo) as {"city":"Oslo"} for Ada, attempt 0`, `inner: city(Oslo) as {"city":"Oslo"} for Ada, attempt 0`, "inner: Oslo", "outer: Oslo inner"}, log)
 		require.Equal(t, []string{"Oslo inner outer"}, tr.answers)
 	})
 }
 
-// policy is a middleware that turns errors into what fn makes of them.
-func policy(fn func(error) error) toolset.Middleware[deps] {
-	return func(next toolset.CallFunc[deps]) toolset.CallFunc[deps] {
-		return func(ctx context.Context, run *runContext, tool *toolset.Tool[deps], args any) (toolset.Result, error) {
-			res, err := next(ctx, run, tool, args)
-			if err != nil {
-				err = fn(err)
-			}
-			return res, err
+// policy is a hook that turns errors into what fn makes of them.
+func policy(fn func(error) error) toolset.CallHook[deps] {
+	return func(ctx context.Context, _ *runContext, args any, next toolset.CallFunc) (toolset.Result, error) {
+		res, err := next(ctx, args)
+		if err != nil {
+			err = fn(err)
 		}
+		return res, err
 	}
 }
 
-func TestMiddlewareDecidesWhatErrorsMean(t *testing.T) {
+func TestCallHookDecidesWhatErrorsMean(t *testing.T) {
 	for want, fn := range map[string]func(error) error{
 		"failed sorry: boom": func(err error) error { return toolset.Failed("sorry: %v", err) },
 		"denied not now":     func(error) error { return toolset.Denied("not now") },
@@ -67,51 +63,55 @@ func TestMiddlewareDecidesWhatErrorsMean(t *testing.T) {
 	require.ErrorContains(t, tr.err, "seen: boom")
 }
 
-func TestMiddlewareSeesOutcomesAsResults(t *testing.T) {
+func TestCallHookSeesOutcomesAsResults(t *testing.T) {
 	var seen []model.Outcome
-	watch := func(next toolset.CallFunc[deps]) toolset.CallFunc[deps] {
-		return func(ctx context.Context, run *runContext, tool *toolset.Tool[deps], args any) (toolset.Result, error) {
-			res, err := next(ctx, run, tool, args)
-			seen = append(seen, res.Outcome)
-			return res, err
-		}
+	watch := func(ctx context.Context, _ *runContext, args any, next toolset.CallFunc) (toolset.Result, error) {
+		res, err := next(ctx, args)
+		seen = append(seen, res.Outcome)
+		return res, err
 	}
 	run(t, []set{toolset.Wrapped(toolset.Of(fails("f", toolset.Failed("no")), fails("d", toolset.Denied("no"))), watch)}, say("f"), say("d"), done)
 	require.Equal(t, []model.Outcome{model.OutcomeFailed, model.OutcomeDenied}, seen)
 }
 
-func TestMiddlewareNeedNotCallTheTool(t *testing.T) {
-	stub := func(toolset.CallFunc[deps]) toolset.CallFunc[deps] {
-		return func(context.Context, *runContext, *toolset.Tool[deps], any) (toolset.Result, error) {
-			return toolset.Result{Text: "stub"}, nil
-		}
+func TestCallHookNeedNotCallTheTool(t *testing.T) {
+	stub := func(context.Context, *runContext, any, toolset.CallFunc) (toolset.Result, error) {
+		return toolset.Result{Text: "stub"}, nil
 	}
 	tr := run(t, []set{toolset.Wrapped(toolset.Of(fails("f", errBoom)), stub)}, say("f"), done)
 	require.Equal(t, []string{"stub"}, tr.answers)
 }
 
-func TestPanicOfMiddlewareIsAnErrorOfTheRun(t *testing.T) {
-	oops := func(toolset.CallFunc[deps]) toolset.CallFunc[deps] {
-		return func(context.Context, *runContext, *toolset.Tool[deps], any) (toolset.Result, error) { panic("oops") }
-	}
+func TestPanicOfCallHookIsAnErrorOfTheRun(t *testing.T) {
+	oops := func(context.Context, *runContext, any, toolset.CallFunc) (toolset.Result, error) { panic("oops") }
 	tr := run(t, []set{toolset.Wrapped(tells("a"), oops)}, say("a"))
 	require.ErrorContains(t, tr.err, "oops")
 }
 
-// An error of a tool ends the run, unless a middleware decides that the model should know and go on.
+func TestCallHookChangesArguments(t *testing.T) {
+	city := toolset.Plain[deps]("city", "", func(_ context.Context, q query) (string, error) { return q.City, nil })
+	north := func(ctx context.Context, _ *runContext, args any, next toolset.CallFunc) (toolset.Result, error) {
+		q := *args.(*query)
+		q.City = "North " + q.City
+		return next(ctx, &q)
+	}
+	tr := run(t, []set{toolset.Wrapped(toolset.Of(city), north, north)}, modeltest.Say(model.ToolCall("1", "city", `{"city":"Oslo"}`)), done)
+	require.NoError(t, tr.err)
+	require.Equal(t, []string{"North North Oslo"}, tr.answers)
+}
+
+// An error of a tool ends the run, unless a hook decides that the model should know and go on.
 func ExampleWrapped() {
 	read := toolset.Plain[int]("read", "Read a page.", func(context.Context, struct{}) (string, error) {
 		return "", errors.New("connection refused")
 	})
-	carryOn := func(next toolset.CallFunc[int]) toolset.CallFunc[int] {
-		return func(ctx context.Context, run *toolset.RunContext[int], tool *toolset.Tool[int], args any) (toolset.Result, error) {
-			res, err := next(ctx, run, tool, args)
-			var retry *toolset.RetryError
-			if err == nil || ctx.Err() != nil || errors.As(err, &retry) {
-				return res, err
-			}
-			return res, toolset.Failed("%s does not work: %v", strings.ToUpper(tool.Def.Name), err)
+	carryOn := func(ctx context.Context, run *toolset.RunContext[int], args any, next toolset.CallFunc) (toolset.Result, error) {
+		res, err := next(ctx, args)
+		var retry *toolset.RetryError
+		if err == nil || ctx.Err() != nil || errors.As(err, &retry) {
+			return res, err
 		}
+		return res, toolset.Failed("%s does not work: %v", strings.ToUpper(run.Call.Tool), err)
 	}
 	res, err := toolsettest.Call(context.Background(), toolset.Wrapped(toolset.Of(read), carryOn), nil, "read", `{}`)
 	fmt.Printf("%s: %s (%v)\n", res.Outcome, res.Text, err)

@@ -22,10 +22,10 @@ const (
 )
 
 // call is the Call hook.
-func (h *hooks) call(ctx context.Context, run *toolset.RunContext[any], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+func (h *hooks) call(ctx context.Context, run *toolset.RunContext[any], args any, next toolset.CallFunc) (toolset.Result, error) {
 	c := h.of(ctx)
 	if c == nil || ctx.Value(callKey{}) == c {
-		return next(ctx)
+		return next(ctx, args)
 	}
 	began := time.Now()
 	inside, span := h.tracer.Start(context.WithValue(ctx, callKey{}, c), opExecuteTool+" "+run.Call.Tool, startCall...)
@@ -41,10 +41,10 @@ func (h *hooks) call(ctx context.Context, run *toolset.RunContext[any], args mod
 		span.End()
 	}()
 	if span.IsRecording() {
-		span.SetAttributes(h.calls(c, run, args)...)
+		span.SetAttributes(h.calls(c, run, run.Call.Args)...)
 		h.begin(inside, run, span)
 	}
-	res, err = next(inside)
+	res, err = next(inside, args)
 	outcome, class = outcomeOf(inside, &res, err)
 	return res, err
 }

@@ -100,15 +100,15 @@ func cost(t testing.TB, n int, hooks agent.Hooks[deps]) float64 {
 
 // through are hooks that do nothing: what any hooks cost.
 var through = typed(agent.Hooks[any]{
-	Run: func(ctx context.Context, _ *toolset.RunContext[any], next func(context.Context) (*agent.Summary, error)) error {
+	Run: func(ctx context.Context, _ *toolset.RunContext[any], next agent.RunFunc) error {
 		_, err := next(ctx)
 		return err
 	},
-	Request: func(ctx context.Context, _ *toolset.RunContext[any], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+	Request: func(ctx context.Context, _ *toolset.RunContext[any], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 		return next(ctx, req)
 	},
-	Call: func(ctx context.Context, _ *toolset.RunContext[any], _ model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
-		return next(ctx)
+	Call: func(ctx context.Context, _ *toolset.RunContext[any], args any, next toolset.CallFunc) (toolset.Result, error) {
+		return next(ctx, args)
 	},
 })
 

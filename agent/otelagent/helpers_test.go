@@ -70,13 +70,13 @@ func typed(h agent.Hooks[any]) agent.Hooks[deps] {
 		return toolset.WithDeps(run, any(run.Deps))
 	}
 	return agent.Hooks[deps]{
-		Run: func(ctx context.Context, run *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+		Run: func(ctx context.Context, run *toolset.RunContext[deps], next agent.RunFunc) error {
 			return h.Run(ctx, untyped(run), next)
 		},
-		Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+		Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 			return h.Request(ctx, untyped(run), req, next)
 		},
-		Call: func(ctx context.Context, run *toolset.RunContext[deps], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+		Call: func(ctx context.Context, run *toolset.RunContext[deps], args any, next toolset.CallFunc) (toolset.Result, error) {
 			return h.Call(ctx, untyped(run), args, next)
 		},
 	}

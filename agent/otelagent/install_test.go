@@ -89,14 +89,14 @@ func TestRunIsRecordedOnce(t *testing.T) {
 func TestInstrumentationSeesTheDependencies(t *testing.T) {
 	var seen []any
 	hooks := agent.Hooks[any]{
-		Run: func(ctx context.Context, run *toolset.RunContext[any], next func(context.Context) (*agent.Summary, error)) error {
+		Run: func(ctx context.Context, run *toolset.RunContext[any], next agent.RunFunc) error {
 			seen = append(seen, run.Deps)
 			_, err := next(ctx)
 			return err
 		},
-		Call: func(ctx context.Context, run *toolset.RunContext[any], _ model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+		Call: func(ctx context.Context, run *toolset.RunContext[any], args any, next toolset.CallFunc) (toolset.Result, error) {
 			seen = append(seen, run.Call.Tool)
-			return next(ctx)
+			return next(ctx, args)
 		},
 	}
 	_, err := nested(t).Run(agent.WithInstrumentation(t.Context(), hooks), deps{tenant: "blue"}, "go")

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -39,7 +40,7 @@ func namesOf(resp *model.Message, err error, last modelNames) modelNames {
 }
 
 // request is the Request hook.
-func (h *hooks) request(ctx context.Context, run *toolset.RunContext[any], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+func (h *hooks) request(ctx context.Context, run *toolset.RunContext[any], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 	c := h.of(ctx)
 	if c == nil || ctx.Value(requestKey{}) == c {
 		return next(ctx, req)

@@ -53,7 +53,7 @@ func (h *hooks) of(ctx context.Context) *current {
 }
 
 // run is the Run hook.
-func (h *hooks) run(ctx context.Context, run *toolset.RunContext[any], next func(context.Context) (*agent.Summary, error)) error {
+func (h *hooks) run(ctx context.Context, run *toolset.RunContext[any], next agent.RunFunc) error {
 	if outer, _ := ctx.Value(currentKey{}).(*current); outer != nil && outer.meter == run.Meter {
 		_, err := next(ctx) // other hooks record this run already
 		return err

@@ -94,7 +94,7 @@ func TestPanicsEndTheirSpans(t *testing.T) {
 // A hook that crashes within the run's span takes the summary with it.
 func TestAPanicOfAnotherHookEndsTheRunsSpan(t *testing.T) {
 	r := newRecorder()
-	crash := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], func(context.Context) (*agent.Summary, error)) error {
+	crash := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], agent.RunFunc) error {
 		panic("secret")
 	}}
 	a := newAgent(t, agent.Config[deps, string]{Name: "helper", Hooks: append(r.hooks(), crash), Model: answers()})

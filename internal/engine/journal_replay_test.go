@@ -234,18 +234,18 @@ func TestHooksAreCalledForWhatIsMade(t *testing.T) {
 	var j journal.Memory
 	var seen []string
 	hooks := agent.Hooks[none]{
-		Run: func(ctx context.Context, _ *runContext, next func(context.Context) (*agent.Summary, error)) error {
+		Run: func(ctx context.Context, _ *runContext, next agent.RunFunc) error {
 			seen = append(seen, "run")
 			_, err := next(ctx)
 			return err
 		},
-		Request: func(ctx context.Context, _ *runContext, req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+		Request: func(ctx context.Context, _ *runContext, req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 			seen = append(seen, "request")
 			return next(ctx, req)
 		},
-		Call: func(ctx context.Context, _ *runContext, _ model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+		Call: func(ctx context.Context, _ *runContext, args any, next toolset.CallFunc) (toolset.Result, error) {
 			seen = append(seen, "call")
-			return next(ctx)
+			return next(ctx, args)
 		},
 	}
 	c := config{Hooks: []agent.Hooks[none]{hooks}}

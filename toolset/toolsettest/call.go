@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -24,7 +25,7 @@ import (
 // [*toolset.ApprovalRequiredError], a call of an external tool is a [*toolset.DeferredError], and a tool that is not
 // there is an error that lists those that are. A panic of the tool passes through.
 func Call[D any](ctx context.Context, set toolset.Toolset[D], run *toolset.RunContext[D], tool, args string) (res toolset.Result, err error) {
-	step := begin(run, tool)
+	step := begin(run, tool, args)
 	instance, err := set.Open(ctx, step)
 	if err != nil {
 		return res, fmt.Errorf("toolsettest: open toolset %q: %w", set.Name(), err)
@@ -45,7 +46,7 @@ func Call[D any](ctx context.Context, set toolset.Toolset[D], run *toolset.RunCo
 	return call(ctx, listing.Tools[i], step, args)
 }
 
-func begin[D any](run *toolset.RunContext[D], tool string) *toolset.RunContext[D] {
+func begin[D any](run *toolset.RunContext[D], tool, args string) *toolset.RunContext[D] {
 	var step toolset.RunContext[D]
 	if run != nil {
 		step = *run
@@ -55,6 +56,9 @@ func begin[D any](run *toolset.RunContext[D], tool string) *toolset.RunContext[D
 	}
 	if step.Call.ID == "" {
 		step.Call.ID = "call"
+	}
+	if step.Call.Args == nil {
+		step.Call.Args = model.RawArgs(args)
 	}
 	if step.Call.Tool == "" {
 		step.Call.Tool = tool

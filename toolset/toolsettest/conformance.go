@@ -134,7 +134,7 @@ func (s *session[D]) call(ctx context.Context, l toolset.Listing[D], c Case) err
 		if t.Def.Name != c.Tool {
 			continue
 		}
-		run := begin(s.run, c.Tool)
+		run := begin(s.run, c.Tool, c.Args)
 		run.Call.Approved = true
 		_, err := call(ctx, t, run, c.Args)
 		var deferred *toolset.DeferredError

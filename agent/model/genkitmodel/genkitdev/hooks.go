@@ -30,7 +30,7 @@ func Hooks[D any]() agent.Hooks[D] {
 	return agent.Hooks[D]{Run: hookRun[D], Request: hookRequest[D], Call: hookCall[D]}
 }
 
-func hookRun[D any](ctx context.Context, run *toolset.RunContext[D], next func(context.Context) (*agent.Summary, error)) error {
+func hookRun[D any](ctx context.Context, run *toolset.RunContext[D], next agent.RunFunc) error {
 	name := run.Agent
 	if name == "" {
 		name = "agent"
@@ -70,7 +70,7 @@ func asked(s *agent.Summary) []*model.Message {
 	return s.Messages[first:last]
 }
 
-func hookRequest[D any](ctx context.Context, run *toolset.RunContext[D], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+func hookRequest[D any](ctx context.Context, run *toolset.RunContext[D], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 	name := "model"
 	if run.Model != nil && run.Model.Name != "" {
 		name = run.Model.Name
@@ -98,7 +98,7 @@ func hookRequest[D any](ctx context.Context, run *toolset.RunContext[D], req *mo
 	return resp, err
 }
 
-func hookCall[D any](ctx context.Context, run *toolset.RunContext[D], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+func hookCall[D any](ctx context.Context, run *toolset.RunContext[D], args any, next toolset.CallFunc) (toolset.Result, error) {
 	ctx, shown := show(ctx, "tool", run.Call.Tool)
 	var res toolset.Result
 	err := errPanic
@@ -116,12 +116,12 @@ func hookCall[D any](ctx context.Context, run *toolset.RunContext[D], args model
 		shown.end(res.Text, failed)
 	}()
 	if shown != nil {
-		shown.set(keyInput, arguments(args))
+		shown.set(keyInput, arguments(run.Call.Args))
 		if run.Call.ID != "" {
 			shown.span.SetAttributes(attribute.String("genkit:metadata:ref", run.Call.ID))
 		}
 	}
-	res, err = next(ctx)
+	res, err = next(ctx, args)
 	return res, err
 }
 

@@ -82,13 +82,13 @@ func otelHooks(provider trace.TracerProvider) agent.Hooks[deps] {
 		return toolset.WithDeps(run, any(run.Deps))
 	}
 	return agent.Hooks[deps]{
-		Run: func(ctx context.Context, run *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+		Run: func(ctx context.Context, run *toolset.RunContext[deps], next agent.RunFunc) error {
 			return h.Run(ctx, untyped(run), next)
 		},
-		Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+		Request: func(ctx context.Context, run *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 			return h.Request(ctx, untyped(run), req, next)
 		},
-		Call: func(ctx context.Context, run *toolset.RunContext[deps], args model.RawArgs, next func(context.Context) (toolset.Result, error)) (toolset.Result, error) {
+		Call: func(ctx context.Context, run *toolset.RunContext[deps], args any, next toolset.CallFunc) (toolset.Result, error) {
 			return h.Call(ctx, untyped(run), args, next)
 		},
 	}
@@ -105,7 +105,7 @@ func hookSets(foreign *tracetest.InMemoryExporter) map[string][]agent.Hooks[deps
 		"alone":     {genkitdev.Hooks[deps]()},
 		"otelagent": {otelHooks(nil), genkitdev.Hooks[deps]()},
 		"behind otelagent and spans of others": {otelHooks(nil), {
-			Run: func(ctx context.Context, _ *toolset.RunContext[deps], next func(context.Context) (*agent.Summary, error)) error {
+			Run: func(ctx context.Context, _ *toolset.RunContext[deps], next agent.RunFunc) error {
 				_, err := next(ctx)
 				return err
 			},
@@ -170,7 +170,7 @@ func TestATraceHasTheRunItsRequestsAndItsCalls(t *testing.T) {
 
 func TestSpansOfOthersAreLeftAlone(t *testing.T) {
 	between := agent.Hooks[deps]{
-		Request: func(ctx context.Context, _ *toolset.RunContext[deps], req *model.Request, next func(context.Context, *model.Request) (*model.Message, error)) (*model.Message, error) {
+		Request: func(ctx context.Context, _ *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 			ctx, span := otel.Tracer("mine").Start(ctx, "cache")
 			defer span.End()
 			return next(ctx, req)
@@ -332,7 +332,7 @@ func TestHooksCostNothingOutsideOfFlows(t *testing.T) {
 	h := genkitdev.Hooks[deps]()
 	req, resp, run := &model.Request{}, model.Response(model.Text("x")), &toolset.RunContext[deps]{}
 	next := func(context.Context, *model.Request) (*model.Message, error) { return resp, nil }
-	called := func(context.Context) (toolset.Result, error) { return toolset.Result{}, nil }
+	called := func(context.Context, any) (toolset.Result, error) { return toolset.Result{}, nil }
 	ctx := t.Context()
 	allocs := testing.AllocsPerRun(100, func() {
 		_, _ = h.Request(ctx, run, req, next)
