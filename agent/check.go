@@ -103,11 +103,11 @@ func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out
 		mode = OutputTool // as it is for an agent with tools
 	}
 	for _, set := range sets {
-		fixed, ok := set.(interface{ Fixed() []*toolset.Tool[D] })
+		fixed, ok := set.(toolset.Fixed[D])
 		if !ok {
 			continue
 		}
-		for _, t := range fixed.Fixed() {
+		for _, t := range fixed.FixedTools() {
 			if t != nil && out.isTool(t.Def.Name, mode) {
 				errs = append(errs, clashWithOutput(t.Def.Name, set.Name()))
 			}

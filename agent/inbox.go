@@ -35,7 +35,7 @@ func (b *Inbox) SendAtEnd(parts ...model.Part) {
 
 // take removes and returns what is due, each message by itself, in the order in which it was sent.
 func (b *Inbox) take(atEnd bool) [][]model.Part {
-	if b == nil { // a run is taken up without the inbox that it had
+	if b == nil { // a run resumes without the inbox that it had
 		return nil
 	}
 	b.mu.Lock()

@@ -85,7 +85,7 @@ func conversation() (cfg, []modeltest.Step, []*toolset.Tool[deps]) {
 		}
 }
 
-func TestRunCanBeTakenUpByAnotherProcessFromAnyPoint(t *testing.T) {
+func TestRunCanBeResumedByAnotherProcessFromAnyPoint(t *testing.T) {
 	config, steps, tools := conversation()
 	whole, _, _ := run(t, config, steps, tools...)
 	for cut := 1; cut < len(whole.Messages); cut++ {

@@ -234,3 +234,15 @@ func TestCombinatorsAllocateNothingPerStepAfterTheFirst(t *testing.T) {
 		}), name)
 	}
 }
+
+// fixedSet is a toolset of somebody else whose tools are known before any run.
+type fixedSet struct{ set }
+
+func (f fixedSet) FixedTools() []*toolset.Tool[deps] { return []*toolset.Tool[deps]{tell("twice")} }
+
+func TestClashOfFixedToolsIsFoundBeforeAnyRun(t *testing.T) {
+	_, err := agent.New(agent.Config[deps, string]{Model: modeltest.Script(), Toolsets: []set{fixedSet{tells("twice")}, tells("twice")}})
+	var clash *toolset.NameClashError
+	require.ErrorAs(t, err, &clash)
+	require.Equal(t, "twice", clash.Tool)
+}

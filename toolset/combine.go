@@ -84,20 +84,20 @@ func (c *combined[D]) Check() error {
 func (c *combined[D]) clash() error {
 	var in combinedInstance[D]
 	for _, s := range *c {
-		if fixed, ok := s.(interface{ Fixed() []*Tool[D] }); ok && check(s) == nil {
-			in.parts = append(in.parts, combinedPart[D]{name: s.Name(), last: Listing[D]{Tools: fixed.Fixed()}})
+		if fixed, ok := s.(Fixed[D]); ok && check(s) == nil {
+			in.parts = append(in.parts, combinedPart[D]{name: s.Name(), last: Listing[D]{Tools: fixed.FixedTools()}})
 		}
 	}
 	_, err := in.join()
 	return err
 }
 
-// Fixed returns the tools that every run is offered; agent.New calls it.
-func (c *combined[D]) Fixed() []*Tool[D] {
+// FixedTools implements [Fixed].
+func (c *combined[D]) FixedTools() []*Tool[D] {
 	var tools []*Tool[D]
 	for _, s := range *c {
-		if fixed, ok := s.(interface{ Fixed() []*Tool[D] }); ok {
-			tools = append(tools, fixed.Fixed()...)
+		if fixed, ok := s.(Fixed[D]); ok {
+			tools = append(tools, fixed.FixedTools()...)
 		}
 	}
 	return tools

@@ -42,10 +42,10 @@ func (n *named[D]) Check() error {
 	return nil
 }
 
-// Fixed returns the tools that every run is offered; agent.New calls it.
-func (n *named[D]) Fixed() []*Tool[D] {
-	if fixed, ok := n.set.(interface{ Fixed() []*Tool[D] }); ok {
-		return fixed.Fixed()
+// FixedTools implements [Fixed].
+func (n *named[D]) FixedTools() []*Tool[D] {
+	if fixed, ok := n.set.(Fixed[D]); ok {
+		return fixed.FixedTools()
 	}
 	return nil
 }

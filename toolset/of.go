@@ -65,8 +65,8 @@ func (s *static[D]) Name() string { return s.name }
 // Check implements [Checker].
 func (s *static[D]) Check() error { return s.err }
 
-// Fixed returns the tools that every run is offered; agent.New calls it.
-func (s *static[D]) Fixed() []*Tool[D] { return s.listing.Tools }
+// FixedTools implements [Fixed].
+func (s *static[D]) FixedTools() []*Tool[D] { return s.listing.Tools }
 
 func (s *static[D]) Open(context.Context, *RunContext[D]) (Instance[D], error) {
 	if s.err != nil {

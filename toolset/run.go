@@ -65,7 +65,7 @@ type Call struct {
 }
 
 // IdempotencyKey names the call in progress, or the output that is being made: no two calls have the same, and the same call
-// has the same when a run that has a journal is taken up. A tool whose effects must not happen twice passes it on to
+// has the same when a run that has a journal resumes. A tool whose effects must not happen twice passes it on to
 // whoever it acts on. It is made of the ids of run, step and call.
 func (r *RunContext[D]) IdempotencyKey() string {
 	return r.RunID + "/" + strconv.Itoa(r.Step) + "/" + r.Call.ID

@@ -25,6 +25,15 @@ type Checker interface {
 	Check() error
 }
 
+// Fixed is implemented by toolsets that offer the same tools to every run. A [Toolset] need not implement it.
+//
+// agent.New calls FixedTools to find names that clash with each other or with the agent's output before any run. Tools that
+// are not known by then clash in the run that they are offered to. The slice and the tools in it are shared and must not be
+// changed. FixedTools must be safe for concurrent use and return the same tools every time.
+type Fixed[D any] interface {
+	FixedTools() []*Tool[D]
+}
+
 // Instance is a toolset at work in one run.
 type Instance[D any] interface {
 	// Tools is called before each request to the model, on the run's goroutine. The slice and the tools in it are
