@@ -198,37 +198,41 @@ func (c *conn) sendCancel(id RequestID) {
 // deliver gives an answer to the call that waits for it.
 func (c *conn) deliver(env *envelope, ev Event) {
 	ev.Kind, ev.ID = KindResponse, env.id.String()
-	a := answer{result: env.result}
-	if env.errorBody != nil {
+	a := env.answer()
+	if a.err != nil {
 		ev.Kind = KindError
-		failure := new(Error)
-		if a.err = decodeValid(env.errorBody, failure); a.err == nil {
-			a.err = failure
-		}
 	}
-	switch {
-	case !env.hasID || env.badID:
+	if malformed, ok := a.err.(*AnswerError); ok {
+		ev.Problem = malformed.Problem
+	}
+	id, ok := env.answerTo()
+	if !ok {
 		ev.Problem = "an answer without an id"
-	case !c.resolve(env.id, a):
-		ev.Problem = "no call waits for this answer"
+		c.failCalls(ev.Problem)
+		c.trace(ev)
+		return
+	}
+	switch c.resolve(id, a) {
+	case late:
+		ev.Problem = noCallWaits
+	case strange:
+		ev.Problem = noCallWaits
+		c.receiveStrange(id, a)
 	}
 	c.trace(ev)
 }
 
-// resolve ends the call with the id, and reports whether there was one. Answers do not wait for handlers, but for one thing: when the
-// caller sees the end of a turn or of a replay, the updates before it have been handled.
-func (c *conn) resolve(id RequestID, a answer) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	call, ok := c.calls[id]
-	if !ok {
-		return false
+const noCallWaits = "no call waits for this answer"
+
+// receiveStrange handles an answer whose id no request has had. The id may be ours in quotes. An error without an id may be about a
+// notification, unless it says that the peer could not read something.
+func (c *conn) receiveStrange(id RequestID, a answer) {
+	if number, ok := id.unquoted(); ok && c.waitsFor(number) {
+		c.resolve(number, answer{err: &AnswerError{Problem: "its id is a string, want the number " + number.String()}})
+		return
 	}
-	delete(c.calls, id)
-	if l := c.lanes[call.session]; call.ordered && l != nil {
-		l.queue = append(l.queue, &incoming{conn: c, deliver: func() { call.done <- a }})
-	} else {
-		call.done <- a
+	if failure, ok := a.err.(*Error); ok && id.IsNull() && failure.Code != CodeParseError && failure.Code != CodeInvalidRequest {
+		return
 	}
-	return true
+	c.failCalls("no request had the id " + id.shortened())
 }

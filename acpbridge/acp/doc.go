@@ -51,6 +51,9 @@
 // A line that is too long, is not JSON, or is no message gets an error as its answer, and the connection goes on; see [ConnOptions]
 // for the limits. Nothing of what is sent or received is ever logged.
 //
+// No malformed answer leaves a call waiting: the call fails with an [AnswerError]. A message that can neither be read nor be told from
+// an answer gets no id in its error, because the id may be one of ours.
+//
 // # Types
 //
 // The types are generated from the protocol's schema. An optional field is absent if it is nil, "" (for ids and enums), or a nil

@@ -120,7 +120,8 @@ func (e *Error) decode(d *decoder) {
 }
 
 // CallError is a failed call of the peer: Err is an [*Error] if the peer answered with one, a [*DecodeError] if its result did not
-// have the protocol's form, a [*TooLongError] if its answer was over the limit, the cause of the caller's ctx, or an [ErrClosed].
+// have the protocol's form, an [*AnswerError] if the answer was malformed, a [*TooLongError] if it was over the limit, the cause of the
+// caller's ctx, or an [ErrClosed].
 type CallError struct {
 	Method string
 	Err    error

@@ -87,6 +87,7 @@ type longLine struct {
 	hasID    bool
 	response bool // it has a result or an error, and no method
 	method   bool
+	foreign  bool // it has a member that no answer has
 
 	depth    int
 	inString bool
@@ -161,15 +162,30 @@ func (s *longLine) collect(b []byte) {
 }
 
 func (s *longLine) endMember() {
+	if string(s.key) == `"id"` && valid(s.value) {
+		s.id, s.hasID = parseID(s.value)
+	}
+	s.note()
+	s.key, s.value, s.inValue = s.key[:0], s.value[:0], false
+}
+
+// note notes what the name of a member says about the message.
+func (s *longLine) note() {
 	switch string(s.key) {
-	case `"id"`:
-		if valid(s.value) {
-			s.id, s.hasID = parseID(s.value)
-		}
 	case `"method"`:
 		s.method = true
 	case `"result"`, `"error"`:
 		s.response = true
 	}
-	s.key, s.value, s.inValue = s.key[:0], s.value[:0], false
+	s.foreign = s.foreign || !ofAnswer(s.key)
+}
+
+// cutOff is called at the end of a line that is broken. A member whose value was not finished counts, but not its value. A line
+// that has no member at all tells nothing.
+func (s *longLine) cutOff() {
+	if s.depth >= 1 {
+		s.note()
+	} else if !s.response && !s.hasID {
+		s.foreign = true
+	}
 }

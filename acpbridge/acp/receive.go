@@ -35,17 +35,17 @@ func (c *conn) receive(line []byte) {
 	ev := Event{Direction: Received, Size: len(line)}
 	switch {
 	case !ok:
-		c.refuse(RequestID{}, ev, CodeParseError, "parse error: the line is not valid JSON")
+		c.receiveBroken(line, ev)
 		return
 	case !object:
-		c.refuse(RequestID{}, ev, CodeInvalidRequest, "invalid request: a message is one JSON object; there are no batches")
+		c.receiveBatch(line, ev)
 		return
-	case env.isResponse():
+	case c.isAnswer(&env):
 		c.deliver(&env, ev)
 		return
 	}
 	if problem := env.invalid(); problem != "" {
-		c.refuse(env.id, ev, CodeInvalidRequest, problem)
+		c.refuseObject(&env, ev, problem)
 		return
 	}
 	ev.Method = env.method
@@ -65,7 +65,9 @@ func (c *conn) receiveLong(long *longLine) {
 		ev.Kind, ev.Problem = KindResponse, "longer than MaxLine"
 		if long.hasID {
 			ev.ID = long.id.String()
-			c.resolve(long.id, answer{err: &TooLongError{Limit: c.opts.MaxLine}})
+		}
+		if !long.hasID || c.resolve(long.id, answer{err: &TooLongError{Limit: c.opts.MaxLine}}) == strange {
+			c.failCalls(ev.Problem)
 		}
 		c.trace(ev)
 		return

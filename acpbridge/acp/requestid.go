@@ -3,7 +3,9 @@
 package acp
 
 import (
+	"math"
 	"strconv"
+	"strings"
 )
 
 // RequestID is the id of a JSON-RPC request: an integer, a string, or null, which the zero value is. It is kept as it was written,
@@ -81,4 +83,36 @@ func (id RequestID) canonical() RequestID {
 		}
 	}
 	return id
+}
+
+// integer returns the number that the id is.
+func (id RequestID) integer() (n int64, ok bool) {
+	n, err := strconv.ParseInt(id.raw, 10, 64)
+	return n, err == nil
+}
+
+// unquoted returns the number that an id has in quotes.
+func (id RequestID) unquoted() (number RequestID, ok bool) {
+	text, err := strconv.Unquote(id.raw)
+	n, notNumber := strconv.ParseInt(text, 10, 64)
+	return IntID(n), err == nil && notNumber == nil
+}
+
+// shortened returns the id for a message.
+func (id RequestID) shortened() string {
+	const enough = 40
+	if s := id.String(); len(s) <= enough {
+		return s
+	}
+	return strings.ToValidUTF8(id.raw[:enough], "") + "…"
+}
+
+// wholeID returns the id that a number such as 5.0 stands for: languages without integers write ours that way.
+func wholeID(raw []byte) (id RequestID, ok bool) {
+	const exact = 1 << 53
+	f, ok := integral(raw)
+	if !ok || math.Abs(f) > exact {
+		return RequestID{}, false
+	}
+	return IntID(int64(f)), true
 }

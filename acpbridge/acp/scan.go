@@ -133,6 +133,24 @@ func (s *scanner) array(depth int) bool {
 	}
 }
 
+// elements calls f for each element of the valid array at hand, and does nothing if it is not an array.
+func (s *scanner) elements(f func(element []byte)) {
+	if s.space(); s.peek() != '[' {
+		return
+	}
+	s.pos++
+	for s.space(); s.peek() != ']'; s.space() {
+		if s.accept(',') {
+			continue
+		}
+		start := s.pos
+		if !s.value(1) {
+			return
+		}
+		f(s.data[start:s.pos])
+	}
+}
+
 func (s *scanner) string() bool {
 	if !s.accept('"') {
 		return false
