@@ -32,6 +32,7 @@ type Command[D any] struct {
 
 // CommandCall is a command as a user gave it.
 type CommandCall[D any] struct {
+	// Deps is what a run would be given.
 	Deps D
 	// Args is what was typed after the name, without the white space around it.
 	Args string

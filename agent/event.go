@@ -75,14 +75,18 @@ var eventKinds = [...]EventKind{
 // Events have a versioned JSON form for streams to other programs and for logs: see [Event.AppendJSON] and
 // [Event.UnmarshalJSON].
 type Event struct {
+	// Kind says what has happened. Each kind lists the fields that it sets.
 	Kind EventKind `json:"kind"`
 	// Step is the request that the event belongs to, beginning with 1.
 	Step int `json:"step,omitempty"`
 
+	// Part is a part of the response, counted from 0, and PartKind is its kind. Text is what was added to it, or the reason of a
+	// retry.
 	Part     int            `json:"part,omitempty"`
 	PartKind model.PartKind `json:"part_kind,omitempty"`
 	Text     string         `json:"text,omitempty"`
 
+	// CallID and Tool name a tool call.
 	CallID string `json:"call_id,omitempty"`
 	Tool   string `json:"tool,omitempty"`
 	// ToolKind and ToolTitle describe the tool to people, and Output says that it is one by which the model gives the
@@ -91,19 +95,24 @@ type Event struct {
 	ToolTitle string       `json:"tool_title,omitempty"`
 	Output    bool         `json:"output,omitempty"`
 
+	// Args are the call's arguments as the model wrote them, or as a person changed them.
 	Args model.RawArgs `json:"args,omitzero"`
 	// Repaired is the JSON that arguments or the text of an output were read as; nil if they were read as written. See
 	// [Config.NoRepair].
 	Repaired model.RawArgs `json:"repaired,omitzero"`
-	Valid    bool          `json:"valid,omitempty"`
-	Attempt  int           `json:"attempt,omitempty"`
+	// Valid says that the arguments fit the tool. Attempt counts the retries of the call so far.
+	Valid   bool `json:"valid,omitempty"`
+	Attempt int  `json:"attempt,omitempty"`
 	// Decision is what allowed a call, in tool starts. How a call was denied is in the Decision of its Result.
 	Decision *toolset.Decision `json:"decision,omitempty"`
-	Result   *model.Part       `json:"result,omitempty"`
+	// Result is what the model is shown of a call that has ended.
+	Result *model.Part `json:"result,omitempty"`
 
+	// Message is a response, or a message that came in. Usage is what the run has used so far.
 	Message *model.Message `json:"message,omitempty"`
 	Usage   *toolset.Usage `json:"usage,omitempty"`
-	// Value and Err are written by [Event.AppendJSON].
+	// Value is an output, a part of one, a pending call, or what a tool emitted. Err is what ended the run or the call. In JSON
+	// they are written as [Event.AppendJSON] says.
 	Value any   `json:"-"`
 	Err   error `json:"-"`
 }

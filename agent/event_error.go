@@ -52,6 +52,7 @@ const (
 // [errors.Is] finds in it [ErrStopped], [ErrTokenLimit], [ErrContentFilter], [ErrIncompleteToolCall], [context.Canceled] and
 // [context.DeadlineExceeded], and for ErrorAPI [model.ErrAuth], [model.ErrRateLimited] and [model.ErrContextLength].
 type EventError struct {
+	// Kind classifies the error for programs.
 	Kind ErrorKind `json:"kind"`
 	// Text is the error's text. It may hold what models and tools said.
 	Text string `json:"text"`

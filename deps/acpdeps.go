@@ -28,6 +28,7 @@ var _ Carrier = ACPDeps{}
 
 // Session is what a tool may know of an ACP session. It is not changed once the session's first run has begun.
 type Session struct {
+	// ID is the session's id on the connection.
 	ID acp.SessionID
 	// Cwd is the session's working directory on the client's machine: absolute, and of the client's platform.
 	Cwd string

@@ -90,6 +90,7 @@ const (
 
 // Reply is the answer to a [Question].
 type Reply struct {
+	// Action is what the person did.
 	Action Action `json:"action"`
 	// Content is what the person filled in, an object that fits the question's schema. It is set with [ActionAccept] only.
 	// The run does not check it.
@@ -101,6 +102,7 @@ type Reply struct {
 // AskerFuncs makes an [Asker] of functions. Where a function is nil, there is nobody to ask: calls stay pending, and questions
 // fail with [ErrNobody]. The zero value asks nobody.
 type AskerFuncs struct {
+	// OnApprove does the work of Approve, and OnAnswer that of Answer.
 	OnApprove func(ctx context.Context, r ApprovalRequest) (Decision, error)
 	OnAnswer  func(ctx context.Context, q Question) (Reply, error)
 }

@@ -22,6 +22,7 @@ func Combine[D any](sets ...Toolset[D]) Toolset[D] {
 
 // NameClashError says that two tools of one step have the same name.
 type NameClashError struct {
+	// Tool is the name that both have.
 	Tool string
 	// First and Second are the names of the toolsets; they are the same if one toolset lists the name twice.
 	First, Second string

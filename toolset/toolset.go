@@ -47,6 +47,7 @@ type Instance[D any] interface {
 
 // Listing is what an instance offers for one step.
 type Listing[D any] struct {
+	// Tools are offered to the model in this order.
 	Tools []*Tool[D]
 	// Instructions tell the model how to use the tools. They are added to the agent's own.
 	Instructions string

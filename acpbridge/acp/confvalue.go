@@ -7,8 +7,8 @@ import "encoding/json"
 // SessionConfigSelectOptions are the values of a select option: a flat list or a list of groups. Exactly one field is set, be it to
 // an empty slice.
 type SessionConfigSelectOptions struct {
-	Ungrouped []SessionConfigSelectOption
-	Grouped   []SessionConfigSelectGroup
+	Ungrouped []SessionConfigSelectOption // a flat list
+	Grouped   []SessionConfigSelectGroup  // a list of groups
 }
 
 // MarshalJSON writes the protocol's form.
@@ -51,11 +51,11 @@ func (v *SessionConfigSelectOptions) decode(d *decoder) {
 
 // ElicitationContentValue is what the user put into one field of a form. Exactly one field is set.
 type ElicitationContentValue struct {
-	String      *string
-	Integer     *int64
-	Number      *float64
-	Boolean     *bool
-	StringArray []string // empty, not nil, for no strings
+	String      *string  // of a text field, or the choice of a single select
+	Integer     *int64   // of an integer field
+	Number      *float64 // of a number field
+	Boolean     *bool    // of a checkbox
+	StringArray []string // of a multiple select; empty, not nil, for no strings
 	// Unknown is a value of another kind, verbatim.
 	Unknown json.RawMessage
 }

@@ -57,7 +57,7 @@ func (turnCancelled) Is(target error) bool { return target == context.Canceled }
 // Error is a JSON-RPC error: what a handler returns to answer with a code of its choice, and what a call returns, wrapped in a
 // [CallError], when the peer answered with an error. errors.Is compares codes.
 type Error struct {
-	Code    int
+	Code    int             // of JSON-RPC and the protocol, such as -32602
 	Message string          // one line, for people
 	Data    json.RawMessage // for programs; nil for none
 }
@@ -123,8 +123,8 @@ func (e *Error) decode(d *decoder) {
 // have the protocol's form, an [*AnswerError] if the answer was malformed, a [*TooLongError] if it was over the limit, the cause of the
 // caller's ctx, or an [ErrClosed].
 type CallError struct {
-	Method string
-	Err    error
+	Method string // of the call
+	Err    error  // is never nil
 }
 
 func (e *CallError) Error() string {

@@ -20,12 +20,12 @@ func (d Direction) String() string {
 
 // Event describes a message that went over the connection, without its payload.
 type Event struct {
-	Direction Direction
-	Kind      Kind
-	Method    string // "" for an answer that was received
-	ID        string // the request's id as JSON; "" for a notification
-	Size      int    // of the line, in bytes
-	Problem   string // why the message was dropped or refused; "" if it was not
+	Direction Direction // from this side or to it
+	Kind      Kind      // request, answer or notification
+	Method    string    // "" for an answer that was received
+	ID        string    // the request's id as JSON; "" for a notification
+	Size      int       // of the line, in bytes
+	Problem   string    // why the message was dropped or refused; "" if it was not
 }
 
 // Kind is the kind of a message.

@@ -34,8 +34,8 @@ type Options struct {
 
 // Call is a call from the agent: the method's name, and its parameters as a pointer to the type of package acp.
 type Call struct {
-	Method string
-	Params any
+	Method string // such as "fs/read_text_file"
+	Params any    // such as *acp.ReadTextFileRequest
 }
 
 // Client is an editor in memory. See the package documentation. Make it with [New].

@@ -29,8 +29,8 @@ type Process struct {
 
 // Exit is how a program ended: with an exit code, or with a signal if that is not empty.
 type Exit struct {
-	Code   uint32
-	Signal string
+	Code   uint32 // 0 for success
+	Signal string // such as "SIGKILL"
 }
 
 // Prints is a program that prints text and exits.

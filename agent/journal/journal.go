@@ -61,6 +61,7 @@ var (
 
 // Error says what failed between a run and its journal. It ends the run.
 type Error struct {
+	// RunID is the run's.
 	RunID string
 	// Op is what failed: "open", "load", "append", "encode" or "replay".
 	Op string

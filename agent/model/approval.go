@@ -41,11 +41,13 @@ type Preview struct {
 	Text string `json:"text,omitempty"`
 }
 
-// Diff is a change of a file, by its whole contents. Old is nil if the file is new. New is nil if it is deleted.
+// Diff is a change of a file, by its whole contents.
 type Diff struct {
-	Path string  `json:"path"`
-	Old  *string `json:"old,omitempty"`
-	New  *string `json:"new,omitempty"`
+	// Path is the file, as the tool names it.
+	Path string `json:"path"`
+	// Old is what the file has now, or nil if the file is new. New is what it would have, or nil if it would be deleted.
+	Old *string `json:"old,omitempty"`
+	New *string `json:"new,omitempty"`
 }
 
 // CommandLine is a command that would run: either Line or Args is set.
@@ -75,6 +77,7 @@ const (
 // Decision is a verdict about a tool call, with its details. The zero value is not valid. Package toolset has the same type
 // under the same name.
 type Decision struct {
+	// Verdict is what was decided.
 	Verdict Verdict `json:"verdict"`
 	// Args replace the arguments of a call that is allowed, if they are not empty. They are checked as the model's are.
 	Args json.RawMessage `json:"args,omitempty"`

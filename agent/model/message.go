@@ -21,6 +21,7 @@ const (
 // Message is one step of a conversation: either a request or a response. The zero value is not valid; Kind must be
 // set. See [Message.UnmarshalJSON] for its JSON form.
 type Message struct {
+	// Kind says whose message it is, and Parts what it says, in order.
 	Kind  Kind   `json:"kind"`
 	Parts []Part `json:"parts,omitzero"`
 

@@ -52,6 +52,7 @@ const (
 
 // Part is one piece of a message. Which fields mean something depends on Kind; the others are zero.
 type Part struct {
+	// Kind says what the part is.
 	Kind PartKind `json:"kind"`
 
 	// Text is the content of user, system, text, thinking, tool return and retry parts, and the passage of a citation. A tool return holds what

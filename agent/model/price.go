@@ -28,6 +28,7 @@ type Price struct {
 // PriceTier is what all tokens of a request cost if it has more input tokens than Above, the first ones included. Its fields
 // are those of [Price] otherwise, and take the place of all of these.
 type PriceTier struct {
+	// Above is a number of input tokens. The prices hold for requests with more.
 	Above       int64   `json:"above"`
 	Input       float64 `json:"input"`
 	Output      float64 `json:"output"`

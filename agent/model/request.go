@@ -25,6 +25,7 @@ type Request struct {
 
 // ToolDef is a tool as the model sees it.
 type ToolDef struct {
+	// Name is how the model calls the tool, and Description tells it what the tool is for.
 	Name        string
 	Description string
 	// Schema is the JSON schema of the arguments, an object.
@@ -35,6 +36,8 @@ type ToolDef struct {
 
 // OutputSchema is a JSON schema that a response must keep.
 type OutputSchema struct {
+	// Name and Description tell the model what the response is for. Schema is the JSON schema. Strict asks the provider to
+	// enforce it while it samples, where it can.
 	Name        string
 	Description string
 	Schema      json.RawMessage
@@ -43,6 +46,7 @@ type OutputSchema struct {
 
 // ToolChoice says whether the model may, must or must not call tools. The zero value leaves it to the model.
 type ToolChoice struct {
+	// Mode is how free the model is.
 	Mode ToolChoiceMode
 	// Tool is the one tool to call when Mode is [ToolChoiceTool].
 	Tool string

@@ -44,6 +44,7 @@ const (
 
 // BreakerStatus says how things are with a [Breaker].
 type BreakerStatus struct {
+	// State says whether the model is asked.
 	State BreakerState
 	// Failures counts the failures in a row.
 	Failures int

@@ -205,6 +205,7 @@ func (e *FallbackError) Unwrap() []error { return e.Errs }
 
 // ResponseError says that [FallbackPolicy.Check] did not let a response pass. The response was paid for, so it is here.
 type ResponseError struct {
+	// Response is what the model answered.
 	Response *model.Message
 	// Err is what Check returned.
 	Err error

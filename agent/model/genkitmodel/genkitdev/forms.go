@@ -51,9 +51,11 @@ type Output[O any] struct {
 
 // Usage is what a run has used.
 type Usage struct {
+	// Requests counts the requests to models, and ToolCalls the tool calls that returned a value.
 	Requests  int `json:"requests"`
 	ToolCalls int `json:"tool_calls"`
 	model.Usage
+	// Cost is in the currency of the agent's prices. It leaves out the responses without a price, which Unpriced counts.
 	Cost     float64 `json:"cost,omitempty"`
 	Unpriced int     `json:"unpriced,omitempty"`
 }
@@ -100,6 +102,7 @@ type Chunk struct {
 // ChunkType says what a [Chunk] is about.
 type ChunkType string
 
+// The types of chunks.
 const (
 	// ChunkText and ChunkThinking add Text to what the model says and thinks.
 	ChunkText     ChunkType = "text"

@@ -10,6 +10,7 @@ import (
 
 // Result is the outcome of one case of a rule. See [Run].
 type Result struct {
+	// Rule and Case name the case, and Outcome says how it ended.
 	Rule    string  `json:"rule"`
 	Case    string  `json:"case"`
 	Outcome Outcome `json:"outcome"`
