@@ -39,6 +39,7 @@ type Process interface {
 
 // Chunk is a part of a command's output.
 type Chunk struct {
+	// Data is the output, as the command wrote it.
 	Data []byte
 	// From is the position of Data. It is greater than what was asked for if output has been dropped: a backend keeps a bounded amount, the
 	// end rather than the beginning. The next part begins at From+len(Data).
