@@ -63,7 +63,7 @@ func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 	for i, id := range ids {
 		answers[i].CallID = id
 		if res, ok := r.Results[id]; ok {
-			answers[i].Return = &loop.Return{Text: res.Text, Outcome: res.Outcome, Content: res.Content, Meta: res.Meta}
+			answers[i].Result = &res
 			continue
 		}
 		decision := r.Decisions[id]

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -95,7 +95,7 @@ func (s *seat) answer(ctx context.Context, q toolset.Question) (toolset.Reply, e
 }
 
 // origin says which call a question is about; nil if it is about an output that is not made by a call.
-func (r *agentRun[D, O]) origin(c *loop.Call) toolset.Origin {
+func (r *agentRun[D, O]) origin(c *engine.Call) toolset.Origin {
 	o := toolset.Origin{Path: r.options.outer.path, Agent: r.context.Agent, RunID: r.context.RunID, Step: r.context.Step}
 	if c == nil {
 		return o

@@ -8,8 +8,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
@@ -118,7 +119,7 @@ func (r *agentRun[D, O]) makeFrame(tools []*toolset.Tool[D]) (loop.Frame, error)
 }
 
 // Check implements [loop.Host].
-func (r *agentRun[D, O]) Check(ctx context.Context, call *loop.Call) (ret *loop.Return, err error) {
+func (r *agentRun[D, O]) Check(ctx context.Context, call *engine.Call) (ret *engine.Return, err error) {
 	defer recovered(&err)
 	wrong := r.tool(call.Tool).Check(ctx, r.looking(call), call.Decoded)
 	if wrong == nil {
@@ -126,7 +127,7 @@ func (r *agentRun[D, O]) Check(ctx context.Context, call *loop.Call) (ret *loop.
 	}
 	if errors.As(wrong, new(*toolset.ValidationError)) {
 		invalid := forModel(wrong)
-		return &loop.Return{Retry: true, Text: invalid.Text, Cause: invalid.Err}, nil
+		return &engine.Return{Result: toolset.Result{Text: invalid.Text}, Retry: true, Cause: invalid.Err}, nil
 	}
 	done := outcome(wrong)
 	if done.Err != nil || done.Return.Approval != nil || done.Return.Deferred {
@@ -136,14 +137,14 @@ func (r *agentRun[D, O]) Check(ctx context.Context, call *loop.Call) (ret *loop.
 }
 
 // looking is the run context of functions that look at a call before it runs. They cannot turn to the run.
-func (r *agentRun[D, O]) looking(call *loop.Call) *toolset.RunContext[D] {
+func (r *agentRun[D, O]) looking(call *engine.Call) *toolset.RunContext[D] {
 	run := r.context
-	run.Call, run.Host = callOf(call), nil
+	run.Call, run.Host = call.Call, nil
 	return &run
 }
 
 // Approval implements [loop.Host].
-func (r *agentRun[D, O]) Approval(ctx context.Context, call *loop.Call) (approval *toolset.Approval, err error) {
+func (r *agentRun[D, O]) Approval(ctx context.Context, call *engine.Call) (approval *toolset.Approval, err error) {
 	defer recovered(&err)
 	return r.tool(call.Tool).Approval(ctx, r.looking(call), call.Decoded)
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
@@ -18,8 +19,8 @@ import (
 type callHost[D, O any] struct {
 	context  toolset.RunContext[D]
 	run      *agentRun[D, O]
-	call     *loop.Call // nil for an output that is made without one
-	listener loop.Listener
+	call     *engine.Call // nil for an output that is made without one
+	listener engine.Listener
 	// runs counts the runs inside the call.
 	runs atomic.Int32
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
-	"github.com/ponte-go/ponte/toolset"
 )
 
 // HistoryStore keeps the histories of inner runs that are pending: see [WithHistoryStore]. It is safe for concurrent use.
@@ -45,27 +43,6 @@ var errInside = errors.New("inner run")
 type insideState struct {
 	Messages []*model.Message `json:"messages,omitempty"`
 	Ref      string           `json:"ref,omitempty"`
-}
-
-// resumeOf returns what a tool sees of a call that goes on.
-func resumeOf(r *loop.Resume) *toolset.Resume {
-	if r == nil {
-		return nil
-	}
-	resume := &toolset.Resume{State: r.State}
-	if r.Answers == nil {
-		return resume
-	}
-	resume.Results = &toolset.DeferredResults{Decisions: map[string]toolset.Decision{}, Results: map[string]toolset.Result{}}
-	for i := range r.Answers {
-		a := &r.Answers[i]
-		if a.Return == nil {
-			resume.Results.Decisions[a.CallID] = a.Decision
-			continue
-		}
-		resume.Results.Results[a.CallID] = toolset.Result{Text: a.Return.Text, Outcome: a.Return.Outcome, Content: a.Return.Content, Meta: a.Return.Meta}
-	}
-	return resume
 }
 
 // saveInside keeps the history of a pending inner run.

@@ -10,8 +10,9 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
-	"github.com/ponte-go/ponte/internal/engine"
+	native "github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
@@ -27,16 +28,16 @@ func WithJournal(j journal.Journal) RunOption {
 
 // recordFunc runs the loop on an engine that records. Runs get it from [WithJournal], so that programs without journals do
 // not link the engine.
-type recordFunc func(ctx context.Context, side journaledSide, codec engine.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error)
+type recordFunc func(ctx context.Context, side journaledSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error)
 
 // journaledSide is the typed side of a run.
 type journaledSide interface {
 	loop.Host
-	loop.Worker
+	engine.Worker
 }
 
 // journaled is a [recordFunc].
-func journaled(ctx context.Context, side journaledSide, codec engine.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error) {
+func journaled(ctx context.Context, side journaledSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error) {
 	if cfg.RunID == "" {
 		cfg.RunID = rand.Text()
 	}
@@ -46,7 +47,7 @@ func journaled(ctx context.Context, side journaledSide, codec engine.Codec, o *r
 		return notRun, &journal.Error{RunID: cfg.RunID, Op: "open", Err: err}
 	}
 	defer log.Close() // everything is recorded already
-	eng, err := engine.Open(ctx, log, side, side, cfg, agent, codec)
+	eng, err := native.Open(ctx, log, side, side, cfg, agent, codec)
 	if err != nil {
 		return notRun, err
 	}
@@ -61,7 +62,7 @@ func journaled(ctx context.Context, side journaledSide, codec engine.Codec, o *r
 	return res, err
 }
 
-// Encode implements [engine.Codec].
+// Encode implements [native.Codec].
 func (o *output[D, O]) Encode(value any) (typ string, data []byte, ok bool) {
 	var err error
 	back, err := func() (back any, err error) {
@@ -80,7 +81,7 @@ func (o *output[D, O]) Encode(value any) (typ string, data []byte, ok bool) {
 	return typ, data, true
 }
 
-// Decode implements [engine.Codec].
+// Decode implements [native.Codec].
 func (o *output[D, O]) Decode(typ string, data []byte) (value any, err error) {
 	defer recovered(&err)
 	target := reflect.TypeFor[O]()

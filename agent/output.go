@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/internal/schema"
@@ -184,7 +185,7 @@ func (o *output[D, O]) apply(f *loop.Frame, mode OutputMode, retries int) {
 }
 
 // finish makes the output of what an output task carries: a checked call, or text.
-func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *loop.Task) loop.Done {
+func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *engine.Task) engine.Done {
 	value, repaired, err := o.value(ctx, run, t)
 	for _, validate := range o.validators {
 		if err != nil {
@@ -197,17 +198,17 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 	var pending *toolset.PendingError
 	switch {
 	case err == nil:
-		return loop.Done{Output: value, Repaired: repaired}
+		return engine.Done{Output: value, Repaired: repaired}
 	case errors.As(err, &pending) && t.Call != nil:
 		return suspended(pending)
 	case errors.As(err, new(*schema.Error)), errors.As(err, new(*toolset.RetryError)):
 		told := forModel(err)
-		return loop.Done{Return: loop.Return{Retry: true, Text: told.Text, Cause: told.Err}}
+		return engine.Done{Return: engine.Return{Result: toolset.Result{Text: told.Text}, Retry: true, Cause: told.Err}}
 	}
-	return loop.Done{Err: err}
+	return engine.Done{Err: err}
 }
 
-func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t *loop.Task) (value O, repaired []byte, err error) {
+func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t *engine.Task) (value O, repaired []byte, err error) {
 	switch {
 	case t.Call != nil:
 		a := o.alternative(t.Call.Tool)

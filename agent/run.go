@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/engine"
+	native "github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -236,7 +236,7 @@ func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Resu
 	if r.options.journal != nil {
 		return r.options.record(ctx, r, r.agent.output, &r.options, r.agent.config.Name, cfg)
 	}
-	eng := engine.New(r)
+	eng := native.New(r)
 	defer eng.Close()
 	return loop.Run(ctx, eng, r, cfg)
 }

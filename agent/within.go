@@ -5,8 +5,8 @@ package agent
 import (
 	"fmt"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -82,7 +82,7 @@ func (h *stepHost[D, O]) inside(meter *toolset.Meter) outerRun {
 }
 
 // inside makes the options of the n-th run inside a call, or inside an output that is made without a call.
-func (r *agentRun[D, O]) inside(meter *toolset.Meter, run *toolset.RunContext[D], c *loop.Call, n int32) outerRun {
+func (r *agentRun[D, O]) inside(meter *toolset.Meter, run *toolset.RunContext[D], c *engine.Call, n int32) outerRun {
 	in := outerRun{meter: meter}
 	in.asking, in.path, in.store = r.asking, r.origin(c).Path, r.store()
 	in.streams = r.stream

@@ -9,20 +9,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Do implements [loop.Worker]. It is called from the run's goroutine or, for calls that run in parallel, from others;
+// Do implements [engine.Worker]. It is called from the run's goroutine or, for calls that run in parallel, from others;
 // while any runs, nothing of r changes.
-func (r *agentRun[D, O]) Do(ctx context.Context, t *loop.Task, l loop.Listener, done *loop.Done) {
+func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	defer recovered(&done.Err)
 	switch t.Op {
-	case loop.OpModel:
+	case engine.OpModel:
 		// Runs spend their time in here: what is on the stack is what a waiting run costs.
 		done.Response, done.Err = r.request(ctx, t, l)
-	case loop.OpInbox:
+	case engine.OpInbox:
 		done.Inbox = r.options.inbox.take(t.AtEnd)
 	default:
 		r.local(ctx, t, l, done)
@@ -30,14 +30,14 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *loop.Task, l loop.Listener, 
 }
 
 // local does a task that needs a run context.
-func (r *agentRun[D, O]) local(ctx context.Context, t *loop.Task, l loop.Listener, done *loop.Done) {
-	if t.Op == loop.OpApprove {
+func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
+	if t.Op == engine.OpApprove {
 		*done = r.approve(ctx, t)
 		return
 	}
 	run := r.contextOf(t, l)
 	switch t.Op {
-	case loop.OpTool:
+	case engine.OpTool:
 		*done = r.call(ctx, t, run)
 	default:
 		*done = r.agent.output.finish(ctx, run, t)
@@ -47,7 +47,7 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *loop.Task, l loop.Listene
 	}
 }
 
-func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, l loop.Listener) (*model.Message, error) {
+func (r *agentRun[D, O]) request(ctx context.Context, t *engine.Task, l engine.Listener) (*model.Message, error) {
 	var sink model.Sink
 	if t.Stream {
 		sink = l.Sink()
@@ -56,27 +56,20 @@ func (r *agentRun[D, O]) request(ctx context.Context, t *loop.Task, l loop.Liste
 }
 
 // contextOf is the run context for a task: the step's, or a copy of it that has the call as its host.
-func (r *agentRun[D, O]) contextOf(t *loop.Task, l loop.Listener) *toolset.RunContext[D] {
+func (r *agentRun[D, O]) contextOf(t *engine.Task, l engine.Listener) *toolset.RunContext[D] {
 	if t.Call == nil && r.options.journal == nil {
 		return &r.context // nothing to add
 	}
 	h := &callHost[D, O]{context: r.context, run: r, call: t.Call, listener: l}
 	run := &h.context
 	if t.Call != nil {
-		run.Call = callOf(t.Call)
+		run.Call = t.Call.Call
 	}
 	if r.options.journal != nil {
 		run.Meter = run.Meter.Sub()
 	}
 	run.Host = h
 	return run
-}
-
-func callOf(c *loop.Call) toolset.Call {
-	return toolset.Call{
-		ID: c.ID, Tool: c.Tool, Args: c.Args, Attempt: c.Attempt, MaxRetries: c.MaxRetries,
-		Approved: c.Approved, Approval: c.Approval, Decision: c.Decision, Resume: resumeOf(c.Resume),
-	}
 }
 
 // tool finds a tool that the step offers.
@@ -90,13 +83,13 @@ func (r *agentRun[D, O]) tool(name string) *toolset.Tool[D] {
 }
 
 // approve asks whoever there is about a call.
-func (r *agentRun[D, O]) approve(ctx context.Context, t *loop.Task) loop.Done {
+func (r *agentRun[D, O]) approve(ctx context.Context, t *engine.Task) engine.Done {
 	req := toolset.ApprovalRequest{Origin: r.origin(t.Call), Args: argsJSON(t.Call.Args), Invalid: t.Text}
 	if t.Approval != nil {
 		req.Approval = *t.Approval
 	}
 	d, err := r.asking.approve(ctx, req)
-	return loop.Done{Decision: &d, Err: err}
+	return engine.Done{Decision: &d, Err: err}
 }
 
 // argsJSON returns valid arguments as JSON.
@@ -108,10 +101,10 @@ func argsJSON(args model.RawArgs) json.RawMessage {
 }
 
 // call runs a tool.
-func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, run *toolset.RunContext[D]) loop.Done {
+func (r *agentRun[D, O]) call(ctx context.Context, t *engine.Task, run *toolset.RunContext[D]) engine.Done {
 	tool := r.tool(t.Call.Tool)
 	if tool == nil {
-		return loop.Done{Err: errors.New("the tool is gone")}
+		return engine.Done{Err: errors.New("the tool is gone")}
 	}
 	timeout := tool.Timeout
 	if timeout == 0 {
@@ -131,21 +124,21 @@ func (r *agentRun[D, O]) call(ctx context.Context, t *loop.Task, run *toolset.Ru
 
 var errToolTimeout = errors.New("tool timeout")
 
-func timedOut(after time.Duration, err error) loop.Done {
+func timedOut(after time.Duration, err error) engine.Done {
 	text := fmt.Sprintf("Timed out after %v.", after)
-	return loop.Done{Return: loop.Return{Retry: true, Text: text, Cause: fmt.Errorf("timed out after %v: %w", after, err)}}
+	return engine.Done{Return: engine.Return{Result: toolset.Result{Text: text}, Retry: true, Cause: fmt.Errorf("timed out after %v: %w", after, err)}}
 }
 
 // returned makes a task's result of a tool's.
-func returned(res toolset.Result, err error) loop.Done {
+func returned(res toolset.Result, err error) engine.Done {
 	if err != nil {
 		return outcome(err)
 	}
-	return loop.Done{Return: loop.Return{Text: res.Text, Outcome: res.Outcome, Content: res.Content, Meta: res.Meta}}
+	return engine.Done{Return: engine.Return{Result: res}}
 }
 
 // outcome makes a task's result of a tool's error: what the model is told, or the end of the run.
-func outcome(err error) loop.Done {
+func outcome(err error) engine.Done {
 	var retry *toolset.RetryError
 	var failed *toolset.FailedError
 	var denied *toolset.DeniedError
@@ -154,28 +147,28 @@ func outcome(err error) loop.Done {
 	var pending *toolset.PendingError
 	switch {
 	case errors.As(err, &retry):
-		return loop.Done{Return: loop.Return{Retry: true, Text: retry.Message, Cause: err}}
+		return engine.Done{Return: engine.Return{Result: toolset.Result{Text: retry.Message}, Retry: true, Cause: err}}
 	case errors.As(err, &failed):
-		return loop.Done{Return: loop.Return{Text: failed.Message, Outcome: model.OutcomeFailed}}
+		return engine.Done{Return: engine.Return{Result: toolset.Result{Text: failed.Message, Outcome: model.OutcomeFailed}}}
 	case errors.As(err, &denied):
-		return loop.Done{Return: loop.Return{Text: denied.Message, Outcome: model.OutcomeDenied}}
+		return engine.Done{Return: engine.Return{Result: toolset.Result{Text: denied.Message, Outcome: model.OutcomeDenied}}}
 	case errors.As(err, &approval):
-		return loop.Done{Return: loop.Return{Approval: &approval.Approval}}
+		return engine.Done{Return: engine.Return{Approval: &approval.Approval}}
 	case errors.As(err, &deferred):
-		return loop.Done{Return: loop.Return{Deferred: true, Meta: deferred.Meta}}
+		return engine.Done{Return: engine.Return{Result: toolset.Result{Meta: deferred.Meta}, Deferred: true}}
 	case errors.As(err, &pending):
 		return suspended(pending)
 	}
-	return loop.Done{Err: err}
+	return engine.Done{Err: err}
 }
 
 // suspended makes a task's result of a call that waits for calls inside it.
-func suspended(p *toolset.PendingError) loop.Done {
+func suspended(p *toolset.PendingError) engine.Done {
 	if len(p.Calls) == 0 {
-		return loop.Done{Err: errors.New("the tool waits for calls inside it and names none: give them to toolset.Pending")}
+		return engine.Done{Err: errors.New("the tool waits for calls inside it and names none: give them to toolset.Pending")}
 	}
 	if len(p.State) > 0 && !json.Valid(p.State) {
-		return loop.Done{Err: errors.New("the state that the tool gave to toolset.Pending is not valid JSON")}
+		return engine.Done{Err: errors.New("the state that the tool gave to toolset.Pending is not valid JSON")}
 	}
-	return loop.Done{Return: loop.Return{Pending: p}}
+	return engine.Done{Return: engine.Return{Pending: p}}
 }

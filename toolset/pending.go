@@ -22,6 +22,22 @@ type DeferredResults struct {
 	Results map[string]Result `json:"results,omitempty"`
 }
 
+// Decide records the decision about a pending call, by its key.
+func (r *DeferredResults) Decide(key string, d Decision) {
+	if r.Decisions == nil {
+		r.Decisions = map[string]Decision{}
+	}
+	r.Decisions[key] = d
+}
+
+// Supply records the result of a pending call, by its key.
+func (r *DeferredResults) Supply(key string, res Result) {
+	if r.Results == nil {
+		r.Results = map[string]Result{}
+	}
+	r.Results[key] = res
+}
+
 // PendingError says that a tool call has begun, and that calls inside it wait for somebody outside of the run.
 type PendingError struct {
 	// Calls are the pending calls inside the tool call. Path is relative to the tool call: it is empty for the calls of an agent

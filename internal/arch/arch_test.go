@@ -29,9 +29,10 @@ var rules = map[string][]string{
 	"agent/model/genkitmodel/":              {"agent/model", "agent/model/genkitmodel", "internal/adapter"},
 	"agent/model/genkitmodel/genkitdev":     {"agent", "agent/model", "toolset"},
 	"agent/model/genkitmodel/googledialect": {"agent/model", "agent/model/geminimodel", "agent/model/genkitmodel", "internal/adapter"},
+	"agent/engine":                          {"agent/model", "toolset"},
 	"agent/journal":                         {},
 	"agent/journal/":                        {"agent/journal"},
-	"agent":                                 {"agent/approval", "agent/journal", "agent/model", "toolset", "internal/loop", "internal/engine", "internal/partial", "internal/plainjson", "internal/schema"},
+	"agent":                                 {"agent/approval", "agent/engine", "agent/journal", "agent/model", "toolset", "internal/loop", "internal/engine", "internal/partial", "internal/plainjson", "internal/schema"},
 	"toolset":                               {"agent/model", "internal/plainjson", "internal/schema"},
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
 	"toolset/workspace":                     {"agent/model", "toolset"},
@@ -50,8 +51,8 @@ var rules = map[string][]string{
 	"internal/nearest":                      {},
 	"internal/plainjson":                    {},
 	"internal/schema":                       {"internal/nearest", "internal/plainjson"},
-	"internal/loop":                         {"agent/model", "toolset"},
-	"internal/engine":                       {"agent/model", "agent/journal", "toolset", "internal/loop"},
+	"internal/loop":                         {"agent/engine", "agent/model", "toolset"},
+	"internal/engine":                       {"agent/engine", "agent/model", "agent/journal", "toolset", "internal/loop"},
 	"internal/":                             {"*"},
 	"examples/":                             {"*"},
 	"agent/model/modeltest":                 {"agent/model", "internal/generate", "internal/plainjson", "agent/model/modeltest/internal/describe"},
@@ -218,7 +219,7 @@ func TestLoopTouchesTheWorldThroughItsSeamsOnly(t *testing.T) {
 	i := slices.IndexFunc(packages(t), func(p *pkg) bool { return p.path == "internal/loop" })
 	loop := packages(t)[i]
 	mayImport := []string{
-		"context", "encoding/json", "errors", "fmt", "slices", "strings", module + "/agent/model", module + "/toolset",
+		"context", "encoding/json", "errors", "fmt", "slices", "strings", module + "/agent/engine", module + "/agent/model", module + "/toolset",
 	}
 	for imported, at := range loop.imports {
 		require.Contains(t, mayImport, imported, at.String())

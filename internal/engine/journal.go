@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
@@ -44,19 +45,19 @@ type Journal struct {
 	numbers map[key]int
 	// asked are the approvals that were last asked for, by the ids of the calls of the step.
 	asked map[string]*toolset.Approval
-	inner []loop.Future
+	inner []engine.Future
 
 	mu sync.Mutex
 	// live are the tasks that are being executed.
-	live map[*loop.Task]*journaled
+	live map[*engine.Task]*journaled
 
 	unread      [][]model.Part
 	unreadAtEnd bool
 }
 
 var (
-	_ loop.Engine = (*Journal)(nil)
-	_ loop.Host   = (*Journal)(nil)
+	_ engine.Engine = (*Journal)(nil)
+	_ loop.Host     = (*Journal)(nil)
 )
 
 // Codec takes the outputs of a run to JSON and back.
@@ -69,8 +70,8 @@ type Codec interface {
 
 // Open starts a run's journal or takes it up. cfg is what the loop will be given; its RunID must be set, and Steered may be
 // set by Open. The caller closes the engine when the run has ended, and the log after it.
-func Open(ctx context.Context, log journal.Log, worker loop.Worker, host loop.Host, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
-	j := &Journal{host: host, log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, asked: map[string]*toolset.Approval{}, live: map[*loop.Task]*journaled{}}
+func Open(ctx context.Context, log journal.Log, worker engine.Worker, host loop.Host, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
+	j := &Journal{host: host, log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, asked: map[string]*toolset.Approval{}, live: map[*engine.Task]*journaled{}}
 	j.native = New(&recorder{j, worker})
 	begin, err := newStart(cfg, agent)
 	if err != nil {
@@ -119,26 +120,26 @@ func (j *Journal) diverged(format string, args ...any) error {
 // journaled is the future of a task.
 type journaled struct {
 	// done is set if the result is there already, record if it was recorded; seq is the record's place.
-	done *loop.Done
+	done *engine.Done
 	seq  int
 	// inner is the native future of a task that is executed.
-	inner loop.Future
+	inner engine.Future
 	// record is what is known of the record of a task that is executed; its time is set when it is over.
 	record record
 	// again is the record of a task that is executed although it has one.
 	again *record
 }
 
-// Done implements [loop.Future].
-func (f *journaled) Done() *loop.Done {
+// Done implements [engine.Future].
+func (f *journaled) Done() *engine.Done {
 	if f.done != nil {
 		return f.done
 	}
 	return f.inner.Done()
 }
 
-// Start implements [loop.Engine].
-func (j *Journal) Start(ctx context.Context, t *loop.Task) loop.Future {
+// Start implements [engine.Engine].
+func (j *Journal) Start(ctx context.Context, t *engine.Task) engine.Future {
 	k := j.keyOf(t)
 	f := &journaled{record: record{Op: k.op, Step: k.step, Call: k.call, Approved: k.approved, N: k.n}}
 	if t.Call != nil {
@@ -146,7 +147,7 @@ func (j *Journal) Start(ctx context.Context, t *loop.Task) loop.Future {
 	}
 	past := j.past.take(k)
 	if err := j.follows(t, k, past); err != nil {
-		f.done = &loop.Done{Err: err}
+		f.done = &engine.Done{Err: err}
 		return f
 	}
 	if k.op == opModel {
@@ -156,12 +157,12 @@ func (j *Journal) Start(ctx context.Context, t *loop.Task) loop.Future {
 	case past != nil && !past.Again:
 		done, err := past.done(j.codec)
 		if err != nil {
-			done = &loop.Done{Err: j.failed("replay", err)}
+			done = &engine.Done{Err: j.failed("replay", err)}
 		}
 		f.done, f.seq, f.record.At, f.record.Used = done, past.seq, past.At, past.Used
 		return f
 	case past == nil && k.op == opInbox && j.past.begun(k.step):
-		f.done = &loop.Done{} // nothing had come in
+		f.done = &engine.Done{} // nothing had come in
 		return f
 	}
 	f.again = past
@@ -172,8 +173,8 @@ func (j *Journal) Start(ctx context.Context, t *loop.Task) loop.Future {
 	return f
 }
 
-// WaitAny implements [loop.Engine]. Recorded results come first, in the order in which they were recorded.
-func (j *Journal) WaitAny(futures []loop.Future, l loop.Listener) int {
+// WaitAny implements [engine.Engine]. Recorded results come first, in the order in which they were recorded.
+func (j *Journal) WaitAny(futures []engine.Future, l engine.Listener) int {
 	first := -1
 	j.inner = j.inner[:0]
 	for i := range futures {
@@ -195,10 +196,10 @@ func (j *Journal) WaitAny(futures []loop.Future, l loop.Listener) int {
 	return first
 }
 
-// Stamp implements [loop.Engine]: a message was made at the time of the result that it was made of.
+// Stamp implements [engine.Engine]: a message was made at the time of the result that it was made of.
 func (j *Journal) Stamp(m *model.Message) { m.Time = j.clock }
 
-// NewID implements [loop.Engine].
+// NewID implements [engine.Engine].
 func (j *Journal) NewID() string {
 	j.ids++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", j.start.Seed, j.ids))

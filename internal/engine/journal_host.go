@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
@@ -34,7 +35,7 @@ func (j *Journal) Frame(ctx context.Context, info *toolset.RunInfo) (*loop.Frame
 // Approval implements [loop.Host]. That a call has to be approved is recorded, because the answer can change: a person who
 // allows a call may allow all that are like it. That it need not is recorded only if it was asked about before; otherwise it
 // follows from its being executed.
-func (j *Journal) Approval(ctx context.Context, call *loop.Call) (*toolset.Approval, error) {
+func (j *Journal) Approval(ctx context.Context, call *engine.Call) (*toolset.Approval, error) {
 	k := j.numbered(key{op: opAsk, step: j.step, call: call.ID})
 	if r := j.past.take(k); r != nil {
 		j.asked[call.ID] = r.Approval
@@ -57,7 +58,7 @@ func (j *Journal) Approval(ctx context.Context, call *loop.Call) (*toolset.Appro
 
 // Check implements [loop.Host]. What is wrong with a call is recorded. That nothing is follows from its being executed or asked
 // about, unless it was checked before.
-func (j *Journal) Check(ctx context.Context, call *loop.Call) (*loop.Return, error) {
+func (j *Journal) Check(ctx context.Context, call *engine.Call) (*engine.Return, error) {
 	k := j.numbered(key{op: opCheck, step: j.step, call: call.ID})
 	if r := j.past.take(k); r != nil {
 		if r.None {
@@ -84,7 +85,7 @@ func (j *Journal) Check(ctx context.Context, call *loop.Call) (*loop.Return, err
 }
 
 // Recorded reports whether there is a record of a call's execution, in the step that the loop is in, that has not been asked for.
-func (j *Journal) Recorded(call *loop.Call) bool {
+func (j *Journal) Recorded(call *engine.Call) bool {
 	k := key{op: opTool, step: j.step, call: call.ID}
 	first := j.past.records[k]
 	k.approved = true

@@ -5,9 +5,9 @@ package engine
 import (
 	"fmt"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 )
 
 // past is what a journal says, as far as it has not been taken up yet.
@@ -103,7 +103,7 @@ func (p *past) begun(step int) bool {
 
 // follows reports an error if a task is not what follows in the journal from what has been replayed: if something that
 // came before it has not been asked for, or if it has no record but what came after it does.
-func (j *Journal) follows(t *loop.Task, k key, past *record) error {
+func (j *Journal) follows(t *engine.Task, k key, past *record) error {
 	p := &j.past
 	switch {
 	case p.left > 0 && p.first() < k.step:

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -28,7 +28,7 @@ const (
 	opOutput  = "output"
 )
 
-var ops = [...]string{loop.OpModel: opModel, loop.OpTool: opTool, loop.OpOutput: opOutput, loop.OpApprove: opApprove, loop.OpInbox: opInbox}
+var ops = [...]string{engine.OpModel: opModel, engine.OpTool: opTool, engine.OpOutput: opOutput, engine.OpApprove: opApprove, engine.OpInbox: opInbox}
 
 // key says which task a record is about.
 type key struct {
@@ -41,10 +41,10 @@ type key struct {
 	n int
 }
 
-func (j *Journal) keyOf(t *loop.Task) key {
+func (j *Journal) keyOf(t *engine.Task) key {
 	k := key{op: ops[t.Op], step: t.Step}
 	switch {
-	case t.Op == loop.OpInbox && t.AtEnd:
+	case t.Op == engine.OpInbox && t.AtEnd:
 		k.op = opInboxAt
 	case t.Call != nil:
 		k.call, k.approved = t.Call.ID, t.Call.Approved
@@ -144,7 +144,7 @@ type pendingInside struct {
 	State json.RawMessage       `json:"state,omitempty"`
 }
 
-func returnOf(r *loop.Return) *returned {
+func returnOf(r *engine.Return) *returned {
 	made := &returned{r.Text, r.Retry, r.Outcome, r.Content, r.Meta, "", r.Approval, r.Deferred, nil}
 	if p := r.Pending; p != nil {
 		made.Pending = &pendingInside{p.Calls, p.State}
@@ -155,8 +155,8 @@ func returnOf(r *loop.Return) *returned {
 	return made
 }
 
-func (r *returned) loop() loop.Return {
-	made := loop.Return{Text: r.Text, Retry: r.Retry, Outcome: r.Outcome, Content: r.Content, Meta: r.Meta, Approval: r.Approval, Deferred: r.Deferred}
+func (r *returned) loop() engine.Return {
+	made := engine.Return{Result: toolset.Result{Text: r.Text, Outcome: r.Outcome, Content: r.Content, Meta: r.Meta}, Retry: r.Retry, Approval: r.Approval, Deferred: r.Deferred}
 	if p := r.Pending; p != nil {
 		made.Pending = &toolset.PendingError{Calls: p.Calls, State: p.State}
 	}
@@ -205,7 +205,7 @@ func (d *decision) toolset() toolset.Decision {
 }
 
 // take sets what a task came to.
-func (r *record) take(done *loop.Done, codec Codec) {
+func (r *record) take(done *engine.Done, codec Codec) {
 	if done.Used != nil {
 		r.Used = usedOf(*done.Used)
 	}
@@ -228,8 +228,8 @@ func (r *record) take(done *loop.Done, codec Codec) {
 }
 
 // done returns what the task came to.
-func (r *record) done(codec Codec) (*loop.Done, error) {
-	done := &loop.Done{Response: r.Response, Inbox: r.Inbox}
+func (r *record) done(codec Codec) (*engine.Done, error) {
+	done := &engine.Done{Response: r.Response, Inbox: r.Inbox}
 	if r.Return != nil {
 		done.Return = r.Return.loop()
 	}

@@ -7,19 +7,19 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
 // recorder is a worker that has its results recorded before it returns them.
 type recorder struct {
 	journal *Journal
-	worker  loop.Worker
+	worker  engine.Worker
 }
 
-// Do implements [loop.Worker].
-func (w *recorder) Do(ctx context.Context, t *loop.Task, l loop.Listener, done *loop.Done) {
+// Do implements [engine.Worker].
+func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	w.worker.Do(ctx, t, l, done)
 	j := w.journal
 	j.mu.Lock()
@@ -31,15 +31,15 @@ func (w *recorder) Do(ctx context.Context, t *loop.Task, l loop.Listener, done *
 	case worth == nothing:
 		return
 	case worth == doubtful:
-		*done = loop.Done{Err: context.Cause(ctx)}
+		*done = engine.Done{Err: context.Cause(ctx)}
 		return
 	}
 	recorded, err := j.record(ctx, f, done)
 	if err != nil {
-		if t.Op == loop.OpInbox {
+		if t.Op == engine.OpInbox {
 			j.unread, j.unreadAtEnd = done.Inbox, t.AtEnd
 		}
-		*done = loop.Done{Err: err}
+		*done = engine.Done{Err: err}
 		return
 	}
 	*done = *recorded
@@ -58,19 +58,19 @@ const (
 	result
 )
 
-func worthOf(ctx context.Context, t *loop.Task, done *loop.Done) worth {
+func worthOf(ctx context.Context, t *engine.Task, done *engine.Done) worth {
 	good := true
 	switch t.Op {
-	case loop.OpModel:
+	case engine.OpModel:
 		if done.Response == nil {
 			return nothing
 		}
 		good = !done.Response.Interrupted
-	case loop.OpInbox:
+	case engine.OpInbox:
 		if !t.AtEnd && len(done.Inbox) == 0 {
 			return nothing // it follows from the step's going on
 		}
-	case loop.OpApprove:
+	case engine.OpApprove:
 		if done.Decision == nil {
 			return nothing
 		}
@@ -88,7 +88,7 @@ func worthOf(ctx context.Context, t *loop.Task, done *loop.Done) worth {
 }
 
 // record records a result and returns it as it will be read again, so that a run and its repetition see the same.
-func (j *Journal) record(ctx context.Context, f *journaled, done *loop.Done) (*loop.Done, error) {
+func (j *Journal) record(ctx context.Context, f *journaled, done *engine.Done) (*engine.Done, error) {
 	r := &f.record
 	r.take(done, j.codec)
 	if f.again != nil && r.Again {

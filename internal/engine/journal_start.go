@@ -60,7 +60,7 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 	if n := len(cfg.History); n > 0 {
 		s.Last = hash("history", true, cfg.History[n-1])
 	}
-	s.Results = hash("results", cfg.Answers != nil, cfg.Answers)
+	s.Results = hash("results", cfg.Answers != nil, answers2(cfg.Answers))
 	s.results1 = hash("results", cfg.Answers != nil, answers1(cfg.Answers))
 	return s, err
 }
@@ -119,13 +119,35 @@ type return1 struct {
 	Deferred bool
 }
 
+func return1Of(r *toolset.Result) *return1 {
+	return &return1{Text: r.Text, Outcome: r.Outcome, Content: r.Content, Meta: r.Meta}
+}
+
+// answer2 is an answer to a pending call in the form that is hashed since version 2.
+type answer2 struct {
+	CallID   string
+	Decision toolset.Decision
+	Return   *return1
+}
+
+func answers2(answers []loop.Answer) []answer2 {
+	made := make([]answer2, len(answers))
+	for i := range answers {
+		made[i].CallID, made[i].Decision = answers[i].CallID, answers[i].Decision
+		if r := answers[i].Result; r != nil {
+			made[i].Return = return1Of(r)
+		}
+	}
+	return made
+}
+
 func answers1(answers []loop.Answer) []answer1 {
 	made := make([]answer1, len(answers))
 	for i := range answers {
 		a := &answers[i]
 		made[i].CallID = a.CallID
-		if r := a.Return; r != nil {
-			made[i].Return = &return1{r.Text, r.Retry, r.Outcome, r.Content, r.Meta, r.Cause, r.Approval, r.Deferred}
+		if r := a.Result; r != nil {
+			made[i].Return = return1Of(r)
 			continue
 		}
 		d := &made[i].Decision

@@ -6,10 +6,10 @@ package engine
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
 )
@@ -18,7 +18,7 @@ import (
 // a lone one whose Emits is set. It serves one run. The run's owner calls [Native.Close] when the run has ended, however it
 // did.
 type Native struct {
-	worker loop.Worker
+	worker engine.Worker
 	// lone is the future of the last task that ran alone. Its result has been read when the next task starts, so it is used
 	// again.
 	lone *future
@@ -30,10 +30,10 @@ type Native struct {
 	running sync.WaitGroup
 }
 
-var _ loop.Engine = (*Native)(nil)
+var _ engine.Engine = (*Native)(nil)
 
 // New returns an engine that has worker do the tasks.
-func New(worker loop.Worker) *Native {
+func New(worker engine.Worker) *Native {
 	n := &Native{worker: worker}
 	n.lone = &n.first
 	return n
@@ -41,13 +41,13 @@ func New(worker loop.Worker) *Native {
 
 type future struct {
 	ctx     context.Context
-	task    *loop.Task
+	task    *engine.Task
 	started bool
 	over    bool
-	done    loop.Done
+	done    engine.Done
 }
 
-func (f *future) Done() *loop.Done {
+func (f *future) Done() *engine.Done {
 	if !f.over {
 		return nil
 	}
@@ -57,12 +57,12 @@ func (f *future) Done() *loop.Done {
 // report says either that a future is over or what its task has to say, which waits for the reply.
 type report struct {
 	future *future
-	say    func(l loop.Listener) error
+	say    func(l engine.Listener) error
 	reply  chan error
 }
 
-// Start implements [loop.Engine].
-func (n *Native) Start(ctx context.Context, t *loop.Task) loop.Future {
+// Start implements [engine.Engine].
+func (n *Native) Start(ctx context.Context, t *engine.Task) engine.Future {
 	if f := n.lone; f != nil {
 		n.lone = nil
 		*f = future{ctx: ctx, task: t}
@@ -71,8 +71,8 @@ func (n *Native) Start(ctx context.Context, t *loop.Task) loop.Future {
 	return &future{ctx: ctx, task: t}
 }
 
-// WaitAny implements [loop.Engine].
-func (n *Native) WaitAny(futures []loop.Future, l loop.Listener) int {
+// WaitAny implements [engine.Engine].
+func (n *Native) WaitAny(futures []engine.Future, l engine.Listener) int {
 	if f := futures[0].(*future); len(futures) == 1 && !f.started && !f.task.Emits {
 		f.started, f.over = true, true
 		n.worker.Do(f.ctx, f.task, l, &f.done)
@@ -83,7 +83,7 @@ func (n *Native) WaitAny(futures []loop.Future, l loop.Listener) int {
 }
 
 // waitSpawned is WaitAny for tasks that run in goroutines.
-func (n *Native) waitSpawned(futures []loop.Future, l loop.Listener) int {
+func (n *Native) waitSpawned(futures []engine.Future, l engine.Listener) int {
 	for _, f := range futures {
 		n.spawn(f.(*future))
 	}
@@ -114,7 +114,7 @@ func (n *Native) spawn(f *future) {
 		returned := false
 		defer func() {
 			if !returned { // The worker catches panics.
-				f.done = loop.Done{Err: ErrGoexit}
+				f.done = engine.Done{Err: engine.ErrGoexit}
 			}
 			select {
 			case n.reports <- report{future: f}:
@@ -126,25 +126,22 @@ func (n *Native) spawn(f *future) {
 	})
 }
 
-// ErrGoexit is the error of a task that ended its goroutine.
-var ErrGoexit = errors.New("runtime.Goexit was called, perhaps by a failed assertion of a test")
-
 // relay brings what a task in a goroutine has to say to the goroutine that waits.
 type relay struct{ native *Native }
 
-// Sink implements [loop.Listener].
+// Sink implements [engine.Listener].
 func (r relay) Sink() model.Sink {
 	return func(d model.Delta) error {
-		return r.send(func(l loop.Listener) error { return l.Sink()(d) })
+		return r.send(func(l engine.Listener) error { return l.Sink()(d) })
 	}
 }
 
-// Custom implements [loop.Listener].
-func (r relay) Custom(c *loop.Call, value any) error {
-	return r.send(func(l loop.Listener) error { return l.Custom(c, value) })
+// Custom implements [engine.Listener].
+func (r relay) Custom(c *engine.Call, value any) error {
+	return r.send(func(l engine.Listener) error { return l.Custom(c, value) })
 }
 
-func (r relay) send(say func(loop.Listener) error) error {
+func (r relay) send(say func(engine.Listener) error) error {
 	reply := make(chan error, 1) // a task may say several things at once
 	select {
 	case r.native.reports <- report{say: say, reply: reply}:
@@ -168,8 +165,8 @@ func (n *Native) Close() {
 	}
 }
 
-// Stamp implements [loop.Engine].
+// Stamp implements [engine.Engine].
 func (n *Native) Stamp(m *model.Message) { m.Time = time.Now().UTC().Round(0) }
 
-// NewID implements [loop.Engine].
+// NewID implements [engine.Engine].
 func (n *Native) NewID() string { return rand.Text() }

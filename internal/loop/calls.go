@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -26,7 +27,7 @@ const (
 type call struct {
 	part *model.Part
 	tool *Tool // nil if there is no such tool
-	args Call
+	args engine.Call
 	// repaired are the arguments if they had to be repaired.
 	repaired model.RawArgs
 	// answer is where the answer goes; it is valid once answered is set.
@@ -46,7 +47,7 @@ type call struct {
 	inner     *toolset.PendingError
 	suspended *model.SuspendedCall
 	// results are the answers to the calls inside it.
-	results []Answer
+	results *toolset.DeferredResults
 	// was is the pending call that a history left, given the answer to it.
 	was   *model.PendingCall
 	given *Answer
@@ -170,7 +171,7 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 func (r *run) checkArguments(ctx context.Context, calls []call) error {
 	for i := range calls {
 		c := &calls[i]
-		if c.answered || !c.tool.Checks || r.instead != nil && c.given == nil || c.given != nil && (c.given.Return != nil || c.given.Decision.Verdict == toolset.VerdictDeny) {
+		if c.answered || !c.tool.Checks || r.instead != nil && c.given == nil || c.given != nil && (c.given.Result != nil || c.given.Decision.Verdict == toolset.VerdictDeny) {
 			continue
 		}
 		ret, err := r.checkOne(ctx, c, &c.args)
@@ -188,7 +189,7 @@ func (r *run) checkArguments(ctx context.Context, calls []call) error {
 }
 
 // checkOne has the host check arguments of a call.
-func (r *run) checkOne(ctx context.Context, c *call, args *Call) (*Return, error) {
+func (r *run) checkOne(ctx context.Context, c *call, args *engine.Call) (*engine.Return, error) {
 	ret, err := r.host.Check(ctx, args)
 	if err != nil {
 		return nil, &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: args.Attempt, Err: err}
@@ -208,7 +209,8 @@ func (r *run) decode(c *call, complete bool) {
 		c.askRetry(r.unknown(c.part.Tool), fmt.Errorf("unknown tool %q", shortened(c.part.Tool)))
 		return
 	}
-	c.args = Call{ID: c.part.CallID, Tool: c.tool.Name, Args: c.part.Args, Attempt: r.budgets.attempt(c.tool.Name), MaxRetries: c.tool.Retries}
+	c.args.ID, c.args.Tool, c.args.Args = c.part.CallID, c.tool.Name, c.part.Args
+	c.args.Attempt, c.args.MaxRetries = r.budgets.attempt(c.tool.Name), c.tool.Retries
 	if c.changed {
 		c.args.Args, complete = model.RawArgs(c.was.Args), false
 	}
@@ -226,10 +228,10 @@ func (r *run) decode(c *call, complete bool) {
 }
 
 // taskOf returns the task that runs a call.
-func (r *run) taskOf(c *call) Task {
-	t := Task{Op: OpTool, Step: r.info.Step, Call: &c.args, Emits: r.cfg.Stream}
+func (r *run) taskOf(c *call) engine.Task {
+	t := engine.Task{Op: engine.OpTool, Step: r.info.Step, Call: &c.args, Emits: r.cfg.Stream}
 	if c.tool.Output {
-		t.Op = OpOutput
+		t.Op = engine.OpOutput
 	}
 	return t
 }

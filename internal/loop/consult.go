@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -59,7 +60,7 @@ func (r *run) behind(ctx context.Context, c *call) error {
 	if c.tool.Sequential {
 		r.held = heldAll
 	}
-	if recorded, ok := r.eng.(interface{ Recorded(c *Call) bool }); ok && recorded.Recorded(&c.args) {
+	if recorded, ok := r.eng.(interface{ Recorded(c *engine.Call) bool }); ok && recorded.Recorded(&c.args) {
 		return r.batch(ctx, []*call{c}) // a journal of a version with another order
 	}
 	if c.args.Resume != nil {
@@ -107,7 +108,7 @@ func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
 	if !r.cfg.Asks {
 		return toolset.Defer(), nil
 	}
-	done := r.do(ctx, r.lone(Task{Op: OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval, Text: c.invalid, Emits: r.cfg.Stream}))
+	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval, Text: c.invalid, Emits: r.cfg.Stream}))
 	if done.Err != nil {
 		return toolset.Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}

@@ -8,15 +8,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Answer settles one pending call: by a decision, or by a result if Return is not nil. CallID is the call's key.
+// Answer settles one pending call: by a decision, or by a result if Result is not nil. CallID is the call's key.
 type Answer struct {
 	CallID   string
 	Decision toolset.Decision
-	Return   *Return
+	Result   *toolset.Result
 }
 
 // PendingError ends a run that waits for others.
@@ -123,7 +124,7 @@ func (r *run) takeUp(calls []call) error {
 		case c.given == nil && r.instead != nil: // it will be denied
 		case c.given == nil:
 			return fmt.Errorf("%w: call %q of %q has none", ErrAnswers, c.part.CallID, c.part.Tool)
-		case c.given.Return == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow && (c.was == nil || c.was.Approval == nil):
+		case c.given.Result == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow && (c.was == nil || c.was.Approval == nil):
 			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, c.part.CallID, c.part.Tool)
 		}
 	}
@@ -164,8 +165,8 @@ func (r *run) settleGiven(calls []call) {
 		case c.given == nil:
 		case c.answered: // by what is wrong with it
 			c.given = nil
-		case c.given.Return != nil:
-			r.take(c, c.given.Return)
+		case c.given.Result != nil:
+			r.take(c, &engine.Return{Result: *c.given.Result})
 			c.given = nil
 		case c.given.Decision.Verdict == toolset.VerdictDeny:
 			r.deny(c, c.given.Decision)

@@ -3,6 +3,7 @@
 package loop
 
 import (
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -114,6 +115,6 @@ func (r *run) Sink() model.Sink {
 }
 
 // Custom implements [Listener].
-func (r *run) Custom(c *Call, value any) error {
+func (r *run) Custom(c *engine.Call, value any) error {
 	return r.emit(Event{Kind: Custom, CallID: c.ID, Tool: c.Tool, Value: value})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -135,7 +136,7 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	futures := make([]Future, 0, len(calls))
+	futures := make([]engine.Future, 0, len(calls))
 	running := make([]*call, 0, len(calls))
 	var failed error
 	for next := 0; next < len(calls) || len(running) > 0; {
@@ -170,7 +171,7 @@ func (r *run) begins(c *call) error {
 }
 
 // returned takes the result of a call.
-func (r *run) returned(c *call, done *Done) error {
+func (r *run) returned(c *call, done *engine.Done) error {
 	if done.Err != nil {
 		err := &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
 		_ = r.emit(Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Err: done.Err})
@@ -194,7 +195,7 @@ func (r *run) returned(c *call, done *Done) error {
 }
 
 // take answers a call with its result.
-func (r *run) take(c *call, ret *Return) {
+func (r *run) take(c *call, ret *engine.Return) {
 	c.executed = true
 	if ret.Retry {
 		c.askRetry(c.withChange(ret.Text), ret.Cause)

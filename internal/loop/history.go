@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 )
 
@@ -64,7 +65,7 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	if !r.cfg.Steered {
 		return nil
 	}
-	done := r.do(ctx, r.lone(Task{Op: OpInbox, Step: r.info.Step, AtEnd: atEnd}))
+	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpInbox, Step: r.info.Step, AtEnd: atEnd}))
 	if done.Err != nil {
 		return &Error{Stage: StagePrepare, Err: done.Err}
 	}

@@ -5,6 +5,7 @@ package loop
 import (
 	"context"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -15,10 +16,10 @@ type Host interface {
 	Frame(ctx context.Context, info *toolset.RunInfo) (*Frame, error)
 	// Check says what is wrong with a call whose arguments could be decoded; nil if nothing is. It is only asked for tools
 	// that are marked so.
-	Check(ctx context.Context, call *Call) (*Return, error)
+	Check(ctx context.Context, call *engine.Call) (*engine.Return, error)
 	// Approval says whether a call must be approved before it runs; nil if it need not. It is only asked for tools that
 	// are marked so.
-	Approval(ctx context.Context, call *Call) (*toolset.Approval, error)
+	Approval(ctx context.Context, call *engine.Call) (*toolset.Approval, error)
 	// History returns the history to go on with, which may be the one it is given. It is only asked if
 	// [Config.Processed] is set.
 	History(ctx context.Context, info *toolset.RunInfo) ([]*model.Message, error)

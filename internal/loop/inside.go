@@ -68,7 +68,7 @@ func (c *call) goOn() {
 		return
 	}
 	c.args.Approved, c.args.Approval, c.args.Decision = s.Approved, s.Approval, s.Decision
-	c.args.Resume = &Resume{State: s.State, Answers: c.results}
+	c.args.Resume = &toolset.Resume{State: s.State, Results: c.results}
 }
 
 // insideCall is a pending call inside a suspended one.
@@ -105,7 +105,7 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 		return nil
 	}
 	for i := range calls {
-		if c := &calls[i]; c.suspended != nil && c.given != nil && c.given.Return == nil && c.given.Decision.Verdict == toolset.VerdictAllow {
+		if c := &calls[i]; c.suspended != nil && c.given != nil && c.given.Result == nil && c.given.Decision.Verdict == toolset.VerdictAllow {
 			return fmt.Errorf("%w: call %q of %q has been started: answer the calls inside it, or deny it", ErrAnswers, c.part.CallID, c.part.Tool)
 		}
 	}
@@ -123,7 +123,7 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 			} // else the call around it is denied
 		case in.given == nil:
 			missing = append(missing, fmt.Sprintf("call %q of %q has none", in.key, p.Tool))
-		case in.given.Return == nil && p.External && p.Approval == nil && in.given.Decision.Verdict == toolset.VerdictAllow:
+		case in.given.Result == nil && p.External && p.Approval == nil && in.given.Decision.Verdict == toolset.VerdictAllow:
 			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, in.key, p.Tool)
 		default:
 			in.outer.takeInside(p, in.given)
@@ -137,7 +137,13 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 
 // takeInside keeps the answer to a call inside, under the key that the tool knows it by.
 func (c *call) takeInside(p *model.PendingCall, a *Answer) {
-	own := *a
-	own.CallID = model.PendingCall{ID: p.ID, Path: p.Path[1:]}.Key()
-	c.results = append(c.results, own)
+	key := model.PendingCall{ID: p.ID, Path: p.Path[1:]}.Key()
+	if c.results == nil {
+		c.results = new(toolset.DeferredResults)
+	}
+	if a.Result != nil {
+		c.results.Supply(key, *a.Result)
+		return
+	}
+	c.results.Decide(key, a.Decision)
 }

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
 
 // Run runs the loop until there is an output, the run fails, or ctx ends. The result is never nil: with an error it
 // holds the messages and usage up to there, and its messages can be resumed. The error is an *Error.
-func Run(ctx context.Context, eng Engine, host Host, cfg *Config) (*Result, error) {
+func Run(ctx context.Context, eng engine.Engine, host Host, cfg *Config) (*Result, error) {
 	r := &run{eng: eng, host: host, cfg: cfg, cancel: func(error) {}}
 	if cfg.Observed {
 		r.event = new(Event)
@@ -59,7 +60,7 @@ func (r *run) result() *Result {
 
 // run is the state of one run. All of it but the caches is derived from the messages.
 type run struct {
-	eng    Engine
+	eng    engine.Engine
 	host   Host
 	cfg    *Config
 	cancel context.CancelCauseFunc
@@ -83,12 +84,12 @@ type run struct {
 	// event is the event in hand; nil if nobody watches.
 	event *Event
 	// task is the lone task in hand.
-	task Task
+	task engine.Task
 	// answers are the answers of the calls in hand, one for each.
 	answers []model.Part
 	// streamed is what has been read of the response in hand; nil if responses are not streamed.
 	streamed *streamed
-	waiting  [1]Future
+	waiting  [1]engine.Future
 }
 
 func (r *run) loop(ctx context.Context) error {
@@ -147,7 +148,7 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 }
 
 // prepare makes the request of the next step.
-func (r *run) prepare(ctx context.Context) (*Task, error) {
+func (r *run) prepare(ctx context.Context) (*engine.Task, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
@@ -182,7 +183,7 @@ func (r *run) prepare(ctx context.Context) (*Task, error) {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
-	return r.lone(Task{Op: OpModel, Step: r.info.Step, Stream: r.cfg.Stream, Request: &model.Request{
+	return r.lone(engine.Task{Op: engine.OpModel, Step: r.info.Step, Stream: r.cfg.Stream, Request: &model.Request{
 		Instructions: r.frame.Instructions,
 		Messages:     slices.Clip(r.info.Messages),
 		Tools:        r.frame.Defs,
@@ -193,7 +194,7 @@ func (r *run) prepare(ctx context.Context) (*Task, error) {
 }
 
 // received appends what the model answered, or what was read of it.
-func (r *run) received(done *Done) (*model.Message, error) {
+func (r *run) received(done *engine.Done) (*model.Message, error) {
 	err := done.Err
 	if err == nil && done.Response == nil {
 		err = errors.New("the model returned neither a response nor an error")
@@ -243,13 +244,13 @@ func (r *run) nextFrame(ctx context.Context) error {
 }
 
 // lone returns a task that runs alone. It is valid until the next one is made.
-func (r *run) lone(t Task) *Task {
+func (r *run) lone(t engine.Task) *engine.Task {
 	r.task = t
 	return &r.task
 }
 
 // do runs a lone task.
-func (r *run) do(ctx context.Context, t *Task) *Done {
+func (r *run) do(ctx context.Context, t *engine.Task) *engine.Done {
 	r.waiting[0] = r.eng.Start(ctx, t)
 	r.eng.WaitAny(r.waiting[:], r)
 	return r.waiting[0].Done()

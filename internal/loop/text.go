@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 )
 
@@ -25,7 +26,7 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 	case len(media) == 0 && !r.frame.Text:
 		why = "A plain text answer cannot be used here."
 	default:
-		done := r.do(ctx, r.lone(Task{Op: OpOutput, Step: r.info.Step, Text: text, Media: media, Complete: resp.Finish == model.FinishStop}))
+		done := r.do(ctx, r.lone(engine.Task{Op: engine.OpOutput, Step: r.info.Step, Text: text, Media: media, Complete: resp.Finish == model.FinishStop}))
 		switch {
 		case done.Err != nil:
 			return false, &Error{Stage: StageOutput, Err: done.Err}

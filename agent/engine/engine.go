@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Engine executes the tasks of one run. The loop calls all methods on the run's goroutine.
+//
+// If a run is repeated from the beginning, and its tasks have the same results, which become available in the same order, then the
+// loop makes the same calls with the same tasks in the same order. Stamp and NewID must then give the same values as before.
+type Engine interface {
+	// Start accepts a task. It does not block. The task is executed at the latest when it is waited for. The engine may use t and
+	// what it points to until the future is done, but the loop reuses both afterwards. An error of the engine itself is the
+	// task's error ([Done.Err]).
+	Start(ctx context.Context, t *Task) Future
+	// WaitAny blocks until one of the futures is done and returns its index. There is at least one future, and all are results
+	// of Start. WaitAny calls l, on its own goroutine and one call at a time, with what running tasks report. It does not return
+	// early when a context ends: the task does, and the run waits for it.
+	WaitAny(futures []Future, l Listener) int
+	// Stamp sets the message's time to the current time.
+	Stamp(m *model.Message)
+	// NewID returns a fresh identifier.
+	NewID() string
+}
+
+// Future is a task that was started.
+type Future interface {
+	// Done returns the result, or nil if there is none yet. It does not block. After WaitAny has returned the future's index,
+	// it is not nil. The result is valid until the next call of Start.
+	Done() *Done
+}
+
+// Listener receives what running tasks report. An error means that the run has been stopped.
+type Listener interface {
+	// Sink returns the function that takes the deltas of an [OpModel] whose Stream is set. It is called once per task, so that
+	// thousands of deltas go straight to the run.
+	Sink() model.Sink
+	// Custom takes an event that user code emitted: a tool in the call c, or a history processor if c is nil.
+	Custom(c *Call, value any) error
+}
+
+// Worker executes tasks. Workers are safe for concurrent use.
+type Worker interface {
+	// Do executes a task and writes the result to done, which is zero before. It blocks until the task is done or has ended
+	// because ctx did. Panics of user code become errors. Only runtime.Goexit, for example by a failed assertion of a test, keeps
+	// Do from returning; the engine reports [ErrGoexit] then.
+	//
+	// Do may call l until it returns: from one goroutine at a time, or from several at once if the task's Emits is set.
+	Do(ctx context.Context, t *Task, l Listener, done *Done)
+}
+
+// ErrGoexit is the error of a task that ended its goroutine.
+var ErrGoexit = errors.New("runtime.Goexit was called, perhaps by a failed assertion of a test")
