@@ -26,6 +26,7 @@ const (
 // Task is one piece of work for a [Worker]. Its fields say all that another process needs to do it, apart from Call.Decoded,
 // which saves this process a second decoding. Which fields are set depends on Op.
 type Task struct {
+	// Op says what the task does.
 	Op Op
 	// Step is the step of the run, counted from 1.
 	Step int
