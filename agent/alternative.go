@@ -13,26 +13,26 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Alternative is one way in which a run can end: see [Config.Alternatives]. Make it with [As],
-// [OutputFunc], [Text] or [Media].
+// Alternative is one of the ways in which a model can give the output. See [Config.Alternatives]. Create one with [As],
+// [OutputFunc], [HandOver], [Text] or [Media].
 type Alternative[D, O any] struct {
 	def    model.ToolDef
 	decode func(args []byte) (any, error)
 	make   func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error)
 	text   func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
 	media  func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)
-	// exact says that what is not JSON is not repaired.
+	// exact says that malformed JSON is not repaired.
 	exact bool
-	// partial decodes what is still being written; nil if that makes no sense.
+	// partial decodes incomplete output, or is nil if the alternative has no partial values.
 	partial func(written []byte) (O, bool)
 	// typ is what the model writes.
 	typ reflect.Type
 	err error
 }
 
-// As lets the model answer with a T, which convert makes an output of. The model is offered a tool of the given name; if
-// the name is empty it is made from the type's. A union is an interface type for O and an alternative for each of its
-// types. [Stream.Partials] calls convert with incomplete values, too:
+// As lets the model answer with a T, which convert turns into the output. The model is offered a tool of the given name; an
+// empty name is derived from the type's. For a union, make O an interface type and give an alternative for each of its
+// types. [Stream.Partials] also calls convert with incomplete values.
 //
 //	Alternatives: []agent.Alternative[Deps, Answer]{
 //		agent.As[Deps]("city", "A city.", func(c City) Answer { return c }),
@@ -48,9 +48,9 @@ func As[D, T, O any](name, description string, convert func(T) O) Alternative[D,
 	return a
 }
 
-// OutputFunc lets the model end the run by calling a function: its arguments are validated like a tool's, and what it
-// returns is the output. An error made with [toolset.Retry] goes back to the model. Handing over to another agent is an
-// output function that runs it.
+// OutputFunc lets the model end the run by calling a function. The arguments are validated like a tool's, and the function
+// returns the output. An error made with [toolset.Retry] is reported to the model. To pass the conversation to another
+// agent, use [HandOver].
 func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Context, run *toolset.RunContext[D], value T) (O, error)) Alternative[D, O] {
 	if description == "" {
 		description = defaultOutputText
@@ -80,14 +80,14 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 	}
 }
 
-// Text lets the model answer with plain text, beside other alternatives or alone.
+// Text lets the model answer with plain text, alone or next to other alternatives.
 func Text[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)) Alternative[D, O] {
 	return Alternative[D, O]{text: fn}
 }
 
-// Media lets the model answer with media that it makes, such as an image, beside other alternatives or alone. The function
-// gets the media parts of the response, in order, and the text beside them, which may be empty. An answer without media is
-// an output only if there is a [Text] alternative, too.
+// Media lets the model answer with generated media, such as an image, alone or next to other alternatives. The function
+// gets the media parts of the response in order, and its text, which may be empty. An answer without media is an output
+// only if there is also a [Text] alternative.
 func Media[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)) Alternative[D, O] {
 	return Alternative[D, O]{media: fn}
 }
@@ -100,7 +100,7 @@ func (a *Alternative[D, O]) decodeForModel(args []byte, complete bool) (any, []b
 	return decoded, repaired, nil
 }
 
-// decodedText is decoded for an answer in text. Models fence JSON there even if they are told not to: that is no repair.
+// decodedText is decoded for an answer in text. Models often put JSON in a code fence there; removing it is not a repair.
 func (a *Alternative[D, O]) decodedText(text string, complete bool) (value any, repaired []byte, err error) {
 	decode := func(text []byte) (any, error) { return a.decode(schema.TrimFences(text)) }
 	if a.exact {
@@ -110,7 +110,7 @@ func (a *Alternative[D, O]) decodedText(text string, complete bool) (value any, 
 	return decodeRepaired(decode, []byte(text), complete)
 }
 
-// decoded decodes what the model wrote, and repairs it if that is permitted.
+// decoded decodes the model's output, and repairs it if repairs are allowed.
 func (a *Alternative[D, O]) decoded(text []byte, complete bool) (value any, repaired []byte, err error) {
 	if a.exact {
 		value, err = a.decode(text)

@@ -13,16 +13,16 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// PendingCall is a tool call that waits for somebody outside of the run: for approval, or for a result if Approval is nil. It
-// can be stored as JSON.
+// PendingCall is a tool call that waits for an answer from outside the run: for approval, or for a result if Approval is nil.
+// It can be stored as JSON.
 type PendingCall = model.PendingCall
 
-// PendingError ends a run that cannot go on before others have approved calls or supplied results. A pending run has not failed.
+// PendingError ends a run that has calls waiting for approval or for a result. A pending run has not failed.
 // Store the messages of the [*RunError] that wraps it, and resume with [WithHistory] and [WithResults]. [PendingCalls] derives the
 // calls from the stored messages.
 type PendingError struct {
-	// Calls are in the order in which the model made them. Those of a run inside a call take the call's place. [PendingCalls]
-	// finds them in the history.
+	// Calls are in the order in which the model made them. The calls of a run inside a call stand in the place of that call.
+	// [PendingCalls] finds them in the history.
 	Calls []PendingCall
 
 	text string
@@ -35,13 +35,13 @@ func pendingError(p *loop.PendingError) *PendingError {
 	return &PendingError{Calls: p.Calls, text: p.Error()}
 }
 
-// DeferredResults settle the calls that a run left pending, by [PendingCall.Key]. Every pending call needs an entry in one of
-// the maps. It can be stored as JSON.
+// DeferredResults answer the calls that a run left pending, by [PendingCall.Key]. Every pending call needs an entry in one of
+// the maps. They can be stored as JSON.
 type DeferredResults = toolset.DeferredResults
 
-// WithResults continues a run that ended with a [*PendingError]. It goes with [WithHistory]. Without a prompt, every pending call
-// needs an answer, and the run goes on where it stopped. With a prompt, the answers are carried out first, calls without one count as
-// denied, and the prompt follows.
+// WithResults resumes a run that ended with a [*PendingError], together with [WithHistory]. Without a prompt, every pending call
+// needs an answer, and the run continues where it stopped. With a prompt, the answers are applied first, calls without an answer
+// are denied, and the prompt follows.
 func WithResults(results DeferredResults) RunOption {
 	return runOption(func(o *runOptions) { o.results = &results })
 }
@@ -81,9 +81,9 @@ func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 	return answers, nil
 }
 
-// PendingCalls returns the calls that a history waits for, those of inner runs included, in the order in which the models made
-// them. It returns nil if the history does not end in a pending request. The history is all that has to be stored. A history of an
-// earlier version does not say what its calls wait for: they have neither Approval nor Meta then.
+// PendingCalls returns the pending calls of a history, including those of inner runs, in the order in which the models made
+// them. It returns nil if the history does not end in a pending request. Histories of earlier versions do not record what a call
+// waits for; such calls have neither Approval nor Meta.
 func PendingCalls(history []*model.Message) []PendingCall {
 	n := len(history) - 1
 	if n < 0 || history[n] == nil || history[n].Kind != model.KindRequest || !history[n].Pending {
@@ -114,7 +114,7 @@ func PendingCalls(history []*model.Message) []PendingCall {
 	return calls
 }
 
-// checkVerdict refuses decisions without a verdict that there is.
+// checkVerdict returns an error for decisions with an unknown verdict.
 func checkVerdict(d *toolset.Decision) error {
 	switch d.Verdict {
 	case toolset.VerdictAllow, toolset.VerdictDeny, toolset.VerdictDefer:

@@ -12,14 +12,14 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// WithAsker has a asked about calls that need approval, and what tools want to know, while the run waits. It comes before
-// [Config.Asker] and before the asker of the run around this one. Nil changes nothing. To decide by rules before a person is asked, wrap
-// the asker: see package agent/approval.
+// WithAsker sets who is asked to approve calls and to answer the questions of tools. The run waits for the answers. The option
+// takes precedence over [Config.Asker] and over the asker of an outer run. Nil changes nothing. To decide by rules before a person
+// is asked, wrap the asker; see package agent/approval.
 func WithAsker(a toolset.Asker) RunOption {
 	return runOption(func(o *runOptions) { o.asker = a })
 }
 
-// seat is where the questions of a run and of the runs inside it meet, so that one is open at a time.
+// seat makes a run and the runs inside it ask one question at a time.
 type seat struct {
 	asker toolset.Asker
 
@@ -27,7 +27,7 @@ type seat struct {
 	turn chan struct{} // holds a token while a question is open; nil until the first one
 }
 
-// findAsker finds out whom the run can ask.
+// findAsker returns the asker of the run.
 func (r *agentRun[D, O]) findAsker() {
 	r.place.asker = r.agent.config.Asker
 	if r.options.asker != nil {
@@ -107,7 +107,7 @@ func (r *agentRun[D, O]) origin(c *engine.Call) toolset.Origin {
 	return o
 }
 
-// extended returns a path in memory of its own.
+// extended returns a copy of path with an id appended.
 func extended(path []string, callID string) []string {
 	return append(append(make([]string, 0, len(path)+1), path...), callID)
 }

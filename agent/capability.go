@@ -9,20 +9,20 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Capability is something an agent can do, as one value: a skill, memory, planning, a guardrail. It has the fields that
-// [Config] has for the same things; [Config.Capabilities] installs it.
+// Capability bundles what an agent needs for one ability, such as a skill, memory, planning or a guardrail. Its fields have
+// the meaning of those of [Config]. [Config.Capabilities] installs it.
 //
-// One order holds for all fields. The agent's own come first, then those of each capability in turn. A capability's own
-// come before those of the capabilities that it includes, and all of these before the next capability's. So the agent's
-// own hooks are outermost, and where two set the same setting the earlier one wins.
+// All fields are combined in the same order: first the agent's, then each capability's, depth first. A capability's own
+// fields come before those of the capabilities that it includes. So the agent's hooks are outermost, and of two values for
+// one setting the earlier one wins.
 //
-// A capability is immutable: one value serves any number of agents and runs at the same time. It holds no state. State of a
-// run belongs in the [toolset.Instance] that a toolset opens for the run. State of a conversation belongs in a store, under
+// A capability is immutable and holds no state, so one value can serve any number of agents and runs. Keep the state of a run
+// in the [toolset.Instance] that a toolset opens for it, and the state of a conversation in a store, under
 // [toolset.RunInfo.ConversationID].
 type Capability[D any] struct {
-	// Name identifies the capability in errors. It is required. [New] installs equal capabilities of one name once, however
-	// often they are included. Two different ones of one name are an error. Functions and pointers are equal only if they
-	// come from copies of one value, so make a capability once and include that.
+	// Name identifies the capability in errors. It is required. If equal capabilities are included several times, [New] installs
+	// them once. Two different capabilities with one name are an error. Functions and pointers are equal only in copies of one
+	// value, so create a capability once and include that value.
 	Name string
 	// Instructions follow those of the agent, after a blank line. They are the same in every request.
 	Instructions string
@@ -43,8 +43,8 @@ type Capability[D any] struct {
 	Include []Capability[D]
 }
 
-// Adapt lets a capability for narrower dependencies serve an agent with wider ones: narrow picks what the capability needs
-// out of them. It is called for each call, request and command, and should only pick. See [toolset.Adapt].
+// Adapt makes a capability for dependencies N usable by an agent with dependencies D. narrow selects the N from a D. It is
+// called for each call, request and command, and must be quick and free of side effects. See [toolset.Adapt].
 //
 //	agent.Adapt(memory.New(store), func(d Deps) memory.User { return d.User })
 func Adapt[N, D any](c Capability[N], narrow func(D) N) Capability[D] {

@@ -12,8 +12,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// detach gives the configuration memory of its own, so that the caller may change what it passed to [New] afterwards. install
-// does the same for what capabilities add to.
+// detach copies the slices and settings of the configuration, so that the caller may change them after [New]. install copies
+// those that capabilities append to.
 func (c *Config[D, O]) detach() {
 	c.Alternatives = slices.Clone(c.Alternatives)
 	c.Validators = slices.Clone(c.Validators)
@@ -29,7 +29,7 @@ func copied[T any](p *T) *T {
 	return new(*p)
 }
 
-// checkNumbers finds numbers that are out of range.
+// checkNumbers reports numbers that are out of range.
 func (c *Config[D, O]) checkNumbers() error {
 	var errs []error
 	if c.ToolRetries != nil && *c.ToolRetries < 0 || c.OutputRetries != nil && *c.OutputRetries < 0 {
@@ -41,7 +41,7 @@ func (c *Config[D, O]) checkNumbers() error {
 	return errors.Join(append(errs, c.Limits.check(), checkChoice(c.ToolChoice))...)
 }
 
-// check finds limits that are out of range.
+// check reports limits that are out of range.
 func (l Limits) check() error {
 	var errs []error
 	if l.ToolCalls < 0 && l.ToolCalls != Unlimited && l.ToolCalls != NoToolCalls {
@@ -63,7 +63,7 @@ func (l Limits) check() error {
 	return errors.Join(errs...)
 }
 
-// check finds what is wrong with the options of a run.
+// check reports invalid options of a run.
 func (o *runOptions) check() error {
 	var retries error
 	if o.toolRetries != nil && *o.toolRetries < 0 {
@@ -72,7 +72,7 @@ func (o *runOptions) check() error {
 	return errors.Join(retries, o.limits.check(), checkChoice(o.choice))
 }
 
-// checkChoice finds a tool choice that makes no sense.
+// checkChoice reports an invalid tool choice.
 func checkChoice(c model.ToolChoice) error {
 	switch c.Mode {
 	case model.ToolChoiceTool:
@@ -89,7 +89,7 @@ func checkChoice(c model.ToolChoice) error {
 	return fmt.Errorf("ToolChoice: unknown mode %q", c.Mode)
 }
 
-// checkTools finds what is wrong with toolsets, as far as their tools are known before a run.
+// checkTools reports the errors of toolsets that can be found before a run.
 func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out *output[D, O]) error {
 	var errs []error
 	if checker, ok := all.(toolset.Checker); ok {
@@ -100,7 +100,7 @@ func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out
 	}
 	mode := out.mode
 	if mode == OutputAuto {
-		mode = OutputTool // as it is for an agent with tools
+		mode = OutputTool // the mode of an agent with tools
 	}
 	for _, set := range sets {
 		fixed, ok := set.(toolset.Fixed[D])

@@ -25,8 +25,8 @@ func (r *agentRun[D, O]) choose(step int) error {
 	return nil
 }
 
-// forbidTools leaves the output as the only call that the frame accepts. If the output is no call, the model still sees the
-// definitions, because some providers demand them where the history has calls.
+// forbidTools makes the output the only call that the frame accepts. If the output is not a call, the model still sees the
+// definitions, because some providers require them when the history contains calls.
 func (r *agentRun[D, O]) forbidTools() {
 	f := r.frame
 	f.Tools = slices.DeleteFunc(slices.Clone(f.Tools), func(t loop.Tool) bool { return !t.Output })

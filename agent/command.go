@@ -14,7 +14,7 @@ import (
 )
 
 // Command is a slash command: a user types "/name arguments" in place of a prompt. A user interface lists the commands of
-// [Agent.Commands] and passes what was typed to [Agent.Command]; a run knows nothing of commands.
+// [Agent.Commands] and passes the input to [Agent.Command]. Runs do not interpret commands.
 //
 // Exactly one of Prompt and Run is set.
 type Command[D any] struct {
@@ -40,8 +40,8 @@ type CommandCall[D any] struct {
 	Messages []*model.Message
 }
 
-// CommandResult says what follows from a command. With a Prompt or Parts the agent is run with them. Without either there
-// is no run.
+// CommandResult is the result of a command. If it has a Prompt or Parts, the caller runs the agent with them. Otherwise there is
+// nothing to run.
 type CommandResult struct {
 	// Prompt and Parts go to the agent: see [Agent.Run] and [WithParts].
 	Prompt string
@@ -52,14 +52,14 @@ type CommandResult struct {
 	Messages []*model.Message
 }
 
-// ErrCommandArgs is wrapped by the error of a command that was given arguments and takes none.
+// ErrCommandArgs means that a command without parameters was given arguments.
 var ErrCommandArgs = errors.New("the command takes no arguments")
 
 // Commands returns the slash commands of the agent and its capabilities, in order. See [Capability].
 func (a *Agent[D, O]) Commands() []Command[D] { return slices.Clone(a.config.Commands) }
 
-// Command runs the slash command that text begins with. It reports false, and does nothing, if text does not begin with a
-// slash and the name of a command: then it is an ordinary prompt. messages is the conversation so far.
+// Command runs the slash command that text begins with. If text does not begin with a slash and the name of a command, it is
+// an ordinary prompt: Command does nothing and reports false. messages is the conversation so far.
 func (a *Agent[D, O]) Command(ctx context.Context, deps D, text string, messages []*model.Message) (res CommandResult, ok bool, err error) {
 	name, args, ok := splitCommand(text)
 	if !ok {
@@ -87,7 +87,7 @@ func (c *Command[D]) run(ctx context.Context, call CommandCall[D]) (res CommandR
 	return c.Run(ctx, call)
 }
 
-// splitCommand takes the name and the arguments out of a text that may be a command.
+// splitCommand splits a text that may be a command into name and arguments.
 func splitCommand(text string) (name, args string, ok bool) {
 	text, ok = strings.CutPrefix(text, "/")
 	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
@@ -96,7 +96,7 @@ func splitCommand(text string) (name, args string, ok bool) {
 	return text, "", ok
 }
 
-// check finds what is wrong with a command.
+// check reports an invalid command.
 func (c *Command[D]) check() error {
 	wrong := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-.:", r)

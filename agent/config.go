@@ -15,15 +15,15 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Config is what an agent is made of. Only Model is required; it may be left out if every run brings one ([WithModel]).
+// Config configures an agent. Only Model is required, unless every run sets one with [WithModel].
 type Config[D, O any] struct {
 	// Name identifies the agent in errors and traces.
 	Name string
-	// Model answers.
+	// Model is the language model.
 	Model model.Model
 	// Instructions tell the model what to do. They are sent with every request and are not part of the history.
 	Instructions string
-	// Dynamic instructions are made anew for every request. They follow Instructions, in order; an empty one is left out.
+	// Dynamic instructions are computed for every request. They follow Instructions, in order. Empty ones are omitted.
 	Dynamic []InstructionFunc[D]
 	// Tools are the agent's tools, and Toolsets supply more. Names must be unique among all of them.
 	Tools    []*toolset.Tool[D]
@@ -33,64 +33,62 @@ type Config[D, O any] struct {
 	// Commands are slash commands that users may type in place of a prompt. See [Agent.Command].
 	Commands []Command[D]
 
-	// Output says how the model gives the output. The zero value suits most types.
+	// Output selects how the model returns the output. The zero value suits most types.
 	Output Output
-	// Alternatives are the ways in which the model can give the output, in place of the one that follows from O: several
-	// types for a union, functions, text.
+	// Alternatives replace the output tool or text that follows from O: several types for a union, functions, text.
 	Alternatives []Alternative[D, O]
-	// Validators check an output, in order, after it was decoded and validated. Each gets the previous one's result.
+	// Validators check the decoded and validated output, in order. Each gets the result of the previous one.
 	Validators []Validator[D, O]
 
-	// Asker is asked about calls that need approval, and what tools want to know, while the run waits. [WithAsker] comes
-	// first, and a run inside a tool has the asker of the run around it if it has none of its own. Without an asker, a
-	// call that needs approval ends the run with a [*PendingError].
+	// Asker is asked to approve calls and to answer the questions of tools, while the run waits. [WithAsker] takes precedence. A
+	// run inside a tool without an asker uses that of the outer run. Without any asker, a call that needs approval ends the run
+	// with a [*PendingError].
 	Asker toolset.Asker
 
 	// ToolRetries and OutputRetries are how often the model may correct a tool call, or its output; nil is 1. A tool's
 	// own setting comes first.
 	ToolRetries, OutputRetries *int
-	// NoRepair refuses arguments and outputs that are not JSON. Without it those that can only be one document are
-	// repaired: a markdown code fence around the document and a comma after a last item are removed, and closing brackets
-	// that are missing at the end are added. The history keeps what the model wrote; [Event] says what was made of it.
-	// Responses that were cut off by a token limit are never completed.
+	// NoRepair rejects arguments and outputs that are not valid JSON. By default, unambiguous mistakes are repaired: a Markdown
+	// code fence around the document and trailing commas are removed, and missing closing brackets at the end are added. The
+	// history keeps what the model wrote, and [Event.Repaired] has the repaired form. Responses cut off by a token limit are
+	// never completed.
 	NoRepair bool
-	// ToolTimeout bounds every tool call whose tool does not set its own bound; 0 is no bound.
+	// ToolTimeout bounds each call of a tool that has no timeout of its own. 0 means no bound.
 	ToolTimeout time.Duration
-	// MaxParallelCalls bounds how many tool calls of a run are executed at a time; 0 is no bound.
+	// MaxParallelCalls bounds how many tool calls of a run execute at the same time. 0 means no bound.
 	MaxParallelCalls int
-	// EndStrategy decides about function tools that are called together with an output tool.
+	// EndStrategy decides what happens to tool calls made together with an output call.
 	EndStrategy EndStrategy
-	// ToolError is called with every error of a tool that would end the run; a panic is a [*PanicError]. It may return
-	// another error, such as one made with [toolset.Failed] or [toolset.Retry], which tells the model instead. Nil leaves
-	// the error as it is. ToolError is not called once the call's context has ended: a cancelled call stays cancelled.
+	// ToolError is called with every tool error that would end the run, including panics as a [*PanicError]. It may return
+	// another error, such as one made with [toolset.Failed] or [toolset.Retry] to tell the model instead. If it returns nil, the
+	// error stays as it is. ToolError is not called after the call's context has ended.
 	ToolError func(ctx context.Context, run *toolset.RunContext[D], err error) error
 	// History processors replace the history before each request, in order.
 	History []HistoryProcessor[D]
 	// Hooks wrap runs, requests and tool calls, the first one outermost.
 	Hooks []Hooks[D]
-	// Observer is told what happens, if it is not nil.
+	// Observer, if not nil, is called for each event.
 	Observer *Observer
 	// Limits bound what a run may use.
 	Limits Limits
-	// Prices say what models cost, for [Limits.Cost] and the Cost of [Result.Usage]. A run within another one uses the outer
-	// run's prices if it has none. See package agent/model/prices for a table.
+	// Prices are used for [Limits.Cost] and for the Cost in [Result.Usage]. An inner run without prices uses those of the outer
+	// run. Package agent/model/prices has a table.
 	Prices model.PriceTable
-	// Settings tune the requests.
+	// Settings, such as the temperature, apply to each request.
 	Settings *model.Settings
-	// ToolChoice says whether the model may, must or must not call the agent's tools. The zero value leaves it to the model.
+	// ToolChoice controls whether the model may, must or must not call the agent's tools. The zero value lets the model choose.
 	//
 	//   - [model.ToolChoiceNone] forbids calls of the agent's tools in the whole run. The output may still be a tool call.
-	//   - [model.ToolChoiceRequired] and [model.ToolChoiceTool] demand a call with the first request of the run, where a call
-	//     of the output counts. Later requests leave the choice to the model, or the run would never end. A model that has
-	//     [model.Info.NoForcedCalls] refuses the request.
+	//   - [model.ToolChoiceRequired] and [model.ToolChoiceTool] require a call in the first response of the run; an output call
+	//     counts. Later requests let the model choose, or the run would never end. Models with [model.Info.NoForcedCalls] refuse
+	//     such requests.
 	ToolChoice model.ToolChoice
 }
 
-// InstructionFunc makes a piece of instructions for the request at hand. It is called on the run's goroutine; an error
-// ends the run.
+// InstructionFunc returns instructions for the next request. It is called on the run's goroutine. An error ends the run.
 type InstructionFunc[D any] func(ctx context.Context, run *toolset.RunContext[D]) (string, error)
 
-// Instruct makes a dynamic instruction of a function that needs the dependencies only.
+// Instruct returns a dynamic instruction that depends on the dependencies only.
 func Instruct[D any](text func(deps D) string) InstructionFunc[D] {
 	if text == nil {
 		return nil
@@ -98,47 +96,47 @@ func Instruct[D any](text func(deps D) string) InstructionFunc[D] {
 	return func(_ context.Context, run *toolset.RunContext[D]) (string, error) { return text(run.Deps), nil }
 }
 
-// Validator checks an output and may replace it. An error made with [toolset.Retry] goes back to the model; any other
-// error ends the run.
+// Validator checks an output and may replace it. An error made with [toolset.Retry] is reported to the model, which may try
+// again. Any other error ends the run.
 type Validator[D, O any] func(ctx context.Context, run *toolset.RunContext[D], output O) (O, error)
 
-// EndStrategy decides what happens to function tools that the model calls together with an output tool.
+// EndStrategy decides what happens to tool calls that the model makes together with an output call.
 type EndStrategy string
 
 const (
-	// EndGraceful goes in the order in which the model called: function tools before the first valid output are
-	// completed, those behind it are not executed. It is the default.
+	// EndGraceful processes calls in the order of the response: tool calls before the first valid output are executed, those
+	// after it are skipped. It is the default.
 	EndGraceful EndStrategy = ""
-	// EndEarly looks at output tools first. The first valid one ends the run; function tools are executed only if all
-	// outputs failed.
+	// EndEarly processes output calls first. The first valid one ends the run. Tool calls are executed only if every output
+	// is invalid.
 	EndEarly EndStrategy = "early"
-	// EndExhaustive executes everything; the first valid output wins.
+	// EndExhaustive executes every call. The first valid output wins.
 	EndExhaustive EndStrategy = "exhaustive"
 )
 
-// DefaultRequestLimit is how many requests a run may make if [Limits] says nothing.
+// DefaultRequestLimit is the default of [Limits.Requests].
 const DefaultRequestLimit = 50
 
 const (
-	// Unlimited lifts a limit, as any of the [Limits].
+	// Unlimited means no limit, for any of the [Limits].
 	Unlimited = toolset.Unlimited
-	// NoToolCalls allows no tool calls, as [Limits.ToolCalls]: a run whose model calls a tool ends. Set
-	// [Config.ToolChoice] to keep the model from trying.
+	// NoToolCalls, as [Limits.ToolCalls], ends the run if the model calls a tool. Set [Config.ToolChoice] to keep the model from
+	// trying.
 	NoToolCalls = toolset.NoToolCalls
 )
 
-// Limits bound what a run may use. A run that would exceed one ends with a [*LimitError]. Zero is no limit, except for
-// Requests; in [WithLimits] it leaves the agent's limit in force. [Unlimited] is no limit. Other negative numbers are errors.
+// Limits bound what a run may use. A run that would exceed a limit ends with a [*LimitError]. Zero means no limit, except for
+// Requests; in [WithLimits] it keeps the agent's limit. [Unlimited] means no limit. Other negative numbers are errors.
 type Limits struct {
 	// Requests is checked before each request. Zero is [DefaultRequestLimit].
 	Requests int
 	// ToolCalls is checked for all calls of a response before any of them runs. [NoToolCalls] allows none.
 	ToolCalls int
-	// Tokens are checked after each response, during a stream as far as the provider reports them, and before each request.
+	// Tokens are checked before each request, after each response, and during a stream if the provider reports them there.
 	InputTokens, OutputTokens, TotalTokens int64
-	// Cost bounds what the responses cost, in the currency of [Config.Prices]. It is checked when tokens are, and before each
-	// request. Under such a limit nothing may be of unknown cost: a request to a model without a price is refused, and a
-	// response without usage ends the run, with a [*PriceError].
+	// Cost bounds the cost of the responses, in the currency of [Config.Prices]. It is checked together with the tokens. If there
+	// is a limit, costs must be known: a request to a model without a price is refused, and a response without usage ends the
+	// run, both with a [*PriceError].
 	Cost float64
 }
 
@@ -147,7 +145,7 @@ func (l Limits) meter() toolset.Limits {
 	return toolset.Limits(l)
 }
 
-// merge returns limits in which those that over sets win over those of l.
+// merge returns l with the limits that over sets.
 func (l Limits) merge(over Limits) Limits {
 	return Limits{
 		Requests: cmp.Or(over.Requests, l.Requests), ToolCalls: cmp.Or(over.ToolCalls, l.ToolCalls),
@@ -156,7 +154,7 @@ func (l Limits) merge(over Limits) Limits {
 	}
 }
 
-// Agent runs a model with tools. See [New].
+// Agent runs a model with tools. Create one with [New]. It is safe for concurrent use.
 type Agent[D, O any] struct {
 	config Config[D, O]
 	labels labels
@@ -168,8 +166,8 @@ type Agent[D, O any] struct {
 	offered                    atomic.Pointer[offered[D]]
 }
 
-// New checks the configuration and returns the agent. All problems are reported at once, joined. The agent keeps copies of
-// the configuration's slices and settings: changing them afterwards has no effect.
+// New checks the configuration and returns the agent. It reports all problems in one joined error. The agent copies the
+// configuration's slices and settings, so later changes to them have no effect.
 func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	config.detach()
 	sets, labels, err := config.install()
@@ -201,7 +199,7 @@ func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	return a, nil
 }
 
-// Must returns the agent, or panics if there is an error. It is meant for agents that are made once, when a program starts:
+// Must returns the agent and panics if err is not nil. It is meant for agents that are created when a program starts:
 //
 //	var support = agent.Must(agent.New(agent.Config[Deps, Advice]{…}))
 func Must[D, O any](a *Agent[D, O], err error) *Agent[D, O] {
@@ -218,7 +216,7 @@ func named(name string) string {
 	return " " + name
 }
 
-// ModelInfo describes the agent's own model; it is zero if the agent has none.
+// ModelInfo describes the agent's model. It is zero if the agent has none.
 func (a *Agent[D, O]) ModelInfo() model.Info {
 	if a.config.Model == nil {
 		return model.Info{}

@@ -14,39 +14,39 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Identities of the ways in which a run can end without an output. A run's error wraps one of them, a [*LimitError], a
-// [*BudgetError], a [*PendingError], the context's cause, or the error of a model, tool, toolset, validator or instruction.
+// Errors that end a run without an output. A [*RunError] wraps one of them, a [*LimitError], a [*BudgetError], a
+// [*PendingError], the context's cause, or the error of a model, tool, toolset, validator or instruction.
 var (
 	// ErrNoModel means that neither the agent nor the run has a model.
 	ErrNoModel = errors.New("no model: set Config.Model or use WithModel")
-	// ErrNoPrompt means that there is nothing to ask: no prompt, no history and no instructions.
+	// ErrNoPrompt means that a run has no prompt, no history and no instructions.
 	ErrNoPrompt = loop.ErrNoPrompt
-	// ErrFinished means that there is no prompt, and that the history ends in an answer, so there is nothing left to do. Give a
-	// prompt, or use [WithResume] to get the answer again.
+	// ErrFinished means that a run has no prompt and its history ends in an answer, so there is nothing to do. Pass a prompt, or
+	// use [WithResume] to get the answer again.
 	ErrFinished = loop.ErrFinished
-	// ErrUnprocessedCalls means that the history ends with tool calls that nobody has executed, and that a prompt was
-	// given. Run without a prompt first, or drop the last response.
+	// ErrUnprocessedCalls means that a prompt was given although the history ends with tool calls that have not been executed.
+	// Run without a prompt first, or drop the last response.
 	ErrUnprocessedCalls = loop.ErrUnprocessedCalls
-	// ErrTokenLimit means that the model was cut off before it had said anything usable.
+	// ErrTokenLimit means that the model reached its token limit before it produced a usable response.
 	ErrTokenLimit = loop.ErrTokenLimit
 	// ErrContentFilter means that the provider withheld the answer.
 	ErrContentFilter = loop.ErrContentFilter
 	// ErrIncompleteToolCall means that the model was cut off in the middle of a tool call's arguments.
 	ErrIncompleteToolCall = loop.ErrIncompleteToolCall
-	// ErrResults means that [WithResults] does not fit the calls that the history ends with: an answer is missing, or one
-	// is for a call that is unknown or has been executed. Nothing has been run.
+	// ErrResults means that [WithResults] does not match the pending calls of the history: an answer is missing, or it is for a
+	// call that is unknown or already executed. Nothing has been run.
 	ErrResults = loop.ErrAnswers
-	// ErrStopped means that the observer of a stream left before the run had ended.
+	// ErrStopped means that the range over a stream's events stopped before the run had ended.
 	ErrStopped = loop.ErrStopped
 	// ErrRunning is returned by [Stream.Result] before the run has ended.
 	ErrRunning = errors.New("agent: the run is still going on: call Result after the range over its events")
-	// ErrInboxInUse means that the run's [Inbox] is that of another run that has not ended.
+	// ErrInboxInUse means that another run that has not ended uses the same [Inbox].
 	ErrInboxInUse = errors.New("the inbox belongs to another run that is going on: give each run an inbox of its own")
-	// ErrGoexit means that a tool ended its goroutine, for example with a failed assertion of a test.
+	// ErrGoexit means that a tool called runtime.Goexit, for example through a failed assertion in a test.
 	ErrGoexit = engine.ErrGoexit
 )
 
-// Stage is the part of a run that failed, in [RunError.Stage]. The values are stable: programs may compare and store them.
+// Stage is the part of a run that failed. The values are stable, so programs may compare and store them.
 type Stage string
 
 // The stages of a run.
@@ -63,23 +63,23 @@ const (
 	StageOutput Stage = "output"
 )
 
-// RunError is the error of every run that did not end with an output. Nothing is lost with it: it carries the messages
-// and usage up to the failure, and the history can be continued.
+// RunError is returned by every run that ends without an output. It has the messages and usage up to that point, and the
+// history can be continued.
 type RunError struct {
 	// Agent is the agent's name, RunID and ConversationID are the run's.
 	Agent, RunID, ConversationID string
-	// Stage is what the run was doing.
+	// Stage is the part of the run that failed.
 	Stage Stage
 	// Tool, CallID and Attempt say which tool call failed, if one did.
 	Tool, CallID string
 	Attempt      int
-	// Messages is the whole history, the new messages included; Usage is what the run has used.
+	// Messages is the whole history, including the new messages. Usage is what the run has used.
 	Messages []*model.Message
 	Usage    toolset.Usage
 	// Err is the cause.
 	Err error
 
-	// ended is the context's error if the run ended because its context did.
+	// ended is the context's error, if that is what ended the run.
 	ended error
 }
 
@@ -92,7 +92,7 @@ func (e *RunError) Error() string {
 	return fmt.Sprintf("agent%s: %s: %s", named(e.Agent), where, e.cause())
 }
 
-// cause is the text of the cause, without what the text of e has said already.
+// cause returns the text of the cause without what the text of e says already.
 func (e *RunError) cause() string {
 	if e.Err == nil {
 		return "failed"
@@ -113,15 +113,15 @@ func (e *RunError) NewMessages() []*model.Message { return messagesOf(e.Messages
 // LimitError reports that a run reached one of its [Limits], or a limit of the run or [toolset.Meter] around it.
 type LimitError = toolset.LimitError
 
-// PriceError reports that [Limits.Cost] of a run, or of a run or [toolset.Meter] around it, cannot be kept, because it is not
-// known what a request costs.
+// PriceError reports that [Limits.Cost] cannot be enforced because the cost of a request is unknown. The limit is that of the
+// run, or of a run or [toolset.Meter] around it.
 type PriceError = toolset.PriceError
 
-// BudgetError says that the model did not get a tool call or its output right within its retries.
+// BudgetError reports that the model used up its retries for a tool call or for the output.
 type BudgetError struct {
 	// Tool is the tool, or empty for text outputs.
 	Tool string
-	// Retries is the budget that is used up.
+	// Retries is the number of retries that were allowed.
 	Retries int
 	// Err is what was wrong with the last attempt; a [*toolset.ValidationError] for invalid arguments.
 	Err error
@@ -133,14 +133,14 @@ func (e *BudgetError) Error() string { return (*loop.BudgetError)(e).Error() }
 // Unwrap returns what was wrong with the last attempt.
 func (e *BudgetError) Unwrap() error { return e.Err }
 
-// PanicError is a panic in a tool, model, instruction, toolset or validator, as an error.
+// PanicError reports a panic in a tool, model, instruction, toolset or validator.
 type PanicError struct {
 	// Value is what was passed to panic, Stack the goroutine's stack at that time.
 	Value any
 	Stack []byte
 }
 
-// Error implements error, on one line: the value, and the file, line and function that panicked, as far as Stack has them.
+// Error implements error. It returns one line with the value and, if Stack has them, the file, line and function that panicked.
 func (e *PanicError) Error() string {
 	text := e.said()
 	if function, place := origin(e.Stack); place != "" {
@@ -154,8 +154,8 @@ func (e *PanicError) said() string {
 	return "panic: " + strings.Join(strings.Fields(fmt.Sprint(e.Value)), " ")
 }
 
-// origin finds the function that panicked in the text of a stack, and its file and line. Frames below that of the panic that
-// belong to the runtime are left out: they are how a nil pointer, for example, comes to panic.
+// origin finds the function that panicked, with its file and line, in the text of a stack. It skips frames of the runtime, in
+// which a nil dereference, for example, panics.
 func origin(stack []byte) (function, place string) {
 	lines := strings.Split(string(stack), "\n")
 	panicked := false

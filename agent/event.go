@@ -8,55 +8,55 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// EventKind says what happened in a run. Later versions may add kinds: ignore those that you do not know.
+// EventKind says what happened in a run. Later versions may add kinds; ignore unknown ones.
 type EventKind string
 
 // The kinds of events.
 const (
-	// EventRunStart is the first event of a run that starts. A run that cannot start has an EventRunEnd only.
+	// EventRunStart is the first event of a run. A run that cannot start has only an EventRunEnd.
 	EventRunStart EventKind = "run_start"
 	// EventRequestStart says that a request is sent to the model.
 	EventRequestStart EventKind = "request_start"
-	// EventPartStart says that part Part of the response begins: PartKind, and for tool calls CallID and Tool. Parts are
-	// counted from 0 in the order in which they begin.
+	// EventPartStart begins part Part of the response: PartKind, and for tool calls CallID and Tool. Parts are counted from 0 in
+	// the order in which they begin.
 	EventPartStart EventKind = "part_start"
-	// EventPartDelta adds Text to part Part: text, thinking or tool-call arguments. Tool calls may grow interleaved.
+	// EventPartDelta adds Text to part Part: text, thinking or tool-call arguments. The deltas of several tool calls may interleave.
 	EventPartDelta EventKind = "part_delta"
-	// EventPartEnd says that part Part is complete. Text and thinking are complete when another part begins; if the model
-	// goes on with them, a new part begins.
+	// EventPartEnd completes part Part. Text and thinking are complete when another part begins; if the model continues them, a
+	// new part begins.
 	EventPartEnd EventKind = "part_end"
-	// EventPartial carries in Value the output as far as the model has written it, of the run's output type. It has not been
-	// validated. Part, Tool and CallID say where the model writes it. Only streams that ask for it have it: see [WithPartials].
+	// EventPartial has the incomplete output in Value, with the run's output type. It has not been validated. Part, Tool and
+	// CallID say where the model is writing it. Only runs with [WithPartials] have this event.
 	EventPartial EventKind = "partial"
-	// EventResponse carries the complete response in Message.
+	// EventResponse has the complete response in Message.
 	EventResponse EventKind = "response"
-	// EventUsage carries what the run has used so far in Usage.
+	// EventUsage has the run's usage so far in Usage.
 	EventUsage EventKind = "usage"
-	// EventToolCall says that the model calls a tool: CallID, Tool, Args, Attempt, and whether the arguments are Valid.
-	// Repaired are the arguments that the tool gets if Args, which the model wrote, had to be repaired.
-	// The calls of a response are announced in the order of the response, before any of them runs.
+	// EventToolCall reports a tool call of the model: CallID, Tool, Args, Attempt, and whether the arguments are Valid. Repaired
+	// has the arguments that the tool gets, if Args had to be repaired. The calls of a response are reported in order, before any
+	// of them runs.
 	EventToolCall EventKind = "tool_call"
-	// EventToolStart says that a call starts to run: after what it has to wait for has ended, it has been approved, and there is
-	// a free place under [Config.MaxParallelCalls]. Args are the arguments that it runs with, and Decision says who allowed
-	// it, if somebody was asked. Calls that do not run, because they are invalid, denied or pending, have none; a call
-	// that asks for approval when it runs has two.
+	// EventToolStart reports that a call starts to run: the calls that it waits for have ended, it has been approved, and
+	// [Config.MaxParallelCalls] permits it. Args are the arguments that it runs with, and Decision says who allowed it, if
+	// somebody was asked. Invalid, denied and pending calls have no such event. A call that asks for approval when it runs has
+	// two.
 	EventToolStart EventKind = "tool_start"
-	// EventToolResult says how a call ended, in the order of completion: Result is what the model will be shown, or Err
-	// says what ended the run. Args are the model's, unless a person changed them.
+	// EventToolResult reports the end of a call, in the order of completion: Result is what the model will be shown, or Err is
+	// what ended the run. Args are the model's, unless a person changed them.
 	EventToolResult EventKind = "tool_result"
-	// EventCustom carries what a tool emitted in Value, with the tool's CallID and Tool.
+	// EventCustom has a value that a tool emitted in Value, with the tool's CallID and Tool.
 	EventCustom EventKind = "custom"
-	// EventRetry says that the model is asked to try again, for the reason in Text. CallID is empty if the whole
-	// response is meant.
+	// EventRetry reports that the model is asked to try again, for the reason in Text. CallID is empty if the retry concerns the
+	// whole response.
 	EventRetry EventKind = "retry"
-	// EventPending says that a call waits for somebody outside of the run: Value is a [PendingCall].
+	// EventPending reports a call that waits for an answer from outside the run. Value is a [PendingCall].
 	EventPending EventKind = "pending"
-	// EventMessage says that a message came in through the run's [Inbox]; it is in Message.
+	// EventMessage reports a message from the run's [Inbox], in Message.
 	EventMessage EventKind = "message"
-	// EventOutput carries the valid output in Value. Repaired is the JSON of an output in text if it had to be repaired.
+	// EventOutput has the valid output in Value. Repaired has the JSON of a text output that had to be repaired.
 	EventOutput EventKind = "output"
-	// EventRunEnd is the last event, also of a run that never started. Err is the run's error, or nil if the run has an
-	// output. It does not appear if the observer left.
+	// EventRunEnd is the last event, even of a run that could not start. Err is the run's error, or nil if the run has an
+	// output. There is none if the range over the events stopped early.
 	EventRunEnd EventKind = "run_end"
 )
 
@@ -69,10 +69,10 @@ var eventKinds = [...]EventKind{
 	loop.OutputDone: EventOutput, loop.RunEnd: EventRunEnd,
 }
 
-// Event is something that happened in a run. Which fields mean something depends on Kind; the others are zero. Events
-// are values and may be kept; what they point to is shared and must not be changed.
+// Event is something that happened in a run. Kind determines which fields are set; the others are zero. Events are values and
+// may be kept. The data that they point to is shared and must not be changed.
 //
-// Events have a versioned JSON form for streams to other programs and for logs: see [Event.AppendJSON] and
+// Events have a versioned JSON form for logs and for streams to other programs. See [Event.AppendJSON] and
 // [Event.UnmarshalJSON].
 type Event struct {
 	// Kind says what has happened. Each kind lists the fields that it sets.
@@ -89,21 +89,20 @@ type Event struct {
 	// CallID and Tool name a tool call.
 	CallID string `json:"call_id,omitempty"`
 	Tool   string `json:"tool,omitempty"`
-	// ToolKind and ToolTitle describe the tool to people, and Output says that it is one by which the model gives the
-	// output; in part starts, tool calls, tool starts and tool results. In request starts, Output says that text is bound to a schema.
+	// ToolKind and ToolTitle describe the tool to people, and Output marks an output tool, in part starts, tool calls, tool starts
+	// and tool results. In request starts, Output says that text is bound to a schema.
 	ToolKind  toolset.Kind `json:"tool_kind,omitempty"`
 	ToolTitle string       `json:"tool_title,omitempty"`
 	Output    bool         `json:"output,omitempty"`
 
 	// Args are the call's arguments as the model wrote them, or as a person changed them.
 	Args model.RawArgs `json:"args,omitzero"`
-	// Repaired is the JSON that arguments or the text of an output were read as; nil if they were read as written. See
-	// [Config.NoRepair].
+	// Repaired is the repaired JSON of arguments or of an output in text, or nil if nothing was repaired. See [Config.NoRepair].
 	Repaired model.RawArgs `json:"repaired,omitzero"`
 	// Valid says that the arguments fit the tool. Attempt counts the retries of the call so far.
 	Valid   bool `json:"valid,omitempty"`
 	Attempt int  `json:"attempt,omitempty"`
-	// Decision is what allowed a call, in tool starts. How a call was denied is in the Decision of its Result.
+	// Decision is the decision that allowed a call, in tool starts. The decision that denied a call is in its Result.
 	Decision *toolset.Decision `json:"decision,omitempty"`
 	// Result is what the model is shown of a call that has ended.
 	Result *model.Part `json:"result,omitempty"`

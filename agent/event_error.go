@@ -11,15 +11,15 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// ErrorKind says what sort of error ended a run or a call, for programs that cannot see the error's Go type. Later versions
-// may add kinds: treat those that you do not know like [ErrorOther].
+// ErrorKind classifies the error that ended a run or a call, for programs that cannot see its Go type. Later versions may add
+// kinds; treat unknown ones like [ErrorOther].
 type ErrorKind string
 
 // The kinds of errors.
 const (
-	// ErrorPending is a [*PendingError]: the run waits for approvals or results. It has not failed.
+	// ErrorPending is a [*PendingError]: the run waits for approvals or results. The run has not failed.
 	ErrorPending ErrorKind = "pending"
-	// ErrorStopped is [ErrStopped]: the observer of the stream left.
+	// ErrorStopped is [ErrStopped]: the range over the events stopped early.
 	ErrorStopped ErrorKind = "stopped"
 	// ErrorCancelled means that the context was cancelled, and ErrorTimeout that its deadline passed.
 	ErrorCancelled ErrorKind = "cancelled"
@@ -39,7 +39,7 @@ const (
 	ErrorIncompleteToolCall ErrorKind = "incomplete_tool_call"
 	// ErrorJournal is a [*journal.Error]: the run's journal could not be read or written, or does not fit the run.
 	ErrorJournal ErrorKind = "journal"
-	// ErrorUsage means that the program uses the agent or its model in a way that cannot work: [ErrNoModel], [ErrNoPrompt],
+	// ErrorUsage is a mistake in the use of the agent or its model: [ErrNoModel], [ErrNoPrompt],
 	// [ErrUnprocessedCalls], [ErrResults], [ErrInboxInUse], [model.ErrUnsupported] or [model.ErrRequestsForbidden].
 	ErrorUsage ErrorKind = "usage"
 	// ErrorOther is any other error.
@@ -54,7 +54,7 @@ const (
 type EventError struct {
 	// Kind classifies the error for programs.
 	Kind ErrorKind `json:"kind"`
-	// Text is the error's text. It may hold what models and tools said.
+	// Text is the error's text. It may contain output of models and tools.
 	Text string `json:"text"`
 	// Stage, Tool, CallID and Attempt say where the run failed: see [RunError].
 	Stage   Stage  `json:"stage,omitempty"`
@@ -73,7 +73,7 @@ type EventError struct {
 // Error implements error. It returns the text.
 func (e *EventError) Error() string { return e.Text }
 
-// errorIdentities are the errors that have a kind by their identity. The first of a kind is what [EventError] matches.
+// errorIdentities maps sentinel errors to kinds. [EventError] matches the first error of its kind.
 var errorIdentities = []struct {
 	err  error
 	kind ErrorKind
@@ -103,8 +103,7 @@ func (e *EventError) Is(target error) bool {
 	return e.Kind == ErrorAPI && (&model.APIError{Status: e.Status, Code: e.Code}).Is(target)
 }
 
-// DescribeError returns the kind and text of an error and what else is known of it, for programs that cannot see its Go type. It
-// returns nil for nil.
+// DescribeError describes an error for programs that cannot see its Go type. It returns nil for nil.
 func DescribeError(err error) *EventError {
 	if err == nil {
 		return nil
@@ -124,7 +123,7 @@ func DescribeError(err error) *EventError {
 	return e
 }
 
-// kindOf returns the kind of an error and notes what belongs to that kind.
+// kindOf returns the kind of an error and sets the fields of that kind.
 func (e *EventError) kindOf(err error, run *RunError) ErrorKind {
 	var limit *LimitError
 	var api *model.APIError

@@ -18,8 +18,8 @@ const EventVersion = 1
 // ErrEventVersion is the identity of the error for an event of a newer version than [EventVersion].
 var ErrEventVersion = errors.New("event version is newer than this program")
 
-// Nested is an event of a run within a run. It is the value of an [EventCustom] of the outer run, which says by its CallID
-// and Tool whose inner run it is.
+// Nested is an event of an inner run. It is the value of an [EventCustom] of the outer run, whose CallID and Tool identify
+// the tool call that runs the inner agent.
 type Nested struct {
 	// Agent is the inner agent's name.
 	Agent string `json:"agent,omitempty"`
@@ -55,9 +55,9 @@ type eventJSON struct {
 // The object has the version in "v", the kind in "kind", and a member for each field of [Event] that is not empty, in snake
 // case: part_kind, call_id and so on. Arguments are strings that hold what the model wrote. A message has the form of
 // [model.Message.MarshalJSON]. An error is an object with at least "kind" and "text": see [EventError]. Value is written as JSON in "value",
-// except for a [Nested] event, which is in "nested". If a value cannot be written as JSON, "value_type" names its Go
-// type instead. If any other field cannot be written, such as a tool result with metadata that is not JSON, "omitted" says which
-// and why. AppendJSON never fails.
+// except for a [Nested] event, which is in "nested". If a value cannot be written as JSON, "value_type" names its Go type
+// instead. If another field cannot be written, such as a tool result with invalid metadata, "omitted" says which and why.
+// AppendJSON never fails.
 func (e Event) AppendJSON(dst []byte) []byte {
 	if e.Kind == EventPartDelta && e.isPlain() {
 		return e.appendDelta(dst)
@@ -86,7 +86,7 @@ func (e *Event) isPlain() bool {
 		!e.Valid && e.Attempt == 0 && e.Decision == nil && e.Result == nil && e.Message == nil && e.Usage == nil && e.Value == nil && e.Err == nil
 }
 
-// appendDelta is AppendJSON for deltas, of which there are thousands.
+// appendDelta is the fast path of AppendJSON for deltas.
 func (e *Event) appendDelta(dst []byte) []byte {
 	dst = append(dst, `{"v":`...)
 	dst = strconv.AppendInt(dst, EventVersion, 10)
@@ -106,7 +106,7 @@ func (e *Event) appendDelta(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// setValue takes the value of an event. The value may be of any type, and its methods may do anything.
+// setValue sets the value of an event. The value may be of any type, and its methods may fail or panic.
 func (f *eventJSON) setValue(value any) {
 	switch v := value.(type) {
 	case Nested:

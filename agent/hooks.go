@@ -10,9 +10,9 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Hooks wrap the three boundaries of a run. Each hook calls next to go on, with the context it was given or one made of it,
-// and may act before and after. The hooks of [Config.Hooks] nest: the first is the outermost. Nil hooks are left out. Hooks
-// must be safe for concurrent use; Call runs on several goroutines of one run.
+// Hooks wrap the three boundaries of a run. A hook calls next to continue, with its context or one derived from it, and may
+// act before and after. The hooks of [Config.Hooks] nest, the first one outermost. Nil hooks are skipped. Hooks must be safe
+// for concurrent use; Call runs on several goroutines of one run.
 type Hooks[D any] struct {
 	// Run wraps the whole run.
 	Run RunHook[D]
@@ -22,18 +22,18 @@ type Hooks[D any] struct {
 	Call toolset.CallHook[D]
 }
 
-// RunHook wraps a run. run has no ids yet. The hook's error becomes the run's, but a failed run cannot be turned into one
-// that ended well. A hook calls next at most once: another call does nothing and returns an error.
+// RunHook wraps a run. run has no ids yet. An error of the hook becomes the run's error, but a hook cannot turn a failed run
+// into a successful one. A hook may call next at most once: further calls do nothing and return an error.
 type RunHook[D any] func(ctx context.Context, run *toolset.RunContext[D], next RunFunc) error
 
-// RunFunc does a run, within the hooks that are further inside. The summary is never nil.
+// RunFunc executes a run within the remaining hooks. The summary is never nil.
 type RunFunc func(ctx context.Context) (*Summary, error)
 
 // RequestHook wraps a request to the model. It may pass on another request or return another response. It also wraps the
 // requests that tools make ([toolset.RunContext.Generate]); run.Call says which call made it.
 type RequestHook[D any] func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next RequestFunc) (*model.Message, error)
 
-// RequestFunc sends a request to the model, within the hooks that are further inside.
+// RequestFunc sends a request to the model within the remaining hooks.
 type RequestFunc func(ctx context.Context, req *model.Request) (*model.Message, error)
 
 // Summary says how a run ended.
@@ -48,13 +48,13 @@ type Summary struct {
 	Usage toolset.Usage
 }
 
-// HistoryProcessor replaces the history of a run before a request: it trims, summarises, redacts. What it returns must
-// end in a request and may be the slice it was given; the messages are shared and must not be changed, only replaced. It
-// is called on the run's goroutine; an error ends the run.
+// HistoryProcessor replaces the history of a run before a request, for example to trim, summarise or redact it. The result must
+// end in a request, and may be the slice that was passed in. Messages are shared: replace them, but do not change them. A
+// processor is called on the run's goroutine. An error ends the run.
 type HistoryProcessor[D any] func(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error)
 
-// Observer is told what happens in the runs of an agent, in place of a stream or beside it. Nil functions are left out. They
-// are called on the run's goroutine and must be quick; what events point to must not be changed.
+// Observer receives the events of an agent's runs, with or without a stream. Nil functions are skipped. The functions are
+// called on the run's goroutine and must be quick. They must not change what events point to.
 type Observer struct {
 	// Request is called before each request, Response with each response.
 	Request, Response func(Event)
@@ -138,7 +138,7 @@ func (r *agentRun[D, O]) hookedRequest(ctx context.Context, run *toolset.RunCont
 	return next(ctx, req)
 }
 
-// hookedCall runs a tool within the Call hooks and applies the agent's policy for errors.
+// hookedCall runs a tool within the Call hooks and applies [Config.ToolError].
 func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext[D], tool *toolset.Tool[D], args any) (toolset.Result, error) {
 	if len(r.hooks) == 0 && r.agent.config.ToolError == nil {
 		return tool.Call(ctx, run, args)
@@ -162,7 +162,7 @@ func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext
 	return res, err
 }
 
-// isOutcome reports whether an error is one by which a tool says what the model should be told.
+// isOutcome reports whether an error is an outcome that a tool reports to the model or to the run.
 func isOutcome(err error) bool {
 	return errors.As(err, new(*toolset.RetryError)) || errors.As(err, new(*toolset.FailedError)) || errors.As(err, new(*toolset.DeniedError)) ||
 		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError)) || errors.As(err, new(*toolset.PendingError))

@@ -14,12 +14,11 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// callHost is the [toolset.Host] of one call. It is one piece of memory with the call's run context, so that it costs no
-// allocation.
+// callHost is the [toolset.Host] of one call. It shares one allocation with the call's run context.
 type callHost[D, O any] struct {
 	context  toolset.RunContext[D]
 	run      *agentRun[D, O]
-	call     *engine.Call // nil for an output that is made without one
+	call     *engine.Call // nil for an output without a call
 	listener engine.Listener
 	// runs counts the runs inside the call.
 	runs atomic.Int32
@@ -45,8 +44,8 @@ func (h *callHost[D, O]) Generate(ctx context.Context, call toolset.Call, req *m
 	return h.run.generate(ctx, &run, req)
 }
 
-// stepHost is the [toolset.Host] of what is called on the run's goroutine: history processors, instructions, outputs without a
-// call. It asks nobody, because the run would not go on meanwhile, and takes events of history processors only.
+// stepHost is the [toolset.Host] of functions on the run's goroutine: history processors, instructions, and outputs without a
+// call. It cannot ask anybody, because that would block the run, and accepts events of history processors only.
 type stepHost[D, O any] agentRun[D, O]
 
 // Emit implements [toolset.Host].
@@ -71,7 +70,7 @@ func (h *stepHost[D, O]) Generate(ctx context.Context, _ toolset.Call, req *mode
 	return r.generate(ctx, &r.context, req)
 }
 
-// generate makes a request for user code, as the loop makes its own: counted, priced, within the limits, through the hooks.
+// generate sends a request for user code the way the loop sends its own: counted, priced, limited, and through the hooks.
 func (r *agentRun[D, O]) generate(ctx context.Context, run *toolset.RunContext[D], req *model.Request) (resp *model.Message, err error) {
 	defer recovered(&err)
 	if req == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Inbox takes messages for a run that is going on, to steer it. The zero value is ready. It is safe for concurrent use, and
-// serves one run at a time: a second one fails with [ErrInboxInUse]. See [WithInbox].
+// Inbox passes messages to a run while it is going on. The zero value is ready to use. An Inbox is safe for concurrent use and
+// serves one run at a time; a second run fails with [ErrInboxInUse]. See [WithInbox].
 type Inbox struct {
 	inUse atomic.Bool
 	mu    sync.Mutex
@@ -19,21 +19,21 @@ type Inbox struct {
 	later [][]model.Part
 }
 
-// Send has the model read the parts with its next request, which is the earliest that it can.
+// Send delivers the parts with the next request to the model.
 func (b *Inbox) Send(parts ...model.Part) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.soon = append(b.soon, slices.Clone(parts))
 }
 
-// SendAtEnd has the model read the parts when the run would otherwise end: the run goes on with them instead.
+// SendAtEnd delivers the parts when the run would otherwise end. The run continues with them.
 func (b *Inbox) SendAtEnd(parts ...model.Part) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.later = append(b.later, slices.Clone(parts))
 }
 
-// take removes and returns what is due, each message by itself, in the order in which it was sent.
+// take removes and returns the messages that are due, in the order in which they were sent.
 func (b *Inbox) take(atEnd bool) [][]model.Part {
 	if b == nil { // a run resumes without the inbox that it had
 		return nil
@@ -49,7 +49,7 @@ func (b *Inbox) take(atEnd bool) [][]model.Part {
 	return due
 }
 
-// giveBack puts back what was taken and then not read, ahead of what has come in since.
+// giveBack returns messages that were taken but not delivered to the front of the inbox.
 func (b *Inbox) giveBack(messages [][]model.Part, atEnd bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,15 +60,15 @@ func (b *Inbox) giveBack(messages [][]model.Part, atEnd bool) {
 	}
 }
 
-// Left removes and returns the messages that no run has taken, for example because the run had ended when they were sent.
+// Left removes and returns the messages that no run has read, for example because they were sent after the run had ended.
 func (b *Inbox) Left() [][]model.Part { return b.take(true) }
 
-// WithInbox has the run read the messages that are sent to the inbox. A message that comes in too late stays in the inbox.
+// WithInbox delivers the messages of the inbox to the run. A message that comes too late stays in the inbox.
 func WithInbox(b *Inbox) RunOption {
 	return runOption(func(o *runOptions) { o.inbox = b })
 }
 
-// claimInbox keeps other runs from reading the run's inbox until the run is closed.
+// claimInbox reserves the inbox for the run until the run is closed.
 func (r *agentRun[D, O]) claimInbox() error {
 	if r.options.inbox == nil {
 		return nil

@@ -11,24 +11,24 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// HistoryStore keeps the histories of inner runs that are pending: see [WithHistoryStore]. It is safe for concurrent use.
+// HistoryStore stores the histories of pending inner runs. See [WithHistoryStore]. Implementations are safe for concurrent use.
 type HistoryStore interface {
-	// Put keeps messages under an id, in place of what it has there. They must not be changed.
+	// Put stores messages under an id and replaces earlier ones. It must not change them.
 	Put(ctx context.Context, id string, messages []*model.Message) error
-	// Get returns what was put under an id. It fails if there is nothing.
+	// Get returns the messages stored under an id. It returns an error if there are none.
 	Get(ctx context.Context, id string) ([]*model.Message, error)
 }
 
-// WithHistoryStore keeps the histories of inner runs that are pending in s, and only their ids in the history of the run. Without
-// it they are part of that history until the call that they are about is answered. The id is the idempotency key of the call, so
-// it is used once. Nothing is ever removed: that is up to the application, once the outer run has ended. Inner runs inherit s.
+// WithHistoryStore stores the histories of pending inner runs ([AsTool], [HandOver]) in s, so that the history of the run holds
+// only their ids. Without a store, the history of the run contains them until their calls are answered. The id is the idempotency
+// key of the call, which is unique. The run that resumes needs the same store. Inner runs inherit s.
 //
-// It concerns [AsTool] and [HandOver]. The run that resumes needs the same store.
+// The run never removes anything from s. The application may do so when the outer run has ended.
 func WithHistoryStore(s HistoryStore) RunOption {
 	return runOption(func(o *runOptions) { o.store = s })
 }
 
-// store returns where the run keeps the histories of pending inner runs.
+// store returns the store for histories of pending inner runs, or nil.
 func (r *agentRun[D, O]) store() HistoryStore {
 	if r.options.store != nil {
 		return r.options.store
@@ -36,10 +36,10 @@ func (r *agentRun[D, O]) store() HistoryStore {
 	return r.options.outer.store
 }
 
-// errInside means that an inner run could not be kept or resumed. It ends the outer run: the model can do nothing about it.
+// errInside means that an inner run could not be stored or resumed. It ends the outer run, since the model cannot fix it.
 var errInside = errors.New("inner run")
 
-// insideState is what a pending call of an agent keeps: the inner history, or the id that it is stored under.
+// insideState is the state of a pending call of an agent: the inner history, or the id that it is stored under.
 type insideState struct {
 	Messages []*model.Message `json:"messages,omitempty"`
 	Ref      string           `json:"ref,omitempty"`
@@ -61,7 +61,7 @@ func saveInside(ctx context.Context, store HistoryStore, id string, messages []*
 	return data, nil
 }
 
-// loadInside returns the history of an inner run that was left pending.
+// loadInside returns the history of a pending inner run.
 func loadInside(ctx context.Context, store HistoryStore, data json.RawMessage) ([]*model.Message, error) {
 	var state insideState
 	if err := json.Unmarshal(data, &state); err != nil {

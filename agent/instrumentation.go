@@ -10,25 +10,25 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// instrumentation is what [SetInstrumentation] was given last.
+// instrumentation has the hooks of the last [SetInstrumentation].
 var instrumentation atomic.Pointer[[]Hooks[any]]
 
 type instrumentationKey struct{}
 
-// SetInstrumentation has the hooks wrap every run of every agent in the program, whatever its dependencies: RunContext.Deps is
-// what the run was given. They are outside of the agent's own hooks, the first one outermost, and replace those that were set
-// before. Without arguments there are none, which costs a run nothing.
+// SetInstrumentation sets hooks that wrap every run of every agent in the program. RunContext.Deps has the dependencies of the
+// run, whatever their type. The hooks run outside the agents' own, the first one outermost, and replace those that were set
+// before. Without arguments there are none, which adds no cost to a run.
 //
-// It is meant for tracing and metrics, and for main: see package otelagent. It may be called at any time, and applies to runs
-// that begin afterwards. Libraries and tests use [WithInstrumentation].
+// It is meant for tracing and metrics, and to be called by main; see package otelagent. It may be called at any time and
+// applies to runs that begin afterwards. Libraries and tests use [WithInstrumentation].
 func SetInstrumentation(hooks ...Hooks[any]) {
 	hooks = slices.Clone(hooks)
 	instrumentation.Store(&hooks)
 }
 
-// WithInstrumentation returns a context in which the hooks wrap runs in place of those of [SetInstrumentation] and of an outer
-// WithInstrumentation. Without hooks, runs in the context are not instrumented at all. Runs inside of a run have its
-// context, so they are instrumented alike.
+// WithInstrumentation returns a context whose hooks wrap runs, instead of those of [SetInstrumentation] and of an outer
+// WithInstrumentation. Without hooks, runs in the context are not instrumented. Inner runs inherit the context and with it
+// the hooks.
 func WithInstrumentation(ctx context.Context, hooks ...Hooks[any]) context.Context {
 	return context.WithValue(ctx, instrumentationKey{}, slices.Clone(hooks))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// WithJournal records what each step of the run came to. If the journal has records of the run, the run is resumed: completed
+// WithJournal records the result of each step of the run. If the journal has records of the run, the run is resumed: completed
 // model requests and tool calls are not made again. [WithRunID] identifies the run. Without it, the journal starts a new run.
 // Nil means no journal. Package journal describes what must stay the same when a run is resumed, and what is done again.
 //

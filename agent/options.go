@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// RunOption changes one run. Options are applied in order; where two set the same thing the later one wins.
+// RunOption changes one run. Options are applied in order: if two set the same thing, the later one wins.
 type RunOption interface{ applyRun(*runOptions) }
 
 type runOptions struct {
@@ -37,7 +37,7 @@ type runOptions struct {
 	runID, conversationID string
 }
 
-// prompt returns what the user says, or nil if the history is to be resumed.
+// prompt returns the parts of the prompt, or nil if the history is to be resumed.
 func (o *runOptions) prompt(text string) []model.Part {
 	if text == "" {
 		return slices.Clip(o.parts)
@@ -57,40 +57,41 @@ type runOption func(*runOptions)
 
 func (f runOption) applyRun(o *runOptions) { f(o) }
 
-// WithHistory continues a conversation. The messages are not changed; pass on [Result.Messages] or [RunError.Messages].
+// WithHistory continues a conversation, with [Result.Messages] or [RunError.Messages] of an earlier run. The messages are not
+// changed.
 func WithHistory(messages []*model.Message) RunOption {
 	return runOption(func(o *runOptions) { o.history = messages })
 }
 
-// WithParts adds parts to the prompt, such as images. They stand behind the prompt's text.
+// WithParts adds parts, such as images, after the text of the prompt.
 func WithParts(parts ...model.Part) RunOption {
 	return runOption(func(o *runOptions) { o.parts = append(o.parts, parts...) })
 }
 
-// WithModel has another model answer.
+// WithModel replaces the agent's model.
 func WithModel(m model.Model) RunOption {
 	return runOption(func(o *runOptions) { o.model = m })
 }
 
-// WithSettings tunes the requests; what it leaves out is taken from the agent.
+// WithSettings overrides the agent's settings. Settings that are not set keep the agent's value.
 func WithSettings(s model.Settings) RunOption {
 	s = *s.Clone()
 	return runOption(func(o *runOptions) { o.settings = o.settings.Merge(&s) })
 }
 
-// WithLimits bounds the run. A limit that is zero is taken from the agent; [Unlimited] lifts the agent's limit.
+// WithLimits overrides the agent's limits. A limit of zero keeps the agent's; [Unlimited] removes it.
 func WithLimits(l Limits) RunOption {
 	return runOption(func(o *runOptions) { o.limits = o.limits.merge(l) })
 }
 
-// WithToolChoice says whether the model may, must or must not call tools, in place of the agent's [Config.ToolChoice].
+// WithToolChoice replaces the agent's [Config.ToolChoice].
 func WithToolChoice(c model.ToolChoice) RunOption {
 	return runOption(func(o *runOptions) { o.choice = c })
 }
 
-// WithResume continues a history where it stands, whatever it ends in: a history that ends in an answer gives the answer
-// again, without a request. It goes with [WithHistory] and no prompt. Without it, such a history needs a prompt, and the run
-// fails with [ErrFinished]. A program that recovers runs which may have ended uses it.
+// WithResume lets a run without a prompt continue a history that is finished: if the history ends in an answer, the run returns
+// that answer without a request. Without the option, such a run fails with [ErrFinished]. Programs that recover runs use it when
+// they cannot know whether a run had ended.
 func WithResume() RunOption {
 	return runOption(func(o *runOptions) { o.resume = true })
 }
@@ -100,31 +101,30 @@ func WithInstructions(text string) RunOption {
 	return runOption(func(o *runOptions) { o.instructions = append(o.instructions, text) })
 }
 
-// WithMetadata attaches data of the application to the requests that the run adds to the history. It is never sent.
+// WithMetadata attaches application data to the requests that the run adds to the history. It is never sent to a model.
 func WithMetadata(metadata map[string]string) RunOption {
 	metadata = maps.Clone(metadata)
 	return runOption(func(o *runOptions) { o.metadata = metadata })
 }
 
-// WithConversationID names the conversation, in place of the history's id or a new one.
+// WithConversationID sets the id of the conversation. The default is that of the history, or a new one.
 func WithConversationID(id string) RunOption {
 	return runOption(func(o *runOptions) { o.conversationID = id })
 }
 
-// WithMeter also counts what the run uses on m, and bounds the run by the limits of m. The run's own limits bound the run
-// alone. It is for programs that bound several runs together, with [toolset.NewMeter]. A tool that runs another agent uses
-// [Within].
+// WithMeter also counts the run's usage on m, whose limits bound the run in addition to its own. Use it with [toolset.NewMeter]
+// to bound several runs together. Tools that run another agent use [Within] instead.
 func WithMeter(m *toolset.Meter) RunOption {
 	return runOption(func(o *runOptions) { o.meter = m })
 }
 
-// WithToolRetries sets how often the model may correct a call of a tool that has no setting of its own. A negative number
-// is an error of the run.
+// WithToolRetries sets how often the model may retry a call of a tool that has no setting of its own. The run fails if n is
+// negative.
 func WithToolRetries(n int) RunOption {
 	return runOption(func(o *runOptions) { o.toolRetries = &n })
 }
 
-// WithRunID names the run. It must be unique within the history.
+// WithRunID sets the run's id. It must be unique within the history.
 func WithRunID(id string) RunOption {
 	return runOption(func(o *runOptions) { o.runID = id })
 }

@@ -17,29 +17,28 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Output says how the model gives the output of a run.
+// Output configures how the model returns structured output.
 type Output struct {
-	// Mode is the way; see there.
+	// Mode selects how the model returns the output.
 	Mode OutputMode
-	// Name and Description are the output tool's, or the schema's. The defaults are "final_result" and a sentence that
-	// says what it is for.
+	// Name and Description are those of the output tool or of the schema. The default name is "final_result".
 	Name, Description string
 }
 
-// OutputMode is a way in which a model can give structured output.
+// OutputMode is a way for a model to return structured output.
 type OutputMode string
 
 const (
-	// OutputAuto is text for an output type of string and [OutputTool] for any other. There is one exception, for models
-	// that cannot be made to call a tool ([model.Info.NoForcedCalls]) but can be bound to a schema, when the output is a
-	// single structured type: without tools they are asked as in [OutputNative], and with tools they are, beside the output
-	// tool, once they have answered with plain text.
+	// OutputAuto uses text for an output type of string, and [OutputTool] for any other type. There is one exception: a model
+	// that cannot be forced to call a tool ([model.Info.NoForcedCalls]), but can be bound to a schema, is asked as in
+	// [OutputNative] if the output is a single structured type and the agent has no tools. If the agent has tools, such a model
+	// is bound to the schema only after it has answered with plain text, and the output tool is still offered.
 	OutputAuto OutputMode = ""
-	// OutputTool has the model call a tool whose arguments are the output. It works with every model that has tools.
+	// OutputTool offers a tool whose arguments are the output. It works with every model that supports tools.
 	OutputTool OutputMode = "tool"
-	// OutputNative uses the provider's own support for JSON schemas. The model must have it ([model.Info]).
+	// OutputNative uses the provider's support for JSON schemas, which the model must have ([model.Info.NativeOutput]).
 	OutputNative OutputMode = "native"
-	// OutputPrompted puts the schema into the instructions, for models that have nothing else.
+	// OutputPrompted puts the schema into the instructions, for models without other support.
 	OutputPrompted OutputMode = "prompted"
 
 	// outputEither offers the output tool and binds text to its schema. OutputAuto uses it; users cannot.
@@ -48,7 +47,7 @@ const (
 
 const (
 	defaultOutputName = "final_result"
-	defaultOutputText = "Give the final answer. Call this when you have all that it needs."
+	defaultOutputText = "Return the final answer. Call this once you have everything it requires."
 )
 
 // output turns what the model gives into the output type: by one of its alternatives, or from plain text.
@@ -56,9 +55,9 @@ type output[D, O any] struct {
 	// mode is OutputAuto if the model decides; see modeFor.
 	mode         OutputMode
 	alternatives []Alternative[D, O]
-	// text makes an output of plain text; nil if text is no output.
+	// text turns plain text into an output, or is nil if text is not an output.
 	text func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
-	// media makes an output of media and the text beside it; nil if media are no output.
+	// media turns media and their text into an output, or is nil if media are not an output.
 	media      func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)
 	validators []Validator[D, O]
 }
@@ -138,8 +137,8 @@ func (o *output[D, O]) alternative(name string) *Alternative[D, O] {
 	return nil
 }
 
-// modeFor returns the way in which a model is asked in a step: one that has tools or not, and that does or does not follow
-// an answer of plain text that was refused. A model that is bound to a schema may never call its tools: Ollama does not
+// modeFor returns the mode for a step. It depends on whether the step has tools, and on whether it follows an answer in plain
+// text that was refused. A model that is bound to a schema may never call its tools: Ollama does not
 // look at them then (https://github.com/ollama/ollama/issues/13750).
 func (o *output[D, O]) modeFor(info *model.Info, tools, refused bool) OutputMode {
 	switch {
@@ -160,15 +159,15 @@ func (o *output[D, O]) isTool(name string, mode OutputMode) bool {
 	return (mode == OutputTool || mode == outputEither) && o.alternative(name) != nil
 }
 
-// instructions are added where the model learns of the schema from them alone.
+// instructions returns the instructions of prompted output, where nothing else tells the model the schema.
 func (o *output[D, O]) instructions() string {
 	if o.mode != OutputPrompted {
 		return ""
 	}
-	return "Answer with a JSON document that keeps this JSON schema, and with nothing else:\n" + string(o.alternatives[0].def.Schema)
+	return "Respond only with JSON that matches this schema:\n" + string(o.alternatives[0].def.Schema)
 }
 
-// apply makes the output part of what a request offers.
+// apply adds the output to what a request offers.
 func (o *output[D, O]) apply(f *loop.Frame, mode OutputMode, retries int) {
 	f.Text, f.Media = o.text != nil || mode != OutputTool, o.media != nil
 	if mode == OutputTool || mode == outputEither {
@@ -184,7 +183,7 @@ func (o *output[D, O]) apply(f *loop.Frame, mode OutputMode, retries int) {
 	}
 }
 
-// finish makes the output of what an output task carries: a checked call, or text.
+// finish makes the output from the checked call or the text of an output task.
 func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *engine.Task) engine.Done {
 	value, repaired, err := o.value(ctx, run, t)
 	for _, validate := range o.validators {
@@ -231,7 +230,7 @@ func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t 
 	return value, repaired, err
 }
 
-// plainText is text as it is, for output types whose kind is string.
+// plainText returns text unchanged, for output types whose kind is string.
 func plainText[D, O any](_ context.Context, _ *toolset.RunContext[D], text string) (O, error) {
 	var out O
 	if s, ok := any(&out).(*string); ok {
@@ -253,7 +252,7 @@ func forModel(err error) *loop.Invalid {
 		return &loop.Invalid{Text: retry.Message, Err: err}
 	}
 	var panicked *PanicError
-	if errors.As(err, &panicked) { // where it was is of no use to the model
+	if errors.As(err, &panicked) { // the place is of no use to the model
 		return &loop.Invalid{Text: "The arguments are not valid: " + panicked.said(), Err: err}
 	}
 	return &loop.Invalid{Text: "The arguments are not valid: " + strings.TrimSpace(err.Error()), Err: err}

@@ -252,7 +252,7 @@ func TestNativeOutputNeedsAModelThatHasIt(t *testing.T) {
 func TestPromptedOutputPutsTheSchemaIntoTheInstructions(t *testing.T) {
 	res, _, script := run(t, cityCfg{Instructions: "Name a city.", Output: agent.Output{Mode: agent.OutputPrompted}}, []modeltest.Step{modeltest.SayText(paris)})
 	require.Equal(t, "Paris", res.Output.City)
-	require.Contains(t, script.Requests()[0].Instructions, "Name a city.\n\nAnswer with a JSON document")
+	require.Contains(t, script.Requests()[0].Instructions, "Name a city.\n\nRespond only with JSON that matches")
 	require.Contains(t, script.Requests()[0].Instructions, `"population"`)
 	require.Nil(t, script.Requests()[0].Output)
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
-// Partials runs the agent and yields the output as far as the model has written it: each value says more than, or something
-// else than, the one before. Only the last one, which is the run's output, has been validated; the others have zero values
-// where nothing has been written yet. If the run fails, it ends without a validated value, and Result says why. For an
-// output of plain text each value is the text so far; outputs of [OutputFunc] appear when they are complete only.
+// Partials runs the agent and yields the output while the model writes it. Each value differs from the one before. Only the last
+// one, the run's output, has been validated; in the others, fields that have not been written yet are zero. If the run fails,
+// there is no validated value, and Result returns the error. For plain text each value is the text so far. Outputs of
+// [OutputFunc] are yielded only when they are complete.
 //
-// The conversion of an [As] alternative is called with each of these values. If it panics on one that is not complete, the
-// value is left out and the run goes on.
+// The conversion of an [As] alternative is called with each of these values. If it panics on an incomplete value, that value is
+// skipped and the run continues.
 //
-// Large outputs are looked at less often as they grow, so that the cost stays proportional to their size.
+// Large outputs are decoded less often as they grow, which keeps the total cost proportional to their size.
 //
 // [WithPartials] adds the same values to [Stream.Events].
 func (s *Stream[O]) Partials() iter.Seq[O] {
@@ -41,14 +41,13 @@ func (s *Stream[O]) Partials() iter.Seq[O] {
 	}
 }
 
-// WithPartials adds events of kind [EventPartial] to a stream: the output as far as the model has written it, as
-// [Stream.Partials] yields it. Each partial value costs some work, so they are not made unless they are asked for. The option
-// has no effect on [Agent.Run], nor on the runs of other agents inside the run.
+// WithPartials adds events of kind [EventPartial] to a stream, with the values that [Stream.Partials] yields. Decoding them costs
+// some work, so they are off by default. The option has no effect on [Agent.Run] or on inner runs.
 func WithPartials() RunOption {
 	return runOption(func(o *runOptions) { o.partials = true })
 }
 
-// withPartials returns an emit that also emits the partial outputs, each after the event that it follows from.
+// withPartials returns an emit function that adds each partial output after the event that completes it.
 func (o *output[D, O]) withPartials(emit func(*loop.Event) bool) func(*loop.Event) bool {
 	w := partialWriter[O]{decode: o.partial}
 	return func(e *loop.Event) bool {
@@ -60,10 +59,10 @@ func (o *output[D, O]) withPartials(emit func(*loop.Event) bool) func(*loop.Even
 	}
 }
 
-// partialWriter collects the output in hand from the events of a run.
+// partialWriter collects an incomplete output from the events of a run.
 type partialWriter[O any] struct {
-	// decode makes a value of what has been written for an output tool, or of text if tool is empty. bound says that text
-	// is bound to the output's schema.
+	// decode decodes the incomplete arguments of an output tool, or text if tool is empty. bound says that the text is bound to
+	// the output's schema.
 	decode func(tool string, bound bool, written []byte) (O, bool)
 	bound  bool
 	active bool
@@ -93,7 +92,7 @@ func (w *partialWriter[O]) event(e *loop.Event) (out O, ok bool) {
 	return out, false
 }
 
-// look decodes what has been written, if it has grown by more than step.
+// look decodes the buffer if it has grown by more than step.
 func (w *partialWriter[O]) look(step int) (out O, ok bool) {
 	if len(w.buf)-w.looked <= step {
 		return out, false

@@ -4,11 +4,11 @@ package agent
 
 import "github.com/ponte-go/ponte/internal/schema"
 
-// decodeRepaired decodes what a model wrote. If that is not JSON, and there is one document that it can be, it decodes this
-// document and returns it as repaired. Whether a document fits is decided by decode. complete says that the model had
-// finished writing: see [schema.Repair].
+// decodeRepaired decodes the text of a model. If it is not JSON but can be repaired in exactly one way, decodeRepaired decodes
+// and returns the repaired document; decode decides whether a document fits. complete says that the model had finished
+// writing. See [schema.Repair].
 //
-// If nothing can be repaired the error is that of the text as it stands, so that the model is told of its own words.
+// If the text cannot be repaired, the error refers to the original text, which the model knows.
 func decodeRepaired(decode func([]byte) (any, error), text []byte, complete bool) (value any, repaired []byte, err error) {
 	if value, err = decode(text); err == nil {
 		return value, nil, nil

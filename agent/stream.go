@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// Stream is a run that is observed while it goes on. It begins when [Stream.Events], [Stream.Text], [Stream.Partials] or
-// [Stream.Result] is first used, and goes on only as fast as the observer takes its events. It belongs to one goroutine.
+// Stream is a run whose events can be observed. The run begins when [Stream.Events], [Stream.Text], [Stream.Partials] or
+// [Stream.Result] is first used, and proceeds only as fast as its events are consumed. A Stream belongs to one goroutine.
 type Stream[O any] struct {
 	begin   func(partials bool, emit func(*loop.Event) bool) (*Result[O], *thrown, error)
 	started bool
@@ -20,7 +20,7 @@ type Stream[O any] struct {
 	err     error
 }
 
-// Stream is [Agent.Run], observed: the same loop, requests and results, and the model streams its responses.
+// Stream prepares a run like [Agent.Run] whose events can be observed. The model streams its responses.
 func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ...RunOption) *Stream[O] {
 	return &Stream[O]{begin: func(partials bool, emit func(*loop.Event) bool) (*Result[O], *thrown, error) {
 		if partials {
@@ -30,10 +30,10 @@ func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ..
 	}}
 }
 
-// Events runs the agent and yields what happens, up to and including the event of kind [EventRunEnd]. Leaving the range
-// early stops the run: everything that it started has ended when the range statement has, and Result gives an error that
-// wraps [ErrStopped]. The same holds if the body of the range panics; the panic goes on when the run has ended. Events can be
-// ranged over once; then it yields nothing.
+// Events runs the agent and yields its events, up to and including the one of kind [EventRunEnd]. Leaving the range early stops
+// the run: when the range statement ends, everything that the run started has ended, and Result returns an error that wraps
+// [ErrStopped]. If the body of the range panics, the run is stopped in the same way and then the panic continues. Only the first
+// range yields events.
 func (s *Stream[O]) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		growth := Event{Kind: EventPartDelta} // deltas come by the thousand, and set few fields
@@ -47,8 +47,8 @@ func (s *Stream[O]) Events() iter.Seq[Event] {
 	}
 }
 
-// Text runs the agent and yields the text of its responses as the model writes it. It is [Stream.Events] without
-// everything else.
+// Text runs the agent and yields the text of its responses while the model writes it. It is like [Stream.Events], but yields
+// text only.
 func (s *Stream[O]) Text() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		s.run(false, func(e *loop.Event) bool {
@@ -57,8 +57,8 @@ func (s *Stream[O]) Text() iter.Seq[string] {
 	}
 }
 
-// Result returns how the run ended. If the run has not begun, it runs. Before the run has ended, inside a range over its
-// events, it returns [ErrRunning].
+// Result returns the result of the run. If the run has not begun, Result runs it. Inside a range over the run's events it
+// returns [ErrRunning].
 func (s *Stream[O]) Result() (*Result[O], error) {
 	s.run(false, func(*loop.Event) bool { return true })
 	return s.result, s.err

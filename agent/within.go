@@ -20,11 +20,11 @@ type outer struct {
 	store HistoryStore
 }
 
-// Within makes the run a part of the run that a tool is called in: a tool that runs another agent passes it on. The inner run
-// counts on the outer run's meter and is bounded by its limits. It asks the outer run's asker, unless it has one of its own. If the
-// outer run has a journal, the inner run has records of its own there, under the idempotency key of the call; a call that runs
-// several agents has numbers added, in the order in which Within is called, which must therefore be the same each time. Options
-// after it can change each of these.
+// Within makes a run part of the run that called the tool. Tools that run another agent pass it to that agent's Run. The inner
+// run counts on the outer run's meter and is bounded by its limits. It uses the outer run's asker, unless it has its own. If the
+// outer run has a journal, the inner run is recorded there under the idempotency key of the call. If a call runs several agents,
+// numbers are appended to the key in the order of the calls of Within, so that order must be the same each time. Later options
+// can override all of these.
 //
 //	res, err := researcher.Run(ctx, deps, in.Question, agent.Within(run))
 //
