@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspacetest
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// Env is a fresh workspace for one rule.
+type Env struct {
+	// Workspace has one root or more, which are empty directories.
+	Workspace workspace.Workspace
+	// Disk reaches the files behind the workspace, and beyond its roots. Its methods take absolute paths.
+	Disk Disk
+	// Outside is the path of an empty directory next to the roots and not in them.
+	Outside string
+	// Program is the program, and perhaps its first arguments, that behaves as [Program] does with the arguments that follow. It is nil if
+	// the workspace runs no commands.
+	Program []string
+	// Close is called in the end, if it is not nil.
+	Close func()
+}
+
+// Disk is a file system as its owner sees it. A method that is impossible returns errors.ErrUnsupported, and what needs it is not checked.
+type Disk interface {
+	WriteFile(path string, data []byte, mode fs.FileMode) error // makes missing directories
+	ReadFile(path string) ([]byte, error)
+	Mkdir(path string) error               // with missing directories
+	Symlink(target, path string) error     // with missing directories
+	Pipe(path string) error                // something that is neither a file nor a directory
+	Remove(path string) error              // with everything in it; of a link the link itself
+	Mode(path string) (fs.FileMode, error) // of a link itself
+}
+
+// Run checks a workspace. newEnv is called once for each rule.
+func Run(t *testing.T, newEnv func() (*Env, error)) {
+	t.Helper()
+	for _, r := range rules() {
+		t.Run(r.name, func(t *testing.T) {
+			if err := r.run(t.Context(), newEnv); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// rule is one promise of the contract.
+type rule struct {
+	name string
+	// needs says which features the rule is about; without them it is not checked.
+	needs func(f workspace.Features) bool
+	check func(p *probe)
+}
+
+func rules() []rule {
+	var all []rule
+	for _, group := range [][]rule{basicRules(), readRules(), writeRules(), raceRules(), pathRules(), walkRules(), commandRules()} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+func (r *rule) run(ctx context.Context, newEnv func() (*Env, error)) (err error) {
+	env, err := newEnv()
+	if err != nil {
+		return fmt.Errorf("new environment: %w", err)
+	}
+	if env.Close != nil {
+		defer env.Close()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	defer cancel()
+	p := &probe{Env: env, ctx: ctx, ws: env.Workspace}
+	if r.needs == nil || r.needs(p.ws.Features()) {
+		defer func() {
+			if v := recover(); v != nil && v != errStop {
+				err = fmt.Errorf("panic: %v\n%s", v, p.result())
+			}
+		}()
+		r.try(p)
+	}
+	return p.result()
+}
+
+// try runs the rule until it ends or gives up.
+func (r *rule) try(p *probe) {
+	defer func() {
+		if v := recover(); v != nil && v != errStop {
+			panic(v)
+		}
+	}()
+	r.check(p)
+}
+
+func needsRead(f workspace.Features) bool     { return f.Read }
+func needsWrite(f workspace.Features) bool    { return f.Read && f.Write }
+func needsRemove(f workspace.Features) bool   { return f.Read && f.Remove }
+func needsWalk(f workspace.Features) bool     { return f.Walk }
+func needsCommands(f workspace.Features) bool { return f.Commands }
+
+// basicRules are about what holds for every workspace.
+func basicRules() []rule {
+	return []rule{
+		{"roots are absolute and clean and stay the same", nil, func(p *probe) {
+			roots := p.ws.Roots()
+			if len(roots) == 0 {
+				p.stop("there is no root")
+			}
+			style := workspace.StyleOf(roots[0])
+			for i, r := range roots {
+				abs, err := style.Abs(r, r)
+				p.ok(err, "root %q", r)
+				p.equal(abs, r, "root %d is not clean", i)
+			}
+			p.equal(strings.Join(p.ws.Roots(), "\n"), strings.Join(roots, "\n"), "the roots changed")
+			p.equal(p.ws.Features(), p.ws.Features(), "the features changed")
+		}},
+		{"what the features leave out is errors.ErrUnsupported", nil, func(p *probe) { p.unsupported() }},
+	}
+}
