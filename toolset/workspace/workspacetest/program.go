@@ -13,10 +13,13 @@ import (
 
 // System is what [Program] runs in.
 type System struct {
+	// In, Out and Err are the standard streams.
 	In       io.Reader
 	Out, Err io.Writer
-	Getenv   func(name string) string
-	ReadFile func(name string) ([]byte, error) // a relative name begins at the program's directory
+	// Getenv returns a variable of the environment.
+	Getenv func(name string) string
+	// ReadFile returns a file. A relative name begins at the program's directory.
+	ReadFile func(name string) ([]byte, error)
 }
 
 // Program is the program that the suite starts. It does what its arguments say, one after the other, and returns its exit code:
