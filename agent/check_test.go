@@ -113,10 +113,10 @@ func TestNewRefusesNegativeNumbers(t *testing.T) {
 	set := func(s toolset.Toolset[deps]) cfg { return cfg{Toolsets: []toolset.Toolset[deps]{s}} }
 	dynamic := toolset.PerRun("later", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) { return nil, nil })
 	for want, config := range map[string]cfg{
-		`tool "add": the timeout is -1s, must not be negative`:                 set(toolset.Of(timeout)),
-		`tool "add": the number of retries is -1, must not be negative`:        set(toolset.Prefixed(toolset.Of(retries), "")),
-		`toolset later: Defaults: the timeout is -1s, must not be negative`:    set(toolset.Defaults(dynamic, toolset.Timeout(-time.Second))),
-		`toolset later: Defaults: the number of retries is -1, must not be n`:  set(toolset.Defaults(dynamic, toolset.Retries(-1))),
+		`tool "add": timeout -1s must not be negative`:                         set(toolset.Of(timeout)),
+		`tool "add": retries -1 must not be negative`:                          set(toolset.Prefixed(toolset.Of(retries), "")),
+		`toolset later: Defaults: timeout -1s must not be negative`:            set(toolset.Defaults(dynamic, toolset.Timeout(-time.Second))),
+		`toolset later: Defaults: retries -1 must not be negative`:             set(toolset.Defaults(dynamic, toolset.Retries(-1))),
 		`Limits: ToolCalls is -3, must be positive, 0 (not set), Unlimited or`: {Limits: agent.Limits{ToolCalls: -3}},
 		`Limits: Requests is -5, must be positive, 0 (not set) or Unlimited`:   {Limits: agent.Limits{Requests: -5}},
 		`Limits: InputTokens is -2, must be positive`:                          {Limits: agent.Limits{InputTokens: -2}},
@@ -138,7 +138,7 @@ func TestNewRefusesNegativeNumbers(t *testing.T) {
 		return toolset.Of(retries), nil
 	})
 	_, runErr, _ := run(t, set(later), nil)
-	require.ErrorContains(t, runErr, `tool "add": the number of retries is -1`, "found when the toolset is opened")
+	require.ErrorContains(t, runErr, `tool "add": retries -1`, "found when the toolset is opened")
 }
 
 func TestRunOptionsRefuseNegativeNumbers(t *testing.T) {

@@ -4,8 +4,11 @@ package toolset
 
 import "context"
 
-// Adapt lets a toolset for narrower deps serve an agent with wider ones: narrow takes what the toolset needs out of them.
-// It is called for each call and each step, and should only pick. Everything else of the run passes through.
+// Adapt converts a toolset written for deps N to one for an agent with deps D. Narrow returns the toolset's deps, taken
+// from the agent's.
+//
+// Narrow is called for every call and every step. It should only select, not compute. The rest of the run context is
+// passed on unchanged.
 //
 //	toolset.Adapt(weather.Tools(), func(d Deps) weather.Deps { return d.Weather })
 func Adapt[N, D any](set Toolset[N], narrow func(D) N) Toolset[D] {

@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
-func TestAdaptCarriesTheWholeRunOver(t *testing.T) {
+func TestAdaptKeepsTheRunContext(t *testing.T) {
 	both(t, toolset.Of(toolset.Func("look", "", func(_ context.Context, run *runContext, _ noArgs) (string, error) {
 		run.Emit("event")
 		return fmt.Sprintf("%s %s step %d, messages %t, call %s of %s, %d retries",
@@ -42,7 +42,7 @@ func TestAdaptCarriesTheWholeRunOver(t *testing.T) {
 	})
 }
 
-func TestAdaptGivesAToolsetItsOwnDepsWhereverItIsAsked(t *testing.T) {
+func TestAdaptPassesNarrowDepsEverywhere(t *testing.T) {
 	var seen []string
 	see := func(where string, run *runContext) { seen = append(seen, where+" "+run.Deps.Name) }
 	inner := toolset.PerRun("inner", func(_ context.Context, run *runContext) (set, error) {
@@ -60,7 +60,7 @@ func TestAdaptGivesAToolsetItsOwnDepsWhereverItIsAsked(t *testing.T) {
 	require.Equal(t, "inner", adapted.Name())
 }
 
-func TestPanicOfAnAdapterIsAnErrorOfTheRun(t *testing.T) {
+func TestPanicOfAnAdapterEndsTheRun(t *testing.T) {
 	tr := run(t, []set{toolset.Adapt(tells("a"), func(deps) deps { panic("oops") })}, say("a"))
 	require.ErrorContains(t, tr.err, "oops")
 }

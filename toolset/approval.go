@@ -8,13 +8,13 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// What is asked about a tool call and what is answered. Histories record both, so the types are defined in package model.
+// The types of approval requests and decisions. They are defined in package model because histories record them.
 type (
-	// Approval says what a tool call that needs approval would do.
+	// Approval describes what a tool call that needs approval would do.
 	Approval = model.Approval
-	// Preview is one piece of what a call would do.
+	// Preview is one part of the description of what a call would do.
 	Preview = model.Preview
-	// Diff is a change of a file.
+	// Diff is a change to a file.
 	Diff = model.Diff
 	// CommandLine is a command that would run.
 	CommandLine = model.CommandLine
@@ -24,25 +24,25 @@ type (
 	Decision = model.Decision
 )
 
-// The verdicts.
+// Verdicts of a [Decision].
 const (
 	// VerdictAllow lets a call run.
 	VerdictAllow = model.VerdictAllow
-	// VerdictDeny refuses a call. The model is told.
+	// VerdictDeny denies a call. The model is told.
 	VerdictDeny = model.VerdictDeny
-	// VerdictDefer leaves the decision to somebody else: to the next layer of a policy, or to a later run.
+	// VerdictDefer leaves the decision to someone else: the next layer of a policy, or a later run.
 	VerdictDefer = model.VerdictDefer
 )
 
-// Allow returns the decision to let a call run.
+// Allow returns a decision that lets a call run.
 func Allow() Decision { return Decision{Verdict: VerdictAllow} }
 
-// AllowWith returns the decision to let a call run with other arguments.
+// AllowWith returns a decision that lets a call run with other arguments.
 func AllowWith(args json.RawMessage) Decision { return Decision{Verdict: VerdictAllow, Args: args} }
 
-// Deny returns the decision to refuse a call. The model is told the reason. An empty reason says only that the call was not
-// permitted.
+// Deny returns a decision that denies a call. The model is told the reason. If the reason is empty, the model is told
+// only that the call was denied.
 func Deny(reason string) Decision { return Decision{Verdict: VerdictDeny, Reason: reason} }
 
-// Defer returns the decision to decide later. The call stays pending.
+// Defer returns a decision to decide later. The call stays pending.
 func Defer() Decision { return Decision{Verdict: VerdictDefer} }

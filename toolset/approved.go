@@ -4,11 +4,11 @@ package toolset
 
 import "context"
 
-// Approved makes calls of a toolset's tools need approval before they run. When decides about each call, after its
-// arguments have been checked, and says what is to be approved; nil lets the call run at once. Without a function every
-// call needs approval.
+// Approved requires approval for the calls of a toolset's tools. When is called for each call, after its arguments have
+// been checked. It returns a description of what is to be approved, or nil if the call needs no approval. If when is nil,
+// every call needs approval.
 //
-// A tool that asks for approval itself goes first: when is only asked about calls that it would let run.
+// A tool's own request for approval comes first. When is called only for calls that the tool itself would let run.
 func Approved[D any](set Toolset[D], when func(ctx context.Context, run *RunContext[D], tool *Tool[D], args any) (*Approval, error)) Toolset[D] {
 	if set == nil {
 		return incomplete[D]("Approved", set)

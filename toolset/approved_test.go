@@ -22,7 +22,7 @@ type path struct {
 	Path string `json:"path" validate:"required"`
 }
 
-// remover is a toolset with a tool that removes and one that lists.
+// remover is a toolset with one tool that removes and one that lists.
 func remover(removed *[]string) set {
 	return toolset.Of(
 		toolset.Func("remove", "Remove a file.", func(_ context.Context, run *runContext, in path) (string, error) {
@@ -43,7 +43,7 @@ func pending(t *testing.T, err error) []agent.PendingCall {
 	return p.Calls
 }
 
-func TestApprovedByPredicateOnToolAndArguments(t *testing.T) {
+func TestApprovedUsesToolAndArguments(t *testing.T) {
 	var removed []string
 	both(t, remover(&removed), func(t *testing.T, inner set) {
 		removed = nil
@@ -71,14 +71,14 @@ func TestApprovedByPredicateOnToolAndArguments(t *testing.T) {
 	})
 }
 
-func TestApprovedWithoutAFunctionAsksForEveryCall(t *testing.T) {
+func TestApprovedWithoutFunctionCoversEveryCall(t *testing.T) {
 	var removed []string
 	tr := run(t, []set{toolset.Approved(remover(&removed), nil)}, modeltest.Say(remove("1", "a"), model.ToolCall("2", "list", "")))
 	require.Len(t, pending(t, tr.err), 2)
 	require.Empty(t, removed)
 }
 
-func TestArgumentsAreCheckedBeforeApprovalIsAskedFor(t *testing.T) {
+func TestArgumentsAreCheckedBeforeApproval(t *testing.T) {
 	var removed []string
 	never := func(context.Context, *runContext, *toolset.Tool[deps], any) (*toolset.Approval, error) {
 		return nil, errors.New("must not be asked")
@@ -88,7 +88,7 @@ func TestArgumentsAreCheckedBeforeApprovalIsAskedFor(t *testing.T) {
 	require.Contains(t, tr.answers[0], "path: ")
 }
 
-func TestToolThatAsksItselfGoesFirst(t *testing.T) {
+func TestToolAsksForApprovalBeforeApproved(t *testing.T) {
 	own := *tell("a")
 	own.Approval = func(context.Context, *runContext, any) (*toolset.Approval, error) {
 		return &toolset.Approval{Scope: "own"}, nil
@@ -104,7 +104,7 @@ func TestToolThatAsksItselfGoesFirst(t *testing.T) {
 }
 
 // A check that fails must not let the call run, even if the outer function would allow it.
-func TestErrorOfTheToolsOwnApprovalIsNotOverruled(t *testing.T) {
+func TestApprovedKeepsErrorsOfTheTool(t *testing.T) {
 	ran := false
 	tool := *toolset.Plain[deps]("a", "A tool.", func(context.Context, struct{}) (string, error) {
 		ran = true
@@ -118,7 +118,7 @@ func TestErrorOfTheToolsOwnApprovalIsNotOverruled(t *testing.T) {
 	require.False(t, ran)
 }
 
-func TestErrorOrPanicOfAnApprovalFunctionEndsTheRun(t *testing.T) {
+func TestFailedApprovalFunctionEndsTheRun(t *testing.T) {
 	s := toolset.Approved(tells("a"), func(context.Context, *runContext, *toolset.Tool[deps], any) (*toolset.Approval, error) {
 		return nil, errBoom
 	})
@@ -127,7 +127,7 @@ func TestErrorOrPanicOfAnApprovalFunctionEndsTheRun(t *testing.T) {
 	require.ErrorContains(t, run(t, []set{s}, say("a")).err, "oops")
 }
 
-func TestApprovalSeesTheOriginalNameThroughOtherCombinators(t *testing.T) {
+func TestApprovalSeesTheOriginalName(t *testing.T) {
 	for name, combine := range combinators() {
 		t.Run(name, func(t *testing.T) {
 			both(t, tells("tell", "second"), func(t *testing.T, inner set) {

@@ -8,39 +8,39 @@ import (
 	"errors"
 )
 
-// ErrNobody means that there is nobody to ask, or nobody who answers this kind of question.
-var ErrNobody = errors.New("nobody can be asked")
+// ErrNobody is returned if there is nobody to ask, or nobody to answer this kind of question.
+var ErrNobody = errors.New("there is nobody to ask")
 
-// Asker asks the person that a run belongs to, through whatever surface there is: an editor, a terminal, a web page. A run has
-// one asker (agent.WithAsker, agent.Config), and the runs inside its tools inherit it.
+// Asker asks the person a run belongs to, for example in an editor, a terminal or a web page. A run has one asker, set
+// with agent.WithAsker or in agent.Config. Runs inside its tools inherit it.
 //
-// A run asks one question at a time, the runs inside it included. Several runs that share an Asker may call it at once. Both
-// methods block until there is an answer or ctx ends, whose cause they then return. Neither is called on the run's goroutine
-// while somebody observes the run.
+// A run, including the runs inside it, asks one question at a time. An Asker shared by several runs must be safe for
+// concurrent use. Both methods block until there is an answer or ctx is done, and then return the cause of ctx. While the
+// run is observed, neither is called on the run's goroutine.
 type Asker interface {
-	// Approve decides about a tool call that needs approval. [VerdictDefer] or [ErrNobody] leaves the call pending. Any other
-	// error ends the run.
+	// Approve decides whether a tool call that needs approval may run. If it returns [VerdictDefer] or [ErrNobody], the
+	// call stays pending. Any other error ends the run.
 	Approve(ctx context.Context, r ApprovalRequest) (Decision, error)
-	// Answer answers a question that a tool asks in the middle of a call. It returns [ErrNobody] if nobody can answer.
+	// Answer answers a question that a tool asks during a call. It returns [ErrNobody] if nobody can answer.
 	Answer(ctx context.Context, q Question) (Reply, error)
 }
 
-// Origin says which tool call a question belongs to.
+// Origin identifies the tool call a question comes from.
 type Origin struct {
-	// Path has the ids of the calls that led to the question, the outermost first. The last one is the call itself. It has
-	// more than one element in a run inside a tool of another run.
+	// Path holds the ids of the calls that led to the question, outermost first. The last one is the call itself. Path
+	// has more than one element if the question comes from a run inside a tool of another run.
 	Path []string `json:"path"`
-	// Agent is the name of the agent that runs, RunID its run and Step the step of it.
+	// Agent is the name of the running agent, RunID its run and Step the step within that run.
 	Agent string `json:"agent,omitempty"`
 	RunID string `json:"run_id"`
 	Step  int    `json:"step"`
-	// Tool is the tool's name. Kind and Title describe it to people, as far as it says so.
+	// Tool is the tool's name. Kind and Title describe it to people and may be empty.
 	Tool  string `json:"tool"`
 	Kind  Kind   `json:"kind,omitempty"`
 	Title string `json:"title,omitempty"`
 }
 
-// CallID returns the id of the call: the last element of Path.
+// CallID returns the id of the call, which is the last element of Path.
 func (o *Origin) CallID() string {
 	if len(o.Path) == 0 {
 		return ""
@@ -51,28 +51,28 @@ func (o *Origin) CallID() string {
 // ApprovalRequest asks whether a tool call may run.
 type ApprovalRequest struct {
 	Origin
-	// Args are the arguments that the tool would get. They are valid for the tool.
+	// Args are the arguments the tool would get. They have been validated.
 	Args json.RawMessage `json:"args"`
-	// Approval says what is to be approved.
+	// Approval describes what is to be approved.
 	Approval Approval `json:"approval"`
-	// Invalid says what was wrong with the arguments of the previous decision about this call, which therefore had no effect.
-	// It is empty unless the call is asked about again for that reason.
+	// Invalid is set if the call is asked about again because the previous decision changed its arguments to invalid
+	// ones. It describes the problem. That decision had no effect.
 	Invalid string `json:"invalid,omitempty"`
 }
 
-// Question is what a tool asks in the middle of a call: either a form to fill in or an address to visit. It has what an
-// elicitation of the Model Context Protocol has.
+// Question is a question that a tool asks during a call: either a form to fill in or a URL to visit. Its fields
+// correspond to an elicitation of the Model Context Protocol.
 type Question struct {
-	// The run fills in Origin.
+	// Origin is filled in by the run.
 	Origin
-	// Message says what is asked, and why.
+	// Message states the question and the reason for it.
 	Message string `json:"message"`
-	// Schema is the JSON schema of the answer, an object whose properties are of primitive types; nil if URL is set.
+	// Schema is the JSON schema of the answer, an object whose properties have primitive types. It is nil if URL is set.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// URL is an address that the person should visit; Schema is nil then. ID identifies the visit to whoever asks.
+	// URL is an address for the person to visit. Schema is then nil. ID identifies the visit to the tool that asks.
 	URL string `json:"url,omitempty"`
 	ID  string `json:"id,omitempty"`
-	// Meta is the application's own.
+	// Meta is for the application's use.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
@@ -90,19 +90,19 @@ const (
 
 // Reply is the answer to a [Question].
 type Reply struct {
-	// Action is what the person did.
+	// Action tells what the person did.
 	Action Action `json:"action"`
-	// Content is what the person filled in, an object that fits the question's schema. It is set with [ActionAccept] only.
-	// The run does not check it.
+	// Content holds the values the person entered, an object that matches the question's schema. It is set with
+	// [ActionAccept] only. The run does not check it.
 	Content json.RawMessage `json:"content,omitempty"`
-	// Meta is the application's own.
+	// Meta is for the application's use.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
-// AskerFuncs makes an [Asker] of functions. Where a function is nil, there is nobody to ask: calls stay pending, and questions
-// fail with [ErrNobody]. The zero value asks nobody.
+// AskerFuncs is an [Asker] made of functions. A nil function means that there is nobody to ask: calls stay pending, and
+// questions fail with [ErrNobody]. The zero value asks nobody.
 type AskerFuncs struct {
-	// OnApprove does the work of Approve, and OnAnswer that of Answer.
+	// OnApprove implements Approve, and OnAnswer implements Answer.
 	OnApprove func(ctx context.Context, r ApprovalRequest) (Decision, error)
 	OnAnswer  func(ctx context.Context, q Question) (Reply, error)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
-// What all combinators have in common.
+// Tests of what all combinators have in common.
 
-func TestCombinatorsKeepTheContractOfToolsets(t *testing.T) {
+func TestCombinatorsConform(t *testing.T) {
 	for name, combine := range combinators() {
 		t.Run(name, func(t *testing.T) {
 			both(t, tells("tell", "second"), func(t *testing.T, inner set) {
@@ -28,7 +28,7 @@ func TestCombinatorsKeepTheContractOfToolsets(t *testing.T) {
 	}
 }
 
-func TestToolSeesItsOriginalNameInside(t *testing.T) {
+func TestToolSeesItsOriginalName(t *testing.T) {
 	for name, combine := range combinators() {
 		t.Run(name, func(t *testing.T) {
 			both(t, tells("tell", "second"), func(t *testing.T, inner set) {
@@ -42,13 +42,13 @@ func TestToolSeesItsOriginalNameInside(t *testing.T) {
 	}
 }
 
-func TestLifecyclePassesThroughOnceHoweverTheRunEnds(t *testing.T) {
+func TestToolsetsAreOpenedAndClosedOnce(t *testing.T) {
 	for name, combine := range combinators() {
 		t.Run(name, func(t *testing.T) {
 			for ending, c := range map[string]struct {
 				prepare func(*recorder)
 				step    modeltest.Step
-				want    string // of the error
+				want    string // the error must contain it
 			}{
 				"well":                {func(*recorder) {}, done, ""},
 				"with an error":       {func(*recorder) {}, modeltest.Fail(errBoom), "boom"},
@@ -76,10 +76,10 @@ func TestLifecyclePassesThroughOnceHoweverTheRunEnds(t *testing.T) {
 						opened = 0
 					}
 					if ending != "definition is wrong" {
-						require.Equal(t, opened, inner.count("close"), "what was opened is closed once")
+						require.Equal(t, opened, inner.count("close"), "each instance is closed once")
 					}
 					for _, r := range []*recorder{before, after} {
-						require.Equal(t, r.count("open"), r.count("close"), "%s: the others are closed as well", r.name)
+						require.Equal(t, r.count("open"), r.count("close"), "%s: the others are closed too", r.name)
 					}
 				})
 			}
@@ -87,7 +87,7 @@ func TestLifecyclePassesThroughOnceHoweverTheRunEnds(t *testing.T) {
 	}
 }
 
-func TestSliceStaysTheSameWhileNothingChanges(t *testing.T) {
+func TestUnchangedToolsKeepTheirSlice(t *testing.T) {
 	for name, combine := range combinators() {
 		t.Run(name, func(t *testing.T) {
 			both(t, tells("tell", "second"), func(t *testing.T, inner set) {
@@ -144,7 +144,7 @@ func TestDefinitionErrorsAreReportedByNew(t *testing.T) {
 
 			s, _ = combine(toolset.Named(record("hidden", tells("tell", "second")), "outer"))
 			_, err = agent.New(agent.Config[deps, string]{Toolsets: []set{s}})
-			require.NoError(t, err, "what cannot be known before a run is no error")
+			require.NoError(t, err, "not an error: unknown before a run")
 		})
 	}
 }
@@ -152,34 +152,34 @@ func TestDefinitionErrorsAreReportedByNew(t *testing.T) {
 func TestNilArgumentsAreDefinitionErrors(t *testing.T) {
 	ok := tells("a")
 	for want, s := range map[string]set{
-		"toolset 0 is nil":                                        toolset.Combine[deps](nil, ok),
-		"toolset n: it is nil":                                    toolset.Named[deps](nil, "n"),
-		"toolset RenamedFunc(): the toolset is nil":               toolset.Prefixed[deps](nil, "p"),
-		"toolset of(a): RenamedFunc: the function is nil":         toolset.RenamedFunc(ok, nil),
-		"toolset Renamed(): the toolset is nil":                   toolset.Renamed[deps](nil, nil),
-		"toolset Filtered(): the toolset is nil":                  toolset.Filtered[deps](nil, nil),
-		"toolset of(a): Filtered: the function is nil":            toolset.Filtered(ok, nil),
-		"toolset Prepared(): the toolset is nil":                  toolset.Prepared[deps](nil, nil),
-		"toolset of(a): Prepared: the function is nil":            toolset.Prepared(ok, nil),
-		"toolset of(a): PreparedAll: the function is nil":         toolset.PreparedAll(ok, nil),
-		"toolset Wrapped(): the toolset is nil":                   toolset.Wrapped[deps](nil),
-		"toolset of(a): Wrapped: hook 0 is nil":                   toolset.Wrapped(ok, nil),
-		"toolset of(a): Wrapped: hook 1 is nil":                   toolset.Wrapped(ok, pass, nil),
-		"toolset Approved(): the toolset is nil":                  toolset.Approved[deps](nil, nil),
-		"toolset n: PerRun: the function is nil":                  toolset.PerRun[deps]("n", nil),
-		"toolset n: PerStep: the function is nil":                 toolset.PerStep[deps]("n", nil),
-		"toolset Adapt(): the toolset is nil":                     toolset.Adapt[int](nil, func(deps) int { return 1 }),
-		"toolset of(a): Adapt: the function is nil":               toolset.Adapt[deps, deps](ok, nil),
-		"toolset Limited(): the toolset is nil":                   toolset.Limited[deps](nil, 1),
-		"toolset of(a): Limited: the limit is 0":                  toolset.Limited(ok, 0),
-		"toolset LimitedPerRun(): the toolset is nil":             toolset.LimitedPerRun[deps](nil, 1),
-		"toolset of(a): LimitedPerRun: the limit is -1":           toolset.LimitedPerRun(ok, -1),
-		"toolset Searchable(): the toolset is nil":                toolset.Searchable(nil, toolset.Search[deps]{}),
-		"toolset of(a): Searchable: Max is -1":                    toolset.Searchable(ok, toolset.Search[deps]{Max: -1}),
-		`toolset of(a): Searchable: tool name "find it": charact`: toolset.Searchable(ok, toolset.Search[deps]{Name: "find it"}),
-		"toolset Instructed(): the toolset is nil":                toolset.Instructed[deps](nil, ""),
-		"toolset Defaults(): the toolset is nil":                  toolset.Defaults[deps](nil),
-		"toolset n: toolset of(): tool 0 is nil":                  toolset.Named(toolset.Of[deps](nil), "n"),
+		"toolset 0 is nil":                                                toolset.Combine[deps](nil, ok),
+		"toolset n: the toolset is nil":                                   toolset.Named[deps](nil, "n"),
+		"toolset RenamedFunc(): the toolset is nil":                       toolset.Prefixed[deps](nil, "p"),
+		"toolset of(a): RenamedFunc: the function is nil":                 toolset.RenamedFunc(ok, nil),
+		"toolset Renamed(): the toolset is nil":                           toolset.Renamed[deps](nil, nil),
+		"toolset Filtered(): the toolset is nil":                          toolset.Filtered[deps](nil, nil),
+		"toolset of(a): Filtered: the function is nil":                    toolset.Filtered(ok, nil),
+		"toolset Prepared(): the toolset is nil":                          toolset.Prepared[deps](nil, nil),
+		"toolset of(a): Prepared: the function is nil":                    toolset.Prepared(ok, nil),
+		"toolset of(a): PreparedAll: the function is nil":                 toolset.PreparedAll(ok, nil),
+		"toolset Wrapped(): the toolset is nil":                           toolset.Wrapped[deps](nil),
+		"toolset of(a): Wrapped: hook 0 is nil":                           toolset.Wrapped(ok, nil),
+		"toolset of(a): Wrapped: hook 1 is nil":                           toolset.Wrapped(ok, pass, nil),
+		"toolset Approved(): the toolset is nil":                          toolset.Approved[deps](nil, nil),
+		"toolset n: PerRun: the function is nil":                          toolset.PerRun[deps]("n", nil),
+		"toolset n: PerStep: the function is nil":                         toolset.PerStep[deps]("n", nil),
+		"toolset Adapt(): the toolset is nil":                             toolset.Adapt[int](nil, func(deps) int { return 1 }),
+		"toolset of(a): Adapt: the function is nil":                       toolset.Adapt[deps, deps](ok, nil),
+		"toolset Limited(): the toolset is nil":                           toolset.Limited[deps](nil, 1),
+		"toolset of(a): Limited: limit 0 must":                            toolset.Limited(ok, 0),
+		"toolset LimitedPerRun(): the toolset is nil":                     toolset.LimitedPerRun[deps](nil, 1),
+		"toolset of(a): LimitedPerRun: limit -1 must":                     toolset.LimitedPerRun(ok, -1),
+		"toolset Searchable(): the toolset is nil":                        toolset.Searchable(nil, toolset.Search[deps]{}),
+		"toolset of(a): Searchable: Max -1 must":                          toolset.Searchable(ok, toolset.Search[deps]{Max: -1}),
+		`toolset of(a): Searchable: tool name "find it": invalid charact`: toolset.Searchable(ok, toolset.Search[deps]{Name: "find it"}),
+		"toolset Instructed(): the toolset is nil":                        toolset.Instructed[deps](nil, ""),
+		"toolset Defaults(): the toolset is nil":                          toolset.Defaults[deps](nil),
+		"toolset n: toolset of(): tool 0 is nil":                          toolset.Named(toolset.Of[deps](nil), "n"),
 	} {
 		require.NotEmpty(t, s.Name())
 		_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{s}})
@@ -196,7 +196,7 @@ func pass(ctx context.Context, _ *runContext, args any, next toolset.CallFunc) (
 	return next(ctx, args)
 }
 
-func TestStaticToolsetsAllocateNothingPerStepNorRun(t *testing.T) {
+func TestStaticToolsetsDoNotAllocate(t *testing.T) {
 	s := toolset.Combine(
 		toolset.Prefixed(toolset.Combine(tells("x", "y"), tells("z")), "a_"),
 		toolset.Instructed(toolset.Limited(toolset.Defaults(toolset.Adapt(tells("b"), func(d deps) deps { return d }), toolset.Sequential()), 3), "Use b."),
@@ -219,7 +219,7 @@ func TestStaticToolsetsAllocateNothingPerStepNorRun(t *testing.T) {
 	}))
 }
 
-func TestCombinatorsAllocateNothingPerStepAfterTheFirst(t *testing.T) {
+func TestCombinatorsAllocateInTheFirstStepOnly(t *testing.T) {
 	for name, combine := range combinators() {
 		if name == "Prepared" || name == "Adapt" { // a changed definition, and a run context for the inner toolset
 			continue
@@ -235,12 +235,12 @@ func TestCombinatorsAllocateNothingPerStepAfterTheFirst(t *testing.T) {
 	}
 }
 
-// fixedSet is a toolset of somebody else whose tools are known before any run.
+// fixedSet is a third-party toolset whose tools are known before any run.
 type fixedSet struct{ set }
 
 func (f fixedSet) FixedTools() []*toolset.Tool[deps] { return []*toolset.Tool[deps]{tell("twice")} }
 
-func TestClashOfFixedToolsIsFoundBeforeAnyRun(t *testing.T) {
+func TestNewReportsClashesOfFixedTools(t *testing.T) {
 	_, err := agent.New(agent.Config[deps, string]{Model: modeltest.Script(), Toolsets: []set{fixedSet{tells("twice")}, tells("twice")}})
 	var clash *toolset.NameClashError
 	require.ErrorAs(t, err, &clash)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Combine joins toolsets into one that offers all their tools, in order. Two tools of one name in a step are a
-// [*NameClashError]: [Prefixed] and [Renamed] keep them apart.
+// Combine returns a toolset that offers the tools of all the given toolsets, in order. Two tools with the same name in
+// one step are reported as a [*NameClashError]. Use [Prefixed] or [Renamed] to avoid clashes.
 func Combine[D any](sets ...Toolset[D]) Toolset[D] {
 	c := combined[D](slices.Clone(sets))
 	if s := c.static(); s != nil {
@@ -20,11 +20,11 @@ func Combine[D any](sets ...Toolset[D]) Toolset[D] {
 	return &c
 }
 
-// NameClashError says that two tools of one step have the same name.
+// NameClashError reports that two tools of one step have the same name.
 type NameClashError struct {
-	// Tool is the name that both have.
+	// Tool is the name both tools have.
 	Tool string
-	// First and Second are the names of the toolsets; they are the same if one toolset lists the name twice.
+	// First and Second are the names of the toolsets. They are equal if one toolset lists the name twice.
 	First, Second string
 }
 
@@ -37,7 +37,7 @@ func (e *NameClashError) Error() string {
 
 type combined[D any] []Toolset[D]
 
-// static returns the combination of toolsets that are all static, or nil.
+// static returns the combination if all toolsets are static, or nil.
 func (c *combined[D]) static() *static[D] {
 	in := combinedInstance[D]{parts: make([]combinedPart[D], len(*c))}
 	var errs []error
@@ -81,7 +81,7 @@ func (c *combined[D]) Check() error {
 	return errors.Join(append(errs, c.clash())...)
 }
 
-// clash looks for two fixed tools of one name. Those of other toolsets are known in a run only.
+// clash looks for two fixed tools with the same name. Other tools are only known during a run.
 func (c *combined[D]) clash() error {
 	var in combinedInstance[D]
 	for _, s := range *c {
@@ -107,7 +107,7 @@ func (c *combined[D]) FixedTools() []*Tool[D] {
 func (c *combined[D]) Open(ctx context.Context, run *RunContext[D]) (_ Instance[D], err error) {
 	in := &combinedInstance[D]{parts: make([]combinedPart[D], 0, len(*c))}
 	opened := false
-	defer func() { // after a panic as well
+	defer func() { // even after a panic
 		if !opened {
 			err = errors.Join(err, in.Close(context.WithoutCancel(ctx)))
 		}
@@ -141,7 +141,7 @@ type combinedInstance[D any] struct {
 
 func (in *combinedInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (Listing[D], error) {
 	toolsChanged, textChanged := !in.begun, !in.begun
-	in.begun = false // should there be an error
+	in.begun = false // even on error
 	for i := range in.parts {
 		p := &in.parts[i]
 		l, err := p.instance.Tools(ctx, run)
@@ -184,7 +184,7 @@ func (in *combinedInstance[D]) join() ([]*Tool[D], error) {
 	return all, in.clash(all)
 }
 
-// clash looks for two tools of one name. Few tools are compared pair by pair, which needs no memory.
+// clash looks for two tools with the same name. A small number of tools is compared pair by pair, which needs no memory.
 func (in *combinedInstance[D]) clash(tools []*Tool[D]) error {
 	if len(tools) > 16 {
 		seen := make(map[string]int, len(tools))
@@ -220,14 +220,14 @@ func (in *combinedInstance[D]) owner(index int) string {
 	return ""
 }
 
-// Close closes all parts, the last one first, whatever becomes of the others.
+// Close closes all parts, the last one first, even if some of them fail.
 func (in *combinedInstance[D]) Close(ctx context.Context) (err error) {
 	if len(in.parts) == 0 {
 		return nil
 	}
 	p := in.parts[len(in.parts)-1]
 	in.parts = in.parts[:len(in.parts)-1]
-	defer func() { err = errors.Join(err, in.Close(ctx)) }() // after a panic as well
+	defer func() { err = errors.Join(err, in.Close(ctx)) }() // even after a panic
 	if err := p.instance.Close(ctx); err != nil {
 		return fmt.Errorf("close toolset %q: %w", p.name, err)
 	}

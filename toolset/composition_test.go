@@ -16,19 +16,19 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// stack is a random stack of combinators, and what it should offer.
+// stack is a random stack of combinators and what it should offer.
 type stack struct {
 	rnd  *rand.Rand
 	set  set
 	made []string // the combinators, for messages
-	// origin is, by the name under which a tool is offered, the name with which it was made.
+	// origin maps the name a tool is offered under to the name it was made with.
 	origin map[string]string
-	// asks says that calls need approval.
+	// asks reports whether calls need approval.
 	asks bool
 	next *int
 }
 
-// newStack makes the bottom of a stack: some tools that no other stack has.
+// newStack makes the bottom of a stack: a few tools that no other stack has.
 func newStack(rnd *rand.Rand, next *int) *stack {
 	s := &stack{rnd: rnd, origin: map[string]string{}, next: next}
 	var names []string
@@ -48,7 +48,7 @@ func (s *stack) wrap(name string, f func(set) set) {
 	s.set, s.made = f(s.set), append(s.made, name)
 }
 
-// rename follows a renaming.
+// rename tracks a renaming.
 func (s *stack) rename(f func(string) string) {
 	renamed := map[string]string{}
 	for offered, origin := range s.origin {
@@ -66,7 +66,7 @@ func (s *stack) sorted() []string {
 	return names
 }
 
-// grow puts a random combinator on top.
+// grow adds a random combinator on top.
 func (s *stack) grow() {
 	victim := s.sorted()[s.rnd.IntN(len(s.origin))]
 	switch s.rnd.IntN(16) {
@@ -149,7 +149,7 @@ func (s *stack) grow() {
 	}
 }
 
-// allowing approves of everything that a toolset asks for, the way the loop does for a call that has been approved.
+// allowing approves everything that a toolset asks for, as the loop does for an approved call.
 func allowing(s set) set {
 	return toolset.Toolset[deps](&allowed{s})
 }
@@ -174,9 +174,8 @@ func (a *allowedInstance) Tools(ctx context.Context, run *runContext) (toolset.L
 	return toolset.Listing[deps]{Tools: tools, Instructions: l.Instructions}, err
 }
 
-// Whatever combinators are stacked: names are unique, and a call reaches the tool that was made for it, which sees its own
-// name.
-func TestRandomStacksOfCombinatorsLeadCallsToTheirTools(t *testing.T) {
+// Names are unique, and a call reaches the tool that was made for it, which sees its own name.
+func TestRandomCombinatorsRouteCalls(t *testing.T) {
 	for seed := range uint64(1000) {
 		next := 0
 		s := newStack(rand.New(rand.NewPCG(seed, 1)), &next)

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// SetPrices says what models cost, for runs on m and on the meters below it that have no table of their own. Without a table,
+// SetPrices sets the price table for runs on m, and on meters below m that have no table of their own. Without a table,
 // cost is not counted.
 func (m *Meter) SetPrices(t model.PriceTable) {
 	m.mu.Lock()
@@ -20,10 +20,10 @@ func (m *Meter) SetPrices(t model.PriceTable) {
 	m.limit(m.limits)
 }
 
-// PriceError reports that a limit on cost cannot be kept, because it is not known what a request costs. It is refused if its
-// price is not known, and the run ends after it if the provider does not report what was used.
+// PriceError reports that a limit on cost cannot be enforced, because the cost of a request is unknown. If the price is
+// unknown, the request is not made. If the provider does not report usage, the run ends after the request.
 type PriceError struct {
-	// Provider and Model are what was, or would have been, asked.
+	// Provider and Model identify the model that answered, or would have been asked.
 	Provider, Model string
 	// Err is [model.ErrNoPrice] or [model.ErrNoUsage].
 	Err error
@@ -39,10 +39,10 @@ func (e *PriceError) Error() string {
 // Unwrap returns the cause.
 func (e *PriceError) Unwrap() error { return e.Err }
 
-// Applies reports whether the limit on cost is one of m or of a meter above m. See [LimitError.Applies].
+// Applies reports whether the limit on cost belongs to m or to a meter above m. See [LimitError.Applies].
 func (e *PriceError) Applies(m *Meter) bool { return e.meter.bounds(m) }
 
-// bounds reports whether m is a meter or one above it. The limit of a nil meter bounds nothing.
+// bounds reports whether m is a meter or an ancestor of it. The limit of a nil meter bounds nothing.
 func (m *Meter) bounds(at *Meter) bool {
 	for ; at != nil; at = at.parent {
 		if at == m {
@@ -52,8 +52,8 @@ func (m *Meter) bounds(at *Meter) bool {
 	return false
 }
 
-// CheckPrice returns an error if there is a limit on cost that a request to a model must not be made under: a
-// [*PriceError] if its price is not known, a [*LimitError] if the limit is used up. Without a limit on cost, it returns nil.
+// CheckPrice reports whether a limit on cost allows a request to a model. It returns a [*PriceError] if the price is
+// unknown, and a [*LimitError] if the limit is used up. It returns nil if there is no limit on cost.
 func (m *Meter) CheckPrice(asked model.Info, at time.Time) error {
 	if !m.countsCost() {
 		return nil
@@ -73,8 +73,9 @@ func (m *Meter) CheckPrice(asked model.Info, at time.Time) error {
 	})
 }
 
-// Response counts what a response used and cost, at the price of the model that answered, or else of the one that was asked. If
-// there is a limit on cost and the cost is not known, it returns a [*PriceError]. It checks no other limit.
+// Response counts the usage and cost of a response, at the price of the model that answered or, if that is unknown, of
+// the model that was asked. It returns a [*PriceError] if there is a limit on cost and the cost is unknown. It checks no
+// other limit.
 func (m *Meter) Response(asked model.Info, resp *model.Message) error {
 	used := Usage{Usage: resp.Usage}
 	if !m.countsCost() {
@@ -108,7 +109,7 @@ func (m *Meter) Response(asked model.Info, resp *model.Message) error {
 	return nil
 }
 
-// Cost returns what usage costs at the price of a model, or 0 if that is not known.
+// Cost returns the cost of usage at the price of a model, or 0 if the price is unknown.
 func (m *Meter) Cost(asked model.Info, used model.Usage, at time.Time) float64 {
 	if !m.countsCost() {
 		return 0
@@ -117,7 +118,7 @@ func (m *Meter) Cost(asked model.Info, used model.Usage, at time.Time) float64 {
 	return price.Of(used)
 }
 
-// CheckCost returns a [*LimitError] if what has been used, with more on top, exceeds a limit on cost. It counts nothing.
+// CheckCost returns a [*LimitError] if the cost so far plus more exceeds a limit on cost. It counts nothing.
 func (m *Meter) CheckCost(more float64) error {
 	if !m.countsCost() {
 		return nil
@@ -130,7 +131,8 @@ func (m *Meter) CheckCost(more float64) error {
 	})
 }
 
-// price looks a model up in the nearest table: the one that answered, or else the one that was asked if its provider answered.
+// price looks up a model in the nearest table: the model that answered or, if its own provider answered, the model that
+// was asked.
 func (m *Meter) price(asked model.Info, provider, name string, at time.Time) (model.Price, bool) {
 	table := m.table()
 	if table == nil {
@@ -152,7 +154,7 @@ func (m *Meter) price(asked model.Info, provider, name string, at time.Time) (mo
 
 func (m *Meter) hasPrices() bool { return m.table() != nil }
 
-// table returns the prices of m, or those of the next meter above it that has any.
+// table returns the prices of m, or of the nearest meter above it that has prices.
 func (m *Meter) table() model.PriceTable {
 	for at := m; at != nil; at = at.parent {
 		at.mu.Lock()
@@ -165,7 +167,7 @@ func (m *Meter) table() model.PriceTable {
 	return nil
 }
 
-// costLimit returns the uppermost meter that has a limit on cost, or nil.
+// costLimit returns the topmost meter that has a limit on cost, or nil.
 func (m *Meter) costLimit() (limit *Meter) {
 	for at := m; at != nil; at = at.parent {
 		at.mu.Lock()
@@ -177,7 +179,7 @@ func (m *Meter) costLimit() (limit *Meter) {
 	return limit
 }
 
-// amount writes a number as people do: whole ones without a fraction, others with six places at most.
+// amount formats a number for people: whole numbers without a fraction, others with at most six decimal places.
 func amount(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 6, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")

@@ -36,7 +36,7 @@ func TestMeterCountsCostUpwards(t *testing.T) {
 	require.InDelta(t, 4, user.Cost(model.Info{Provider: "b", Name: "large"}, mega, time.Time{}), 1e-9)
 }
 
-func TestMeterPricesTheModelThatAnswered(t *testing.T) {
+func TestMeterUsesThePriceOfTheAnsweringModel(t *testing.T) {
 	for name, test := range map[string]struct {
 		provider, model string
 		cost            float64
@@ -57,7 +57,7 @@ func TestMeterPricesTheModelThatAnswered(t *testing.T) {
 	require.Equal(t, toolset.Usage{Usage: mega}, m.Usage(), "without prices")
 }
 
-func TestCostLimitRefusesWhatHasNoPrice(t *testing.T) {
+func TestCostLimitNeedsAPrice(t *testing.T) {
 	user := toolset.NewMeter(toolset.Limits{Cost: 3})
 	user.SetPrices(prices)
 	m := user.Child(toolset.Limits{})
@@ -70,21 +70,21 @@ func TestCostLimitRefusesWhatHasNoPrice(t *testing.T) {
 	require.True(t, unknown.Applies(user))
 	require.True(t, unknown.Applies(m))
 	require.False(t, unknown.Applies(new(toolset.Meter)))
-	require.NoError(t, new(toolset.Meter).CheckPrice(asked, time.Time{}), "without a limit no price is needed")
+	require.NoError(t, new(toolset.Meter).CheckPrice(asked, time.Time{}), "no price is needed without a limit")
 	require.ErrorIs(t, toolset.NewMeter(toolset.Limits{Cost: 3}).CheckPrice(asked, time.Time{}), model.ErrNoPrice, "without prices")
 }
 
-func TestCostLimitRefusesResponsesOfUnknownCost(t *testing.T) {
+func TestCostLimitNeedsUsage(t *testing.T) {
 	m := toolset.NewMeter(toolset.Limits{Cost: 3})
 	m.SetPrices(prices)
 	require.ErrorIs(t, m.Response(asked, answered("", "", model.Usage{})), model.ErrNoUsage)
 	err := m.Response(asked, answered("c", "new", mega))
 	require.EqualError(t, err, "limit on cost: c new: no price is known for the model")
 	require.Equal(t, 2, m.Usage().Unpriced)
-	require.NoError(t, m.Response(asked, answered("a", "free", model.Usage{})), "what is free needs no usage")
+	require.NoError(t, m.Response(asked, answered("a", "free", model.Usage{})), "a free model needs no usage")
 }
 
-func TestCostLimitIsReadable(t *testing.T) {
+func TestCostLimitErrorIsReadable(t *testing.T) {
 	m := toolset.NewMeter(toolset.Limits{Cost: 2.5})
 	m.SetPrices(prices)
 	for range 2 {
@@ -101,5 +101,5 @@ func TestCostLimitIsReadable(t *testing.T) {
 	require.InDelta(t, 2.5, limit.Bound, 1e-9)
 	require.NoError(t, m.CheckPrice(asked, time.Time{}))
 	require.NoError(t, m.Response(asked, answered("", "", mega)))
-	require.ErrorAs(t, m.CheckPrice(asked, time.Time{}), &limit, "a limit that is used up allows no further request")
+	require.ErrorAs(t, m.CheckPrice(asked, time.Time{}), &limit, "no more requests at the limit")
 }

@@ -4,8 +4,8 @@ package toolset
 
 import "cmp"
 
-// Defaults sets options for all tools of a toolset that do not set them: what a tool says itself comes first, and what
-// the agent says comes last. [Sequential] makes all of them barriers.
+// Defaults sets options for the tools of a toolset that do not set them. A tool's own options come first, the agent's
+// come last. [Sequential] makes every tool a barrier.
 func Defaults[D any](set Toolset[D], opts ...Option) Toolset[D] {
 	if set == nil {
 		return incomplete[D]("Defaults", set)
@@ -16,11 +16,11 @@ func Defaults[D any](set Toolset[D], opts ...Option) Toolset[D] {
 	}
 	switch {
 	case defaults.typed != nil:
-		return broken[D](set.Name(), "Defaults: Approve and Check belong to one tool; use Approved for a toolset")
+		return broken[D](set.Name(), "Defaults: Approve and Check apply to a single tool; use Approved for a toolset")
 	case defaults.Timeout < 0:
-		return broken[D](set.Name(), "Defaults: the timeout is %v, must not be negative", defaults.Timeout)
+		return broken[D](set.Name(), "Defaults: timeout %v must not be negative", defaults.Timeout)
 	case defaults.Retries != nil && *defaults.Retries < 0:
-		return broken[D](set.Name(), "Defaults: the number of retries is %d, must not be negative", *defaults.Retries)
+		return broken[D](set.Name(), "Defaults: retries %d must not be negative", *defaults.Retries)
 	}
 	return derived(set, same[D], each(func(copied, _ *Tool[D]) {
 		o := &copied.Options

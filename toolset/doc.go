@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package toolset gives an agent its tools. A [Tool] is a plain Go function with a JSON schema made from its argument
-// struct; a [Toolset] offers tools to a run; toolsets compose.
+// Package toolset defines the tools an agent can call. A [Tool] wraps a Go function and a JSON schema derived from its
+// argument struct. A [Toolset] supplies tools to a run, and toolsets compose.
 //
 //	type Query struct {
 //		City string `json:"city" jsonschema:"description=City to look up" validate:"required"`
@@ -17,17 +17,18 @@
 // # Arguments
 //
 // The schema follows the struct's json, jsonschema and validate tags. Arguments are checked before the function runs:
-// unknown and missing fields, types, bounds, and every rule of the validate tags. What is wrong goes back to the model
-// as a retry that names the field, the rule and the value; the function only ever sees valid arguments.
+// unknown and missing fields, types, bounds, and every rule in the validate tags. Invalid arguments are reported to the
+// model, with the field, the rule and the value, and the model may try again. The function is called only with valid
+// arguments.
 //
 // # Outcomes
 //
-// A tool returns a value, or an error that says what the model should be told: [Retry], [Failed] or [Denied]. Any other
-// error ends the run.
+// A tool returns a value, or an error for the model made with [Retry], [Failed] or [Denied]. Any other error ends the
+// run.
 //
 // # Composition
 //
-// A function that takes a toolset returns another one, so that they stack:
+// Combinators take a toolset and return a toolset, so they can be nested:
 //
 //	tools := toolset.Combine(
 //		toolset.Prefixed(toolset.Limited(database, 4), "db_"),
@@ -35,25 +36,25 @@
 //		toolset.Searchable(toolset.Adapt(office, officeDeps), toolset.Search[Deps]{}),
 //	)
 //
-// There are several kinds of them:
+// The combinators are:
 //
-//   - [Combine] joins, [Named] names, [Instructed] adds instructions, [Defaults] sets options.
-//   - [Filtered], [Prepared] and [PreparedAll] choose and change per step what the model sees; [Searchable] hides tools until
-//     they are searched for.
-//   - [Prefixed], [Renamed] and [RenamedFunc] change names; the tool itself keeps to its own.
-//   - [Wrapped] surrounds calls with hooks, [Approved] has them approved, [Limited] and [LimitedPerRun] bound how many
-//     there are at a time.
-//   - [Adapt] lets a toolset for narrower deps serve an agent with wider ones.
-//   - [PerRun] and [PerStep] build toolsets when they are needed; [External] declares tools that somebody else runs.
+//   - [Combine] joins toolsets, [Named] names one, [Instructed] adds instructions, [Defaults] sets options.
+//   - [Filtered], [Prepared] and [PreparedAll] choose and change what the model sees in each step. [Searchable] hides
+//     tools until the model searches for them.
+//   - [Prefixed], [Renamed] and [RenamedFunc] change names. The tool itself still sees its original name.
+//   - [Wrapped] adds hooks around calls, [Approved] requires approval, [Limited] and [LimitedPerRun] limit the number of
+//     concurrent calls.
+//   - [Adapt] converts a toolset for narrower deps to one for wider deps.
+//   - [PerRun] and [PerStep] build toolsets on demand. [External] declares tools that run elsewhere.
 //
-// The outer function works on what the inner one offers. What is put together of fixed tools, without a function that
-// decides per step, is put together once: it costs a run nothing. The others look only at what has changed since the step
-// before, and list the same slice while nothing has.
+// A combinator sees what the toolset inside it offers. Combinations of static tools are built once and add no cost to a
+// run. Other combinations do work only when something has changed since the previous step, and return the same slice
+// until then.
 //
-// Package toolsettest calls a tool from a unit test and checks that other implementations of [Toolset] keep the contract.
+// Package toolsettest calls a tool from a unit test, and checks that an implementation of [Toolset] keeps the contract.
 //
 // # Concurrency
 //
-// Toolsets and tools serve many runs at once, and the calls of one response run in parallel unless a tool is
-// [Sequential]. State that belongs to one run lives in the [Instance] that [Toolset.Open] returns for it.
+// Toolsets and tools serve many runs at once. The calls of one response run in parallel unless a tool is [Sequential].
+// State of a single run belongs in the [Instance] that [Toolset.Open] returns for it.
 package toolset

@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// PerRun makes a toolset that is built at the beginning of each run, for example from what is in its deps. Nil stands for
-// no tools.
+// PerRun returns a toolset that is built at the start of each run, for example from the run's deps. If build returns nil,
+// there are no tools.
 func PerRun[D any](name string, build func(ctx context.Context, run *RunContext[D]) (Toolset[D], error)) Toolset[D] {
 	if build == nil {
 		return broken[D](name, "PerRun: the function is nil")
@@ -35,11 +35,11 @@ func (p *perRun[D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], 
 	return set.Open(ctx, run)
 }
 
-// PerStep makes a toolset that is built anew before each request to the model. While build returns the same toolset, the
-// instance that was opened for it stays; when it returns another one the old instance is closed and the new one opened. Nil
-// stands for no tools.
+// PerStep returns a toolset that is built before each request to the model. The open instance is kept while build returns
+// the same toolset. When build returns another one, the old instance is closed before the new one is opened. If build
+// returns nil, there are no tools.
 //
-// Make the toolsets that build chooses from beforehand: tools that are new in each step cost a step of work and defeat a
+// Build should choose among toolsets made in advance. Tools that are new in every step cost work and defeat the
 // provider's prompt cache.
 func PerStep[D any](name string, build func(ctx context.Context, run *RunContext[D]) (Toolset[D], error)) Toolset[D] {
 	if build == nil {
@@ -63,7 +63,7 @@ type perStepInstance[D any] struct {
 	*perStep[D]
 	set      Toolset[D]
 	instance Instance[D] // nil if there is no toolset
-	closeErr error       // of those that were replaced
+	closeErr error       // of replaced instances
 }
 
 func (in *perStepInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (Listing[D], error) {
@@ -72,7 +72,7 @@ func (in *perStepInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (Li
 		return Listing[D]{}, fmt.Errorf("build: %w", err)
 	}
 	if !identical(set, in.set) {
-		// Closed first, so that the new one may have what the old one holds.
+		// Close the old instance first, because the new one may need what it holds.
 		if err := in.closeCurrent(context.WithoutCancel(ctx)); err != nil {
 			in.closeErr = errors.Join(in.closeErr, err)
 		}
@@ -90,7 +90,7 @@ func (in *perStepInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (Li
 	return in.instance.Tools(ctx, run)
 }
 
-// Close also returns the errors of the instances that were closed before.
+// Close also returns the errors of instances that were closed earlier.
 func (in *perStepInstance[D]) Close(ctx context.Context) error {
 	return errors.Join(in.closeErr, in.closeCurrent(ctx))
 }
@@ -108,7 +108,8 @@ func (in *perStepInstance[D]) closeCurrent(ctx context.Context) error {
 	return nil
 }
 
-// identical compares toolsets of any type. Those that Go cannot compare, for which it panics, are never the same.
+// identical reports whether two toolsets are the same value. Toolsets of types that Go cannot compare are never the same:
+// comparing them panics.
 func identical[D any](a, b Toolset[D]) (same bool) {
 	defer func() {
 		if recover() != nil {

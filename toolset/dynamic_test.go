@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-func TestPerRunIsBuiltOnceForEachRun(t *testing.T) {
+func TestPerRunBuildsOncePerRun(t *testing.T) {
 	built := 0
 	inner := record("inner", tells("a"))
 	s := toolset.PerRun("dynamic", func(_ context.Context, run *runContext) (set, error) {
@@ -31,14 +31,14 @@ func TestPerRunIsBuiltOnceForEachRun(t *testing.T) {
 	require.Equal(t, []string{"open", "tools", "tools", "tools", "close", "open", "tools", "tools", "tools", "close"}, inner.log)
 }
 
-func TestNilStandsForNoToolsInThisRunOrStep(t *testing.T) {
+func TestNilToolsetHasNoTools(t *testing.T) {
 	none := func(context.Context, *runContext) (set, error) { return nil, nil }
 	tr := run(t, []set{toolset.PerRun("r", none), toolset.PerStep("s", none)}, done)
 	require.NoError(t, tr.err)
 	require.Equal(t, [][]string{{}}, tr.offered)
 }
 
-func TestPerStepOpensWhatAppearsAndClosesWhatIsReplaced(t *testing.T) {
+func TestPerStepClosesReplacedInstances(t *testing.T) {
 	a, b := record("a", tells("a")), record("b", tells("b"))
 	s := perStep(func(step int) set { return []set{1: a, 2: a, 3: b, 4: nil, 5: a}[step] })
 	tr := run(t, []set{s}, say("a"), say("a"), say("b"), say("b"), done)
@@ -48,18 +48,18 @@ func TestPerStepOpensWhatAppearsAndClosesWhatIsReplaced(t *testing.T) {
 	require.Equal(t, []string{"open", "tools", "close"}, b.log)
 }
 
-func TestPerStepKeepsNoInstanceOfAToolsetThatDoesNotOpen(t *testing.T) {
+func TestPerStepDropsToolsetsThatFailToOpen(t *testing.T) {
 	a, b := record("a", tells("a")), record("b", tells("b"))
 	a.closeErr, b.openErr = errors.New("stuck"), errBoom
 	tr := run(t, []set{toolset.Named(perStep(func(step int) set { return []set{1: a, 2: b}[step] }), "x")}, say("a"))
 	require.ErrorIs(t, tr.err, errBoom)
 	require.ErrorContains(t, tr.err, `tools of toolset "x": open toolset "b": boom`)
-	require.ErrorContains(t, tr.err, `close toolset "x": close toolset "a": stuck`, "what went wrong in between is not lost")
+	require.ErrorContains(t, tr.err, `close toolset "x": close toolset "a": stuck`, "earlier errors are kept")
 	require.Equal(t, 1, a.count("close"))
 	require.Equal(t, 0, b.count("close"))
 }
 
-func TestErrorOrPanicOfABuildFunctionEndsTheRun(t *testing.T) {
+func TestFailedBuildFunctionEndsTheRun(t *testing.T) {
 	for _, makeSet := range []func(string, func(context.Context, *runContext) (set, error)) set{toolset.PerRun[deps], toolset.PerStep[deps]} {
 		other := record("other", tells("other"))
 		tr := run(t, []set{other, makeSet("mine", func(context.Context, *runContext) (set, error) { return nil, errBoom })}, done)
@@ -72,7 +72,7 @@ func TestErrorOrPanicOfABuildFunctionEndsTheRun(t *testing.T) {
 	}
 }
 
-// several is a toolset that Go cannot compare.
+// several is a toolset of a type that Go cannot compare.
 type several []set
 
 func (s several) Name() string { return "several" }
@@ -81,7 +81,7 @@ func (s several) Open(ctx context.Context, run *runContext) (toolset.Instance[de
 	return toolset.Combine(s...).Open(ctx, run)
 }
 
-func TestPerStepTakesToolsetsThatCannotBeCompared(t *testing.T) {
+func TestPerStepAcceptsIncomparableToolsets(t *testing.T) {
 	inner := record("inner", tells("a"))
 	tr := run(t, []set{perStep(func(int) set { return several{inner} })}, say("a"), done)
 	require.NoError(t, tr.err)
@@ -89,7 +89,7 @@ func TestPerStepTakesToolsetsThatCannotBeCompared(t *testing.T) {
 	require.Equal(t, 2, inner.count("close"))
 }
 
-func TestPerStepInstancesAreTheRunsOwn(t *testing.T) {
+func TestPerStepInstancesBelongToOneRun(t *testing.T) {
 	inner := record("inner", tells("a"))
 	s := perStep(func(int) set { return inner })
 	a := newAgent(t, modeltest.Script(say("a"), say("a"), done, done), s)
@@ -114,7 +114,7 @@ func ExamplePerRun() {
 	// Output: [count_users count_orders]
 }
 
-// What an agent may do depends on the mode, which may change during a run.
+// The tools that an agent may use depend on the mode, which may change during a run.
 func ExamplePerStep() {
 	type Deps struct{ Mode *string }
 	tool := func(name string) *toolset.Tool[Deps] {

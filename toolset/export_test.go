@@ -2,5 +2,5 @@
 
 package toolset
 
-// Words is the ranking's view of a text.
+// Words is how the ranking splits a text.
 var Words = words

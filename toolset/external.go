@@ -9,9 +9,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// External makes a toolset of definitions alone, for tools that somebody else runs: the frontend, another service, a
-// person. A call of one leaves the run pending until the result is supplied. Arguments are checked to be a JSON object;
-// [ExternalTool] checks more.
+// External returns a toolset of definitions without functions, for tools that run elsewhere: in a frontend, in another
+// service, or by a person. A call leaves the run pending until its result is supplied. The arguments must be a JSON
+// object. [ExternalTool] checks them further.
 func External[D any](defs ...model.ToolDef) Toolset[D] {
 	tools := make([]*Tool[D], len(defs))
 	for i, def := range defs {
@@ -21,8 +21,8 @@ func External[D any](defs ...model.ToolDef) Toolset[D] {
 	return newStatic(nameAfter("external", tools), Listing[D]{Tools: tools})
 }
 
-// ExternalTool makes a tool that somebody else runs, with the arguments of a struct: they are checked like those of [Func]
-// before anybody is asked. Both types are given explicitly:
+// ExternalTool returns a tool that runs elsewhere and takes the arguments of a struct. They are checked like those of
+// [Func] before the call becomes pending. Both types are given explicitly:
 //
 //	toolset.ExternalTool[Deps, Question]("ask_user", "Ask the user a question.")
 func ExternalTool[D, In any](name, description string, opts ...Option) *Tool[D] {
@@ -31,7 +31,7 @@ func ExternalTool[D, In any](name, description string, opts ...Option) *Tool[D] 
 	return t
 }
 
-// decodeObject takes any JSON object as it is.
+// decodeObject accepts any JSON object unchanged.
 func decodeObject(raw []byte) (any, error) {
 	args, err := decodeRaw(raw)
 	if err != nil {

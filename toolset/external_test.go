@@ -20,7 +20,7 @@ import (
 
 var confirmDef = model.ToolDef{Name: "confirm", Description: "Ask the user.", Schema: json.RawMessage(`{"type":"object","properties":{"question":{"type":"string"}}}`)}
 
-func TestExternalToolNeverRunsAndLeavesTheRunPending(t *testing.T) {
+func TestExternalCallIsPending(t *testing.T) {
 	for name, s := range map[string]set{
 		"untyped": toolset.External[deps](confirmDef),
 		"typed":   toolset.Of(toolset.ExternalTool[deps, query]("confirm", "Ask the user.")),
@@ -47,8 +47,8 @@ func TestExternalToolNeverRunsAndLeavesTheRunPending(t *testing.T) {
 	}
 }
 
-// No combinator makes a function for a tool that has none.
-func TestExternalToolHasNoFunctionInsideCombinators(t *testing.T) {
+// No combinator adds a function to a tool that has none.
+func TestCombinatorsAddNoFunctionToExternalTools(t *testing.T) {
 	external := toolset.External[deps](confirmDef)
 	for name, s := range map[string]set{
 		"limited":         toolset.Limited(external, 1),
@@ -65,7 +65,7 @@ func TestExternalToolHasNoFunctionInsideCombinators(t *testing.T) {
 	}
 }
 
-func TestArgumentsOfExternalToolsAreCheckedFirst(t *testing.T) {
+func TestExternalArgumentsAreChecked(t *testing.T) {
 	s := toolset.Combine(toolset.External[deps](confirmDef), toolset.Of(toolset.ExternalTool[deps, query]("typed", "")))
 	tr := run(t, []set{s}, modeltest.Say(model.ToolCall("1", "confirm", `[1]`), model.ToolCall("2", "confirm", `{`), model.ToolCall("3", "typed", `{}`), model.ToolCall("4", "confirm", "null")), done)
 	require.NoError(t, tr.err)
@@ -84,7 +84,7 @@ func TestExternalDefinitionsMustBeValid(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Of(toolset.ExternalTool[deps, int]("n", ""))}})
-	require.ErrorContains(t, err, "arguments are int, must be a struct")
+	require.ErrorContains(t, err, "arguments have type int, must be a struct")
 }
 
 func TestExternalToolsetsKeepTheContract(t *testing.T) {

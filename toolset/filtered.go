@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Filtered offers those tools of a toolset for which keep returns true. It is asked about every tool in every step, so
-// what is offered can depend on the run: who the user is, which mode a session is in, what has happened so far.
+// Filtered offers the tools of a toolset for which keep returns true. Keep is called for every tool in every step, so the
+// selection can depend on the run: the user, the mode of a session, the history so far.
 func Filtered[D any](set Toolset[D], keep func(ctx context.Context, run *RunContext[D], tool *Tool[D]) (bool, error)) Toolset[D] {
 	if set == nil || keep == nil {
 		return incomplete[D]("Filtered", set)

@@ -12,17 +12,17 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-func TestFilteredDecidesAnewInEachStep(t *testing.T) {
+func TestFilteredDecidesInEachStep(t *testing.T) {
 	s := toolset.Filtered(tells("a", "b", "c"), func(_ context.Context, run *runContext, tool *toolset.Tool[deps]) (bool, error) {
 		return tool.Def.Name != "b" || run.Step == 2, nil
 	})
 	tr := run(t, []set{s}, say("b"), say("b"), done)
 	require.NoError(t, tr.err)
 	require.Equal(t, [][]string{{"a", "c"}, {"a", "b", "c"}, {"a", "c"}}, tr.offered)
-	require.Equal(t, []string{`There is no tool "b". Available tools: a, c.`, "b for Ada"}, tr.answers, "what is filtered out cannot be called")
+	require.Equal(t, []string{`There is no tool "b". Available tools: a, c.`, "b for Ada"}, tr.answers, "filtered tools cannot be called")
 }
 
-func TestErrorOrPanicOfAFilterEndsTheRunAndNamesToolAndToolset(t *testing.T) {
+func TestFailedFilterEndsTheRun(t *testing.T) {
 	s := toolset.Named(toolset.Filtered(tells("a"), func(context.Context, *runContext, *toolset.Tool[deps]) (bool, error) { return false, errBoom }), "mine")
 	tr := run(t, []set{s, tells("other")}, done)
 	require.ErrorIs(t, tr.err, errBoom)
@@ -49,7 +49,7 @@ func ExampleFiltered() {
 	// [list delete]
 }
 
-// show prints the names of the tools that a toolset offers in a first step.
+// show prints the names of the tools that a toolset offers in its first step.
 func show[D any](set toolset.Toolset[D], deps D) {
 	ctx, run := context.Background(), &toolset.RunContext[D]{Deps: deps}
 	in, err := set.Open(ctx, run)

@@ -14,13 +14,13 @@ import (
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
-// ValidationError lists what is wrong with the arguments of a tool call or with an output, field by field.
+// ValidationError lists the problems with the arguments of a tool call, or with an output, field by field.
 type ValidationError = schema.Error
 
-// Func makes a tool of a function. In must be a struct (or a pointer to one); its JSON schema is what the model sees,
-// and the function is called with arguments that keep it. See the package documentation for what the result may be.
+// Func returns a tool that calls fn. In must be a struct or a pointer to one. The model sees its JSON schema, and fn is
+// called only with arguments that match it. See [Result] for what fn may return.
 //
-// An argument type without a schema is reported by [Tool.Err], and so by agent.New.
+// If In has no schema, [Tool.Err] and agent.New report it.
 func Func[D, In, Out any](name, description string, fn func(ctx context.Context, run *RunContext[D], in In) (Out, error), opts ...Option) *Tool[D] {
 	t := newTool[D, In](name, description, opts)
 	if fn == nil {
@@ -37,8 +37,8 @@ func Func[D, In, Out any](name, description string, fn func(ctx context.Context,
 	return t
 }
 
-// argumentsOf returns decoded arguments as a function takes them: those of a struct are decoded into a pointer to it, those of a
-// pointer into that pointer.
+// argumentsOf returns decoded arguments in the form that the function takes. If In is a struct, they were decoded into a
+// pointer to it. If In is a pointer, they were decoded into that pointer.
 func argumentsOf[In any](args any) (in In, err error) {
 	switch v := args.(type) {
 	case *In:
@@ -53,7 +53,7 @@ func argumentsOf[In any](args any) (in In, err error) {
 	return in, fmt.Errorf("arguments are %T, want %v", args, want)
 }
 
-// Plain makes a tool of a function that needs nothing of the run. D is given explicitly, the other types are inferred:
+// Plain returns a tool for a function that does not use the run. D is given explicitly, the other types are inferred:
 //
 //	toolset.Plain[Deps]("add", "Add two numbers.", add)
 func Plain[D, In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error), opts ...Option) *Tool[D] {
@@ -76,7 +76,7 @@ func newTool[D, In any](name, description string, opts []Option) *Tool[D] {
 		t.err = fmt.Errorf("tool %q: arguments: %w", name, err)
 		return t
 	case typ.Wrapped():
-		t.err = fmt.Errorf("tool %q: arguments are %v, must be a struct", name, reflect.TypeFor[In]())
+		t.err = fmt.Errorf("tool %q: arguments have type %v, must be a struct", name, reflect.TypeFor[In]())
 		return t
 	}
 	t.Def.Schema = typ.JSON()
@@ -95,22 +95,22 @@ func newTool[D, In any](name, description string, opts []Option) *Tool[D] {
 	return t
 }
 
-// checkName keeps to what all providers accept.
+// checkName accepts only names that every provider accepts.
 func checkName(name string) error {
 	if name == "" || len(name) > 64 {
 		return fmt.Errorf("tool name %q: must have 1 to 64 characters", name)
 	}
 	for _, r := range name {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {
-			return fmt.Errorf("tool name %q: character %q is not allowed; use letters, digits, '_' and '-'", name, string(r))
+			return fmt.Errorf("tool name %q: invalid character %q; use letters, digits, '_' and '-'", name, string(r))
 		}
 	}
 	return nil
 }
 
-// Raw makes a tool whose schema is only known at run time. The function gets the arguments as the model wrote them,
-// valid JSON but otherwise unchecked. schema must be the JSON schema of an object: a JSON object with the type "object".
-// What is wrong with it is reported by [Tool.Err], and so by agent.New.
+// Raw returns a tool whose schema is known only at run time. The function gets the arguments as the model wrote them:
+// they are valid JSON but otherwise unchecked. The schema must be the JSON schema of an object: a JSON object with the
+// type "object". [Tool.Err] and agent.New report an invalid one.
 func Raw[D any](name, description string, schema json.RawMessage, fn func(ctx context.Context, run *RunContext[D], args json.RawMessage) (Result, error), opts ...Option) *Tool[D] {
 	t := &Tool[D]{Def: model.ToolDef{Name: name, Description: description, Schema: slices.Clone(schema)}}
 	for _, o := range opts {

@@ -27,7 +27,7 @@ type runContext = toolset.RunContext[deps]
 
 type noArgs struct{}
 
-// tell makes a tool that returns the name by which it is called and the deps' name.
+// tell makes a tool that returns the name it is called by and the name in the deps.
 func tell(name string) *toolset.Tool[deps] {
 	return toolset.Func(name, "Tells what it sees.", func(_ context.Context, run *runContext, _ noArgs) (string, error) {
 		return run.Call.Tool + " for " + run.Deps.Name, nil
@@ -47,12 +47,12 @@ func fails(name string, err error) *toolset.Tool[deps] {
 	return toolset.Func(name, "", func(context.Context, *runContext, noArgs) (string, error) { return "", err })
 }
 
-// perRun hides from a combinator that a toolset is static.
+// perRun hides from combinators that a toolset is static.
 func perRun(inner set) set {
 	return toolset.PerRun(inner.Name(), func(context.Context, *runContext) (set, error) { return inner, nil })
 }
 
-// both runs a test over a toolset that is known before the run, and over one that is not.
+// both tests a toolset that is known before the run, and one that is not.
 func both(t *testing.T, inner set, test func(t *testing.T, inner set)) {
 	t.Helper()
 	t.Run("static", func(t *testing.T) { test(t, inner) })
@@ -66,7 +66,7 @@ func newAgent(t testing.TB, m model.Model, sets ...set) *agent.Agent[deps, strin
 	return a
 }
 
-// transcript is a run over a script: what was offered in each request, what the tools returned, and how the run ended.
+// transcript records a run over a script: what each request offered, what the tools returned, and how the run ended.
 type transcript struct {
 	offered [][]string
 	answers []string
@@ -108,7 +108,7 @@ func offeredBy(r *model.Request) []string {
 	return names
 }
 
-// say calls tools without arguments, all in one response.
+// say calls tools without arguments in a single response.
 func say(tools ...string) modeltest.Step {
 	var parts []model.Part
 	for i, name := range tools {
@@ -119,7 +119,7 @@ func say(tools ...string) modeltest.Step {
 
 var done = modeltest.SayText("done")
 
-// recorder is a toolset that writes down what happens to it.
+// recorder is a toolset that records what happens to it.
 type recorder struct {
 	mu      sync.Mutex
 	name    string
@@ -181,7 +181,7 @@ func (r *recorded) Close(ctx context.Context) error {
 	return errors.Join(ctx.Err(), r.closeErr, r.instance.Close(ctx))
 }
 
-// combinators are all of them, each around the same toolset, with the name under which the tool "tell" is offered.
+// combinators returns all combinators, each around the same toolset, with the name the tool "tell" is offered under.
 func combinators() map[string]func(set) (set, string) {
 	return map[string]func(set) (set, string){
 		"Named":    func(s set) (set, string) { return toolset.Named(s, "named"), "tell" },

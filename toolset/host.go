@@ -8,35 +8,37 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Host is the run that a tool runs in, as far as a tool may turn to it. Tools use the methods of [RunContext] instead. A unit test
-// sets [RunContext.Host] to see what a tool does with it; package toolsettest has one.
+// Host connects a tool to the run it is called in. Tools do not use it directly, but through the methods of [RunContext].
+// Unit tests set [RunContext.Host] to observe a tool. Package toolsettest has an implementation.
 //
-// Each method gets the call of the RunContext that it was called through. Hosts are safe for concurrent use until the call
-// has ended.
+// Each method gets the call of the RunContext it was called through. A Host is safe for concurrent use until the call has
+// ended.
 type Host interface {
-	// Emit passes on an event of the tool's own.
+	// Emit sends an event from the tool.
 	Emit(call Call, value any)
-	// Ask asks the person that the run belongs to. It fills in the question's Origin.
+	// Ask asks the person the run belongs to. It fills in the question's Origin.
 	Ask(ctx context.Context, call Call, q Question) (Reply, error)
-	// Generate asks the model of the run.
+	// Generate sends a request to the run's model.
 	Generate(ctx context.Context, call Call, req *model.Request) (*model.Message, error)
 }
 
-// Emit sends an event of the tool's own to whoever observes the run: it arrives as a custom event that carries value.
-// It blocks while the observer is behind, and does nothing if nobody observes. It may be called only until the tool
-// returns, from any goroutine.
+// Emit sends an event to the observer of the run, who receives it as a custom event that carries value. It blocks until
+// the observer is ready, and does nothing if nobody observes the run.
+//
+// It may be called from any goroutine until the tool returns.
 func (r *RunContext[D]) Emit(value any) {
 	if r.Host != nil {
 		r.Host.Emit(r.Call, value)
 	}
 }
 
-// Ask asks the person that the run belongs to, while the call waits. It fails with [ErrNobody] where there is nobody, and
-// otherwise returns the reply, whatever the person did. Of several questions in a run one is open at a time; the others wait, until
-// their ctx ends. Such a question cannot be deferred to a later run: a tool whose question can wait is an external one (see
-// [ExternalTool]).
+// Ask asks the person the run belongs to. The call waits for the reply. Ask returns the reply, whatever the person did,
+// or [ErrNobody] if there is nobody to ask. A run asks one question at a time. Other questions wait for their turn until
+// their ctx is done.
 //
-// It may be called until the tool returns, from any goroutine.
+// A question cannot be deferred to a later run. If it can wait, use an external tool instead (see [ExternalTool]).
+//
+// Ask may be called from any goroutine until the tool returns.
 func (r *RunContext[D]) Ask(ctx context.Context, q Question) (Reply, error) {
 	if r.Host == nil {
 		return Reply{}, ErrNobody
@@ -44,11 +46,11 @@ func (r *RunContext[D]) Ask(ctx context.Context, q Question) (Reply, error) {
 	return r.Host.Ask(ctx, r.Call, q)
 }
 
-// Generate asks the model of the run, within the run's limits: the request counts as one of the run's, is priced, and passes
-// through the Request hooks. Settings that req leaves out are those of the run. The response is not streamed and does not become
-// part of the history. It fails with [ErrNobody] outside of a run.
+// Generate sends a request to the run's model. The request counts toward the run's limits and cost, and passes through
+// the Request hooks. Settings that req leaves out are taken from the run. The response is not streamed and not added to
+// the history. Outside a run, Generate returns [ErrNobody].
 //
-// It may be called until the tool returns, from any goroutine.
+// It may be called from any goroutine until the tool returns.
 func (r *RunContext[D]) Generate(ctx context.Context, req *model.Request) (*model.Message, error) {
 	if r.Host == nil {
 		return nil, ErrNobody

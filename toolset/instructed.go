@@ -4,7 +4,8 @@ package toolset
 
 import "context"
 
-// Instructed adds instructions to a toolset, which tell the model how to use its tools. They follow the toolset's own.
+// Instructed adds instructions to a toolset that tell the model how to use its tools. They follow the toolset's own
+// instructions.
 func Instructed[D any](set Toolset[D], instructions string) Toolset[D] {
 	if set == nil {
 		return incomplete[D]("Instructed", set)

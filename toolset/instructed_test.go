@@ -40,7 +40,7 @@ func (a advisedInstance) Tools(ctx context.Context, run *runContext) (toolset.Li
 	return l, err
 }
 
-func TestInstructionsThatChangeLeaveTheToolsAlone(t *testing.T) {
+func TestChangingInstructionsKeepTheTools(t *testing.T) {
 	for name, combine := range combinators() {
 		s, offered := combine(advised{tells("tell", "second")})
 		s = toolset.Instructed(s, "Always.")
@@ -60,7 +60,7 @@ func TestInstructionsThatChangeLeaveTheToolsAlone(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreForToolsThatSayNothing(t *testing.T) {
+func TestDefaultsApplyToUnsetOptions(t *testing.T) {
 	quiet := tell("quiet")
 	loud := toolset.Plain[deps]("loud", "", func(context.Context, noArgs) (string, error) { return "", nil },
 		toolset.Timeout(time.Second), toolset.Retries(0), toolset.OfKind(toolset.KindRead, "Loud"))
@@ -74,7 +74,7 @@ func TestDefaultsAreForToolsThatSayNothing(t *testing.T) {
 	require.Zero(t, quiet.Options, "the tool itself is not changed")
 }
 
-func TestRetriesOfAToolsetComeBeforeThoseOfTheAgent(t *testing.T) {
+func TestToolsetRetriesOverrideAgentRetries(t *testing.T) {
 	s := toolset.Defaults(toolset.Of(fails("f", toolset.Retry("no"))), toolset.Retries(2))
 	tr := run(t, []set{s}, say("f"), say("f"), say("f"))
 	require.Error(t, tr.err)

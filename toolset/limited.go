@@ -4,32 +4,33 @@ package toolset
 
 import "context"
 
-// Limited bounds how many calls of a toolset's tools are in progress at a time, over all runs of the process: it protects
-// what the tools share, a database or a service with a quota. Calls beyond the bound wait for their turn, which counts
-// towards their timeout. A tool that has a tool of the same toolset called and waits for it holds two turns.
+// Limited limits the number of concurrent calls to a toolset's tools, over all runs of the process. Use it to protect a
+// shared resource, such as a database or a service with a quota. Calls over the limit wait their turn. The wait counts
+// toward their timeout. A tool that waits for a call to another tool of the same toolset holds two places, its own and
+// that of the inner call.
 func Limited[D any](set Toolset[D], calls int) Toolset[D] {
 	if set == nil {
 		return incomplete[D]("Limited", set)
 	}
 	if calls < 1 {
-		return broken[D](set.Name(), "Limited: the limit is %d, must be at least 1", calls)
+		return broken[D](set.Name(), "Limited: limit %d must be at least 1", calls)
 	}
 	return derived(set, same[D], bounded[D](calls))
 }
 
-// LimitedPerRun bounds how many calls of a toolset's tools are in progress at a time in one run. Other runs do not count.
-// See [Limited].
+// LimitedPerRun limits the number of concurrent calls to a toolset's tools within one run. Other runs do not count. See
+// [Limited].
 func LimitedPerRun[D any](set Toolset[D], calls int) Toolset[D] {
 	if set == nil {
 		return incomplete[D]("LimitedPerRun", set)
 	}
 	if calls < 1 {
-		return broken[D](set.Name(), "LimitedPerRun: the limit is %d, must be at least 1", calls)
+		return broken[D](set.Name(), "LimitedPerRun: limit %d must be at least 1", calls)
 	}
 	return &view[D, D]{set: set, context: same[D], begin: func() listFunc[D, D] { return derive(bounded[D](calls)) }}
 }
 
-// bounded makes tools that share a number of turns.
+// bounded makes tools that share a fixed number of places.
 func bounded[D any](calls int) toolsFunc[D, D] {
 	turns := make(chan struct{}, calls)
 	return each(func(copied, inner *Tool[D]) {

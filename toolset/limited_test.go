@@ -19,7 +19,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// busy is a toolset of two tools that take a second, and the highest number of calls that were in progress at a time.
+// busy is a toolset of two tools that take a second. It records the highest number of concurrent calls.
 func busy() (set, *atomic.Int32) {
 	var now, most atomic.Int32
 	work := func(ctx context.Context, _ *runContext, _ noArgs) (string, error) {
@@ -37,7 +37,7 @@ func busy() (set, *atomic.Int32) {
 	return toolset.Of(toolset.Func("a", "", work), toolset.Func("b", "", work)), &most
 }
 
-// runs makes n concurrent runs, each of which calls a and b twice in one step, and returns how long they took.
+// runs makes n concurrent runs, each of which calls a and b twice in one step. It returns how long they took.
 func runs(t *testing.T, n int, s set) time.Duration {
 	t.Helper()
 	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
@@ -59,7 +59,7 @@ func runs(t *testing.T, n int, s set) time.Duration {
 	return time.Since(begin)
 }
 
-func TestLimitedBoundsCallsOverAllRuns(t *testing.T) {
+func TestLimitedCoversAllRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner, most := busy()
 		require.Equal(t, 4*time.Second, runs(t, 3, toolset.Limited(inner, 3)), "12 calls, 3 at a time")
@@ -67,7 +67,7 @@ func TestLimitedBoundsCallsOverAllRuns(t *testing.T) {
 	})
 }
 
-func TestLimitedPerRunBoundsTheCallsOfEachRun(t *testing.T) {
+func TestLimitedPerRunCoversOneRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner, most := busy()
 		require.Equal(t, 4*time.Second, runs(t, 3, toolset.LimitedPerRun(inner, 1)))
@@ -75,7 +75,7 @@ func TestLimitedPerRunBoundsTheCallsOfEachRun(t *testing.T) {
 	})
 }
 
-func TestUnlimitedToolsetIsTheMeasure(t *testing.T) {
+func TestCallsRunInParallelWithoutALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner, most := busy()
 		require.Equal(t, time.Second, runs(t, 3, inner))
@@ -83,7 +83,7 @@ func TestUnlimitedToolsetIsTheMeasure(t *testing.T) {
 	})
 }
 
-func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
+func TestWaitForLimitEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner, _ := busy()
 		a := newAgent(t, modeltest.Script(say("a", "b")), toolset.Limited(inner, 1))
@@ -96,7 +96,7 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 	})
 }
 
-func TestWaitingForATurnCountsTowardsTheTimeout(t *testing.T) {
+func TestWaitForLimitCountsTowardTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner, _ := busy()
 		s := toolset.Defaults(toolset.Limited(inner, 1), toolset.Timeout(1500*time.Millisecond))
@@ -108,7 +108,7 @@ func TestWaitingForATurnCountsTowardsTheTimeout(t *testing.T) {
 	})
 }
 
-func TestATurnIsGivenBackHoweverTheCallEnds(t *testing.T) {
+func TestLimitIsReleasedHoweverACallEnds(t *testing.T) {
 	calls := 0
 	s := toolset.Limited(toolset.Of(toolset.Func("f", "", func(context.Context, *runContext, noArgs) (string, error) {
 		calls++
@@ -153,7 +153,7 @@ func ExampleLimited() {
 	// Output: 1 <nil>
 }
 
-// Each run makes one call at a time, whatever the model asks for at once; other runs go on.
+// Each run makes one call at a time, however many the model asks for. Other runs are not affected.
 func ExampleLimitedPerRun() {
 	step := toolset.Plain[int]("step", "", func(context.Context, struct{}) (string, error) { return "", nil })
 	show(toolset.LimitedPerRun(toolset.Of(step), 1), 0)

@@ -10,28 +10,29 @@ import (
 )
 
 const (
-	// Unlimited is no limit, for any of the [Limits].
+	// Unlimited means no limit, for any field of [Limits].
 	Unlimited = -1
-	// NoToolCalls allows no tool calls, as [Limits.ToolCalls].
+	// NoToolCalls, as [Limits.ToolCalls], allows no tool calls.
 	NoToolCalls = -2
 )
 
-// Limits bound what is counted on a [Meter]. Zero and [Unlimited] are no limit.
+// Limits bounds what a [Meter] counts. Zero and [Unlimited] mean no limit.
 type Limits struct {
-	// Requests bounds the requests to models. It is checked before each request.
+	// Requests limits the requests to models. It is checked before each request.
 	Requests int
-	// ToolCalls bounds the tool calls that return a value. It is checked for all calls of a response before any of them runs.
-	// [NoToolCalls] allows none.
+	// ToolCalls limits the tool calls that return a value. It is checked for all calls of a response before any of them
+	// runs. [NoToolCalls] allows none.
 	ToolCalls int
-	// The limits on tokens are checked after each response, during a stream as far as the provider reports usage, and before
-	// each request.
+	// The token limits are checked before each request and after each response. During a stream they are checked whenever
+	// the provider reports usage.
 	InputTokens, OutputTokens, TotalTokens int64
-	// Cost bounds what responses cost, in the currency of the prices ([Meter.SetPrices]). It is checked when tokens are. While
-	// there is such a limit, a request whose price is not known is refused, and so is one after the limit is reached.
+	// Cost limits the cost of responses, in the currency of the prices set with [Meter.SetPrices]. It is checked together
+	// with the token limits. While there is a limit on cost, a request is not made if its price is unknown or the limit
+	// is reached.
 	Cost float64
 }
 
-// tokens returns an error without a meter if u exceeds a limit on tokens.
+// tokens returns an error without a meter if u exceeds a token limit.
 func (l *Limits) tokens(u model.Usage) *LimitError {
 	switch total := u.TotalTokens(); {
 	case l.InputTokens > 0 && u.InputTokens > l.InputTokens:
@@ -44,10 +45,10 @@ func (l *Limits) tokens(u model.Usage) *LimitError {
 	return nil
 }
 
-// LimitName identifies a limit of [Limits]. The names are stable: programs may compare and store them.
+// LimitName identifies a limit in [Limits]. The names are stable. Programs may compare and store them.
 type LimitName string
 
-// The names of limits. Each is the limit of the field of [Limits] with the same name.
+// Names of the limits. Each names the field of [Limits] with the same name.
 const (
 	LimitRequests     LimitName = "requests"
 	LimitToolCalls    LimitName = "tool calls"
@@ -61,7 +62,7 @@ const (
 type LimitError struct {
 	// Limit names the limit, such as [LimitRequests].
 	Limit LimitName
-	// Value is what had been used or was about to be used. Bound is the limit. Both are whole numbers, except for a cost, which
+	// Value is the amount used or about to be used. Bound is the limit. Both are whole numbers, except for a cost, which
 	// is in the currency of the prices.
 	Value, Bound float64
 
@@ -80,6 +81,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("usage limit reached: %s %s, limit %s", amount(e.Value), what, amount(e.Bound))
 }
 
-// Applies reports whether the limit is one of m or of a meter above m. A tool that runs another agent under [RunInfo.Meter]
-// uses it to tell a limit of the inner run, which the model may hear of, from one that ends its own run as well.
+// Applies reports whether the limit belongs to m or to a meter above m. A tool that runs another agent under
+// [RunInfo.Meter] uses it to distinguish a limit of the inner run, which can be reported to the model, from a limit that
+// ends the outer run as well.
 func (e *LimitError) Applies(m *Meter) bool { return e.meter.bounds(m) }

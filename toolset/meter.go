@@ -9,27 +9,27 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Meter counts what runs use and bounds it. Meters form a tree: what is counted on a meter also counts on the meters above
-// it, and a limit of any of them applies. Each run has a meter of its own, with the run's limits, below the meter that it
-// was given (agent.WithMeter). A tool that runs another agent passes on [RunInfo.Meter], so that the limits of the outer run
-// bound both.
+// Meter counts the usage of runs and enforces limits. Meters form a tree: what is counted on a meter also counts on the
+// meters above it, and the limits of all of them apply. Each run has its own meter with the run's limits, below the meter
+// set with agent.WithMeter. A tool that runs another agent passes on [RunInfo.Meter], so the limits of the outer run
+// apply to the inner run too.
 //
-// The zero value is ready and has no limits. A Meter is safe for concurrent use and must not be copied.
+// The zero value is ready to use and has no limits. A Meter is safe for concurrent use. It must not be copied.
 type Meter struct {
 	mu     sync.Mutex
 	used   Usage
 	limits Limits
-	prices model.PriceTable // nil to use those of the meter above
+	prices model.PriceTable // nil to use the prices of the meter above
 	// parent is the meter above; nil at the top.
 	parent *Meter
-	// tap marks a meter that stands in for its parent: see Sub.
+	// tap marks a meter that forwards to its parent: see Sub.
 	tap bool
-	// costs says that the meter has prices or a limit on cost, tokens that it has a limit on tokens. Most have none, which
-	// must cost next to nothing to find out.
+	// costs is set if the meter has prices or a limit on cost, tokens if it has a token limit. Most meters have neither,
+	// and checking for that must be cheap.
 	costs, tokens atomic.Bool
 }
 
-// NewMeter returns a meter with limits of its own. Runs that share it ([agent.WithMeter]) are bounded together, for example
+// NewMeter returns a meter with its own limits. Runs that share it ([agent.WithMeter]) are limited together, for example
 // all runs of one user.
 //
 // [agent.WithMeter]: https://pkg.go.dev/github.com/ponte-go/ponte/agent#WithMeter
@@ -39,14 +39,14 @@ func NewMeter(l Limits) *Meter {
 	return m
 }
 
-// Child returns a meter below m, with limits of its own, for a run within what m counts.
+// Child returns a meter below m with its own limits, for a run that m counts.
 func (m *Meter) Child(l Limits) *Meter {
 	child := &Meter{parent: m}
 	child.limit(l)
 	return child
 }
 
-// Sub returns a meter that stands in for m: it reports the usage and keeps the limits of m. [Meter.Own] returns what was
+// Sub returns a meter that forwards to m: it reports the usage of m and applies its limits. [Meter.Own] returns what was
 // counted through it.
 func (m *Meter) Sub() *Meter { return &Meter{parent: m, tap: true} }
 
@@ -57,14 +57,14 @@ func (m *Meter) SetLimits(l Limits) {
 	m.limit(l)
 }
 
-// limit sets the limits; nobody else uses m, or it is locked.
+// limit sets the limits. The caller holds the lock of m, or is its only user.
 func (m *Meter) limit(l Limits) {
 	m.limits = l
 	m.costs.Store(m.prices != nil || l.Cost > 0)
 	m.tokens.Store(l.InputTokens > 0 || l.OutputTokens > 0 || l.TotalTokens > 0)
 }
 
-// countsCost reports whether there are prices or a limit on cost from m to the top.
+// countsCost reports whether m or any meter above it has prices or a limit on cost.
 func (m *Meter) countsCost() bool {
 	for at := m; at != nil; at = at.parent {
 		if at.costs.Load() {
@@ -74,7 +74,7 @@ func (m *Meter) countsCost() bool {
 	return false
 }
 
-// limitsTokens reports whether there is a limit on tokens from m to the top.
+// limitsTokens reports whether m or any meter above it has a token limit.
 func (m *Meter) limitsTokens() bool {
 	for at := m; at != nil; at = at.parent {
 		if at.tokens.Load() {
@@ -122,11 +122,11 @@ func (u *Usage) add(more Usage) {
 	u.Unpriced += more.Unpriced
 }
 
-// Request counts a request that is about to be made. If a limit does not allow the request, it counts nothing and returns a
-// [*LimitError]; a limit on tokens allows none once it has been exceeded. Of several runs that share a limit, no more make a
-// request than it allows.
+// Request counts a request that is about to be made. If a limit does not allow it, Request counts nothing and returns a
+// [*LimitError]. A token limit allows no more requests once it is exceeded. Runs that share a limit never make more
+// requests than it allows, even if they call Request concurrently.
 func (m *Meter) Request() error {
-	for at := m; at != nil; at = at.parent { // upwards, as all goroutines do
+	for at := m; at != nil; at = at.parent { // upwards, in the same order in every goroutine
 		at.mu.Lock()
 	}
 	exceeded := m.request()
@@ -139,7 +139,7 @@ func (m *Meter) Request() error {
 	return exceeded
 }
 
-// request is Request; the meters are locked.
+// request implements Request. The meters are locked.
 func (m *Meter) request() *LimitError {
 	var exceeded *LimitError
 	for at := m; at != nil; at = at.parent {
@@ -171,7 +171,7 @@ func (m *Meter) CheckCalls(n int) error {
 	})
 }
 
-// CheckTokens returns a [*LimitError] if what has been used, with more on top, exceeds a limit on tokens. It counts nothing.
+// CheckTokens returns a [*LimitError] if the usage so far plus more exceeds a token limit. It counts nothing.
 func (m *Meter) CheckTokens(more model.Usage) error {
 	if !m.limitsTokens() {
 		return nil
@@ -183,7 +183,8 @@ func (m *Meter) CheckTokens(more model.Usage) error {
 	})
 }
 
-// check looks at the limits from m to the top. If several are exceeded the uppermost counts, because it ends most.
+// check checks the limits of m and all meters above it. If several are exceeded, it returns the error of the topmost,
+// which ends the most runs.
 func (m *Meter) check(over func(*Limits, *Usage) *LimitError) error {
 	var exceeded *LimitError
 	for at := m; at != nil; at = at.parent {

@@ -13,14 +13,14 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-func TestPartOfAMeterCountsOnTheWholeAndKnowsItsOwn(t *testing.T) {
+func TestSubMeterCountsOnItsParent(t *testing.T) {
 	var whole toolset.Meter
 	a, b := whole.Sub(), whole.Sub()
 	deeper := a.Sub()
 	spent := toolset.Usage{ToolCalls: 1, Usage: model.Usage{InputTokens: 10}}
 	whole.Add(spent)
-	require.Equal(t, 2, deeper.Add(spent).ToolCalls, "the total is that of the whole")
-	require.Equal(t, spent, a.Own(), "what a part of a part counts is its own, too")
+	require.Equal(t, 2, deeper.Add(spent).ToolCalls, "the total of the parent")
+	require.Equal(t, spent, a.Own(), "nested Sub meters count on each level")
 	require.Equal(t, spent, deeper.Own())
 	require.Zero(t, b.Own())
 	require.Equal(t, whole.Usage(), b.Usage())
@@ -30,16 +30,16 @@ func TestPartOfAMeterCountsOnTheWholeAndKnowsItsOwn(t *testing.T) {
 	require.Equal(t, 1, b.Own().Requests)
 	require.Equal(t, 1, whole.Usage().Requests)
 	whole.SetLimits(toolset.Limits{Requests: 1})
-	require.Error(t, deeper.Request(), "the limits are those of the whole")
+	require.Error(t, deeper.Request(), "the limits of the parent")
 	require.Zero(t, deeper.Own().Requests)
-	require.Equal(t, 1, whole.Usage().Requests, "a request that is refused is not counted")
+	require.Equal(t, 1, whole.Usage().Requests, "a request over the limit is not counted")
 }
 
-func TestMeterCountsOnTheMetersAbove(t *testing.T) {
+func TestMeterCountsOnItsAncestors(t *testing.T) {
 	top := toolset.NewMeter(toolset.Limits{})
 	child := top.Sub().Child(toolset.Limits{})
 	top.Add(toolset.Usage{ToolCalls: 1})
-	require.Equal(t, 2, child.Add(toolset.Usage{ToolCalls: 2}).ToolCalls, "the total of a child is its own")
+	require.Equal(t, 2, child.Add(toolset.Usage{ToolCalls: 2}).ToolCalls, "a child has its own total")
 	require.NoError(t, child.Request())
 	require.Equal(t, toolset.Usage{Requests: 1, ToolCalls: 2}, child.Usage())
 	require.Equal(t, toolset.Usage{Requests: 1, ToolCalls: 3}, top.Usage())
@@ -79,14 +79,14 @@ func TestTightestLimitApplies(t *testing.T) {
 				require.Equal(t, name, limit.Limit)
 				require.InDelta(t, c.value, limit.Value, 0)
 				require.True(t, limit.Applies(inner))
-				require.Equal(t, bounded != "inner", limit.Applies(outer), "where both are exceeded, the outer limit ends most")
+				require.Equal(t, bounded != "inner", limit.Applies(outer), "the outer limit wins if both are exceeded")
 				require.False(t, limit.Applies(new(toolset.Meter)))
 			}
 		})
 	}
 }
 
-func TestSharedLimitAllowsNoMoreRequestsThanItSays(t *testing.T) {
+func TestSharedLimitIsNeverExceeded(t *testing.T) {
 	top := toolset.NewMeter(toolset.Limits{Requests: 100})
 	var made atomic.Int64
 	var wg sync.WaitGroup
@@ -103,7 +103,7 @@ func TestSharedLimitAllowsNoMoreRequestsThanItSays(t *testing.T) {
 	require.Equal(t, 100, top.Usage().Requests)
 }
 
-func TestIdempotencyKeyNamesRunStepAndCall(t *testing.T) {
+func TestIdempotencyKeyIdentifiesTheCall(t *testing.T) {
 	run := toolset.RunContext[struct{}]{RunInfo: toolset.RunInfo{RunID: "job-17", Step: 3}, Call: toolset.Call{ID: "c1"}}
 	require.Equal(t, "job-17/3/c1", run.IdempotencyKey())
 }

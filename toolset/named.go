@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// Named gives a toolset another name, by which errors call it.
+// Named returns a toolset with another name. Errors use the name to identify it.
 func Named[D any](set Toolset[D], name string) Toolset[D] {
 	if set == nil {
-		return broken[D](name, "it is nil")
+		return broken[D](name, "the toolset is nil")
 	}
 	if s, ok := set.(*static[D]); ok {
 		c := *s
@@ -50,7 +50,7 @@ func (n *named[D]) FixedTools() []*Tool[D] {
 	return nil
 }
 
-// check returns what a [Checker] reports. It returns nil for other toolsets.
+// check returns the error of a [Checker], or nil for other toolsets.
 func check[D any](set Toolset[D]) error {
 	if checker, ok := set.(Checker); ok {
 		return checker.Check()

@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// Of makes a toolset of fixed tools, named after the first of them; [Named] gives it another name. Definition errors of
-// the tools are reported by agent.New, or by Open at the latest.
+// Of returns a toolset of fixed tools, named after the first of them. Use [Named] to set another name. Errors in the
+// definitions of the tools are reported by agent.New, or at the latest by Open.
 func Of[D any](tools ...*Tool[D]) Toolset[D] {
 	return newStatic(nameAfter("of", tools), Listing[D]{Tools: slices.Clone(tools)})
 }
 
-// nameAfter makes a name for a toolset that was not given one.
+// nameAfter derives a name for a toolset that has none.
 func nameAfter[D any](kind string, tools []*Tool[D]) string {
 	switch {
 	case len(tools) == 0 || tools[0] == nil:
@@ -26,17 +26,17 @@ func nameAfter[D any](kind string, tools []*Tool[D]) string {
 	return kind + "(" + tools[0].Def.Name + ",…)"
 }
 
-// static is a toolset that is known before any run and the same in all of them. A combinator that needs nothing of a
-// run makes a static toolset of a static one, so that it costs nothing later. A static toolset with an error also stands
-// for one that could not be made.
+// static is a toolset that is known before any run and is the same in all runs. A combinator that uses nothing of the run
+// turns a static toolset into a static one, which adds no cost to a run. A static toolset with an error also represents a
+// toolset that could not be made.
 type static[D any] struct {
 	name    string
 	listing Listing[D]
-	// err is what is wrong with the definition.
+	// err describes an invalid definition.
 	err error
 }
 
-// newStatic checks the tools, once and for all.
+// newStatic checks the tools once.
 func newStatic[D any](name string, listing Listing[D]) *static[D] {
 	var errs []error
 	for i, t := range listing.Tools {
@@ -55,7 +55,7 @@ func newStatic[D any](name string, listing Listing[D]) *static[D] {
 	return &static[D]{name: name, listing: listing, err: errors.Join(errs...)}
 }
 
-// broken is a toolset that agent.New and Open refuse.
+// broken returns a toolset that agent.New and Open report as invalid.
 func broken[D any](name, format string, args ...any) *static[D] {
 	return &static[D]{name: name, err: fmt.Errorf("toolset %s: "+format, append([]any{name}, args...)...)}
 }

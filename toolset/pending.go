@@ -10,15 +10,16 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// PendingCall is a tool call that waits for somebody outside of the run.
+// PendingCall is a tool call that waits for an answer from outside the run.
 type PendingCall = model.PendingCall
 
-// DeferredResults are the answers to pending calls, by [PendingCall.Key]: for a call of the run itself that is its id. Every
-// pending call needs an entry in one of the maps. It can be stored as JSON.
+// DeferredResults holds the answers to pending calls, by [PendingCall.Key], which for calls of the run itself is the call
+// id. Every pending call needs an entry in one of the maps. DeferredResults can be stored as JSON.
 type DeferredResults struct {
-	// Decisions are about calls that wait for approval. A call that waits for a result can be denied.
+	// Decisions holds decisions about calls that wait for approval. A call that waits for a result can be denied here.
 	Decisions map[string]Decision `json:"decisions,omitempty"`
-	// Results are those of external and deferred calls. They can also stand in for calls that wait for approval.
+	// Results holds the results of external and deferred calls. A call that waits for approval can be given a result
+	// instead.
 	Results map[string]Result `json:"results,omitempty"`
 }
 
@@ -38,12 +39,12 @@ func (r *DeferredResults) Supply(key string, res Result) {
 	r.Results[key] = res
 }
 
-// PendingError says that a tool call has begun, and that calls inside it wait for somebody outside of the run.
+// PendingError reports that a tool call has started, and that calls inside it are pending.
 type PendingError struct {
-	// Calls are the pending calls inside the tool call. Path is relative to the tool call: it is empty for the calls of an agent
-	// that the tool runs, and set for those of agents further down. Within a tool call the keys are unique.
+	// Calls lists the pending calls inside the tool call. Path is relative to the tool call: it is empty for calls of an
+	// agent that the tool runs, and set for calls of agents further inside. Keys are unique within a tool call.
 	Calls []PendingCall
-	// State is what the tool needs to go on, as JSON. It is kept in the history.
+	// State is what the tool needs to resume, as JSON. It is stored in the history.
 	State json.RawMessage
 }
 
@@ -55,20 +56,20 @@ func (e *PendingError) Error() string {
 	return "waiting for calls inside the tool: " + strings.Join(keys, ", ")
 }
 
-// Pending returns an error by which a tool that runs another agent says that calls of that agent are pending. The run that the
-// tool is called in is then pending, too, with these calls among its own. When they have been answered, the tool is called again
-// with the same arguments, and with state and the answers in [Call.Resume]. There must be at least one call. State is JSON, or nil.
+// Pending returns an error for a tool that runs another agent whose calls are pending. It makes the outer run pending
+// too, with these calls among its own. After they have been answered, the tool is called again with the same arguments,
+// and with state and the answers in [Call.Resume]. There must be at least one call. State is JSON or nil.
 //
-// A tool made with agent.AsTool does this itself.
+// Tools made with agent.AsTool do this themselves.
 func Pending(state json.RawMessage, calls ...PendingCall) error {
 	return &PendingError{Calls: calls, State: state}
 }
 
-// Resume is what a tool call that ended with [Pending] is called again with.
+// Resume is passed to a tool call that ended with [Pending] and is resumed.
 type Resume struct {
-	// State is what was given to [Pending].
+	// State is the value passed to [Pending].
 	State json.RawMessage
-	// Results are the answers, by the keys of the calls that were given to [Pending]. It is nil if the run is resumed without
-	// answers: then the calls are still pending, unless there is an asker now who answers.
+	// Results holds the answers, by the keys of the calls passed to [Pending]. It is nil if the run is resumed without
+	// answers: the calls are then still pending, unless an asker answers them now.
 	Results *DeferredResults
 }

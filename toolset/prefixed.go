@@ -2,8 +2,8 @@
 
 package toolset
 
-// Prefixed puts a prefix before the names of a toolset's tools, which keeps two toolsets apart that would clash. A tool
-// sees its own name in [Call.Tool], without the prefix.
+// Prefixed adds a prefix to the names of a toolset's tools, for example to avoid clashes with another toolset. In
+// [Call.Tool], a tool sees its own name without the prefix.
 func Prefixed[D any](set Toolset[D], prefix string) Toolset[D] {
 	return RenamedFunc(set, func(name string) string { return prefix + name })
 }

@@ -11,13 +11,12 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Prepared lets a function change or drop the definitions of a toolset's tools in each step, one by one: it gets what the
-// model would see, and returns what the model is to see instead, or nil to leave the tool out. It cannot rename a tool;
-// [Renamed] can.
+// Prepared changes or drops tool definitions in each step. Prepare gets one definition at a time and returns the
+// definition to show to the model, or nil to leave out the tool. It cannot rename a tool. Use [Renamed] for that.
 //
-// Arguments are checked as before: a schema should be changed only to ask for less than the tool takes, for example by
-// listing the values that make sense in this run. Definitions should not change without need, because a provider's prompt
-// cache begins with them.
+// The checking of arguments does not change. A changed schema should therefore only be stricter than the original one,
+// for example by listing the values that make sense in this run. Definitions should not change without need, because a
+// provider's prompt cache starts with them.
 func Prepared[D any](set Toolset[D], prepare func(ctx context.Context, run *RunContext[D], def model.ToolDef) (*model.ToolDef, error)) Toolset[D] {
 	if set == nil || prepare == nil {
 		return incomplete[D]("Prepared", set)
@@ -36,7 +35,7 @@ func Prepared[D any](set Toolset[D], prepare func(ctx context.Context, run *RunC
 				case def == nil:
 					continue
 				case def.Name != t.Def.Name:
-					return Listing[D]{}, fmt.Errorf("prepare tool %q: must not be renamed, to %q", t.Def.Name, def.Name)
+					return Listing[D]{}, fmt.Errorf("prepare tool %q: must not be renamed to %q", t.Def.Name, def.Name)
 				}
 				tool, err := made.tool(t, def)
 				if err != nil {
@@ -49,8 +48,8 @@ func Prepared[D any](set Toolset[D], prepare func(ctx context.Context, run *RunC
 	}}
 }
 
-// PreparedAll is [Prepared] for all tools of a step at once: the function may change, drop and reorder definitions, but
-// neither add nor rename one. The slice is its own until it returns.
+// PreparedAll is like [Prepared], but prepare gets all definitions of a step at once. It may change, drop and reorder
+// them, but must not add or rename any. It may modify the slice until it returns.
 func PreparedAll[D any](set Toolset[D], prepare func(ctx context.Context, run *RunContext[D], defs []model.ToolDef) ([]model.ToolDef, error)) Toolset[D] {
 	if set == nil || prepare == nil {
 		return incomplete[D]("PreparedAll", set)
@@ -74,10 +73,10 @@ func PreparedAll[D any](set Toolset[D], prepare func(ctx context.Context, run *R
 				def := &prepared[i]
 				t := find(inner.Tools, i, def.Name)
 				if t == nil {
-					return Listing[D]{}, fmt.Errorf("prepare tools: tool %q was added, or renamed", def.Name)
+					return Listing[D]{}, fmt.Errorf("prepare tools: tool %q was added or renamed", def.Name)
 				}
 				if slices.ContainsFunc(prepared[:i], func(d model.ToolDef) bool { return d.Name == def.Name }) {
-					return Listing[D]{}, fmt.Errorf("prepare tools: tool %q is there twice", def.Name)
+					return Listing[D]{}, fmt.Errorf("prepare tools: tool %q is listed twice", def.Name)
 				}
 				tool, err := made.tool(t, def)
 				if err != nil {
@@ -90,7 +89,7 @@ func PreparedAll[D any](set Toolset[D], prepare func(ctx context.Context, run *R
 	}}
 }
 
-// find returns the tool of a name, which is probably at an index.
+// find returns the tool with the given name. It looks at index at first.
 func find[D any](tools []*Tool[D], at int, name string) *Tool[D] {
 	if at < len(tools) && tools[at].Def.Name == name {
 		return tools[at]
@@ -101,7 +100,8 @@ func find[D any](tools []*Tool[D], at int, name string) *Tool[D] {
 	return nil
 }
 
-// redefined makes tools with other definitions, and gives the same tool for the same definition as in the step before.
+// redefined makes tools with changed definitions. It returns the same tool as in the previous step if the definition is
+// the same.
 type redefined[D any] struct {
 	from []*Tool[D]
 	made map[*Tool[D]]*Tool[D]
@@ -124,7 +124,7 @@ func (r *redefined[D]) tool(inner *Tool[D], def *model.ToolDef) (*Tool[D], error
 	made := *inner
 	made.Def = *def
 	if !sameBytes(def.Schema, inner.Def.Schema) {
-		made.Def.Schema = slices.Clone(def.Schema) // the function may use its memory again
+		made.Def.Schema = slices.Clone(def.Schema) // the function may reuse its memory
 	}
 	if err := checkSchema(made.Def.Schema); err != nil {
 		return nil, err

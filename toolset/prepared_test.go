@@ -19,7 +19,7 @@ type prepareFunc = func(context.Context, *runContext, model.ToolDef) (*model.Too
 
 type prepareAllFunc = func(context.Context, *runContext, []model.ToolDef) ([]model.ToolDef, error)
 
-func TestPreparedChangesAndDropsDefinitionsPerStep(t *testing.T) {
+func TestPreparedChangesDefinitions(t *testing.T) {
 	s := toolset.Prepared(tells("a", "b"), func(_ context.Context, run *runContext, def model.ToolDef) (*model.ToolDef, error) {
 		if def.Name == "b" && run.Step == 2 {
 			return nil, nil
@@ -38,7 +38,7 @@ func TestPreparedChangesAndDropsDefinitionsPerStep(t *testing.T) {
 	require.Equal(t, []string{"a for Ada", "b for Ada"}, tr.answers)
 }
 
-func TestPreparedNeverChangesTheToolsThemselves(t *testing.T) {
+func TestPreparedCopiesTools(t *testing.T) {
 	tool := tell("a")
 	run(t, []set{toolset.Prepared(toolset.Of(tool), func(_ context.Context, _ *runContext, def model.ToolDef) (*model.ToolDef, error) {
 		def.Description = "another"
@@ -47,7 +47,7 @@ func TestPreparedNeverChangesTheToolsThemselves(t *testing.T) {
 	require.Equal(t, "Tells what it sees.", tool.Def.Description)
 }
 
-func TestPreparedAllChangesDropsAndReorders(t *testing.T) {
+func TestPreparedAllChangesDefinitions(t *testing.T) {
 	s := toolset.PreparedAll(tells("a", "b", "c"), func(_ context.Context, _ *runContext, defs []model.ToolDef) ([]model.ToolDef, error) {
 		defs = slices.DeleteFunc(defs, func(d model.ToolDef) bool { return d.Name == "b" })
 		slices.Reverse(defs)
@@ -62,11 +62,11 @@ func TestPreparedAllChangesDropsAndReorders(t *testing.T) {
 	require.Equal(t, []string{"a for Ada", "c for Ada"}, tr.answers)
 }
 
-func TestPrepareFunctionsMayNeitherAddNorRename(t *testing.T) {
+func TestPreparedCannotAddOrRename(t *testing.T) {
 	one := func(f prepareFunc) set { return toolset.Named(toolset.Prepared(tells("a", "b"), f), "x") }
 	all := func(f prepareAllFunc) set { return toolset.Named(toolset.PreparedAll(tells("a", "b"), f), "x") }
 	for want, s := range map[string]set{
-		`prepare tool "a": must not be renamed, to "z"`: one(func(_ context.Context, _ *runContext, d model.ToolDef) (*model.ToolDef, error) {
+		`prepare tool "a": must not be renamed to "z"`: one(func(_ context.Context, _ *runContext, d model.ToolDef) (*model.ToolDef, error) {
 			d.Name = "z"
 			return &d, nil
 		}),
@@ -76,11 +76,11 @@ func TestPrepareFunctionsMayNeitherAddNorRename(t *testing.T) {
 			return &d, nil
 		}),
 		"prepare panics": one(func(context.Context, *runContext, model.ToolDef) (*model.ToolDef, error) { panic("prepare panics") }),
-		`prepare tools: tool "z" was added, or renamed`: all(func(_ context.Context, _ *runContext, d []model.ToolDef) ([]model.ToolDef, error) {
+		`prepare tools: tool "z" was added or renamed`: all(func(_ context.Context, _ *runContext, d []model.ToolDef) ([]model.ToolDef, error) {
 			d[0].Name = "z"
 			return d, nil
 		}),
-		`prepare tools: tool "b" is there twice`: all(func(_ context.Context, _ *runContext, d []model.ToolDef) ([]model.ToolDef, error) {
+		`prepare tools: tool "b" is listed twice`: all(func(_ context.Context, _ *runContext, d []model.ToolDef) ([]model.ToolDef, error) {
 			return append(d, d[1]), nil
 		}),
 		`prepare tools: boom`: all(func(context.Context, *runContext, []model.ToolDef) ([]model.ToolDef, error) { return nil, errBoom }),
@@ -97,7 +97,7 @@ func TestPrepareFunctionsMayNeitherAddNorRename(t *testing.T) {
 	}
 }
 
-func TestPreparedGivesTheSameToolForTheSameDefinition(t *testing.T) {
+func TestPreparedReusesTools(t *testing.T) {
 	s := toolset.Prepared(tells("a", "b"), func(_ context.Context, run *runContext, def model.ToolDef) (*model.ToolDef, error) {
 		if def.Name == "a" {
 			def.Description = fmt.Sprint("until step ", run.Step/3*3+2)
@@ -116,7 +116,7 @@ func TestPreparedGivesTheSameToolForTheSameDefinition(t *testing.T) {
 	require.Same(t, &slices[0][0], &slices[1][0])
 	require.NotSame(t, &slices[1][0], &slices[2][0])
 	require.Same(t, &slices[2][0], &slices[4][0])
-	require.Equal(t, "until step 2", slices[0][0].Def.Description, "what was listed before stays as it was")
+	require.Equal(t, "until step 2", slices[0][0].Def.Description, "earlier listings do not change")
 }
 
 func ExamplePrepared() {
@@ -138,7 +138,7 @@ func ExamplePrepared() {
 	// Output: Read a file. Paths are relative to /src. <nil>
 }
 
-// Some models do better with few tools.
+// Some models work better with few tools.
 func ExamplePreparedAll() {
 	tool := func(name string) *toolset.Tool[int] {
 		return toolset.Plain[int](name, "", func(context.Context, struct{}) (string, error) { return "", nil })

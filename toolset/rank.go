@@ -11,21 +11,21 @@ import (
 	"unicode"
 )
 
-// Parameters of the ranking, which is BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) with
-// the customary k1 and b. A word of a tool's name counts as often as nameWeight words of its description.
+// Parameters of the ranking function, BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009), with
+// the customary k1 and b. A word in a tool's name counts as much as nameWeight words in its description.
 const (
 	rankK1     = 1.2
 	rankB      = 0.75
 	nameWeight = 3
-	// partWeight is what a word counts of which the query has only the beginning, or the other way round; the shorter one
-	// must have partLength letters.
+	// partWeight is the weight of a partial match, where one word is a prefix of the other. The shorter one must have at
+	// least partLength letters.
 	partWeight = 0.4
 	partLength = 4
-	// maxTerms bounds the different words of a query that are looked at.
+	// maxTerms limits the number of distinct words of a query that are used.
 	maxTerms = 64
 )
 
-// rankByWords picks the tools whose names and descriptions share words with the query, the best first.
+// rankByWords selects the tools whose names and descriptions share words with the query, best first.
 func rankByWords[D any](_ context.Context, query string, tools []*Tool[D]) ([]*Tool[D], error) {
 	terms := distinct(words(query), maxTerms)
 	docs := make([]document, len(tools))
@@ -49,7 +49,7 @@ func rankByWords[D any](_ context.Context, query string, tools []*Tool[D]) ([]*T
 	return ranked, nil
 }
 
-// document is a tool as the ranking sees it: how often it has each term of the query, and how long it is.
+// document holds what the ranking needs to know of a tool: how often each term of the query occurs in it, and its length.
 type document struct {
 	frequency []float64
 	length    float64
@@ -70,7 +70,7 @@ func newDocument(name, description string, terms []string) document {
 	return d
 }
 
-// likeness is 1 for equal words, 0 for different ones, and something in between if one begins with the other.
+// likeness is 1 for equal words, 0 for different words, and in between if one word is a prefix of the other.
 func likeness(a, b string) float64 {
 	switch {
 	case a == b:
@@ -110,8 +110,8 @@ func distinct(words []string, most int) []string {
 	return d
 }
 
-// words splits a text into stems in lower case: at everything that is neither letter nor digit, and within camelCase and
-// HTTPServer. Scripts that set no spaces between words are split into characters. Words that say nothing are left out.
+// words splits a text into lower-case stems. It splits at everything that is not a letter or digit, and within camelCase
+// and HTTPServer. Scripts without spaces between words are split into characters. Stop words are left out.
 func words(text string) []string {
 	var all []string
 	var word []rune
@@ -152,8 +152,8 @@ var stopWords = func() map[string]bool {
 	return m
 }()
 
-// stem cuts the endings that English verbs and plurals have, so that "deleted files" finds "delete_file". The rest need
-// not be a word; it only has to be the same for words that belong together.
+// stem removes the common endings of English verbs and plurals, so that "deleted files" finds "delete_file". The stem
+// need not be a word, only the same for related words.
 func stem(w string) string {
 	switch {
 	case len(w) > 4 && strings.HasSuffix(w, "ies"):

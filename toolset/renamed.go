@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Renamed gives tools of a toolset other names: names[old] is the new name, and tools that are not mentioned keep theirs.
-// A tool sees its old name in [Call.Tool].
+// Renamed renames tools of a toolset: names[old] is the new name. Tools not in the map keep their names. In [Call.Tool],
+// a tool sees its old name.
 //
-// A name that the toolset does not have is an error: of agent.New if the tools are known by then, else of the run's first
-// step. Rename first and filter afterwards, so that it does not depend on a filter whether a name is there.
+// A name that the toolset does not have is an error. It is reported by agent.New if the tools are known by then,
+// otherwise in the first step of the run. Rename before filtering, or a name may be missing because of the filter.
 func Renamed[D any](set Toolset[D], names map[string]string) Toolset[D] {
 	if set == nil {
 		return incomplete[D]("Renamed", set)
@@ -28,7 +28,7 @@ func Renamed[D any](set Toolset[D], names map[string]string) Toolset[D] {
 	})
 	checked := func(tools []*Tool[D]) ([]*Tool[D], error) {
 		if unknown := unknownNames(names, tools); unknown != "" {
-			return nil, errors.New("rename: there is no tool " + unknown)
+			return nil, errors.New("rename: unknown tool " + unknown)
 		}
 		return rename(tools)
 	}
@@ -45,8 +45,8 @@ func Renamed[D any](set Toolset[D], names map[string]string) Toolset[D] {
 	}}
 }
 
-// RenamedFunc gives all tools of a toolset other names: rename returns the new name for an old one, and always the same.
-// A tool sees its old name in [Call.Tool].
+// RenamedFunc renames all tools of a toolset. Rename returns the new name for an old one, and must always return the
+// same. In [Call.Tool], a tool sees its old name.
 func RenamedFunc[D any](set Toolset[D], rename func(name string) string) Toolset[D] {
 	if set == nil || rename == nil {
 		return incomplete[D]("RenamedFunc", set)
@@ -54,7 +54,7 @@ func RenamedFunc[D any](set Toolset[D], rename func(name string) string) Toolset
 	return derived(set, same[D], each(func(copied, inner *Tool[D]) { renameTool(copied, inner, rename(inner.Def.Name)) }))
 }
 
-// unknownNames lists the keys of names that no tool has.
+// unknownNames lists the keys of names that match no tool.
 func unknownNames[D any](names map[string]string, tools []*Tool[D]) string {
 	var unknown []string
 	for old := range names {
@@ -66,10 +66,10 @@ func unknownNames[D any](names map[string]string, tools []*Tool[D]) string {
 	return strings.Join(unknown, ", ")
 }
 
-// renameTool makes copied, a copy of inner, a tool of another name.
+// renameTool makes copied, a copy of inner, a tool with another name.
 func renameTool[D any](copied, inner *Tool[D], name string) {
 	copied.Def.Name = name
-	// What belongs to the tool itself goes by the name that it was defined with.
+	// The tool's own functions see the name it was defined with.
 	if inner.Call != nil {
 		copied.Call = func(ctx context.Context, run *RunContext[D], args any) (Result, error) {
 			return inner.Call(ctx, under(inner.Def.Name, run), args)

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
-func TestPrefixedKeepsToolsetsApartThatWouldClash(t *testing.T) {
+func TestPrefixedPreventsClashes(t *testing.T) {
 	tr := run(t, []set{toolset.Prefixed(tells("get"), "a_"), toolset.Prefixed(perRun(tells("get")), "b_")}, say("a_get", "b_get", "get"), done)
 	require.NoError(t, tr.err)
 	require.Equal(t, [][]string{{"a_get", "b_get"}, {"a_get", "b_get"}}, tr.offered)
@@ -31,31 +31,31 @@ func TestRenamedCanSwapNames(t *testing.T) {
 	})
 }
 
-func TestRenamedDoesNotSeeLaterChangesOfItsMap(t *testing.T) {
+func TestRenamedCopiesItsMap(t *testing.T) {
 	names := map[string]string{"a": "b"}
 	s := toolset.Renamed(perRun(tells("a")), names)
 	names["a"] = "c"
 	require.Equal(t, []string{"b"}, run(t, []set{s}, done).offered[0])
 }
 
-func TestRenamingWhatIsNotThereIsAnErrorThatNamesIt(t *testing.T) {
+func TestRenamedReportsUnknownNames(t *testing.T) {
 	names := map[string]string{"a": "b", "x": "y", "d": "e"}
 	_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Renamed(tells("a", "c"), names)}})
-	require.ErrorContains(t, err, `toolset of(a,…): rename: there is no tool "d", "x"`)
+	require.ErrorContains(t, err, `toolset of(a,…): rename: unknown tool "d", "x"`)
 	tr := run(t, []set{toolset.Renamed(perRun(tells("a", "c")), names)}, done)
-	require.ErrorContains(t, tr.err, `tools of toolset "of(a,…)": rename: there is no tool "d", "x"`)
+	require.ErrorContains(t, tr.err, `tools of toolset "of(a,…)": rename: unknown tool "d", "x"`)
 	_, err = agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Prefixed(toolset.Renamed(tells("a"), names), "x")}})
-	require.ErrorContains(t, err, "there is no tool", "around it as well")
+	require.ErrorContains(t, err, "unknown tool", "outside the filter too")
 }
 
-func TestRenamedToleratesThatAToolIsMissingLater(t *testing.T) {
+func TestRenamedAllowsToolsToDisappear(t *testing.T) {
 	s := toolset.Renamed(perStep(func(step int) set { return tells([]string{"a", "b"}[:3-step]...) }), map[string]string{"b": "c"})
 	tr := run(t, []set{s}, say("a"), done)
 	require.NoError(t, tr.err)
 	require.Equal(t, [][]string{{"a", "c"}, {"a"}}, tr.offered)
 }
 
-func TestRenamingIntoAClashIsAnError(t *testing.T) {
+func TestRenamedReportsClashes(t *testing.T) {
 	inner := toolset.Named(tells("a", "b"), "x")
 	tr := run(t, []set{toolset.Renamed(perRun(inner), map[string]string{"a": "b"})}, done)
 	require.ErrorContains(t, tr.err, `toolset "x" lists the tool "b" twice`)
@@ -65,12 +65,12 @@ func TestRenamingIntoAClashIsAnError(t *testing.T) {
 
 func TestNewNamesMustBeValid(t *testing.T) {
 	_, err := agent.New(agent.Config[deps, string]{Toolsets: []set{toolset.Prefixed(tells("a"), "my ")}})
-	require.ErrorContains(t, err, `tool name "my a": character " " is not allowed`)
+	require.ErrorContains(t, err, `tool name "my a": invalid character " "`)
 	tr := run(t, []set{toolset.Prefixed(perRun(tells("a")), strings.Repeat("x", 64))}, done)
 	require.ErrorContains(t, tr.err, "must have 1 to 64 characters")
 }
 
-func TestRenamingMendsNamesThatProvidersDoNotAccept(t *testing.T) {
+func TestRenamedCanFixInvalidNames(t *testing.T) {
 	in, err := tells("a").Open(t.Context(), nil)
 	require.NoError(t, err)
 	foreign := foreignNames{in}
@@ -80,7 +80,7 @@ func TestRenamingMendsNamesThatProvidersDoNotAccept(t *testing.T) {
 	require.ErrorContains(t, run(t, []set{foreign}, done).err, `tool name "server.a"`)
 }
 
-// foreignNames lists tools with names as some server might choose them.
+// foreignNames lists tools with names that a server might choose.
 type foreignNames struct{ toolset.Instance[deps] }
 
 func (foreignNames) Name() string { return "foreign" }

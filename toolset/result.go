@@ -11,18 +11,18 @@ import (
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
-// Result is what a tool call gives back. A tool function may return any value: a string is shown to the model as it is,
-// anything else as JSON. It returns a Result, or a pointer to one, when it has more to say.
+// Result is the result of a tool call. A tool function may return any value: a string is shown to the model as is,
+// anything else as JSON. It returns a Result, or a pointer to one, if it has more to say.
 //
-// It can be stored as JSON. What earlier versions wrote, with Go's names of the fields, is read as well.
+// A Result can be stored as JSON. The form written by earlier versions, with Go's field names, can still be read.
 type Result struct {
-	// Text is what the model is shown.
+	// Text is shown to the model.
 	Text string `json:"text,omitempty"`
-	// Outcome is empty for success. A function sets another outcome through [Failed] and [Denied].
+	// Outcome is empty for success. Functions set other outcomes with [Failed] and [Denied].
 	Outcome model.Outcome `json:"outcome,omitempty"`
-	// Content follows the results of the step as if the user had sent it, an image for example.
+	// Content follows the results of the step as if the user had sent it, for example an image.
 	Content []model.Part `json:"content,omitempty"`
-	// Meta is kept with the message for the application and never shown to the model.
+	// Meta is stored with the message for the application. It is never shown to the model.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
@@ -31,52 +31,53 @@ type RetryError struct{ Message string }
 
 func (e *RetryError) Error() string { return "retry: " + e.Message }
 
-// Retry returns an error by which a tool asks the model to try again with other arguments. The formatted message tells
-// the model why and what to change.
+// Retry returns an error that asks the model to try again with other arguments. The message tells the model what was
+// wrong and what to change.
 func Retry(format string, args ...any) error {
 	return &RetryError{Message: fmt.Sprintf(format, args...)}
 }
 
-// FailedError is a failure that the model is told about. It costs no retry.
+// FailedError is a failure that is reported to the model. It does not count against the retry budget.
 type FailedError struct{ Message string }
 
 func (e *FailedError) Error() string { return "failed: " + e.Message }
 
-// Failed returns an error by which a tool reports a failure that the model should know of and can work around: a file
-// that does not exist, a service that is down.
+// Failed returns an error for a failure that the model should know about and can work around, for example a file that
+// does not exist or a service that is down.
 func Failed(format string, args ...any) error {
 	return &FailedError{Message: fmt.Sprintf(format, args...)}
 }
 
-// DeniedError is a refusal by a person or a policy that the model is told about. It costs no retry.
+// DeniedError reports to the model that a person or a policy denied a call. It does not count against the retry budget.
 type DeniedError struct{ Message string }
 
 func (e *DeniedError) Error() string { return "denied: " + e.Message }
 
-// Denied returns an error by which a tool reports that it was not permitted to act.
+// Denied returns an error that reports that the tool was not permitted to act.
 func Denied(format string, args ...any) error {
 	return &DeniedError{Message: fmt.Sprintf(format, args...)}
 }
 
-// ApprovalRequiredError says that a call must be approved before it does anything.
+// ApprovalRequiredError reports that a call must be approved before it does anything.
 type ApprovalRequiredError struct{ Approval Approval }
 
 func (e *ApprovalRequiredError) Error() string { return "approval required: " + e.Approval.Reason }
 
-// ApprovalRequired returns an error by which a tool asks for approval of the call in progress. It must not have done
-// anything yet: once approved, the tool is called again, with [Call.Approved] set.
+// ApprovalRequired returns an error that requests approval of the call in progress. The tool must not have done anything
+// yet: after the approval it is called again, with [Call.Approved] set.
 func ApprovalRequired(a Approval) error { return &ApprovalRequiredError{a} }
 
-// DeferredError says that somebody else will supply the result of a call.
+// DeferredError reports that the result of a call will be supplied from elsewhere.
 type DeferredError struct{ Meta json.RawMessage }
 
 func (e *DeferredError) Error() string { return "deferred" }
 
-// Deferred returns an error by which a tool says that the result of the call in progress will be supplied from elsewhere,
-// later. Meta, which may be nil, goes to whoever supplies it.
+// Deferred returns an error that leaves the call in progress pending. Its result will be supplied later, from elsewhere.
+// Meta, which may be nil, is passed to whoever supplies it.
 func Deferred(meta json.RawMessage) error { return &DeferredError{meta} }
 
-// settle turns what a tool function returned into a result. The error is nil, a *RetryError or one that ends the run.
+// settle turns the return values of a tool function into a result. The error is nil, a *RetryError, or an error that ends
+// the run.
 func settle[Out any](value Out, err error) (Result, error) {
 	if err == nil {
 		return resultOf(value)
@@ -84,7 +85,7 @@ func settle[Out any](value Out, err error) (Result, error) {
 	return outcomeOf(err)
 }
 
-// outcomeOf makes results of the errors that stand for one.
+// outcomeOf converts errors that represent an outcome to results.
 func outcomeOf(err error) (Result, error) {
 	var failed *FailedError
 	if errors.As(err, &failed) {
@@ -115,7 +116,7 @@ func resultOf[Out any](value Out) (Result, error) {
 	}
 	data, err := plainjson.Marshal(value)
 	if err != nil {
-		return Result{}, fmt.Errorf("result of type %T cannot be shown to the model: %w", value, err)
+		return Result{}, fmt.Errorf("result of type %T cannot be encoded for the model: %w", value, err)
 	}
 	return Result{Text: string(data)}, nil
 }

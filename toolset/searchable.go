@@ -14,43 +14,43 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Search says how the tools of a [Searchable] toolset are found. The zero value is useful.
+// Search configures how the tools of a [Searchable] toolset are found. The zero value is usable.
 type Search[D any] struct {
-	// Name is the search tool's name; empty is "search_tools". Two searchable toolsets of an agent need different ones.
+	// Name is the name of the search tool. The default is "search_tools". Two searchable toolsets of an agent need
+	// different names.
 	Name string
-	// Description tells the model when to search. It is worth saying which areas the hidden tools cover.
+	// Description tells the model when to search. It should say what kinds of tools are hidden.
 	Description string
-	// Max is how many tools a search finds at most; 0 is 5.
+	// Max is the maximum number of tools a search returns. The default is 5.
 	Max int
-	// Visible says which tools are offered at once, without a search; nil means none of them.
+	// Visible selects the tools that are offered without a search. If nil, there are none.
 	Visible func(tool *Tool[D]) bool
-	// Rank picks from the hidden tools those that fit the query, the best first; nil compares words of the query with
-	// names and descriptions. It is called by the search tool and given up when ctx ends.
+	// Rank selects the hidden tools that match the query, best first. If nil, the words of the query are compared with
+	// names and descriptions. It is called by the search tool, and its result is ignored once ctx is done.
 	Rank func(ctx context.Context, query string, hidden []*Tool[D]) ([]*Tool[D], error)
 }
 
-// Searchable hides the tools of a large toolset behind a search tool, so that their definitions do not fill the model's
-// context. What a search has found is offered from the next step on, behind the search tool and in the order in which it
-// was found: what the model was sent before stays the same, and a provider's prompt cache hits if the toolset is the agent's
-// last one.
+// Searchable hides the tools of a large toolset until the model finds them with a search tool, to save space in the
+// model's context. Found tools are offered from the next step on. They are listed after the search tool, in the order
+// they were found. Earlier definitions stay the same, so a provider's prompt cache still hits if the toolset is the
+// agent's last one.
 //
-// What has been found is derived from the history, where search results are marked in [model.Part.Meta]. So it is still
-// there when the conversation goes on, in whatever process; and when a history processor drops a search result, the tools
-// that it found are hidden again.
+// Found tools are derived from the history, where [model.Part.Meta] marks search results. They remain available when the
+// conversation is resumed, also in another process. When a history processor drops a search result, its tools are hidden
+// again.
 //
-// Wrap Searchable around toolsets that are prefixed or renamed, not the other way round: the search tool tells the model
-// names as it knows them.
+// Apply Searchable after [Prefixed] and [Renamed], not before: the search tool tells the model the names that it sees.
 func Searchable[D any](set Toolset[D], search Search[D]) Toolset[D] {
 	switch {
 	case set == nil:
 		return incomplete[D]("Searchable", set)
 	case search.Max < 0:
-		return broken[D](set.Name(), "Searchable: Max is %d, must not be negative", search.Max)
+		return broken[D](set.Name(), "Searchable: Max %d must not be negative", search.Max)
 	}
 	search.Max = cmp.Or(search.Max, 5)
 	s := &searchable[D]{set: set, Search: search}
 	s.tool = Func[D, searchArgs, Result](cmp.Or(search.Name, "search_tools"),
-		cmp.Or(search.Description, "Find more tools than those you see. Tools that fit the query can be called afterwards. Search before you say that something cannot be done."),
+		cmp.Or(search.Description, "Search for additional tools. Matching tools become available to call. Search before concluding that something is not possible."),
 		func(context.Context, *RunContext[D], searchArgs) (Result, error) {
 			return Result{}, errors.New("not open")
 		},
@@ -62,13 +62,13 @@ func Searchable[D any](set Toolset[D], search Search[D]) Toolset[D] {
 }
 
 type searchArgs struct {
-	Query string `json:"query" validate:"required" jsonschema:"description=What the tool should do: a few words such as the action and the thing"`
+	Query string `json:"query" validate:"required" jsonschema:"description=What the tool should do: a few keywords such as the action and the object"`
 }
 
 type searchable[D any] struct {
 	Search[D]
 	set Toolset[D]
-	// tool is the search tool, but for the function.
+	// tool is the search tool without its function.
 	tool *Tool[D]
 }
 
@@ -94,7 +94,7 @@ type searchInstance[D any] struct {
 	search *Tool[D]
 	begun  bool
 	from   []*Tool[D] // the inner tools
-	// shown and hidden divide them.
+	// shown and hidden partition the inner tools.
 	shown, hidden []*Tool[D]
 	found         discoveries
 	listed        steady[D]
@@ -148,7 +148,7 @@ func (in *searchInstance[D]) offer() {
 	in.tools = in.listed.end()
 }
 
-// call runs the search tool. While it runs nothing of in changes.
+// call runs the search tool. Nothing in the instance changes while it runs.
 func (in *searchInstance[D]) call(ctx context.Context, _ *RunContext[D], args any) (Result, error) {
 	query := args.(*searchArgs).Query
 	rank := in.Rank
@@ -161,14 +161,14 @@ func (in *searchInstance[D]) call(ctx context.Context, _ *RunContext[D], args an
 	}
 	tools = tools[:min(len(tools), in.Max)]
 	if len(tools) == 0 {
-		return Result{Text: "No tool fits. Other words may find one."}, nil
+		return Result{Text: "No matching tools. Try a different query."}, nil
 	}
 	names := make([]string, len(tools))
 	var text strings.Builder
-	text.WriteString("These tools can be called now:")
+	text.WriteString("These tools are now available:")
 	for i, t := range tools {
 		if !slices.Contains(in.hidden, t) {
-			return Result{}, errors.New("search: Rank returned a tool that it was not given")
+			return Result{}, errors.New("search: Rank returned a tool it was not given")
 		}
 		names[i] = t.Def.Name
 		text.WriteString("\n- " + t.Def.Name)
@@ -180,23 +180,23 @@ func (in *searchInstance[D]) call(ctx context.Context, _ *RunContext[D], args an
 	return Result{Text: text.String(), Meta: meta}, err
 }
 
-// summary is the first line of a description. The whole of it comes with the definition.
+// summary returns the first line of a description. The definition has the rest.
 func summary(description string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(description), "\n")
 	return line
 }
 
-// discovery is how a search result is marked in the history.
+// discovery marks a search result in the history.
 type discovery struct {
-	// Discovered are the names of the tools that were found, by the name of the search tool.
+	// Discovered holds the names of the tools found, by the name of the search tool.
 	Discovered map[string][]string `json:"discovered_tools"`
 }
 
-// discoveries are the tools that the searches of a history have found. Each message is looked at once.
+// discoveries collects the tools found by the searches in a history. It looks at each message once.
 type discoveries struct {
 	key   string
 	names []string
-	// read is how many messages were looked at; marked are the indexes of those that count.
+	// read is the number of messages looked at. marked holds the indexes of those with search results.
 	read   int
 	last   *model.Message
 	marked []markedMessage
@@ -207,7 +207,8 @@ type markedMessage struct {
 	message *model.Message
 }
 
-// follow takes in what was added to a history, or all of it if it is another one. It reports whether names have changed.
+// follow reads the messages added to a history, or all of them if it is another history. It reports whether the names
+// have changed.
 func (d *discoveries) follow(history []*model.Message) bool {
 	changed := false
 	if !d.continuedBy(history) {
@@ -230,7 +231,7 @@ func (d *discoveries) follow(history []*model.Message) bool {
 	return changed
 }
 
-// continuedBy reports whether the history still has, at their places, the messages that count.
+// continuedBy reports whether the messages with search results are still at the same places in the history.
 func (d *discoveries) continuedBy(history []*model.Message) bool {
 	if len(history) < d.read || d.read > 0 && history[d.read-1] != d.last {
 		return false
@@ -244,7 +245,7 @@ func (d *discoveries) take(p *model.Part) {
 	}
 	var found discovery
 	if json.Unmarshal(p.Meta, &found) != nil {
-		return // somebody else's
+		return // another tool's
 	}
 	for _, name := range found.Discovered[d.key] {
 		if !slices.Contains(d.names, name) {

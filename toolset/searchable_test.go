@@ -19,7 +19,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
-// described makes a toolset of tools that tell their names, from pairs of name and description.
+// described makes a toolset from pairs of name and description. Its tools return their names.
 func described(pairs ...string) set {
 	var tools []*toolset.Tool[deps]
 	for i := 0; i < len(pairs); i += 2 {
@@ -46,7 +46,7 @@ func search(id, query string) model.Part {
 	return model.ToolCall(id, "search_tools", string(args))
 }
 
-func TestHiddenToolsAreOfferedFromTheStepAfterTheSearchInTheOrderOfDiscovery(t *testing.T) {
+func TestFoundToolsAreOfferedAfterTheSearch(t *testing.T) {
 	both(t, office(), func(t *testing.T, inner set) {
 		s := toolset.Searchable(inner, toolset.Search[deps]{Visible: func(t *toolset.Tool[deps]) bool { return t.Def.Name == "book_flight" }})
 		tr := run(t, []set{s},
@@ -62,13 +62,13 @@ func TestHiddenToolsAreOfferedFromTheStepAfterTheSearchInTheOrderOfDiscovery(t *
 			{"book_flight", "search_tools", "list_events", "create_event", "send_email", "read_inbox"},
 			{"book_flight", "search_tools", "list_events", "create_event", "send_email", "read_inbox"},
 		}, tr.offered)
-		require.Equal(t, "These tools can be called now:\n- list_events: Show what is in the calendar.\n- create_event: Put an appointment into the calendar.", tr.answers[0])
+		require.Equal(t, "These tools are now available:\n- list_events: Show what is in the calendar.\n- create_event: Put an appointment into the calendar.", tr.answers[0])
 		require.Equal(t, `There is no tool "list_events". Available tools: book_flight, search_tools.`, tr.answers[1], "hidden tools cannot be called")
 		require.Contains(t, tr.answers, "send_email for Ada")
 	})
 }
 
-func TestRequestsOnlyGrowAtTheirEndWhileToolsAreDiscovered(t *testing.T) {
+func TestSearchKeepsThePromptPrefix(t *testing.T) {
 	tr := run(t, []set{tells("first"), toolset.Searchable(office(), toolset.Search[deps]{})},
 		modeltest.Say(search("1", "e-mail")), modeltest.Say(search("2", "flight")), modeltest.Say(search("3", "calendar")), done)
 	require.NoError(t, tr.err)
@@ -80,7 +80,7 @@ func TestRequestsOnlyGrowAtTheirEndWhileToolsAreDiscovered(t *testing.T) {
 	}
 }
 
-func TestDiscoveredToolsAreDerivedFromTheHistory(t *testing.T) {
+func TestFoundToolsAreDerivedFromTheHistory(t *testing.T) {
 	s := func() set { return toolset.Searchable(office(), toolset.Search[deps]{}) }
 	tr := run(t, []set{s()}, modeltest.Say(search("1", "calendar")), done)
 	require.NoError(t, tr.err)
@@ -99,7 +99,7 @@ func TestDiscoveredToolsAreDerivedFromTheHistory(t *testing.T) {
 	require.Equal(t, []string{"search_tools"}, resume(history[3:]), "what a history does not hold has not been discovered")
 }
 
-func TestPendingCallOfADiscoveredToolCanBeResumed(t *testing.T) {
+func TestPendingCallOfAFoundToolCanBeResumed(t *testing.T) {
 	s := toolset.Approved(toolset.Searchable(office(), toolset.Search[deps]{}), func(_ context.Context, _ *runContext, t *toolset.Tool[deps], _ any) (*toolset.Approval, error) {
 		if t.Def.Name == "search_tools" {
 			return nil, nil
@@ -116,7 +116,7 @@ func TestPendingCallOfADiscoveredToolCanBeResumed(t *testing.T) {
 	require.Equal(t, "book_flight for Ada", res.Messages[4].Parts[0].Text)
 }
 
-func TestHistoryThatIsReplacedIsReadAnew(t *testing.T) {
+func TestReplacedHistoryIsReadAgain(t *testing.T) {
 	in := open(t, toolset.Searchable(office(), toolset.Search[deps]{}))
 	offered := func(messages ...*model.Message) string {
 		rc := &runContext{}
@@ -141,7 +141,7 @@ func TestHistoryThatIsReplacedIsReadAnew(t *testing.T) {
 	require.Equal(t, "search_tools", offered())
 }
 
-func TestMarksThatAreNotItsOwnAreNoDiscovery(t *testing.T) {
+func TestForeignMarksAreIgnored(t *testing.T) {
 	in := open(t, toolset.Searchable(office(), toolset.Search[deps]{}))
 	for _, meta := range []string{`{"discovered_tools":{"other":["list_events"]}}`, `{"discovered_tools":5}`, `{"discovered_tools"`, `"discovered_tools"`, `{}`, ``} {
 		p := model.ToolReturn("1", "search_tools", "")
@@ -156,7 +156,7 @@ func TestMarksThatAreNotItsOwnAreNoDiscovery(t *testing.T) {
 	}
 }
 
-func TestEachMessageIsLookedAtOnce(t *testing.T) {
+func TestSearchReadsEachMessageOnce(t *testing.T) {
 	in := open(t, toolset.Searchable(office(), toolset.Search[deps]{}))
 	rc := &runContext{}
 	for range 1000 {
@@ -164,7 +164,7 @@ func TestEachMessageIsLookedAtOnce(t *testing.T) {
 	}
 	_, err := in.Tools(t.Context(), rc)
 	require.NoError(t, err)
-	// A message that was looked at is never touched again: this one would otherwise discover a tool.
+	// A message that was read is never read again. Otherwise this one would discover a tool.
 	p := model.ToolReturn("1", "search_tools", "")
 	p.Meta = json.RawMessage(`{"discovered_tools":{"search_tools":["list_events"]}}`)
 	rc.Messages[500].Parts = []model.Part{p}
@@ -173,21 +173,21 @@ func TestEachMessageIsLookedAtOnce(t *testing.T) {
 	require.Equal(t, "search_tools", names(l))
 }
 
-func TestSearchThatFindsNothingSaysSo(t *testing.T) {
+func TestSearchWithoutMatches(t *testing.T) {
 	tr := run(t, []set{toolset.Searchable(office(), toolset.Search[deps]{})}, modeltest.Say(search("1", "weather"), search("2", "the"), search("3", "")), done)
 	require.NoError(t, tr.err)
-	require.Equal(t, "No tool fits. Other words may find one.", tr.answers[0])
-	require.Equal(t, "No tool fits. Other words may find one.", tr.answers[1])
+	require.Equal(t, "No matching tools. Try a different query.", tr.answers[0])
+	require.Equal(t, "No matching tools. Try a different query.", tr.answers[1])
 	require.Contains(t, tr.answers[2], "query: ")
 	require.Equal(t, []string{"search_tools"}, tr.offered[1])
 }
 
-func TestThereIsNoSearchToolIfNothingIsHidden(t *testing.T) {
+func TestNoSearchToolWithoutHiddenTools(t *testing.T) {
 	all := func(*toolset.Tool[deps]) bool { return true }
 	require.Equal(t, [][]string{{"a", "b"}}, run(t, []set{toolset.Searchable(tells("a", "b"), toolset.Search[deps]{Visible: all})}, done).offered)
 }
 
-func TestTwoSearchableToolsetsKeepTheirDiscoveriesApart(t *testing.T) {
+func TestSearchableToolsetsAreIndependent(t *testing.T) {
 	a := toolset.Searchable(tells("x", "y"), toolset.Search[deps]{Name: "search_a"})
 	b := toolset.Prefixed(toolset.Searchable(tells("x", "y"), toolset.Search[deps]{}), "b_")
 	tr := run(t, []set{a, b}, modeltest.Say(model.ToolCall("1", "search_a", `{"query":"x"}`)), modeltest.Say(model.ToolCall("2", "b_search_tools", `{"query":"y"}`)), done)
@@ -218,10 +218,10 @@ func TestRankCanBeReplaced(t *testing.T) {
 	require.Equal(t, "failed the index is down", tr.answers[0])
 	require.Equal(t, []string{"search_tools", "deleteFile", "book_flight"}, tr.offered[1])
 	require.ErrorIs(t, run(t, []set{s}, modeltest.Say(search("1", "boom"))).err, errBoom)
-	require.ErrorContains(t, run(t, []set{s}, modeltest.Say(search("1", "foreign"))).err, "a tool that it was not given")
+	require.ErrorContains(t, run(t, []set{s}, modeltest.Say(search("1", "foreign"))).err, "a tool it was not given")
 }
 
-func TestSearchFindsByWordsOfNameAndDescription(t *testing.T) {
+func TestSearchUsesNamesAndDescriptions(t *testing.T) {
 	library := described(
 		"files_read", "Reads a file from the workspace.",
 		"files_write", "Writes text to a file. Creates the file if it does not exist.",
@@ -234,7 +234,7 @@ func TestSearchFindsByWordsOfNameAndDescription(t *testing.T) {
 		"cafe_lookup2", "Знаходить кав'ярні поблизу.",
 		"quiet", "",
 	)
-	// The words of a query need not be those of the tool, only begin alike or have another ending.
+	// The words of a query need not be those of the tool. A common prefix, or another ending, is enough.
 	for query, want := range map[string]string{
 		"read file":                    "files_read",
 		"reading files":                "files_read",
@@ -271,7 +271,7 @@ func TestNameCountsMoreThanDescription(t *testing.T) {
 	require.Less(t, strings.Index(res.Text, "- invoice"), strings.Index(res.Text, "- alpha"))
 }
 
-func TestWordsOfATextForTheRanking(t *testing.T) {
+func TestRankingSplitsText(t *testing.T) {
 	for text, want := range map[string]string{
 		"read_file":                "read fil",
 		"readFile, HTTPServer2":    "read fil http server2",
@@ -323,7 +323,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-func BenchmarkSearchAmongAThousandTools(b *testing.B) {
+func BenchmarkSearchThousandTools(b *testing.B) {
 	var pairs []string
 	for i := range 1000 {
 		pairs = append(pairs, fmt.Sprint("tool_number_", i), fmt.Sprintf("Does what tool %d does: reads, writes and deletes the things of kind %d in a workspace, and tells about it.", i, i%17))
@@ -351,6 +351,6 @@ func ExampleSearchable() {
 	fmt.Println(res.Text, err)
 	// Output:
 	// [search_tools]
-	// These tools can be called now:
+	// These tools are now available:
 	// - find_hotel: Find a hotel for some nights. <nil>
 }

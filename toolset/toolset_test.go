@@ -51,7 +51,7 @@ func TestFuncDecodesValidatesAndCalls(t *testing.T) {
 	require.Len(t, invalid.Problems, 2, "all problems are reported at once")
 }
 
-func TestFuncRefusesArgumentsThatAreNotItsOwn(t *testing.T) {
+func TestFuncReportsForeignArguments(t *testing.T) {
 	tool := greet("greet")
 	_, err := tool.Call(context.Background(), &toolset.RunContext[deps]{}, "text")
 	require.ErrorContains(t, err, "arguments are string, want *struct {}")
@@ -82,7 +82,7 @@ func TestOptionsOfATool(t *testing.T) {
 	require.Equal(t, toolset.Options{Sequential: true, Timeout: time.Second, Retries: new(3), Kind: toolset.KindFetch, Title: "Title"}, tool.Options)
 }
 
-func TestToolNamesKeepToWhatAllProvidersAccept(t *testing.T) {
+func TestToolNamesMustSuitAllProviders(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"a": true, "A-b_9": true, strings.Repeat("a", 64): true, "": false, strings.Repeat("a", 65): false, "a b": false, "ä": false, "a.b": false,
 	} {
@@ -117,7 +117,7 @@ func TestOutcomesOfATool(t *testing.T) {
 	require.EqualError(t, toolset.Denied("d"), "denied: d")
 }
 
-func TestResultsAreKeptAsTheyAre(t *testing.T) {
+func TestResultsAreReturnedUnchanged(t *testing.T) {
 	full := toolset.Result{Text: "t", Content: []model.Part{model.Media("image/png", []byte{1})}, Meta: json.RawMessage(`1`)}
 	for name, v := range map[string]any{"value": full, "pointer": &full} {
 		tool := toolset.Plain[deps]("t", "", func(context.Context, struct{}) (any, error) { return v, nil })
@@ -160,7 +160,7 @@ func TestCombineListsAllToolsInOrder(t *testing.T) {
 	require.NoError(t, in.Close(context.Background()))
 }
 
-// changing lists one tool more with each step.
+// changing lists one more tool in each step.
 type changing struct{ n int }
 
 func (c *changing) Name() string { return "changing" }
@@ -198,7 +198,7 @@ func TestCombineFollowsToolsetsThatChange(t *testing.T) {
 	require.EqualError(t, in.Close(context.Background()), `close toolset "changing": stuck`)
 }
 
-func TestNameClashIsFoundAmongManyTools(t *testing.T) {
+func TestNameClashAmongManyTools(t *testing.T) {
 	var many []*toolset.Tool[deps]
 	for i := range 30 {
 		many = append(many, greet(fmt.Sprint("t", i)))
@@ -207,7 +207,7 @@ func TestNameClashIsFoundAmongManyTools(t *testing.T) {
 	require.EqualError(t, err, `toolset: toolsets "many" and "one" both have a tool "t29"`)
 }
 
-func TestDefinitionErrorsAppearAtOpenAtTheLatest(t *testing.T) {
+func TestOpenReportsDefinitionErrors(t *testing.T) {
 	_, err := toolset.Combine(toolset.Of(greet("bad name"))).Open(context.Background(), &toolset.RunContext[deps]{})
 	require.ErrorContains(t, err, `tool name "bad name"`)
 }
@@ -218,7 +218,7 @@ func TestToolsetsHaveNamesForErrors(t *testing.T) {
 	require.Equal(t, "of(a,…)+b", toolset.Combine(toolset.Of(greet("a"), greet("b")), toolset.Named(toolset.Of(greet("c")), "b")).Name())
 }
 
-func TestEmitReachesWhoeverListens(t *testing.T) {
+func TestEmitReachesTheHost(t *testing.T) {
 	host := new(toolsettest.Host)
 	run := &toolset.RunContext[deps]{Host: host}
 	run.Emit(1)
@@ -257,7 +257,7 @@ func ExampleFunc() {
 			return fmt.Sprintf("%.2f %s", a.Value*run.Deps.Rates[a.Currency], a.Currency), nil
 		})
 
-	// The run loop does this with what a model wrote; a unit test can do it as well.
+	// The run loop does this with what a model wrote. A unit test can do it too.
 	run := &toolset.RunContext[Deps]{Deps: Deps{Rates: map[string]float64{"USD": 1.1}}}
 	args, err := convert.Decode([]byte(`{"value": 10, "currency": "USD"}`))
 	if err != nil {

@@ -10,24 +10,27 @@ import (
 	"slices"
 )
 
-// Approve makes calls of the tool need approval when fn says so: it returns what is to be approved, or nil if the call may run at
-// once. It is called after the arguments have been checked and all calls before it that it must wait for have ended, and again
-// after the approval if that has a Basis; it should have no effects. An error ends the run.
+// Approve requires approval for the calls of a tool for which fn returns a non-nil Approval, which describes what is to
+// be approved. Fn is called when the arguments have been checked and the calls before it that it must wait for have
+// ended. If the Approval has a Basis, fn is called again after the approval. It should have no side effects. An error
+// ends the run.
 //
-// D and In must be those of the tool, which [Tool.Err] reports otherwise. It suits [Func], [Plain], [ExternalTool] and, with
-// json.RawMessage for In, [Raw]. Of several the last one counts. [Approved] does the same for a whole toolset.
+// D and In must be the types of the tool. [Tool.Err] reports a mismatch. Approve works with [Func], [Plain],
+// [ExternalTool] and, if In is json.RawMessage, [Raw]. If it is given several times, the last one counts. [Approved] does
+// the same for a whole toolset.
 func Approve[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) (*Approval, error)) Option {
 	return func(o *Options) { o.typed = &typedFuncs{approve: fn, checks: o.typed.all()} }
 }
 
-// Check checks the arguments of each call once they fit their schema, with what the run knows: ctx, dependencies, and
-// the attempt in run.Call. It is called for all calls of a response before any of them runs or is asked about, one at a time, and
-// for arguments that a person has changed. It should be quick and must have no effects.
+// Check adds a check of the arguments that can use ctx, the dependencies, and the attempt in run.Call. Fn is called for
+// arguments that match their schema. It is called for all calls of a response, one at a time, before any of them runs or
+// is asked about, and again for arguments that a person has changed. It should be fast and must have no side effects.
 //
-// An error made with [Retry] goes to the model as invalid arguments do, or to the person who changed them. One made with
-// [Failed] or [Denied] answers the call. Any other error ends the run. Several checks are made in order, up to the first error.
+// An error made with [Retry] is reported like invalid arguments, to the model, or to the person who changed them. An
+// error made with [Failed] or [Denied] answers the call. Any other error ends the run. Several checks run in order, up to
+// the first error.
 //
-// D and In must be those of the tool, as for [Approve].
+// D and In must be the types of the tool, as for [Approve].
 func Check[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) error) Option {
 	return func(o *Options) {
 		made := &typedFuncs{checks: append(o.typed.all(), fn)}
@@ -38,13 +41,13 @@ func Check[D, In any](fn func(ctx context.Context, run *RunContext[D], in In) er
 	}
 }
 
-// typedFuncs are functions of types that the option does not know.
+// typedFuncs holds functions whose types the option does not know.
 type typedFuncs struct {
 	approve any
 	checks  []any
 }
 
-// all returns the checks, in memory that may be appended to.
+// all returns the checks in a slice that may be appended to.
 func (f *typedFuncs) all() []any {
 	if f == nil {
 		return nil
@@ -52,7 +55,7 @@ func (f *typedFuncs) all() []any {
 	return slices.Clip(f.checks)
 }
 
-// typedOptions takes the functions of [Approve] and [Check], whose types are not known before.
+// typedOptions resolves the functions of [Approve] and [Check] once the tool's types are known.
 func typedOptions[D, In any](t *Tool[D]) error {
 	given := t.Options.typed
 	if given == nil {

@@ -28,7 +28,7 @@ func pays(_ context.Context, _ *runContext, in transfer) (string, error) {
 	return fmt.Sprintf("paid %d to %s", in.Amount, in.To), nil
 }
 
-// expensive needs approval above 100.
+// expensive requires approval for amounts above 100.
 func expensive(_ context.Context, run *runContext, in transfer) (*toolset.Approval, error) {
 	if in.Amount <= 100 {
 		return nil, nil
@@ -62,7 +62,7 @@ func TestApproveGetsTypedArguments(t *testing.T) {
 	require.ErrorContains(t, asks(raw, 7), `approval required: {"to":"Bob","amount":7}`)
 }
 
-func TestFunctionsOfPointersGetThePointer(t *testing.T) {
+func TestPointerArgumentsArePassedAsIs(t *testing.T) {
 	var seen []any
 	tool := toolset.Func("pay", "", func(_ context.Context, _ *runContext, in *transfer) (string, error) {
 		seen = append(seen, in)
@@ -87,7 +87,7 @@ func TestFunctionsOfPointersGetThePointer(t *testing.T) {
 	require.IsType(t, new(transfer), decoded, "and not a pointer to a pointer")
 }
 
-func TestWrongTypesOfApproveAndCheckAreNamed(t *testing.T) {
+func TestApproveAndCheckReportWrongTypes(t *testing.T) {
 	tool := toolset.Func("pay", "", pays, toolset.Approve(func(context.Context, *toolset.RunContext[int], string) (*toolset.Approval, error) { return nil, nil }),
 		toolset.Check(func(context.Context, *runContext, *transfer) error { return nil }))
 	err := tool.Err()
@@ -100,10 +100,10 @@ func TestWrongTypesOfApproveAndCheckAreNamed(t *testing.T) {
 	var none func(context.Context, *runContext, transfer) (*toolset.Approval, error)
 	require.ErrorContains(t, toolset.Func("pay", "", pays, toolset.Approve(none)).Err(), "Approve: the function is nil")
 	_, err = toolset.Defaults(toolset.Of(toolset.Func("pay", "", pays)), toolset.Approve(expensive)).Open(t.Context(), nil)
-	require.ErrorContains(t, err, "belong to one tool")
+	require.ErrorContains(t, err, "apply to a single tool")
 }
 
-// checked is a tool whose check refuses what the dependencies do not allow.
+// checked is a tool whose check returns an error for what the dependencies do not allow.
 func checked(ran *int, opts ...toolset.Option) *toolset.Tool[deps] {
 	return toolset.Func("pay", "", func(ctx context.Context, run *runContext, in transfer) (string, error) {
 		*ran++
@@ -127,7 +127,7 @@ func pay(id, to string) model.Part {
 	return model.ToolCall(id, "pay", fmt.Sprintf(`{"to":%q,"amount":500}`, to))
 }
 
-func TestCheckRefusesArguments(t *testing.T) {
+func TestCheckReportsInvalidArguments(t *testing.T) {
 	ran, asked := 0, 0
 	asker := toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
 		asked++
@@ -160,7 +160,7 @@ func TestCheckRefusesArguments(t *testing.T) {
 	}
 }
 
-func TestErrorOfACheckEndsTheRun(t *testing.T) {
+func TestFailedCheckEndsTheRun(t *testing.T) {
 	ran := 0
 	a, err := agent.New(agent.Config[deps, string]{Model: modeltest.Script(modeltest.Say(pay("1", "bob"), pay("2", "boom"))), Toolsets: []toolset.Toolset[deps]{toolset.Of(checked(&ran))}})
 	require.NoError(t, err)
@@ -172,7 +172,7 @@ func TestErrorOfACheckEndsTheRun(t *testing.T) {
 	require.Zero(t, ran)
 }
 
-func TestArgumentsOfAPersonAreChecked(t *testing.T) {
+func TestCheckCoversArgumentsOfAPerson(t *testing.T) {
 	ran := 0
 	var invalid []string
 	asker := toolset.AskerFuncs{OnApprove: func(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {

@@ -23,7 +23,7 @@ func TestUsageAndResultsAreStoredInSnakeCase(t *testing.T) {
 	require.Equal(t, `[{},{}]`, string(data))
 }
 
-// stored checks the JSON of a value, and that the form of earlier versions is still read.
+// stored checks the JSON of a value, and that the form written by earlier versions can still be read.
 func stored[T any](t *testing.T, old string, value T, want string) {
 	t.Helper()
 	data, err := json.Marshal(value)

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// view is a toolset that shows the tools of another one in its own way. Most combinators are views: the lifecycle passes
-// through, and what remains to be said is how the listing of a step is made of the inner one.
+// view is a toolset that presents the tools of another toolset. Most combinators are views: the lifecycle passes through,
+// and only the listing of each step differs.
 type view[N, D any] struct {
 	set Toolset[N]
 	// context makes the inner run context.
@@ -20,7 +20,7 @@ type view[N, D any] struct {
 // listFunc makes the listing of a step. It returns the same slice for as long as the tools are the same.
 type listFunc[N, D any] func(ctx context.Context, run *RunContext[D], inner Listing[N]) (Listing[D], error)
 
-// incomplete stands for a combinator that was given nil for a toolset or a function.
+// incomplete returns a toolset that reports a nil toolset or function passed to a combinator.
 func incomplete[D, N any](kind string, set Toolset[N]) Toolset[D] {
 	if set == nil {
 		return broken[D](kind+"()", "the toolset is nil")
@@ -57,14 +57,14 @@ func (in *viewInstance[N, D]) Tools(ctx context.Context, run *RunContext[D]) (Li
 
 func (in *viewInstance[N, D]) Close(ctx context.Context) error { return in.inner.Close(ctx) }
 
-// same is the context function of a view that serves the same deps.
+// same is the context function of a view with the same deps.
 func same[D any](run *RunContext[D]) *RunContext[D] { return run }
 
-// toolsFunc makes the tools of a step; it depends on nothing but the inner tools.
+// toolsFunc makes the tools of a step. The result depends only on the inner tools.
 type toolsFunc[N, D any] func([]*Tool[N]) ([]*Tool[D], error)
 
-// derived makes a toolset whose tools depend on nothing but the inner ones: they are made again only when those change,
-// and if those are static, before any run.
+// derived returns a toolset whose tools depend only on the inner tools. They are made again only when those change, and
+// once, before any run, if those are static.
 func derived[N, D any](set Toolset[N], context func(*RunContext[D]) *RunContext[N], tools toolsFunc[N, D]) Toolset[D] {
 	s, ok := set.(*static[N])
 	if !ok {
@@ -80,7 +80,7 @@ func derived[N, D any](set Toolset[N], context func(*RunContext[D]) *RunContext[
 	return newStatic(s.name, Listing[D]{Tools: made, Instructions: s.listing.Instructions})
 }
 
-// derive makes tools only when the inner ones have changed.
+// derive makes tools again only when the inner tools have changed.
 func derive[N, D any](tools toolsFunc[N, D]) listFunc[N, D] {
 	var from []*Tool[N]
 	var to []*Tool[D]
@@ -97,7 +97,7 @@ func derive[N, D any](tools toolsFunc[N, D]) listFunc[N, D] {
 	}
 }
 
-// each makes the tools one by one: change gets a copy of each tool to work on.
+// each makes the tools one by one. Change modifies a copy of each tool.
 func each[D any](change func(copied, inner *Tool[D])) toolsFunc[D, D] {
 	return func(inner []*Tool[D]) ([]*Tool[D], error) {
 		copies := make([]Tool[D], len(inner))
@@ -111,12 +111,12 @@ func each[D any](change func(copied, inner *Tool[D])) toolsFunc[D, D] {
 	}
 }
 
-// sameSlice reports whether two slices are one, which says that their tools are the same without a look at them.
+// sameSlice reports whether two slices share the same memory, and therefore hold the same tools.
 func sameSlice[T any](a, b []*T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// steady collects the tools of a step, and returns the slice of the step before if it holds the same tools.
+// steady collects the tools of a step, and returns the previous step's slice if it holds the same tools.
 type steady[D any] struct{ last, next []*Tool[D] }
 
 func (s *steady[D]) begin()         { s.next = s.next[:0] }

@@ -4,23 +4,22 @@ package toolset
 
 import "context"
 
-// CallHook surrounds calls of tools. It calls next to go on, and may act before and after; it may pass on another context or
-// other arguments, call next again, or not at all. run.Call says which call it is and has the arguments as JSON; args are
-// the arguments as the tool takes them: for a tool made with [Func], a pointer to its argument struct.
+// CallHook wraps calls of tools. It calls next to run the call, and may act before and after. It may change the context
+// and the arguments, call next several times, or not call it. run.Call identifies the call and holds the arguments as
+// JSON. Args are the arguments in the form the tool takes: for a tool made with [Func], a pointer to its argument struct.
 //
-// The arguments have been checked, and a call that needs approval has it. What is passed on in their place is not checked
-// again and not shown to anybody. A hook sees a result with an outcome if the tool [Failed] or was [Denied], and an error
-// for every other outcome and for what would end the run. It may return such errors itself, and may return a result in
-// place of an error.
+// When a hook is called, the arguments have been checked and any approval has been given. Changed arguments are not
+// checked or shown again. If the tool [Failed] or was [Denied], the hook sees a result with that outcome. All other
+// outcomes and failures are errors. A hook may return such errors itself, and may return a result in place of an error.
 //
-// Hooks run wherever tools do, several at a time.
+// Hooks run concurrently, as tools do.
 type CallHook[D any] func(ctx context.Context, run *RunContext[D], args any, next CallFunc) (Result, error)
 
-// CallFunc calls a tool, within the hooks that are further inside.
+// CallFunc calls a tool and the hooks further inside.
 type CallFunc func(ctx context.Context, args any) (Result, error)
 
-// Wrapped surrounds every call of a toolset's tools with hooks, the first one outermost. They are inside the hooks of the
-// agent. A tool that is External is not called in this process, and not wrapped.
+// Wrapped adds hooks around every call of a toolset's tools, the first one outermost. They run inside the agent's hooks.
+// External tools are not called in this process, so they are not wrapped.
 func Wrapped[D any](set Toolset[D], hooks ...CallHook[D]) Toolset[D] {
 	if set == nil {
 		return incomplete[D]("Wrapped", set)

@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
-func TestWrappedSurroundsCallsTheFirstOutermost(t *testing.T) {
+func TestFirstCallHookIsOutermost(t *testing.T) {
 	both(t, toolset.Of(toolset.Plain[deps]("city", "", func(_ context.Context, q query) (string, error) { return q.City, nil })), func(t *testing.T, inner set) {
 		var log []string
 		around := func(name string) toolset.CallHook[deps] {
@@ -36,7 +36,7 @@ func TestWrappedSurroundsCallsTheFirstOutermost(t *testing.T) {
 	})
 }
 
-// policy is a hook that turns errors into what fn makes of them.
+// policy is a hook that replaces errors with the result of fn.
 func policy(fn func(error) error) toolset.CallHook[deps] {
 	return func(ctx context.Context, _ *runContext, args any, next toolset.CallFunc) (toolset.Result, error) {
 		res, err := next(ctx, args)
@@ -47,7 +47,7 @@ func policy(fn func(error) error) toolset.CallHook[deps] {
 	}
 }
 
-func TestCallHookDecidesWhatErrorsMean(t *testing.T) {
+func TestCallHookCanReplaceErrors(t *testing.T) {
 	for want, fn := range map[string]func(error) error{
 		"failed sorry: boom": func(err error) error { return toolset.Failed("sorry: %v", err) },
 		"denied not now":     func(error) error { return toolset.Denied("not now") },
@@ -74,7 +74,7 @@ func TestCallHookSeesOutcomesAsResults(t *testing.T) {
 	require.Equal(t, []model.Outcome{model.OutcomeFailed, model.OutcomeDenied}, seen)
 }
 
-func TestCallHookNeedNotCallTheTool(t *testing.T) {
+func TestCallHookCanSkipTheTool(t *testing.T) {
 	stub := func(context.Context, *runContext, any, toolset.CallFunc) (toolset.Result, error) {
 		return toolset.Result{Text: "stub"}, nil
 	}
@@ -82,13 +82,13 @@ func TestCallHookNeedNotCallTheTool(t *testing.T) {
 	require.Equal(t, []string{"stub"}, tr.answers)
 }
 
-func TestPanicOfCallHookIsAnErrorOfTheRun(t *testing.T) {
+func TestPanicOfACallHookEndsTheRun(t *testing.T) {
 	oops := func(context.Context, *runContext, any, toolset.CallFunc) (toolset.Result, error) { panic("oops") }
 	tr := run(t, []set{toolset.Wrapped(tells("a"), oops)}, say("a"))
 	require.ErrorContains(t, tr.err, "oops")
 }
 
-func TestCallHookChangesArguments(t *testing.T) {
+func TestCallHookCanChangeArguments(t *testing.T) {
 	city := toolset.Plain[deps]("city", "", func(_ context.Context, q query) (string, error) { return q.City, nil })
 	north := func(ctx context.Context, _ *runContext, args any, next toolset.CallFunc) (toolset.Result, error) {
 		q := *args.(*query)
@@ -100,7 +100,7 @@ func TestCallHookChangesArguments(t *testing.T) {
 	require.Equal(t, []string{"North North Oslo"}, tr.answers)
 }
 
-// An error of a tool ends the run, unless a hook decides that the model should know and go on.
+// The error of a tool ends the run, unless a hook reports it to the model instead.
 func ExampleWrapped() {
 	read := toolset.Plain[int]("read", "Read a page.", func(context.Context, struct{}) (string, error) {
 		return "", errors.New("connection refused")

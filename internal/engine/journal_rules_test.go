@@ -307,7 +307,7 @@ func (nilLog) Load(context.Context) ([][]byte, error)     { return nil, nil }
 func (nilLog) Append(ctx context.Context, _ []byte) error { panic("no log") }
 func (nilLog) Close() error                               { return nil }
 
-func TestResultThatIsNoJSONEndsTheRun(t *testing.T) {
+func TestResultThatIsNotJSONEndsTheRun(t *testing.T) {
 	var j journal.Memory
 	bad := toolset.Func("bad", "", func(context.Context, *runContext, none) (toolset.Result, error) {
 		return toolset.Result{Text: "ok", Meta: json.RawMessage(`{`)}, nil
