@@ -20,8 +20,9 @@ import (
 	"time"
 )
 
-// installTimeout bounds the installation, which is mostly the building of the server: three minutes on two idle cores.
-const installTimeout = 20 * time.Minute
+// installTimeout bounds the installation, which is mostly the building of the server: three minutes on two idle cores, and
+// many more on a machine that is busy with other work.
+const installTimeout = 45 * time.Minute
 
 const (
 	// weights is the hash of the model: Qwen2.5-Coder-0.5B-Instruct, Q4_K_M, as GGUF.
