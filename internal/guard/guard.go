@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// ErrStart is wrapped by the errors of [Start], and ErrNoProgram too if there is no such program.
+var (
+	ErrStart     = errors.New("cannot start")
+	ErrNoProgram = errors.New("there is no such program")
+)
+
+var errNotInPath = fmt.Errorf("%w in PATH", ErrNoProgram)
+
+// DefaultGrace is the time between SIGTERM and SIGKILL if [Command.Grace] is zero.
+const DefaultGrace = 500 * time.Millisecond
+
+// Command says what to start.
+type Command struct {
+	// Path is the program. A name without a slash is looked up in the PATH of Env, a relative path begins at Dir.
+	Path string
+	// Args are the arguments, without the name of the program.
+	Args []string
+	// Env is the environment, as in [os/exec.Cmd]; nil means that of this process.
+	Env []string
+	// Dir is the working directory; empty means that of this process.
+	Dir string
+	// Stdin, Stdout and Stderr are handed to the command. A nil file is the null device.
+	Stdin, Stdout, Stderr *os.File
+	// Grace is the time between SIGTERM and SIGKILL when the owner ends or calls Stop or Close. Zero means
+	// [DefaultGrace], a negative value means none: SIGKILL at once.
+	Grace time.Duration
+}
+
+// grace returns the time between SIGTERM and SIGKILL.
+func (c Command) grace() time.Duration {
+	switch {
+	case c.Grace == 0:
+		return DefaultGrace
+	case c.Grace < 0:
+		return 0
+	}
+	return c.Grace
+}
+
+// Exit says how a command ended.
+type Exit struct {
+	// Code is the exit code. It is -1 if a signal ended the command.
+	Code int
+	// Signal is the name of the signal that ended the command, such as "SIGKILL", or empty.
+	Signal string
+	// Lost is set if the command was killed because its watcher had died.
+	Lost bool
+}
+
+// startError is an error of Start about the program name.
+func startError(name string, err error) error {
+	return fmt.Errorf("guard: %w %s: %w", ErrStart, name, err)
+}
