@@ -60,6 +60,36 @@ func (p *Policy) Decide(tool string, scopes ...string) toolset.Verdict {
 	return verdict
 }
 
+// DecideApproval returns the verdict of the rules about a call of a tool with this approval: that of [Policy.Decide] for its scope
+// and what it covers, or else that of its parts, if it has any: deny if one is denied, allow if all are allowed.
+func (p *Policy) DecideApproval(tool string, a *toolset.Approval) toolset.Verdict {
+	verdict := p.Decide(tool, append([]string{a.Scope}, a.Covers...)...)
+	allowed := 0
+	for _, part := range a.Parts {
+		switch p.Decide(tool, part) {
+		case toolset.VerdictDeny:
+			return toolset.VerdictDeny
+		case toolset.VerdictAllow:
+			allowed++
+		}
+	}
+	if allowed > 0 && allowed == len(a.Parts) {
+		return stricter(verdict, toolset.VerdictAllow)
+	}
+	return verdict
+}
+
+// RememberApproval makes the rules that an "always" about a call of a tool with this approval stands for.
+func (p *Policy) RememberApproval(tool string, a *toolset.Approval, v toolset.Verdict) {
+	if v != toolset.VerdictAllow || len(a.Parts) == 0 {
+		p.Remember(tool, a.Scope, v)
+		return
+	}
+	for _, part := range a.Parts {
+		p.Remember(tool, part, v)
+	}
+}
+
 // Remember makes a rule. A scope that is denied stays denied whatever is remembered later; [Policy.Forget] removes the rule. A
 // verdict other than allow and deny changes nothing.
 func (p *Policy) Remember(tool, scope string, v toolset.Verdict) {
@@ -106,7 +136,11 @@ func (p *Policy) Rules() []Rule {
 // is in progress at a time, so that of two equal actions the second one finds the rule that the first one made. ask makes rules
 // itself, with [Policy.Remember]. Waiting for another ask ends with ctx, with its cause.
 func (p *Policy) AskOnce(ctx context.Context, tool string, scopes []string, ask func(context.Context) (toolset.Verdict, error)) (toolset.Verdict, error) {
-	if v := p.Decide(tool, scopes...); v != toolset.VerdictDefer {
+	return p.askOnce(ctx, func() toolset.Verdict { return p.Decide(tool, scopes...) }, ask)
+}
+
+func (p *Policy) askOnce(ctx context.Context, decide func() toolset.Verdict, ask func(context.Context) (toolset.Verdict, error)) (toolset.Verdict, error) {
+	if v := decide(); v != toolset.VerdictDefer {
 		return v, nil
 	}
 	if p == nil {
@@ -119,7 +153,7 @@ func (p *Policy) AskOnce(ctx context.Context, tool string, scopes []string, ask 
 		return toolset.VerdictDefer, context.Cause(ctx)
 	}
 	defer func() { <-turn }()
-	if v := p.Decide(tool, scopes...); v != toolset.VerdictDefer {
+	if v := decide(); v != toolset.VerdictDefer {
 		return v, nil
 	}
 	return ask(ctx)

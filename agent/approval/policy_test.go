@@ -124,3 +124,24 @@ func TestAPanicWhileAskingLetsTheNextOneAsk(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, toolset.VerdictDeny, v)
 }
+
+func TestPartsAreDecidedTogether(t *testing.T) {
+	a := &toolset.Approval{Scope: "a && b", Parts: []string{"a", "b"}}
+	var p approval.Policy
+	require.Equal(t, toolset.VerdictDefer, p.DecideApproval("run", a))
+	p.Remember("run", "a", toolset.VerdictAllow)
+	require.Equal(t, toolset.VerdictDefer, p.DecideApproval("run", a), "one is not enough")
+	p.Remember("run", "b", toolset.VerdictAllow)
+	require.Equal(t, toolset.VerdictAllow, p.DecideApproval("run", a))
+	p.Remember("run", "b", toolset.VerdictDeny)
+	require.Equal(t, toolset.VerdictDeny, p.DecideApproval("run", a))
+
+	var q approval.Policy
+	q.RememberApproval("run", a, toolset.VerdictAllow)
+	require.Equal(t, toolset.VerdictAllow, q.Decide("run", "b"), "each part was allowed")
+	require.Equal(t, toolset.VerdictDefer, q.Decide("run", "c"))
+	q.RememberApproval("run", a, toolset.VerdictDeny)
+	require.Equal(t, toolset.VerdictDeny, q.DecideApproval("run", a))
+	require.Equal(t, toolset.VerdictAllow, q.Decide("run", "b"), "only the whole was denied")
+	require.Equal(t, toolset.VerdictDefer, q.DecideApproval("run", &toolset.Approval{Scope: "c", Parts: nil}))
+}

@@ -35,11 +35,11 @@ type remembering struct {
 // Approve implements [toolset.Asker].
 func (r *remembering) Approve(ctx context.Context, req toolset.ApprovalRequest) (toolset.Decision, error) {
 	decision := toolset.Defer()
-	scopes := append([]string{req.Approval.Scope}, req.Approval.Covers...)
-	known, err := r.policy.AskOnce(ctx, req.Tool, scopes, func(ctx context.Context) (_ toolset.Verdict, err error) {
+	decide := func() toolset.Verdict { return r.policy.DecideApproval(req.Tool, &req.Approval) }
+	known, err := r.policy.askOnce(ctx, decide, func(ctx context.Context) (_ toolset.Verdict, err error) {
 		decision, err = r.asker.Approve(ctx, req)
 		if err == nil && decision.Always && len(decision.Args) == 0 && ctx.Err() == nil {
-			r.policy.Remember(req.Tool, req.Approval.Scope, decision.Verdict)
+			r.policy.RememberApproval(req.Tool, &req.Approval, decision.Verdict)
 		}
 		return toolset.VerdictDefer, err
 	})

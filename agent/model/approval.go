@@ -21,6 +21,10 @@ type Approval struct {
 	ScopeTitle string `json:"scope_title,omitempty"`
 	// Covers lists further scopes that the call lies in, such as directories. A remembered decision about one of them applies.
 	Covers []string `json:"covers,omitempty"`
+	// Parts has the scopes of the things that the call does, if it does several. A call whose parts are all allowed is allowed,
+	// and one with a part that is denied is denied. Allowing the call always allows each part always; denying it always denies
+	// Scope.
+	Parts []string `json:"parts,omitempty"`
 	// Preview shows what the call would do, in order.
 	Preview []Preview `json:"preview,omitempty"`
 	// Basis identifies the state that Preview was made from, for example a file's version or hash. If it is not empty, the

@@ -35,7 +35,8 @@ var rules = map[string][]string{
 	"agent":                                 {"agent/approval", "agent/engine", "agent/journal", "agent/model", "toolset", "internal/loop", "internal/engine", "internal/partial", "internal/plainjson", "internal/schema"},
 	"toolset":                               {"agent/model", "internal/plainjson", "internal/schema"},
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
-	"toolset/workspace":                     {"agent/model", "toolset"},
+	"toolset/command":                       {},
+	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command"},
 	"toolset/workspace/local":               {"toolset/workspace", "internal/guard"},
 	"toolset/workspace/memory":              {"toolset/workspace"},
 	"toolset/workspace/workspacetest":       {"toolset/workspace"},
@@ -43,7 +44,7 @@ var rules = map[string][]string{
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
 	"deps":                                  {"acpbridge/acp", "agent/approval"},
-	"acpbridge":                             {"agent", "agent/approval", "agent/model", "toolset", "deps", "acpbridge/acp", "internal/"},
+	"acpbridge":                             {"agent", "agent/approval", "agent/model", "toolset", "toolset/command", "deps", "acpbridge/acp", "internal/"},
 	"acpbridge/acp":                         {},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "agent/approval", "deps"},
 	"internal/adapter":                      {"agent/model", "internal/plainjson"},
@@ -65,6 +66,7 @@ var rules = map[string][]string{
 // thirdParty says which packages of others a package may import outside of tests; a trailing slash means all packages below.
 // Packages that are not listed get none.
 var thirdParty = map[string][]string{
+	"toolset/command": {"mvdan.cc/sh/v3/syntax"},
 	"agent/otelagent": { // the API; the SDK is for programs and tests
 		"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
 		"go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/trace",

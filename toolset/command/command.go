@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Command is a command that would run. Either Line or Args is set.
+type Command struct {
+	// Line is a line for a POSIX shell, or for cmd.exe on Windows.
+	Line string
+	// Args are a program and its arguments. No shell reads them.
+	Args []string
+	// Dir is the working directory, absolute.
+	Dir string
+	// Env are the variables that are set in addition to the inherited ones, each as "NAME=value".
+	Env []string
+}
+
+// Place is where named scopes hold.
+type Place struct {
+	// Roots are the session's directories, absolute and clean. The first is the working directory.
+	Roots []string
+	// Inside reports whether a path, which is absolute and clean, lies in one of Roots when symbolic links are followed. Nil
+	// follows the links of this machine.
+	Inside func(path string) bool
+	// Windows says that commands run on Windows, where every scope is exact.
+	Windows bool
+}
+
+// Scope is what "always" covers for a command. Its fields are those of [toolset.Approval] with the same names.
+type Scope struct {
+	// Scope is what a rule covers. Two commands with equal scopes are covered by the same rule.
+	Scope string
+	// Title names the scope to people, as in "Always allow …".
+	Title string
+	// Parts has the scopes of the commands that a line consists of, if there is more than one and all are named.
+	Parts []string
+	// Covers has the exact scope, if Scope is a named one.
+	Covers []string
+}
+
+// ScopeOf returns the scope of a command. It never fails: what it does not understand has an exact scope.
+func ScopeOf(c Command, p Place) Scope {
+	exact := exactScope(&c)
+	names, onFiles := namedScopes(&c, &p)
+	switch len(names) {
+	case 0:
+		return Scope{Scope: exact, Title: exactTitle(&c, &p)}
+	case 1:
+		return Scope{Scope: names[0], Title: titleOf(names, onFiles), Covers: []string{exact}}
+	}
+	return Scope{Scope: exact, Title: titleOf(names, onFiles), Parts: names}
+}
+
+// exactScope identifies the command. Quoting makes it unambiguous.
+func exactScope(c *Command) string {
+	var b strings.Builder
+	b.WriteString("exactly ")
+	if c.Line != "" {
+		fmt.Fprintf(&b, "sh %q", c.Line)
+	} else {
+		fmt.Fprintf(&b, "%q", c.Args)
+	}
+	fmt.Fprintf(&b, " in %q", c.Dir)
+	if len(c.Env) > 0 {
+		fmt.Fprintf(&b, " with %q", c.Env)
+	}
+	return b.String()
+}
+
+// maxTitle bounds the length of a command that is part of an option's title, in bytes.
+const maxTitle = 60
+
+// exactTitle shows the command if it is short and shows itself as it is.
+func exactTitle(c *Command, p *Place) string {
+	shown := c.Line
+	if shown == "" {
+		shown = Quote(c.Args)
+	}
+	for _, v := range slices.Backward(c.Env) {
+		name, value, _ := strings.Cut(v, "=")
+		shown = name + "=" + quote(value) + " " + shown
+	}
+	if len(shown) > maxTitle || strings.Contains(shown, "`") || !plainText(shown) {
+		return "exactly this command"
+	}
+	title := "exactly `" + shown + "`"
+	if len(p.Roots) > 0 && c.Dir != p.Roots[0] {
+		dir := c.Dir
+		if rel, err := filepath.Rel(p.Roots[0], c.Dir); err == nil && filepath.IsLocal(rel) {
+			dir = rel
+		}
+		if len(dir) > maxTitle || !plainText(dir) {
+			return "exactly this command"
+		}
+		title += " in " + dir
+	}
+	return title
+}
+
+// titleOf says what named scopes cover.
+func titleOf(names []string, onFiles bool) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = "`" + n + "`"
+	}
+	list := quoted[0]
+	if n := len(quoted); n > 1 {
+		list = strings.Join(quoted[:n-1], ", ") + " and " + quoted[n-1]
+	}
+	if onFiles {
+		return list + " with ordinary options, on the project's files"
+	}
+	return list + " with ordinary options"
+}
+
+// namedScopes returns the named scopes of all commands that c runs, sorted; nil if one of them has none. onFiles says that one of them
+// may be about files.
+func namedScopes(c *Command, p *Place) (names []string, onFiles bool) {
+	if p.Windows || len(c.Env) > 0 || !filepath.IsAbs(c.Dir) || (c.Line == "") == (len(c.Args) == 0) {
+		return nil, false
+	}
+	steps, ok := steps(c)
+	if !ok {
+		return nil, false
+	}
+	dir := filepath.Clean(c.Dir)
+	for _, s := range steps {
+		if s.args[0] == "cd" && s.alone {
+			if dir, ok = changeDir(dir, s.args); !ok || !p.inside(dir) {
+				return nil, false
+			}
+			continue
+		}
+		m := matcher{place: p, dir: dir}
+		if !p.inside(dir) {
+			return nil, false
+		}
+		name, rule := m.match(s.args)
+		if rule == nil || s.piped && rule.class != looks {
+			return nil, false
+		}
+		names = append(names, name)
+		onFiles = onFiles || rule.Operands == "path" || rule.Operands == "sed"
+	}
+	slices.Sort(names)
+	return slices.Compact(names), onFiles
+}
+
+// changeDir returns where cd leads to. It understands a path without ".." only, because that means another directory where a
+// symbolic link is on the way.
+func changeDir(dir string, args []string) (string, bool) {
+	if len(args) != 2 || strings.HasPrefix(args[1], "-") || !safePath(args[1]) {
+		return "", false
+	}
+	return absolute(dir, args[1]), true
+}
+
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// inside reports whether an absolute path lies in the place.
+func (p *Place) inside(path string) bool {
+	if p.Inside != nil {
+		return p.Inside(path)
+	}
+	real, ok := resolve(path)
+	return ok && slices.ContainsFunc(p.Roots, func(root string) bool {
+		root, ok := resolve(root)
+		if !ok {
+			return false
+		}
+		rel, err := filepath.Rel(root, real)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// resolve follows the symbolic links of a path as far as it exists.
+func resolve(path string) (string, bool) {
+	real, err := filepath.EvalSymlinks(path)
+	switch {
+	case err == nil:
+		return real, true
+	case !os.IsNotExist(err):
+		return "", false
+	}
+	if _, err := os.Lstat(path); err == nil { // a link to nothing
+		return "", false
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path, true
+	}
+	if real, ok := resolve(parent); ok {
+		return filepath.Join(real, filepath.Base(path)), true
+	}
+	return "", false
+}
+
+// isRoot reports whether a directory is one of the session's own.
+func (p *Place) isRoot(dir string) bool { return slices.Contains(p.Roots, dir) }
+
+// plainText reports whether people see a text as it is: valid UTF-8 without control characters, characters that are invisible
+// or change the direction of text, and spaces other than U+0020.
+func plainText(text string) bool {
+	if !utf8.ValidString(text) {
+		return false
+	}
+	for _, r := range text {
+		if r != ' ' && !isVisible(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Quote writes arguments as a line for a POSIX shell, for people to read.
+func Quote(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = quote(a)
+	}
+	return strings.Join(words, " ")
+}
+
+func quote(word string) string {
+	if word != "" && !strings.ContainsAny(word, "|&;<>()$`\\\"'*?[]{}~#! \t\n\r") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// step is one program that a command runs.
+type step struct {
+	args []string
+	// piped says that its input comes from the step before.
+	piped bool
+	// alone says that no pipe begins or ends at it, and that the steps behind it run only if it succeeds.
+	alone bool
+}
+
+// unsafe are the characters that make an argument run another command, should a client that starts the program forget to quote it.
+const unsafe = "|&;<>`$\n\r"
+
+// steps returns the programs that a command runs; ok is false if it cannot be told for certain.
+func steps(c *Command) (all []step, ok bool) {
+	if c.Line == "" {
+		for _, a := range c.Args {
+			if strings.ContainsAny(a, unsafe) || !plainText(a) {
+				return nil, false
+			}
+		}
+		return []step{{args: c.Args}}, c.Args[0] != ""
+	}
+	if !plainText(c.Line) { // line breaks too: what comes behind one is easily overlooked
+		return nil, false
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX), syntax.KeepComments(true)).Parse(strings.NewReader(c.Line), "")
+	if err != nil || len(file.Last) > 0 || len(file.Stmts) == 0 {
+		return nil, false
+	}
+	r := reader{sequence: len(file.Stmts) > 1}
+	for _, s := range file.Stmts {
+		if !r.statement(s, false) {
+			return nil, false
+		}
+	}
+	if r.sequence && r.changesDir { // what follows runs in the one directory or in the other
+		return nil, false
+	}
+	return r.steps, true
+}
+
+// reader collects the steps of a line. Its methods report false at the first thing that is not plain.
+type reader struct {
+	steps      []step
+	sequence   bool // something runs even if what is before it fails
+	changesDir bool
+}
+
+func (r *reader) statement(s *syntax.Stmt, piped bool) bool {
+	if s.Negated || s.Background || s.Coprocess || s.Disown || len(s.Comments) > 0 {
+		return false
+	}
+	for _, redirect := range s.Redirs {
+		if !discards(redirect) {
+			return false
+		}
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		return r.call(c, piped, len(s.Redirs) == 0)
+	case *syntax.BinaryCmd:
+		if len(s.Redirs) > 0 {
+			return false
+		}
+		switch c.Op {
+		case syntax.AndStmt:
+			return !piped && r.statement(c.X, false) && r.statement(c.Y, false)
+		case syntax.OrStmt:
+			r.sequence = true
+			return !piped && r.statement(c.X, false) && r.statement(c.Y, false)
+		case syntax.Pipe:
+			return r.pipe(c.X, piped) && r.pipe(c.Y, true)
+		}
+	}
+	return false
+}
+
+// pipe reads one side of a pipe: a program, or another pipe.
+func (r *reader) pipe(s *syntax.Stmt, piped bool) bool {
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		before := len(r.steps)
+		if !r.statement(s, piped) {
+			return false
+		}
+		r.steps[before].alone = false
+		return r.steps[before].args[0] != "cd"
+	case *syntax.BinaryCmd:
+		return c.Op == syntax.Pipe && r.statement(s, piped)
+	}
+	return false
+}
+
+func (r *reader) call(c *syntax.CallExpr, piped, alone bool) bool {
+	if len(c.Assigns) > 0 || len(c.Args) == 0 {
+		return false
+	}
+	s := step{piped: piped, alone: alone}
+	for _, w := range c.Args {
+		text, ok := literal(w)
+		if !ok {
+			return false
+		}
+		s.args = append(s.args, text)
+	}
+	r.changesDir = r.changesDir || s.args[0] == "cd"
+	r.steps = append(r.steps, s)
+	return s.args[0] != ""
+}
+
+// discards reports whether a redirection throws output away or joins the two outputs.
+func discards(r *syntax.Redirect) bool {
+	if r.Hdoc != nil || r.Word == nil {
+		return false
+	}
+	from := "1"
+	if r.N != nil {
+		from = r.N.Value
+	}
+	to, ok := literal(r.Word)
+	switch {
+	case !ok || from != "1" && from != "2":
+		return false
+	case r.Op == syntax.RdrOut, r.Op == syntax.AppOut:
+		return to == "/dev/null"
+	case r.Op == syntax.DplOut:
+		return to == "1" || to == "2"
+	}
+	return false
+}
+
+// literal returns the text of a word in which no shell finds anything to expand.
+func literal(w *syntax.Word) (string, bool) {
+	var b strings.Builder
+	for _, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if !bareWord(p.Value, b.Len() == 0) {
+				return "", false
+			}
+			b.WriteString(p.Value)
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return "", false
+			}
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			if p.Dollar {
+				return "", false
+			}
+			for _, inner := range p.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok || strings.ContainsAny(lit.Value, "$`\"!") || escapes(lit.Value) {
+					return "", false
+				}
+				b.WriteString(lit.Value)
+			}
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}
+
+// escapes reports whether a backslash between double quotes is more than itself.
+func escapes(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && (i+1 == len(text) || strings.IndexByte("$`\"\\\n", text[i+1]) >= 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// bareWord reports whether every shell takes the text, without quotes, for itself. A tilde counts behind a letter or a digit only,
+// as in HEAD~1; first says that the text begins the word.
+func bareWord(text string, first bool) bool {
+	before := rune(0)
+	for i, r := range text {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("_-./:@%+,", r):
+		case r == '=' && (i > 0 || !first):
+		case (r == '~' || r == '^') && (isAlphanumeric(before) || before == r):
+		case r >= 0x80 && isVisible(r):
+		default:
+			return false
+		}
+		before = r
+	}
+	return true
+}
+
+func isAlphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
