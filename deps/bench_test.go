@@ -10,12 +10,12 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-// discard is a client that drops updates.
+// discard is a client that discards updates.
 type discard struct{ acp.UnimplementedClient }
 
 func (discard) SessionUpdate(context.Context, *acp.SessionNotification) error { return nil }
 
-// BenchmarkToolCall is the tracker's share of a tool call: announced, begun, completed.
+// BenchmarkToolCall measures the tracker's part of a tool call: start, progress and completion.
 func BenchmarkToolCall(b *testing.B) {
 	tracker := deps.NewTracker(discard{}, "s", nil)
 	ctx := b.Context()
@@ -28,7 +28,7 @@ func BenchmarkToolCall(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend is one chunk of streamed text.
+// BenchmarkAppend appends one chunk of streamed text.
 func BenchmarkAppend(b *testing.B) {
 	tracker := deps.NewTracker(discard{}, "s", nil)
 	ctx := b.Context()

@@ -13,24 +13,24 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// call is a tool call as an entity: what is known of it, and what the client has not been told yet. The tracker's mu
-// guards all of it.
+// call holds the state of a tool call, and the changes the client has not been told about yet. It is guarded by the
+// tracker's mu.
 type call struct {
 	state     acp.ToolCallUpdate
 	announced bool
 
 	changed acp.ToolCallUpdate // the fields of state that the client does not have
-	dirty   bool               // changed is to be sent, or the call to be announced
-	sending chan struct{}      // closed when the goroutine that sends is done; nil if none does
+	dirty   bool               // changed must be sent, or the call announced
+	sending chan struct{}      // closed when the sending goroutine is done; nil if there is none
 
 	text     tail // streamed text
 	textSent time.Time
-	timer    *time.Timer // sends the rest of the text; nil if none is set
+	timer    *time.Timer // sends the remaining text; nil if not set
 }
 
 func (c *call) ended() bool { return rank(c.state.Status) == ranked }
 
-// ranked is the rank of the states behind which there is none.
+// ranked is the rank of the final states.
 const ranked = 3
 
 func rank(s acp.ToolCallStatus) int {
@@ -68,14 +68,14 @@ func set[T any](c *call, state, changed *T, value T, differs bool) {
 	}
 }
 
-// snapshot returns the state, in slices of its own.
+// snapshot returns the state in newly allocated slices.
 func (c *call) snapshot() acp.ToolCallUpdate {
 	s := c.state
 	s.Content, s.Locations = slices.Clone(c.content()), slices.Clone(s.Locations)
 	return s
 }
 
-// content is what the call shows: its content and then the streamed text.
+// content returns what the call shows: its content followed by the streamed text.
 func (c *call) content() []acp.ToolCallContent {
 	if c.text.len() == 0 {
 		return c.state.Content
@@ -83,7 +83,7 @@ func (c *call) content() []acp.ToolCallContent {
 	return append(slices.Clone(c.state.Content), TextContent(c.text.String()))
 }
 
-// take returns the update to send, and the changes that it stands for.
+// take returns the update to send, and the changes it contains.
 func (c *call) take() (update acp.SessionUpdate, sent taken) {
 	sent = taken{changed: c.changed, announced: c.announced, streamed: c.text.fresh}
 	u := c.changed
@@ -109,13 +109,13 @@ func (c *call) take() (update acp.SessionUpdate, sent taken) {
 	return acp.SessionUpdate{ToolCall: &announcement}, sent
 }
 
-// taken is what an update stands for.
+// taken holds the changes an update contains.
 type taken struct {
 	changed             acp.ToolCallUpdate
 	announced, streamed bool
 }
 
-// putBack notes that an update was not sent. What has changed since then wins.
+// putBack restores the changes of an update that was not sent. Newer changes win.
 func (c *call) putBack(t taken) {
 	newer := c.changed
 	c.changed, c.announced, c.dirty = t.changed, t.announced, true
@@ -138,7 +138,7 @@ func orSlice[S ~[]E, E any](old *S, newer S) {
 	}
 }
 
-// shrink drops what takes memory and is not needed of a finished call.
+// shrink drops data that a finished call does not need.
 func (c *call) shrink() {
 	c.state.Content, c.state.RawInput, c.state.RawOutput, c.state.Meta = nil, nil, nil, nil
 	c.text = tail{}
@@ -151,11 +151,11 @@ func (c *call) stopTimer() {
 	}
 }
 
-// append adds streamed text, and reports whether there may be something to send now. Otherwise a timer is set. Text for a
-// call that has ended is dropped. mu is held.
+// append adds streamed text and reports whether there may be something to send now. If not, a timer is set. Text for a
+// finished call is dropped. mu must be held.
 func (t *Tracker) append(ctx context.Context, c *call, text string) (due bool) {
 	if c.ended() {
-		return true // the end may not have been sent yet
+		return true // the final state may not have been sent yet
 	}
 	c.text.write(text, t.opts.TextLimit)
 	c.dirty = true
@@ -173,7 +173,7 @@ func (t *Tracker) append(ctx context.Context, c *call, text string) (due bool) {
 			}
 			t.mu.Unlock()
 			if mine && ctx.Err() == nil {
-				_ = t.flush(ctx, c) // what could not be sent goes with the next report
+				_ = t.flush(ctx, c) // on failure it goes out with the next report
 			}
 		})
 		c.timer = timer
@@ -181,7 +181,7 @@ func (t *Tracker) append(ctx context.Context, c *call, text string) (due bool) {
 	return false
 }
 
-// TextContent returns text as something that a tool call shows.
+// TextContent returns text as the content of a tool call.
 func TextContent(text string) acp.ToolCallContent {
 	return acp.ToolCallContent{Content: &acp.Content{Content: acp.TextBlock(text)}}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-// printer is a client that prints the updates.
+// printer is a client that prints updates.
 type printer struct{ acp.UnimplementedClient }
 
 func (printer) SessionUpdate(_ context.Context, n *acp.SessionNotification) error {
@@ -20,7 +20,7 @@ func (printer) SessionUpdate(_ context.Context, n *acp.SessionNotification) erro
 	return err
 }
 
-// A tool of your own that shows what it does while it works.
+// A tool that shows its progress while it works.
 func ExampleTracker() {
 	ctx := context.Background()
 	tracker := deps.NewTracker(printer{}, "session-1", nil)
@@ -29,7 +29,7 @@ func ExampleTracker() {
 	_ = tracker.Start(ctx, acp.ToolCall{ToolCallID: id, Title: "Deploy", Status: acp.ToolCallStatusInProgress})
 	_ = tracker.Append(ctx, id, "uploading")
 	_ = tracker.Complete(ctx, id)
-	_ = tracker.Complete(ctx, id) // says nothing new
+	_ = tracker.Complete(ctx, id) // nothing changes, so nothing is sent
 	// Output:
 	// {"sessionUpdate":"tool_call","toolCallId":"run-1/1/call-1","title":"Deploy","status":"in_progress"}
 	// {"sessionUpdate":"tool_call_update","toolCallId":"run-1/1/call-1","content":[{"type":"content","content":{"type":"text","text":"uploading"}}]}

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-func TestTheLast512FinishedCallsAreRemembered(t *testing.T) {
+func TestTrackerRemembers512FinishedCalls(t *testing.T) {
 	tracker, _ := newTracker(nil)
 	ctx := t.Context()
 	require.NoError(t, tracker.Start(ctx, acp.ToolCall{ToolCallID: "open", Title: "T"}))
@@ -37,8 +37,8 @@ func TestTheLast512FinishedCallsAreRemembered(t *testing.T) {
 	require.NoError(t, tracker.Complete(ctx, "open"), "a call that has not ended is never forgotten")
 }
 
-// While a report is on its way the call may change again. If the report then fails, the newer values go out.
-func TestNewerValuesWinOverAReportThatFailed(t *testing.T) {
+// A call may change while a report about it is being sent. If the report fails, the newer values are sent.
+func TestFailedReportKeepsNewerValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, r := newTracker(nil)
 		ctx := t.Context()
@@ -69,7 +69,7 @@ func TestNewerValuesWinOverAReportThatFailed(t *testing.T) {
 	})
 }
 
-func TestEveryFieldThatChangesIsReported(t *testing.T) {
+func TestUpdateReportsEveryChangedField(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	require.NoError(t, tracker.Start(ctx, acp.ToolCall{ToolCallID: "c", Title: "T"}))
@@ -103,7 +103,7 @@ func TestEveryFieldThatChangesIsReported(t *testing.T) {
 	}
 }
 
-func TestOpenCallsOfARunFailInTheOrderOfTheirIDs(t *testing.T) {
+func TestEndRunFailsCallsInOrder(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	var want []string
@@ -117,8 +117,8 @@ func TestOpenCallsOfARunFailInTheOrderOfTheirIDs(t *testing.T) {
 	require.Equal(t, want, r.take(t))
 }
 
-// Text for a call that has ended is dropped. The end itself still goes out if it could not be sent before.
-func TestEndThatWasNotSentGoesOutWithLateText(t *testing.T) {
+// Text for a finished call is dropped. The final state is still sent if that failed before.
+func TestLateTextSendsTheFinalState(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	require.NoError(t, tracker.Start(ctx, acp.ToolCall{ToolCallID: "c", Title: "T"}))

@@ -11,13 +11,13 @@ import (
 type tail struct {
 	data    []byte
 	dropped int  // bytes before data
-	limit   int  // of what String returns
-	fresh   bool // has changed since it was last sent
+	limit   int  // limit on the length of String
+	fresh   bool // changed since the last update
 }
 
 func (t *tail) len() int { return t.dropped + len(t.data) }
 
-// write adds text and keeps at least the last limit bytes: it moves memory only when twice as many have come together.
+// write adds text and keeps at least the last limit bytes. To save copying, it moves memory only after twice as many.
 func (t *tail) write(text string, limit int) {
 	t.fresh = true
 	if over := len(text) - limit; over > 0 {
@@ -32,7 +32,7 @@ func (t *tail) write(text string, limit int) {
 	t.limit = limit
 }
 
-// String returns the end of the text, with a note about what is missing.
+// String returns the end of the text, with a note if the beginning is missing.
 func (t *tail) String() string {
 	data, dropped := t.data, t.dropped
 	if over := len(data) - t.limit; over > 0 {
@@ -44,5 +44,5 @@ func (t *tail) String() string {
 	for len(data) > 0 && !utf8.RuneStart(data[0]) {
 		data, dropped = data[1:], dropped+1
 	}
-	return fmt.Sprintf("[%d bytes before this are not shown]\n%s", dropped, data)
+	return fmt.Sprintf("[%d bytes omitted]\n%s", dropped, data)
 }

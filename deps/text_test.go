@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-func TestDefaultsOfStreamedText(t *testing.T) {
+func TestStreamedTextDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, r := newTracker(nil)
 		ctx := t.Context()
@@ -22,7 +22,7 @@ func TestDefaultsOfStreamedText(t *testing.T) {
 		require.NoError(t, tracker.Append(ctx, "c", strings.Repeat("x", 20<<10)))
 		r.take(t)
 		shown := tracker.Snapshot("c").Content[0].Content.Content.Text.Text
-		require.Equal(t, "[4096 bytes before this are not shown]\n"+strings.Repeat("x", 16<<10), shown)
+		require.Equal(t, "[4096 bytes omitted]\n"+strings.Repeat("x", 16<<10), shown)
 
 		require.NoError(t, tracker.Append(ctx, "c", "more"))
 		time.Sleep(100*time.Millisecond - 1)
@@ -34,8 +34,8 @@ func TestDefaultsOfStreamedText(t *testing.T) {
 	})
 }
 
-// Text that goes out with another report starts a new interval.
-func TestIntervalBeginsWithTheReportThatCarriedText(t *testing.T) {
+// Sending text with another report starts a new interval.
+func TestReportWithTextStartsAnInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, r := newTracker(nil)
 		ctx := t.Context()
@@ -55,15 +55,15 @@ func TestIntervalBeginsWithTheReportThatCarriedText(t *testing.T) {
 	})
 }
 
-func TestTextThatIsNotUTF8IsCutOff(t *testing.T) {
+func TestInvalidUTF8IsCut(t *testing.T) {
 	tracker, _ := newTracker(&deps.TrackerOptions{TextLimit: 10})
 	ctx := t.Context()
 	require.NoError(t, tracker.Start(ctx, acp.ToolCall{ToolCallID: "c", Title: "T"}))
 	require.NoError(t, tracker.Append(ctx, "c", strings.Repeat("\x80", 100)))
-	require.Equal(t, "[100 bytes before this are not shown]\n", tracker.Snapshot("c").Content[0].Content.Content.Text.Text)
+	require.Equal(t, "[100 bytes omitted]\n", tracker.Snapshot("c").Content[0].Content.Content.Text.Text)
 }
 
-func TestContentReplacesASingleByteOfText(t *testing.T) {
+func TestContentReplacesText(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	content := []acp.ToolCallContent{deps.TextContent("fixed")}

@@ -12,26 +12,27 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// ErrUnknownToolCall is the error of a report about a tool call that has not been started, or that was forgotten long ago.
+// ErrUnknownToolCall is returned for a report about a tool call that was not started, or finished so long ago that it was
+// forgotten.
 var ErrUnknownToolCall = errors.New("deps: unknown tool call")
 
-// keptCalls is how many finished tool calls are remembered, so that what is reported about them late is known to be late.
+// keptCalls is the number of finished tool calls to remember, so that late reports about them can be recognised.
 const keptCalls = 512
 
-// TrackerOptions tune a [Tracker]. The zero value, and nil, are good ones.
+// TrackerOptions configures a [Tracker]. The zero value and nil are usable.
 type TrackerOptions struct {
-	// TextInterval is the least time between two updates that carry streamed text of a call; 0 means 100 ms.
+	// TextInterval is the minimum time between two updates with streamed text of a call. 0 means 100 ms.
 	TextInterval time.Duration
-	// TextLimit bounds the streamed text that a call shows, in bytes: of a longer one the end is shown. 0 means 16 KiB.
+	// TextLimit limits the streamed text that a call shows, in bytes. Of longer text, the end is shown. 0 means 16 KiB.
 	TextLimit int
 }
 
-// Tracker keeps the state of a session's tool calls and reports its changes to the client.
+// Tracker keeps the state of a session's tool calls and reports changes to the client.
 //
-// Methods that take a ctx return when the client has been told, or when ctx ends. What could not be sent then is not
-// lost: it goes out with the next report about the call. The reports about one call are never reordered; those that come
-// while one is being sent are joined. Sending is not refused because ctx has ended: whether a cancelled turn can still
-// report is the client's business, and an acp.AgentConn does it as long as its queue has room.
+// Methods that take a ctx return when the client has been told or ctx is done. Changes that could not be sent are not
+// lost: they are sent with the next report about the call. Reports about one call are never reordered. Reports made while
+// another one is being sent are merged into one. The tracker sends even if ctx is done. Whether a cancelled turn can
+// still report is up to the client: acp.AgentConn does while its queue has room.
 type Tracker struct {
 	client  acp.Client
 	session acp.SessionID
@@ -39,7 +40,7 @@ type Tracker struct {
 
 	mu       sync.Mutex
 	calls    map[acp.ToolCallID]*call
-	finished []acp.ToolCallID // oldest first; may hold ids that were forgotten
+	finished []acp.ToolCallID // oldest first; may contain forgotten ids
 }
 
 // NewTracker returns a tracker that reports to the client.
@@ -57,7 +58,7 @@ func NewTracker(client acp.Client, session acp.SessionID, opts *TrackerOptions) 
 	return t
 }
 
-// Start announces a tool call. If the call is known it is an [Tracker.Update] with what c says.
+// Start announces a tool call. For a known call it works like [Tracker.Update].
 func (t *Tracker) Start(ctx context.Context, c acp.ToolCall) error {
 	if t == nil {
 		return nil
@@ -77,9 +78,9 @@ func (t *Tracker) Start(ctx context.Context, c acp.ToolCall) error {
 	return t.flush(ctx, entity)
 }
 
-// Update reports what is new about a call: fields that are absent, or equal to what the client has, are not sent. A status
-// never goes back, and after the call has completed or failed nothing changes any more. Content replaces all content, text
-// from [Tracker.Append] included. The call must have been started; see [ErrUnknownToolCall].
+// Update reports changes to a call. Fields that are absent, or that the client already has, are not sent. A status never
+// goes back, and nothing changes after the call has completed or failed. Content replaces all content, including text
+// from [Tracker.Append]. The call must have been started. See [ErrUnknownToolCall].
 func (t *Tracker) Update(ctx context.Context, u acp.ToolCallUpdate) error {
 	if t == nil {
 		return nil
@@ -95,12 +96,12 @@ func (t *Tracker) Update(ctx context.Context, u acp.ToolCallUpdate) error {
 	return t.flush(ctx, entity)
 }
 
-// Complete is [Tracker.Update] for a call that has succeeded. Without content the call keeps what it shows.
+// Complete updates a call that has succeeded. Without content, the call keeps what it shows.
 func (t *Tracker) Complete(ctx context.Context, id acp.ToolCallID, content ...acp.ToolCallContent) error {
 	return t.Update(ctx, acp.ToolCallUpdate{ToolCallID: id, Status: acp.ToolCallStatusCompleted, Content: content})
 }
 
-// Fail is [Tracker.Update] for a call that has failed. why, if not empty, is shown behind what the call shows already.
+// Fail updates a call that has failed. If why is not empty, it is added to what the call shows.
 func (t *Tracker) Fail(ctx context.Context, id acp.ToolCallID, why string) error {
 	u := acp.ToolCallUpdate{ToolCallID: id, Status: acp.ToolCallStatusFailed}
 	if t != nil && why != "" {
@@ -109,10 +110,9 @@ func (t *Tracker) Fail(ctx context.Context, id acp.ToolCallID, why string) error
 	return t.Update(ctx, u)
 }
 
-// Append adds text to what a call shows, for output that comes little by little. The protocol has no such update: content
-// is replaced as a whole. So the text goes out at most once in [TrackerOptions.TextInterval], and its last
-// [TrackerOptions.TextLimit] bytes only. What came since the last update is sent by a timer, unless ctx has ended by then,
-// or with the next report about the call.
+// Append adds text to what a call shows, for output that arrives in pieces. The protocol can only replace content as a
+// whole, so text is sent at most once per [TrackerOptions.TextInterval], and only its last [TrackerOptions.TextLimit]
+// bytes. Remaining text is sent by a timer, unless ctx is done by then, or with the next report about the call.
 func (t *Tracker) Append(ctx context.Context, id acp.ToolCallID, text string) error {
 	if t == nil || text == "" {
 		return nil
@@ -131,8 +131,8 @@ func (t *Tracker) Append(ctx context.Context, id acp.ToolCallID, text string) er
 	return t.flush(ctx, entity)
 }
 
-// Snapshot returns all that is known of a call, as the update that a permission request carries. Of an unknown call that is
-// the id; of a finished one content, input and output are left out.
+// Snapshot returns the whole state of a call, in the form a permission request carries. For an unknown call, it holds
+// only the id. For a finished call, it omits content, input and output.
 func (t *Tracker) Snapshot(id acp.ToolCallID) acp.ToolCallUpdate {
 	if t == nil {
 		return acp.ToolCallUpdate{ToolCallID: id}
@@ -145,8 +145,8 @@ func (t *Tracker) Snapshot(id acp.ToolCallID) acp.ToolCallUpdate {
 	return acp.ToolCallUpdate{ToolCallID: id}
 }
 
-// EndRun reports the calls of a run that have not ended as failed, and forgets all calls of the run. Call it when the run
-// has ended and nobody reports about its calls any more.
+// EndRun reports the unfinished calls of a run as failed, and forgets all calls of the run. Call it when the run has
+// ended and no one reports about its calls any more.
 func (t *Tracker) EndRun(ctx context.Context, runID string) error {
 	if t == nil {
 		return nil
@@ -175,7 +175,7 @@ func (t *Tracker) EndRun(ctx context.Context, runID string) error {
 	return errors.Join(errs...)
 }
 
-// change merges u into the call. mu is held.
+// change merges u into the call. mu must be held.
 func (t *Tracker) change(c *call, u *acp.ToolCallUpdate) {
 	if c.ended() {
 		return
@@ -191,12 +191,12 @@ func (t *Tracker) change(c *call, u *acp.ToolCallUpdate) {
 	}
 }
 
-// flush sends what has changed. While another goroutine sends, it waits until that one has sent everything.
+// flush sends the changes of a call. If another goroutine is sending, it waits until that one has sent everything.
 func (t *Tracker) flush(ctx context.Context, c *call) error {
 	for {
 		t.mu.Lock()
 		if c.sending == nil {
-			break // with mu held
+			break // while holding mu
 		}
 		sending := c.sending
 		t.mu.Unlock()
@@ -227,7 +227,7 @@ func (t *Tracker) flush(ctx context.Context, c *call) error {
 	return nil
 }
 
-// send sends what has changed. mu is held, but not while the client is called.
+// send sends the changes of a call. mu must be held. It is released while the client is called.
 func (t *Tracker) send(ctx context.Context, c *call) error {
 	update, sent := c.take()
 	t.mu.Unlock()
@@ -242,5 +242,5 @@ func (t *Tracker) send(ctx context.Context, c *call) error {
 	return err
 }
 
-// errPanicked stands for the error of a client that panicked instead.
+// errPanicked is used in place of an error if the client panicked.
 var errPanicked = errors.New("deps: client panicked")

@@ -41,7 +41,7 @@ func (r *recorder) SessionUpdate(ctx context.Context, n *acp.SessionNotification
 	return nil
 }
 
-// take returns what was sent since the last time, one JSON text for each update.
+// take returns the updates sent since the last call, each as JSON.
 func (r *recorder) take(t *testing.T) []string {
 	t.Helper()
 	r.mu.Lock()
@@ -61,7 +61,7 @@ func newTracker(opts *deps.TrackerOptions) (*deps.Tracker, *recorder) {
 	return deps.NewTracker(r, "s", opts), r
 }
 
-func TestACallIsAnnouncedOnceAndThenOnlyChangesAreSent(t *testing.T) {
+func TestCallIsAnnouncedOnce(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	start := acp.ToolCall{ToolCallID: "c", Title: "Read a", Kind: acp.ToolKindRead, Status: acp.ToolCallStatusPending, RawInput: json.RawMessage(`{"n":12345678901234567890}`)}
@@ -81,7 +81,7 @@ func TestACallIsAnnouncedOnceAndThenOnlyChangesAreSent(t *testing.T) {
 	}, r.take(t))
 }
 
-func TestAStatusNeverGoesBack(t *testing.T) {
+func TestStatusNeverGoesBack(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	require.NoError(t, tracker.Start(ctx, acp.ToolCall{ToolCallID: "c", Title: "T", Status: acp.ToolCallStatusInProgress}))
@@ -90,7 +90,7 @@ func TestAStatusNeverGoesBack(t *testing.T) {
 	assert.Equal(t, acp.ToolCallStatusInProgress, tracker.Snapshot("c").Status)
 }
 
-func TestNothingIsSentAfterTheEndOfACall(t *testing.T) {
+func TestFinishedCallSendsNothing(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	require.NoError(t, tracker.Start(ctx, acp.ToolCall{ToolCallID: "c", Title: "T"}))
@@ -103,7 +103,7 @@ func TestNothingIsSentAfterTheEndOfACall(t *testing.T) {
 	assert.Empty(t, r.take(t))
 }
 
-func TestACallThatWasNotStartedIsUnknown(t *testing.T) {
+func TestCallMustBeStarted(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	require.ErrorIs(t, tracker.Update(ctx, acp.ToolCallUpdate{ToolCallID: "c"}), deps.ErrUnknownToolCall)
@@ -112,7 +112,7 @@ func TestACallThatWasNotStartedIsUnknown(t *testing.T) {
 	assert.Empty(t, r.take(t))
 }
 
-func TestANilTrackerReportsNothing(t *testing.T) {
+func TestNilTrackerReportsNothing(t *testing.T) {
 	var tracker *deps.Tracker
 	ctx := t.Context()
 	require.NoError(t, tracker.Start(ctx, acp.ToolCall{ToolCallID: "c"}))
@@ -124,7 +124,7 @@ func TestANilTrackerReportsNothing(t *testing.T) {
 	assert.Equal(t, acp.ToolCallUpdate{ToolCallID: "c"}, tracker.Snapshot("c"))
 }
 
-func TestASnapshotIsAllThatIsKnownAndItsOwnMemory(t *testing.T) {
+func TestSnapshotIsACompleteCopy(t *testing.T) {
 	tracker, _ := newTracker(nil)
 	ctx := t.Context()
 	diff := acp.ToolCallContent{Diff: &acp.Diff{Path: "/a", NewText: "x"}}
@@ -137,7 +137,7 @@ func TestASnapshotIsAllThatIsKnownAndItsOwnMemory(t *testing.T) {
 	assert.Equal(t, diff, tracker.Snapshot("c").Content[0])
 }
 
-func TestStreamedTextIsSentTenTimesASecondAtMost(t *testing.T) {
+func TestStreamedTextIsThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, r := newTracker(nil)
 		ctx := t.Context()
@@ -156,7 +156,7 @@ func TestStreamedTextIsSentTenTimesASecondAtMost(t *testing.T) {
 	})
 }
 
-func TestStreamedTextGoesWithTheNextReport(t *testing.T) {
+func TestNextReportSendsStreamedText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, r := newTracker(nil)
 		ctx := t.Context()
@@ -171,7 +171,7 @@ func TestStreamedTextGoesWithTheNextReport(t *testing.T) {
 	})
 }
 
-func TestOfALongStreamedTextTheEndIsShown(t *testing.T) {
+func TestLongStreamedTextKeepsItsEnd(t *testing.T) {
 	tracker, _ := newTracker(&deps.TrackerOptions{TextLimit: 10})
 	ctx := t.Context()
 	require.NoError(t, tracker.Start(ctx, acp.ToolCall{ToolCallID: "c", Title: "T"}))
@@ -179,11 +179,11 @@ func TestOfALongStreamedTextTheEndIsShown(t *testing.T) {
 	for i := range 100 {
 		require.NoError(t, tracker.Append(ctx, "c", fmt.Sprintf("%02d ", i)))
 	}
-	assert.Equal(t, "[290 bytes before this are not shown]\n 97 98 99 ", text())
+	assert.Equal(t, "[290 bytes omitted]\n 97 98 99 ", text())
 	require.NoError(t, tracker.Append(ctx, "c", strings.Repeat("é", 100)))
-	assert.Equal(t, "[490 bytes before this are not shown]\nééééé", text())
+	assert.Equal(t, "[490 bytes omitted]\nééééé", text())
 	require.NoError(t, tracker.Append(ctx, "c", "a"))
-	assert.Equal(t, "[492 bytes before this are not shown]\néééé"+"a", text())
+	assert.Equal(t, "[492 bytes omitted]\néééé"+"a", text())
 }
 
 func TestNewContentReplacesStreamedText(t *testing.T) {
@@ -197,7 +197,7 @@ func TestNewContentReplacesStreamedText(t *testing.T) {
 	assert.Equal(t, []string{`{"sessionUpdate":"tool_call_update","toolCallId":"c","content":[{"type":"content","content":{"type":"text","text":"fixed"}}]}`}, r.take(t))
 }
 
-func TestWhatCouldNotBeSentGoesOutWithTheNextReport(t *testing.T) {
+func TestNextReportSendsUnsentChanges(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	full := errors.New("queue full")
@@ -207,13 +207,13 @@ func TestWhatCouldNotBeSentGoesOutWithTheNextReport(t *testing.T) {
 	require.ErrorIs(t, tracker.Update(ctx, acp.ToolCallUpdate{ToolCallID: "c", Title: new("T2"), RawOutput: json.RawMessage(`1`)}), full)
 	require.ErrorIs(t, tracker.Complete(ctx, "c"), full)
 	r.before = nil
-	require.NoError(t, tracker.Complete(ctx, "c"), "it has ended, and the client has yet to hear of it")
+	require.NoError(t, tracker.Complete(ctx, "c"), "the client does not know yet that it ended")
 	assert.Equal(t, []string{
 		`{"sessionUpdate":"tool_call","toolCallId":"c","title":"T2","status":"completed","content":[{"type":"content","content":{"type":"text","text":"text"}}],"rawOutput":1}`,
 	}, r.take(t))
 }
 
-func TestAClientThatPanicsDoesNotBlockTheCall(t *testing.T) {
+func TestPanickingClientDoesNotBlockTheCall(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	r.before = func(context.Context, *acp.SessionNotification) error { panic("boom") }
@@ -223,7 +223,7 @@ func TestAClientThatPanicsDoesNotBlockTheCall(t *testing.T) {
 	assert.Equal(t, []string{`{"sessionUpdate":"tool_call","toolCallId":"c","title":"T","status":"completed"}`}, r.take(t))
 }
 
-func TestReportsThatComeWhileOneIsSentAreJoinedAndNotReordered(t *testing.T) {
+func TestConcurrentReportsAreMergedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, r := newTracker(nil)
 		ctx := t.Context()
@@ -240,7 +240,7 @@ func TestReportsThatComeWhileOneIsSentAreJoinedAndNotReordered(t *testing.T) {
 		}
 		ended, cancel := context.WithCancelCause(ctx)
 		cancel(acp.ErrTurnCancelled)
-		require.ErrorIs(t, tracker.Complete(ended, "c"), acp.ErrTurnCancelled, "who waits ends with its ctx")
+		require.ErrorIs(t, tracker.Complete(ended, "c"), acp.ErrTurnCancelled, "waiting ends with the context")
 		close(gate)
 		synctest.Wait()
 		assert.Equal(t, []string{
@@ -250,7 +250,7 @@ func TestReportsThatComeWhileOneIsSentAreJoinedAndNotReordered(t *testing.T) {
 	})
 }
 
-func TestConcurrentReportsAboutManyCallsKeepTheProtocol(t *testing.T) {
+func TestConcurrentCallsKeepTheProtocol(t *testing.T) {
 	tracker, r := newTracker(&deps.TrackerOptions{TextInterval: time.Nanosecond})
 	var all sync.WaitGroup
 	for n := range 8 {
@@ -284,7 +284,7 @@ func TestConcurrentReportsAboutManyCallsKeepTheProtocol(t *testing.T) {
 	}
 }
 
-func TestTheEndOfARunFailsItsOpenCallsAndForgetsIt(t *testing.T) {
+func TestEndRunFailsUnfinishedCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, r := newTracker(nil)
 		ctx := t.Context()
@@ -309,7 +309,7 @@ func TestTheEndOfARunFailsItsOpenCallsAndForgetsIt(t *testing.T) {
 	})
 }
 
-func TestFinishedCallsDoNotPileUp(t *testing.T) {
+func TestFinishedCallsAreForgotten(t *testing.T) {
 	tracker, r := newTracker(nil)
 	ctx := t.Context()
 	for i := range 2000 {

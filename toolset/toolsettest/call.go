@@ -14,16 +14,16 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Call runs one call of a tool as an agent would in a run of its own: it opens the toolset, looks for the tool among those
-// of the step, decodes and checks the arguments, asks whether the call needs approval, calls the tool and closes the
-// toolset. Args are JSON as a model would write it.
+// Call runs one call of a tool as an agent would, in its own run: it opens the toolset, finds the tool among those of the
+// step, decodes and checks the arguments, checks whether the call needs approval, calls the tool and closes the toolset.
+// Args is JSON as a model would write it.
 //
-// The run context says who calls: its Deps are the tool's. It may be nil if the tool needs nothing of it. Where it leaves
-// [toolset.Call] empty, Call fills it in; set Call.Approved to run a tool that needs approval.
+// Run supplies the Deps for the tool. It may be nil if the tool uses nothing of it. Call fills in the fields of
+// [toolset.Call] that are empty. Set Call.Approved to run a tool that needs approval.
 //
-// Invalid arguments are a [*toolset.ValidationError] or [*toolset.RetryError], a call that needs approval is a
-// [*toolset.ApprovalRequiredError], a call of an external tool is a [*toolset.DeferredError], and a tool that is not
-// there is an error that lists those that are. A panic of the tool passes through.
+// The error is a [*toolset.ValidationError] or [*toolset.RetryError] for invalid arguments, a
+// [*toolset.ApprovalRequiredError] for a call that needs approval, and a [*toolset.DeferredError] for a call of an
+// external tool. The error for an unknown tool lists the available ones. A panic of the tool is not recovered.
 func Call[D any](ctx context.Context, set toolset.Toolset[D], run *toolset.RunContext[D], tool, args string) (res toolset.Result, err error) {
 	step := begin(run, tool, args)
 	instance, err := set.Open(ctx, step)
@@ -41,7 +41,7 @@ func Call[D any](ctx context.Context, set toolset.Toolset[D], run *toolset.RunCo
 	}
 	i := slices.IndexFunc(listing.Tools, func(t *toolset.Tool[D]) bool { return t.Def.Name == tool })
 	if i < 0 {
-		return res, fmt.Errorf("toolsettest: toolset %q has no tool %q, but: %s", set.Name(), tool, strings.Join(names(listing), ", "))
+		return res, fmt.Errorf("toolsettest: toolset %q has no tool %q; available tools: %s", set.Name(), tool, strings.Join(names(listing), ", "))
 	}
 	return call(ctx, listing.Tools[i], step, args)
 }

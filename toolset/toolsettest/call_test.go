@@ -17,22 +17,22 @@ import (
 	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
-func TestCallDecodesChecksAndCallsLikeAnAgent(t *testing.T) {
+func TestCallWorksLikeAnAgent(t *testing.T) {
 	s := toolset.Prefixed(toolset.Of(forecast()), "x_")
 	run := &runContext{Deps: deps{"Ada"}}
 	res, err := toolsettest.Call(t.Context(), s, run, "x_forecast", `{"city":"Oslo"}`)
 	require.NoError(t, err)
 	require.Equal(t, "Oslo for Ada", res.Text)
-	require.Zero(t, run.Call, "the run context is not changed")
+	require.Zero(t, run.Call, "the run context is not modified")
 
 	_, err = toolsettest.Call(t.Context(), s, run, "x_forecast", `{"town":"Oslo"}`)
 	var invalid *toolset.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	_, err = toolsettest.Call(t.Context(), s, run, "forecast", `{}`)
-	require.EqualError(t, err, `toolsettest: toolset "of(forecast)" has no tool "forecast", but: x_forecast`)
+	require.EqualError(t, err, `toolsettest: toolset "of(forecast)" has no tool "forecast"; available tools: x_forecast`)
 }
 
-func TestCallTellsOfApprovalAndDeferral(t *testing.T) {
+func TestCallReportsApprovalAndDeferral(t *testing.T) {
 	s := toolset.Approved(toolset.Of(forecast(), toolset.ExternalTool[deps, query]("ask", "")), nil)
 	run := &runContext{Deps: deps{"Ada"}}
 	_, err := toolsettest.Call(t.Context(), s, run, "forecast", oslo.Args)
@@ -61,9 +61,9 @@ func TestCallClosesWhatItOpens(t *testing.T) {
 	bad := forecast()
 	bad.Def.Name = "bad name"
 	for want, m := range map[string]*misfit{
-		`open toolset "misfit": boom`:     {open: func(context.Context) error { return boom }},
-		`tools of toolset "misfit": boom`: {tools: list(boom)},
-		`has no tool "forecast", but: `:   {tools: list(nil)},
+		`open toolset "misfit": boom`:               {open: func(context.Context) error { return boom }},
+		`tools of toolset "misfit": boom`:           {tools: list(boom)},
+		`has no tool "forecast"; available tools: `: {tools: list(nil)},
 		`tool name "bad name"`: {tools: func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) {
 			return []*toolset.Tool[deps]{bad}, nil
 		}},
@@ -82,7 +82,7 @@ func TestCallClosesWhatItOpens(t *testing.T) {
 	require.EqualError(t, err, `toolsettest: close toolset "misfit": boom`)
 }
 
-func TestCallPassesArgumentsOnToAToolWithoutDecode(t *testing.T) {
+func TestCallWithoutDecode(t *testing.T) {
 	tool := &toolset.Tool[deps]{Def: model.ToolDef{Name: "raw", Schema: json.RawMessage(`{"type":"object"}`)}, Call: func(_ context.Context, _ *runContext, args any) (toolset.Result, error) {
 		return toolset.Result{Text: string(args.(json.RawMessage))}, nil
 	}}
@@ -108,7 +108,7 @@ func ExampleCall() {
 
 func ExampleConformance() {
 	tools := func() toolset.Toolset[int] { return toolset.Of[int]() }
-	test := func(t *testing.T) { // TestTools, in a real program
+	test := func(t *testing.T) { // as TestTools in a real program
 		toolsettest.Conformance(t, tools, 0)
 	}
 	_ = test

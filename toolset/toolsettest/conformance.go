@@ -13,16 +13,15 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Case is a call that a toolset must be able to take. The conformance suite makes it many times and in several runs at
-// once.
+// Case is a call that a toolset must accept. The conformance suite makes it many times, and in several runs at once.
 type Case struct {
-	// Tool is the tool's name, Args are arguments that it accepts, as JSON.
+	// Tool is the tool's name. Args holds valid arguments, as JSON.
 	Tool, Args string
 }
 
-// Conformance checks that a toolset keeps the contract of [toolset.Toolset] and [toolset.Instance], rule by rule, each in
-// a subtest. NewToolset makes a fresh toolset; deps are what its runs get. Without cases no tool is called, only
-// decoded. Run it with the race detector: much of the contract is about concurrent runs.
+// Conformance checks that a toolset keeps the contract of [toolset.Toolset] and [toolset.Instance], one rule per subtest.
+// NewToolset returns a new toolset. Deps is passed to its runs. Without cases, arguments are decoded but no tool is
+// called. Run the test with the race detector, because much of the contract is about concurrent runs.
 func Conformance[D any](t *testing.T, newToolset func() toolset.Toolset[D], deps D, cases ...Case) {
 	t.Helper()
 	s := &suite[D]{make: newToolset, deps: deps, cases: cases}
@@ -36,7 +35,7 @@ func Conformance[D any](t *testing.T, newToolset func() toolset.Toolset[D], deps
 	}
 }
 
-// suite checks a toolset. A rule that is broken is an error; what is merely slow is a warning.
+// suite checks a toolset. A broken rule is an error. Something that is only slow is a warning.
 type suite[D any] struct {
 	make  func() toolset.Toolset[D]
 	deps  D
@@ -51,26 +50,26 @@ type rule struct {
 
 func (s *suite[D]) rules() []rule {
 	return []rule{
-		{"the toolset has a name that stays the same", s.name},
-		{"every tool has a valid name, and no two have the same", s.toolNames},
-		{"every schema is that of an object", s.schemas},
+		{"the name does not change", s.name},
+		{"tool names are valid and unique", s.toolNames},
+		{"every schema describes an object", s.schemas},
 		{"every tool can be called", s.callable},
-		{"the tools keep their order", s.order},
-		{"the slice is the same while nothing changes", s.sameSlice},
-		{"tools are never changed", s.immutable},
-		{"arguments that make no sense are errors for the model", s.garbage},
-		{"runs do not share what they close", s.isolation},
+		{"the order of tools is stable", s.order},
+		{"unchanged tools are listed in the same slice", s.sameSlice},
+		{"tools are not modified", s.immutable},
+		{"invalid arguments are errors for the model", s.garbage},
+		{"closing one run does not affect another", s.isolation},
 		{"a run that ends early can be closed", s.endsEarly},
-		{"nothing blocks when the run is cancelled", s.cancelled},
-		{"the cases are accepted", s.accepts},
-		{"runs can be concurrent", s.concurrent},
+		{"nothing blocks after cancellation", s.cancelled},
+		{"the cases succeed", s.accepts},
+		{"concurrent runs work", s.concurrent},
 	}
 }
 
-// patience is how long something may take that must not block.
+// patience is how long a call that must not block may take.
 const patience = 10 * time.Second
 
-// session is a run of the suite's own.
+// session is a run made by the suite.
 type session[D any] struct {
 	instance toolset.Instance[D]
 	run      *toolset.RunContext[D]
@@ -90,7 +89,7 @@ func (s *suite[D]) open(ctx context.Context, set toolset.Toolset[D], id string) 
 	return &session[D]{instance, run}, nil
 }
 
-// step lists the tools and goes on to the next step.
+// step lists the tools and advances to the next step.
 func (s *session[D]) step(ctx context.Context) (toolset.Listing[D], error) {
 	l, err := s.instance.Tools(ctx, s.run)
 	if err != nil {
@@ -114,7 +113,7 @@ func (s *session[D]) close(ctx context.Context) error {
 	return nil
 }
 
-// within runs fn in a run of a fresh toolset.
+// within runs fn in a run of a new toolset.
 func (s *suite[D]) within(ctx context.Context, fn func(*session[D], toolset.Listing[D]) error) (err error) {
 	run, err := s.open(ctx, s.make(), "run")
 	if err != nil {
@@ -143,5 +142,5 @@ func (s *session[D]) call(ctx context.Context, l toolset.Listing[D], c Case) err
 		}
 		return err
 	}
-	return fmt.Errorf("there is no tool %q, but: %v", c.Tool, names(l))
+	return fmt.Errorf("unknown tool %q; available tools: %v", c.Tool, names(l))
 }

@@ -37,7 +37,7 @@ func forecast() *toolset.Tool[deps] {
 
 var oslo = toolsettest.Case{Tool: "forecast", Args: `{"city":"Oslo"}`}
 
-func TestToolsetsThatKeepTheContractPass(t *testing.T) {
+func TestConformanceAcceptsGoodToolsets(t *testing.T) {
 	toolsettest.Conformance(t, func() set { return toolset.Of(forecast()) }, deps{"Ada"}, oslo)
 	toolsettest.Conformance(t, func() set { return toolset.Of[deps]() }, deps{})
 	raw := func() set {
@@ -50,14 +50,14 @@ func TestToolsetsThatKeepTheContractPass(t *testing.T) {
 	toolsettest.Conformance(t, raw, deps{}, toolsettest.Case{Tool: "raw", Args: `{"n":1}`}, toolsettest.Case{Tool: "external", Args: ""})
 }
 
-// misfit is a toolset that breaks what one tells it to.
+// misfit is a toolset that breaks the rules it is told to break.
 type misfit struct {
 	name  func() string
 	check error
 	open  func(context.Context) error
 	tools func(ctx context.Context, run *runContext, step int) ([]*toolset.Tool[deps], error)
 	close func(opened *atomic.Int32) error
-	// opened counts the instances that are open, none returns none at all.
+	// opened counts the open instances. With none set, Open returns no instance.
 	opened atomic.Int32
 	none   bool
 }
@@ -120,7 +120,7 @@ func named(name string) *toolset.Tool[deps] {
 	return &t
 }
 
-func TestEveryBrokenRuleIsFound(t *testing.T) {
+func TestConformanceFindsEveryBrokenRule(t *testing.T) {
 	renames := 0
 	shared := forecast()
 	var everybody atomic.Bool
@@ -129,20 +129,20 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 		want  string
 		cases []toolsettest.Case
 	}{
-		"the toolset has a name that stays the same": {
+		"the name does not change": {
 			func() set { return &misfit{name: func() string { renames++; return fmt.Sprint(renames) }} }, `the name was "1" and is now "2"`, nil},
-		"every tool has a valid name, and no two have the same": {
+		"tool names are valid and unique": {
 			func() set {
 				list := []*toolset.Tool[deps]{named("a.b"), named("c"), named("c")}
 				return &misfit{tools: func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) { return list, nil }}
 			}, "tool name \"a.b\": must be 1 to 64 letters, digits, '_' and '-'\ntool \"c\" is listed twice", nil},
-		"every schema is that of an object": {
+		"every schema describes an object": {
 			func() set {
 				return &misfit{tools: changed(func(t *toolset.Tool[deps]) { t.Def.Schema = json.RawMessage(`{"type":"string"}`) })}
 			}, `tool "forecast": the schema's type is "string", must be "object"`, nil},
 		"every tool can be called": {
 			func() set { return &misfit{tools: changed(func(t *toolset.Tool[deps]) { t.Call = nil })} }, `tool "forecast" has no Call function and is not external`, nil},
-		"the tools keep their order": {
+		"the order of tools is stable": {
 			func() set {
 				return &misfit{tools: func(_ context.Context, _ *runContext, step int) ([]*toolset.Tool[deps], error) {
 					if step == 2 {
@@ -150,19 +150,19 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 					}
 					return []*toolset.Tool[deps]{named("a"), named("b")}, nil
 				}}
-			}, "a step lists [a b], the next step [b new a]", nil},
-		"tools are never changed": {
+			}, "one step lists [a b], the next step [b new a]", nil},
+		"tools are not modified": {
 			func() set {
 				t := forecast()
 				list := []*toolset.Tool[deps]{t}
 				return &misfit{tools: func(_ context.Context, run *runContext, step int) ([]*toolset.Tool[deps], error) {
-					if run.RunID == "run" { // not where runs are concurrent: the race detector would find it first
+					if run.RunID == "run" { // only if runs are not concurrent, because the race detector would report it first
 						t.Def.Description = fmt.Sprint("step ", step)
 					}
 					return list, nil
 				}}
-			}, `tool "forecast" was changed after it had been listed`, nil},
-		"arguments that make no sense are errors for the model": {
+			}, `tool "forecast" was modified after it was listed`, nil},
+		"invalid arguments are errors for the model": {
 			func() set {
 				return &misfit{tools: changed(func(t *toolset.Tool[deps]) {
 					t.Decode = func(args []byte) (any, error) {
@@ -173,7 +173,7 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 					}
 				})}
 			}, `tool "forecast": Decode of "" panics: empty`, nil},
-		"runs do not share what they close": {
+		"closing one run does not affect another": {
 			func() set {
 				everybody.Store(false)
 				return &misfit{
@@ -192,7 +192,7 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 				m.close = func(*atomic.Int32) error { return errors.New("stuck") }
 				return m
 			}, "before its first step: close: stuck", nil},
-		"nothing blocks when the run is cancelled": {
+		"nothing blocks after cancellation": {
 			func() set {
 				return &misfit{open: func(ctx context.Context) error {
 					if ctx.Err() != nil {
@@ -200,10 +200,10 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 					}
 					return nil
 				}}
-			}, "Open blocks although its context is done", nil},
-		"the cases are accepted": {
+			}, "Open blocks after its context is done", nil},
+		"the cases succeed": {
 			func() set { return toolset.Of(forecast()) }, `call of "forecast" with {}: `, []toolsettest.Case{{Tool: "forecast", Args: "{}"}}},
-		"runs can be concurrent": {
+		"concurrent runs work": {
 			func() set {
 				m := &misfit{}
 				m.tools = func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) {
@@ -221,13 +221,13 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 				broken, _ := toolsettest.Broken(t.Context(), c.make, deps{"Ada"}, c.cases...)
 				require.Contains(t, broken, rule)
 				require.Contains(t, broken[rule], c.want)
-				time.Sleep(2 * time.Hour) // until what blocks has ended
+				time.Sleep(2 * time.Hour) // until blocked calls have ended
 			})
 		})
 	}
 }
 
-func TestBrokenOpenAndListingsBreakEveryRule(t *testing.T) {
+func TestConformanceReportsBrokenOpenAndListings(t *testing.T) {
 	for want, m := range map[string]*misfit{
 		"open: boom": {open: func(context.Context) error { return errors.New("boom") }},
 		"open returned neither an instance nor an error": {none: true},
@@ -237,16 +237,16 @@ func TestBrokenOpenAndListingsBreakEveryRule(t *testing.T) {
 		}},
 	} {
 		broken, _ := toolsettest.Broken(t.Context(), func() set { return m }, deps{})
-		require.Contains(t, broken["every schema is that of an object"], want)
-		require.Contains(t, broken["runs can be concurrent"], want)
+		require.Contains(t, broken["every schema describes an object"], want)
+		require.Contains(t, broken["concurrent runs work"], want)
 	}
 	broken, _ := toolsettest.Broken(t.Context(), func() set { return &misfit{name: func() string { return "" }, check: errors.New("wrong")} }, deps{}, toolsettest.Case{Tool: "missing"})
-	require.Equal(t, "the name is empty", broken["the toolset has a name that stays the same"])
+	require.Equal(t, "the name is empty", broken["the name does not change"])
 	require.Equal(t, "check: wrong", broken["every tool can be called"])
-	require.Contains(t, broken["the cases are accepted"], `there is no tool "missing", but: [forecast]`)
+	require.Contains(t, broken["the cases succeed"], `unknown tool "missing"; available tools: [forecast]`)
 }
 
-func TestListingInAnotherSliceEachStepIsAWarning(t *testing.T) {
+func TestConformanceWarnsAboutNewSlices(t *testing.T) {
 	tool := forecast()
 	broken, warnings := toolsettest.Broken(t.Context(), func() set {
 		return &misfit{tools: func(context.Context, *runContext, int) ([]*toolset.Tool[deps], error) {
@@ -255,5 +255,5 @@ func TestListingInAnotherSliceEachStepIsAWarning(t *testing.T) {
 	}, deps{}, oslo)
 	require.Empty(t, broken)
 	require.Len(t, warnings, 1)
-	require.Contains(t, warnings[0], "another slice")
+	require.Contains(t, warnings[0], "in a new slice")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package toolsettest tests toolsets: [Call] runs one tool of a toolset the way an agent would, and [Conformance] checks
+// Package toolsettest helps to test toolsets. [Call] runs one tool of a toolset as an agent would. [Conformance] checks
 // that an implementation of [toolset.Toolset] keeps the contract.
 //
 //	func TestForecast(t *testing.T) {

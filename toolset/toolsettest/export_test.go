@@ -9,7 +9,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Broken returns what the suite finds: the broken rules with their errors, and the warnings.
+// Broken returns the findings of the suite: the broken rules with their errors, and the warnings.
 func Broken[D any](ctx context.Context, newToolset func() toolset.Toolset[D], deps D, cases ...Case) (broken map[string]string, warnings []string) {
 	s := &suite[D]{make: newToolset, deps: deps, cases: cases}
 	s.warn = func(args ...any) { warnings = append(warnings, fmt.Sprint(args...)) }

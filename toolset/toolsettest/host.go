@@ -10,19 +10,19 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Host is a [toolset.Host] for unit tests of tools: set it as the RunContext's Host. The zero value records events and has nobody
-// who answers. It is safe for concurrent use and must not be copied.
+// Host is a [toolset.Host] for unit tests of tools. Set it as the Host of a RunContext. The zero value records events and
+// answers no questions. It is safe for concurrent use and must not be copied.
 type Host struct {
-	// Asker answers the questions of tools; nil means that there is nobody.
+	// Asker answers the questions of tools. If nil, there is nobody to ask.
 	Asker toolset.Asker
-	// Model answers Generate; nil means that there is none.
+	// Model answers Generate. If nil, there is none.
 	Model model.Model
 
 	mu     sync.Mutex
 	events []any
 }
 
-// Events returns what was emitted, in order.
+// Events returns the emitted events, in order.
 func (h *Host) Events() []any {
 	h.mu.Lock()
 	defer h.mu.Unlock()

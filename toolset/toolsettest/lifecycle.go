@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// The rules about runs: opening, closing, cancellation and concurrency.
+// Rules about runs: opening, closing, cancellation and concurrency.
 
 func (s *suite[D]) isolation(ctx context.Context) error {
 	set := s.make()
@@ -90,7 +90,7 @@ func (s *suite[D]) cancelled(ctx context.Context) error {
 	return errors.Join(append(errs, run.close(ctx))...)
 }
 
-// inTime runs something that must not block. If it does its goroutine is left behind: the test fails anyway.
+// inTime runs a function that must not block. If it blocks, its goroutine is leaked, but the test fails anyway.
 func inTime(what string, do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
@@ -98,7 +98,7 @@ func inTime(what string, do func() error) error {
 	case err := <-done:
 		return err
 	case <-time.After(patience):
-		return fmt.Errorf("%s blocks although its context is done", what)
+		return fmt.Errorf("%s blocks after its context is done", what)
 	}
 }
 
@@ -126,7 +126,7 @@ func (s *suite[D]) concurrent(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// wholeRun goes through a run whose calls are made in parallel.
+// wholeRun makes a run with parallel calls.
 func (s *suite[D]) wholeRun(ctx context.Context, set toolset.Toolset[D], id string, steps int) (err error) {
 	run, err := s.open(ctx, set, id)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// The rules about the tools that a toolset lists.
+// Rules about the tools that a toolset lists.
 
 func (s *suite[D]) name(ctx context.Context) error {
 	set := s.make()
@@ -32,7 +32,7 @@ func (s *suite[D]) name(ctx context.Context) error {
 	return run.close(ctx)
 }
 
-// validName is what all providers accept.
+// validName matches the names that every provider accepts.
 var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func (s *suite[D]) toolNames(ctx context.Context) error {
@@ -99,7 +99,7 @@ func (s *suite[D]) order(ctx context.Context) error {
 	})
 }
 
-// sameOrder compares the order of the tools that both listings have: which there are may change from step to step.
+// sameOrder compares the order of the tools that are in both listings. The set of tools may change from step to step.
 func sameOrder[D any](where string, a, b toolset.Listing[D]) error {
 	inA, inB := names(a), names(b)
 	missing := func(from []string) func(string) bool {
@@ -107,7 +107,7 @@ func sameOrder[D any](where string, a, b toolset.Listing[D]) error {
 	}
 	both := slices.DeleteFunc(slices.Clone(inA), missing(inB))
 	if !slices.Equal(both, slices.DeleteFunc(inB, missing(inA))) {
-		return fmt.Errorf("a step lists %v, %s %v", inA, where, names(b))
+		return fmt.Errorf("one step lists %v, %s %v", inA, where, names(b))
 	}
 	return nil
 }
@@ -116,13 +116,13 @@ func (s *suite[D]) sameSlice(ctx context.Context) error {
 	return s.within(ctx, func(run *session[D], l toolset.Listing[D]) error {
 		again, err := run.step(ctx)
 		if err == nil && (len(l.Tools) != len(again.Tools) || len(l.Tools) > 0 && &l.Tools[0] != &again.Tools[0]) {
-			s.warn("each step lists its tools in another slice: return the same one and the run need not look at it again")
+			s.warn("each step returns its tools in a new slice; return the same slice if nothing has changed, to save work")
 		}
 		return err
 	})
 }
 
-// frozen is what can be compared about a tool.
+// frozen holds the comparable properties of a tool.
 type frozen struct {
 	name, description, schema string
 	strict                    bool
@@ -148,22 +148,22 @@ func (s *suite[D]) immutable(ctx context.Context) error {
 			return err
 		}
 		for _, c := range s.cases {
-			_ = run.call(ctx, l, c) // whether it is accepted is another rule's business
+			_ = run.call(ctx, l, c) // other rules check the result
 		}
 		if !slices.Equal(listed, l.Tools) {
-			return errors.New("the slice that was returned first has other tools now")
+			return errors.New("the first slice was modified later")
 		}
 		var errs []error
 		for i, t := range listed {
 			if freeze(t) != before[i] {
-				errs = append(errs, fmt.Errorf("tool %q was changed after it had been listed", before[i].name))
+				errs = append(errs, fmt.Errorf("tool %q was modified after it was listed", before[i].name))
 			}
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// nonsense is what a model might write instead of arguments.
+// nonsense lists invalid arguments that a model might write.
 var nonsense = []string{
 	"", " ", "{", "}", "[", "[]", "null", "true", "0", "-1", `"text"`, "{}", `{"`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `{"a":1}{"a":1}`,
 	`{"":null}`, `{"\ud800":1}`, "{\"a\":\"\xff\"}", "\xff\xfe", "\x00", `{"a":1e999}`, `{"a":` + "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]" + `}`, "```json\n{}\n```", "<call/>",

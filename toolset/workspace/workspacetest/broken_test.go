@@ -178,7 +178,7 @@ func TestSoundWorkspaceBreaksNoRule(t *testing.T) {
 	require.Empty(t, workspacetest.Broken(t.Context(), faulty(func(*fault) {})))
 }
 
-func TestEveryBrokenRuleIsFound(t *testing.T) {
+func TestConformanceFindsEveryBrokenRule(t *testing.T) {
 	found := map[string]bool{}
 	all := brokenFiles()
 	maps.Copy(all, brokenCommands())
