@@ -7,19 +7,21 @@ import (
 	"strings"
 )
 
-// Approval says what a tool call that needs approval would do. Histories record it while the call is pending, so its JSON form is
-// stable. Package toolset has the same type under the same name.
+// Approval describes what a tool call that needs approval would do. Histories record it while the call is pending, so its
+// JSON form is stable. Package toolset defines an alias with the same name.
 type Approval struct {
-	// Title names the action for people, in a few words. Empty means the tool's title.
+	// Title names the action to people, in a few words. If empty, the tool's title is used.
 	Title string `json:"title,omitempty"`
-	// Reason explains to a person why approval is needed.
+	// Reason tells the person why approval is needed.
 	Reason string `json:"reason,omitempty"`
-	// Scope is what an "always" decision covers besides the tool: a path, the beginning of a command. Empty covers every
-	// call of the tool.
+	// Scope limits what an "always" decision covers, for example a path or the beginning of a command. If empty, it
+	// covers every call of the tool.
 	Scope string `json:"scope,omitempty"`
-	// ScopeTitle names the scope to people, as in "Always allow …". Empty means the scope or, without one, the tool's title.
+	// ScopeTitle names the scope to people, as in "Always allow …". If empty, the scope is used or, without one, the
+	// tool's title.
 	ScopeTitle string `json:"scope_title,omitempty"`
-	// Covers lists further scopes that the call lies in, such as directories. A remembered decision about one of them applies.
+	// Covers lists further scopes that contain the call, such as directories. A remembered decision about any of them
+	// applies.
 	Covers []string `json:"covers,omitempty"`
 	// Parts has the scopes of the things that the call does, if it does several. A call whose parts are all allowed is allowed,
 	// and one with a part that is denied is denied. Allowing the call always allows each part always; denying it always denies
@@ -27,42 +29,43 @@ type Approval struct {
 	Parts []string `json:"parts,omitempty"`
 	// Preview shows what the call would do, in order.
 	Preview []Preview `json:"preview,omitempty"`
-	// Basis identifies the state that Preview was made from, for example a file's version or hash. If it is not empty, the
-	// tool's Approval function is called again just before an approved call runs. If that gives another basis, the person
-	// is asked again, with the new preview.
+	// Basis identifies the state that Preview is based on, for example a file's version or hash. If it is not empty, the
+	// tool's Approval function is called again just before an approved call runs. If the basis has changed, the person is
+	// asked again, with the new preview.
 	Basis string `json:"basis,omitempty"`
-	// Meta is the application's own.
+	// Meta is for the application's use.
 	Meta json.RawMessage `json:"meta,omitzero"`
 }
 
-// Preview is one piece of what a call would do. Exactly one field is set.
+// Preview is one part of the description of what a call would do. Exactly one field is set.
 type Preview struct {
-	// Diff is a change of a file.
+	// Diff is a change to a file.
 	Diff *Diff `json:"diff,omitempty"`
 	// Command is a command that would run.
 	Command *CommandLine `json:"command,omitempty"`
-	// Text is anything else, as plain text.
+	// Text describes anything else, as plain text.
 	Text string `json:"text,omitempty"`
 }
 
-// Diff is a change of a file, by its whole contents.
+// Diff is a change to a file, given by its whole contents.
 type Diff struct {
-	// Path is the file, as the tool names it.
+	// Path names the file, as the tool does.
 	Path string `json:"path"`
-	// Old is what the file has now, or nil if the file is new. New is what it would have, or nil if it would be deleted.
+	// Old is the current content, or nil if the file is new. New is the content after the change, or nil if the file
+	// would be deleted.
 	Old *string `json:"old,omitempty"`
 	New *string `json:"new,omitempty"`
 }
 
-// CommandLine is a command that would run: either Line or Args is set.
+// CommandLine is a command that would run. Either Line or Args is set.
 type CommandLine struct {
 	// Line is a command line for a shell.
 	Line string `json:"line,omitempty"`
-	// Args are the program and its arguments, for a command that no shell reads.
+	// Args holds the program and its arguments, for a command that runs without a shell.
 	Args []string `json:"args,omitempty"`
 	// Dir is the working directory.
 	Dir string `json:"dir,omitempty"`
-	// Env are the environment variables that are set for the command in addition to those it inherits, each as "KEY=value".
+	// Env lists the environment variables set for the command in addition to the inherited ones, each as "KEY=value".
 	Env []string `json:"env,omitempty"`
 }
 
@@ -72,59 +75,61 @@ type Verdict string
 const (
 	// VerdictAllow lets a call run.
 	VerdictAllow Verdict = "allow"
-	// VerdictDeny refuses a call. The model is told.
+	// VerdictDeny denies a call. The model is told.
 	VerdictDeny Verdict = "deny"
-	// VerdictDefer leaves the decision to somebody else: to the next layer of a policy, or to a later run.
+	// VerdictDefer leaves the decision to someone else: the next layer of a policy, or a later run.
 	VerdictDefer Verdict = "defer"
 )
 
-// Decision is a verdict about a tool call, with its details. The zero value is not valid. Package toolset has the same type
-// under the same name.
+// Decision is a verdict about a tool call, with its details. The zero value is not valid. Package toolset defines an
+// alias with the same name.
 type Decision struct {
-	// Verdict is what was decided.
+	// Verdict is the outcome.
 	Verdict Verdict `json:"verdict"`
-	// Args replace the arguments of a call that is allowed, if they are not empty. They are checked as the model's are.
+	// Args replaces the arguments of an allowed call if it is not empty. The new arguments are checked like the model's.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Reason is what the model is told when a call is denied.
+	// Reason is given to the model when a call is denied.
 	Reason string `json:"reason,omitempty"`
-	// Always makes the verdict hold for all calls of the tool in the call's scope, where somebody remembers decisions. See
+	// Always extends the verdict to all calls of the tool within the call's scope, if decisions are remembered. See
 	// package agent/approval.
 	Always bool `json:"always,omitempty"`
-	// By says who decided: a user's id, the name of a policy. Empty means unknown.
+	// By identifies who decided, for example a user id or the name of a policy. Empty means unknown.
 	By string `json:"by,omitempty"`
-	// Meta is the application's own. It is kept with the result in the history and never sent to a model.
+	// Meta is for the application's use. It is stored with the result in the history and never sent to a model.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
-// PendingCall is a tool call that waits for somebody outside of the run. It can be stored as JSON.
+// PendingCall is a tool call that waits for an answer from outside the run. It can be stored as JSON.
 type PendingCall struct {
-	// ID is the call's id and Tool the tool's name.
+	// ID is the call's id. Tool is the tool's name.
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
-	// Path is set for a call of an agent that runs inside a tool call. It has the ids of the calls around it, the outermost
-	// first, and then its own.
+	// Path is set for a call of an agent that runs inside a tool call. It holds the ids of the enclosing calls, outermost
+	// first, followed by the call's own id.
 	Path []string `json:"path,omitempty"`
-	// Agent is the name of the agent that made the call, if Path is set.
+	// Agent is the name of the agent that made the call if Path is set.
 	Agent string `json:"agent,omitempty"`
-	// External says that the tool never runs in the process: without Approval the call can be given a result, or be denied.
+	// External marks a tool that does not run in this process. If Approval is nil, the call can be given a result or
+	// denied.
 	External bool `json:"external,omitempty"`
-	// Args are the arguments that the tool would get. They are valid for the tool.
+	// Args holds the arguments the tool would get. They have been validated.
 	Args json.RawMessage `json:"args"`
-	// Approval says what is to be approved. It is nil if a result is wanted instead.
+	// Approval describes what is to be approved. It is nil if the call waits for a result instead.
 	Approval *Approval `json:"approval,omitempty"`
-	// Meta comes from a tool that deferred the call itself.
+	// Meta is set by a tool that deferred the call itself.
 	Meta json.RawMessage `json:"meta,omitempty"`
-	// Invalid says what was wrong with the arguments of the last decision, which therefore had no effect.
+	// Invalid describes what was wrong with the arguments of the previous decision, which had no effect.
 	Invalid string `json:"invalid,omitempty"`
-	// Changed says that Args are not the model's: they come from an earlier decision.
+	// Changed reports that Args come from an earlier decision, not from the model.
 	Changed bool `json:"changed,omitempty"`
-	// Decision is what allowed the call, if it was approved and waits for a result now.
+	// Decision is the decision that allowed the call, if it was approved and now waits for a result.
 	Decision *Decision `json:"decision,omitempty"`
 }
 
-// Key identifies a pending call among all that a run waits for: answers are given by it. It is the id of a call of the run
-// itself. For a call with a Path it is the ids of the path, each after a slash, with "~0" for "~" and "~1" for "/" inside an id
-// (the form of a JSON pointer, RFC 6901). The id of a call of the run itself that begins with a slash is written in the same way.
+// Key identifies a pending call among all calls that a run waits for. Answers refer to calls by key. For a call of the
+// run itself, the key is the call id. For a call with a Path, it is the ids of the path, each after a slash, with "~0"
+// for "~" and "~1" for "/" inside an id (the form of a JSON pointer, RFC 6901). The id of a call of the run itself is
+// written in the same way if it starts with a slash.
 func (c PendingCall) Key() string {
 	if len(c.Path) < 2 && !strings.HasPrefix(c.ID, "/") {
 		return c.ID
@@ -143,18 +148,18 @@ func (c PendingCall) Key() string {
 
 var keyEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// SuspendedCall is a tool call that has begun and waits for calls inside it.
+// SuspendedCall is a tool call that has started and waits for calls inside it.
 type SuspendedCall struct {
-	// ID is the call's id and Tool the tool's name.
+	// ID is the call's id. Tool is the tool's name.
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
-	// Args are the arguments that the tool got; Changed says that they are not the model's.
+	// Args holds the arguments the tool got. Changed reports that they are not the model's.
 	Args    json.RawMessage `json:"args"`
 	Changed bool            `json:"changed,omitempty"`
-	// Approved says that the call was approved; Approval is what was shown, and Decision what allowed it.
+	// Approved reports that the call was approved. Approval is what was shown, and Decision is what allowed it.
 	Approved bool      `json:"approved,omitempty"`
 	Approval *Approval `json:"approval,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`
-	// State is what the tool needs to go on.
+	// State is what the tool needs to resume.
 	State json.RawMessage `json:"state,omitempty"`
 }

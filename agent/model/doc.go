@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package model says what a language model is to an agent: the [Model] interface, the messages of a
+// Package model defines the interface between an agent and a language model: the [Model] interface, the messages of a
 // conversation, requests, streamed deltas, usage, settings and errors. It imports no adapter, no SDK and nothing of the
-// agent, so a provider adapter depends on this package alone.
+// agent. A provider adapter depends on this package alone.
 //
-// [Open] turns a string such as "openai:gpt-5-mini" into a model. Adapters make their providers known when they are
-// imported, as the drivers of database/sql do ([Register]), so that a program links those that it imports.
+// [Open] turns a string such as "openai:gpt-5-mini" into a model. Adapters register their providers when imported
+// ([Register]), like database/sql drivers, so a program links only the adapters it imports.
 //
 // # Messages
 //
-// A conversation is a slice of [Message] pointers. A message of [KindRequest] goes to the model: what the user said
-// and what tools returned. A message of [KindResponse] is what the model answered. Both consist of flat [Part]
-// values. Messages are immutable once they are part of a history: histories are shared between runs without copies,
-// so code that wants another message makes a new one ([Message.Clone]).
+// A conversation is a slice of [Message] pointers. A message of [KindRequest] goes to the model: it holds the user's
+// input and tool results. A message of [KindResponse] comes from the model. Both consist of flat [Part] values. Messages
+// are immutable once they are part of a history. Histories are shared between runs without copying, so use
+// [Message.Clone] to make a changed copy.
 //
 // # JSON
 //
-// The JSON form of a message is versioned ([MessageVersion]) and round-trips exactly: tool arguments are kept as
-// the model wrote them, down to white space, 64-bit integers and invalid JSON; signatures stay bytes; empty parts,
-// and the difference between an absent and an empty list, survive. Text must be valid UTF-8.
+// The JSON form of a message is versioned ([MessageVersion]) and round-trips exactly. Tool arguments are kept as the
+// model wrote them, including white space, 64-bit integers and invalid JSON. Signatures are kept byte for byte. Empty
+// parts are kept, and absent lists are distinguished from empty ones. Text must be valid UTF-8.
 //
 // # Concurrency
 //
-// A Model is used by many runs at once. Request, Message and Part values are only read by a model.
+// A Model is used by many runs at once. It must not modify Request, Message and Part values.
 package model

@@ -10,41 +10,41 @@ import (
 	"time"
 )
 
-// Identities of what can go wrong with a provider. An [*APIError] matches the one that fits with errors.Is.
+// Errors from providers. An [*APIError] matches the one that applies with errors.Is.
 var (
-	// ErrAuth means that the key is missing, wrong or not allowed to use the model.
+	// ErrAuth means that the key is missing, invalid or not allowed to use the model.
 	ErrAuth = errors.New("authentication failed")
-	// ErrRateLimited means too many requests, or that the account's quota is used up.
+	// ErrRateLimited means that there were too many requests, or that the account's quota is used up.
 	ErrRateLimited = errors.New("rate limited")
-	// ErrContextLength means that the conversation is longer than the model can take.
+	// ErrContextLength means that the conversation is longer than the model accepts.
 	ErrContextLength = errors.New("context length exceeded")
-	// ErrUnsupported means that the adapter or the provider cannot do what the request asks.
+	// ErrUnsupported means that the adapter or the provider does not support what the request asks for.
 	ErrUnsupported = errors.New("not supported by the model")
-	// ErrRequestsForbidden means that [ForbidRequests] is in force.
+	// ErrRequestsForbidden means that [ForbidRequests] is in effect.
 	ErrRequestsForbidden = errors.New("real model requests are forbidden in this process")
 )
 
-// APIError is a provider's answer that is not a response, or a response that cannot be understood.
+// APIError reports that a provider returned an error, or a response that cannot be understood.
 type APIError struct {
-	// Provider and Model say whose error it is.
+	// Provider and Model identify the model that was asked.
 	Provider, Model string
-	// Status is the HTTP status, or 0 if there was no answer at all.
+	// Status is the HTTP status, or 0 if there was no answer.
 	Status int
-	// Code and Type are the provider's own classification, if it gave one.
+	// Code and Type are the provider's own classification, if it sent one.
 	Code, Type string
-	// Message is the provider's explanation, for people.
+	// Message is the provider's explanation for people.
 	Message string
-	// RequestID helps the provider's support to find the request.
+	// RequestID identifies the request to the provider's support.
 	RequestID string
-	// Retryable says that the same request may succeed later.
+	// Retryable reports that the same request may succeed later.
 	Retryable bool
-	// RetryAfter is how long the provider asks to wait, or 0.
+	// RetryAfter is how long the provider asked to wait, or 0.
 	RetryAfter time.Duration
-	// Err is the cause, if there is one.
+	// Err is the cause, or nil.
 	Err error
 }
 
-// Error implements error, on one line. What is not known is left out.
+// Error implements error. It returns a single line and leaves out unknown details.
 func (e *APIError) Error() string {
 	status := ""
 	if e.Status != 0 {
@@ -58,7 +58,7 @@ func (e *APIError) Error() string {
 	case what == "" && e.Err != nil:
 		what = e.Err.Error()
 	case what == "" && status == "":
-		what = "no usable answer"
+		what = "no usable response"
 	}
 	text := "model"
 	for _, s := range []string{e.Provider + " " + e.Model, status, what} {
@@ -72,7 +72,7 @@ func (e *APIError) Error() string {
 // Unwrap returns the cause.
 func (e *APIError) Unwrap() error { return e.Err }
 
-// Is matches [ErrAuth], [ErrRateLimited] and [ErrContextLength].
+// Is reports whether e matches [ErrAuth], [ErrRateLimited] or [ErrContextLength].
 func (e *APIError) Is(target error) bool {
 	switch target {
 	case ErrAuth:

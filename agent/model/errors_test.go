@@ -13,12 +13,12 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-func TestAPIErrorsSayWhoAndWhyOnOneLine(t *testing.T) {
+func TestAPIErrorIsOneReadableLine(t *testing.T) {
 	for want, e := range map[string]*model.APIError{
 		"model: HTTP 500 Internal Server Error":            {Status: 500},
 		"model: m: EOF":                                    {Model: "m", Err: io.EOF},
 		"model: p: (c)":                                    {Provider: "p", Code: "c"},
-		"model: no usable answer":                          {},
+		"model: no usable response":                        {},
 		"model: p: gone away":                              {Provider: "p", Message: "gone\n away"},
 		"model: p m: HTTP 429 Too Many Requests (c): slow": {Provider: "p", Model: "m", Status: 429, Code: "c", Message: "slow"},
 		"model: p: HTTP 500 Internal Server Error: EOF":    {Provider: "p", Status: 500, Err: io.EOF},
@@ -30,7 +30,7 @@ func TestAPIErrorsSayWhoAndWhyOnOneLine(t *testing.T) {
 	}
 }
 
-func TestAPIErrorsMatchTheIdentityThatFits(t *testing.T) {
+func TestAPIErrorMatchesSentinels(t *testing.T) {
 	for _, test := range []struct {
 		err  *model.APIError
 		want error
@@ -47,10 +47,10 @@ func TestAPIErrorsMatchTheIdentityThatFits(t *testing.T) {
 			require.Equal(t, id == test.want, errors.Is(wrapped, id), "%v: %v", test.err, id)
 		}
 	}
-	require.ErrorIs(t, &model.APIError{Err: model.ErrRateLimited}, model.ErrRateLimited, "the cause counts too")
+	require.ErrorIs(t, &model.APIError{Err: model.ErrRateLimited}, model.ErrRateLimited, "the cause is checked too")
 }
 
-func TestForbiddenRequestsAreRefusedUntilRestored(t *testing.T) {
+func TestForbidRequests(t *testing.T) {
 	info := model.Info{Provider: "p", Name: "m"}
 	require.NoError(t, model.CheckRequests(info))
 	outer := model.ForbidRequests()
@@ -59,7 +59,7 @@ func TestForbiddenRequestsAreRefusedUntilRestored(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrRequestsForbidden)
 	require.EqualError(t, err, "model: p m: real model requests are forbidden in this process")
 	inner()
-	require.Error(t, model.CheckRequests(info), "restored to what was before")
+	require.Error(t, model.CheckRequests(info), "restore returns to the previous state")
 	outer()
 	require.NoError(t, model.CheckRequests(info))
 }

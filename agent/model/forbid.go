@@ -9,21 +9,21 @@ import (
 
 var forbidden atomic.Bool
 
-// ForbidRequests makes every model that talks to a provider fail with [ErrRequestsForbidden], in the whole process,
-// until restore is called. A test binary calls it once, so that no test spends money by mistake:
+// ForbidRequests makes every model that talks to a provider fail with [ErrRequestsForbidden], in the whole process, until
+// restore is called. Call it once in a test binary, so no test spends money by mistake:
 //
 //	func TestMain(m *testing.M) {
 //		model.ForbidRequests()
 //		os.Exit(m.Run())
 //	}
 //
-// Doubles (package modeltest) and models that run in the process are not affected.
+// Test doubles (package modeltest) and models that run in the process are not affected.
 func ForbidRequests() (restore func()) {
 	before := forbidden.Swap(true)
 	return func() { forbidden.Store(before) }
 }
 
-// CheckRequests returns an error that wraps [ErrRequestsForbidden] while requests are forbidden. An adapter calls it
+// CheckRequests returns an error that wraps [ErrRequestsForbidden] while requests are forbidden. Adapters must call it
 // before each request to a provider.
 func CheckRequests(info Info) error {
 	if forbidden.Load() {

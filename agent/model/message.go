@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Kind tells requests from responses.
+// Kind distinguishes requests from responses.
 type Kind string
 
 const (
@@ -18,38 +18,39 @@ const (
 	KindResponse Kind = "response"
 )
 
-// Message is one step of a conversation: either a request or a response. The zero value is not valid; Kind must be
-// set. See [Message.UnmarshalJSON] for its JSON form.
+// Message is one step of a conversation: a request or a response. The zero value is not valid, because Kind must be set.
+// See [Message.UnmarshalJSON] for the JSON form.
 type Message struct {
-	// Kind says whose message it is, and Parts what it says, in order.
+	// Kind tells whether the message is a request or a response. Parts holds its content, in order.
 	Kind  Kind   `json:"kind"`
 	Parts []Part `json:"parts,omitzero"`
 
-	// RunID is the run that added the message, ConversationID the conversation that the run belongs to.
+	// RunID is the id of the run that added the message, ConversationID that of its conversation.
 	RunID          string `json:"run_id,omitempty"`
 	ConversationID string `json:"conversation_id,omitempty"`
-	// Time is when the message was made, in UTC.
+	// Time is when the message was created, in UTC.
 	Time time.Time `json:"time,omitzero"`
-	// Metadata is the user's own; it is never sent to a model.
+	// Metadata is for the application's use. It is never sent to a model.
 	Metadata map[string]string `json:"metadata,omitzero"`
 
-	// Instructions is, on a request, what the model was told beside the conversation when the request was sent. It
-	// is a record: instructions are made anew for every request and never read back.
+	// Instructions, on a request, records the instructions sent with it. It is a record only: instructions are made again
+	// for every request and never read back.
 	Instructions string `json:"instructions,omitempty"`
-	// Interrupted marks, on a request, that the run ended before every call was answered; on a response, that it
-	// was cut off.
+	// Interrupted, on a request, means that the run ended before every call was answered. On a response, it means that
+	// the response was cut off.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Pending marks, on a request, that it holds the results of some calls only, because others wait for somebody
-	// outside of the run. The run that supplies these replaces it.
+	// Pending, on a request, means that it holds the results of only some calls, because others wait for answers from
+	// outside the run. The run that supplies them replaces the message.
 	Pending bool `json:"pending,omitempty"`
-	// PendingCalls are the calls that wait, on a request that is Pending, in the order in which the model made them. Calls
-	// without a result that are not among them have not been started: they wait for those that are.
+	// PendingCalls, on a request that is Pending, lists the calls that wait for answers, in the order the model made
+	// them. Calls that have no result and are not listed have not been started: they come after the pending ones.
 	PendingCalls []PendingCall `json:"pending_calls,omitempty"`
-	// SuspendedCalls are, on a request that is Pending, the calls that have begun and wait for calls inside them, which are among
-	// PendingCalls with a Path.
+	// SuspendedCalls, on a request that is Pending, lists the calls that have started and wait for calls inside them. The
+	// inner calls are in PendingCalls, with a Path.
 	SuspendedCalls []SuspendedCall `json:"suspended_calls,omitempty"`
 
-	// Provider and Model say, on a response, who answered; ResponseID is the provider's id of it.
+	// Provider and Model, on a response, identify the model that answered. ResponseID is the provider's id of the
+	// response.
 	Provider   string       `json:"provider,omitempty"`
 	Model      string       `json:"model,omitempty"`
 	ResponseID string       `json:"response_id,omitempty"`
@@ -57,25 +58,25 @@ type Message struct {
 	Usage      Usage        `json:"usage,omitzero"`
 }
 
-// FinishReason says why a response ended.
+// FinishReason is the reason a response ended.
 type FinishReason string
 
 const (
-	// FinishStop is the natural end.
+	// FinishStop means that the response ended normally.
 	FinishStop FinishReason = "stop"
 	// FinishLength means that a token limit cut the response off.
 	FinishLength FinishReason = "length"
 	// FinishToolCalls means that the model waits for tool results.
 	FinishToolCalls FinishReason = "tool_calls"
-	// FinishContentFilter means that the provider held content back, or that the model refused.
+	// FinishContentFilter means that the provider withheld content, or that the model refused to answer.
 	FinishContentFilter FinishReason = "content_filter"
-	// FinishError means that the provider reported a failure in the middle of the response.
+	// FinishError means that the provider reported an error in the middle of the response.
 	FinishError FinishReason = "error"
-	// FinishOther is any reason that the adapter does not know.
+	// FinishOther stands for any reason unknown to the adapter.
 	FinishOther FinishReason = "other"
 )
 
-// UserText returns a request that says one thing as the user.
+// UserText returns a request with one text from the user.
 func UserText(text string) *Message {
 	return &Message{Kind: KindRequest, Parts: []Part{User(text)}}
 }
@@ -85,7 +86,7 @@ func Response(parts ...Part) *Message {
 	return &Message{Kind: KindResponse, Parts: parts}
 }
 
-// Text returns the text parts of the message joined without a separator.
+// Text returns the text parts of the message, joined without a separator.
 func (m *Message) Text() string {
 	var first string
 	n := 0
@@ -109,14 +110,14 @@ func (m *Message) Text() string {
 	return b.String()
 }
 
-// HasToolCalls reports whether the message is a response that calls a tool.
+// HasToolCalls reports whether the message is a response with tool calls.
 func (m *Message) HasToolCalls() bool {
 	return m.Kind == KindResponse &&
 		slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Kind == PartToolCall })
 }
 
-// Clone returns a copy of the message whose parts and metadata can be replaced without changing m. Byte slices inside
-// parts are still shared.
+// Clone returns a copy of the message. Its parts and metadata can be replaced without changing m. Byte slices inside
+// parts are shared.
 func (m *Message) Clone() *Message {
 	c := *m
 	c.Parts = slices.Clone(m.Parts)

@@ -8,14 +8,14 @@ import (
 	"fmt"
 )
 
-// MessageVersion is the version of the JSON form of messages that this package writes. It reads all versions up to
-// this one.
+// MessageVersion is the version of the JSON form of messages that this package writes. It reads all versions up to this
+// one.
 const MessageVersion = 1
 
-// ErrMessageVersion is the identity of the error for a message written by a newer version of this package.
+// ErrMessageVersion is returned for a message written by a newer version of this package.
 var ErrMessageVersion = errors.New("message version is newer than this program")
 
-// messageFields has the fields of Message and none of its methods.
+// messageFields has the fields of Message but not its methods.
 type messageFields Message
 
 type messageJSON struct {
@@ -31,8 +31,8 @@ func (m *Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(messageJSON{MessageVersion, (*messageFields)(m)})
 }
 
-// UnmarshalJSON reads the versioned form. A message that a newer version of the package wrote is refused with
-// [ErrMessageVersion] rather than read with losses; so is one that is neither a request nor a response.
+// UnmarshalJSON reads the versioned form. For a message written by a newer version of this package it returns
+// [ErrMessageVersion] rather than losing data. A message that is neither a request nor a response is also an error.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var version struct {
 		Version int `json:"v"`
@@ -41,7 +41,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("model: message: %w", err)
 	}
 	if version.Version > MessageVersion {
-		return fmt.Errorf("model: %w: %d, this program reads up to %d", ErrMessageVersion, version.Version, MessageVersion)
+		return fmt.Errorf("model: %w: %d, this program reads versions up to %d", ErrMessageVersion, version.Version, MessageVersion)
 	}
 	var read Message
 	if err := json.Unmarshal(data, &messageJSON{messageFields: (*messageFields)(&read)}); err != nil {

@@ -65,10 +65,10 @@ func TestMessageJSONIsVersioned(t *testing.T) {
 	var m model.Message
 	err = json.Unmarshal([]byte(`{"v":2,"kind":"request"}`), &m)
 	require.ErrorIs(t, err, model.ErrMessageVersion)
-	require.ErrorContains(t, err, "2, this program reads up to 1")
+	require.ErrorContains(t, err, "2, this program reads versions up to 1")
 }
 
-func TestMessageJSONRefusesWhatIsNoMessage(t *testing.T) {
+func TestMessageJSONReportsInvalidMessages(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"kind":"other"}`:                `kind is "other"`,
 		`{}`:                              `kind is ""`,
@@ -80,7 +80,7 @@ func TestMessageJSONRefusesWhatIsNoMessage(t *testing.T) {
 		m := model.Message{Kind: model.KindResponse, Model: "kept"}
 		err := json.Unmarshal([]byte(in), &m)
 		require.ErrorContains(t, err, want, in)
-		require.Equal(t, "kept", m.Model, "a failed decode leaves the message alone")
+		require.Equal(t, "kept", m.Model, "a failed decode does not change the message")
 	}
 	_, err := json.Marshal(&model.Message{})
 	require.ErrorContains(t, err, "kind")

@@ -12,11 +12,11 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-func TestTextJoinsTextPartsAlone(t *testing.T) {
+func TestTextJoinsTextParts(t *testing.T) {
 	require.Empty(t, model.Response().Text())
 	require.Equal(t, "a", model.Response(model.Thinking("no"), model.Text("a")).Text())
 	require.Equal(t, "abc", model.Response(model.Text("a"), model.ToolCall("1", "t", "no"), model.Text("b"), model.Text("c")).Text())
-	require.Empty(t, model.UserText("no").Text(), "what the user says is not the model's text")
+	require.Empty(t, model.UserText("no").Text(), "text of the user is left out")
 	one := model.Response(model.Text("a"))
 	require.Zero(t, testing.AllocsPerRun(10, func() { _ = one.Text() }))
 }
@@ -27,7 +27,7 @@ func TestOnlyResponsesHaveToolCalls(t *testing.T) {
 	require.False(t, (&model.Message{Kind: model.KindRequest, Parts: []model.Part{model.ToolCall("1", "t", "")}}).HasToolCalls())
 }
 
-func TestACloneCanBeChangedAlone(t *testing.T) {
+func TestCloneIsIndependent(t *testing.T) {
 	m := model.Response(model.Text("a"))
 	m.Metadata = map[string]string{"k": "v"}
 	c := m.Clone()
@@ -41,7 +41,7 @@ func TestACloneCanBeChangedAlone(t *testing.T) {
 	require.Nil(t, bare.Metadata)
 }
 
-func TestPartsAreMadeOfWhatTheyNeed(t *testing.T) {
+func TestPartConstructors(t *testing.T) {
 	for _, test := range []struct{ got, want model.Part }{
 		{model.User("x"), model.Part{Kind: "user", Text: "x"}},
 		{model.System("x"), model.Part{Kind: "system", Text: "x"}},
@@ -58,7 +58,7 @@ func TestPartsAreMadeOfWhatTheyNeed(t *testing.T) {
 	require.Equal(t, model.KindResponse, model.Response().Kind)
 }
 
-func TestArgumentsAreTextWhereverTheyAreShown(t *testing.T) {
+func TestRawArgsAreShownAsText(t *testing.T) {
 	args := model.RawArgs(` {"a": 1.0}`)
 	require.Equal(t, ` {"a": 1.0}`, args.String())
 	data, err := json.Marshal(args)
@@ -71,10 +71,10 @@ func TestUsageAddsUp(t *testing.T) {
 	sum := u
 	sum.Add(u)
 	require.Equal(t, model.Usage{InputTokens: 2, OutputTokens: 4, CacheReadTokens: 6, CacheWriteTokens: 8, ReasoningTokens: 10}, sum)
-	require.EqualValues(t, 6, sum.TotalTokens(), "what was cached or thought is counted once")
+	require.EqualValues(t, 6, sum.TotalTokens(), "cached and reasoning tokens are counted once")
 }
 
-func TestAFunctionIsAModel(t *testing.T) {
+func TestFuncIsAModel(t *testing.T) {
 	info := model.Info{Provider: "p", Name: "m"}
 	want := model.Response(model.Text("hi"))
 	req := &model.Request{Instructions: "i"}

@@ -14,16 +14,16 @@ import (
 	"sync"
 )
 
-// ErrUnknownProvider means that a model string names no provider that is registered in this program.
+// ErrUnknownProvider means that a model string names a provider that is not registered in this program.
 var ErrUnknownProvider = errors.New("unknown provider")
 
-// Driver opens the models of one provider. Packages of providers register theirs when they are imported.
+// Driver opens the models of one provider. Provider packages register their drivers when imported.
 type Driver struct {
-	// Open returns the model that the provider calls name, which is not empty. It makes no request to the provider. A
-	// missing key is an error that wraps [ErrAuth] and names the variable to set; no error contains the key. Getenv of
-	// the options is set. Open may be called from several goroutines at once.
+	// Open returns the model with the given name, which is not empty. It makes no request to the provider. If the key is
+	// missing, the error wraps [ErrAuth] and names the variable to set. No error contains the key. The Getenv option is
+	// set. Open must be safe for concurrent use.
 	Open func(ctx context.Context, name string, o OpenOptions) (Model, error)
-	// Env lists the environment variables that Open reads, the one of the key first.
+	// Env lists the environment variables that Open reads, starting with that of the key.
 	Env []string
 }
 
@@ -32,9 +32,9 @@ var (
 	drivers   = map[string][]Driver{}
 )
 
-// Register makes a provider known to [Open] under a name in lower case without a colon. It is meant for init functions.
-// A name that is registered twice, or with a driver that cannot open, makes every Open of it fail, since there is nobody
-// whom Register could tell.
+// Register makes a provider available to [Open]. The name must be in lower case and contain no colon. Register is meant
+// to be called in init functions. If a name is registered twice, or with a driver that cannot open models, every Open of
+// it fails, because Register cannot report errors.
 func Register(provider string, d Driver) {
 	d.Env = slices.Clone(d.Env)
 	driversMu.Lock()
@@ -42,7 +42,7 @@ func Register(provider string, d Driver) {
 	drivers[provider] = append(drivers[provider], d)
 }
 
-// Providers iterates over the providers that are registered, sorted by name.
+// Providers iterates over the registered providers, sorted by name.
 func Providers() iter.Seq2[string, Driver] {
 	return func(yield func(string, Driver) bool) {
 		for _, name := range registered() {
@@ -64,21 +64,21 @@ func registered() []string {
 	return slices.Sorted(maps.Keys(drivers))
 }
 
-// Open returns the model that a string names: "provider:name", such as "openai:gpt-5-mini" or "ollama:qwen3:8b". What comes
-// after the first colon is the provider's own name of the model, taken as it is; white space around the string is ignored.
-// The package of the provider must have been imported, if only for its side effect:
+// Open returns the model named by a string of the form "provider:name", such as "openai:gpt-5-mini" or "ollama:qwen3:8b".
+// The text after the first colon is the provider's own name for the model. White space around the string is ignored. The
+// provider's package must be imported, for example for its side effect only:
 //
 //	import _ "github.com/ponte-go/ponte/agent/model/openaimodel"
 //
-// Keys and endpoints come from the environment, or from options of [OpenWith]. Open makes no request: whether the name and
-// the key are good is known at the first one. A string that cannot be understood, or a provider that is not registered
-// ([ErrUnknownProvider]), is an error that says what was probably meant, or what to import; a missing key is one that says
-// which variable to set ([ErrAuth]). Open may be called from several goroutines at once, and so may the model be used.
+// Keys and endpoints are taken from the environment. Use [OpenWith] to set them. Open makes no request, so a wrong name
+// or key is only detected by the first request. If the string is malformed or the provider is not registered
+// ([ErrUnknownProvider]), the error suggests a string or a package to import. If a key is missing ([ErrAuth]), the error
+// names the variable to set. Open is safe for concurrent use, and so is the model.
 func Open(ctx context.Context, ref string) (Model, error) {
 	return OpenWith(ctx, ref, OpenOptions{})
 }
 
-// OpenWith is [Open] with options.
+// OpenWith is like [Open], with options.
 func OpenWith(ctx context.Context, ref string, o OpenOptions) (Model, error) {
 	ref = strings.TrimSpace(ref)
 	provider, name, _ := strings.Cut(ref, ":")
@@ -87,15 +87,15 @@ func OpenWith(ctx context.Context, ref string, o OpenOptions) (Model, error) {
 	driversMu.RUnlock()
 	switch {
 	case ref == "":
-		return nil, errors.New("model: no model is named: write provider:name, such as openai:gpt-5-mini")
+		return nil, errors.New("model: no model given; use provider:name, such as openai:gpt-5-mini")
 	case len(found) == 0:
 		return nil, unknownProvider(ref, provider, name)
 	case name == "":
-		return nil, fmt.Errorf("model: %q names a provider but no model: write %s:name", ref, provider)
+		return nil, fmt.Errorf("model: %q names a provider but no model; use %s:name", ref, provider)
 	case len(found) > 1:
-		return nil, fmt.Errorf("model: %d packages of this program have registered the provider %q: import one of them", len(found), provider)
+		return nil, fmt.Errorf("model: %d packages of this program register the provider %q; import only one of them", len(found), provider)
 	case found[0].Open == nil:
-		return nil, fmt.Errorf("model: the provider %q was registered with a driver that cannot open", provider)
+		return nil, fmt.Errorf("model: provider %q was registered with a driver without Open", provider)
 	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -105,7 +105,7 @@ func OpenWith(ctx context.Context, ref string, o OpenOptions) (Model, error) {
 	case err != nil:
 		return nil, fmt.Errorf("model: opening %q: %w", ref, err)
 	case m == nil:
-		return nil, fmt.Errorf("model: opening %q: its driver returned no model", ref)
+		return nil, fmt.Errorf("model: opening %q: the driver returned no model", ref)
 	}
 	return m, nil
 }

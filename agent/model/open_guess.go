@@ -10,7 +10,8 @@ import (
 	"github.com/ponte-go/ponte/internal/nearest"
 )
 
-// homes are the packages that bring Ponte's own providers. A test in internal/providers compares it with what they register.
+// homes maps Ponte's own providers to their packages. A test in internal/providers compares it with what the packages
+// register.
 var homes = map[string]string{
 	"anthropic": "anthropicmodel",
 	"google":    "geminimodel", "vertex": "geminimodel",
@@ -20,21 +21,21 @@ var homes = map[string]string{
 	"openrouter": "openaimodel", "together": "openaimodel", "vllm": "openaimodel", "xai": "openaimodel",
 }
 
-// aliases are what people call a provider who think of its models, or who come from another library.
+// aliases maps other common names to providers: names of models, and names used by other libraries.
 var aliases = map[string]string{
 	"claude": "anthropic", "gemini": "google", "googleai": "google", "gpt": "openai", "chatgpt": "openai", "grok": "xai",
 	"vertexai": "vertex", "aws": "bedrock", "azureopenai": "azure", "hf": "huggingface", "togetherai": "together",
 }
 
-// families tell by its beginning whose a model is.
+// families maps prefixes of model names to providers.
 var families = []struct{ prefix, provider string }{
-	{"gpt-oss", "ollama"}, // which OpenAI does not serve itself
+	{"gpt-oss", "ollama"}, // not served by OpenAI itself
 	{"gpt-", "openai"}, {"chatgpt-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"},
 	{"claude-", "anthropic"}, {"gemini-", "google"}, {"deepseek-", "deepseek"}, {"grok-", "xai"},
 	{"mistral-", "mistral"}, {"magistral-", "mistral"}, {"codestral-", "mistral"}, {"devstral-", "mistral"},
 }
 
-// unknownProvider explains a string whose provider is not registered.
+// unknownProvider returns the error for a string whose provider is not registered.
 func unknownProvider(ref, provider, name string) error {
 	if home := homes[provider]; home != "" && name != "" {
 		return fmt.Errorf("model: %q: %w in this program: import _ \"github.com/ponte-go/ponte/agent/model/%s\"", ref, ErrUnknownProvider, home)
@@ -44,12 +45,12 @@ func unknownProvider(ref, provider, name string) error {
 	}
 	hint := "import the package of one, such as _ \"github.com/ponte-go/ponte/agent/model/openaimodel\""
 	if known := registered(); len(known) > 0 {
-		hint = "known are " + strings.Join(known, ", ")
+		hint = "known providers: " + strings.Join(known, ", ")
 	}
-	return fmt.Errorf("model: %q: %w; write provider:name; %s", ref, ErrUnknownProvider, hint)
+	return fmt.Errorf("model: %q: %w; use provider:name; %s", ref, ErrUnknownProvider, hint)
 }
 
-// meant guesses the string that was meant, or returns nothing.
+// meant guesses the intended string. It returns "" if it has no guess.
 func meant(ref, provider, name string) string {
 	known := registered()
 	for home := range homes {
@@ -58,11 +59,11 @@ func meant(ref, provider, name string) string {
 		}
 	}
 	slices.Sort(known)
-	if name == "" { // a model, or a provider, alone
+	if name == "" { // only a model or a provider
 		if of := familyOf(provider); of != "" {
 			return of + ":" + provider
 		}
-		// Other libraries write "openai/gpt-5". The names of some models have a slash themselves.
+		// Other libraries write "openai/gpt-5". Some model names contain a slash themselves.
 		if vendor, rest, slash := strings.Cut(provider, "/"); slash && slices.Contains(known, vendor) && rest != "" {
 			return vendor + ":" + rest
 		}
@@ -73,7 +74,7 @@ func meant(ref, provider, name string) string {
 	}
 	of := providerLike(provider, known)
 	switch {
-	case isTag(name) && (of == "" || strings.ContainsAny(provider, "0123456789")): // no provider's name has digits
+	case isTag(name) && (of == "" || strings.ContainsAny(provider, "0123456789")): // no provider's name contains digits
 		return "ollama:" + ref
 	case of != "":
 		return of + ":" + name
@@ -91,7 +92,7 @@ func familyOf(name string) string {
 	return ""
 }
 
-// providerLike suggests the known provider that was meant.
+// providerLike returns the known provider most similar to the given name.
 func providerLike(name string, known []string) string {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(name))
 	if of := aliases[plain]; of != "" {
@@ -100,7 +101,7 @@ func providerLike(name string, known []string) string {
 	return nearest.Of(name, slices.Values(known))
 }
 
-// isTag reports whether name looks like what comes after the colon in Ollama's names: "latest", "8b", "30b-a3b-q4_K_M".
+// isTag reports whether name looks like the tag after the colon in Ollama's names: "latest", "8b", "30b-a3b-q4_K_M".
 func isTag(name string) bool {
 	digits := strings.TrimLeft(name, "0123456789.")
 	return name == "latest" || digits != name && (strings.HasPrefix(digits, "b") || strings.HasPrefix(digits, "m"))

@@ -10,32 +10,32 @@ import (
 	"net/url"
 )
 
-// OpenOptions say what a model string does not. The zero value takes all from the environment. Printing or logging them
-// does not show the key.
+// OpenOptions adds options to a model string. The zero value takes everything from the environment. The key is not shown
+// when OpenOptions is printed or logged.
 type OpenOptions struct {
-	// APIKey is the key to use in place of the environment's.
+	// APIKey overrides the key from the environment.
 	APIKey string
-	// BaseURL is the endpoint to use in place of the provider's, or of the environment's. The key of the environment is
-	// sent there too. At an endpoint that is not the provider's own, a key may not be needed.
+	// BaseURL overrides the endpoint of the provider or the environment. The key from the environment is sent to it. An
+	// endpoint other than the provider's own may not need a key.
 	BaseURL string
-	// HTTPClient sends the requests; nil means the adapter's own. Its Timeout would also cut off streams.
+	// HTTPClient sends the requests. If nil, the adapter's own client is used. Its Timeout would also cut off streams.
 	HTTPClient *http.Client
-	// Settings are defaults that the settings of a request override one by one. May be nil.
+	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *Settings
-	// Timeouts and Retry have useful zero values.
+	// Timeouts and Retry have usable zero values.
 	Timeouts Timeouts
 	Retry    RetryPolicy
-	// Getenv looks up environment variables; nil means [os.Getenv].
+	// Getenv looks up environment variables. If nil, [os.Getenv] is used.
 	Getenv func(name string) string
 }
 
-// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+// Format implements [fmt.Formatter] for every verb, so the key is never shown.
 func (o OpenOptions) Format(f fmt.State, _ rune) { io.WriteString(f, o.describe()) }
 
 // LogValue implements [slog.LogValuer] without the key.
 func (o OpenOptions) LogValue() slog.Value { return slog.StringValue(o.describe()) }
 
-// MarshalText makes encoders show what a log does: without the key.
+// MarshalText lets encoders write what a log shows, without the key.
 func (o OpenOptions) MarshalText() ([]byte, error) { return []byte(o.describe()), nil }
 
 func (o OpenOptions) describe() string {
@@ -46,7 +46,7 @@ func (o OpenOptions) describe() string {
 	if o.BaseURL != "" {
 		base = "invalid base URL"
 		if u, err := url.Parse(o.BaseURL); err == nil {
-			base = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String() // proxies take keys in the rest
+			base = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String() // proxies accept keys in the other parts
 		}
 	}
 	return fmt.Sprintf("model.OpenOptions(%s, %s)", base, key)

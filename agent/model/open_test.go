@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// echo is a driver whose models are called what it was asked for.
+// echo is a driver whose models have the name they were opened with.
 func echo(provider string) model.Driver {
 	return model.Driver{
 		Env: []string{strings.ToUpper(provider) + "_KEY"},
@@ -51,7 +51,7 @@ func keyed(name string) string {
 	return ""
 }
 
-func TestOpenTakesTheNameAfterTheFirstColonAsItIs(t *testing.T) {
+func TestOpenSplitsAtTheFirstColon(t *testing.T) {
 	for ref, want := range map[string]string{
 		"parrot:polly": "polly", "parrot:qwen3:8b": "qwen3:8b", "parrot:anthropic/claude-sonnet-4.5": "anthropic/claude-sonnet-4.5",
 		"parrot::": ":", "  parrot:polly\n": "polly", "parrot:ft:gpt-4o:me::x": "ft:gpt-4o:me::x",
@@ -62,7 +62,7 @@ func TestOpenTakesTheNameAfterTheFirstColonAsItIs(t *testing.T) {
 	}
 }
 
-func TestOptionsWinOverTheEnvironmentWhichIsTheProcessesByDefault(t *testing.T) {
+func TestOpenOptionsOverrideTheEnvironment(t *testing.T) {
 	_, err := model.Open(t.Context(), "parrot:polly")
 	require.ErrorIs(t, err, model.ErrAuth)
 	require.EqualError(t, err, `model: opening "parrot:polly": parrot: no key: authentication failed`)
@@ -73,13 +73,13 @@ func TestOptionsWinOverTheEnvironmentWhichIsTheProcessesByDefault(t *testing.T) 
 	require.NoError(t, err)
 }
 
-func TestAStringThatNamesNoModelSaysWhatWasProbablyMeant(t *testing.T) {
-	const write = "; write provider:name; known are absent, example, hollow, parrot, twice"
+func TestOpenSuggestsWhatWasMeant(t *testing.T) {
+	const write = "; use provider:name; known providers: absent, example, hollow, parrot, twice"
 	for ref, want := range map[string]string{
-		"":                              `model: no model is named: write provider:name, such as openai:gpt-5-mini`,
-		" \t":                           `model: no model is named: write provider:name, such as openai:gpt-5-mini`,
-		"parrot":                        `model: "parrot" names a provider but no model: write parrot:name`,
-		"parrot:":                       `model: "parrot:" names a provider but no model: write parrot:name`,
+		"":                              `model: no model given; use provider:name, such as openai:gpt-5-mini`,
+		" \t":                           `model: no model given; use provider:name, such as openai:gpt-5-mini`,
+		"parrot":                        `model: "parrot" names a provider but no model; use parrot:name`,
+		"parrot:":                       `model: "parrot:" names a provider but no model; use parrot:name`,
 		"gpt-5":                         `model: "gpt-5": unknown provider; did you mean openai:gpt-5?`,
 		"claude-opus-4-5":               `model: "claude-opus-4-5": unknown provider; did you mean anthropic:claude-opus-4-5?`,
 		"gemini-3-pro":                  `model: "gemini-3-pro": unknown provider; did you mean google:gemini-3-pro?`,
@@ -101,9 +101,9 @@ func TestAStringThatNamesNoModelSaysWhatWasProbablyMeant(t *testing.T) {
 		"groq:qwen/qwen3-32b":           `model: "groq:qwen/qwen3-32b": unknown provider in this program: import _ "github.com/ponte-go/ponte/agent/model/openaimodel"`,
 		"anthropic:claude-sonnet-4-5":   `model: "anthropic:claude-sonnet-4-5": unknown provider in this program: import _ "github.com/ponte-go/ponte/agent/model/anthropicmodel"`,
 		"vertex:gemini-3-pro":           `model: "vertex:gemini-3-pro": unknown provider in this program: import _ "github.com/ponte-go/ponte/agent/model/geminimodel"`,
-		"twice:x":                       `model: 2 packages of this program have registered the provider "twice": import one of them`,
-		"hollow:x":                      `model: the provider "hollow" was registered with a driver that cannot open`,
-		"absent:x":                      `model: opening "absent:x": its driver returned no model`,
+		"twice:x":                       `model: 2 packages of this program register the provider "twice"; import only one of them`,
+		"hollow:x":                      `model: provider "hollow" was registered with a driver without Open`,
+		"absent:x":                      `model: opening "absent:x": the driver returned no model`,
 		strings.Repeat("x", 100) + ":y": `model: "` + strings.Repeat("x", 100) + `:y": unknown provider` + write,
 	} {
 		m, err := model.OpenWith(t.Context(), ref, model.OpenOptions{Getenv: keyed})
@@ -113,7 +113,7 @@ func TestAStringThatNamesNoModelSaysWhatWasProbablyMeant(t *testing.T) {
 	}
 }
 
-func TestProvidersAreListedInOrderAndCannotBeChangedThroughTheList(t *testing.T) {
+func TestProvidersAreSortedCopies(t *testing.T) {
 	var names []string
 	for name, d := range model.Providers() {
 		names = append(names, name)
@@ -126,12 +126,12 @@ func TestProvidersAreListedInOrderAndCannotBeChangedThroughTheList(t *testing.T)
 		require.NotContains(t, d.Env, "changed")
 		if name == "parrot" {
 			require.Equal(t, []string{"PARROT_KEY"}, d.Env)
-			break // the rest is not wanted
+			break // stop early
 		}
 	}
 }
 
-func TestTheRegistryMayBeUsedFromManyGoroutines(t *testing.T) {
+func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -152,7 +152,7 @@ func TestTheRegistryMayBeUsedFromManyGoroutines(t *testing.T) {
 	wg.Wait()
 }
 
-func TestTheKeyInOpenOptionsIsNeverShown(t *testing.T) {
+func TestOpenOptionsHideTheKey(t *testing.T) {
 	const key = "sk-secret-0123456789"
 	o := model.OpenOptions{
 		APIKey: key, BaseURL: "https://user:" + key + "@host.test/v1?api-key=" + key, HTTPClient: http.DefaultClient, Getenv: os.Getenv,
@@ -177,11 +177,11 @@ func TestTheKeyInOpenOptionsIsNeverShown(t *testing.T) {
 	require.Equal(t, "model.OpenOptions(invalid base URL, no key)", fmt.Sprint(model.OpenOptions{BaseURL: "http://\x7f" + key}))
 }
 
-// The package of the provider is imported for its side effect, such as
+// The provider's package is imported for its side effect, for example
 //
 //	import _ "github.com/ponte-go/ponte/agent/model/openaimodel"
 //
-// and then a string is all it takes.
+// Then a string is enough.
 func ExampleOpen() {
 	m, err := model.Open(context.Background(), "example:small")
 	if err != nil {
@@ -204,6 +204,6 @@ func ExampleRegister() {
 		}
 		return model.Func(model.Info{Provider: "example", Name: name}, nil), nil
 	}
-	// In a package of its own this stands in func init.
+	// A package calls Register in its init function.
 	model.Register("example-with-key", model.Driver{Open: open, Env: []string{"EXAMPLE_API_KEY"}})
 }

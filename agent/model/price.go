@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// Price is what a model costs, in a currency that is up to the table. Prices of tokens are for a million of them.
+// Price holds the prices of a model. The table determines the currency. Token prices are per million tokens.
 type Price struct {
-	// Input and Output are the prices of what the model reads and writes.
+	// Input and Output are the prices of input and output tokens.
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
-	// CachedInput is the price of input that came from the provider's prompt cache, CacheWrite that of input that was
-	// written to it. 0 means that it costs what other input does.
+	// CachedInput is the price of input read from the provider's prompt cache, CacheWrite of input written to it. 0 means
+	// the price of other input.
 	CachedInput float64 `json:"cached_input,omitzero"`
 	CacheWrite  float64 `json:"cache_write,omitzero"`
-	// Reasoning is the price of output that was spent on thinking. 0 means that it costs what other output does.
+	// Reasoning is the price of reasoning output. 0 means the price of other output.
 	Reasoning float64 `json:"reasoning,omitzero"`
-	// Request is added for each request, whatever its tokens.
+	// Request is added once per request.
 	Request float64 `json:"request,omitzero"`
-	// Tiers are the prices of long requests, in ascending order of Above.
+	// Tiers holds the prices of long requests, in ascending order of Above.
 	Tiers []PriceTier `json:"tiers,omitzero"`
 }
 
-// PriceTier is what all tokens of a request cost if it has more input tokens than Above, the first ones included. Its fields
-// are those of [Price] otherwise, and take the place of all of these.
+// PriceTier holds the prices of all tokens of a request with more than Above input tokens, including those up to Above.
+// Its fields replace all those of [Price].
 type PriceTier struct {
-	// Above is a number of input tokens. The prices hold for requests with more.
+	// Above is a number of input tokens. The tier applies to requests with more.
 	Above       int64   `json:"above"`
 	Input       float64 `json:"input"`
 	Output      float64 `json:"output"`
@@ -37,13 +37,13 @@ type PriceTier struct {
 	Reasoning   float64 `json:"reasoning,omitzero"`
 }
 
-// Free reports whether nothing costs anything.
+// Free reports whether all prices are zero.
 func (p Price) Free() bool {
 	return p.Input == 0 && p.Output == 0 && p.CachedInput == 0 && p.CacheWrite == 0 && p.Reasoning == 0 && p.Request == 0 &&
 		!slices.ContainsFunc(p.Tiers, func(t PriceTier) bool { return t != PriceTier{Above: t.Above} })
 }
 
-// Of returns what one request with this usage costs.
+// Of returns the cost of one request with the given usage.
 func (p Price) Of(u Usage) float64 {
 	t := PriceTier{0, p.Input, p.Output, p.CachedInput, p.CacheWrite, p.Reasoning}
 	for _, tier := range p.Tiers {
@@ -69,24 +69,24 @@ func (p Price) Of(u Usage) float64 {
 		float64(output)*t.Output+float64(thought)*reasoning)/million
 }
 
-// Why the cost of a response is not known.
+// Reasons why the cost of a response is unknown.
 var (
 	// ErrNoPrice means that the table has no price for the model.
-	ErrNoPrice = errors.New("no price is known for the model")
-	// ErrNoUsage means that the provider has not said how many tokens were used.
+	ErrNoPrice = errors.New("no price known for the model")
+	// ErrNoUsage means that the provider did not report the number of tokens used.
 	ErrNoUsage = errors.New("the provider reported no usage")
 )
 
-// PriceTable knows what models cost. It is asked by several goroutines at the same time. [Prices] is one, package
-// agent/model/prices has another, and [FirstPrice] puts them together.
+// PriceTable looks up the prices of models. It must be safe for concurrent use. [Prices] is a PriceTable, package
+// agent/model/prices has another, and [FirstPrice] combines several.
 type PriceTable interface {
-	// Price returns the price of a model for a request made at a certain time, by the names that a response has, or false
-	// if it is not known.
+	// Price returns the price of a model for a request made at the given time. Provider and name are those of the
+	// response. It returns false if the price is unknown.
 	Price(provider, name string, at time.Time) (Price, bool)
 }
 
-// FirstPrice returns a table that asks several tables in order and gives the first price that one of them knows: your own
-// prices, then those of a package. Tables that are nil are left out.
+// FirstPrice returns a table that looks in several tables, in order, and returns the first price found. For example, put
+// your own prices before those of a package. Nil tables are skipped.
 func FirstPrice(tables ...PriceTable) PriceTable {
 	return overlay(slices.DeleteFunc(slices.Clone(tables), func(t PriceTable) bool { return t == nil }))
 }
@@ -106,9 +106,9 @@ func (o overlay) Price(provider, name string, at time.Time) (Price, bool) {
 //
 //	{"openai/gpt-5": {"input": 1, "cached_input": 0.1, "output": 8}, "ollama/*": {"input": 0, "output": 0}}
 //
-// A key is a provider and a model, the model alone, or a provider and "*" for all models of it; that is also the order in
-// which they are looked up. A date at the end of a model's name, as in "gpt-5-2025-08-07", is left out if the full name is
-// not in the table. The time does not matter. It must not be changed while it is in use.
+// A key is a provider and a model, a model alone, or a provider and "*" for all its models. Keys are looked up in that
+// order. If the full name of a model is not in the table, a date at its end is ignored, as in "gpt-5-2025-08-07". The
+// time is not used. Prices must not be changed while in use.
 type Prices map[string]Price
 
 // Price implements [PriceTable].
@@ -133,7 +133,7 @@ func (p Prices) exactly(provider, name string) (Price, bool) {
 	return price, ok
 }
 
-// withoutDate cuts off how providers name the versions of a model: -20250807, @20250807 or -2025-08-07.
+// withoutDate removes the date that providers add to model names: -20250807, @20250807 or -2025-08-07.
 func withoutDate(name string) (string, bool) {
 	for _, layout := range []string{"20060102", "2006-01-02"} {
 		at := len(name) - len(layout) - 1

@@ -19,8 +19,8 @@ func TestPriceOfTokensByKind(t *testing.T) {
 	p.Reasoning, p.Request = 10, 0.25
 	require.InDelta(t, 0.5*2+0.4*0.5+0.1*3+0.4*8+0.1*10+0.25, p.Of(u), 1e-9)
 	p = model.Price{Input: 2, Output: 8}
-	require.InDelta(t, 2+4, p.Of(u), 1e-9, "without a price of its own, cached input costs what other input does")
-	require.InDelta(t, 2, model.Price{Input: 2}.Of(model.Usage{CacheReadTokens: 1_000_000}), 1e-9, "providers that count cached input apart")
+	require.InDelta(t, 2+4, p.Of(u), 1e-9, "by default cached input has the price of other input")
+	require.InDelta(t, 2, model.Price{Input: 2}.Of(model.Usage{CacheReadTokens: 1_000_000}), 1e-9, "providers that count cached input separately")
 }
 
 func TestPriceOfLongRequests(t *testing.T) {
@@ -34,7 +34,7 @@ func TestPriceOfLongRequests(t *testing.T) {
 	require.True(t, model.Price{Tiers: []model.PriceTier{{Above: 1}}}.Free())
 }
 
-func TestFirstPriceAsksTablesInOrder(t *testing.T) {
+func TestFirstPriceUsesTablesInOrder(t *testing.T) {
 	own, rest := model.Prices{"a/b": {Input: 1}}, model.Prices{"a/*": {Input: 2}}
 	table := model.FirstPrice(own, nil, rest)
 	for name, want := range map[string]float64{"b": 1, "c": 2} {
@@ -46,7 +46,7 @@ func TestFirstPriceAsksTablesInOrder(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestPricesAreLookedUpFromTheMostPreciseName(t *testing.T) {
+func TestPricesPreferTheMostPreciseName(t *testing.T) {
 	var prices model.Prices
 	require.NoError(t, json.Unmarshal([]byte(`{
 		"openai/large": {"input": 1, "cached_input": 0.1, "output": 8},

@@ -4,55 +4,56 @@ package model
 
 import "encoding/json"
 
-// Request is what the loop asks of a model in one step. A model only reads it. From step to step of a run a request
-// grows at its end only, so that a provider's prompt cache hits: the same instructions, the same tools in the same
-// order, the same messages and then new ones.
+// Request is what the loop sends to a model in one step. A model must not modify it. Within a run, a request only grows
+// at its end, so that a provider's prompt cache hits: the instructions, the tools and their order, and the earlier
+// messages stay the same.
 type Request struct {
-	// Instructions tell the model what to do, ahead of the conversation. Empty means none.
+	// Instructions tells the model what to do. It precedes the conversation and may be empty.
 	Instructions string
-	// Messages is the conversation, oldest first; the last one is a request. Adjacent messages of one kind stand
-	// for one message and are merged on the wire.
+	// Messages is the conversation, oldest first. The last message is a request. Adjacent messages of the same kind are
+	// merged on the wire.
 	Messages []*Message
-	// Tools are what the model may call.
+	// Tools lists the tools the model may call.
 	Tools []ToolDef
-	// ToolChoice says whether it must. A call can be demanded unless the model has [Info.NoForcedCalls].
+	// ToolChoice determines whether the model may or must call tools. A call can be required unless the model has
+	// [Info.NoForcedCalls].
 	ToolChoice ToolChoice
-	// Output, if not nil, binds the text of the response to a schema. Only for models with [Info.NativeOutput].
+	// Output, if not nil, constrains the text of the response to a schema. It requires [Info.NativeOutput].
 	Output *OutputSchema
 	// Settings may be nil.
 	Settings *Settings
 }
 
-// ToolDef is a tool as the model sees it.
+// ToolDef is the definition of a tool that the model sees.
 type ToolDef struct {
-	// Name is how the model calls the tool, and Description tells it what the tool is for.
+	// Name identifies the tool. Description tells the model what it is for.
 	Name        string
 	Description string
 	// Schema is the JSON schema of the arguments, an object.
 	Schema json.RawMessage
-	// Strict asks the provider to enforce the schema while it samples, where it can.
+	// Strict asks the provider to enforce the schema during sampling, if it can.
 	Strict bool
 }
 
-// OutputSchema is a JSON schema that a response must keep.
+// OutputSchema is a JSON schema that a response must match.
 type OutputSchema struct {
-	// Name and Description tell the model what the response is for. Schema is the JSON schema. Strict asks the provider to
-	// enforce it while it samples, where it can.
+	// Name and Description tell the model what the response is for. Schema is the JSON schema. Strict asks the provider
+	// to enforce it during sampling, if it can.
 	Name        string
 	Description string
 	Schema      json.RawMessage
 	Strict      bool
 }
 
-// ToolChoice says whether the model may, must or must not call tools. The zero value leaves it to the model.
+// ToolChoice determines whether the model may, must or must not call tools. The zero value leaves it to the model.
 type ToolChoice struct {
-	// Mode is how free the model is.
+	// Mode is the kind of choice.
 	Mode ToolChoiceMode
-	// Tool is the one tool to call when Mode is [ToolChoiceTool].
+	// Tool is the tool to call if Mode is [ToolChoiceTool].
 	Tool string
 }
 
-// ToolChoiceMode is how free the model is.
+// ToolChoiceMode is a kind of [ToolChoice].
 type ToolChoiceMode string
 
 const (
@@ -60,8 +61,8 @@ const (
 	ToolChoiceAuto ToolChoiceMode = ""
 	// ToolChoiceNone forbids tool calls.
 	ToolChoiceNone ToolChoiceMode = "none"
-	// ToolChoiceRequired demands at least one tool call.
+	// ToolChoiceRequired requires at least one tool call.
 	ToolChoiceRequired ToolChoiceMode = "required"
-	// ToolChoiceTool demands a call of [ToolChoice.Tool].
+	// ToolChoiceTool requires a call of [ToolChoice.Tool].
 	ToolChoiceTool ToolChoiceMode = "tool"
 )

@@ -7,39 +7,39 @@ import (
 	"time"
 )
 
-// RetryPolicy says how often and when a failed request is sent again. The adapters take it in their configuration and in
-// [OpenOptions], and modelwrap.Retry takes it for any model. It means the same everywhere. In the zero value, every field has its
-// default.
+// RetryPolicy determines how often and when a failed request is sent again. Adapters take it in their configuration and
+// in [OpenOptions], and modelwrap.Retry takes it for any model. Its meaning is the same everywhere. In the zero value,
+// every field has its default.
 //
-// Policies never multiply. Where several apply to a request, only the outermost does: modelwrap.Retry marks its context with
-// [WithoutRetries], and everything inside makes a single attempt.
+// Policies never multiply. If several apply to a request, only the outermost is used: modelwrap.Retry passes on a context
+// made by [WithoutRetries], and everything inside makes a single attempt.
 //
-// A request is never sent again once a delta has been passed to the sink, or when its context has ended.
+// A request is never sent again once a delta has been passed to the sink, or after its context has ended.
 type RetryPolicy struct {
-	// Attempts is how often a request is sent at most: 3 by default, 1 for no retries.
+	// Attempts is the maximum number of times a request is sent. The default is 3. 1 means no retries.
 	Attempts int
-	// Base is the first wait, 500 ms by default. Each further one is twice as long, up to Max (30 s by default), and then
-	// shortened at random by up to a quarter, so that clients that failed together do not come back together. If the provider
-	// asks for a certain wait ([APIError.RetryAfter]), that is kept instead. If it asks for more than Max, the error is
-	// returned at once.
+	// Base is the first wait. The default is 500 ms. Each further wait is twice as long, up to Max (30 s by default), and
+	// then shortened at random by up to a quarter, so that clients that failed together do not retry together. A wait
+	// requested by the provider ([APIError.RetryAfter]) is used instead. If it is longer than Max, the error is returned
+	// at once.
 	Base, Max time.Duration
-	// Total bounds all waits of a request together: 2 minutes by default. The error is returned instead of beginning a wait
-	// that would exceed it.
+	// Total limits the sum of all waits for a request. The default is 2 minutes. If the next wait would exceed it, the
+	// error is returned instead.
 	Total time.Duration
-	// On reports whether a request is sent again after an error. By default it is if [APIError.Retryable] is set; of several
-	// errors, such as those of modelwrap.Fallback, one is enough. Adapters set Retryable after failed or broken connections,
-	// after HTTP 408, 409, 425, 429 and 5xx but 501 (529 means overloaded), and after answers that break off or hold nothing,
-	// but not for a quota that is used up.
+	// On reports whether to send a request again after an error. The default is to do so if [APIError.Retryable] is set.
+	// If there are several errors, as from modelwrap.Fallback, one is enough. Adapters set Retryable for failed or broken
+	// connections, for HTTP 408, 409, 425, 429 and 5xx except 501 (529 means overloaded), and for responses that break
+	// off or are empty, but not for an exhausted quota.
 	On func(error) bool
-	// Observe, if not nil, is called before each wait with the error and the length of the wait. Like On, it may be called by
-	// several requests at the same time.
+	// Observe, if not nil, is called before each wait with the error and the length of the wait. On and Observe must be
+	// safe for concurrent use.
 	Observe func(ctx context.Context, err error, wait time.Duration)
 }
 
 type withoutRetries struct{}
 
-// WithoutRetries returns a context in which adapters and modelwrap.Retry make a single attempt, whatever their policy. Use it
-// around a model where the caller itself sends failed requests again.
+// WithoutRetries returns a context in which adapters and modelwrap.Retry make a single attempt, whatever their policy.
+// Use it if the caller itself retries failed requests.
 func WithoutRetries(ctx context.Context) context.Context {
 	if !RetriesAllowed(ctx) {
 		return ctx
@@ -47,6 +47,6 @@ func WithoutRetries(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutRetries{}, withoutRetries{})
 }
 
-// RetriesAllowed reports whether a model may send a failed request again itself. It returns false if ctx was made by
-// [WithoutRetries]. A [Model] that has retries of its own must ask it with the context of each request.
+// RetriesAllowed reports whether a model may retry a failed request. It returns false if ctx was made by
+// [WithoutRetries]. A [Model] with its own retries must call it with the context of each request.
 func RetriesAllowed(ctx context.Context) bool { return ctx.Value(withoutRetries{}) == nil }

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Settings tune a request in terms that most providers share. A nil pointer or empty value leaves the provider's
-// default. An adapter refuses a setting that its provider cannot keep rather than dropping it.
+// Settings tunes a request in terms most providers share. A nil pointer or empty value means the provider's default. An
+// adapter returns an error for a setting its provider does not support, rather than dropping it.
 type Settings struct {
-	// MaxTokens bounds the response.
+	// MaxTokens limits the length of the response.
 	MaxTokens int
 	// Temperature is usually between 0 and 2, TopP between 0 and 1.
 	Temperature *float64
@@ -21,14 +21,14 @@ type Settings struct {
 	Stop []string
 	// Seed asks for repeatable sampling.
 	Seed *int64
-	// ParallelToolCalls forbids (false) or allows (true) several calls in one response.
+	// ParallelToolCalls allows (true) or forbids (false) several calls in one response.
 	ParallelToolCalls *bool
-	// Thinking is how much the model should reason first: "off", "minimal", "low", "medium", "high".
+	// Thinking is the amount of reasoning before the answer: "off", "minimal", "low", "medium" or "high".
 	Thinking string
-	// ServiceTier is the provider's name of a price and priority class.
+	// ServiceTier is the provider's name for a class of price and priority.
 	ServiceTier string
-	// ExtraHeaders and ExtraBody are added to the HTTP request; a key of ExtraBody replaces the adapter's own
-	// top-level field of that name.
+	// ExtraHeaders and ExtraBody are added to the HTTP request. A key of ExtraBody replaces the adapter's top-level field
+	// with that name.
 	ExtraHeaders map[string]string
 	ExtraBody    map[string]json.RawMessage
 }
@@ -57,7 +57,7 @@ func clone[T any](p *T) *T {
 	return new(*p)
 }
 
-// Merge returns settings in which what over sets wins over s. Either may be nil.
+// Merge returns s with the settings of over taking precedence. Either may be nil.
 func (s *Settings) Merge(over *Settings) *Settings {
 	switch {
 	case s == nil:
@@ -95,7 +95,7 @@ func (s *Settings) Merge(over *Settings) *Settings {
 	return &m
 }
 
-// unionHeaders is union for names that are the same in upper and lower case.
+// unionHeaders is like union, but ignores the case of names.
 func unionHeaders(a, b map[string]string) map[string]string {
 	if len(a) == 0 || len(b) == 0 {
 		return union(a, b)

@@ -20,9 +20,9 @@ func fullSettings(n int) *model.Settings {
 	}
 }
 
-func TestMergedSettingsTakeWhatTheSecondSets(t *testing.T) {
+func TestMergeOverridesSetFields(t *testing.T) {
 	require.Equal(t, fullSettings(2), fullSettings(1).Merge(fullSettings(2)))
-	// Each field on its own, so that none is forgotten.
+	// Set each field separately, so none is forgotten.
 	for field := range reflect.TypeFor[model.Settings]().Fields() {
 		over := &model.Settings{}
 		reflect.ValueOf(over).Elem().FieldByIndex(field.Index).Set(reflect.ValueOf(fullSettings(4)).Elem().FieldByIndex(field.Index))
@@ -38,7 +38,7 @@ func TestMergedSettingsTakeWhatTheSecondSets(t *testing.T) {
 	}
 }
 
-func TestMergedSettingsKeepWhatTheSecondLeavesOut(t *testing.T) {
+func TestMergeKeepsUnsetFields(t *testing.T) {
 	s := fullSettings(1)
 	require.Equal(t, s, s.Merge(&model.Settings{}))
 	require.Same(t, s, s.Merge(nil))
@@ -46,23 +46,23 @@ func TestMergedSettingsKeepWhatTheSecondLeavesOut(t *testing.T) {
 	require.Nil(t, (*model.Settings)(nil).Merge(nil))
 }
 
-func TestMergedSettingsJoinHeadersAndBody(t *testing.T) {
+func TestMergeJoinsHeadersAndBody(t *testing.T) {
 	a := &model.Settings{ExtraHeaders: map[string]string{"A": "1", "B": "1"}, ExtraBody: map[string]json.RawMessage{"a": nil}}
 	b := &model.Settings{ExtraHeaders: map[string]string{"B": "2", "C": "2"}, ExtraBody: map[string]json.RawMessage{"b": nil}}
 	m := a.Merge(b)
 	require.Equal(t, map[string]string{"A": "1", "B": "2", "C": "2"}, m.ExtraHeaders)
 	require.Len(t, m.ExtraBody, 2)
-	require.Equal(t, map[string]string{"A": "1", "B": "1"}, a.ExtraHeaders, "neither side is changed")
+	require.Equal(t, map[string]string{"A": "1", "B": "1"}, a.ExtraHeaders, "neither side is modified")
 	require.Equal(t, map[string]string{"B": "2", "C": "2"}, b.ExtraHeaders)
 	require.Equal(t, b.ExtraHeaders, (&model.Settings{}).Merge(b).ExtraHeaders)
 }
 
-func TestAnEmptyStopListOverrides(t *testing.T) {
+func TestMergeUsesAnEmptyStopList(t *testing.T) {
 	m := (&model.Settings{Stop: []string{"x"}}).Merge(&model.Settings{Stop: []string{}})
 	require.Empty(t, m.Stop)
 }
 
-func TestHeadersOfOneNameAreOneHoweverTheyAreWritten(t *testing.T) {
+func TestMergeIgnoresTheCaseOfHeaders(t *testing.T) {
 	a := &model.Settings{ExtraHeaders: map[string]string{"X-Title": "1", "x-other": "1"}}
 	b := &model.Settings{ExtraHeaders: map[string]string{"x-title": "2"}}
 	require.Equal(t, map[string]string{"x-title": "2", "x-other": "1"}, a.Merge(b).ExtraHeaders)

@@ -2,22 +2,22 @@
 
 package model
 
-// Usage counts the tokens of one response, as far as the provider reports them. It means the same for every provider,
-// whatever the provider's own counts include. No count is negative, and
+// Usage counts the tokens of one response, as reported by the provider. The fields mean the same for every provider,
+// whatever its own counts include. No count is negative, and
 //
 //	CacheReadTokens + CacheWriteTokens <= InputTokens
 //	ReasoningTokens <= OutputTokens
 //	TotalTokens = InputTokens + OutputTokens
 type Usage struct {
-	// InputTokens counts all that the model read, cached or not.
+	// InputTokens counts all input, cached or not.
 	InputTokens int64 `json:"input_tokens,omitempty"`
-	// OutputTokens counts all that the model wrote, reasoning included.
+	// OutputTokens counts all output, including reasoning.
 	OutputTokens int64 `json:"output_tokens,omitempty"`
-	// CacheReadTokens is the part of InputTokens that came from the provider's prompt cache. CacheWriteTokens is the part,
-	// apart from that, that was written to it.
+	// CacheReadTokens is the part of InputTokens read from the provider's prompt cache. CacheWriteTokens is a separate
+	// part of InputTokens, written to the cache.
 	CacheReadTokens  int64 `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int64 `json:"cache_write_tokens,omitempty"`
-	// ReasoningTokens is the part of OutputTokens that was spent on thinking.
+	// ReasoningTokens is the part of OutputTokens used for reasoning.
 	ReasoningTokens int64 `json:"reasoning_tokens,omitempty"`
 }
 
@@ -30,5 +30,5 @@ func (u *Usage) Add(v Usage) {
 	u.ReasoningTokens += v.ReasoningTokens
 }
 
-// TotalTokens is input and output together.
+// TotalTokens returns the sum of input and output tokens.
 func (u Usage) TotalTokens() int64 { return u.InputTokens + u.OutputTokens }

@@ -105,8 +105,8 @@ func TestTheDefaultModelAnswersOnceItIsFound(t *testing.T) {
 func TestAWrongModelIsExplained(t *testing.T) {
 	for name, want := range map[string]string{
 		"openai:gpt-5": `-model: opening "openai:gpt-5": openaimodel: openai: no API key: set OPENAI_API_KEY, or OpenOptions.APIKey: authentication failed`,
-		"openai":       `-model: "openai" names a provider but no model: write openai:name`,
-		"ollama:":      `-model: "ollama:" names a provider but no model: write ollama:name`,
+		"openai":       `-model: "openai" names a provider but no model; use openai:name`,
+		"ollama:":      `-model: "ollama:" names a provider but no model; use ollama:name`,
 		"gpt-5":        `-model: "gpt-5": unknown provider; did you mean openai:gpt-5?`,
 		"olama:qwen3":  `-model: "olama:qwen3": unknown provider; did you mean ollama:qwen3?`,
 		"ofline":       "-model ofline: unknown; did you mean offline?",

@@ -14,47 +14,47 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// BreakPolicy says when [Break] stops asking a model. The zero value is useful: fields that are 0 have the default that is
-// named.
+// BreakPolicy determines when [Break] stops sending requests to a model. The zero value is usable: fields that are 0 have
+// the defaults given below.
 type BreakPolicy struct {
-	// Failures is how many requests in a row must fail before the model is not asked any more: 5 by default.
+	// Failures is the number of consecutive failures that opens the breaker. The default is 5.
 	Failures int
-	// CoolDown is how long the model is not asked then, 30 seconds by default, or as long as the provider asks for if that is
-	// longer ([model.APIError.RetryAfter]). It doubles each time that the request after it fails as well, up to MaxCoolDown:
-	// 10 minutes by default.
+	// CoolDown is how long no requests are sent after that. The default is 30 seconds, or longer if the provider asks for
+	// more ([model.APIError.RetryAfter]). It doubles each time the first request after a cool-down fails too, up to
+	// MaxCoolDown, which is 10 minutes by default.
 	CoolDown, MaxCoolDown time.Duration
-	// AuthCoolDown is how long the model is not asked after a single answer that says that the key is wrong ([model.ErrAuth]), or
-	// that there is no money left: 10 minutes by default. Waiting does not mend that; somebody has to.
+	// AuthCoolDown is how long no requests are sent after a single response that the key is invalid ([model.ErrAuth]) or
+	// that the account has no credit. The default is 10 minutes. Someone has to fix such a failure.
 	AuthCoolDown time.Duration
-	// Observe, if not nil, is told of every change of state, after it.
+	// Observe, if not nil, is called after every change of state.
 	Observe func(ctx context.Context, m model.Info, s BreakerStatus)
 }
 
-// BreakerState is whether a [Breaker] asks its model.
+// BreakerState is the state of a [Breaker].
 type BreakerState string
 
 const (
-	// BreakerClosed means that the model is asked.
+	// BreakerClosed means that requests are sent to the model.
 	BreakerClosed BreakerState = "closed"
-	// BreakerOpen means that the model is not asked until the cool-down is over.
+	// BreakerOpen means that no requests are sent until the cool-down is over.
 	BreakerOpen BreakerState = "open"
-	// BreakerHalfOpen means that the cool-down is over. One request is let through; the others are refused until its end.
+	// BreakerHalfOpen means that the cool-down is over. One request is sent. Others fail until it has ended.
 	BreakerHalfOpen BreakerState = "half-open"
 )
 
-// BreakerStatus says how things are with a [Breaker].
+// BreakerStatus describes the state of a [Breaker].
 type BreakerStatus struct {
-	// State says whether the model is asked.
+	// State tells whether requests are sent.
 	State BreakerState
-	// Failures counts the failures in a row.
+	// Failures is the number of consecutive failures.
 	Failures int
-	// Until is when the cool-down is over. It is zero unless State is [BreakerOpen].
+	// Until is the end of the cool-down. It is zero unless State is [BreakerOpen].
 	Until time.Time
 	// Err is the last failure, or nil if there was none since the last success.
 	Err error
 }
 
-// Breaker is a model that is not asked while it keeps failing. Make one with [Break].
+// Breaker is a model that gets no requests while it keeps failing. [Break] makes one.
 type Breaker struct {
 	model.Model
 
@@ -62,35 +62,35 @@ type Breaker struct {
 
 	mu     sync.Mutex
 	status BreakerStatus
-	// coolDown is the next one, era counts changes of state: what a request says about an earlier era does not count.
+	// coolDown is the next cool-down. era counts changes of state: results of requests from an earlier era are ignored.
 	coolDown time.Duration
 	era      int
-	trying   bool // half-open: the one request is under way
+	trying   bool // half-open: a trial request is in progress
 }
 
 var _ model.Model = (*Breaker)(nil)
 
-// Break returns a model that refuses requests while the model behind it keeps failing, with an [*OpenError], at once. Within a
-// [Fallback] the next model is asked then, without the wait for one that does not work:
+// Break returns a model that fails at once with an [*OpenError] while m keeps failing. Within a [Fallback], the next
+// model is then asked without waiting for one that does not work:
 //
 //	modelwrap.Fallback([]model.Model{
 //		modelwrap.Break(large, modelwrap.BreakPolicy{}),
 //		modelwrap.Break(small, modelwrap.BreakPolicy{}),
 //	}, modelwrap.FallbackPolicy{})
 //
-// A failure is a [*model.APIError] that is not the request's own: no connection, a timeout or an answer that breaks off, HTTP
-// 401, 402, 403, 404, 408, 429 and 5xx. What the provider has against the request (HTTP 400, a conversation that is too long), what
-// the model cannot take, an error of the sink and the end of the context neither count nor end a row of failures. After a cool-down
-// one request is let through; if it succeeds, all are. An error that joins those of several models, such as a
-// [*FallbackError], is a failure if all of them are.
+// A failure is a [*model.APIError] that is not caused by the request: a failed connection, a timeout, a response that
+// breaks off, or HTTP 401, 402, 403, 404, 408, 429 or 5xx. Errors caused by the request (HTTP 400, a conversation that is
+// too long, something the model does not support), errors of the sink and the end of the context do not count as failures
+// and do not reset the count. After a cool-down one request is sent. If it succeeds, all are sent again. An error that
+// joins those of several models, such as a [*FallbackError], is a failure if all of them are.
 //
-// Put [Retry] within it, so that a failure is one that remained. The state belongs to the value: wrap a model once, and
-// share it. It panics if m is nil or a number in the policy is negative.
+// Put [Retry] inside it, so that only the failures left after retrying count. The state belongs to the returned value.
+// Wrap a model once, and share the result. Break panics if m is nil or a number in the policy is negative.
 func Break(m model.Model, policy BreakPolicy) *Breaker {
 	mustWrap("Break", m)
 	p := policy
 	if p.Failures < 0 || p.CoolDown < 0 || p.MaxCoolDown < 0 || p.AuthCoolDown < 0 {
-		panic("modelwrap: Break: the policy has a negative value")
+		panic("modelwrap: Break: policy has a negative value")
 	}
 	p.Failures = cmp.Or(p.Failures, 5)
 	p.CoolDown = cmp.Or(p.CoolDown, 30*time.Second)
@@ -99,7 +99,8 @@ func Break(m model.Model, policy BreakPolicy) *Breaker {
 	return &Breaker{Model: m, policy: p, status: BreakerStatus{State: BreakerClosed}, coolDown: p.CoolDown}
 }
 
-// Status returns how things are. A cool-down that is over is [BreakerHalfOpen], whether there was a request since or not.
+// Status returns the current status. A breaker whose cool-down is over is [BreakerHalfOpen], even if there was no request
+// since.
 func (b *Breaker) Status() BreakerStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +119,7 @@ func (b *Breaker) Generate(ctx context.Context, req *model.Request, sink model.S
 	}
 	outcome := neutral
 	var failure error
-	defer func() { b.settle(ctx, era, outcome, failure) }() // also if the model panics
+	defer func() { b.settle(ctx, era, outcome, failure) }() // even if the model panics
 	resp, err := b.Model.Generate(ctx, req, sink)
 	switch {
 	case err == nil:
@@ -129,7 +130,7 @@ func (b *Breaker) Generate(ctx context.Context, req *model.Request, sink model.S
 	return resp, err
 }
 
-// admit lets a request pass, or returns an [*OpenError].
+// admit lets a request pass or returns an [*OpenError].
 func (b *Breaker) admit(ctx context.Context) (era int, err error) {
 	b.mu.Lock()
 	now, changed := time.Now(), false
@@ -149,7 +150,7 @@ func (b *Breaker) admit(ctx context.Context) (era int, err error) {
 	return era, err
 }
 
-// settle takes note of what became of a request.
+// settle records the outcome of a request.
 func (b *Breaker) settle(ctx context.Context, era int, o outcome, failure error) {
 	b.mu.Lock()
 	if era != b.era {
@@ -184,7 +185,7 @@ func (b *Breaker) settle(ctx context.Context, era int, o outcome, failure error)
 	}
 }
 
-// become changes the state; b is locked.
+// become changes the state. b must be locked.
 func (b *Breaker) become(state BreakerState, until time.Time) {
 	b.status.State, b.status.Until = state, until
 	b.trying = false
@@ -197,17 +198,17 @@ func (b *Breaker) tell(ctx context.Context, s BreakerStatus) {
 	}
 }
 
-// outcome is what a request says about the model.
+// outcome is what the result of a request says about the model.
 type outcome int
 
 const (
 	neutral outcome = iota
 	succeeded
 	failed
-	locked // a failure that will not pass by itself
+	locked // a failure that does not pass without intervention
 )
 
-// judge returns what an error says about the model that it came from.
+// judge classifies an error of the model.
 func judge(err error) outcome {
 	o := neutral
 	for e := range apiErrors(err) {
@@ -233,13 +234,13 @@ func judgeOne(e *model.APIError) outcome {
 	return neutral
 }
 
-// OpenError says that [Break] has not asked a model, because it kept failing. It wraps the last failure.
+// OpenError reports that [Break] did not send a request, because the model kept failing. It wraps the last failure.
 type OpenError struct {
-	// Until is when the model is asked again. It is zero if that is being done by another request.
+	// Until is when the next request will be sent. It is zero if a trial request is in progress.
 	Until time.Time
-	// Wait is how long that was from the refused request on.
+	// Wait is the time from the failed request to Until.
 	Wait time.Duration
-	// Failures is how many requests in a row have failed.
+	// Failures is the number of consecutive failures.
 	Failures int
 	// Err is the last failure.
 	Err error
@@ -247,15 +248,15 @@ type OpenError struct {
 
 // Error implements error.
 func (e *OpenError) Error() string {
-	when := "while another request tries it"
+	when := "while a trial request is in progress"
 	if e.Wait > 0 {
-		when = fmt.Sprintf("for another %s", e.Wait.Round(time.Millisecond))
+		when = fmt.Sprintf("for %s", e.Wait.Round(time.Millisecond))
 	}
-	return fmt.Sprintf("modelwrap: the model is not asked %s, after failure %d in a row: %v", when, e.Failures, e.Err)
+	return fmt.Sprintf("modelwrap: circuit breaker is open %s (consecutive failures: %d): %v", when, e.Failures, e.Err)
 }
 
-// Unwrap returns the last failure. If that is a single [*model.APIError] that may pass, it asks for a wait until the model is
-// asked again, which [Retry] keeps.
+// Unwrap returns the last failure. If it is a single retryable [*model.APIError], its RetryAfter is the time until the
+// next request will be sent, so that [Retry] waits for it.
 func (e *OpenError) Unwrap() error {
 	var last *model.APIError
 	for found := range apiErrors(e.Err) {

@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 )
 
-// scripted answers with the errors that it is told, nil being an answer, and counts.
+// scripted returns the given errors in turn, nil for a response, and counts requests.
 type scripted struct {
 	next  error
 	asked int
@@ -65,13 +65,13 @@ func TestBreakerOpensAfterFailuresInARow(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		err := send(t, b)
 		require.ErrorAs(t, err, &open)
-		require.EqualError(t, err, "modelwrap: the model is not asked for another 20s, after failure 5 in a row: model: test one: HTTP 503 Service Unavailable")
+		require.EqualError(t, err, "modelwrap: circuit breaker is open for 20s (consecutive failures: 5): model: test one: HTTP 503 Service Unavailable")
 		require.Equal(t, 20*time.Second, open.Wait)
 		require.Equal(t, 10, s.asked)
 	})
 }
 
-func TestBreakerTriesOneRequestAfterTheCoolDown(t *testing.T) {
+func TestBreakerSendsATrialRequestAfterTheCoolDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{next: status(503)}
 		b := modelwrap.Break(s.model(), modelwrap.BreakPolicy{Failures: 1, CoolDown: time.Minute, MaxCoolDown: 3 * time.Minute})
@@ -91,11 +91,11 @@ func TestBreakerTriesOneRequestAfterTheCoolDown(t *testing.T) {
 		require.Equal(t, modelwrap.BreakerStatus{State: modelwrap.BreakerClosed}, b.Status())
 		s.next = status(503)
 		require.Error(t, send(t, b))
-		require.Equal(t, time.Now().Add(time.Minute), b.Status().Until, "a success starts the cool-down anew")
+		require.Equal(t, time.Now().Add(time.Minute), b.Status().Until, "a success resets the cool-down")
 	})
 }
 
-func TestBreakerLetsOneRequestThroughAtATime(t *testing.T) {
+func TestBreakerSendsOneTrialRequestAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		b := modelwrap.Break(g.model(), modelwrap.BreakPolicy{Failures: 1})
@@ -119,14 +119,14 @@ func TestBreakerLetsOneRequestThroughAtATime(t *testing.T) {
 		mu.Lock()
 		require.Equal(t, 9, refused)
 		mu.Unlock()
-		require.ErrorContains(t, send(t, b), "while another request tries it")
+		require.ErrorContains(t, send(t, b), "while a trial request is in progress")
 		g.open <- nil
 		wg.Wait()
 		require.Equal(t, modelwrap.BreakerClosed, b.Status().State)
 	})
 }
 
-func TestBreakerOpensAtOnceWithoutAccess(t *testing.T) {
+func TestBreakerOpensAtOnceForAuthErrors(t *testing.T) {
 	noMoney := status(429)
 	noMoney.Retryable = false
 	for name, failure := range map[string]error{
@@ -148,7 +148,7 @@ func TestBreakerOpensAtOnceWithoutAccess(t *testing.T) {
 	}
 }
 
-func TestBreakerWaitsAsLongAsTheProviderAsks(t *testing.T) {
+func TestBreakerUsesRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := status(429)
 		slow.RetryAfter = time.Hour
@@ -158,7 +158,7 @@ func TestBreakerWaitsAsLongAsTheProviderAsks(t *testing.T) {
 	})
 }
 
-func TestBreakerCountsOnlyTheModelsOwnFailures(t *testing.T) {
+func TestBreakerIgnoresErrorsOfTheRequest(t *testing.T) {
 	tooLong := status(400)
 	tooLong.Code = "context_length_exceeded"
 	for name, test := range map[string]struct {
@@ -183,7 +183,7 @@ func TestBreakerCountsOnlyTheModelsOwnFailures(t *testing.T) {
 	}
 }
 
-func TestBreakerDoesNotCountTheEndOfTheContext(t *testing.T) {
+func TestBreakerIgnoresTheEndOfTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := modelwrap.Break(named("one", func(ctx context.Context, _ model.Sink) (*model.Message, error) {
 			<-ctx.Done()
@@ -199,7 +199,7 @@ func TestBreakerDoesNotCountTheEndOfTheContext(t *testing.T) {
 	})
 }
 
-func TestBreakerTriesAgainAfterAnOutcomeThatSaysNothing(t *testing.T) {
+func TestBreakerTriesAgainAfterANeutralOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{next: status(503)}
 		inner := s.model()
@@ -223,7 +223,7 @@ func TestBreakerTriesAgainAfterAnOutcomeThatSaysNothing(t *testing.T) {
 	})
 }
 
-func TestBreakerIgnoresRequestsFromBeforeTheChange(t *testing.T) {
+func TestBreakerIgnoresEarlierRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		b := modelwrap.Break(g.model(), modelwrap.BreakPolicy{Failures: 1})
@@ -236,7 +236,7 @@ func TestBreakerIgnoresRequestsFromBeforeTheChange(t *testing.T) {
 		synctest.Wait()
 		until := b.Status().Until
 		time.Sleep(time.Second)
-		g.open <- status(503) // was sent before the breaker opened
+		g.open <- status(503) // sent before the breaker opened
 		g.open <- nil
 		wg.Wait()
 		require.Equal(t, until, b.Status().Until)
@@ -245,7 +245,7 @@ func TestBreakerIgnoresRequestsFromBeforeTheChange(t *testing.T) {
 	})
 }
 
-func TestFallbackSkipsModelsWhoseBreakerIsOpen(t *testing.T) {
+func TestFallbackSkipsOpenBreakers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		locked, busy := &scripted{next: status(401)}, &scripted{}
 		var states []modelwrap.BreakerState
@@ -265,15 +265,15 @@ func TestFallbackSkipsModelsWhoseBreakerIsOpen(t *testing.T) {
 		busy.next = status(503)
 		require.Error(t, send(t, m))
 		err := send(t, m)
-		require.EqualError(t, err, "modelwrap: no model has answered: "+
-			"test one: modelwrap: the model is not asked for another 10m0s, after failure 1 in a row: model: test one: HTTP 401 Unauthorized; "+
-			"test one: modelwrap: the model is not asked for another 30s, after failure 1 in a row: model: test one: HTTP 503 Service Unavailable")
+		require.EqualError(t, err, "modelwrap: all models failed: "+
+			"test one: modelwrap: circuit breaker is open for 10m0s (consecutive failures: 1): model: test one: HTTP 401 Unauthorized; "+
+			"test one: modelwrap: circuit breaker is open for 30s (consecutive failures: 1): model: test one: HTTP 503 Service Unavailable")
 		require.ErrorIs(t, err, model.ErrAuth)
 
 		start := time.Now()
 		busy.next = nil
 		patient := modelwrap.Retry(m, model.RetryPolicy{Base: time.Millisecond})
-		require.NoError(t, send(t, patient), "Retry waits for the first that will be asked again")
+		require.NoError(t, send(t, patient), "Retry waits for the first breaker to close")
 		require.Equal(t, 30*time.Second, time.Since(start).Truncate(time.Second))
 
 		time.Sleep(10 * time.Minute)

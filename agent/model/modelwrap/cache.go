@@ -10,36 +10,36 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Store keeps responses for [Cache]. [NewMemory] makes one.
+// Store keeps responses for [Cache]. [NewMemory] returns one.
 type Store interface {
-	// Get returns the response that is kept under key, or false. What it returns is only read.
+	// Get returns the response stored under key, or false. The caller does not modify it.
 	Get(ctx context.Context, key Key) (*model.Message, bool)
-	// Put keeps a response under key, in place of any other. The message belongs to the store from then on, which may
-	// forget it whenever it likes. Messages have a JSON form for stores outside of the process.
+	// Put stores a response under key and replaces any other. The store owns the message and may drop it at any time.
+	// Stores outside of the process can use the JSON form of messages.
 	//
-	// Both methods are called on the goroutine of a request, by several at the same time, and end when ctx does. They
-	// return no error: a store that fails has nothing, and keeps nothing. It is up to the store to report that.
+	// Both methods are called on the goroutine of a request. They must be safe for concurrent use and return when ctx is
+	// done. They return no error: a store that fails returns and stores nothing, and reports the failure itself.
 	Put(ctx context.Context, key Key, response *model.Message)
 }
 
-// CachePolicy says what [Cache] keeps and shares. The zero value is useful.
+// CachePolicy determines what [Cache] keeps and shares. The zero value is usable.
 type CachePolicy struct {
-	// Keep says whether a response may be kept. Nil means every one that is complete: it was not interrupted, and
-	// Finish is neither [model.FinishError] nor [model.FinishLength].
+	// Keep reports whether a response may be kept. If nil, complete responses are kept: those that were not interrupted
+	// and whose Finish is neither [model.FinishError] nor [model.FinishLength].
 	Keep func(*model.Message) bool
-	// Coalesce makes one request of identical ones that come at the same time: the first is sent, and streamed if its
-	// caller wants that; the others wait for its whole answer. If it fails with a [*model.APIError], so do they; if it
-	// ends for a reason of its own caller, another one of them is sent.
+	// Coalesce merges identical requests that are in progress at the same time. The first is sent, and streamed if its
+	// caller asked for it. The others wait for its complete response. If it fails with a [*model.APIError], they fail
+	// too. If it ends for a reason of its own caller, another one is sent.
 	Coalesce bool
 }
 
 // CacheStats counts the requests of a [Cached] model.
 type CacheStats struct {
-	// Hits were answered from the store, Shared by another request that was under way, Misses were sent.
+	// Hits were answered from the store, Shared by another request in progress. Misses were sent.
 	Hits, Shared, Misses int64
 }
 
-// Cached is a model that answers identical requests from a store. Make one with [Cache].
+// Cached is a model that answers identical requests from a store. [Cache] makes one.
 type Cached struct {
 	inner  model.Model
 	store  Store
@@ -53,27 +53,28 @@ type Cached struct {
 
 var _ model.Model = (*Cached)(nil)
 
-// flight is a request that is under way, for which others may wait.
+// flight is a request in progress that others may wait for.
 type flight struct {
 	done chan struct{}
-	// resp or err are set when done is closed. Neither is if the request ended for a reason that is its own.
+	// Either resp or err is set when done is closed. Both are nil if the request ended for a reason of its own caller.
 	resp *model.Message
 	err  error
 }
 
-// Cache returns a model that answers a request from the store if an identical one has been answered before, by a model
-// with the same Info. Requests are identical when the provider could not tell them apart: the ids of tool calls and
-// messages, run ids, times, metadata and the recorded instructions of earlier requests do not count. Everything else
-// does: instructions, messages, tools and their order, tool choice, output schema and settings. See [KeyOf].
+// Cache returns a model that answers a request from the store if an identical one was answered before, by a model with
+// the same Info. Requests are identical if the provider could not tell them apart. Ids of tool calls and messages, run
+// ids, times, metadata and the recorded instructions of earlier requests are ignored. Everything else is compared:
+// instructions, messages, tools and their order, tool choice, output schema and settings. See [KeyOf].
 //
-// A kept response is the same message each time, with its usage, although none was used again: put [Cost] within the
-// cache. Asked for a stream, it gives each part as one delta, then the usage. Errors are never kept.
+// A stored response is the same message each time. It includes its usage, although no tokens were used again, so put
+// [Cost] inside the cache. If a stream is requested, each part is sent as one delta, followed by the usage. Errors are
+// never stored.
 //
-// It panics if m or store is nil.
+// Cache panics if m or store is nil.
 func Cache(m model.Model, store Store, policy CachePolicy) *Cached {
 	mustWrap("Cache", m)
 	if store == nil {
-		panic("modelwrap: Cache: the store is nil")
+		panic("modelwrap: Cache: store is nil")
 	}
 	if policy.Keep == nil {
 		policy.Keep = complete
@@ -88,7 +89,7 @@ func complete(resp *model.Message) bool {
 // Info implements [model.Model].
 func (c *Cached) Info() model.Info { return c.inner.Info() }
 
-// Stats returns how many requests there have been so far.
+// Stats returns the counts so far.
 func (c *Cached) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +136,7 @@ func (c *Cached) count(n *int64) {
 	c.mu.Unlock()
 }
 
-// ask sends a request, and keeps the answer.
+// ask sends a request and stores the response.
 func (c *Cached) ask(ctx context.Context, key Key, req *model.Request, sink model.Sink) (*model.Message, error) {
 	resp, err := c.inner.Generate(ctx, req, sink)
 	if err == nil && c.policy.Keep(resp) {
@@ -156,7 +157,7 @@ func (c *Cached) join(key Key) (*flight, bool) {
 	return f, true
 }
 
-// lead sends the request of a flight and lets those who wait for it go, also if the model panics.
+// lead sends the request of a flight and releases those who wait for it, even if the model panics.
 func (c *Cached) lead(ctx context.Context, key Key, f *flight, req *model.Request, sink model.Sink) (*model.Message, error) {
 	defer func() {
 		c.mu.Lock()
@@ -164,7 +165,7 @@ func (c *Cached) lead(ctx context.Context, key Key, f *flight, req *model.Reques
 		c.mu.Unlock()
 		close(f.done)
 	}()
-	if resp, ok := c.store.Get(ctx, key); ok { // another flight has landed since
+	if resp, ok := c.store.Get(ctx, key); ok { // stored by another flight in the meantime
 		c.count(&c.stats.Hits)
 		f.resp = resp
 		return replay(ctx, resp, sink)
@@ -182,14 +183,14 @@ func (c *Cached) lead(ctx context.Context, key Key, f *flight, req *model.Reques
 	resp, err := c.ask(ctx, key, req, sink)
 	switch {
 	case err == nil:
-		f.resp = resp.Clone() // resp belongs to the caller now
+		f.resp = resp.Clone() // the caller owns resp now
 	case !sinkFailed && ctx.Err() == nil && errors.As(err, new(*model.APIError)):
 		f.err = err
 	}
 	return resp, err
 }
 
-// replay gives a kept response, as a stream if there is a sink.
+// replay returns a stored response, as a stream if there is a sink.
 func replay(ctx context.Context, kept *model.Message, sink model.Sink) (*model.Message, error) {
 	resp := kept.Clone()
 	if sink == nil {
@@ -204,7 +205,7 @@ func replay(ctx context.Context, kept *model.Message, sink model.Sink) (*model.M
 			d.Text, d.CallID, d.Tool = string(p.Args), p.CallID, p.Tool
 		case p.Kind == model.PartText, p.Kind == model.PartThinking && p.Text != "":
 		default:
-			continue // not a part that grows
+			continue // not a streamed part
 		}
 		part++
 		if err := give(ctx, sink, d); err != nil {
@@ -219,7 +220,7 @@ func replay(ctx context.Context, kept *model.Message, sink model.Sink) (*model.M
 	return resp, nil
 }
 
-// give passes a delta to a sink, between two looks at the context.
+// give passes a delta to a sink and checks the context before and after.
 func give(ctx context.Context, sink model.Sink, d model.Delta) error {
 	if err := sink(d); err != nil {
 		return err

@@ -22,7 +22,7 @@ func cached(m model.Model, policy modelwrap.CachePolicy) *modelwrap.Cached {
 	return modelwrap.Cache(m, modelwrap.NewMemory(modelwrap.MemoryLimits{}), policy)
 }
 
-func TestCacheAnswersIdenticalRequestsOnce(t *testing.T) {
+func TestCacheAnswersIdenticalRequests(t *testing.T) {
 	inner, asked := counted(saying("one", "hello"))
 	m := cached(inner, modelwrap.CachePolicy{})
 	first, err := m.Generate(t.Context(), ask("hi"), nil)
@@ -68,7 +68,7 @@ func TestCacheReplaysAStream(t *testing.T) {
 	}, deltas)
 }
 
-func TestCacheKeepsNoErrors(t *testing.T) {
+func TestCacheStoresNoErrors(t *testing.T) {
 	inner, asked := counted(recovering(1, overloaded("one")))
 	m := cached(inner, modelwrap.CachePolicy{})
 	_, err := m.Generate(t.Context(), ask("hi"), nil)
@@ -80,7 +80,7 @@ func TestCacheKeepsNoErrors(t *testing.T) {
 	require.EqualValues(t, 2, asked.Load())
 }
 
-func TestCacheKeepsCompleteResponsesOnly(t *testing.T) {
+func TestCacheStoresCompleteResponsesOnly(t *testing.T) {
 	for finish, kept := range map[model.FinishReason]bool{
 		model.FinishStop: true, model.FinishToolCalls: true, model.FinishContentFilter: true, model.FinishLength: false, model.FinishError: false,
 	} {
@@ -100,7 +100,7 @@ func TestCacheKeepsCompleteResponsesOnly(t *testing.T) {
 	}
 }
 
-func TestCacheDoesNotAnswerForAnotherModel(t *testing.T) {
+func TestCacheKeepsModelsApart(t *testing.T) {
 	store := modelwrap.NewMemory(modelwrap.MemoryLimits{})
 	for _, name := range []string{"one", "two", "one"} {
 		resp, err := modelwrap.Cache(saying(name, "I am "+name), store, modelwrap.CachePolicy{}).Generate(t.Context(), ask("hi"), nil)
@@ -110,14 +110,14 @@ func TestCacheDoesNotAnswerForAnotherModel(t *testing.T) {
 	require.Equal(t, 2, store.Len())
 }
 
-func TestCacheEndsWithItsContextEvenIfItHasTheAnswer(t *testing.T) {
+func TestCacheHitEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errBoom)
 	_, err := modelwrap.Cache(saying("one", "x"), always{say("hello")}, modelwrap.CachePolicy{}).Generate(ctx, ask("hi"), nil)
 	require.ErrorIs(t, err, errBoom)
 }
 
-// gate is a model that answers when it is told to.
+// gate is a model that answers when told to.
 type gate struct {
 	open chan error
 	sink chan model.Delta
@@ -145,7 +145,7 @@ func (g *gate) model() model.Model {
 	})
 }
 
-func TestCacheCoalescesIdenticalRequestsThatComeTogether(t *testing.T) {
+func TestCacheCoalescesConcurrentRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		inner, asked := counted(g.model())
@@ -175,7 +175,7 @@ func TestCacheCoalescesIdenticalRequestsThatComeTogether(t *testing.T) {
 	})
 }
 
-func TestCoalescedRequestsShareTheProvidersError(t *testing.T) {
+func TestCoalescedRequestsShareAPIErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		inner, asked := counted(g.model())
@@ -194,11 +194,11 @@ func TestCoalescedRequestsShareTheProvidersError(t *testing.T) {
 	})
 }
 
-func TestCoalescedRequestsSurviveTheEndOfTheFirst(t *testing.T) {
+func TestCoalescedRequestsSurviveTheFirst(t *testing.T) {
 	for name, end := range map[string]func(g *gate, cancel context.CancelFunc){
 		"its context ended": func(_ *gate, cancel context.CancelFunc) { cancel() },
 		"its sink failed":   func(g *gate, _ context.CancelFunc) { g.sink <- model.Delta{Kind: model.PartText, Text: "hel"} },
-		"a bug":             func(g *gate, _ context.CancelFunc) { g.open <- errors.New("no error of the provider") },
+		"a bug":             func(g *gate, _ context.CancelFunc) { g.open <- errors.New("not an error of the provider") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestCoalescedRequestsSurviveTheEndOfTheFirst(t *testing.T) {
 				defer cancel()
 				var wg sync.WaitGroup
 				wg.Go(func() {
-					// An API error of the sink is no error of this provider.
+					// An API error returned by the sink does not come from this provider.
 					_, err := m.Generate(ctx, ask("hi"), func(model.Delta) error { return overloaded("another") })
 					require.Error(t, err)
 				})
@@ -231,7 +231,7 @@ func TestCoalescedRequestsSurviveTheEndOfTheFirst(t *testing.T) {
 	}
 }
 
-func TestACoalescedRequestEndsWithItsContextWhileItWaits(t *testing.T) {
+func TestCoalescedRequestEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		m := cached(g.model(), modelwrap.CachePolicy{Coalesce: true})
@@ -250,7 +250,7 @@ func TestACoalescedRequestEndsWithItsContextWhileItWaits(t *testing.T) {
 	})
 }
 
-// late is a store in which an answer appears between the first look and the second.
+// late is a store in which a response appears after the first Get.
 type late struct {
 	looks int
 	resp  *model.Message
@@ -262,7 +262,7 @@ func (s *late) Get(context.Context, modelwrap.Key) (*model.Message, bool) {
 }
 func (*late) Put(context.Context, modelwrap.Key, *model.Message) {}
 
-func TestCoalescedRequestsLookAgainBeforeTheySend(t *testing.T) {
+func TestCoalescedRequestsCheckTheStoreAgain(t *testing.T) {
 	m := modelwrap.Cache(failing("one", errBoom), &late{resp: say("hello")}, modelwrap.CachePolicy{Coalesce: true})
 	resp, err := m.Generate(t.Context(), ask("hi"), nil)
 	require.NoError(t, err)
@@ -274,7 +274,7 @@ func key(req *model.Request) string {
 	return modelwrap.KeyOf(model.Info{Provider: "test", Name: "one"}, req).String()
 }
 
-// conversation is a request with all there is, and with ids and times that depend on n.
+// conversation returns a request with every field set, and with ids and times that depend on n.
 func conversation(n string) *model.Request {
 	return &model.Request{
 		Instructions: "Be brief.",
@@ -295,16 +295,16 @@ func conversation(n string) *model.Request {
 	}
 }
 
-func TestKeysDoNotDependOnIdsAndTimes(t *testing.T) {
+func TestKeyIgnoresIDsAndTimes(t *testing.T) {
 	require.Equal(t, key(conversation("first")), key(conversation("second one")))
 }
 
-func TestKeysAreStable(t *testing.T) {
-	// Stores outlive programs. If the canonical form has to change, so must its version, and this.
+func TestKeyIsStable(t *testing.T) {
+	// Stores outlive programs. If the canonical form changes, change its version and this key.
 	require.Equal(t, "7f600e2eb380b4bc96ea01387423b305e540494dba2c2961a5746c740b376726", key(conversation("x")))
 }
 
-func TestKeysDependOnAllThatTheProviderIsTold(t *testing.T) {
+func TestKeyCoversEverythingSent(t *testing.T) {
 	changes := map[string]func(*model.Request){
 		"nothing":              func(*model.Request) {},
 		"instructions":         func(r *model.Request) { r.Instructions += "!" },
@@ -346,8 +346,8 @@ func TestKeysDependOnAllThatTheProviderIsTold(t *testing.T) {
 		"signature":            func(r *model.Request) { r.Messages[1].Parts[0].Signature = []byte("t") },
 		"provider":             func(r *model.Request) { r.Messages[1].Parts[0].Provider = "x" },
 		"outcome":              func(r *model.Request) { r.Messages[2].Parts[0].Outcome = model.OutcomeFailed },
-		"which call is meant":  func(r *model.Request) { r.Messages[2].Parts[0].CallID, r.Messages[2].Parts[1].CallID = "ax", "bx" },
-		"no call is meant":     func(r *model.Request) { r.Messages[2].Parts[0].CallID = "" },
+		"id of the call":       func(r *model.Request) { r.Messages[2].Parts[0].CallID, r.Messages[2].Parts[1].CallID = "ax", "bx" },
+		"no call id":           func(r *model.Request) { r.Messages[2].Parts[0].CallID = "" },
 		"text across parts":    func(r *model.Request) { r.Messages[2].Parts[0].Tool, r.Messages[2].Parts[0].Text = "timen", "oon" },
 		"a long text":          func(r *model.Request) { r.Instructions = strings.Repeat("long ", 10_000) },
 		"another long text":    func(r *model.Request) { r.Instructions = strings.Repeat("long ", 10_000) + "!" },
@@ -360,7 +360,7 @@ func TestKeysDependOnAllThatTheProviderIsTold(t *testing.T) {
 		req := conversation("x")
 		change(req)
 		k := key(req)
-		require.Empty(t, seen[k], "%s makes no difference to this", what)
+		require.Empty(t, seen[k], "changing %s has no effect", what)
 		seen[k] = what
 		require.Equal(t, k, key(req), "the same request has the same key")
 	}
@@ -369,9 +369,9 @@ func TestKeysDependOnAllThatTheProviderIsTold(t *testing.T) {
 	}
 }
 
-func TestTheKeyOfALongConversationAllocatesNothingForItsMessages(t *testing.T) {
+func TestKeyOfDoesNotAllocatePerMessage(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector makes sync.Pool forget at random")
+		t.Skip("the race detector makes sync.Pool drop items at random")
 	}
 	req := conversation("x")
 	for range 8 {
@@ -395,7 +395,7 @@ func BenchmarkKeyOf(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(req.Messages)), "ns/message")
 }
 
-func TestMemoryForgetsWhatHasNotBeenUsedForLongest(t *testing.T) {
+func TestMemoryDropsTheLeastRecentlyUsed(t *testing.T) {
 	s := modelwrap.NewMemory(modelwrap.MemoryLimits{Entries: 2})
 	put := func(n byte) { s.Put(t.Context(), modelwrap.Key{n}, say("x")) }
 	has := func(n byte) bool {
@@ -411,15 +411,15 @@ func TestMemoryForgetsWhatHasNotBeenUsedForLongest(t *testing.T) {
 	require.Equal(t, 2, s.Len())
 }
 
-func TestMemoryIsBoundedInBytes(t *testing.T) {
+func TestMemoryLimitsBytes(t *testing.T) {
 	s := modelwrap.NewMemory(modelwrap.MemoryLimits{Bytes: 100_000})
 	for n := range byte(50) {
 		s.Put(t.Context(), modelwrap.Key{n}, say(strings.Repeat("x", 10_000)))
 	}
 	require.Equal(t, 9, s.Len())
 	s.Put(t.Context(), modelwrap.Key{200}, say(strings.Repeat("x", 100_000)))
-	require.Equal(t, 9, s.Len(), "what is too large is not kept, and displaces nothing")
+	require.Equal(t, 9, s.Len(), "a response that is too large is not kept and evicts nothing")
 	s.Put(t.Context(), modelwrap.Key{49}, say(strings.Repeat("x", 100_000)))
 	_, ok := s.Get(t.Context(), modelwrap.Key{49})
-	require.False(t, ok, "what was there before is not the answer any more")
+	require.False(t, ok, "the earlier response was replaced")
 }

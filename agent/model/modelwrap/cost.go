@@ -11,36 +11,37 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Charge is what one response cost.
+// Charge is the cost of one response.
 type Charge struct {
-	// Provider and Model say who answered: the response's own, or the wrapped model's where it does not say.
+	// Provider and Model identify the model that answered. If the response does not name them, they are those of the
+	// wrapped model.
 	Provider, Model string
-	// Usage is what was used, Price what it was charged at.
+	// Usage is the usage of the response. Price is the price applied to it.
 	Usage model.Usage
 	Price model.Price
-	// Amount is the cost, in the currency of the prices. It means nothing if Err is set.
+	// Amount is the cost, in the currency of the prices. It is meaningless if Err is set.
 	Amount float64
-	// Err is [model.ErrNoPrice] or [model.ErrNoUsage] if the cost is not known, else nil.
+	// Err is [model.ErrNoPrice] or [model.ErrNoUsage] if the cost is unknown, otherwise nil.
 	Err error
 }
 
-// CostTotal is what the responses of a [Costed] model cost so far.
+// CostTotal is the total cost of the responses of a [Costed] model.
 type CostTotal struct {
-	// Amount is the cost of all responses whose cost is known: the Priced ones.
+	// Amount is the cost of all responses whose cost is known. Priced is their number.
 	Amount float64
 	Priced int64
-	// Usage is what all responses used, priced or not.
+	// Usage is the usage of all responses, priced or not.
 	Usage model.Usage
-	// Unpriced has, for each "provider/model" without a price, what it used. It is nil if there is none.
+	// Unpriced holds the usage of each "provider/model" without a price. It is nil if there is none.
 	Unpriced map[string]model.Usage
-	// Unreported counts the responses without usage.
+	// Unreported is the number of responses without usage.
 	Unreported int64
 }
 
 // Known reports whether Amount is the cost of all responses.
 func (t CostTotal) Known() bool { return len(t.Unpriced) == 0 && t.Unreported == 0 }
 
-// Costed is a model that works out what its responses cost. Make one with [Cost].
+// Costed is a model that calculates the cost of its responses. [Cost] makes one.
 type Costed struct {
 	model.Model
 
@@ -54,17 +55,16 @@ type Costed struct {
 
 var _ model.Model = (*Costed)(nil)
 
-// Cost returns a model that works out what each response costs, tells observe (unless it is nil) before Generate returns,
-// and keeps the [Costed.Total]. ctx is the request's, so that observe can tell whose bill it is. A response whose cost is
-// not known is told as such, in [Charge.Err] and in the total, and not as one that is free; a model that is free has a
-// price of zero in the table.
+// Cost returns a model that calculates the cost of each response and adds it to [Costed.Total]. If observe is not nil, it
+// is called with the charge before Generate returns. It gets the context of the request, so it can tell whom to bill. If
+// the cost is unknown, [Charge.Err] and the total say so. A free model must have a price of zero in the table.
 //
-// The price is that of the model that answered, so one Cost may stand around a [Fallback]. A request that fails is not
-// counted, whatever the provider may charge for it. It panics if m or prices is nil.
+// The price is that of the model that answered, so Cost can wrap a [Fallback]. Failed requests are not counted, even if
+// the provider charges for them. Cost panics if m or prices is nil.
 func Cost(m model.Model, prices model.PriceTable, observe func(context.Context, Charge)) *Costed {
 	mustWrap("Cost", m)
 	if prices == nil {
-		panic("modelwrap: Cost: there is no table of prices")
+		panic("modelwrap: Cost: price table is nil")
 	}
 	return &Costed{Model: m, info: m.Info(), prices: prices, observe: observe}
 }
@@ -127,7 +127,7 @@ func (c *Costed) add(charge *Charge) {
 	}
 }
 
-// Total returns what the responses cost so far.
+// Total returns the total cost so far.
 func (c *Costed) Total() CostTotal {
 	c.mu.Lock()
 	defer c.mu.Unlock()

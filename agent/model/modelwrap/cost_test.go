@@ -17,7 +17,7 @@ func answering(resp *model.Message) model.Model {
 	return named("one", func(context.Context, model.Sink) (*model.Message, error) { return resp, nil })
 }
 
-func TestCostTellsAndAddsUpWhatResponsesCost(t *testing.T) {
+func TestCostObservesAndSumsCharges(t *testing.T) {
 	resp := say("hello")
 	resp.Provider, resp.Model = "openai", "large-2026-02-01"
 	resp.Usage = model.Usage{InputTokens: 1000, OutputTokens: 100}
@@ -45,7 +45,7 @@ func TestCostTellsAndAddsUpWhatResponsesCost(t *testing.T) {
 	require.True(t, total.Known())
 }
 
-func TestCostThatIsNotKnownIsNotZero(t *testing.T) {
+func TestUnknownCostIsReported(t *testing.T) {
 	var last modelwrap.Charge
 	observe := func(_ context.Context, c modelwrap.Charge) { last = c }
 
@@ -73,7 +73,7 @@ func TestCostThatIsNotKnownIsNotZero(t *testing.T) {
 	m = modelwrap.Cost(answering(silent), model.Prices{"test/*": {}}, observe)
 	_, err = m.Generate(t.Context(), ask("hi"), nil)
 	require.NoError(t, err)
-	require.NoError(t, last.Err, "what is free needs no usage")
+	require.NoError(t, last.Err, "a free model needs no usage")
 	require.True(t, m.Total().Known())
 }
 
@@ -84,7 +84,7 @@ func TestCostDoesNotCountFailures(t *testing.T) {
 	require.Equal(t, modelwrap.CostTotal{}, m.Total())
 }
 
-func TestCostAroundAFallbackIsThatOfWhoAnswered(t *testing.T) {
+func TestCostUsesTheModelThatAnswered(t *testing.T) {
 	inner := fallback(modelwrap.FallbackPolicy{}, failing("one", overloaded("one")), saying("two", "hello"))
 	m := modelwrap.Cost(inner, model.Prices{"one": {Input: 1e6}, "two": {Input: 1e5}}, nil)
 	_, err := m.Generate(t.Context(), ask("hi"), nil)
@@ -92,7 +92,7 @@ func TestCostAroundAFallbackIsThatOfWhoAnswered(t *testing.T) {
 	require.InDelta(t, 1.0, m.Total().Amount, 1e-9)
 }
 
-func TestCostAddsUpConcurrentRequests(t *testing.T) {
+func TestCostCountsConcurrentRequests(t *testing.T) {
 	m := modelwrap.Cost(saying("one", "hello"), model.Prices{"one": {Input: 1e5}}, nil)
 	var wg sync.WaitGroup
 	for range 8 {

@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package modelwrap has models that stand in front of other models: they try again, fall back, wait for their turn,
-// remember answers and count money.
+// Package modelwrap provides wrappers for models:
 //
 //	Fallback   asks the next model when one fails
 //	Break      stops asking a model that keeps failing
-//	Retry      asks the same model again, after a wait
-//	Limit      bounds how many requests are made at the same time
-//	RateLimit  bounds requests, and tokens, per interval
+//	Retry      retries failed requests after a wait
+//	Limit      limits the number of concurrent requests
+//	RateLimit  limits requests and tokens per interval
 //	Cache      answers identical requests from a store
-//	Cost       works out what responses cost, from a table of prices
-//	FetchMedia downloads media that messages show by URL, for providers that do not
+//	Cost       calculates the cost of responses from a price table
+//	FetchMedia downloads media given by URL, for providers that do not
 //
-// Each takes a [model.Model] and is one, so they nest in any order; the outermost sees a request first:
+// Each takes a [model.Model] and returns one, so they can be nested in any order. The outermost sees a request first:
 //
 //	m := modelwrap.Fallback([]model.Model{
 //		modelwrap.Retry(modelwrap.Limit(large, 8), model.RetryPolicy{}),
 //		small,
 //	}, modelwrap.FallbackPolicy{})
 //
-// Order has a meaning. A limit within Retry is free while Retry waits; around it, it is held. Retry within Break counts a
-// request as failed after its last attempt; around it, every attempt counts. Cost within Cache counts what was paid for;
-// around it, it counts as if nothing had been cached. Retry within Fallback is patient with each model; around it, it goes
-// through all of them again. Of several Retry, and the retries of adapters, only the outermost counts: see [model.RetryPolicy].
+// The order matters. Limit inside Retry is released while Retry waits. Around Retry, it is held. Break around Retry
+// counts a request as failed after its last attempt. Inside Retry, it counts every attempt. Cost inside Cache counts only
+// what was paid for. Around Cache, it counts every response. Retry inside Fallback retries each model. Around Fallback,
+// it goes through all models again. Of several Retry wrappers, and the retries of adapters, only the outermost is used.
+// See [model.RetryPolicy].
 //
-// # What every wrapper keeps
+// # Contract
 //
-// The contract of [model.Model]. The inner model is called on the goroutine of the caller, and so is the sink: with the
-// deltas that the model sent, as they come. No request is made again once a delta has reached the sink. An error of the
-// sink is returned as it is. When the context ends, so does all waiting, with an error that wraps the context's cause;
-// such an end is never retried or fallen back from. Requests are passed on as they are, but for the data that FetchMedia puts
-// in. Info is the inner model's, with MediaURLs by FetchMedia; where there are several models, see [Fallback].
+// Every wrapper keeps the contract of [model.Model]. The inner model and the sink are called on the caller's goroutine,
+// and the sink gets the model's deltas as they arrive. A request is never sent again once a delta has reached the sink.
+// An error of the sink is returned unwrapped. When the context ends, all waiting ends, with an error that wraps the
+// context's cause. Such an error is never retried and never causes a fallback. Requests are passed on unchanged, except
+// for the data that FetchMedia adds. Info is that of the inner model. FetchMedia changes MediaURLs, and [Fallback]
+// combines several models.
 //
-// A wrapper that has nothing to do costs next to nothing, 2 allocations at most, 3 with Retry.
+// A wrapper that has nothing to do costs at most 2 allocations, 3 for Retry.
 //
-// # Mistakes
+// # Panics
 //
-// A nil model or a limit that lets nothing through is a mistake in the program, and panics when the wrapper is made. What
-// can go wrong later is an error.
+// A nil model, or a limit that allows nothing, is a mistake in the program and panics when the wrapper is made. Later
+// problems are errors.
 //
 // # Concurrency
 //
-// All models here may be used by many goroutines and agents at the same time. Limit, RateLimit, Break, Cache and Cost have a
-// state, which belongs to the value: wrap a model once and share the result. Functions in policies are called on the
-// goroutine of the request, several at the same time if requests are; they must be quick and safe for that.
+// All wrappers are safe for concurrent use and can be shared by agents. Limit, RateLimit, Break, Cache and Cost have
+// state, which belongs to the returned value: wrap a model once and share the result. Functions in policies are called on
+// the goroutine of the request, and concurrently if requests are. They must be fast.
 package modelwrap

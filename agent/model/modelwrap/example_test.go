@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 )
 
-// answer asks a model and prints what it says.
+// answer asks a model and prints the response.
 func answer(m model.Model, question string) {
 	msg, err := m.Generate(context.Background(), &model.Request{Messages: []*model.Message{model.UserText(question)}}, nil)
 	if err != nil {
@@ -31,12 +31,12 @@ func ExampleFallback() {
 	m := modelwrap.Fallback([]model.Model{large, small}, modelwrap.FallbackPolicy{
 		Check: modelwrap.Usable,
 		Observe: func(_ context.Context, failed model.Info, err error) {
-			fmt.Println("going on without", failed.Name+":", err)
+			fmt.Println("continuing without", failed.Name+":", err)
 		},
 	})
 	answer(m, "What is the capital of Norway?")
 	// Output:
-	// going on without script: model: openai large: HTTP 503 Service Unavailable: too busy
+	// continuing without script: model: openai large: HTTP 503 Service Unavailable: too busy
 	// Oslo.
 }
 
@@ -50,7 +50,7 @@ func ExampleRetry() {
 }
 
 func ExampleLimit() {
-	// All agents that use m make two requests at a time between them.
+	// All agents that use m share a limit of two concurrent requests.
 	m := modelwrap.Limit(modeltest.Script(modeltest.SayText("Oslo.")), 2)
 	answer(m, "What is the capital of Norway?")
 	// Output: Oslo.

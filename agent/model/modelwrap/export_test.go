@@ -7,13 +7,13 @@ import (
 	"net/netip"
 )
 
-// CheckRedirect is what FetchMedia thinks of a redirect. Only a server with a certificate that the system trusts could ask it
-// about those from HTTPS.
+// CheckRedirect is FetchMedia's check of a redirect. Testing redirects from HTTPS would otherwise need a server with a
+// certificate that the system trusts.
 func CheckRedirect(p FetchPolicy, to *http.Request, via []*http.Request) error {
 	return guardedClient(p).CheckRedirect(to, via)
 }
 
-// CheckAddress is what FetchMedia thinks of an address that it is about to connect to.
+// CheckAddress is FetchMedia's check of an address before it connects.
 func CheckAddress(p FetchPolicy, ip netip.Addr) error {
 	return p.checkAddress(netip.AddrPortFrom(ip, 80).String())
 }

@@ -12,37 +12,37 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// FallbackPolicy says when [Fallback] asks the next model. The zero value is useful.
+// FallbackPolicy determines when [Fallback] asks the next model. The zero value is usable.
 type FallbackPolicy struct {
-	// On says whether an error is a reason to ask the next model. Nil means every error that is or wraps a
-	// [*model.APIError]; add [model.ErrUnsupported] for models that differ in what they can take. On is not asked about
-	// the end of the context, nor about what comes after the first delta.
+	// On reports whether to ask the next model after an error. If nil, it does for every error that is or wraps a
+	// [*model.APIError]. Include [model.ErrUnsupported] if the models differ in what they support. On is not called when
+	// the context has ended, or for errors after the first delta.
 	On func(error) bool
-	// Check, if not nil, says with an error that a response will not do and the next model should be asked; [Usable] is
-	// one. A response that has been streamed to the caller already stands: set Buffered to have those checked too.
+	// Check, if not nil, checks a response. If it returns an error, the next model is asked. [Usable] is such a function.
+	// Responses that have been streamed to the caller are not checked, unless Buffered is set.
 	Check func(*model.Message) error
-	// Buffered keeps the deltas of a response back until it is complete and has passed Check, so that a model which
-	// fails in mid-stream can be replaced. The caller then gets all deltas at once, at the end.
+	// Buffered holds back the deltas of a response until it is complete and has passed Check, so that a model that fails
+	// in mid-stream can be replaced. The caller gets all deltas at the end.
 	Buffered bool
-	// Observe, if not nil, is told of every failure that makes Fallback go on to the next model, or give up after the
+	// Observe, if not nil, is called for every failure after which Fallback asks the next model, or gives up after the
 	// last one.
 	Observe func(ctx context.Context, failed model.Info, err error)
 }
 
-// Fallback returns a model that asks models in order until one answers. It goes on to the next when one fails with an API
-// error, be it at once or when its stream cannot be opened. Once a delta has reached the caller's sink there is no going
-// back: the error is returned as it is, unless [FallbackPolicy.Buffered] is set. When all have failed, the error is a
-// [*FallbackError]. When ctx has ended, no other model is asked.
+// Fallback returns a model that asks models in order until one answers. It asks the next model if one fails with an API
+// error, including when a stream cannot be opened. Once a delta has reached the caller's sink, errors are returned
+// unchanged, unless [FallbackPolicy.Buffered] is set. If all models have failed, the error is a [*FallbackError]. After
+// ctx has ended, no other model is asked.
 //
-// [model.Message.Provider] and Model say who answered; Fallback fills them in if the model itself does not. Info is the
-// first model's, but NativeOutput is set only if all models have it, and NoForcedCalls if any has: a request must be one
-// that each of them can take. Other providers' signatures and opaque parts in a history are left out by the adapters.
+// [model.Message.Provider] and Model identify the model that answered. Fallback sets them if the model does not. Info is
+// that of the first model, except that NativeOutput is set only if all models have it, and NoForcedCalls if any has it: a
+// request must suit every model. Adapters leave out signatures and opaque parts of other providers.
 //
-// Each model gets the same request, settings included; [model.Settings] that suit one model only belong into that
-// model's own configuration. It panics if there is no model, or a nil one.
+// Every model gets the same request, including its settings. Put [model.Settings] that suit only one model into that
+// model's own configuration. Fallback panics if there is no model, or a nil one.
 func Fallback(models []model.Model, policy FallbackPolicy) model.Model {
 	if len(models) == 0 {
-		panic("modelwrap: Fallback: there is no model")
+		panic("modelwrap: Fallback: no models")
 	}
 	f := &fallback{models: slices.Clone(models), policy: policy}
 	if f.policy.On == nil {
@@ -60,7 +60,7 @@ func Fallback(models []model.Model, policy FallbackPolicy) model.Model {
 type fallback struct {
 	models []model.Model
 	policy FallbackPolicy
-	// native and unforced are the NativeOutput and NoForcedCalls of all models together.
+	// native and unforced are the combined NativeOutput and NoForcedCalls.
 	native, unforced bool
 }
 
@@ -94,7 +94,7 @@ func (f *fallback) Generate(ctx context.Context, req *model.Request, sink model.
 	return nil, &FallbackError{Errs: failed}
 }
 
-// buffered is Generate for a sink that gets no delta of a response that is not the final one.
+// buffered implements Generate for a sink that gets only the deltas of the final response.
 func (f *fallback) buffered(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	var deltas []model.Delta
 	keep := func(d model.Delta) error {
@@ -143,7 +143,7 @@ func (f *fallback) check(resp *model.Message) error {
 	return nil
 }
 
-// failed adds a failure to the list and returns nil if the next model may be asked, or else the error to end with.
+// failed adds a failure to the list. It returns nil if the next model may be asked, otherwise the error to return.
 func (f *fallback) failed(ctx context.Context, m model.Model, err error, list *[]error) error {
 	if ctx.Err() != nil {
 		return ended(ctx, err)
@@ -166,13 +166,13 @@ func named(info model.Info, err error) error {
 	return fmt.Errorf("%s %s: %w", info.Provider, info.Name, err)
 }
 
-// signed returns a response that says who made it.
+// signed returns a response that names the model that made it.
 func signed(resp *model.Message, m model.Model) *model.Message {
 	if resp.Provider != "" && resp.Model != "" {
 		return resp
 	}
 	info := m.Info()
-	c := *resp // the model may have kept it
+	c := *resp // the model may have retained it
 	if c.Provider == "" {
 		c.Provider = info.Provider
 	}
@@ -182,17 +182,17 @@ func signed(resp *model.Message, m model.Model) *model.Message {
 	return &c
 }
 
-// FallbackError is the error of [Fallback] when there is no model left to ask, or when one fails for a reason that is none
-// to ask another after others have failed. It wraps the errors of all that were asked.
+// FallbackError is returned by [Fallback] if every model failed, or if a later model failed with an error that does not
+// lead to the next. It wraps the errors of all models that were asked.
 type FallbackError struct {
-	// Errs has an error for each model that was asked, in order, that begins with the model's provider and name.
+	// Errs holds an error for each model that was asked, in order. Each starts with the provider and name of the model.
 	Errs []error
 }
 
-// Error implements error, on one line.
+// Error implements error. It returns a single line.
 func (e *FallbackError) Error() string {
 	var b strings.Builder
-	b.WriteString("modelwrap: no model has answered")
+	b.WriteString("modelwrap: all models failed")
 	for i, err := range e.Errs {
 		b.WriteString([]string{": ", "; "}[min(i, 1)])
 		b.WriteString(err.Error())
@@ -203,9 +203,9 @@ func (e *FallbackError) Error() string {
 // Unwrap returns the errors of the models.
 func (e *FallbackError) Unwrap() []error { return e.Errs }
 
-// ResponseError says that [FallbackPolicy.Check] did not let a response pass. The response was paid for, so it is here.
+// ResponseError reports that [FallbackPolicy.Check] returned an error. It holds the response, which was paid for.
 type ResponseError struct {
-	// Response is what the model answered.
+	// Response is the model's response.
 	Response *model.Message
 	// Err is what Check returned.
 	Err error
@@ -213,22 +213,22 @@ type ResponseError struct {
 
 // Error implements error.
 func (e *ResponseError) Error() string {
-	return "modelwrap: the response will not do: " + e.Err.Error()
+	return "modelwrap: response failed the check: " + e.Err.Error()
 }
 
 // Unwrap returns what Check returned.
 func (e *ResponseError) Unwrap() error { return e.Err }
 
-// Identities of what [Usable] finds.
+// Errors returned by [Usable].
 var (
-	// ErrFiltered means that the provider held the response back, or that the model refused.
-	ErrFiltered = errors.New("held back by a content filter, or refused")
-	// ErrEmpty means that there is neither text nor a tool call nor media in the response.
-	ErrEmpty = errors.New("the response is empty")
+	// ErrFiltered means that the provider withheld the response, or that the model refused to answer.
+	ErrFiltered = errors.New("response withheld by a content filter or refused by the model")
+	// ErrEmpty means that the response has no text, tool call or media.
+	ErrEmpty = errors.New("response is empty")
 )
 
-// Usable is a [FallbackPolicy.Check] that lets a response pass unless it is empty ([ErrEmpty]) or was held back
-// ([ErrFiltered]).
+// Usable is a [FallbackPolicy.Check]. It returns [ErrEmpty] for an empty response, and [ErrFiltered] for one that was
+// withheld.
 func Usable(resp *model.Message) error {
 	if resp.Finish == model.FinishContentFilter {
 		return ErrFiltered

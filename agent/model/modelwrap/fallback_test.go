@@ -30,7 +30,7 @@ func TestFallbackAsksTheNextModelOnAPIErrors(t *testing.T) {
 	require.Equal(t, "hello", resp.Text())
 }
 
-func TestFallbackSaysWhoAnswered(t *testing.T) {
+func TestFallbackNamesTheModelThatAnswered(t *testing.T) {
 	kept := say("hello")
 	m := fallback(modelwrap.FallbackPolicy{}, failing("one", overloaded("one")), named("two", func(context.Context, model.Sink) (*model.Message, error) {
 		return kept, nil
@@ -38,7 +38,7 @@ func TestFallbackSaysWhoAnswered(t *testing.T) {
 	resp, err := m.Generate(t.Context(), ask("hi"), nil)
 	require.NoError(t, err)
 	require.Equal(t, "test two", resp.Provider+" "+resp.Model)
-	require.Empty(t, kept.Provider, "the model's own message is not changed")
+	require.Empty(t, kept.Provider, "the model's message is not modified")
 
 	kept.Provider, kept.Model = "somebody", "else"
 	resp, err = m.Generate(t.Context(), ask("hi"), nil)
@@ -46,7 +46,7 @@ func TestFallbackSaysWhoAnswered(t *testing.T) {
 	require.Same(t, kept, resp)
 }
 
-func TestFallbackReturnsOtherErrorsAsTheyAre(t *testing.T) {
+func TestFallbackReturnsOtherErrorsUnchanged(t *testing.T) {
 	m, asked := counted(saying("two", "hello"))
 	_, err := fallback(modelwrap.FallbackPolicy{}, failing("one", errBoom), m).Generate(t.Context(), ask("hi"), nil)
 	require.Equal(t, errBoom, err)
@@ -54,11 +54,11 @@ func TestFallbackReturnsOtherErrorsAsTheyAre(t *testing.T) {
 
 	_, err = fallback(modelwrap.FallbackPolicy{}, failing("one", overloaded("one")), failing("two", errBoom), m).Generate(t.Context(), ask("hi"), nil)
 	require.ErrorIs(t, err, errBoom)
-	require.ErrorContains(t, err, "too busy", "what came before is not forgotten")
+	require.ErrorContains(t, err, "too busy", "earlier errors are kept")
 	require.Zero(t, asked.Load())
 }
 
-func TestFallbackOnDecidesAboutErrors(t *testing.T) {
+func TestFallbackOnSelectsErrors(t *testing.T) {
 	on := func(err error) bool { return errors.Is(err, errBoom) }
 	m := fallback(modelwrap.FallbackPolicy{On: on}, failing("one", errBoom), saying("two", "hello"))
 	resp, err := m.Generate(t.Context(), ask("hi"), nil)
@@ -70,7 +70,7 @@ func TestFallbackOnDecidesAboutErrors(t *testing.T) {
 	require.Equal(t, overloaded("one"), err)
 }
 
-func TestFallbackGoesOnWithoutAModelThatCannotTakeTheRequestIfToldSo(t *testing.T) {
+func TestFallbackSkipsModelsThatCannotTakeTheRequest(t *testing.T) {
 	unsupported := fmt.Errorf("test: images: %w", model.ErrUnsupported)
 	_, err := fallback(modelwrap.FallbackPolicy{}, failing("one", unsupported), saying("two", "hello")).Generate(t.Context(), ask("hi"), nil)
 	require.Equal(t, unsupported, err)
@@ -83,14 +83,14 @@ func TestFallbackGoesOnWithoutAModelThatCannotTakeTheRequestIfToldSo(t *testing.
 	require.Equal(t, "hello", resp.Text())
 }
 
-func TestFallbackJoinsTheErrorsOfAllModels(t *testing.T) {
+func TestFallbackJoinsErrors(t *testing.T) {
 	wrong := &model.APIError{Provider: "test", Model: "two", Status: 401, Message: "no key"}
 	var told []string
 	m := fallback(modelwrap.FallbackPolicy{Observe: func(_ context.Context, failed model.Info, err error) {
 		told = append(told, failed.Name+": "+err.Error())
 	}}, failing("one", overloaded("one")), failing("two", fmt.Errorf("wrapped: %w", wrong)))
 	_, err := m.Generate(t.Context(), ask("hi"), nil)
-	require.EqualError(t, err, "modelwrap: no model has answered: test one: model: test one: HTTP 503 Service Unavailable: too busy; "+
+	require.EqualError(t, err, "modelwrap: all models failed: test one: model: test one: HTTP 503 Service Unavailable: too busy; "+
 		"test two: wrapped: model: test two: HTTP 401 Unauthorized: no key")
 	require.ErrorIs(t, err, model.ErrAuth)
 	var all *modelwrap.FallbackError
@@ -110,11 +110,11 @@ func TestFallbackDoesNotSwitchAfterADelta(t *testing.T) {
 	require.Equal(t, "half ", text)
 
 	resp, err := m.Generate(t.Context(), ask("hi"), nil)
-	require.NoError(t, err, "without a sink there is no delta")
+	require.NoError(t, err, "no deltas without a sink")
 	require.Equal(t, "hello", resp.Text())
 }
 
-func TestFallbackWithABufferSwitchesInMidStream(t *testing.T) {
+func TestBufferedFallbackSwitchesInMidStream(t *testing.T) {
 	policy := modelwrap.FallbackPolicy{Buffered: true}
 	m := fallback(policy, breaking("one", overloaded("one")), saying("two", "hello you"))
 	var deltas []model.Delta
@@ -135,7 +135,7 @@ func TestFallbackWithABufferSwitchesInMidStream(t *testing.T) {
 	require.ErrorAs(t, err, new(*modelwrap.FallbackError))
 }
 
-func TestFallbackWithABufferEndsWithItsContext(t *testing.T) {
+func TestBufferedFallbackEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	ending := named("one", func(context.Context, model.Sink) (*model.Message, error) {
@@ -166,7 +166,7 @@ func TestFallbackWithABufferEndsWithItsContext(t *testing.T) {
 	require.Equal(t, 1, seen)
 }
 
-func TestFallbackNeverFollowsTheEndOfTheContext(t *testing.T) {
+func TestFallbackStopsWithTheContext(t *testing.T) {
 	cause := errors.New("the user has left")
 	for name, failure := range map[string]error{
 		"the cause":  fmt.Errorf("wrapped: %w", cause),
@@ -188,7 +188,7 @@ func TestFallbackNeverFollowsTheEndOfTheContext(t *testing.T) {
 	}
 }
 
-func TestFallbackCheckSendsResponsesOn(t *testing.T) {
+func TestFallbackChecksResponses(t *testing.T) {
 	refused := say("I would rather not.")
 	refused.Finish = model.FinishContentFilter
 	one := named("one", func(context.Context, model.Sink) (*model.Message, error) { return refused, nil })
@@ -207,10 +207,10 @@ func TestFallbackCheckSendsResponsesOn(t *testing.T) {
 	require.Same(t, refused, unusable.Response)
 
 	_, err = fallback(modelwrap.FallbackPolicy{}, fallback(policy, one), failing("two", errBoom)).Generate(t.Context(), ask("hi"), nil)
-	require.ErrorIs(t, err, errBoom, "a fallback within a fallback is fallen back from as well")
+	require.ErrorIs(t, err, errBoom, "an inner fallback that fails leads to the next model")
 }
 
-func TestFallbackCheckComesTooLateForWhatWasStreamed(t *testing.T) {
+func TestFallbackDoesNotCheckStreamedResponses(t *testing.T) {
 	reject := func(*model.Message) error { return errBoom }
 	m := []model.Model{saying("one", "first"), saying("two", "second")}
 	text, resp, err := stream(t.Context(), fallback(modelwrap.FallbackPolicy{Check: reject}, m...), ask("hi"))
@@ -223,7 +223,7 @@ func TestFallbackCheckComesTooLateForWhatWasStreamed(t *testing.T) {
 	require.Empty(t, text)
 }
 
-func TestUsableLetsPassWhatHasContent(t *testing.T) {
+func TestUsableAcceptsContent(t *testing.T) {
 	for _, p := range []model.Part{model.Text("x"), model.ToolCall("1", "tool", ""), model.Media("image/png", []byte{1})} {
 		require.NoError(t, modelwrap.Usable(model.Response(model.Thinking("hm"), p)))
 	}

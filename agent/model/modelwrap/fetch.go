@@ -16,55 +16,58 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// FetchPolicy says what [FetchMedia] may download. The zero value is careful: public addresses only.
+// FetchPolicy determines what [FetchMedia] may download. The zero value allows public addresses only.
 type FetchPolicy struct {
-	// Hosts, if not empty, are the only hosts that are asked: "cdn.example.com", or ".example.com" for a domain and all
-	// below it. Redirects are held to it as well.
+	// Hosts, if not empty, lists the allowed hosts: "cdn.example.com", or ".example.com" for a domain and its subdomains.
+	// It applies to redirects too.
 	Hosts []string
-	// AllowPrivate lists address ranges that are allowed although they are not public, such as those of an intranet. An
-	// IPv6 address that carries an IPv4 address (NAT64, 6to4, Teredo, ISATAP) is allowed only if the IPv4 address is
+	// AllowPrivate lists address ranges that are allowed although they are not public, for example those of an intranet.
+	// An IPv6 address that contains an IPv4 address (NAT64, 6to4, Teredo, ISATAP) is allowed only if the IPv4 address is
 	// public or allowed as well.
 	AllowPrivate []netip.Prefix
-	// Always downloads what the provider would fetch itself, too ([model.Info.MediaURLs]).
+	// Always downloads media even if the provider could fetch it itself ([model.Info.MediaURLs]).
 	Always bool
-	// MaxBytes bounds one download, 20 MiB if 0.
+	// MaxBytes limits the size of one download. The default is 20 MiB.
 	MaxBytes int64
-	// MaxTotalBytes bounds what one request shows by URL, taken together: 100 MiB if 0.
+	// MaxTotalBytes limits the total size of the media of one request given by URL. The default is 100 MiB.
 	MaxTotalBytes int64
-	// Timeout bounds one download, 30 seconds if 0.
+	// Timeout limits the duration of one download. The default is 30 seconds.
 	Timeout time.Duration
-	// CacheBytes bounds what is kept of earlier downloads, because a conversation shows the same media with every
-	// request: 64 MiB if 0, nothing if negative.
+	// CacheBytes limits the cache of downloads. A conversation contains the same media in every request. The default is
+	// 64 MiB. A negative value disables the cache.
 	CacheBytes int64
-	// Header is sent with every download; there is a User-Agent if it has none. A redirect to another host does not get it.
+	// Header is sent with every download, with a User-Agent added if it has none. It is not sent after a redirect to
+	// another host.
 	Header http.Header
 }
 
-// FetchMedia returns a model to which media may be shown by URL even if the provider behind m does not fetch URLs: it
-// downloads them and shows the data. Without it, adapters refuse such parts. A data URL is taken apart without the network.
+// FetchMedia returns a model that accepts media given by URL even if the provider of m does not fetch URLs. It downloads
+// them and sends the data. Without it, adapters return an error for such parts. Data URLs are decoded without the
+// network.
 //
-// A URL comes from whoever wrote the message, perhaps from a web page that a tool has read, so downloads are guarded: HTTP
-// and HTTPS only, no credentials in the URL, no proxy, no cookies, no address that is not public, checked after the name
-// has been resolved and for every redirect, five of these at most and none from HTTPS to HTTP, nothing compressed, and bounds
-// on size and time. What is not allowed, or cannot be had, fails the request with a [*FetchError] before anything is sent to
-// the provider.
+// A URL may come from anywhere, for example from a web page that a tool has read, so downloads are restricted. Only HTTP
+// and HTTPS are used, without a proxy and cookies. URLs with credentials and compressed responses are errors. Addresses
+// must be public. They are checked after the name has been resolved, and again for every redirect. At most five redirects
+// are followed, and none from HTTPS to HTTP. Size and time are limited. If a download is not allowed or fails, the
+// request fails with a [*FetchError] before anything is sent to the provider.
 //
-// Public are all addresses of IPv4, and those within 2000::/3 of IPv6, except for the ranges in IANA's registries of
-// special-purpose addresses, 168.63.129.16 (where Azure answers its virtual machines), and IPv6 addresses that carry an
-// IPv4 address. Where IPv4 is reached through NAT64, allow 64:ff9b::/96. A NAT64 prefix of the network's own looks like any
-// other public range, so that network's gateway must refuse private addresses itself.
+// All IPv4 addresses are public, and all IPv6 addresses within 2000::/3, except for the ranges in IANA's registries of
+// special-purpose addresses, 168.63.129.16 (used by Azure for its virtual machines), and IPv6 addresses that contain an
+// IPv4 address. If IPv4 is reached through NAT64, allow 64:ff9b::/96. A network-specific NAT64 prefix looks like any
+// other public range, so that network's gateway must block private addresses itself.
 //
-// The media type is that of the part if the data can be that, else what the server says; of an image it is what the data
-// is. Media of a kind that the model does not take is not downloaded but left to the model to refuse. What was downloaded replaces the URL in the request alone, never in the history. While [model.ForbidRequests] is in force
-// nothing is downloaded. It panics if m is nil or the policy has a negative bound.
+// The media type is that of the part if the data can be of that type, otherwise the one sent by the server. For images it
+// is determined from the data. Media that the model does not support is not downloaded: the model reports the error.
+// Downloaded data replaces the URL only in the request, never in the history. While [model.ForbidRequests] is in effect,
+// nothing is downloaded. FetchMedia panics if m is nil or a limit in the policy is negative.
 func FetchMedia(m model.Model, p FetchPolicy) model.Model {
 	mustWrap("FetchMedia", m)
 	if p.MaxBytes < 0 || p.MaxTotalBytes < 0 || p.Timeout < 0 {
-		panic(fmt.Sprintf("modelwrap: FetchMedia: MaxBytes is %d, MaxTotalBytes is %d, Timeout is %s: all must be 0 or more",
+		panic(fmt.Sprintf("modelwrap: FetchMedia: MaxBytes %d, MaxTotalBytes %d and Timeout %s must not be negative",
 			p.MaxBytes, p.MaxTotalBytes, p.Timeout))
 	}
 	p.MaxTotalBytes = cmp.Or(p.MaxTotalBytes, 100<<20)
-	p.MaxBytes = min(cmp.Or(p.MaxBytes, 20<<20), p.MaxTotalBytes, math.MaxInt32) // sums of which do not overflow
+	p.MaxBytes = min(cmp.Or(p.MaxBytes, 20<<20), p.MaxTotalBytes, math.MaxInt32) // sums do not overflow
 	if p.Timeout == 0 {
 		p.Timeout = 30 * time.Second
 	}
@@ -74,7 +77,7 @@ func FetchMedia(m model.Model, p FetchPolicy) model.Model {
 	header := http.Header{}
 	for name, values := range p.Header {
 		for _, value := range values {
-			header.Add(name, value) // under the name that a redirect deletes
+			header.Add(name, value) // under the name that is removed on redirects
 		}
 	}
 	p.Hosts, p.AllowPrivate, p.Header = slices.Clone(p.Hosts), slices.Clone(p.AllowPrivate), header
@@ -89,7 +92,7 @@ type fetcher struct {
 	cache  lru[string, download]
 }
 
-// Info implements [model.Model]: what the model takes, it takes by URL.
+// Info implements [model.Model]. All supported media can be given by URL.
 func (f *fetcher) Info() model.Info {
 	info := f.Model.Info()
 	info.MediaURLs = slices.Clone(info.Media)
@@ -114,12 +117,12 @@ func (f *fetcher) Generate(ctx context.Context, req *model.Request, sink model.S
 	return f.Model.Generate(ctx, withMedia(req, got), sink)
 }
 
-// want is what a part shows. The same URL may be shown as if it were different things.
+// want identifies what a part shows. The same URL may be used with different media types.
 type want struct{ url, mediaType string }
 
 func wantOf(p *model.Part) want { return want{p.URL, p.MediaType} }
 
-// wanted lists what to download, each once.
+// wanted returns the set of media to download.
 func (f *fetcher) wanted(req *model.Request) map[want]bool {
 	var wanted map[want]bool
 	info := f.Model.Info()
@@ -144,13 +147,13 @@ func byURL(msg *model.Message, p *model.Part) bool {
 	return msg.Kind == model.KindRequest && p.Kind == model.PartMedia && len(p.Data) == 0 && p.URL != ""
 }
 
-// takes reports whether kinds, as [model.Info] has them, include that of a part.
+// takes reports whether kinds, in the form of [model.Info], include the kind of a part.
 func takes(kinds []string, p *model.Part) bool {
 	mediaType := plainType(p.MediaType)
 	return slices.Contains(kinds, topType(mediaType)) || slices.Contains(kinds, mediaType)
 }
 
-// atOnce is how many downloads a request makes at the same time.
+// atOnce is the number of concurrent downloads of a request.
 const atOnce = 4
 
 func (f *fetcher) fetchAll(ctx context.Context, wanted map[want]bool) (map[want]download, error) {
@@ -169,14 +172,14 @@ func (f *fetcher) fetchAll(ctx context.Context, wanted map[want]bool) (map[want]
 			defer func() { <-places }()
 			d, err := f.fetch(ctx, w)
 			if err != nil {
-				cancel(err) // the first failure ends the others
+				cancel(err) // the first failure cancels the others
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			got[w] = d
 			if total += int64(len(d.data)); total > f.policy.MaxTotalBytes {
-				cancel(&FetchError{URL: shown(w.url), Err: fmt.Errorf("%w: with the other media of the request, %d bytes are allowed", ErrMediaTooLarge, f.policy.MaxTotalBytes)})
+				cancel(&FetchError{URL: shown(w.url), Err: fmt.Errorf("%w: the limit for all media of the request is %d bytes", ErrMediaTooLarge, f.policy.MaxTotalBytes)})
 			}
 		})
 	}
@@ -184,7 +187,7 @@ func (f *fetcher) fetchAll(ctx context.Context, wanted map[want]bool) (map[want]
 	return got, context.Cause(ctx)
 }
 
-// withMedia returns the request with data in place of URLs.
+// withMedia returns the request with URLs replaced by data.
 func withMedia(req *model.Request, got map[want]download) *model.Request {
 	changed := *req
 	changed.Messages = slices.Clone(req.Messages)

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// checkAddress checks the address, with its port, that a connection is about to be made to.
+// checkAddress checks an address with port before a connection is made to it.
 func (p *FetchPolicy) checkAddress(address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -17,8 +17,8 @@ func (p *FetchPolicy) checkAddress(address string) error {
 	return p.checkIP(at.Addr())
 }
 
-// checkIP returns an error unless ip is public or the policy allows it. An address that the policy allows and that carries
-// an IPv4 address, such as one of NAT64, is as good as the address it carries.
+// checkIP returns an error unless ip is public or allowed by the policy. If an allowed address contains an IPv4 address,
+// such as one of NAT64, that address is checked too.
 func (p *FetchPolicy) checkIP(ip netip.Addr) error {
 	ip = ip.WithZone("")
 	if isPublic(ip) {
@@ -36,9 +36,9 @@ func (p *FetchPolicy) checkIP(ip netip.Addr) error {
 	return fmt.Errorf("%w: %s", ErrPrivateAddress, ip)
 }
 
-// special4 and special6 are the ranges of IANA's special-purpose address registries (RFC 6890, as of 2025-10) that the
-// methods of netip.Addr do not know, those marked as globally reachable included: these are infrastructure, such as relays,
-// and serve no media. To them comes 168.63.129.16, where Azure answers its virtual machines. special6 has only what is
+// special4 and special6 are ranges of IANA's special-purpose address registries (RFC 6890, as of 2025-10) that the
+// methods of netip.Addr do not cover. They include those marked as globally reachable, which are infrastructure such as
+// relays and serve no media. 168.63.129.16, used by Azure for its virtual machines, is added. special6 lists only ranges
 // within 2000::/3, because nothing else in IPv6 is public.
 var (
 	special4 = prefixes(
@@ -63,7 +63,7 @@ var (
 		"2620:4f:8000::/48", // AS112
 		"3fff::/20",         // documentation
 	)
-	global6 = netip.MustParsePrefix("2000::/3") // all that IANA has given out for global unicast
+	global6 = netip.MustParsePrefix("2000::/3") // all of the global unicast space that IANA has allocated
 )
 
 func prefixes(texts ...string) []netip.Prefix {
@@ -74,8 +74,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// isPublic reports whether an address is one that anybody on the internet may have. An IPv6 address that carries an IPv4
-// address is never one.
+// isPublic reports whether an address is public. An IPv6 address that contains an IPv4 address is not.
 func isPublic(ip netip.Addr) bool {
 	special := special4
 	if !ip.Is4() {
@@ -87,8 +86,8 @@ func isPublic(ip netip.Addr) bool {
 		!slices.ContainsFunc(special, func(r netip.Prefix) bool { return r.Contains(ip) })
 }
 
-// isISATAP reports whether an IPv6 address ends in an interface id of ISATAP (RFC 5214), which has an IPv4 address in it.
-// These ids occur below any prefix.
+// isISATAP reports whether an IPv6 address ends in an ISATAP interface id (RFC 5214), which contains an IPv4 address. It
+// may follow any prefix.
 func isISATAP(ip netip.Addr) bool {
 	b := ip.As16()
 	return b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
@@ -103,8 +102,8 @@ var (
 	loopback   = netip.IPv6Loopback()
 )
 
-// carried returns the IPv4 address that an IPv6 address leads to, if its form tells. A NAT64 prefix of a network's own does
-// not.
+// carried returns the IPv4 address that an IPv6 address contains, if its form shows it. A network-specific NAT64 prefix
+// does not.
 func carried(ip netip.Addr) (netip.Addr, bool) {
 	b := ip.As16()
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 )
 
-// registries has every entry of IANA's registries of special-purpose addresses, for IPv4 and IPv6, as of 2025-10-09.
+// registries lists every entry of IANA's registries of special-purpose addresses, for IPv4 and IPv6, as of 2025-10-09.
 var registries = []string{
 	"0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
 	"192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32", "192.0.0.10/32", "192.0.0.170/32", "192.0.0.171/32", "192.0.2.0/24",
@@ -24,11 +24,11 @@ var registries = []string{
 	"fe80::/10",
 }
 
-func TestFetchRefusesSpecialPurposeAddresses(t *testing.T) {
+func TestFetchBlocksSpecialPurposeAddresses(t *testing.T) {
 	more := []string{
 		"168.63.129.16/32",                                                 // Azure
 		"224.0.0.0/4", "ff00::/8", "fec0::/10", "::/96", "::ffff:0:0:0/96", // multicast, site-local, compatible, translated
-		"::/3", "4000::/2", "8000::/1", // all that is not 2000::/3
+		"::/3", "4000::/2", "8000::/1", // everything outside of 2000::/3
 	}
 	for _, text := range append(more, registries...) {
 		r := netip.MustParsePrefix(text)
@@ -62,7 +62,7 @@ func TestFetchAllowsPublicAddresses(t *testing.T) {
 	}
 }
 
-// ways are how an IPv6 address carries an IPv4 address.
+// ways lists the ways in which an IPv6 address can contain an IPv4 address.
 var ways = map[string]func(v4 [4]byte) netip.Addr{
 	"mapped":        behind("::ffff:0:0"),
 	"compatible":    behind("::"),
@@ -91,7 +91,7 @@ func behind(prefix string) func(v4 [4]byte) netip.Addr {
 	}
 }
 
-func TestFetchRefusesAddressesThatCarryIPv4(t *testing.T) {
+func TestFetchBlocksAddressesThatContainIPv4(t *testing.T) {
 	for name, carry := range ways {
 		for _, v4 := range [][4]byte{{8, 8, 8, 8}, {127, 0, 0, 1}, {169, 254, 169, 254}} {
 			url := "http://[" + carry(v4).String() + "]/"
@@ -101,7 +101,7 @@ func TestFetchRefusesAddressesThatCarryIPv4(t *testing.T) {
 	}
 }
 
-func TestAllowedNAT64DoesNotLeadToPrivateAddresses(t *testing.T) {
+func TestAllowedNAT64BlocksPrivateAddresses(t *testing.T) {
 	allowed := modelwrap.FetchPolicy{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("64:ff9b::/96")}}
 	require.NoError(t, modelwrap.CheckAddress(allowed, ways["NAT64"]([4]byte{8, 8, 8, 8})))
 	require.ErrorIs(t, modelwrap.CheckAddress(allowed, ways["NAT64"]([4]byte{169, 254, 169, 254})), modelwrap.ErrPrivateAddress)
@@ -113,13 +113,13 @@ func TestAllowedNAT64DoesNotLeadToPrivateAddresses(t *testing.T) {
 	require.NoError(t, modelwrap.CheckAddress(all, netip.MustParseAddr("::1")))
 	require.NoError(t, modelwrap.CheckAddress(all, netip.MustParseAddr("fd00::1")))
 	for name, carry := range ways {
-		if name != "local NAT64" { // where the address is depends on the network
+		if name != "local NAT64" { // depends on the network
 			require.ErrorIs(t, modelwrap.CheckAddress(all, carry([4]byte{127, 0, 0, 1})), modelwrap.ErrPrivateAddress, name)
 		}
 	}
 }
 
-func FuzzFetchRefusesPrivateIPv4InEveryForm(f *testing.F) {
+func FuzzFetchBlocksPrivateIPv4(f *testing.F) {
 	for _, seed := range []uint32{0, 0x7f000001, 0xa9fea9fe, 0x0a000001, 0xac100001, 0xc0a80001, 0xa83f8110, 0xffffffff, 0x64400000} {
 		f.Add(seed)
 	}

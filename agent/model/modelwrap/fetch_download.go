@@ -21,11 +21,11 @@ import (
 
 const userAgent = "ponte-fetch"
 
-// FetchError says which media could not be had, and why.
+// FetchError reports that media could not be downloaded.
 type FetchError struct {
-	// URL is where it was to be found, without user and query, which may hold a secret.
+	// URL is the location, without user and query, which may contain secrets.
 	URL string
-	// Status is the HTTP status if there was an answer, or 0.
+	// Status is the HTTP status, or 0 if there was no answer.
 	Status int
 	// Err is the cause.
 	Err error
@@ -39,13 +39,13 @@ func (e *FetchError) Error() string {
 // Unwrap returns the cause.
 func (e *FetchError) Unwrap() error { return e.Err }
 
-// download is what was found at a URL.
+// download is the content of a URL.
 type download struct {
 	data      []byte
 	mediaType string
 }
 
-// fetch returns what is wanted.
+// fetch returns the wanted media.
 func (f *fetcher) fetch(ctx context.Context, w want) (download, error) {
 	if isDataURL(w.url) {
 		d, err := readDataURL(w.url, f.policy.MaxBytes)
@@ -65,8 +65,9 @@ func (f *fetcher) fetch(ctx context.Context, w want) (download, error) {
 	return agreed(d, w.mediaType, shown(w.url), http.StatusOK)
 }
 
-// agreed settles the media type: the message's if it has one and what came can be that, else the server's. Of an image it is
-// what the data is, since providers look at that. A page, such as one that asks for a password, is no media.
+// agreed determines the media type: that of the message if it has one and the data can be of that type, otherwise the
+// server's. For images it is determined from the data, because providers do the same. A web page, such as a login page,
+// is not media.
 func agreed(d download, wanted, from string, status int) (download, error) {
 	sniffed := plainType(http.DetectContentType(d.data))
 	if d.mediaType == "" || d.mediaType == "application/octet-stream" || d.mediaType == "binary/octet-stream" {
@@ -85,14 +86,14 @@ func agreed(d download, wanted, from string, status int) (download, error) {
 	return d, nil
 }
 
-// get downloads what is at a URL.
+// get downloads a URL.
 func (f *fetcher) get(ctx context.Context, from string) (download, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, f.policy.Timeout,
-		fmt.Errorf("it took longer than %s: %w", f.policy.Timeout, os.ErrDeadlineExceeded))
+		fmt.Errorf("timed out after %s: %w", f.policy.Timeout, os.ErrDeadlineExceeded))
 	defer stop()
 	failed := func(status int, err error) (download, error) {
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-			err = wrapped.Err // which would name the URL again, with its query
+			err = wrapped.Err // the outer error contains the URL with its query
 		}
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -101,7 +102,7 @@ func (f *fetcher) get(ctx context.Context, from string) (download, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return failed(0, errors.New("it is not a valid URL")) // why would quote a part of it, perhaps a password
+		return failed(0, errors.New("invalid URL")) // the parse error quotes a part of the URL, perhaps a password
 	}
 	if err := f.policy.checkURL(req.URL); err != nil {
 		return failed(0, err)
@@ -119,28 +120,28 @@ func (f *fetcher) get(ctx context.Context, from string) (download, error) {
 		return failed(resp.StatusCode, fmt.Errorf("HTTP %s", resp.Status))
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return failed(resp.StatusCode, fmt.Errorf("it is compressed (%s), which was not asked for", coding))
+		return failed(resp.StatusCode, fmt.Errorf("response is compressed (%s), although that was not requested", coding))
 	}
 	if resp.ContentLength > f.policy.MaxBytes {
-		return failed(resp.StatusCode, fmt.Errorf("%w: %d bytes, %d are allowed", ErrMediaTooLarge, resp.ContentLength, f.policy.MaxBytes))
+		return failed(resp.StatusCode, fmt.Errorf("%w: %d bytes, limit %d", ErrMediaTooLarge, resp.ContentLength, f.policy.MaxBytes))
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, f.policy.MaxBytes+1))
 	switch {
 	case err != nil:
 		return failed(resp.StatusCode, err)
 	case int64(len(data)) > f.policy.MaxBytes:
-		return failed(resp.StatusCode, fmt.Errorf("%w: %d bytes are allowed", ErrMediaTooLarge, f.policy.MaxBytes))
+		return failed(resp.StatusCode, fmt.Errorf("%w: limit %d bytes", ErrMediaTooLarge, f.policy.MaxBytes))
 	case len(data) == 0:
-		return failed(resp.StatusCode, errors.New("it is empty"))
+		return failed(resp.StatusCode, errors.New("response is empty"))
 	}
 	return download{data, plainType(resp.Header.Get("Content-Type"))}, nil
 }
 
-// shown returns a URL as errors may quote it.
+// shown returns a URL in a form that errors may contain.
 func shown(from string) string {
 	u, err := url.Parse(from)
 	if err != nil {
-		return "a URL that cannot be parsed"
+		return "(invalid URL)"
 	}
 	return adapter.CleanURL(u)
 }
@@ -151,7 +152,7 @@ func plainType(mediaType string) string {
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// topType returns the first half of a media type.
+// topType returns the top-level part of a media type.
 func topType(mediaType string) string {
 	top, _, _ := strings.Cut(plainType(mediaType), "/")
 	return top
@@ -159,15 +160,15 @@ func topType(mediaType string) string {
 
 func isDataURL(from string) bool { return len(from) >= 5 && strings.EqualFold(from[:5], "data:") }
 
-// readDataURL takes a data URL apart (RFC 2397), as browsers do: base64 may be percent-encoded, have white space in it, and
-// lack its padding.
+// readDataURL decodes a data URL (RFC 2397) as browsers do: base64 may be percent-encoded, contain white space and lack
+// padding.
 func readDataURL(from string, limit int64) (download, error) {
 	head, content, ok := strings.Cut(from[len("data:"):], ",")
 	if !ok {
-		return download{}, errors.New("it has no data")
+		return download{}, errors.New("data URL has no data")
 	}
-	tooLarge := fmt.Errorf("%w: %d bytes are allowed", ErrMediaTooLarge, limit)
-	if int64(len(content)) > 4*limit+100 { // whatever way it is written
+	tooLarge := fmt.Errorf("%w: limit %d bytes", ErrMediaTooLarge, limit)
+	if int64(len(content)) > 4*limit+100 { // in any encoding
 		return download{}, tooLarge
 	}
 	at := max(0, len(head)-len(";base64"))
@@ -180,18 +181,18 @@ func readDataURL(from string, limit int64) (download, error) {
 		mediaType = ""
 	}
 	if content, err = url.PathUnescape(content); err != nil {
-		return download{}, errors.New("its data cannot be decoded: there is a % without two digits")
+		return download{}, errors.New("cannot decode the data: % without two hexadecimal digits")
 	}
 	data := []byte(content)
 	if inBase64 {
 		content = strings.TrimRight(strings.Join(strings.Fields(content), ""), "=")
 		if data, err = base64.RawStdEncoding.DecodeString(content); err != nil {
-			return download{}, fmt.Errorf("its data cannot be decoded: %w", err)
+			return download{}, fmt.Errorf("cannot decode the data: %w", err)
 		}
 	}
 	switch {
 	case len(data) == 0:
-		return download{}, errors.New("it is empty")
+		return download{}, errors.New("response is empty")
 	case int64(len(data)) > limit:
 		return download{}, tooLarge
 	}

@@ -16,24 +16,24 @@ import (
 	"time"
 )
 
-// Why [FetchMedia] does not download something. A [*FetchError] wraps the one that fits.
+// Reasons why [FetchMedia] does not download something. A [*FetchError] wraps one of them.
 var (
 	// ErrPrivateAddress means that a URL leads to an address that is not public.
-	ErrPrivateAddress = errors.New("the address is not public")
-	// ErrHostNotAllowed means that a URL, or a redirect, leads to a host that the policy does not list.
-	ErrHostNotAllowed = errors.New("the host is not allowed")
-	// ErrMediaTooLarge means that there is more than the policy allows.
+	ErrPrivateAddress = errors.New("address is not public")
+	// ErrHostNotAllowed means that a URL, or a redirect, leads to a host that is not listed in the policy.
+	ErrHostNotAllowed = errors.New("host is not allowed")
+	// ErrMediaTooLarge means that the size exceeds a limit of the policy.
 	ErrMediaTooLarge = errors.New("too large")
 )
 
-// maxRedirects is how often a server may send a download elsewhere.
+// maxRedirects is the maximum number of redirects.
 const maxRedirects = 5
 
-// guardedClient returns a client that connects to public addresses and those that the policy allows.
+// guardedClient returns a client that connects only to public addresses and those allowed by the policy.
 func guardedClient(p FetchPolicy) *http.Client {
 	dialer := &net.Dialer{
 		Timeout: p.Timeout,
-		// It is told the address that the name was resolved to, just before the connection is made.
+		// Called with the resolved address, just before the connection is made.
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			return p.checkAddress(address)
 		},
@@ -43,8 +43,8 @@ func guardedClient(p FetchPolicy) *http.Client {
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    10 * time.Second,
 			ForceAttemptHTTP2:      true,
-			DisableKeepAlives:      true, // nothing outlives the request
-			DisableCompression:     true, // media are compressed already; what unpacks to more is not asked for
+			DisableKeepAlives:      true, // no connection outlives the request
+			DisableCompression:     true, // media is compressed already; avoids decompression bombs
 			MaxResponseHeaderBytes: 64 << 10,
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
@@ -52,7 +52,7 @@ func guardedClient(p FetchPolicy) *http.Client {
 				return fmt.Errorf("more than %d redirects", maxRedirects)
 			}
 			if req.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https" {
-				return errors.New("it is redirected out of TLS")
+				return errors.New("redirected from HTTPS to HTTP")
 			}
 			if req.URL.Host != via[0].URL.Host {
 				for name := range p.Header {
@@ -66,23 +66,23 @@ func guardedClient(p FetchPolicy) *http.Client {
 	}
 }
 
-// checkURL returns why the policy forbids a URL, as far as the URL tells.
+// checkURL returns an error if the policy forbids a URL, as far as can be told without resolving it.
 func (p *FetchPolicy) checkURL(u *url.URL) error {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("the scheme is %q: only http, https and data can be fetched", u.Scheme)
+		return fmt.Errorf("scheme %q is not supported; use http, https or data", u.Scheme)
 	case host == "":
-		return errors.New("it names no host")
+		return errors.New("URL has no host")
 	case u.User != nil:
-		return errors.New("it has credentials in it")
+		return errors.New("URL contains credentials")
 	case len(p.Hosts) > 0 && !slices.ContainsFunc(p.Hosts, func(allowed string) bool {
 		allowed = strings.ToLower(allowed)
 		return host == strings.TrimPrefix(allowed, ".") || strings.HasPrefix(allowed, ".") && strings.HasSuffix(host, allowed)
 	}):
 		return fmt.Errorf("%w: %s", ErrHostNotAllowed, host)
 	}
-	// The dialer would check an address as well, but it sees ::ffff:192.0.2.1 as 192.0.2.1.
+	// The dialer checks addresses too, but it sees ::ffff:192.0.2.1 as 192.0.2.1.
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return p.checkIP(ip)
 	}

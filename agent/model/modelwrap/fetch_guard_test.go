@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 )
 
-func TestAddressesThatAreNotPublicAreNotAsked(t *testing.T) {
+func TestFetchConnectsToPublicAddressesOnly(t *testing.T) {
 	for _, url := range []string{
 		"http://127.0.0.1/", "http://localhost/", "http://[::1]/", "http://10.1.2.3/", "http://192.168.0.1/", "http://172.16.0.1/",
 		"http://169.254.169.254/", "http://100.64.0.1/", "http://0.0.0.0/", "http://[::]/", "http://[::ffff:127.0.0.1]/",
@@ -23,8 +23,8 @@ func TestAddressesThatAreNotPublicAreNotAsked(t *testing.T) {
 		require.ErrorIs(t, err, modelwrap.ErrPrivateAddress, url)
 	}
 	for url, says := range map[string]string{
-		"ftp://example.com/a": `the scheme is "ftp"`, "http:///a": "names no host", "http://a:b@example.com/": "credentials",
-		"http://exa mple.com/": "cannot fetch", "/etc/passwd": "the scheme is",
+		"ftp://example.com/a": `scheme "ftp" is not supported`, "http:///a": "URL has no host", "http://a:b@example.com/": "credentials",
+		"http://exa mple.com/": "cannot fetch", "/etc/passwd": "is not supported",
 	} {
 		_, err := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{}).Generate(t.Context(), show("image/png", url), nil)
 		require.ErrorAs(t, err, new(*modelwrap.FetchError), url)
@@ -32,7 +32,7 @@ func TestAddressesThatAreNotPublicAreNotAsked(t *testing.T) {
 	}
 }
 
-func TestOnlyListedHostsAreAsked(t *testing.T) {
+func TestFetchConnectsToListedHostsOnly(t *testing.T) {
 	server, _ := pictures(t)
 	for host, ok := range map[string]bool{"127.0.0.1": true, ".0.0.1": true, "example.com": false, "0.0.1": false, ".127.0.0.1": true} {
 		m := modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{AllowPrivate: local, Hosts: []string{host}})
@@ -48,7 +48,7 @@ func TestOnlyListedHostsAreAsked(t *testing.T) {
 	require.ErrorIs(t, err, modelwrap.ErrHostNotAllowed)
 }
 
-func TestHeadersOfThePolicyStayWithTheHost(t *testing.T) {
+func TestFetchHeadersStayWithTheHost(t *testing.T) {
 	first, _ := pictures(t)
 	second, _ := pictures(t)
 	e := &eye{}
@@ -69,7 +69,7 @@ func TestHeadersOfThePolicyStayWithTheHost(t *testing.T) {
 	require.NotContains(t, others, "Referer")
 }
 
-func TestARedirectDoesNotLeaveTLS(t *testing.T) {
+func TestFetchRedirectsStayOnHTTPS(t *testing.T) {
 	request := func(url string) *http.Request {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		require.NoError(t, err)
@@ -79,8 +79,8 @@ func TestARedirectDoesNotLeaveTLS(t *testing.T) {
 	check := func(to *http.Request, via ...*http.Request) error {
 		return modelwrap.CheckRedirect(modelwrap.FetchPolicy{}, to, via)
 	}
-	require.ErrorContains(t, check(plain, secure), "out of TLS")
-	require.ErrorContains(t, check(plain, plain, secure), "out of TLS")
+	require.ErrorContains(t, check(plain, secure), "from HTTPS to HTTP")
+	require.ErrorContains(t, check(plain, plain, secure), "from HTTPS to HTTP")
 	require.NoError(t, check(secure, plain))
 	require.NoError(t, check(plain, plain))
 }

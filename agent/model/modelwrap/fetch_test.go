@@ -27,10 +27,10 @@ import (
 
 var png = []byte("\x89PNG\r\n\x1a\nand so on")
 
-// local lets downloads reach the test's own servers.
+// local allows downloads from the test's own servers.
 var local = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// eye is a model that takes images and PDF as data, images by URL if it says so, and remembers what it was shown.
+// eye is a model that accepts images and PDF as data, and images by URL if urls says so. It records what it was shown.
 type eye struct {
 	urls  []string
 	shown []*model.Request
@@ -51,7 +51,7 @@ func show(mediaType, url string) *model.Request {
 	}}}}
 }
 
-// pictures serves files, and counts how often it is asked.
+// pictures serves files and counts requests.
 func pictures(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	t.Helper()
 	var asked atomic.Int64
@@ -103,7 +103,7 @@ func pictures(t *testing.T) (*httptest.Server, *atomic.Int64) {
 	return server, &asked
 }
 
-func TestMediaIsFetchedForAModelThatTakesNoURLs(t *testing.T) {
+func TestFetchMediaReplacesURLs(t *testing.T) {
 	server, asked := pictures(t)
 	e := &eye{}
 	m := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local})
@@ -118,7 +118,7 @@ func TestMediaIsFetchedForAModelThatTakesNoURLs(t *testing.T) {
 		_, err = m.Generate(t.Context(), req, nil)
 		require.NoError(t, err)
 	}
-	require.EqualValues(t, 2, asked.Load(), "what was fetched is kept")
+	require.EqualValues(t, 2, asked.Load(), "downloads are cached")
 	after, err := json.Marshal(req.Messages)
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after), "the history keeps the URL")
@@ -131,7 +131,7 @@ func TestMediaIsFetchedForAModelThatTakesNoURLs(t *testing.T) {
 	}
 }
 
-func TestMediaIsFetchedOnlyWhereItHasToBe(t *testing.T) {
+func TestFetchMediaDownloadsOnlyWhenNeeded(t *testing.T) {
 	server, asked := pictures(t)
 	url := server.URL + "/cat.png"
 	e := &eye{urls: []string{"image"}}
@@ -156,11 +156,11 @@ func TestMediaIsFetchedOnlyWhereItHasToBe(t *testing.T) {
 		_, err = always.Generate(t.Context(), req, nil)
 		require.NoError(t, err)
 	}
-	require.EqualValues(t, 2, asked.Load(), "without a cache every request fetches")
+	require.EqualValues(t, 2, asked.Load(), "every request downloads without a cache")
 	require.Equal(t, png, e.shown[1].Messages[0].Parts[1].Data)
 }
 
-func TestWhatCannotBeFetchedFailsBeforeAnythingIsSent(t *testing.T) {
+func TestFetchErrorsPrecedeTheRequest(t *testing.T) {
 	server, _ := pictures(t)
 	for name, test := range map[string]struct {
 		mediaType, path string
@@ -172,15 +172,15 @@ func TestWhatCannotBeFetchedFailsBeforeAnythingIsSent(t *testing.T) {
 		"a page":        {"image/png", "/page", "it is text/html, not image/png", nil, 200},
 		"a lying page":  {"image/png", "/lying", "it is a page, not image/png", nil, 200},
 		"lying alone":   {"", "/lying", "it is a page, not image/png", nil, 200},
-		"compressed":    {"image/png", "/compressed", "it is compressed (gzip)", nil, 200},
+		"compressed":    {"image/png", "/compressed", "response is compressed (gzip)", nil, 200},
 		"another kind":  {"application/pdf", "/cat.png", "it is image/png, not application/pdf", nil, 200},
-		"empty":         {"image/png", "/empty", "it is empty", nil, 200},
-		"too large":     {"image/png", "/large", "2000 bytes, 1000 are allowed", modelwrap.ErrMediaTooLarge, 200},
-		"endless":       {"image/png", "/endless", "1000 bytes are allowed", modelwrap.ErrMediaTooLarge, 200},
-		"silent":        {"image/png", "/silent", "it took longer than", os.ErrDeadlineExceeded, 0},
+		"empty":         {"image/png", "/empty", "response is empty", nil, 200},
+		"too large":     {"image/png", "/large", "2000 bytes, limit 1000", modelwrap.ErrMediaTooLarge, 200},
+		"endless":       {"image/png", "/endless", "limit 1000 bytes", modelwrap.ErrMediaTooLarge, 200},
+		"silent":        {"image/png", "/silent", "timed out after", os.ErrDeadlineExceeded, 0},
 		"in circles":    {"image/png", "/again", "more than 5 redirects", nil, 0},
 		"to the cloud":  {"image/png", "/to?url=http://169.254.169.254/latest/meta-data", "not public: 169.254.169.254", modelwrap.ErrPrivateAddress, 0},
-		"to a file":     {"image/png", "/to?url=file:///etc/passwd", `the scheme is "file"`, nil, 0},
+		"to a file":     {"image/png", "/to?url=file:///etc/passwd", `scheme "file" is not supported`, nil, 0},
 		"to a password": {"image/png", "/to?url=http://user:word@example.com/", "credentials", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestDataURLsNeedNoNetwork(t *testing.T) {
 	}
 }
 
-func TestFetchingEndsWithItsContext(t *testing.T) {
+func TestFetchEndsWithTheContext(t *testing.T) {
 	server, _ := pictures(t)
 	why := errors.New("the user left")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -243,7 +243,7 @@ func TestFetchingEndsWithItsContext(t *testing.T) {
 	require.False(t, errors.As(err, new(*modelwrap.FetchError)))
 }
 
-func TestNothingIsFetchedWhileRequestsAreForbidden(t *testing.T) {
+func TestFetchObeysForbidRequests(t *testing.T) {
 	server, asked := pictures(t)
 	restore := model.ForbidRequests()
 	defer restore()
@@ -252,22 +252,22 @@ func TestNothingIsFetchedWhileRequestsAreForbidden(t *testing.T) {
 	require.Zero(t, asked.Load())
 }
 
-func TestAFetchPolicyThatMakesNoSensePanics(t *testing.T) {
+func TestInvalidFetchPolicyPanics(t *testing.T) {
 	require.Panics(t, func() { modelwrap.FetchMedia(nil, modelwrap.FetchPolicy{}) })
 	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{MaxBytes: -1}) })
 	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{MaxTotalBytes: -1}) })
 	require.Panics(t, func() { modelwrap.FetchMedia(&eye{}, modelwrap.FetchPolicy{Timeout: -1}) })
 }
 
-func TestTheMediaTypeIsSettledByWhatCame(t *testing.T) {
+func TestFetchDeterminesTheMediaType(t *testing.T) {
 	server, asked := pictures(t)
 	e := &eye{}
 	m := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local})
 	_, err := m.Generate(t.Context(), show("image/png", server.URL+"/photo.png"), nil)
 	require.NoError(t, err)
-	require.Equal(t, "image/jpeg", e.shown[0].Messages[0].Parts[1].MediaType, "providers look at the data, too")
+	require.Equal(t, "image/jpeg", e.shown[0].Messages[0].Parts[1].MediaType, "providers look at the data too")
 
-	// The same URL cannot be an image here and a document there.
+	// A URL cannot be an image in one place and a document in another.
 	both := show("image/png", server.URL+"/cat.png")
 	both.Messages = append(both.Messages, show("application/pdf", server.URL+"/cat.png").Messages...)
 	_, err = m.Generate(t.Context(), both, nil)
@@ -277,11 +277,11 @@ func TestTheMediaTypeIsSettledByWhatCame(t *testing.T) {
 	film := show("video/mp4", server.URL+"/film")
 	_, err = m.Generate(t.Context(), film, nil)
 	require.NoError(t, err)
-	require.Equal(t, before, asked.Load(), "what the model does not take is not downloaded")
-	require.Same(t, film, e.shown[len(e.shown)-1], "the model refuses it")
+	require.Equal(t, before, asked.Load(), "unsupported media is not downloaded")
+	require.Same(t, film, e.shown[len(e.shown)-1], "the model returns the error")
 }
 
-func TestOneRequestDownloadsOnlySoMuch(t *testing.T) {
+func TestFetchLimitsTheTotalSize(t *testing.T) {
 	server, _ := pictures(t)
 	req := show("image/png", server.URL+"/cat.png?1")
 	req.Messages = append(req.Messages, show("image/png", server.URL+"/cat.png?2").Messages...)
@@ -297,7 +297,7 @@ func TestOneRequestDownloadsOnlySoMuch(t *testing.T) {
 	}
 }
 
-// FuzzMediaURL feeds URLs that need no network: the answer is data, or an error that says why not.
+// FuzzMediaURL feeds URLs that need no network. The result is data or an error with the reason.
 func FuzzMediaURL(f *testing.F) {
 	for _, seed := range []string{"data:image/png;base64,aGk=", "data:,x", "data:;;;,%", "data:text/plain;charset=\xff,", "file:///x"} {
 		f.Add(seed)
@@ -326,7 +326,7 @@ func ExampleFetchMedia() {
 	}))
 	defer server.Close()
 
-	e := &eye{} // stands in for a model whose provider fetches no URLs
+	e := &eye{} // like a model whose provider fetches no URLs
 	m := modelwrap.FetchMedia(e, modelwrap.FetchPolicy{AllowPrivate: local, MaxBytes: 5 << 20})
 	_, err := m.Generate(context.Background(), show("image/png", server.URL+"/cat.png"), nil)
 	fmt.Println(err, len(e.shown[0].Messages[0].Parts[1].Data), "bytes")
@@ -335,5 +335,5 @@ func ExampleFetchMedia() {
 	fmt.Println(err)
 	// Output:
 	// <nil> 17 bytes
-	// modelwrap: cannot fetch http://127.0.0.1/x: the address is not public: 127.0.0.1
+	// modelwrap: cannot fetch http://127.0.0.1/x: address is not public: 127.0.0.1
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// watched passes deltas on and remembers that there was one.
+// watched passes on deltas and records whether there was one.
 type watched struct {
 	sink    model.Sink
 	emitted bool
@@ -22,8 +22,8 @@ func (w *watched) take(d model.Delta) error {
 	return w.sink(d)
 }
 
-// watch returns what to pass to a model in place of sink, and what tells whether it was used. Without a sink there is
-// nothing to watch.
+// watch returns the sink to pass to a model in place of sink, and a value that tells whether it was used. Both are nil if
+// sink is nil.
 func watch(sink model.Sink) (*watched, model.Sink) {
 	if sink == nil {
 		return nil, nil
@@ -32,10 +32,10 @@ func watch(sink model.Sink) (*watched, model.Sink) {
 	return w, w.take
 }
 
-// saw reports whether a delta has reached the sink: from then on, nothing may be done over.
+// saw reports whether a delta has reached the sink. After that, the request must not be sent again.
 func (w *watched) saw() bool { return w != nil && w.emitted }
 
-// ended returns the error for a request whose context has ended: last if that says so, or else the cause.
+// ended returns the error for a request whose context has ended: last if it says so, otherwise the cause.
 func ended(ctx context.Context, last error) error {
 	cause := context.Cause(ctx)
 	if last != nil && errors.Is(last, cause) {
@@ -51,7 +51,7 @@ func ended(ctx context.Context, last error) error {
 	return err
 }
 
-// apiErrors yields all API errors that err wraps: those of a fallback are several.
+// apiErrors yields all API errors that err wraps. A fallback wraps several.
 func apiErrors(err error) iter.Seq[*model.APIError] {
 	return func(yield func(*model.APIError) bool) { eachAPIError(err, yield) }
 }
@@ -72,9 +72,9 @@ func eachAPIError(err error, yield func(*model.APIError) bool) bool {
 	return true
 }
 
-// mustWrap panics unless there is a model to wrap.
+// mustWrap panics if m is nil.
 func mustWrap(wrapper string, m model.Model) {
 	if m == nil {
-		panic("modelwrap: " + wrapper + ": the model is nil")
+		panic("modelwrap: " + wrapper + ": model is nil")
 	}
 }

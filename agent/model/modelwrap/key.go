@@ -16,32 +16,33 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Key identifies requests that are identical but for what makes no difference: a SHA-256 digest.
+// Key identifies requests that are identical for a provider: a SHA-256 digest.
 type Key [sha256.Size]byte
 
-// String returns the key in hexadecimal, for stores that want a name.
+// String returns the key in hexadecimal, for stores that need a name.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// keyVersion is part of each key. It changes with the canonical form, so that a store never answers by an older one.
+// keyVersion is part of each key. It changes with the canonical form, so that a store never returns a response stored
+// under an older form.
 const keyVersion = "ponte request 1"
 
-// KeyOf returns the key under which [Cache] keeps the response of a model to a request, for programs that look into
+// KeyOf returns the key under which [Cache] stores a model's response to a request. Programs can use it to look into
 // their store.
 func KeyOf(info model.Info, req *model.Request) Key {
 	digest := digestOf(info)
 	return keyOf(&digest, req)
 }
 
-// digester writes the canonical form of requests into a hash. Everything has its length or number in front of it, so
-// that no two requests have the same form.
+// digester writes the canonical form of requests into a hash. Every item is preceded by its length or number, so that no
+// two requests have the same form.
 type digester struct {
 	hash hash.Hash
 	buf  []byte
-	// calls numbers the ids of tool calls, which providers draw at random, by their first appearance.
+	// calls numbers the ids of tool calls, which are random, in order of first appearance.
 	calls map[string]int
 }
 
-// flushAt is how much is gathered before it is hashed.
+// flushAt is the number of bytes to collect before hashing them.
 const flushAt = 8 << 10
 
 var digesters = sync.Pool{New: func() any { return &digester{hash: sha256.New(), calls: map[string]int{}} }}
@@ -183,7 +184,7 @@ func (d *digester) message(m *model.Message) {
 	}
 }
 
-// call returns the number of a call's id, 0 for none.
+// call returns the number of a call id, or 0 for an empty one.
 func (d *digester) call(id string) int64 {
 	if id == "" {
 		return 0
@@ -196,7 +197,7 @@ func (d *digester) call(id string) int64 {
 	return int64(n)
 }
 
-// pairs writes a map in the order of its keys.
+// pairs writes a map sorted by key.
 func pairs[V any](d *digester, m map[string]V, value func(V)) {
 	d.int(int64(len(m)))
 	for _, k := range slices.Sorted(maps.Keys(m)) {

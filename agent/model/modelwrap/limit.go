@@ -9,15 +9,15 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Limit returns a model that passes on n requests at a time; others wait, the first to come being the first to go, or
-// until their context ends. The limit belongs to the value: all agents that use it share it. It is held while a response
-// is streamed, and so while the caller's sink works; it is not held while an agent executes tools.
+// Limit returns a model that passes on at most n requests at a time. Others wait, first come first served, until their
+// context ends. The limit belongs to the returned value and is shared by all agents that use it. It is held while a
+// response is streamed, including the time spent in the caller's sink. It is not held while an agent executes tools.
 //
-// It panics if m is nil or n is less than 1.
+// Limit panics if m is nil or n is less than 1.
 func Limit(m model.Model, n int) model.Model {
 	mustWrap("Limit", m)
 	if n < 1 {
-		panic(fmt.Sprintf("modelwrap: Limit: %d requests at a time would let nothing through", n))
+		panic(fmt.Sprintf("modelwrap: Limit: n is %d, must be at least 1", n))
 	}
 	return &limit{m, make(chan struct{}, n)}
 }
@@ -25,7 +25,7 @@ func Limit(m model.Model, n int) model.Model {
 type limit struct {
 	model.Model
 
-	// places has an element for each request. Those who wait for room in a channel are served in order.
+	// places has an element for each request in progress. Goroutines that wait to send on a channel are served in order.
 	places chan struct{}
 }
 

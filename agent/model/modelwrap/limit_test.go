@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 )
 
-// working takes a second for each request.
+// working is a model that takes a second for each request.
 func working() model.Model {
 	return named("one", func(ctx context.Context, _ model.Sink) (*model.Message, error) {
 		select {
@@ -29,7 +29,7 @@ func working() model.Model {
 	})
 }
 
-func TestLimitBoundsRequestsAtATime(t *testing.T) {
+func TestLimitBoundsConcurrentRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64
 		inner := working()
@@ -78,7 +78,7 @@ func TestLimitIsFair(t *testing.T) {
 	})
 }
 
-func TestWaitingForALimitEndsWithItsContext(t *testing.T) {
+func TestLimitWaitEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, m := range map[string]model.Model{
 			"Limit":     modelwrap.Limit(working(), 1),
@@ -92,7 +92,7 @@ func TestWaitingForALimitEndsWithItsContext(t *testing.T) {
 				require.NoError(t, err, name)
 			})
 			synctest.Wait()
-			for range 3 { // one is next, the others wait behind it
+			for range 3 { // one is next, the others queue
 				wg.Go(func() {
 					_, err := m.Generate(ctx, ask("second"), nil)
 					require.ErrorIs(t, err, cause, name)
@@ -104,7 +104,7 @@ func TestWaitingForALimitEndsWithItsContext(t *testing.T) {
 			synctest.Wait()
 			require.Zero(t, time.Since(begin), name)
 			wg.Wait()
-			// Those who left have taken nothing with them.
+			// Requests that gave up hold no place.
 			_, err := m.Generate(t.Context(), ask("third"), nil)
 			require.NoError(t, err, name)
 		}
@@ -123,7 +123,7 @@ func TestLimitIsReleasedByFailuresAndPanics(t *testing.T) {
 	}
 }
 
-func TestRateLimitBoundsRequestsPerInterval(t *testing.T) {
+func TestRateLimitBoundsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := modelwrap.RateLimit(saying("one", "hello"), modelwrap.Rate{Requests: 6})
 		begin := time.Now()
@@ -132,7 +132,7 @@ func TestRateLimitBoundsRequestsPerInterval(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, time.Duration(max(0, i-5))*10*time.Second, time.Since(begin), "request %d", i)
 		}
-		time.Sleep(time.Hour) // a pause gives no more than a full bucket
+		time.Sleep(time.Hour) // a pause does not overfill the bucket
 		begin = time.Now()
 		for i := range 8 {
 			_, err := m.Generate(t.Context(), ask("hi"), nil)
@@ -142,7 +142,7 @@ func TestRateLimitBoundsRequestsPerInterval(t *testing.T) {
 	})
 }
 
-func TestRateLimitBurstIsWhatMayBeginAtOnce(t *testing.T) {
+func TestRateLimitBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := modelwrap.RateLimit(saying("one", "hello"), modelwrap.Rate{Requests: 4, Per: time.Second, Burst: 1})
 		begin := time.Now()
@@ -154,12 +154,12 @@ func TestRateLimitBurstIsWhatMayBeginAtOnce(t *testing.T) {
 	})
 }
 
-func TestRateLimitBoundsTokensPerInterval(t *testing.T) {
+func TestRateLimitBoundsTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Each response uses 15 tokens; 30 come back in a minute.
+		// Each response uses 15 tokens. 30 are added per minute.
 		m := modelwrap.RateLimit(saying("one", "hello"), modelwrap.Rate{Tokens: 30})
 		begin := time.Now()
-		for i, at := range []time.Duration{0, 0, 2, 32, 62} { // the third waits for a token, and goes into debt
+		for i, at := range []time.Duration{0, 0, 2, 32, 62} { // the third waits for one token and leaves a debt
 			_, err := m.Generate(t.Context(), ask("hi"), nil)
 			require.NoError(t, err)
 			require.Equal(t, at*time.Second, time.Since(begin), "request %d", i)
@@ -167,7 +167,7 @@ func TestRateLimitBoundsTokensPerInterval(t *testing.T) {
 	})
 }
 
-func TestRateLimitChargesNoTokensForFailures(t *testing.T) {
+func TestRateLimitIgnoresTokensOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := modelwrap.RateLimit(failing("one", errBoom), modelwrap.Rate{Tokens: 1})
 		begin := time.Now()
@@ -179,7 +179,7 @@ func TestRateLimitChargesNoTokensForFailures(t *testing.T) {
 	})
 }
 
-func TestRateLimitIsFairAndWaitsForDebtMadeInTheMeantime(t *testing.T) {
+func TestRateLimitIsFairAndWaitsForDebt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order []string
 		var mu sync.Mutex
@@ -201,8 +201,8 @@ func TestRateLimitIsFairAndWaitsForDebtMadeInTheMeantime(t *testing.T) {
 		}
 		wg.Wait()
 		require.Equal(t, []string{"a", "b", "c"}, order)
-		// The second could go at 1.25 s, but for the 15 tokens of the first, which are known after 1 s: one is back at 1.67 s.
-		// The third waits for those of the second, too.
+		// The second could start at 1.25 s, but the 15 tokens of the first are known after 1 s: one is available again at
+		// 1.67 s. The third also waits for those of the second.
 		require.InDelta(t, 11.67+1, time.Since(begin).Seconds(), 0.01)
 	})
 }

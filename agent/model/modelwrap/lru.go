@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// lru keeps values up to a number of bytes, and of entries, and forgets what has not been used for longest.
+// lru keeps values up to a number of bytes and entries, and drops the least recently used.
 type lru[K comparable, V any] struct {
 	maxEntries int // 0 for any number
 	maxBytes   int64
 
 	mu    sync.Mutex
 	byKey map[K]*list.Element
-	used  list.List // of kept, the last used first
+	used  list.List // of kept, most recently used first
 	bytes int64
 }
 
@@ -36,8 +36,7 @@ func (l *lru[K, V]) get(key K) (V, bool) {
 	return e.Value.(kept[K, V]).value, true
 }
 
-// put keeps a value of that many bytes in place of what was kept under the key. A value that is larger than all that may be
-// kept is not.
+// put stores a value of the given size under key and replaces any other. A value larger than the limit is not stored.
 func (l *lru[K, V]) put(key K, value V, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,7 +30,7 @@ func say(text string) *model.Message {
 	return m
 }
 
-// named is a model of that name that does what the function says.
+// named returns a model with the given name that calls the function.
 func named(name string, generate func(ctx context.Context, sink model.Sink) (*model.Message, error)) model.Model {
 	return model.Func(model.Info{Provider: "test", Name: name}, func(ctx context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
 		return generate(ctx, sink)
@@ -69,7 +69,7 @@ func overloaded(name string) *model.APIError {
 	return &model.APIError{Provider: "test", Model: name, Status: 503, Message: "too busy", Retryable: true}
 }
 
-// counted counts the requests to a model.
+// counted returns a model and a count of its requests.
 func counted(m model.Model) (model.Model, *atomic.Int64) {
 	var n atomic.Int64
 	return model.Func(m.Info(), func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
@@ -87,11 +87,11 @@ func stream(ctx context.Context, m model.Model, req *model.Request) (string, *mo
 	return text, msg, err
 }
 
-// everything and nothing are what caches of tests keep.
+// everything and nothing are Keep functions for caches.
 func everything(*model.Message) bool { return true }
 func nothing(*model.Message) bool    { return false }
 
-// wrappers has each wrapper, for a model that needs none. keep is for caches.
+// wrappers returns each wrapper, configured to do nothing. keep is for caches.
 func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) model.Model {
 	return map[string]func(m model.Model) model.Model{
 		"Fallback": func(m model.Model) model.Model {
@@ -128,7 +128,7 @@ func wrappers(keep func(*model.Message) bool) map[string]func(m model.Model) mod
 	}
 }
 
-// played is a model in the process that does what a scenario says, and keeps the contract.
+// played is a model in the process that plays a scenario and keeps the contract.
 func played(t testing.TB, s conformance.Scenario) model.Model {
 	switch {
 	case s.Rule == "Call ids are unique":
@@ -173,7 +173,7 @@ func played(t testing.TB, s conformance.Scenario) model.Model {
 	})
 }
 
-func TestEveryWrapperKeepsTheContractOfModels(t *testing.T) {
+func TestWrappersConform(t *testing.T) {
 	for name, wrap := range wrappers(nothing) {
 		t.Run(name, func(t *testing.T) {
 			conformance.Run(t, conformance.Harness{
@@ -188,9 +188,9 @@ func TestEveryWrapperKeepsTheContractOfModels(t *testing.T) {
 				m := played(t, s)
 				switch {
 				case s.Answer == nil || s.Silent || s.Error != nil:
-					t.Skip("what is kept is a whole answer")
+					t.Skip("a cache stores complete responses")
 				case s.Rule == "What the model cannot do is refused":
-					t.Skip("what was refused was not kept")
+					t.Skip("the cache does not store errors")
 				}
 				return modelwrap.Cache(m, always{s.Answer}, modelwrap.CachePolicy{})
 			},
@@ -201,7 +201,7 @@ func TestEveryWrapperKeepsTheContractOfModels(t *testing.T) {
 			Provider: true,
 			New: func(t testing.TB, s conformance.Scenario) model.Model {
 				if s.Answer != nil && (s.Silent || s.Error != nil) {
-					t.Skip("no delta is passed on before the answer is complete")
+					t.Skip("no deltas before the response is complete")
 				}
 				m := played(t, s)
 				return modelwrap.Fallback([]model.Model{m, m}, modelwrap.FallbackPolicy{Buffered: true})
@@ -210,13 +210,13 @@ func TestEveryWrapperKeepsTheContractOfModels(t *testing.T) {
 	})
 }
 
-// always is a store that has one answer to everything.
+// always is a store that returns the same response for every key.
 type always struct{ resp *model.Message }
 
 func (s always) Get(context.Context, modelwrap.Key) (*model.Message, bool) { return s.resp, true }
 func (always) Put(context.Context, modelwrap.Key, *model.Message)          { panic("it was there") }
 
-func TestInfoIsTheModels(t *testing.T) {
+func TestWrappersKeepInfo(t *testing.T) {
 	info := model.Info{Provider: "test", Name: "one", NativeOutput: true, Media: []string{"image"}, ContextWindow: 1000}
 	for name, wrap := range wrappers(everything) {
 		want := info
@@ -227,9 +227,9 @@ func TestInfoIsTheModels(t *testing.T) {
 	}
 }
 
-func TestAWrapperWithNothingToDoAllocatesLittle(t *testing.T) {
+func TestIdleWrappersAllocateLittle(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector makes sync.Pool forget at random")
+		t.Skip("the race detector makes sync.Pool drop items at random")
 	}
 	resp := say("hello")
 	m := model.Func(model.Info{Provider: "test", Name: "one"}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
@@ -254,10 +254,10 @@ func TestAWrapperWithNothingToDoAllocatesLittle(t *testing.T) {
 			})
 			most := 2.0
 			if (name == "Cache" || name == "Cache, coalesced") && sink != nil {
-				most = 3 // the message, its parts, and the delta's usage
+				most = 3 // the message, its parts and the delta's usage
 			}
 			if name == "Retry" && sink != nil {
-				most = 3 // the context that keeps the inner model from retries of its own
+				most = 3 // the context that disables retries of the inner model
 			}
 			require.LessOrEqual(t, allocs, most, "%s, %s", name, streamed)
 		}
@@ -268,22 +268,22 @@ func TestWrappersPanicOnMistakes(t *testing.T) {
 	m := saying("one", "hello")
 	store := modelwrap.NewMemory(modelwrap.MemoryLimits{})
 	for want, mistake := range map[string]func(){
-		"Fallback: there is no model":    func() { modelwrap.Fallback(nil, modelwrap.FallbackPolicy{}) },
-		"Fallback: the model is nil":     func() { modelwrap.Fallback([]model.Model{m, nil}, modelwrap.FallbackPolicy{}) },
-		"Retry: the model is nil":        func() { modelwrap.Retry(nil, model.RetryPolicy{}) },
-		"Retry: the policy has a neg":    func() { modelwrap.Retry(m, model.RetryPolicy{Attempts: -1}) },
-		"Break: the model is nil":        func() { modelwrap.Break(nil, modelwrap.BreakPolicy{}) },
-		"Break: the policy has a neg":    func() { modelwrap.Break(m, modelwrap.BreakPolicy{CoolDown: -1}) },
-		"Limit: the model is nil":        func() { modelwrap.Limit(nil, 1) },
-		"Limit: 0 requests at a time":    func() { modelwrap.Limit(m, 0) },
-		"RateLimit: the model is nil":    func() { modelwrap.RateLimit(nil, modelwrap.Rate{Requests: 1}) },
-		"RateLimit: Requests is 0":       func() { modelwrap.RateLimit(m, modelwrap.Rate{}) },
-		"RateLimit: Requests is -1":      func() { modelwrap.RateLimit(m, modelwrap.Rate{Requests: -1, Tokens: 1}) },
-		"Cache: the model is nil":        func() { modelwrap.Cache(nil, store, modelwrap.CachePolicy{}) },
-		"Cache: the store is nil":        func() { modelwrap.Cache(m, nil, modelwrap.CachePolicy{}) },
-		"NewMemory: -1 entries":          func() { modelwrap.NewMemory(modelwrap.MemoryLimits{Entries: -1}) },
-		"Cost: the model is nil":         func() { modelwrap.Cost(nil, model.Prices{}, nil) },
-		"Cost: there is no table of pri": func() { modelwrap.Cost(m, nil, nil) },
+		"Fallback: no models":       func() { modelwrap.Fallback(nil, modelwrap.FallbackPolicy{}) },
+		"Fallback: model is nil":    func() { modelwrap.Fallback([]model.Model{m, nil}, modelwrap.FallbackPolicy{}) },
+		"Retry: model is nil":       func() { modelwrap.Retry(nil, model.RetryPolicy{}) },
+		"Retry: policy has a neg":   func() { modelwrap.Retry(m, model.RetryPolicy{Attempts: -1}) },
+		"Break: model is nil":       func() { modelwrap.Break(nil, modelwrap.BreakPolicy{}) },
+		"Break: policy has a neg":   func() { modelwrap.Break(m, modelwrap.BreakPolicy{CoolDown: -1}) },
+		"Limit: model is nil":       func() { modelwrap.Limit(nil, 1) },
+		"Limit: n is 0":             func() { modelwrap.Limit(m, 0) },
+		"RateLimit: model is nil":   func() { modelwrap.RateLimit(nil, modelwrap.Rate{Requests: 1}) },
+		"RateLimit: Requests 0":     func() { modelwrap.RateLimit(m, modelwrap.Rate{}) },
+		"RateLimit: Requests -1":    func() { modelwrap.RateLimit(m, modelwrap.Rate{Requests: -1, Tokens: 1}) },
+		"Cache: model is nil":       func() { modelwrap.Cache(nil, store, modelwrap.CachePolicy{}) },
+		"Cache: store is nil":       func() { modelwrap.Cache(m, nil, modelwrap.CachePolicy{}) },
+		"NewMemory: negative limit": func() { modelwrap.NewMemory(modelwrap.MemoryLimits{Entries: -1}) },
+		"Cost: model is nil":        func() { modelwrap.Cost(nil, model.Prices{}, nil) },
+		"Cost: price table is nil":  func() { modelwrap.Cost(m, nil, nil) },
 	} {
 		func() {
 			defer func() { require.Contains(t, fmt.Sprint(recover()), "modelwrap: "+want) }()

@@ -9,15 +9,16 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// MemoryLimits bound what a [Memory] keeps. Fields that are 0 have the default that is named.
+// MemoryLimits limits the size of a [Memory]. Fields that are 0 have the defaults given below.
 type MemoryLimits struct {
-	// Entries is how many responses are kept at most: 1,000 by default.
+	// Entries is the maximum number of responses. The default is 1,000.
 	Entries int
-	// Bytes is how much they may take, roughly: 64 MiB by default. A response that is larger by itself is not kept.
+	// Bytes is the approximate maximum size in memory. The default is 64 MiB. A single response larger than this is not
+	// stored.
 	Bytes int64
 }
 
-// Memory is a [Store] in memory that forgets what has not been used for longest. It is safe for concurrent use.
+// Memory is a [Store] in memory that drops the least recently used responses. It is safe for concurrent use.
 type Memory struct{ responses lru[Key, *model.Message] }
 
 var _ Store = (*Memory)(nil)
@@ -25,7 +26,7 @@ var _ Store = (*Memory)(nil)
 // NewMemory returns an empty store. It panics if a limit is negative.
 func NewMemory(limits MemoryLimits) *Memory {
 	if limits.Entries < 0 || limits.Bytes < 0 {
-		panic(fmt.Sprintf("modelwrap: NewMemory: %d entries and %d bytes are no limits", limits.Entries, limits.Bytes))
+		panic(fmt.Sprintf("modelwrap: NewMemory: negative limit: %d entries, %d bytes", limits.Entries, limits.Bytes))
 	}
 	if limits.Entries == 0 {
 		limits.Entries = 1000
@@ -44,10 +45,10 @@ func (s *Memory) Put(_ context.Context, key Key, response *model.Message) {
 	s.responses.put(key, response, sizeOf(response))
 }
 
-// Len returns how many responses are kept.
+// Len returns the number of stored responses.
 func (s *Memory) Len() int { return s.responses.len() }
 
-// What a response takes beside its contents, and each of its parts, roughly.
+// Approximate size of a response, and of each of its parts, without their contents.
 const (
 	messageBytes = 600
 	partBytes    = 300

@@ -4,5 +4,5 @@
 
 package modelwrap_test
 
-// The race detector makes sync.Pool forget at random.
+// The race detector makes sync.Pool drop items at random.
 const raceDetector = true

@@ -11,33 +11,33 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Rate is how much [RateLimit] lets through in an interval. At least one of Requests and Tokens must be set.
+// Rate is the rate of a [RateLimit]. At least one of Requests and Tokens must be set.
 type Rate struct {
-	// Requests is how many requests may begin in an interval, 0 for any number. Retries within the inner model are
-	// not seen.
+	// Requests is the number of requests that may start in an interval. 0 means no limit. Retries of the inner model are
+	// not counted.
 	Requests int
-	// Tokens is how many tokens, input and output, the responses of an interval may use, 0 for any number. What a
-	// request will use is known only when it has been answered, so it is taken off then, into debt if need be, and the
-	// next request waits until the debt is paid. Requests that run at the same time can exceed the rate, and then make
-	// up for it. A request that fails takes no tokens.
+	// Tokens is the number of input and output tokens that responses may use in an interval. 0 means no limit. The usage
+	// of a request is known only afterwards. It is then subtracted, which may leave a debt, and the next request waits
+	// until the debt is paid. Concurrent requests can therefore exceed the rate for a while. A failed request uses no
+	// tokens.
 	Tokens int64
-	// Per is the interval, a minute if 0.
+	// Per is the interval. The default is a minute.
 	Per time.Duration
-	// Burst is how many requests may begin at once after a pause: Requests if 0. Requests come back one by one over
-	// the interval, so that in the worst case Burst and Requests begin within one; providers that count fixed windows
-	// want a smaller Burst.
+	// Burst is the number of requests that may start at once after a pause. The default is Requests. Places become free
+	// one by one over the interval, so up to Burst plus Requests requests may start within one interval. Providers that
+	// count in fixed windows need a smaller Burst.
 	Burst int
 }
 
-// RateLimit returns a model that passes requests on at no more than a rate, by a token bucket each for requests and
-// tokens that is full at first. Requests that must wait do so in the order in which they came, or until their context
-// ends; one that gives up takes nothing. The bucket belongs to the value: all agents that use it share it.
+// RateLimit returns a model that limits the rate of requests and tokens with a token bucket for each, which is full at
+// first. Requests that must wait are served in order, until their context ends. A request that gives up uses nothing. The
+// buckets belong to the returned value and are shared by all agents that use it.
 //
-// It panics if m is nil, or the rate has a negative value or none.
+// RateLimit panics if m is nil, or if the rate has a negative value or no limit.
 func RateLimit(m model.Model, rate Rate) model.Model {
 	mustWrap("RateLimit", m)
 	if rate.Requests < 0 || rate.Tokens < 0 || rate.Per < 0 || rate.Burst < 0 || rate.Requests == 0 && rate.Tokens == 0 {
-		panic(fmt.Sprintf("modelwrap: RateLimit: Requests is %d, Tokens is %d, Per is %s, Burst is %d: all must be 0 or more, and one of Requests and Tokens set",
+		panic(fmt.Sprintf("modelwrap: RateLimit: Requests %d, Tokens %d, Per %s and Burst %d must not be negative, and Requests or Tokens must be set",
 			rate.Requests, rate.Tokens, rate.Per, rate.Burst))
 	}
 	if rate.Per == 0 {
@@ -55,7 +55,7 @@ func RateLimit(m model.Model, rate Rate) model.Model {
 type rateLimit struct {
 	model.Model
 
-	// turn is held by the request that is next. Those who wait for room in a channel are served in order.
+	// turn is held by the next request. Goroutines that wait to send on a channel are served in order.
 	turn chan struct{}
 
 	mu               sync.Mutex // guards the buckets
@@ -75,7 +75,7 @@ func (l *rateLimit) Generate(ctx context.Context, req *model.Request, sink model
 	return resp, err
 }
 
-// begin waits until a request may begin. It returns false if ctx has ended before that.
+// begin waits until a request may start. It returns false if ctx ends first.
 func (l *rateLimit) begin(ctx context.Context) bool {
 	select {
 	case l.turn <- struct{}{}:
@@ -88,14 +88,14 @@ func (l *rateLimit) begin(ctx context.Context) bool {
 		if wait <= 0 {
 			return true
 		}
-		// What others take in the meantime makes the wait longer, never shorter.
+		// Other requests can make the wait longer, never shorter.
 		if sleep(ctx, wait); ctx.Err() != nil {
 			return false
 		}
 	}
 }
 
-// take takes a request off, or returns how long there is none.
+// take takes a request from the bucket, or returns how long to wait for one.
 func (l *rateLimit) take() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,11 +107,11 @@ func (l *rateLimit) take() time.Duration {
 	return wait
 }
 
-// bucket is a token bucket, in terms of time: what is taken off is the time that it takes to come back.
+// bucket is a token bucket, measured in time: taking something moves the time at which the bucket is full again.
 type bucket struct {
-	unit float64       // nanoseconds in which one comes back; 0 means that there is no bound
-	span time.Duration // in which an empty bucket is full again
-	full time.Time     // when it is full again, if nothing more is taken
+	unit float64       // nanoseconds per token; 0 means no limit
+	span time.Duration // time in which an empty bucket becomes full
+	full time.Time     // when it is full if nothing more is taken
 }
 
 func (b *bucket) init(per time.Duration, limit, size int64) {
@@ -121,7 +121,7 @@ func (b *bucket) init(per time.Duration, limit, size int64) {
 	}
 }
 
-// wait returns how long it takes until the bucket has one, or 0 or less if it does.
+// wait returns how long to wait until the bucket has a token. It is 0 or negative if it has one.
 func (b *bucket) wait(now time.Time) time.Duration {
 	if b.unit == 0 {
 		return 0

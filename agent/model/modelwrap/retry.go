@@ -11,17 +11,18 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Retry returns a model that sends a request again after errors that may pass, as policy says. It does so only while no delta
-// has reached the caller's sink. When ctx ends, so does a wait, at once. After several attempts the error says how many there were.
+// Retry returns a model that retries requests after errors that may pass, according to policy. It retries only while no
+// delta has reached the caller's sink. A wait ends at once when ctx does. After several attempts the error states their
+// number.
 //
-// Everything inside m makes a single attempt while Retry is around it, the adapters and an inner Retry included, because Retry
-// passes a context of [model.WithoutRetries] on. So attempts never multiply: the outermost policy holds.
+// Inside Retry, every model makes a single attempt, including adapters and an inner Retry, because Retry passes on a
+// context made by [model.WithoutRetries]. Attempts therefore never multiply: the outermost policy is used.
 //
 // Retry panics if m is nil or a number in the policy is negative.
 func Retry(m model.Model, policy model.RetryPolicy) model.Model {
 	mustWrap("Retry", m)
 	if !adapter.ValidRetryPolicy(policy) {
-		panic("modelwrap: Retry: the policy has a negative value")
+		panic("modelwrap: Retry: policy has a negative value")
 	}
 	p := adapter.RetryPolicy(policy)
 	if p.On == nil {
@@ -79,7 +80,7 @@ func retryable(err error) bool {
 	return false
 }
 
-// retryAfter returns how long to wait until the first of those who failed will listen again.
+// retryAfter returns the shortest wait that any of the failed models asks for.
 func retryAfter(err error) time.Duration {
 	asked := time.Duration(-1)
 	for e := range apiErrors(err) {
@@ -90,7 +91,7 @@ func retryAfter(err error) time.Duration {
 	return max(asked, 0)
 }
 
-// sleep waits for d or for ctx.
+// sleep waits until d has passed or ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

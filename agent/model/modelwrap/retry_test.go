@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 )
 
-// recovering fails n times and then answers.
+// recovering is a model that fails n times and then answers.
 func recovering(n int, err error) model.Model {
 	return named("one", func(context.Context, model.Sink) (*model.Message, error) {
 		if n--; n >= 0 {
@@ -26,7 +26,7 @@ func recovering(n int, err error) model.Model {
 	})
 }
 
-func TestRetryAsksAgainAfterRetryableErrors(t *testing.T) {
+func TestRetryAfterRetryableErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, asked := counted(recovering(2, overloaded("one")))
 		text, resp, err := stream(t.Context(), modelwrap.Retry(m, model.RetryPolicy{}), ask("hi"))
@@ -37,7 +37,7 @@ func TestRetryAsksAgainAfterRetryableErrors(t *testing.T) {
 	})
 }
 
-func TestRetryGivesUpAfterItsAttempts(t *testing.T) {
+func TestRetryGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, asked := counted(failing("one", overloaded("one")))
 		_, err := modelwrap.Retry(m, model.RetryPolicy{Attempts: 4}).Generate(t.Context(), ask("hi"), nil)
@@ -47,7 +47,7 @@ func TestRetryGivesUpAfterItsAttempts(t *testing.T) {
 	})
 }
 
-func TestRetryLeavesOtherErrorsAlone(t *testing.T) {
+func TestRetryIgnoresOtherErrors(t *testing.T) {
 	wrong := &model.APIError{Provider: "test", Status: 401}
 	for _, failure := range []error{errBoom, wrong, fmt.Errorf("wrapped: %w", wrong)} {
 		m, asked := counted(failing("one", failure))
@@ -57,7 +57,7 @@ func TestRetryLeavesOtherErrorsAlone(t *testing.T) {
 	}
 }
 
-func TestRetryOnDecidesAboutErrors(t *testing.T) {
+func TestRetryOnSelectsErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := model.RetryPolicy{On: func(err error) bool { return errors.Is(err, errBoom) }}
 		resp, err := modelwrap.Retry(recovering(1, errBoom), policy).Generate(t.Context(), ask("hi"), nil)
@@ -66,7 +66,7 @@ func TestRetryOnDecidesAboutErrors(t *testing.T) {
 	})
 }
 
-func TestRetryNeverFollowsADelta(t *testing.T) {
+func TestNoRetryAfterADelta(t *testing.T) {
 	m, asked := counted(breaking("one", overloaded("one")))
 	text, _, err := stream(t.Context(), modelwrap.Retry(m, model.RetryPolicy{}), ask("hi"))
 	require.Equal(t, overloaded("one"), err)
@@ -74,7 +74,7 @@ func TestRetryNeverFollowsADelta(t *testing.T) {
 	require.EqualValues(t, 1, asked.Load())
 }
 
-func TestRetryWaitsLongerEachTimeWithinBounds(t *testing.T) {
+func TestRetryBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		longest := map[int]time.Duration{}
 		for range 200 {
@@ -96,7 +96,7 @@ func TestRetryWaitsLongerEachTimeWithinBounds(t *testing.T) {
 	})
 }
 
-func TestRetryWaitsAsLongAsTheProviderAsks(t *testing.T) {
+func TestRetryUsesRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failure := overloaded("one")
 		failure.RetryAfter = 7 * time.Second
@@ -108,7 +108,7 @@ func TestRetryWaitsAsLongAsTheProviderAsks(t *testing.T) {
 	})
 }
 
-func TestRetryDoesNotWaitLongerThanItsPolicyAllows(t *testing.T) {
+func TestRetryLimitsTheTotalWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failure := overloaded("one")
 		failure.RetryAfter = 7 * time.Second
@@ -118,7 +118,7 @@ func TestRetryDoesNotWaitLongerThanItsPolicyAllows(t *testing.T) {
 			require.Equal(t, failure, err)
 			require.Zero(t, time.Since(begin))
 		}
-		// The bound holds for the sum of waits.
+		// The limit applies to the sum of the waits.
 		begin := time.Now()
 		m, asked := counted(failing("one", failure))
 		_, err := modelwrap.Retry(m, model.RetryPolicy{Attempts: 100, Total: 30 * time.Second}).Generate(t.Context(), ask("hi"), nil)
@@ -128,7 +128,7 @@ func TestRetryDoesNotWaitLongerThanItsPolicyAllows(t *testing.T) {
 	})
 }
 
-func TestRetryOfAFallbackWaitsForTheFirstModelThatWillListen(t *testing.T) {
+func TestRetryOfAFallbackUsesTheShortestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, quick, never := overloaded("one"), overloaded("two"), overloaded("three")
 		slow.RetryAfter, quick.RetryAfter, never.Retryable = 20*time.Second, 5*time.Second, false
@@ -140,7 +140,7 @@ func TestRetryOfAFallbackWaitsForTheFirstModelThatWillListen(t *testing.T) {
 	})
 }
 
-func TestRetryEndsWithItsContextAtOnce(t *testing.T) {
+func TestRetryEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := errors.New("the user has left")
 		ctx, cancel := context.WithCancelCause(t.Context())
