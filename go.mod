@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	cloud.google.com/go/auth v0.16.2
 	github.com/anthropics/anthropic-sdk-go v1.46.0
+	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/firebase/genkit/go v1.4.0
 	github.com/go-playground/validator/v10 v10.26.0
 	github.com/invopop/jsonschema v0.13.0

@@ -84,6 +84,7 @@ var thirdParty = map[string][]string{
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
 	},
 	"internal/guard":       {"golang.org/x/sys/windows"},
+	"toolset/workspace":    {"github.com/bmatcuk/doublestar/v4"},
 	"internal/adaptertest": {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/schema":      {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
 }

@@ -32,12 +32,13 @@ type System struct {
 //	cat NAME     writes a file
 //	stdin        reads standard input to its end, and writes "N bytes"
 //	wait         waits until ctx ends
+//	work         does what [WorkTest] says, and ends
 //	exit CODE    ends
 func Program(ctx context.Context, s System, args []string) int {
 	for len(args) > 0 {
 		verb, word := args[0], ""
 		args = args[1:]
-		if verb != "stdin" && verb != "wait" {
+		if verb != "stdin" && verb != "wait" && verb != "work" {
 			if len(args) == 0 {
 				fmt.Fprintf(s.Err, "%s needs an argument\n", verb)
 				return 2
@@ -74,6 +75,13 @@ func Program(ctx context.Context, s System, args []string) int {
 			fmt.Fprintf(s.Out, "%d bytes\n", n)
 		case "wait":
 			<-ctx.Done()
+		case "work":
+			out, code := WorkTest(func(name string) (string, error) {
+				data, err := s.ReadFile(name)
+				return string(data), err
+			})
+			fmt.Fprint(s.Out, out)
+			return code
 		case "exit":
 			code, err := strconv.Atoi(word)
 			if err != nil {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// commandOf reads a command as models write it: a line, or a program with arguments. dir is not resolved. The error is for the model.
+func commandOf(style Style, in runCommandArgs) (Command, error) {
+	c := Command{Dir: in.Cwd}
+	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+		c.Env = append(c.Env, name+"="+in.Env[name])
+	}
+	line := strings.TrimSpace(in.Command)
+	words := strings.Fields(line)
+	switch {
+	case len(words) == 0:
+		return c, toolset.Retry("The command is empty.")
+	case len(in.Args) == 0:
+		c.Line = line
+	case len(words) == 1, strings.ContainsAny(words[0], `/\`): // a path may have spaces
+		c.Args = append([]string{line}, in.Args...)
+	case plainLine(style, line):
+		c.Args = slices.Concat(words, in.Args)
+	default:
+		return c, toolset.Retry("Give either a whole command line in command, without args, or a program in command and its arguments in args.")
+	}
+	if err := c.Check(); err != nil {
+		return c, toolset.Retry("The command is malformed: %s.", strings.TrimPrefix(err.Error(), ErrCommand.Error()+": "))
+	}
+	return c, nil
+}
+
+// plainLine reports whether a shell would do no more to a line than to split it.
+func plainLine(style Style, line string) bool {
+	meta := posixMeta
+	if style == Windows {
+		meta = windowsMeta
+	}
+	first, _, _ := strings.Cut(line, " ")
+	return !strings.ContainsAny(line, meta) && !strings.Contains(first, "=")
+}
+
+const (
+	// posixMeta are the characters that a POSIX shell gives a meaning to anywhere in a word.
+	posixMeta = "|&;<>()$`\\\"'*?[]{}~#!\n\r"
+	// windowsMeta are those of cmd.exe.
+	windowsMeta = "|&<>()^%!\"\n\r"
+)
+
+// commandTitle returns a command for people: as the model wrote it, or quoted for a shell.
+func commandTitle(c Command) string {
+	if len(c.Args) == 0 {
+		return c.Line
+	}
+	return strings.Join(quoteAll(c.Args), " ")
+}
+
+func quoteAll(words []string) []string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quoteWord(w)
+	}
+	return quoted
+}
+
+// quoteWord quotes a word for a POSIX shell, for people to read.
+func quoteWord(word string) string {
+	if word != "" && !strings.ContainsAny(word, posixMeta+" \t") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// howEnded says how a command ended.
+func howEnded(exit *Exit) string {
+	switch {
+	case exit == nil:
+		return "still running"
+	case exit.Signal != "":
+		return "killed by signal " + exit.Signal
+	case exit.Code < 0:
+		return "ended, exit code unknown"
+	}
+	return fmt.Sprintf("exit code %d", exit.Code)
+}

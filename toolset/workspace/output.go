@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// shownOutput is as much of a command's output as is shown at once: all of it, or the beginning and the end.
+type shownOutput struct {
+	head, tail string
+	// at is the position of what is left out, and left how much that is.
+	at, left int64
+	lost     bool // the beginning
+	exit     *Exit
+}
+
+// output reads a command's output, the beginning and the end of a long one.
+func (c *call) output(ctx context.Context, t *Terminal) (shownOutput, error) {
+	limit := int64(c.options.outputLimit)
+	chunk, err := t.Process.Output(ctx, 0, int(limit)+1)
+	if err != nil {
+		return shownOutput{}, c.failed(ctx, "read the output of "+t.title, err)
+	}
+	if int64(len(chunk.Data)) <= limit {
+		return shownOutput{head: toText(chunk.Data), lost: chunk.Lost, exit: chunk.Exit}, nil
+	}
+	head := cutHead(string(chunk.Data[:limit/4]))
+	last, err := t.Process.Output(ctx, -(limit - limit/4), 0)
+	if err != nil {
+		return shownOutput{}, c.failed(ctx, "read the output of "+t.title, err)
+	}
+	tail := cutTail(string(last.Data))
+	at := chunk.From + int64(len(head))
+	return shownOutput{
+		head: toText([]byte(head)), tail: toText([]byte(tail)), at: at, left: max(last.End-int64(len(tail))-at, 1), lost: chunk.Lost, exit: last.Exit,
+	}, nil
+}
+
+// text shows an output with how the command ended.
+func (o *shownOutput) text(id, how string) string {
+	var b strings.Builder
+	if o.lost {
+		b.WriteString("[The beginning of the output is lost.]\n")
+	}
+	b.WriteString(o.head)
+	if o.left > 0 {
+		endLine(&b, o.head)
+		fmt.Fprintf(&b, "[%d bytes left out here. To read them, call %s with terminal_id %q and from %d.]\n", o.left, ToolGetTerminalOutput, id, o.at)
+		b.WriteString(o.tail)
+	}
+	if all := o.head + o.tail; all == "" {
+		b.WriteString("[no output]\n")
+	} else {
+		endLine(&b, all)
+	}
+	b.WriteString("[" + how + "]")
+	return b.String()
+}
+
+// endLine ends the line that a text has begun.
+func endLine(b *strings.Builder, text string) {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		b.WriteByte('\n')
+	}
+}
+
+// toText makes what a program wrote fit to be shown.
+func toText(data []byte) string { return strings.ToValidUTF8(string(data), "\ufffd") }
+
+// cutHead shortens a text that was cut off at its end: to whole lines if the last one is not long, else to whole characters.
+func cutHead(s string) string {
+	if i := strings.LastIndexByte(s, '\n'); i >= len(s)/2 {
+		return s[:i+1]
+	}
+	for i := 1; i <= min(utf8.UTFMax, len(s)); i++ {
+		if utf8.RuneStart(s[len(s)-i]) {
+			if !utf8.FullRuneInString(s[len(s)-i:]) {
+				return s[:len(s)-i]
+			}
+			break
+		}
+	}
+	return s
+}
+
+// cutTail shortens a text that was cut off at its beginning.
+func cutTail(s string) string {
+	if i := strings.IndexByte(s, '\n'); i >= 0 && i < len(s)/2 {
+		return s[i+1:]
+	}
+	for n := 0; n < utf8.UTFMax && s != "" && !utf8.RuneStart(s[0]); n++ {
+		s = s[1:]
+	}
+	return s
+}
+
+// readOn shows an output from a position.
+func (c *call) readOn(ctx context.Context, t *Terminal, from int64) (toolset.Result, error) {
+	chunk, err := t.Process.Output(ctx, from, c.options.outputLimit)
+	if err != nil {
+		return toolset.Result{}, c.failed(ctx, "read the output of "+t.title, err)
+	}
+	data := chunk.Data
+	for len(data) > 0 && !utf8.RuneStart(data[0]) && len(chunk.Data)-len(data) < utf8.UTFMax {
+		data = data[1:]
+	}
+	body := string(data)
+	next := chunk.From + int64(len(chunk.Data))
+	if next < chunk.End {
+		body = cutHead(body)
+		next = chunk.From + int64(len(chunk.Data)-len(data)+len(body))
+	}
+	var b strings.Builder
+	if chunk.Lost {
+		fmt.Fprintf(&b, "[The output before position %d is lost.]\n", chunk.From)
+	}
+	b.WriteString(toText([]byte(body)))
+	endLine(&b, body)
+	switch {
+	case next < chunk.End:
+		fmt.Fprintf(&b, "[%d bytes more. To read on, call %s with from %d.]\n", chunk.End-next, ToolGetTerminalOutput, next)
+	case body == "":
+		fmt.Fprintf(&b, "[No output after position %d.]\n", chunk.From)
+	}
+	fmt.Fprintf(&b, "[%s]", howEnded(chunk.Exit))
+	return toolset.Result{Text: b.String()}, nil
+}

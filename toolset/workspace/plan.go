@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// plan is a change of a file, made from one version of it.
+type plan struct {
+	path    string // absolute
+	name    string // as it is shown
+	version Version
+	exists  bool
+	old     []byte
+	new     []byte
+	// blind says that the workspace cannot read, so that nothing is known of what is there.
+	blind bool
+}
+
+// basis identifies what the plan was made from, for [toolset.Approval]. It is never empty, so that the file is looked at again.
+func (p *plan) basis() string {
+	switch {
+	case p.blind:
+		return ""
+	case !p.exists:
+		return "new"
+	}
+	return "version " + string(p.version)
+}
+
+// ifVersion is what to write the plan with.
+func (p *plan) ifVersion() Version {
+	switch {
+	case p.blind:
+		return AnyVersion
+	case !p.exists:
+		return ""
+	}
+	return p.version
+}
+
+// approval shows the plan to whoever decides.
+func (c *call) planApproval(p *plan) *toolset.Approval {
+	after := string(p.new)
+	diff := &toolset.Diff{Path: p.path, New: &after}
+	title := "Write "
+	switch {
+	case p.exists:
+		before := string(p.old)
+		diff.Old, title = &before, "Edit "
+	case !p.blind:
+		title = "Create "
+	}
+	a := &toolset.Approval{Title: title + p.name, Preview: []toolset.Preview{{Diff: diff}}, Basis: p.basis()}
+	c.options.scope(c.ws, c.tool, a)
+	return a
+}
+
+// carryOut writes a plan, if it is the one that was approved.
+func (c *call) carryOut(ctx context.Context, p *plan) error {
+	if !c.approved || c.approval != nil && c.approval.Basis != p.basis() {
+		return toolset.ApprovalRequired(*c.planApproval(p))
+	}
+	c.plans.clear()
+	if _, err := c.ws.Write(ctx, p.path, p.new, p.ifVersion()); err != nil {
+		return c.failed(ctx, "write "+p.name, err)
+	}
+	return nil
+}
+
+// current reads what a plan is to change. The error is for the model.
+func (c *call) current(ctx context.Context, path string) (*plan, error) {
+	name := c.name(path)
+	at, err := Locate(c.ws.Roots(), path)
+	if err != nil {
+		return nil, c.failed(ctx, "write "+name, err)
+	}
+	p := &plan{path: at.Path, name: name}
+	if !c.ws.Features().Read {
+		p.blind = true
+		return p, nil
+	}
+	f, err := c.ws.Read(ctx, path, Range{})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p, nil
+	case err != nil:
+		return nil, c.failed(ctx, "write "+name+", because its present content cannot be read", err)
+	}
+	p.exists, p.version, p.old = true, f.Version, f.Data
+	return p, nil
+}
+
+// planned returns the plan for a call. One that was made for the preview is used again if the file still has its version: then the file is
+// not read a second time. make fills in what is new.
+func (c *call) planned(ctx context.Context, path string, args any, make func(*plan) error) (*plan, error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	key := sha256.Sum256(append([]byte(c.tool+"\x00"), raw...))
+	if p := c.plans.get(key); p != nil {
+		info, err := c.ws.Stat(ctx, path)
+		if err == nil && p.exists && info.Version == p.version || errors.Is(err, fs.ErrNotExist) && !p.exists {
+			return p, nil
+		}
+	}
+	p, err := c.current(ctx, path)
+	if err == nil {
+		err = make(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !p.blind {
+		c.plans.put(key, p)
+	}
+	return p, nil
+}
+
+// planCache keeps the last plans, because a file is looked at for the preview, before the call, and in it. It is safe for concurrent use.
+type planCache struct {
+	mu      sync.Mutex
+	entries []planEntry // the oldest first
+}
+
+type planEntry struct {
+	key  [sha256.Size]byte
+	plan *plan
+}
+
+// maxPlans is how many plans are kept; calls that change files run one after the other.
+const maxPlans = 4
+
+func (p *planCache) get(key [sha256.Size]byte) *plan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.entries {
+		if e.key == key {
+			return e.plan
+		}
+	}
+	return nil
+}
+
+// clear forgets all plans.
+func (p *planCache) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.entries = nil
+}
+
+func (p *planCache) put(key [sha256.Size]byte, made *plan) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.entries = slices.DeleteFunc(p.entries, func(e planEntry) bool { return e.key == key })
+	if len(p.entries) >= maxPlans {
+		p.entries = slices.Delete(p.entries, 0, 1)
+	}
+	p.entries = append(p.entries, planEntry{key, made})
+}
+
+// textProblem says why data cannot be edited as text, or returns an empty string.
+func textProblem(data []byte) string {
+	if utf8.Valid(data) && binaryKind(data) == "" {
+		return ""
+	}
+	return fmt.Sprintf("it is %s, and only text can be edited.", binaryKind(data))
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// runCommandDescription describes the tool. timeout is the default; zero or less is none.
+func runCommandDescription(timeout time.Duration) string {
+	limit := "no limit"
+	if timeout > 0 {
+		limit = timeout.String()
+	}
+	return "Run a command and wait for it to end. Returns its output and exit code. The user may be asked first. " +
+		"Commands have no stdin. Do not run interactive programs. A command is killed after timeout_seconds (default " + limit + "). " +
+		"For servers and watchers set background to true; the tool returns a terminal id immediately."
+}
+
+type runCommandArgs struct {
+	Command    string            `json:"command" jsonschema_description:"A command line for the shell, such as: go test ./... 2>&1 | tail -5. Or, if args is given, just the program." validate:"required"`
+	Args       []string          `json:"args,omitempty" jsonschema_description:"The program's arguments, one each, without quoting. Leave out if command is a whole line."`
+	Cwd        string            `json:"cwd,omitempty" jsonschema_description:"The directory to run in. Default: the working directory."`
+	Env        map[string]string `json:"env,omitempty" jsonschema_description:"Variables to add to the environment."`
+	Timeout    int               `json:"timeout_seconds,omitempty" jsonschema_description:"After how many seconds to kill the command." validate:"omitempty,min=1,max=86400"`
+	Background bool              `json:"background,omitempty" jsonschema_description:"Do not wait: return a terminal id immediately. The command runs until it ends, or is killed or released."`
+}
+
+// prepared is a command that could run.
+type prepared struct {
+	Command
+	dir, title string
+}
+
+func (c *call) prepare(ctx context.Context, in runCommandArgs) (prepared, error) {
+	roots := c.ws.Roots()
+	cmd, err := commandOf(StyleOf(roots[0]), in)
+	if err != nil {
+		return prepared{}, err
+	}
+	at, err := Locate(roots, cmp.Or(in.Cwd, "."))
+	if err != nil {
+		return prepared{}, c.failed(ctx, "run a command in "+c.name(in.Cwd), err)
+	}
+	return prepared{Command: cmd, dir: at.Path, title: commandTitle(cmd)}, nil
+}
+
+func (c *call) approveCommand(ctx context.Context, in runCommandArgs) (*toolset.Approval, error) {
+	cmd, err := c.prepare(ctx, in)
+	if err != nil {
+		return nil, context.Cause(ctx) // the call reports the rest
+	}
+	return c.commandApproval(&cmd), nil
+}
+
+func (c *call) commandApproval(cmd *prepared) *toolset.Approval {
+	a := &toolset.Approval{
+		Title:   "Run " + cmd.title,
+		Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env}}},
+	}
+	c.options.scope(c.ws, c.tool, a)
+	return a
+}
+
+func (c *call) runCommand(ctx context.Context, in runCommandArgs) (toolset.Result, error) {
+	cmd, err := c.prepare(ctx, in)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	if !c.approved {
+		return toolset.Result{}, toolset.ApprovalRequired(*c.commandApproval(&cmd))
+	}
+	t, err := c.start(ctx, cmd.Command, cmd.dir, cmd.title)
+	if err != nil {
+		doing := "run " + cmd.title
+		if in.Cwd != "" {
+			doing += " in " + c.name(in.Cwd)
+		}
+		return toolset.Result{}, c.failed(ctx, doing, err)
+	}
+	if in.Background {
+		c.keep(t)
+		return text("Started in the background, in terminal %s. See its output with %s.", t.ID, ToolGetTerminalOutput), nil
+	}
+	timeout := c.options.commandTimeout
+	if in.Timeout > 0 {
+		timeout = time.Duration(in.Timeout) * time.Second
+	}
+	result, keep, err := c.finish(ctx, t, timeout)
+	if keep {
+		c.keep(t)
+		return result, err
+	}
+	if closing := c.release(ctx, t); err == nil && closing != nil {
+		err = c.failed(ctx, "end "+cmd.title, closing)
+	}
+	return result, err
+}
+
+// finish waits for the end of a command and says how it went. keep says that its output was too long to be shown at once.
+func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (result toolset.Result, keep bool, err error) {
+	exit, timedOut, err := waitFor(ctx, t.Process, timeout)
+	if err == nil && timedOut {
+		err = t.Process.Kill(ctx)
+	}
+	if err != nil {
+		return result, false, c.failed(ctx, "wait for "+t.title, err)
+	}
+	how := howEnded(exit)
+	if timedOut {
+		how = fmt.Sprintf("timed out after %v and was killed", timeout)
+	}
+	out, err := c.output(ctx, t)
+	if err != nil {
+		return result, false, err
+	}
+	return toolset.Result{Text: out.text(t.ID, how)}, out.left > 0, nil
+}
+
+// waitFor waits for the end of a command, for at most d, or as long as it takes if d is not positive. A timeout is not an error.
+func waitFor(ctx context.Context, p Process, d time.Duration) (exit *Exit, timedOut bool, err error) {
+	bounded := ctx
+	if d > 0 {
+		var cancel context.CancelFunc
+		bounded, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	e, err := p.Wait(bounded)
+	switch {
+	case err == nil:
+		return &e, false, nil
+	case bounded.Err() != nil && ctx.Err() == nil:
+		return nil, true, nil
+	}
+	return nil, false, err
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+const editFileDescription = "Replace parts of a text file. Each edit replaces old_text, which must match the file exactly, with new_text. " +
+	"Edits are applied in order, all or none. Read the file first. The user may be asked first."
+
+type editFileArgs struct {
+	Path  string `json:"path" jsonschema_description:"The file: an absolute path, or one relative to the working directory. It must exist." validate:"required"`
+	Edits []Edit `json:"edits" jsonschema_description:"The replacements." validate:"required,min=1,max=100"`
+}
+
+func (c *call) planEdit(ctx context.Context, in editFileArgs) (*plan, error) {
+	return c.planned(ctx, in.Path, in, func(p *plan) error {
+		if !p.exists {
+			return toolset.Failed("Could not edit %s: not found. Create it with %s.", p.name, ToolWriteFile)
+		}
+		if problem := textProblem(p.old); problem != "" {
+			return toolset.Failed("Could not edit %s: %s", p.name, problem)
+		}
+		edited, err := ApplyEdits(p.old, in.Edits)
+		if wrong, ok := errors.AsType[*EditError](err); ok {
+			return toolset.Failed("Nothing was changed in %s. %s", p.name, wrong.Message)
+		}
+		p.new = edited
+		return err
+	})
+}
+
+func (c *call) approveEdit(ctx context.Context, in editFileArgs) (*toolset.Approval, error) {
+	p, err := c.planEdit(ctx, in)
+	if err != nil || p.unchanged() {
+		return nil, context.Cause(ctx) // the call reports the rest
+	}
+	return c.planApproval(p), nil
+}
+
+func (c *call) editFile(ctx context.Context, in editFileArgs) (toolset.Result, error) {
+	p, err := c.planEdit(ctx, in)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	if p.unchanged() {
+		return text("The edits leave %s as it is; nothing was written.", p.name), nil
+	}
+	if err := c.carryOut(ctx, p); err != nil {
+		return toolset.Result{}, err
+	}
+	return text("Edited %s. %s", p.name, changedLines(p.old, p.new)), nil
+}
+
+// changedLines shows the lines around a change, as they are now.
+func changedLines(before, after []byte) string {
+	const around, most = 2, 12
+	from := 0 // of the first line that differs
+	line := 1
+	for from < len(after) {
+		n := lineLength(after[from:])
+		if n > len(before)-from || !bytes.Equal(after[from:from+n], before[from:min(from+n, len(before))]) {
+			break
+		}
+		from += n
+		line++
+	}
+	end := 0 // how many bytes at the end are the same
+	for end < len(after)-from && end < len(before)-from && after[len(after)-1-end] == before[len(before)-1-end] {
+		end++
+	}
+	last := line + bytes.Count(after[from:len(after)-end], []byte{'\n'})
+	lines := bytes.SplitAfter(after, []byte{'\n'})
+	if len(lines[len(lines)-1]) == 0 {
+		lines = lines[:len(lines)-1]
+	}
+	first := max(line-around, 1)
+	last = min(last+around, len(lines))
+	if last < first {
+		return "The file is now empty."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Lines %d to %d are now:", first, last)
+	for i := first; i <= last; i++ {
+		if i-first == most && last-first >= most+1 {
+			fmt.Fprintf(&b, "\n[%d more lines]", last-i+1)
+			break
+		}
+		fmt.Fprintf(&b, "\n%6d\t%s", i, cutText(strings.TrimRight(string(lines[i-1]), "\r\n"), shownLineSize))
+	}
+	return b.String()
+}
+
+// lineLength returns the length of the first line of text, with its ending.
+func lineLength(text []byte) int {
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		return i + 1
+	}
+	return len(text)
+}

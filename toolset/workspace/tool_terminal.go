@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+const (
+	getTerminalOutputDescription   = "Get what a command has written so far, and whether it is still running. For long output, use from to read on at a position."
+	waitForTerminalExitDescription = "Wait for a command in the background to end, and get its output. After timeout_seconds you get what there is, and the command goes on."
+	killTerminalDescription        = "Stop the command of a terminal. Its output can still be read."
+	releaseTerminalDescription     = "Close a terminal that is no longer needed. A command that is still running is stopped."
+	defaultWaitTimeout             = time.Minute
+)
+
+type terminalArgs struct {
+	Terminal string `json:"terminal_id" jsonschema_description:"The id that run_command returned." validate:"required"`
+}
+
+type getTerminalOutputArgs struct {
+	terminalArgs
+	From int64 `json:"from,omitempty" jsonschema_description:"The position in the output, in bytes, to read on from. Default: show the beginning and the end." validate:"omitempty,min=0"`
+}
+
+type waitForTerminalExitArgs struct {
+	terminalArgs
+	Timeout int `json:"timeout_seconds,omitempty" jsonschema_description:"How many seconds to wait. Default: 60." validate:"omitempty,min=1,max=86400"`
+}
+
+type (
+	killTerminalArgs    struct{ terminalArgs }
+	releaseTerminalArgs struct{ terminalArgs }
+)
+
+// terminal returns the terminal that the model means.
+func (c *call) terminal(id string) (*Terminal, error) {
+	t, all := c.kept(id)
+	if t != nil {
+		return t, nil
+	}
+	if len(all) == 0 {
+		return nil, toolset.Failed("There is no terminal %q, and none is open: %s with background true opens one.", id, ToolRunCommand)
+	}
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = t.ID + " (" + cutText(t.title, 100) + ")"
+	}
+	return nil, toolset.Failed("There is no terminal %q. Open are: %s.", id, strings.Join(names, ", "))
+}
+
+func (c *call) getTerminalOutput(ctx context.Context, in getTerminalOutputArgs) (toolset.Result, error) {
+	t, err := c.terminal(in.Terminal)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	if in.From > 0 {
+		return c.readOn(ctx, t, in.From)
+	}
+	out, err := c.output(ctx, t)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	return toolset.Result{Text: out.text(t.ID, howEnded(out.exit))}, nil
+}
+
+func (c *call) waitForTerminalExit(ctx context.Context, in waitForTerminalExitArgs) (toolset.Result, error) {
+	t, err := c.terminal(in.Terminal)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	timeout := defaultWaitTimeout
+	if in.Timeout > 0 {
+		timeout = time.Duration(in.Timeout) * time.Second
+	}
+	exit, timedOut, err := waitFor(ctx, t.Process, timeout)
+	if err != nil {
+		return toolset.Result{}, c.failed(ctx, "wait for "+t.title, err)
+	}
+	how := howEnded(exit)
+	if timedOut {
+		how = fmt.Sprintf("still running after %v", timeout)
+	}
+	out, err := c.output(ctx, t)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	return toolset.Result{Text: out.text(t.ID, how)}, nil
+}
+
+func (c *call) killTerminal(ctx context.Context, in killTerminalArgs) (toolset.Result, error) {
+	t, err := c.terminal(in.Terminal)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	if err := t.Process.Kill(ctx); err != nil {
+		return toolset.Result{}, c.failed(ctx, "stop "+t.title, err)
+	}
+	return text("Stopped. Terminal %s stays open; its output can be read.", t.ID), nil
+}
+
+func (c *call) releaseTerminal(ctx context.Context, in releaseTerminalArgs) (toolset.Result, error) {
+	t, err := c.terminal(in.Terminal)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	if err := c.release(ctx, t); err != nil {
+		return toolset.Result{}, c.failed(ctx, "close "+t.title, err)
+	}
+	return text("Terminal %s is closed.", t.ID), nil
+}

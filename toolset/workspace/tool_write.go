@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+const writeFileDescription = "Create a text file, or replace the whole of one. To change parts of a file, use " + ToolEditFile + " where it is available. " +
+	"Read an existing file before replacing it. The user may be asked first."
+
+type writeFileArgs struct {
+	Path    string `json:"path" jsonschema_description:"The file: an absolute path, or one relative to the working directory. Missing directories are created." validate:"required"`
+	Content string `json:"content" jsonschema_description:"The whole new text of the file."`
+}
+
+// planWrite says what a call of write_file would change. It is nil if the file has the content already.
+func (c *call) planWrite(ctx context.Context, in writeFileArgs) (*plan, error) {
+	return c.planned(ctx, in.Path, in, func(p *plan) error {
+		p.new = []byte(in.Content)
+		return nil
+	})
+}
+
+func (c *call) approveWrite(ctx context.Context, in writeFileArgs) (*toolset.Approval, error) {
+	p, err := c.planWrite(ctx, in)
+	if err != nil || p.unchanged() {
+		return nil, context.Cause(ctx) // the call reports the rest
+	}
+	return c.planApproval(p), nil
+}
+
+func (p *plan) unchanged() bool { return p.exists && bytes.Equal(p.old, p.new) }
+
+func (c *call) writeFile(ctx context.Context, in writeFileArgs) (toolset.Result, error) {
+	p, err := c.planWrite(ctx, in)
+	if err != nil {
+		return toolset.Result{}, err
+	}
+	if p.unchanged() {
+		return text("%s has this content already; nothing was written.", p.name), nil
+	}
+	if err := c.carryOut(ctx, p); err != nil {
+		return toolset.Result{}, err
+	}
+	done := "Wrote"
+	if !p.exists && !p.blind {
+		done = "Created"
+	}
+	return text("%s %s (%d bytes).", done, p.name, len(p.new)), nil
+}

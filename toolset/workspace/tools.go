@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Tools returns the tools for the files and commands of a session: read_file, write_file, edit_file, list_files, search_files,
+// run_command, get_terminal_output, wait_for_terminal_exit, kill_terminal and release_terminal. A run is offered those that the session's
+// workspace has the [Features] for.
+//
+// session returns the session from the dependencies of a run. It is called often and must return the same session throughout a run. Nil
+// means that the run gets none of the tools.
+//
+//   - write_file, edit_file and run_command need approval, with a preview: the diff, or the command with its directory and environment. A
+//     file that has changed since it was shown is shown again. Ending a command needs no approval: it can only be one that the session has
+//     started.
+//   - The tools that write, and run_command, are barriers among the calls of a response. The others run in parallel.
+//   - Results are bounded, and say how to read on.
+//   - What cannot be done is told to the model, which can go on. The end of the run's context ends the run.
+func Tools[D any](session func(deps D) *Session, opts ...ToolsOption) toolset.Toolset[D] {
+	o := options{readLimit: 256 << 10, outputLimit: 32 << 10, commandTimeout: 10 * time.Minute, scope: ExactScope}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	t := &tools[D]{session: session, options: o}
+	t.all = t.define()
+	return t
+}
+
+// ToolsOption changes [Tools].
+type ToolsOption func(*options)
+
+type options struct {
+	readLimit, outputLimit int
+	commandTimeout         time.Duration
+	parallelCommands       bool
+	scope                  ScopeFunc
+}
+
+// WithReadLimit bounds how much of a file read_file shows at a time, in bytes. The default is 256 KiB.
+func WithReadLimit(bytes int) ToolsOption {
+	return func(o *options) { o.readLimit = max(bytes, 1) }
+}
+
+// WithOutputLimit bounds how much of a command's output is shown at a time, in bytes. The default is 32 KiB.
+func WithOutputLimit(bytes int) ToolsOption {
+	return func(o *options) { o.outputLimit = max(bytes, 1) }
+}
+
+// WithCommandTimeout sets how long run_command lets a command run if the model does not say. The default is 10 minutes. There is no limit
+// if d is zero or negative.
+func WithCommandTimeout(d time.Duration) ToolsOption {
+	return func(o *options) { o.commandTimeout = d }
+}
+
+// WithParallelCommands lets the commands of one response run at the same time.
+func WithParallelCommands() ToolsOption {
+	return func(o *options) { o.parallelCommands = true }
+}
+
+// WithScope sets what an "always" decision about a call covers. The default is [ExactScope].
+func WithScope(f ScopeFunc) ToolsOption {
+	return func(o *options) {
+		if f != nil {
+			o.scope = f
+		}
+	}
+}
+
+type tools[D any] struct {
+	session func(D) *Session
+	options options
+	all     []feature[D]
+	cached  [1 << 5][]*toolset.Tool[D] // by features
+}
+
+// feature is a tool and what it needs.
+type feature[D any] struct {
+	tool  *toolset.Tool[D]
+	needs Features
+}
+
+func (t *tools[D]) Name() string { return "workspace" }
+
+// Check implements [toolset.Checker].
+func (t *tools[D]) Check() error {
+	if t.session == nil {
+		return errors.New("workspace: Tools: the function is nil")
+	}
+	return nil
+}
+
+func (t *tools[D]) Open(_ context.Context, run *toolset.RunContext[D]) (toolset.Instance[D], error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	in := &instance[D]{}
+	s := t.session(run.Deps)
+	if s == nil || s.workspace == nil {
+		return in, nil
+	}
+	f := s.workspace.Features()
+	in.listing.Tools = t.cached[f.index()]
+	if len(in.listing.Tools) > 0 {
+		in.listing.Instructions = instructions(s.workspace)
+	}
+	return in, nil
+}
+
+// instance is the toolset at work in one run. What it lists follows from the session, so it never changes.
+type instance[D any] struct{ listing toolset.Listing[D] }
+
+func (in *instance[D]) Tools(context.Context, *toolset.RunContext[D]) (toolset.Listing[D], error) {
+	return in.listing, nil
+}
+
+func (in *instance[D]) Close(context.Context) error { return nil }
+
+// index numbers the features.
+func (f Features) index() int {
+	i := 0
+	for bit, has := range []bool{f.Read, f.Write, f.Remove, f.Walk, f.Commands} {
+		if has {
+			i |= 1 << bit
+		}
+	}
+	return i
+}
+
+// instructions tell the model where it is.
+func instructions(w Workspace) string {
+	roots := w.Roots()
+	if len(roots) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("The working directory is %s; relative paths start there.", roots[0])
+	if len(roots) > 1 {
+		text += fmt.Sprintf(" Files in these directories can be used too: %s.", strings.Join(roots[1:], ", "))
+	}
+	return text
+}
+
+// define makes the tools, in their order, and what is offered for all features.
+func (t *tools[D]) define() []feature[D] {
+	edits := func(title string) []toolset.Option {
+		return []toolset.Option{toolset.OfKind(toolset.KindEdit, title), toolset.Sequential()}
+	}
+	execute := func(title string) []toolset.Option {
+		return []toolset.Option{toolset.OfKind(toolset.KindExecute, title)}
+	}
+	run := execute("Run command")
+	if !t.options.parallelCommands {
+		run = append(run, toolset.Sequential())
+	}
+	read, write, commands := Features{Read: true}, Features{Write: true}, Features{Commands: true}
+	all := []feature[D]{
+		{makeTool(t, ToolReadFile, readFileDescription, (*call).readFile, nil, toolset.OfKind(toolset.KindRead, "Read file")), read},
+		{makeTool(t, ToolWriteFile, writeFileDescription, (*call).writeFile, (*call).approveWrite, edits("Write file")...), write},
+		{makeTool(t, ToolEditFile, editFileDescription, (*call).editFile, (*call).approveEdit, edits("Edit file")...), Features{Read: true, Write: true}},
+		{makeTool(t, ToolListFiles, listFilesDescription, (*call).listFiles, nil, toolset.OfKind(toolset.KindSearch, "List files")), Features{Walk: true}},
+		{makeTool(t, ToolSearchFiles, searchFilesDescription, (*call).searchFiles, nil, toolset.OfKind(toolset.KindSearch, "Search files")), Features{Read: true, Walk: true}},
+		{makeTool(t, ToolRunCommand, runCommandDescription(t.options.commandTimeout), (*call).runCommand, (*call).approveCommand, run...), commands},
+		{makeTool(t, ToolGetTerminalOutput, getTerminalOutputDescription, (*call).getTerminalOutput, nil, execute("Look at terminal")...), commands},
+		{makeTool(t, ToolWaitForTerminalExit, waitForTerminalExitDescription, (*call).waitForTerminalExit, nil, execute("Wait for terminal")...), commands},
+		{makeTool(t, ToolKillTerminal, killTerminalDescription, (*call).killTerminal, nil, execute("Stop terminal")...), commands},
+		{makeTool(t, ToolReleaseTerminal, releaseTerminalDescription, (*call).releaseTerminal, nil, execute("Close terminal")...), commands},
+	}
+	for i := range t.cached {
+		for _, f := range all {
+			if need := f.needs.index(); need&i == need {
+				t.cached[i] = append(t.cached[i], f.tool)
+			}
+		}
+	}
+	return all
+}
+
+// call is a tool call in progress. It has no type parameters.
+type call struct {
+	*Session
+	options *options
+	ws      Workspace
+	tool    string
+	// approved says that the call has been approved, and approval what was shown, if that is known.
+	approved bool
+	approval *toolset.Approval
+}
+
+// makeTool makes a tool of methods of call.
+func makeTool[D, In any](
+	t *tools[D], name, description string,
+	do func(*call, context.Context, In) (toolset.Result, error),
+	approve func(*call, context.Context, In) (*toolset.Approval, error),
+	opts ...toolset.Option,
+) *toolset.Tool[D] {
+	begin := func(run *toolset.RunContext[D]) (*call, error) {
+		s := t.session(run.Deps)
+		if s == nil || s.workspace == nil {
+			return nil, toolset.Failed("There is no workspace.")
+		}
+		return &call{Session: s, options: &t.options, ws: s.workspace, tool: name, approved: run.Call.Approved, approval: run.Call.Approval}, nil
+	}
+	if approve != nil {
+		opts = append(opts, toolset.Approve(func(ctx context.Context, run *toolset.RunContext[D], in In) (*toolset.Approval, error) {
+			c, err := begin(run)
+			if err != nil {
+				return nil, nil // the call says so
+			}
+			return approve(c, ctx, in)
+		}))
+	}
+	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in In) (toolset.Result, error) {
+		c, err := begin(run)
+		if err != nil {
+			return toolset.Result{}, err
+		}
+		return do(c, ctx, in)
+	}, opts...)
+}
+
+// text is the result of a call.
+func text(format string, args ...any) toolset.Result {
+	return toolset.Result{Text: fmt.Sprintf(format, args...)}
+}
