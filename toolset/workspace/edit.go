@@ -17,7 +17,7 @@ type Edit struct {
 	// NewText takes its place.
 	NewText string `json:"new_text" jsonschema_description:"The text to put in its place; empty to delete it."`
 	// ReplaceAll replaces every occurrence.
-	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema_description:"Replace every occurrence of old_text."`
+	ReplaceAll bool `json:"replace_all,omitempty" jsonschema_description:"Replace every occurrence of old_text."`
 }
 
 // EditError says why edits cannot be applied. Its message is for the model.
