@@ -148,7 +148,7 @@ type edit struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// tool is what the tests need of a toolset.Tool.
+// tool has the parts of a toolset.Tool that the tests need.
 type tool struct {
 	schema json.RawMessage
 	decode func([]byte) (any, error)
@@ -161,9 +161,9 @@ func toolOf[In any](t *testing.T) tool {
 	return tool{made.Def.Schema, made.Decode}
 }
 
-func TestGeneratedArgumentsAreAlwaysValid(t *testing.T) {
+func TestGeneratedArgumentsAreValid(t *testing.T) {
 	seeds := uint64(100)
-	if raceEnabled { // nothing here is concurrent
+	if raceEnabled { // nothing in this test is concurrent
 		seeds = 5
 	}
 	for name, tool := range map[string]tool{

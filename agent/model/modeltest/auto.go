@@ -15,23 +15,22 @@ import (
 	"github.com/ponte-go/ponte/internal/generate"
 )
 
-// Auto returns a model that tries out an agent: it calls every tool that it is offered once, with arguments made from
-// the tool's schema, and then answers:
+// Auto returns a model that exercises an agent. It calls every tool it is offered once, with arguments generated from the
+// tool's schema, and then answers:
 //
 //   - through the output tool if one is offered (see [OutputTool]), with generated arguments;
-//   - with a generated JSON text if the request binds the response to a schema ([model.Request.Output]);
-//   - otherwise with a text that shows the results of the tools as a JSON object.
+//   - with generated JSON text if the request constrains the response to a schema ([model.Request.Output]);
+//   - otherwise with text that contains the results of the tools as a JSON object.
 //
-// All tools are called in one response unless options or the request's settings say otherwise. Tools that are offered
-// later are called when they appear. What has been called is read from the history since the user's last words, so the
-// model has no state: it may be used by many runs, and by a run that is resumed elsewhere. It keeps
-// [model.Request.ToolChoice].
+// All tools are called in one response, unless options or the request's settings say otherwise. Tools offered later are
+// called when they appear. The model has no state: it reads the history since the last user message to find out which
+// tools have been called. It can therefore serve many runs, and resumed runs. It obeys [model.Request.ToolChoice].
 //
-// Generated arguments keep the schema, and so all of a struct's validate rules that a schema can express. Rules that it
-// cannot express are up to the tool: those about several fields (gtfield, required_if), ne, alternatives (ipv4|ipv6),
-// versions of UUIDs but 4, a second pattern, date layouts other than RFC 3339, bounds with "omitempty" on a field that is
-// not omitted in JSON, and types that decode themselves. If a tool or the output asks for a retry, the model fails with an
-// error that says what was refused, for it would only generate the same again; leave such a tool out ([Skipping]).
+// Generated arguments match the schema, and so every validate rule that a schema can express. They may break other rules:
+// those about several fields (gtfield, required_if), ne, alternatives (ipv4|ipv6), UUID versions other than 4, a second
+// pattern, date layouts other than RFC 3339, bounds with "omitempty" on a field that is not omitted in JSON, and types
+// with their own decoding. If a tool or the output asks for a retry, the model returns an error that names the problem,
+// because it would generate the same arguments again. Use [Skipping] for such tools.
 func Auto(opts ...AutoOption) model.Model {
 	a := &auto{outputs: isDefaultOutput}
 	for _, o := range opts {
@@ -40,40 +39,40 @@ func Auto(opts ...AutoOption) model.Model {
 	return double("auto", a.generate)
 }
 
-// AutoOption changes what an [Auto] model does.
+// AutoOption configures an [Auto] model.
 type AutoOption func(*auto)
 
-// OneByOne calls one tool per response.
+// OneByOne makes the model call one tool per response.
 func OneByOne() AutoOption { return func(a *auto) { a.oneByOne = true } }
 
-// Calling calls only the named tools. Several such options add up.
+// Calling makes the model call only the named tools. It may be given several times.
 func Calling(names ...string) AutoOption {
 	return func(a *auto) { a.only = append(slices.Clip(a.only), names...) }
 }
 
-// Skipping does not call the named tools.
+// Skipping makes the model skip the named tools.
 func Skipping(names ...string) AutoOption {
 	return func(a *auto) { a.skip = append(slices.Clip(a.skip), names...) }
 }
 
-// OutputTool names the tools by which an answer is given; the first one that is offered is used. Without it these are
-// "final_result", which is agent's default, and tools whose names begin with "final_result_".
+// OutputTool names the tools that return the final answer. The first one offered is used. The default is "final_result",
+// as in package agent, and tools whose names start with "final_result_".
 func OutputTool(names ...string) AutoOption {
 	return func(a *auto) { a.outputs = func(name string) bool { return slices.Contains(names, name) } }
 }
 
-// Answering gives the text to answer with where the answer is text.
+// Answering sets the text of text answers.
 func Answering(text string) AutoOption { return func(a *auto) { a.text = &text } }
 
-// Seeded varies the generated values: with optional properties, longer lists, other choices. The same seed gives the same
-// values. Seed 0 is the default: the plainest values.
+// Seeded varies the generated values: optional properties, longer lists, other choices. The same seed gives the same
+// values. The default is seed 0, which generates the simplest values.
 func Seeded(seed uint64) AutoOption { return func(a *auto) { a.seed = seed } }
 
 func isDefaultOutput(name string) bool {
 	return name == "final_result" || strings.HasPrefix(name, "final_result_")
 }
 
-// autoID begins the ids of calls; a number that the history does not have follows.
+// autoID is the prefix of call ids. It is followed by a number that is not yet in the history.
 const autoID = "auto_"
 
 type auto struct {
@@ -99,7 +98,7 @@ func (a *auto) generate(_ context.Context, req *model.Request) (*model.Message, 
 		if len(t.Schema) > 0 {
 			var err error
 			if args, err = generate.Seeded(t.Schema, a.seed); err != nil {
-				return nil, fmt.Errorf("modeltest: auto: no arguments for the tool %q: %w", t.Name, err)
+				return nil, fmt.Errorf("modeltest: auto: cannot generate arguments for tool %q: %w", t.Name, err)
 			}
 		}
 		parts[i] = model.ToolCall(autoID+strconv.Itoa(last+i+1), t.Name, string(args))
@@ -107,7 +106,7 @@ func (a *auto) generate(_ context.Context, req *model.Request) (*model.Message, 
 	return respond(parts...), nil
 }
 
-// next returns the tools to call now, none if it is time to answer with text.
+// next returns the tools to call next. It returns none if it is time to answer with text.
 func (a *auto) next(req *model.Request) []*model.ToolDef {
 	if req.ToolChoice.Mode == model.ToolChoiceNone {
 		return nil
@@ -149,23 +148,23 @@ func (a *auto) answer(req *model.Request) (*model.Message, error) {
 	case req.Output != nil:
 		text, err := generate.Seeded(req.Output.Schema, a.seed)
 		if err != nil {
-			return nil, fmt.Errorf("modeltest: auto: no output: %w", err)
+			return nil, fmt.Errorf("modeltest: auto: cannot generate the output: %w", err)
 		}
 		return respond(model.Text(string(text))), nil
 	}
 	return respond(model.Text(lastTurn(req.Messages).summary())), nil
 }
 
-// refused returns an error if the last response has to be corrected.
+// refused returns an error if the agent asked for a retry of the last response.
 func refused(messages []*model.Message) error {
 	for _, p := range describe.Latest(messages) {
 		switch {
 		case p.Kind != model.PartRetry:
 		case p.Tool == "":
-			return fmt.Errorf("modeltest: auto: the answer was refused: %s"+
-				" (if the run has an output tool, name it with OutputTool; to answer with another text use Answering)", p.Text)
+			return fmt.Errorf("modeltest: auto: the answer was not accepted: %s"+
+				" (use OutputTool to name the run's output tool, or Answering to set the text)", p.Text)
 		default:
-			return fmt.Errorf("modeltest: auto: the tool %q refused the generated arguments %s: %s (to leave it out use Skipping)",
+			return fmt.Errorf("modeltest: auto: tool %q did not accept the generated arguments %s: %s (use Skipping to leave it out)",
 				p.Tool, turn(messages).args(p.CallID), p.Text)
 		}
 	}

@@ -47,20 +47,20 @@ func runAuto[O any](t *testing.T, config agent.Config[nothing, O], opts []modelt
 	return res, m, err
 }
 
-func TestAutoCallsEveryToolOnceAndAnswersWithTheirResults(t *testing.T) {
+func TestAutoCallsEveryTool(t *testing.T) {
 	res, m, err := runAuto(t, agent.Config[nothing, string]{}, nil, forecast(), ping())
 	require.NoError(t, err)
 	require.Equal(t, `{"forecast":{"aaa":2},"ping":"pong"}`, res.Output)
-	require.Len(t, m.Requests(), 2, "all calls are made in one response")
+	require.Len(t, m.Requests(), 2, "one response has all calls")
 }
 
-func TestAutoWithoutToolsAnswersWithAnEmptySummary(t *testing.T) {
+func TestAutoWithoutTools(t *testing.T) {
 	res, _, err := runAuto(t, agent.Config[nothing, string]{}, nil)
 	require.NoError(t, err)
 	require.Equal(t, `{}`, res.Output)
 }
 
-func TestAutoGivesAValidOutputInEveryMode(t *testing.T) {
+func TestAutoReturnsValidOutput(t *testing.T) {
 	want := report{Title: "a", Parts: []query{{"aaa", 2}}}
 	for name, output := range map[string]agent.Output{
 		"tool": {}, "named tool": {Name: "final_result_report"}, "native": {Mode: agent.OutputNative},
@@ -82,7 +82,7 @@ func TestAutoGivesAValidOutputInEveryMode(t *testing.T) {
 	require.Equal(t, "b", res.Output.Title)
 }
 
-func TestAutoCallsOneByOneIfToldTo(t *testing.T) {
+func TestAutoOneByOne(t *testing.T) {
 	calls := func(m *modeltest.Captured) (counts []int) {
 		for _, req := range m.Requests() {
 			counts = append(counts, len(req.Messages))
@@ -98,7 +98,7 @@ func TestAutoCallsOneByOneIfToldTo(t *testing.T) {
 	require.Equal(t, []int{1, 3, 5}, calls(m))
 }
 
-func TestAutoCallsOnlyWhatItMay(t *testing.T) {
+func TestAutoCallingAndSkipping(t *testing.T) {
 	res, _, err := runAuto(t, agent.Config[nothing, string]{}, []modeltest.AutoOption{modeltest.Calling("ping"), modeltest.Calling("other")}, forecast(), ping())
 	require.NoError(t, err)
 	require.Equal(t, `{"ping":"pong"}`, res.Output)
@@ -107,7 +107,7 @@ func TestAutoCallsOnlyWhatItMay(t *testing.T) {
 	require.Equal(t, `{"forecast":{"aaa":2}}`, res.Output)
 }
 
-func TestAutoVariesWithItsSeed(t *testing.T) {
+func TestAutoSeeded(t *testing.T) {
 	outputs := map[string]bool{}
 	for seed := range uint64(10) {
 		res, _, err := runAuto(t, agent.Config[nothing, string]{}, []modeltest.AutoOption{modeltest.Seeded(seed)}, forecast())
@@ -117,43 +117,43 @@ func TestAutoVariesWithItsSeed(t *testing.T) {
 	require.Greater(t, len(outputs), 5)
 }
 
-func TestAutoReportsARetryInsteadOfRepeatingItself(t *testing.T) {
+func TestAutoFailsOnRetry(t *testing.T) {
 	picky := toolset.Plain[nothing]("picky", "", func(context.Context, query) (string, error) { return "", toolset.Retry("Only Oslo.") })
 	_, m, err := runAuto(t, agent.Config[nothing, string]{}, nil, picky, ping())
-	require.ErrorContains(t, err, `modeltest: auto: the tool "picky" refused the generated arguments {"city":"aaa","days":2}: Only Oslo. (to leave it out use Skipping)`)
+	require.ErrorContains(t, err, `modeltest: auto: tool "picky" did not accept the generated arguments {"city":"aaa","days":2}: Only Oslo. (use Skipping to leave it out)`)
 	require.Len(t, m.Requests(), 2)
 
 	_, _, err = runAuto(t, agent.Config[nothing, report]{Output: agent.Output{Name: "give"}}, []modeltest.AutoOption{modeltest.Skipping("give")})
-	require.ErrorContains(t, err, "modeltest: auto: the answer was refused: ")
-	require.ErrorContains(t, err, "name it with OutputTool")
+	require.ErrorContains(t, err, "modeltest: auto: the answer was not accepted: ")
+	require.ErrorContains(t, err, "use OutputTool")
 
 	_, _, err = runAuto(t, agent.Config[nothing, report]{Validators: []agent.Validator[nothing, report]{
 		func(context.Context, *toolset.RunContext[nothing], report) (report, error) {
 			return report{}, toolset.Retry("Longer!")
 		},
 	}}, nil)
-	require.ErrorContains(t, err, `the tool "final_result" refused`)
+	require.ErrorContains(t, err, `tool "final_result" did not accept`)
 
 	err = failure(t, modeltest.Auto(), &model.Request{Messages: []*model.Message{model.UserText("go"), {Kind: model.KindRequest, Parts: []model.Part{model.Retry("7", "lost", "no")}}}})
 	require.ErrorContains(t, err, "the generated arguments of an unknown call")
 }
 
-func TestAutoReportsASchemaThatItCannotServe(t *testing.T) {
+func TestAutoReportsImpossibleSchemas(t *testing.T) {
 	req := ask("go")
 	req.Tools = []model.ToolDef{{Name: "odd", Schema: json.RawMessage(`{"properties":{"x":false},"required":["x"]}`)}}
-	require.ErrorContains(t, failure(t, modeltest.Auto(), req), `modeltest: auto: no arguments for the tool "odd": x: no value found`)
+	require.ErrorContains(t, failure(t, modeltest.Auto(), req), `modeltest: auto: cannot generate arguments for tool "odd": x: no value found`)
 	req = ask("go")
 	req.Output = &model.OutputSchema{Schema: json.RawMessage(`false`)}
-	require.ErrorContains(t, failure(t, modeltest.Auto(), req), `modeltest: auto: no output: `)
+	require.ErrorContains(t, failure(t, modeltest.Auto(), req), `modeltest: auto: cannot generate the output: `)
 }
 
-func TestAutoCallsAToolWithoutSchemaWithAnEmptyObject(t *testing.T) {
+func TestAutoCallsToolsWithoutSchema(t *testing.T) {
 	req := ask("go")
 	req.Tools = []model.ToolDef{{Name: "bare"}}
 	require.Equal(t, "{}", answer(t, modeltest.Auto(), req).Parts[0].Args.String())
 }
 
-func TestAutoKeepsTheToolChoice(t *testing.T) {
+func TestAutoObeysToolChoice(t *testing.T) {
 	tools := []model.ToolDef{{Name: "a"}, {Name: "b"}, {Name: "final_result"}}
 	called := func(choice model.ToolChoice, tools []model.ToolDef, history ...*model.Message) (names []string) {
 		req := &model.Request{Messages: append([]*model.Message{model.UserText("go")}, history...), Tools: tools, ToolChoice: choice}
@@ -174,16 +174,16 @@ func TestAutoKeepsTheToolChoice(t *testing.T) {
 	require.Equal(t, []string{"text"}, called(model.ToolChoice{Mode: model.ToolChoiceRequired}, nil))
 }
 
-func TestAutoReadsWhatHasBeenCalledFromTheTurn(t *testing.T) {
+func TestAutoReadsCallsFromTheHistory(t *testing.T) {
 	m := modeltest.Auto()
 	req := &model.Request{Tools: []model.ToolDef{{Name: "a"}}, Messages: []*model.Message{
 		model.UserText("go"), model.Response(model.ToolCall("auto_1", "a", "{}")),
 		{Kind: model.KindRequest, Parts: []model.Part{model.ToolReturn("auto_1", "a", "look"), model.User("content of the tool")}},
 	}}
-	require.Equal(t, `{"a":"look"}`, answer(t, m, req).Text(), "content that a tool returned is no new turn")
+	require.Equal(t, `{"a":"look"}`, answer(t, m, req).Text(), "content from a tool does not start a new turn")
 
 	req.Tools = append(req.Tools, model.ToolDef{Name: "discovered"})
-	require.Equal(t, "discovered", answer(t, m, req).Parts[0].Tool, "a tool that appears later is called as well")
+	require.Equal(t, "discovered", answer(t, m, req).Parts[0].Tool, "a tool that appears later is called too")
 
 	req.Messages = append(req.Messages, model.Response(model.Text("done")), model.UserText("again"))
 	msg := answer(t, m, req)
@@ -194,7 +194,7 @@ func TestAutoReadsWhatHasBeenCalledFromTheTurn(t *testing.T) {
 	require.Equal(t, `{}`, answer(t, m, req).Text())
 }
 
-func TestAutoGoesOnWithARunThatIsResumed(t *testing.T) {
+func TestAutoContinuesResumedRuns(t *testing.T) {
 	external := forecast()
 	external.External, external.Call = true, nil
 	_, _, err := runAuto(t, agent.Config[nothing, string]{}, nil, external, ping())

@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Captured is a model that remembers what it was asked. See [Capture].
+// Captured is a model that records requests. See [Capture].
 type Captured struct {
 	model.Model
 
@@ -18,7 +18,7 @@ type Captured struct {
 	requests []*model.Request
 }
 
-// Capture returns a model that passes requests on to m and remembers them, for tests of what an agent sends.
+// Capture returns a model that records requests and passes them on to m. Use it to test what an agent sends.
 func Capture(m model.Model) *Captured { return &Captured{Model: m} }
 
 // Generate implements [model.Model].
@@ -27,7 +27,7 @@ func (c *Captured) Generate(ctx context.Context, req *model.Request, sink model.
 	return c.Model.Generate(ctx, req, sink)
 }
 
-// keep remembers a request and returns how many there were before.
+// keep records a request and returns the number of earlier ones.
 func (c *Captured) keep(req *model.Request) int {
 	kept := *req
 	kept.Messages, kept.Tools = slices.Clone(req.Messages), slices.Clone(req.Tools)
@@ -37,7 +37,7 @@ func (c *Captured) keep(req *model.Request) int {
 	return len(c.requests) - 1
 }
 
-// Requests returns the requests so far, in the order in which they came. The messages in them are shared with the runs.
+// Requests returns the requests so far, in order. Their messages are shared with the runs.
 func (c *Captured) Requests() []*model.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()

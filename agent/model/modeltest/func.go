@@ -10,13 +10,13 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Func returns a model that answers with fn. Its responses are streamed, when that is asked for, in chunks of a word (see
-// [Emit]). fn must be safe for concurrent use if runs are concurrent.
+// Func returns a model that answers with fn. If a request asks for a stream, the response is streamed word by word (see
+// [Emit]). Fn must be safe for concurrent use if runs are concurrent.
 func Func(fn func(ctx context.Context, req *model.Request) (*model.Message, error)) model.Model {
 	return double("func", fn)
 }
 
-// double is a model of this package that answers with fn.
+// double returns a model of this package that answers with fn.
 func double(name string, fn func(ctx context.Context, req *model.Request) (*model.Message, error)) model.Model {
 	info := model.Info{Provider: "modeltest", Name: name, NativeOutput: true, Media: []string{"image", "audio", "application/pdf"}}
 	return model.Func(info, func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
@@ -39,8 +39,8 @@ func double(name string, fn func(ctx context.Context, req *model.Request) (*mode
 	})
 }
 
-// Emit passes a complete response to a sink as if it had been streamed: its text, thinking and tool calls a word at a time,
-// and then its usage. It ends with the sink's error, or ctx's cause.
+// Emit passes a complete response to a sink as if it were streamed: text, thinking and tool calls word by word, then the
+// usage. It returns the sink's error, or the cause of ctx.
 func Emit(ctx context.Context, resp *model.Message, sink model.Sink) error {
 	part := 0
 	for i := range resp.Parts {
@@ -51,7 +51,7 @@ func Emit(ctx context.Context, resp *model.Message, sink model.Sink) error {
 			text = string(p.Args)
 		case model.PartText, model.PartThinking:
 		default:
-			continue // not a part that grows
+			continue // not a streamed part
 		}
 		d := model.Delta{Part: part, Kind: p.Kind, CallID: p.CallID, Tool: p.Tool}
 		part++
@@ -75,7 +75,7 @@ func Emit(ctx context.Context, resp *model.Message, sink model.Sink) error {
 	return context.Cause(ctx)
 }
 
-// firstWord splits text behind its first space or line break.
+// firstWord splits text after its first space or line break.
 func firstWord(text string) (first, rest string) {
 	i := strings.IndexAny(text, " \n")
 	if i < 0 {

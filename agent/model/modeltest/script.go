@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/internal/describe"
 )
 
-// Scripted is a model that gives prepared answers and remembers what it was asked.
+// Scripted is a model that returns prepared responses and records requests.
 type Scripted struct {
 	Captured
 
@@ -20,8 +20,8 @@ type Scripted struct {
 // Step answers one request of a [Scripted] model.
 type Step func(ctx context.Context, req *model.Request) (*model.Message, error)
 
-// Script returns a model that takes one step for each request, in order. A request beyond the last step is an error that
-// says so, and what was asked.
+// Script returns a model that takes one step per request, in order. A request after the last step is an error that
+// describes the request.
 func Script(steps ...Step) *Scripted {
 	s := &Scripted{steps: steps}
 	s.Model = double("script", s.next)
@@ -41,19 +41,19 @@ func (s *Scripted) next(ctx context.Context, req *model.Request) (*model.Message
 	return s.steps[n](ctx, req)
 }
 
-// Left returns how many steps have not been taken.
+// Left returns the number of steps not yet taken.
 func (s *Scripted) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return max(0, len(s.steps)-len(s.requests))
 }
 
-// Say is a step that answers with the given parts.
+// Say returns a step that answers with the given parts.
 func Say(parts ...model.Part) Step {
 	return func(context.Context, *model.Request) (*model.Message, error) { return respond(parts...), nil }
 }
 
-// respond makes a complete response of parts, with the finish reason that goes with them and some usage.
+// respond makes a complete response of parts, with a matching finish reason and some usage.
 func respond(parts ...model.Part) *model.Message {
 	resp := model.Response(parts...)
 	resp.Finish = model.FinishStop
@@ -64,15 +64,15 @@ func respond(parts ...model.Part) *model.Message {
 	return resp
 }
 
-// SayText is a step that answers with text.
+// SayText returns a step that answers with text.
 func SayText(text string) Step { return Say(model.Text(text)) }
 
-// Fail is a step that fails.
+// Fail returns a step that fails with err.
 func Fail(err error) Step {
 	return func(context.Context, *model.Request) (*model.Message, error) { return nil, err }
 }
 
-// Finish is a step that answers with the given parts and finish reason.
+// Finish returns a step that answers with the given parts and finish reason.
 func Finish(reason model.FinishReason, parts ...model.Part) Step {
 	return func(context.Context, *model.Request) (*model.Message, error) {
 		resp := model.Response(parts...)

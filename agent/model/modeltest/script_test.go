@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
-func TestAScriptTakesOneStepForEachRequest(t *testing.T) {
+func TestScriptTakesOneStepPerRequest(t *testing.T) {
 	m := modeltest.Script(
 		modeltest.SayText("hello"), modeltest.Say(model.Text("look"), model.ToolCall("1", "t", "{}")),
 		modeltest.Fail(errBoom), modeltest.Finish(model.FinishLength, model.Text("cut")),
@@ -35,7 +35,7 @@ func TestAScriptTakesOneStepForEachRequest(t *testing.T) {
 	require.Equal(t, "four", m.Last().Messages[0].Parts[0].Text)
 }
 
-func TestARequestBeyondTheScriptSaysWhatWasAsked(t *testing.T) {
+func TestRequestAfterTheLastStepIsDescribed(t *testing.T) {
 	m := modeltest.Script()
 	req := &model.Request{
 		Messages: []*model.Message{
@@ -52,7 +52,7 @@ func TestARequestBeyondTheScriptSaysWhatWasAsked(t *testing.T) {
 	require.Zero(t, m.Left())
 }
 
-func TestRequestsAreKeptAsTheyWere(t *testing.T) {
+func TestRequestsAreRecordedUnchanged(t *testing.T) {
 	m := modeltest.Capture(modeltest.Auto())
 	req := ask("one")
 	answer(t, m, req)
@@ -63,12 +63,12 @@ func TestRequestsAreKeptAsTheyWere(t *testing.T) {
 	require.Equal(t, "auto", m.Info().Name)
 }
 
-func TestFuncNeverReturnsNothing(t *testing.T) {
+func TestFuncMustReturnSomething(t *testing.T) {
 	m := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { return nil, nil })
 	require.EqualError(t, failure(t, m, ask("x")), "modeltest: the function returned neither a response nor an error")
 }
 
-func TestEmitSendsWordsAndThenUsage(t *testing.T) {
+func TestEmit(t *testing.T) {
 	resp := model.Response(
 		model.Thinking("a b"), model.Part{Kind: model.PartOpaque, Data: []byte("x")}, model.Text(""), model.Media("image/png", nil),
 		model.ToolCall("1", "t", "{ }"), model.Text("c\nd"),
@@ -86,7 +86,7 @@ func TestEmitSendsWordsAndThenUsage(t *testing.T) {
 	}, got)
 }
 
-// A function is the most flexible model of all.
+// Func is the most flexible model.
 func ExampleFunc() {
 	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
 		if len(req.Messages) > 1 {
@@ -112,7 +112,7 @@ func ExampleFunc() {
 	// agent: model: too long a conversation
 }
 
-// A script says what the model answers, step by step, and shows afterwards what it was asked.
+// A script determines the responses of the model step by step, and records the requests.
 func ExampleScript() {
 	m := modeltest.Script(
 		modeltest.Say(model.ToolCall("1", "lookup", `{"city":"Oslo"}`)),

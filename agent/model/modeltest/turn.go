@@ -13,11 +13,11 @@ import (
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
-// turn is the part of a history from the user's last words on.
+// turn is the part of a history that starts with the last user message.
 type turn []*model.Message
 
-// lastTurn returns the turn that a history ends with. User content that came with tool results, as tools can return it,
-// does not begin a turn.
+// lastTurn returns the last turn of a history. User content returned by tools, next to tool results, does not start a
+// turn.
 func lastTurn(messages []*model.Message) turn {
 	for i, m := range slices.Backward(messages) {
 		if m.Kind == model.KindRequest && has(m, model.PartUser) && !has(m, model.PartToolReturn) {
@@ -53,7 +53,7 @@ func (t turn) called(tool string) bool {
 	})
 }
 
-// summary shows the results of the tools as a JSON object, in the order in which they came.
+// summary returns the results of the tools as a JSON object, in order.
 func (t turn) summary() string {
 	text := []byte("{")
 	for _, m := range t {
@@ -76,7 +76,7 @@ func (t turn) summary() string {
 	return string(append(text, '}'))
 }
 
-// args returns the arguments of a call, shortened for an error.
+// args returns the arguments of a call, shortened for use in errors.
 func (t turn) args(callID string) string {
 	for _, m := range slices.Backward(t) {
 		for i := range m.Parts {
@@ -90,6 +90,6 @@ func (t turn) args(callID string) string {
 
 // appendString appends a string as JSON, without escapes for HTML.
 func appendString(dst []byte, s string) []byte {
-	text, _ := plainjson.Marshal(s) // a string always has a JSON form
+	text, _ := plainjson.Marshal(s) // encoding a string never fails
 	return append(dst, text...)
 }

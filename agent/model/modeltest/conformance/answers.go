@@ -16,26 +16,26 @@ func testInfo(s *subject) {
 	var first model.Info
 	s.soon("Info", func() { first = m.Info() })
 	if first.Provider == "" || first.Name == "" {
-		s.t.Errorf("Info names provider %q and model %q: both must be set", first.Provider, first.Name)
+		s.t.Errorf("Info has provider %q and model %q; both must be set", first.Provider, first.Name)
 	}
 	if first.Provider != strings.ToLower(first.Provider) {
-		s.t.Errorf("the provider %q is not in lower case", first.Provider)
+		s.t.Errorf("provider %q is not in lower case", first.Provider)
 	}
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			if again := m.Info(); !reflect.DeepEqual(first, again) {
-				s.t.Errorf("Info was %+v, now it is %+v", first, again)
+				s.t.Errorf("Info was %+v and is now %+v", first, again)
 			}
 		})
 	}
 	wg.Wait()
 	if sent := s.sent(); sent != "" {
-		s.t.Errorf("Info sent %q", sent)
+		s.t.Errorf("Info made a request: %q", sent)
 	}
 }
 
-// testAnswer compares the message with what the provider said.
+// testAnswer compares the message with what the provider sent.
 func testAnswer(s *subject) {
 	s.saidWhatTheProviderDid(s.answer(question("How is the weather?"), nil))
 }
@@ -47,23 +47,23 @@ func (s *subject) saidWhatTheProviderDid(msg *model.Message) {
 	}
 	want := s.scenario.Answer
 	if info := s.m.Info(); s.h.Provider && (msg.Provider != info.Provider || msg.Model == "") {
-		s.t.Errorf("the answer is by provider %q and model %q, the provider is %q: both must be set", msg.Provider, msg.Model, info.Provider)
+		s.t.Errorf("response has provider %q and model %q, want provider %q; both must be set", msg.Provider, msg.Model, info.Provider)
 	}
 	if got := msg.Text(); got != want.Text() {
-		s.t.Errorf("the text is %q, the provider said %q", got, want.Text())
+		s.t.Errorf("text is %q, provider sent %q", got, want.Text())
 	}
 	for _, kind := range []model.PartKind{model.PartThinking, model.PartToolCall, model.PartMedia} {
 		got, want := s.partsOf(msg, kind), s.partsOf(want, kind)
 		if !reflect.DeepEqual(got, want) {
-			s.t.Errorf("parts of kind %s are\n%q, the provider said\n%q", kind, shortened(got), shortened(want))
+			s.t.Errorf("parts of kind %s are\n%q, provider sent\n%q", kind, shortened(got), shortened(want))
 		}
 	}
 	if msg.Finish != want.Finish {
-		s.t.Errorf("the finish reason is %q, the provider said %q", msg.Finish, want.Finish)
+		s.t.Errorf("finish reason is %q, provider sent %q", msg.Finish, want.Finish)
 	}
 }
 
-// partsOf shows the parts of a kind, without their ids.
+// partsOf returns the parts of a kind, without ids, for comparison.
 func (s *subject) partsOf(msg *model.Message, kind model.PartKind) []string {
 	var parts []string
 	for _, p := range msg.Parts {
@@ -88,7 +88,7 @@ func testStreamedAnswer(s *subject) {
 	whole := s.answer(req, nil)
 	streamed := s.answer(req, func(model.Delta) error { return nil })
 	s.saidWhatTheProviderDid(streamed)
-	s.sameContent("the streamed answer differs from the one in one piece", whole, streamed)
+	s.sameContent("streamed response differs from the unstreamed one", whole, streamed)
 }
 
 func testDeltas(s *subject) {
@@ -99,7 +99,7 @@ func testDeltas(s *subject) {
 
 func testCallIDs(s *subject) {
 	req := question("How is the weather?")
-	s.answer(req, nil) // checked on the way
+	s.answer(req, nil) // makes its own checks
 	j := s.joined()
 	j.agree(s.answer(req, j.sink))
 }
@@ -118,11 +118,11 @@ func testConcurrency(s *subject) {
 				}
 				msg, err := s.m.Generate(s.t.Context(), req, sink)
 				if err != nil || msg == nil {
-					s.t.Errorf("one of many requests returned message %v, error %v", msg, err)
+					s.t.Errorf("one of several concurrent requests returned message %v, error %v", msg, err)
 					return
 				}
 				checkMessage(s.t, msg)
-				s.sameContent("one of many answers differs", want, msg)
+				s.sameContent("one of several concurrent responses differs", want, msg)
 				if sink != nil {
 					j.agree(msg)
 				}

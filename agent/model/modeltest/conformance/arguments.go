@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// args returns arguments in the form in which they are compared: as they are, or where the provider sends JSON values in
-// one spelling of that value.
+// args returns arguments in the form in which they are compared: unchanged or, if the provider sends JSON values, as
+// normalised JSON.
 func (s *subject) args(args string) string {
 	if !s.h.ArgsAsJSON || !json.Valid([]byte(args)) {
 		return args
@@ -24,15 +24,15 @@ func (s *subject) args(args string) string {
 	return asJSON(plainNumbers(v))
 }
 
-// plainNumbers replaces the numbers within v by what they are worth, to the last digit.
+// plainNumbers replaces the numbers within v by their exact values.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
-		if len(v) > 64 || strings.ContainsAny(string(v), "eE") { // what 1e999999999 is worth takes too long to write
+		if len(v) > 64 || strings.ContainsAny(string(v), "eE") { // the value of 1e999999999 has too many digits
 			return v
 		}
 		if r, ok := new(big.Rat).SetString(string(v)); ok {
-			return struct{ Number string }{r.RatString()} // which a string is not
+			return struct{ Number string }{r.RatString()} // unlike any string
 		}
 	case []any:
 		for i := range v {
@@ -46,7 +46,7 @@ func plainNumbers(v any) any {
 	return v
 }
 
-// testStreamedArguments looks at a stream alone: some wires have no way to say this in one piece.
+// testStreamedArguments tests streams only: some protocols cannot express this in an unstreamed response.
 func testStreamedArguments(s *subject) {
 	j := s.joined()
 	msg := s.answer(question("How is the weather?"), j.sink)
@@ -54,8 +54,8 @@ func testStreamedArguments(s *subject) {
 	j.agree(msg)
 }
 
-// testLongArguments also counts what is allocated: arguments that are put together anew for every piece take space that
-// grows with the square of their length.
+// testLongArguments also measures allocations: if arguments are joined again for every piece, memory grows with the
+// square of their length.
 func testLongArguments(s *subject) {
 	req := question("How is the weather?")
 	s.saidWhatTheProviderDid(s.answer(req, nil))
@@ -76,8 +76,8 @@ func testLongArguments(s *subject) {
 	quarter := s.scenario
 	quarter.Answer = longArguments(len(longCall.Answer.Parts[0].Args) / 4)
 	short := s.h.New(s.t, quarter)
-	allocated(short) // whatever is made once
+	allocated(short) // allocate what is made only once
 	if a, b := allocated(short), allocated(s.m); b > 8*a {
-		s.t.Errorf("a stream with arguments of four times the length takes %.1f times the space, %.0f MiB", b/a, b/(1<<20))
+		s.t.Errorf("streaming arguments of four times the length allocates %.1f times as much, %.0f MiB", b/a, b/(1<<20))
 	}
 }

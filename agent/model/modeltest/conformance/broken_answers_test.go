@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
-// eachPart changes the parts of an answer.
+// eachPart changes the parts of a response.
 func eachPart(change func(p *model.Part)) func(*provider) model.Model {
 	return answered(func(m *model.Message) {
 		for i := range m.Parts {
@@ -31,7 +31,7 @@ func sending(encode func(req *model.Request) string) func(*provider) model.Model
 	}
 }
 
-// pretending answers a fault, or anything else, with a message.
+// pretending answers every request, even those with a fault, with a message.
 func pretending(msg func(p *provider) *model.Message) func(*provider) model.Model {
 	return func(p *provider) model.Model {
 		return around(p, func(ctx context.Context, _ *model.Request, sink model.Sink, _ generateFunc) (*model.Message, error) {
@@ -46,15 +46,15 @@ func pretending(msg func(p *provider) *model.Message) func(*provider) model.Mode
 	}
 }
 
-func TestTheSuiteFindsWhatIsWrongWithAnswers(t *testing.T) {
+func TestRunFindsBrokenResponses(t *testing.T) {
 	const wanted = "What the provider wants back"
 	findsAll(t, map[string]broken{
-		"an answer of nobody":       {"An answer is what", `the answer is by provider ""`, answered(func(m *model.Message) { m.Provider = "" })},
-		"an answer of another":      {"An answer is what", `the answer is by provider "other"`, answered(func(m *model.Message) { m.Provider = "other" })},
+		"an answer of nobody":       {"An answer is what", `response has provider ""`, answered(func(m *model.Message) { m.Provider = "" })},
+		"an answer of another":      {"An answer is what", `response has provider "other"`, answered(func(m *model.Message) { m.Provider = "other" })},
 		"an answer without a model": {"An answer is what", `and model ""`, answered(func(m *model.Message) { m.Model = "" })},
 
-		"lost usage of a cache": {"Usage is", "the usage of a streamed answer is", answered(func(m *model.Message) { m.Usage.CacheReadTokens = 0 })},
-		"usage of a streamed answer alone": {"Usage is", "the usage of an answer is", func(p *provider) model.Model {
+		"lost usage of a cache": {"Usage is", "usage of a streamed response is", answered(func(m *model.Message) { m.Usage.CacheReadTokens = 0 })},
+		"usage of a streamed answer alone": {"Usage is", "usage of a response is", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				msg, err := next(ctx, req, sink)
 				if msg != nil && sink == nil {
@@ -63,11 +63,11 @@ func TestTheSuiteFindsWhatIsWrongWithAnswers(t *testing.T) {
 				return msg, err
 			})
 		}},
-		"what was held back":    {"An answer that is held back", `the finish reason is "stop"`, answered(func(m *model.Message) { m.Finish = model.FinishStop })},
+		"what was held back":    {"An answer that is held back", `finish reason is "stop"`, answered(func(m *model.Message) { m.Finish = model.FinishStop })},
 		"lost media":            {"Media in an answer", "parts of kind media", answered(func(m *model.Message) { m.Parts = m.Parts[:1] })},
 		"another type of media": {"Media in an answer", "parts of kind media", eachPart(func(p *model.Part) { p.MediaType = strings.ToUpper(p.MediaType) })},
 		"no id where none was":  {"Call ids are unique", "both must be set", answered(func(m *model.Message) { sameIDs(m, "") })},
-		"other ids in deltas": {"Call ids are unique", "the deltas add up to", sunk(func(d model.Delta, _ int, sink model.Sink) error {
+		"other ids in deltas": {"Call ids are unique", "deltas add up to", sunk(func(d model.Delta, _ int, sink model.Sink) error {
 			if d.CallID != "" {
 				d.CallID += "x"
 			}
@@ -84,7 +84,7 @@ func TestTheSuiteFindsWhatIsWrongWithAnswers(t *testing.T) {
 			}
 		})},
 		"a limit of arguments": {"Long arguments", "parts of kind tool_call", eachPart(func(p *model.Part) { p.Args = p.Args[:min(len(p.Args), 1<<16)] })},
-		"arguments that are joined anew each time": {"Long arguments", "times the space", sunk(func() func(model.Delta, int, model.Sink) error {
+		"arguments that are joined anew each time": {"Long arguments", "times as much", sunk(func() func(model.Delta, int, model.Sink) error {
 			var all string
 			return func(d model.Delta, n int, sink model.Sink) error {
 				if n == 0 {
@@ -95,26 +95,26 @@ func TestTheSuiteFindsWhatIsWrongWithAnswers(t *testing.T) {
 			}
 		}())},
 
-		"a lost signature": {wanted, "does not have what the provider wants back", eachPart(func(p *model.Part) { p.Signature = nil })},
-		"lost opaque data": {wanted, "does not have what the provider wants back", eachPart(func(p *model.Part) {
+		"a lost signature": {wanted, "lacks what the provider wants back", eachPart(func(p *model.Part) { p.Signature = nil })},
+		"lost opaque data": {wanted, "lacks what the provider wants back", eachPart(func(p *model.Part) {
 			if p.Kind == model.PartOpaque {
 				p.Data = []byte("something else")
 			}
 		})},
-		"what nobody made":           {wanted, `by provider "", the model is "played"`, eachPart(func(p *model.Part) { p.Provider = "" })},
-		"what does not survive JSON": {wanted, "does not survive its JSON form", eachPart(func(p *model.Part) { p.Meta = json.RawMessage("{ }") })},
-		"what has no JSON form":      {wanted, "has no JSON form", eachPart(func(p *model.Part) { p.Meta = json.RawMessage("{") })},
-		"what is kept for oneself": {wanted, "did not go back to the provider", sending(func(req *model.Request) string {
+		"what nobody made":           {wanted, `has provider "", the model's is "played"`, eachPart(func(p *model.Part) { p.Provider = "" })},
+		"what does not survive JSON": {wanted, "does not survive JSON", eachPart(func(p *model.Part) { p.Meta = json.RawMessage("{ }") })},
+		"what has no JSON form":      {wanted, "cannot be encoded as JSON", eachPart(func(p *model.Part) { p.Meta = json.RawMessage("{") })},
+		"what is kept for oneself": {wanted, "was not sent back to the provider", sending(func(req *model.Request) string {
 			return words(req)
 		})},
-		"what is told to others": {wanted, "made by another provider, was sent", sending(func(req *model.Request) string {
+		"what is told to others": {wanted, "from another provider, was sent", sending(func(req *model.Request) string {
 			all, _ := json.Marshal(req)
 			return string(all)
 		})},
 	})
 }
 
-func TestTheSuiteFindsWhatIsWrongWithFaults(t *testing.T) {
+func TestRunFindsBrokenFaultHandling(t *testing.T) {
 	half := func(p *provider) *model.Message {
 		m := p.answer()
 		m.Finish = model.FinishOther
@@ -135,16 +135,16 @@ func TestTheSuiteFindsWhatIsWrongWithFaults(t *testing.T) {
 		return sink(d)
 	})
 	findsAll(t, map[string]broken{
-		"half an answer":            {"A truncated answer", "is no APIError but <nil>", pretending(half)},
+		"half an answer":            {"A truncated answer", "is not an APIError but <nil>", pretending(half)},
 		"half an answer, for good":  {"A truncated answer", "not retryable", final},
-		"half a stream":             {"A truncated stream", "is no APIError but <nil>", pretending(half)},
+		"half a stream":             {"A truncated stream", "is not an APIError but <nil>", pretending(half)},
 		"half a stream, for good":   {"A truncated stream", "not retryable", final},
-		"half a stream, hidden":     {"A truncated stream", "has not seen what came before", early},
-		"half a stream and more":    {"A truncated stream", "does not begin as the answer does", more},
-		"an answer made of nothing": {"An answer without", "is no APIError but <nil>", pretending(nothing)},
+		"half a stream, hidden":     {"A truncated stream", "did not get what came before", early},
+		"half a stream and more":    {"A truncated stream", "is not the beginning of the response", more},
+		"an answer made of nothing": {"An answer without", "is not an APIError but <nil>", pretending(nothing)},
 		"nothing, for good":         {"An answer without", "not retryable", final},
-		"nothing, of no type":       {"An answer without", "is no APIError but *errors.errorString", other},
-		"deltas of nothing": {"An answer without", "but the sink has seen", func(p *provider) model.Model {
+		"nothing, of no type":       {"An answer without", "is not an APIError but *errors.errorString", other},
+		"deltas of nothing": {"An answer without", "but the sink got", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if sink != nil {
 					_ = sink(model.Delta{Kind: model.PartText, Text: "hm"})
@@ -157,10 +157,10 @@ func TestTheSuiteFindsWhatIsWrongWithFaults(t *testing.T) {
 				return nil, errors.New("it broke")
 			})
 		}},
-		"an unknown reason that is known": {"A finish reason that nobody", `the finish reason is "stop"`, answered(func(m *model.Message) { m.Finish = model.FinishStop })},
-		"a lost wait":                     {"A refusal is", "the provider said 7s", failed(func(e *model.APIError) error { e.RetryAfter = 0; return e })},
-		"a message lost in a stream":      {"An error within a stream", "does not say what the provider said", failed(func(e *model.APIError) error { e.Message = "no"; return e })},
-		"another call in a stream": {"An error within a stream", "does not begin as the answer does", sunk(func(d model.Delta, _ int, sink model.Sink) error {
+		"an unknown reason that is known": {"A finish reason that nobody", `finish reason is "stop"`, answered(func(m *model.Message) { m.Finish = model.FinishStop })},
+		"a lost wait":                     {"A refusal is", "provider sent 7s", failed(func(e *model.APIError) error { e.RetryAfter = 0; return e })},
+		"a message lost in a stream":      {"An error within a stream", "does not contain the provider's message", failed(func(e *model.APIError) error { e.Message = "no"; return e })},
+		"another call in a stream": {"An error within a stream", "is not the beginning of the response", sunk(func(d model.Delta, _ int, sink model.Sink) error {
 			if d.Tool != "" {
 				d.Tool = "other"
 			}
@@ -169,7 +169,7 @@ func TestTheSuiteFindsWhatIsWrongWithFaults(t *testing.T) {
 	})
 }
 
-func TestTheSuiteLooksForMediaInHistories(t *testing.T) {
+func TestRunChecksMediaInHistories(t *testing.T) {
 	findsAll(t, map[string]broken{
 		"media of models is refused": {"Every kind of history", "media?", asked(func(req *model.Request) error {
 			for _, m := range req.Messages {

@@ -24,14 +24,14 @@ var errBoom = errors.New("boom")
 
 type generateFunc func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error)
 
-// around returns a model that does something else than good does.
+// around wraps a model with f.
 func around(good model.Model, f func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error)) model.Model {
 	return model.Func(good.Info(), func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 		return f(ctx, req, sink, good.Generate)
 	})
 }
 
-// answered changes what a model answers.
+// answered changes the responses of a model.
 func answered(change func(msg *model.Message)) func(*provider) model.Model {
 	return func(p *provider) model.Model {
 		return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
@@ -44,7 +44,7 @@ func answered(change func(msg *model.Message)) func(*provider) model.Model {
 	}
 }
 
-// sunk changes what a sink is told.
+// sunk changes the deltas a sink gets.
 func sunk(change func(d model.Delta, n int, sink model.Sink) error) func(*provider) model.Model {
 	return func(p *provider) model.Model {
 		return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
@@ -57,7 +57,7 @@ func sunk(change func(d model.Delta, n int, sink model.Sink) error) func(*provid
 	}
 }
 
-// failed changes an error of the provider.
+// failed changes errors of the provider.
 func failed(change func(e *model.APIError) error) func(*provider) model.Model {
 	return func(p *provider) model.Model {
 		return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
@@ -71,7 +71,7 @@ func failed(change func(e *model.APIError) error) func(*provider) model.Model {
 	}
 }
 
-// asked does something with a request first.
+// asked calls f with each request first.
 func asked(f func(req *model.Request) error) func(*provider) model.Model {
 	return func(p *provider) model.Model {
 		return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
@@ -83,7 +83,7 @@ func asked(f func(req *model.Request) error) func(*provider) model.Model {
 	}
 }
 
-// with replaces what Info says.
+// with replaces Info.
 func with(info func() model.Info) func(*provider) model.Model {
 	return func(p *provider) model.Model { return informed{p, info} }
 }
@@ -95,13 +95,13 @@ type informed struct {
 
 func (i informed) Info() model.Info { return i.info() }
 
-// broken is a model that breaks a rule, and what the suite says about it.
+// broken is a model that breaks a rule, with the rule and the error expected from the suite.
 type broken struct {
 	rule, problem string
 	model         func(*provider) model.Model
 }
 
-func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
+func TestRunFindsBrokenModels(t *testing.T) {
 	var counter atomic.Int64
 	findsAll(t, map[string]broken{
 		"neither message nor error": {"An answer is what", "neither a message nor an error", func(p *provider) model.Model {
@@ -120,9 +120,9 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 		}},
 		"a request as the answer": {"An answer is what", `of kind "request"`, answered(func(m *model.Message) { m.Kind = model.KindRequest })},
 		"no finish reason":        {"An answer is what", "no finish reason", answered(func(m *model.Message) { m.Finish = "" })},
-		"another finish reason":   {"An answer is what", `the provider said "length"`, answered(func(m *model.Message) { m.Finish = model.FinishOther })},
-		"a user part":             {"An answer is what", "a response does not have", answered(func(m *model.Message) { m.Parts = append(m.Parts, model.User("x")) })},
-		"a part without kind":     {"An answer is what", "no JSON form", answered(func(m *model.Message) { m.Parts = append(m.Parts, model.Part{}) })},
+		"another finish reason":   {"An answer is what", `provider sent "length"`, answered(func(m *model.Message) { m.Finish = model.FinishOther })},
+		"a user part":             {"An answer is what", "must not occur in a response", answered(func(m *model.Message) { m.Parts = append(m.Parts, model.User("x")) })},
+		"a part without kind":     {"An answer is what", "cannot be encoded as JSON", answered(func(m *model.Message) { m.Parts = append(m.Parts, model.Part{}) })},
 		"an opaque part of nobody": {"An answer is what", "does not name its provider", answered(func(m *model.Message) {
 			m.Parts = append(m.Parts, model.Part{Kind: model.PartOpaque})
 		})},
@@ -133,7 +133,7 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 				m.Parts[i].Args = bytes.ReplaceAll(m.Parts[i].Args, []byte("9223372036854775807"), []byte("9223372036854776000"))
 			}
 		})},
-		"lost text": {"An answer is what", `the text is ""`, answered(func(m *model.Message) { m.Parts = m.Parts[1:] })},
+		"lost text": {"An answer is what", `text is ""`, answered(func(m *model.Message) { m.Parts = m.Parts[1:] })},
 		"decoded arguments": {"An answer is what", "parts of kind tool_call", answered(func(m *model.Message) {
 			for i := range m.Parts {
 				var b bytes.Buffer
@@ -142,7 +142,7 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 				}
 			}
 		})},
-		"another message when streamed": {"A streamed answer is", "differs from the one in one piece", func(p *provider) model.Model {
+		"another message when streamed": {"A streamed answer is", "differs from the unstreamed one", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				msg, err := next(ctx, req, sink)
 				if err == nil && sink != nil {
@@ -151,17 +151,17 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 				return msg, err
 			})
 		}},
-		"answers that change": {"Requests may be made", "one of many answers differs", answered(func(m *model.Message) {
+		"answers that change": {"Requests may be made", "one of several concurrent responses differs", answered(func(m *model.Message) {
 			m.Model = fmt.Sprint(counter.Add(1))
 		})},
-		"fails under load": {"Requests may be made", "one of many requests", asked(func(*model.Request) error {
+		"fails under load": {"Requests may be made", "one of several concurrent requests", asked(func(*model.Request) error {
 			if counter.Add(1)%7 == 0 {
 				return errBoom
 			}
 			return nil
 		})},
 
-		"lost deltas": {"Deltas add up", "the deltas add up to", sunk(func(d model.Delta, n int, sink model.Sink) error {
+		"lost deltas": {"Deltas add up", "deltas add up to", sunk(func(d model.Delta, n int, sink model.Sink) error {
 			if n == 1 {
 				return nil
 			}
@@ -171,23 +171,23 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 			d.Part++
 			return sink(d)
 		})},
-		"ids in later deltas": {"Deltas add up", "a later delta of part", sunk(func(d model.Delta, _ int, sink model.Sink) error {
+		"ids in later deltas": {"Deltas add up", "later delta of part", sunk(func(d model.Delta, _ int, sink model.Sink) error {
 			if d.Kind == model.PartToolCall {
 				d.CallID, d.Tool = "x", "y"
 			}
 			return sink(d)
 		})},
-		"no ids in first deltas": {"Deltas add up", "the first delta of a part of kind", sunk(func(d model.Delta, _ int, sink model.Sink) error {
+		"no ids in first deltas": {"Deltas add up", "first delta of a part of kind", sunk(func(d model.Delta, _ int, sink model.Sink) error {
 			d.CallID = ""
 			return sink(d)
 		})},
-		"a part that changes its kind": {"Deltas add up", "now it is of kind", sunk(func(d model.Delta, n int, sink model.Sink) error {
+		"a part that changes its kind": {"Deltas add up", "and is now of kind", sunk(func(d model.Delta, n int, sink model.Sink) error {
 			if n == 1 {
 				d.Kind = model.PartThinking
 			}
 			return sink(d)
 		})},
-		"deltas of media": {"Deltas add up", "which does not grow", sunk(func(d model.Delta, _ int, sink model.Sink) error {
+		"deltas of media": {"Deltas add up", "which is not streamed", sunk(func(d model.Delta, _ int, sink model.Sink) error {
 			d.Kind = model.PartMedia
 			return sink(d)
 		})},
@@ -197,13 +197,13 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 			}
 			return sink(d)
 		})},
-		"other usage in the stream": {"Deltas add up", "the last usage of the stream", sunk(func(d model.Delta, _ int, sink model.Sink) error {
+		"other usage in the stream": {"Deltas add up", "last usage of the stream", sunk(func(d model.Delta, _ int, sink model.Sink) error {
 			if d.Usage != nil {
 				d.Usage = &model.Usage{InputTokens: 1}
 			}
 			return sink(d)
 		})},
-		"one delta": {"An error of the sink ends", "should send the answer in several", sunk(func(d model.Delta, n int, sink model.Sink) error {
+		"one delta": {"An error of the sink ends", "must send the response in several", sunk(func(d model.Delta, n int, sink model.Sink) error {
 			if n > 0 {
 				return nil
 			}
@@ -242,7 +242,7 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 			go func() { err <- sink(d) }()
 			return <-err
 		})},
-		"a sink that is called too late": {"The sink is called by", "after Generate had returned", func(p *provider) model.Model {
+		"a sink that is called too late": {"The sink is called by", "after Generate returned", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if sink != nil {
 					time.AfterFunc(5*time.Millisecond, func() { _ = sink(model.Delta{}) })
@@ -286,12 +286,12 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 			})
 		}},
 
-		"an error of no type":      {"A refusal is", "is no APIError", failed(func(e *model.APIError) error { return errors.New(e.Message) })},
-		"an error of nobody":       {"A refusal is", `the error is from ""`, failed(func(e *model.APIError) error { e.Provider = ""; return e })},
-		"another status":           {"A refusal is", "the status is 0", failed(func(e *model.APIError) error { e.Status = 0; return e })},
-		"no message":               {"A refusal is", "does not say what the provider said", failed(func(e *model.APIError) error { e.Message = "no"; return e })},
-		"no identity":              {"A refusal is", "the error is \"context length exceeded\": false", failed(func(e *model.APIError) error { e.Code = ""; return e })},
-		"always to be tried again": {"A refusal is", "retryable is true", failed(func(e *model.APIError) error { e.Retryable = true; return e })},
+		"an error of no type":      {"A refusal is", "is not an APIError", failed(func(e *model.APIError) error { return errors.New(e.Message) })},
+		"an error of nobody":       {"A refusal is", `error names provider ""`, failed(func(e *model.APIError) error { e.Provider = ""; return e })},
+		"another status":           {"A refusal is", "status is 0", failed(func(e *model.APIError) error { e.Status = 0; return e })},
+		"no message":               {"A refusal is", "does not contain the provider's message", failed(func(e *model.APIError) error { e.Message = "no"; return e })},
+		"no identity":              {"A refusal is", "errors.Is \"context length exceeded\" is false", failed(func(e *model.APIError) error { e.Code = ""; return e })},
+		"always to be tried again": {"A refusal is", "Retryable is true", failed(func(e *model.APIError) error { e.Retryable = true; return e })},
 		"several lines":            {"A refusal is", "several lines", failed(func(e *model.APIError) error { return fmt.Errorf("two\nlines: %w", e) })},
 		"deltas of a refusal": {"A refusal is", "the sink was called", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
@@ -301,7 +301,7 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 				return next(ctx, req, sink)
 			})
 		}},
-		"a stream begun again": {"An error within a stream", "the sink has seen", func(p *provider) model.Model {
+		"a stream begun again": {"An error within a stream", "the sink got", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				msg, err := next(ctx, req, sink)
 				if p.Error != nil && p.Answer != nil {
@@ -310,7 +310,7 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 				return msg, err
 			})
 		}},
-		"nothing before the error": {"An error within a stream", "has not seen what came before", func(p *provider) model.Model {
+		"nothing before the error": {"An error within a stream", "did not get what came before", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if p.Error != nil {
 					sink = nil
@@ -322,11 +322,11 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 			return modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { return p.Answer.Clone(), nil })
 		}},
 
-		"a changed request": {"A request is only read", "the request was changed", asked(func(req *model.Request) error {
+		"a changed request": {"A request is only read", "request was modified", asked(func(req *model.Request) error {
 			req.Messages[len(req.Messages)-1].Parts[0].Text += "!"
 			return nil
 		})},
-		"appending to a request": {"A request is only read", "behind the end of a slice", asked(func(req *model.Request) error {
+		"appending to a request": {"A request is only read", "after the end of a slice", asked(func(req *model.Request) error {
 			_ = append(req.Tools, model.ToolDef{})
 			return nil
 		})},
@@ -340,7 +340,7 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 			}
 			return nil
 		})},
-		"taking what it cannot take": {"What the model cannot do", "the error is <nil>", func(p *provider) model.Model {
+		"taking what it cannot take": {"What the model cannot do", "error is <nil>", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if msg, err := next(ctx, req, sink); !errors.Is(err, model.ErrUnsupported) {
 					return msg, err
@@ -348,11 +348,11 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 				return p.Answer.Clone(), nil
 			})
 		}},
-		"taking any schema": {"What the model cannot do", "output cannot be bound", with(func() model.Info { return model.Info{Provider: "p", Name: "m"} })},
+		"taking any schema": {"What the model cannot do", "no native output", with(func() model.Info { return model.Info{Provider: "p", Name: "m"} })},
 
 		"no name":        {"Info is complete", "both must be set", with(func() model.Info { return model.Info{} })},
 		"a shouted name": {"Info is complete", "not in lower case", with(func() model.Info { return model.Info{Provider: "OpenAI", Name: "m"} })},
-		"another name":   {"Info is complete", "now it is", with(func() model.Info { return model.Info{Provider: "p", Name: fmt.Sprint(counter.Add(1))} })},
+		"another name":   {"Info is complete", "and is now", with(func() model.Info { return model.Info{Provider: "p", Name: fmt.Sprint(counter.Add(1))} })},
 		"a slow Info": {"Info is complete", "Info took", with(func() model.Info {
 			time.Sleep(time.Minute)
 			return model.Info{Provider: "p", Name: "m"}
@@ -361,7 +361,7 @@ func TestTheSuiteFindsWhatIsWrong(t *testing.T) {
 	})
 }
 
-// findsAll makes sure that the suite finds what is wrong with models, by their rules and by no others.
+// findsAll checks that the suite reports exactly the rules that the models break.
 func findsAll(t *testing.T, models map[string]broken) {
 	for name, test := range models {
 		t.Run(name, func(t *testing.T) {
@@ -393,6 +393,6 @@ func sameIDs(m *model.Message, id string) {
 	}
 }
 
-func TestAHarnessNeedsNew(t *testing.T) {
+func TestHarnessNeedsNew(t *testing.T) {
 	require.Equal(t, []string{": conformance: Harness.New is nil"}, conform(t, conformance.Harness{}).problems)
 }

@@ -10,84 +10,84 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Harness is how [Run] gets at an implementation of [model.Model].
+// Harness connects [Run] with an implementation of [model.Model].
 type Harness struct {
-	// New returns a model whose provider does what the scenario says: for an adapter this is a fake server on the
-	// loopback interface or an http.RoundTripper, for a model in the process the function behind it. The provider does
-	// the same for every request of the scenario; there may be many, and several at once. The model must not retry, so
-	// that tests are quick and see every failure.
+	// New returns a model whose provider behaves as the scenario says. For an adapter, the provider is a fake server on
+	// the loopback interface or an http.RoundTripper. For a model in the process, it is a function. It behaves the same
+	// for every request of the scenario. There may be many requests, also concurrent ones. The model must not retry, so
+	// tests are fast and see every failure.
 	//
-	// New may be called with any scenario. It calls t.Skip, with the reason, where the provider cannot do that, or the
-	// rule does not apply. What it starts it ends by t.Cleanup.
+	// New may be called with any scenario. If the provider cannot play it, or the rule does not apply, New calls t.Skip
+	// with the reason. It registers t.Cleanup for what it starts.
 	New func(t testing.TB, s Scenario) model.Model
 
-	// Sent returns, as text, the bodies of all that the models that New made with this t have sent so far, in the order in
-	// which they were sent: what it returned before, with what has been sent since behind that. A request counts before it
-	// is answered. It may be nil if that cannot be known; with it the suite checks what reaches the wire, and what must not.
+	// Sent returns the text of all request bodies that models made by New with this t have sent so far, in order. New
+	// bodies are appended to what it returned before. A request counts before it is answered. If Sent is not nil, the
+	// suite checks what is sent to the provider and what is not.
 	Sent func(t testing.TB) string
-	// SentHeader returns the headers of the last request that was sent by a model that New made with this t. It may be nil.
+	// SentHeader returns the headers of the last request sent by a model that New made with this t. It may be nil.
 	SentHeader func(t testing.TB) http.Header
 
-	// Provider says that the model talks to a provider, so that [model.ForbidRequests] applies and answers name it.
+	// Provider reports that the model talks to a provider, so [model.ForbidRequests] applies and responses name it.
 	Provider bool
-	// Unscripted says that the model decides itself what it answers, whatever the scenario's answer is: only what holds
-	// for every answer is checked, and it is not asked to try again.
+	// Unscripted reports that the model decides its responses itself, whatever the scenario says. Only rules that hold
+	// for every response are checked, and the model is not asked to retry.
 	Unscripted bool
-	// ArgsAsJSON says that the provider sends arguments as JSON values rather than as text: they are compared as JSON,
-	// in which white space, the order of members and the spelling of a number mean nothing, and its value does to the last
-	// digit.
+	// ArgsAsJSON reports that the provider sends arguments as JSON values rather than text. They are then compared as
+	// JSON: white space, the order of members and the spelling of numbers are ignored, but numbers must have exactly the
+	// same value.
 	ArgsAsJSON bool
-	// Known has what the model is known to fail and why, by "rule" (all cases of it) or "rule/case". Such a subtest is run,
-	// must fail, and is then skipped with the reason; if it passes, it fails, so that the list stays true. What New skips
-	// need not be here.
+	// Known lists known failures and their reasons, by "rule" (all cases of it) or "rule/case". Such a subtest is run and
+	// must fail. It is then skipped with the reason. If it passes, it is reported as a failure, so that the list stays
+	// accurate. Cases that New skips need not be listed.
 	Known map[string]string
 }
 
-// Scenario is what the provider behind a model does in a subtest. It is only read.
+// Scenario describes what the provider does in a subtest. It must not be modified.
 type Scenario struct {
-	// Rule is the rule that is tested, Case tells the scenarios of a rule apart. They name the subtest.
+	// Rule is the rule to test. Case distinguishes the scenarios of a rule. Together they name the subtest.
 	Rule, Case string
-	// Answer is what the provider answers, or nil if there is no answer: parts, a finish reason and usage. A streaming
-	// provider sends text, thinking and arguments in several pieces: it splits them at least behind every space.
+	// Answer is the response of the provider, or nil if there is none: parts, a finish reason and usage. A provider that
+	// streams sends text, thinking and arguments in several pieces. It splits them at least after every space.
 	//
-	//   - A thinking part or a tool call may have a Signature, an opaque part has Data: what the provider wants back. Both are
-	//     ASCII digits, which every wire can carry as a string, as a number or in base64. Provider and ID are not set.
+	//   - A thinking part or a tool call may have a Signature, and an opaque part has Data, which the provider wants back.
+	//     Both consist of ASCII digits, which every protocol can represent as a string, a number or base64. Provider and ID
+	//     are not set.
 	//   - A tool call without CallID is sent without an id.
 	//   - A media part has Data and MediaType.
-	//   - Usage counts as [model.Usage] does: a provider that counts tokens of its cache apart sends the difference.
+	//   - Usage has the meaning of [model.Usage]. A provider that counts cached tokens separately sends the difference.
 	Answer *model.Message
-	// Error, if not nil, is what the provider reports: Status, Code and Message are set, and Retryable, which the status or
-	// the code tell. If RetryAfter is set, the answer has a header Retry-After with it, in seconds. With an Answer the
-	// provider reports the error in the middle of a stream, when it has sent all but the end of the answer.
+	// Error, if not nil, is an error that the provider reports. Status, Code and Message are set, and Retryable, which
+	// follows from the status or the code. If RetryAfter is set, the response has a Retry-After header in seconds. If
+	// Answer is set too, the provider reports the error in the middle of a stream, after all but the end of the response.
 	Error *model.APIError
-	// Silent says that the provider never comes to an end: it sends what Answer says, if anything, but not the end of
-	// it, and keeps the connection open until the client leaves.
+	// Silent means that the provider never finishes: it sends Answer, if set, without its end, and keeps the connection
+	// open until the client closes it.
 	Silent bool
-	// Fault is what goes wrong on the wire beside that.
+	// Fault is a fault on the wire.
 	Fault Fault
 }
 
-// Fault is a way in which a provider's answer is broken.
+// Fault is a way in which a provider's response is broken.
 type Fault string
 
 const (
-	// FaultTruncated ends the answer too early, as if all were well: the body of an unstreamed answer within its last part,
-	// a streamed one when some but not all pieces of the last part have been sent, or, if the provider sends that kind of
-	// part whole, before the events that end the answer.
+	// FaultTruncated ends the response early, without an error: an unstreamed body within its last part, and a stream
+	// after some but not all pieces of the last part or, if the provider sends that kind of part in one piece, before the
+	// events that end the response.
 	FaultTruncated Fault = "truncated"
-	// FaultEmpty answers with status 200 and an answer in which there is no response at all: no choice, no candidate, no
-	// message.
+	// FaultEmpty sends status 200 and a body without a response: no choice, no candidate, no message.
 	FaultEmpty Fault = "empty"
-	// FaultFinish ends the answer, whatever its Finish says, with a finish reason that nobody has heard of.
+	// FaultFinish ends the response with an unknown finish reason, whatever its Finish says.
 	FaultFinish Fault = "unknown finish reason"
 )
 
-// patience is how long something may take that must happen at once. It is long because test machines are slow.
+// patience is how long something may take that must happen at once. It is long because test machines may be slow.
 const patience = 10 * time.Second
 
-// Run tests that an implementation keeps the contract of [model.Model], each rule in a subtest: complete and
-// streamed answers, deltas, sinks, cancellation, errors, requests, concurrency. Run it with the race detector.
-// An adapter's test looks like this:
+// Run tests that an implementation keeps the contract of [model.Model], one rule per subtest: complete and streamed
+// responses, deltas, sinks, cancellation, errors, requests, concurrency. Run it with the race detector. A test of an
+// adapter looks like this:
 //
 //	func TestConformance(t *testing.T) {
 //		conformance.Run(t, conformance.Harness{
@@ -100,10 +100,10 @@ const patience = 10 * time.Second
 //		})
 //	}
 //
-// The test must not be parallel to others: while it runs, requests are forbidden for a moment.
+// The test must not run in parallel with others, because it forbids requests for a moment.
 //
-// The results are in the order of the rules and their cases, without what a -run flag left out. Look at those that were
-// skipped: a harness that skips everything fails nothing.
+// Run returns the results in the order of the rules and their cases, without those that a -run flag excludes. Check which
+// were skipped: a harness that skips everything has no failures.
 func Run(t *testing.T, h Harness) []Result {
 	t.Helper()
 	return conform(t, h, func(t testing.TB, name string, f func(testing.TB)) {

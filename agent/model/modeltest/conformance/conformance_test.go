@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/recording"
 )
 
-func TestAModelThatKeepsTheContractConforms(t *testing.T) {
+func TestGoodModelConforms(t *testing.T) {
 	var w wires
 	results := conformance.Run(t, w.watch(conformance.Harness{
 		Provider: true,
@@ -28,7 +28,8 @@ func TestAModelThatKeepsTheContractConforms(t *testing.T) {
 	}
 }
 
-// answering is the function of a double that plays a scenario, as far as a function that returns whole answers can.
+// answering returns the function of a double that plays a scenario, as well as a function that returns complete responses
+// can.
 func answering(t testing.TB, s conformance.Scenario, name string) func(context.Context, *model.Request) (*model.Message, error) {
 	switch {
 	case s.Rule == "Call ids are unique", strings.HasPrefix(s.Rule, "What the provider wants back"):
@@ -97,7 +98,8 @@ func TestAutoConforms(t *testing.T) {
 }
 
 func TestRecordAndReplayConform(t *testing.T) {
-	// The suite talks to a recorder first. What it recorded in a subtest, a replayer then answers in the same subtest.
+	// The suite first talks to a recorder. In each subtest, a replayer then answers from the recording of the same
+	// subtest.
 	dir := t.TempDir()
 	file := func(t testing.TB) string {
 		return filepath.Join(dir, filepath.Base(filepath.Dir(t.Name())), filepath.Base(t.Name())+".json")

@@ -29,7 +29,7 @@ func (s *subject) endsWith(ctx context.Context, sink model.Sink, cause error) {
 	s.t.Helper()
 	_, err := s.generate(ctx, question("How is the weather?"), sink)
 	if !errors.Is(err, cause) {
-		s.t.Errorf("the context ended because of %q, but Generate returned: %v", cause, err)
+		s.t.Errorf("context ended because of %q, but Generate returned: %v", cause, err)
 	}
 }
 
@@ -57,7 +57,7 @@ func testContextWaiting(s *subject) {
 	}
 }
 
-// testContextStreaming ends the context at the first delta: the rest of a stream does not hide that.
+// testContextStreaming cancels the context at the first delta. The rest of the stream must not hide that.
 func testContextStreaming(s *subject) {
 	ctx, cancel := context.WithCancelCause(s.t.Context())
 	defer cancel(nil)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conformance tests implementations of [model.Model] against the contract of that interface.
+// Package conformance tests that implementations of [model.Model] keep its contract.
 //
-// [Run] covers answers and streams, sinks, contexts, errors, faults on the wire, and what is sent or refused, one rule after
-// the other. The author of an implementation provides a [Harness], which plays each [Scenario] with a fake provider and skips
-// what that provider cannot do:
+// [Run] covers responses and streams, sinks, contexts, errors, faults on the wire, and what is sent or reported as an
+// error, rule by rule. The author of an implementation provides a [Harness], which plays each [Scenario] with a fake
+// provider and skips what that provider cannot do:
 //
 //	func TestConformance(t *testing.T) {
 //		conformance.Run(t, conformance.Harness{
@@ -17,6 +17,7 @@
 //		})
 //	}
 //
-// Failures that are known are listed in [Harness.Known]. They still run, and a known failure that passes is an error. The
-// results report how each case ended. The adapters of this module keep them in files, and docs/models.md shows them as a table.
+// Known failures are listed in [Harness.Known]. They are still run, and a known failure that passes is an error. The
+// results tell how each case ended. The adapters of this module store them in files, from which docs/models.md has its
+// table.
 package conformance

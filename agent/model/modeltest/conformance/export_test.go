@@ -4,7 +4,7 @@ package conformance
 
 import "testing"
 
-// Conform runs the conformance suite on a test that is none.
+// Conform runs the conformance suite with a testing.TB that is not a real test.
 func Conform(t testing.TB, h Harness, run func(t testing.TB, name string, f func(testing.TB))) []Result {
 	return conform(t, h, run)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// fakeT is a test that only takes notes.
+// fakeT is a test that only records what happens.
 type fakeT struct {
 	testing.TB
 	name string
@@ -87,7 +87,7 @@ func (*fakeT) run(parent testing.TB, name string, f func(testing.TB)) {
 	outer.logs += t.logs
 }
 
-// conform returns what the suite finds wrong with a model, in no time.
+// conform returns what the suite reports about a model. It uses fake time.
 func conform(t *testing.T, h conformance.Harness) *fakeT {
 	var fake *fakeT
 	synctest.Test(t, func(t *testing.T) {

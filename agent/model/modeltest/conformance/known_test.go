@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// conformOf tests one rule alone and returns what was found and the results of its cases.
+// conformOf tests a single rule and returns what was reported and the results of its cases.
 func conformOf(t *testing.T, rule string, known map[string]string, change func(testing.TB, *provider) model.Model) (*fakeT, map[string]conformance.Result) {
 	t.Helper()
 	var w wires
@@ -42,12 +42,12 @@ func conformOf(t *testing.T, rule string, known map[string]string, change func(t
 
 const usageRule = "Usage is what the provider counted"
 
-// forgetful loses some usage.
+// forgetful drops some usage.
 func forgetful(_ testing.TB, p *provider) model.Model {
 	return answered(func(m *model.Message) { m.Usage.CacheReadTokens = 0 })(p)
 }
 
-func TestResultsSayHowEachCaseEnded(t *testing.T) {
+func TestResults(t *testing.T) {
 	found, results := conformOf(t, usageRule, nil, forgetful)
 	require.Len(t, found.problems, 2)
 	require.Equal(t, map[string]conformance.Result{
@@ -58,26 +58,26 @@ func TestResultsSayHowEachCaseEnded(t *testing.T) {
 	}, results)
 }
 
-func TestAKnownFailureIsSkippedWithItsReason(t *testing.T) {
+func TestKnownFailureIsSkipped(t *testing.T) {
 	name := usageRule + "/read from a cache"
 	found, results := conformOf(t, usageRule, map[string]string{name: "the SDK\nhides it"}, forgetful)
 	require.Empty(t, found.problems)
 	require.Contains(t, found.logs, "known to fail: the SDK\nhides it")
-	require.Contains(t, found.logs, "the usage of an answer is", "what is wrong can be read")
+	require.Contains(t, found.logs, "usage of a response is", "what is wrong can be read")
 	require.Equal(t, conformance.Result{Rule: usageRule, Case: "read from a cache", Outcome: conformance.Known, Reason: "the SDK hides it"},
 		results["read from a cache"])
 	require.Equal(t, conformance.Passed, results["reasoning"].Outcome)
 }
 
-func TestAKnownFailureThatPassesIsAFailure(t *testing.T) {
+func TestPassingKnownFailureIsAFailure(t *testing.T) {
 	found, results := conformOf(t, usageRule, map[string]string{usageRule: "the SDK hides it"}, forgetful)
 	require.Len(t, found.problems, 3, "the rule is known to fail in every case")
-	require.Contains(t, found.problems[0], "but it passes: take it out of Harness.Known")
+	require.Contains(t, found.problems[0], "but it passes; remove it from Harness.Known")
 	require.Equal(t, conformance.Known, results["read from a cache"].Outcome)
 	require.Equal(t, conformance.Failed, results["reasoning"].Outcome)
 }
 
-func TestAKnownFailureThatCannotBeTriedIsSkipped(t *testing.T) {
+func TestUntestableKnownFailureIsSkipped(t *testing.T) {
 	found, results := conformOf(t, usageRule, map[string]string{usageRule: "the SDK hides it"}, func(t testing.TB, _ *provider) model.Model {
 		t.Skip("not today")
 		return nil
@@ -86,8 +86,8 @@ func TestAKnownFailureThatCannotBeTriedIsSkipped(t *testing.T) {
 	require.Equal(t, conformance.Result{Rule: usageRule, Case: "reasoning", Outcome: conformance.Skipped, Reason: "not today"}, results["reasoning"])
 }
 
-func TestAKnownFailureMayBeOfAnyKind(t *testing.T) {
-	const rule = "Generate ends with its context while it waits" // which has subtests
+func TestKnownFailureOfAnyKind(t *testing.T) {
+	const rule = "Generate ends with its context while it waits" // has subtests
 	for name, fail := range map[string]func(testing.TB, *provider) model.Model{
 		"no model": func(testing.TB, *provider) model.Model { return nil },
 		"a panic": func(testing.TB, *provider) model.Model {
@@ -122,8 +122,8 @@ func TestAKnownFailureMayBeOfAnyKind(t *testing.T) {
 	}
 }
 
-// A trial is a test like any other for those who build the model.
-func TestATrialCleansUp(t *testing.T) {
+// A trial behaves like any other test for the code that builds the model.
+func TestTrialCleansUp(t *testing.T) {
 	var order []string
 	var ctx context.Context
 	var dir string
@@ -157,15 +157,15 @@ func TestATrialCleansUp(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestWhatIsKnownMustBeARuleAndHaveAReason(t *testing.T) {
-	for known, problem := range map[string]string{"Usage is": "is the name of no rule", usageRule + "/": "is the name of no rule", usageRule: "does not say why"} {
+func TestKnownNeedsARuleAndAReason(t *testing.T) {
+	for known, problem := range map[string]string{"Usage is": "names no rule", usageRule + "/": "names no rule", usageRule: "has no reason"} {
 		found, _ := conformOf(t, "none", map[string]string{known: " "}, nil)
 		require.Len(t, found.problems, 1)
 		require.Contains(t, found.problems[0], problem)
 	}
 }
 
-func TestArgumentsAreComparedAsJSONIfThatIsWhatTheyAre(t *testing.T) {
+func TestArgsAsJSONComparesValues(t *testing.T) {
 	for name, test := range map[string]struct {
 		args    func(string) string
 		problem string

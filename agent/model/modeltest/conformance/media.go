@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Samples of media. Their lengths are multiples of three, so that base64 needs no padding, and base64 of them has no
-// character in which alphabets differ.
+// Samples of media. Their lengths are multiples of three, so base64 needs no padding, and their base64 contains no
+// characters in which alphabets differ.
 const (
 	pngData = "\x89PNG\r\n\x1a\n drawing of rain"
 	wavData = "RIFF-of-a-length-WAVEfmt rains"
@@ -19,7 +19,7 @@ const (
 	txtData = "Bergen: rain, as always."
 )
 
-// medium is a kind of media, with a sample.
+// medium is a kind of media with a sample.
 type medium struct{ mediaType, data, url string }
 
 var media = []named[medium]{
@@ -32,13 +32,13 @@ var media = []named[medium]{
 
 var mediaKinds = casesOf(media)
 
-// in reports whether kinds, as [model.Info] has them, include the medium.
+// in reports whether kinds, in the form of [model.Info], include the medium.
 func (m medium) in(kinds []string) bool {
 	kind, _, _ := strings.Cut(m.mediaType, "/")
 	return slices.Contains(kinds, kind) || slices.Contains(kinds, m.mediaType)
 }
 
-// withMedia is a request with a part between two pieces of text.
+// withMedia returns a request with a part between two texts.
 func withMedia(p model.Part) *model.Request {
 	req := question("")
 	req.Messages = []*model.Message{{Kind: model.KindRequest, Parts: []model.Part{
@@ -59,7 +59,7 @@ func testMediaURL(s *subject) {
 	s.media(m.in(info.Media) && m.in(info.MediaURLs), p, []byte(m.url))
 }
 
-// media tests a part that is to be sent or refused: by what stands for it on the wire.
+// media tests a part that must be sent or be an error. Sign is what identifies it on the wire.
 func (s *subject) media(taken bool, p model.Part, sign []byte) {
 	s.t.Helper()
 	if !taken {
@@ -69,6 +69,6 @@ func (s *subject) media(taken bool, p model.Part, sign []byte) {
 	sent := s.mustSend(withMedia(p))
 	front, at, behind := strings.Index(sent, "words in front of it"), position(sent, sign), strings.Index(sent, "words behind it")
 	if front < 0 || at < front || behind < at {
-		s.t.Errorf("words, media and words are at %d, %d and %d of what was sent: %.2000s", front, at, behind, sent)
+		s.t.Errorf("text, media and text are at %d, %d and %d of the request: %.2000s", front, at, behind, sent)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// nonsense has requests that no provider can serve.
+// nonsense lists requests that no provider can serve.
 var nonsense = []named[func(*model.Request)]{
 	{"media without data or URL", func(req *model.Request) {
 		req.Messages[0].Parts = append(req.Messages[0].Parts, model.Part{Kind: model.PartMedia, MediaType: "image/png"})
@@ -45,18 +45,18 @@ func testNonsense(s *subject) {
 	find(s, nonsense)(req)
 	sent, err := s.wire(req)
 	if err == nil {
-		s.t.Error("the request was answered")
+		s.t.Error("request was answered")
 	}
 	if errors.As(err, new(*model.APIError)) {
-		s.t.Errorf("the error is an APIError, as if the provider had said so: %v", err)
+		s.t.Errorf("error is an APIError, although the provider was not asked: %v", err)
 	}
 	if sent != "" {
-		s.t.Errorf("this was sent: %.2000s", sent)
+		s.t.Errorf("request was sent: %.2000s", sent)
 	}
 }
 
-// testDeterminism sends the same request several times, and then a longer one: what a provider's prompt cache knows must
-// come again as it was.
+// testDeterminism sends the same request several times, and then a longer one. The common part must be sent unchanged,
+// for the provider's prompt cache.
 func testDeterminism(s *subject) {
 	req := question("")
 	req.Messages = richHistory()
@@ -70,7 +70,7 @@ func testDeterminism(s *subject) {
 	first := s.mustSend(req)
 	for range 4 {
 		if again := s.mustSend(req); again != first {
-			s.t.Fatalf("an equal request was sent as\n%.4000s\nand before as\n%.4000s", again, first)
+			s.t.Fatalf("equal requests were sent as\n%.4000s\nand\n%.4000s", again, first)
 		}
 	}
 	longer := *req
@@ -79,7 +79,7 @@ func testDeterminism(s *subject) {
 	for i := range req.Tools {
 		_, behind, ok := strings.Cut(rest, req.Tools[i].Name)
 		if !ok {
-			s.t.Fatalf("tool %q was not sent, or not in its place: %.4000s", req.Tools[i].Name, rest)
+			s.t.Fatalf("tool %q was not sent, or out of order: %.4000s", req.Tools[i].Name, rest)
 		}
 		rest = behind
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// testWantedBack has a conversation go on whose last response has something in it that the provider wants back. The
-// message is read back from JSON first, as histories are.
+// testWantedBack continues a conversation whose last response contains something that the provider wants back. The
+// message is first read back from JSON, as in stored histories.
 func testWantedBack(s *subject) {
 	if s.h.Unscripted {
-		s.t.Skip("the model does not answer what the scenario says")
+		s.t.Skip("the model decides its responses itself")
 	}
 	s.needsSent()
 	req := question("How is the weather?")
@@ -29,7 +29,7 @@ func testWantedBack(s *subject) {
 	}
 }
 
-// hasWanted reports whether a response has what the provider wants back, and says what is wrong if not.
+// hasWanted reports whether a response contains what the provider wants back. It reports errors.
 func (s *subject) hasWanted(msg *model.Message) bool {
 	s.t.Helper()
 	info, found := s.m.Info(), false
@@ -39,12 +39,12 @@ func (s *subject) hasWanted(msg *model.Message) bool {
 			continue
 		}
 		if p.Provider != info.Provider {
-			s.t.Errorf("part %d is by provider %q, the model is %q", i, p.Provider, info.Provider)
+			s.t.Errorf("part %d has provider %q, the model's is %q", i, p.Provider, info.Provider)
 		}
 		for _, want := range s.scenario.Answer.Parts {
 			switch {
 			case want.Kind != p.Kind:
-			case want.Kind == model.PartOpaque: // in a form of the adapter's choice
+			case want.Kind == model.PartOpaque: // in a form chosen by the adapter
 				found = found || carries(string(p.Data), []byte(ours))
 			case len(want.Signature) > 0:
 				found = found || bytes.Equal(p.Signature, want.Signature)
@@ -52,22 +52,22 @@ func (s *subject) hasWanted(msg *model.Message) bool {
 		}
 	}
 	if !found {
-		s.t.Errorf("the response does not have what the provider wants back, %q: %.2000s", ours, s.content(msg))
+		s.t.Errorf("response lacks what the provider wants back, %q: %.2000s", ours, s.content(msg))
 	}
 	return found
 }
 
-// goesBack sends a conversation with a response: to the provider that wants something of it back, and with everything in
-// it made by another one.
+// goesBack sends a conversation with a response twice: to its own provider, which must get back what it wants, and with
+// every part attributed to another provider.
 func (s *subject) goesBack(req *model.Request, msg *model.Message) {
 	s.t.Helper()
 	text, err := json.Marshal(msg)
 	if err != nil {
-		s.t.Fatalf("the message has no JSON form: %v", err)
+		s.t.Fatalf("message cannot be encoded as JSON: %v", err)
 	}
 	read := &model.Message{}
 	if err := json.Unmarshal(text, read); err != nil || !reflect.DeepEqual(read.Parts, msg.Parts) {
-		s.t.Errorf("the message does not survive its JSON form (%v)\n got %+v\nwant %+v", err, read.Parts, msg.Parts)
+		s.t.Errorf("message does not survive JSON (%v)\n got %+v\nwant %+v", err, read.Parts, msg.Parts)
 	}
 	results := &model.Message{Kind: model.KindRequest}
 	for _, p := range read.Parts {
@@ -78,7 +78,7 @@ func (s *subject) goesBack(req *model.Request, msg *model.Message) {
 	next := *req
 	next.Messages = []*model.Message{req.Messages[0], read, results}
 	if sent := s.mustSend(&next); !carries(sent, []byte(ours)) {
-		s.t.Errorf("%q did not go back to the provider that wants it: %.2000s", ours, sent)
+		s.t.Errorf("%q was not sent back to the provider that wants it: %.2000s", ours, sent)
 	}
 	foreign := read.Clone()
 	foreign.Provider = "elsewhere"
@@ -89,6 +89,6 @@ func (s *subject) goesBack(req *model.Request, msg *model.Message) {
 	}
 	next.Messages = []*model.Message{req.Messages[0], foreign, results}
 	if sent := s.mustSend(&next); carries(sent, []byte(ours)) {
-		s.t.Errorf("%q, made by another provider, was sent: %.2000s", ours, sent)
+		s.t.Errorf("%q, from another provider, was sent: %.2000s", ours, sent)
 	}
 }

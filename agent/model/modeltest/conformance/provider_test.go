@@ -20,12 +20,12 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// provider is a model in the process that does what a scenario says, and keeps the contract.
+// provider is a model in the process that plays a scenario and keeps the contract.
 type provider struct {
 	conformance.Scenario
-	// encode makes what is sent of a request; nil means encode.
+	// encode makes the request body. If nil, the function encode is used.
 	encode func(req *model.Request) string
-	// info changes what it says of itself.
+	// info changes the Info of the model.
 	info func(*model.Info)
 
 	mu     sync.Mutex
@@ -87,7 +87,7 @@ func (p *provider) Generate(ctx context.Context, req *model.Request, sink model.
 	return answer, nil
 }
 
-// answer is the scenario's answer, signed, and with ids that differ.
+// answer returns the scenario's response, signed and with unique ids.
 func (p *provider) answer() *model.Message {
 	answer := p.Answer.Clone()
 	answer.Provider, answer.Model = "played", "one"
@@ -154,7 +154,7 @@ func (p *provider) send(req *model.Request) {
 	}
 }
 
-// encode is what a good model sends.
+// encode makes the request body of a good model.
 func encode(req *model.Request) string {
 	sent := *req
 	sent.Messages = nil
@@ -184,7 +184,7 @@ func encode(req *model.Request) string {
 	return string(text)
 }
 
-// wires gives a harness eyes on what its providers send.
+// wires records what the providers of a harness are sent.
 type wires struct {
 	mu   sync.Mutex
 	made map[testing.TB]*provider
@@ -207,7 +207,7 @@ func (w *wires) of(t testing.TB) *provider {
 	return w.made[t]
 }
 
-// watch adds to a harness what of its providers, made by new, was sent.
+// watch adds Sent and SentHeader to a harness whose models are made by new.
 func (w *wires) watch(h conformance.Harness) conformance.Harness {
 	h.Sent = func(t testing.TB) string {
 		p := w.of(t)

@@ -12,14 +12,14 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Things that belong to another provider, and to the application.
+// Texts that belong to another provider or to the application.
 const (
 	foreignSignature = "signature of another provider"
 	foreignOpaque    = "opaque to all but another provider"
 	privateMeta      = "for the application alone"
 )
 
-// richHistory has all that a conversation can have come by before it meets this model.
+// richHistory returns a history with everything that a conversation with other models can contain.
 func richHistory() []*model.Message {
 	return []*model.Message{
 		{
@@ -62,8 +62,8 @@ var wordsInOrder = []string{
 	"eighth words", "ninth words", "tenth words", "eleventh words", "twelfth words",
 }
 
-// history is richHistory, but for what a model that decides itself what it answers may take as a reason to fail: that it
-// is asked to try again.
+// history returns richHistory without requests to retry if the model decides its responses itself, because it may fail
+// then.
 func (s *subject) history() []*model.Message {
 	messages := richHistory()
 	if s.h.Unscripted {
@@ -74,7 +74,7 @@ func (s *subject) history() []*model.Message {
 	return messages
 }
 
-// testHistories makes sure that a conversation can go on with another model, from every point of it.
+// testHistories checks that any conversation can be continued with another model.
 func testHistories(s *subject) {
 	histories := map[string][]*model.Message{
 		"empty user text":        {model.UserText("")},
@@ -105,7 +105,7 @@ func testHistories(s *subject) {
 	s.answer(&model.Request{Instructions: "instructions alone", Messages: []*model.Message{{Kind: model.KindRequest}}}, nil)
 }
 
-// testWire looks at what was sent for a history of all kinds.
+// testWire checks what is sent for richHistory.
 func testWire(s *subject) {
 	req := question("")
 	req.Messages = richHistory()
@@ -114,7 +114,7 @@ func testWire(s *subject) {
 	for _, words := range wordsInOrder {
 		at := strings.Index(rest, words)
 		if at < 0 {
-			s.t.Fatalf("%q was not sent, or not in its place:\n%s", words, wire)
+			s.t.Fatalf("%q was not sent, or out of order:\n%s", words, wire)
 		}
 		rest = rest[at+len(words):]
 		if strings.Contains(rest, words) {
@@ -123,19 +123,19 @@ func testWire(s *subject) {
 	}
 	for _, described := range []string{"The weather of a city.", "Where it rains.", "The time."} {
 		if !strings.Contains(wire, described) {
-			s.t.Errorf("%q, of a tool, was not sent:\n%s", described, wire)
+			s.t.Errorf("%q, from a tool, was not sent:\n%s", described, wire)
 		}
 	}
 	for _, private := range []string{foreignSignature, foreignOpaque, privateMeta, "instructions of long ago", "run-1"} {
 		for _, form := range []string{private, base64.StdEncoding.EncodeToString([]byte(private))} {
 			if strings.Contains(wire, form) {
-				s.t.Errorf("%q was sent, which is nothing for this provider:\n%s", private, wire)
+				s.t.Errorf("%q was sent, but is not for this provider:\n%s", private, wire)
 			}
 		}
 	}
 }
 
-// testLongInteger has an integer in the history that a float cannot hold.
+// testLongInteger puts an integer into the history that a float cannot represent.
 func testLongInteger(s *subject) {
 	req := question("")
 	req.Messages = []*model.Message{
@@ -146,13 +146,12 @@ func testLongInteger(s *subject) {
 	sent := s.mustSend(req)
 	for _, id := range []string{"9223372036854775807", "9007199254740993"} {
 		if !strings.Contains(sent, id) {
-			s.t.Errorf("%s was not sent as it is: %.2000s", id, sent)
+			s.t.Errorf("%s was not sent unchanged: %.2000s", id, sent)
 		}
 	}
 }
 
-// testRequestUnchanged shows a request to the model that would tell of writes: into its values, and into the room behind
-// its slices.
+// testRequestUnchanged passes a request to the model that reveals writes to its values and to the space after its slices.
 func testRequestUnchanged(s *subject) {
 	s.model()
 	sentinel := model.UserText("behind the end")
@@ -167,7 +166,7 @@ func testRequestUnchanged(s *subject) {
 	}
 	before, parts := snapshot(req), len(last.Parts)
 	for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
-		// The model may refuse the settings; it is not to change them on the way.
+		// The model may return an error for the settings, but must not modify them.
 		if _, err := s.generate(s.t.Context(), req, sink); err != nil && !errors.Is(err, model.ErrUnsupported) {
 			s.t.Fatalf("Generate failed: %v", err)
 		}
@@ -176,11 +175,11 @@ func testRequestUnchanged(s *subject) {
 		s.answer(&plain, sink)
 	}
 	if after := snapshot(req); after != before {
-		s.t.Errorf("the request was changed\nfrom %s\n  to %s", before, after)
+		s.t.Errorf("request was modified\nfrom %s\n  to %s", before, after)
 	}
 	if messages[len(messages)-1] != sentinel || last.Parts[:parts+1][parts].Text != "behind the end" ||
 		req.Tools[:3][2].Name != "behind_the_end" || req.Settings.Stop[:2][1] != "behind the end" {
-		s.t.Error("something was written behind the end of a slice of the request")
+		s.t.Error("something was written after the end of a slice of the request")
 	}
 }
 
@@ -193,16 +192,16 @@ func testUnsupported(s *subject) {
 		s.t.Helper()
 		for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
 			if _, err := s.generate(s.t.Context(), req, sink); !errors.Is(err, model.ErrUnsupported) {
-				s.t.Errorf("%s: the error is %v, not %v", what, err, model.ErrUnsupported)
+				s.t.Errorf("%s: error is %v, want %v", what, err, model.ErrUnsupported)
 			}
 		}
 	}
 	if !info.NativeOutput {
 		req := question("How is the weather?")
 		req.Output = &model.OutputSchema{Name: "weather", Schema: json.RawMessage(`{"type":"object"}`)}
-		refused("Info says that output cannot be bound to a schema", req)
+		refused("Info says there is no native output", req)
 	}
-	for _, m := range []medium{{mediaType: "video/mp4"}, {mediaType: "font/woff2"}} { // one of which no model takes
+	for _, m := range []medium{{mediaType: "video/mp4"}, {mediaType: "font/woff2"}} { // at least one is unsupported by any model
 		if !m.in(info.Media) {
 			req := question("How is the weather?")
 			req.Messages[0].Parts = append(req.Messages[0].Parts, model.Media(m.mediaType, []byte("data")))
@@ -211,6 +210,6 @@ func testUnsupported(s *subject) {
 		}
 	}
 	if s.sent() != "" {
-		s.t.Error("what the model cannot do was sent all the same")
+		s.t.Error("an unsupported request was sent")
 	}
 }

@@ -10,15 +10,15 @@ import (
 
 // Result is the outcome of one case of a rule. See [Run].
 type Result struct {
-	// Rule and Case name the case, and Outcome says how it ended.
+	// Rule and Case name the case. Outcome tells how it ended.
 	Rule    string  `json:"rule"`
 	Case    string  `json:"case"`
 	Outcome Outcome `json:"outcome"`
-	// Reason says, on one line, why a case was skipped or is known to fail.
+	// Reason states, on one line, why a case was skipped or is known to fail.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Outcome says how a case of the conformance suite ended.
+// Outcome is the outcome of a case of the conformance suite.
 type Outcome string
 
 const (
@@ -26,20 +26,20 @@ const (
 	Passed Outcome = "passed"
 	// Skipped means that the rule does not apply, or that the harness cannot play the scenario.
 	Skipped Outcome = "skipped"
-	// Known means that the model fails, as [Harness.Known] says that it does.
+	// Known means that the model fails as listed in [Harness.Known].
 	Known Outcome = "known"
 	// Failed means that the model fails.
 	Failed Outcome = "failed"
 )
 
-// observer is the test of one case. It remembers why it was skipped.
+// observer is the test of one case. It records why the case was skipped.
 type observer struct {
 	testing.TB
-	reason string // of a skip
-	known  string // reason of a failure that was expected
+	reason string // of skipping
+	known  string // reason of an expected failure
 }
 
-// observe returns the test of a case of the suite. It reports the result when all is over, clean-up included.
+// observe returns the test of a case of the suite. It reports the result after cleanup.
 func observe(t testing.TB, s *Scenario, report func(Result)) *observer {
 	o := &observer{TB: t}
 	t.Cleanup(func() {
@@ -57,7 +57,7 @@ func observe(t testing.TB, s *Scenario, report func(Result)) *observer {
 	return o
 }
 
-// under returns the test that is observed.
+// under returns the observed test.
 func under(t testing.TB) testing.TB {
 	if o, ok := t.(*observer); ok {
 		return o.TB
@@ -78,7 +78,7 @@ func (o *observer) Skipf(format string, args ...any) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// known returns why a case is known to fail, or "".
+// known returns the reason why a case is known to fail, or "".
 func (h *Harness) known(s *Scenario) string {
 	if reason := h.Known[s.Rule+"/"+s.Case]; reason != "" {
 		return reason
@@ -86,7 +86,7 @@ func (h *Harness) known(s *Scenario) string {
 	return h.Known[s.Rule]
 }
 
-// checkKnown makes sure that a list of known failures speaks of rules that there are, and says why.
+// checkKnown checks that each known failure names an existing rule and has a reason.
 func checkKnown(t testing.TB, known map[string]string) {
 	t.Helper()
 	all := map[string]bool{}
@@ -99,14 +99,14 @@ func checkKnown(t testing.TB, known map[string]string) {
 	for name, reason := range known {
 		switch {
 		case !all[name]:
-			t.Errorf("conformance: Harness.Known[%q] is the name of no rule, and of no case of one", name)
+			t.Errorf("conformance: Harness.Known[%q] names no rule and no case of a rule", name)
 		case oneLine(reason) == "":
-			t.Errorf("conformance: Harness.Known[%q] does not say why", name)
+			t.Errorf("conformance: Harness.Known[%q] has no reason", name)
 		}
 	}
 }
 
-// tryKnown runs a test that must fail, and skips it then.
+// tryKnown runs a test that must fail, and then skips it.
 func (o *observer) tryKnown(reason string, test func(testing.TB, runner)) {
 	o.Helper()
 	tr := try(o.TB, o.TB.Name(), func(t testing.TB) { test(t, runTrial) })
@@ -117,6 +117,6 @@ func (o *observer) tryKnown(reason string, test func(testing.TB, runner)) {
 	case tr.Skipped():
 		o.Skip(tr.skip)
 	default:
-		o.Errorf("this is known to fail (%s), but it passes: take it out of Harness.Known", reason)
+		o.Errorf("this is known to fail (%s), but it passes; remove it from Harness.Known", reason)
 	}
 }

@@ -2,7 +2,7 @@
 
 package conformance
 
-// rule is a rule of the contract and how it is tested, in each of some cases.
+// rule is a rule of the contract with its cases and its test.
 type rule struct {
 	name  string
 	cases []Scenario
@@ -57,7 +57,7 @@ var rules = []rule{
 
 func cases(s ...Scenario) []Scenario { return s }
 
-// named is one of the things that a rule tries with a model that answers with text.
+// named is one of the things a rule tests with a model that answers with text.
 type named[T any] struct {
 	name  string
 	value T
@@ -71,7 +71,7 @@ func casesOf[T any](all []named[T]) []Scenario {
 	return cases
 }
 
-// find returns the one that the scenario is about.
+// find returns the item that the scenario names.
 func find[T any](s *subject, all []named[T]) T {
 	s.t.Helper()
 	for _, n := range all {

@@ -39,7 +39,7 @@ var (
 	twoCalls = &model.Message{
 		Kind: model.KindResponse, Finish: model.FinishToolCalls, Usage: someUsage,
 		Parts: []model.Part{
-			// White space and an odd float are what decoding and encoding would change.
+			// Decoding and encoding would change the white space and the float.
 			model.ToolCall("call_a", "weather", "{ \"city\" : \"Bergen\",\n \"id\": 7, \"f\": 1.0 }"),
 			model.ToolCall("call_b", "time", `{}`),
 		},
@@ -88,7 +88,7 @@ var heldBack = []Scenario{
 	{Case: "without text", Answer: saying(model.FinishContentFilter)},
 }
 
-// image is a drawing of the model.
+// image is an image made by the model.
 var image = Scenario{Case: "image", Answer: saying(model.FinishStop,
 	model.Text("Here it is."), model.Media("image/png", []byte(pngData)))}
 
@@ -98,7 +98,7 @@ var oddArguments = []Scenario{
 	{Case: "no object", Answer: saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", `["Oslo", 1]`))},
 }
 
-// longCall has arguments of 1 MiB, in pieces of 1 KiB.
+// longCall has arguments of 1 MiB in pieces of 1 KiB.
 var longCall = Scenario{Case: "1 MiB", Answer: longArguments(1 << 20)}
 
 func longArguments(size int) *model.Message {
@@ -112,7 +112,7 @@ func longArguments(size int) *model.Message {
 	return saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", b.String()))
 }
 
-// ours is what the provider wants back. Being digits, it is a string, a number and base64, whatever the wire has.
+// ours is what the provider wants back. Because it consists of digits, it is a valid string, number and base64.
 const ours = "271828182845904523536028"
 
 var wantedBack = []Scenario{

@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// bothWays tests what is sent for a complete answer, and for a streamed one: adapters may have code of its own for either.
+// bothWays tests what is sent for an unstreamed and a streamed response: adapters may have separate code for each.
 func bothWays(test func(*subject)) func(*subject) {
 	return func(s *subject) {
 		s.t.Helper()
@@ -24,16 +24,16 @@ func bothWays(test func(*subject)) func(*subject) {
 	}
 }
 
-// needsSent skips the test if it cannot be known what is sent.
+// needsSent skips the test if what is sent is not known.
 func (s *subject) needsSent() {
 	s.t.Helper()
-	s.model() // which may have a better reason to skip
+	s.model() // may have a better reason to skip
 	if s.h.Sent == nil {
-		s.t.Skip("it cannot be seen what is sent")
+		s.t.Skip("the harness has no Sent")
 	}
 }
 
-// sent returns what has been sent so far, or nothing if that cannot be known.
+// sent returns what has been sent so far, or nothing if that is not known.
 func (s *subject) sent() string {
 	s.t.Helper()
 	s.model()
@@ -43,7 +43,7 @@ func (s *subject) sent() string {
 	return s.h.Sent(s.origin)
 }
 
-// wire makes a request, complete or streamed as the test is, and returns what was sent for it.
+// wire makes a request, streamed or not as the test says, and returns what was sent for it.
 func (s *subject) wire(req *model.Request) (string, error) {
 	s.t.Helper()
 	s.needsSent()
@@ -52,7 +52,7 @@ func (s *subject) wire(req *model.Request) (string, error) {
 	return s.sent()[before:], err
 }
 
-// mustSend makes a request that must be answered, and returns what was sent for it.
+// mustSend makes a request that must be answered and returns what was sent for it.
 func (s *subject) mustSend(req *model.Request) string {
 	s.t.Helper()
 	sent, err := s.wire(req)
@@ -62,7 +62,8 @@ func (s *subject) mustSend(req *model.Request) string {
 	return sent
 }
 
-// sentOrRefused makes a request and returns what was sent for it, or false if the model refused it before sending.
+// sentOrRefused makes a request and returns what was sent for it. It returns false if the model returned an error before
+// sending.
 func (s *subject) sentOrRefused(what string, req *model.Request) (string, bool) {
 	s.t.Helper()
 	sent, err := s.wire(req)
@@ -70,22 +71,22 @@ func (s *subject) sentOrRefused(what string, req *model.Request) (string, bool) 
 	case err == nil:
 		return sent, true
 	case !errors.Is(err, model.ErrUnsupported):
-		s.t.Errorf("%s: the error is %v: neither an answer nor %v", what, err, model.ErrUnsupported)
+		s.t.Errorf("%s: error is %v: neither a response nor %v", what, err, model.ErrUnsupported)
 	case sent != "":
-		s.t.Errorf("%s was refused, but only after this had been sent: %.2000s", what, sent)
+		s.t.Errorf("%s was an error, but only after sending: %.2000s", what, sent)
 	}
 	return "", false
 }
 
-// refuse makes a request that must be refused before it is sent.
+// refuse makes a request that must fail before it is sent.
 func (s *subject) refuse(what string, req *model.Request) {
 	s.t.Helper()
 	if sent, ok := s.sentOrRefused(what, req); ok {
-		s.t.Errorf("%s was not refused; this was sent: %.2000s", what, sent)
+		s.t.Errorf("%s was accepted; was sent: %.2000s", what, sent)
 	}
 }
 
-// carries reports whether data was sent, as it is or in base64.
+// carries reports whether data was sent, unchanged or in base64.
 func carries(sent string, data []byte) bool {
 	return position(sent, data) >= 0
 }

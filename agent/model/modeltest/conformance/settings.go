@@ -9,14 +9,13 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// setting is a setting with a value that nothing else in a request has.
+// setting is a setting with a value that occurs nowhere else in a request.
 type setting struct {
 	settings model.Settings
-	// value is what must be found in what was sent. If it is empty, it is enough that something else is sent than without
-	// the setting.
+	// value must occur in what is sent. If it is empty, what is sent must differ from what is sent without the setting.
 	value string
-	// against, if not nil, is the opposite setting. A provider's default may be the same as the setting, so that nothing need
-	// be sent for it, but not the same as both.
+	// against, if not nil, is the opposite setting. The provider's default may equal the setting, so nothing need be sent
+	// for it, but it cannot equal both.
 	against *model.Settings
 }
 
@@ -45,7 +44,7 @@ var settings = []named[setting]{
 
 const extraHeader = "X-Conformance"
 
-// withSettings is a request with settings that may be nil.
+// withSettings returns a request with settings, which may be nil.
 func withSettings(settings *model.Settings) *model.Request {
 	req := question("How is the weather?")
 	req.Settings = settings
@@ -75,22 +74,22 @@ func settingIsSent(s *subject) {
 	without := s.mustSend(withSettings(nil))
 	switch {
 	case !strings.Contains(sent, want.value):
-		s.t.Errorf("%s is nowhere in what was sent: %.2000s", want.value, sent)
+		s.t.Errorf("%s was not sent: %.2000s", want.value, sent)
 	case sent != without:
 	case want.against == nil:
-		s.t.Errorf("the same was sent as without the setting, and it was not refused: %.2000s", sent)
+		s.t.Errorf("sent the same as without the setting, and no error: %.2000s", sent)
 	default:
 		if opposite, ok := s.sentOrRefused("the opposite", withSettings(want.against)); ok && opposite == sent {
-			s.t.Errorf("the same was sent as with the opposite setting, and it was not refused: %.2000s", sent)
+			s.t.Errorf("sent the same as with the opposite setting, and no error: %.2000s", sent)
 		}
 	}
 }
 
-// extraHeader looks for the header in the request that was sent last.
+// extraHeader checks the header of the last request.
 func (s *subject) extraHeader() {
 	s.t.Helper()
 	if got := s.h.SentHeader(s.origin).Get(extraHeader); got != "rain" {
-		s.t.Errorf("the extra header was sent with the value %q, should be %q", got, "rain")
+		s.t.Errorf("extra header has the value %q, want %q", got, "rain")
 	}
 }
 
@@ -100,7 +99,7 @@ var toolChoices = []named[model.ToolChoice]{
 	{"one tool", model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "time"}},
 }
 
-// testToolChoice tells the choices apart by what is sent.
+// testToolChoice checks that different choices are sent differently.
 func testToolChoice(s *subject) {
 	want := find(s, toolChoices)
 	req := question("How is the weather?")
@@ -108,9 +107,9 @@ func testToolChoice(s *subject) {
 	sent, ok := s.sentOrRefused("the tool choice", req)
 	switch forced := want.Mode != model.ToolChoiceNone; {
 	case ok && forced && s.m.Info().NoForcedCalls:
-		s.t.Error("Info says that no call can be demanded, but that was not refused")
+		s.t.Error("Info says that no call can be required, but the request was accepted")
 	case !ok && want.Mode == model.ToolChoiceRequired && !s.m.Info().NoForcedCalls:
-		s.t.Error("Info says that a call can be demanded, but that was refused")
+		s.t.Error("Info says that a call can be required, but the request was an error")
 	}
 	if !ok {
 		return
@@ -121,12 +120,12 @@ func testToolChoice(s *subject) {
 		}
 		req.ToolChoice = other.value
 		if same, ok := s.sentOrRefused("the tool choice "+other.name, req); ok && same == sent {
-			s.t.Errorf("the same was sent as with the tool choice %q: %.2000s", other.name, sent)
+			s.t.Errorf("sent the same as with tool choice %q: %.2000s", other.name, sent)
 		}
 	}
 }
 
-// schemas are of tools: as package toolset makes them, and other libraries.
+// schemas lists tool schemas as package toolset and other libraries make them.
 var schemas = []named[string]{
 	{"closed object", `{"type":"object","properties":{"umbrella_kind":{"type":"string","enum":["black","yellow"]}},` +
 		`"required":["umbrella_kind"],"additionalProperties":false}`},
@@ -140,7 +139,7 @@ var schemas = []named[string]{
 	{"none", ``},
 }
 
-// testSchema looks for a member of the schema in what was sent. How the wire says the rest is the provider's affair.
+// testSchema looks for a member of the schema in what was sent. The form of the rest is up to the provider.
 func testSchema(s *subject) {
 	schema := find(s, schemas)
 	req := question("How is the weather?")
@@ -152,7 +151,7 @@ func testSchema(s *subject) {
 	sent := s.mustSend(req)
 	for _, part := range []string{"umbrella", "Lends an umbrella.", "umbrella_kind"} {
 		if !strings.Contains(sent, part) && (schema != "" || part != "umbrella_kind") {
-			s.t.Errorf("%q, of a tool, is not in what was sent: %.2000s", part, sent)
+			s.t.Errorf("%q, from a tool, was not sent: %.2000s", part, sent)
 		}
 	}
 }
@@ -170,10 +169,10 @@ func testOutput(s *subject) {
 	sent, ok := s.sentOrRefused("output bound to a schema", req)
 	switch {
 	case ok && !s.m.Info().NativeOutput:
-		s.t.Error("Info says that output cannot be bound to a schema, but that was not refused")
+		s.t.Error("Info says there is no native output, but the request was accepted")
 	case ok && !strings.Contains(sent, "umbrella_needed"):
-		s.t.Errorf("the schema is not in what was sent: %.2000s", sent)
+		s.t.Errorf("schema was not sent: %.2000s", sent)
 	case !ok && s.m.Info().NativeOutput && len(req.Tools) == 0:
-		s.t.Error("Info says that output can be bound to a schema, but that was refused")
+		s.t.Error("Info says there is native output, but the request was an error")
 	}
 }

@@ -16,13 +16,13 @@ import (
 
 var errSink = errors.New("the sink has had enough")
 
-// testSinkError has the sink fail at every delta of a stream, one after the other.
+// testSinkError makes the sink fail at each delta of a stream in turn.
 func testSinkError(s *subject) {
 	req := question("How is the weather?")
 	j := s.joined()
 	s.answer(req, j.sink)
 	if j.deltas < 2 {
-		s.t.Fatalf("the stream has %d deltas; the harness should send the answer in several", j.deltas)
+		s.t.Fatalf("stream has %d deltas; the harness must send the response in several pieces", j.deltas)
 	}
 	for at := range j.deltas {
 		s.failAt(req, at)
@@ -67,7 +67,7 @@ func testSinkGoroutine(s *subject) {
 			s.t.Errorf("the sink was called by %s, Generate by %s", g, caller)
 		}
 		if returned.Load() {
-			s.t.Error("the sink was called after Generate had returned")
+			s.t.Error("the sink was called after Generate returned")
 		}
 		if s.scenario.Silent {
 			cancel()
@@ -79,10 +79,10 @@ func testSinkGoroutine(s *subject) {
 	if err != nil && !s.scenario.Silent {
 		s.t.Fatal(err)
 	}
-	time.Sleep(10 * time.Millisecond) // for what should not come
+	time.Sleep(10 * time.Millisecond) // wait for calls that must not come
 }
 
-// goroutine names the goroutine that calls it, as a stack trace does.
+// goroutine returns the name of the calling goroutine, as in a stack trace.
 func goroutine() string {
 	buf := make([]byte, 64)
 	line, _, _ := bytes.Cut(buf[:runtime.Stack(buf, false)], []byte(" ["))

@@ -20,16 +20,16 @@ type subject struct {
 	scenario Scenario
 	runner   runner
 	m        model.Model
-	// sink is given to requests whose bytes are looked at.
+	// sink is used for requests whose bytes are checked.
 	sink model.Sink
-	// origin is the t that the model was made with.
+	// origin is the t the model was made with.
 	origin testing.TB
 }
 
 // run runs a subtest with the same model.
 func (s *subject) run(name string, f func(*subject)) {
 	s.t.Helper()
-	m := s.model() // New may skip, which it must do with its own t
+	m := s.model() // New may skip, with its own t
 	s.runner(s.t, name, func(t testing.TB) {
 		f(&subject{t: t, h: s.h, scenario: s.scenario, runner: s.runner, m: m, origin: s.origin})
 	})
@@ -46,7 +46,7 @@ func (s *subject) model() model.Model {
 	return s.m
 }
 
-// generate makes a request and checks what holds for all of them: it ends with a valid message or an error.
+// generate makes a request and checks the rules for all requests: the result is a valid message or an error.
 func (s *subject) generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	s.t.Helper()
 	msg, err := s.model().Generate(ctx, req, sink)
@@ -61,7 +61,7 @@ func (s *subject) generate(ctx context.Context, req *model.Request, sink model.S
 	return msg, err
 }
 
-// answer makes a request that must be answered.
+// answer makes a request that must succeed.
 func (s *subject) answer(req *model.Request, sink model.Sink) *model.Message {
 	s.t.Helper()
 	msg, err := s.generate(s.t.Context(), req, sink)
@@ -81,14 +81,14 @@ func (s *subject) soon(what string, f func()) {
 	}
 }
 
-// checkMessage checks what holds for every response.
+// checkMessage checks the rules for every response.
 func checkMessage(t testing.TB, msg *model.Message) {
 	t.Helper()
 	if msg.Kind != model.KindResponse {
-		t.Errorf("the message is of kind %q, not a response", msg.Kind)
+		t.Errorf("message is of kind %q, not a response", msg.Kind)
 	}
 	if msg.Finish == "" {
-		t.Error("the message has no finish reason")
+		t.Error("message has no finish reason")
 	}
 	var ids []string
 	for i, p := range msg.Parts {
@@ -96,26 +96,26 @@ func checkMessage(t testing.TB, msg *model.Message) {
 		case model.PartText, model.PartThinking, model.PartMedia, model.PartOpaque, model.PartCitation:
 		case model.PartToolCall:
 			if p.CallID == "" || p.Tool == "" {
-				t.Errorf("part %d is a call of tool %q with id %q: both must be set", i, p.Tool, p.CallID)
+				t.Errorf("part %d is a call of tool %q with id %q; both must be set", i, p.Tool, p.CallID)
 			}
 			if slices.Contains(ids, p.CallID) {
 				t.Errorf("two calls have the id %q", p.CallID)
 			}
 			ids = append(ids, p.CallID)
 		default:
-			t.Errorf("part %d is of kind %q, which a response does not have", i, p.Kind)
+			t.Errorf("part %d is of kind %q, which must not occur in a response", i, p.Kind)
 		}
 		if (p.Kind == model.PartOpaque || p.Kind == model.PartCitation || len(p.Signature) > 0) && p.Provider == "" {
 			t.Errorf("part %d has something to send back but does not name its provider", i)
 		}
 	}
 	if _, err := json.Marshal(msg); err != nil {
-		t.Errorf("the message has no JSON form: %v", err)
+		t.Errorf("message cannot be encoded as JSON: %v", err)
 	}
 }
 
-// content is what a message says, for comparisons: without ids of the provider, which differ from answer to answer, and
-// without usage, which has a rule of its own.
+// content formats a message for comparison: without ids of the provider, which differ between responses, and without
+// usage, which has its own rule.
 func (s *subject) content(msg *model.Message) string {
 	c := struct {
 		Parts  []model.Part
@@ -131,7 +131,7 @@ func (s *subject) content(msg *model.Message) string {
 	return asJSON(c)
 }
 
-// sameContent fails the test unless two messages say the same.
+// sameContent fails the test unless two messages have the same content.
 func (s *subject) sameContent(what string, want, got *model.Message) {
 	s.t.Helper()
 	if a, b := s.content(want), s.content(got); a != b {
@@ -139,7 +139,7 @@ func (s *subject) sameContent(what string, want, got *model.Message) {
 	}
 }
 
-// question is a request that offers the tools that answers call.
+// question returns a request that offers the tools that the responses call.
 func question(text string) *model.Request {
 	return &model.Request{
 		Instructions: "Answer briefly.",
@@ -152,7 +152,7 @@ func question(text string) *model.Request {
 	}
 }
 
-// asJSON returns a value of a type that always has a JSON form, as JSON without escapes for HTML.
+// asJSON returns a value as JSON, without HTML escaping. Its type must be one that can always be encoded.
 func asJSON(v any) string {
 	text, err := plainjson.Marshal(v)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// trial is a test that may fail: what goes wrong is noted and nothing else. It runs in a goroutine of its own, so that
-// FailNow ends it and nobody else. Methods that it does not have are those of the real test.
+// trial is a test that may fail. Failures are only recorded. It runs in its own goroutine, so FailNow ends nothing else.
+// Other methods are those of the real test.
 type trial struct {
 	testing.TB
 	name string
@@ -26,7 +26,7 @@ type trial struct {
 	cleanups []func()
 }
 
-// try runs f as a trial and returns it when all is over. A panic of f is a failure.
+// try runs f as a trial and returns it after cleanup. A panic of f is a failure.
 func try(parent testing.TB, name string, f func(testing.TB)) *trial {
 	ctx, cancel := context.WithCancel(parent.Context())
 	t := &trial{TB: parent, name: name, ctx: ctx}

@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// words is what a good model sends.
+// words is the request body of a good model.
 func words(req *model.Request) string {
 	var b strings.Builder
 	b.WriteString(req.Instructions)
@@ -30,7 +30,7 @@ func words(req *model.Request) string {
 	return b.String()
 }
 
-func TestTheSuiteLooksAtTheWire(t *testing.T) {
+func TestRunChecksWhatIsSent(t *testing.T) {
 	for name, test := range map[string]struct {
 		encode        func(req *model.Request) string
 		rule, problem string
@@ -41,7 +41,7 @@ func TestTheSuiteLooksAtTheWire(t *testing.T) {
 		"a secret": {func(req *model.Request) string {
 			all, _ := json.Marshal(req)
 			return words(req) + string(all)
-		}, "Nothing is lost", "which is nothing for this provider"},
+		}, "Nothing is lost", "but is not for this provider"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w wires

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/internal/describe"
 )
 
-// difference says where a request first differs from a recorded one, or is empty if it does not.
+// difference describes where a request first differs from a recorded one. It returns "" if they are equal.
 func difference(recorded, now *sentRequest) string {
 	if d := differ("", reflect.ValueOf(recorded.Frame), reflect.ValueOf(now.Frame)); d != "" {
 		return d
@@ -22,7 +22,7 @@ func difference(recorded, now *sentRequest) string {
 	return differ("messages", reflect.ValueOf(recorded.Messages), reflect.ValueOf(now.Messages))
 }
 
-// differ compares values of one type, all of whose fields have a JSON name.
+// differ compares values of one type whose fields all have JSON names.
 func differ(path string, a, b reflect.Value) string {
 	switch a.Kind() {
 	case reflect.Pointer:
@@ -87,7 +87,7 @@ func differMap(path string, a, b map[string]json.RawMessage) string {
 	return ""
 }
 
-// differText shows two texts from a little before the place where they begin to differ.
+// differText shows two texts from shortly before the first difference.
 func differText(path, a, b string) string {
 	if a == b {
 		return ""

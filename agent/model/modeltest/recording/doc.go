@@ -2,8 +2,8 @@
 
 // Package recording records exchanges with a real model to a file, and replays them in tests.
 //
-// [Model] does either. With PONTE_RECORD=1 set, the test talks to the real model and the file is written. Otherwise the file
-// answers, at no cost and always the same:
+// [Model] does both. If PONTE_RECORD=1 is set, the test talks to the real model and writes the file. Otherwise the file
+// provides the responses, at no cost and always the same:
 //
 //	func TestForecast(t *testing.T) {
 //		m := recording.Model(t, "testdata/forecast.json", func() (model.Model, error) {
@@ -13,6 +13,6 @@
 //		…
 //	}
 //
-// [model.ForbidRequests] makes sure that no other model is asked. [Record] and [Replay] are the two halves, for programs and
-// for tests that need only one of them. The models of this package may be used by many goroutines.
+// Use [model.ForbidRequests] to make sure that no other model is asked. [Record] and [Replay] are the two halves, for
+// programs and for tests that need only one of them. The models of this package are safe for concurrent use.
 package recording

@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// recordedError is an error in a file: what it says, the identities that errors.Is finds in it, and the fields of an
+// recordedError is an error in a file: its message, the sentinels that errors.Is finds in it, and the fields of an
 // [*model.APIError].
 type recordedError struct {
 	Message string    `json:"message"`
@@ -31,11 +31,11 @@ type apiError struct {
 	RequestID  string `json:"request_id,omitempty"`
 	Retryable  bool   `json:"retryable,omitempty"`
 	RetryAfter string `json:"retry_after,omitempty"`
-	// Cause is what the wrapped error says, if there is one.
+	// Cause is the message of the wrapped error, if any.
 	Cause string `json:"cause,omitempty"`
 }
 
-// identities are the errors that keep their identity in a recording.
+// identities lists the sentinel errors that a recording preserves.
 var identities = []struct {
 	name string
 	err  error
@@ -74,7 +74,7 @@ func recordError(err error) *recordedError {
 	return r
 }
 
-// replayedError stands for an error of another process.
+// replayedError replaces an error of another process.
 type replayedError struct {
 	message string
 	causes  []error
@@ -83,7 +83,7 @@ type replayedError struct {
 func (e *replayedError) Error() string   { return e.message }
 func (e *replayedError) Unwrap() []error { return e.causes }
 
-// replay returns an error that says and is the same.
+// replay returns an error with the same message and properties.
 func (r *recordedError) replay() error {
 	var causes []error
 	for _, name := range r.Is {
@@ -110,11 +110,11 @@ func (r *recordedError) replay() error {
 	return &replayedError{r.Message, append(causes, api)}
 }
 
-// check finds what nobody could replay.
+// check finds errors that cannot be replayed.
 func (r *recordedError) check() error {
 	if r.API != nil && r.API.RetryAfter != "" {
 		if _, err := time.ParseDuration(r.API.RetryAfter); err != nil {
-			return fmt.Errorf("its error: %w", err)
+			return fmt.Errorf("error: %w", err)
 		}
 	}
 	return nil

@@ -2,7 +2,7 @@
 
 package recording
 
-// DecodeRecording reads the text of a recording and writes it again.
+// DecodeRecording reads a recording and encodes it again.
 func DecodeRecording(data []byte) ([]byte, error) {
 	r, err := decodeRecording(data)
 	if err != nil {

@@ -13,25 +13,25 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// recordingVersion is the version of the files that this package writes. It reads all versions up to this one.
+// recordingVersion is the version of the files this package writes. It reads all versions up to this one.
 const recordingVersion = 1
 
-// recording is what a file holds.
+// recording is the content of a file.
 type recording struct {
 	Info      model.Info
 	Exchanges []*exchange
 }
 
-// exchange is a request and what came of it: a response, an error, or nothing because the caller did not wait for it.
+// exchange is a request and its outcome: a response, an error, or neither because the caller stopped it.
 type exchange struct {
 	request  *sentRequest
-	deltas   []recordedDelta // nil if the answer was not streamed
+	deltas   []recordedDelta // nil if not streamed
 	response *model.Message
 	err      *recordedError
 	stopped  string
 }
 
-// Why a caller did not wait for the end.
+// Reasons why a caller stopped an exchange.
 const (
 	stoppedBySink    = "sink"
 	stoppedByContext = "context"
@@ -61,12 +61,13 @@ type exchangeJSON struct {
 	Stopped  string          `json:"stopped"`
 }
 
-// requestJSON is a request in a file. So that long runs do not make files that grow with the square of their length, a
-// request that continues an earlier exchange names it and holds only what is new.
+// requestJSON is a request in a file. A request that continues an earlier exchange refers to it and holds only what is
+// new. Otherwise files would grow with the square of the length of a run.
 type requestJSON struct {
-	// After is the number of an earlier exchange, from 1, whose messages and response come before Messages; 0 is none.
+	// After is the number of an earlier exchange, starting at 1, whose messages and response precede Messages. 0 means
+	// none.
 	After int `json:"after,omitempty"`
-	// Frame is left out if it is the one of After.
+	// Frame is omitted if it equals that of After.
 	Frame    *sentFrame    `json:"frame,omitempty"`
 	Messages []sentMessage `json:"messages,omitempty"`
 }
@@ -78,7 +79,7 @@ type recordedDelta struct {
 	CallID string         `json:"call_id,omitempty"`
 	Tool   string         `json:"tool,omitempty"`
 	Text   string         `json:"text,omitempty"`
-	// Bytes is the text if it is no valid UTF-8, as where a provider cut it within a character.
+	// Bytes is the text if it is not valid UTF-8, for example because a provider split it within a character.
 	Bytes []byte       `json:"bytes,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`
 	Whole *model.Part  `json:"whole,omitempty"`
@@ -103,7 +104,7 @@ func (r *recordedDelta) delta() model.Delta {
 	return d
 }
 
-// encode returns the text of the file: indented JSON, with a line for each delta.
+// encode returns the content of the file: indented JSON with one line per delta.
 func (r *recording) encode() ([]byte, error) {
 	var b bytes.Buffer
 	member := func(depth int, name string, v any) error {
@@ -168,11 +169,11 @@ func writeDeltas(b *bytes.Buffer, prefix string, deltas []recordedDelta) {
 	b.WriteString(prefix + "],")
 }
 
-// shareHistory returns the requests of exchanges as a file holds them.
+// shareHistory returns the requests of exchanges in the form in which a file holds them.
 func shareHistory(exchanges []*exchange) []requestJSON {
 	requests := make([]requestJSON, len(exchanges))
-	asked := make([][]string, len(exchanges)) // the messages of a request
-	known := make([][]string, len(exchanges)) // these and the response
+	asked := make([][]string, len(exchanges)) // the messages of each request
+	known := make([][]string, len(exchanges)) // the same, followed by the response
 	for i, x := range exchanges {
 		for _, m := range x.request.Messages {
 			asked[i] = append(asked[i], string(appendJSON(nil, m)))
@@ -198,7 +199,7 @@ func shareHistory(exchanges []*exchange) []requestJSON {
 	return requests
 }
 
-// answer is the response as a later request repeats it.
+// answer returns the response in the form in which a later request contains it.
 func (x *exchange) answer() sentMessage {
 	s := &sentRequest{Messages: []sentMessage{sentMessageOf(x.response)}}
 	if normal, err := s.normal(); err == nil {
@@ -216,7 +217,7 @@ func decodeRecording(data []byte) (*recording, error) {
 		return nil, err
 	}
 	if version.Version < 1 || version.Version > recordingVersion {
-		return nil, fmt.Errorf("the file is of version %d, this program reads versions 1 to %d", version.Version, recordingVersion)
+		return nil, fmt.Errorf("file has version %d, this program reads versions 1 to %d", version.Version, recordingVersion)
 	}
 	var file recordingJSON
 	if err := json.Unmarshal(data, &file); err != nil {
@@ -240,7 +241,7 @@ func (j *exchangeJSON) decode(before []*exchange) (*exchange, error) {
 	}
 	if after := j.Request.After; after != 0 {
 		if after < 0 || after > len(before) {
-			return nil, fmt.Errorf("it follows exchange %d, which does not come before it", after)
+			return nil, fmt.Errorf("follows exchange %d, which does not precede it", after)
 		}
 		base := before[after-1]
 		if x.request.Frame == nil {
@@ -262,13 +263,13 @@ func (j *exchangeJSON) decode(before []*exchange) (*exchange, error) {
 		}
 	}
 	if outcomes != 1 {
-		return nil, errors.New("it must have one of response, error and stopped")
+		return nil, errors.New("must have one of response, error and stopped")
 	}
 	if x.response != nil && x.response.Kind != model.KindResponse {
-		return nil, errors.New("its response is a request")
+		return nil, errors.New("response is a request")
 	}
 	if x.stopped != "" && x.stopped != stoppedBySink && x.stopped != stoppedByContext {
-		return nil, fmt.Errorf("it was stopped by %q, which is unknown", x.stopped)
+		return nil, fmt.Errorf("stopped by %q, which is unknown", x.stopped)
 	}
 	if x.err != nil {
 		if err := x.err.check(); err != nil {

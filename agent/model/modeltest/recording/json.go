@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 )
 
-// marshalJSON returns v as JSON that people can read: without escaping for HTML.
+// marshalJSON returns v as readable JSON, without HTML escaping.
 func marshalJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -18,7 +18,7 @@ func marshalJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// appendJSON appends a value of a type that always has a JSON form.
+// appendJSON appends a value as JSON. Its type must be one that can always be encoded.
 func appendJSON(dst []byte, v any) []byte {
 	text, err := marshalJSON(v)
 	if err != nil {
@@ -27,7 +27,7 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, text...)
 }
 
-// unescapeHTML undoes what encoding/json does to <, > and &, so that people can read it. data is valid JSON.
+// unescapeHTML reverts the escaping of <, > and & by encoding/json, for readability. Data is valid JSON.
 func unescapeHTML(data []byte) []byte {
 	if !bytes.Contains(data, []byte(`\u00`)) {
 		return data

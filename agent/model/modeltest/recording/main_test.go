@@ -70,7 +70,7 @@ func deltas(t testing.TB, m model.Model, req *model.Request) ([]model.Delta, *mo
 
 var errBoom = errors.New("boom")
 
-// fakeT is a test that takes notes, and nothing else.
+// fakeT is a test that only records what happens.
 type fakeT struct {
 	testing.TB
 	ctx      context.Context
@@ -79,7 +79,7 @@ type fakeT struct {
 	cleanups []func()
 }
 
-// inTest runs f in a test that takes notes.
+// inTest runs f in a fakeT.
 func inTest(t *testing.T, f func(t testing.TB)) *fakeT {
 	fake := &fakeT{ctx: t.Context()}
 	done := make(chan struct{})

@@ -14,21 +14,21 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// recordVariable is the environment variable that switches to recording.
+// recordVariable is the environment variable that enables recording.
 const recordVariable = "PONTE_RECORD"
 
-const howToRecord = "to record anew, run the test with " + recordVariable + "=1"
+const howToRecord = "to record again, run the test with " + recordVariable + "=1"
 
-// Model returns a model for a test whose exchanges with a real model are in a file, by custom below testdata. Usually
-// it answers from the file ([Replay]). While [Enabled] says so it calls open instead, lets the test talk to that model,
-// and writes the file when the test has ended ([Record]):
+// Model returns a model for a test. Its exchanges with a real model are stored in a file, usually in testdata. By default
+// it answers from the file ([Replay]). If [Enabled] returns true, it calls open instead, lets the test talk to that
+// model, and writes the file at the end of the test ([Record]):
 //
 //	m := recording.Model(t, "testdata/forecast.json", func() (model.Model, error) {
 //		return openaimodel.New(openaimodel.Config{Name: "gpt-5", APIKey: os.Getenv("OPENAI_API_KEY")})
 //	})
 //
-// The test ends at once if there is no file, or if open fails. It says in its log how many exchanges were not used: a
-// recording that should be made anew.
+// The test fails at once if there is no file, or if open fails. If exchanges are left over at the end, the test logs
+// their number. The recording should then be made again.
 func Model(t testing.TB, file string, open func() (model.Model, error)) model.Model {
 	t.Helper()
 	recording, err := isRecording(file)
@@ -63,8 +63,8 @@ func Model(t testing.TB, file string, open func() (model.Model, error)) model.Mo
 	return r
 }
 
-// Enabled reports whether [Model] records a file rather than answering from it. It does if PONTE_RECORD is "1" or a
-// regular expression that matches the file's path, or if the test binary has a boolean flag named "record" and it is set:
+// Enabled reports whether [Model] records a file instead of answering from it. It does if PONTE_RECORD is "1" or a
+// regular expression that matches the file's path, or if the test binary has a boolean flag named "record" that is set:
 //
 //	var _ = flag.Bool("record", false, "record exchanges with real models")
 func Enabled(file string) bool {

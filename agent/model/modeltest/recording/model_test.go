@@ -26,7 +26,7 @@ func opens(m model.Model, err error) func() (model.Model, error) {
 	return func() (model.Model, error) { return m, err }
 }
 
-func TestRecordedRecordsOnceToldToAndReplaysOtherwise(t *testing.T) {
+func TestModelRecordsOrReplays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "testdata", "hello.json")
 	hello := func(t testing.TB) {
 		m := recording.Model(t, file, opens(modeltest.Script(modeltest.SayText("hi"), modeltest.SayText("bye")), nil))
@@ -38,7 +38,7 @@ func TestRecordedRecordsOnceToldToAndReplaysOtherwise(t *testing.T) {
 	t.Setenv("PONTE_RECORD", "")
 	fake := inTest(t, hello)
 	require.Len(t, fake.problems, 1)
-	require.Regexp(t, `recording: replay: open .*hello.json: .*; to record anew, run the test with PONTE_RECORD=1`, fake.problems[0])
+	require.Regexp(t, `recording: replay: open .*hello.json: .*; to record again, run the test with PONTE_RECORD=1`, fake.problems[0])
 
 	for _, value := range []string{"1", "hel+o"} {
 		t.Setenv("PONTE_RECORD", value)
@@ -58,7 +58,7 @@ func TestRecordedRecordsOnceToldToAndReplaysOtherwise(t *testing.T) {
 	require.Empty(t, inTest(t, hello).problems)
 }
 
-func TestRecordedFailsTheTestForWhatIsWrong(t *testing.T) {
+func TestModelFailsTheTest(t *testing.T) {
 	dir := t.TempDir()
 	broken := filepath.Join(dir, "broken.json")
 	require.NoError(t, os.WriteFile(broken, []byte("{"), 0o644))
@@ -118,5 +118,5 @@ func ExampleReplay() {
 	_, err = m.Generate(context.Background(), req, nil)
 	fmt.Println(err)
 	// Output:
-	// recording: replay testdata/capital.json: the request is not in the recording; nearest to it is exchange 1, but for messages[0].parts[0].text: recorded "The capital of Norway?", now "The capital of Sweden?"; to record anew, run the test with PONTE_RECORD=1
+	// recording: replay testdata/capital.json: the request is not in the recording; nearest is exchange 1, except for messages[0].parts[0].text: recorded "The capital of Norway?", now "The capital of Sweden?"; to record again, run the test with PONTE_RECORD=1
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Recorder is a model that keeps the exchanges with another one for a file. See [Record].
+// Recorder is a model that records its exchanges with another model. See [Record].
 type Recorder struct {
 	m    model.Model
 	file string
@@ -24,22 +24,22 @@ type Recorder struct {
 	done      map[*exchange]bool
 }
 
-// Record returns a model that passes requests on to m, and writes all exchanges to a file when it is closed, for
-// [Replay] to answer from. Most tests use [Model], which does one or the other.
+// Record returns a model that passes requests on to m. When closed, it writes all exchanges to a file for [Replay]. Most
+// tests use [Model], which does one or the other.
 //
-// The file is indented JSON. It holds what reaches the model: instructions, messages, tools, settings, each only where
-// it changed since an earlier request; the response; the deltas as they came, if it was streamed; or the error. It does not
-// hold run ids, times, metadata and other data of the application, media (but their digests) and the values of
-// [model.Settings.ExtraHeaders]. Keys and other headers never reach this package; what instructions, messages,
-// ExtraBody and the provider's answers say does, so look at a file before it is committed.
+// The file is indented JSON. It holds what is sent to the model: instructions, messages, tools and settings, each only if
+// it changed since an earlier request. It also holds the response, the deltas if it was streamed, or the error. It does
+// not hold run ids, times, metadata and other application data, the values of [model.Settings.ExtraHeaders], or media, of
+// which it holds digests. Keys and other headers never reach this package. Instructions, messages, ExtraBody and
+// responses may still contain secrets, so check a file before committing it.
 //
-// Requests are kept in the order in which they were made. Those that did not reach the model, because the context had ended
-// before or [model.ForbidRequests] is in force, are left out. A Recorder is safe for concurrent use.
+// Requests are stored in the order they were made. Requests that did not reach the model are left out, because the
+// context had ended or [model.ForbidRequests] is in effect. A Recorder is safe for concurrent use.
 func Record(m model.Model, file string) *Recorder {
 	return &Recorder{m: m, file: file, done: map[*exchange]bool{}}
 }
 
-// Info implements [model.Model]: it is m's.
+// Info implements [model.Model]. It returns the Info of m.
 func (r *Recorder) Info() model.Info { return r.m.Info() }
 
 // Generate implements [model.Model].
@@ -85,8 +85,7 @@ func (r *Recorder) Generate(ctx context.Context, req *model.Request, sink model.
 	return resp, err
 }
 
-// Close writes the file, in place of one that is there. It does not close m. Requests that are still waiting for their
-// answer are left out.
+// Close writes the file and replaces an existing one. It does not close m. Requests still in progress are left out.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +105,7 @@ func (r *Recorder) Close() error {
 	return nil
 }
 
-// replaceFile writes a file so that there is never a part of it.
+// replaceFile writes a file atomically.
 func replaceFile(file string, text []byte) (err error) {
 	dir := filepath.Dir(file)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// record records what talk says to m, and returns the file's text and a model that replays it.
+// record runs talk with a recorder of m. It returns the content of the file and a model that replays it.
 func record(t testing.TB, m model.Model, talk func(m model.Model)) (string, *recording.Replayer) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "deep", "recording.json")
@@ -39,7 +39,7 @@ func record(t testing.TB, m model.Model, talk func(m model.Model)) (string, *rec
 	return string(text), replay
 }
 
-func TestWhatARunRecordedReplaysTheSame(t *testing.T) {
+func TestReplayEqualsTheRecordedRun(t *testing.T) {
 	run := func(m model.Model) (string, []*model.Message) {
 		a, err := agent.New(agent.Config[nothing, report]{
 			Model: m, Instructions: "Report <briefly> & well.", Toolsets: []toolset.Toolset[nothing]{toolset.Of(forecast(), ping())},
@@ -68,11 +68,11 @@ func TestWhatARunRecordedReplaysTheSame(t *testing.T) {
 		require.Equal(t, messages[i].Usage, replayed[i].Usage)
 	}
 	require.NotContains(t, text, messages[0].RunID)
-	require.Equal(t, 1, strings.Count(text, `"Report <briefly> & well."`), "what does not change is written once, as people read it:\n%s", text)
+	require.Equal(t, 1, strings.Count(text, `"Report <briefly> & well."`), "repeated content is written once, without escapes:\n%s", text)
 	require.Equal(t, 1, strings.Count(text, `"How is <Oslo>?"`))
 }
 
-func TestRecordingsAreWrittenForPeople(t *testing.T) {
+func TestRecordingsAreReadable(t *testing.T) {
 	temperature := 0.5
 	text, _ := record(t, modeltest.Script(
 		modeltest.Say(model.ToolCall("1", "look", `{"at":"<a> & \u003cb\u003e"}`)), modeltest.SayText("It is two words."),
@@ -106,10 +106,10 @@ func TestRecordingsAreWrittenForPeople(t *testing.T) {
 	require.NotContains(t, text, "hunter2")
 	again, err := recording.DecodeRecording([]byte(text))
 	require.NoError(t, err)
-	require.Equal(t, text, string(again), "reading and writing changes nothing")
+	require.Equal(t, text, string(again), "reading and writing is stable")
 }
 
-func TestALongRunMakesAFileThatGrowsWithItsLength(t *testing.T) {
+func TestFileSizeIsLinear(t *testing.T) {
 	size := func(steps int) int {
 		text, _ := record(t, modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
 			return modeltest.SayText("and so on")(t.Context(), nil)
@@ -124,7 +124,7 @@ func TestALongRunMakesAFileThatGrowsWithItsLength(t *testing.T) {
 	require.Less(t, size(40), 5*size(10))
 }
 
-func TestEqualRequestsAreAnsweredInTheRecordedOrder(t *testing.T) {
+func TestEqualRequestsReplayInOrder(t *testing.T) {
 	n := 0
 	_, replay := record(t, modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
 		n++
@@ -136,16 +136,16 @@ func TestEqualRequestsAreAnsweredInTheRecordedOrder(t *testing.T) {
 		generate(t, m, ask("other"))
 	})
 	require.Equal(t, 4, replay.Left())
-	require.Equal(t, "4", generate(t, replay, ask("other")).Text(), "in any order among others")
+	require.Equal(t, "4", generate(t, replay, ask("other")).Text(), "in any order among other requests")
 	for i := range 3 {
 		require.Equal(t, fmt.Sprint(i+1), generate(t, replay, ask("again")).Text())
 	}
 	require.Zero(t, replay.Left())
 	err := failure(t, replay, ask("again"))
-	require.ErrorContains(t, err, `the same request was recorded 3 times, and is made once more: 1 messages, the last: user "again"; to record anew, run the test with PONTE_RECORD=1`)
+	require.ErrorContains(t, err, `the same request was recorded 3 times and is made again: 1 messages, the last: user "again"; to record again, run the test with PONTE_RECORD=1`)
 }
 
-func TestRecordersAndReplayersServeManyGoroutines(t *testing.T) {
+func TestRecordAndReplayConcurrently(t *testing.T) {
 	talk := func(m model.Model) {
 		var wg sync.WaitGroup
 		for i := range 8 {
@@ -167,7 +167,7 @@ func TestRecordersAndReplayersServeManyGoroutines(t *testing.T) {
 	require.Zero(t, replay.Left())
 }
 
-func TestDeltasAreReplayedAsTheyCame(t *testing.T) {
+func TestReplayKeepsDeltas(t *testing.T) {
 	usage := model.Usage{InputTokens: 3, ReasoningTokens: 1}
 	want := []model.Delta{
 		{Kind: model.PartThinking, Text: "hm"}, {Part: 1, Kind: model.PartText, Text: "w\xc3"}, {Part: 0, Kind: model.PartThinking, Text: "?"},
@@ -203,7 +203,7 @@ func TestDeltasAreReplayedAsTheyCame(t *testing.T) {
 	got, msg, err := deltas(t, replay, ask("once"))
 	require.NoError(t, err)
 	require.Equal(t, resp.Parts, msg.Parts)
-	require.Len(t, got, 4, "an answer in one piece is streamed by words")
+	require.Len(t, got, 4, "an unstreamed response is streamed word by word")
 }
 
 func TestForbiddenRequestsAreNotRecorded(t *testing.T) {
@@ -219,26 +219,26 @@ func TestForbiddenRequestsAreNotRecorded(t *testing.T) {
 	require.Zero(t, replay.Left())
 }
 
-func TestARequestWithoutJSONFormIsAnError(t *testing.T) {
+func TestRequestMustBeEncodable(t *testing.T) {
 	nan := math.NaN()
 	req := ask("go")
 	req.Settings = &model.Settings{Temperature: &nan}
 	_, replay := record(t, modeltest.Script(modeltest.SayText("ok")), func(m model.Model) {
 		require.ErrorContains(t, failure(t, m, req), "recording: record ")
-		require.ErrorContains(t, failure(t, m, req), "the request has no JSON form")
+		require.ErrorContains(t, failure(t, m, req), "the request cannot be encoded as JSON")
 		generate(t, m, ask("go"))
 	})
-	require.ErrorContains(t, failure(t, replay, req), "the request has no JSON form")
+	require.ErrorContains(t, failure(t, replay, req), "the request cannot be encoded as JSON")
 }
 
-func TestCloseReportsWhatItCannotWrite(t *testing.T) {
+func TestCloseReportsWriteErrors(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
 	require.ErrorContains(t, recording.Record(modeltest.Auto(), filepath.Join(dir, "file", "x.json")).Close(), "recording: record ")
 	require.ErrorContains(t, recording.Record(modeltest.Auto(), dir).Close(), "recording: record ")
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, left, 1, "nothing is left behind")
+	require.Len(t, left, 1, "no file is left")
 
 	r := recording.Record(modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { return &model.Message{}, nil }), filepath.Join(dir, "y.json"))
 	_, err = r.Generate(t.Context(), ask("go"), nil)
@@ -246,23 +246,23 @@ func TestCloseReportsWhatItCannotWrite(t *testing.T) {
 	require.ErrorContains(t, r.Close(), "exchange 1: ")
 }
 
-func TestReplayRefusesWhatIsNoRecording(t *testing.T) {
+func TestReplayReportsInvalidFiles(t *testing.T) {
 	_, err := recording.Replay(filepath.Join(t.TempDir(), "none.json"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	exchange := func(s string) string { return `{"version":1,"exchanges":[` + s + `]}` }
 	for text, want := range map[string]string{
 		``:                            "unexpected end",
-		`{}`:                          "of version 0",
-		`{"version":2}`:               "of version 2, this program reads versions 1 to 1",
+		`{}`:                          "version 0",
+		`{"version":2}`:               "version 2, this program reads versions 1 to 1",
 		`{"version":1,"exchanges":7}`: "cannot unmarshal",
-		exchange(`{}`):                "exchange 1: it must have one of response, error and stopped",
+		exchange(`{}`):                "exchange 1: must have one of response, error and stopped",
 		exchange(`{"stopped":"sink","error":{"message":"x"}}`):                   "must have one of",
 		exchange(`{"stopped":"nobody"}`):                                         `stopped by "nobody"`,
-		exchange(`{"response":{"kind":"request"}}`):                              "its response is a request",
+		exchange(`{"response":{"kind":"request"}}`):                              "response is a request",
 		exchange(`{"response":{"kind":"response","v":99}}`):                      "newer than this program",
-		exchange(`{"request":{"after":1},"stopped":"sink"}`):                     "it follows exchange 1",
-		exchange(`{"error":{"message":"x","api":{"retry_after":"soon"}}}`):       "its error",
-		exchange(`{"stopped":"sink"},{"request":{"after":-1},"stopped":"sink"}`): "exchange 2: it follows exchange -1",
+		exchange(`{"request":{"after":1},"stopped":"sink"}`):                     "follows exchange 1",
+		exchange(`{"error":{"message":"x","api":{"retry_after":"soon"}}}`):       "error: ",
+		exchange(`{"stopped":"sink"},{"request":{"after":-1},"stopped":"sink"}`): "exchange 2: follows exchange -1",
 	} {
 		file := filepath.Join(t.TempDir(), "x.json")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
@@ -272,7 +272,7 @@ func TestReplayRefusesWhatIsNoRecording(t *testing.T) {
 	}
 }
 
-// FuzzReplayFile makes sure that no file makes Replay panic, and that what it reads it writes so that it reads the same.
+// FuzzReplayFile checks that no file makes Replay panic, and that reading and writing is stable.
 func FuzzReplayFile(f *testing.F) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "recording.json"))
 	require.NoError(f, err)

@@ -21,20 +21,20 @@ type Replayer struct {
 	file      string
 	info      model.Info
 	exchanges []*exchange
-	known     map[string]int // how often a request is in the file
+	known     map[string]int // number of occurrences of a request in the file
 
 	mu   sync.Mutex
 	left map[string][]*exchange
 }
 
-// Replay returns a model that answers as the file says that [Record] wrote: with the recorded response, streamed in the
-// recorded deltas, or the recorded error, which keeps the identities of package model and the fields of [*model.APIError].
-// It does not leave the process, so [model.ForbidRequests] does not apply to it.
+// Replay returns a model that answers from a file written by [Record]: with the recorded response, streamed in the
+// recorded deltas, or with the recorded error, which keeps the sentinels of package model and the fields of
+// [*model.APIError]. It runs in the process, so [model.ForbidRequests] does not apply.
 //
-// A request is answered by the first exchange, of those not yet used, that sent the same: the same instructions, tools,
-// settings and parts of messages. Whether it is streamed does not matter; an answer that was recorded in one piece is
-// streamed a word at a time. A request that is not in the file is an error that says in what it differs from the nearest
-// one. An exchange that the recording's caller had stopped replays up to there. A Replayer is safe for concurrent use.
+// A request is answered by the first unused exchange that sent the same instructions, tools, settings and parts of
+// messages. It need not match in whether it is streamed: an unstreamed response is streamed word by word. A request that
+// is not in the file is an error that describes the difference to the nearest one. An exchange that the caller stopped
+// during recording replays up to that point. A Replayer is safe for concurrent use.
 func Replay(file string) (*Replayer, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -53,10 +53,10 @@ func Replay(file string) (*Replayer, error) {
 	return r, nil
 }
 
-// Info implements [model.Model]: it is the recorded model's.
+// Info implements [model.Model]. It returns the Info of the recorded model.
 func (r *Replayer) Info() model.Info { return r.info }
 
-// Left returns how many exchanges have not been used.
+// Left returns the number of unused exchanges.
 func (r *Replayer) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,10 +90,10 @@ func (r *Replayer) Generate(ctx context.Context, req *model.Request, sink model.
 		return x.response.Clone(), nil
 	}
 	if x.stopped == stoppedByContext && ctx.Done() != nil {
-		<-ctx.Done() // as it did in the recording
+		<-ctx.Done() // as during recording
 		return nil, context.Cause(ctx)
 	}
-	return nil, fmt.Errorf("recording: replay %s: the recording ends within this answer, because its caller's %s ended it; %s",
+	return nil, fmt.Errorf("recording: replay %s: the recording ends within this response, because the caller's %s ended it; %s",
 		r.file, x.stopped, howToRecord)
 }
 
@@ -110,7 +110,7 @@ func (x *exchange) stream(ctx context.Context, sink model.Sink) error {
 	return context.Cause(ctx)
 }
 
-// take finds the exchange that answers a request.
+// take returns the exchange that answers a request.
 func (r *Replayer) take(req *model.Request) (*exchange, error) {
 	request, err := sent(req)
 	if err != nil {
@@ -124,18 +124,18 @@ func (r *Replayer) take(req *model.Request) (*exchange, error) {
 		return list[0], nil
 	}
 	if n := r.known[key]; n > 0 {
-		return nil, fmt.Errorf("the same request was recorded %d times, and is made once more: %s; %s", n, describe.Request(req), howToRecord)
+		return nil, fmt.Errorf("the same request was recorded %d times and is made again: %s; %s", n, describe.Request(req), howToRecord)
 	}
 	nearest := r.nearest(request)
 	if nearest < 0 {
 		return nil, errors.New("the recording is empty; " + howToRecord)
 	}
-	return nil, fmt.Errorf("the request is not in the recording; nearest to it is exchange %d, but for %s; %s",
+	return nil, fmt.Errorf("the request is not in the recording; nearest is exchange %d, except for %s; %s",
 		nearest+1, difference(r.exchanges[nearest].request, request), howToRecord)
 }
 
-// nearest returns the index of the exchange whose request has most in common with one that is not in the recording, and
-// among equals the first one that has not been used. It is -1 if there is none.
+// nearest returns the index of the exchange whose request has most in common with a request that is not in the recording.
+// Among equals it prefers the first unused one. It returns -1 if there is none.
 func (r *Replayer) nearest(request *sentRequest) int {
 	best, most := -1, -1
 	for i, x := range r.exchanges {

@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
-func TestErrorsKeepWhatTheyAre(t *testing.T) {
+func TestReplayKeepsErrors(t *testing.T) {
 	api := &model.APIError{
 		Provider: "p", Model: "m", Status: 429, Code: "c", Type: "t", Message: "slow down", RequestID: "r", Retryable: true, RetryAfter: 1500 * time.Millisecond,
 		Err: fmt.Errorf("cause: %w", model.ErrContextLength),
@@ -60,8 +60,8 @@ func TestErrorsKeepWhatTheyAre(t *testing.T) {
 	}
 }
 
-func TestWhatTheCallerStoppedReplaysUpToThere(t *testing.T) {
-	synctest.Test(t, testWhatTheCallerStopped) // so that nobody is too late for the time
+func TestReplayOfStoppedExchanges(t *testing.T) {
+	synctest.Test(t, testWhatTheCallerStopped) // with fake time, so that the deadline is not missed
 }
 
 func testWhatTheCallerStopped(t *testing.T) {
@@ -100,16 +100,16 @@ func testWhatTheCallerStopped(t *testing.T) {
 		_, err := m.Generate(ctx, ask("never sent"), nil)
 		require.ErrorIs(t, err, context.Canceled)
 	})
-	require.Equal(t, 4, replay.Left(), "a request that was not made is not in the file")
+	require.Equal(t, 4, replay.Left(), "a request that was not sent is not in the file")
 	require.ErrorIs(t, cancelled(replay, "wait"), cause)
 	seen, err := stopped(replay)
 	require.Equal(t, errBoom, err)
 	require.Equal(t, []string{"one ", "two "}, seen)
 
 	_, err = replay.Generate(context.Background(), ask("wait"), nil)
-	require.ErrorContains(t, err, "the recording ends within this answer, because its caller's context ended it; to record anew")
+	require.ErrorContains(t, err, "the recording ends within this response, because the caller's context ended it; to record again")
 	_, _, err = deltas(t, replay, ask("stop"))
-	require.ErrorContains(t, err, "because its caller's sink ended it")
+	require.ErrorContains(t, err, "because the caller's sink ended it")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
@@ -117,7 +117,7 @@ func testWhatTheCallerStopped(t *testing.T) {
 	require.Equal(t, cause, err)
 }
 
-func TestAReplayEndsWithItsContext(t *testing.T) {
+func TestReplayEndsWithTheContext(t *testing.T) {
 	_, replay := record(t, modeltest.Script(modeltest.SayText("one two three")), func(m model.Model) {
 		_, _, err := deltas(t, m, ask("go"))
 		require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestAReplayEndsWithItsContext(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-func TestAMismatchSaysWhatDiffers(t *testing.T) {
+func TestMismatchDescribesTheDifference(t *testing.T) {
 	base := func() *model.Request {
 		one := 1.0
 		return &model.Request{
@@ -155,12 +155,12 @@ func TestAMismatchSaysWhatDiffers(t *testing.T) {
 		change func(*model.Request)
 		want   string
 	}{
-		"instructions": {func(r *model.Request) { r.Instructions = "Be long." }, `exchange 2, but for instructions: recorded "Be brief.", now "Be long."`},
+		"instructions": {func(r *model.Request) { r.Instructions = "Be long." }, `exchange 2, except for instructions: recorded "Be brief.", now "Be long."`},
 		"text": {func(r *model.Request) { r.Messages[0] = model.UserText(strings.Repeat("long ", 20) + "answer") },
 			`messages[0].parts[0].text: recorded …"long long long long question", now …"long long long long answer"`},
 		"cut text": {func(r *model.Request) { r.Messages[2].Parts[0].Text = "" }, `messages[2].parts[0].text: recorded "nothing to see", now nothing`},
 		"arguments": {func(r *model.Request) { r.Messages[1].Parts[0].Args = model.RawArgs(`{"at":"y"}`) },
-			`exchange 2, but for messages[1].parts[0].args: recorded "{\"at\":\"x\"}", now "{\"at\":\"y\"}"`},
+			`exchange 2, except for messages[1].parts[0].args: recorded "{\"at\":\"x\"}", now "{\"at\":\"y\"}"`},
 		"a part more": {func(r *model.Request) { r.Messages[2].Parts = append(r.Messages[2].Parts, model.User("and?")) },
 			`messages[2].parts[1]: recorded nothing, now {"kind":"user","text":"and?"}`},
 		"a message less": {func(r *model.Request) { r.Messages = r.Messages[:2] },
@@ -180,19 +180,19 @@ func TestAMismatchSaysWhatDiffers(t *testing.T) {
 			test.change(req)
 			err := failure(t, replay, req)
 			require.ErrorContains(t, err, "recording: replay ")
-			require.ErrorContains(t, err, "the request is not in the recording; nearest to it is exchange ")
+			require.ErrorContains(t, err, "the request is not in the recording; nearest is exchange ")
 			require.ErrorContains(t, err, test.want)
-			require.ErrorContains(t, err, "; to record anew, run the test with PONTE_RECORD=1")
+			require.ErrorContains(t, err, "; to record again, run the test with PONTE_RECORD=1")
 		})
 	}
-	require.Equal(t, 2, replay.Left(), "a request that does not match uses nothing up")
+	require.Equal(t, 2, replay.Left(), "a request without a match uses no exchange")
 	req := base()
 	req.Settings.ExtraHeaders["A"] = "another secret"
 	req.Messages[0].Metadata = map[string]string{"a": "b"}
 	req.Messages[0].RunID = "r"
 	req.Messages[1].Usage.InputTokens = 7
-	require.Equal(t, "ok", generate(t, replay, req).Text(), "what does not reach the model is not compared")
+	require.Equal(t, "ok", generate(t, replay, req).Text(), "only what reaches the model is compared")
 
 	_, empty := record(t, modeltest.Script(), func(model.Model) {})
-	require.ErrorContains(t, failure(t, empty, base()), "the recording is empty; to record anew")
+	require.ErrorContains(t, failure(t, empty, base()), "the recording is empty; to record again")
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// sentRequest is what of a request reaches a model, in the form in which recordings keep and compare it: no times, run
-// ids, metadata or other data of the application, no values of headers, and a digest in place of media.
+// sentRequest is the part of a request that reaches a model, in the form in which recordings store and compare it. It has
+// no times, run ids, metadata or other application data, no header values, and digests instead of media.
 type sentRequest struct {
 	Frame    *sentFrame
 	Messages []sentMessage
 }
 
-// sentFrame is what stays the same from step to step of most runs.
+// sentFrame is the part that is the same in most steps of a run.
 type sentFrame struct {
 	Instructions string       `json:"instructions,omitempty"`
 	Tools        []sentTool   `json:"tools,omitempty"`
@@ -51,7 +51,7 @@ type sentOptions struct {
 	ParallelToolCalls *bool                      `json:"parallel_tool_calls,omitempty"`
 	Thinking          string                     `json:"thinking,omitempty"`
 	ServiceTier       string                     `json:"service_tier,omitempty"`
-	ExtraHeaders      []string                   `json:"extra_headers,omitempty"` // the names
+	ExtraHeaders      []string                   `json:"extra_headers,omitempty"` // names only
 	ExtraBody         map[string]json.RawMessage `json:"extra_body,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type sentPart struct {
 	Name      string         `json:"name,omitempty"`
 	Provider  string         `json:"provider,omitempty"`
 	ID        string         `json:"id,omitempty"`
-	Digest    string         `json:"digest,omitempty"` // of media and opaque data
+	Digest    string         `json:"digest,omitempty"` // for media and opaque data
 	Signature []byte         `json:"signature,omitempty"`
 }
 
@@ -82,8 +82,8 @@ func sent(req *model.Request) (*sentRequest, error) {
 	for _, m := range req.Messages {
 		s.Messages = append(s.Messages, sentMessageOf(m))
 	}
-	// By way of JSON, so that it compares equal to what was read from a file: no byte that is not UTF-8, one way to write
-	// JSON within JSON.
+	// Encode and decode it, so that it compares equal to one read from a file: invalid UTF-8 is replaced, and JSON within
+	// JSON is normalised.
 	return s.normal()
 }
 
@@ -133,7 +133,7 @@ func sentMessageOf(m *model.Message) sentMessage {
 	return s
 }
 
-// embedded readies JSON for being part of other JSON. What is no JSON becomes a string.
+// embedded prepares JSON to be embedded in other JSON. Invalid JSON becomes a string.
 func embedded(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return nil
@@ -144,7 +144,7 @@ func embedded(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// normal returns what a reader of the file will get of s.
+// normal returns s as it would be read from the file.
 func (s *sentRequest) normal() (*sentRequest, error) {
 	n := &sentRequest{}
 	text, err := marshalJSON(s)
@@ -152,7 +152,7 @@ func (s *sentRequest) normal() (*sentRequest, error) {
 		err = json.Unmarshal(text, n)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the request has no JSON form: %w", err)
+		return nil, fmt.Errorf("the request cannot be encoded as JSON: %w", err)
 	}
 	n.eachJSON(func(raw json.RawMessage) json.RawMessage {
 		var compact bytes.Buffer
@@ -182,5 +182,5 @@ func (s *sentRequest) eachJSON(f func(json.RawMessage) json.RawMessage) {
 	}
 }
 
-// key identifies equal requests.
+// key returns a string that is the same for equal requests.
 func (s *sentRequest) key() string { return string(appendJSON(nil, s)) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package describe describes requests for the errors of test doubles.
+// Package describe describes requests in the errors of test doubles.
 package describe
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Request says in a few words what a request asks: what came after the last response, and the tools that are offered.
+// Request describes a request in a few words: the parts after the last response, and the tools offered.
 func Request(req *model.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d messages", len(req.Messages))
@@ -31,7 +31,7 @@ func Request(req *model.Request) string {
 	return b.String()
 }
 
-// Latest returns the parts of the requests that came after the last response.
+// Latest returns the request parts after the last response.
 func Latest(messages []*model.Message) []*model.Part {
 	begin := len(messages)
 	for begin > 0 && messages[begin-1].Kind == model.KindRequest {
@@ -60,7 +60,7 @@ func describePart(p *model.Part) string {
 	return fmt.Sprintf("%s %q", what, Shorten(p.Text))
 }
 
-// Shorten bounds what an error quotes, in characters.
+// Shorten limits the length of text quoted in an error, in characters.
 func Shorten(s string) string {
 	const most = 200
 	n := 0
