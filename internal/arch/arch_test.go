@@ -39,7 +39,7 @@ var rules = map[string][]string{
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command"},
 	"toolset/workspace/local":               {"toolset/workspace", "internal/guard"},
 	"toolset/workspace/memory":              {"toolset/workspace"},
-	"toolset/workspace/workspacetest":       {"toolset/workspace"},
+	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace"},
 	"agent/approval":                        {"toolset"},
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},

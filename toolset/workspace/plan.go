@@ -50,8 +50,8 @@ func (p *plan) ifVersion() Version {
 	return p.version
 }
 
-// approval shows the plan to whoever decides.
-func (c *call) planApproval(p *plan) *toolset.Approval {
+// planApproval shows the plan to whoever decides.
+func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
 	after := string(p.new)
 	diff := &toolset.Diff{Path: p.path, New: &after}
 	title := "Write "
@@ -63,14 +63,14 @@ func (c *call) planApproval(p *plan) *toolset.Approval {
 		title = "Create "
 	}
 	a := &toolset.Approval{Title: title + p.name, Preview: []toolset.Preview{{Diff: diff}}, Basis: p.basis()}
-	c.options.scope(c.ws, c.tool, a)
+	c.options.scope(ctx, c.ws, c.tool, a)
 	return a
 }
 
 // carryOut writes a plan, if it is the one that was approved.
 func (c *call) carryOut(ctx context.Context, p *plan) error {
 	if !c.approved || c.approval != nil && c.approval.Basis != p.basis() {
-		return toolset.ApprovalRequired(*c.planApproval(p))
+		return toolset.ApprovalRequired(*c.planApproval(ctx, p))
 	}
 	c.plans.clear()
 	if _, err := c.ws.Write(ctx, p.path, p.new, p.ifVersion()); err != nil {

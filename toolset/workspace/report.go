@@ -76,13 +76,17 @@ func (c *call) name(path string) string {
 	return printable(path)
 }
 
-// shortPath returns a clean path relative to the first root, if it lies there.
+// shortPath returns a clean path relative to the first root, with slashes, if it lies there.
 func shortPath(w Workspace, path string) string {
 	roots := w.Roots()
 	if len(roots) == 0 {
 		return path
 	}
-	return StyleOf(roots[0]).Rel(roots[0], path)
+	style := StyleOf(roots[0])
+	if !style.Contains(roots[0], path) {
+		return path
+	}
+	return strings.ReplaceAll(style.Rel(roots[0], path), style.separator(), "/")
 }
 
 // printable quotes a name that has characters which cannot be seen.

@@ -3,24 +3,27 @@
 package workspace
 
 import (
-	"strings"
+	"context"
+	"errors"
+	"io/fs"
 
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/command"
 )
 
-// ScopeFunc says what an "always" decision about a call covers. It fills in Scope, ScopeTitle and Covers of an approval that is complete
-// otherwise: its Preview has the file or the command. tool is the name by which the tool was defined.
-type ScopeFunc func(w Workspace, tool string, a *toolset.Approval)
+// ScopeFunc says what an "always" decision about a call covers. It fills in Scope, ScopeTitle, Covers and Parts of an approval that is
+// complete otherwise: its Preview has the file or the command. tool is the name by which the tool was defined.
+type ScopeFunc func(ctx context.Context, w Workspace, tool string, a *toolset.Approval)
 
-// ExactScope makes "always" cover the same file, or exactly the same command in the same directory. A rule about a directory covers the
-// files below it.
-func ExactScope(w Workspace, _ string, a *toolset.Approval) {
+// DefaultScope makes "always" cover changes to the same file, and of a command what package command says. A rule about a directory covers
+// the files below it.
+func DefaultScope(ctx context.Context, w Workspace, _ string, a *toolset.Approval) {
+	style := StyleOf(w.Roots()[0])
 	for _, p := range a.Preview {
 		switch {
 		case p.Diff != nil:
-			style := StyleOf(w.Roots()[0])
 			a.Scope = style.Fold(p.Diff.Path)
-			a.ScopeTitle = "changes to " + shortPath(w, p.Diff.Path)
+			a.ScopeTitle = "changes to " + printable(shortPath(w, p.Diff.Path))
 			for dir := style.Parent(p.Diff.Path); ; dir = style.Parent(dir) {
 				a.Covers = append(a.Covers, style.Fold(dir))
 				if dir == style.Parent(dir) {
@@ -28,15 +31,15 @@ func ExactScope(w Workspace, _ string, a *toolset.Approval) {
 				}
 			}
 		case p.Command != nil:
-			line := commandTitle(Command{Line: p.Command.Line, Args: p.Command.Args})
-			if len(p.Command.Env) > 0 {
-				line = strings.Join(quoteAll(p.Command.Env), " ") + " " + line
+			place := command.Place{Roots: w.Roots(), Windows: style == Windows}
+			if w.Features().Read {
+				place.Inside = func(path string) bool {
+					_, err := w.Stat(ctx, path)
+					return err == nil || errors.Is(err, fs.ErrNotExist)
+				}
 			}
-			a.Scope = "exactly: " + line + "\nin: " + p.Command.Dir
-			a.ScopeTitle = "exactly this command"
-			if len(line) <= 60 && !strings.ContainsAny(line, "`\n") {
-				a.ScopeTitle = "exactly `" + line + "`"
-			}
+			s := command.ScopeOf(command.Command{Line: p.Command.Line, Args: p.Command.Args, Dir: p.Command.Dir, Env: p.Command.Env}, place)
+			a.Scope, a.ScopeTitle, a.Covers, a.Parts = s.Scope, s.Title, s.Covers, s.Parts
 		}
 	}
 }

@@ -55,15 +55,15 @@ func (c *call) approveCommand(ctx context.Context, in runCommandArgs) (*toolset.
 	if err != nil {
 		return nil, context.Cause(ctx) // the call reports the rest
 	}
-	return c.commandApproval(&cmd), nil
+	return c.commandApproval(ctx, &cmd), nil
 }
 
-func (c *call) commandApproval(cmd *prepared) *toolset.Approval {
+func (c *call) commandApproval(ctx context.Context, cmd *prepared) *toolset.Approval {
 	a := &toolset.Approval{
 		Title:   "Run " + cmd.title,
 		Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: cmd.Line, Args: cmd.Args, Dir: cmd.dir, Env: cmd.Env}}},
 	}
-	c.options.scope(c.ws, c.tool, a)
+	c.options.scope(ctx, c.ws, c.tool, a)
 	return a
 }
 
@@ -73,7 +73,7 @@ func (c *call) runCommand(ctx context.Context, in runCommandArgs) (toolset.Resul
 		return toolset.Result{}, err
 	}
 	if !c.approved {
-		return toolset.Result{}, toolset.ApprovalRequired(*c.commandApproval(&cmd))
+		return toolset.Result{}, toolset.ApprovalRequired(*c.commandApproval(ctx, &cmd))
 	}
 	t, err := c.start(ctx, cmd.Command, cmd.dir, cmd.title)
 	if err != nil {

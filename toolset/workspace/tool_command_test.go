@@ -93,7 +93,7 @@ func TestRunCommand(t *testing.T) {
 	asked := r.asked[5].Approval
 	require.Equal(t, "Run pwd", asked.Title)
 	require.Equal(t, toolset.CommandLine{Line: "pwd", Dir: "/project/sub", Env: []string{"A=1", "B=2"}}, *asked.Preview[0].Command)
-	require.Equal(t, "exactly: A=1 B=2 pwd\nin: /project/sub", asked.Scope)
+	require.Equal(t, `exactly sh "pwd" in "/project/sub" with ["A=1" "B=2"]`, asked.Scope)
 	require.Equal(t, toolset.CommandLine{Args: []string{"ls", "-l", "a", "b"}, Dir: "/project"}, *r.asked[3].Approval.Preview[0].Command)
 }
 

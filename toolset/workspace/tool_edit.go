@@ -42,7 +42,7 @@ func (c *call) approveEdit(ctx context.Context, in editFileArgs) (*toolset.Appro
 	if err != nil || p.unchanged() {
 		return nil, context.Cause(ctx) // the call reports the rest
 	}
-	return c.planApproval(p), nil
+	return c.planApproval(ctx, p), nil
 }
 
 func (c *call) editFile(ctx context.Context, in editFileArgs) (toolset.Result, error) {

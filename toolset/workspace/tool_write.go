@@ -30,7 +30,7 @@ func (c *call) approveWrite(ctx context.Context, in writeFileArgs) (*toolset.App
 	if err != nil || p.unchanged() {
 		return nil, context.Cause(ctx) // the call reports the rest
 	}
-	return c.planApproval(p), nil
+	return c.planApproval(ctx, p), nil
 }
 
 func (p *plan) unchanged() bool { return p.exists && bytes.Equal(p.old, p.new) }

@@ -26,7 +26,7 @@ import (
 //   - Results are bounded, and say how to read on.
 //   - What cannot be done is told to the model, which can go on. The end of the run's context ends the run.
 func Tools[D any](session func(deps D) *Session, opts ...ToolsOption) toolset.Toolset[D] {
-	o := options{readLimit: 256 << 10, outputLimit: 32 << 10, commandTimeout: 10 * time.Minute, scope: ExactScope}
+	o := options{readLimit: 256 << 10, outputLimit: 32 << 10, commandTimeout: 10 * time.Minute, scope: DefaultScope}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -66,7 +66,7 @@ func WithParallelCommands() ToolsOption {
 	return func(o *options) { o.parallelCommands = true }
 }
 
-// WithScope sets what an "always" decision about a call covers. The default is [ExactScope].
+// WithScope sets what an "always" decision about a call covers. The default is [DefaultScope].
 func WithScope(f ScopeFunc) ToolsOption {
 	return func(o *options) {
 		if f != nil {

@@ -46,6 +46,11 @@ func TestConformance(t *testing.T) {
 	t.Run("windows", func(t *testing.T) { workspacetest.Run(t, env(`C:\Code\outside`, `C:\Code\proj`, `\\server\share`)) })
 }
 
+func TestToolsConformance(t *testing.T) {
+	t.Run("slash", func(t *testing.T) { workspacetest.RunTools(t, env("/base/outside", "/base/project", "/more")) })
+	t.Run("windows", func(t *testing.T) { workspacetest.RunTools(t, env(`C:\Code\outside`, `C:\Code\proj`)) })
+}
+
 // Commands can be left out.
 func TestConformanceWithoutCommands(t *testing.T) {
 	workspacetest.Run(t, func() (*workspacetest.Env, error) {

@@ -5,6 +5,7 @@ package workspacetest_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"iter"
 	"slices"
@@ -187,5 +188,48 @@ func brokenCommands() map[string][]func(*fault) {
 		"processes are told apart": {func(f *fault) {
 			f.process = func(p workspace.Process) workspace.Process { return &badProcess{Process: p, ref: "same"} }
 		}},
+		"the same work gets the same answers": {
+			func(f *fault) {
+				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
+					got, err := f.Workspace.Read(ctx, path, r)
+					if err != nil {
+						err = errors.New("open " + path + ": no such file or directory")
+					}
+					return got, err
+				}
+			},
+			outputs(func(p workspace.Process, ctx context.Context, from int64, limit int) (workspace.Chunk, error) {
+				c, err := p.Output(ctx, from, limit)
+				c.Data = bytes.ReplaceAll(c.Data, []byte("\n"), []byte("\r\n"))
+				return c, err
+			}),
+		},
+		"no tool leads out": {
+			func(f *fault) {
+				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
+					got, err := f.Workspace.Read(ctx, path, r)
+					if data, ok := leak(f, path); ok && err != nil {
+						return workspace.File{Data: data}, nil
+					}
+					return got, err
+				}
+			},
+			func(f *fault) {
+				f.write = func(ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
+					version, err := f.Workspace.Write(ctx, path, data, v)
+					if at, located := workspace.Locate(f.Workspace.Roots(), path); located == nil && err != nil {
+						_ = f.Disk().WriteFile(at.Path, data, 0o644)
+					}
+					return version, err
+				}
+				f.read = func(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
+					got, err := f.Workspace.Read(ctx, path, r)
+					if errors.Is(err, workspace.ErrOutside) {
+						err = fs.ErrNotExist
+					}
+					return got, err
+				}
+			},
+		},
 	}
 }

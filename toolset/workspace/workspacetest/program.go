@@ -32,7 +32,7 @@ type System struct {
 //	cat NAME     writes a file
 //	stdin        reads standard input to its end, and writes "N bytes"
 //	wait         waits until ctx ends
-//	work         does what [WorkTest] says, and ends
+//	work         does what the tests of the project that [RunTools] works on do, and ends
 //	exit CODE    ends
 func Program(ctx context.Context, s System, args []string) int {
 	for len(args) > 0 {
@@ -76,7 +76,7 @@ func Program(ctx context.Context, s System, args []string) int {
 		case "wait":
 			<-ctx.Done()
 		case "work":
-			out, code := WorkTest(func(name string) (string, error) {
+			out, code := workTest(func(name string) (string, error) {
 				data, err := s.ReadFile(name)
 				return string(data), err
 			})

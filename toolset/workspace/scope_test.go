@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/memory"
+)
+
+// "Always" covers what the option says. A link is judged by what it leads to in the workspace, and not on this machine.
+func TestAlwaysCoversScope(t *testing.T) {
+	r, ws := inMemory(t, memory.Config{Files: map[string]string{"a": "1\n", "b": "1\n"}, Command: func(workspace.Command) memory.Script { return memory.Print("", 0) }})
+	require.NoError(t, ws.Disk().Symlink("/etc/passwd", "/project/out"))
+	var asked []string
+	person := toolset.AskerFuncs{OnApprove: func(_ context.Context, req toolset.ApprovalRequest) (toolset.Decision, error) {
+		asked = append(asked, req.Approval.Title+": "+req.Approval.ScopeTitle)
+		return toolset.Decision{Verdict: toolset.VerdictAllow, Always: true}, nil
+	}}
+	r.asker = approval.Remember(new(approval.Policy), person)
+	r.calls(
+		command("go test ./a"), command("go test ./b -run X"), command("go test -exec x ./a"), command("cat a"), command("cat b"), command("cat out"), command("cat a", "env", args{"X": "1"}),
+		edit("a", "1", "2"), edit("a", "2", "3"), edit("b", "1", "2"),
+	)
+	require.Len(t, asked, 7, "%q", asked)
+	require.Contains(t, asked[0], "Run go test ./a: `go test`")
+	require.Contains(t, asked[1], "Run go test -exec x ./a")
+	require.Contains(t, asked[2], "Run cat a")
+	require.Contains(t, asked[3], "Run cat out")
+	require.Contains(t, asked[4], "X=1 cat a")
+	require.Equal(t, []string{"Edit a: changes to a", "Edit b: changes to b"}, asked[5:])
+}
