@@ -23,8 +23,7 @@ type activity struct {
 	*workspace
 	tool string
 	id   acp.ToolCallID
-	// approved says that the call was approved before it came here.
-	approved bool
+	call toolset.Call
 }
 
 // answer is what a tool call came to.
@@ -42,6 +41,9 @@ type answer struct {
 // perform reports a call from its beginning to its end, whatever that is.
 func (a *activity) perform(ctx context.Context, kind acp.ToolKind, in describer, do func(context.Context) (answer, error)) (toolset.Result, error) {
 	title, locations := in.describe(a.workspace)
+	if a.call.Approval != nil && a.call.Approval.Title != "" {
+		title = a.call.Approval.Title
+	}
 	c := acp.ToolCall{
 		ToolCallID: a.id, Title: title, Name: &a.tool, Kind: kind, Status: acp.ToolCallStatusPending, Locations: locations,
 	}
@@ -57,6 +59,9 @@ func (a *activity) perform(ctx context.Context, kind acp.ToolKind, in describer,
 	}()
 	got, err := do(ctx)
 	returned = true
+	if errors.As(err, new(*toolset.ApprovalRequiredError)) { // the call comes here again
+		return toolset.Result{}, err
+	}
 	if err != nil {
 		_ = a.Tracker.Fail(ctx, a.id, forUser(ctx, err))
 		return toolset.Result{}, err

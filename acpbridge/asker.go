@@ -3,6 +3,7 @@
 package acpbridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,21 @@ func Asker(d deps.ACPDeps) toolset.Asker {
 		return toolset.AskerFuncs{}
 	}
 	return approval.Remember(d.Session.Policy, toolset.AskerFuncs{OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
-		return askToApprove(ctx, d, &r)
+		id, answered := deps.ToolCallID(r.RunID, r.Step, r.CallID()), false
+		defer func() {
+			if !answered {
+				_ = d.Tracker.Fail(ctx, id, "The question panicked. "+notRun)
+			}
+		}()
+		decision, err := askToApprove(ctx, d, &r)
+		answered = true
+		switch {
+		case err != nil:
+			_ = d.Tracker.Fail(ctx, id, forUser(ctx, err))
+		case decision.Verdict == toolset.VerdictDeny:
+			_ = d.Tracker.Fail(ctx, id, decision.Reason)
+		}
+		return decision, err
 	}})
 }
 
@@ -35,8 +50,9 @@ const byUser = "user"
 const notRun = "The tool was not run."
 
 func askToApprove(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalRequest) (toolset.Decision, error) {
-	req := PermissionRequest{Tool: r.Tool, Session: d.Session, ToolCall: shownCall(d, r), ScopeTitle: scopeTitle(r)}
-	resp, err := d.Client.RequestPermission(ctx, &acp.RequestPermissionRequest{SessionID: d.Session.ID, ToolCall: req.ToolCall, Options: req.options()})
+	resp, err := d.Client.RequestPermission(ctx, &acp.RequestPermissionRequest{
+		SessionID: d.Session.ID, ToolCall: shownCall(ctx, d, r), Options: permissionOptions(r, d.Session.Policy != nil),
+	})
 	if err != nil {
 		return refusedBy(clientError(ctx, "ask the user for permission", err))
 	}
@@ -58,7 +74,7 @@ func askToApprove(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalReques
 	case rejectOnce:
 		return decided(toolset.VerdictDeny, false, "The user rejected this. "+notRun+" Do not try to do the same in another way; ask what to do instead.")
 	case rejectAlways:
-		return decided(toolset.VerdictDeny, true, "The user does not allow "+req.scopeTitle()+" in this session. "+notRun+" Do not try to do the same in another way.")
+		return decided(toolset.VerdictDeny, true, "The user does not allow "+scopeTitle(r)+" in this session. "+notRun+" Do not try to do the same in another way.")
 	}
 	return decided(toolset.VerdictDeny, false, fmt.Sprintf("The editor gave an answer that was not among the options (%q), which counts as a refusal. %s", selected.OptionID, notRun))
 }
@@ -66,32 +82,48 @@ func askToApprove(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalReques
 // refusedBy makes a denial of what a client cannot do. Any other error ends the run.
 func refusedBy(err error) (toolset.Decision, error) {
 	if failed, ok := errors.AsType[*toolset.FailedError](err); ok {
-		return toolset.Deny(failed.Message + " " + notRun), nil
+		return toolset.Deny(strings.TrimSuffix(failed.Message, ".") + ". " + notRun), nil
 	}
 	return toolset.Decision{}, err
 }
 
-// shownCall is what the user is shown of a call: what is known of it, and what it would do.
-func shownCall(d deps.ACPDeps, r *toolset.ApprovalRequest) acp.ToolCallUpdate {
-	call := d.Tracker.Snapshot(deps.ToolCallID(r.RunID, r.Step, r.CallID()))
-	if call.RawInput == nil {
+// shownCall is what the user is shown of a call: what is known of it, and what it would do. The call is shown in this way before
+// the question, and stays so.
+func shownCall(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalRequest) acp.ToolCallUpdate {
+	id := deps.ToolCallID(r.RunID, r.Step, r.CallID())
+	if len(r.Path) > 1 {
+		d.Tracker.Label(r.RunID, r.Agent)
+	}
+	known := d.Tracker.Snapshot(id)
+	call := acp.ToolCall{
+		ToolCallID: id, Title: cmp.Or(r.Approval.Title, r.Title, r.Tool), Name: &r.Tool, Kind: cmp.Or(acp.ToolKind(r.Kind), acp.ToolKindOther),
+		Status: acp.ToolCallStatusPending, Content: previews(&r.Approval), Locations: locations(&r.Approval),
+	}
+	if r.Approval.Title == "" && known.Title != nil {
+		call.Title = *known.Title
+	}
+	if known.RawInput == nil {
 		call.RawInput = r.Args
 	}
-	switch {
-	case r.Approval.Title != "":
-		call.Title = &r.Approval.Title
-	case call.Title == nil && r.Title != "":
-		call.Title = &r.Title
-	case call.Title == nil:
-		call.Title = &r.Tool
+	if d.Tracker == nil {
+		return acp.ToolCallUpdate{
+			ToolCallID: id, Title: &call.Title, Name: call.Name, Kind: call.Kind, Status: call.Status, Content: call.Content,
+			Locations: call.Locations, RawInput: call.RawInput,
+		}
 	}
-	if call.Kind == "" {
-		call.Kind = acp.ToolKind(r.Kind)
+	_ = d.Tracker.Start(ctx, call) // whether the client can be reached shows in the question
+	return d.Tracker.Snapshot(id)
+}
+
+// locations are the files that a call would change.
+func locations(a *toolset.Approval) []acp.ToolCallLocation {
+	var all []acp.ToolCallLocation
+	for i := range a.Preview {
+		if diff := a.Preview[i].Diff; diff != nil {
+			all = append(all, acp.ToolCallLocation{Path: diff.Path})
+		}
 	}
-	if shown := previews(&r.Approval); len(shown) > 0 {
-		call.Content = shown
-	}
-	return call
+	return all
 }
 
 // previews are an approval's reason and previews as the client shows them.

@@ -23,9 +23,9 @@
 //
 // # Permission
 //
-// Tools that change something ask the user first. What the user answers with "always" is remembered in the session's
-// [approval.Policy], with a scope that the option's name shows: a file, or the first words of a command. [Permit] does the same for
-// tools of your own, and [WithPermissions] decides without a user.
+// Tools that change something need approval, and so may tools of your own: see [toolset.Approve]. [Serve] has every such call asked about in
+// the editor, with [Asker]; a run without Serve gets it with agent.WithAsker. What the user answers with "always" is remembered in the
+// session's [approval.Policy], with a scope that the option's name shows. [WithPermissions] decides without a user.
 //
 // # Concurrency
 //

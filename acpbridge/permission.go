@@ -4,6 +4,7 @@ package acpbridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -11,105 +12,88 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// PermissionRequest describes an action that needs permission.
+// PermissionRequest describes an action of a tool of [Toolset] that needs permission.
 type PermissionRequest struct {
-	// Tool is the tool's name. Rules of the session's policy are kept by it.
+	// Tool is the tool's name in the toolset.
 	Tool string
-	// Session is the session that the action belongs to, ToolCall what the user is shown of it. [Permit] sets them.
+	// Session is the session that the action belongs to, ToolCall what the user is shown of it.
 	Session  *deps.Session
 	ToolCall acp.ToolCallUpdate
 
-	// Path is the file that is to be written, absolute; Command and Args are what is to be run, and Cwd is where. A line that a
-	// shell is to run is the last argument of the shell.
+	// Path is the file that is to be written, absolute; Command and Args are what is to be run, Cwd is where, and Env is what is
+	// added to the environment, each as "NAME=value". A line that a shell is to run is the last argument of the shell.
 	Path    string
 	Command string
 	Args    []string
 	Cwd     string
+	Env     []string
 
-	// Scope is what a rule covers that the user makes by answering "always": of a command its first words, of a file its path.
-	// Empty covers everything that the tool does.
-	Scope string
-	// ScopeTitle names the scope to the user, as in "Always allow …".
-	ScopeTitle string
-	// Covers lists further scopes that the action lies in, such as directories. Rules about them are honoured.
-	Covers []string
-	// Refusal says, as a sentence, what has not been done when permission is denied. It is for the model.
-	Refusal string
+	// Approval is what the user is asked about.
+	Approval toolset.Approval
 }
 
-// PermissionFunc decides about an action before the user is asked. [toolset.VerdictDefer] leaves it to the session's policy and the
-// user. It may be called for several runs at once; an error ends the run.
+// PermissionFunc decides about an action before anybody is asked. [toolset.VerdictDefer] leaves it to the run's asker. It may be
+// called for several runs at once, and several times for one action; an error ends the run.
 type PermissionFunc func(ctx context.Context, req *PermissionRequest) (toolset.Verdict, error)
 
-// AllowAll permits everything but what the session's policy rejects. It is for agents that nobody watches.
+// AllowAll permits everything but what the session's policy denies. It is for agents that nobody watches.
 func AllowAll(context.Context, *PermissionRequest) (toolset.Verdict, error) {
 	return toolset.VerdictAllow, nil
 }
 
-// WithPermissions has decide decide about actions before the user is asked: [AllowAll], or a function that knows of modes,
-// rules and environments. What the user has rejected for good in this session is rejected before that. The default asks the
-// user about everything that the session's policy does not know.
+// WithPermissions has decide decide about actions before anybody is asked: [AllowAll], or a function that knows of modes,
+// rules and environments. What the user has rejected for good in this session is rejected before that. By default the run's asker
+// decides about everything.
 func WithPermissions(decide PermissionFunc) ToolsetOption {
 	return func(o *toolsetOptions) { o.permissions = decide }
 }
 
-// Permit returns nil if an action of the tool call id is permitted: by a rule of the session's policy, or by the user, who is
-// asked with session/request_permission and may make a rule. Tools of your own can use it as well. A refusal is an error made
-// by [toolset.Denied]. One user is asked one question at a time, so that of two equal calls the second one is decided by the
-// rule that the first one led to. Waiting ends with ctx.
-func Permit(ctx context.Context, d deps.ACPDeps, id acp.ToolCallID, req PermissionRequest) error {
-	_, err := permit(ctx, d, id, nil, req)
-	return err
-}
-
-func (a *activity) permit(ctx context.Context, req PermissionRequest) (asked bool, err error) {
+// verdict decides about an action without asking anybody. The error of a denial is made by [toolset.Denied].
+func (a *activity) verdict(ctx context.Context, req *PermissionRequest) (toolset.Verdict, error) {
 	decide := a.options.permissions
-	if a.approved {
-		decide = AllowAll
+	if decide == nil {
+		return toolset.VerdictDefer, nil
 	}
-	return permit(ctx, a.ACPDeps, a.id, decide, req)
-}
-
-// permit also reports whether the user was asked.
-func permit(ctx context.Context, d deps.ACPDeps, id acp.ToolCallID, decide PermissionFunc, req PermissionRequest) (asked bool, err error) {
-	if d.Client == nil || d.Session == nil {
-		return false, toolset.Denied("Nobody can be asked for permission. %s", req.Refusal)
+	if a.Session.Policy.DecideApproval(req.Tool, &req.Approval) == toolset.VerdictDeny {
+		return toolset.VerdictDeny, toolset.Denied("The user does not allow this in this session. %s Do not try to do the same in another way.", notRun)
 	}
-	req.Session, req.ToolCall = d.Session, d.Tracker.Snapshot(id)
-	policy, scopes := d.Session.Policy, append([]string{req.Scope}, req.Covers...)
-	verdict := policy.Decide(req.Tool, scopes...)
-	if verdict != toolset.VerdictDeny && decide != nil {
-		decided, err := decide(ctx, &req)
-		if err != nil {
-			return false, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, err)
-		}
-		if decided == toolset.VerdictDeny {
-			return false, toolset.Denied("This is not permitted here. %s Do not try to do the same in another way.", req.Refusal)
-		}
-		verdict = decided
-	}
-	if verdict != toolset.VerdictAllow {
-		verdict, err = policy.AskOnce(ctx, req.Tool, scopes, func(ctx context.Context) (toolset.Verdict, error) {
-			asked = true
-			return askUser(ctx, d, &req)
-		})
-	}
-	switch {
+	req.Session, req.ToolCall = a.Session, a.Tracker.Snapshot(a.id)
+	req.ToolCall.Title = &req.Approval.Title
+	switch v, err := decide(ctx, req); {
 	case err != nil && ctx.Err() != nil:
-		return asked, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, context.Cause(ctx))
+		return toolset.VerdictDefer, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, context.Cause(ctx))
 	case err != nil:
-		return asked, err
-	case verdict == toolset.VerdictAllow:
-		return asked, nil
+		return toolset.VerdictDefer, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, err)
+	case v == toolset.VerdictDeny:
+		return v, toolset.Denied("This is not permitted here. %s Do not try to do the same in another way.", notRun)
+	default:
+		return v, nil
 	}
-	return asked, toolset.Denied("The user does not allow %s in this session. %s Do not try to do the same in another way.", req.scopeTitle(), req.Refusal)
 }
 
-func (r *PermissionRequest) scopeTitle() string {
-	if r.ScopeTitle == "" {
-		return r.Tool
+// approval is what has to be approved before an action, nil if nothing has. An action that is denied needs no approval: the call
+// itself fails.
+func (a *activity) approval(ctx context.Context, req *PermissionRequest) (*toolset.Approval, error) {
+	v, err := a.verdict(ctx, req)
+	if err != nil && !errors.As(err, new(*toolset.DeniedError)) {
+		return nil, err
 	}
-	return r.ScopeTitle
+	if v == toolset.VerdictAllow || v == toolset.VerdictDeny {
+		return nil, nil
+	}
+	return &req.Approval, nil
+}
+
+// permit is called just before an action. It returns nil if the call was approved, or if the action needs no approval.
+func (a *activity) permit(ctx context.Context, req *PermissionRequest) error {
+	if a.call.Approved {
+		return nil
+	}
+	v, err := a.verdict(ctx, req)
+	if err == nil && v != toolset.VerdictAllow {
+		err = toolset.ApprovalRequired(req.Approval)
+	}
+	return err
 }
 
 // The ids of the options are their kinds, as the protocol names them.
@@ -120,48 +104,22 @@ const (
 	rejectAlways = acp.PermissionOptionID(acp.PermissionOptionKindRejectAlways)
 )
 
-// options are what the user can choose from: "always" only where somebody remembers it.
-func (r *PermissionRequest) options() []acp.PermissionOption {
+// permissionOptions are what the user can choose from: "always" only where somebody remembers it.
+func permissionOptions(r *toolset.ApprovalRequest, remembers bool) []acp.PermissionOption {
 	option := func(id acp.PermissionOptionID, name string) acp.PermissionOption {
 		return acp.PermissionOption{OptionID: id, Name: name, Kind: acp.PermissionOptionKind(id)}
 	}
-	if r.Session.Policy == nil {
+	if !remembers {
 		return []acp.PermissionOption{option(allowOnce, "Allow once"), option(rejectOnce, "Reject")}
+	}
+	rejected := scopeTitle(r)
+	if len(r.Approval.Parts) > 0 { // a rule that denies is about the whole, one that allows about each part
+		rejected = "exactly this"
 	}
 	return []acp.PermissionOption{
 		option(allowOnce, "Allow once"),
-		option(allowAlways, "Always allow "+r.scopeTitle()+" in this session"),
+		option(allowAlways, "Always allow "+scopeTitle(r)+" in this session"),
 		option(rejectOnce, "Reject"),
-		option(rejectAlways, "Always reject "+r.scopeTitle()+" in this session"),
+		option(rejectAlways, "Always reject "+rejected+" in this session"),
 	}
-}
-
-// askUser asks. It returns [toolset.VerdictAllow], or an error that says why not.
-func askUser(ctx context.Context, d deps.ACPDeps, req *PermissionRequest) (toolset.Verdict, error) {
-	resp, err := d.Client.RequestPermission(ctx, &acp.RequestPermissionRequest{
-		SessionID: d.Session.ID, ToolCall: req.ToolCall, Options: req.options(),
-	})
-	if err != nil {
-		return toolset.VerdictDefer, clientError(ctx, "ask the user for permission", err)
-	}
-	if ctx.Err() != nil { // whatever was answered, nobody wants it done any more
-		return toolset.VerdictDefer, context.Cause(ctx)
-	}
-	selected := resp.Outcome.Selected
-	if selected == nil {
-		return toolset.VerdictDefer, toolset.Denied("The user closed the question without an answer. %s Ask the user what to do.", req.Refusal)
-	}
-	switch selected.OptionID {
-	case allowAlways:
-		d.Session.Policy.Remember(req.Tool, req.Scope, toolset.VerdictAllow)
-		return toolset.VerdictAllow, nil
-	case allowOnce:
-		return toolset.VerdictAllow, nil
-	case rejectAlways:
-		d.Session.Policy.Remember(req.Tool, req.Scope, toolset.VerdictDeny)
-		return toolset.VerdictDeny, nil
-	case rejectOnce:
-		return toolset.VerdictDefer, toolset.Denied("The user rejected this. %s Do not try to do the same in another way; ask what to do instead.", req.Refusal)
-	}
-	return toolset.VerdictDefer, toolset.Denied("The editor gave an answer that was not among the options (%q), which counts as a refusal. %s", selected.OptionID, req.Refusal)
 }

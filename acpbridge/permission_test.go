@@ -18,7 +18,6 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
-	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
@@ -40,10 +39,10 @@ func TestEveryAnswerOfTheUserIsKept(t *testing.T) {
 	}{
 		{acptest.AllowOnce, success, "made\n[exit code 0]", toolset.VerdictDefer},
 		{acptest.AllowAlways, success, "made\n[exit code 0]", toolset.VerdictAllow},
-		{acptest.RejectOnce, denied, "The user rejected this. The command was not run. Do not try to do the same in another way; ask what to do instead.", toolset.VerdictDefer},
-		{acptest.RejectAlways, denied, "The user does not allow `make all` in this session. The command was not run. Do not try to do the same in another way.", toolset.VerdictDeny},
-		{acptest.Dismiss, denied, "The user closed the question without an answer. The command was not run. Ask the user what to do.", toolset.VerdictDefer},
-		{"nonsense", denied, `The editor gave an answer that was not among the options ("nonsense"), which counts as a refusal. The command was not run.`, toolset.VerdictDefer},
+		{acptest.RejectOnce, denied, "The user rejected this. The tool was not run. Do not try to do the same in another way; ask what to do instead.", toolset.VerdictDefer},
+		{acptest.RejectAlways, denied, "The user does not allow `make all` (ordinary options) in this session. The tool was not run. Do not try to do the same in another way.", toolset.VerdictDeny},
+		{acptest.Dismiss, denied, "The user closed the question without an answer. The tool was not run. Ask the user what to do.", toolset.VerdictDefer},
+		{"nonsense", denied, `The editor gave an answer that was not among the options ("nonsense"), which counts as a refusal. The tool was not run.`, toolset.VerdictDefer},
 	} {
 		t.Run(string(c.answer), func(t *testing.T) {
 			editor := acptest.New(acptest.Options{Programs: makeProgram, Answers: []acptest.Answer{c.answer}})
@@ -54,7 +53,7 @@ func TestEveryAnswerOfTheUserIsKept(t *testing.T) {
 			want := acp.ToolCallStatusCompleted
 			if c.outcome == denied {
 				want = acp.ToolCallStatusFailed
-				assert.Equal(t, c.text, shownText(r.shown(t, 0)))
+				assert.Contains(t, shownText(r.shown(t, 0)), c.text)
 				assert.NotContains(t, methods(editor), acp.MethodCreateTerminal)
 			}
 			assert.Equal(t, want, r.shown(t, 0).Status)
@@ -78,8 +77,8 @@ func TestTheOptionsNameTheirScope(t *testing.T) {
 		names = append(names, req.Options[1].Name)
 	}
 	assert.Equal(t, []string{
-		"Always allow `go test` in this session",
-		"Always allow exactly `go test ./... | tail -5` in this session",
+		"Always allow `go test` (ordinary options, project files) in this session",
+		"Always allow `go test` and `tail` (ordinary options, project files) in this session",
 		"Always allow exactly this command in this session",
 		"Always allow changes to sub/a.go in this session",
 	}, names)
@@ -163,16 +162,11 @@ func TestAPendingPermissionEndsWithTheTurn(t *testing.T) {
 		editor := acptest.New(acptest.Options{Programs: makeProgram, Permission: acptest.Never})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(acp.ErrTurnCancelled) })
-		// Two at once: one waits for the user, the other one for the first.
-		r := runSteps(ctx, t, editor, editor.Deps("/project"), say(
-			call("c1", "run_command", args{"command": "make"}), call("c2", "run_command", args{"command": "make"}),
-		), acpbridge.WithParallelCommands())
+		r := runSteps(ctx, t, editor, editor.Deps("/project"), say(call("c1", "run_command", args{"command": "make"})))
 		require.ErrorIs(t, r.err, acp.ErrTurnCancelled)
 		require.ErrorIs(t, r.err, context.Canceled)
-		for n := range 2 {
-			assert.Equal(t, acp.ToolCallStatusFailed, r.shown(t, n).Status)
-			assert.Equal(t, "Cancelled.", shownText(r.shown(t, n)))
-		}
+		assert.Equal(t, acp.ToolCallStatusFailed, r.shown(t, 0).Status)
+		assert.Contains(t, shownText(r.shown(t, 0)), "Cancelled.")
 	})
 }
 
@@ -198,12 +192,12 @@ func (c cancelsWhenAsked) RequestPermission(ctx context.Context, req *acp.Reques
 	return resp, err
 }
 
-func TestAClientThatCannotAskIsAFailure(t *testing.T) {
+func TestClientThatCannotAskDenies(t *testing.T) {
 	editor := acptest.New(acptest.Options{Programs: makeProgram})
 	editor.Fail(acp.MethodRequestPermission, 1, acp.Errorf(acp.CodeInternal, "no window"))
 	r := once(t, editor, "run_command", args{"command": "make"})
-	assert.Equal(t, model.OutcomeFailed, r.answer(t).Outcome)
-	assert.Equal(t, "Could not ask the user for permission: no window", r.answer(t).Text)
+	assert.Equal(t, model.OutcomeDenied, r.answer(t).Outcome)
+	assert.Equal(t, "Could not ask the user for permission: no window. The tool was not run.", r.answer(t).Text)
 }
 
 func TestPermissionsMayBeDecidedWithoutTheUser(t *testing.T) {
@@ -256,23 +250,15 @@ func TestACallThatHasBeenApprovedIsNotAskedAboutAgain(t *testing.T) {
 	for _, approved := range []bool{true, false} {
 		run.Call = toolset.Call{ID: fmt.Sprint(approved), Tool: "run_command", Approved: approved}
 		res, err := toolsettest.Call(t.Context(), acpbridge.Toolset[editorDeps](), run, "run_command", `{"command":"make"}`)
+		if !approved {
+			var required *toolset.ApprovalRequiredError
+			require.ErrorAs(t, err, &required)
+			assert.Equal(t, "make", required.Approval.Scope)
+			continue
+		}
 		require.NoError(t, err)
 		assert.Equal(t, "made\n[exit code 0]", res.Text)
 	}
-	assert.Len(t, editor.Permissions(), 1)
+	assert.Empty(t, editor.Permissions(), "no tool asks anybody itself")
 	assert.Empty(t, editor.Open())
-}
-
-func TestOtherToolsMayAskAsWell(t *testing.T) {
-	editor := acptest.New(acptest.Options{Answers: []acptest.Answer{acptest.AllowAlways}, Permission: acptest.Never})
-	t.Cleanup(editor.Close)
-	d := editor.Deps("/project")
-	require.NoError(t, d.Tracker.Start(t.Context(), acp.ToolCall{ToolCallID: "x", Title: "Deploy"}))
-	for range 2 {
-		require.NoError(t, acpbridge.Permit(t.Context(), d, "x", acpbridge.PermissionRequest{Tool: "deploy", Scope: "staging", ScopeTitle: "deployments to staging"}))
-	}
-	require.Len(t, editor.Permissions(), 1)
-	assert.Equal(t, "Always allow deployments to staging in this session", editor.Permissions()[0].Options[1].Name)
-	assert.Error(t, acpbridge.Permit(t.Context(), deps.ACPDeps{}, "x", acpbridge.PermissionRequest{Tool: "deploy"}))
-	assert.Empty(t, editor.Violations())
 }

@@ -20,6 +20,7 @@ type projection struct {
 	ctx     context.Context
 	session *session
 	calls   callProjection
+	inner   innerProjection
 	render  func(any) (string, error)
 	notices bool
 	window  int
@@ -42,6 +43,7 @@ func newProjection(t *turn, s *server) *projection {
 		ctx: t.ctx, session: t.session, render: s.render, window: s.window, log: s.log,
 		notices: t.session.info.Capabilities.Session != nil && t.session.info.Capabilities.Session.Notices != nil,
 		calls:   callProjection{ctx: t.ctx, tracker: t.session.tracker, runID: t.runID},
+		inner:   innerProjection{ctx: t.ctx, tracker: t.session.tracker},
 	}
 	p.message.init(t.session.id)
 	p.message.note.Update.AgentMessageChunk = &p.message.body
@@ -83,6 +85,10 @@ func (p *projection) event(e *agent.Event) {
 	case agent.EventToolResult:
 		p.report(p.calls.result(e))
 	case agent.EventCustom:
+		if inner, ok := e.Value.(agent.Nested); ok {
+			p.inner.event(e.CallID, e.Tool, &inner, p.report)
+			return
+		}
 		p.custom(e.Value)
 	case agent.EventOutput:
 		p.output(e.Value)
@@ -151,7 +157,8 @@ func (p *projection) close(end *ending) {
 	if p.ctx.Err() == nil {
 		ctx = p.ctx
 	}
-	p.report(p.calls.close(ctx, end))
+	p.report(p.inner.close(ctx, whyUnfinished(end)))
+	p.report(p.calls.close(ctx, whyUnfinished(end)))
 	if end.notice == "" {
 		return
 	}

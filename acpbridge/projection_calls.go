@@ -85,27 +85,11 @@ func (p *callProjection) begun(e *agent.Event) error {
 	if e.Output {
 		return nil
 	}
-	u := acp.ToolCallUpdate{ToolCallID: p.id(e.Step, e.CallID)}
-	if !reportsItself(e.Tool) {
-		u.Status = acp.ToolCallStatusInProgress
-	}
+	u := acp.ToolCallUpdate{ToolCallID: p.id(e.Step, e.CallID), Status: acp.ToolCallStatusInProgress}
 	if e.Decision != nil && len(e.Decision.Args) > 0 {
 		u.RawInput = rawInput(e.Args)
 	}
-	if u.Status == "" && u.RawInput == nil {
-		return nil
-	}
 	return p.tracker.Update(p.ctx, u)
-}
-
-// reportsItself reports whether a tool says itself when its work begins, which is not before the user has permitted it.
-func reportsItself(tool string) bool {
-	switch tool {
-	case ToolReadFile, ToolWriteFile, ToolRunCommand,
-		ToolGetTerminalOutput, ToolWaitForTerminalExit, ToolKillTerminal, ToolReleaseTerminal:
-		return true
-	}
-	return false
 }
 
 // start announces a call, or tells what is new about it.
@@ -158,12 +142,16 @@ func (p *callProjection) ended(id acp.ToolCallID) {
 	p.open = slices.DeleteFunc(p.open, func(o openCall) bool { return o.id == id })
 }
 
-// close ends the calls that are still open.
-func (p *callProjection) close(ctx context.Context, end *ending) error {
-	why := "Not finished: the turn ended before."
+// whyUnfinished is what the user is shown of calls that are open when a turn ends.
+func whyUnfinished(end *ending) string {
 	if end.stop == acp.StopReasonCancelled {
-		why = "Cancelled."
+		return "Cancelled."
 	}
+	return "Not finished: the turn ended before."
+}
+
+// close ends the calls that are still open.
+func (p *callProjection) close(ctx context.Context, why string) error {
 	var errs []error
 	p.mu.Lock()
 	open := p.open

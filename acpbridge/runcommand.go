@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/command"
 )
 
 // runCommandDescription describes the tool. timeout is the default; zero or less is none.
@@ -62,22 +63,72 @@ type commandEnd struct {
 	Output     string         `json:"output"`
 }
 
-func (w *workspace) runCommand(ctx context.Context, a *activity, in runCommandArgs) (answer, error) {
+// plannedCommand is what a call would run.
+type plannedCommand struct {
+	line commandLine
+	dir  string
+	req  PermissionRequest
+}
+
+func (w *workspace) planCommand(in runCommandArgs) (*plannedCommand, error) {
 	cmd, err := w.parse(in)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	dir, err := w.resolve(cmp.Or(in.Cwd, w.Session.Cwd))
 	if err != nil {
+		return nil, err
+	}
+	shown := toolset.CommandLine{Args: append([]string{cmd.program}, cmd.args...), Dir: dir}
+	if cmd.line {
+		shown.Line, shown.Args = cmd.shown, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+		shown.Env = append(shown.Env, name+"="+in.Env[name])
+	}
+	title, _ := in.describe(w)
+	scope := command.ScopeOf(command.Command{Line: shown.Line, Args: shown.Args, Dir: dir, Env: shown.Env}, w.place())
+	return &plannedCommand{cmd, dir, PermissionRequest{
+		Tool: ToolRunCommand, Command: cmd.program, Args: cmd.args, Cwd: dir, Env: shown.Env,
+		Approval: toolset.Approval{
+			Title: title, Scope: scope.Scope, ScopeTitle: scope.Title, Covers: scope.Covers, Parts: scope.Parts,
+			Preview: []toolset.Preview{{Command: &shown}},
+		},
+	}}, nil
+}
+
+// place is where named scopes of commands hold.
+func (w *workspace) place() command.Place {
+	p := w.paths()
+	place := command.Place{Windows: !p.native() || isWindowsPath(w.Session.Cwd), Inside: func(path string) bool {
+		_, err := w.resolve(path)
+		return err == nil
+	}}
+	for _, dir := range append([]string{w.Session.Cwd}, w.Session.AdditionalDirectories...) {
+		if abs, err := p.abs(w.Session.Cwd, dir); err == nil {
+			place.Roots = append(place.Roots, abs)
+		}
+	}
+	return place
+}
+
+func (w *workspace) approveCommand(ctx context.Context, a *activity, in runCommandArgs) (*toolset.Approval, error) {
+	plan, err := w.planCommand(in)
+	if err != nil {
+		return nil, nil // the call says so itself
+	}
+	return a.approval(ctx, &plan.req)
+}
+
+func (w *workspace) runCommand(ctx context.Context, a *activity, in runCommandArgs) (answer, error) {
+	plan, err := w.planCommand(in)
+	if err != nil {
 		return answer{}, err
 	}
-	scope := scopeOf(&cmd, in.Env)
-	if _, err := a.permit(ctx, PermissionRequest{
-		Tool: ToolRunCommand, Command: cmd.program, Args: cmd.args, Cwd: dir, Scope: scope.scope, ScopeTitle: scope.title, Covers: scope.covers,
-		Refusal: "The command was not run.",
-	}); err != nil {
+	if err := a.permit(ctx, &plan.req); err != nil {
 		return answer{}, err
 	}
+	cmd, dir := plan.line, plan.dir
 	a.started(ctx)
 	id, err := w.createTerminal(ctx, w.terminalRequest(&cmd, dir, in.Env), terminal{command: cmd.shown, background: in.Background})
 	if err != nil {

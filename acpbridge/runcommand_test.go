@@ -112,7 +112,7 @@ func TestACommandGetsItsDirectoryAndEnvironment(t *testing.T) {
 	req := editor.Calls()[1].Params.(*acp.CreateTerminalRequest)
 	assert.Equal(t, "/project/sub", *req.Cwd)
 	assert.Equal(t, []acp.EnvVariable{{Name: "A", Value: "1 2"}, {Name: "B", Value: "2"}}, req.Env)
-	assert.Equal(t, "Always allow exactly `A='1 2' B=2 make` in this session", editor.Permissions()[0].Options[1].Name)
+	assert.Equal(t, "Always allow exactly `A='1 2' B=2 make` in sub in this session", editor.Permissions()[0].Options[1].Name)
 
 	r := once(t, acptest.New(acptest.Options{}), "run_command", args{"command": "make", "cwd": "/etc"})
 	assert.Equal(t, model.OutcomeFailed, r.answer(t).Outcome)

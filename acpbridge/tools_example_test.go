@@ -36,7 +36,8 @@ func ExampleToolset() {
 	})
 	defer editor.Close()
 
-	res, err := a.Run(context.Background(), Deps{editor.Deps("/project")}, "Greet the world.")
+	d := editor.Deps("/project")
+	res, err := a.Run(context.Background(), Deps{d}, "Greet the world.", agent.WithAsker(acpbridge.Asker(d)))
 	if err != nil {
 		panic(err)
 	}

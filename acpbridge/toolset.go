@@ -30,8 +30,8 @@ const (
 //   - Paths may be relative to the session's working directory and must lie in the session's directories, symbolic links
 //     resolved as far as this machine knows them. That protects against mistakes and against what a model was talked into; it
 //     is no sandbox, for the client opens the file later.
-//   - write_file and run_command ask for permission, unless the call has been approved ([toolset.Approved]). See [WithPermissions] for
-//     agents that nobody watches.
+//   - write_file and run_command need approval. [Serve] has the user asked; a run without Serve needs agent.WithAsker with [Asker], or
+//     its calls are left pending. See [WithPermissions] for agents that nobody watches.
 //   - write_file is a barrier among the calls of a response, and so is run_command unless [WithParallelCommands] says
 //     otherwise: what a model does in one response happens in its order.
 //   - A terminal is released when its command has ended, however that came about. One that runs in the background is released by
@@ -74,7 +74,7 @@ func WithCommandTimeout(d time.Duration) ToolsetOption {
 	return func(o *toolsetOptions) { o.commandTimeout = d }
 }
 
-// WithParallelCommands lets the commands of one response run at the same time.
+// WithParallelCommands lets the commands of one response run at the same time, as far as they need no approval.
 func WithParallelCommands() ToolsetOption {
 	return func(o *toolsetOptions) { o.parallelCommands = true }
 }
@@ -116,15 +116,15 @@ func listTools[D deps.Carrier](w *workspace) []*toolset.Tool[D] {
 	}
 	if can.FS.WriteTextFile {
 		tools = append(tools, newTool[D](w, ToolWriteFile, writeFileDescription, w.writeFile,
-			toolset.OfKind(toolset.KindEdit, "Write file"), toolset.Sequential()))
+			toolset.OfKind(toolset.KindEdit, "Write file"), toolset.Sequential(), approved[D](w, ToolWriteFile, w.approveWrite)))
 	}
 	if !can.Terminal {
 		return tools
 	}
 	execute := func(title string) toolset.Option { return toolset.OfKind(toolset.KindExecute, title) }
-	run := []toolset.Option{execute("Run command"), toolset.Sequential()}
-	if w.options.parallelCommands {
-		run = run[:1]
+	run := []toolset.Option{execute("Run command"), approved[D](w, ToolRunCommand, w.approveCommand)}
+	if !w.options.parallelCommands {
+		run = append(run, toolset.Sequential())
 	}
 	return append(tools,
 		newTool[D](w, ToolRunCommand, runCommandDescription(w.options.commandTimeout), w.runCommand, run...),
@@ -144,9 +144,20 @@ func newTool[D deps.Carrier, In describer](
 		o(&options)
 	}
 	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in In) (toolset.Result, error) {
-		a := &activity{workspace: w, tool: name, id: deps.ToolCallID(run.RunID, run.Step, run.Call.ID), approved: run.Call.Approved}
+		a := newActivity(w, name, run)
 		return a.perform(ctx, acp.ToolKind(options.Kind), in, func(ctx context.Context) (answer, error) { return do(ctx, a, in) })
 	}, opts...)
+}
+
+// approved is the option of a tool whose calls need approval.
+func approved[D deps.Carrier, In any](w *workspace, name string, approve func(context.Context, *activity, In) (*toolset.Approval, error)) toolset.Option {
+	return toolset.Approve(func(ctx context.Context, run *toolset.RunContext[D], in In) (*toolset.Approval, error) {
+		return approve(ctx, newActivity(w, name, run), in)
+	})
+}
+
+func newActivity[D deps.Carrier](w *workspace, name string, run *toolset.RunContext[D]) *activity {
+	return &activity{workspace: w, tool: name, id: deps.ToolCallID(run.RunID, run.Step, run.Call.ID), call: run.Call}
 }
 
 // workspace is what the tools of one run share. It has no type parameters.

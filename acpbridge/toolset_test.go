@@ -80,7 +80,7 @@ func runScript(ctx context.Context, t *testing.T, editor *acptest.Client, d deps
 		Model: r.model, Toolsets: []toolset.Toolset[editorDeps]{acpbridge.Toolset[editorDeps](opts...)},
 	})
 	require.NoError(t, err)
-	r.result, r.err = a.Run(ctx, r.deps, "Go.", agent.WithRunID("run"))
+	r.result, r.err = a.Run(ctx, r.deps, "Go.", agent.WithRunID("run"), agent.WithAsker(acpbridge.Asker(d)))
 	return r
 }
 

@@ -4,6 +4,7 @@ package acpbridge
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -30,57 +31,95 @@ type fileWritten struct {
 	Changed bool `json:"changed"`
 }
 
-func (w *workspace) writeFile(ctx context.Context, a *activity, in writeFileArgs) (answer, error) {
+// plannedWrite is what a call would write. old is nil for a new file, or if the client cannot read.
+type plannedWrite struct {
+	path, name string
+	old        *string
+	req        PermissionRequest
+}
+
+func (w *workspace) planWrite(ctx context.Context, in writeFileArgs) (*plannedWrite, error) {
 	path, err := w.resolve(in.Path)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	name := w.short(path)
 	old, err := w.currentText(ctx, path)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	if old != nil && *old == in.Content {
-		return answer{text: name + " has this content already; nothing was written.", raw: fileWritten{Bytes: len(in.Content)}}, nil
+	return w.plannedWrite(in, path, old), nil
+}
+
+func (w *workspace) plannedWrite(in writeFileArgs, path string, old *string) *plannedWrite {
+	name, canRead := w.short(path), w.Session.Capabilities.FS.ReadTextFile
+	approval := toolset.Approval{
+		Title: "Write " + name, Scope: w.fileScope(path), ScopeTitle: "changes to " + name, Covers: w.parentScopes(path),
+		Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: path, Old: old, New: &in.Content}}},
 	}
-	diff := diffContent(path, old, in.Content)
-	u := acp.ToolCallUpdate{Content: diff}
-	canRead := w.Session.Capabilities.FS.ReadTextFile
 	switch {
 	case old != nil:
-		u.Title = new("Edit " + name)
+		approval.Title = "Edit " + name
+		approval.Basis = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(*old)))
 	case canRead:
-		u.Title = new("Create " + name)
+		approval.Title = "Create " + name
+		approval.Basis = "no file"
 	}
-	a.update(ctx, u)
-	asked, err := a.permit(ctx, PermissionRequest{
-		Tool: ToolWriteFile, Path: path, Scope: w.fileScope(path), Covers: w.parentScopes(path),
-		ScopeTitle: "changes to " + name, Refusal: name + " was not written.",
-	})
+	return &plannedWrite{path, name, old, PermissionRequest{Tool: ToolWriteFile, Path: path, Approval: approval}}
+}
+
+// same reports whether the file has the content already.
+func (p *plannedWrite) same(in writeFileArgs) bool { return p.old != nil && *p.old == in.Content }
+
+func (w *workspace) approveWrite(ctx context.Context, a *activity, in writeFileArgs) (*toolset.Approval, error) {
+	plan, err := w.planWrite(ctx, in)
+	if err != nil || plan.same(in) {
+		return nil, nil // the call says so itself
+	}
+	return a.approval(ctx, &plan.req)
+}
+
+func (w *workspace) writeFile(ctx context.Context, a *activity, in writeFileArgs) (answer, error) {
+	plan, err := w.approvedWrite(a, in)
+	if plan == nil && err == nil {
+		plan, err = w.planWrite(ctx, in)
+	}
 	if err != nil {
 		return answer{}, err
 	}
-	if asked { // the user had time to type
-		now, err := w.currentText(ctx, path)
-		if err != nil {
-			return answer{}, err
-		}
-		if !equalText(old, now) {
-			return answer{}, toolset.Failed("%s was changed by somebody else while the user was asked; it was not written. Read it again and redo the change.", name)
-		}
+	if plan.same(in) {
+		return answer{text: plan.name + " has this content already; nothing was written.", raw: fileWritten{Bytes: len(in.Content)}}, nil
+	}
+	a.update(ctx, acp.ToolCallUpdate{Title: &plan.req.Approval.Title, Content: diffContent(plan.path, plan.old, in.Content)})
+	if err := a.permit(ctx, &plan.req); err != nil {
+		return answer{}, err
 	}
 	a.started(ctx)
-	if _, err := w.Client.WriteTextFile(ctx, &acp.WriteTextFileRequest{SessionID: w.Session.ID, Path: path, Content: in.Content}); err != nil {
-		return answer{}, clientError(ctx, "write "+name, err)
+	if _, err := w.Client.WriteTextFile(ctx, &acp.WriteTextFileRequest{SessionID: w.Session.ID, Path: plan.path, Content: in.Content}); err != nil {
+		return answer{}, clientError(ctx, "write "+plan.name, err)
 	}
+	created := plan.old == nil && w.Session.Capabilities.FS.ReadTextFile
 	done := "Wrote"
-	if old == nil && canRead {
+	if created {
 		done = "Created"
 	}
 	return answer{
-		text: fmt.Sprintf("%s %s (%d bytes).", done, name, len(in.Content)),
-		raw:  fileWritten{Bytes: len(in.Content), Created: old == nil && canRead, Changed: true},
+		text: fmt.Sprintf("%s %s (%d bytes).", done, plan.name, len(in.Content)),
+		raw:  fileWritten{Bytes: len(in.Content), Created: created, Changed: true},
 	}, nil
+}
+
+// approvedWrite returns what was approved: the run has just compared the file with what was shown. It is nil if that is not known.
+func (w *workspace) approvedWrite(a *activity, in writeFileArgs) (*plannedWrite, error) {
+	shown := a.call.Approval
+	if !a.call.Approved || shown == nil || shown.Basis == "" || len(shown.Preview) != 1 || shown.Preview[0].Diff == nil {
+		return nil, nil
+	}
+	path, err := w.resolve(in.Path)
+	diff := shown.Preview[0].Diff
+	if err != nil || diff.Path != path || diff.New == nil || *diff.New != in.Content {
+		return nil, err
+	}
+	return w.plannedWrite(in, path, diff.Old), nil
 }
 
 // currentText returns what the editor has in a file; nil if the file does not exist, or if the client cannot read.
@@ -96,11 +135,4 @@ func (w *workspace) currentText(ctx context.Context, path string) (*string, erro
 		return nil, nil
 	}
 	return nil, clientError(ctx, "write "+w.short(path)+", because its present content cannot be read", err)
-}
-
-func equalText(a, b *string) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
 }

@@ -40,7 +40,8 @@ type Tracker struct {
 
 	mu       sync.Mutex
 	calls    map[acp.ToolCallID]*call
-	finished []acp.ToolCallID // oldest first; may contain forgotten ids
+	finished []acp.ToolCallID  // oldest first; may contain forgotten ids
+	labels   map[string]string // of runs, by the prefix of their calls' ids
 }
 
 // NewTracker returns a tracker that reports to the client.
@@ -56,6 +57,32 @@ func NewTracker(client acp.Client, session acp.SessionID, opts *TrackerOptions) 
 		t.opts.TextLimit = 16 << 10
 	}
 	return t
+}
+
+// Label sets what the titles of a run's calls begin with, such as the name of an agent inside another one. It holds for titles that are
+// reported from now on, until [Tracker.EndRun]. The empty label changes nothing.
+func (t *Tracker) Label(runID, label string) {
+	if t == nil || label == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.labels == nil {
+		t.labels = map[string]string{}
+	}
+	t.labels[runPrefix(runID)] = label + ": "
+}
+
+// labelled returns the title of a call with the label of its run. mu is held.
+func (t *Tracker) labelled(id acp.ToolCallID, title *string) *string {
+	if title == nil || len(t.labels) == 0 {
+		return title
+	}
+	run, _, _ := strings.Cut(string(id), "/")
+	if label := t.labels[run+"/"]; !strings.HasPrefix(*title, label) {
+		return new(label + *title)
+	}
+	return title
 }
 
 // Start announces a tool call. For a known call it works like [Tracker.Update].
@@ -154,6 +181,7 @@ func (t *Tracker) EndRun(ctx context.Context, runID string) error {
 	prefix := runPrefix(runID)
 	var open []*call
 	t.mu.Lock()
+	delete(t.labels, prefix)
 	for id, entity := range t.calls {
 		if strings.HasPrefix(string(id), prefix) {
 			delete(t.calls, id)
@@ -180,6 +208,7 @@ func (t *Tracker) change(c *call, u *acp.ToolCallUpdate) {
 	if c.ended() {
 		return
 	}
+	u.Title = t.labelled(c.state.ToolCallID, u.Title)
 	c.change(u)
 	if !c.ended() {
 		return

@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acptest"
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
@@ -21,7 +23,8 @@ func TestCoderWritesThroughTheEditor(t *testing.T) {
 		modeltest.SayText("Done."),
 	))
 	require.NoError(t, err)
-	res, err := coder.Run(t.Context(), Deps{editor.Deps("/src")}, "Begin with a capital.")
+	d := editor.Deps("/src")
+	res, err := coder.Run(t.Context(), Deps{d}, "Begin with a capital.", agent.WithAsker(acpbridge.Asker(d)))
 	require.NoError(t, err)
 	require.Equal(t, "Done.", res.Output)
 	text, _ := editor.File("/src/a.txt")

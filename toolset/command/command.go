@@ -116,9 +116,9 @@ func titleOf(names []string, onFiles bool) string {
 		list = strings.Join(quoted[:n-1], ", ") + " and " + quoted[n-1]
 	}
 	if onFiles {
-		return list + " with ordinary options, on the project's files"
+		return list + " (ordinary options, project files)"
 	}
-	return list + " with ordinary options"
+	return list + " (ordinary options)"
 }
 
 // namedScopes returns the named scopes of all commands that c runs, sorted; nil if one of them has none. onFiles says that one of them

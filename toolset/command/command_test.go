@@ -13,10 +13,10 @@ import (
 func TestScopesOfCommands(t *testing.T) {
 	p := project(t)
 	for _, tt := range []struct{ line, scope, title string }{
-		{"go test ./...", "go test", "`go test` with ordinary options, on the project's files"},
-		{"pwd", "pwd", "`pwd` with ordinary options"},
-		{"npm run build", "npm run build", "`npm run build` with ordinary options"},
-		{"cd sub && go test .", "go test", "`go test` with ordinary options, on the project's files"},
+		{"go test ./...", "go test", "`go test` (ordinary options, project files)"},
+		{"pwd", "pwd", "`pwd` (ordinary options)"},
+		{"npm run build", "npm run build", "`npm run build` (ordinary options)"},
+		{"cd sub && go test .", "go test", "`go test` (ordinary options, project files)"},
 		{"git push", "", "exactly `git push`"},
 		{"echo a > b", "", "exactly `echo a > b`"},
 		{"rm -rf 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789", "", "exactly this command"},

@@ -16,8 +16,8 @@ func ExampleScopeOf() {
 		fmt.Println("Always allow", s.Title)
 	}
 	// Output:
-	// Always allow `go test` with ordinary options, on the project's files
+	// Always allow `go test` (ordinary options, project files)
 	// Always allow exactly `go test -exec ./x ./...`
-	// Always allow `go test` and `tail` with ordinary options, on the project's files
+	// Always allow `go test` and `tail` (ordinary options, project files)
 	// Always allow exactly `cat /etc/passwd`
 }

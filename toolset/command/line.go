@@ -17,14 +17,17 @@ type step struct {
 	alone bool
 }
 
-// unsafe are the characters that make an argument run another command, should a client that starts the program forget to quote it.
-const unsafe = "|&;<>`$\n\r"
+// isUnsafe reports whether an argument would run another command, or become another one, should a client that starts the program forget
+// to quote it. A dollar sign at its end, as in a regular expression, would not.
+func isUnsafe(arg string) bool {
+	return strings.ContainsAny(arg, "|&;<>`\n\r") || strings.Contains(strings.TrimSuffix(arg, "$"), "$")
+}
 
 // steps returns the programs that a command runs; ok is false if it cannot be told for certain.
 func steps(c *Command) (all []step, ok bool) {
 	if c.Line == "" {
 		for _, a := range c.Args {
-			if strings.ContainsAny(a, unsafe) || !plainText(a) {
+			if isUnsafe(a) || !plainText(a) {
 				return nil, false
 			}
 		}
