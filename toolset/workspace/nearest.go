@@ -48,12 +48,20 @@ func numbered(lines [][]byte, from, n int) string {
 		if i > from {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%6d\t%s", i+1, cutText(string(lines[i]), shownLineSize))
+		b.WriteString(numberedLine(i+1, string(lines[i])))
 	}
 	if n > shownLines {
 		b.WriteString("\n       …")
 	}
 	return b.String()
+}
+
+// numberedLine shows a line with its number.
+func numberedLine(n int, line string) string {
+	if line == "" {
+		return fmt.Sprintf("%6d", n)
+	}
+	return fmt.Sprintf("%6d\t%s", n, cutText(line, shownLineSize))
 }
 
 // likeness says how a place was found.

@@ -93,7 +93,7 @@ func changedLines(before, after []byte) string {
 			fmt.Fprintf(&b, "\n[%d more lines]", last-i+1)
 			break
 		}
-		fmt.Fprintf(&b, "\n%6d\t%s", i, cutText(strings.TrimRight(string(lines[i-1]), "\r\n"), shownLineSize))
+		b.WriteString("\n" + numberedLine(i, strings.TrimRight(string(lines[i-1]), "\r\n")))
 	}
 	return b.String()
 }
