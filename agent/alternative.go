@@ -8,7 +8,6 @@ import (
 	"reflect"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/internal/schema"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -90,14 +89,6 @@ func Text[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], tex
 // only if there is also a [Text] alternative.
 func Media[D, O any](fn func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)) Alternative[D, O] {
 	return Alternative[D, O]{media: fn}
-}
-
-func (a *Alternative[D, O]) decodeForModel(args []byte, complete bool) (any, []byte, *loop.Invalid) {
-	decoded, repaired, err := a.decoded(args, complete)
-	if err != nil {
-		return nil, nil, forModel(err)
-	}
-	return decoded, repaired, nil
 }
 
 // decodedText is decoded for an answer in text. Models often put JSON in a code fence there; removing it is not a repair.

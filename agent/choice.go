@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// choose applies the run's tool choice to the frame of a step.
+// choose applies the run's tool choice to the offer of a step.
 func (r *agentRun[D, O]) choose(step int) error {
-	f, choice := r.frame, r.options.choice
+	f, choice := &r.offer, r.options.choice
 	f.Choice = model.ToolChoice{}
 	switch {
 	case choice.Mode == model.ToolChoiceNone:
@@ -25,11 +25,11 @@ func (r *agentRun[D, O]) choose(step int) error {
 	return nil
 }
 
-// forbidTools makes the output the only call that the frame accepts. If the output is not a call, the model still sees the
+// forbidTools makes the output the only call that the offer accepts. If the output is not a call, the model still sees the
 // definitions, because some providers require them when the history contains calls.
 func (r *agentRun[D, O]) forbidTools() {
-	f := r.frame
-	f.Tools = slices.DeleteFunc(slices.Clone(f.Tools), func(t loop.Tool) bool { return !t.Output })
+	f := &r.offer
+	f.Tools = slices.DeleteFunc(slices.Clone(f.Tools), func(t engine.Tool) bool { return !t.Output })
 	if len(f.Tools) == 0 {
 		f.Choice = model.ToolChoice{Mode: model.ToolChoiceNone}
 		return

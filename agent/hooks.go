@@ -50,7 +50,7 @@ type Summary struct {
 
 // HistoryProcessor replaces the history of a run before a request, for example to trim, summarise or redact it. The result must
 // end in a request, and may be the slice that was passed in. Messages are shared: replace them, but do not change them. A
-// processor is called on the run's goroutine. An error ends the run.
+// processor is called on the run's goroutine, unless the run has an engine of its own. An error ends the run.
 type HistoryProcessor[D any] func(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error)
 
 // Observer receives the events of an agent's runs, with or without a stream. Nil functions are skipped. The functions are

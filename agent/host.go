@@ -5,12 +5,12 @@ package agent
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -51,12 +51,31 @@ type stepHost[D, O any] agentRun[D, O]
 // Emit implements [toolset.Host].
 func (h *stepHost[D, O]) Emit(_ toolset.Call, value any) {
 	r := (*agentRun[D, O])(h)
-	if !r.stream || !r.processed.Load() {
-		return
+	if r.stream && r.emits != nil {
+		r.emits.emit(value)
 	}
-	r.processing.Lock()
-	defer r.processing.Unlock()
-	r.Emit(&loop.Event{Kind: loop.Custom, Step: r.context.Step, Value: value})
+}
+
+// processing passes on what history processors emit, one event at a time and while they are at work.
+type processing struct {
+	mu       sync.Mutex
+	listener engine.Listener // nil unless they are
+}
+
+func (p *processing) open(l engine.Listener) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listener = l
+}
+
+func (p *processing) close() { p.open(nil) }
+
+func (p *processing) emit(value any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != nil {
+		_ = p.listener.Custom(nil, value)
+	}
 }
 
 // Ask implements [toolset.Host].

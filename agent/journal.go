@@ -32,7 +32,7 @@ type recordFunc func(ctx context.Context, side journaledSide, codec native.Codec
 
 // journaledSide is the typed side of a run.
 type journaledSide interface {
-	loop.Host
+	loop.Observer
 	engine.Worker
 }
 
@@ -47,12 +47,12 @@ func journaled(ctx context.Context, side journaledSide, codec native.Codec, o *r
 		return notRun, &journal.Error{RunID: cfg.RunID, Op: "open", Err: err}
 	}
 	defer log.Close() // everything is recorded already
-	eng, err := native.Open(ctx, log, side, side, cfg, agent, codec)
+	eng, err := native.Open(ctx, log, side, cfg, agent, codec)
 	if err != nil {
 		return notRun, err
 	}
 	defer eng.Close()
-	res, err := loop.Run(ctx, eng, eng, cfg)
+	res, err := loop.Run(ctx, eng, side, cfg)
 	if messages, atEnd := eng.Unrecorded(); len(messages) > 0 {
 		o.inbox.giveBack(messages, atEnd)
 	}

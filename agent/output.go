@@ -12,7 +12,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/internal/schema"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -168,12 +167,12 @@ func (o *output[D, O]) instructions() string {
 }
 
 // apply adds the output to what a request offers.
-func (o *output[D, O]) apply(f *loop.Frame, mode OutputMode, retries int) {
+func (o *output[D, O]) apply(f *engine.Offer, mode OutputMode, retries int) {
 	f.Text, f.Media = o.text != nil || mode != OutputTool, o.media != nil
 	if mode == OutputTool || mode == outputEither {
 		for i := range o.alternatives {
 			a := &o.alternatives[i]
-			f.Tools = append(f.Tools, loop.Tool{Name: a.def.Name, Output: true, Retries: retries, Decode: a.decodeForModel})
+			f.Tools = append(f.Tools, engine.Tool{Name: a.def.Name, Output: true, Retries: retries})
 			f.Defs = append(f.Defs, a.def)
 		}
 	}
@@ -201,8 +200,7 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 	case errors.As(err, &pending) && t.Call != nil:
 		return suspended(pending)
 	case errors.As(err, new(*schema.Error)), errors.As(err, new(*toolset.RetryError)):
-		told := forModel(err)
-		return engine.Done{Return: engine.Return{Result: toolset.Result{Text: told.Text}, Retry: true, Cause: told.Err}}
+		return engine.Done{Return: *forModel(err)}
 	}
 	return engine.Done{Err: err}
 }
@@ -242,18 +240,23 @@ func plainText[D, O any](_ context.Context, _ *toolset.RunContext[D], text strin
 }
 
 // forModel gives an error the text that the model is shown.
-func forModel(err error) *loop.Invalid {
+func forModel(err error) *engine.Return {
+	return &engine.Return{Result: toolset.Result{Text: textFor(err)}, Retry: true, Cause: err}
+}
+
+// textFor says to a model what is wrong.
+func textFor(err error) string {
 	var invalid *schema.Error
 	if errors.As(err, &invalid) {
-		return &loop.Invalid{Text: invalid.Prompt(), Err: err}
+		return invalid.Prompt()
 	}
 	var retry *toolset.RetryError
 	if errors.As(err, &retry) {
-		return &loop.Invalid{Text: retry.Message, Err: err}
+		return retry.Message
 	}
 	var panicked *PanicError
 	if errors.As(err, &panicked) { // the place is of no use to the model
-		return &loop.Invalid{Text: "The arguments are not valid: " + panicked.said(), Err: err}
+		return "The arguments are not valid: " + panicked.said()
 	}
-	return &loop.Invalid{Text: "The arguments are not valid: " + strings.TrimSpace(err.Error()), Err: err}
+	return "The arguments are not valid: " + strings.TrimSpace(err.Error())
 }

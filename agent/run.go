@@ -6,11 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	native "github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
@@ -244,37 +243,37 @@ func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Resu
 // scratches are for streams that follow one another.
 var scratches = sync.Pool{New: func() any { return new(loop.Scratch) }}
 
-// agentRun is the typed side of one run: what the loop's host and the engine's worker need.
+// agentRun is the typed side of one run: what the loop's observer and the engine's worker need.
 type agentRun[D, O any] struct {
 	agent   *Agent[D, O]
 	options runOptions
 	emit    func(*loop.Event) bool
 	stream  bool
+	// offering says that offer was made.
+	offering bool
+	// claimed says that the run has its inbox to itself.
+	claimed bool
 	watch
 	// asking is where the run's questions go; nil if there is nobody. It is &place or belongs to the run around it.
 	asking *seat
 	place  seat
-	// processed says that history processors are at work, processing is held while one of them emits.
-	processed  atomic.Bool
-	processing sync.Mutex
+	// emits takes what history processors emit; nil if none have run.
+	emits *processing
 	// steps is how far the run got.
 	steps int
 	meter toolset.Meter
 	model model.Info
 	// context is what user code of the current step may see. Tasks copy it.
 	context toolset.RunContext[D]
-	// claimed says that the run has its inbox to itself.
-	claimed bool
 	// hooks are those of the program and the agent, outermost first.
 	hooks   []Hooks[D]
 	toolset toolset.Toolset[D]
 	tools   toolset.Instance[D]
 	listing toolset.Listing[D]
-	// mode is how the output is asked for in the frame.
+	// mode is how the output is asked for in the offer.
 	mode OutputMode
-	// frame is nil or &own.
-	frame *loop.Frame
-	own   loop.Frame
+	// offer is what the step offers the model, once offering is set.
+	offer engine.Offer
 }
 
 // end emits the last event.
@@ -286,22 +285,6 @@ func (r *agentRun[D, O]) end(err error) {
 		}
 		r.Emit(&loop.Event{Kind: loop.RunEnd, Step: r.steps, Usage: usage, Err: err})
 	}
-}
-
-// History implements [loop.Host].
-func (r *agentRun[D, O]) History(ctx context.Context, info *toolset.RunInfo) (messages []*model.Message, err error) {
-	defer recovered(&err)
-	r.processed.Store(true)
-	defer r.processed.Store(false)
-	messages = info.Messages
-	for i, process := range r.agent.config.History {
-		r.context.RunInfo = *info
-		r.context.Messages = messages
-		if messages, err = process(ctx, &r.context, messages); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.agent.labels.history[i], err)
-		}
-	}
-	return messages, nil
 }
 
 // close gives up the inbox, and closes the tools if they are open.

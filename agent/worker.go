@@ -22,6 +22,10 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 	case engine.OpModel:
 		// Runs spend their time in here: what is on the stack is what a waiting run costs.
 		done.Response, done.Err = r.request(ctx, t, l)
+	case engine.OpPrepare:
+		done.Err = r.prepare(ctx, t, l, done)
+	case engine.OpCheck:
+		done.Checked = r.check(ctx, t.Checks)
 	case engine.OpInbox:
 		done.Inbox = r.options.inbox.take(t.AtEnd)
 	default:
@@ -33,6 +37,17 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	if t.Op == engine.OpApprove {
 		*done = r.approve(ctx, t)
+		return
+	}
+	if t.Call != nil && t.Call.Decoded == nil { // it was checked in another process
+		var wrong *engine.Return
+		if t.Call.Decoded, _, wrong = r.decode(t.Call, false); wrong != nil {
+			done.Err = wrong.Cause
+			return
+		}
+	}
+	if t.Op == engine.OpPreview {
+		done.Return.Approval, done.Err = r.preview(ctx, t.Call)
 		return
 	}
 	run := r.contextOf(t, l)

@@ -11,8 +11,13 @@ import (
 type Done struct {
 	// Response is the result of an OpModel.
 	Response *model.Message
-	// Return is the result of an OpTool, and that of an OpOutput that made no output.
+	// Return is the result of an OpTool, and that of an OpOutput that made no output. An OpPreview sets its Approval if the call
+	// needs approval.
 	Return Return
+	// Offer is the result of an OpPrepare.
+	Offer *Offer
+	// Checked is the result of an OpCheck, one for each call, or nil if all arguments are valid as they are.
+	Checked []Checked
 	// Output is the result of an OpOutput. Repaired is the JSON that the text was read as, if it had to be repaired.
 	Output   any
 	Repaired []byte
@@ -20,7 +25,8 @@ type Done struct {
 	Decision *toolset.Decision
 	// Inbox is the result of an OpInbox: the parts of each message, in order.
 	Inbox [][]model.Part
-	// Used is what the task has counted on the run's meter, if the worker knows. Nil does not mean nothing.
+	// Used is what the task has counted on the run's meter, if the worker knows; for an OpPrepare, what history processors have. Nil
+	// does not mean nothing.
 	Used *toolset.Usage
 	// Err ends the run. The other fields mean nothing then.
 	Err error
@@ -31,11 +37,23 @@ type Return struct {
 	toolset.Result
 	// Retry asks the model to try again, with Text as the reason. Cause is the error behind it.
 	Retry bool
-	Cause error
-	// Approval says that the tool wants to be approved before it does anything.
-	Approval *toolset.Approval
 	// Deferred says that the result will be supplied from elsewhere. Meta goes with it.
 	Deferred bool
+	Cause    error
+	// Approval says that the tool wants to be approved before it does anything.
+	Approval *toolset.Approval
 	// Pending says that calls inside the call, or inside the output, wait for answers.
 	Pending *toolset.PendingError
+}
+
+// Checked is what became of one call of an OpCheck.
+type Checked struct {
+	// Repaired are the arguments if they had to be repaired.
+	Repaired model.RawArgs
+	// Return answers the call if its arguments are not valid.
+	Return *Return
+	// Own says that Return is the result of the tool's own check: the arguments can be decoded.
+	Own bool
+	// Err is an error of the tool's own check. It ends the run. The checks of the calls behind were not made.
+	Err error
 }

@@ -3,6 +3,8 @@
 package engine
 
 import (
+	"strconv"
+
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -21,31 +23,59 @@ const (
 	OpApprove
 	// OpInbox takes the messages that were sent into the run: urgent ones, or all of them if AtEnd is set.
 	OpInbox
+	// OpPrepare makes what the next request offers the model, or what the calls of a response that a history ends with were
+	// offered by. If Process is set, history processors run first.
+	OpPrepare
+	// OpCheck decodes and checks the arguments of calls: see Checks.
+	OpCheck
+	// OpPreview finds out whether Call needs approval, and what is to be approved. It is used only for tools with [Tool.Asks].
+	OpPreview
 )
+
+// String returns the operation's name, such as "model".
+func (o Op) String() string {
+	if int(o) < len(opNames) && opNames[o] != "" {
+		return opNames[o]
+	}
+	return "op(" + strconv.Itoa(int(o)) + ")"
+}
+
+var opNames = [...]string{
+	OpModel: "model", OpTool: "tool", OpOutput: "output", OpApprove: "approve", OpInbox: "inbox",
+	OpPrepare: "prepare", OpCheck: "check", OpPreview: "preview",
+}
 
 // Task is one piece of work for a [Worker]. Its fields say all that another process needs to do it, apart from Call.Decoded,
 // which saves this process a second decoding. Which fields are set depends on Op.
 type Task struct {
 	// Op says what the task does.
 	Op Op
-	// Step is the step of the run, counted from 1.
-	Step int
-	// Request is the request of an OpModel. Stream says that deltas go to the listener.
-	Request *model.Request
-	Stream  bool
-	// Call is the tool call of an OpTool or OpApprove, and of an OpOutput that is made by a call. An OpApprove also has what is
-	// to be approved, and in Text what was wrong with the arguments of the last decision.
-	Call     *Call
-	Approval *toolset.Approval
-	// Text and Media are what an OpOutput without a call is made of. Complete says that the model had finished the text.
-	Text     string
-	Media    []model.Part
+	// Process belongs to OpPrepare: history processors run first.
+	Process bool
+	// Stream belongs to OpModel: deltas go to the listener.
+	Stream bool
+	// Complete belongs to OpOutput: the model had finished Text.
 	Complete bool
-	// AtEnd belongs to OpInbox.
+	// AtEnd belongs to OpInbox: the run is about to end.
 	AtEnd bool
 	// Emits says that the worker may call the listener from goroutines of its own. The engine must not execute the task on the
 	// run's goroutine then, because that is where the listener is called.
 	Emits bool
+	// Info describes the run as of the step's OpPrepare. Its Messages are the history up to the request. It is shared and must not
+	// be changed. It does not change before the next step.
+	Info *toolset.RunInfo
+	// Request is the request of an OpModel.
+	Request *model.Request
+	// Checks are the calls of an OpCheck, in the order in which the model made them.
+	Checks []Check
+	// Call is the tool call of an OpTool, OpPreview or OpApprove, and of an OpOutput that is made by a call.
+	Call *Call
+	// Approval is what an OpApprove asks about.
+	Approval *toolset.Approval
+	// Text and Media are what an OpOutput without a call is made of. In an OpApprove, Text says what was wrong with the arguments
+	// of the last decision, if they were invalid.
+	Text  string
+	Media []model.Part
 }
 
 // Call is a tool call that is to be executed.
@@ -53,4 +83,14 @@ type Call struct {
 	toolset.Call
 	// Decoded are the decoded arguments, or nil. It never leaves the process: a worker that has none decodes Args.
 	Decoded any
+}
+
+// Check is a call whose arguments are to be decoded. The worker sets Decoded of the call if they are valid.
+type Check struct {
+	// Call is the call. Its arguments are those of the model, or of a person.
+	Call *Call
+	// Complete says that the model had finished the arguments, so that missing ends may be added.
+	Complete bool
+	// Own says that the tool's own check is called as well ([Tool.Checks]).
+	Own bool
 }

@@ -20,13 +20,10 @@ import (
 // Journal executes tasks like [Native] and records what they came to. A task that has a record is not executed: it is
 // over at once with the recorded result. So the loop, run again from the beginning, finds its way to where it was cut off.
 //
-// A Journal stands before the run's host as well, because what the host says shapes the run: see journal_host.go.
-//
 // Its own methods are called by the loop, on the run's goroutine; results are recorded on the goroutines of the tasks, each
 // before the loop learns of it.
 type Journal struct {
 	native *Native
-	host   loop.Host
 	log    journal.Log
 	meter  *toolset.Meter
 	codec  Codec
@@ -55,10 +52,7 @@ type Journal struct {
 	unreadAtEnd bool
 }
 
-var (
-	_ engine.Engine = (*Journal)(nil)
-	_ loop.Host     = (*Journal)(nil)
-)
+var _ engine.Engine = (*Journal)(nil)
 
 // Codec takes the outputs of a run to JSON and back.
 type Codec interface {
@@ -70,8 +64,8 @@ type Codec interface {
 
 // Open starts a run's journal or takes it up. cfg is what the loop will be given; its RunID must be set, and Steered may be
 // set by Open. The caller closes the engine when the run has ended, and the log after it.
-func Open(ctx context.Context, log journal.Log, worker engine.Worker, host loop.Host, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
-	j := &Journal{host: host, log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, asked: map[string]*toolset.Approval{}, live: map[*engine.Task]*journaled{}}
+func Open(ctx context.Context, log journal.Log, worker engine.Worker, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
+	j := &Journal{log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, asked: map[string]*toolset.Approval{}, live: map[*engine.Task]*journaled{}}
 	j.native = New(&recorder{j, worker})
 	begin, err := newStart(cfg, agent)
 	if err != nil {
@@ -140,6 +134,10 @@ func (f *journaled) Done() *engine.Done {
 
 // Start implements [engine.Engine].
 func (j *Journal) Start(ctx context.Context, t *engine.Task) engine.Future {
+	switch t.Op {
+	case engine.OpPrepare, engine.OpCheck, engine.OpPreview: // the recorder knows which parts of them have records
+		return &journaled{inner: j.native.Start(ctx, t)}
+	}
 	k := j.keyOf(t)
 	f := &journaled{record: record{Op: k.op, Step: k.step, Call: k.call, Approved: k.approved, N: k.n}}
 	if t.Call != nil {
@@ -205,8 +203,5 @@ func (j *Journal) NewID() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", j.start.Seed, j.ids))
 	return base32.StdEncoding.EncodeToString(sum[:])[:26]
 }
-
-// Emit implements [loop.Host].
-func (j *Journal) Emit(e *loop.Event) bool { return j.host.Emit(e) }
 
 func now() time.Time { return time.Now().UTC().Round(0) }

@@ -42,14 +42,14 @@ type key struct {
 }
 
 func (j *Journal) keyOf(t *engine.Task) key {
-	k := key{op: ops[t.Op], step: t.Step}
+	k := key{op: ops[t.Op], step: t.Info.Step}
 	switch {
 	case t.Op == engine.OpInbox && t.AtEnd:
 		k.op = opInboxAt
 	case t.Call != nil:
 		k.call, k.approved = t.Call.ID, t.Call.Approved
 	}
-	j.enter(t.Step)
+	j.enter(t.Info.Step)
 	return j.numbered(k)
 }
 

@@ -20,8 +20,19 @@ type recorder struct {
 
 // Do implements [engine.Worker].
 func (w *recorder) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
-	w.worker.Do(ctx, t, l, done)
 	j := w.journal
+	switch t.Op { // these are done on the run's goroutine
+	case engine.OpPrepare:
+		j.prepare(ctx, w.worker, t, l, done)
+		return
+	case engine.OpCheck:
+		j.check(ctx, w.worker, t, l, done)
+		return
+	case engine.OpPreview:
+		j.preview(ctx, w.worker, t, l, done)
+		return
+	}
+	w.worker.Do(ctx, t, l, done)
 	j.mu.Lock()
 	f := j.live[t]
 	delete(j.live, t)

@@ -24,7 +24,13 @@ type Native struct {
 	lone *future
 	// first is the future that lone begins with.
 	first future
-	// reports carries what the goroutines have to tell; made when the first one starts.
+	// goroutines is made when the first one starts.
+	*goroutines
+}
+
+// goroutines are those of tasks that do not run alone.
+type goroutines struct {
+	// reports carries what they have to tell.
 	reports chan report
 	quit    chan struct{}
 	running sync.WaitGroup
@@ -107,8 +113,8 @@ func (n *Native) spawn(f *future) {
 		return
 	}
 	f.started = true
-	if n.reports == nil {
-		n.reports, n.quit = make(chan report), make(chan struct{})
+	if n.goroutines == nil {
+		n.goroutines = &goroutines{reports: make(chan report), quit: make(chan struct{})}
 	}
 	n.running.Go(func() {
 		returned := false
@@ -159,7 +165,7 @@ func (r relay) send(say func(engine.Listener) error) error {
 // Close waits for the goroutines of tasks that nobody waits for any more, which happens only if the run was left by a
 // panic. Their contexts must have been cancelled.
 func (n *Native) Close() {
-	if n.quit != nil {
+	if n.goroutines != nil {
 		close(n.quit)
 		n.running.Wait()
 	}

@@ -26,7 +26,7 @@ const (
 // call is a tool call of the response in hand.
 type call struct {
 	part *model.Part
-	tool *Tool // nil if there is no such tool
+	tool *engine.Tool // nil if there is no such tool
 	args engine.Call
 	// repaired are the arguments if they had to be repaired.
 	repaired model.RawArgs
@@ -130,106 +130,9 @@ func incomplete(resp *model.Message) error {
 	return &Error{Stage: StageTool, Tool: last.Tool, CallID: last.CallID, Err: ErrIncompleteToolCall}
 }
 
-// check validates all calls in the order in which the model emitted them. A bad one never stops its siblings.
-func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
-	n := 0
-	for i := range resp.Parts {
-		if resp.Parts[i].Kind == model.PartToolCall {
-			n++
-		}
-	}
-	calls := make([]call, 0, n)
-	r.answers = make([]model.Part, n)
-	for i := range resp.Parts {
-		if resp.Parts[i].Kind != model.PartToolCall {
-			continue
-		}
-		calls = append(calls, call{part: &resp.Parts[i], tool: r.frame.tool(resp.Parts[i].Tool), answer: &r.answers[len(calls)]})
-	}
-	if err := r.takeUp(calls); err != nil {
-		return nil, err
-	}
-	complete := resp.Finish == model.FinishToolCalls || resp.Finish == model.FinishStop || resp.Finish == ""
-	for i := range calls {
-		if c := &calls[i]; !c.answered {
-			r.decode(c, complete)
-		}
-	}
-	err := r.checkArguments(ctx, calls)
-	for i := range calls {
-		if c := &calls[i]; err == nil && !c.told {
-			e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
-			e.describe(c.tool)
-			err = r.emit(e)
-		}
-	}
-	r.settleGiven(calls) // whatever the observer does: nobody will be asked again
-	return calls, err
-}
-
-// checkArguments has the host check the calls whose arguments could be decoded, unless they will not run.
-func (r *run) checkArguments(ctx context.Context, calls []call) error {
-	for i := range calls {
-		c := &calls[i]
-		if c.answered || !c.tool.Checks || r.instead != nil && c.given == nil || c.given != nil && (c.given.Result != nil || c.given.Decision.Verdict == toolset.VerdictDeny) {
-			continue
-		}
-		ret, err := r.checkOne(ctx, c, &c.args)
-		switch {
-		case err != nil:
-			return err
-		case ret == nil:
-		case ret.Retry:
-			c.askRetry(ret.Text, ret.Cause)
-		default:
-			c.reply(ret.Text, ret.Outcome)
-		}
-	}
-	return nil
-}
-
-// checkOne has the host check arguments of a call.
-func (r *run) checkOne(ctx context.Context, c *call, args *engine.Call) (*engine.Return, error) {
-	ret, err := r.host.Check(ctx, args)
-	if err != nil {
-		return nil, &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: args.Attempt, Err: err}
-	}
-	return ret, nil
-}
-
-// valid reports whether a call's arguments can be decoded.
-func (c *call) valid() bool {
-	_, _, invalid := c.tool.Decode(c.part.Args, true)
-	return invalid == nil
-}
-
-// decode checks the arguments of a call. complete says that the response was not cut off.
-func (r *run) decode(c *call, complete bool) {
-	if c.tool == nil {
-		c.askRetry(r.unknown(c.part.Tool), fmt.Errorf("unknown tool %q", shortened(c.part.Tool)))
-		return
-	}
-	c.args.ID, c.args.Tool, c.args.Args = c.part.CallID, c.tool.Name, c.part.Args
-	c.args.Attempt, c.args.MaxRetries = r.budgets.attempt(c.tool.Name), c.tool.Retries
-	if c.changed {
-		c.args.Args, complete = model.RawArgs(c.was.Args), false
-	}
-	c.goOn()
-	decoded, repaired, invalid := c.tool.Decode(c.args.Args, complete)
-	switch {
-	case invalid != nil:
-		c.askRetry(invalid.Text, invalid.Err)
-	case repaired != nil:
-		c.args.Args = repaired
-		fallthrough
-	default:
-		c.args.Decoded, c.repaired = decoded, repaired
-	}
-}
-
 // taskOf returns the task that runs a call.
 func (r *run) taskOf(c *call) engine.Task {
-	t := engine.Task{Op: engine.OpTool, Step: r.info.Step, Call: &c.args, Emits: r.cfg.Stream}
+	t := engine.Task{Op: engine.OpTool, Info: &r.info, Call: &c.args, Emits: r.cfg.Stream}
 	if c.tool.Output {
 		t.Op = engine.OpOutput
 	}
@@ -237,9 +140,9 @@ func (r *run) taskOf(c *call) engine.Task {
 }
 
 func (r *run) unknown(name string) string {
-	names := make([]string, len(r.frame.Tools))
-	for i := range r.frame.Tools {
-		names[i] = r.frame.Tools[i].Name
+	names := make([]string, len(r.offer.Tools))
+	for i := range r.offer.Tools {
+		names[i] = r.offer.Tools[i].Name
 	}
 	name = shortened(name)
 	if len(names) == 0 {

@@ -45,13 +45,15 @@ const (
 )
 
 // preview asks whether a call needs approval, and what is to be approved.
-func (r *run) preview(ctx context.Context, c *call) (err error) {
+func (r *run) preview(ctx context.Context, c *call) error {
 	if !c.tool.Asks || c.args.Approved || c.args.Resume != nil {
 		return nil
 	}
-	if c.approval, err = r.host.Approval(ctx, &c.args); err != nil {
-		return &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: err}
+	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpPreview, Call: &c.args}))
+	if done.Err != nil {
+		return &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
+	c.approval = done.Return.Approval
 	return nil
 }
 
@@ -108,7 +110,7 @@ func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
 	if !r.cfg.Asks {
 		return toolset.Defer(), nil
 	}
-	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpApprove, Step: r.info.Step, Call: &c.args, Approval: c.approval, Text: c.invalid, Emits: r.cfg.Stream}))
+	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpApprove, Call: &c.args, Approval: c.approval, Text: c.invalid, Emits: r.cfg.Stream}))
 	if done.Err != nil {
 		return toolset.Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
@@ -129,21 +131,15 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 		return false, nil
 	}
 	if len(d.Args) > 0 {
-		decoded, _, invalid := c.tool.Decode(d.Args, false)
-		if invalid != nil {
-			return r.onceMore(c, invalid.Text), nil
+		changed := new(c.args)
+		changed.Args, changed.Decoded = model.RawArgs(d.Args), nil
+		switch wrong, err := r.checkOne(ctx, c, changed, c.tool.Checks); {
+		case err != nil:
+			return false, err
+		case wrong != nil:
+			return r.onceMore(c, wrong.Text), nil
 		}
-		changed := c.args
-		changed.Args, changed.Decoded = model.RawArgs(d.Args), decoded
-		if c.tool.Checks {
-			switch ret, err := r.checkOne(ctx, c, &changed); {
-			case err != nil:
-				return false, err
-			case ret != nil:
-				return r.onceMore(c, ret.Text), nil
-			}
-		}
-		c.args, c.changed = changed, true
+		c.args, c.changed = *changed, true
 	}
 	shown := c.approval
 	if shown != nil && shown.Basis != "" && !c.own {

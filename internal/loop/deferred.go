@@ -3,6 +3,7 @@
 package loop
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -71,7 +72,7 @@ func argsJSON(args model.RawArgs) json.RawMessage {
 
 // takeUp gives the calls of a history's last response what is known of them: results of the run that left them pending,
 // and the answers that this run was given.
-func (r *run) takeUp(calls []call) error {
+func (r *run) takeUp(ctx context.Context, calls []call) error {
 	if r.resumed != nil {
 		for i := range r.resumed.Parts {
 			p := r.resumed.Parts[i]
@@ -84,7 +85,10 @@ func (r *run) takeUp(calls []call) error {
 			c := &calls[at]
 			*c.answer, c.answered, c.told, c.executed = p, true, true, true
 			if p.Kind == model.PartRetry { // of a tool, or of arguments for which the tool was never called
-				c.executed = c.tool != nil && c.valid()
+				var err error
+				if c.executed, err = r.decodes(ctx, c); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -121,7 +125,7 @@ func (r *run) takeUp(calls []call) error {
 		c := &calls[i]
 		switch {
 		case c.answered || c.tool == nil || known && c.was == nil || c.suspended != nil:
-		case c.given == nil && r.instead != nil: // it will be denied
+		case c.given == nil && r.instead: // it will be denied
 		case c.given == nil:
 			return fmt.Errorf("%w: call %q of %q has none", ErrAnswers, c.part.CallID, c.part.Tool)
 		case c.given.Result == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow && (c.was == nil || c.was.Approval == nil):

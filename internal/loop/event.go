@@ -64,7 +64,7 @@ type Event struct {
 }
 
 // describe says what a tool is, if there is one.
-func (e *Event) describe(t *Tool) {
+func (e *Event) describe(t *engine.Tool) {
 	if t != nil {
 		e.ToolKind, e.ToolTitle, e.Output = t.Kind, t.Title, t.Output
 	}
@@ -89,7 +89,7 @@ func (r *run) tell(kind EventKind, output bool) error {
 }
 
 func (r *run) pass(e *Event) error {
-	if !r.host.Emit(e) {
+	if !r.observer.Emit(e) {
 		return r.stop()
 	}
 	return nil
@@ -116,5 +116,9 @@ func (r *run) Sink() model.Sink {
 
 // Custom implements [Listener].
 func (r *run) Custom(c *engine.Call, value any) error {
-	return r.emit(Event{Kind: Custom, CallID: c.ID, Tool: c.Tool, Value: value})
+	e := Event{Kind: Custom, Value: value}
+	if c != nil {
+		e.CallID, e.Tool = c.ID, c.Tool
+	}
+	return r.emit(e)
 }

@@ -206,7 +206,7 @@ func (r *run) take(c *call, ret *engine.Return) {
 	c.answer.Meta, c.answer.Decision = ret.Meta, c.decision()
 	c.content = append(c.content, ret.Content...)
 	if ret.Outcome == model.OutcomeSuccess {
-		r.info.Usage = r.cfg.Meter.Add(toolset.Usage{ToolCalls: 1})
+		r.cfg.Meter.Add(toolset.Usage{ToolCalls: 1})
 	}
 }
 

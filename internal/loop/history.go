@@ -12,39 +12,63 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// process lets the host replace the history before a request.
-func (r *run) process(ctx context.Context) error {
-	if !r.cfg.Processed || len(r.info.Messages) == 0 {
+// nextOffer prepares a step. process says that history processors run first.
+func (r *run) nextOffer(ctx context.Context, process bool) error {
+	return r.offered(r.do(ctx, r.prepareTask(process)))
+}
+
+//go:noinline
+func (r *run) prepareTask(process bool) *engine.Task {
+	// The worker sees a slice that it cannot append to in place.
+	r.info.Messages, r.info.Usage = slices.Clip(r.messages), r.cfg.Meter.Usage()
+	return r.lone(engine.Task{Op: engine.OpPrepare, Process: process})
+}
+
+// offered takes an offer.
+//
+//go:noinline
+func (r *run) offered(done *engine.Done) error {
+	if done.Err != nil {
+		return &Error{Stage: StagePrepare, Err: done.Err}
+	}
+	if r.offer = done.Offer; r.offer == nil {
+		return &Error{Stage: StagePrepare, Err: errors.New("the engine returned neither an offer nor an error")}
+	}
+	if r.offer.History == nil {
 		return nil
 	}
-	// The host sees a slice that it cannot append to in place.
-	given := r.info
-	given.Messages = slices.Clip(given.Messages)
-	messages, err := r.host.History(ctx, &given)
-	switch {
-	case err != nil:
-		return &Error{Stage: StagePrepare, Err: err}
-	case len(messages) == 0:
-		return &Error{Stage: StagePrepare, Err: errors.New("a history processor left no message")}
-	case messages[len(messages)-1] != nil && messages[len(messages)-1].Kind != model.KindRequest:
-		return &Error{Stage: StagePrepare, Err: errors.New("a history processor left a history that does not end in a request")}
+	if err := valid(r.offer.History); err != nil {
+		return &Error{Stage: StagePrepare, Err: fmt.Errorf("the processed history has %w", err)}
 	}
-	if len(messages) == len(given.Messages) && &messages[0] == &given.Messages[0] {
-		return nil // and the history goes on growing in place
-	}
-	if err := valid(messages); err != nil {
-		return &Error{Stage: StagePrepare, Err: fmt.Errorf("a history processor left %w", err)}
-	}
-	messages = Repair(messages, true)
 	before := r.last()
-	r.info.Messages = slices.Clone(messages)
+	r.messages = r.offer.History
 	if last := r.last(); last != before && before == r.own {
-		// It stands for our own request, which has yet to be completed.
-		own := *last
-		r.own = &own
-		r.info.Messages[len(messages)-1] = r.own
+		r.own = last // it stands for our own request, which has yet to be completed
 	}
+	r.info.Messages = slices.Clip(r.messages)
 	return nil
+}
+
+// Processed returns what takes the place of a history that processors have made another one of; nil if they left it as it is. The
+// slice is fresh, and so is the last message unless it is the one that was there.
+func Processed(before, after []*model.Message) ([]*model.Message, error) {
+	switch n := len(after); {
+	case n == 0:
+		return nil, errors.New("a history processor left no message")
+	case after[n-1] != nil && after[n-1].Kind != model.KindRequest:
+		return nil, errors.New("a history processor left a history that does not end in a request")
+	case n == len(before) && &after[0] == &before[0]:
+		return nil, nil // and the history goes on growing in place
+	}
+	if err := valid(after); err != nil {
+		return nil, fmt.Errorf("a history processor left %w", err)
+	}
+	made := slices.Clone(Repair(after, true))
+	if last := &made[len(made)-1]; *last != before[len(before)-1] {
+		own := **last
+		*last = &own
+	}
+	return made, nil
 }
 
 // valid reports the first message that is none.
@@ -65,7 +89,7 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	if !r.cfg.Steered {
 		return nil
 	}
-	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpInbox, Step: r.info.Step, AtEnd: atEnd}))
+	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpInbox, AtEnd: atEnd}))
 	if done.Err != nil {
 		return &Error{Stage: StagePrepare, Err: done.Err}
 	}
@@ -80,11 +104,11 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 
 // end ends the run with the output that it has, unless something was sent into it that it has to deal with first.
 func (r *run) end(ctx context.Context) (bool, error) {
-	before := len(r.info.Messages)
+	before := len(r.messages)
 	if err := r.inbox(ctx, true); err != nil {
 		return false, err
 	}
-	if len(r.info.Messages) > before {
+	if len(r.messages) > before {
 		r.output, r.repaired = nil, nil
 		return false, nil
 	}

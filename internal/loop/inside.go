@@ -117,7 +117,7 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 		case in.given != nil && in.outer.given != nil:
 			return fmt.Errorf("%w: call %q has an answer, and so has call %q around it", ErrAnswers, in.key, in.outer.part.CallID)
 		case in.outer.given != nil:
-		case in.given == nil && r.instead != nil:
+		case in.given == nil && r.instead:
 			if slices.ContainsFunc(inside, func(o insideCall) bool { return o.outer == in.outer && o.given != nil }) {
 				in.outer.takeInside(p, &Answer{Decision: toolset.Deny(textInstead)})
 			} // else the call around it is denied

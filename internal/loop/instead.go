@@ -17,14 +17,14 @@ const textInstead = "Not executed: the user wrote a message instead of answering
 // waits for calls inside it goes on if one of them has an answer: the others inside it are denied. The prompt follows in
 // any case, unless the answers do not fit.
 func (r *run) settleInstead(ctx context.Context, resp *model.Message) error {
-	prompt := r.instead
+	prompt := r.cfg.Prompt
 	if resp == nil || !resp.HasToolCalls() { // a pending request that answers nothing
-		r.resumed, r.instead = nil, nil
+		r.resumed, r.instead = nil, false
 		r.append(&model.Message{Kind: model.KindRequest, Parts: prompt})
 		return nil
 	}
 	r.info.Step++
-	if err := r.nextFrame(ctx); err != nil {
+	if err := r.nextOffer(ctx, false); err != nil {
 		return err
 	}
 	r.held = free
@@ -43,7 +43,7 @@ func (r *run) settleInstead(ctx context.Context, resp *model.Message) error {
 		denyRest(calls, true)
 	}
 	r.answer(calls, err != nil)
-	r.instead, r.budgets = nil, nil // these are the user's last words
+	r.instead, r.budgets = false, nil // these are the user's last words
 	r.append(&model.Message{Kind: model.KindRequest, Parts: prompt})
 	return err
 }

@@ -15,8 +15,8 @@ import (
 
 // Run runs the loop until there is an output, the run fails, or ctx ends. The result is never nil: with an error it
 // holds the messages and usage up to there, and its messages can be resumed. The error is an *Error.
-func Run(ctx context.Context, eng engine.Engine, host Host, cfg *Config) (*Result, error) {
-	r := &run{eng: eng, host: host, cfg: cfg, cancel: func(error) {}}
+func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config) (*Result, error) {
+	r := &run{eng: eng, observer: observer, cfg: cfg, cancel: func(error) {}}
 	if cfg.Observed {
 		r.event = new(Event)
 		ctx, r.cancel = context.WithCancelCause(ctx)
@@ -43,7 +43,7 @@ func Run(ctx context.Context, eng engine.Engine, host Host, cfg *Config) (*Resul
 func (r *run) fail(ctx context.Context, err error) error {
 	err = r.failure(ctx, err)
 	if r.resumed != nil { // not taken up: the history stays as it was
-		r.info.Messages = append(r.info.Messages, r.resumed)
+		r.messages = append(r.messages, r.resumed)
 	}
 	if last := r.last(); last != nil && last == r.own && last.HasToolCalls() {
 		r.answer(nil, true)
@@ -54,33 +54,35 @@ func (r *run) fail(ctx context.Context, err error) error {
 func (r *run) result() *Result {
 	return &Result{
 		RunID: r.info.RunID, ConversationID: r.info.ConversationID, Output: r.output,
-		Messages: r.info.Messages, Usage: r.cfg.Meter.Usage(), Steps: r.info.Step,
+		Messages: r.messages, Usage: r.cfg.Meter.Usage(), Steps: r.info.Step,
 	}
 }
 
 // run is the state of one run. All of it but the caches is derived from the messages.
 type run struct {
-	eng    engine.Engine
-	host   Host
-	cfg    *Config
-	cancel context.CancelCauseFunc
+	eng      engine.Engine
+	observer Observer
+	cfg      *Config
+	cancel   context.CancelCauseFunc
 
+	messages []*model.Message
+	// info is what tasks know of the run. It changes when a step is prepared, and at no other time: tasks may read it.
 	info    toolset.RunInfo
-	frame   *Frame
+	offer   *engine.Offer
 	budgets budgets
 	output  any
 	// repaired is the JSON that the text of the output was read as, if it had to be repaired.
 	repaired []byte
-	// instead is the prompt that follows the calls that the history leaves pending: what was not answered is denied.
-	instead []model.Part
+	// instead says that the prompt follows calls that the history leaves pending: what was not answered is denied.
+	instead bool
 	// held says what the calls of the response in hand wait for.
-	held held
+	held    held
+	stopped bool
 	// resumed is the request with the results of some of the calls that the history ends with, if there is one.
 	resumed *model.Message
 
 	// own is the message that this run appended last.
-	own     *model.Message
-	stopped bool
+	own *model.Message
 	// event is the event in hand; nil if nobody watches.
 	event *Event
 	// task is the lone task in hand.
@@ -90,6 +92,8 @@ type run struct {
 	// streamed is what has been read of the response in hand; nil if responses are not streamed.
 	streamed *streamed
 	waiting  [1]engine.Future
+	// one is the lone check in hand.
+	one [1]engine.Check
 }
 
 func (r *run) loop(ctx context.Context) error {
@@ -115,7 +119,7 @@ func (r *run) loop(ctx context.Context) error {
 func (r *run) takeUpHistory(ctx context.Context) (bool, error) {
 	resp := r.last()
 	switch {
-	case r.instead != nil:
+	case r.instead:
 		return false, r.settleInstead(ctx, resp)
 	case resp == nil || resp.Kind != model.KindResponse:
 		return false, nil
@@ -124,15 +128,15 @@ func (r *run) takeUpHistory(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	r.info.Step++
-	if err := r.nextFrame(ctx); err != nil {
+	if err := r.nextOffer(ctx, false); err != nil {
 		return false, err
 	}
 	return r.settle(ctx, resp)
 }
 
 func (r *run) last() *model.Message {
-	if n := len(r.info.Messages); n > 0 {
-		return r.info.Messages[n-1]
+	if n := len(r.messages); n > 0 {
+		return r.messages[n-1]
 	}
 	return nil
 }
@@ -147,7 +151,7 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 	return r.received(r.do(ctx, task))
 }
 
-// prepare makes the request of the next step.
+// prepare prepares the next step and makes its request.
 func (r *run) prepare(ctx context.Context) (*engine.Task, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
@@ -156,21 +160,25 @@ func (r *run) prepare(ctx context.Context) (*engine.Task, error) {
 	if err := r.inbox(ctx, false); err != nil {
 		return nil, err
 	}
-	if err := r.process(ctx); err != nil {
+	if err := r.nextOffer(ctx, r.cfg.Processed && len(r.messages) > 0); err != nil {
 		return nil, err
 	}
-	if err := r.nextFrame(ctx); err != nil {
-		return nil, err
-	}
+	return r.modelTask()
+}
+
+// modelTask makes the request of the step.
+//
+//go:noinline
+func (r *run) modelTask() (*engine.Task, error) {
 	last := r.last()
-	if last == nil && r.frame.Instructions == "" {
+	if last == nil && r.offer.Instructions == "" {
 		return nil, &Error{Stage: StagePrepare, Err: ErrNoPrompt}
 	}
 	if last == nil {
 		last = r.append(&model.Message{Kind: model.KindRequest})
 	}
 	if last == r.own {
-		last.Instructions = r.frame.Instructions // nobody else has seen it yet
+		last.Instructions = r.offer.Instructions // nobody else has seen it yet
 	}
 	if err := r.cfg.Meter.CheckPrice(r.asked(), last.Time); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
@@ -178,18 +186,17 @@ func (r *run) prepare(ctx context.Context) (*engine.Task, error) {
 	if err := r.cfg.Meter.Request(); err != nil {
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
-	r.info.Usage = r.cfg.Meter.Usage()
-	if err := r.tell(RequestStart, r.frame.Output != nil); err != nil {
+	if err := r.tell(RequestStart, r.offer.Output != nil); err != nil {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
-	return r.lone(engine.Task{Op: engine.OpModel, Step: r.info.Step, Stream: r.cfg.Stream, Request: &model.Request{
-		Instructions: r.frame.Instructions,
-		Messages:     slices.Clip(r.info.Messages),
-		Tools:        r.frame.Defs,
-		ToolChoice:   r.frame.Choice,
-		Output:       r.frame.Output,
-		Settings:     r.frame.Settings,
+	return r.lone(engine.Task{Op: engine.OpModel, Stream: r.cfg.Stream, Request: &model.Request{
+		Instructions: r.offer.Instructions,
+		Messages:     slices.Clip(r.messages),
+		Tools:        r.offer.Defs,
+		ToolChoice:   r.offer.Choice,
+		Output:       r.offer.Output,
+		Settings:     r.offer.Settings,
 	}}), nil
 }
 
@@ -205,7 +212,6 @@ func (r *run) received(done *engine.Done) (*model.Message, error) {
 	}
 	resp := r.append(normalise(done.Response, r.info.Step))
 	unpriced := r.cfg.Meter.Response(r.asked(), resp)
-	r.info.Usage = r.cfg.Meter.Usage()
 	if err := r.responseEvents(resp); err != nil {
 		return nil, err
 	}
@@ -234,18 +240,10 @@ func (r *run) asked() model.Info {
 	return *r.cfg.Model
 }
 
-func (r *run) nextFrame(ctx context.Context) error {
-	frame, err := r.host.Frame(ctx, &r.info)
-	if err != nil {
-		return &Error{Stage: StagePrepare, Err: err}
-	}
-	r.frame = frame
-	return nil
-}
-
-// lone returns a task that runs alone. It is valid until the next one is made.
+// lone returns a task of the step that runs alone. It is valid until the next one is made.
 func (r *run) lone(t engine.Task) *engine.Task {
 	r.task = t
+	r.task.Info = &r.info
 	return &r.task
 }
 
@@ -267,7 +265,7 @@ func (r *run) append(m *model.Message) *model.Message {
 		m.Metadata = t.Metadata
 	}
 	r.own = m
-	r.info.Messages = append(r.info.Messages, m)
+	r.messages = append(r.messages, m)
 	return m
 }
 

@@ -129,7 +129,7 @@ func (r *run) grow(d *model.Delta) error {
 		*e = Event{Kind: PartDelta, PartKind: d.Kind}
 	}
 	e.Step, e.Part, e.Text = r.info.Step, r.streamed.number, d.Text
-	if !r.host.Emit(e) {
+	if !r.observer.Emit(e) {
 		return r.stop()
 	}
 	return nil
@@ -160,7 +160,7 @@ func (r *run) switchPart(d *model.Delta) error {
 	s.parts = append(s.parts, p)
 	s.switchTo(len(s.parts) - 1)
 	e := Event{Kind: PartStart, Part: p.number, PartKind: d.Kind, CallID: p.callID, Tool: d.Tool}
-	e.describe(r.frame.tool(d.Tool))
+	e.describe(r.offer.Tool(d.Tool))
 	return r.emit(e)
 }
 
@@ -183,7 +183,7 @@ func (r *run) responseEvents(resp *model.Message) error {
 			return err
 		}
 	}
-	u := r.info.Usage
+	u := r.cfg.Meter.Usage()
 	if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
 		return err
 	}
@@ -266,7 +266,6 @@ func (r *run) cutOff() {
 	defer s.reset()
 	if s.usage != (model.Usage{}) {
 		_ = r.cfg.Meter.Response(r.asked(), &model.Message{Usage: s.usage, Time: r.last().Time}) // the run fails already
-		r.info.Usage = r.cfg.Meter.Usage()
 	}
 	resp := &model.Message{Kind: model.KindResponse, Interrupted: true, Usage: s.usage}
 	if r.cfg.Model != nil {

@@ -13,7 +13,7 @@ import (
 // start brings history and prompt together.
 func (r *run) start() error {
 	r.info.Agent, r.info.Model = r.cfg.Agent, r.cfg.Model
-	r.info.Meter, r.info.Usage = r.cfg.Meter, r.cfg.Meter.Usage()
+	r.info.Meter = r.cfg.Meter
 	r.info.RunID, r.info.ConversationID = r.cfg.RunID, r.cfg.ConversationID
 	if r.info.RunID == "" {
 		r.info.RunID = r.eng.NewID()
@@ -28,7 +28,7 @@ func (r *run) start() error {
 	if r.info.ConversationID == "" {
 		r.info.ConversationID = r.eng.NewID()
 	}
-	r.info.Messages = slices.Clip(history)
+	r.messages = slices.Clip(history)
 	last := r.last()
 	pending := last != nil && last.Kind == model.KindRequest && last.Pending
 	if r.cfg.Answers != nil && (last == nil || !pending && !last.HasToolCalls()) {
@@ -45,7 +45,7 @@ func (r *run) start() error {
 		return nil
 	}
 	if pending || r.cfg.Answers != nil {
-		r.instead = r.cfg.Prompt
+		r.instead = true
 		r.resume(history, pending)
 		return nil
 	}
@@ -53,7 +53,7 @@ func (r *run) start() error {
 		return &Error{Stage: StagePrepare, Err: ErrUnprocessedCalls}
 	}
 	// Room for a call and the answer, which many runs come to.
-	r.info.Messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
+	r.messages = slices.Grow(slices.Clip(Repair(history, true)), 4)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: r.cfg.Prompt})
 	return nil
 }
@@ -63,7 +63,7 @@ func (r *run) resume(history []*model.Message, pending bool) []*model.Message {
 	if pending {
 		r.resumed, history = r.last(), history[:len(history)-1]
 	}
-	r.info.Messages = slices.Clip(Repair(history, false))
+	r.messages = slices.Clip(Repair(history, false))
 	return history
 }
 

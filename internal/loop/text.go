@@ -15,7 +15,7 @@ import (
 func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error) {
 	text := resp.Text()
 	var media []model.Part
-	if r.frame.Media {
+	if r.offer.Media {
 		media = mediaOf(resp)
 	}
 	var why string
@@ -23,10 +23,10 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 	switch {
 	case len(media) == 0 && strings.TrimSpace(text) == "":
 		why = "Your answer was empty."
-	case len(media) == 0 && !r.frame.Text:
+	case len(media) == 0 && !r.offer.Text:
 		why = "A plain text answer cannot be used here."
 	default:
-		done := r.do(ctx, r.lone(engine.Task{Op: engine.OpOutput, Step: r.info.Step, Text: text, Media: media, Complete: resp.Finish == model.FinishStop}))
+		done := r.do(ctx, r.lone(engine.Task{Op: engine.OpOutput, Text: text, Media: media, Complete: resp.Finish == model.FinishStop}))
 		switch {
 		case done.Err != nil:
 			return false, &Error{Stage: StageOutput, Err: done.Err}
@@ -64,9 +64,9 @@ func mediaOf(resp *model.Message) []model.Part {
 // howToAnswer tells the model what would be an answer.
 func (r *run) howToAnswer() string {
 	var outputs []string
-	for i := range r.frame.Tools {
-		if r.frame.Tools[i].Output {
-			outputs = append(outputs, r.frame.Tools[i].Name)
+	for i := range r.offer.Tools {
+		if r.offer.Tools[i].Output {
+			outputs = append(outputs, r.offer.Tools[i].Name)
 		}
 	}
 	switch {
@@ -77,12 +77,12 @@ func (r *run) howToAnswer() string {
 	}
 	with := "text"
 	switch {
-	case r.frame.Media && r.frame.Text:
+	case r.offer.Media && r.offer.Text:
 		with = "text or media"
-	case r.frame.Media:
+	case r.offer.Media:
 		with = "media, such as an image"
 	}
-	if len(r.frame.Tools) > 0 {
+	if len(r.offer.Tools) > 0 {
 		return "Answer with " + with + ", or call a tool."
 	}
 	return "Answer with " + with + "."

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ponte-go/ponte/agent/engine"
+)
+
+// check has an OpCheck done. Arguments are decoded anew at each replay, which has no effects. What the tool's own check found wrong
+// with a call is recorded. That it found nothing follows from the call's being executed or asked about, unless it was checked before.
+func (j *Journal) check(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
+	task := *t
+	task.Checks = slices.Clone(t.Checks)
+	for i := range task.Checks {
+		c := &task.Checks[i]
+		c.Own = c.Own && j.ownCheck(c.Call) == nil && !j.isValid(c.Call)
+	}
+	if worker.Do(ctx, &task, l, done); done.Err != nil {
+		return
+	}
+	for i := range t.Checks {
+		if !t.Checks[i].Own || done.Checked != nil && done.Checked[i].Return != nil && !done.Checked[i].Own {
+			continue // its arguments cannot be decoded
+		}
+		if done.Checked != nil && done.Checked[i].Err != nil {
+			return
+		}
+		known := j.ownCheck(t.Checks[i].Call)
+		k := j.numbered(key{op: opCheck, step: j.step, call: t.Checks[i].Call.ID})
+		j.past.take(k)
+		switch {
+		case known != nil && known.Return != nil:
+			if done.Checked == nil {
+				done.Checked = make([]engine.Checked, len(t.Checks))
+			}
+			done.Checked[i].Return = new(known.Return.loop())
+		case known == nil && task.Checks[i].Own:
+			if err := j.checked(ctx, k, t.Checks[i].Call, done.Checked, i); err != nil {
+				*done = engine.Done{Err: err}
+				return
+			}
+		}
+	}
+}
+
+// ownCheck returns the next record of the own check of a call, or nil.
+func (j *Journal) ownCheck(call *engine.Call) *record {
+	k := key{op: opCheck, step: j.step, call: call.ID}
+	k.n = j.numbers[k]
+	return j.past.records[k]
+}
+
+// isValid reports whether the records say that a call had passed its first check.
+func (j *Journal) isValid(call *engine.Call) bool {
+	is := func(op string) bool { return j.past.records[key{op: op, step: j.step, call: call.ID}] != nil }
+	return j.numbers[key{op: opCheck, step: j.step, call: call.ID}] == 0 && (j.Recorded(call) || is(opAsk) || is(opApprove))
+}
+
+// checked records the result of a check that has just been made.
+func (j *Journal) checked(ctx context.Context, k key, call *engine.Call, results []engine.Checked, i int) error {
+	r := record{Op: opCheck, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now(), None: results == nil || results[i].Return == nil}
+	if r.None && k.n == 0 {
+		return nil
+	}
+	if !r.None {
+		r.Return = returnOf(results[i].Return)
+	}
+	_, err := j.write(ctx, &r)
+	return err
+}
+
+// preview has an OpPreview done. That a call has to be approved is recorded, because the answer can change: a person who allows a
+// call may allow all that are like it. That it need not is recorded only if it was asked about before. Otherwise it follows from
+// its being executed.
+func (j *Journal) preview(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
+	call := t.Call
+	k := j.numbered(key{op: opAsk, step: j.step, call: call.ID})
+	if r := j.past.take(k); r != nil {
+		j.asked[call.ID], done.Return.Approval = r.Approval, r.Approval
+		return
+	}
+	if j.Recorded(call) || j.past.records[key{op: opApprove, step: k.step, call: k.call}] != nil {
+		done.Return.Approval = j.asked[call.ID] // nil the first time; version 1 recorded the first time only
+		return
+	}
+	worker.Do(ctx, t, l, done)
+	approval := done.Return.Approval
+	if approval == nil && k.n == 0 || done.Err != nil {
+		return
+	}
+	back, err := j.write(ctx, &record{Op: opAsk, Step: k.step, Call: k.call, Tool: call.Tool, N: k.n, At: now(), Approval: approval, None: approval == nil})
+	if err != nil {
+		*done = engine.Done{Err: err}
+		return
+	}
+	j.asked[call.ID], done.Return.Approval = back.Approval, back.Approval
+}
+
+// Recorded reports whether there is a record of a call's execution, in the step that the loop is in, that has not been asked for.
+func (j *Journal) Recorded(call *engine.Call) bool {
+	k := key{op: opTool, step: j.step, call: call.ID}
+	first := j.past.records[k]
+	k.approved = true
+	return first != nil || j.past.records[k] != nil
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Observer is told what happens in a run.
+type Observer interface {
+	// Emit is called on the run's goroutine if [Config.Observed] is set. False stops the run. The event is only valid during
+	// the call.
+	Emit(e *Event) bool
+}
+
+// EndStrategy decides what happens to function tools that are called together with an output tool.
+type EndStrategy uint8
+
+const (
+	// Graceful lets the calls before the output complete and skips those behind it.
+	Graceful EndStrategy = iota
+	// Early takes the first valid output and skips all function tools.
+	Early
+	// Exhaustive runs everything; the first valid output wins.
+	Exhaustive
+)
+
+// Config is one run.
+type Config struct {
+	// Agent and Model are for [toolset.RunInfo].
+	Agent string
+	Model *model.Info
+	// RunID and ConversationID are made or inherited if empty.
+	RunID, ConversationID string
+	History               []*model.Message
+	// Prompt is what the user says now; nil resumes the history.
+	Prompt []model.Part
+	// Resume says that the history may end in an answer, which is then given again.
+	Resume bool
+	// Template is what the requests that the run adds begin as; its metadata, in effect. It may be nil.
+	Template *model.Message
+	// Meter is the run's own: it counts the run's usage and has its limits.
+	Meter *toolset.Meter
+	// OutputRetries is the budget of text outputs; that of output tools is in the frame.
+	OutputRetries int
+	End           EndStrategy
+	// Parallel bounds how many calls run at a time; 0 is no bound.
+	Parallel int
+	// Asks says that there is somebody to ask about calls while the run waits.
+	Asks bool
+	// Answers settle the calls that a history ends with; nil if there is nothing to settle.
+	Answers []Answer
+	// Observed says that somebody watches, so that events are emitted; Stream that responses are streamed.
+	Observed, Stream bool
+	// Scratch is memory to work with, if Stream is set; nil is fine. Nobody else uses it while the run goes on.
+	Scratch *Scratch
+	// Processed says that there are history processors.
+	Processed bool
+	// Steered says that messages may come in while the run goes on.
+	Steered bool
+}
+
+// Result is how a run ended, well or not.
+type Result struct {
+	RunID, ConversationID string
+	Output                any
+	Messages              []*model.Message
+	Usage                 toolset.Usage
+	Steps                 int
+}
