@@ -33,7 +33,7 @@ func (w *watch) told() {
 	w.left, w.thrown = true, &thrown{recover()} // nil if the goroutine is ended, and nobody will ask
 }
 
-// Emit implements [loop.Host]. It tells the observers of an event and reports whether the run may go on.
+// Emit implements [loop.Observer]. It tells the observers of an event and reports whether the run may go on.
 func (r *agentRun[D, O]) Emit(e *loop.Event) bool {
 	if r.thrown != nil {
 		return false
