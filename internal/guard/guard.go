@@ -26,6 +26,9 @@ type Command struct {
 	Path string
 	// Args are the arguments, without the name of the program.
 	Args []string
+	// Line is the whole command line, for programs of Windows that do not read arguments as others do. If it is set, Args are not used.
+	// Elsewhere it must be empty.
+	Line string
 	// Env is the environment, as in [os/exec.Cmd]; nil means that of this process.
 	Env []string
 	// Dir is the working directory; empty means that of this process.

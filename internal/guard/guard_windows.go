@@ -37,7 +37,7 @@ func Start(c Command) (*Process, error) {
 	}
 	program := exec.Command(c.Path, c.Args...)
 	program.Env, program.Dir = c.Env, c.Dir
-	program.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+	program.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true, CmdLine: c.Line}
 	if c.Stdin != nil {
 		program.Stdin = c.Stdin
 	}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package local_test
+
+import "syscall"
+
+var notDirectory error = syscall.ENOTDIR
+
+func makePipe(path string) error { return syscall.Mkfifo(path, 0o600) }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package local
+
+import (
+	"fmt"
+	"runtime"
+)
+
+func (*Sandbox) open(*Workspace) (func(real, dir string, argv []string) []string, error) {
+	return nil, fmt.Errorf("%w: bubblewrap is for Linux, and this is %s", ErrSandbox, runtime.GOOS)
+}

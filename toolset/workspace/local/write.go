@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package local
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// Write implements [workspace.Workspace].
+//
+// The new contents are written to a file beside the old one, synchronised with the disk, and renamed. The file keeps its permissions and, if that
+// is allowed, its owner. Other names of the same file (hard links) keep the old contents. A new file has the mode 0644
+// less the umask.
+func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
+	v, err := w.write(ctx, path, data, ifVersion)
+	return v, wrapError("write", path, err)
+}
+
+func (w *Workspace) write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
+	p, unlock, err := w.findLocked(ctx, path, true)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if p.info != nil {
+		if err := p.regular(); err != nil {
+			return "", err
+		}
+	}
+	if err := check(ctx, &p, ifVersion); err != nil {
+		return "", err
+	}
+	r, dir := p.root.Root, filepath.Dir(p.rel)
+	if p.info == nil {
+		if err := r.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+	}
+	temp, err := writeTemp(r, dir, data, p.info)
+	if err != nil {
+		return "", err
+	}
+	if err := replace(ctx, &p, temp, ifVersion); err != nil {
+		_ = r.Remove(temp)
+		return "", err
+	}
+	if info, err := r.Lstat(p.rel); err == nil && info.Size() == int64(len(data)) {
+		if v, ok := stampOf(info); ok {
+			return v, nil
+		}
+	}
+	return hashOf(data), nil
+}
+
+// findLocked finds what a path leads to and locks that.
+func (w *Workspace) findLocked(ctx context.Context, path string, follow bool) (place, func(), error) {
+	p, err := w.find(ctx, path, follow)
+	if err != nil {
+		return place{}, nil, err
+	}
+	for range maxLinks {
+		key := filepath.Join(p.root.real, p.rel)
+		unlock := lock(key)
+		p, err = w.find(ctx, path, follow) // somebody may have written meanwhile
+		if err == nil && filepath.Join(p.root.real, p.rel) == key {
+			return p, unlock, nil
+		}
+		unlock()
+		if err != nil {
+			return place{}, nil, err
+		}
+	}
+	return place{}, nil, workspace.ErrChanged
+}
+
+// writeTemp writes a new file into a directory, and returns its path. old describes the file that it is to replace, nil for none.
+func writeTemp(r *os.Root, dir string, data []byte, old fs.FileInfo) (temp string, err error) {
+	mode := fs.FileMode(0o644)
+	if old != nil {
+		mode = 0o600 // until it has the mode of the old one
+	}
+	temp = filepath.Join(dir, ".ponte-"+rand.Text()+".tmp")
+	f, err := r.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		err = errors.Join(err, f.Close())
+		if err != nil {
+			_ = r.Remove(temp)
+		}
+	}()
+	if _, err := f.Write(data); err != nil {
+		return "", err
+	}
+	if old != nil {
+		keepOwner(f, old)
+		if err := f.Chmod(old.Mode().Perm()); err != nil {
+			return "", err
+		}
+	}
+	return temp, f.Sync()
+}
+
+// replace puts the new file in the place of the old one.
+func replace(ctx context.Context, p *place, temp string, ifVersion workspace.Version) error {
+	r := p.root.Root
+	if p.info == nil && ifVersion == "" {
+		// A link, unlike a rename, fails if another process has created the file meanwhile.
+		err := r.Link(temp, p.rel)
+		switch {
+		case err == nil:
+			return r.Remove(temp)
+		case errors.Is(err, fs.ErrExist):
+			return workspace.ErrChanged
+		}
+		// This file system has no hard links.
+	}
+	info, err := r.Lstat(p.rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		info = nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular(): // a link, or worse
+		return workspace.ErrChanged
+	}
+	if ifVersion != workspace.AnyVersion && !sameFile(info, p.info) {
+		return workspace.ErrChanged
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return r.Rename(temp, p.rel)
+}
+
+// sameFile reports whether two descriptions are of the same file in the same state, as far as times tell.
+func sameFile(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	_, ca, _ := identity(a)
+	_, cb, _ := identity(b)
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && ca.Equal(cb)
+}
+
+// Remove implements [workspace.Workspace].
+func (w *Workspace) Remove(ctx context.Context, path string, ifVersion workspace.Version) error {
+	return wrapError("remove", path, w.remove(ctx, path, ifVersion))
+}
+
+func (w *Workspace) remove(ctx context.Context, path string, ifVersion workspace.Version) error {
+	p, unlock, err := w.findLocked(ctx, path, false)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	switch {
+	case p.info == nil && ifVersion != workspace.AnyVersion:
+		return workspace.ErrChanged
+	case p.info == nil:
+		return fs.ErrNotExist
+	case p.info.IsDir():
+		return workspace.ErrIsDirectory
+	case !p.info.Mode().IsRegular() && ifVersion != workspace.AnyVersion:
+		return workspace.ErrChanged
+	}
+	if err := check(ctx, &p, ifVersion); err != nil {
+		return err
+	}
+	return p.root.Remove(p.rel)
+}
