@@ -21,6 +21,19 @@ var (
 // executable is X_OK of access(2).
 const executable = 1
 
+// Lookup returns the path of the program that [Start] would run. Its errors are those of Start. A relative path begins at the command's
+// directory.
+func Lookup(c Command) (string, error) {
+	if c.Env == nil {
+		c.Env = os.Environ()
+	}
+	program, err := lookup(c)
+	if err != nil {
+		return "", startError(c.Path, err)
+	}
+	return program, nil
+}
+
 // lookup returns the path of the program to run. The shell that starts it would say what is wrong only on standard error.
 func lookup(c Command) (string, error) {
 	if strings.ContainsRune(c.Path, 0) {

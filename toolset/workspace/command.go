@@ -28,10 +28,10 @@ type Process interface {
 	// does not wait. from is the position of the first byte wanted, counted from the beginning of the output; a negative one counts from
 	// the end. limit is how many bytes to return at most; 0 means all that is kept. After Close the error is [ErrClosed].
 	Output(ctx context.Context, from int64, limit int) (Chunk, error)
-	// Wait waits until the command has ended and its output is complete, or until ctx ends. The command goes on in that case. Wait may be
-	// called several times.
+	// Wait waits until the command has ended and all that it wrote can be read, or until ctx ends. The command goes on in that case. Wait may be
+	// called several times. Processes that the command has left running do not hold it up.
 	Wait(ctx context.Context) (Exit, error)
-	// Kill ends the command, with the processes that it has started. Its output stays. It does nothing if the command has ended.
+	// Kill ends the command, with the processes that it has started. Its output stays. The exit of a command that has ended does not change.
 	Kill(ctx context.Context) error
 	// Close ends the command if it is running and gives up its output. Further calls do nothing.
 	Close(ctx context.Context) error
@@ -48,7 +48,8 @@ type Chunk struct {
 	End int64
 	// Lost says that output before From has been dropped.
 	Lost bool
-	// Exit says how the command ended. It is nil while the command runs. When it is set the output is complete.
+	// Exit says how the command ended. It is nil while the command runs. When it is set, all that the command wrote can be read. Processes that
+	// it has left running may add to the output.
 	Exit *Exit
 }
 

@@ -87,11 +87,12 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 	default:
 		argv = []string{"sh", "-c", c.Line}
 	}
-	if w.wrap != nil {
-		argv = w.wrap(real, at.Path, argv)
-	}
 	g.Path, g.Args = argv[0], argv[1:]
-
+	if w.wrap != nil {
+		if err := w.wrap(&g, real, at.Path); err != nil {
+			return nil, startError(argv[0], err)
+		}
+	}
 	r, out, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("local: start: %w", err)
@@ -101,10 +102,7 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 	guarded, err := guard.Start(g)
 	if err != nil {
 		r.Close()
-		if errors.Is(err, guard.ErrNoProgram) {
-			return nil, fmt.Errorf("local: start: %w: %q", workspace.ErrNoProgram, g.Path)
-		}
-		return nil, fmt.Errorf("local: start: %w", err)
+		return nil, startError(argv[0], err)
 	}
 	w.nextID++
 	p := &process{
@@ -118,6 +116,13 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 	go p.readAll()
 	go p.watch()
 	return p, nil
+}
+
+func startError(program string, err error) error {
+	if errors.Is(err, guard.ErrNoProgram) {
+		return fmt.Errorf("local: start: %w: %q", workspace.ErrNoProgram, program)
+	}
+	return fmt.Errorf("local: start: %w", err)
 }
 
 // process is a command that was started.

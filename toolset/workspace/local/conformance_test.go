@@ -53,6 +53,10 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestToolsConformance(t *testing.T) {
+	workspacetest.RunTools(t, env(t, local.Config{}, "outside", "project"))
+}
+
 // Versions of files that have not been changed for a while are made differently.
 func TestConformanceWithStamps(t *testing.T) {
 	if !local.HasStamps {

@@ -46,7 +46,7 @@ type Workspace struct {
 	roots  []root
 	named  []string // the paths of the roots, as users know them
 	env    []string
-	wrap   func(real, dir string, argv []string) []string // the sandbox, nil without one
+	wrap   wrapper // the sandbox, nil without one
 
 	mu        sync.Mutex
 	nextID    int

@@ -5,6 +5,8 @@ package local
 import (
 	"errors"
 	"fmt"
+
+	"github.com/ponte-go/ponte/internal/guard"
 )
 
 // Sandbox runs commands with bubblewrap (bwrap), on Linux. A command sees the machine as it is, but can write only to the roots of the
@@ -22,3 +24,6 @@ type Sandbox struct {
 
 // ErrSandbox means that this machine cannot run commands in a sandbox. The error says why. It wraps [errors.ErrUnsupported].
 var ErrSandbox error = fmt.Errorf("local: no sandbox: %w", errors.ErrUnsupported)
+
+// wrapper makes a command one that runs in a sandbox. real is its directory, and dir what the user calls that.
+type wrapper func(g *guard.Command, real, dir string) error

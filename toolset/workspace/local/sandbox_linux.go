@@ -9,13 +9,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+
+	"github.com/ponte-go/ponte/internal/guard"
 )
 
 // hidden are the directories in a user's home that commonly hold keys.
 var hidden = []string{".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".config/gh", ".password-store"}
 
 // open checks that the machine can have the sandbox. It returns the function that makes a command one that runs in it.
-func (s *Sandbox) open(w *Workspace) (func(real, dir string, argv []string) []string, error) {
+func (s *Sandbox) open(w *Workspace) (wrapper, error) {
 	bwrap, err := exec.LookPath("bwrap")
 	if err != nil {
 		return nil, fmt.Errorf("%w: the program bwrap is not installed (package bubblewrap)", ErrSandbox)
@@ -24,20 +26,26 @@ func (s *Sandbox) open(w *Workspace) (func(real, dir string, argv []string) []st
 	if err != nil {
 		return nil, err
 	}
-	wrap := func(real, dir string, argv []string) []string {
-		if dir != real && w.samePlace(dir, real) {
-			real = dir // as the user knows it
-		}
-		return slices.Concat([]string{bwrap}, args, []string{"--chdir", real, "--"}, argv)
-	}
-	test := wrap(w.roots[0].real, w.roots[0].real, []string{"/bin/sh", "-c", "exit 0"})
+	prefix := append([]string{bwrap}, args...)
+	test := slices.Concat(prefix, []string{"--chdir", w.roots[0].real, "--", "/bin/sh", "-c", "exit 0"})
 	if out, err := exec.Command(test[0], test[1:]...).CombinedOutput(); err != nil {
 		if text := bytes.TrimSpace(out); len(text) > 0 {
 			err = fmt.Errorf("%s", text)
 		}
 		return nil, fmt.Errorf("%w: bwrap does not work here, perhaps because user namespaces are forbidden: %w", ErrSandbox, err)
 	}
-	return wrap, nil
+	return func(g *guard.Command, real, dir string) error {
+		program, err := guard.Lookup(*g) // bwrap would say what is missing only in the output
+		if err != nil {
+			return err
+		}
+		if dir != real && w.samePlace(dir, real) {
+			real = dir // as the user knows it
+		}
+		argv := slices.Concat(prefix, []string{"--chdir", real, "--", program}, g.Args)
+		g.Path, g.Args = argv[0], argv[1:]
+		return nil
+	}, nil
 }
 
 // samePlace reports whether both paths lead to the same directory.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
 
 // sandboxed opens a workspace with a sandbox, or skips the test where that is impossible. Its root is outside of /tmp, which is hidden.
@@ -136,4 +137,12 @@ func TestWritableOfASandboxMustExist(t *testing.T) {
 	sandboxed(t, local.Sandbox{})
 	_, err := local.Open(local.Config{Roots: []string{t.TempDir()}, Sandbox: &local.Sandbox{Writable: []string{"/no/such/dir"}}})
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestConformanceInASandbox(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	box := local.Sandbox{Writable: []string{filepath.Dir(exe)}} // the program of the suite is in /tmp
+	sandboxed(t, box)
+	workspacetest.Run(t, env(t, local.Config{Sandbox: &box}, "outside", "project"))
 }
