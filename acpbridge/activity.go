@@ -9,6 +9,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -45,7 +46,7 @@ func (a *activity) perform(ctx context.Context, kind acp.ToolKind, in describer,
 		title = a.call.Approval.Title
 	}
 	c := acp.ToolCall{
-		ToolCallID: a.id, Title: title, Name: &a.tool, Kind: kind, Status: acp.ToolCallStatusPending, Locations: locations,
+		ToolCallID: a.id, Title: show.Line(title), Name: &a.tool, Kind: kind, Status: acp.ToolCallStatusPending, Locations: locations,
 	}
 	if a.Tracker.Snapshot(a.id).RawInput == nil { // else the bridge has announced the call, with what the model wrote
 		c.RawInput = rawJSON(in)

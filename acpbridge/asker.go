@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -96,7 +97,7 @@ func shownCall(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalRequest) 
 	}
 	known := d.Tracker.Snapshot(id)
 	call := acp.ToolCall{
-		ToolCallID: id, Title: cmp.Or(r.Approval.Title, r.Title, r.Tool), Name: &r.Tool, Kind: cmp.Or(acp.ToolKind(r.Kind), acp.ToolKindOther),
+		ToolCallID: id, Title: show.Line(cmp.Or(r.Approval.Title, r.Title, r.Tool)), Name: &r.Tool, Kind: cmp.Or(acp.ToolKind(r.Kind), acp.ToolKindOther),
 		Status: acp.ToolCallStatusPending, Content: previews(&r.Approval), Locations: locations(&r.Approval),
 	}
 	if r.Approval.Title == "" && known.Title != nil {
@@ -126,55 +127,46 @@ func locations(a *toolset.Approval) []acp.ToolCallLocation {
 	return all
 }
 
-// previews are an approval's reason and previews as the client shows them.
+// previews are an approval's reason and previews as the client shows them. All that makes a difference is in them. The client draws
+// diffs itself, so characters that nobody sees in one are written out besides.
 func previews(a *toolset.Approval) []acp.ToolCallContent {
 	var all []acp.ToolCallContent
 	if a.Reason != "" {
-		all = append(all, deps.TextContent(a.Reason))
+		all = append(all, deps.TextContent(show.Text(a.Reason)))
 	}
 	for i := range a.Preview {
-		switch p := &a.Preview[i]; {
-		case p.Diff != nil:
-			after := ""
-			if p.Diff.New == nil {
-				all = append(all, deps.TextContent("Delete "+p.Diff.Path))
-			} else {
-				after = *p.Diff.New
-			}
-			all = append(all, diffContent(p.Diff.Path, p.Diff.Old, after)...)
-		case p.Command != nil:
-			all = append(all, deps.TextContent(commandText(p.Command)))
-		default:
-			all = append(all, deps.TextContent(p.Text))
+		p := &a.Preview[i]
+		if p.Diff == nil {
+			all = append(all, verbatim(approval.PreviewText(p)))
+			continue
+		}
+		after := ""
+		if p.Diff.New == nil {
+			all = append(all, deps.TextContent("Delete "+show.Line(p.Diff.Path)))
+		} else {
+			after = *p.Diff.New
+		}
+		all = append(all, diffContent(p.Diff.Path, p.Diff.Old, after)...)
+		if hidden := approval.Hidden(p); hidden != "" {
+			all = append(all, deps.TextContent("The new text has characters that cannot be seen:"), verbatim(hidden))
 		}
 	}
 	return all
 }
 
-// commandText shows all of a command that makes a difference.
-func commandText(c *toolset.CommandLine) string {
-	line := c.Line
-	if line == "" {
-		line = fmt.Sprintf("%q", c.Args)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Run: %s", line)
-	if c.Dir != "" {
-		fmt.Fprintf(&b, "\nIn: %s", c.Dir)
-	}
-	if len(c.Env) > 0 {
-		fmt.Fprintf(&b, "\nWith: %s", strings.Join(c.Env, " "))
-	}
-	return b.String()
+// verbatim is text that editors show as it is. They take other text for Markdown, which could hide a part of it.
+func verbatim(text string) acp.ToolCallContent {
+	fence := fenceFor(text)
+	return deps.TextContent(fence + "text\n" + text + "\n" + fence)
 }
 
 // scopeTitle is what "always" covers, in the user's words.
 func scopeTitle(r *toolset.ApprovalRequest) string {
 	switch {
 	case r.Approval.ScopeTitle != "":
-		return r.Approval.ScopeTitle
+		return show.Line(r.Approval.ScopeTitle)
 	case r.Approval.Scope != "":
-		return r.Tool + " for " + r.Approval.Scope
+		return show.Line(r.Tool + " for " + r.Approval.Scope)
 	}
-	return "every call of " + r.Tool
+	return show.Line("every call of " + r.Tool)
 }

@@ -3,8 +3,12 @@
 package acpbridge_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,7 +78,41 @@ func TestAskerShowsWhatACallWouldDo(t *testing.T) {
 			shown = append(shown, c.Content.Content.Text.Text)
 		}
 	}
-	require.Equal(t, []string{"It matters.", "/f: a to b", "Delete /g", "/g: a to ", "Run: make all\nIn: /d\nWith: A=b", `Run: ["ls" "-l"]`, "and more"}, shown)
+	require.Equal(t, []string{"It matters.", "/f: a to b", "Delete /g", "/g: a to ",
+		"```text\nRun in a shell:\n  make all\nDirectory:\n  /d\nEnvironment:\n  A=b\n```", "```text\nRun:\n  ls -l\n```", "```text\nand more\n```"}, shown)
+}
+
+// The questions that editors are sent, whole: every command, environment, directory and diff as content, and nothing that hides.
+func TestQuestionsShowTheWholeTruth(t *testing.T) {
+	text := func(s string) *string { return &s }
+	long := strings.Repeat("echo all of it; ", 500)
+	var got bytes.Buffer
+	for _, a := range []toolset.Approval{
+		{Title: "make all", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "make all", Dir: "/work", Env: []string{"CC=sh -c 'x'", "A=1\nDirectory:\n  /tmp"}}}}},
+		{Title: "ls\nrm -rf /", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "ls\nrm -rf /\nDirectory:\n  /work", Dir: "/tmp"}}}},
+		{Title: "echo \u202ehs.x", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Args: []string{"echo", "\u202ehs.x", "", "a b\x1b[2K"}, Dir: "/work\u200b"}}}},
+		{Title: "many", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: long, Dir: "/work"}}}},
+		{Title: "`x` *y*", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "echo <!-- hidden --> ```\n``` [a](b)", Dir: "/work"}}}},
+		{Reason: "It matters.", Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "/work/a", Old: text("one\ntwo\n"), New: text("one\nt\u200bwo\n\tif x\u2066 {\n")}}}},
+		{Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "/work/new", New: text("a\r\nb\r\n")}}, {Diff: &toolset.Diff{Path: "/work/old", Old: text("gone")}}}},
+		{Preview: []toolset.Preview{{Text: "deploy to \u202egnigats"}}, ScopeTitle: "deployments\nto \u200bstaging"},
+	} {
+		editor := acptest.New(acptest.Options{Answers: []acptest.Answer{acptest.RejectOnce}})
+		r := toolset.ApprovalRequest{Origin: toolset.Origin{Path: []string{"1"}, RunID: "run", Step: 1, Tool: "act"}, Args: json.RawMessage(`{}`), Approval: a}
+		_, err := acpbridge.Asker(editor.Deps("/work")).Approve(t.Context(), r)
+		require.NoError(t, err)
+		enc := json.NewEncoder(&got)
+		enc.SetEscapeHTML(false)
+		require.NoError(t, enc.Encode(editor.Permissions()[0]))
+	}
+	require.Contains(t, got.String(), long)
+	golden := filepath.Join("testdata", "questions.jsonl")
+	if *updateGolden {
+		require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err, "run the test with -update to make it")
+	require.Equal(t, string(want), got.String())
 }
 
 func TestAskerWithoutAnEditorIsNobody(t *testing.T) {

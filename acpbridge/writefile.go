@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -89,7 +90,7 @@ func (w *workspace) writeFile(ctx context.Context, a *activity, in writeFileArgs
 	if plan.same(in) {
 		return answer{text: plan.name + " has this content already; nothing was written.", raw: fileWritten{Bytes: len(in.Content)}}, nil
 	}
-	a.update(ctx, acp.ToolCallUpdate{Title: &plan.req.Approval.Title, Content: diffContent(plan.path, plan.old, in.Content)})
+	a.update(ctx, acp.ToolCallUpdate{Title: new(show.Line(plan.req.Approval.Title)), Content: diffContent(plan.path, plan.old, in.Content)})
 	if err := a.permit(ctx, &plan.req); err != nil {
 		return answer{}, err
 	}

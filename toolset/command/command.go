@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/internal/show"
 )
 
 // Command is a command that would run. Either Line or Args is set.
@@ -86,9 +87,9 @@ func exactTitle(c *Command, p *Place) string {
 	}
 	for _, v := range slices.Backward(c.Env) {
 		name, value, _ := strings.Cut(v, "=")
-		shown = name + "=" + quote(value) + " " + shown
+		shown = name + "=" + show.Word(value) + " " + shown
 	}
-	if len(shown) > maxTitle || strings.Contains(shown, "`") || !plainText(shown) {
+	if len(shown) > maxTitle || strings.Contains(shown, "`") || !show.Plain(shown) {
 		return "exactly this command"
 	}
 	title := "exactly `" + shown + "`"
@@ -97,7 +98,7 @@ func exactTitle(c *Command, p *Place) string {
 		if rel, err := filepath.Rel(p.Roots[0], c.Dir); err == nil && filepath.IsLocal(rel) {
 			dir = rel
 		}
-		if len(dir) > maxTitle || !plainText(dir) {
+		if len(dir) > maxTitle || !show.Plain(dir) {
 			return "exactly this command"
 		}
 		title += " in " + dir
@@ -211,32 +212,5 @@ func resolve(path string) (string, bool) {
 // isRoot reports whether a directory is one of the session's own.
 func (p *Place) isRoot(dir string) bool { return slices.Contains(p.Roots, dir) }
 
-// plainText reports whether people see a text as it is: valid UTF-8 without control characters, characters that are invisible
-// or change the direction of text, and spaces other than U+0020.
-func plainText(text string) bool {
-	if !utf8.ValidString(text) {
-		return false
-	}
-	for _, r := range text {
-		if r != ' ' && !isVisible(r) {
-			return false
-		}
-	}
-	return true
-}
-
 // Quote writes arguments as a line for a POSIX shell, for people to read.
-func Quote(args []string) string {
-	words := make([]string, len(args))
-	for i, a := range args {
-		words[i] = quote(a)
-	}
-	return strings.Join(words, " ")
-}
-
-func quote(word string) string {
-	if word != "" && !strings.ContainsAny(word, "|&;<>()$`\\\"'*?[]{}~#! \t\n\r") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
+func Quote(args []string) string { return show.Command(args) }

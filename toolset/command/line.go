@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/ponte-go/ponte/internal/show"
 )
 
 // step is one program that a command runs.
@@ -27,13 +29,13 @@ func isUnsafe(arg string) bool {
 func steps(c *Command) (all []step, ok bool) {
 	if c.Line == "" {
 		for _, a := range c.Args {
-			if isUnsafe(a) || !plainText(a) {
+			if isUnsafe(a) || !show.Plain(a) {
 				return nil, false
 			}
 		}
 		return []step{{args: c.Args}}, c.Args[0] != ""
 	}
-	if !plainText(c.Line) { // line breaks too: what comes behind one is easily overlooked
+	if !show.Plain(c.Line) { // line breaks too: what comes behind one is easily overlooked
 		return nil, false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX), syntax.KeepComments(true)).Parse(strings.NewReader(c.Line), "")
@@ -194,7 +196,7 @@ func bareWord(text string, first bool) bool {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("_-./:@%+,", r):
 		case r == '=' && (i > 0 || !first):
 		case (r == '~' || r == '^') && (isAlphanumeric(before) || before == r):
-		case r >= 0x80 && isVisible(r):
+		case r >= 0x80 && show.Visible(r):
 		default:
 			return false
 		}

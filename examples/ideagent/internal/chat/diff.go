@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/linediff"
+	"github.com/ponte-go/ponte/internal/linediff"
 )
 
 // maxDiffLines is how many lines of a diff are shown.

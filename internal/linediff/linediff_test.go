@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/examples/ideagent/internal/linediff"
+	"github.com/ponte-go/ponte/internal/linediff"
 )
 
 func unified(hunks []linediff.Hunk) string {
