@@ -63,7 +63,7 @@ func TestTheModelThatIsChosen(t *testing.T) {
 		"a local Ollama":            {"", env("OLLAMA_HOST", ollama(t, `[{"id":"nomic-embed-text"},{"id":"qwen3:8b"}]`, chosen)), "ollama:qwen3:8b", "no API key is set, and an Ollama answers"},
 		"an Ollama without a model": {"", env("OLLAMA_HOST", ollama(t, `[]`, chosen)), "offline (a demo model: a few rules and no intelligence)", "no API key is set, and the Ollama here has no model"},
 		"a slow Ollama":             {"", env("OLLAMA_HOST", ollama(t, `[{"id":"x"}]`, never)), "offline (a demo model: a few rules and no intelligence)", "no API key is set, and no Ollama answers"},
-		"an Ollama that is nowhere": {"", env("OLLAMA_HOST", "ftp://x"), "offline (a demo model: a few rules and no intelligence)", `no API key is set, and model: opening "ollama:probe": openaimodel: ollama: OLLAMA_HOST "ftp://x" is no address`},
+		"an Ollama that is nowhere": {"", env("OLLAMA_HOST", "ftp://x"), "offline (a demo model: a few rules and no intelligence)", `no API key is set, and model: opening "ollama:probe": openaimodel: ollama: OLLAMA_HOST "ftp://x" is not an address`},
 		"nothing":                   {"", env("OLLAMA_HOST", nobody(t)), "offline (a demo model: a few rules and no intelligence)", "no API key is set, and no Ollama answers"},
 		"another provider's key":    {"", env("MISTRAL_API_KEY", secret, "XAI_API_KEY", secret), "mistral:mistral-medium-latest", "MISTRAL_API_KEY is set"},
 		"OpenAI's key goes first":   {"", env("MISTRAL_API_KEY", secret, "OPENAI_API_KEY", secret), "openai:gpt-5-mini", "OPENAI_API_KEY is set"},

@@ -113,12 +113,12 @@ func TestSettingsThatNoProviderCanKeepAreErrors(t *testing.T) {
 	require.NoError(t, adapter.CheckSettings(nil))
 	require.NoError(t, adapter.CheckSettings(&model.Settings{MaxTokens: 1, Temperature: new(0.5), ExtraHeaders: map[string]string{"X-A": "b"}}))
 	for says, s := range map[string]model.Settings{
-		"MaxTokens is -1":                 {MaxTokens: -1},
-		"Temperature is NaN":              {Temperature: new(math.NaN())},
-		"TopP is +Inf":                    {TopP: new(math.Inf(1))},
-		`ExtraBody["a"] is no JSON`:       {ExtraBody: map[string]json.RawMessage{"a": json.RawMessage("{")}},
-		`header "a b" is no valid one`:    {ExtraHeaders: map[string]string{"a b": "c"}},
-		`header "X-Line" is no valid one`: {ExtraHeaders: map[string]string{"X-Line": "a\nb"}},
+		"MaxTokens is -1":                  {MaxTokens: -1},
+		"Temperature is NaN":               {Temperature: new(math.NaN())},
+		"TopP is +Inf":                     {TopP: new(math.Inf(1))},
+		`ExtraBody["a"] is not valid JSON`: {ExtraBody: map[string]json.RawMessage{"a": json.RawMessage("{")}},
+		`header "a b" is not valid`:        {ExtraHeaders: map[string]string{"a b": "c"}},
+		`header "X-Line" is not valid`:     {ExtraHeaders: map[string]string{"X-Line": "a\nb"}},
 	} {
 		require.ErrorContains(t, adapter.CheckSettings(&s), says)
 	}
@@ -131,11 +131,11 @@ func TestToolsAndToolChoiceAreChecked(t *testing.T) {
 	}
 	require.NoError(t, adapter.CheckTools(&model.Request{Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "b"}}))
 	for says, req := range map[string]model.Request{
-		"demanded":            {ToolChoice: model.ToolChoice{Mode: model.ToolChoiceRequired}},
-		`names "c"`:           {Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "c"}},
-		"unknown tool choice": {Tools: tools, ToolChoice: model.ToolChoice{Mode: "maybe"}},
-		`tool "x" is no JSON`: {Tools: []model.ToolDef{{Name: "x", Schema: json.RawMessage("{")}}},
-		`"o" is no JSON`:      {Output: &model.OutputSchema{Name: "o"}},
+		"is required":                {ToolChoice: model.ToolChoice{Mode: model.ToolChoiceRequired}},
+		`names "c"`:                  {Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "c"}},
+		"unknown tool choice":        {Tools: tools, ToolChoice: model.ToolChoice{Mode: "maybe"}},
+		`tool "x" is not valid JSON`: {Tools: []model.ToolDef{{Name: "x", Schema: json.RawMessage("{")}}},
+		`"o" is not valid JSON`:      {Output: &model.OutputSchema{Name: "o"}},
 	} {
 		require.ErrorContains(t, adapter.CheckTools(&req), says)
 	}

@@ -118,7 +118,7 @@ func (c *Call) ended(caller context.Context, last error) error {
 	if caller.Err() != nil {
 		return fmt.Errorf("%s: %w", c.Package, Cancelled(caller, c.Info, last))
 	}
-	cause := fmt.Errorf("no complete answer within %s: %w", c.Total, os.ErrDeadlineExceeded)
+	cause := fmt.Errorf("no complete response within %s: %w", c.Total, os.ErrDeadlineExceeded)
 	if last != nil {
 		cause = fmt.Errorf("%w; before that: %w", cause, last)
 	}

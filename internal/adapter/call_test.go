@@ -76,7 +76,7 @@ func TestTryEndsWithItsContextAndWithItsBound(t *testing.T) {
 		require.ErrorAs(t, err, &failed)
 		require.True(t, failed.Retryable)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		require.EqualError(t, err, "model: p m: no complete answer within 500ms: i/o timeout; before that: model: p: HTTP 503 Service Unavailable")
+		require.EqualError(t, err, "model: p m: no complete response within 500ms: i/o timeout; before that: model: p: HTTP 503 Service Unavailable")
 
 		cause := errors.New("enough")
 		caller, cancel := context.WithCancelCause(t.Context())

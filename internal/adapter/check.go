@@ -70,12 +70,12 @@ func CheckSettings(s *model.Settings) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ExtraBody)) {
 		if !json.Valid(s.ExtraBody[name]) {
-			return fmt.Errorf("the setting ExtraBody[%q] is no JSON", name)
+			return fmt.Errorf("the setting ExtraBody[%q] is not valid JSON", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ExtraHeaders)) {
 		if !ValidHeader(name, s.ExtraHeaders[name]) { // net/http would say so too late, as if it were a fault of the network
-			return fmt.Errorf("the extra header %q is no valid one", name)
+			return fmt.Errorf("the extra header %q is not valid", name)
 		}
 	}
 	return nil
@@ -96,17 +96,17 @@ func CheckTools(req *model.Request) error {
 			return err
 		}
 		if len(t.Schema) > 0 && !json.Valid(t.Schema) {
-			return fmt.Errorf("the schema of tool %q is no JSON", t.Name)
+			return fmt.Errorf("the schema of tool %q is not valid JSON", t.Name)
 		}
 	}
 	if req.Output != nil && !json.Valid(req.Output.Schema) {
-		return fmt.Errorf("the output schema %q is no JSON", req.Output.Name)
+		return fmt.Errorf("the output schema %q is not valid JSON", req.Output.Name)
 	}
 	switch choice := req.ToolChoice; choice.Mode {
 	case model.ToolChoiceAuto, model.ToolChoiceNone:
 	case model.ToolChoiceRequired, model.ToolChoiceTool:
 		if len(req.Tools) == 0 {
-			return fmt.Errorf("a tool call is demanded (%q), but the request offers no tools", choice.Mode)
+			return fmt.Errorf("a tool call is required (%q), but the request offers no tools", choice.Mode)
 		}
 		offered := func(t model.ToolDef) bool { return t.Name == choice.Tool }
 		if choice.Mode == model.ToolChoiceTool && !slices.ContainsFunc(req.Tools, offered) {

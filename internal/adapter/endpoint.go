@@ -13,9 +13,9 @@ import (
 func CheckEndpoint(name, key string) error {
 	switch {
 	case name == "":
-		return errors.New("Config.Name is empty: it must name a model")
+		return errors.New("Config.Name is empty; set the name of a model")
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return errors.New("Config.APIKey contains white space or a character that no key has; was it read with its newline?")
+		return errors.New("Config.APIKey contains white space or other invalid characters; does it end in a newline?")
 	}
 	return nil
 }
@@ -25,9 +25,9 @@ func BaseURL(s, suffix string) (*url.URL, error) {
 	u, err := url.Parse(s) // what Parse says quotes the URL, which may have a password
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, errors.New("Config.BaseURL must begin with http:// or https:// and name a host")
+		return nil, errors.New("Config.BaseURL must start with http:// or https:// and have a host")
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("Config.BaseURL has a query or a fragment, which the SDK would drop")
+		return nil, errors.New("Config.BaseURL must not have a query or fragment, which the SDK would drop")
 	}
 	u.Path = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(u.Path, "/"), suffix), "/")
 	u.RawPath = ""

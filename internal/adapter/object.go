@@ -18,7 +18,7 @@ type Member struct {
 func Members(object []byte) ([]Member, error) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
-		return nil, errors.New("no JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	var members []Member
 	for dec.More() {

@@ -114,9 +114,9 @@ func (w *Watchdog) Expired(ctx context.Context) error {
 	case context.Cause(ctx) != errSilent:
 		return nil
 	case w.answering && w.bounds.Stall > 0 && w.waited >= w.bounds.Stall:
-		return fmt.Errorf("the answer stalled: only keep-alives for %s: %w", w.bounds.Stall, os.ErrDeadlineExceeded)
+		return fmt.Errorf("the response stalled: only keep-alives for %s: %w", w.bounds.Stall, os.ErrDeadlineExceeded)
 	case w.answering:
-		return fmt.Errorf("the answer broke off: nothing for %s: %w", w.bounds.Idle, os.ErrDeadlineExceeded)
+		return fmt.Errorf("the response broke off: nothing for %s: %w", w.bounds.Idle, os.ErrDeadlineExceeded)
 	}
-	return fmt.Errorf("no answer within %s: %w", w.bounds.FirstByte, os.ErrDeadlineExceeded)
+	return fmt.Errorf("no response within %s: %w", w.bounds.FirstByte, os.ErrDeadlineExceeded)
 }

@@ -121,7 +121,7 @@ func (r IDRule) hash(id string) string {
 // tool works with each of them.
 func CheckToolName(name string) error {
 	if name == "" || len(name) > MaxToolName || strings.Trim(name, idChars) != "" {
-		return fmt.Errorf("the tool name %q: a name has 1 to %d letters (a-z, A-Z), digits, _ and -; toolset.Renamed changes it: %w",
+		return fmt.Errorf("the tool name %q: use 1 to %d letters (a-z, A-Z), digits, _ and -; toolset.Renamed changes names: %w",
 			Truncate(name, 2*MaxToolName), MaxToolName, model.ErrUnsupported)
 	}
 	return nil

@@ -26,7 +26,7 @@ func Impossible(s conformance.Scenario) string {
 	}
 	for _, p := range s.Answer.Parts {
 		if p.Kind == model.PartToolCall && len(p.Args) > 0 && !json.Valid(p.Args) {
-			return "on Gemini's wire arguments are JSON, so they cannot be invalid in an answer that is valid"
+			return "Gemini sends arguments as JSON, so a valid response cannot contain invalid ones"
 		}
 	}
 	return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxResponse bounds what one answer may add up to, in bytes; maxBlocks bounds its blocks.
+// maxResponse limits the total size of one response, in bytes; maxBlocks limits its blocks.
 const (
 	maxResponse = 64 << 20
 	maxBlocks   = 10_000
@@ -21,27 +21,27 @@ const (
 
 var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB, or has more than %d blocks", maxResponse>>20, maxBlocks)
 
-// assembly makes one message of the events of a stream, or of one complete answer, and tells the sink on the way. Both go
-// through it, so that both give the same message: a part for each block, in the order in which the model wrote them. A turn
-// that was paused takes several answers.
+// assembly builds one message from the events of a stream or from an unstreamed response, and calls the sink on the way.
+// Both use the same code, so both give the same message: a part for each block, in the order the model wrote them. A
+// paused turn consists of several responses.
 type assembly struct {
 	provider string
 	sink     model.Sink // may be nil
-	// emitted says that the sink has been called.
+	// emitted reports that the sink has been called.
 	emitted bool
 
-	// parts and spent are of the answers that are complete.
+	// parts and spent belong to the completed responses.
 	parts    []model.Part
 	spent    model.Usage
 	ids      adapter.CallIDs
 	nextPart int
 
 	answer
-	// container is where the provider runs code, if it does.
+	// container identifies where the provider runs code, if it does.
 	container string
 }
 
-// answer is what has come of one answer.
+// answer is one response under construction.
 type answer struct {
 	began     bool
 	id        string
@@ -56,7 +56,7 @@ func newAssembly(provider string, sink model.Sink) *assembly {
 	return &assembly{provider: provider, sink: sink}
 }
 
-// begin forgets what came of an answer that is not complete.
+// begin discards an incomplete response.
 func (a *assembly) begin() {
 	a.answer, a.ids = answer{}, adapter.CallIDs{}
 	for i := range a.parts {
@@ -66,7 +66,7 @@ func (a *assembly) begin() {
 	}
 }
 
-// whole takes a complete answer.
+// whole processes an unstreamed response.
 func (a *assembly) whole(w *wireMessage) error {
 	a.head(w)
 	for i, content := range w.Content {
@@ -77,7 +77,7 @@ func (a *assembly) whole(w *wireMessage) error {
 	return a.end()
 }
 
-// head takes what an answer begins with.
+// head processes the beginning of a response.
 func (a *assembly) head(w *wireMessage) {
 	a.began = true
 	a.id, a.modelName, a.stop = w.ID, w.Model, w.StopReason
@@ -87,12 +87,12 @@ func (a *assembly) head(w *wireMessage) {
 	}
 }
 
-// event takes an event of a stream and reports whether it is the last.
+// event processes an event of a stream and reports whether it is the last one.
 func (a *assembly) event(w *wireEvent) (bool, error) {
 	switch w.Type {
 	case "message_start":
 		if a.began {
-			return false, errors.New("the stream begins a second message within the first")
+			return false, errors.New("the stream starts a second message within the first")
 		}
 		if w.Message != nil {
 			a.head(w.Message)
@@ -104,14 +104,14 @@ func (a *assembly) event(w *wireEvent) (bool, error) {
 	case "content_block_delta":
 		var d wireDelta
 		if err := json.Unmarshal(w.Delta, &d); err != nil {
-			return false, fmt.Errorf("a delta of the stream is not valid: %w", err)
+			return false, fmt.Errorf("a delta of the stream is invalid: %w", err)
 		}
 		return false, a.delta(w.Index, &d, w.Delta)
 	case "message_delta":
 		var d wireMessage
 		if len(w.Delta) > 0 {
 			if err := json.Unmarshal(w.Delta, &d); err != nil {
-				return false, fmt.Errorf("a delta of the stream is not valid: %w", err)
+				return false, fmt.Errorf("a delta of the stream is invalid: %w", err)
 			}
 		}
 		a.stop = cmp.Or(d.StopReason, a.stop)
@@ -125,7 +125,7 @@ func (a *assembly) event(w *wireEvent) (bool, error) {
 	return false, nil
 }
 
-// end checks that the answer makes sense, and tells the sink what it has not heard of yet.
+// end checks the response and tells the sink what it has not been told yet.
 func (a *assembly) end() error {
 	if !a.began {
 		return errNoMessage
@@ -142,7 +142,7 @@ func (a *assembly) end() error {
 	return a.emit(model.Delta{Usage: &usage})
 }
 
-// complete adds the answer to the turn.
+// complete adds the response to the turn.
 func (a *assembly) complete() {
 	for _, b := range a.blocks {
 		a.parts = b.appendParts(a.parts, a.provider)
@@ -150,7 +150,7 @@ func (a *assembly) complete() {
 	a.spent, a.blocks, a.usage = a.total(), nil, wireUsage{}
 }
 
-// total is the usage of the turn so far.
+// total returns the usage of the turn so far.
 func (a *assembly) total() model.Usage {
 	u := a.spent
 	u.Add(a.usage.usage())
@@ -159,7 +159,7 @@ func (a *assembly) total() model.Usage {
 
 func (a *assembly) paused() bool { return a.stop == "pause_turn" }
 
-// message returns what the turn says so far.
+// message returns the turn so far as a message.
 func (a *assembly) message(name string) *model.Message {
 	msg := &model.Message{
 		Kind: model.KindResponse, Parts: slices.Clone(a.parts), Provider: a.provider, Model: cmp.Or(a.modelName, name),
@@ -183,7 +183,7 @@ func finishReason(stop string, hasCalls bool) model.FinishReason {
 	case "refusal":
 		return model.FinishContentFilter
 	}
-	if hasCalls { // which a caller has to answer, whatever the end is called
+	if hasCalls { // the caller must answer them, whatever the stop reason
 		return model.FinishToolCalls
 	}
 	return model.FinishOther
@@ -193,7 +193,7 @@ func (a *assembly) emit(d model.Delta) error {
 	if a.sink == nil {
 		return nil
 	}
-	if !a.emitted && d.Usage == nil { // the input is charged, whatever becomes of the rest
+	if !a.emitted && d.Usage == nil { // the input is charged in any case
 		if usage := a.total(); usage != (model.Usage{}) {
 			d.Usage = &usage
 		}
@@ -212,14 +212,14 @@ func (a *assembly) reserve(n int) error {
 	return nil
 }
 
-// wireUsage counts tokens. What is missing keeps its former value, since later counts of a stream include earlier ones.
+// wireUsage counts tokens. Missing fields keep their value, because later counts in a stream include earlier ones.
 type wireUsage struct {
 	wireTokens
 	Details *struct {
 		Thinking *int64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
-	// Iterations has an entry for each pass of the request. The other counts are the sum of those of type "message"; passes that
-	// compact the conversation or ask an advisor come on top ("Compaction" in the API's documentation).
+	// Iterations has an entry for each pass of the request. The other counts are the sum over entries of type "message".
+	// Passes that compact the conversation or ask an advisor are additional ("Compaction" in the API's documentation).
 	Iterations []struct {
 		Type string `json:"type"`
 		wireTokens
@@ -258,7 +258,7 @@ func (u *wireUsage) usage() model.Usage {
 	return usage
 }
 
-// usage counts all input. The provider's count of it leaves out what went through the cache.
+// usage counts all input. The provider's own count leaves out cached input.
 func (t *wireTokens) usage() model.Usage {
 	return model.Usage{
 		InputTokens:      value(t.Input) + value(t.CacheRead) + value(t.CacheWrite),

@@ -14,32 +14,33 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// citationsType is the type, in an opaque part of an older version of this package, of the citations of the text before it.
+// citationsType is the type of an opaque part in which an older version of this package stored the citations of the
+// preceding text.
 const citationsType = "ponte_citations"
 
-// block is a block of content as it grows.
+// block is a block of content under construction.
 type block struct {
 	index int
 	kind  string
-	// raw is the block as it began.
+	// raw is the block as it started.
 	raw json.RawMessage
-	// content is text, thinking or the fragments of an input.
+	// content is the text, the thinking or the fragments of the input.
 	content   []byte
 	signature []byte
 	citations []json.RawMessage
-	// grown has, for a block that only the provider understands, what its members of the name have grown by.
+	// grown holds, for a block of unknown type, what its members have been extended by.
 	grown map[string][]byte
 
-	// callID, tool and extra are of a call; extra is what the provider wants back with it, as an object.
+	// callID, tool and extra belong to a call. extra is what the provider wants back with it, as an object.
 	callID, tool string
 	extra        []byte
-	// part is the index of the part in deltas, told how much of the content the sink knows.
+	// part is the index of the part in deltas. told is how much of the content the sink has been told.
 	part  int
 	began bool
 	told  int
 }
 
-// wireBlock has the members of the blocks that this package understands.
+// wireBlock has the members of all supported blocks.
 type wireBlock struct {
 	Text      string            `json:"text"`
 	Citations []json.RawMessage `json:"citations"`
@@ -50,7 +51,7 @@ type wireBlock struct {
 	Input     json.RawMessage   `json:"input"`
 }
 
-// wireDelta has the members of the deltas that this package understands.
+// wireDelta has the members of all supported deltas.
 type wireDelta struct {
 	Type        string          `json:"type"`
 	Text        string          `json:"text"`
@@ -60,7 +61,7 @@ type wireDelta struct {
 	Citation    json.RawMessage `json:"citation"`
 }
 
-// start begins a block.
+// start starts a block.
 func (a *assembly) start(index int, raw json.RawMessage) error {
 	if err := a.reserve(len(raw)); err != nil {
 		return err
@@ -68,19 +69,19 @@ func (a *assembly) start(index int, raw json.RawMessage) error {
 	var w wireBlock
 	b := &block{index: index, raw: raw}
 	if !isObject(raw) {
-		return errors.New("a block of content is no valid object")
+		return errors.New("a content block is not a valid object")
 	}
 	if err := json.Unmarshal(raw, &struct {
 		Type *string `json:"type"`
 	}{&b.kind}); err != nil {
-		return fmt.Errorf("a block of content has no valid type: %w", err)
+		return fmt.Errorf("a content block has no valid type: %w", err)
 	}
 	a.blocks = append(a.blocks, b)
 	if b.isOpaque() {
 		return nil
 	}
 	if err := json.Unmarshal(raw, &w); err != nil {
-		return fmt.Errorf("a block of content is not valid: %w", err)
+		return fmt.Errorf("a content block is invalid: %w", err)
 	}
 	switch b.kind {
 	case "text":
@@ -91,7 +92,7 @@ func (a *assembly) start(index int, raw json.RawMessage) error {
 		return a.grow(b, model.PartThinking, w.Thinking)
 	case "tool_use":
 		if w.Name == "" {
-			return errors.New("a call of a tool has no name")
+			return errors.New("a tool call has no name")
 		}
 		b.callID, b.tool, b.extra = a.ids.Unique(w.ID), w.Name, extraOf(raw)
 		return a.grow(b, model.PartToolCall, "")
@@ -99,7 +100,7 @@ func (a *assembly) start(index int, raw json.RawMessage) error {
 	return nil
 }
 
-// citation makes a part of a citation of any kind: of a place in a document, of a result of a search.
+// citation makes a part from a citation of any kind, of a place in a document or of a search result.
 func citation(provider string, raw json.RawMessage) model.Part {
 	var w struct {
 		URL      string `json:"url"`
@@ -108,13 +109,13 @@ func citation(provider string, raw json.RawMessage) model.Part {
 		Document string `json:"document_title"`
 		Text     string `json:"cited_text"`
 	}
-	_ = json.Unmarshal(raw, &w) // a member of another type leaves the others
+	_ = json.Unmarshal(raw, &w) // a member of a wrong type does not affect the others
 	return model.Part{
 		Kind: model.PartCitation, Provider: provider, URL: cmp.Or(w.URL, w.Source), Name: cmp.Or(w.Title, w.Document), Text: w.Text, Data: raw,
 	}
 }
 
-// extraOf returns what a call has beside what every call has, as an object, or nil.
+// extraOf returns the additional members of a call as an object, or nil.
 func extraOf(raw []byte) []byte {
 	extra := []byte("{}")
 	for name, value := range members(raw) {
@@ -130,7 +131,7 @@ func extraOf(raw []byte) []byte {
 	return extra
 }
 
-// delta lets a block grow. One whose beginning was never sent begins here, if that can be made up.
+// delta extends a block. If the start of the block was never sent, it starts here if possible.
 func (a *assembly) delta(index int, d *wireDelta, raw json.RawMessage) error {
 	var b *block
 	for i := len(a.blocks) - 1; i >= 0 && b == nil; i-- {
@@ -141,7 +142,7 @@ func (a *assembly) delta(index int, d *wireDelta, raw json.RawMessage) error {
 	if b == nil {
 		kind, ok := map[string]string{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}[d.Type]
 		if !ok {
-			return fmt.Errorf("the stream adds %q to block %d, which never began", d.Type, index)
+			return fmt.Errorf("the stream adds %q to block %d, which was not started", d.Type, index)
 		}
 		b = &block{index: index, kind: kind}
 		a.blocks = append(a.blocks, b)
@@ -167,17 +168,18 @@ func (a *assembly) delta(index int, d *wireDelta, raw json.RawMessage) error {
 	case slices.Contains(knownDeltas, d.Type):
 		return fmt.Errorf("the stream adds %q to block %d, which is of type %q", d.Type, index, b.kind)
 	}
-	return nil // a kind of delta that is newer than this package
+	return nil // a kind of delta newer than this package
 }
 
-// knownDeltas belong to blocks of certain types only.
+// knownDeltas belong to certain types of blocks only.
 var knownDeltas = []string{"text_delta", "citations_delta", "thinking_delta", "signature_delta", "input_json_delta"}
 
 func (b *block) isOpaque() bool {
 	return b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"
 }
 
-// growOpaque adds a delta of unknown type to a block of unknown type: each text to the member of its name.
+// growOpaque adds a delta of unknown type to a block of unknown type: each text is appended to the member of the same
+// name.
 func (a *assembly) growOpaque(b *block, delta json.RawMessage) error {
 	for name, value := range members(delta) {
 		var text string
@@ -192,7 +194,7 @@ func (a *assembly) growOpaque(b *block, delta json.RawMessage) error {
 	return a.reserve(len(delta))
 }
 
-// grow adds to a block that the sink is told of.
+// grow adds to a block and tells the sink.
 func (a *assembly) grow(b *block, kind model.PartKind, text string) error {
 	if text == "" && (b.began || kind != model.PartToolCall) {
 		return nil
@@ -216,8 +218,8 @@ func (a *assembly) tell(b *block, kind model.PartKind, text string) error {
 	return a.emit(d)
 }
 
-// stopped tells the sink of a complete block that deltas cannot express: signed or redacted thinking, which the API wants back
-// with the calls that follow it, and calls with more than arguments. A request of a tool that the provider runs is of no use
+// stopped tells the sink about a complete block that deltas cannot express: signed or redacted thinking, which the API
+// wants back with the calls that follow it, and calls with more than arguments. A call of a server tool is useless
 // without its result.
 func (a *assembly) stopped(index int) error {
 	at := slices.IndexFunc(a.blocks, func(b *block) bool { return b.index == index })
@@ -241,7 +243,7 @@ func (a *assembly) stopped(index int) error {
 	return a.emit(d)
 }
 
-// tellRest tells the sink of arguments that came with the beginning of a call, and not in pieces.
+// tellRest tells the sink about arguments that were sent at the start of a call.
 func (a *assembly) tellRest(b *block) error {
 	if b.kind != "tool_use" || b.told > 0 {
 		return nil
@@ -249,7 +251,7 @@ func (a *assembly) tellRest(b *block) error {
 	return a.tell(b, model.PartToolCall, string(b.arguments()))
 }
 
-// arguments are the input of a call: what came in pieces, or else what the call began with.
+// arguments returns the input of a call: the joined pieces, or else the input at the start of the call.
 func (b *block) arguments() []byte {
 	if len(b.content) > 0 {
 		return b.content
@@ -257,14 +259,14 @@ func (b *block) arguments() []byte {
 	var w struct {
 		Input json.RawMessage `json:"input"`
 	}
-	_ = json.Unmarshal(b.raw, &w) // it was valid when the block began
+	_ = json.Unmarshal(b.raw, &w) // it was valid when the block started
 	if input := bytes.TrimSpace(w.Input); len(input) > 0 && string(input) != "null" {
 		return w.Input
 	}
 	return []byte("{}")
 }
 
-// appendParts appends what the block is in a message.
+// appendParts appends the parts that represent the block in a message.
 func (b *block) appendParts(parts []model.Part, provider string) []model.Part {
 	switch b.kind {
 	case "text":
@@ -295,7 +297,7 @@ func (b *block) appendParts(parts []model.Part, provider string) []model.Part {
 	return append(parts, model.Part{Kind: model.PartOpaque, Provider: provider, Data: b.opaque()})
 }
 
-// opaque returns the block as it has become.
+// opaque returns the block in its final form.
 func (b *block) opaque() []byte {
 	raw := bytes.Clone(b.raw)
 	if json.Valid(b.content) {

@@ -4,22 +4,22 @@ package anthropicmodel
 
 import "github.com/anthropics/anthropic-sdk-go"
 
-// Cache says what is written to the provider's prompt cache. What was written is cheap to read in the next request, and
-// somewhat dearer to write than not to; too short a prompt is not cached. See [model.Usage.CacheReadTokens].
+// Cache determines what is written to the provider's prompt cache. Cached input is cheap to read in later requests, but
+// writing it costs somewhat more. Prompts that are too short are not cached. See [model.Usage.CacheReadTokens].
 type Cache string
 
 const (
-	// CacheConversation caches tools, instructions and the conversation so far, for runs of several steps. It is the empty
-	// string, the default. It sets at most four marks, which is what the API takes: behind the tools, behind the
-	// instructions, and behind the last two messages of the user.
+	// CacheConversation caches tools, instructions and the conversation so far, for runs of several steps. It is the
+	// empty string, the default. It sets at most four breakpoints, the API's maximum: after the tools, after the
+	// instructions, and after the last two user messages.
 	CacheConversation Cache = ""
-	// CachePrefix caches tools and instructions alone, for conversations of one step.
+	// CachePrefix caches only tools and instructions, for conversations of a single step.
 	CachePrefix Cache = "prefix"
 	// CacheOff caches nothing.
 	CacheOff Cache = "off"
 )
 
-// mark sets the breakpoints of the cache. It comes last, when all blocks are in place.
+// mark sets the cache breakpoints. It is called when all blocks are in place.
 func (m *Model) mark(params *anthropic.MessageNewParams) {
 	if m.cache == CacheOff {
 		return

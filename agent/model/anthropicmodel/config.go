@@ -21,53 +21,52 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// DefaultBaseURL is the endpoint that an empty [Config.BaseURL] stands for.
+// DefaultBaseURL is the endpoint used if [Config.BaseURL] is empty.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// Config says which model to ask, where, and how patiently. Only Name is required. Printing or logging a Config does not
-// show the keys. New reads nothing from the environment.
+// Config describes a model and its endpoint. Only Name is required. Printing or logging a Config does not show the keys.
+// New reads nothing from the environment.
 type Config struct {
-	// Name is the endpoint's name of the model, such as "claude-sonnet-5-5".
+	// Name is the endpoint's name for the model, such as "claude-sonnet-5-5".
 	Name string
-	// APIKey is sent as X-Api-Key, AuthToken as a bearer token; one of them is enough. They are in no error, log or string
-	// that this package makes; eight characters or more are also cut out of what the endpoint answers.
+	// APIKey is sent as X-Api-Key, AuthToken as a bearer token. One of them is enough. They never appear in an error, log
+	// or string made by this package. Keys of eight or more characters are also removed from quoted responses.
 	APIKey, AuthToken string
-	// BaseURL is where "/v1/messages" is found: [DefaultBaseURL] if empty. "/v1" or "/v1/messages" at its end may be there
-	// or not.
+	// BaseURL is the URL of the endpoint. If empty, it is [DefaultBaseURL]. It may end in "/v1" or "/v1/messages".
 	BaseURL string
-	// Provider is [model.Info.Provider]: "anthropic" if empty. Give another endpoint that speaks the protocol a name of its
-	// own, since signatures go back to the provider that made them only.
+	// Provider is [model.Info.Provider]. The default is "anthropic". Use a different name for another endpoint with this
+	// protocol, because signatures are sent back only to the provider that made them.
 	Provider string
-	// Profile says what the model can do. Nil means [ProfileFor] of Name.
+	// Profile describes what the model supports. If nil, it is [ProfileFor] of Name.
 	Profile *Profile
-	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 means the profile's.
+	// ContextWindow is [model.Info.ContextWindow], in tokens. 0 means the profile's.
 	ContextWindow int
-	// Settings are defaults that the settings of a request override one by one. May be nil.
+	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
-	// Cache says what is written to the prompt cache, CacheTTL how long it is kept there: "5m", the default, or "1h".
+	// Cache determines what is written to the prompt cache. CacheTTL is how long it is kept: "5m", the default, or "1h".
 	Cache    Cache
 	CacheTTL string
-	// Betas are sent as the header anthropic-beta, and so is what extra headers of that name add.
+	// Betas are sent in the header anthropic-beta, together with values from extra headers of that name.
 	Betas []string
-	// ServerTools are tools that the provider runs itself, each an object as its API describes them, such as
-	// {"type":"web_search_20250305","name":"web_search"}. They are offered with every request, ahead of its own tools. What
-	// they do is in opaque parts of the response.
+	// ServerTools are tools that the provider runs itself, each an object as described in its API, such as
+	// {"type":"web_search_20250305","name":"web_search"}. They are offered in every request, before its own tools. Their
+	// calls and results are opaque parts of the response.
 	ServerTools []json.RawMessage
-	// Timeouts and Retry have useful zero values.
+	// Timeouts and Retry have usable zero values.
 	Timeouts model.Timeouts
 	Retry    model.RetryPolicy
-	// HTTPClient sends the requests; nil means a client that many models of the process share. A client's own Timeout would
-	// also cut off streams that are alive: use Timeouts instead.
+	// HTTPClient sends the requests. If nil, a client shared by many models of the process is used. A client's own
+	// Timeout would also cut off active streams. Use Timeouts instead.
 	HTTPClient *http.Client
 }
 
-// New returns the model that config describes. The error joins all that is wrong with config. New does no I/O.
+// New returns the model described by config. The error joins all problems with config. New does no I/O.
 func New(config Config) (*Model, error) {
 	var errs []error
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf("anthropicmodel: "+format, args...)) }
 
 	if config.Name == "" {
-		problem("Config.Name is empty: it must name a model")
+		problem("Config.Name is empty; set the name of a model")
 	}
 	base, err := parseBaseURL(config.BaseURL)
 	if err != nil {
@@ -76,7 +75,7 @@ func New(config Config) (*Model, error) {
 	}
 	for name, key := range map[string]string{"APIKey": config.APIKey, "AuthToken": config.AuthToken} {
 		if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-			problem("Config.%s contains white space or a character that no key has; was it read with its newline?", name)
+			problem("Config.%s contains white space or other invalid characters; does it end in a newline?", name)
 		}
 	}
 	if !adapter.ValidRetryPolicy(config.Retry) {
@@ -96,12 +95,12 @@ func New(config Config) (*Model, error) {
 	}
 	for _, beta := range config.Betas {
 		if beta == "" || !adapter.ValidHeader(betaHeader, beta) {
-			problem("Config.Betas has %q, which is no value of a header", beta)
+			problem("Config.Betas contains %q, which is not a valid header value", beta)
 		}
 	}
 	for i, tool := range config.ServerTools {
 		if !isObject(tool) {
-			problem("Config.ServerTools[%d] is no JSON object", i)
+			problem("Config.ServerTools[%d] is not a JSON object", i)
 		}
 	}
 	profile := config.Profile
@@ -147,7 +146,7 @@ func New(config Config) (*Model, error) {
 	return m, nil
 }
 
-// newClient returns the SDK's client, which is a list of options in closures: printing it shows no key.
+// newClient returns the SDK's client. It is a list of options in closures, so printing it does not show a key.
 func newClient(config Config, base *url.URL) anthropic.Client {
 	httpClient := config.HTTPClient
 	if httpClient == nil {
@@ -168,17 +167,17 @@ func newClient(config Config, base *url.URL) anthropic.Client {
 	return anthropic.NewClient(options...)
 }
 
-// parseBaseURL returns the URL whose path ends before "/v1/messages".
+// parseBaseURL returns the URL without "/v1/messages".
 func parseBaseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(cmp.Or(s, DefaultBaseURL))
 	if err != nil {
-		return nil, errors.New("anthropicmodel: Config.BaseURL cannot be parsed") // why would quote a part of it, perhaps a password
+		return nil, errors.New("anthropicmodel: Config.BaseURL is not a valid URL") // the parse error quotes a part of the URL, perhaps a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must begin with http:// or https:// and name a host", adapter.CleanURL(u))
+		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must start with http:// or https:// and have a host", adapter.CleanURL(u))
 	}
 	if u.RawQuery != "" || u.ForceQuery {
-		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must have no query", adapter.CleanURL(u))
+		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must not have a query", adapter.CleanURL(u))
 	}
 	path := strings.TrimRight(u.Path, "/")
 	u.Path = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(path, "/messages"), "/v1"), "/")
@@ -186,13 +185,13 @@ func parseBaseURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// Format implements [fmt.Formatter] for every verb, so that no format shows a key.
+// Format implements [fmt.Formatter] for every verb, so keys are never shown.
 func (c Config) Format(f fmt.State, _ rune) { io.WriteString(f, c.describe()) }
 
 // LogValue implements [slog.LogValuer] without the keys.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
 
-// MarshalText makes encoders show what a log does: without the keys.
+// MarshalText lets encoders write what a log shows, without the keys.
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
 
 func (c Config) describe() string {

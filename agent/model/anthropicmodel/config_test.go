@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
 )
 
-func TestBaseURLsAreTakenAsPeopleWriteThem(t *testing.T) {
+func TestBaseURLForms(t *testing.T) {
 	e := serve(t, answer{Body: events(say("ok")...)})
 	for suffix, want := range map[string]string{
 		"": "/v1/messages", "/": "/v1/messages", "/v1": "/v1/messages", "/v1/": "/v1/messages", "/v1/messages": "/v1/messages",
@@ -73,7 +73,7 @@ func TestNewReadsNothingFromTheEnvironment(t *testing.T) {
 	require.Contains(t, newModel(t, "").String(), "https://api.anthropic.com")
 }
 
-func TestTheKeysAreNeverShown(t *testing.T) {
+func TestKeysAreNeverShown(t *testing.T) {
 	const token = "token-0123456789"
 	config := anthropicmodel.Config{Name: "m", BaseURL: "http://user:" + testKey + "@host.test/v1", APIKey: testKey, AuthToken: token}
 	m, err := anthropicmodel.New(config)
@@ -130,7 +130,7 @@ func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-func TestProfilesAreFoundByNamesOfAllPlatforms(t *testing.T) {
+func TestProfileForNamesOfAllPlatforms(t *testing.T) {
 	opus45 := anthropicmodel.ProfileFor("claude-opus-4-5")
 	for _, name := range []string{
 		"claude-opus-4-5-20251101", "anthropic/claude-opus-4.5", "us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5@20251101", "CLAUDE-OPUS-4.5:thinking",
@@ -170,7 +170,7 @@ func TestInfo(t *testing.T) {
 	require.Equal(t, 5, m.Info().ContextWindow)
 }
 
-func TestAProfileCanBeChanged(t *testing.T) {
+func TestProfileCanBeChanged(t *testing.T) {
 	p := anthropicmodel.ProfileFor("claude-haiku-4-5")
 	p.Thinking["low"] = anthropicmodel.Thinking{Type: "enabled", Budget: 2000, Effort: "low"}
 	p.MaxTokens = 7000
@@ -185,7 +185,7 @@ func TestAProfileCanBeChanged(t *testing.T) {
 	require.Contains(t, e.Bodies[0], `"output_config":{"effort":"low"},"thinking":{"type":"enabled","budget_tokens":2000}`)
 }
 
-func TestTheDriverOpensModelsByString(t *testing.T) {
+func TestOpenByString(t *testing.T) {
 	e := serve(t, answer{Body: events(say("ok")...)})
 	env := map[string]string{"ANTHROPIC_API_KEY": testKey, "ANTHROPIC_BASE_URL": e.URL + "/from-env"}
 	open := func(o model.OpenOptions) (model.Model, error) {

@@ -79,7 +79,7 @@ func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario, m *anthropic
 	for _, p := range s.Answer.Parts {
 		switch {
 		case p.Kind == model.PartMedia:
-			t.Skip("the Messages API answers with no media")
+			t.Skip("the Messages API returns no media")
 		case p.Kind == model.PartToolCall && len(p.Signature) > 0:
 			t.Skip("the Messages API does not sign calls")
 		case p.Kind == model.PartToolCall && !json.Valid(p.Args) && !anthropicmodel.Streams(m, &model.Request{}) && !strings.HasPrefix(s.Rule, "Streamed"):

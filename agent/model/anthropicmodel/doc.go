@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package anthropicmodel is a [model.Model] behind Anthropic's Messages API, on the official SDK, or behind another endpoint
-// that speaks it.
+// Package anthropicmodel provides models behind Anthropic's Messages API, or another endpoint with the same protocol. It
+// uses the official SDK.
 //
 //	m, err := anthropicmodel.New(anthropicmodel.Config{Name: "claude-sonnet-5-5", APIKey: key})
 //
-// Importing the package also registers the provider "anthropic" for [model.Open], with the key in ANTHROPIC_API_KEY, or a
-// token in ANTHROPIC_AUTH_TOKEN, and the endpoint in ANTHROPIC_BASE_URL. [New] reads nothing from the environment.
+// Importing the package also registers the provider "anthropic" for [model.Open]. It reads the key from
+// ANTHROPIC_API_KEY, or a token from ANTHROPIC_AUTH_TOKEN, and the endpoint from ANTHROPIC_BASE_URL. [New] reads nothing
+// from the environment.
 //
 // # Models
 //
-// A [Profile] says, as data, what a model takes. [ProfileFor] finds it by name; change it and set [Config.Profile] where it is
-// wrong, or out of date.
+// A [Profile] describes what a model supports. [ProfileFor] finds it by name. If it is wrong or out of date, change it
+// and set [Config.Profile].
 //
 //	                          levels of thinking                   off            temperature  forced  output by  system
 //	                                                                              and top_p    tools   schema     messages
@@ -24,57 +25,59 @@
 //	4.8                       as 4.7                               nothing sent   none         yes     yes        yes
 //	Sonnet 5                  as 4.7                               disabled       none         yes     yes        no
 //	Opus 5                    as 4.7                               disabled       none         yes     yes        yes
-//	Fable 5, Mythos 5         as 4.7                               refused        none         yes     yes        yes
-//	Opus 5.5, Fable 5.1, …    as 4.7                               refused        none         no      yes        yes
+//	Fable 5, Mythos 5         as 4.7                               error          none         yes     yes        yes
+//	Opus 5.5, Fable 5.1, …    as 4.7                               error          none         no      yes        yes
 //	Sonnet 5.5                as 4.7                               between_tools  none         no      yes        yes
 //	Haiku 5.5                 as 4.7                               disabled       none         yes     yes        yes
 //	other names               budget: minimal … high               nothing sent   both         yes     no         no
 //
 // (1) not while the model thinks.
 //
-// A budget is 1,024 tokens for minimal, 4,096 for low, 10,000 for medium and 24,000 for high, and must be lower than
-// max_tokens: one that is not becomes half of it, or the request is refused. Adaptive models have no level below low, so
-// minimal is low. Models that think unless told otherwise are asked to summarize their thinking, since by default they show
-// none of it. While a model thinks, temperature must be 1 and top_p from 0.95 to 1. The API requires max_tokens: where the
-// settings do not say it is the profile's, 64,000 for most.
+// A budget is 1,024 tokens for minimal, 4,096 for low, 10,000 for medium and 24,000 for high. It must be lower than
+// max_tokens. If it is not, half of max_tokens is used, or the request is an error. Adaptive models have no level below
+// low, so minimal means low. Models that think by default are asked for a summary of their thinking, because they would
+// not show any. While a model thinks, temperature must be 1 and top_p between 0.95 and 1. The API requires max_tokens. If
+// the settings do not set it, the profile's value is used, 64,000 for most models.
 //
-// The newest models bind their thinking to the conversation before it, instructions and tools included, and would refuse a
-// request in which that has changed. They are asked to leave such thinking out instead ([Profile.DropStaleThinking]).
+// The newest models bind their thinking to the preceding conversation, including instructions and tools. They would
+// return an error for a request in which these have changed. They are asked to leave out such thinking instead
+// ([Profile.DropStaleThinking]).
 //
 // # Requests
 //
-// Adjacent responses become one message of the assistant, block by block in the model's order; adjacent requests one of the
-// user, tool results first. Results of calls that failed, were denied or interrupted, and retries, have is_error. Thinking
-// goes back with its signature, byte for byte, and so do redacted thinking, the calls and results of server tools, citations
-// and all other blocks that are the provider's own, which are opaque parts; all of it goes only to the provider that made
-// it ([Config.Provider]). In opaque parts the white space of JSON and the spelling of its characters may differ, its values do
-// not; arguments of calls go back as they were written.
+// Adjacent responses become one assistant message, with the blocks in the model's order. Adjacent requests become one
+// user message, with tool results first. Retries, and results of failed, denied or interrupted calls, have is_error set.
+// Thinking is sent back with its signature, byte for byte. So are redacted thinking, calls and results of server tools,
+// citations and all other provider-specific blocks, which are opaque parts. All of these are sent only to the provider
+// that made them ([Config.Provider]). In opaque parts, white space and the escaping of characters may change, but values
+// do not. Arguments of calls are sent back as they were written.
 //
-// System prompts ahead of the conversation join the instructions. Later ones become messages of the role system, behind what
-// the user says in the same turn, where the model takes those and the API's rules allow; otherwise text of the user in
-// their place, between <system> and </system>.
+// System prompts before the conversation are added to the instructions. A later one becomes a system message after the
+// user content of the same turn, if the model and the API's rules allow that. Otherwise it becomes user text in its
+// place, between <system> and </system>.
 //
-// The API refuses text of white space: it is left out, and "(no text)" said where a message of the user must be. Ids of calls
-// that other providers made are changed where the API would refuse their characters. See [Cache] for the prompt cache, which
-// is used by default. Images (PNG, JPEG, GIF, WebP) and PDF go as data or URL, text/plain as data. Schemas
-// that bind the model, of output and of strict tools, are made to fit the part of JSON Schema that the API takes: objects are
-// closed, and constraints that it would refuse, such as minimum, become part of descriptions.
+// The API does not accept text of only white space. Such text is left out, and "(no text)" is sent if a user message is
+// required. Call ids made by other providers are replaced if they contain characters that the API does not accept. See
+// [Cache] for the prompt cache, which is enabled by default. Images (PNG, JPEG, GIF, WebP) and PDF are sent as data or
+// URL, text/plain as data. Schemas for output and strict tools are reduced to the part of JSON Schema that the API
+// supports: objects are closed, and unsupported constraints, such as minimum, are moved to descriptions.
 //
 // # Responses
 //
-// The same content gives the same message, streamed or not: a part for each block. An unstreamed answer is asked for only if
-// there is no sink and max_tokens is at most 8,192, because the API does not answer in one piece what may take long. Usage
-// counts cached input as input. A refusal is [model.FinishContentFilter], a full context window [model.FinishLength]. Turns
-// that the provider pauses are continued, see [Model.Generate]. A response is bounded by 64 MiB, an event by 32 MiB.
+// The same content gives the same message, streamed or not: a part for each block. An unstreamed response is requested
+// only if there is no sink and max_tokens is at most 8,192, because the API requires a stream for responses that may take
+// long. Usage counts cached input as input. A refusal has [model.FinishContentFilter], a full context window
+// [model.FinishLength]. Turns that the provider pauses are continued. See [Model.Generate]. A response is limited to 64
+// MiB, an event to 32 MiB.
 //
 // # Errors
 //
-// Every failure of the endpoint, or of the way to it, is a [*model.APIError]; its Code and Type are the API's type of error.
-// An error in the middle of a stream has the status that the API has for its type. See [model.RetryPolicy] for what is tried again and
-// [model.Timeouts] for how long is waited.
+// Every failure of the endpoint or the connection is a [*model.APIError]. Its Code and Type are the API's error type. An
+// error in the middle of a stream has the status that belongs to its type. See [model.RetryPolicy] for retries and
+// [model.Timeouts] for timeouts.
 //
 // # Concurrency
 //
-// A [Model] is safe for concurrent use. Generate starts no goroutine that outlives it, apart from those with which an
-// [http.Transport] keeps connections.
+// A [Model] is safe for concurrent use. Generate leaves no goroutine behind, except those of an [http.Transport] for its
+// connections.
 package anthropicmodel

@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// The environment variables that the driver reads.
+// Environment variables that the driver reads.
 const (
 	envKey   = "ANTHROPIC_API_KEY"
 	envToken = "ANTHROPIC_AUTH_TOKEN"
@@ -37,7 +37,7 @@ func open(_ context.Context, name string, o model.OpenOptions) (model.Model, err
 	if config.APIKey == "" {
 		config.AuthToken = o.Getenv(envToken)
 	}
-	// A proxy or a server of one's own may do without.
+	// A proxy or a self-hosted server may not need a key.
 	if config.APIKey == "" && config.AuthToken == "" && config.BaseURL == "" {
 		return nil, fmt.Errorf("anthropicmodel: no API key: set %s, or OpenOptions.APIKey: %w", envKey, model.ErrAuth)
 	}

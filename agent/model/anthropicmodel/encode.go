@@ -10,8 +10,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// encode writes the messages last: the body of a longer conversation begins as that of the shorter one does, up to the marks
-// of the cache. The SDK has no order of its own that would mean anything.
+// encode writes the messages last, so the body of a longer conversation starts with that of the shorter one, up to the
+// cache breakpoints. The order of the SDK has no meaning.
 func encode(params anthropic.MessageNewParams, stream bool) ([]byte, error) {
 	messages := params.Messages
 	params.Messages = nil
@@ -36,7 +36,7 @@ func encode(params anthropic.MessageNewParams, stream bool) ([]byte, error) {
 	return append(body, "]}"...), nil
 }
 
-// sizeOf estimates the length of messages, so that their memory is allocated once.
+// sizeOf estimates the length of messages, to allocate their memory once.
 func sizeOf(messages []anthropic.MessageParam) int {
 	n := 1024
 	for i := range messages {
@@ -45,7 +45,7 @@ func sizeOf(messages []anthropic.MessageParam) int {
 			n += 128
 			switch block := &messages[i].Content[j]; {
 			case block.OfText != nil:
-				n += len(block.OfText.Text) * 9 / 8 // more than the text, for what has to be escaped
+				n += len(block.OfText.Text) * 9 / 8 // more than the text, for escapes
 			case block.OfToolResult != nil:
 				for _, c := range block.OfToolResult.Content {
 					n += len(c.OfText.Text) * 9 / 8
@@ -69,8 +69,8 @@ func appendMessage(body []byte, message *anthropic.MessageParam) (_ []byte, err 
 	return append(append(body, message.Role...), `"}`...), nil
 }
 
-// appendBlock writes what the block's own MarshalJSON would, member by member. That asks a union for each of its many variants
-// by reflection, which takes several times as long; what histories consist of is therefore written here, and the rest there.
+// appendBlock writes the same as the block's own MarshalJSON, which is several times slower, because it checks the many
+// variants of a union by reflection. Common blocks are written here, others by MarshalJSON.
 func appendBlock(body []byte, block *anthropic.ContentBlockParamUnion) ([]byte, error) {
 	switch {
 	case block.OfText != nil:
@@ -98,7 +98,7 @@ func appendBlock(body []byte, block *anthropic.ContentBlockParamUnion) ([]byte, 
 	return append(body, data...), err
 }
 
-// appendText writes text as this package makes it: citations are not in the SDK's type.
+// appendText writes text as this package makes it. The SDK's type has no citations.
 func appendText(body []byte, text *anthropic.TextBlockParam) []byte {
 	body = adapter.AppendJSONString(append(body, `{"text":`...), text.Text)
 	return append(appendMark(body, text.CacheControl), `,"type":"text"}`...)
@@ -115,7 +115,7 @@ func appendMark(body []byte, mark anthropic.CacheControlEphemeralParam) []byte {
 	return append(body, `"type":"ephemeral"}`...)
 }
 
-// appendResult writes a result as toolResult makes it, whose content is text or nothing.
+// appendResult writes a result made by toolResult, whose content is text or empty.
 func appendResult(body []byte, result *anthropic.ToolResultBlockParam) []byte {
 	body = adapter.AppendJSONString(append(body, `{"tool_use_id":`...), result.ToolUseID)
 	if result.IsError.Value {

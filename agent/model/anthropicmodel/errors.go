@@ -13,11 +13,10 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxMessage bounds what an error quotes of an answer, in bytes.
+// maxMessage limits what an error quotes of a response, in bytes.
 const maxMessage = 2000
 
-// statuses are those that the API answers with for its types of errors; within a stream, whose status is 200, they are
-// what was meant.
+// statuses maps the API's error types to their HTTP statuses, for errors within a stream, whose status is 200.
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -31,7 +30,7 @@ var statuses = map[string]int{
 	"overloaded_error":      529,
 }
 
-// reported makes an error of what a server reported, in an answer of that status or in the middle of a stream.
+// reported returns the error that a server reported, in a response with the given status or in the middle of a stream.
 func (m *Model) reported(status int, header http.Header, body []byte) *model.APIError {
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, kind, requestID := parseError(body)
@@ -49,10 +48,10 @@ func (m *Model) reported(status int, header http.Header, body []byte) *model.API
 	if kind == "billing_error" {
 		e.Retryable, e.Err = false, model.ErrRateLimited
 	}
-	if e.Status == http.StatusBadRequest && strings.Contains(e.Message, "exceed context limit") { // the prompt with max_tokens
+	if e.Status == http.StatusBadRequest && strings.Contains(e.Message, "exceed context limit") { // the prompt plus max_tokens
 		e.Err = model.ErrContextLength
 	}
-	switch header.Get("X-Should-Retry") { // the API knows better than the status
+	switch header.Get("X-Should-Retry") { // the API's advice is better than the status
 	case "true":
 		e.Retryable = true
 	case "false":
@@ -64,8 +63,8 @@ func (m *Model) reported(status int, header http.Header, body []byte) *model.API
 	return e
 }
 
-// parseError reads {"type":"error","error":{"type":…,"message":…},"request_id":…} and what gateways make of it: an error that
-// is a string, or one without the wrapping.
+// parseError reads {"type":"error","error":{"type":…,"message":…},"request_id":…} and variations made by gateways: an
+// error that is a string, or without the outer object.
 func parseError(data []byte) (message, kind, requestID string) {
 	type fields struct {
 		Type      string          `json:"type"`
@@ -75,7 +74,7 @@ func parseError(data []byte) (message, kind, requestID string) {
 		Error     json.RawMessage `json:"error"`
 	}
 	var outer, inner fields
-	_ = json.Unmarshal(data, &outer) // a member of another type leaves the others
+	_ = json.Unmarshal(data, &outer) // a member of a wrong type does not affect the others
 	if inner = outer; len(outer.Error) > 0 {
 		inner = fields{}
 		if json.Unmarshal(outer.Error, &inner.Message) != nil {
@@ -85,7 +84,7 @@ func parseError(data []byte) (message, kind, requestID string) {
 	return cmp.Or(inner.Message, inner.Detail), inner.Type, outer.RequestID
 }
 
-// broken is the error for an answer of status 200 that cannot be understood.
+// broken returns the error for a response with status 200 that cannot be understood.
 func (m *Model) broken(status int, header http.Header, cause error) *model.APIError {
 	return &model.APIError{
 		Provider: m.info.Provider, Model: m.info.Name, Status: status,

@@ -18,7 +18,7 @@ func wireErrorOf(kind, message string) string {
 	return `{"type":"error","error":{"type":` + quote(kind) + `,"message":` + quote(message) + `},"request_id":"req_body"}`
 }
 
-func TestErrorsAreToldApart(t *testing.T) {
+func TestErrorKinds(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer answer
 		want   model.APIError
@@ -108,7 +108,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 	}
 }
 
-func TestKeysAreCutOutOfErrors(t *testing.T) {
+func TestErrorsDoNotContainKeys(t *testing.T) {
 	const token = "token-0123456789"
 	body := wireErrorOf("authentication_error "+token, "the key "+testKey+" and "+token+" are wrong")
 	for _, a := range []answer{{Status: 401, Body: body}, {Body: begin() + event(strings.Replace(body, `"type":"error"`, `"type":"error"`, 1))}, {Status: 500, Body: testKey + token}} {
@@ -120,7 +120,7 @@ func TestKeysAreCutOutOfErrors(t *testing.T) {
 	}
 }
 
-func TestAMissingKeyIsNamedInTheErrorForIt(t *testing.T) {
+func TestMissingKeyIsMentionedInTheError(t *testing.T) {
 	m := newModel(t, serve(t, answer{Status: 401, Body: wireErrorOf("authentication_error", "x-api-key header is required")}).URL,
 		func(c *anthropicmodel.Config) { c.APIKey = "" })
 	_, err := m.Generate(context.Background(), hello(), nil)
@@ -128,7 +128,7 @@ func TestAMissingKeyIsNamedInTheErrorForIt(t *testing.T) {
 	require.ErrorContains(t, err, "required (Config.APIKey is not set)")
 }
 
-func TestAWrongAddressIsExplained(t *testing.T) {
+func TestWrongAddressIsExplained(t *testing.T) {
 	e := serve(t, answer{})
 	e.Close()
 	_, err := newModel(t, e.URL).Generate(context.Background(), hello(), nil)

@@ -18,14 +18,14 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// exchange is one call of Generate: a request, the attempts to have it answered, and its continuations.
+// exchange is one call of Generate: a request, the attempts to send it, and its continuations.
 type exchange struct {
 	m        *Model
 	settings *model.Settings
 	assembly *assembly
 }
 
-// run asks until the turn is complete.
+// run sends requests until the turn is complete.
 func (e *exchange) run(caller context.Context, req *model.Request) (*model.Message, error) {
 	m := e.m
 	call := adapter.Call{
@@ -57,18 +57,18 @@ func (e *exchange) run(caller context.Context, req *model.Request) (*model.Messa
 	}
 }
 
-// maxErrorBody bounds what is read of an error's body, in bytes.
+// maxErrorBody limits how much of an error response is read, in bytes.
 const maxErrorBody = 64 << 10
 
-// attempt sends the request once and reads the answer.
+// attempt sends the request once and reads the response.
 func (e *exchange) attempt(ctx context.Context, body []byte) error {
 	m := e.m
 	attemptCtx, dog := adapter.Watch(ctx, m.timeouts)
 	complete := false
 	defer func() { dog.Finish(complete) }()
 
-	// The SDK would read error bodies without bound and out of the watchdog's sight, and drop the status of those that are no
-	// JSON. So they are read before it sees them.
+	// The SDK would read error bodies without a limit and without the watchdog, and drop the status if the body is not
+	// JSON. Read them before the SDK does.
 	var refused *model.APIError
 	guard := func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		resp, err := next(req)
@@ -88,7 +88,7 @@ func (e *exchange) attempt(ctx context.Context, body []byte) error {
 	err := m.client.Post(attemptCtx, "v1/messages", body, &resp, append(e.options(), option.WithMiddleware(guard))...)
 	switch {
 	case refused != nil:
-		return refused // whatever has become of the context while its body was read
+		return refused // even if the context has ended while its body was read
 	case err == nil:
 		err = m.receive(ctx, resp, dog, e.assembly)
 		complete = err == nil
@@ -98,13 +98,13 @@ func (e *exchange) attempt(ctx context.Context, body []byte) error {
 
 const betaHeader = "anthropic-beta"
 
-// options are what the settings and the configuration add to each request.
+// options returns what the settings and the configuration add to each request.
 func (e *exchange) options() []option.RequestOption {
 	var options []option.RequestOption
 	betas := slices.Clip(e.m.betas)
 	for _, name := range slices.Sorted(maps.Keys(e.settings.ExtraHeaders)) {
 		if value := e.settings.ExtraHeaders[name]; strings.EqualFold(name, betaHeader) {
-			betas = append(betas, value) // those of the model are needed still
+			betas = append(betas, value) // the model's betas are still needed
 		} else {
 			options = append(options, option.WithHeader(name, value))
 		}
@@ -118,7 +118,7 @@ func (e *exchange) options() []option.RequestOption {
 	return options
 }
 
-// explain turns what went wrong with an attempt into its error.
+// explain returns the error of a failed attempt.
 func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdog, resp *http.Response, err error) error {
 	var failed *model.APIError
 	switch {

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// ProfileFor returns the profile of a model by its name. Names of all platforms are understood: "claude-opus-4-5-20251101",
-// "anthropic/claude-opus-4.5", "us.anthropic.claude-opus-4-5-20251101-v1:0". A model of the Claude family that is newer than
-// this package gets the profile of the newest, with nothing refused that some take. One of another family, behind an endpoint
-// that speaks the protocol, gets one that refuses nothing but output bound to a schema. The result shares nothing with other
-// results.
+// ProfileFor returns the profile of a model by its name. It understands the names of all platforms:
+// "claude-opus-4-5-20251101", "anthropic/claude-opus-4.5", "us.anthropic.claude-opus-4-5-20251101-v1:0". A Claude model
+// newer than this package gets the profile of the newest, but with everything that some of them support. Any other model
+// gets a profile that supports everything except native output. The result shares no memory with other results.
 func ProfileFor(name string) Profile {
 	name = strings.ReplaceAll(strings.ToLower(name), ".", "-")
 	at := strings.LastIndex(name, "claude-")
@@ -35,7 +34,7 @@ func ProfileFor(name string) Profile {
 	return p
 }
 
-// isOf reports whether name is prefix, or prefix and more.
+// isOf reports whether name is prefix or starts with it.
 func isOf(name, prefix string) bool {
 	rest, ok := strings.CutPrefix(name, prefix)
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], "-@:["))
@@ -44,7 +43,7 @@ func isOf(name, prefix string) bool {
 func allMedia() []string  { return []string{"image", "application/pdf", "text/plain"} }
 func mediaURLs() []string { return []string{"image", "application/pdf"} }
 
-// newest is the profile of Claude models that this package has not heard of.
+// newest returns the profile of unknown Claude models.
 func newest() Profile {
 	p := generation5()
 	p.Thinking = adaptive(&Thinking{Type: "disabled"}, true)
@@ -53,8 +52,8 @@ func newest() Profile {
 	return p
 }
 
-// families are the generations, by the beginning of a name after "claude-"; the longest that fits counts. The facts are
-// those of Anthropic's model pages and migration guides of November 2026.
+// families lists the generations by the part of the name after "claude-". The longest matching prefix is used. The facts
+// are from Anthropic's model pages and migration guides of November 2026.
 var families = []struct {
 	prefix  string
 	profile func() Profile
@@ -84,7 +83,7 @@ var families = []struct {
 	{"sonnet-5", func() Profile {
 		p := generation5()
 		p.Thinking = adaptive(&Thinking{Type: "disabled"}, true)
-		p.SystemMessages = false // sources disagree, and a request that it would refuse is worse than text of the user
+		p.SystemMessages = false // sources disagree; text of the user is better than an error
 		return p
 	}},
 	{"opus-5", func() Profile {
@@ -122,7 +121,7 @@ func generation3(maxTokens int, thinking map[string]Thinking) Profile {
 	}
 }
 
-// generation4 thinks with budgets. Structured output came with 4.5.
+// generation4 thinks with budgets. Native output is supported from 4.5 on.
 func generation4(maxTokens int, sampling Sampling, structured bool) Profile {
 	return Profile{
 		MaxTokens: maxTokens, ContextWindow: 200_000, NativeOutput: structured, Strict: structured, Thinking: budgets(),
@@ -138,7 +137,7 @@ func generation46() Profile {
 	}
 }
 
-// generation47 has neither budgets nor sampling.
+// generation47 supports neither budgets nor sampling settings.
 func generation47() Profile {
 	p := generation46()
 	p.Sampling = SamplingNone
@@ -148,7 +147,7 @@ func generation47() Profile {
 	return p
 }
 
-// generation5 thinks unless told otherwise, if it can be told.
+// generation5 thinks by default, and some of it always.
 func generation5() Profile {
 	p := generation47()
 	p.Thinking = adaptive(nil, true)
@@ -156,14 +155,14 @@ func generation5() Profile {
 	return p
 }
 
-// generation51 binds its thinking to the conversation and takes no forced tools.
+// generation51 binds its thinking to the conversation and does not support forced tools.
 func generation51() Profile {
 	p := generation5()
 	p.DropStaleThinking, p.ForcedTools = true, ForcedToolsNever
 	return p
 }
 
-// budgets are the levels of models that are given a budget of tokens.
+// budgets returns the levels of models with a token budget for thinking.
 func budgets() map[string]Thinking {
 	return map[string]Thinking{
 		"off":     {},
@@ -174,8 +173,9 @@ func budgets() map[string]Thinking {
 	}
 }
 
-// adaptive are the levels of models that decide themselves how much to think, within an effort. The provider has no level
-// below "low". off is what turns thinking off, or nil if nothing does; always says that the model thinks unless it is off.
+// adaptive returns the levels of models that decide themselves how much to think, for a given effort. The provider has no
+// level below "low". off turns thinking off, or is nil if that is not possible. always reports that the model thinks by
+// default.
 func adaptive(off *Thinking, always bool) map[string]Thinking {
 	levels := map[string]Thinking{
 		"minimal": {Type: "adaptive", Display: "summarized", Effort: "low"},
@@ -184,7 +184,7 @@ func adaptive(off *Thinking, always bool) map[string]Thinking {
 		"high":    {Type: "adaptive", Display: "summarized", Effort: "high"},
 		"max":     {Type: "adaptive", Display: "summarized", Effort: "max"},
 	}
-	if always { // the display is "omitted" where nobody asks
+	if always { // the default display is "omitted"
 		levels["xhigh"] = Thinking{Type: "adaptive", Display: "summarized", Effort: "xhigh"}
 		levels[""] = Thinking{Type: "adaptive", Display: "summarized"}
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// imageTypes are the types of images that the API takes.
+// imageTypes lists the image types that the API supports.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// media writes a media part of a request, or says why it cannot be sent.
+// media returns the block for a media part of a request, or an error if it cannot be sent.
 func (m *Model) media(p *model.Part) (anthropic.ContentBlockParamUnion, error) {
 	none := anthropic.ContentBlockParamUnion{}
 	if err := adapter.CheckMedia(m.info, p); err != nil {
@@ -28,7 +28,7 @@ func (m *Model) media(p *model.Part) (anthropic.ContentBlockParamUnion, error) {
 		unknown := byURL && (mediaType == "image" || mediaType == "image/*")
 		switch {
 		case !slices.Contains(imageTypes, mediaType) && !unknown:
-			return none, adapter.Unsupported(m.info, "input of type "+mediaType+" (PNG, JPEG, GIF and WebP can be sent)")
+			return none, adapter.Unsupported(m.info, "input of type "+mediaType+" (use PNG, JPEG, GIF or WebP)")
 		case byURL:
 			return anthropic.NewImageBlock(anthropic.URLImageSourceParam{URL: p.URL}), nil
 		}

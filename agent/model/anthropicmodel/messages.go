@@ -14,9 +14,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// setConversation writes instructions and messages. What it writes for a message depends on that message and on its
-// neighbours of the same kind, so a longer conversation begins with the blocks of the shorter one. The API refuses
-// conversations that begin or end with the model, and text of white space.
+// setConversation sets instructions and messages. The encoding of a message depends only on the message and on its
+// neighbours of the same kind, so a longer conversation starts with the blocks of the shorter one. The API does not
+// accept conversations that start or end with an assistant message, and text of only white space.
 func (m *Model) setConversation(params *anthropic.MessageNewParams, req *model.Request) error {
 	c := conversation{m: m, params: params, system: true, ids: adapter.WireIDs{Rule: callIDs, Messages: req.Messages}}
 	c.addSystem(req.Instructions)
@@ -38,16 +38,17 @@ func (m *Model) setConversation(params *anthropic.MessageNewParams, req *model.R
 	return nil
 }
 
-// conversation appends to the messages of a request.
+// conversation builds the messages of a request.
 type conversation struct {
 	m      *Model
 	params *anthropic.MessageNewParams
-	// system is set until something other than a system prompt has come: what comes before belongs to the instructions.
+	// system is true until there is something other than a system prompt. Until then, system prompts belong to the
+	// instructions.
 	system bool
 	ids    adapter.WireIDs
 }
 
-// callIDs is the rule for ids of calls. The API has a pattern for them (^[a-zA-Z0-9_-]+$), and no bound that is documented.
+// callIDs is the rule for call ids. The API has a pattern for them (^[a-zA-Z0-9_-]+$), and no documented limit.
 var callIDs = adapter.IDRule{Max: 64}
 
 func (c *conversation) add(role anthropic.MessageParamRole, blocks ...anthropic.ContentBlockParamUnion) {
@@ -58,12 +59,12 @@ func (c *conversation) add(role anthropic.MessageParamRole, blocks ...anthropic.
 		c.add(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(adapter.NoText))
 	}
 	if role == anthropic.MessageParamRoleUser && c.ends() == anthropic.MessageParamRoleSystem {
-		c.demoteSystem() // the API wants the model to answer to a system message; here its answer has nothing to send back
+		c.demoteSystem() // the API requires a response to a system message; here the response has nothing to send
 	}
 	c.params.Messages = append(c.params.Messages, anthropic.MessageParam{Role: role, Content: blocks})
 }
 
-// demoteSystem makes text of the user of the system message that comes last.
+// demoteSystem converts the last message, a system message, to user text.
 func (c *conversation) demoteSystem() {
 	last := &c.params.Messages[len(c.params.Messages)-1]
 	last.Role = anthropic.MessageParamRoleUser
@@ -72,7 +73,7 @@ func (c *conversation) demoteSystem() {
 	}
 }
 
-// ends returns the role of the last message, or nothing.
+// ends returns the role of the last message, or "".
 func (c *conversation) ends() anthropic.MessageParamRole {
 	if n := len(c.params.Messages); n > 0 {
 		return c.params.Messages[n-1].Role
@@ -88,9 +89,9 @@ func (c *conversation) addSystem(text string) {
 
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// request writes adjacent requests as one message of the user, results first, because they must stand right behind the
-// calls. System prompts that stand ahead of the conversation join the instructions. A later one becomes a system message
-// behind the user's where the model takes those, and otherwise text of the user, in its place and marked.
+// request writes adjacent requests as one user message, results first, because they must directly follow the calls.
+// System prompts before the conversation are added to the instructions. A later one becomes a system message after the
+// user's if the model supports that, otherwise marked user text in its place.
 func (c *conversation) request(messages []*model.Message) error {
 	var results, content, system []anthropic.ContentBlockParamUnion
 	for _, msg := range messages {
@@ -126,7 +127,7 @@ func (c *conversation) request(messages []*model.Message) error {
 	content = append(results, content...)
 	c.add(anthropic.MessageParamRoleUser, content...)
 	c.add(anthropic.MessageParamRoleSystem, system...)
-	if len(content) == 0 && len(system) > 0 { // a system message must follow the user's
+	if len(content) == 0 && len(system) > 0 { // a system message must follow a user message
 		c.demoteSystem()
 	}
 	return nil
@@ -141,7 +142,7 @@ func (c *conversation) toolResult(p *model.Part) anthropic.ContentBlockParamUnio
 	text := adapter.Text(p)
 	if adapter.Failed(p) {
 		result.IsError = anthropic.Bool(true)
-		if isBlank(text) { // the API wants to know what went wrong
+		if isBlank(text) { // the API requires a description of the error
 			text = "(" + string(p.Outcome) + ")"
 		}
 	}
@@ -151,8 +152,8 @@ func (c *conversation) toolResult(p *model.Part) anthropic.ContentBlockParamUnio
 	return anthropic.ContentBlockParamUnion{OfToolResult: result}
 }
 
-// response writes adjacent responses as one message of the assistant, block by block as the model wrote them. Thinking,
-// opaque parts and signatures go only to the provider that made them; as text they go to nobody.
+// response writes adjacent responses as one assistant message, with the blocks in order. Thinking, opaque parts and
+// signatures are sent only to the provider that made them. They are never sent as text.
 func (c *conversation) response(messages []*model.Message) error {
 	c.system = false
 	var blocks []anthropic.ContentBlockParamUnion
@@ -165,7 +166,7 @@ func (c *conversation) response(messages []*model.Message) error {
 				if !isBlank(p.Text) {
 					blocks = append(blocks, c.textBlock(p.Text, msg.Parts[i+1:]))
 				}
-			case model.PartCitation: // with its text
+			case model.PartCitation: // written with its text
 			case model.PartThinking:
 				if own && len(p.Signature) > 0 {
 					blocks = append(blocks, anthropic.NewThinkingBlock(string(p.Signature), p.Text))
@@ -187,7 +188,7 @@ func (c *conversation) response(messages []*model.Message) error {
 	return nil
 }
 
-// textBlock writes a text with its citations, which the provider wants back if they are its own.
+// textBlock writes a text with its citations, which its own provider wants back.
 func (c *conversation) textBlock(text string, following []model.Part) anthropic.ContentBlockParamUnion {
 	var block []byte
 	for i := range following {
@@ -212,14 +213,14 @@ func (c *conversation) textBlock(text string, following []model.Part) anthropic.
 	return param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(append(block, "]}"...)))
 }
 
-// appendOpaque appends a block as the provider wrote it, or gives the text before it its citations back.
+// appendOpaque appends a block as the provider wrote it, or adds citations to the preceding text.
 func appendOpaque(blocks []anthropic.ContentBlockParamUnion, data []byte) []anthropic.ContentBlockParamUnion {
 	var block struct {
 		Type      string          `json:"type"`
 		Citations json.RawMessage `json:"citations"`
 	}
 	if json.Unmarshal(data, &block) != nil {
-		return blocks // not what this package makes
+		return blocks // not made by this package
 	}
 	n := len(blocks)
 	switch {
@@ -235,7 +236,7 @@ func appendOpaque(blocks []anthropic.ContentBlockParamUnion, data []byte) []anth
 	return blocks
 }
 
-// toolUse writes a call. Its signature is what else the provider said of the call, as an object.
+// toolUse writes a call. Its signature holds the provider's additional members, as an object.
 func (c *conversation) toolUse(p *model.Part, own bool) anthropic.ContentBlockParamUnion {
 	use := &anthropic.ToolUseBlockParam{ID: c.ids.Of(p.CallID), Name: adapter.ToolName(p.Tool), Input: json.RawMessage(adapter.Arguments(p.Args))}
 	block := anthropic.ContentBlockParamUnion{OfToolUse: use}
@@ -243,10 +244,10 @@ func (c *conversation) toolUse(p *model.Part, own bool) anthropic.ContentBlockPa
 		return block
 	}
 	data, err := appendBlock(nil, &block)
-	if err != nil { // a call always has a JSON form
+	if err != nil { // encoding a call never fails
 		return block
 	}
-	for name, value := range members(extraOf(p.Signature)) { // in its order; the extra fields of the SDK have none
+	for name, value := range members(extraOf(p.Signature)) { // in order; the SDK's extra fields have none
 		data = withMember(data, name, value)
 	}
 	return param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(data))

@@ -17,8 +17,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Model is a model behind Anthropic's Messages API, or an endpoint that speaks it. Make one with [New]. It is safe for
-// concurrent use and has no state beside its configuration.
+// Model is a model behind Anthropic's Messages API, or an endpoint with the same protocol. [New] returns one. It is safe
+// for concurrent use and has no state besides its configuration.
 type Model struct {
 	info        model.Info
 	base        *url.URL
@@ -31,7 +31,7 @@ type Model struct {
 	serverTools []json.RawMessage
 	timeouts    model.Timeouts
 	retry       model.RetryPolicy
-	// redact cuts the keys out of a text.
+	// redact removes the keys from a text.
 	redact func(string) string
 	hasKey bool
 }
@@ -45,29 +45,29 @@ func (m *Model) Info() model.Info {
 	return info
 }
 
-// String names the model and where it is, without the keys.
+// String returns the model and its address, without the keys.
 func (m *Model) String() string {
 	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, adapter.CleanURL(m.base))
 }
 
-// Format implements [fmt.Formatter]: every verb prints what String returns.
+// Format implements [fmt.Formatter]. Every verb prints the result of String.
 func (m *Model) Format(f fmt.State, _ rune) { io.WriteString(f, m.String()) }
 
 // LogValue implements [slog.LogValuer].
 func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
 
-// maxContinuations bounds how often a turn that the provider has paused is continued.
+// maxContinuations limits how often a paused turn is continued.
 const maxContinuations = 10
 
-// Generate implements [model.Model]. What fails before the first delta is retried as [Config.Retry] says. With a nil sink
-// it asks for an unstreamed answer, unless the answer may be so long that the provider answers in a stream only.
+// Generate implements [model.Model]. Failures before the first delta are retried according to [Config.Retry]. If sink is
+// nil, it asks for an unstreamed response, unless the response may be so long that the provider requires a stream.
 //
-// A turn that the provider pauses (stop reason "pause_turn", which long-running server tools cause) is continued at once, up
-// to ten times; the message holds all of it and the usage of all requests.
+// A turn that the provider pauses (stop reason "pause_turn", caused by long-running server tools) is continued at once,
+// up to ten times. The message contains the whole turn and the usage of all requests.
 //
-// An error is an [*model.APIError] if the endpoint or the way to it failed. It wraps [model.ErrUnsupported], or describes
-// what is wrong with the request, if the request was not sent; it wraps the context's cause if the context ended; and it
-// is the sink's own if the sink failed.
+// If the endpoint or the connection failed, the error is an [*model.APIError]. If the request could not be sent, the
+// error wraps [model.ErrUnsupported] or describes what is wrong with the request. If the context ended, it wraps the
+// context's cause. If the sink failed, it is the sink's error.
 func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	return e.run(ctx, req)
 }
 
-// check returns what is wrong with a request for whatever model.
+// check makes the checks that do not depend on the profile.
 func check(info model.Info, req *model.Request, settings *model.Settings) error {
 	if err := adapter.CheckSettings(settings); err != nil {
 		return err

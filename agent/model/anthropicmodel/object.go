@@ -16,10 +16,10 @@ func isObject(data []byte) bool {
 	return len(data) > 0 && data[0] == '{' && json.Valid(data)
 }
 
-// members yields the members of a valid JSON object in their order, values as they are written.
+// members yields the members of a valid JSON object in order, with values as they are written.
 func members(object []byte) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
-		all, _ := adapter.Members(object) // what is no object has none
+		all, _ := adapter.Members(object) // other values have no members
 		for _, m := range all {
 			if !yield(m.Name, m.Value) {
 				return
@@ -28,7 +28,7 @@ func members(object []byte) iter.Seq2[string, json.RawMessage] {
 	}
 }
 
-// appendMember adds a member to an object that is not closed yet, or to none.
+// appendMember adds a member to an object without closing brace, or starts one.
 func appendMember(object []byte, name string, value json.RawMessage) []byte {
 	if object = openObject(object); len(object) > 1 {
 		object = append(object, ',')
@@ -36,7 +36,7 @@ func appendMember(object []byte, name string, value json.RawMessage) []byte {
 	return append(append(adapter.AppendJSONString(object, name), ':'), value...)
 }
 
-// openObject returns an object that is not closed yet, or the beginning of one.
+// openObject returns an object without its closing brace, or the start of one.
 func openObject(object []byte) []byte {
 	if object == nil {
 		return []byte{'{'}
@@ -44,7 +44,7 @@ func openObject(object []byte) []byte {
 	return object
 }
 
-// withMember returns an object with a member set, in its place if it has one of the name.
+// withMember returns an object with a member set. An existing member is replaced in its place.
 func withMember(object []byte, name string, value json.RawMessage) []byte {
 	found := false
 	var out []byte

@@ -111,7 +111,7 @@ func TestUsageCountsEveryIteration(t *testing.T) {
 
 // What the model wrote goes back as it was, in its order, when the history has been saved and read again, and to no
 // provider of another name.
-func TestBlocksGoBackAsTheyCame(t *testing.T) {
+func TestBlocksAreSentBackUnchanged(t *testing.T) {
 	e := serve(t, answer{Body: searched.stream}, answer{Body: events(say("ok")...)})
 	msg, err := newModel(t, e.URL).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-func TestAPausedTurnIsContinued(t *testing.T) {
+func TestPausedTurnIsContinued(t *testing.T) {
 	first := finished("pause_turn",
 		start(0, `{"type":"thinking","thinking":"Hm.","signature":"sig"}`), stop(0),
 		start(1, `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"rain"}}`), stop(1))
@@ -195,7 +195,7 @@ func TestAPausedTurnIsContinued(t *testing.T) {
 	require.Equal(t, model.FinishOther, msg.Finish)
 }
 
-func TestABrokenContinuationIsNotBegunAgainOnceTheSinkHasHeardOfIt(t *testing.T) {
+func TestBrokenContinuationIsNotRetriedAfterADelta(t *testing.T) {
 	retrying := func(c *anthropicmodel.Config) { c.Retry = model.RetryPolicy{Attempts: 2, Base: 1} }
 	busy := answer{Status: 529, Body: `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`}
 	paused := answer{Body: finished("pause_turn", say("Let me look.")...)}
@@ -211,7 +211,7 @@ func TestABrokenContinuationIsNotBegunAgainOnceTheSinkHasHeardOfIt(t *testing.T)
 	require.Equal(t, []model.Part{model.Text("Let me look."), model.ToolCall("a", "weather", "{}")}, msg.Parts)
 }
 
-func TestStreamsThatMakeNoSense(t *testing.T) {
+func TestInvalidStreams(t *testing.T) {
 	for name, test := range map[string]struct {
 		body, want string
 		retryable  bool
@@ -219,17 +219,17 @@ func TestStreamsThatMakeNoSense(t *testing.T) {
 		"ends at once":              {"", "unexpected EOF", true},
 		"ends in a block":           {begin() + say("x")[0], "unexpected EOF", true},
 		"ends before its stop":      {begin() + strings.Join(say("x"), ""), "unexpected EOF", true},
-		"never began":               {event(`{"type":"message_stop"}`), "no message", true},
-		"is no JSON":                {"event: message_start\ndata: {\n\n", "not valid", false},
-		"adds to no block":          {begin() + delta(0, `{"type":"input_json_delta","partial_json":"{"}`), "never began", false},
-		"has a block of a list":     {begin() + start(0, `[]`), "no valid object", false},
-		"has a block of nothing":    {begin() + start(0, `null`), "no valid object", false},
+		"was not started":           {event(`{"type":"message_stop"}`), "no message", true},
+		"is no JSON":                {"event: message_start\ndata: {\n\n", "is invalid", false},
+		"adds to no block":          {begin() + delta(0, `{"type":"input_json_delta","partial_json":"{"}`), "was not started", false},
+		"has a block of a list":     {begin() + start(0, `[]`), "not a valid object", false},
+		"has a block of nothing":    {begin() + start(0, `null`), "not a valid object", false},
 		"adds to another block":     {begin() + say("x")[0] + delta(0, `{"type":"input_json_delta","partial_json":"{"}`), `which is of type "text"`, false},
 		"calls nothing":             {begin() + start(0, `{"type":"tool_use","id":"x"}`), "no name", false},
 		"whole without content":     {`{"type":"message","id":"x"}`, "no message", true},
 		"whole that breaks off":     {`{"type":"message","content":[{"type":"te`, "unexpected EOF", true},
 		"whole that is another":     {`{"choices":[]}`, "no message", true},
-		"whole with content of one": {`{"type":"message","content":7}`, "no valid message", false},
+		"whole with content of one": {`{"type":"message","content":7}`, "not a valid message", false},
 		"page":                      {`<html><title>Welcome</title>`, "an HTML page: Welcome (is Config.BaseURL right?", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestStreamsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestABlockWhoseBeginningIsMissingIsMadeUp(t *testing.T) {
+func TestBlockWithoutStart(t *testing.T) {
 	m := newModel(t, serve(t, answer{Body: events(
 		delta(0, `{"type":"thinking_delta","thinking":"Hm."}`), delta(0, `{"type":"signature_delta","signature":"s"}`),
 		delta(1, `{"type":"text_delta","text":"Yes."}`))}).URL)
@@ -255,7 +255,7 @@ func TestABlockWhoseBeginningIsMissingIsMadeUp(t *testing.T) {
 	require.Equal(t, []model.Part{{Kind: model.PartThinking, Text: "Hm.", Provider: "anthropic", Signature: []byte("s")}, model.Text("Yes.")}, msg.Parts)
 }
 
-func TestAnErrorOfTheSinkIsReturnedAsItIs(t *testing.T) {
+func TestSinkErrorIsReturnedUnwrapped(t *testing.T) {
 	m := newModel(t, serve(t, answer{Body: searched.stream}).URL)
 	for at := range 9 {
 		mine := fmt.Errorf("at %d", at)
@@ -274,7 +274,7 @@ func TestAnErrorOfTheSinkIsReturnedAsItIs(t *testing.T) {
 	require.False(t, errors.Is(err, model.ErrAuth))
 }
 
-func TestCitationsOfEveryKindGoBackAsTheyCame(t *testing.T) {
+func TestCitationsAreSentBackUnchanged(t *testing.T) {
 	citations := []struct{ raw, url, name, text string }{
 		{`{"type":"char_location","cited_text":"<rain>","document_index":0,"document_title":"Log","start_char_index":0,"end_char_index":9}`, "", "Log", "<rain>"},
 		{`{"type":"page_location","cited_text":"p","document_index":0,"document_title":null,"start_page_number":1,"end_page_number":2}`, "", "", "p"},
@@ -314,7 +314,7 @@ func TestCitationsOfEveryKindGoBackAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestASecondMessageInAStreamIsAnError(t *testing.T) {
+func TestSecondMessageInAStreamIsAnError(t *testing.T) {
 	head := `{"type":"message_start","message":{"id":"m","type":"message","model":"claude-x","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`
 	body := event(head) + start(0, `{"type":"text","text":"a"}`) + event(head) + start(0, `{"type":"text","text":"b"}`) + strings.Join(end("end_turn", `{"output_tokens":1}`), "")
 	msg, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(context.Background(), hello(), func(model.Delta) error { return nil })

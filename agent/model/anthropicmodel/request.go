@@ -16,11 +16,11 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxUnstreamed is the greatest max_tokens that is asked for in one piece. The API answers what may take longer than ten
-// minutes in a stream only; the SDK reckons with 128,000 tokens an hour, and with less for some models.
+// maxUnstreamed is the largest max_tokens for an unstreamed response. The API requires a stream for responses that may
+// take longer than ten minutes. The SDK assumes 128,000 tokens an hour, and less for some models.
 const maxUnstreamed = 8192
 
-// body returns the body of a request, and whether it asks for a stream. The members of ExtraBody are not in it yet.
+// body returns the body of a request, without the members of ExtraBody, and whether it asks for a stream.
 func (m *Model) body(req *model.Request, s *model.Settings, stream bool, container string) ([]byte, bool, error) {
 	params, err := m.params(req, s)
 	if err != nil {
@@ -64,13 +64,13 @@ func (m *Model) params(req *model.Request, s *model.Settings) (params anthropic.
 	return params, nil
 }
 
-// outputFormat keeps the order of the schema's members, in which the model writes them.
+// outputFormat keeps the order of the schema's members, which the model follows.
 type outputFormat struct {
 	Type   string          `json:"type"`
 	Schema json.RawMessage `json:"schema"`
 }
 
-// wireThinking has what the SDK's types lack.
+// wireThinking has fields that the SDK's types lack.
 type wireThinking struct {
 	Type         string        `json:"type"`
 	BudgetTokens int64         `json:"budget_tokens,omitempty"`
@@ -82,7 +82,7 @@ type blockBinding struct {
 	PrefixMismatchBehavior string `json:"prefix_mismatch_behavior"`
 }
 
-// setThinking sets what a level stands for, and returns it.
+// setThinking sets the parameters for a level and returns them.
 func (m *Model) setThinking(params *anthropic.MessageNewParams, level string) (Thinking, error) {
 	t, ok := m.profile.Thinking[level]
 	if !ok && level != "" {
@@ -101,7 +101,7 @@ func (m *Model) setThinking(params *anthropic.MessageNewParams, level string) (T
 			w.BudgetTokens = max(params.MaxTokens/2, minBudget)
 		}
 		if w.BudgetTokens >= params.MaxTokens {
-			return t, adapter.Unsupported(m.info, fmt.Sprintf("thinking %q within a MaxTokens of %d, which must be above %d",
+			return t, adapter.Unsupported(m.info, fmt.Sprintf("thinking %q with a MaxTokens of %d, which must be above %d",
 				level, params.MaxTokens, minBudget))
 		}
 	}
@@ -123,7 +123,7 @@ func (m *Model) setSettings(params *anthropic.MessageNewParams, s *model.Setting
 		case thinking.thinks() && t != 1:
 			return refuse("the setting temperature while the model thinks")
 		case t < 0 || t > 1:
-			return refuse("a temperature of %v, which must be from 0 to 1,", t)
+			return refuse("a temperature of %v outside of 0 to 1", t)
 		}
 		params.Temperature = anthropic.Float(*s.Temperature)
 	}
@@ -180,9 +180,9 @@ func (m *Model) setTools(params *anthropic.MessageNewParams, req *model.Request,
 	if choice.Mode == model.ToolChoiceRequired || choice.Mode == model.ToolChoiceTool {
 		switch {
 		case m.profile.ForcedTools == ForcedToolsNever:
-			return adapter.Unsupported(m.info, "a tool choice that demands a call")
+			return adapter.Unsupported(m.info, "a tool choice that requires a call")
 		case m.profile.ForcedTools == ForcedToolsUnthinking && thinking.thinks():
-			return adapter.Unsupported(m.info, "a tool choice that demands a call while the model thinks")
+			return adapter.Unsupported(m.info, "a tool choice that requires a call while the model thinks")
 		}
 	}
 	switch choice.Mode {
@@ -201,7 +201,7 @@ func (m *Model) setTools(params *anthropic.MessageNewParams, req *model.Request,
 	return nil
 }
 
-// inputSchema sends a schema as it is, in its own order.
+// inputSchema sends a schema unchanged, with its members in order.
 func inputSchema(schema json.RawMessage) anthropic.ToolInputSchemaParam {
 	if len(bytes.TrimSpace(schema)) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)

@@ -116,7 +116,7 @@ func TestGoldenRequests(t *testing.T) {
 	}
 }
 
-func TestABodyIsWhatTheSDKWouldWrite(t *testing.T) {
+func TestBodyEqualsTheSDKs(t *testing.T) {
 	call := model.ToolCall("toolu_9", "click", ` { "n" : 9007199254740993, "s":"<é>" } `)
 	call.Provider, call.Signature = "anthropic", []byte(`{"toolset_name":"computer","caller":{"type":"code"},"a":1}`)
 	history := append(conversation(), model.Response(
@@ -144,7 +144,7 @@ func TestABodyIsWhatTheSDKWouldWrite(t *testing.T) {
 	require.Contains(t, string(got), `"toolset_name":"computer","caller":{"type":"code"},"a":1}`)
 }
 
-func TestWhatAModelCannotKeepIsRefused(t *testing.T) {
+func TestUnsupportedRequestsAreErrors(t *testing.T) {
 	tools := []model.ToolDef{weather()}
 	forced := model.ToolChoice{Mode: model.ToolChoiceRequired}
 	for name, test := range map[string]struct {
@@ -162,11 +162,11 @@ func TestWhatAModelCannotKeepIsRefused(t *testing.T) {
 		"no room to think":            {"claude-haiku-4-5", model.Request{Settings: &model.Settings{MaxTokens: 1024, Thinking: "low"}}, "must be above 1024"},
 		"unknown level":               {"claude-haiku-4-5", model.Request{Settings: &model.Settings{Thinking: "max"}}, `thinking "max"`},
 		"thinking that cannot be off": {"claude-opus-5-5", model.Request{Settings: &model.Settings{Thinking: "off"}}, `thinking "off"`},
-		"forced while thinking":       {"claude-haiku-4-5", model.Request{Tools: tools, ToolChoice: forced, Settings: &model.Settings{Thinking: "low"}}, "demands a call while the model thinks"},
-		"forced at all":               {"claude-opus-5-5", model.Request{Tools: tools, ToolChoice: forced}, "demands a call"},
+		"forced while thinking":       {"claude-haiku-4-5", model.Request{Tools: tools, ToolChoice: forced, Settings: &model.Settings{Thinking: "low"}}, "requires a call while the model thinks"},
+		"forced at all":               {"claude-opus-5-5", model.Request{Tools: tools, ToolChoice: forced}, "requires a call"},
 		"blank stop":                  {"claude-haiku-4-5", model.Request{Settings: &model.Settings{Stop: []string{"\n\n"}}}, "white space"},
 		"schema of an old model":      {"claude-opus-4-1", model.Request{Output: &model.OutputSchema{Schema: json.RawMessage(`{}`)}}, "JSON schema"},
-		"bitmap":                      {"claude-haiku-4-5", model.Request{Messages: []*model.Message{request(model.Media("image/bmp", []byte("x")))}}, "image/bmp (PNG, JPEG"},
+		"bitmap":                      {"claude-haiku-4-5", model.Request{Messages: []*model.Message{request(model.Media("image/bmp", []byte("x")))}}, "image/bmp (use PNG, JPEG"},
 		"bitmap by URL":               {"claude-haiku-4-5", model.Request{Messages: []*model.Message{request(model.Part{Kind: model.PartMedia, MediaType: "image/bmp", URL: "https://x"})}}, "image/bmp"},
 		"text by URL":                 {"claude-haiku-4-5", model.Request{Messages: []*model.Message{request(model.Part{Kind: model.PartMedia, MediaType: "text/plain", URL: "https://x"})}}, "by URL"},
 		"text that is none":           {"claude-haiku-4-5", model.Request{Messages: []*model.Message{request(model.Media("text/plain", []byte("\xff")))}}, "UTF-8"},
@@ -182,7 +182,7 @@ func TestWhatAModelCannotKeepIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatAModelTakesIsNotRefused(t *testing.T) {
+func TestSupportedRequestsAreSent(t *testing.T) {
 	forced := &model.Request{Messages: hello().Messages, Tools: []model.ToolDef{weather()}, ToolChoice: model.ToolChoice{Mode: model.ToolChoiceRequired}}
 	for _, name := range []string{"claude-opus-4-7", "claude-opus-5", "claude-haiku-5-5", "kimi-k3"} {
 		require.JSONEq(t, `{"type":"any"}`, string(sent(t, named(name), forced)["tool_choice"]), name)
@@ -193,7 +193,7 @@ func TestWhatAModelTakesIsNotRefused(t *testing.T) {
 	require.JSONEq(t, `{"type":"enabled","budget_tokens":24000}`, string(sent(t, named("claude-haiku-4-5"), thinking)["thinking"]))
 }
 
-func TestThinkingIsAskedForAsTheModelTakesIt(t *testing.T) {
+func TestThinkingParameters(t *testing.T) {
 	const bound = `,"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
 	for _, test := range []struct{ model, level, thinking, config string }{
 		{"claude-sonnet-4-5", "", "", ""},
@@ -221,7 +221,7 @@ func TestThinkingIsAskedForAsTheModelTakesIt(t *testing.T) {
 	}
 }
 
-func TestABudgetThatDoesNotFitIsLowered(t *testing.T) {
+func TestLargeBudgetIsLowered(t *testing.T) {
 	for maxTokens, budget := range map[int]int{1025: 1024, 3000: 1500, 4096: 2048, 4097: 4096} {
 		req := hello()
 		req.Settings = &model.Settings{Thinking: "low", MaxTokens: maxTokens}
@@ -229,7 +229,7 @@ func TestABudgetThatDoesNotFitIsLowered(t *testing.T) {
 	}
 }
 
-func TestLongAnswersAreStreamedEvenWithoutASink(t *testing.T) {
+func TestLongResponsesAreStreamedWithoutASink(t *testing.T) {
 	for maxTokens, want := range map[int]string{0: "true", 8192: "", 8193: "true"} {
 		req := hello()
 		req.Settings = &model.Settings{MaxTokens: maxTokens}
@@ -263,7 +263,7 @@ func TestEmptyMessagesAreNotSent(t *testing.T) {
 
 // The API wants the model to answer to a system message. Where the answer has nothing that could be sent, the message is
 // text of the user.
-func TestASystemMessageWithoutAnAnswerIsTextOfTheUser(t *testing.T) {
+func TestUnansweredSystemMessageBecomesUserText(t *testing.T) {
 	body := sent(t, func(c *anthropicmodel.Config) { c.Name, c.Cache = "claude-opus-4-8", anthropicmodel.CacheOff }, &model.Request{Messages: []*model.Message{
 		model.UserText("a"), model.Response(model.Text("b")), request(model.User("c"), model.System("d")), model.Response(model.Thinking("hm")), model.UserText("e"),
 	}})
@@ -306,7 +306,7 @@ func TestCallIDsOfOtherProvidersFit(t *testing.T) {
 	adaptertest.FitsAwkwardCalls(t, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), calls, results)
 }
 
-func TestALongerConversationBeginsAsTheShorterOne(t *testing.T) {
+func TestLongerHistoryExtendsTheBody(t *testing.T) {
 	e := serve(t, answer{Body: events(say("ok")...)})
 	m := newModel(t, e.URL, uncached)
 	req := &model.Request{Instructions: "Answer.", Messages: conversation(), Tools: []model.ToolDef{weather()}}
@@ -318,7 +318,7 @@ func TestALongerConversationBeginsAsTheShorterOne(t *testing.T) {
 	require.True(t, strings.HasPrefix(e.Bodies[1], strings.TrimSuffix(e.Bodies[0], "]}")))
 }
 
-func TestTheCacheIsMarkedAtMostFourTimes(t *testing.T) {
+func TestAtMostFourCacheBreakpoints(t *testing.T) {
 	req := &model.Request{Instructions: "Answer.", Messages: conversation(), Tools: []model.ToolDef{weather()}}
 	for cache, want := range map[anthropicmodel.Cache]int{
 		anthropicmodel.CacheConversation: 4, anthropicmodel.CachePrefix: 2, anthropicmodel.CacheOff: 0,

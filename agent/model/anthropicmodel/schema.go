@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// fitSchema returns a schema that the API can bind a response or arguments to. It takes a part of JSON Schema only and
-// refuses the rest: what it does not take is told to the model in descriptions instead, as the official SDKs do, and objects
-// are closed. The order of members, in which the model writes them, stays.
+// fitSchema returns a schema that the API can enforce for a response or for arguments. The API supports only a part of
+// JSON Schema and returns an error for the rest. What it does not support is moved to descriptions, as in the official
+// SDKs, and objects are closed. The order of members, which the model follows, is kept.
 func fitSchema(schema json.RawMessage) json.RawMessage {
 	if !isObject(schema) {
 		return schema
@@ -31,7 +31,7 @@ func fitSchema(schema json.RawMessage) json.RawMessage {
 		case "type", "title", "enum", "const", "required", "pattern", "description", "additionalProperties", "oneOf", "properties", "anyOf", "allOf",
 			"items", "format", "minItems":
 			switch {
-			case isRef: // it stands alone
+			case isRef: // it must be alone
 			case name == "properties":
 				kept = appendMember(kept, name, fitMembers(value))
 			case name == "anyOf" || name == "allOf" || name == "oneOf" && all["anyOf"] == nil:
@@ -40,7 +40,7 @@ func fitSchema(schema json.RawMessage) json.RawMessage {
 				kept = appendMember(kept, name, fitSchema(value))
 			case name == "format" && !slices.Contains(formats, string(value)), name == "oneOf", name == "minItems" && string(value) != "0" && string(value) != "1":
 				told = appendMember(told, name, value)
-			case name == "description", name == "additionalProperties": // below
+			case name == "description", name == "additionalProperties": // see below
 			default:
 				kept = appendMember(kept, name, value)
 			}
@@ -67,21 +67,21 @@ func fitSchema(schema json.RawMessage) json.RawMessage {
 	return append(openObject(kept), '}')
 }
 
-// formats are those that the API takes, as they are written in JSON.
+// formats lists the formats that the API supports, as JSON strings.
 var formats = []string{`"date-time"`, `"time"`, `"date"`, `"duration"`, `"email"`, `"hostname"`, `"uri"`, `"ipv4"`, `"ipv6"`, `"uuid"`}
 
-// describe adds to a description what the API does not take, the members of an object that is not closed.
+// describe adds unsupported keywords, the members of an object without closing brace, to a description.
 func describe(description json.RawMessage, told []byte) json.RawMessage {
 	if told == nil {
 		return description
 	}
 	var text string
-	_ = json.Unmarshal(description, &text) // one that is no text is none
+	_ = json.Unmarshal(description, &text) // ignored if it is not a string
 	if text != "" {
 		text += "\n\n"
 	}
 	result, err := json.Marshal(text + string(told) + "}")
-	if err != nil { // a string always has a JSON form
+	if err != nil { // encoding a string never fails
 		return description
 	}
 	return result

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-func TestSchemasThatBindAreMadeToFit(t *testing.T) {
+func TestFitSchema(t *testing.T) {
 	for schema, want := range map[string]string{
 		`true`: `true`,
 		`{}`:   `{}`,

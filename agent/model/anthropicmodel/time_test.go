@@ -30,7 +30,7 @@ func once(c *anthropicmodel.Config) { c.Retry.Attempts = 1 }
 
 func ignore(model.Delta) error { return nil }
 
-func TestWhatMayPassIsTriedAgain(t *testing.T) {
+func TestRetryableErrorsAreRetried(t *testing.T) {
 	for name, first := range map[string]transport{
 		"overloaded":        adaptertest.Failing(529, wireErrorOf("api_error", "no")),
 		"rate limited":      adaptertest.Failing(429, wireErrorOf("api_error", "no"), "Retry-After", "2"),
@@ -64,7 +64,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatMayNotPassIsNotTriedAgain(t *testing.T) {
+func TestOtherErrorsAreNotRetried(t *testing.T) {
 	for name, first := range map[string]transport{
 		"bad request":       adaptertest.Failing(400, wireErrorOf("api_error", "no")),
 		"too long a wait":   adaptertest.Failing(429, wireErrorOf("api_error", "no"), "Retry-After", "31"),
@@ -86,7 +86,7 @@ func TestWhatMayNotPassIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-func TestSilenceIsBounded(t *testing.T) {
+func TestSilenceIsLimited(t *testing.T) {
 	never := func(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, context.Cause(r.Context())
@@ -98,11 +98,11 @@ func TestSilenceIsBounded(t *testing.T) {
 		after     time.Duration
 		want      string
 	}{
-		"no answer":             {never, model.Timeouts{}, 10 * time.Minute, "no answer within 10m0s"},
-		"no first byte":         {adaptertest.Drip(time.Second), model.Timeouts{FirstByte: 5 * time.Second}, 5 * time.Second, "no answer within 5s"},
+		"no answer":             {never, model.Timeouts{}, 10 * time.Minute, "no response within 10m0s"},
+		"no first byte":         {adaptertest.Drip(time.Second), model.Timeouts{FirstByte: 5 * time.Second}, 5 * time.Second, "no response within 5s"},
 		"silence within":        {adaptertest.Drip(time.Second, begin()), model.Timeouts{}, 5*time.Minute + time.Second, "nothing for 5m0s"},
 		"pings are not silence": {adaptertest.Drip(4*time.Minute, begin(), ping, ping), model.Timeouts{}, 17 * time.Minute, "nothing for 5m0s"},
-		"all in all":            {adaptertest.Drip(time.Minute, begin(), ping, ping, ping), model.Timeouts{Total: 150 * time.Second}, 150 * time.Second, "no complete answer within 2m30s"},
+		"all in all":            {adaptertest.Drip(time.Minute, begin(), ping, ping, ping), model.Timeouts{Total: 150 * time.Second}, 150 * time.Second, "no complete response within 2m30s"},
 		"within an error's body": {func(r *http.Request) (*http.Response, error) {
 			resp, err := adaptertest.Drip(time.Second, "{")(r)
 			resp.StatusCode = 500
@@ -125,7 +125,7 @@ func TestSilenceIsBounded(t *testing.T) {
 	}
 }
 
-func TestTheContextEndsWaitsToo(t *testing.T) {
+func TestContextEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mine := errors.New("changed my mind")
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -14,7 +14,7 @@ import (
 // What Anthropic's servers send, shortened, where it differs from what one would think of.
 
 // In a stream with server tools the last usage counts what the tools brought in, too: all counts are those so far.
-func TestUsageOfAStreamIsThatOfItsEnd(t *testing.T) {
+func TestUsageOfAStreamIsItsLast(t *testing.T) {
 	body := event(`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,`+
 		`"usage":{"input_tokens":2679,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"cache_creation":{"ephemeral_5m_input_tokens":0},"output_tokens":3,"service_tier":"standard"}}}`) +
 		event(`{"type":"ping"}`) + strings.Join(say("Rain."), event(`{"type":"ping"}`)) +
@@ -26,7 +26,7 @@ func TestUsageOfAStreamIsThatOfItsEnd(t *testing.T) {
 	require.Equal(t, model.Usage{InputTokens: 10_694, OutputTokens: 510, CacheReadTokens: 7, CacheWriteTokens: 5}, msg.Usage)
 }
 
-func TestABlockMayBeginWithItsContent(t *testing.T) {
+func TestBlockMayStartWithContent(t *testing.T) {
 	msg, err := stream(t, newModel(t, serve(t, answer{Body: finished("tool_use",
 		start(0, `{"type":"thinking","thinking":"Hm","signature":"s"}`), delta(0, `{"type":"signature_delta","signature":"ig"}`), delta(0, `{"type":"thinking_delta","thinking":"."}`), stop(0),
 		start(1, `{"type":"text","text":"It "}`), delta(1, `{"type":"text_delta","text":"rains."}`), stop(1),
@@ -44,7 +44,7 @@ func TestABlockMayBeginWithItsContent(t *testing.T) {
 }
 
 // A model that has nothing to add to the results of its tools says nothing.
-func TestAnAnswerMayBeEmpty(t *testing.T) {
+func TestEmptyResponse(t *testing.T) {
 	for name, body := range map[string]string{
 		"whole":  `{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":7}}`,
 		"stream": finished("end_turn"),
@@ -61,7 +61,7 @@ func TestAnAnswerMayBeEmpty(t *testing.T) {
 	}
 }
 
-func TestARefusalKeepsWhatWasSaidBefore(t *testing.T) {
+func TestRefusalKeepsEarlierText(t *testing.T) {
 	body := strings.Replace(finished("refusal", say("First, ")...), `"stop_sequence":null}`, `"stop_sequence":null,"stop_details":{"type":"refusal","category":"cyber"}}`, -1)
 	msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestARefusalKeepsWhatWasSaidBefore(t *testing.T) {
 	require.Equal(t, model.FinishContentFilter, msg.Finish)
 }
 
-func TestAnAnswerHasABoundOfBlocks(t *testing.T) {
+func TestNumberOfBlocksIsLimited(t *testing.T) {
 	blocks := strings.Repeat(`{"type":"text","text":"x"},`, 10_001)
 	body := `{"type":"message","content":[` + blocks + `{"type":"text","text":"x"}],"stop_reason":"end_turn"}`
 	_, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())

@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxResponse bounds what one response may add up to, in bytes; maxParts bounds its parts.
+// maxResponse limits the total size of one response, in bytes; maxParts limits its parts.
 const (
 	maxResponse = 128 << 20
 	maxParts    = 10_000
@@ -24,11 +24,11 @@ const (
 
 var (
 	errResponseTooLong = fmt.Errorf("the response is longer than %d MiB, or has more than %d parts", maxResponse>>20, maxParts)
-	errNoCandidate     = errors.New("the response holds no candidate")
+	errNoCandidate     = errors.New("the response contains no candidate")
 )
 
-// assembler makes one message of the chunks of a stream, or of one complete answer, and tells the sink on the way. Parts
-// keep the order of the wire; chunks of text that follow one another are one part, and so are chunks of thinking.
+// assembler builds one message from the chunks of a stream or from an unstreamed response, and calls the sink on the way.
+// Parts keep their order. Consecutive chunks of text become one part, and so do chunks of thinking.
 type assembler struct {
 	info    model.Info
 	sink    model.Sink // may be nil
@@ -36,11 +36,11 @@ type assembler struct {
 
 	parts    []model.Part
 	metadata metadata
-	// growing is the text of the last part if that can still grow, and growingAt its index among the sink's parts.
+	// growing is the text of the last part if it can still grow. growingAt is its index for the sink.
 	growing   []byte
 	growingAt int
 	open      bool
-	announced int // parts that the sink knows
+	announced int // number of parts the sink knows
 	ids       adapter.CallIDs
 	size      int
 
@@ -65,7 +65,7 @@ func (a *assembler) add(w *wireResponse) error {
 	}
 	for i := range w.Candidates {
 		c := &w.Candidates[i]
-		if c.Index != 0 { // not asked for
+		if c.Index != 0 { // not requested
 			continue
 		}
 		a.sawCandidate = a.sawCandidate || len(c.Content.Parts) > 0 || c.FinishReason != ""
@@ -94,7 +94,7 @@ func (a *assembler) part(p *wirePart) error {
 		return errResponseTooLong
 	case p.isOpaque():
 		return a.opaque(p.raw)
-	case p.Text != nil && p.FunctionCall != nil: // two kinds in one part, which the API does not do but proxies may
+	case p.Text != nil && p.FunctionCall != nil: // two kinds in one part: not sent by the API, but possible with proxies
 		if err := a.text(*p.Text, p.Thought, nil); err != nil {
 			return err
 		}
@@ -120,8 +120,8 @@ func (a *assembler) reserve(n int) error {
 	return nil
 }
 
-// text adds a chunk. A signature belongs to the very part that it came with: thinking keeps it, and ends with it; text
-// that has one is a part of its own, with the signature in an opaque part behind it.
+// text adds a chunk. A signature belongs to the part that it was sent with. Thinking keeps it, and ends with it. Text
+// with a signature is a separate part, followed by an opaque part with the signature.
 func (a *assembler) text(text string, thought bool, signature []byte) error {
 	kind := model.PartText
 	if thought {
@@ -166,7 +166,7 @@ func (a *assembler) text(text string, thought bool, signature []byte) error {
 	return a.emit(model.Delta{Part: a.growingAt, Kind: kind, Text: text})
 }
 
-// close ends the part that grows.
+// close ends the growing part.
 func (a *assembler) close() {
 	if a.open {
 		a.parts[len(a.parts)-1].Text = string(a.growing)
@@ -174,7 +174,7 @@ func (a *assembler) close() {
 	}
 }
 
-// signLast keeps the signature of a part that has no place for it.
+// signLast stores the signature of a part that cannot hold it itself.
 func (a *assembler) signLast(signature []byte) {
 	if len(signature) > 0 {
 		data := slices.Concat(signaturePrefix, []byte(base64.StdEncoding.EncodeToString(signature)), []byte(`"}`))
@@ -182,7 +182,7 @@ func (a *assembler) signLast(signature []byte) {
 	}
 }
 
-// opaque keeps a part as it is, unless there is nothing in it.
+// opaque stores a part unchanged, unless it is empty.
 func (a *assembler) opaque(raw json.RawMessage) error {
 	if len(bytes.TrimSpace(raw)) <= len("{}") || string(raw) == "null" {
 		return nil
@@ -197,7 +197,7 @@ func (a *assembler) call(f *wireFunctionCall, signature []byte) error {
 	case f.Name == "":
 		return errors.New("a function call has no name")
 	case len(f.PartialArgs) > 0 || f.WillContinue:
-		return errors.New("a function call came in pieces, which this package does not ask for")
+		return errors.New("a function call was sent in pieces, which was not requested")
 	}
 	a.close()
 	p := model.Part{Kind: model.PartToolCall, CallID: a.ids.Unique(f.ID), Tool: f.Name, Args: model.RawArgs(f.Args)}
@@ -257,12 +257,12 @@ func (a *assembler) result() (*model.Message, error) {
 	}, nil
 }
 
-// malformedCallError means that the model tried to call a tool, and the provider could not read the call.
+// malformedCallError reports that the model tried to call a tool, but the provider could not parse the call.
 type malformedCallError struct{ why string }
 
 func (e *malformedCallError) Error() string {
 	if e.why == "" {
-		return "the model made a call that the provider could not read"
+		return "the model made a call that the provider could not parse"
 	}
-	return "the model made a call that the provider could not read: " + e.why
+	return "the model made a call that the provider could not parse: " + e.why
 }

@@ -151,7 +151,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-func TestAHistoryCostsNoAllocationPerMessage(t *testing.T) {
+func TestHistoryDoesNotAllocatePerMessage(t *testing.T) {
 	if raceDetector {
 		t.Skip("allocations are not counted under the race detector")
 	}
@@ -166,7 +166,7 @@ func TestAHistoryCostsNoAllocationPerMessage(t *testing.T) {
 	require.InDelta(t, allocations(10), allocations(1000), 20)
 }
 
-func TestAStreamCostsTheSamePerChunkHoweverLongItIs(t *testing.T) {
+func TestStreamCostIsLinear(t *testing.T) {
 	if raceDetector {
 		t.Skip("allocations are not counted under the race detector")
 	}

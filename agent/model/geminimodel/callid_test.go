@@ -43,7 +43,7 @@ func TestCallIDsOfOtherProvidersFit(t *testing.T) {
 	adaptertest.FitsAwkwardCalls(t, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`), regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`), calls, results)
 }
 
-func TestToolNamesBeginWithALetterOrAnUnderscore(t *testing.T) {
+func TestToolNamesStartWithALetterOrUnderscore(t *testing.T) {
 	m := newModel(t, "http://x.test")
 	for _, name := range []string{"2nd", "-a"} {
 		_, err := m.Generate(t.Context(), &model.Request{Messages: []*model.Message{model.UserText("hi")}, Tools: []model.ToolDef{{Name: name}}}, nil)

@@ -8,20 +8,20 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// wireSource is a source: a chunk of groundingMetadata has it in a member that says of what kind it is.
+// wireSource is a source. A chunk of groundingMetadata has it in a member that names its kind.
 type wireSource struct {
 	URI   string `json:"uri"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
 }
 
-// appendCitations appends a part for each source: what the answer is grounded on, and what it quotes. How they belong to the
-// text is in the metadata, which is kept whole.
+// appendCitations appends a part for each source on which the response is grounded or which it quotes. The metadata,
+// which is kept complete, relates them to the text.
 func (m *metadata) appendCitations(parts []model.Part, provider string) []model.Part {
 	var grounding struct {
 		Chunks []json.RawMessage `json:"groundingChunks"`
 	}
-	_ = json.Unmarshal(m.grounding, &grounding) // what is of another type is no source
+	_ = json.Unmarshal(m.grounding, &grounding) // other types are not sources
 	for _, raw := range grounding.Chunks {
 		var chunk map[string]json.RawMessage
 		_ = json.Unmarshal(raw, &chunk)
@@ -33,7 +33,7 @@ func (m *metadata) appendCitations(parts []model.Part, provider string) []model.
 	}
 	var quoted struct {
 		Sources   []json.RawMessage `json:"citationSources"`
-		Citations []json.RawMessage `json:"citations"` // the name at Vertex AI
+		Citations []json.RawMessage `json:"citations"` // the name on Vertex AI
 	}
 	_ = json.Unmarshal(m.citations, &quoted)
 	for _, raw := range append(quoted.Sources, quoted.Citations...) {

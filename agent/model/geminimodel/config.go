@@ -20,59 +20,62 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// DefaultBaseURL is the endpoint of the Gemini API, which an empty [Config.BaseURL] stands for. On Vertex AI it depends on
-// the location.
+// DefaultBaseURL is the endpoint of the Gemini API, used if [Config.BaseURL] is empty. On Vertex AI, the endpoint depends
+// on the location.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
-// Backend says which of Google's two services is asked.
+// Backend is one of Google's two services.
 type Backend string
 
 const (
-	// GeminiAPI is the Gemini API of Google AI Studio, used with an API key. It is the empty string.
+	// GeminiAPI is the Gemini API of Google AI Studio, which uses an API key. It is the empty string.
 	GeminiAPI Backend = ""
-	// VertexAI is Vertex AI on Google Cloud, used with credentials, or with an API key in its express mode.
+	// VertexAI is Vertex AI on Google Cloud, which uses credentials, or an API key in express mode.
 	VertexAI Backend = "vertex"
 )
 
-// Config says which model to ask, where, and how patiently. Name is required, and what authenticates. Nothing is taken from
-// the environment but what Credentials says. Printing or logging a Config does not show the key.
+// Config describes a model and its endpoint. Name and authentication are required. Apart from Credentials, nothing is
+// read from the environment. Printing or logging a Config does not show the key.
 type Config struct {
-	// Name is Google's name of the model, such as "gemini-3.8-flash". On Vertex AI it may name another publisher
+	// Name is Google's name for the model, such as "gemini-3.8-flash". On Vertex AI it may include another publisher
 	// ("publisher/model") or be a resource ("projects/…/endpoints/…").
 	Name string
-	// Backend is the service to ask.
+	// Backend is the service to use.
 	Backend Backend
-	// APIKey is sent in a header, never in a URL. It is in no error, log or string that this package makes; eight
-	// characters or more are also cut out of what the endpoint answers. The Gemini API needs one, unless BaseURL is set.
+	// APIKey is sent in a header, never in a URL. It never appears in an error, log or string made by this package. Keys
+	// of eight or more characters are also removed from quoted responses. The Gemini API needs one, unless BaseURL is
+	// set.
 	APIKey string
-	// Project and Location are where Vertex AI runs; Location is "global" if empty. With an APIKey both may be empty.
+	// Project and Location determine where Vertex AI runs. The default Location is "global". With an APIKey, both may be
+	// empty.
 	Project, Location string
-	// Credentials authenticate at Vertex AI in place of a key. If they are nil, and there is neither APIKey nor HTTPClient,
-	// Application Default Credentials are looked for: the file that GOOGLE_APPLICATION_CREDENTIALS names, the one that
-	// "gcloud auth application-default login" writes, the machine's service account. An HTTPClient without APIKey and
-	// Credentials has to authenticate its requests itself.
+	// Credentials authenticate at Vertex AI instead of a key. If Credentials, APIKey and HTTPClient are all unset,
+	// Application Default Credentials are used: the file named by GOOGLE_APPLICATION_CREDENTIALS, the file written by
+	// "gcloud auth application-default login", or the machine's service account. If only HTTPClient is set, it must
+	// authenticate its requests itself.
 	Credentials *auth.Credentials
-	// BaseURL is the endpoint if it is not Google's own. A version of the API at its end ("/v1beta") is kept; without one
-	// it is "v1beta", on Vertex AI "v1beta1".
+	// BaseURL overrides Google's endpoint. If it does not end in an API version ("/v1beta"), the version is "v1beta", or
+	// "v1beta1" on Vertex AI.
 	BaseURL string
-	// Provider is [model.Info.Provider]: "google" by default, "vertex" on Vertex AI. Signatures go back to the same name only.
+	// Provider is [model.Info.Provider]. The default is "google", or "vertex" on Vertex AI. Signatures are sent back only
+	// to a model with the same name.
 	Provider string
-	// Profile says what the model can do. Nil means [ProfileFor] of Backend and Name.
+	// Profile describes what the model supports. If nil, it is [ProfileFor] of Backend and Name.
 	Profile *Profile
-	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 means the profile's.
+	// ContextWindow is [model.Info.ContextWindow], in tokens. 0 means the profile's.
 	ContextWindow int
-	// Settings are defaults that the settings of a request override one by one. May be nil.
+	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
-	// Timeouts and Retry have useful zero values.
+	// Timeouts and Retry have usable zero values.
 	Timeouts model.Timeouts
 	Retry    model.RetryPolicy
-	// HTTPClient sends the requests; nil means a client that all models of the process share. A client's own Timeout would
-	// also cut off streams that are alive: use Timeouts instead.
+	// HTTPClient sends the requests. If nil, all models of the process share a client. A client's own Timeout would also
+	// cut off active streams. Use Timeouts instead.
 	HTTPClient *http.Client
 }
 
-// New returns the model that config describes. The error joins all that is wrong with config. New makes no request, but it
-// looks for credentials where [Config.Credentials] says so; if there are none the error wraps [model.ErrAuth].
+// New returns the model described by config. The error joins all problems with config. New makes no request, but it looks
+// for credentials as described at [Config.Credentials]. If there are none, the error wraps [model.ErrAuth].
 func New(config Config) (*Model, error) {
 	c, base, errs := config.checked()
 	if len(errs) > 0 {
@@ -84,8 +87,8 @@ func New(config Config) (*Model, error) {
 	}
 	send, err := newSender(&c, base)
 	if err != nil {
-		// The SDK's errors quote the whole configuration, key and all.
-		return nil, fmt.Errorf("geminimodel: the SDK refuses the configuration: %s", firstLine(secret.Redact(err.Error())))
+		// The SDK's errors quote the whole configuration, including the key.
+		return nil, fmt.Errorf("geminimodel: the SDK does not accept the configuration: %s", firstLine(secret.Redact(err.Error())))
 	}
 	return &Model{
 		info: model.Info{
@@ -107,40 +110,40 @@ func New(config Config) (*Model, error) {
 	}, nil
 }
 
-// checked returns the configuration with its defaults, or all that is wrong with it.
+// checked returns the configuration with its defaults, or all problems with it.
 func (c Config) checked() (Config, endpoint, []error) {
 	var errs []error
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf("geminimodel: "+format, args...)) }
 	switch {
 	case c.Name == "":
-		problem("Config.Name is empty: it must name a model")
+		problem("Config.Name is empty; set the name of a model")
 	case strings.ContainsAny(c.Name, "?&#%\\ ") || strings.Contains(c.Name, ".."):
-		problem("Config.Name %q is no name of a model", c.Name)
+		problem("Config.Name %q is not a model name", c.Name)
 	}
 	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		problem("Config.APIKey contains white space or a character that no key has; was it read with its newline?")
+		problem("Config.APIKey contains white space or other invalid characters; does it end in a newline?")
 	}
 	switch c.Backend {
 	case GeminiAPI:
 		if c.APIKey == "" && c.BaseURL == "" {
-			problem("Config.APIKey is empty: the Gemini API needs a key: %w", model.ErrAuth)
+			problem("Config.APIKey is empty; the Gemini API needs a key: %w", model.ErrAuth)
 		}
 		if c.Project != "" || c.Location != "" || c.Credentials != nil {
-			problem("Config has a Project, Location or Credentials, which only Vertex AI knows: set Config.Backend")
+			problem("Config has a Project, Location or Credentials, which only Vertex AI uses; set Config.Backend")
 		}
 	case VertexAI:
 		if c.APIKey == "" && c.Project == "" {
-			problem("Config.Project is empty: Vertex AI needs a project, or an API key")
+			problem("Config.Project is empty; Vertex AI needs a project or an API key")
 		}
 		if c.APIKey != "" && c.Credentials != nil {
-			problem("Config has both APIKey and Credentials: Vertex AI takes one of them")
+			problem("Config has both APIKey and Credentials; set only one of them")
 		}
 		if c.Project != "" {
 			c.Location = cmp.Or(c.Location, "global")
 		}
 		for _, name := range []string{c.Project, c.Location} {
 			if strings.ContainsAny(name, "/?#%\\ ") {
-				problem("%q is no name of a project or location", name)
+				problem("%q is not a project or location", name)
 			}
 		}
 	default:
@@ -173,7 +176,7 @@ func (c Config) checked() (Config, endpoint, []error) {
 	return c, base, errs
 }
 
-// endpoint is where the service is.
+// endpoint is the address of the service.
 type endpoint struct {
 	base    *url.URL
 	version string
@@ -190,10 +193,10 @@ func parseEndpoint(c *Config) (endpoint, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil {
-		return endpoint{}, errors.New("geminimodel: Config.BaseURL cannot be parsed") // why would quote a part of it, perhaps a password
+		return endpoint{}, errors.New("geminimodel: Config.BaseURL is not a valid URL") // the parse error quotes a part of the URL, perhaps a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return endpoint{}, fmt.Errorf("geminimodel: Config.BaseURL %q must begin with http:// or https:// and name a host", adapter.CleanURL(u))
+		return endpoint{}, fmt.Errorf("geminimodel: Config.BaseURL %q must start with http:// or https:// and have a host", adapter.CleanURL(u))
 	}
 	e := endpoint{base: u, version: "v1beta"}
 	if c.Backend == VertexAI {
@@ -204,13 +207,13 @@ func parseEndpoint(c *Config) (endpoint, error) {
 		u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/"+e.version)
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return endpoint{}, errors.New("geminimodel: Config.BaseURL has a query or fragment, which the SDK cannot send")
+		return endpoint{}, errors.New("geminimodel: Config.BaseURL has a query or fragment, which the SDK does not support")
 	}
 	u.RawPath = ""
 	return e, nil
 }
 
-// defaultEndpoint has the SDK's rules, which the SDK itself applies only after a look at the environment.
+// defaultEndpoint implements the SDK's rules. The SDK itself would look at the environment first.
 func defaultEndpoint(c *Config) string {
 	switch {
 	case c.Backend != VertexAI:
@@ -236,13 +239,13 @@ func firstLine(s string) string {
 	return line
 }
 
-// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+// Format implements [fmt.Formatter] for every verb, so the key is never shown.
 func (c Config) Format(f fmt.State, _ rune) { io.WriteString(f, c.describe()) }
 
 // LogValue implements [slog.LogValuer] without the key.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
 
-// MarshalText makes encoders show what a log does: without the key.
+// MarshalText lets encoders write what a log shows, without the key.
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
 
 func (c Config) describe() string {

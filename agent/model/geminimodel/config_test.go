@@ -41,7 +41,7 @@ func where(t *testing.T, change ...func(*geminimodel.Config)) string {
 	return asked
 }
 
-func TestTheEndpointIsGooglesOrTheConfigurations(t *testing.T) {
+func TestEndpoint(t *testing.T) {
 	base := func(url string) func(*geminimodel.Config) { return func(c *geminimodel.Config) { c.BaseURL = url } }
 	in := func(location string) func(*geminimodel.Config) {
 		return func(c *geminimodel.Config) { c.Location = location }
@@ -61,7 +61,7 @@ func TestTheEndpointIsGooglesOrTheConfigurations(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentIsNotAsked(t *testing.T) {
+func TestNewReadsNothingFromTheEnvironment(t *testing.T) {
 	for _, name := range []string{
 		"GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION",
 		"GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL",
@@ -80,7 +80,7 @@ func TestTheEnvironmentIsNotAsked(t *testing.T) {
 	require.Equal(t, "/v1beta1/projects/acme/locations/europe-west4/publishers/google/models/test-model:generateContent", r.URL.Path)
 }
 
-func TestTheKeyOrATokenIsSentInAHeader(t *testing.T) {
+func TestKeyAndTokenAreSentInHeaders(t *testing.T) {
 	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	req := hello()
 	req.Settings = &model.Settings{ExtraHeaders: map[string]string{"x-title": "request"}}
@@ -109,7 +109,7 @@ func TestTheKeyOrATokenIsSentInAHeader(t *testing.T) {
 	require.Empty(t, r.Header.Get("X-Goog-Api-Key"))
 }
 
-func TestCredentialsThatFailAreAnErrorOfAuthentication(t *testing.T) {
+func TestFailedCredentialsAreAuthErrors(t *testing.T) {
 	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	denied := errors.New("the account is disabled")
 	_, err := newModel(t, e.URL, onVertex, func(c *geminimodel.Config) {
@@ -117,12 +117,12 @@ func TestCredentialsThatFailAreAnErrorOfAuthentication(t *testing.T) {
 	}).Generate(context.Background(), hello(), nil)
 	require.ErrorIs(t, err, model.ErrAuth)
 	require.ErrorIs(t, err, denied)
-	require.ErrorContains(t, err, "no token from the credentials: the account is disabled")
+	require.ErrorContains(t, err, "cannot get a token from the credentials: the account is disabled")
 	require.False(t, apiError(t, err).Retryable)
 	require.Zero(t, e.Count())
 }
 
-func TestATokenThatMayBeHadLaterIsTriedAgain(t *testing.T) {
+func TestTemporaryTokenErrorsAreRetried(t *testing.T) {
 	for name, test := range map[string]struct {
 		err       error
 		retryable bool
@@ -143,7 +143,7 @@ func TestATokenThatMayBeHadLaterIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAClientThatAuthenticatesItselfNeedsNoCredentials(t *testing.T) {
+func TestAuthenticatingClientNeedsNoCredentials(t *testing.T) {
 	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	_, err := newModel(t, e.URL, onVertex, func(c *geminimodel.Config) {
 		c.Credentials, c.HTTPClient = nil, &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
@@ -157,7 +157,7 @@ func TestAClientThatAuthenticatesItselfNeedsNoCredentials(t *testing.T) {
 	require.Equal(t, "Bearer mine", r.Header.Get("Authorization"))
 }
 
-func TestTheKeyIsNeverShown(t *testing.T) {
+func TestKeyIsNeverShown(t *testing.T) {
 	config := geminimodel.Config{Name: "m", BaseURL: "http://user:" + testKey + "@host.test", APIKey: testKey}
 	m, err := geminimodel.New(config)
 	require.NoError(t, err)
@@ -186,24 +186,24 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 	require.Equal(t, "google m at http://host.test", m.String())
 }
 
-func TestNewSaysAllThatIsWrong(t *testing.T) {
+func TestNewReportsAllProblems(t *testing.T) {
 	credentials := auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: tokens{}})
 	for want, config := range map[string]geminimodel.Config{
-		"Config.Name is empty":                      {APIKey: testKey},
-		`Config.Name "a?b" is no name`:              {Name: "a?b", APIKey: testKey},
-		`Config.Name "../b" is no name`:             {Name: "../b", APIKey: testKey},
-		"read with its newline":                     {Name: "m", APIKey: testKey + "\n"},
-		"the Gemini API needs a key":                {Name: "m"},
-		"which only Vertex AI knows":                {Name: "m", APIKey: testKey, Project: "p"},
-		"Vertex AI needs a project":                 {Name: "m", Backend: geminimodel.VertexAI},
-		"both APIKey and Credentials":               {Name: "m", Backend: geminimodel.VertexAI, APIKey: testKey, Credentials: credentials},
-		`"a/b" is no name of a project or location`: {Name: "m", Backend: geminimodel.VertexAI, Project: "a/b", Credentials: credentials},
-		`Config.Backend is "google"`:                {Name: "m", Backend: "google", APIKey: testKey},
-		"must begin with http:// or https://":       {Name: "m", APIKey: testKey, BaseURL: "localhost:1"},
-		"Config.BaseURL cannot be parsed":           {Name: "m", APIKey: testKey, BaseURL: "http://[::1"},
-		"has a query or fragment":                   {Name: "m", APIKey: testKey, BaseURL: "https://x.test/?key=" + testKey},
-		"Config.Retry has a negative value":         {Name: "m", APIKey: testKey, Retry: model.RetryPolicy{Attempts: -1}},
-		"Config.ContextWindow is negative":          {Name: "m", APIKey: testKey, ContextWindow: -1},
+		"Config.Name is empty":                   {APIKey: testKey},
+		`Config.Name "a?b" is not a model name`:  {Name: "a?b", APIKey: testKey},
+		`Config.Name "../b" is not a model name`: {Name: "../b", APIKey: testKey},
+		"end in a newline":                       {Name: "m", APIKey: testKey + "\n"},
+		"the Gemini API needs a key":             {Name: "m"},
+		"which only Vertex AI uses":              {Name: "m", APIKey: testKey, Project: "p"},
+		"Vertex AI needs a project":              {Name: "m", Backend: geminimodel.VertexAI},
+		"both APIKey and Credentials":            {Name: "m", Backend: geminimodel.VertexAI, APIKey: testKey, Credentials: credentials},
+		`"a/b" is not a project or location`:     {Name: "m", Backend: geminimodel.VertexAI, Project: "a/b", Credentials: credentials},
+		`Config.Backend is "google"`:             {Name: "m", Backend: "google", APIKey: testKey},
+		"must start with http:// or https://":    {Name: "m", APIKey: testKey, BaseURL: "localhost:1"},
+		"Config.BaseURL is not a valid URL":      {Name: "m", APIKey: testKey, BaseURL: "http://[::1"},
+		"has a query or fragment":                {Name: "m", APIKey: testKey, BaseURL: "https://x.test/?key=" + testKey},
+		"Config.Retry has a negative value":      {Name: "m", APIKey: testKey, Retry: model.RetryPolicy{Attempts: -1}},
+		"Config.ContextWindow is negative":       {Name: "m", APIKey: testKey, ContextWindow: -1},
 	} {
 		_, err := geminimodel.New(config)
 		require.ErrorContains(t, err, want)
@@ -220,7 +220,7 @@ func TestNewSaysAllThatIsWrong(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrAuth)
 }
 
-func TestInfoSaysWhatTheModelTakes(t *testing.T) {
+func TestInfo(t *testing.T) {
 	m := newModel(t, "", named("gemini-3.5-flash"))
 	want := model.Info{
 		Provider: "google", Name: "gemini-3.5-flash", NativeOutput: true,
@@ -241,7 +241,7 @@ func TestInfoSaysWhatTheModelTakes(t *testing.T) {
 	require.Contains(t, newModel(t, "", onVertex).Info().MediaURLs, "video")
 }
 
-func TestTheLevelMinimalIsThereWhereGoogleHasIt(t *testing.T) {
+func TestMinimalThinkingLevel(t *testing.T) {
 	for name, want := range map[string]bool{
 		"gemini-3-flash-preview": true, "gemini-3.5-flash": true, "gemini-3.6-flash-001": true, "gemini-3.7-flash": false,
 		"models/gemini-3.8-flash": false, "gemini-4-flash": false, "gemini-flash-latest": false, "gemini-3.8-flash-lite": true,
@@ -252,7 +252,7 @@ func TestTheLevelMinimalIsThereWhereGoogleHasIt(t *testing.T) {
 	}
 }
 
-func TestAProfileMayBeReplaced(t *testing.T) {
+func TestProfileCanBeReplaced(t *testing.T) {
 	profile := geminimodel.ProfileFor(geminimodel.GeminiAPI, "gemini-3.5-flash")
 	profile.RequireSignatures, profile.NativeOutput = false, false
 	sent := body(t, fullRequest(), func(c *geminimodel.Config) { c.Profile = &profile })
@@ -263,7 +263,7 @@ func TestAProfileMayBeReplaced(t *testing.T) {
 	require.Contains(t, geminimodel.ProfileFor(geminimodel.GeminiAPI, "gemini-3.5-flash").Thinking, "low")
 }
 
-func TestModelsOpenByString(t *testing.T) {
+func TestOpenByString(t *testing.T) {
 	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	env := map[string]string{}
 	o := model.OpenOptions{Getenv: func(name string) string { return env[name] }}
@@ -311,7 +311,7 @@ func TestModelsOpenByString(t *testing.T) {
 	require.Equal(t, "vertex", m.Info().Provider)
 }
 
-func TestApplicationDefaultCredentialsAreLookedForIfThereIsNothingElse(t *testing.T) {
+func TestApplicationDefaultCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "credentials.json")
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
 	config := geminimodel.Config{Name: "m", Backend: geminimodel.VertexAI, Project: "acme"}

@@ -82,7 +82,7 @@ func TestNoGoroutineOutlivesGenerate(t *testing.T) {
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, 5*time.Second, 5*time.Millisecond)
 }
 
-func TestAModelServesManyRunsAtOnce(t *testing.T) {
+func TestModelIsSafeForConcurrentUse(t *testing.T) {
 	m := newModel(t, serve(t, answer{Body: events(chunk("", `{"text":"Hello, "}`), chunk("STOP", `{"text":"wörld"}`))}).URL)
 	var wg sync.WaitGroup
 	for range 8 {

@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendContents appends the conversation as an array. Adjacent messages of one kind become one content; in a user's the
-// results of calls come first. Arguments and opaque parts are copied byte for byte.
+// appendContents appends the conversation as an array. Adjacent messages of the same kind become one content. In user
+// content, the results of calls come first. Arguments and opaque parts are copied byte for byte.
 func (m *Model) appendContents(dst []byte, req *model.Request) ([]byte, error) {
 	e := contentEncoder{m: m, req: req, dst: append(dst, '['), ids: adapter.WireIDs{Provider: m.info.Provider, Messages: req.Messages}}
 	first := true
@@ -23,7 +23,7 @@ func (m *Model) appendContents(dst []byte, req *model.Request) ([]byte, error) {
 		var err error
 		switch {
 		case turn[0].Kind == model.KindResponse && first:
-			e.user(nil) // a conversation begins with the user
+			e.user(nil) // a conversation must start with the user
 			fallthrough
 		case turn[0].Kind == model.KindResponse:
 			err = e.responses(turn)
@@ -45,11 +45,11 @@ type contentEncoder struct {
 	m     *Model
 	req   *model.Request
 	dst   []byte
-	parts int // of the content that is being written
+	parts int // number of parts in the current content
 	ids   adapter.WireIDs
 }
 
-// begin begins a content, part a part of it.
+// begin starts a content. part starts a part of it.
 func (e *contentEncoder) begin(role string) {
 	if e.dst[len(e.dst)-1] != '[' {
 		e.dst = append(e.dst, ',')
@@ -72,7 +72,7 @@ func (e *contentEncoder) text(text string) {
 	e.dst = append(adapter.AppendJSONString(e.dst, text), '}')
 }
 
-// user writes a content of the user's that has at least one part with something in it, as the API demands.
+// user writes a user content with at least one non-empty part, as the API requires.
 func (e *contentEncoder) user(write func() error) error {
 	e.begin("user")
 	if write != nil {
@@ -100,13 +100,13 @@ func (e *contentEncoder) requests(turn []*model.Message) error {
 			for i := range msg.Parts {
 				p := &msg.Parts[i]
 				switch {
-				case adapter.AnswersCall(p), p.Kind == model.PartSystem: // above, and in systemInstruction
+				case adapter.AnswersCall(p), p.Kind == model.PartSystem: // see above; system prompts are in systemInstruction
 				case p.Kind == model.PartMedia:
 					if err := e.media(p); err != nil {
 						return err
 					}
 				case adapter.IsUserContent(p):
-					if text := adapter.Text(p); text != "" { // which the API refuses
+					if text := adapter.Text(p); text != "" { // the API does not accept empty text
 						e.text(text)
 					}
 				default:
@@ -118,7 +118,7 @@ func (e *contentEncoder) requests(turn []*model.Message) error {
 	})
 }
 
-// functionResponse writes the text of a result as a string whatever it is: the wire's objects have no integers of 64 bits.
+// functionResponse writes the text of a result as a string, because the API's objects cannot hold 64-bit integers.
 func (e *contentEncoder) functionResponse(p *model.Part) {
 	e.part()
 	e.dst = append(e.dst, `{"functionResponse":{`...)
@@ -137,7 +137,7 @@ func (e *contentEncoder) functionResponse(p *model.Part) {
 	e.dst = append(adapter.AppendJSONString(e.dst, adapter.Text(p)), "}}}"...)
 }
 
-// toolOf names the tool of a result, which the API demands; that of the call if the result does not say.
+// toolOf returns the tool of a result, which the API requires. If the result does not name it, the call does.
 func (e *contentEncoder) toolOf(p *model.Part) string {
 	if p.Tool != "" {
 		return p.Tool
@@ -152,7 +152,8 @@ func (e *contentEncoder) toolOf(p *model.Part) string {
 	return "unknown"
 }
 
-// functionName returns the name of a tool in the history as the API takes it: it must begin with a letter or an underscore.
+// functionName returns the name of a tool in the history in a form that the API accepts: it must start with a letter or
+// an underscore.
 func functionName(tool string) string {
 	name := adapter.ToolName(tool)
 	if !beginsName(name) {
@@ -186,7 +187,7 @@ func (e *contentEncoder) media(p *model.Part) error {
 	return nil
 }
 
-// inlineData begins a part.
+// inlineData starts a part.
 func (e *contentEncoder) inlineData(mediaType string, data []byte) {
 	e.dst = append(e.dst, `{"inlineData":{"mimeType":`...)
 	e.dst = adapter.AppendJSONString(e.dst, mediaType)
@@ -195,8 +196,8 @@ func (e *contentEncoder) inlineData(mediaType string, data []byte) {
 	e.dst = append(e.dst, `"}`...)
 }
 
-// isGoogleFile reports whether a URL names what only Google can fetch, whatever the kind: a file of the Files API, or a video
-// on YouTube.
+// isGoogleFile reports whether a URL is one that only Google can fetch, of any kind: a file of the Files API, or a
+// YouTube video.
 func isGoogleFile(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "https" {
@@ -209,8 +210,8 @@ func isGoogleFile(s string) bool {
 	return false
 }
 
-// responses writes adjacent responses as one content of the model's. What another provider made for itself is left out.
-// A content that would be empty is not written.
+// responses writes adjacent responses as one model content. Provider-specific parts of other providers are left out. An
+// empty content is not written.
 func (e *contentEncoder) responses(turn []*model.Message) error {
 	before := len(e.dst)
 	e.begin("model")
@@ -245,7 +246,7 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 				e.inlineData(p.MediaType, p.Data)
 				e.dst = append(e.dst, '}')
 				e.sign(msg.Parts[i+1:])
-			case model.PartCitation: // which the API does not take
+			case model.PartCitation: // the API does not accept these
 			case model.PartOpaque:
 				if own {
 					e.opaque(p.Data, i == 0 || !e.signable(&msg.Parts[i-1]))
@@ -263,24 +264,24 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 	return nil
 }
 
-// signable reports whether p takes the signature in an opaque part behind it, because it has no place for one itself.
+// signable reports whether the signature of p is in the opaque part after it, because p cannot hold it.
 func (e *contentEncoder) signable(p *model.Part) bool {
 	return p.Kind == model.PartText && p.Text != "" ||
 		p.Kind == model.PartMedia && p.Provider == e.m.info.Provider && len(p.Data) > 0
 }
 
-// sign puts the signature that follows a part into it.
+// sign adds the signature that follows a part to that part.
 func (e *contentEncoder) sign(following []model.Part) {
 	if len(following) == 0 || following[0].Kind != model.PartOpaque || following[0].Provider != e.m.info.Provider {
 		return
 	}
 	if member, ok := signatureMember(following[0].Data); ok {
-		e.dst = append(e.dst[:len(e.dst)-1], ',') // in place of the brace that closed the part
+		e.dst = append(e.dst[:len(e.dst)-1], ',') // replace the closing brace of the part
 		e.dst = append(append(e.dst, member...), '}')
 	}
 }
 
-// opaque writes what the provider sent, but for what is not to be sent back and for a signature, unless it stands alone.
+// opaque writes what the provider sent, without metadata, and without a signature unless it stands alone.
 func (e *contentEncoder) opaque(data []byte, alone bool) {
 	data = bytes.TrimSpace(data)
 	if len(data) < 3 || data[0] != '{' || bytes.HasPrefix(data, metadataPrefix) || !json.Valid(data) {
@@ -307,7 +308,7 @@ func (e *contentEncoder) opaque(data []byte, alone bool) {
 	}
 }
 
-// signatureMember returns the inside of the object {"thoughtSignature":"…"} if that is what data is.
+// signatureMember returns the member of the object {"thoughtSignature":"…"}, if data is one.
 func signatureMember(data []byte) ([]byte, bool) {
 	if !bytes.HasPrefix(data, signaturePrefix) || !bytes.HasSuffix(data, []byte(`"}`)) {
 		return nil, false
@@ -322,7 +323,7 @@ func signatureMember(data []byte) ([]byte, bool) {
 var (
 	signaturePrefix = []byte(`{"thoughtSignature":"`)
 	metadataPrefix  = []byte(`{"metadata":`)
-	// genkitPrefix begins what Genkit's plugin makes of a part that it has no type for.
+	// genkitPrefix starts a part of unknown type in the form of Genkit's plugin.
 	genkitPrefix = []byte(`{"custom":`)
 )
 
@@ -333,7 +334,7 @@ func (e *contentEncoder) signature(signature []byte) {
 	e.dst = append(e.dst, '"')
 }
 
-// noSignature is what Google's documentation says to send with calls that were made elsewhere
+// noSignature is what Google's documentation recommends for calls made by other models
 // (https://ai.google.dev/gemini-api/docs/thought-signatures).
 var noSignature = []byte("skip_thought_signature_validator")
 

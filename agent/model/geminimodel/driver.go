@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// The providers "google" and "vertex" of [model.Open].
+// Registers the providers "google" and "vertex" for [model.Open].
 func init() {
 	model.Register("google", model.Driver{
 		Open: openGoogle,
@@ -40,7 +40,7 @@ func openGoogle(_ context.Context, name string, o model.OpenOptions) (model.Mode
 	return open(config)
 }
 
-// openVertex uses a key only if the options have one: those of the environment are for the Gemini API.
+// openVertex uses a key only if it is in the options. Keys in the environment are for the Gemini API.
 func openVertex(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
 	config := Config{
 		Name: name, Backend: VertexAI, APIKey: o.APIKey,

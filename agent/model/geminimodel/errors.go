@@ -17,10 +17,10 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxMessage bounds what an error quotes of an answer, in bytes.
+// maxMessage limits what an error quotes of a response, in bytes.
 const maxMessage = 2000
 
-// wireError is Google's error object (google.rpc.Status), with those details that say something to a program.
+// wireError is Google's error object (google.rpc.Status), with the details that programs can use.
 type wireError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -34,7 +34,7 @@ type wireError struct {
 	} `json:"details"`
 }
 
-// parseError finds Google's error object in {"error":{…}} and [{"error":{…}}]. Proxies also say {"error":"…"}.
+// parseError finds Google's error object in {"error":{…}} and [{"error":{…}}]. Proxies also send {"error":"…"}.
 func parseError(data []byte) (e wireError, ok bool) {
 	data = bytes.TrimSpace(data)
 	var wrapped []struct {
@@ -53,7 +53,7 @@ func parseError(data []byte) (e wireError, ok bool) {
 		if json.Unmarshal(w.Error, &e.Message) == nil {
 			return e, e.Message != ""
 		}
-		// A member of a wrong type is left out, for the rest may be all that is needed.
+		// Members of a wrong type are left out, because the rest may be sufficient.
 		if err := json.Unmarshal(w.Error, &e); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
 			return e, false
 		}
@@ -62,15 +62,15 @@ func parseError(data []byte) (e wireError, ok bool) {
 	return e, false
 }
 
-// statusOf are the HTTP statuses of google.rpc.Code, for errors in streams that name no number.
+// statusOf maps google.rpc.Code to HTTP statuses, for errors in streams without a number.
 var statusOf = map[string]int{
 	"INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "NOT_FOUND": 404,
 	"ABORTED": 409, "RESOURCE_EXHAUSTED": 429, "CANCELLED": 499, "INTERNAL": 500, "UNKNOWN": 500, "UNIMPLEMENTED": 501,
 	"UNAVAILABLE": 503, "DEADLINE_EXCEEDED": 504,
 }
 
-// reportedError makes an error of what the endpoint reported, in an answer of that status or in the middle of a stream,
-// where the error itself says which status it would have had.
+// reportedError returns the error that the endpoint reported, in a response with the given status or in the middle of a
+// stream, where the error contains its own status.
 func (m *Model) reportedError(status int, header http.Header, body []byte) *model.APIError {
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	reported, ok := parseError(body)
@@ -101,7 +101,7 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 	switch {
 	case usedUp:
 		e.Retryable, e.Err = false, model.ErrRateLimited
-	case e.Type == "API_KEY_INVALID": // with status 400
+	case e.Type == "API_KEY_INVALID": // sent with status 400
 		e.Retryable, e.Err = false, model.ErrAuth
 	case e.Status == http.StatusBadRequest && tooLong.MatchString(e.Message):
 		e.Retryable, e.Err = false, model.ErrContextLength
@@ -109,10 +109,10 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 	return e
 }
 
-// tooLong is how Google says that the conversation is longer than the model can take.
+// tooLong matches Google's messages that the conversation is longer than the model supports.
 var tooLong = regexp.MustCompile(`(?i)input token count .*exceeds|exceeds the maximum number of (input )?tokens`)
 
-// failure is the error for an answer that is none. resp may be nil.
+// failure returns the error for an invalid or missing response. resp may be nil.
 func (m *Model) failure(resp *http.Response, cause error, retryable bool) *model.APIError {
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Retryable: retryable, Err: adapter.Cleaned(cause, m.secret.Redact)}
 	if resp != nil {
@@ -121,7 +121,7 @@ func (m *Model) failure(resp *http.Response, cause error, retryable bool) *model
 	return e
 }
 
-// notSent is the error for a request that got no answer.
+// notSent returns the error for a request without a response.
 func (m *Model) notSent(err error) error {
 	if denied := (*credentialsError)(nil); errors.As(err, &denied) {
 		e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Message: m.secret.Redact(denied.Error()), Err: adapter.Cleaned(denied, m.secret.Redact)}

@@ -69,7 +69,7 @@ var errorCases = map[string]struct {
 	},
 }
 
-func TestErrorsSayWhatTheEndpointSaid(t *testing.T) {
+func TestErrorsContainTheEndpointsMessage(t *testing.T) {
 	for name, test := range errorCases {
 		t.Run(name, func(t *testing.T) {
 			test.answer.Header = mergeHeader(test.answer.Header, "X-Request-Id", "req-1")
@@ -95,7 +95,7 @@ func mergeHeader(header map[string]string, name, value string) map[string]string
 	return merged
 }
 
-func TestAWrongBaseURLIsNamed(t *testing.T) {
+func TestWrongBaseURLIsNamed(t *testing.T) {
 	e := serve(t, answer{Status: 404, Body: "404 page not found"})
 	_, err := newModel(t, e.URL).Generate(context.Background(), hello(), nil)
 	require.ErrorContains(t, err, "404 page not found (is Config.BaseURL right? it is "+e.URL)
@@ -109,7 +109,7 @@ func TestAWrongBaseURLIsNamed(t *testing.T) {
 	require.True(t, apiError(t, err).Retryable)
 }
 
-func TestAnErrorInTheMiddleOfAStream(t *testing.T) {
+func TestErrorWithinAStream(t *testing.T) {
 	object := `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`
 	begin := events(chunk("", `{"text":"a"}`))
 	for name, body := range map[string]string{
@@ -134,7 +134,7 @@ func TestAnErrorInTheMiddleOfAStream(t *testing.T) {
 	}
 }
 
-func TestAnswersThatBreakOff(t *testing.T) {
+func TestTruncatedResponses(t *testing.T) {
 	whole := chunk("STOP", `{"text":"hello"}`)
 	for name, body := range map[string]string{
 		"before anything":    "",
@@ -158,7 +158,7 @@ func TestAnswersThatBreakOff(t *testing.T) {
 	}
 }
 
-func TestAnswersThatMakeNoSense(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	for name, test := range map[string]struct {
 		body      string
 		retryable bool
@@ -167,10 +167,10 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 		"no candidates":          {`{"candidates":[]}`, true, "no candidate"},
 		"an empty candidate":     {`{"candidates":[{}]}`, true, "no candidate"},
 		"an empty object":        {`{}`, true, "no candidate"},
-		"no JSON":                {`{"candidates":[}]}`, false, "not what the API would send"},
-		"a wrong type":           {`{"candidates":7}`, false, "not what the API would send"},
-		"a part of a wrong type": {chunk("STOP", `{"text":7}`), false, "not what the API would send"},
-		"a signature":            {chunk("STOP", `{"text":"a","thoughtSignature":"!"}`), false, "not what the API would send"},
+		"no JSON":                {`{"candidates":[}]}`, false, "not valid for the API"},
+		"a wrong type":           {`{"candidates":7}`, false, "not valid for the API"},
+		"a part of a wrong type": {chunk("STOP", `{"text":7}`), false, "not valid for the API"},
+		"a signature":            {chunk("STOP", `{"text":"a","thoughtSignature":"!"}`), false, "not valid for the API"},
 		"a call without a name":  {chunk("STOP", `{"functionCall":{"args":{}}}`), false, "no name"},
 		"a call in pieces":       {chunk("STOP", `{"functionCall":{"name":"f","willContinue":true}}`), false, "in pieces"},
 		"a call it could not make": {
@@ -192,7 +192,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestWhatMayPassIsTriedAgain(t *testing.T) {
+func TestRetryableErrorsAreRetried(t *testing.T) {
 	good := answer{Body: chunk("STOP", `{"text":"ok"}`)}
 	for name, bad := range map[string]answer{
 		"unavailable":         {Status: 503},

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// exchange is one call of Generate: a request and the attempts to have it answered.
+// exchange is one call of Generate: a request and the attempts to send it.
 type exchange struct {
 	m      *Model
 	body   []byte
@@ -22,7 +22,7 @@ type exchange struct {
 	sink   model.Sink // may be nil
 }
 
-// run makes attempts until one succeeds or there is no use in another one.
+// run makes attempts until one succeeds or another one would be useless.
 func (e *exchange) run(caller context.Context) (*model.Message, error) {
 	m := e.m
 	call := adapter.Call{
@@ -44,7 +44,7 @@ func (e *exchange) run(caller context.Context) (*model.Message, error) {
 	return msg, nil
 }
 
-// attempt sends the request once and reads the answer into a.
+// attempt sends the request once and reads the response into a.
 func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, error) {
 	m := e.m
 	attemptCtx, dog := adapter.Watch(ctx, m.timeouts)
@@ -82,7 +82,7 @@ func (e *exchange) attempt(ctx context.Context, a *assembler) (*model.Message, e
 	return nil, m.explain(ctx, resp, err, dog.Expired(attemptCtx))
 }
 
-// explain turns what went wrong with an answer of status 200 into the error of the attempt.
+// explain returns the error of an attempt that failed with status 200.
 func (m *Model) explain(ctx context.Context, resp *http.Response, err, expired error) error {
 	var failed *model.APIError
 	var malformed *malformedCallError

@@ -15,8 +15,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Model is a model of Google's Gemini API or Vertex AI. Make one with [New]. It is safe for concurrent use and has no state
-// beside its configuration.
+// Model is a model of Google's Gemini API or Vertex AI. [New] returns one. It is safe for concurrent use and has no state
+// besides its configuration.
 type Model struct {
 	info     model.Info
 	where    string
@@ -38,23 +38,23 @@ func (m *Model) Info() model.Info {
 	return info
 }
 
-// String names the model and where it is, without the key.
+// String returns the model and its address, without the key.
 func (m *Model) String() string {
 	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, m.where)
 }
 
-// Format implements [fmt.Formatter]: every verb prints what String returns.
+// Format implements [fmt.Formatter]. Every verb prints the result of String.
 func (m *Model) Format(f fmt.State, _ rune) { io.WriteString(f, m.String()) }
 
 // LogValue implements [slog.LogValuer].
 func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
 
-// Generate implements [model.Model]. With a nil sink it asks for an unstreamed answer. What fails before the first
-// delta is retried as [Config.Retry] says.
+// Generate implements [model.Model]. If sink is nil, it asks for an unstreamed response. Failures before the first delta
+// are retried according to [Config.Retry].
 //
-// An error is an [*model.APIError] if the endpoint or the way to it failed. It wraps [model.ErrUnsupported], or
-// describes what is wrong with the request, if the request was not sent; it wraps the context's cause if the context
-// ended; and it is the sink's own if the sink failed.
+// If the endpoint or the connection failed, the error is an [*model.APIError]. If the request could not be sent, the
+// error wraps [model.ErrUnsupported] or describes what is wrong with the request. If the context ended, it wraps the
+// context's cause. If the sink failed, it is the sink's error.
 func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	return e.run(ctx)
 }
 
-// extraHeaders returns the headers of all settings, of which the later ones win, however their names are written.
+// extraHeaders returns the headers of all settings. Later ones override earlier ones, ignoring the case of names.
 func extraHeaders(all ...*model.Settings) http.Header {
 	header := http.Header{}
 	for _, s := range all {

@@ -12,30 +12,31 @@ import (
 	"google.golang.org/genai"
 )
 
-// Profile says what a model can do, as data. To change one switch, change the profile that [ProfileFor] returns and set it
-// as [Config.Profile].
+// Profile describes what a model supports. To change it, modify the profile that [ProfileFor] returns and set
+// [Config.Profile].
 type Profile struct {
 	// ContextWindow is the default of [Config.ContextWindow].
 	ContextWindow int
-	// NativeOutput is [model.Info.NativeOutput]: the model can bind its text to a JSON schema.
+	// NativeOutput is [model.Info.NativeOutput]: the model can constrain its text to a JSON schema.
 	NativeOutput bool
-	// OutputWithTools says that it can do so in a request that also offers tools.
+	// OutputWithTools reports that it can do so in a request that also offers tools.
 	OutputWithTools bool
-	// StrictTools says that the model knows the mode VALIDATED, in which calls keep the tools' schemas. It is used when
-	// every tool of a request is strict and the choice is left to the model.
+	// StrictTools reports that the model supports the mode VALIDATED, in which calls match the tools' schemas. It is used
+	// if every tool of a request is strict and the tool choice is auto.
 	StrictTools bool
-	// RequireSignatures says that the model refuses a history in which a response's first call has no signature, as calls of
-	// other providers have none. They are sent with the mark that Google's documentation gives for that.
+	// RequireSignatures reports that the model returns an error for a history in which the first call of a response has
+	// no signature, as is the case for other providers' calls. They are sent with the marker that Google's documentation
+	// recommends.
 	RequireSignatures bool
-	// Thinking has the thinkingConfig of each level of [model.Settings.Thinking]. Other levels are refused.
+	// Thinking maps each level of [model.Settings.Thinking] to a thinkingConfig. Other levels are errors.
 	Thinking map[string]genai.ThinkingConfig
-	// Media is [model.Info.Media], MediaURLs is [model.Info.MediaURLs]. The URLs of YouTube videos and of the Files API can
+	// Media is [model.Info.Media]. MediaURLs is [model.Info.MediaURLs]. URLs of YouTube videos and of the Files API can
 	// always be sent.
 	Media, MediaURLs []string
 }
 
-// ProfileFor returns the profile of a model by its name. What is not known as an older model is taken for one of the
-// newest. The result shares nothing with other results.
+// ProfileFor returns the profile of a model by its name. An unknown name is treated as one of the newest models. The
+// result shares no memory with other results.
 func ProfileFor(backend Backend, name string) Profile {
 	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	p := Profile{
@@ -70,7 +71,8 @@ func ProfileFor(backend Backend, name string) Profile {
 	return p
 }
 
-// contextWindow returns the documented one of a model for text, or 0. Those for images, speech and sound have others.
+// contextWindow returns the documented context window of a text model, or 0. Models for images, speech and audio have
+// others.
 func contextWindow(name string) int {
 	for _, other := range []string{"image", "tts", "audio", "live"} {
 		if strings.Contains(name, other) {
@@ -88,8 +90,8 @@ func contextWindow(name string) int {
 	return 0
 }
 
-// knowsMinimal reports whether the documented levels of a model of Gemini 3 or later begin at "minimal" rather than at "low", as
-// those of Pro do, and since 3.7 those of Flash, but not of Flash-Lite.
+// knowsMinimal reports whether the documented levels of a model of Gemini 3 or later start at "minimal" rather than
+// "low". Those of Pro start at "low", and since 3.7 those of Flash, but not of Flash-Lite.
 func knowsMinimal(name string) bool {
 	switch version := flashVersion.FindStringSubmatch(name); {
 	case strings.Contains(name, "-lite"):
@@ -107,7 +109,7 @@ func knowsMinimal(name string) bool {
 
 var flashVersion = regexp.MustCompile(`^gemini-(\d{1,3})(?:\.(\d{1,3}))?-flash`)
 
-// thinkingLevels are those of Gemini 3 and later, which cannot be told not to think.
+// thinkingLevels returns the levels of Gemini 3 and later, whose thinking cannot be turned off.
 func thinkingLevels() map[string]genai.ThinkingConfig {
 	return map[string]genai.ThinkingConfig{
 		"minimal": {IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevelMinimal},
@@ -117,7 +119,8 @@ func thinkingLevels() map[string]genai.ThinkingConfig {
 	}
 }
 
-// thinkingBudgets are the tokens of Gemini 2.5 by which Google's own OpenAI-compatible endpoint translates levels.
+// thinkingBudgets returns the levels of Gemini 2.5, with the budgets in tokens that Google's own OpenAI-compatible
+// endpoint uses.
 func thinkingBudgets(canTurnOff bool) map[string]genai.ThinkingConfig {
 	levels := map[string]genai.ThinkingConfig{}
 	for level, tokens := range map[string]int32{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576} {

@@ -13,13 +13,13 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxErrorBody bounds what is read of an error's body, in bytes.
+// maxErrorBody limits how much of an error response is read, in bytes.
 const maxErrorBody = 64 << 10
 
-// tailTime bounds the wait for what may follow the end of a streamed response.
+// tailTime limits the wait for what may follow the end of a streamed response.
 const tailTime = 5 * time.Second
 
-// receiveWhole reads an unstreamed answer of status 200 into a.
+// receiveWhole reads an unstreamed response with status 200 into a.
 func (m *Model) receiveWhole(resp *http.Response, body io.Reader, a *assembler) error {
 	data, err := io.ReadAll(io.LimitReader(body, maxResponse+1))
 	switch {
@@ -33,8 +33,8 @@ func (m *Model) receiveWhole(resp *http.Response, body io.Reader, a *assembler) 
 	return m.take(resp, data, true, a)
 }
 
-// receiveStream reads a stream of events into a. It is complete when a reason for the end of the response has come, and
-// ended by the connection's end.
+// receiveStream reads a stream of events into a. The stream is complete once it has a finish reason. It ends with the
+// connection.
 func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, a *assembler) error {
 	events := newEventReader(body)
 	dog.Stream(maxEvent)
@@ -60,7 +60,7 @@ func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.
 	}
 }
 
-// take adds an answer, or a chunk of one. atEnd says that data may be incomplete.
+// take adds a response or a chunk. atEnd reports that data may be incomplete.
 func (m *Model) take(resp *http.Response, data []byte, atEnd bool, a *assembler) error {
 	chunks, err := decode(data)
 	switch {
@@ -69,7 +69,7 @@ func (m *Model) take(resp *http.Response, data []byte, atEnd bool, a *assembler)
 	case err != nil && len(data) > 0 && data[0] == '<':
 		return m.reportedError(resp.StatusCode, resp.Header, data)
 	case err != nil:
-		return fmt.Errorf("the answer is not what the API would send: %w", err)
+		return fmt.Errorf("the response is not valid for the API: %w", err)
 	}
 	for i := range chunks {
 		if failure := chunks[i].Error; len(failure) > 0 && string(failure) != "null" {

@@ -18,8 +18,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendRequest returns the body of a request. The bytes depend on the arguments alone. The conversation comes last, so
-// the body of a longer one begins with the body of the shorter one, up to the brackets that close it.
+// appendRequest returns the body of a request. The bytes depend only on the arguments. The conversation comes last, so
+// the body of a longer one starts with the body of the shorter one, without its closing brackets.
 func (m *Model) appendRequest(req *model.Request, settings *model.Settings) ([]byte, error) {
 	if settings == nil {
 		settings = &model.Settings{}
@@ -29,7 +29,7 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings) ([]b
 	}
 	for i := range req.Tools {
 		if name := req.Tools[i].Name; !beginsName(name) {
-			return nil, adapter.Unsupported(m.info, fmt.Sprintf("the tool name %q, which does not begin with a letter or an underscore", name))
+			return nil, adapter.Unsupported(m.info, fmt.Sprintf("the tool name %q, which does not start with a letter or an underscore", name))
 		}
 	}
 	b := bodyBuilder{dst: append(make([]byte, 0, sizeHint(req)), '{'), over: settings.ExtraBody}
@@ -67,7 +67,7 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings) ([]b
 	return append(b.dst, '}'), nil
 }
 
-// sizeHint estimates the length of the body, so that it is allocated once.
+// sizeHint estimates the length of the body, to allocate it once.
 func sizeHint(req *model.Request) int {
 	n := 1024 + len(req.Instructions)
 	for i := range req.Tools {
@@ -77,20 +77,20 @@ func sizeHint(req *model.Request) int {
 		n += 32
 		for i := range msg.Parts {
 			p := &msg.Parts[i]
-			// One eighth more, for what has to be escaped; data grows by a third in base64.
+			// Add one eighth for escapes. Base64 makes data a third longer.
 			n += 96 + (len(p.Text)+len(p.Args))*9/8 + (len(p.Data)+len(p.Signature))*4/3 + len(p.URL)
 		}
 	}
 	return n
 }
 
-// bodyBuilder appends the members of an object, except those that a caller's ExtraBody replaces.
+// bodyBuilder appends the members of an object, except those that the caller's ExtraBody replaces.
 type bodyBuilder struct {
 	dst  []byte
 	over map[string]json.RawMessage
 }
 
-// field begins a member and reports whether its value is to be appended.
+// field starts a member and reports whether its value must be appended.
 func (b *bodyBuilder) field(name string) bool {
 	if _, replaced := b.over[name]; replaced {
 		return false
@@ -120,8 +120,7 @@ func (b *bodyBuilder) member(name string, value any) error {
 	return nil
 }
 
-// systemParts are the instructions, and the system prompts that are part of the conversation: the wire has one place for
-// both.
+// systemParts returns the instructions and the system prompts within the conversation. The API has one place for both.
 func systemParts(req *model.Request) []*genai.Part {
 	var parts []*genai.Part
 	if req.Instructions != "" {
@@ -179,12 +178,12 @@ func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
 	return b.member("toolConfig", genai.ToolConfig{FunctionCallingConfig: choice})
 }
 
-// generationConfig returns nil if nothing is set.
+// generationConfig returns the generation settings, or nil if nothing is set.
 func (m *Model) generationConfig(req *model.Request, s *model.Settings) (*genai.GenerationConfig, error) {
 	g := &genai.GenerationConfig{StopSequences: s.Stop, Temperature: float32Of(s.Temperature), TopP: float32Of(s.TopP)}
 	set := len(s.Stop) > 0 || s.Temperature != nil || s.TopP != nil
 	if s.MaxTokens > math.MaxInt32 {
-		return nil, fmt.Errorf("the setting MaxTokens is %d, can be at most %d", s.MaxTokens, math.MaxInt32)
+		return nil, fmt.Errorf("a MaxTokens of %d above %d", s.MaxTokens, math.MaxInt32)
 	}
 	if s.MaxTokens > 0 {
 		g.MaxOutputTokens, set = int32(s.MaxTokens), true
@@ -195,7 +194,7 @@ func (m *Model) generationConfig(req *model.Request, s *model.Settings) (*genai.
 		}
 		g.Seed, set = new(int32(*s.Seed)), true
 	}
-	if s.ParallelToolCalls != nil && !*s.ParallelToolCalls && len(req.Tools) > 0 { // true is what the API does anyway
+	if s.ParallelToolCalls != nil && !*s.ParallelToolCalls && len(req.Tools) > 0 { // true is the default of the API
 		return nil, adapter.Unsupported(m.info, "forbidding parallel tool calls")
 	}
 	if s.Thinking != "" {

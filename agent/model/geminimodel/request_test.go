@@ -142,8 +142,8 @@ func TestRequestsMatchTheGoldenFiles(t *testing.T) {
 	}
 }
 
-// TestTheSDKKnowsAllThatIsSent makes sure that the names on the wire are the SDK's.
-func TestTheSDKKnowsAllThatIsSent(t *testing.T) {
+// TestSDKKnowsEverythingSent makes sure that the names on the wire are the SDK's.
+func TestSDKKnowsEverythingSent(t *testing.T) {
 	req := fullRequest()
 	req.Output, req.Settings.ExtraBody = &model.OutputSchema{Schema: json.RawMessage(`{}`)}, nil
 	req.Messages[0].Parts = append(req.Messages[0].Parts, model.Media("image/png", []byte("png")),
@@ -163,7 +163,7 @@ func TestTheSDKKnowsAllThatIsSent(t *testing.T) {
 	require.Equal(t, "skip_thought_signature_validator", string(known.Contents[3].Parts[2].ThoughtSignature))
 }
 
-func TestAStreamedRequestHasTheSameBody(t *testing.T) {
+func TestStreamedRequestHasTheSameBody(t *testing.T) {
 	e := serve(t, answer{Body: events(chunk("STOP", `{"text":"ok"}`))})
 	_, err := stream(t, newModel(t, e.URL), fullRequest())
 	require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestAStreamedRequestHasTheSameBody(t *testing.T) {
 	require.Equal(t, body(t, fullRequest()), sent)
 }
 
-func TestALongerHistoryBeginsWithTheShorterOne(t *testing.T) {
+func TestLongerHistoryExtendsTheBody(t *testing.T) {
 	history := conversation()
 	for n := 1; n < len(history); n++ {
 		shorter := body(t, &model.Request{Instructions: "i", Messages: history[:n]})
@@ -180,13 +180,13 @@ func TestALongerHistoryBeginsWithTheShorterOne(t *testing.T) {
 	}
 }
 
-func TestArgumentsOfTheHistoryAreSentByteForByte(t *testing.T) {
+func TestHistoryArgumentsAreSentUnchanged(t *testing.T) {
 	args := "{ \"b\" : 1.0,\n \"a\": 9223372036854775807, \"a\": \"\\u00e9<\" }"
 	sent := contents(t, model.UserText("x"), model.Response(model.ToolCall("c", "f", args)), request(model.ToolReturn("c", "f", "")))
 	require.Contains(t, sent, `"args":`+args+`}`)
 }
 
-func TestAHistoryThatBeginsWithAResponseIsOpenedByTheUser(t *testing.T) {
+func TestHistoryStartsWithTheUser(t *testing.T) {
 	sent := contents(t, model.Response(model.Text("hello")), model.UserText("hi"))
 	require.True(t, strings.HasPrefix(sent, `{"role":"user","parts":[{"text":"(no text)"}]},{"role":"model","parts":[{"text":"hello"}]}`), sent)
 }
@@ -211,7 +211,7 @@ func TestEmptyTextIsNotSent(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelCannotDoIsRefusedBeforeSending(t *testing.T) {
+func TestUnsupportedRequestsAreErrors(t *testing.T) {
 	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
 	settings := func(s model.Settings) *model.Request {
 		return &model.Request{Messages: hello().Messages, Tools: []model.ToolDef{{Name: "f"}}, Settings: &s}
@@ -248,11 +248,11 @@ func TestWhatTheModelCannotDoIsRefusedBeforeSending(t *testing.T) {
 		req  *model.Request
 		want string
 	}{
-		"too many tokens":        {settings(model.Settings{MaxTokens: math.MaxInt32 + 1}), "MaxTokens is 2147483648"},
+		"too many tokens":        {settings(model.Settings{MaxTokens: math.MaxInt32 + 1}), "a MaxTokens of 2147483648"},
 		"negative tokens":        {settings(model.Settings{MaxTokens: -1}), "MaxTokens is -1"},
 		"no number":              {settings(model.Settings{TopP: new(math.NaN())}), "TopP is NaN"},
 		"a tool that is none":    {&model.Request{ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "x"}, Tools: []model.ToolDef{{Name: "f"}}}, `"x"`},
-		"a schema that is none":  {&model.Request{Tools: []model.ToolDef{{Name: "f", Schema: json.RawMessage(`{`)}}}, `the schema of tool "f" is no JSON`},
+		"a schema that is none":  {&model.Request{Tools: []model.ToolDef{{Name: "f", Schema: json.RawMessage(`{`)}}}, `the schema of tool "f" is not valid JSON`},
 		"an extra header":        {settings(model.Settings{ExtraHeaders: map[string]string{"a b": "c"}}), `"a b"`},
 		"media of no type":       {media(model.Part{Data: []byte("x")}), "no media type"},
 		"a call in a request":    {&model.Request{Messages: []*model.Message{request(model.ToolCall("c", "f", "{}"))}}, `a part of kind "tool_call"`},

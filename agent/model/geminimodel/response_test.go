@@ -26,7 +26,7 @@ func both(t *testing.T, whole string, chunks ...string) *model.Message {
 	return msg
 }
 
-func TestAnAnswerSaysWhoGaveIt(t *testing.T) {
+func TestResponseNamesItsModel(t *testing.T) {
 	msg := both(t, chunk("STOP", `{"text":"hi there"}`), chunk("", `{"text":"hi "}`), chunk("", `{"text":""}`), chunk("", `{"text":"there"}`), chunk("STOP"))
 	require.Equal(t, &model.Message{
 		Kind: model.KindResponse, Parts: []model.Part{model.Text("hi there")}, Finish: model.FinishStop,
@@ -37,7 +37,7 @@ func TestAnAnswerSaysWhoGaveIt(t *testing.T) {
 	require.Equal(t, "test-model", msg.Model, "if the answer does not say")
 }
 
-func TestUsageCountsAllInputAndAllOutput(t *testing.T) {
+func TestUsageCountsAllInputAndOutput(t *testing.T) {
 	usage := `"usageMetadata":{"promptTokenCount":10,"toolUsePromptTokenCount":5,"cachedContentTokenCount":4,"candidatesTokenCount":20,"thoughtsTokenCount":7,"totalTokenCount":42}`
 	last := strings.TrimSuffix(chunk("STOP", `{"text":"b"}`), "}") + "," + usage + "}"
 	first := strings.TrimSuffix(chunk("", `{"text":"a"}`), "}") + `,"usageMetadata":{"promptTokenCount":10}}`
@@ -45,7 +45,7 @@ func TestUsageCountsAllInputAndAllOutput(t *testing.T) {
 	require.Equal(t, model.Usage{InputTokens: 15, OutputTokens: 27, CacheReadTokens: 4, ReasoningTokens: 7}, both(t, whole, first, last).Usage)
 }
 
-func TestSignaturesOfAllPartsGoBackWithThem(t *testing.T) {
+func TestSignaturesAreSentBackWithTheirParts(t *testing.T) {
 	signature := func(s string) string {
 		return `"thoughtSignature":"` + base64.StdEncoding.EncodeToString([]byte(s)) + `"`
 	}
@@ -78,7 +78,7 @@ func TestSignaturesOfAllPartsGoBackWithThem(t *testing.T) {
 	require.Contains(t, sent, `{"role":"model","parts":[`+strings.Join(parts, ",")+`]}`)
 }
 
-func TestASignatureBehindTheTextThatItClosesGoesBackInAPartOfItsOwn(t *testing.T) {
+func TestSignatureAfterTextIsSentBackSeparately(t *testing.T) {
 	msg, err := stream(t, newModel(t, serve(t, answer{Body: events(
 		chunk("", `{"text":"It is "}`), chunk("", `{"text":"raining."}`), chunk("STOP", `{"text":"","thoughtSignature":"c2ln"}`),
 	)}).URL), hello())
@@ -88,19 +88,19 @@ func TestASignatureBehindTheTextThatItClosesGoesBackInAPartOfItsOwn(t *testing.T
 		`"parts":[{"text":"It is raining."},{"text":"","thoughtSignature":"c2ln"}]`)
 }
 
-func TestASignatureThatLostItsPartIsStillSent(t *testing.T) {
+func TestSignatureWithoutItsPartIsSent(t *testing.T) {
 	msg := model.Response(model.Part{Kind: model.PartOpaque, Provider: "google", Data: []byte(`{"thoughtSignature":"c2ln"}`)})
 	require.Contains(t, contents(t, model.UserText("x"), msg), `"parts":[{"text":"","thoughtSignature":"c2ln"}]`)
 }
 
-func TestOpaquePartsThatNobodyWroteAreNotSent(t *testing.T) {
+func TestForeignOpaquePartsAreNotSent(t *testing.T) {
 	for _, data := range []string{"", "null", "[]", "{}", "{", `{"metadata":{"x":1}}`} {
 		msg := model.Response(model.Text("a"), model.Part{Kind: model.PartOpaque, Provider: "google", Data: []byte(data)})
 		require.Contains(t, contents(t, model.UserText("x"), msg), `"parts":[{"text":"a"}]`)
 	}
 }
 
-func TestCodeThatAGenkitModelKeptIsSentAsTheAPIKnowsIt(t *testing.T) {
+func TestCodeFromGenkitIsSent(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"custom":{"executableCode":{"code":"1","language":"PYTHON"}}}`: `"parts":[{"text":"a"},{"executableCode":{"code":"1","language":"PYTHON"}}]`,
 		`{"custom":7}`:  `"parts":[{"text":"a"}]`,
@@ -111,14 +111,14 @@ func TestCodeThatAGenkitModelKeptIsSentAsTheAPIKnowsIt(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreKeptByteForByte(t *testing.T) {
+func TestArgumentsAreKeptUnchanged(t *testing.T) {
 	args := "{ \"b\" : 1.0, \"a\": 9223372036854775807, \"a\": \"\\u00e9<\",  \"deep\":[{}, null ] }"
 	call := `{"functionCall":{"id":"c1","name":"f","args":` + args + `}}`
 	msg := both(t, chunk("STOP", call), chunk("", call), chunk("STOP"))
 	require.Equal(t, args, string(msg.Parts[0].Args))
 }
 
-func TestCallIDsAreUniqueAndMadeUpWhereThereAreNone(t *testing.T) {
+func TestMissingCallIDsAreGenerated(t *testing.T) {
 	call := func(id string) string { return `{"functionCall":{` + id + `"name":"f"}}` }
 	body := events(chunk("", call(`"id":"a",`), call(`"id":"a",`)), chunk("", call("")), chunk("STOP", call(`"id":"",`)))
 	msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
@@ -130,7 +130,7 @@ func TestCallIDsAreUniqueAndMadeUpWhereThereAreNone(t *testing.T) {
 	require.NotEqual(t, msg.Parts[2].CallID, msg.Parts[3].CallID)
 }
 
-func TestTextAndACallMayShareAPart(t *testing.T) {
+func TestPartWithTextAndCall(t *testing.T) {
 	part := `{"text":"Looking.","functionCall":{"id":"a","name":"f","args":{}},"thoughtSignature":"c2ln"}`
 	msg := both(t, chunk("STOP", part), chunk("STOP", part))
 	require.Equal(t, []model.Part{
@@ -161,7 +161,7 @@ func TestFinishReasons(t *testing.T) {
 	require.Equal(t, model.FinishStop, msg.Finish, "an answer in one piece is complete")
 }
 
-func TestABlockedPromptIsAnAnswerThatWasHeldBack(t *testing.T) {
+func TestBlockedPrompt(t *testing.T) {
 	blocked := `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9}}`
 	msg := both(t, blocked, blocked)
 	require.Equal(t, model.FinishContentFilter, msg.Finish)
@@ -169,7 +169,7 @@ func TestABlockedPromptIsAnAnswerThatWasHeldBack(t *testing.T) {
 	require.EqualValues(t, 9, msg.Usage.InputTokens)
 }
 
-func TestAnEmptyAnswerIsAnAnswerIfItSaysThatItEnded(t *testing.T) {
+func TestEmptyResponseWithFinishReason(t *testing.T) {
 	msg := both(t, `{"candidates":[{"finishReason":"STOP"}],"responseId":"r"}`, `{"candidates":[{"finishReason":"STOP"}],"responseId":"r"}`)
 	require.Empty(t, msg.Parts)
 	require.Equal(t, model.FinishStop, msg.Finish)
@@ -206,13 +206,13 @@ func TestSourcesAreCitations(t *testing.T) {
 	require.NotContains(t, contents(t, model.UserText("x"), msg, model.UserText("y")), ".test")
 }
 
-func TestMediaThatTheModelMadeIsAPart(t *testing.T) {
+func TestResponseMediaBecomesParts(t *testing.T) {
 	body := chunk("STOP", `{"text":"Here."}`, `{"inlineData":{"mimeType":"image/png","data":"cG5n"}}`, `{"text":"Well?"}`)
 	msg := both(t, body, chunk("", `{"text":"Here."}`), chunk("", `{"inlineData":{"mimeType":"image/png","data":"cG5n"}}`), chunk("STOP", `{"text":"Well?"}`))
 	require.Equal(t, model.Part{Kind: model.PartMedia, Provider: "google", MediaType: "image/png", Data: []byte("png")}, msg.Parts[1])
 }
 
-func TestAStreamMayLookDifferentAndMeanTheSame(t *testing.T) {
+func TestStreamForms(t *testing.T) {
 	a, b := chunk("", `{"text":"a"}`), chunk("STOP", `{"text":"b"}`)
 	for name, body := range map[string]string{
 		"LF":                      "data: " + a + "\n\ndata: " + b + "\n\n",
@@ -232,21 +232,21 @@ func TestAStreamMayLookDifferentAndMeanTheSame(t *testing.T) {
 	}
 }
 
-func TestAnEventMayBeLong(t *testing.T) {
+func TestLongEvent(t *testing.T) {
 	data := base64.StdEncoding.EncodeToString(make([]byte, 3<<20))
 	msg, err := stream(t, newModel(t, serve(t, answer{Body: events(chunk("STOP", `{"inlineData":{"mimeType":"image/png","data":"`+data+`"}}`))}).URL), hello())
 	require.NoError(t, err)
 	require.Len(t, msg.Parts[0].Data, 3<<20)
 }
 
-func TestAnErrorOfTheSinkIsReturnedAsItIs(t *testing.T) {
+func TestSinkErrorIsReturnedUnwrapped(t *testing.T) {
 	e := serve(t, answer{Body: events(chunk("", `{"text":"a"}`), chunk("STOP"))})
 	_, err := newModel(t, e.URL).Generate(context.Background(), hello(), func(model.Delta) error { return io.EOF })
 	require.True(t, err == io.EOF)
 	require.Equal(t, 1, e.Count())
 }
 
-func TestAResponseHasABound(t *testing.T) {
+func TestResponseSizeIsLimited(t *testing.T) {
 	parts := strings.Repeat(`{"inlineData":{"mimeType":"image/png","data":"cG5n"}},`, 10_001)
 	_, err := newModel(t, serve(t, answer{Body: chunk("STOP", parts+`{"text":"x"}`)}).URL).Generate(context.Background(), hello(), nil)
 	require.ErrorContains(t, err, "has more than 10000 parts")

@@ -10,11 +10,11 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// adaptSchema returns a JSON schema as Gemini takes it. What the API takes goes as it is, byte for byte but for white
-// space: nullable types, anyOf, $ref and $defs need no flattening. These keywords it refuses or mishandles, and they are
-// replaced or left out: "$schema", "$comment", "title", "examples", "discriminator" say nothing about values; "const"
-// becomes an "enum" of one; "exclusiveMinimum" and "exclusiveMaximum" move to the description, as does the format of a
-// string. The order of members, which the model follows when it writes, stays.
+// adaptSchema returns a JSON schema in the form that Gemini accepts. What the API accepts is kept byte for byte except
+// for white space: nullable types, anyOf, $ref and $defs are not flattened. The API does not accept, or mishandles, a few
+// keywords. "$schema", "$comment", "title", "examples" and "discriminator" are left out, because they do not constrain
+// values. "const" becomes an "enum" with one value. "exclusiveMinimum", "exclusiveMaximum" and the format of a string are
+// moved to the description. The order of members, which the model follows, is kept.
 func adaptSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if !needsAdapting(schema) {
 		return schema, nil
@@ -36,16 +36,16 @@ func needsAdapting(schema []byte) bool {
 	return false
 }
 
-// maxSchemaDepth bounds the nesting of a schema.
+// maxSchemaDepth limits the nesting of a schema.
 const maxSchemaDepth = 200
 
 func adaptNode(schema json.RawMessage, depth int) (json.RawMessage, error) {
 	schema = bytes.TrimSpace(schema)
 	if len(schema) == 0 || schema[0] != '{' {
-		return schema, nil // true, false, or a mistake that the API will explain
+		return schema, nil // true, false, or an error for the API to report
 	}
 	if depth > maxSchemaDepth {
-		return nil, fmt.Errorf("it is nested more than %d deep", maxSchemaDepth)
+		return nil, fmt.Errorf("nested more than %d levels deep", maxSchemaDepth)
 	}
 	members, err := adapter.Members(schema)
 	if err != nil {
@@ -105,7 +105,7 @@ func has(members []adapter.Member, name, value string) bool {
 	return false
 }
 
-// constAsEnum returns the members that say the same as a const: an enum, and its type if the schema has none.
+// constAsEnum returns members equivalent to a const: an enum, and its type if the schema has none.
 func constAsEnum(members []adapter.Member, value json.RawMessage) []adapter.Member {
 	enum := []adapter.Member{{Name: "enum", Value: append(append(json.RawMessage{'['}, value...), ']')}}
 	for _, m := range members {
@@ -136,7 +136,7 @@ func constAsEnum(members []adapter.Member, value json.RawMessage) []adapter.Memb
 func adaptMap(object json.RawMessage, depth int) (json.RawMessage, error) {
 	members, err := adapter.Members(object)
 	if err != nil {
-		return nil, fmt.Errorf("it has no object where a schema has one: %w", err)
+		return nil, fmt.Errorf("not an object where one is required: %w", err)
 	}
 	for i := range members {
 		if members[i].Value, err = adaptNode(members[i].Value, depth); err != nil {
@@ -188,7 +188,7 @@ func describe(schema json.RawMessage, notes []string) json.RawMessage {
 	return adapter.Object(append(members, adapter.Member{Name: "description", Value: adapter.AppendJSONString(nil, note)}))
 }
 
-// describeSchema gives an output schema a description if it has none of its own: the wire has no other place for it.
+// describeSchema adds a description to an output schema without one. The API has no other place for it.
 func describeSchema(schema json.RawMessage, description string) json.RawMessage {
 	members, err := adapter.Members(schema)
 	if description == "" || err != nil {

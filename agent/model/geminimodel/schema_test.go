@@ -23,7 +23,7 @@ func sentSchema(t testing.TB, schema string) string {
 	return rest
 }
 
-func TestSchemasThatGeminiTakesAreSentAsTheyAre(t *testing.T) {
+func TestSupportedSchemasAreSentUnchanged(t *testing.T) {
 	for _, schema := range []string{
 		`{"type":"object","properties":{"z":{"type":["string","null"]},"a":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`,
 		`{"type":"object","$defs":{"node":{"type":"object","properties":{"next":{"$ref":"#/$defs/node"}}}},"properties":{"n":{"$ref":"#/$defs/node"}}}`,
@@ -35,7 +35,7 @@ func TestSchemasThatGeminiTakesAreSentAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestSchemaKeywordsThatGeminiRefusesAreReplaced(t *testing.T) {
+func TestUnsupportedSchemaKeywordsAreReplaced(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"T","type":"object","properties":{}}`: `{"type":"object","properties":{}}`,
 		`{"properties":{"kind":{"const":"a"},"n":{"const":9007199254740993},"f":{"const":1.5},"b":{"const":true}}}`: `{"properties":{"kind":{"type":"string","enum":["a"]},` +
@@ -53,14 +53,14 @@ func TestSchemaKeywordsThatGeminiRefusesAreReplaced(t *testing.T) {
 	}
 }
 
-func TestASchemaThatIsNoneIsRefused(t *testing.T) {
+func TestInvalidSchemasAreErrors(t *testing.T) {
 	deep := strings.Repeat(`{"title":"x","items":`, 300) + "{}" + strings.Repeat("}", 300)
 	_, err := newModel(t, "http://schema.test").Generate(t.Context(), &model.Request{
 		Messages: hello().Messages, Tools: []model.ToolDef{{Name: "f", Schema: json.RawMessage(deep)}},
 	}, nil)
-	require.ErrorContains(t, err, `geminimodel: the schema of tool "f": it is nested more than 200 deep`)
+	require.ErrorContains(t, err, `geminimodel: the schema of tool "f": nested more than 200 levels deep`)
 	_, err = newModel(t, "http://schema.test").Generate(t.Context(), &model.Request{
 		Messages: hello().Messages, Tools: []model.ToolDef{{Name: "f", Schema: json.RawMessage(`{"title":"x","properties":7}`)}},
 	}, nil)
-	require.ErrorContains(t, err, `geminimodel: the schema of tool "f": it has no object where a schema has one`)
+	require.ErrorContains(t, err, `geminimodel: the schema of tool "f": not an object where one is required`)
 }

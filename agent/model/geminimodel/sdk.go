@@ -20,12 +20,11 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// The SDK addresses a request and signs it; what is in it, and in the answer, passes through [carrier] untouched, and is
-// written and read by this package. The SDK's own reading would turn the integers of arguments into floating-point
-// numbers, leave out parts that it does not know, take a stream that broke off for a complete one, and panic at an event
-// that is no JSON.
+// The SDK addresses and signs a request. The bodies of request and response pass through [carrier] unchanged and are
+// written and read by this package. The SDK would convert integers in arguments to floating-point numbers, drop unknown
+// parts, accept a stream that breaks off as complete, and panic at an event that is not JSON.
 
-// call is one request on its way through the SDK.
+// call is one request that is passed through the SDK.
 type call struct {
 	body   []byte
 	header http.Header
@@ -39,14 +38,14 @@ type callKey struct{}
 // sender makes one HTTP request. The caller closes the body of the response.
 type sender func(ctx context.Context, c *call, stream bool) (*http.Response, error)
 
-// newSender returns the function that sends, rather than the SDK's client: printing or reflecting on a struct that holds
-// it shows no key.
+// newSender returns a function that sends requests. Unlike the SDK's client, it shows no key when a struct that contains
+// it is printed or inspected by reflection.
 func newSender(c *Config, base endpoint) (sender, error) {
 	carry := carrier{client: c.HTTPClient, credentials: c.Credentials}
 	if carry.client == nil {
 		carry.client = adapter.SharedClient()
 	}
-	// The SDK needs no context for a client that is given to it.
+	// The SDK does not use the context if a client is given.
 	key := c.APIKey
 	if key == "" && c.Backend == GeminiAPI {
 		key, carry.anonymous = noKey, true
@@ -59,17 +58,17 @@ func newSender(c *Config, base endpoint) (sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The SDK fills gaps from the environment; the Gemini API has no use for a project.
+	// The SDK fills gaps from the environment. The Gemini API does not use a project.
 	used := client.ClientConfig()
 	if used.APIKey != key || c.Backend == VertexAI && (used.Project != c.Project || used.Location != c.Location) {
-		return nil, errors.New("it took a key, project or location from the environment")
+		return nil, errors.New("it read a key, project or location from the environment")
 	}
 	name := c.Name
 	return func(ctx context.Context, c *call, stream bool) (*http.Response, error) {
 		ctx = context.WithValue(ctx, callKey{}, c)
 		err := sendWithSDK(ctx, client, name, stream)
 		switch {
-		case c.resp != nil || c.err != nil: // what the SDK thinks of the stand-in for the answer says nothing
+		case c.resp != nil || c.err != nil: // what the SDK reports about the empty response is irrelevant
 			return c.resp, c.err
 		case err != nil:
 			return nil, err
@@ -96,16 +95,16 @@ func sendWithSDK(ctx context.Context, client *genai.Client, name string, stream 
 	return err
 }
 
-// carrier is the transport of the SDK's client: it sends the request with the body of its [call], keeps the response for
-// that, and gives the SDK an empty one.
+// carrier is the transport of the SDK's client. It sends the request with the body of its [call], stores the response
+// there, and returns an empty response to the SDK.
 type carrier struct {
 	client      *http.Client
 	credentials *auth.Credentials
-	// anonymous says that there is no key, though the SDK wants one.
+	// anonymous reports that there is no key, although the SDK requires one.
 	anonymous bool
 }
 
-// noKey is what the SDK is told where there is no key. It is not sent.
+// noKey is passed to the SDK if there is no key. It is not sent.
 const noKey = "none"
 
 func (t carrier) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -114,7 +113,7 @@ func (t carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c, ok := req.Context().Value(callKey{}).(*call)
 	if !ok {
-		return nil, errors.New("geminimodel: the SDK made a request of its own")
+		return nil, errors.New("geminimodel: the SDK made an unexpected request")
 	}
 	c.resp, c.err = t.send(req, c)
 	if c.err != nil {
@@ -143,13 +142,15 @@ func (t carrier) send(req *http.Request, c *call) (*http.Response, error) {
 	return t.client.Do(out)
 }
 
-// credentialsError marks a failure to get a token, as opposed to one of the request itself.
+// credentialsError reports a failure to get a token, as opposed to a failure of the request.
 type credentialsError struct{ err error }
 
-func (e *credentialsError) Error() string { return "no token from the credentials: " + e.err.Error() }
+func (e *credentialsError) Error() string {
+	return "cannot get a token from the credentials: " + e.err.Error()
+}
 func (e *credentialsError) Unwrap() error { return e.err }
 
-// mayPass reports whether the token may be had later: who gives it was busy, or could not be reached.
+// mayPass reports whether getting the token may succeed later, because the token server was busy or unreachable.
 func (e *credentialsError) mayPass() bool {
 	if refused := (*auth.Error)(nil); errors.As(e.err, &refused) {
 		return refused.Temporary()
@@ -157,8 +158,8 @@ func (e *credentialsError) mayPass() bool {
 	return errors.As(e.err, new(net.Error))
 }
 
-// authorize sets the token and, where the credentials name one, the project that pays. The HTTP client itself drops the
-// token when it follows a redirect to another host.
+// authorize sets the token and, if the credentials name one, the project to bill. The HTTP client drops the token when it
+// follows a redirect to another host.
 func authorize(req *http.Request, c *auth.Credentials) error {
 	token, err := c.Token(req.Context())
 	if err != nil {
@@ -177,7 +178,7 @@ func authorize(req *http.Request, c *auth.Credentials) error {
 
 const cloudScope = "https://www.googleapis.com/auth/cloud-platform"
 
-// authenticate looks for default credentials if c asks for that.
+// authenticate looks for default credentials if c requires it.
 func authenticate(c *Config) error {
 	if c.Backend != VertexAI || c.APIKey != "" || c.Credentials != nil || c.HTTPClient != nil {
 		return nil
@@ -187,9 +188,9 @@ func authenticate(c *Config) error {
 	return err
 }
 
-// detectCredentials reads the file, or without one looks for Application Default Credentials.
+// detectCredentials reads the file or, if it is empty, looks for Application Default Credentials.
 func detectCredentials(file string) (*auth.Credentials, error) {
-	// Refreshing in the background would leave a goroutine.
+	// Refreshing in the background would leak a goroutine.
 	found, err := credentials.DetectDefault(&credentials.DetectOptions{
 		Scopes: []string{cloudScope}, CredentialsFile: file, DisableAsyncRefresh: true,
 	})

@@ -12,14 +12,14 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxEvent bounds one event of a stream, in bytes. An image comes in one event.
+// maxEvent limits the size of one event of a stream, in bytes. An image is sent in one event.
 const maxEvent = 64 << 20
 
 var errEventTooLong = fmt.Errorf("an event of the stream is longer than %d MiB", maxEvent>>20)
 
-// eventReader reads the data of server-sent events (the WHATWG HTML standard, section 9.2.6). Lines that are no field of
-// an event are joined to one of their own, because Google's servers report some errors as bare JSON within a stream, and
-// proxies answer in one piece.
+// eventReader reads the data of server-sent events (WHATWG HTML standard, section 9.2.6). Lines that are not fields of an
+// event are joined to a separate event, because Google's servers report some errors as plain JSON within a stream, and
+// proxies may send an unstreamed response.
 type eventReader struct {
 	r     *bufio.Reader
 	limit int
@@ -29,11 +29,11 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{r: bufio.NewReaderSize(r, 16<<10), limit: maxEvent}
 }
 
-// maxNoise bounds the lines between two events that belong to neither, in bytes.
+// maxNoise limits the ignored lines between two events, in bytes.
 const maxNoise = 1 << 20
 
-// next returns the next event that has data, in memory of its own. atEnd says that the stream ended in it, so that it may
-// be incomplete. The error is that of the underlying reader, errEventTooLong, or a [*adapter.FloodError].
+// next returns the next event with data, in newly allocated memory. atEnd reports that the stream ended within the event,
+// so it may be incomplete. The error is that of the underlying reader, errEventTooLong, or a [*adapter.FloodError].
 func (e *eventReader) next() (data []byte, atEnd bool, err error) {
 	var stray []byte
 	noise := 0
@@ -53,7 +53,7 @@ func (e *eventReader) next() (data []byte, atEnd bool, err error) {
 			if len(value) == 0 {
 				noise += len(line)
 			}
-		case "", "event", "id", "retry": // an empty line ends an event, a colon begins a comment
+		case "", "event", "id", "retry": // an empty line ends an event, a colon starts a comment
 			noise += len(line) + 1
 		default:
 			stray = append(append(stray, line...), '\n')
@@ -78,8 +78,8 @@ func (e *eventReader) next() (data []byte, atEnd bool, err error) {
 	}
 }
 
-// line returns the next line without its end, LF or CRLF. It is valid until the next call, and comes with io.EOF if the
-// stream ends in it.
+// line returns the next line without its end, LF or CRLF. It is valid until the next call. If the stream ends within the
+// line, the error is io.EOF.
 func (e *eventReader) line() ([]byte, error) {
 	line, err := e.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

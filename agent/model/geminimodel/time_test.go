@@ -30,7 +30,7 @@ func inProcess(t *testing.T, f transport, change ...func(*geminimodel.Config)) *
 
 func once(c *geminimodel.Config) { c.Retry.Attempts = 1 }
 
-func TestRetriesWaitLongerEachTime(t *testing.T) {
+func TestRetriesBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		start := time.Now()
@@ -51,7 +51,7 @@ func TestRetriesWaitLongerEachTime(t *testing.T) {
 	})
 }
 
-func TestARetryWaitsAsLongAsTheEndpointAsks(t *testing.T) {
+func TestRetryUsesRetryAfter(t *testing.T) {
 	details := func(r *http.Request) (*http.Response, error) {
 		return adaptertest.Respond(r, 429, adaptertest.Text(`{"error":{"code":429,"details":[{"retryDelay":"20s"}]}}`)), nil
 	}
@@ -79,26 +79,26 @@ func TestARetryWaitsAsLongAsTheEndpointAsks(t *testing.T) {
 	})
 }
 
-func TestAnEndpointThatNeverAnswersIsGivenUp(t *testing.T) {
+func TestFirstByteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, sink := range []model.Sink{nil, func(model.Delta) error { return nil }} {
 			start := time.Now()
 			_, err := inProcess(t, adaptertest.Never, once).Generate(t.Context(), hello(), sink)
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			require.True(t, apiError(t, err).Retryable)
-			require.ErrorContains(t, err, "no answer within 10m0s")
+			require.ErrorContains(t, err, "no response within 10m0s")
 			require.Equal(t, 10*time.Minute, time.Since(start))
 		}
 		m := inProcess(t, adaptertest.Drip(time.Hour, "late"), once, func(c *geminimodel.Config) { c.Timeouts.FirstByte = time.Second })
 		start := time.Now()
 		_, err := m.Generate(t.Context(), hello(), nil)
-		require.ErrorContains(t, err, "no answer within 1s", "headers alone are no answer")
+		require.ErrorContains(t, err, "no response within 1s", "headers alone are no answer")
 		require.Equal(t, time.Second, time.Since(start))
 		time.Sleep(time.Hour) // the slow server ends before the bubble
 	})
 }
 
-func TestASilentStreamIsGivenUpAndASlowOneIsNot(t *testing.T) {
+func TestIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := adaptertest.Drip(4*time.Minute, ": keep-alive\n\n", events(chunk("", `{"text":"a"}`)), ": keep-alive\n\n", events(chunk("STOP", `{"text":"b"}`)))
 		msg, err := stream(t, inProcess(t, slow), hello())
@@ -113,7 +113,7 @@ func TestASilentStreamIsGivenUpAndASlowOneIsNot(t *testing.T) {
 	})
 }
 
-func TestAStreamThatStaysOpenAfterItsEndIsNotWaitedFor(t *testing.T) {
+func TestStreamLeftOpenIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		msg, err := stream(t, inProcess(t, adaptertest.Drip(0, events(chunk("", `{"text":"a"}`), chunk("STOP")))), hello())
@@ -123,7 +123,7 @@ func TestAStreamThatStaysOpenAfterItsEndIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestTheTotalTimeoutCoversRetries(t *testing.T) {
+func TestTotalTimeoutCoversRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, f := range map[string]transport{"waiting": adaptertest.Never, "between attempts": adaptertest.Failing(429, `{"error":{"message":"no"}}`, "Retry-After", "20")} {
 			start := time.Now()
@@ -138,7 +138,7 @@ func TestTheTotalTimeoutCoversRetries(t *testing.T) {
 	})
 }
 
-func TestGenerateEndsWhenItsContextDoesWithTheCause(t *testing.T) {
+func TestGenerateEndsWithTheContext(t *testing.T) {
 	mine := errors.New("the user left")
 	for name, f := range map[string]transport{
 		"before the answer": adaptertest.Never,
@@ -163,7 +163,7 @@ func TestGenerateEndsWhenItsContextDoesWithTheCause(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatTakeLongEndWithTheContext(t *testing.T) {
+func TestSlowCredentialsEndWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -13,7 +13,7 @@ import (
 
 // What Google's servers send, shortened, where it differs from what one would think of.
 
-func TestAStreamAsItIsSent(t *testing.T) {
+func TestRealStream(t *testing.T) {
 	const tail = `,"modelVersion":"gemini-3.5-flash","responseId":"kT4gafyZ"}`
 	usage := func(more string) string {
 		return `"usageMetadata":{"promptTokenCount":12,` + more + `"promptTokensDetails":[{"modality":"TEXT","tokenCount":12}]}`
@@ -57,7 +57,7 @@ func TestAStreamAsItIsSent(t *testing.T) {
 	require.Equal(t, []int64{28, 40, 41, 43, 44}, grew, "usage is told when it has grown, not added up")
 }
 
-func TestAnAnswerThatEndsBeforeItBegan(t *testing.T) {
+func TestResponseWithoutContent(t *testing.T) {
 	for wire, want := range map[string]model.FinishReason{
 		"UNEXPECTED_TOOL_CALL": model.FinishError, "TOO_MANY_TOOL_CALLS": model.FinishError, "SAFETY": model.FinishContentFilter,
 		"PROHIBITED_CONTENT": model.FinishContentFilter, "MAX_TOKENS": model.FinishLength, "STOP": model.FinishStop,
@@ -72,14 +72,14 @@ func TestAnAnswerThatEndsBeforeItBegan(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidBeforeAFilterStruckIsKept(t *testing.T) {
+func TestFilterKeepsEarlierText(t *testing.T) {
 	msg := both(t, chunk("SAFETY", `{"text":"First, "}`),
 		chunk("", `{"text":"First, "}`), `{"candidates":[{"finishReason":"SAFETY","index":0}],"modelVersion":"m-001","responseId":"r1"}`)
 	require.Equal(t, "First, ", msg.Text())
 	require.Equal(t, model.FinishContentFilter, msg.Finish)
 }
 
-func TestAPromptThatIsBlockedWithinAStream(t *testing.T) {
+func TestPromptBlockedWithinAStream(t *testing.T) {
 	body := `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":7},"modelVersion":"m-001","responseId":"r1"}`
 	e := serve(t, answer{Body: events(body)})
 	msg, err := stream(t, newModel(t, e.URL), hello())
@@ -88,7 +88,7 @@ func TestAPromptThatIsBlockedWithinAStream(t *testing.T) {
 	require.Equal(t, 1, e.Count())
 }
 
-func TestCandidatesInChunksOfTheirOwnAreToldApart(t *testing.T) {
+func TestCandidatesInSeparateChunks(t *testing.T) {
 	second := strings.Replace(chunk("STOP", `{"text":"b"}`), `"index":0`, `"index":1`, 1)
 	msg, err := stream(t, newModel(t, serve(t, answer{Body: events(chunk("", `{"text":"a"}`), second, chunk("STOP"))}).URL), hello())
 	require.NoError(t, err)

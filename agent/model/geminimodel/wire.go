@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// wireResponse is an answer or a chunk of a streamed one. It differs from the SDK's in what that would lose: parts and
-// arguments stay as they were written.
+// wireResponse is a response or a chunk of a streamed one. Unlike the SDK's type, it keeps parts and arguments as they
+// were written.
 type wireResponse struct {
 	Candidates     []wireCandidate `json:"candidates"`
 	PromptFeedback *struct {
@@ -48,12 +48,12 @@ type wirePart struct {
 	FunctionCall *wireFunctionCall `json:"functionCall"`
 	InlineData   *genai.Blob       `json:"inlineData"`
 
-	// raw is the part as it was written, if it goes back that way.
+	// raw is the part as it was written, if it must be sent back.
 	raw json.RawMessage
 }
 
-// isOpaque reports whether a part goes back as it was written: it is nothing that this package knows, or a signature
-// without a text.
+// isOpaque reports whether a part must be sent back as it was written: it is unknown to this package, or is a signature
+// without text.
 func (p *wirePart) isOpaque() bool {
 	switch {
 	case p.FunctionCall != nil:
@@ -68,7 +68,7 @@ type wireFunctionCall struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
-	// These come only if ExtraBody asks for arguments in pieces.
+	// Only sent if ExtraBody asks for arguments in pieces.
 	PartialArgs  json.RawMessage `json:"partialArgs"`
 	WillContinue bool            `json:"willContinue"`
 }
@@ -90,7 +90,7 @@ func (u *wireUsage) usage() model.Usage {
 	}
 }
 
-// decode parses an answer, or an array of the chunks of one.
+// decode parses a response, or an array of the chunks of one.
 func decode(data []byte) ([]wireResponse, error) {
 	data = bytes.TrimSpace(data)
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -112,7 +112,7 @@ func decode(data []byte) ([]wireResponse, error) {
 	return chunks, nil
 }
 
-// keepRaw decodes data once more, for the parts as they were written. Few answers need that.
+// keepRaw decodes data again, to get the parts as they were written. Few responses need that.
 func keepRaw(data []byte, chunks []wireResponse) error {
 	type rawResponse struct {
 		Candidates []struct {
@@ -142,7 +142,7 @@ func keepRaw(data []byte, chunks []wireResponse) error {
 	return nil
 }
 
-// cutShort reports whether data is the beginning of JSON.
+// cutShort reports whether data is truncated JSON.
 func cutShort(data []byte, err error) bool {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		return syntax.Offset >= int64(len(bytes.TrimSpace(data)))
@@ -150,7 +150,7 @@ func cutShort(data []byte, err error) bool {
 	return false
 }
 
-// metadata is what a candidate says about itself beside its parts. Chunks of a stream say it once, in any of them.
+// metadata is the information about a candidate besides its parts. A stream sends it once, in any chunk.
 type metadata struct{ grounding, citations, urls json.RawMessage }
 
 func (m *metadata) take(c *wireCandidate) {
@@ -166,7 +166,7 @@ func (m *metadata) take(c *wireCandidate) {
 	}
 }
 
-// data returns the data of an opaque part, which is not sent back, or nil.
+// data returns the data of an opaque part that is not sent back, or nil.
 func (m *metadata) data() []byte {
 	members := []adapter.Member{
 		{Name: "groundingMetadata", Value: m.grounding}, {Name: "citationMetadata", Value: m.citations}, {Name: "urlContextMetadata", Value: m.urls},
@@ -178,8 +178,8 @@ func (m *metadata) data() []byte {
 	return slices.Concat(metadataPrefix, adapter.Object(members), []byte{'}'})
 }
 
-// finishReason maps what the wire says. Calls win over an end that is natural or unknown, because a caller has to answer
-// them; a response that was cut off or held back is not complete, whatever it holds.
+// finishReason maps the finish reason of the protocol. If there are calls, they override a normal or unknown end, because
+// the caller must answer them. They do not override a response that was cut off or withheld.
 func finishReason(wire genai.FinishReason, hasCalls bool) model.FinishReason {
 	switch wire {
 	case "", genai.FinishReasonStop:

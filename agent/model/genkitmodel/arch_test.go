@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// genkit.Init takes over signals, panics without a key and replaces a global tracer provider: only a program may call it.
+// genkit.Init handles signals, panics without a key and replaces a global tracer provider. Only a program may call it.
 func TestNoLibraryCodeCallsInit(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	files := 0
@@ -32,7 +32,7 @@ func TestNoLibraryCodeCallsInit(t *testing.T) {
 		files++
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
-			return nil // somebody else's test will say so
+			return nil // other tests report that
 		}
 		genkit := ""
 		for _, i := range file.Imports {
@@ -56,8 +56,8 @@ func TestNoLibraryCodeCallsInit(t *testing.T) {
 	require.Greater(t, files, 50, "the whole module is searched")
 }
 
-// A program gets the SDK of the provider that it uses, and no other.
-func TestADialectBringsItsOwnSDKAlone(t *testing.T) {
+// A program links only the SDK of the provider it uses.
+func TestDialectLinksOnlyItsSDK(t *testing.T) {
 	sdks := map[string]string{
 		"openai": "github.com/openai/openai-go", "anthropic": "github.com/anthropics/anthropic-sdk-go",
 		"google": "google.golang.org/genai", "grpc": "google.golang.org/grpc", "plugins": "github.com/firebase/genkit/go/plugins",

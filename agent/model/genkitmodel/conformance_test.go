@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 	sent := &sync.Map{}
 	conformance.Run(t, conformance.Harness{
 		Provider:   true,
-		ArgsAsJSON: true, // calls that are streamed have been decoded
+		ArgsAsJSON: true, // streamed calls have been decoded
 		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			record := &recorder{}
 			sent.Store(t.Name(), record)
@@ -56,7 +56,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// sendBack sends signatures of calls, and custom parts, back to where they came from.
+// sendBack sends signatures of calls, and custom parts, back to their provider.
 func sendBack(c *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
 	switch {
 	case in.Provider != c.Info.Provider:

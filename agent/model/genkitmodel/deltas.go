@@ -11,22 +11,23 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Piece is what a stream adds to a response.
+// Piece is an addition to a streamed response.
 type Piece struct {
-	// Kind is [model.PartText], [model.PartThinking] or [model.PartToolCall]. The zero value adds nothing, and makes the
-	// text that follows a part of its own.
+	// Kind is [model.PartText], [model.PartThinking] or [model.PartToolCall]. The zero value adds nothing, but starts a
+	// new part for the text that follows.
 	Kind model.PartKind
-	// Text is what is added: text, thinking, or a fragment of arguments.
+	// Text is the added text, thinking, or fragment of arguments.
 	Text string
-	// Call tells the calls of a response apart. The first piece of a call has its Tool, and CallID if the provider gave one.
+	// Call distinguishes the calls of a response. The first piece of a call has its Tool, and its CallID if the provider
+	// sent one.
 	Call         int
 	CallID, Tool string
 }
 
-// deltas is what a sink has been told.
+// deltas records what a sink has been told.
 type deltas struct {
 	parts []growing
-	calls map[int]int // the parts of calls, by Piece.Call
+	calls map[int]int // indexes of the parts of calls, by Piece.Call
 	ids   adapter.CallIDs
 	open  bool // the last part may grow if it is text
 }
@@ -36,7 +37,7 @@ type growing struct {
 	text bytes.Buffer
 }
 
-// grow tells the sink what was added. Empty text says nothing, so it is not passed on.
+// grow tells the sink what was added. Empty text is not passed on.
 func (d *deltas) grow(sink model.Sink, p Piece) error {
 	switch {
 	case p.Kind == "":
@@ -56,7 +57,7 @@ func (d *deltas) grow(sink model.Sink, p Piece) error {
 	return sink(model.Delta{Part: n, Kind: p.Kind, Text: p.Text})
 }
 
-// growLast adds to the last part of a kind, wherever it is.
+// growLast adds to the last part of a kind.
 func (d *deltas) growLast(sink model.Sink, kind model.PartKind, text string) error {
 	for n := len(d.parts) - 1; n >= 0 && text != ""; n-- {
 		if d.parts[n].Kind == kind {
@@ -71,7 +72,7 @@ func (d *deltas) growCall(sink model.Sink, p Piece) error {
 	n, begun := d.calls[p.Call]
 	switch {
 	case !begun && p.Tool == "":
-		return nil // a fragment of nothing: the response will have it
+		return nil // an empty fragment; the response will contain the part
 	case !begun:
 		if d.calls == nil {
 			d.calls = map[int]int{}
@@ -90,9 +91,8 @@ func (d *deltas) growCall(sink model.Sink, p Piece) error {
 	return sink(model.Delta{Part: n, Kind: p.Kind, Text: p.Text})
 }
 
-// rest tells the sink what of msg it has not been told: what the plugin kept for the response, and the usage. What was
-// streamed and the response has otherwise stands as it was streamed, for the sink cannot be told to forget: msg is
-// corrected.
+// rest tells the sink the parts of msg that were not streamed, and the usage. If the response differs from what was
+// streamed, msg is changed to match, because the sink cannot be told to forget.
 func (d *deltas) rest(sink model.Sink, msg *model.Message) error {
 	for _, kind := range []model.PartKind{model.PartThinking, model.PartText} {
 		streamed, whole := d.joined(kind), joined(msg.Parts, kind)
@@ -115,8 +115,8 @@ func (d *deltas) rest(sink model.Sink, msg *model.Message) error {
 	return sink(model.Delta{Usage: &usage})
 }
 
-// restOfCalls matches the calls of the response with those that were streamed. A call may have been streamed late, or not at
-// all, so what each says decides; what is left over is the same in the order in which it came.
+// restOfCalls matches the calls of the response with those that were streamed. Calls may have been streamed late or not
+// at all, so they are matched by content, and the remaining ones by order.
 func (d *deltas) restOfCalls(sink model.Sink, msg *model.Message) error {
 	var begun []int
 	for i := range d.parts {
@@ -159,7 +159,7 @@ func (d *deltas) restOfCalls(sink model.Sink, msg *model.Message) error {
 		}
 		d.parts = append(d.parts, growing{Part: model.Part{Kind: p.Kind}})
 	}
-	for _, n := range begun { // the response has forgotten them, the sink cannot
+	for _, n := range begun { // missing in the response, but known to the sink
 		call := d.parts[n].Part
 		call.Args = orEmpty(d.parts[n].text.Bytes())
 		msg.Parts = append(msg.Parts, call)
@@ -167,7 +167,7 @@ func (d *deltas) restOfCalls(sink model.Sink, msg *model.Message) error {
 	return nil
 }
 
-// restOfCall tells what is missing of a call of the response that was streamed as part n.
+// restOfCall tells the sink what is missing of a call that was streamed as part n.
 func (d *deltas) restOfCall(sink model.Sink, p *model.Part, n int) error {
 	streamed := &d.parts[n]
 	p.CallID = streamed.CallID
@@ -201,8 +201,8 @@ func joined(parts []model.Part, kind model.PartKind) string {
 	return b.String()
 }
 
-// replace puts the parts of a kind as they were streamed where the first of that kind is, without signatures, which
-// would be of something else.
+// replace replaces the parts of a kind by the streamed ones, at the place of the first, without signatures, which would
+// not match.
 func (d *deltas) replace(msg *model.Message, kind model.PartKind) {
 	is := func(p model.Part) bool { return p.Kind == kind }
 	at := max(slices.IndexFunc(msg.Parts, is), 0)

@@ -15,88 +15,91 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Dialect says how one Genkit plugin must be spoken to. The zero value is right for no plugin in particular: use
-// [Generic], or the dialect of the plugin's own package. All functions may be nil; they are called for many requests at
-// the same time, those of one request one after the other.
+// Dialect describes how to use a Genkit plugin. The zero value suits no plugin in particular: use [Generic], or the
+// dialect from the plugin's package. All functions may be nil. They are called concurrently for different requests, but
+// one after the other for a single request.
 type Dialect struct {
-	// NativeOutput, NoForcedCalls, Media and MediaURLs are what [model.Info] says. Media that is not listed is refused
-	// before the plugin sees it.
+	// NativeOutput, NoForcedCalls, Media and MediaURLs are as in [model.Info]. Media that is not listed is an error
+	// before the plugin is called.
 	NativeOutput     bool
 	NoForcedCalls    bool
 	Media, MediaURLs []string
 
-	// CallIDMax is how many letters, digits, underscores and hyphens the id of a call may have. 0 means that no bound is
-	// known: the provider's own ids go back to it as they are, and others are held to 40.
+	// CallIDMax is the maximum number of letters, digits, underscores and hyphens in a call id. 0 means that no limit is
+	// known: the provider's own ids are sent back unchanged, and others are limited to 40.
 	CallIDMax int
-	// Thinking says that the plugin sends reasoning back to its provider together with the signature. Otherwise thinking
-	// of the history is left out, as is always what has no signature or was made by another provider.
+	// Thinking reports that the plugin sends reasoning back to its provider, with its signature. Otherwise thinking in
+	// the history is left out. Thinking without a signature, or of another provider, is always left out.
 	Thinking bool
-	// RawArguments says that the plugin passes on a [json.RawMessage] as the arguments of a call. Otherwise it gets a
-	// map[string]any, in which whole numbers are int64 as far as they fit.
+	// RawArguments reports that the plugin accepts a [json.RawMessage] as the arguments of a call. Otherwise it gets a
+	// map[string]any, in which whole numbers are int64 if they fit.
 	RawArguments bool
-	// ContentRequired says that the provider refuses blank text and messages without content: they are left out.
+	// ContentRequired reports that the provider does not accept blank text and messages without content. They are left
+	// out.
 	ContentRequired bool
-	// EmptyTextEndsPart says that empty text in a stream stands for something that is no text. Otherwise it is nothing.
+	// EmptyTextEndsPart reports that empty text in a stream represents something other than text. Otherwise it is
+	// ignored.
 	EmptyTextEndsPart bool
 
-	// Prepare completes what the plugin will be given: configuration, tool choice, output schema. It refuses what the
-	// provider cannot keep, see [Call.Accept] and [Call.Unsupported], and returns the context for the plugin. It may set
-	// the hooks of the call.
+	// Prepare completes the request for the plugin: configuration, tool choice, output schema. It returns an error for
+	// what the provider does not support, see [Call.Accept] and [Call.Unsupported]. It returns the context for the
+	// plugin. It may set the hooks of the call.
 	Prepare func(ctx context.Context, c *Call) (context.Context, error)
-	// Part has the last word on how a part of the history is shown to the plugin; out is nil if it would be left out. The
-	// result nil leaves it out.
+	// Part can change how a part of the history is passed to the plugin. Out is the default, or nil to leave the part
+	// out. If Part returns nil, the part is left out.
 	Part func(c *Call, in *model.Part, out *ai.Part) (*ai.Part, error)
-	// Result is what the plugin gets as the output of a tool, made of the text that the model is to see; the text itself
-	// if nil. See [JSONResult].
+	// Result converts the text of a tool result to the value that the plugin gets. If nil, it gets the text. See
+	// [JSONResult].
 	Result func(text string) any
-	// Schema rewrites the JSON schema of a tool's arguments for a plugin that does not take all of JSON Schema. It may
-	// change the map, which is its own.
+	// Schema rewrites the JSON schema of a tool's arguments, for plugins that do not support all of JSON Schema. It may
+	// modify the map.
 	Schema func(c *Call, schema map[string]any) (map[string]any, error)
 
-	// Error reads what the plugin returned as an error into e: Status, Code, Type, Message, RequestID and RetryAfter as
-	// far as they are known, and Retryable if that is all there is to know. It reports false for errors that it does
-	// not know.
+	// Error reads an error returned by the plugin into e: Status, Code, Type, Message, RequestID and RetryAfter if known,
+	// and Retryable if nothing else is known. It returns false for unknown errors.
 	Error func(err error, e *model.APIError) bool
 }
 
-// Call is one request on its way through a plugin. A dialect may change Genkit and Stream in Prepare, and set the hooks.
-// Finish and Recover are called when the plugin has ended.
+// Call is one request to a plugin. A dialect may change Genkit and Stream in Prepare, and set the hooks. Finish and
+// Recover are called when the plugin has returned.
 type Call struct {
-	// Info, Request and Settings are what was asked for; they are only read. Settings are those of the configuration and
-	// of the request together, never nil, and have been checked as far as that is possible without knowing the provider.
+	// Info, Request and Settings describe the request. They must not be modified. Settings combines those of the
+	// configuration and the request. It is never nil, and has been checked as far as possible without knowing the
+	// provider.
 	Info     model.Info
 	Request  *model.Request
 	Settings *model.Settings
 
-	// Genkit is what the plugin will be given: the messages and tools are there when Prepare is called.
+	// Genkit is the request for the plugin. When Prepare is called, it contains the messages and tools.
 	Genkit *ai.ModelRequest
-	// Stream says whether the plugin is asked to stream. Setting it makes it stream though nobody listens.
+	// Stream reports whether the plugin is asked to stream. Prepare may set it to make the plugin stream although there
+	// is no sink.
 	Stream bool
 
-	// OnChunk, if not nil, takes the chunks of a stream in place of [Call.EmitChunk]. It is called by the plugin, on the
-	// plugin's goroutine; an error of it is returned to the plugin.
+	// OnChunk, if not nil, is called for the chunks of a stream instead of [Call.EmitChunk], on the plugin's goroutine.
+	// Its error is returned to the plugin.
 	OnChunk func(*ai.ModelResponseChunk) error
-	// Finish, if not nil, has the last word on the message, and sees the response that it was made of. An error of it is
-	// the error of the request; an [*model.APIError] needs no Provider and Model.
+	// Finish, if not nil, may change the message. Resp is the response it was made from. If Finish returns an error, the
+	// request fails with it. An [*model.APIError] needs no Provider and Model.
 	Finish func(resp *ai.ModelResponse, msg *model.Message) error
-	// Recover, if not nil, is asked when the plugin has failed and the context has not ended. It may return a message, which goes to Finish with a nil
-	// response, or an error that says more; with neither, the plugin's own error stands.
+	// Recover, if not nil, is called if the plugin failed and the context has not ended. It may return a message, which
+	// is passed to Finish with a nil response, or a better error. If it returns neither, the plugin's error is used.
 	Recover func(err error) (*model.Message, error)
 
 	emit  func(Piece) error
 	model *Model
-	calls int // that EmitChunk has seen
+	calls int // seen by EmitChunk
 }
 
-// Emit passes a piece of the response on to whom it is streamed to, if there is somebody, and waits until it is taken.
-// It is for the goroutine on which the plugin runs, and fails when the request is over. The message is made of the
-// plugin's response all the same; what it lacks of what was emitted is added to it.
+// Emit passes a piece of the response to the sink, if there is one, and waits until it is accepted. It must be called on
+// the plugin's goroutine, and fails when the request is over. The message is still made from the plugin's response. What
+// was emitted but is missing there is added.
 func (c *Call) Emit(p Piece) error { return c.emit(p) }
 
-// EmitChunk emits what a chunk says: text, reasoning, and calls that are whole. Fragments of calls are left to the
-// response, because chunks do not say which call they belong to.
+// EmitChunk emits the text, the reasoning, and the complete calls of a chunk. Fragments of calls are skipped, because
+// chunks do not tell which call they belong to. The response contains them.
 func (c *Call) EmitChunk(chunk *ai.ModelResponseChunk) error {
-	if chunk.Aggregated { // it repeats what came before; the response has it anyway
+	if chunk.Aggregated { // repeats earlier chunks, and the response contains it
 		return nil
 	}
 	for _, p := range chunk.Content {
@@ -114,7 +117,7 @@ func (c *Call) EmitChunk(chunk *ai.ModelResponseChunk) error {
 		case p.IsToolRequest() && p.ToolRequest != nil && !p.ToolRequest.Partial && isWhole(p.ToolRequest.Input):
 			args, err := arguments(p.ToolRequest.Input)
 			if err != nil {
-				continue // the response has the same fault
+				continue // the response has the same error
 			}
 			piece = Piece{Kind: model.PartToolCall, Call: c.calls, CallID: p.ToolRequest.Ref, Tool: p.ToolRequest.Name, Text: string(args)}
 			c.calls++
@@ -126,7 +129,7 @@ func (c *Call) EmitChunk(chunk *ai.ModelResponseChunk) error {
 	return nil
 }
 
-// Message makes a message of a response of the plugin, as is done before Finish, for hooks that have another one.
+// Message makes a message from a response of the plugin, as is done before Finish. It is for hooks with another response.
 func (c *Call) Message(resp *ai.ModelResponse) (*model.Message, error) {
 	if resp == nil {
 		return nil, errNoResponse
@@ -134,13 +137,13 @@ func (c *Call) Message(resp *ai.ModelResponse) (*model.Message, error) {
 	return c.model.message(resp)
 }
 
-// isWhole reports whether the arguments of a call are decoded, which fragments cannot be.
+// isWhole reports whether the arguments of a call are decoded. Fragments cannot be.
 func isWhole(input any) bool {
 	object, ok := input.(map[string]any)
 	return ok && object != nil
 }
 
-// Unsupported is the error for what the provider, or the plugin, cannot do. It wraps [model.ErrUnsupported].
+// Unsupported returns an error that wraps [model.ErrUnsupported], for what the provider or the plugin does not support.
 func (c *Call) Unsupported(what string) error { return adapter.Unsupported(c.Info, what) }
 
 // Names of settings for [Call.Accept].
@@ -157,8 +160,8 @@ const (
 	ExtraBody         = "extra_body"
 )
 
-// Accept returns an error that wraps [model.ErrUnsupported] if a setting is set that is not among names. Whether several
-// calls may be made says nothing without tools, so then it is always accepted.
+// Accept returns an error that wraps [model.ErrUnsupported] if a setting other than the named ones is set.
+// ParallelToolCalls is always accepted if there are no tools.
 func (c *Call) Accept(names ...string) error {
 	s := c.Settings
 	for _, setting := range []struct {
@@ -183,8 +186,8 @@ func (c *Call) Accept(names ...string) error {
 	return nil
 }
 
-// ExtraFields returns the extra body of the settings for an SDK that takes a name for a path, as OpenAI's and Anthropic's do: one
-// that is a path is refused. It is nil if there is none.
+// ExtraFields returns the extra body of the settings, or nil, for an SDK that interprets names as paths, as those of
+// OpenAI and Anthropic do. A name that would be a path is an error.
 func (c *Call) ExtraFields() (map[string]any, error) {
 	var extra map[string]any
 	for name, value := range c.Settings.ExtraBody {
@@ -203,9 +206,9 @@ func isPathSyntax(r rune) bool {
 	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
-// Generic returns a dialect for a plugin of which nothing is known, and which keeps to what Genkit defines: text, tools,
-// [ai.GenerationCommonConfig] and [ai.ModelRequest.ToolChoice]. It takes no media, sends no thinking back, and refuses
-// what these cannot say. Change the result where more is known.
+// Generic returns a dialect for an unknown plugin. It is restricted to what Genkit defines: text, tools,
+// [ai.GenerationCommonConfig] and [ai.ModelRequest.ToolChoice]. It accepts no media, sends no thinking back, and returns
+// an error for what cannot be expressed. Change the result if you know more about the plugin.
 func Generic() Dialect {
 	return Dialect{Prepare: func(ctx context.Context, c *Call) (context.Context, error) {
 		if err := c.Accept(MaxTokens, Temperature, TopP, Stop); err != nil {
@@ -228,7 +231,7 @@ func Generic() Dialect {
 	}}
 }
 
-// CommonToolChoice sets Genkit's own tool choice, for plugins that heed it. It has no way to name one of several tools.
+// CommonToolChoice sets Genkit's own tool choice, for plugins that support it. It cannot name one of several tools.
 func CommonToolChoice(c *Call) error {
 	switch choice := c.Request.ToolChoice; choice.Mode {
 	case model.ToolChoiceAuto:
@@ -245,8 +248,8 @@ func CommonToolChoice(c *Call) error {
 	return nil
 }
 
-// JSONResult keeps the result of a tool that is JSON what it is, for plugins that encode the output of tools: a string
-// would be JSON in JSON. Other text arrives as a JSON string, in quotes.
+// JSONResult keeps tool results that are JSON as JSON, for plugins that encode the output of tools: a string would become
+// JSON in JSON. Other text becomes a JSON string.
 func JSONResult(text string) any {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)

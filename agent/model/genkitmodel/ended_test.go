@@ -39,7 +39,7 @@ func TestEndedContextWinsOverCompleteResponse(t *testing.T) {
 	}
 }
 
-// The sink may learn of the whole response at once, and end the context then.
+// The sink may get the whole response at once and then cancel the context.
 func TestContextEndedByTheLastDelta(t *testing.T) {
 	left := errors.New("the user has left")
 	m := open(t, genkitmodel.Config{}, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {

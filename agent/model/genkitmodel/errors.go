@@ -19,19 +19,19 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// What a plugin can return that is neither a response nor an error of the provider.
+// Invalid results of a plugin that are neither a response nor an error of the provider.
 var (
 	errNoResponse   = fmt.Errorf("the plugin returned no response: %w", io.ErrUnexpectedEOF)
 	errNoMessage    = errors.New("the response has no message")
-	errNamelessCall = errors.New("the response calls a tool that has no name")
+	errNamelessCall = errors.New("the response has a tool call without a name")
 )
 
-// maxMessage bounds what an error quotes of a plugin's, in bytes: Genkit's quote whole requests.
+// maxMessage limits what an error quotes of a plugin's error, in bytes. Genkit's errors quote whole requests.
 const maxMessage = 2000
 
-// PanicError is what a plugin panicked with.
+// PanicError reports that a plugin panicked.
 type PanicError struct {
-	// Value is the value of the panic, nil if the plugin ended its goroutine in place of returning.
+	// Value is the value of the panic. It is nil if the plugin ended its goroutine instead of returning.
 	Value any
 	// Origin is the function that panicked.
 	Origin string
@@ -51,25 +51,26 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// In reports whether the plugin, by the path of its package or a part of it, panicked over a mistake of its own: a nil
-// pointer, an index. It is for what plugins make of broken answers.
+// In reports whether the plugin panicked with a runtime error in its own code, such as a nil dereference or an index out
+// of range. The plugin is named by the path of its package, or a part of it. Use it for plugins that panic on broken
+// responses.
 func (e *PanicError) In(plugin string) bool {
 	_, mistake := e.Value.(runtime.Error)
 	return mistake && strings.Contains(e.Origin, plugin)
 }
 
-// panicked makes an error of a panic. It must be called by the deferred function that recovered.
+// panicked makes an error from a panic. It must be called in the deferred function that recovered.
 func panicked(value any) error {
 	e := &PanicError{Value: value, Origin: panicOrigin()}
-	// A plugin that returns neither a response nor an error, as for a stream that breaks off, makes Genkit's telemetry
-	// read from a nil pointer.
+	// If a plugin returns neither a response nor an error, for example for a stream that breaks off, Genkit's telemetry
+	// dereferences a nil pointer.
 	if _, isRuntime := value.(runtime.Error); isRuntime && strings.Contains(e.Origin, "addAutomaticTelemetry") {
 		return errNoResponse
 	}
 	return e
 }
 
-// panicOrigin names the function that panicked first: tracing recovers and panics again, with the stack still there.
+// panicOrigin returns the function that panicked first. Tracing recovers and panics again, which keeps the stack.
 func panicOrigin() string {
 	pcs := make([]uintptr, 256)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
@@ -87,17 +88,17 @@ func panicOrigin() string {
 	return origin
 }
 
-// failure is the error for what a plugin returned, or for what is wrong with that: an [*model.APIError], but for what
-// Genkit refused before the plugin saw it.
+// failure returns the error for an error or an invalid result of the plugin: an [*model.APIError], except for requests
+// that Genkit did not accept.
 func (m *Model) failure(err error) error {
 	var inGenkit *core.GenkitError
 	if errors.As(err, &inGenkit) && inGenkit.Status == core.INVALID_ARGUMENT && refusedByGenkit(inGenkit.Message) {
-		return fmt.Errorf("genkitmodel: %s %s: Genkit refuses the request: %w: %s",
+		return fmt.Errorf("genkitmodel: %s %s: Genkit does not accept the request: %w: %s",
 			m.info.Provider, m.info.Name, model.ErrUnsupported, adapter.Truncate(m.redact(inGenkit.Message), maxMessage))
 	}
 	var e *model.APIError
 	if known := (*model.APIError)(nil); errors.As(err, &known) {
-		e = new(*known) // the plugin may return it again
+		e = new(*known) // the plugin may return the same value again
 	} else {
 		e = m.classify(err)
 	}
@@ -128,11 +129,11 @@ func (m *Model) classify(err error) *model.APIError {
 	case errors.As(err, &address), errors.As(err, &unsent):
 		where := "the provider"
 		if address != nil {
-			where = adapter.CleanText(address.URL) // Google's has the key
+			where = adapter.CleanText(address.URL) // Google's URL contains the key
 		}
 		return adapter.TransportError(m.info, where, err, m.redact)
 	case errors.Is(err, errNoMessage), errors.Is(err, errNamelessCall), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		e.Retryable = true // the answer broke off, or makes no sense: the next may be whole
+		e.Retryable = true // the response broke off or is invalid; the next one may be complete
 	case errors.As(err, &inGenkit):
 		e.Code = string(inGenkit.Status)
 		switch inGenkit.Status {
@@ -145,22 +146,23 @@ func (m *Model) classify(err error) *model.APIError {
 	return e
 }
 
-// refusedByGenkit reports whether the message is that of Genkit's own checks: of the request against a schema, and
-// against what the plugin says that the model supports.
+// refusedByGenkit reports whether the message comes from Genkit's own checks of the request, against a schema or against
+// what the plugin declares to support.
 func refusedByGenkit(message string) bool {
 	return strings.HasPrefix(message, "invalid input to action") || strings.HasPrefix(message, "model ") && strings.Contains(message, " does not support ")
 }
 
-// FromHTTP fills e from the answer with which a provider refused: the fields of every SDK's error type.
+// FromHTTP fills e from the response with which a provider reported an error. Its parameters are the fields of every
+// SDK's error type.
 func FromHTTP(e *model.APIError, status int, header http.Header) {
 	e.Status = status
 	e.RequestID = adapter.RequestID(header)
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 }
 
-// Classify sets [model.APIError.Retryable] by what else e says, for errors that a dialect makes in a hook.
+// Classify sets [model.APIError.Retryable] from the other fields of e, for errors made in the hooks of a dialect.
 func Classify(e *model.APIError) {
-	cause := e.Err // compared with nothing: there are SDKs whose errors cannot be compared
+	cause := e.Err // not compared, because some SDK errors cannot be
 	e.Err = nil
 	adapter.Classify(e)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// A model of one's own, as a team that uses Genkit may have it.
+// A custom Genkit model.
 func ExampleNew() {
 	shout := ai.NewModel("house/shout", &ai.ModelOptions{Supports: &ai.ModelSupports{Multiturn: true, SystemRole: true}},
 		func(_ context.Context, req *ai.ModelRequest, _ ai.ModelStreamCallback) (*ai.ModelResponse, error) {

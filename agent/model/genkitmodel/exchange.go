@@ -11,10 +11,10 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// grace is how long a plugin may take to end when it has been told to.
+// grace is how long a cancelled plugin may take to return.
 const grace = 250 * time.Millisecond
 
-// exchange is one request and its answer.
+// exchange is one request and its response.
 type exchange struct {
 	m      *Model
 	c      *Call
@@ -22,14 +22,13 @@ type exchange struct {
 	deltas deltas
 }
 
-// outcome is how a plugin's function ended.
+// outcome is the result of a plugin's function.
 type outcome struct {
 	resp *ai.ModelResponse
 	err  error
 }
 
-// run asks the plugin. The goroutine that it starts has ended when run returns, unless the plugin does not heed its
-// context.
+// run calls the plugin. The goroutine it starts ends before run returns, unless the plugin ignores its context.
 func (e *exchange) run(ctx context.Context) (*model.Message, error) {
 	pluginCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,13 +54,13 @@ func (e *exchange) run(ctx context.Context) (*model.Message, error) {
 		callback = func(_ context.Context, chunk *ai.ModelResponseChunk) error { return e.chunk(chunk) }
 	}
 	go func() {
-		out := outcome{err: &PanicError{}} // stands if the plugin ends the goroutine
+		out := outcome{err: &PanicError{}} // used if the plugin ends the goroutine
 		defer func() { done <- out }()
 		out = e.m.ask(pluginCtx, e.c.Genkit, callback)
 	}()
 
 	for {
-		// The end of ctx wins over what else is ready: select would choose at random.
+		// Check ctx first: select would choose at random.
 		select {
 		case p := <-pieces:
 			if ctx.Err() != nil {
@@ -82,7 +81,7 @@ func (e *exchange) run(ctx context.Context) (*model.Message, error) {
 	}
 }
 
-// leave waits for a plugin that has been told to end.
+// leave waits for a cancelled plugin to return.
 func leave(done <-chan outcome) {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -106,7 +105,7 @@ func (m *Model) ask(ctx context.Context, req *ai.ModelRequest, callback ai.Model
 	return outcome{resp, err}
 }
 
-// chunk takes a chunk from the plugin, on the plugin's goroutine.
+// chunk receives a chunk from the plugin, on the plugin's goroutine.
 func (e *exchange) chunk(chunk *ai.ModelResponseChunk) error {
 	switch {
 	case chunk == nil:
@@ -117,9 +116,9 @@ func (e *exchange) chunk(chunk *ai.ModelResponseChunk) error {
 	return e.c.EmitChunk(chunk)
 }
 
-// finish makes a message of the outcome and tells the sink what it has not seen of it.
+// finish makes a message from the outcome and tells the sink what was not streamed.
 func (e *exchange) finish(ctx context.Context, out outcome) (*model.Message, error) {
-	if ctx.Err() != nil { // some plugins complete the response all the same
+	if ctx.Err() != nil { // some plugins complete the response anyway
 		return nil, e.m.cancelled(ctx, nil)
 	}
 	var msg *model.Message
@@ -148,7 +147,7 @@ func (e *exchange) finish(ctx context.Context, out outcome) (*model.Message, err
 			}
 		}
 	}
-	if ctx.Err() != nil { // Recover asks again, and the sink may have ended ctx
+	if ctx.Err() != nil { // Recover made another request, and the sink may have ended ctx
 		return nil, e.m.cancelled(ctx, nil)
 	}
 	e.m.settle(msg)

@@ -21,7 +21,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// stub is a Genkit model without Genkit's checks around it.
+// stub is a Genkit model without Genkit's checks.
 type stub struct {
 	ai.Model
 	f generate
@@ -40,7 +40,7 @@ func openStub(t testing.TB, f generate) *genkitmodel.Model {
 	return m
 }
 
-func TestWhatAPluginMayDoWrongIsAnError(t *testing.T) {
+func TestBrokenPluginsAreErrors(t *testing.T) {
 	var noDetails *core.GenkitError
 	for name, test := range map[string]struct {
 		f         generate
@@ -83,13 +83,13 @@ func TestWhatAPluginMayDoWrongIsAnError(t *testing.T) {
 			f: func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 				return answer(ai.NewToolRequestPart(&ai.ToolRequest{Ref: "c"})), nil
 			},
-			says: "a tool that has no name", retryable: true,
+			says: "a tool call without a name", retryable: true,
 		},
 		"arguments without a JSON form": {
 			f: func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 				return answer(ai.NewToolRequestPart(&ai.ToolRequest{Name: "t", Input: make(chan int)})), nil
 			},
-			says: `the arguments of a call of "t" have no JSON form`,
+			says: `cannot encode the arguments of a call of "t"`,
 		},
 		"a broken answer": {
 			f: func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
@@ -133,8 +133,8 @@ func TestWhatAPluginMayDoWrongIsAnError(t *testing.T) {
 	}
 }
 
-// Genkit's telemetry panics when a plugin returns nothing, and tracing panics again.
-func TestAPluginThatReturnsNothingIsAnAnswerThatBrokeOff(t *testing.T) {
+// Genkit's telemetry panics if a plugin returns nothing, and tracing panics again.
+func TestPluginThatReturnsNothing(t *testing.T) {
 	m := open(t, genkitmodel.Config{}, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 		return nil, nil
 	})
@@ -145,7 +145,7 @@ func TestAPluginThatReturnsNothingIsAnAnswerThatBrokeOff(t *testing.T) {
 	require.True(t, e.Retryable)
 }
 
-func TestAPanicNamesTheFunction(t *testing.T) {
+func TestPanicNamesTheFunction(t *testing.T) {
 	m := open(t, genkitmodel.Config{}, panicking)
 	_, err := m.Generate(t.Context(), hello(), nil)
 	require.ErrorContains(t, err, "genkitmodel_test.panicking")
@@ -159,7 +159,7 @@ func panicking(_ context.Context, req *ai.ModelRequest, _ ai.ModelStreamCallback
 	return answer(none.Content...), nil
 }
 
-func TestWhatGenkitItselfRefusesIsUnsupported(t *testing.T) {
+func TestGenkitsOwnErrorsAreUnsupported(t *testing.T) {
 	sent := false
 	f := func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 		sent = true
@@ -175,13 +175,13 @@ func TestWhatGenkitItselfRefusesIsUnsupported(t *testing.T) {
 	require.False(t, sent)
 }
 
-func TestGenerateEndsThoughThePluginDoesNot(t *testing.T) {
+func TestGenerateEndsWithoutThePlugin(t *testing.T) {
 	release, ended := make(chan struct{}), make(chan error, 1)
 	m := openStub(t, func(ctx context.Context, _ *ai.ModelRequest, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 		if cb != nil {
 			_ = cb(ctx, &ai.ModelResponseChunk{Content: []*ai.Part{ai.NewTextPart("one")}})
 		}
-		<-release // whatever the context says
+		<-release // ignores the context
 		if cb != nil {
 			ended <- cb(ctx, &ai.ModelResponseChunk{Content: []*ai.Part{ai.NewTextPart("two")}})
 		}
@@ -204,7 +204,7 @@ func TestGenerateEndsThoughThePluginDoesNot(t *testing.T) {
 	require.Error(t, <-ended)
 }
 
-func TestAPluginIsCancelledWhenTheSinkFails(t *testing.T) {
+func TestSinkErrorCancelsThePlugin(t *testing.T) {
 	enough, told := errors.New("enough"), make(chan error, 1)
 	m := open(t, genkitmodel.Config{}, func(ctx context.Context, _ *ai.ModelRequest, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 		_ = cb(ctx, &ai.ModelResponseChunk{Content: []*ai.Part{ai.NewTextPart("one")}})
@@ -217,7 +217,7 @@ func TestAPluginIsCancelledWhenTheSinkFails(t *testing.T) {
 	require.ErrorIs(t, <-told, context.Canceled)
 }
 
-func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidConfigsAreErrors(t *testing.T) {
 	_, err := genkitmodel.New(nil, genkitmodel.Config{})
 	require.ErrorContains(t, err, "the Genkit model is nil")
 	nameless := ai.NewModel("nameless", nil, nil)
@@ -234,7 +234,7 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 	require.Equal(t, m.String(), m.LogValue().String())
 }
 
-func TestAKeyIsCutOutBeforeAMessageIsCutShort(t *testing.T) {
+func TestKeysAreRemovedBeforeTruncation(t *testing.T) {
 	const key = "sk-0123456789abcdef"
 	m := open(t, genkitmodel.Config{Redact: func(s string) string { return strings.ReplaceAll(s, key, "[redacted]") }},
 		func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
@@ -245,7 +245,7 @@ func TestAKeyIsCutOutBeforeAMessageIsCutShort(t *testing.T) {
 	require.NotContains(t, err.Error(), key[:5])
 }
 
-func TestAnAPIErrorOfThePluginsStaysAsItIs(t *testing.T) {
+func TestPluginsAPIErrorIsKept(t *testing.T) {
 	mine := &model.APIError{Provider: "inner", Model: "small", Status: 503, Message: "busy", Retryable: true}
 	m := openStub(t, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 		return nil, mine

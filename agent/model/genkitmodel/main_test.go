@@ -15,17 +15,17 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// generate is what a plugin does for a request.
+// generate is the function of a plugin.
 type generate = func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error)
 
-// plugin returns the model of a plugin that can do everything that Genkit defines.
+// plugin returns a model that supports everything that Genkit defines.
 func plugin(f generate) ai.Model {
 	return ai.NewModel("fake/model", &ai.ModelOptions{Supports: &ai.ModelSupports{
 		Media: true, Multiturn: true, SystemRole: true, Tools: true, ToolChoice: true,
 	}}, f)
 }
 
-// open returns a model in front of such a plugin.
+// open returns a model for such a plugin.
 func open(t testing.TB, config genkitmodel.Config, f generate) *genkitmodel.Model {
 	t.Helper()
 	m, err := genkitmodel.New(plugin(f), config)
@@ -35,7 +35,7 @@ func open(t testing.TB, config genkitmodel.Config, f generate) *genkitmodel.Mode
 	return m
 }
 
-// answer is a plugin's response with some parts.
+// answer returns a plugin's response with the given parts.
 func answer(parts ...*ai.Part) *ai.ModelResponse {
 	return &ai.ModelResponse{FinishReason: ai.FinishReasonStop, Message: &ai.Message{Role: ai.RoleModel, Content: parts}}
 }

@@ -17,24 +17,24 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Config says what Genkit does not tell about a model. The zero value is valid.
+// Config adds what Genkit does not know about a model. The zero value is valid.
 type Config struct {
-	// Provider and Name are what [model.Info] says. By default they are what stands before and behind the first slash of
-	// the Genkit model's name: "openai/gpt-5" is the model "gpt-5" of "openai". Thinking is sent back only where Provider
-	// is the same, so models of one provider should agree on it.
+	// Provider and Name are as in [model.Info]. By default they are the parts of the Genkit model's name before and after
+	// the first slash: "openai/gpt-5" is the model "gpt-5" of "openai". Thinking is sent back only to models with the
+	// same Provider, so it should be the same for all models of a provider.
 	Provider, Name string
-	// Dialect says how the plugin must be spoken to; nil means [Generic].
+	// Dialect describes how to use the plugin. If nil, it is [Generic].
 	Dialect *Dialect
-	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	// ContextWindow is [model.Info.ContextWindow], in tokens, or 0 if unknown.
 	ContextWindow int
-	// Settings are defaults that the settings of a request override one by one. May be nil.
+	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
-	// Redact, if not nil, cuts secrets out of what errors say. Plugins quote what servers say, and servers quote keys.
+	// Redact, if not nil, removes secrets from error messages. Plugins quote servers, and servers quote keys.
 	Redact func(string) string
 }
 
-// Model is a Genkit model behind [model.Model]. Make one with [New]. It is safe for concurrent use if the Genkit model
-// is, as those of Genkit's own plugins are.
+// Model is a Genkit model as a [model.Model]. [New] returns one. It is safe for concurrent use if the Genkit model is, as
+// those of Genkit's own plugins are.
 type Model struct {
 	genkit   ai.Model
 	info     model.Info
@@ -45,11 +45,11 @@ type Model struct {
 
 var _ model.Model = (*Model)(nil)
 
-// New returns a model that asks m, which comes from a plugin or from [ai.NewModel]. No [genkit.Genkit] is needed. The
-// error joins all that is wrong with config.
+// New returns a model that uses m, which comes from a plugin or from [ai.NewModel]. No [genkit.Genkit] is needed. The
+// error joins all problems with config.
 func New(m ai.Model, config Config) (*Model, error) {
 	if m == nil {
-		return nil, errors.New("genkitmodel: the Genkit model is nil: does the plugin know the name?")
+		return nil, errors.New("genkitmodel: the Genkit model is nil; does the plugin know the name?")
 	}
 	var errs []error
 	provider, name, found := strings.Cut(m.Name(), "/")
@@ -63,10 +63,10 @@ func New(m ai.Model, config Config) (*Model, error) {
 		name = config.Name
 	}
 	if provider == "" {
-		errs = append(errs, fmt.Errorf("genkitmodel: Config.Provider is empty, and the name %q of the Genkit model has no provider either", m.Name()))
+		errs = append(errs, fmt.Errorf("genkitmodel: Config.Provider is empty, and the name %q of the Genkit model has no provider", m.Name()))
 	}
 	if provider != strings.ToLower(provider) {
-		errs = append(errs, fmt.Errorf("genkitmodel: the provider %q is not in lower case: set Config.Provider", provider))
+		errs = append(errs, fmt.Errorf("genkitmodel: provider %q is not in lower case; set Config.Provider", provider))
 	}
 	if config.ContextWindow < 0 {
 		errs = append(errs, errors.New("genkitmodel: Config.ContextWindow is negative"))
@@ -105,23 +105,23 @@ func (m *Model) Info() model.Info {
 // String names the model.
 func (m *Model) String() string { return m.info.Provider + " " + m.info.Name + " through Genkit" }
 
-// Format implements [fmt.Formatter]: every verb prints what String returns, since a plugin behind the model has a key.
+// Format implements [fmt.Formatter]. Every verb prints the result of String, because the plugin contains a key.
 func (m *Model) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, m.String()) }
 
 // LogValue implements [slog.LogValuer].
 func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }
 
-// Generate implements [model.Model]. The plugin runs on a goroutine of its own, so that Generate ends with its context,
-// and after an error of the sink, even if the plugin does not; a plugin that does not end within a quarter of a second
-// of that is left behind, and its goroutine with it.
+// Generate implements [model.Model]. The plugin runs on a separate goroutine, so Generate returns when its context ends,
+// and after an error of the sink, even if the plugin does not. If the plugin does not return within a quarter of a
+// second, its goroutine is left behind.
 //
-// What the plugin streams reaches the sink as it comes, but for fragments of calls: plugins do not say to which call they
-// belong, so these reach it whole when the response is complete, unless the dialect knows better.
+// What the plugin streams is passed to the sink as it arrives, except for fragments of calls: plugins do not tell which
+// call they belong to, so calls are sent when the response is complete, unless the dialect knows better.
 //
-// An error is an [*model.APIError] if the plugin failed, whose Err is what the plugin returned: errors.As finds the
-// error types of the provider's SDK. A panic of the plugin is such an error, too. The error wraps
-// [model.ErrUnsupported], or describes what is wrong with the request, if nothing was sent; it wraps the context's cause
-// if the context ended; and it is the sink's own if the sink failed.
+// If the plugin failed or panicked, the error is an [*model.APIError], whose Err is what the plugin returned: errors.As
+// finds the error types of the provider's SDK. If nothing was sent, the error wraps [model.ErrUnsupported] or describes
+// what is wrong with the request. If the context ended, it wraps the context's cause. If the sink failed, it is the
+// sink's error.
 func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err

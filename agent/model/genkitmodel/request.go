@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// prepare checks a request and translates it. Nothing has been sent when it fails.
+// prepare checks and translates a request. If it fails, nothing has been sent.
 func (m *Model) prepare(ctx context.Context, c *Call) (context.Context, error) {
 	ctx, err := m.translate(ctx, c)
 	if err != nil {
@@ -61,7 +61,7 @@ func (m *Model) tools(c *Call) error {
 			}
 			object, ok := decoded.(map[string]any)
 			if !ok {
-				return fmt.Errorf("the schema of tool %q is no JSON object", t.Name)
+				return fmt.Errorf("the schema of tool %q is not a JSON object", t.Name)
 			}
 			schema = object
 		}
@@ -76,9 +76,9 @@ func (m *Model) tools(c *Call) error {
 	return nil
 }
 
-// messages translates instructions and conversation. Adjacent responses become one message; of adjacent requests the
-// tool results come first, in one message, because they must stand right behind the message that called, and what the
-// user says and shows becomes one message per run of such parts.
+// messages translates instructions and conversation. Adjacent responses become one message. For adjacent requests, the
+// tool results come first, in one message, because they must directly follow the message with the calls. Each run of text
+// and media from the user becomes one message.
 func (m *Model) messages(c *Call) error {
 	b := conversation{m: m, c: c, ids: adapter.WireIDs{
 		Rule: adapter.IDRule{Max: m.dialect.CallIDMax}, Provider: c.Info.Provider, Messages: c.Request.Messages,
@@ -109,7 +109,7 @@ type conversation struct {
 	ids adapter.WireIDs
 }
 
-// add appends a message of its own, unless there is nothing in it that may be sent.
+// add appends a separate message, unless it is empty.
 func (b *conversation) add(role ai.Role, parts ...*ai.Part) {
 	if b.m.dialect.ContentRequired && role != ai.RoleTool {
 		kept := parts[:0]
@@ -120,12 +120,12 @@ func (b *conversation) add(role ai.Role, parts ...*ai.Part) {
 		}
 		parts = kept
 	}
-	if len(parts) > 0 { // plugins look at the last part of every message
+	if len(parts) > 0 { // plugins access the last part of every message
 		b.c.Genkit.Messages = append(b.c.Genkit.Messages, &ai.Message{Role: role, Content: parts})
 	}
 }
 
-// part lets the dialect have the last word.
+// part lets the dialect change a part.
 func (b *conversation) part(parts []*ai.Part, in *model.Part, out *ai.Part) ([]*ai.Part, error) {
 	if b.m.dialect.Part != nil {
 		var err error
@@ -226,13 +226,13 @@ func (b *conversation) response(turn []*model.Message) (err error) {
 		}
 	}
 	if len(parts) == 0 && !b.m.dialect.ContentRequired {
-		parts = []*ai.Part{ai.NewTextPart("")} // the model's turn, though it said nothing
+		parts = []*ai.Part{ai.NewTextPart("")} // an empty turn of the model
 	}
 	b.add(ai.RoleModel, parts...)
 	return nil
 }
 
-// mediaPart returns media as Genkit has it: by URL, which may hold the data.
+// mediaPart returns media in Genkit's form: as a URL, which may contain the data.
 func mediaPart(p *model.Part) *ai.Part {
 	mediaType, _ := adapter.MediaType(p)
 	if len(p.Data) == 0 {
@@ -241,8 +241,8 @@ func mediaPart(p *model.Part) *ai.Part {
 	return ai.NewMediaPart(mediaType, "data:"+mediaType+";base64,"+base64.StdEncoding.EncodeToString(p.Data))
 }
 
-// Decode decodes JSON for a plugin: whole numbers become int64 as far as they fit, all others float64. Plugins encode
-// values again, some with encoders that take a [json.Number] for a string.
+// Decode decodes JSON for a plugin: whole numbers become int64 if they fit, all others float64. Plugins encode values
+// again, some with encoders that treat a [json.Number] as a string.
 func Decode(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -251,7 +251,7 @@ func Decode(data []byte) (any, error) {
 		return nil, err
 	}
 	if d.More() {
-		return nil, errors.New("there is something behind the JSON value")
+		return nil, errors.New("unexpected data after the JSON value")
 	}
 	return numbers(v), nil
 }
@@ -265,7 +265,7 @@ func numbers(v any) any {
 		if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
 			return n
 		}
-		f, _ := v.Float64() // out of range: the greatest there is, or 0
+		f, _ := v.Float64() // out of range: the largest number, or 0
 		return f
 	case map[string]any:
 		for name, member := range v {

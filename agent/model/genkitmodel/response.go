@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// message makes a message of a plugin's response.
+// message makes a message from a plugin's response.
 func (m *Model) message(resp *ai.ModelResponse) (*model.Message, error) {
 	if resp.Message == nil {
 		return nil, errNoMessage
@@ -36,7 +36,7 @@ func (m *Model) message(resp *ai.ModelResponse) (*model.Message, error) {
 	return msg, nil
 }
 
-// addPart appends a part. Adjacent text is merged, and adjacent thinking unless there is a signature between.
+// addPart appends a part. Adjacent text is merged, and so is adjacent thinking unless there is a signature in between.
 func (m *Model) addPart(msg *model.Message, p *ai.Part) error {
 	var last *model.Part
 	if n := len(msg.Parts); n > 0 {
@@ -69,7 +69,7 @@ func (m *Model) addPart(msg *model.Message, p *ai.Part) error {
 		}
 		args, err := arguments(p.ToolRequest.Input)
 		if err != nil {
-			return fmt.Errorf("the arguments of a call of %q have no JSON form: %w", p.ToolRequest.Name, err)
+			return fmt.Errorf("cannot encode the arguments of a call of %q: %w", p.ToolRequest.Name, err)
 		}
 		call := model.Part{Kind: model.PartToolCall, CallID: p.ToolRequest.Ref, Tool: p.ToolRequest.Name, Args: args}
 		if signature := Signature(p); len(signature) > 0 {
@@ -88,7 +88,7 @@ func (m *Model) addPart(msg *model.Message, p *ai.Part) error {
 	return nil
 }
 
-// complete sets what every message has, whatever the plugin and the dialect left out.
+// complete sets the fields that every message must have, if the plugin and the dialect did not.
 func (m *Model) complete(msg *model.Message) {
 	msg.Kind, msg.Provider = model.KindResponse, m.info.Provider
 	if msg.Model == "" {
@@ -101,7 +101,7 @@ func (m *Model) complete(msg *model.Message) {
 	}
 }
 
-// settle sets what depends on all calls.
+// settle sets the fields that depend on all calls.
 func (m *Model) settle(msg *model.Message) {
 	var ids adapter.CallIDs
 	for i := range msg.Parts {
@@ -117,8 +117,8 @@ func (m *Model) settle(msg *model.Message) {
 	}
 }
 
-// Signature returns the signature in the metadata of a part, or nil. Plugins set bytes; where the response has been JSON
-// they have become a string.
+// Signature returns the signature in the metadata of a part, or nil. Plugins set bytes, which become a string if the
+// response is converted to JSON.
 func Signature(p *ai.Part) []byte {
 	for _, name := range []string{"signature", "thoughtSignature"} {
 		switch signature := p.Metadata[name].(type) {
@@ -135,7 +135,7 @@ func Signature(p *ai.Part) []byte {
 	return nil
 }
 
-// arguments returns what a plugin decoded, or did not, as JSON.
+// arguments returns the arguments of a call, decoded by the plugin or not, as JSON.
 func arguments(input any) (model.RawArgs, error) {
 	switch input := input.(type) {
 	case nil:

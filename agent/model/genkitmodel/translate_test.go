@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// asked returns what a plugin is given for a request.
+// asked returns the request that a plugin gets.
 func asked(t *testing.T, d *genkitmodel.Dialect, req *model.Request) (*ai.ModelRequest, error) {
 	t.Helper()
 	var given *ai.ModelRequest
@@ -29,7 +29,7 @@ func asked(t *testing.T, d *genkitmodel.Dialect, req *model.Request) (*ai.ModelR
 	return given, err
 }
 
-func TestWholeNumbersReachThePluginAsSuch(t *testing.T) {
+func TestPluginGetsWholeNumbers(t *testing.T) {
 	req := &model.Request{Messages: []*model.Message{
 		model.UserText("hello"),
 		model.Response(model.ToolCall("c", "t", `{"n": 9223372036854775807, "u": 18446744073709551615, "f": 0.5, "l": [1, {"m": 2}]}`)),
@@ -53,7 +53,7 @@ func TestWholeNumbersReachThePluginAsSuch(t *testing.T) {
 	require.Equal(t, "five", genkitmodel.JSONResult("five"))
 }
 
-func TestThinkingGoesBackToItsProviderWithItsSignatureOnly(t *testing.T) {
+func TestThinkingIsSentBackWithItsSignature(t *testing.T) {
 	thought := model.Part{Kind: model.PartThinking, Text: "hm", Provider: "fake", Signature: []byte{0xff, 0}}
 	foreign, unsigned := thought, thought
 	foreign.Provider, unsigned.Signature = "other", nil
@@ -72,7 +72,7 @@ func TestThinkingGoesBackToItsProviderWithItsSignatureOnly(t *testing.T) {
 	require.Equal(t, thought.Signature, given.Messages[1].Content[0].Metadata["signature"])
 }
 
-func TestResultsComeFirstAndEmptyMessagesAreLeftOut(t *testing.T) {
+func TestResultsComeFirst(t *testing.T) {
 	req := &model.Request{Instructions: "Be kind.", Messages: []*model.Message{
 		{Kind: model.KindRequest, Parts: []model.Part{model.User(" "), model.User("")}},
 		model.Response(model.ToolCall("c", "t", "")),
@@ -95,7 +95,7 @@ func TestResultsComeFirstAndEmptyMessagesAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestTheGenericDialectRefusesWhatGenkitHasNoWordsFor(t *testing.T) {
+func TestGenericReportsUnsupportedRequests(t *testing.T) {
 	tools := []model.ToolDef{{Name: "a"}, {Name: "b"}}
 	for name, req := range map[string]*model.Request{
 		"seed":           {Settings: &model.Settings{Seed: new(int64(1))}},
@@ -123,12 +123,12 @@ func TestTheGenericDialectRefusesWhatGenkitHasNoWordsFor(t *testing.T) {
 	require.Equal(t, &ai.GenerationCommonConfig{MaxOutputTokens: 7, Temperature: 0.5, TopP: 0.9, StopSequences: []string{"x"}}, given.Config)
 }
 
-func TestMessagesThatMakeNoSenseAreErrors(t *testing.T) {
+func TestInvalidMessagesAreErrors(t *testing.T) {
 	for says, req := range map[string]*model.Request{
 		`a request cannot hold a part of kind "text"`:  {Messages: []*model.Message{{Kind: model.KindRequest, Parts: []model.Part{model.Text("x")}}}},
 		`a response cannot hold a part of kind "user"`: {Messages: []*model.Message{model.Response(model.User("x"))}},
 		`a message is of kind ""`:                      {Messages: []*model.Message{{}}},
-		`the schema of tool "t" is no JSON object`:     {Tools: []model.ToolDef{{Name: "t", Schema: json.RawMessage("[]")}}},
+		`the schema of tool "t" is not a JSON object`:  {Tools: []model.ToolDef{{Name: "t", Schema: json.RawMessage("[]")}}},
 		"the setting MaxTokens is -1":                  {Settings: &model.Settings{MaxTokens: -1}},
 	} {
 		given, err := asked(t, nil, req)
@@ -141,7 +141,7 @@ func TestMessagesThatMakeNoSenseAreErrors(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-func TestAResponseIsRead(t *testing.T) {
+func TestResponse(t *testing.T) {
 	base64ed := ai.NewReasoningPart("again", nil)
 	base64ed.Metadata["signature"] = "/wA="
 	m := open(t, genkitmodel.Config{}, func(context.Context, *ai.ModelRequest, ai.ModelStreamCallback) (*ai.ModelResponse, error) {
@@ -170,7 +170,7 @@ func TestAResponseIsRead(t *testing.T) {
 	require.Equal(t, model.FinishToolCalls, msg.Finish)
 }
 
-func TestWhatWasStreamedStands(t *testing.T) {
+func TestMessageMatchesTheStream(t *testing.T) {
 	calls := func(args ...string) (parts []*ai.Part) {
 		for _, a := range args {
 			decoded, err := genkitmodel.Decode([]byte(a))
@@ -218,7 +218,7 @@ func TestWhatWasStreamedStands(t *testing.T) {
 						return nil, err
 					}
 				}
-				// What is aggregated repeats what came before.
+				// An aggregated chunk repeats earlier ones.
 				if err := cb(ctx, &ai.ModelResponseChunk{Aggregated: true, Content: test.chunks}); err != nil {
 					return nil, err
 				}
@@ -248,7 +248,7 @@ func TestWhatWasStreamedStands(t *testing.T) {
 	}
 }
 
-func TestExtraFieldsAreNoPaths(t *testing.T) {
+func TestExtraFieldsAreNotPaths(t *testing.T) {
 	var extra map[string]any
 	d := genkitmodel.Dialect{Prepare: func(ctx context.Context, c *genkitmodel.Call) (_ context.Context, err error) {
 		extra, err = c.ExtraFields()
@@ -275,7 +275,7 @@ func TestExtraFieldsAreNoPaths(t *testing.T) {
 	}
 }
 
-func TestAHookMayHaveAnotherResponse(t *testing.T) {
+func TestHookMayUseAnotherResponse(t *testing.T) {
 	broken := errors.New("broken")
 	d := genkitmodel.Dialect{Prepare: func(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
 		c.Recover = func(err error) (*model.Message, error) {

@@ -12,14 +12,14 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// assembler makes one message of the chunks of a stream, or of one complete answer, and tells the sink on the way.
-// Both go through it, so that both give the same message: thinking, opaque reasoning details, text, then calls in the
-// order in which they began.
+// assembler builds one message from the chunks of a stream or from an unstreamed response, and calls the sink on the way.
+// Both use the same code, so both give the same message: thinking, opaque reasoning details, text, then calls in the
+// order they started.
 type assembler struct {
 	deltas
 	provider string
 	tools    []model.ToolDef
-	// streamed says that chunks are added rather than one answer.
+	// streamed reports that chunks are added, rather than one complete response.
 	streamed bool
 
 	id, modelName string
@@ -34,7 +34,7 @@ type assembler struct {
 
 	usage    model.Usage
 	sawUsage bool
-	// sawChoice says that there was an answer at all, ended that it is complete.
+	// sawChoice reports that there was a choice, ended that it is complete.
 	sawChoice, ended bool
 	finish           string
 }
@@ -74,7 +74,7 @@ func (a *assembler) decode(data []byte) error {
 	return a.add(&w)
 }
 
-// add takes the message, or the next piece of it, of the first choice. Other choices were not asked for.
+// add adds the first choice of a response or chunk. Other choices were not requested.
 func (a *assembler) add(w *wireResponse) error {
 	if a.id == "" {
 		a.id = string(w.ID)
@@ -104,7 +104,7 @@ func (a *assembler) add(w *wireResponse) error {
 			}
 		}
 		if c.FinishReason != "" {
-			// A choice without a message is not an answer, unless a filter took the message (Azure).
+			// A choice without a message is not a response, unless a filter withheld the message (Azure).
 			a.sawChoice = a.sawChoice || a.streamed || c.FinishReason == "content_filter"
 			a.finish, a.ended = c.FinishReason, true
 		}
@@ -119,7 +119,7 @@ func (a *assembler) add(w *wireResponse) error {
 }
 
 func (a *assembler) message(msg *wireMessage) error {
-	// Some servers send the same thinking under both names.
+	// Some servers send the same thinking in both fields.
 	thinking := cmp.Or(string(msg.ReasoningContent), string(msg.Reasoning), msg.Content.thinking)
 	if err := a.grow(&a.thinking, model.PartThinking, thinking); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (a *assembler) message(msg *wireMessage) error {
 	return nil
 }
 
-// mediaOf takes images and sound. What is said in the sound is text too.
+// mediaOf adds images and audio. The transcript of the audio is text.
 func (a *assembler) mediaOf(msg *wireMessage) error {
 	images := msg.Content.images
 	for i := range msg.Images {
@@ -190,7 +190,7 @@ func (a *assembler) mediaOf(msg *wireMessage) error {
 
 var errNoChoice = fmt.Errorf("%w (empty choices, or a null message)", errNoResponse)
 
-// result returns the complete message. It announces the calls that the sink has not heard of yet.
+// result returns the complete message. It announces calls that the sink has not been told about yet.
 func (a *assembler) result() (*model.Message, error) {
 	if !a.sawChoice {
 		return nil, errNoChoice

@@ -57,7 +57,7 @@ type (
 	}
 )
 
-// floorHistory is history in the floor's own types, converted anew for each request as a client has to.
+// floorHistory converts the history to the floor's own types, for each request, as a client must.
 func floorHistory(history []*model.Message) []floorMessage {
 	var out []floorMessage
 	for _, m := range history {
@@ -166,7 +166,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-func TestEncodingAHistoryAllocatesNothingPerMessage(t *testing.T) {
+func TestHistoryDoesNotAllocatePerMessage(t *testing.T) {
 	if raceDetector {
 		t.Skip("allocations are not counted under the race detector")
 	}
@@ -185,7 +185,7 @@ func TestEncodingAHistoryAllocatesNothingPerMessage(t *testing.T) {
 	require.InDelta(t, allocations(10), allocations(1000), 2)
 }
 
-func TestAStreamCostsTheSamePerChunkHoweverLongItIs(t *testing.T) {
+func TestStreamCostIsLinear(t *testing.T) {
 	if raceDetector {
 		t.Skip("allocations are not counted under the race detector")
 	}

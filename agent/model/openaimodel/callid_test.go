@@ -67,7 +67,7 @@ func TestCallIDsFitTheResponsesProtocol(t *testing.T) {
 	adaptertest.FitsAwkwardCalls(t, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), toolName, calls, results)
 }
 
-func TestToolNamesThatNoProviderTakesAreRefused(t *testing.T) {
+func TestInvalidToolNamesAreErrors(t *testing.T) {
 	for _, name := range []string{"", "web.search", "read file", strings.Repeat("n", 65)} {
 		req := hello()
 		req.Tools = []model.ToolDef{{Name: name}}

@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// wireSource is where something was found, with the names of all endpoints: an annotation of Chat Completions, which has it
-// in url_citation, one of Responses, a result of a search by Perplexity or Groq.
+// wireSource describes a source, with the names of all endpoints: an annotation of Chat Completions, which uses
+// url_citation, an annotation of Responses, or a search result of Perplexity or Groq.
 type wireSource struct {
 	URL         text        `json:"url"`
 	Title       text        `json:"title"`
@@ -22,7 +22,7 @@ type wireSource struct {
 	URLCitation *wireSource `json:"url_citation"`
 }
 
-// citation makes a part of a source, which may be no more than a URL.
+// citation makes a part from a source, which may be just a URL.
 func citation(provider string, raw json.RawMessage) model.Part {
 	p := model.Part{Kind: model.PartCitation, Provider: provider, Data: compacted(raw)}
 	if len(raw) > 0 && raw[0] == '"' {
@@ -40,18 +40,18 @@ func citation(provider string, raw json.RawMessage) model.Part {
 	return p
 }
 
-// sources collects what a response of Chat Completions says about its sources.
+// sources collects the sources in a response of Chat Completions.
 type sources struct {
 	annotations []json.RawMessage
-	// results and urls are Perplexity's, the same in every chunk. The URLs are those of the results.
+	// results and urls are sent by Perplexity, the same in every chunk. The URLs are those of the results.
 	results, urls []json.RawMessage
-	// executed are the tools that Groq ran, by index.
+	// executed holds the tools that Groq ran, by index.
 	executed []*detail
 	// extra is what Google wants back with the message.
 	extra rawValue
 }
 
-// annotate takes a list of annotations, once each, for lists are repeated.
+// annotate adds annotations, each only once, because lists are repeated.
 func (s *sources) annotate(list []json.RawMessage) {
 	for _, raw := range list {
 		known := false
@@ -64,7 +64,7 @@ func (s *sources) annotate(list []json.RawMessage) {
 	}
 }
 
-// execute takes a list of tools that were run. A stream repeats an index to say more of the same.
+// execute adds a list of executed tools. A stream repeats an index to add to the same tool.
 func (s *sources) execute(list []json.RawMessage) {
 	for _, raw := range list {
 		d := parseDetail(raw)
@@ -120,16 +120,16 @@ func (s *sources) appendParts(parts []model.Part, provider string) []model.Part 
 }
 
 const (
-	// extraPrefix begins an opaque part with what Google wants back with the message, or the signature of a call with what
-	// LiteLLM wants back with it.
+	// extraPrefix starts an opaque part that holds what Google wants back with the message, or the signature of a call
+	// that holds what LiteLLM wants back.
 	extraPrefix    = `{"extra_content":`
 	specificPrefix = `{"provider_specific_fields":`
 )
 
-// isSignature reports whether JSON holds a signature of Gemini's, wherever in it.
+// isSignature reports whether JSON contains a Gemini signature at any level.
 func isSignature(data []byte) bool { return bytes.Contains(data, []byte(`"thought_signature"`)) }
 
-// inside returns the members of the object that has a prefix, or nil.
+// inside returns the members of an object that starts with one of the prefixes, or nil.
 func inside(data []byte, prefixes ...string) []byte {
 	for _, prefix := range prefixes {
 		if bytes.HasPrefix(data, []byte(prefix)) && isObject(data) {
@@ -139,7 +139,7 @@ func inside(data []byte, prefixes ...string) []byte {
 	return nil
 }
 
-// namespaced returns what a call of the Responses protocol has to go back with, as an object, or nil.
+// namespaced returns, as an object, what must be sent back with a call in the Responses protocol, or nil.
 func namespaced(w *outputItem) []byte {
 	var members []adapter.Member
 	for _, m := range []adapter.Member{{Name: "namespace", Value: json.RawMessage(w.Namespace)}, {Name: "caller", Value: json.RawMessage(w.Caller)}} {

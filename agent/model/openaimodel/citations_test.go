@@ -26,7 +26,7 @@ const (
 	executedTool   = `{"index":0,"type":"search","arguments":"{\"query\":\"x\"}","output":"Title: G","search_results":{"results":[` + groqResult + `]}}`
 )
 
-func TestCitationsArePartsBehindTheirText(t *testing.T) {
+func TestCitationsFollowTheirText(t *testing.T) {
 	for name, test := range map[string]struct {
 		provider, plain, stream string
 		want                    []model.Part
@@ -107,7 +107,7 @@ func TestCitationsOfResponses(t *testing.T) {
 	}
 }
 
-func TestNamespaceAndCallerOfACallGoBack(t *testing.T) {
+func TestNamespaceAndCallerAreSentBack(t *testing.T) {
 	const extra = `"namespace":"crm","caller":{"type":"program","id":"p<1>"}`
 	call := `{"id":"fc_1","type":"function_call","call_id":"call_1","name":"f","arguments":"{}",` + extra + `}`
 	for name, body := range map[string]string{
@@ -132,7 +132,7 @@ func TestNamespaceAndCallerOfACallGoBack(t *testing.T) {
 	}
 }
 
-func TestSignaturesOfGeminiGoBackWhereTheyCame(t *testing.T) {
+func TestGeminiSignaturesAreSentBack(t *testing.T) {
 	const google = `{"google":{"thought_signature":"AbC+/=="}}`
 	for name, member := range map[string]string{"Google": `"extra_content":` + google, "LiteLLM": `"provider_specific_fields":{"thought_signature":"AbC+/=="}`} {
 		body := `{"choices":[{"message":{"content":"hi","extra_content":` + google + `,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"},` + member + `}]},"finish_reason":"stop"}]}`

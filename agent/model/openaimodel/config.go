@@ -16,40 +16,42 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// DefaultBaseURL is the endpoint that an empty [Config.BaseURL] stands for.
+// DefaultBaseURL is the endpoint used if [Config.BaseURL] is empty.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Config says which model to ask, where, and how patiently. Only Name is required. Printing or logging a Config does
-// not show the key, nor user and query of the URL.
+// Config describes a model and its endpoint. Only Name is required. Printing or logging a Config does not show the key,
+// or the user and query of the URL.
 type Config struct {
-	// Name is the endpoint's name of the model, such as "gpt-5" or "qwen3:8b".
+	// Name is the endpoint's name for the model, such as "gpt-5" or "qwen3:8b".
 	Name string
-	// BaseURL is where "/chat/completions" is found: [DefaultBaseURL] if empty. A URL without a path gets "/v1", a
-	// path is taken as it is; a slash at the end and "/chat/completions" itself may be there or not. A query is kept.
+	// BaseURL is the URL of the endpoint, without "/chat/completions". If empty, it is [DefaultBaseURL]. A URL without a
+	// path gets "/v1"; any other path is used as is. A trailing slash and "/chat/completions" itself are removed. A query
+	// is kept.
 	BaseURL string
-	// APIKey is sent as a bearer token, or as [Profile.KeyHeader] says. Servers on one's own machine need none. It is in no
-	// error, log or string that this package makes; eight characters or more are also cut out of what the endpoint answers.
+	// APIKey is sent as a bearer token, or in the header [Profile.KeyHeader]. Local servers need none. It never appears
+	// in an error, log or string made by this package. Keys of eight or more characters are also removed from quoted
+	// responses.
 	APIKey string
-	// Organization and Project are sent in OpenAI's headers of these names if set.
+	// Organization and Project are sent in the corresponding OpenAI headers if set.
 	Organization, Project string
-	// Provider is [model.Info.Provider]; by default the profile's, or else the host of BaseURL.
+	// Provider is [model.Info.Provider]. The default is the profile's, or else the host of BaseURL.
 	Provider string
-	// Profile says which variety of the protocol the endpoint speaks. Nil means [ProfileFor] of Provider and BaseURL, and
-	// [Profile.ForModel] of Name.
+	// Profile describes the endpoint's variety of the protocol. If nil, it is [ProfileFor] of Provider and BaseURL,
+	// narrowed by [Profile.ForModel] of Name.
 	Profile *Profile
-	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	// ContextWindow is [model.Info.ContextWindow], in tokens, or 0 if unknown.
 	ContextWindow int
-	// Settings are defaults that the settings of a request override one by one. May be nil.
+	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
-	// Timeouts and Retry have useful zero values.
+	// Timeouts and Retry have usable zero values.
 	Timeouts model.Timeouts
 	Retry    model.RetryPolicy
-	// HTTPClient sends the requests; nil means a client that all models of the process share. A client's own
-	// Timeout would also cut off streams that are alive: use Timeouts instead.
+	// HTTPClient sends the requests. If nil, all models of the process share a client. A client's own Timeout would also
+	// cut off active streams. Use Timeouts instead.
 	HTTPClient *http.Client
 }
 
-// New returns the model that config describes. The error joins all that is wrong with config. New does no I/O.
+// New returns the model described by config. The error joins all problems with config. New does no I/O.
 func New(config Config) (*Model, error) {
 	e, err := newEndpoint(config, "chat completion")
 	if err != nil {
@@ -63,7 +65,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf("openaimodel: "+format, args...)) }
 
 	if config.Name == "" {
-		problem("Config.Name is empty: it must name a model")
+		problem("Config.Name is empty; set the name of a model")
 	}
 	base, err := parseBaseURL(config.BaseURL)
 	if err != nil {
@@ -71,7 +73,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 		base = &url.URL{}
 	}
 	if strings.ContainsFunc(config.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		problem("Config.APIKey contains white space or a character that no key has; was it read with its newline?")
+		problem("Config.APIKey contains white space or other invalid characters; does it end in a newline?")
 	}
 	if !adapter.ValidRetryPolicy(config.Retry) {
 		problem("Config.Retry has a negative value")
@@ -80,7 +82,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 		problem("Config.ContextWindow is negative")
 	}
 	if !adapter.ValidHeader("OpenAI-Organization", config.Organization) || !adapter.ValidHeader("OpenAI-Project", config.Project) {
-		problem("Config.Organization or Config.Project has a character that no header can have")
+		problem("Config.Organization or Config.Project contains a character that is invalid in a header")
 	}
 	if err := adapter.CheckSettings(config.Settings); err != nil {
 		problem("Config.Settings: %w", err)
@@ -133,17 +135,17 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 	return m, nil
 }
 
-// parseBaseURL returns the URL whose path ends before "/chat/completions" or "/responses".
+// parseBaseURL returns the URL without "/chat/completions" or "/responses".
 func parseBaseURL(s string) (*url.URL, error) {
 	if s == "" {
 		s = DefaultBaseURL
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return nil, errors.New("openaimodel: Config.BaseURL cannot be parsed") // why would quote a part of it, perhaps a password
+		return nil, errors.New("openaimodel: Config.BaseURL is not a valid URL") // the parse error quotes a part of the URL, perhaps a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("openaimodel: Config.BaseURL %q must begin with http:// or https:// and name a host", adapter.CleanURL(u))
+		return nil, fmt.Errorf("openaimodel: Config.BaseURL %q must start with http:// or https:// and have a host", adapter.CleanURL(u))
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/chat/completions"), "/responses")
@@ -154,13 +156,13 @@ func parseBaseURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+// Format implements [fmt.Formatter] for every verb, so the key is never shown.
 func (c Config) Format(f fmt.State, _ rune) { io.WriteString(f, c.describe()) }
 
 // LogValue implements [slog.LogValuer] without the key.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
 
-// MarshalText makes encoders show what a log does: without the key.
+// MarshalText lets encoders write what a log shows, without the key.
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
 
 func (c Config) describe() string {

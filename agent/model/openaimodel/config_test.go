@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-func TestBaseURLsAreTakenAsPeopleWriteThem(t *testing.T) {
+func TestBaseURLForms(t *testing.T) {
 	e := serve(t, answer{Body: dialects[0].text.plain})
 	for suffix, want := range map[string]string{
 		"": "/v1/chat/completions", "/": "/v1/chat/completions", "/v1": "/v1/chat/completions", "/v1/": "/v1/chat/completions",
@@ -63,14 +63,14 @@ func TestHeadersAreSent(t *testing.T) {
 	require.NotContains(t, e.Requests[1].Header, "Authorization")
 }
 
-func TestAMissingKeyIsNamedInTheErrorForIt(t *testing.T) {
+func TestMissingKeyIsMentionedInTheError(t *testing.T) {
 	m := newModel(t, serve(t, answer{Status: 401, Body: `{"error":{"message":"unauthorized"}}`}).URL, "", func(c *openaimodel.Config) { c.APIKey = "" })
 	_, err := m.Generate(context.Background(), hello(), nil)
 	require.ErrorIs(t, err, model.ErrAuth)
 	require.ErrorContains(t, err, "unauthorized (Config.APIKey is not set)")
 }
 
-func TestTheKeyIsNeverShown(t *testing.T) {
+func TestKeyIsNeverShown(t *testing.T) {
 	config := openaimodel.Config{Name: "m", BaseURL: "http://user:" + testKey + "@host.test/v1", APIKey: testKey}
 	m, err := openaimodel.New(config)
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheProfileIsFoundByProviderOrAddress(t *testing.T) {
+func TestProfileForProviderOrAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"": "openai", "https://api.openai.com/v1": "openai", "https://x.openai.azure.com/openai/v1": "azure",
 		"https://openrouter.ai/api/v1": "openrouter", "https://api.deepseek.com": "deepseek", "http://localhost:11434": "ollama",
@@ -160,17 +160,17 @@ func TestTheProfileIsFoundByProviderOrAddress(t *testing.T) {
 	require.Equal(t, "openai", newModel(t, "", "").Info().Provider)
 }
 
-func TestAProfileCanBeChanged(t *testing.T) {
+func TestProfileCanBeChanged(t *testing.T) {
 	p := openaimodel.ProfileFor("", "http://x.test")
 	p.SystemRole, p.MaxTokensField, p.StreamUsage = "developer", "max_completion_tokens", false
 	m := newModel(t, "http://x.test", "", func(c *openaimodel.Config) { c.Profile = &p })
-	p.Thinking["low"] = nil // no longer the model's
+	p.Thinking["low"] = nil // not the model's copy
 	b, err := openaimodel.RequestBody(m, &model.Request{Instructions: "x", Settings: &model.Settings{MaxTokens: 5, Thinking: "low"}}, true)
 	require.NoError(t, err)
 	require.Equal(t, `{"model":"test-model","stream":true,"max_completion_tokens":5,"reasoning_effort":"low","messages":[{"role":"developer","content":"x"}]}`, string(b))
 }
 
-func TestAnErrorInARequestIsNoAPIError(t *testing.T) {
+func TestInvalidRequestIsNotAnAPIError(t *testing.T) {
 	req := hello()
 	req.Settings = &model.Settings{MaxTokens: -1}
 	_, err := newModel(t, "http://x.test", "").Generate(context.Background(), req, nil)

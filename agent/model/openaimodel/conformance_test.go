@@ -28,9 +28,9 @@ func TestConformance(t *testing.T) {
 				for _, p := range s.Answer.Parts {
 					switch {
 					case p.Kind == model.PartThinking && len(p.Signature) > 0:
-						t.Skip("Chat Completions signs no thinking")
+						t.Skip("Chat Completions does not sign thinking")
 					case p.Kind == model.PartOpaque, p.Kind == model.PartMedia:
-						provider = "openrouter" // alone has reasoning that it wants back, and images
+						provider = "openrouter" // the only one with reasoning to send back, and images
 					}
 				}
 			}
@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 	}))
 }
 
-// seen is what the fake servers of a harness have received, by the test that each was made for.
+// seen records what the fake servers of a harness have received, by test.
 type seen struct {
 	mu     sync.Mutex
 	sent   map[testing.TB]*strings.Builder
@@ -66,7 +66,7 @@ func (s *seen) serve(t testing.TB, answer func(w http.ResponseWriter, r *http.Re
 	return server.URL
 }
 
-// watch adds to a harness what the servers have received.
+// watch adds Sent and SentHeader to a harness.
 func (s *seen) watch(h conformance.Harness) conformance.Harness {
 	h.Sent = func(t testing.TB) string {
 		s.mu.Lock()

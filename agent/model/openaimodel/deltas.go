@@ -9,12 +9,12 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxResponse bounds what one response may add up to, in bytes.
+// maxResponse limits the total size of one response, in bytes.
 const maxResponse = 64 << 20
 
 var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB", maxResponse>>20)
 
-// deltas tells the sink how the parts of a response grow, and counts what they add up to.
+// deltas passes the growing parts of a response to the sink and counts their size.
 type deltas struct {
 	sink     model.Sink // may be nil
 	told     bool       // the sink has been called
@@ -22,7 +22,7 @@ type deltas struct {
 	size     int
 }
 
-// growing is a text part that deltas add to.
+// growing is a text part that is still being streamed.
 type growing struct {
 	content []byte
 	part    int

@@ -11,9 +11,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// Whatever a profile says, the contract is kept: what it lacks is refused, and nothing is dropped.
-func TestEveryDialectKeepsTheContract(t *testing.T) {
-	// TestConformance has openai and openrouter; together these have every switch that a rule depends on.
+// The contract holds for every profile: what is not supported is an error, and nothing is dropped.
+func TestDialectsConform(t *testing.T) {
+	// TestConformance covers openai and openrouter. Together with these, every switch that a rule depends on is covered.
 	for _, provider := range []string{"deepseek", "llamacpp", "mistral", "together"} {
 		t.Run(provider, func(t *testing.T) {
 			var seen seen
@@ -27,7 +27,7 @@ func TestEveryDialectKeepsTheContract(t *testing.T) {
 						for i := range s.Answer.Parts {
 							switch p := &s.Answer.Parts[i]; {
 							case p.Kind == model.PartThinking && len(p.Signature) > 0:
-								t.Skip("Chat Completions signs no thinking")
+								t.Skip("Chat Completions does not sign thinking")
 							case p.Kind == model.PartOpaque, p.Kind == model.PartMedia:
 								t.Skip("OpenRouter alone answers so")
 							}

@@ -115,7 +115,7 @@ var dialects = []dialect{
 		},
 		calls: pair{
 			plain: `{"id":"chatcmpl-4","model":"qwen3:8b","choices":[{"index":0,"message":{"role":"assistant","content":"","tool_calls":[{"id":"call_1","index":0,"type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}},{"id":"call_2","index":1,"type":"function","function":{"name":"time","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
-			// Whole calls, and in some versions all with index 0 and a finish reason of stop.
+			// Complete calls, in some versions all with index 0 and finish reason stop.
 			stream: events(
 				`{"id":"chatcmpl-4","model":"qwen3:8b","choices":[{"index":0,"delta":{"role":"assistant","content":"","tool_calls":[{"id":"call_1","index":0,"type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]},"finish_reason":null}]}`,
 				`{"id":"chatcmpl-4","model":"qwen3:8b","choices":[{"index":0,"delta":{"role":"assistant","content":"","tool_calls":[{"id":"call_2","index":0,"type":"function","function":{"name":"time","arguments":"{}"}}]},"finish_reason":null}]}`,
@@ -135,7 +135,7 @@ var dialects = []dialect{
 		provider: "vllm",
 		text: pair{
 			plain: `{"id":"chatcmpl-6","object":"chat.completion","model":"Qwen/Qwen3","choices":[{"index":0,"message":{"role":"assistant","reasoning_content":null,"content":"Hello, wörld","tool_calls":[]},"logprobs":null,"finish_reason":"stop","stop_reason":null}],"usage":{"prompt_tokens":9,"total_tokens":13,"completion_tokens":4,"prompt_tokens_details":null},"prompt_logprobs":null,"kv_transfer_params":null}`,
-			// Usage in every chunk adds up by itself.
+			// Usage in every chunk is cumulative.
 			stream: events(
 				`{"id":"chatcmpl-6","model":"Qwen/Qwen3","choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":9,"total_tokens":9,"completion_tokens":0}}`,
 				`{"id":"chatcmpl-6","model":"Qwen/Qwen3","choices":[{"index":0,"delta":{"content":"Hello, w"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":9,"total_tokens":11,"completion_tokens":2}}`,
@@ -216,7 +216,7 @@ var dialects = []dialect{
 		},
 	},
 	{
-		provider: "groq", // usage comes in a field of its own
+		provider: "groq", // usage is in its own field
 		text: pair{
 			plain: `{"id":"chatcmpl-12","object":"chat.completion","model":"openai/gpt-oss-20b","choices":[{"index":0,"message":{"role":"assistant","content":"Hello, wörld"},"logprobs":null,"finish_reason":"stop"}],"usage":{"queue_time":0.05,"prompt_tokens":9,"prompt_time":0.004,"completion_tokens":4,"completion_time":0.09,"total_tokens":13,"total_time":0.1},"usage_breakdown":null,"system_fingerprint":"fp_1","x_groq":{"id":"req_1"},"service_tier":"on_demand"}`,
 			stream: events(
@@ -262,7 +262,7 @@ var dialects = []dialect{
 	},
 }
 
-func TestStreamedAndUnstreamedAnswersOfEveryDialectGiveTheSameMessage(t *testing.T) {
+func TestStreamedAndUnstreamedMessagesAreEqual(t *testing.T) {
 	for _, d := range dialects {
 		for name, p := range map[string]pair{"text": d.text, "calls": d.calls, "thinking": d.thinking} {
 			if p.want == nil {
@@ -279,7 +279,7 @@ func TestStreamedAndUnstreamedAnswersOfEveryDialectGiveTheSameMessage(t *testing
 				require.NoError(t, err)
 				require.Equal(t, p.want, got)
 
-				// The other form than the one that was asked for is understood too.
+				// A response in the other form than requested is understood too.
 				got, err = stream(t, plain, hello())
 				require.NoError(t, err)
 				require.Equal(t, p.want, got)

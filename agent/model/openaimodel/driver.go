@@ -31,7 +31,7 @@ func init() {
 	}
 }
 
-// env lists the variables that config reads, the one of the key first.
+// env lists the variables that config reads, starting with that of the key.
 func (p *provider) env() []string {
 	env := slices.Concat(p.keyEnv, p.moreEnv)
 	if p.baseEnv != "" {
@@ -40,7 +40,7 @@ func (p *provider) env() []string {
 	return env
 }
 
-// config is what the options and the environment make of the name of a model.
+// config returns the configuration for a model name, from the options and the environment.
 func (p *provider) config(name, of string, o model.OpenOptions) (Config, error) {
 	config := Config{
 		Name: of, Provider: name, APIKey: o.APIKey, BaseURL: o.BaseURL, Settings: o.Settings, HTTPClient: o.HTTPClient,
@@ -52,12 +52,13 @@ func (p *provider) config(name, of string, o model.OpenOptions) (Config, error) 
 	if config.BaseURL == "" && p.baseEnv != "" {
 		config.BaseURL = o.Getenv(p.baseEnv)
 	}
-	// A proxy or a server of one's own may do without what the provider demands.
+	// A proxy or a self-hosted server may not need a key even if the provider does.
 	if config.APIKey == "" && config.BaseURL == "" && p.needsKey {
 		return Config{}, fmt.Errorf("openaimodel: %s: no API key: set %s, or OpenOptions.APIKey: %w", name, p.keyEnv[0], model.ErrAuth)
 	}
 	if config.BaseURL != "" && name == "openai" && !isOpenAIs(of) {
-		// People point OPENAI_BASE_URL to whatever is compatible, so the address tells what it is, unless the model does.
+		// OPENAI_BASE_URL is often set to other compatible servers, so the address decides the provider, unless the model
+		// does.
 		config.Provider = ""
 	}
 	if config.BaseURL == "" {
@@ -72,7 +73,7 @@ func (p *provider) config(name, of string, o model.OpenOptions) (Config, error) 
 	return config, nil
 }
 
-// azureAddress adds the path of the v1 API to a resource's endpoint, as the portal shows it.
+// azureAddress adds the path of the v1 API to a resource's endpoint as shown in the portal.
 func azureAddress(getenv func(string) string) (string, error) {
 	endpoint := strings.TrimRight(getenv("AZURE_OPENAI_ENDPOINT"), "/")
 	if endpoint == "" {
@@ -80,7 +81,7 @@ func azureAddress(getenv func(string) string) (string, error) {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {
-		return "", errors.New("AZURE_OPENAI_ENDPOINT is no URL: set it to https://RESOURCE.openai.azure.com")
+		return "", errors.New("AZURE_OPENAI_ENDPOINT is not a URL; set it to https://RESOURCE.openai.azure.com")
 	}
 	if u.Path == "" {
 		u.Path = "/openai/v1"
@@ -94,13 +95,13 @@ func bedrockAddress(getenv func(string) string) (string, error) {
 	case region == "":
 		return "", errors.New("no region: set AWS_REGION, such as us-west-2, or OpenOptions.BaseURL")
 	case strings.ContainsFunc(region, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }):
-		return "", fmt.Errorf("AWS_REGION %q is no region", region)
+		return "", fmt.Errorf("AWS_REGION %q is not a region", region)
 	}
 	return "https://bedrock-runtime." + region + ".amazonaws.com/openai/v1", nil
 }
 
-// ollamaAddress understands OLLAMA_HOST as Ollama does: the scheme, the port, or both may be missing. The address at which a
-// server listens on all interfaces is none to connect to.
+// ollamaAddress interprets OLLAMA_HOST as Ollama does: scheme and port are optional. An address for listening on all
+// interfaces is replaced by one to connect to.
 func ollamaAddress(getenv func(string) string) (string, error) {
 	host := strings.TrimSpace(getenv("OLLAMA_HOST"))
 	if host == "" {
@@ -112,10 +113,10 @@ func ollamaAddress(getenv func(string) string) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		if strings.ContainsAny(host, "@?") { // there may be a secret in it
-			return "", errors.New("OLLAMA_HOST is no address")
+		if strings.ContainsAny(host, "@?") { // it may contain a secret
+			return "", errors.New("OLLAMA_HOST is not an address")
 		}
-		return "", fmt.Errorf("OLLAMA_HOST %q is no address", host)
+		return "", fmt.Errorf("OLLAMA_HOST %q is not an address", host)
 	}
 	name, port := u.Hostname(), u.Port()
 	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {

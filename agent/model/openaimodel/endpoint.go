@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// endpoint is a model at an address, whatever the protocol that is spoken there.
+// endpoint is a model at an address, for either protocol.
 type endpoint struct {
 	info     model.Info
 	base     *url.URL
@@ -27,7 +27,7 @@ type endpoint struct {
 	retry    model.RetryPolicy
 	client   *http.Client
 	secret   adapter.Secret
-	// answers is what errors call an answer.
+	// answers is the term that errors use for a response.
 	answers string
 }
 
@@ -38,12 +38,12 @@ func (m *endpoint) Info() model.Info {
 	return info
 }
 
-// String names the model and where it is, without the key and without what may be secret of the URL.
+// String returns the model and its address, without the key and possible secrets in the URL.
 func (m *endpoint) String() string {
 	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, adapter.CleanURL(m.base))
 }
 
-// Format implements [fmt.Formatter]: every verb prints what String returns.
+// Format implements [fmt.Formatter]. Every verb prints the result of String.
 func (m *endpoint) Format(f fmt.State, _ rune) { io.WriteString(f, m.String()) }
 
 // LogValue implements [slog.LogValuer].
@@ -54,7 +54,7 @@ func (m *endpoint) unsupported(what string) error {
 	return fmt.Errorf("openaimodel: %w", adapter.Unsupported(m.info, what))
 }
 
-// supports returns an error that wraps [model.ErrUnsupported] if the endpoint does not know the field.
+// supports returns an error that wraps [model.ErrUnsupported] if the endpoint does not support the field.
 func (m *endpoint) supports(field string) error {
 	if slices.Contains(m.profile.Unsupported, field) {
 		return m.unsupported("the setting " + field)
@@ -62,7 +62,7 @@ func (m *endpoint) supports(field string) error {
 	return nil
 }
 
-// send sends a request with the model's headers; extra, which has been checked, wins over them.
+// send sends a request with the model's headers. The extra headers, which have been checked, override them.
 func (m *endpoint) send(ctx context.Context, method, path string, body []byte, extra map[string]string) (*http.Response, error) {
 	u := *m.base
 	u.Path += path

@@ -20,35 +20,35 @@ func (m *endpoint) transportError(err error) *model.APIError {
 	return adapter.TransportError(m.info, adapter.CleanURL(m.base), err, m.secret.Redact)
 }
 
-// maxMessage bounds what an error quotes of an answer, in bytes.
+// maxMessage limits what an error quotes of a response, in bytes.
 const maxMessage = 2000
 
-// errorBody is what the servers say about an error, with the fields of all of them.
+// errorBody holds error details, with the fields of all servers.
 type errorBody struct {
 	Error   rawValue `json:"error"`
 	Message text     `json:"message"`
 	Type    text     `json:"type"`
 	Code    text     `json:"code"`
-	Status  text     `json:"status"` // Google's name of the type, or Azure's HTTP status
+	Status  text     `json:"status"` // Google's name for the type, or Azure's HTTP status
 	Detail  rawValue `json:"detail"` // FastAPI
 	Object  text     `json:"object"`
-	// Metadata is where OpenRouter quotes the provider behind it.
+	// Metadata contains the error of the provider that OpenRouter used.
 	Metadata struct {
 		Raw rawValue `json:"raw"`
 	} `json:"metadata"`
 }
 
-// parseErrorBody finds message, code and type in the error shapes of the dialects:
+// parseErrorBody finds message, code and type in the error formats of all dialects:
 //
 //	{"error":{"message":…,"type":…,"code":…}}  {"error":"…"}  [{"error":{…}}]
 //	{"object":"error","message":…,"type":…,"code":…}  {"message":…}  {"detail":…}
 //
-// It reports false if data is nothing of the kind.
+// It reports false if data has none of these formats.
 func parseErrorBody(data []byte) (message, code, kind string, ok bool) {
 	return parseErrorWithin(data, 8)
 }
 
-// parseErrorWithin looks into that many wrappings at most.
+// parseErrorWithin is parseErrorBody with a limit on nesting.
 func parseErrorWithin(data []byte, depth int) (message, code, kind string, ok bool) {
 	data = bytes.TrimSpace(data)
 	for ; depth > 0; depth-- {
@@ -101,7 +101,7 @@ func parseErrorWithin(data []byte, depth int) (message, code, kind string, ok bo
 	return "", "", "", false
 }
 
-// errorOf makes an error of what a server reported, in an answer of that status or in the middle of a stream.
+// errorOf returns the error that a server reported, in a response with the given status or in the middle of a stream.
 func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.APIError {
 	e := &model.APIError{Provider: m.info.Provider, Model: m.info.Name, Status: status}
 	message, code, kind, ok := parseErrorBody(body)
@@ -112,8 +112,8 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 		}
 		message = adapter.UnknownBody(status, header, body, m.answers, base)
 	}
-	// In a stream, and from servers that answer everything with 200, a number as the code, type or status of the error is the HTTP
-	// status that was meant.
+	// In a stream, and from servers that always send status 200, a number in the code, type or status of the error is the
+	// intended HTTP status.
 	for _, name := range []*string{&code, &kind} {
 		if n, err := strconv.Atoi(*name); err == nil && n >= 400 && n < 600 {
 			if status < 400 {
@@ -128,7 +128,7 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 	e.RequestID = m.secret.Redact(adapter.RequestID(header))
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	adapter.Classify(e)
-	switch header.Get("X-Should-Retry") { // OpenAI knows better than the status
+	switch header.Get("X-Should-Retry") { // OpenAI's own advice is better than the status
 	case "true":
 		e.Retryable = true
 	case "false":
@@ -140,7 +140,7 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 	return e
 }
 
-// brokenResponse is the error for an answer of status 200 that cannot be understood.
+// brokenResponse returns the error for a response with status 200 that cannot be understood.
 func (m *endpoint) brokenResponse(resp *http.Response, cause error, retryable bool) *model.APIError {
 	return &model.APIError{
 		Provider: m.info.Provider, Model: m.info.Name, Status: resp.StatusCode,

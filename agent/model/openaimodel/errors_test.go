@@ -20,11 +20,11 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-// errorCases are what servers answer when something is wrong, and what is made of it.
+// errorCases lists error responses of servers and the resulting errors.
 var errorCases = []struct {
 	name, body string
-	status     int // that the server sends
-	want       int // that the error has, if it is another one
+	status     int // sent by the server
+	want       int // of the error, if different
 	message    string
 	code, kind string
 	is         error
@@ -129,7 +129,7 @@ var errorCases = []struct {
 	{name: "conflict", status: 409, body: `{"message":"try again"}`, message: "try again", retryable: true},
 }
 
-func TestErrorsOfEveryDialectAreUnderstood(t *testing.T) {
+func TestErrorsOfAllDialects(t *testing.T) {
 	for _, test := range errorCases {
 		t.Run(test.name, func(t *testing.T) {
 			m := newModel(t, serve(t, answer{Status: test.status, Body: test.body, Header: map[string]string{"X-Request-Id": "req-1"}}).URL, "")
@@ -152,7 +152,7 @@ func TestErrorsOfEveryDialectAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestAnErrorInTheMiddleOfAStreamEndsIt(t *testing.T) {
+func TestErrorWithinAStreamEndsIt(t *testing.T) {
 	for name, tail := range map[string]string{
 		"a chunk":        events(`{"id":"x","choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}],"error":{"code":"server_error","message":"Provider disconnected"}}`),
 		"an object":      events(`{"error":{"message":"Provider disconnected","type":"server_error","code":null}}`),
@@ -172,7 +172,7 @@ func TestAnErrorInTheMiddleOfAStreamEndsIt(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithoutAMessageIsAnError(t *testing.T) {
+func TestResponseWithoutMessageIsAnError(t *testing.T) {
 	for _, body := range []string{
 		`{"id":"x","choices":[]}`, `{"id":"x","choices":null}`, `{}`, `[]`, `{"choices":[{"index":0,"message":null,"finish_reason":"stop"}]}`,
 		`{"choices":"none"}`, "data: [DONE]\n\n", events(`{"choices":[],"usage":{"prompt_tokens":1}}`), `{"choices":[{"index":1,"message":{"content":"x"}}]}`,
@@ -184,7 +184,7 @@ func TestAnAnswerWithoutAMessageIsAnError(t *testing.T) {
 	}
 }
 
-func TestATruncatedAnswerIsRetryable(t *testing.T) {
+func TestTruncatedResponseIsRetryable(t *testing.T) {
 	for name, a := range map[string]answer{
 		"the stream ends":                   {Body: openEvents(delta(`{"content":"x"}`))},
 		"the stream ends in an event":       {Body: openEvents(delta(`{"content":"x"}`)) + `data: {"choices":[{"ind`},
@@ -199,7 +199,7 @@ func TestATruncatedAnswerIsRetryable(t *testing.T) {
 	}
 }
 
-func TestAStreamMayEndWithoutSayingSoOnceItHasAFinishReason(t *testing.T) {
+func TestStreamMayEndAfterItsFinishReason(t *testing.T) {
 	for _, a := range []answer{
 		{Body: openEvents(delta(`{"content":"x"}`), finish("length"))},
 		{Body: openEvents(delta(`{"content":"x"}`), finish("length")), Cut: true},
@@ -212,7 +212,7 @@ func TestAStreamMayEndWithoutSayingSoOnceItHasAFinishReason(t *testing.T) {
 	}
 }
 
-func TestAnUnreachableEndpointIsNamedWithAdvice(t *testing.T) {
+func TestUnreachableEndpointErrorHasAdvice(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	base := "http://user:secret@" + l.Addr().String()
@@ -228,7 +228,7 @@ func TestAnUnreachableEndpointIsNamedWithAdvice(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret")
 }
 
-func TestASinkErrorEndsTheRequestAndIsReturnedAsItIs(t *testing.T) {
+func TestSinkErrorIsReturnedUnwrapped(t *testing.T) {
 	mine := errors.New("mine")
 	for _, body := range []string{
 		events(delta(`{"content":"a"}`), delta(`{"content":"b"}`), finish("stop")),
@@ -258,7 +258,7 @@ func TestForbiddenRequestsAreNotSent(t *testing.T) {
 	require.Zero(t, e.Count())
 }
 
-func TestModelsAreListed(t *testing.T) {
+func TestModelsListsNames(t *testing.T) {
 	e := serve(t, answer{Body: `{"object":"list","data":[{"id":"qwen3:8b","object":"model"},{"id":"gemma"}]}`}, answer{Body: `{"object":"list","data":null}`}, answer{Status: 401, Body: `{"error":"no"}`})
 	m := newModel(t, e.URL+"/custom/v9/", "")
 	names, err := m.Models(context.Background())
@@ -278,7 +278,7 @@ func TestModelsAreListed(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrClosed)
 }
 
-func TestRetryAfterIsReadInEveryForm(t *testing.T) {
+func TestRetryAfterForms(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"Retry-After: 7": 7 * time.Second, "Retry-After: 1.5": 1500 * time.Millisecond, "Retry-After-Ms: 250": 250 * time.Millisecond,
 		"Retry-After: -1": 0, "Retry-After: soon": 0, "Retry-After: NaN": 0, "Retry-After: 1e300": 365 * 24 * time.Hour,
@@ -295,7 +295,7 @@ func TestRetryAfterIsReadInEveryForm(t *testing.T) {
 	require.InDelta(t, 90, apiError(t, err).RetryAfter.Seconds(), 5)
 }
 
-func TestErrorsInErrorsAreLookedForSoDeepOnly(t *testing.T) {
+func TestNestedErrorsHaveADepthLimit(t *testing.T) {
 	body := `{"message":"inner"}`
 	for range 2000 {
 		body = `{"message":"m","metadata":{"raw":` + body + `}}`
@@ -306,7 +306,7 @@ func TestErrorsInErrorsAreLookedForSoDeepOnly(t *testing.T) {
 	require.Less(t, strings.Count(message, "m: "), 10)
 }
 
-func TestTheServersOwnAdviceOnRetriesIsTaken(t *testing.T) {
+func TestServerAdviceOnRetriesWins(t *testing.T) {
 	for advice, status := range map[string]int{"true": 400, "false": 500} {
 		m := newModel(t, serve(t, answer{Status: status, Body: "{}", Header: map[string]string{"X-Should-Retry": advice}}).URL, "openai")
 		_, err := m.Generate(context.Background(), hello(), nil)

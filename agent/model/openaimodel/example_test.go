@@ -73,7 +73,7 @@ func ExampleModel_Models() {
 
 func ExampleProfileFor() {
 	profile := openaimodel.ProfileFor("vllm", "")
-	profile.SendReasoning = openaimodel.SendReasoningAlways // for a model that wants to see what it thought
+	profile.SendReasoning = openaimodel.SendReasoningAlways // for a model that needs its earlier thinking
 
 	m, err := openaimodel.New(openaimodel.Config{Name: "my-model", BaseURL: "http://gpu.example:8000", Profile: &profile})
 	fmt.Println(m, err)
@@ -84,7 +84,7 @@ func ExampleProfile_ForModel() {
 	profile := openaimodel.ProfileFor("openai", "").ForModel("gpt-5-mini")
 	fmt.Println(profile.Unsupported)
 
-	profile.Unsupported = nil // all of it goes to the server, which has the last word anyway
+	profile.Unsupported = nil // send everything and let the server decide
 	m, err := openaimodel.New(openaimodel.Config{Name: "gpt-5-mini", Profile: &profile})
 	fmt.Println(m, err)
 	// Output:

@@ -13,36 +13,36 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// collector makes a message of one attempt's answer, in one of the protocols, and tells the sink on the way. What an
-// answer reports as an error of its own is a reportedError; an error of the sink is marked by [adapter.FromSink].
+// collector builds a message from the response to one attempt, in one of the protocols, and calls the sink on the way. An
+// error reported in the response is a reportedError. An error of the sink is marked by [adapter.FromSink].
 type collector interface {
-	// object takes a complete answer.
+	// object processes an unstreamed response.
 	object(data []byte) error
-	// event takes an event of a stream, whose data is not empty, and valid during the call only. It returns io.EOF for
-	// the one that ends the stream.
+	// event processes an event of a stream. Its data is not empty and valid only during the call. It returns io.EOF for
+	// the event that ends the stream.
 	event(name string, data []byte) error
-	// finished says that the answer is complete, though the stream may go on: what follows is not waited for.
+	// finished reports that the response is complete. The rest of the stream, if any, is not waited for.
 	finished() bool
-	// emitted says that the sink has been called.
+	// emitted reports that the sink has been called.
 	emitted() bool
-	// result returns the message, once the answer has come to its end.
+	// result returns the message, after the end of the response.
 	result() (*model.Message, error)
 }
 
-// reportedError is what the endpoint says about a failure in an answer of status 200.
+// reportedError is an error that the endpoint reports in a response with status 200.
 type reportedError struct{ body []byte }
 
 func (e *reportedError) Error() string { return string(e.body) }
 
-// errNoResponse means that an answer is complete and holds nothing.
-var errNoResponse = errors.New("the response holds no message")
+// errNoResponse means that a response is complete but empty.
+var errNoResponse = errors.New("the response contains no message")
 
-// exchange is one call of Generate: a request and the attempts to have it answered.
+// exchange is one call of Generate: a request and the attempts to send it.
 type exchange struct {
 	m    *endpoint
 	path string
 	body []byte
-	// header has the caller's extra headers.
+	// header holds the caller's extra headers.
 	header map[string]string
 }
 
@@ -54,7 +54,7 @@ func (m *endpoint) exchange(path string, body []byte, settings *model.Settings) 
 	return e
 }
 
-// run makes attempts, each with a collector of its own.
+// run makes attempts, each with a new collector.
 func (e *exchange) run(caller context.Context, newCollector func() collector) (*model.Message, error) {
 	m := e.m
 	call := adapter.Call{
@@ -76,10 +76,10 @@ func (e *exchange) run(caller context.Context, newCollector func() collector) (*
 	return msg, nil
 }
 
-// maxErrorBody bounds what is read of an error's body, in bytes.
+// maxErrorBody limits how much of an error response is read, in bytes.
 const maxErrorBody = 64 << 10
 
-// attempt sends the request once and reads the answer into c.
+// attempt sends the request once and reads the response into c.
 func (e *exchange) attempt(ctx context.Context, c collector) (*model.Message, error) {
 	m := e.m
 	attemptCtx, dog := adapter.Watch(ctx, m.timeouts)
@@ -111,7 +111,7 @@ func (e *exchange) attempt(ctx context.Context, c collector) (*model.Message, er
 	return nil, e.explain(ctx, attemptCtx, dog, resp, err)
 }
 
-// explain turns what went wrong, with an answer of status 200 or before there was one, into the error of the attempt.
+// explain converts a failure, before or during a response with status 200, to the error of the attempt.
 func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdog, resp *http.Response, err error) error {
 	var failed *model.APIError
 	var reported *reportedError

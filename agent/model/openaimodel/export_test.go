@@ -9,10 +9,10 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Event is an event as tests see it.
+// Event is an event for tests.
 type Event struct{ Name, Data string }
 
-// ReadEvents returns the events in r and the error that ended them; limit bounds an event if it is not 0.
+// ReadEvents returns the events in r and the final error. If limit is not 0, it limits the size of an event.
 func ReadEvents(r io.Reader, limit int) ([]Event, error) {
 	e := newEventReader(r)
 	if limit > 0 {
@@ -39,16 +39,16 @@ func RequestBody(m *Model, req *model.Request, stream bool) ([]byte, error) {
 // AppendJSONString exposes the string encoder.
 func AppendJSONString(dst []byte, s string) []byte { return adapter.AppendJSONString(dst, s) }
 
-// Stream is what came of the chunks of a stream, for comparisons.
+// Stream is the result of the chunks of a stream, for comparison.
 type Stream struct {
 	state  assembler
 	Deltas []model.Delta
 	Err    error
-	// Quick says that the last chunk took the quick way.
+	// Quick reports that the last chunk was read by the fast path.
 	Quick bool
 }
 
-// ReadChunks gives chunks to a stream; the last one either takes the quick way if it can, or not.
+// ReadChunks adds chunks to a stream. quick determines whether the last one may use the fast path.
 func ReadChunks(quick bool, chunks ...[]byte) *Stream {
 	s := &Stream{}
 	a := newAssembler("p", nil, func(d model.Delta) error {

@@ -73,7 +73,7 @@ func FuzzStream(f *testing.F) {
 				ids[p.CallID] = true
 			}
 		}
-		// What a model said can always be sent back.
+		// Whatever a model said can be sent back.
 		req.Messages = append(req.Messages, msg, model.UserText("go on"))
 		body, err := openaimodel.RequestBody(m, req, true)
 		require.NoError(t, err)

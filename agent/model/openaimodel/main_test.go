@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const testKey = "sk-test-0123456789abcdef"
 
-// The words of this package's tests for what those of all adapters share.
+// Shorthands for what the tests of all adapters share.
 type (
 	answer    = adaptertest.Answer
 	recorder  = adaptertest.Recorder
@@ -52,7 +52,7 @@ func newModel(t testing.TB, baseURL, provider string, change ...func(*openaimode
 	return m
 }
 
-// events makes a stream of chunks, each in an event of its own, that ends as it should.
+// events makes a complete stream of chunks, each in its own event.
 func events(chunks ...string) string {
 	return openEvents(chunks...) + "data: [DONE]\n\n"
 }
@@ -65,12 +65,12 @@ func openEvents(chunks ...string) string {
 	return b.String()
 }
 
-// delta is a chunk whose first choice has this delta.
+// delta returns a chunk whose first choice has this delta.
 func delta(d string) string {
 	return `{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":` + d + `,"finish_reason":null}]}`
 }
 
-// finish is the chunk that ends a response.
+// finish returns the chunk that ends a response.
 func finish(reason string) string {
 	return `{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`
 }

@@ -31,7 +31,7 @@ func (m *Model) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 	case "audio":
 		format := audioFormats[mediaType]
 		if format == "" || len(p.Data) == 0 {
-			return nil, m.unsupported("input of type " + mediaType + " (WAV and MP3 can be sent)")
+			return nil, m.unsupported("input of type " + mediaType + " (use WAV or MP3)")
 		}
 		dst = append(dst, `{"type":"input_audio","input_audio":{"data":"`...)
 		dst = base64.StdEncoding.AppendEncode(dst, p.Data)
@@ -48,13 +48,13 @@ func (m *Model) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 	return nil, m.unsupported("input of type " + mediaType)
 }
 
-// audioFormats are the names that the wire has for media types.
+// audioFormats maps media types to their names in the protocol.
 var audioFormats = map[string]string{
 	"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/vnd.wave": "wav",
 	"audio/mpeg": "mp3", "audio/mp3": "mp3",
 }
 
-// appendDataURL appends the part's URL, or its data as a URL, as a JSON string.
+// appendDataURL appends the part's URL, or its data as a data URL, as a JSON string.
 func appendDataURL(dst []byte, mediaType string, p *model.Part) []byte {
 	if len(p.Data) == 0 {
 		return adapter.AppendJSONString(dst, p.URL)

@@ -13,20 +13,20 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// mediaOut collects the images and the sound of one response.
+// mediaOut collects the images and the audio of one response.
 type mediaOut struct {
 	images []model.Part
 	audio  []byte
-	// audioID is how the provider refers to the sound, for the short time that it keeps it.
+	// audioID is the provider's id of the audio, which it keeps for a short time.
 	audioID string
 }
 
-// wireImage is an image of a response: OpenRouter's and LiteLLM's "images", and elements of content.
+// wireImage is an image in a response, from "images" as OpenRouter and LiteLLM send it, or from an element of content.
 type wireImage struct {
 	URL imageURL `json:"image_url"`
 }
 
-// imageURL is a URL, or an object that has one.
+// imageURL is a URL, given as a string or as an object with a URL.
 type imageURL string
 
 func (u *imageURL) UnmarshalJSON(data []byte) error {
@@ -44,19 +44,19 @@ func (u *imageURL) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// wireAudio is the sound of a response, or a piece of it.
+// wireAudio is the audio of a response, or a piece of it.
 type wireAudio struct {
 	ID         text `json:"id"`
 	Data       text `json:"data"`
 	Transcript text `json:"transcript"`
 }
 
-// maxImages bounds the images of one response.
+// maxImages limits the number of images in one response.
 const maxImages = 1024
 
 var errTooManyImages = fmt.Errorf("the response has more than %d images", maxImages)
 
-// addImage takes an image once, however often the endpoint repeats it. What is neither a URL nor data is ignored.
+// addImage adds an image, only once if the endpoint repeats it. What is neither a URL nor data is ignored.
 func (m *mediaOut) addImage(url imageURL) error {
 	p := model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: string(url)}
 	if rest, ok := strings.CutPrefix(string(url), "data:"); ok {
@@ -83,12 +83,12 @@ func (m *mediaOut) addImage(url imageURL) error {
 	return nil
 }
 
-// addAudio takes a piece of the sound. Each piece is encoded by itself.
+// addAudio adds a piece of the audio. Pieces are encoded separately.
 func (m *mediaOut) addAudio(w *wireAudio) error {
 	m.audioID = cmp.Or(m.audioID, string(w.ID))
 	data, err := decodeBase64(string(w.Data))
 	if err != nil {
-		return fmt.Errorf("the sound of the response cannot be decoded: %w", err)
+		return fmt.Errorf("cannot decode the audio of the response: %w", err)
 	}
 	m.audio = append(m.audio, data...)
 	return nil
@@ -104,8 +104,8 @@ func (m *mediaOut) appendParts(parts []model.Part, provider string) []model.Part
 	return parts
 }
 
-// audioType tells the type of sound, which answers do not name, by how it begins. What has no beginning of its own is the
-// plain samples that OpenAI streams (pcm16).
+// audioType determines the type of audio, which responses do not state, from its first bytes. Data without a header is
+// assumed to be raw samples, as OpenAI streams them (pcm16).
 func audioType(data []byte) string {
 	switch {
 	case bytes.HasPrefix(data, []byte("RIFF")):
@@ -122,7 +122,7 @@ func audioType(data []byte) string {
 	return "audio/pcm"
 }
 
-// decodeBase64 takes what is padded, and what is not.
+// decodeBase64 accepts data with and without padding.
 func decodeBase64(s string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// mediaMessage is an answer with these parts, as the helpers below put it together.
+// mediaMessage is a response with these parts, as the helpers below make it.
 func mediaMessage(parts ...model.Part) *model.Message {
 	return &model.Message{Kind: model.KindResponse, Provider: "openrouter", Model: "m", ResponseID: "c1", Finish: model.FinishStop, Parts: parts}
 }
@@ -21,7 +21,7 @@ func whole(members string) string {
 	return `{"id":"c1","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant",` + members + `}}]}`
 }
 
-func TestMediaOfAnswersAreParts(t *testing.T) {
+func TestResponseMediaBecomesParts(t *testing.T) {
 	image := `{"type":"image_url","image_url":{"url":"data:image/webp;base64,cG5n"},"index":0}`
 	webp := model.Media("image/webp", []byte("png"))
 	sound := []byte("RIFF....WAVEfmt ")
@@ -82,7 +82,7 @@ func TestMediaOfAnswersAreParts(t *testing.T) {
 	}
 }
 
-func TestSoundIsKnownByHowItBegins(t *testing.T) {
+func TestAudioTypeIsDetected(t *testing.T) {
 	for begins, want := range map[string]string{
 		"RIFF": "audio/wav", "ID3\x04": "audio/mpeg", "\xff\xfb\x90": "audio/mpeg", "\xff\xf1P": "audio/aac", "fLaC": "audio/flac",
 		"OggS": "audio/ogg", "\x00\x01": "audio/pcm",
@@ -93,5 +93,5 @@ func TestSoundIsKnownByHowItBegins(t *testing.T) {
 		require.Equal(t, want, msg.Parts[0].MediaType, "%q", begins)
 	}
 	_, err := newModel(t, serve(t, answer{Body: whole(`"audio":{"data":"!"}`)}).URL, "openai").Generate(context.Background(), hello(), nil)
-	require.ErrorContains(t, apiError(t, err), "the sound of the response cannot be decoded")
+	require.ErrorContains(t, apiError(t, err), "cannot decode the audio of the response")
 }

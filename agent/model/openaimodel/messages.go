@@ -11,10 +11,10 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendMessages appends the conversation as an array. What it writes for a message depends on that message, and on
-// its neighbours of the same kind: adjacent responses become one assistant message, and of adjacent requests the tool
-// results come first, because they must stand right behind the message that called. Other parts of a request become
-// one user message per run of user, media and retry parts.
+// appendMessages appends the conversation as an array. The encoding of a message depends only on the message and on its
+// neighbours of the same kind. Adjacent responses become one assistant message. For adjacent requests, the tool results
+// come first, because they must directly follow the message with the calls. Other parts of a request become one user
+// message for each run of user, media and retry parts.
 func (m *Model) appendMessages(dst []byte, req *model.Request) ([]byte, error) {
 	e := messageEncoder{m: m, dst: append(dst, '['), sep: "", ids: adapter.WireIDs{
 		Rule: m.profile.callIDs(), Provider: m.info.Provider, Messages: req.Messages,
@@ -40,7 +40,7 @@ type messageEncoder struct {
 	m   *Model
 	dst []byte
 	sep string
-	// last is the role of the message before.
+	// last is the role of the previous message.
 	last string
 	ids  adapter.WireIDs
 }
@@ -80,8 +80,8 @@ func (e *messageEncoder) user(parts []model.Part, hasMedia bool) error {
 	return err
 }
 
-// assistant writes adjacent responses as one message, with a note in place of media. Thinking and opaque parts go only
-// to the provider that made them, and only if the profile says so; as text they go to nobody.
+// assistant writes adjacent responses as one message. Media is replaced by a note. Thinking and opaque parts are sent
+// only to the provider that made them, and only if the profile says so. They are never sent as text.
 func (e *messageEncoder) assistant(messages []*model.Message) error {
 	var hasText, hasCalls, hasThinking, hasDetails bool
 	for _, msg := range messages {
@@ -95,7 +95,7 @@ func (e *messageEncoder) assistant(messages []*model.Message) error {
 				hasThinking = hasThinking || e.isOwn(p) && p.Text != ""
 			case model.PartOpaque:
 				hasDetails = hasDetails || e.isOwnDetails(p)
-			case model.PartCitation: // which nobody wants back
+			case model.PartCitation: // not sent back to any provider
 			default:
 				return e.m.unsupported(fmt.Sprintf("a part of kind %q in a response", p.Kind))
 			}
@@ -111,7 +111,7 @@ func (e *messageEncoder) assistant(messages []*model.Message) error {
 				switch p := &msg.Parts[i]; p.Kind {
 				case model.PartText:
 					e.dst = adapter.AppendJSONChars(e.dst, p.Text)
-				case model.PartMedia: // which an assistant message cannot hold
+				case model.PartMedia: // not allowed in an assistant message
 					e.dst = adapter.AppendJSONChars(e.dst, adapter.MediaNote(p))
 				}
 			}
@@ -182,7 +182,7 @@ func (e *messageEncoder) reasoningDetails(messages []*model.Message) {
 	e.dst = append(e.dst, ']')
 }
 
-// extraContent writes what Google wants back with a message; of several, the last.
+// extraContent writes what Google wants back with a message. If there are several, the last one is used.
 func (e *messageEncoder) extraContent(messages []*model.Message) {
 	var extra []byte
 	for _, msg := range messages {
@@ -214,7 +214,7 @@ func (e *messageEncoder) toolCall(p *model.Part) {
 	e.dst = append(e.dst, `"}`...)
 	switch {
 	case len(p.Signature) == 0, !e.isOwn(p), !json.Valid(p.Signature):
-	case inside(p.Signature, namespacePrefix, callerPrefix) != nil: // from the Responses protocol
+	case inside(p.Signature, namespacePrefix, callerPrefix) != nil: // made by the Responses protocol
 	case inside(p.Signature, specificPrefix) != nil:
 		e.dst = append(append(e.dst, ','), inside(p.Signature, specificPrefix)...)
 	default:

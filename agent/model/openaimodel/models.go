@@ -13,9 +13,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Models returns the names of the models that the endpoint offers, in its order. It asks once, without retries, so it
-// also tells quickly whether a server is there; bound it by ctx. It uses the address, key and headers of m, and
-// nothing that belongs to the model that m is.
+// Models returns the names of the models that the endpoint offers, in its order. It makes one request without retries, so
+// it is also a quick test whether a server is available. Use ctx to limit the time. It uses the address, key and headers
+// of m, but not its model name.
 func (m *endpoint) Models(ctx context.Context) ([]string, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err

@@ -14,78 +14,78 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Profile describes one variety of the Chat Completions protocol, as data. To change one switch, change the profile
-// that [ProfileFor] returns and set it as [Config.Profile]. What a profile does not say, such as the many shapes of
-// streamed tool calls, of errors and of reasoning fields, is understood whatever the profile.
+// Profile describes one variety of the Chat Completions protocol. To change it, modify the profile that [ProfileFor]
+// returns and set [Config.Profile]. Variations that a profile does not describe, such as the forms of streamed tool
+// calls, errors and reasoning, are always understood.
 type Profile struct {
-	// Provider is the default of [Config.Provider]. Empty means the host of the base URL.
+	// Provider is the default of [Config.Provider]. If empty, it is the host of the base URL.
 	Provider string
-	// MaxTokensField is the field of [model.Settings.MaxTokens]: "max_tokens" or "max_completion_tokens".
+	// MaxTokensField is the field for [model.Settings.MaxTokens]: "max_tokens" or "max_completion_tokens".
 	MaxTokensField string
-	// SeedField is the field of [model.Settings.Seed]: "seed" or "random_seed".
+	// SeedField is the field for [model.Settings.Seed]: "seed" or "random_seed".
 	SeedField string
 	// SystemRole is the role of instructions: "system" or "developer".
 	SystemRole string
-	// StreamUsage asks for usage in streams (stream_options.include_usage).
+	// StreamUsage requests usage in streams (stream_options.include_usage).
 	StreamUsage bool
-	// NativeOutput is [model.Info.NativeOutput]: response_format takes a JSON schema.
+	// NativeOutput is [model.Info.NativeOutput]: response_format accepts a JSON schema.
 	NativeOutput bool
-	// Strict sends the strict flag of tools and output schemas where it is set. Without it the flag is left out.
+	// Strict sends the strict flag of tools and output schemas. Otherwise it is left out.
 	Strict bool
-	// NamedToolChoice says that tool_choice may name a tool. Without it, naming a tool works only if no other tool
-	// is offered.
+	// NamedToolChoice reports that tool_choice may name a tool. Otherwise, naming a tool works only if it is the only one
+	// offered.
 	NamedToolChoice bool
-	// RequiredToolChoice is the value of tool_choice that demands a call of some tool: "required" or "any". Empty means that
-	// the endpoint ignores tool_choice ([model.Info.NoForcedCalls]): a choice that demands a call is refused, and tools that
-	// must not be called are not sent.
+	// RequiredToolChoice is the value of tool_choice that requires a call of some tool: "required" or "any". If empty,
+	// the endpoint ignores tool_choice ([model.Info.NoForcedCalls]): a choice that requires a call is an error, and tools
+	// that must not be called are not sent.
 	RequiredToolChoice string
-	// CallIDLength is how many letters and digits the id of a call in the history must have. 0 takes ids of any length, up to
-	// CallIDMax. Ids that do not fit are replaced, a call's and its result's by the same one, and each time alike.
+	// CallIDLength is the exact number of letters and digits in a call id in the history. 0 allows any length up to
+	// CallIDMax. Other ids are replaced, consistently for a call and its result, and always by the same id.
 	CallIDLength int
-	// CallIDMax is how many letters, digits, underscores and hyphens the id of a call in the history may have. 0 means that
-	// no bound is known: the provider's own ids go back to it as they are, and others are held to 40. [NewResponses] has a
-	// bound of its own, 64.
+	// CallIDMax is the maximum number of letters, digits, underscores and hyphens in a call id in the history. 0 means
+	// that no limit is known: the provider's own ids are sent back unchanged, and others are limited to 40.
+	// [NewResponses] has its own limit, 64.
 	CallIDMax int
-	// AssistantAfterTools puts a short assistant message between the results of tools and a message of the user or the
-	// system, where the endpoint takes only an assistant's behind results.
+	// AssistantAfterTools adds a short assistant message between tool results and a user or system message, for endpoints
+	// that accept only an assistant message after results.
 	AssistantAfterTools bool
-	// ReasoningField is the field in which thinking goes back: "reasoning_content" or "reasoning". Both are read.
+	// ReasoningField is the field for sending thinking back: "reasoning_content" or "reasoning". Both are read.
 	ReasoningField string
-	// SendReasoning says when the thinking that this provider made goes back to it.
+	// SendReasoning determines when thinking is sent back to the provider that made it.
 	SendReasoning SendReasoning
-	// ReasoningDetails sends back the opaque reasoning_details that this provider made.
+	// ReasoningDetails sends opaque reasoning_details back to the provider that made them.
 	ReasoningDetails bool
-	// Thinking has, for each level of [model.Settings.Thinking] that the provider knows, the members that are added
-	// to the request's body, as a JSON object, which may be empty. Other levels are refused.
+	// Thinking maps each level of [model.Settings.Thinking] that the provider supports to a JSON object, whose members
+	// are added to the request's body. The object may be empty. Other levels are errors.
 	Thinking map[string]json.RawMessage
-	// Unsupported lists fields of the wire that the endpoint does not know, or refuses: "seed", "parallel_tool_calls",
-	// "service_tier", "stop", "temperature", "top_p". Settings that need them are refused.
+	// Unsupported lists fields that the endpoint does not support: "seed", "parallel_tool_calls", "service_tier", "stop",
+	// "temperature", "top_p". Settings that need them are errors.
 	Unsupported []string
-	// Media is [model.Info.Media]. This package can send "image", "audio" (WAV and MP3) and "application/pdf".
+	// Media is [model.Info.Media]. This package supports "image", "audio" (WAV and MP3) and "application/pdf".
 	Media []string
-	// MediaURLs lists what of Media may be sent as a URL rather than as data: "image", "application/pdf".
+	// MediaURLs lists the kinds in Media that may be sent as a URL instead of data: "image", "application/pdf".
 	MediaURLs []string
-	// KeyHeader is the header of [Config.APIKey]. Empty means Authorization, as a bearer token.
+	// KeyHeader is the header for [Config.APIKey]. If empty, the key is sent in Authorization, as a bearer token.
 	KeyHeader string
 }
 
-// SendReasoning says when thinking goes back to the provider that made it.
+// SendReasoning determines when thinking is sent back to the provider that made it.
 type SendReasoning string
 
 const (
-	// SendReasoningNever leaves thinking out. It is the empty string.
+	// SendReasoningNever never sends thinking. It is the empty string.
 	SendReasoningNever SendReasoning = ""
-	// SendReasoningWithCalls sends it with messages that call tools, empty if there was none: DeepSeek refuses a
-	// history without it.
+	// SendReasoningWithCalls sends it with messages that call tools, as an empty string if there was none. DeepSeek
+	// returns an error for a history without it.
 	SendReasoningWithCalls SendReasoning = "with_calls"
 	// SendReasoningAlways sends it with every message that has any.
 	SendReasoningAlways SendReasoning = "always"
 )
 
-// ProfileFor returns the profile of a provider by its name, one of those in the table of the package's documentation; with
-// another name or none, the one that the host of baseURL gives away (its domain, the name of a local server, or the port that
-// Ollama and LM Studio are known by); otherwise the generic one, which refuses nothing that the protocol has. The result
-// shares nothing with other results. See [Profile.ForModel] for what is particular to a model.
+// ProfileFor returns the profile of a provider. The name is one of those in the table of the package documentation. For
+// any other name, the host of baseURL decides: its domain, the name of a local server, or the usual port of Ollama or LM
+// Studio. Otherwise ProfileFor returns the generic profile, which allows everything in the protocol. The result shares no
+// memory with other results. See [Profile.ForModel] for the limitations of individual models.
 func ProfileFor(provider, baseURL string) Profile {
 	name := provider
 	if _, known := providers[name]; !known {
@@ -112,7 +112,7 @@ func ProfileFor(provider, baseURL string) Profile {
 	return p
 }
 
-// effort maps levels to values of the field reasoning_effort. An empty value leaves the level out.
+// effort maps levels to values of the field reasoning_effort. Levels with an empty value are left out.
 func effort(off, minimal, low, medium, high string) map[string]json.RawMessage {
 	levels := map[string]json.RawMessage{}
 	for level, value := range map[string]string{"off": off, "minimal": minimal, "low": low, "medium": medium, "high": high} {
@@ -145,7 +145,7 @@ func detectProvider(baseURL string) string {
 	case u.Port() == "1234" && isLocal(host):
 		return "lmstudio"
 	}
-	// A container or machine is often named after the server that it runs.
+	// A container or machine is often named after its server.
 	label, _, _ := strings.Cut(host, ".")
 	label = strings.NewReplacer("-", "", "_", "").Replace(label)
 	if slices.Contains([]string{"ollama", "vllm", "llamacpp", "lmstudio"}, label) {
@@ -165,7 +165,7 @@ func isLocal(host string) bool {
 
 func (p *Profile) check() error {
 	if !slices.Contains([]string{"max_tokens", "max_completion_tokens"}, p.MaxTokensField) {
-		return fmt.Errorf("openaimodel: Profile.MaxTokensField is %q: begin with ProfileFor and change what differs", p.MaxTokensField)
+		return fmt.Errorf("openaimodel: Profile.MaxTokensField is %q; start from ProfileFor and change what differs", p.MaxTokensField)
 	}
 	if !slices.Contains([]string{"seed", "random_seed"}, p.SeedField) {
 		return fmt.Errorf("openaimodel: Profile.SeedField is %q, must be \"seed\" or \"random_seed\"", p.SeedField)
@@ -180,13 +180,13 @@ func (p *Profile) check() error {
 		return fmt.Errorf("openaimodel: Profile.CallIDMax is %d, must be 0, or at least %d", p.CallIDMax, minCallID)
 	}
 	if p.KeyHeader != "" && !adapter.ValidHeader(p.KeyHeader, "") {
-		return fmt.Errorf("openaimodel: Profile.KeyHeader %q is no name of a header", p.KeyHeader)
+		return fmt.Errorf("openaimodel: Profile.KeyHeader %q is not a valid header name", p.KeyHeader)
 	}
 	if !slices.Contains([]string{"system", "developer"}, p.SystemRole) {
 		return fmt.Errorf("openaimodel: Profile.SystemRole is %q, must be \"system\" or \"developer\"", p.SystemRole)
 	}
 	if !slices.Contains([]SendReasoning{SendReasoningNever, SendReasoningWithCalls, SendReasoningAlways}, p.SendReasoning) {
-		return fmt.Errorf("openaimodel: Profile.SendReasoning is %q, which is none of its values", p.SendReasoning)
+		return fmt.Errorf("openaimodel: Profile.SendReasoning is %q, must be empty, \"with_calls\" or \"always\"", p.SendReasoning)
 	}
 	if p.SendReasoning != SendReasoningNever && p.ReasoningField != "reasoning_content" && p.ReasoningField != "reasoning" {
 		return fmt.Errorf("openaimodel: Profile.ReasoningField is %q, must be \"reasoning_content\" or \"reasoning\"", p.ReasoningField)
@@ -194,16 +194,16 @@ func (p *Profile) check() error {
 	for _, level := range slices.Sorted(maps.Keys(p.Thinking)) {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(p.Thinking[level], &members); err != nil || members == nil {
-			return fmt.Errorf("openaimodel: Profile.Thinking[%q] is no JSON object", level)
+			return fmt.Errorf("openaimodel: Profile.Thinking[%q] is not a JSON object", level)
 		}
 	}
 	return nil
 }
 
-// An id of a call is replaced by a hash, which has 32 characters and is of no use if it is cut too short.
+// An invalid call id is replaced by a hash of 32 characters, which is useless if it is cut too short.
 const minCallID, maxExactCallID = 8, 32
 
-// callIDs is the rule for ids of calls in Chat Completions.
+// callIDs returns the rule for call ids in Chat Completions.
 func (p *Profile) callIDs() adapter.IDRule {
 	if p.CallIDLength > 0 {
 		return adapter.IDRule{Max: p.CallIDLength, Exact: true}

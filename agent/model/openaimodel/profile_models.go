@@ -8,24 +8,25 @@ import (
 	"slices"
 )
 
-// modelFact says what models refuse that other models of their provider take. The first that matches a name counts.
+// modelFact describes what models do not support although other models of their provider do. The first fact that matches
+// a name is used.
 type modelFact struct {
 	provider string
-	// pattern is one of [path.Match].
+	// pattern is a pattern for [path.Match].
 	pattern string
-	// unsupported fields, beside the provider's.
+	// unsupported lists fields in addition to the provider's.
 	unsupported []string
-	// thinking levels that are left; others are refused, which is better than a setting that a server drops.
+	// thinking lists the supported levels. Other levels are errors, which is better than a setting that a server ignores.
 	thinking []string
-	// never says that the model cannot think: to tell it not to, nothing is sent.
+	// never reports that the model cannot think. To turn thinking off, nothing is sent.
 	never bool
 }
 
-// modelFacts hold what the providers document, or answer, of the models that are asked most. Sources: the guides "Reasoning"
-// and "Using GPT-5" and the reference "Create chat completion" of OpenAI; pydantic-ai, profiles/openai.py, a matrix that was
-// measured; LiteLLM, which lists stop for GPT-5; @ai-sdk/openai for GPT-6. "Reasoning" of xAI, and @ai-sdk/xai. What depends on
-// another setting of the same request is left to the server: from GPT-5.1 on, temperature and top_p are taken only while the
-// model does not think.
+// modelFacts holds what providers document, or report in errors, about common models. Sources: OpenAI's guides
+// "Reasoning" and "Using GPT-5" and its reference "Create chat completion"; pydantic-ai, profiles/openai.py, a matrix of
+// measurements; LiteLLM, which lists stop for GPT-5; @ai-sdk/openai for GPT-6; xAI's "Reasoning" and @ai-sdk/xai.
+// Limitations that depend on other settings are left to the server: since GPT-5.1, temperature and top_p are accepted
+// only if the model does not think.
 var modelFacts = []modelFact{
 	{provider: "openai", pattern: "gpt-5-chat*", never: true},
 	{provider: "openai", pattern: "gpt-5.*-chat*", unsupported: alwaysThinks, thinking: []string{"medium"}},
@@ -49,12 +50,12 @@ var modelFacts = []modelFact{
 	{provider: "xai", pattern: "grok-build*", unsupported: []string{"stop"}, thinking: []string{}},
 }
 
-// alwaysThinks are the fields that OpenAI's models refuse while they think, and that those refuse which always do.
+// alwaysThinks lists the fields that OpenAI's models do not accept while they think.
 var alwaysThinks = []string{"temperature", "top_p", "stop"}
 
-// ForModel narrows the profile of OpenAI or xAI to what is known of one of their models: the reasoning models of OpenAI, for
-// example, take no temperature. Of other models and providers nothing is known, and the profile is returned as it is. [New] does
-// this with a profile that it chose itself; a [Config.Profile] is taken as it is.
+// ForModel returns the profile with the known limitations of a model of OpenAI or xAI. For example, OpenAI's reasoning
+// models do not accept a temperature. For other models and providers it returns the profile unchanged. [New] calls it for
+// a profile that it selected itself. A [Config.Profile] is used as is.
 func (p Profile) ForModel(name string) Profile {
 	p = p.clone()
 	for _, fact := range modelFacts {
@@ -77,7 +78,7 @@ func (p Profile) ForModel(name string) Profile {
 	return p
 }
 
-// isOpenAIs reports whether a model has a name that only OpenAI gives.
+// isOpenAIs reports whether the name is one that only OpenAI's models have.
 func isOpenAIs(name string) bool {
 	return slices.ContainsFunc(modelFacts, func(fact modelFact) bool {
 		matches, _ := path.Match(fact.pattern, name)

@@ -4,27 +4,27 @@ package openaimodel
 
 import "encoding/json"
 
-// provider is an endpoint that speaks Chat Completions, as data: where it is, how it knows its callers, and in what its
-// protocol differs. What is said here of a provider stands in its own API reference unless a comment names another source.
+// provider describes an endpoint that speaks Chat Completions: its address, its authentication, and how its protocol
+// differs. The source is the provider's API reference unless a comment names another one.
 type provider struct {
-	// base is its address. Where the environment knows a part of it, address makes it instead.
+	// base is the address. If parts of it come from the environment, address returns it instead.
 	base    string
 	address func(getenv func(string) string) (string, error)
-	// baseEnv is the variable of another address that speaks the same, such as a proxy's.
+	// baseEnv is a variable with another address for the same protocol, such as a proxy.
 	baseEnv string
-	// keyEnv are the variables of the key; the first that is set counts.
+	// keyEnv lists the variables of the key. The first one that is set is used.
 	keyEnv []string
-	// needsKey says that nothing is answered there without a key.
+	// needsKey reports that requests without a key fail.
 	needsKey bool
-	// moreEnv are other variables that address reads.
+	// moreEnv lists other variables that address reads.
 	moreEnv []string
-	// domains of its hosts.
+	// domains lists the domains of its hosts.
 	domains []string
 	// differs changes the generic profile.
 	differs func(*Profile)
 }
 
-// providers by name. Every name can be used with ProfileFor and, behind a colon, with model.Open.
+// providers maps names to providers. The names are valid in ProfileFor and, before a colon, in model.Open.
 var providers = map[string]provider{
 	"openai": {
 		base: DefaultBaseURL, baseEnv: "OPENAI_BASE_URL", keyEnv: []string{"OPENAI_API_KEY"}, needsKey: true,
@@ -34,8 +34,8 @@ var providers = map[string]provider{
 			p.CallIDMax = 40 // "Expected a string with maximum length 40"
 		},
 	},
-	// "Azure OpenAI in Microsoft Foundry Models v1 API". The model is the name of a deployment. Files are not taken in chat
-	// (pydantic-ai, providers/azure.py).
+	// "Azure OpenAI in Microsoft Foundry Models v1 API". The model is the name of a deployment. Files are not accepted in
+	// chat (pydantic-ai, providers/azure.py).
 	"azure": {
 		address: azureAddress, keyEnv: []string{"AZURE_OPENAI_API_KEY"}, needsKey: true, moreEnv: []string{"AZURE_OPENAI_ENDPOINT"},
 		domains: []string{"openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"},
@@ -47,7 +47,7 @@ var providers = map[string]provider{
 		},
 	},
 	// "Invoke a model with the OpenAI Chat Completions API" and "API keys" in the user guide of Amazon Bedrock. Written
-	// after the documents, never run against the service.
+	// from the documentation, never tested with the service.
 	"bedrock": {
 		address: bedrockAddress, keyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"}, needsKey: true, moreEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION"},
 		differs: func(p *Profile) {
@@ -57,8 +57,8 @@ var providers = map[string]provider{
 			p.Media, p.MediaURLs = []string{"image"}, nil
 		},
 	},
-	// "Currently unsupported OpenAI features" (pydantic-ai, providers/cerebras.py, names the two settings); only GLM can
-	// be told not to think.
+	// "Currently unsupported OpenAI features" (pydantic-ai, providers/cerebras.py, names the two settings). Thinking can
+	// be turned off only for GLM.
 	"cerebras": {
 		base: "https://api.cerebras.ai/v1", baseEnv: "CEREBRAS_BASE_URL", keyEnv: []string{"CEREBRAS_API_KEY"}, needsKey: true,
 		domains: []string{"cerebras.ai"},
@@ -94,7 +94,7 @@ var providers = map[string]provider{
 			p.Media = []string{"image"}
 		},
 	},
-	// "Reasoning": none for the Qwen models, the levels for gpt-oss; the server says which model takes which.
+	// "Reasoning": none for the Qwen models, levels for gpt-oss. The server checks which model supports which.
 	"groq": {
 		base: "https://api.groq.com/openai/v1", baseEnv: "GROQ_BASE_URL", keyEnv: []string{"GROQ_API_KEY"}, needsKey: true,
 		domains: []string{"groq.com"},
@@ -105,7 +105,7 @@ var providers = map[string]provider{
 			p.Media = []string{"image"}
 		},
 	},
-	// "Inference Providers": a router, behind which is one of many; a setting may be refused there.
+	// "Inference Providers": a router to many providers, each of which may not support a setting.
 	"huggingface": {
 		base: "https://router.huggingface.co/v1", baseEnv: "HF_BASE_URL", keyEnv: []string{"HF_TOKEN"}, needsKey: true,
 		domains: []string{"router.huggingface.co"},
@@ -136,10 +136,10 @@ var providers = map[string]provider{
 			p.Media, p.MediaURLs = []string{"image"}, nil
 		},
 	},
-	// "Chat completion": random_seed, tool_choice any. What the reference does not say is in its error messages: unknown
-	// fields ("Extra inputs are not permitted", stream_options among them; usage comes anyway), "Tool call id was … but must
-	// be a-z, A-Z, 0-9, with a length of 9", "Unexpected role 'user' after role 'tool'". It has one level of thinking
-	// (@ai-sdk/mistral). A PDF would need a part of another shape.
+	// "Chat completion": random_seed, tool_choice any. The rest is from error messages: unknown fields ("Extra inputs are
+	// not permitted", including stream_options, but usage is sent anyway), "Tool call id was … but must be a-z, A-Z, 0-9,
+	// with a length of 9", "Unexpected role 'user' after role 'tool'". There is one level of thinking (@ai-sdk/mistral).
+	// A PDF would need another kind of part.
 	"mistral": {
 		base: "https://api.mistral.ai/v1", baseEnv: "MISTRAL_BASE_URL", keyEnv: []string{"MISTRAL_API_KEY"}, needsKey: true,
 		domains: []string{"mistral.ai"},
@@ -155,7 +155,7 @@ var providers = map[string]provider{
 			p.Media = []string{"image"}
 		},
 	},
-	// "API Reference" of NIM. How to think is a matter of each model's template, so there is no level for all.
+	// "API Reference" of NIM. Thinking depends on each model's template, so no level works for all.
 	"nvidia": {
 		base: "https://integrate.api.nvidia.com/v1", baseEnv: "NVIDIA_BASE_URL", keyEnv: []string{"NVIDIA_API_KEY"}, needsKey: true,
 		domains: []string{"api.nvidia.com"},
@@ -193,7 +193,7 @@ var providers = map[string]provider{
 			p.MediaURLs = []string{"image", "application/pdf"}
 		},
 	},
-	// "Chat Completions" and "Reasoning": hybrid models can be told not to think, gpt-oss has levels.
+	// "Chat Completions" and "Reasoning": thinking can be turned off for hybrid models, gpt-oss has levels.
 	"together": {
 		base: "https://api.together.xyz/v1", baseEnv: "TOGETHER_BASE_URL", keyEnv: []string{"TOGETHER_API_KEY"}, needsKey: true,
 		domains: []string{"together.xyz", "together.ai"},
@@ -215,7 +215,7 @@ var providers = map[string]provider{
 			p.Media = []string{"image", "audio"}
 		},
 	},
-	// "Chat completions" and "Reasoning" of the xAI API; what reasoning models refuse is in modelFacts.
+	// "Chat completions" and "Reasoning" of the xAI API. The limitations of reasoning models are in modelFacts.
 	"xai": {
 		base: "https://api.x.ai/v1", baseEnv: "XAI_BASE_URL", keyEnv: []string{"XAI_API_KEY"}, needsKey: true,
 		domains: []string{"x.ai"},

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-// environment makes a Getenv of pairs.
+// environment makes a Getenv from pairs.
 func environment(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i < len(pairs); i += 2 {
@@ -38,13 +38,13 @@ func open(t testing.TB, ref string, o model.OpenOptions, env ...string) (*openai
 	return m.(*openaimodel.Model), nil
 }
 
-func TestAModelIsWhereItsProviderIs(t *testing.T) {
+func TestModelUsesItsProvidersAddress(t *testing.T) {
 	for _, test := range []struct {
 		ref, want string
 		env       []string
 	}{
 		{"openai:gpt-5-mini", "openai gpt-5-mini at https://api.openai.com/v1", []string{"OPENAI_API_KEY", testKey}},
-		// What is behind another address is told by the address, or the model.
+		// For another address, the address or the model name decides the provider.
 		{"openai:x", "localhost:8000 x at http://localhost:8000/v1", []string{"OPENAI_BASE_URL", "http://localhost:8000"}},
 		{"openai:qwen3:8b", "ollama qwen3:8b at http://localhost:11434/v1", []string{"OPENAI_BASE_URL", "http://localhost:11434"}},
 		{"openai:gpt-oss:20b", "gateway.test gpt-oss:20b at https://gateway.test/v1", []string{"OPENAI_BASE_URL", "https://gateway.test", "OPENAI_API_KEY", testKey}},
@@ -78,7 +78,7 @@ func TestAModelIsWhereItsProviderIs(t *testing.T) {
 	}
 }
 
-func TestWhatTheEnvironmentLacksIsNamed(t *testing.T) {
+func TestMissingVariablesAreNamed(t *testing.T) {
 	for _, test := range []struct {
 		ref, want string
 		env       []string
@@ -88,11 +88,11 @@ func TestWhatTheEnvironmentLacksIsNamed(t *testing.T) {
 		{"huggingface:x", "openaimodel: huggingface: no API key: set HF_TOKEN, or OpenOptions.APIKey: authentication failed", nil},
 		{"azure:x", "openaimodel: azure: no API key: set AZURE_OPENAI_API_KEY, or OpenOptions.APIKey: authentication failed", []string{"AZURE_OPENAI_ENDPOINT", "https://x.test"}},
 		{"azure:x", "openaimodel: azure: no endpoint: set AZURE_OPENAI_ENDPOINT to https://RESOURCE.openai.azure.com, or OpenOptions.BaseURL", []string{"AZURE_OPENAI_API_KEY", testKey}},
-		{"azure:x", "openaimodel: azure: AZURE_OPENAI_ENDPOINT is no URL: set it to https://RESOURCE.openai.azure.com", []string{"AZURE_OPENAI_API_KEY", testKey, "AZURE_OPENAI_ENDPOINT", "x.test"}},
+		{"azure:x", "openaimodel: azure: AZURE_OPENAI_ENDPOINT is not a URL; set it to https://RESOURCE.openai.azure.com", []string{"AZURE_OPENAI_API_KEY", testKey, "AZURE_OPENAI_ENDPOINT", "x.test"}},
 		{"bedrock:x", "openaimodel: bedrock: no region: set AWS_REGION, such as us-west-2, or OpenOptions.BaseURL", []string{"AWS_BEARER_TOKEN_BEDROCK", testKey}},
-		{"bedrock:x", `openaimodel: bedrock: AWS_REGION "evil.test/#" is no region`, []string{"AWS_BEARER_TOKEN_BEDROCK", testKey, "AWS_REGION", "evil.test/#"}},
-		{"ollama:x", `openaimodel: ollama: OLLAMA_HOST "ftp://box" is no address`, []string{"OLLAMA_HOST", "ftp://box"}},
-		{"openai:x", "openaimodel: Config.APIKey contains white space or a character that no key has; was it read with its newline?", []string{"OPENAI_API_KEY", testKey + "\n"}},
+		{"bedrock:x", `openaimodel: bedrock: AWS_REGION "evil.test/#" is not a region`, []string{"AWS_BEARER_TOKEN_BEDROCK", testKey, "AWS_REGION", "evil.test/#"}},
+		{"ollama:x", `openaimodel: ollama: OLLAMA_HOST "ftp://box" is not an address`, []string{"OLLAMA_HOST", "ftp://box"}},
+		{"openai:x", "openaimodel: Config.APIKey contains white space or other invalid characters; does it end in a newline?", []string{"OPENAI_API_KEY", testKey + "\n"}},
 	} {
 		_, err := open(t, test.ref, model.OpenOptions{}, test.env...)
 		require.EqualError(t, err, `model: opening "`+test.ref+`": `+test.want)
@@ -102,7 +102,7 @@ func TestWhatTheEnvironmentLacksIsNamed(t *testing.T) {
 	}
 }
 
-func TestOptionsWinOverTheEnvironment(t *testing.T) {
+func TestOptionsOverrideTheEnvironment(t *testing.T) {
 	e := serve(t, answer{Body: dialects[0].text.plain})
 	requests := 0
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -126,7 +126,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestOllamaHostIsUnderstoodAsOllamaDoes(t *testing.T) {
+func TestOllamaHostForms(t *testing.T) {
 	for host, want := range map[string]string{
 		"": "http://127.0.0.1:11434/v1", "0.0.0.0": "http://127.0.0.1:11434/v1", "0.0.0.0:8080": "http://127.0.0.1:8080/v1",
 		"[::]:80": "http://127.0.0.1:80/v1", ":5000": "http://127.0.0.1:5000/v1", "box:1234": "http://box:1234/v1", "http://box": "http://box:11434/v1",
@@ -139,7 +139,7 @@ func TestOllamaHostIsUnderstoodAsOllamaDoes(t *testing.T) {
 	}
 }
 
-func TestTheKeyGoesIntoTheHeaderOfTheProvider(t *testing.T) {
+func TestKeyHeaderOfTheProvider(t *testing.T) {
 	e := serve(t, answer{Status: 401, Body: `{"error":{"message":"wrong key ` + testKey + `"}}`})
 	m := newModel(t, e.URL, "azure")
 	_, err := m.Generate(context.Background(), hello(), nil)
@@ -154,7 +154,7 @@ func TestTheKeyGoesIntoTheHeaderOfTheProvider(t *testing.T) {
 	require.NotContains(t, e.Requests[1].Header, "Api-Key")
 }
 
-func TestIdsOfCallsInTheHistoryFitTheProvider(t *testing.T) {
+func TestHistoryCallIDsFitTheProvider(t *testing.T) {
 	history := func() []*model.Message {
 		return []*model.Message{
 			model.UserText("hi"),
@@ -181,7 +181,7 @@ func TestIdsOfCallsInTheHistoryFitTheProvider(t *testing.T) {
 	require.Contains(t, messages(t, "openai", history()...), `"tool_call_id":"call_from_elsewhere"`)
 }
 
-func TestAnAssistantSpeaksBetweenToolsAndUserWhereTheProviderWantsIt(t *testing.T) {
+func TestAssistantAfterTools(t *testing.T) {
 	history := []*model.Message{
 		model.UserText("hi"), model.Response(model.ToolCall("aaaaaaaaa", "f", "{}"), model.ToolCall("bbbbbbbbb", "f", "{}")),
 		request(model.ToolReturn("aaaaaaaaa", "f", "one"), model.ToolReturn("bbbbbbbbb", "f", "two"), model.User("and?")),
@@ -197,7 +197,7 @@ func TestAnAssistantSpeaksBetweenToolsAndUserWhereTheProviderWantsIt(t *testing.
 		`{"role":"assistant","content":"OK."},{"role":"system","content":"new rules"}`)
 }
 
-func TestMistralHasItsOwnNames(t *testing.T) {
+func TestMistralFieldNames(t *testing.T) {
 	req := &model.Request{
 		Messages: []*model.Message{model.UserText("hi")}, Tools: []model.ToolDef{{Name: "f"}}, ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "f"},
 		Settings: &model.Settings{Seed: ptr(int64(7)), MaxTokens: 5, Thinking: "high", ParallelToolCalls: ptr(false)},
@@ -208,7 +208,7 @@ func TestMistralHasItsOwnNames(t *testing.T) {
 		`"tool_choice":"any","max_tokens":5,"random_seed":7,"parallel_tool_calls":false,"reasoning_effort":"high","messages":[{"role":"user","content":"hi"}]}`, string(b))
 }
 
-func TestWhatIsKnownOfAModelNarrowsTheProfile(t *testing.T) {
+func TestForModelNarrowsTheProfile(t *testing.T) {
 	temperature := 0.5
 	refused := map[string]*model.Settings{
 		"temperature": {Temperature: &temperature}, "top_p": {TopP: &temperature}, "stop": {Stop: []string{"x"}},
@@ -222,7 +222,7 @@ func TestWhatIsKnownOfAModelNarrowsTheProfile(t *testing.T) {
 		"openai:gpt-4.1-mini": "high low medium minimal", "openai:gpt-4o": "high low medium minimal", "openai:chatgpt-4o-latest": "high low medium minimal",
 		"openai:gpt-5-chat-latest": "high low medium minimal",
 		"openai:something-new":     "", "openai:ft:gpt-4o:me::x": "",
-		"azure:gpt-5": "", "openrouter:gpt-5": "", // names of deployments, and a router that knows what to drop
+		"azure:gpt-5": "", "openrouter:gpt-5": "", // names of deployments, and a router that handles it
 		"xai:grok-4-0709": "high low medium minimal off stop", "xai:grok-4-fast-non-reasoning": "high low medium minimal",
 		"xai:grok-4.3": "minimal stop", "xai:grok-3-mini": "medium minimal off stop", "xai:grok-3": "high low medium minimal",
 		"xai:grok-4.20-reasoning": "high low medium minimal off stop", "xai:grok-code-fast-1": "high low medium minimal off stop", "xai:grok-9": "minimal",
@@ -239,12 +239,12 @@ func TestWhatIsKnownOfAModelNarrowsTheProfile(t *testing.T) {
 		require.ElementsMatch(t, strings.Fields(want), got, ref)
 	}
 
-	// A model that cannot think need not be told.
+	// Nothing is sent to a model that cannot think.
 	m := newModel(t, "http://x.test", "openai", func(c *openaimodel.Config) { c.Name = "gpt-4.1" })
 	b, err := openaimodel.RequestBody(m, &model.Request{Settings: &model.Settings{Thinking: "off"}}, false)
 	require.NoError(t, err)
 	require.Equal(t, `{"model":"gpt-4.1","messages":[]}`, string(b))
-	// A profile of one's own is not narrowed.
+	// A profile set by the caller is not narrowed.
 	p := openaimodel.ProfileFor("openai", "")
 	m = newModel(t, "http://x.test", "openai", func(c *openaimodel.Config) { c.Name, c.Profile = "gpt-5", &p })
 	b, err = openaimodel.RequestBody(m, &model.Request{Settings: &model.Settings{Temperature: &temperature}}, false)

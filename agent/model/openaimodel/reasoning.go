@@ -9,14 +9,14 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// reasoningDetails collects OpenRouter's reasoning_details, which the provider wants back as they were. In a stream
-// they come in pieces: objects of the same type and index, whose texts continue one another.
+// reasoningDetails collects OpenRouter's reasoning_details, which the provider wants back unchanged. In a stream they
+// arrive in pieces: objects of the same type and index, whose texts must be joined.
 type reasoningDetails struct {
 	items []*detail
-	lists int // so far
+	lists int // number of lists so far
 }
 
-// detail is one object with its members in the order in which they came.
+// detail is one object with its members in order.
 type detail struct {
 	members []detailMember
 	list    int
@@ -27,7 +27,7 @@ type detailMember struct {
 	value json.RawMessage
 }
 
-// add takes a list of objects. What is no such list is ignored: it could not be sent back.
+// add adds a list of objects. Anything else is ignored, because it could not be sent back.
 func (r *reasoningDetails) add(list []byte) {
 	var objects []json.RawMessage
 	if json.Unmarshal(list, &objects) != nil {
@@ -40,7 +40,7 @@ func (r *reasoningDetails) add(list []byte) {
 			continue
 		}
 		d.list = r.lists
-		// Objects of one list are separate ones; only a later list continues.
+		// Objects in one list are separate. Only a later list continues them.
 		if n := len(r.items); n > 0 && r.items[n-1].list != d.list && r.items[n-1].continuedBy(d) {
 			r.items[n-1].join(d)
 			continue
@@ -94,7 +94,7 @@ func (d *detail) continuedBy(next *detail) bool {
 	return sameID && d.value("type") == next.value("type") && d.value("index") == next.value("index")
 }
 
-// join adds the texts of next to those of d, and takes over what d does not know yet.
+// join appends the texts of next to those of d, and adds new members.
 func (d *detail) join(next *detail) {
 	for _, m := range next.members {
 		mine := d.member(m.name)
@@ -105,7 +105,7 @@ func (d *detail) join(next *detail) {
 		case string(mine.value) == "null":
 			mine.value = m.value
 		case m.name == "text" || m.name == "summary" || m.name == "data":
-			if mine.value[0] == '"' && m.value[0] == '"' { // two JSON strings make one without decoding
+			if mine.value[0] == '"' && m.value[0] == '"' { // joins two JSON strings without decoding
 				mine.value = append(mine.value[:len(mine.value)-1], m.value[1:]...)
 			}
 		default:
@@ -114,7 +114,7 @@ func (d *detail) join(next *detail) {
 	}
 }
 
-// encode returns the collected list as JSON, or nil if there is none.
+// encode returns the collected list as JSON, or nil if it is empty.
 func (r *reasoningDetails) encode() []byte {
 	if len(r.items) == 0 {
 		return nil

@@ -16,9 +16,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// receive reads an answer of status 200 into c. What the answer is, a stream of events or one object, is told by how
-// it begins: there are servers that stream when they were not asked to, that do not when they were, and that mislabel
-// either.
+// receive reads a response with status 200 into c. Its first bytes decide whether it is a stream of events or one object,
+// because some servers stream unasked, do not stream when asked, or send a wrong content type.
 func (m *endpoint) receive(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, c collector) error {
 	r := bufio.NewReader(body)
 	first, err := adapter.FirstByte(r)
@@ -46,14 +45,14 @@ func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collecto
 			return m.errorOf(resp.StatusCode, resp.Header, data)
 		}
 		if syntax.Offset >= int64(len(data)) {
-			return adapter.BrokeOff(io.EOF) // the connection ended where nothing says how long the answer is
+			return adapter.BrokeOff(io.EOF) // the connection ended, and the length of the response is unknown
 		}
-		return fmt.Errorf("the answer is no valid JSON: %w", err)
+		return fmt.Errorf("the response is not valid JSON: %w", err)
 	}
 	return err
 }
 
-// tailTime bounds the wait for what may follow the end of a streamed response: usage, and the mark of the end.
+// tailTime limits the wait for what may follow the end of a streamed response: usage and the end marker.
 const tailTime = 5 * time.Second
 
 func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapter.Watchdog, c collector) error {
@@ -85,11 +84,11 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 			if ev.atEnd {
 				return streamEnd(io.EOF, c)
 			}
-			return fmt.Errorf("an event of the stream is no valid JSON: %w", err)
+			return fmt.Errorf("an event of the stream is not valid JSON: %w", err)
 		default:
 			return err
 		}
-		if ev.name != "keepalive" && ev.name != "ping" { // which are sent while nothing happens
+		if ev.name != "keepalive" && ev.name != "ping" { // keep-alives
 			dog.Event()
 		}
 		if c.finished() {
@@ -98,8 +97,8 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 	}
 }
 
-// streamEnd judges a stream that ended, with err, before it said so. If the reason for the end of the response has
-// come, nothing but usage can be missing.
+// streamEnd checks a stream that ended, with err, without saying so. If the finish reason has been received, only usage
+// can be missing.
 func streamEnd(err error, c collector) error {
 	switch {
 	case errors.Is(err, errEventTooLong):

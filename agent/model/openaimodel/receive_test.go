@@ -21,7 +21,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-func TestFieldsOfAWrongTypeDoNotSpoilAResponse(t *testing.T) {
+func TestFieldsOfWrongTypeAreIgnored(t *testing.T) {
 	for name, body := range map[string]string{
 		"a number as id":         `{"id":7,"choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}]}`,
 		"an id that is an array": `{"id":[7],"choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}]}`,
@@ -40,7 +40,7 @@ func TestFieldsOfAWrongTypeDoNotSpoilAResponse(t *testing.T) {
 	}
 }
 
-// Azure leaves the message out of a choice that its filter held back.
+// Azure leaves out the message of a choice that its filter withheld.
 func TestFilteredChoiceWithoutMessage(t *testing.T) {
 	const body = `{"id":"i","model":"gpt-x","choices":[{"index":0,"finish_reason":"content_filter","logprobs":null,` +
 		`"content_filter_results":{"hate":{"filtered":true,"severity":"high"}}}],"usage":{"prompt_tokens":15,"total_tokens":15}}`
@@ -51,7 +51,7 @@ func TestFilteredChoiceWithoutMessage(t *testing.T) {
 	require.Equal(t, model.Usage{InputTokens: 15}, msg.Usage)
 }
 
-func TestBytesThatAreNoUTF8AreReplaced(t *testing.T) {
+func TestInvalidUTF8IsReplaced(t *testing.T) {
 	for _, body := range []string{
 		`{"choices":[{"message":{"content":"a` + "\xff" + `b"}}]}`, events(`{"choices":[{"delta":{"content":"a` + "\xff" + `b"},"finish_reason":"stop"}]}`),
 	} {
@@ -61,7 +61,7 @@ func TestBytesThatAreNoUTF8AreReplaced(t *testing.T) {
 	}
 }
 
-// endless repeats a piece for ever.
+// endless repeats a piece forever.
 type endless struct {
 	piece string
 	pos   int
@@ -73,7 +73,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestWhatAnEndpointSendsIsBounded(t *testing.T) {
+func TestResponseSizeIsLimited(t *testing.T) {
 	t.Parallel() // it takes a second
 	fromReader := func(r io.Reader) *openaimodel.Model {
 		return newModel(t, "http://x.test", "", func(c *openaimodel.Config) {
@@ -94,7 +94,7 @@ func TestWhatAnEndpointSendsIsBounded(t *testing.T) {
 		"more than 1024 images":           strings.NewReader(images.String()),
 		"longer than 64 MiB":              io.MultiReader(strings.NewReader(`{"x":"`), &endless{piece: strings.Repeat("x", 1<<20)}),
 		"longer than 16 MiB":              io.MultiReader(strings.NewReader(`data: `), &endless{piece: strings.Repeat("x", 1<<20)}),
-		"calls more than 1024 tools":      strings.NewReader(many.String()),
+		"more than 1024 tool calls":       strings.NewReader(many.String()),
 		"the response is longer than 64 ": &endless{piece: openEvents(delta(`{"content":"` + strings.Repeat("x", 4<<20) + `"}`))},
 	} {
 		if strings.HasPrefix(want, "the response") && raceDetector {
@@ -106,7 +106,7 @@ func TestWhatAnEndpointSendsIsBounded(t *testing.T) {
 	}
 }
 
-func TestFailuresOfTheWayToTheEndpointAreExplained(t *testing.T) {
+func TestConnectionErrorsAreExplained(t *testing.T) {
 	failing := func(cause error) error {
 		m := newModel(t, "http://x.test", "", func(c *openaimodel.Config) {
 			c.HTTPClient = &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, cause })}

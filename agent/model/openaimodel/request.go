@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendRequest returns the body of a request. The bytes depend on the arguments alone. The messages come last, so
-// the body of a longer conversation begins with the body of the shorter one, up to the brackets that close it.
+// appendRequest returns the body of a request. The bytes depend only on the arguments. The messages come last, so the
+// body of a longer conversation starts with the body of the shorter one, without its closing brackets.
 func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stream bool) ([]byte, error) {
 	if settings == nil {
 		settings = &model.Settings{}
@@ -52,7 +52,7 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stre
 	return append(b.dst, '}'), nil
 }
 
-// sizeHint estimates the length of the body, so that it is allocated once.
+// sizeHint estimates the length of the body, to allocate it once.
 func sizeHint(req *model.Request) int {
 	n := 1024 + len(req.Instructions)
 	for i := range req.Tools {
@@ -62,20 +62,20 @@ func sizeHint(req *model.Request) int {
 		n += 32
 		for i := range msg.Parts {
 			p := &msg.Parts[i]
-			// One eighth more, for what has to be escaped; data grows by a third in base64.
+			// Add one eighth for escapes. Base64 makes data a third longer.
 			n += 96 + (len(p.Text)+len(p.Args))*9/8 + len(p.Data)*4/3 + len(p.URL)
 		}
 	}
 	return n
 }
 
-// bodyBuilder appends the members of an object, except those that a caller's ExtraBody replaces.
+// bodyBuilder appends the members of an object, except those that the caller's ExtraBody replaces.
 type bodyBuilder struct {
 	dst  []byte
 	over map[string]json.RawMessage
 }
 
-// beginBody checks what can be wrong with a request at any endpoint, and begins its body with the model's name.
+// beginBody makes the checks that apply to every endpoint, and starts the body with the model's name.
 func (m *endpoint) beginBody(req *model.Request, settings *model.Settings) (bodyBuilder, error) {
 	for _, err := range []error{adapter.CheckTools(req), adapter.CheckSettings(settings)} {
 		if err != nil {
@@ -89,7 +89,7 @@ func (m *endpoint) beginBody(req *model.Request, settings *model.Settings) (body
 	return b, nil
 }
 
-// field begins a member and reports whether its value is to be appended.
+// field starts a member and reports whether its value must be appended.
 func (b *bodyBuilder) field(name string) bool {
 	if _, replaced := b.over[name]; replaced {
 		return false
@@ -132,7 +132,7 @@ func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
 	return m.appendToolChoice(b, req)
 }
 
-// appendTool appends the members that describe a function, as all protocols have them.
+// appendTool appends the members that describe a function in all protocols.
 func appendTool(dst []byte, t *model.ToolDef) []byte {
 	dst = append(dst, `"name":`...)
 	dst = adapter.AppendJSONString(dst, t.Name)
@@ -164,23 +164,23 @@ func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
 	return nil
 }
 
-// offersTools reports whether tools are sent. Where nothing else keeps the model from calling them, those that it must not
-// call are left out.
+// offersTools reports whether tools are sent. They are left out if they must not be called and the endpoint has no other
+// way to prevent it.
 func (m *endpoint) offersTools(req *model.Request) bool {
 	return len(req.Tools) > 0 && (req.ToolChoice.Mode != model.ToolChoiceNone || m.profile.RequiredToolChoice != "")
 }
 
-// toolChoice returns the choice of a request in a way that the endpoint has.
+// toolChoice returns the tool choice in a form that the endpoint supports.
 func (m *endpoint) toolChoice(req *model.Request) (model.ToolChoice, error) {
 	choice := req.ToolChoice
 	if m.profile.RequiredToolChoice == "" && choice.Mode != model.ToolChoiceAuto {
-		return choice, m.unsupported("a tool choice that demands a call")
+		return choice, m.unsupported("a tool choice that requires a call")
 	}
 	if choice.Mode == model.ToolChoiceTool && !m.profile.NamedToolChoice {
 		if len(req.Tools) > 1 {
 			return choice, m.unsupported("a tool choice that names one of several tools")
 		}
-		choice.Mode = model.ToolChoiceRequired // of one tool: the same
+		choice.Mode = model.ToolChoiceRequired // equivalent if there is only one tool
 	}
 	return choice, nil
 }
@@ -204,7 +204,7 @@ func (m *Model) appendOutput(b *bodyBuilder, out *model.OutputSchema) error {
 	return nil
 }
 
-// appendSchema appends the members that describe the output, as all protocols have them.
+// appendSchema appends the members that describe the output in all protocols.
 func appendSchema(dst []byte, out *model.OutputSchema) []byte {
 	dst = append(dst, `"name":`...)
 	dst = adapter.AppendJSONString(dst, cmp.Or(out.Name, "output"))
@@ -216,7 +216,8 @@ func appendSchema(dst []byte, out *model.OutputSchema) []byte {
 	return append(dst, out.Schema...)
 }
 
-// appendSettings writes what is set in the order of [model.Settings]. The endpoint's profile decides what is refused.
+// appendSettings writes the settings in the order of [model.Settings]. The profile of the endpoint decides which are
+// errors.
 func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool) error {
 	if s.MaxTokens > 0 && b.field(m.profile.MaxTokensField) {
 		b.dst = strconv.AppendInt(b.dst, int64(s.MaxTokens), 10)
@@ -266,7 +267,7 @@ func (m *Model) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool)
 }
 
 func (m *endpoint) appendParallel(b *bodyBuilder, s *model.Settings, hasTools bool) error {
-	if s.ParallelToolCalls == nil || !hasTools { // without tools it says nothing, and OpenAI refuses it
+	if s.ParallelToolCalls == nil || !hasTools { // meaningless without tools, and an error for OpenAI
 		return nil
 	}
 	if err := m.supports("parallel_tool_calls"); err != nil {
@@ -310,7 +311,7 @@ type bodyMember struct {
 	value json.RawMessage
 }
 
-// thinkingMembers takes the profile's objects apart, sorted by name; the profile has been checked.
+// thinkingMembers returns the members of the profile's objects, sorted by name. The profile has been checked.
 func thinkingMembers(levels map[string]json.RawMessage) map[string][]bodyMember {
 	byLevel := make(map[string][]bodyMember, len(levels))
 	for level, object := range levels {

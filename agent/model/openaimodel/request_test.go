@@ -20,7 +20,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// body returns the body that a model of the provider sends.
+// body returns the request body that a model of the provider sends.
 func body(t testing.TB, provider string, req *model.Request, change ...func(*openaimodel.Config)) string {
 	t.Helper()
 	b, err := openaimodel.RequestBody(newModel(t, "http://golden.test", provider, change...), req, false)
@@ -37,7 +37,7 @@ func messages(t testing.TB, provider string, history ...*model.Message) string {
 	return strings.TrimSuffix(list, "]}")
 }
 
-// conversation has everything that a history can have and that every provider can be sent.
+// conversation has everything that a history can contain and every provider accepts.
 func conversation() []*model.Message {
 	return []*model.Message{
 		request(model.System("In the conversation."), model.User("What's the weather in Oslo & <Bergen>?"), model.User("Be brief.")),
@@ -88,7 +88,7 @@ func TestRequestsMatchTheGoldenFiles(t *testing.T) {
 	} {
 		cases["full_"+provider] = fullRequest()
 	}
-	cases["full_ollama"].ToolChoice = model.ToolChoice{} // which it ignores
+	cases["full_ollama"].ToolChoice = model.ToolChoice{} // not supported
 	cases["settings_openai"] = &model.Request{
 		Messages: []*model.Message{model.UserText("hi")},
 		Tools:    []model.ToolDef{{Name: "f"}, {Name: "g"}}, ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "g"},
@@ -148,7 +148,7 @@ func TestRequestsMatchTheGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestALongerHistoryBeginsWithTheBytesOfTheShorterOne(t *testing.T) {
+func TestLongerHistoryExtendsTheBody(t *testing.T) {
 	req := fullRequest()
 	for i := range 5 {
 		id := fmt.Sprint("x", i)
@@ -158,7 +158,7 @@ func TestALongerHistoryBeginsWithTheBytesOfTheShorterOne(t *testing.T) {
 	}
 	for _, provider := range []string{"openai", "openrouter", "deepseek", "ollama", "mistral"} {
 		if provider == "ollama" {
-			req.ToolChoice = model.ToolChoice{} // which it ignores
+			req.ToolChoice = model.ToolChoice{} // not supported
 		}
 		before := ""
 		for n := range req.Messages {
@@ -174,7 +174,7 @@ func TestALongerHistoryBeginsWithTheBytesOfTheShorterOne(t *testing.T) {
 	}
 }
 
-func TestAdjacentMessagesAreMergedOnTheWire(t *testing.T) {
+func TestAdjacentMessagesAreMerged(t *testing.T) {
 	got := messages(t, "openai",
 		request(model.User("a"), model.User("b")), request(model.User("c")),
 		model.Response(model.Text("x"), model.ToolCall("1", "f", "{}")), model.Response(model.Text("y"), model.ToolCall("2", "f", "{}")),
@@ -186,7 +186,7 @@ func TestAdjacentMessagesAreMergedOnTheWire(t *testing.T) {
 		`{"role":"user","content":"d"},{"role":"user","content":"e"}`, got)
 }
 
-func TestArgumentsInTheHistoryAreAlwaysAnObject(t *testing.T) {
+func TestHistoryArgumentsAreObjects(t *testing.T) {
 	for args, want := range map[string]string{
 		"": `{}`, " \n": `{}`, "null": `{}`, `{}`: `{}`, ` {"a" : 1.0}`: ` {"a" : 1.0}`,
 		`{"a":`: `{"invalid_arguments":"{\"a\":"}`, `[1]`: `{"invalid_arguments":"[1]"}`, `"x"`: `{"invalid_arguments":"\"x\""}`,
@@ -201,7 +201,7 @@ func TestArgumentsInTheHistoryAreAlwaysAnObject(t *testing.T) {
 	}
 }
 
-func TestThinkingGoesBackOnlyToItsProviderAndOnlyIfTheDialectWantsIt(t *testing.T) {
+func TestThinkingIsSentBackOnlyIfWanted(t *testing.T) {
 	thought := func(provider string, parts ...model.Part) *model.Message {
 		return model.Response(append([]model.Part{{Kind: model.PartThinking, Text: "hm", Provider: provider}}, parts...)...)
 	}
@@ -224,7 +224,7 @@ func TestThinkingGoesBackOnlyToItsProviderAndOnlyIfTheDialectWantsIt(t *testing.
 	}
 }
 
-func TestOpaqueDetailsAndSignaturesGoBackOnlyToTheirProvider(t *testing.T) {
+func TestOpaquePartsAreSentBackOnlyToTheirProvider(t *testing.T) {
 	history := func(provider, data string) *model.Message {
 		p := model.ToolCall("1", "f", "{}")
 		p.Provider, p.Signature = provider, []byte(`{"s":1}`)
@@ -241,13 +241,13 @@ func TestOpaqueDetailsAndSignaturesGoBackOnlyToTheirProvider(t *testing.T) {
 	require.NotContains(t, messages(t, "openai", history("openai", detailsJSON)), "reasoning_details")
 }
 
-func TestAResponseWithoutContentIsSentAsAnEmptyOne(t *testing.T) {
+func TestEmptyResponseIsSent(t *testing.T) {
 	require.Equal(t, `{"role":"assistant","content":""}`, messages(t, "openai", model.Response()))
 	require.Equal(t, `{"role":"assistant","content":""}`, messages(t, "openai", model.Response(model.Thinking("hm"))))
 	require.Contains(t, messages(t, "openai", model.Response(model.ToolCall("1", "f", ""))), `"content":null,"tool_calls"`)
 }
 
-func TestWhatAnEndpointCannotDoIsRefusedBeforeItIsAsked(t *testing.T) {
+func TestUnsupportedRequestsAreErrors(t *testing.T) {
 	media := func(p model.Part) *model.Request { return &model.Request{Messages: []*model.Message{request(p)}} }
 	settings := func(s model.Settings) *model.Request {
 		r := hello()
@@ -290,7 +290,7 @@ func TestWhatAnEndpointCannotDoIsRefusedBeforeItIsAsked(t *testing.T) {
 	}
 }
 
-func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidRequestsAreErrors(t *testing.T) {
 	tools := []model.ToolDef{{Name: "f"}}
 	inf := math.Inf(1)
 	for says, req := range map[string]*model.Request{

@@ -9,28 +9,28 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Responses is a model behind an endpoint that speaks OpenAI's Responses protocol. Make one with [NewResponses]. It is
-// safe for concurrent use and has no state beside its configuration.
+// Responses is a model behind an endpoint that speaks OpenAI's Responses protocol. [NewResponses] returns one. It is safe
+// for concurrent use and has no state besides its configuration.
 type Responses struct {
 	endpoint
-	// reasons says that the model is not known for never doing so.
+	// reasons is false if the model is known never to reason.
 	reasons bool
 }
 
 var _ model.Model = (*Responses)(nil)
 
-// NewResponses returns the model that config describes, behind POST /responses instead of /chat/completions. Everything
-// in config means what it means for [New]. Of a profile, what only Chat Completions has (the fields of tokens, seeds and
-// reasoning, usage in streams) is not looked at, and of Thinking only the levels; stop strings and seeds are always refused,
-// and audio is never taken. NewResponses does no I/O.
+// NewResponses returns the model described by config, using POST /responses instead of /chat/completions. The fields of
+// config mean the same as for [New]. Fields of the profile that apply only to Chat Completions are ignored (those for
+// tokens, seeds, reasoning, and usage in streams), and only the levels of Thinking are used. Stop strings, seeds and
+// audio are not supported. NewResponses does no I/O.
 //
-// Nothing is kept at the endpoint: requests say store:false, and the whole conversation is sent each time. Reasoning is
-// asked for in encrypted form, is kept in the history, and goes back to the provider that made it. A model whose profile
-// says that it never thinks ([Profile.ForModel]) is not asked, because OpenAI refuses that.
+// Nothing is stored at the endpoint: requests set store to false, and the whole conversation is sent each time. Reasoning
+// is requested in encrypted form, stored in the history, and sent back to the provider that made it. It is not requested
+// from models whose profile says that they never think ([Profile.ForModel]), because OpenAI returns an error for that.
 //
-// [model.Settings.Thinking] is the effort of reasoning ("off" is "none"), and asks for summaries of it, which are the
+// [model.Settings.Thinking] sets the reasoning effort ("off" becomes "none") and requests summaries, which are the
 // thinking parts of the response. ExtraBody replaces whole top-level fields, so tools that run at the provider
-// ({"tools":[{"type":"web_search"}]}) take the place of the request's own tools rather than stand beside them.
+// ({"tools":[{"type":"web_search"}]}) replace the request's own tools.
 func NewResponses(config Config) (*Responses, error) {
 	e, err := newEndpoint(config, "response")
 	if err != nil {
@@ -41,22 +41,22 @@ func NewResponses(config Config) (*Responses, error) {
 	}
 	e.info.Media = sendable(e.info.Media)
 	e.info.MediaURLs = e.info.MediaURLs[:0:0]
-	if len(e.profile.MediaURLs) > 0 { // this protocol has a place for the URL of all that it takes
+	if len(e.profile.MediaURLs) > 0 { // this protocol supports URLs for all kinds of media
 		e.info.MediaURLs = slices.Clone(e.info.Media)
 	}
-	if e.profile.Provider == "llamacpp" { // which takes a schema for the text here, and drops it
+	if e.profile.Provider == "llamacpp" { // accepts a schema for the text here, but ignores it
 		e.profile.NativeOutput, e.info.NativeOutput = false, false
 	}
 	return &Responses{endpoint: e, reasons: !neverThinks(e.profile)}, nil
 }
 
-// neverThinks reports whether all that can be said about thinking is that there is none, for which nothing is sent.
+// neverThinks reports whether the only supported level of thinking is off, for which nothing is sent.
 func neverThinks(p Profile) bool {
 	return len(p.Thinking) == 1 && string(p.Thinking["off"]) == "{}"
 }
 
-// Generate implements [model.Model]. With a nil sink it asks for an unstreamed answer. What fails before the first
-// delta is retried as [Config.Retry] says. Errors are those of [Model.Generate].
+// Generate implements [model.Model]. If sink is nil, it asks for an unstreamed response. Failures before the first delta
+// are retried according to [Config.Retry]. Errors are those of [Model.Generate].
 func (m *Responses) Generate(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-// The floor of these benchmarks is what net/http and encoding/json take for the same; see bench_test.go.
+// The floor of these benchmarks is the time of net/http and encoding/json. See bench_test.go.
 
 type (
 	floorItem struct {
@@ -117,7 +117,7 @@ func BenchmarkResponsesStepWithHistory(b *testing.B) {
 	}
 }
 
-// longStream has n events that add to text or to arguments, and what comes around them.
+// longStream has n events that add to text or arguments, and the events around them.
 func longStream(kind string, n int) string {
 	whole := strings.Repeat(" word", n)
 	item := `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":` + quote(whole) + `}]}`
@@ -165,7 +165,7 @@ func BenchmarkResponsesStream(b *testing.B) {
 	}
 }
 
-func TestEncodingAHistoryOfItemsAllocatesNothingPerMessage(t *testing.T) {
+func TestItemHistoryDoesNotAllocatePerMessage(t *testing.T) {
 	if raceDetector {
 		t.Skip("allocations are not counted under the race detector")
 	}
@@ -188,7 +188,7 @@ func TestEncodingAHistoryOfItemsAllocatesNothingPerMessage(t *testing.T) {
 	require.InDelta(t, allocations(10), allocations(1000), 2)
 }
 
-func TestAStreamOfItemsCostsTheSamePerEventHoweverLongItIs(t *testing.T) {
+func TestItemStreamCostIsLinear(t *testing.T) {
 	if raceDetector {
 		t.Skip("allocations are not counted under the race detector")
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// itemCollector makes one message of the events of a stream, or of one complete response. What the events say is what the
-// message says: the items that are repeated whole at their end, and once more at the end of the response, only add what
-// events have left out.
+// itemCollector builds one message from the events of a stream or from an unstreamed response. The message contains what
+// the events say. The complete items, which are repeated at their end and at the end of the response, only add what
+// events left out.
 type itemCollector struct {
 	deltas
 	provider string
@@ -27,19 +27,19 @@ type itemCollector struct {
 	id, modelName string
 	usage         model.Usage
 	refused       bool
-	// ended says that the response is complete, status how it ended.
+	// ended reports that the response is complete. status tells how it ended.
 	ended  bool
 	status string
 }
 
-// maxItems bounds the items of one response, and the pieces of one item.
+// maxItems limits the number of items in a response, and of pieces in an item.
 const maxItems = 4096
 
 var errTooManyItems = fmt.Errorf("the response has more than %d items", maxItems)
 
-// event takes an event of a stream. Its type is in the data; servers need not repeat it as the event's name.
+// event processes an event of a stream. Its type is in the data. Servers need not repeat it as the event's name.
 func (c *itemCollector) event(name string, data []byte) error {
-	if string(data) == "[DONE]" { // not OpenAI's, but that of servers that begin with Chat Completions
+	if string(data) == "[DONE]" { // sent by servers based on Chat Completions, not by OpenAI
 		return nil
 	}
 	var ev itemEvent
@@ -83,7 +83,7 @@ func (c *itemCollector) event(name string, data []byte) error {
 	return nil
 }
 
-// object takes a complete response.
+// object processes an unstreamed response.
 func (c *itemCollector) object(data []byte) error {
 	var r responseObject
 	if err := lenient(data, &r); err != nil {
@@ -102,7 +102,7 @@ func (c *itemCollector) named(r *responseObject) {
 	c.modelName = cmp.Or(string(r.Model), c.modelName)
 }
 
-// response takes the whole response that ends the answer; status is what it has if it does not say.
+// response processes the complete response at the end. Status is used if it has none.
 func (c *itemCollector) response(r *responseObject, status string) error {
 	if r == nil {
 		r = &responseObject{}
@@ -115,7 +115,7 @@ func (c *itemCollector) response(r *responseObject, status string) error {
 	case len(r.Error) > 0:
 		return &reportedError{r.Error}
 	case status == "failed", status == "cancelled":
-		return &reportedError{[]byte(`{"type":"` + status + `","message":"the endpoint says that the response was ` + status + `, and not why"}`)}
+		return &reportedError{[]byte(`{"type":"` + status + `","message":"the endpoint reports that the response was ` + status + `, but not why"}`)}
 	}
 	next := 0
 	for _, raw := range r.Output {
@@ -149,8 +149,8 @@ func (c *itemCollector) response(r *responseObject, status string) error {
 
 func (c *itemCollector) finished() bool { return c.ended }
 
-// itemOf returns the item that an event belongs to. It is the last one at the event's index, since there are servers that
-// count wrongly, but none that writes at two items at once.
+// itemOf returns the item that an event belongs to, which is the last one at the event's index: some servers count
+// wrongly, but none interleaves two items.
 func (c *itemCollector) itemOf(ev *itemEvent, kind string) (*item, error) {
 	for i := len(c.items) - 1; i >= 0; i-- {
 		switch it := c.items[i]; {
@@ -220,7 +220,7 @@ func (c *itemCollector) growArguments(ev *itemEvent) error {
 	return c.arguments(it, string(ev.Delta))
 }
 
-// arguments adds to the arguments of a call. The sink learns of a call when its name is known.
+// arguments appends to the arguments of a call. The sink is told about a call when its name is known.
 func (c *itemCollector) arguments(it *item, more string) error {
 	if err := c.reserve(len(more)); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (c *itemCollector) announce(it *item) error {
 	return c.emit(model.Delta{Part: it.part, Kind: model.PartToolCall, CallID: it.callID, Tool: it.name, Text: string(it.args)})
 }
 
-// wholeItem takes an item as it is when it begins, or when it is done.
+// wholeItem processes an item at its start or end.
 func (c *itemCollector) wholeItem(ev *itemEvent) error {
 	var w outputItem
 	if err := lenient(ev.Item, &w); err != nil {
@@ -268,7 +268,7 @@ func (c *itemCollector) wholeItem(ev *itemEvent) error {
 	return c.complete(it, &w, ev.Item)
 }
 
-// complete adds to an item what is known of it only now.
+// complete adds to an item what is known only at its end.
 func (c *itemCollector) complete(it *item, w *outputItem, raw []byte) error {
 	it.begin(w)
 	it.wireID = cmp.Or(string(w.ID), it.wireID)
@@ -282,7 +282,7 @@ func (c *itemCollector) complete(it *item, w *outputItem, raw []byte) error {
 			whole.WriteString(string(w.Content[i].Refusal))
 			c.refused = c.refused || w.Content[i].Refusal != ""
 		}
-		if len(citations) > 0 { // all of them, those that came before included
+		if len(citations) > 0 { // complete, including earlier ones
 			it.citations = citations
 			if err := c.reserve(len(raw)); err != nil {
 				return err
@@ -305,7 +305,7 @@ func (c *itemCollector) complete(it *item, w *outputItem, raw []byte) error {
 		return nil
 	case "function_call":
 		if it.name == "" && len(w.Arguments) == 0 && len(it.args) == 0 {
-			return nil // without name and arguments it is no call
+			return nil // not a call without name and arguments
 		}
 		if err := c.arguments(it, beyond(it.args, string(w.Arguments))); err != nil || it.announced {
 			return err
@@ -337,7 +337,7 @@ func (c *itemCollector) completeThought(it *item, index int, raw bool, whole str
 	return c.grow(&thought.growing, model.PartThinking, beyond(thought.content, whole))
 }
 
-// beyond returns what whole has beyond seen, if it begins with it.
+// beyond returns the rest of whole after seen, or "" if it does not start with seen.
 func beyond(seen []byte, whole string) string {
 	if len(seen) > len(whole) || whole[:len(seen)] != string(seen) {
 		return ""
@@ -362,10 +362,10 @@ func (c *itemCollector) result() (*model.Message, error) {
 	case "completed", "done":
 		c.status = "stop"
 		if len(c.items) == 0 {
-			return nil, fmt.Errorf("%w (its output is empty)", errNoResponse)
+			return nil, fmt.Errorf("%w (output is empty)", errNoResponse)
 		}
 	case "queued", "in_progress":
-		return nil, fmt.Errorf("%w: it is %s, for requests in the background are not waited for", errNoResponse, c.status)
+		return nil, fmt.Errorf("%w: its status is %s, and background requests are not supported", errNoResponse, c.status)
 	}
 	msg.Finish = finishReason(c.status, hasCalls, c.refused)
 	return msg, nil

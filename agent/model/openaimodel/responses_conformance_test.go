@@ -52,11 +52,11 @@ func newResponses(t testing.TB, baseURL string, change ...func(*openaimodel.Conf
 	return m
 }
 
-// playResponse answers a request as a scenario says, in the words of the Responses API.
+// playResponse answers a request according to a scenario, in the form of the Responses API.
 func playResponse(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
 	switch {
 	case s.Answer == nil && s.Error != nil:
-		play(w, r, s, streamed) // refusals are those of Chat Completions
+		play(w, r, s, streamed) // errors have the form of Chat Completions
 		return
 	case s.Fault == conformance.FaultEmpty && streamed:
 		answer{Body: itemEvents(`{"type":"response.completed","response":` + responseBody("completed", "", "") + `}`)}.WriteTo(w)
@@ -84,7 +84,7 @@ func playResponse(w http.ResponseWriter, r *http.Request, s conformance.Scenario
 	<-r.Context().Done()
 }
 
-// itemEvents makes a stream of events as OpenAI does: with the type as the event's name too.
+// itemEvents makes a stream of events as OpenAI does, with the type as the event's name too.
 func itemEvents(events ...string) string {
 	var b strings.Builder
 	for i, e := range events {
@@ -100,7 +100,7 @@ func responseBody(status, more, output string) string {
 		`"parallel_tool_calls":true,"tools":[],"usage":null}`, status, more, output)
 }
 
-// wholeResponse is the response that a scenario's answer is.
+// wholeResponse returns a scenario's answer as a complete response.
 func wholeResponse(s conformance.Scenario) string {
 	var items []string
 	for i, p := range s.Answer.Parts {
@@ -122,7 +122,7 @@ func wholeResponse(s conformance.Scenario) string {
 		u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.OutputTokens, u.ReasoningTokens), 1)
 }
 
-// outputItem is a part as an item: complete, or as it is when it begins.
+// outputItem returns a part as an item, complete or as at its start.
 func outputItem(i int, p model.Part, complete bool) string {
 	status := map[bool]string{true: "completed", false: "in_progress"}[complete]
 	text := func(form string) string {
@@ -163,7 +163,7 @@ func outputItem(i int, p model.Part, complete bool) string {
 		i, status, text(`[{"type":"output_text","annotations":[],"logprobs":[],"text":%s}]`))
 }
 
-// responseStream is a stream with the end that the scenario says.
+// responseStream returns a stream that ends as the scenario says.
 func responseStream(s conformance.Scenario) string {
 	list := []string{
 		`{"type":"response.created","response":` + responseBody("in_progress", "", "") + `}`,

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-// What the model thought before a call goes back to it with the call's result, without being kept at the provider.
+// The model's reasoning before a call is sent back with the call's result, without being stored at the provider.
 func ExampleNewResponses() {
 	const thought = `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"I should look."}],"encrypted_content":"gAAAAA"}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // stands for OpenAI

@@ -10,10 +10,11 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendInput appends the conversation as an array of items. The parts of a response are items in their order: what the
-// model thought stands before the calls that came of it. Ids of items are sent with reasoning alone, which is bound to
-// its id; with ids on all items the endpoint would look for items that it was told not to keep. Messages have their text as
-// a string: without an id, a list of "output_text" is no item to vLLM; and without "type", a message is none to llama.cpp.
+// appendInput appends the conversation as an array of items. The parts of a response become items in the same order:
+// reasoning precedes the calls that follow from it. Only reasoning is sent with its id, because the two belong together.
+// If all items had ids, the endpoint would look for stored items, but was told not to store them. The text of a message
+// is sent as a string: vLLM does not accept a list of "output_text" without an id. llama.cpp does not accept a message
+// without "type".
 func (m *Responses) appendInput(dst []byte, messages []*model.Message) ([]byte, error) {
 	e := itemEncoder{m: m, dst: append(dst, '['), ids: adapter.WireIDs{
 		Rule: responseCallIDs, Provider: m.info.Provider, Messages: messages,
@@ -28,7 +29,7 @@ func (m *Responses) appendInput(dst []byte, messages []*model.Message) ([]byte, 
 	return append(e.dst, ']'), nil
 }
 
-// responseCallIDs is the rule for ids of calls: "string too long. Expected a string with maximum length 64".
+// responseCallIDs is the rule for call ids: "string too long. Expected a string with maximum length 64".
 var responseCallIDs = adapter.IDRule{Max: 64}
 
 type itemEncoder struct {
@@ -36,12 +37,12 @@ type itemEncoder struct {
 	dst []byte
 	sep string
 	ids adapter.WireIDs
-	// writing says that a message of the model is being written, phase what phase it is in.
+	// writing reports that a message of the model is being written. phase is its phase.
 	writing bool
 	phase   string
 }
 
-// item begins an item.
+// item starts an item.
 func (e *itemEncoder) item(begin string) {
 	e.dst = append(e.dst, e.sep...)
 	e.sep = ","
@@ -98,7 +99,7 @@ func (e *itemEncoder) responses(messages []*model.Message) {
 				if p.Text != "" {
 					e.text(p.Text, e.phaseOf(p))
 				}
-			case model.PartMedia: // of a response: no item has a place for what another provider made
+			case model.PartMedia: // in a response: no item can hold what another provider made
 				e.text(adapter.MediaNote(p), "")
 			case model.PartThinking:
 				if e.isOwn(p) && len(p.Signature) > 0 {
@@ -135,7 +136,7 @@ func (e *itemEncoder) responses(messages []*model.Message) {
 	e.endText()
 }
 
-// text writes text of the model: all that comes in one piece and phase makes one message.
+// text writes text of the model. Adjacent texts of one phase become one message.
 func (e *itemEncoder) text(text, phase string) {
 	if e.writing && phase != e.phase {
 		e.endText()
@@ -159,7 +160,7 @@ func (e *itemEncoder) endText() {
 	}
 }
 
-// reasoning writes the parts of one reasoning item: the first has the encrypted content, all have summaries.
+// reasoning writes the parts of one reasoning item. The first part has the encrypted content, all have summaries.
 func (e *itemEncoder) reasoning(parts []model.Part) {
 	e.item(`{"type":"reasoning"`)
 	if parts[0].ID != "" {
@@ -180,14 +181,14 @@ func (e *itemEncoder) reasoning(parts []model.Part) {
 	e.dst = append(adapter.AppendJSONString(e.dst, parts[0].Signature), '}')
 }
 
-// continues reports whether next is another summary of the reasoning item that first begins.
+// continues reports whether next is another summary of the reasoning item that starts with first.
 func continues(first, next *model.Part) bool {
 	return next.Kind == model.PartThinking && next.Provider == first.Provider && next.ID == first.ID && first.ID != "" && len(next.Signature) == 0
 }
 
 func (e *itemEncoder) isOwn(p *model.Part) bool { return p.Provider == e.m.info.Provider }
 
-// phaseOf returns the phase that the provider gave a text of its own, and wants back with it.
+// phaseOf returns the phase that the provider assigned to its own text, and wants back.
 func (e *itemEncoder) phaseOf(p *model.Part) string {
 	if e.isOwn(p) {
 		return string(p.Signature)
@@ -195,7 +196,7 @@ func (e *itemEncoder) phaseOf(p *model.Part) string {
 	return ""
 }
 
-// isItem reports whether data is an item. Chat Completions has opaque parts too: arrays, and objects without a type.
+// isItem reports whether data is an item. Opaque parts of Chat Completions are arrays or objects without a type.
 func isItem(data []byte) bool {
 	return isObject(data) && inside(data, `{"executed_tools":`, extraPrefix) == nil
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// item is an item of a response that is being put together.
+// item is an item of a response under construction.
 type item struct {
 	kind   string
 	index  int
 	wireID string
-	// done says that no further events belong to the item.
+	// done reports that no more events belong to the item.
 	done bool
 
-	text      growing // of a message
+	text      growing // for messages
 	phase     string
 	citations []json.RawMessage
 
-	thoughts  []*thought // of reasoning
+	thoughts  []*thought // for reasoning
 	encrypted string
 
-	name, callID string // of a function call
-	extra        []byte // what it goes back with, as an object
+	name, callID string // for function calls
+	extra        []byte // sent back with the call, as an object
 	args         []byte
 	announced    bool // name, id and part are fixed, because the sink may know them
 	part         int
@@ -34,7 +34,7 @@ type item struct {
 	image  []byte
 	format string
 
-	raw []byte // what cannot be said otherwise
+	raw []byte // for items with no other representation
 }
 
 // thought is a summary of reasoning, or a piece of the reasoning itself.
@@ -44,7 +44,7 @@ type thought struct {
 	raw   bool
 }
 
-// thought returns the one at an index, summaries first.
+// thought returns the thought at an index, summaries first.
 func (it *item) thought(index int, raw bool) (*thought, error) {
 	at := len(it.thoughts)
 	for i := at - 1; i >= 0; i-- {
@@ -64,7 +64,7 @@ func (it *item) thought(index int, raw bool) (*thought, error) {
 	return t, nil
 }
 
-// begin takes what is known of an item from its beginning on.
+// begin sets what is known of an item at its start.
 func (it *item) begin(w *outputItem) {
 	it.phase = cmp.Or(string(w.Phase), it.phase)
 	if extra := namespaced(w); extra != nil {
@@ -75,11 +75,11 @@ func (it *item) begin(w *outputItem) {
 	}
 }
 
-// appendParts appends the parts that the item is in a message.
+// appendParts appends the parts that represent the item in a message.
 //
-// Reasoning is a thinking part for each summary, all with the item's id, and the first with the encrypted content as its
-// signature: from these the item can be made again. Where the reasoning itself is there to be read, an opaque part has the
-// whole item, and the thinking parts are for people alone.
+// For reasoning, there is a thinking part for each summary. All have the item's id, and the first has the encrypted
+// content as its signature, so the item can be restored from them. If the reasoning itself is readable, an opaque part
+// holds the whole item, and the thinking parts are only for people.
 func (it *item) appendParts(parts []model.Part, provider string) []model.Part {
 	switch it.kind {
 	case "message":

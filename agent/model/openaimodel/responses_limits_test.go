@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// What adds up in a response is bounded, whatever it is that an endpoint repeats without end.
+// The total size of a response is limited, whatever the endpoint repeats.
 func TestResponsesAreBounded(t *testing.T) {
 	t.Parallel() // it takes a second
 	repeated := func(n int, event string) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// appendRequest returns the body of a request. As in Chat Completions the bytes depend on the arguments alone, and the
+// appendRequest returns the body of a request. As in Chat Completions, the bytes depend only on the arguments, and the
 // conversation comes last.
 func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, stream bool) ([]byte, error) {
 	if settings == nil {
@@ -60,7 +60,7 @@ func (m *Responses) appendTools(b *bodyBuilder, req *model.Request) error {
 			sep = ','
 			b.dst = append(b.dst, `{"type":"function",`...)
 			b.dst = appendTool(b.dst, t)
-			if m.profile.Strict { // unlike in Chat Completions, a flag that is left out means true
+			if m.profile.Strict { // unlike in Chat Completions, the default is true
 				b.dst = append(b.dst, `,"strict":`...)
 				b.dst = strconv.AppendBool(b.dst, t.Strict)
 			}
@@ -101,10 +101,10 @@ func (m *Responses) appendOutput(b *bodyBuilder, out *model.OutputSchema) error 
 	return nil
 }
 
-// efforts are the names that the wire has for levels of thinking.
+// efforts maps levels of thinking to their names in the protocol.
 var efforts = map[string]string{"off": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"}
 
-// appendSettings writes what is set in the order of [model.Settings].
+// appendSettings writes the settings in the order of [model.Settings].
 func (m *Responses) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool) error {
 	if s.MaxTokens > 0 && b.field("max_output_tokens") {
 		b.dst = strconv.AppendInt(b.dst, int64(s.MaxTokens), 10)

@@ -80,7 +80,7 @@ func TestResponsesRequestsMatchTheGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestALongerHistoryOfItemsBeginsWithTheShorterOne(t *testing.T) {
+func TestLongerItemHistoryExtendsTheBody(t *testing.T) {
 	req := responseRequests()["full"]
 	for i := range 5 {
 		id := fmt.Sprint("x", i)
@@ -91,7 +91,7 @@ func TestALongerHistoryOfItemsBeginsWithTheShorterOne(t *testing.T) {
 	before := ""
 	for n := 1; n <= len(req.Messages); n++ {
 		if n < len(req.Messages) && req.Messages[n-1].Kind == req.Messages[n].Kind {
-			continue // only whole turns are sent
+			continue // only complete turns are sent
 		}
 		shorter := *req
 		shorter.Messages = req.Messages[:n]
@@ -102,7 +102,7 @@ func TestALongerHistoryOfItemsBeginsWithTheShorterOne(t *testing.T) {
 	}
 }
 
-func TestWhatTheResponsesAPICannotDoIsRefused(t *testing.T) {
+func TestResponsesReportsUnsupportedRequests(t *testing.T) {
 	media := func(p model.Part) *model.Request { return &model.Request{Messages: []*model.Message{request(p)}} }
 	settings := func(s model.Settings) *model.Request {
 		r := hello()
@@ -148,8 +148,8 @@ func TestWhatTheResponsesAPICannotDoIsRefused(t *testing.T) {
 	}
 }
 
-// OpenAI refuses the wish for encrypted reasoning, and any word about effort, for models that do not reason.
-func TestModelsThatDoNotReasonAreNotAskedTo(t *testing.T) {
+// For models that do not reason, OpenAI returns an error if encrypted reasoning or an effort is requested.
+func TestNoReasoningForOtherModels(t *testing.T) {
 	for name, reasons := range map[string]bool{"gpt-5": true, "o3": true, "gpt-4.1-mini": false, "gpt-4o": false, "gpt-5-chat-latest": false, "mine": true} {
 		m := newResponses(t, "http://x.test", func(c *openaimodel.Config) { c.Name = name })
 		req := hello()
@@ -162,7 +162,7 @@ func TestModelsThatDoNotReasonAreNotAskedTo(t *testing.T) {
 	}
 }
 
-func TestInfoOfResponsesListsWhatTheProtocolHasAPlaceFor(t *testing.T) {
+func TestInfoOfResponses(t *testing.T) {
 	info := newResponses(t, "").Info()
 	require.Equal(t, model.Info{
 		Provider: "openai", Name: "test-model", NativeOutput: true,

@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-// finalResponse is the response at the end of a stream, or an unstreamed answer.
+// finalResponse returns the response at the end of a stream, or an unstreamed response.
 func finalResponse(output ...string) string {
 	return `{"id":"resp_1","object":"response","status":"completed","error":null,"incomplete_details":null,"model":"gpt-5","output":[` +
 		strings.Join(output, ",") + `],"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":2},"output_tokens":4,` +
@@ -44,7 +44,7 @@ const (
 	aRefusal     = `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"refusal","refusal":"No."}]}`
 )
 
-// responseCases are answers of the Responses API, streamed and not.
+// responseCases lists responses of the Responses API, streamed and not.
 var responseCases = map[string]pair{
 	"text": {
 		plain: finalResponse(aMessage),
@@ -136,10 +136,10 @@ var responseCases = map[string]pair{
 	},
 }
 
-func TestStreamedAndUnstreamedResponsesGiveTheSameMessage(t *testing.T) {
+func TestStreamedAndUnstreamedResponsesAreEqual(t *testing.T) {
 	for name, p := range responseCases {
 		t.Run(name, func(t *testing.T) {
-			for _, body := range []string{p.plain, p.stream} { // whatever was asked for
+			for _, body := range []string{p.plain, p.stream} { // in whatever form it was requested
 				m := newResponses(t, serve(t, answer{Body: body}).URL)
 				got, err := m.Generate(context.Background(), hello(), nil)
 				require.NoError(t, err)
@@ -152,8 +152,8 @@ func TestStreamedAndUnstreamedResponsesGiveTheSameMessage(t *testing.T) {
 	}
 }
 
-// Servers that speak the protocol after a fashion leave out what OpenAI repeats, and count as they like.
-func TestStreamsThatLeaveThingsOutAreUnderstood(t *testing.T) {
+// Other servers with this protocol leave out what OpenAI repeats, and count differently.
+func TestIncompleteStreamsAreUnderstood(t *testing.T) {
 	call := model.ToolCall("call_1", "weather", `{ "city": "Oslo" }`)
 	empty := `{"type":"response.completed","response":{"id":"resp_1","model":"gpt-5","output":[]}}`
 	for name, test := range map[string]struct {
@@ -221,7 +221,7 @@ func TestStreamsThatLeaveThingsOutAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestResponsesEndForTheReasonThatTheyGive(t *testing.T) {
+func TestFinishReasonsOfResponses(t *testing.T) {
 	for response, want := range map[string]model.FinishReason{
 		`"status":"completed"`: model.FinishStop,
 		`"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`: model.FinishLength,
@@ -261,13 +261,13 @@ func TestFailedResponsesAreErrors(t *testing.T) {
 		"event without type":  {"data: {\"error\":{\"message\":\"sorry\",\"code\":\"server_error\"}}\n\n", "sorry", nil, true},
 		"named event":         {"event: error\ndata: {\"message\":\"sorry\",\"code\":\"server_error\"}\n\n", "sorry", nil, true},
 		"object of its own":   {`{"detail":"model not loaded"}`, "model not loaded", nil, false},
-		"in the background":   {`{"id":"r","status":"queued","output":[]}`, "it is queued", nil, true},
-		"nothing":             {`{"id":"r","status":"completed","output":[]}`, "holds no message", nil, true},
-		"a chat completion":   {`{"id":"c","choices":[]}`, "holds no message", nil, true},
+		"in the background":   {`{"id":"r","status":"queued","output":[]}`, "its status is queued", nil, true},
+		"nothing":             {`{"id":"r","status":"completed","output":[]}`, "contains no message", nil, true},
+		"a chat completion":   {`{"id":"c","choices":[]}`, "contains no message", nil, true},
 		"an HTML page":        {"<html><title>Welcome</title></html>", "the answer is no response but an HTML page: Welcome", nil, false},
 		"no end":              {itemEvents(`{"type":"response.output_text.delta","output_index":0,"delta":"Hi"}`), "broke off", io.ErrUnexpectedEOF, true},
 		"no end but a [DONE]": {events(`{"type":"response.output_text.delta","output_index":0,"delta":"Hi"}`), "broke off", io.ErrUnexpectedEOF, true},
-		"no JSON":             {"data: {oh\n\ndata: {}\n\n", "no valid JSON", nil, false},
+		"no JSON":             {"data: {oh\n\ndata: {}\n\n", "not valid JSON", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, answer{Body: test.body})
@@ -284,7 +284,7 @@ func TestFailedResponsesAreErrors(t *testing.T) {
 	}
 }
 
-func TestAFailedResponseIsTriedAgainUnlessTheSinkHasSeenSomething(t *testing.T) {
+func TestFailedResponseIsRetriedBeforeADelta(t *testing.T) {
 	failed := `{"type":"response.failed","response":{"error":{"code":"server_error","message":"sorry"}}}`
 	twice := func(c *openaimodel.Config) { c.Retry = model.RetryPolicy{Attempts: 2, Base: 1} }
 
@@ -301,8 +301,8 @@ func TestAFailedResponseIsTriedAgainUnlessTheSinkHasSeenSomething(t *testing.T) 
 	require.Equal(t, 1, server.Count())
 }
 
-// What a response had goes back as it came, through the JSON form of messages, and not to a model of Chat Completions.
-func TestItemsOfAResponseGoBackAsTheyCame(t *testing.T) {
+// A response is sent back unchanged, through the JSON form of messages, and not to a Chat Completions model.
+func TestItemsAreSentBackUnchanged(t *testing.T) {
 	for name, want := range map[string]string{
 		"reasoning with summaries, commentary and a call": `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"First."},{"type":"summary_text","text":"Then."}],"encrypted_content":"gAAA+/="},` +
 			`{"type":"message","role":"assistant","phase":"commentary","content":"Hello, wörld"},{"type":"function_call","call_id":"call_1","name":"weather","arguments":"{ \"city\": \"Oslo\" }"}`,

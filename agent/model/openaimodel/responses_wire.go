@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// itemEvent is an event of a stream, with the fields of all of them.
+// itemEvent is an event of a stream, with the fields of all kinds.
 type itemEvent struct {
 	Type         text            `json:"type"`
 	Delta        text            `json:"delta"`
@@ -23,7 +23,7 @@ type itemEvent struct {
 	Response     *responseObject `json:"response"`
 }
 
-// responseObject is a whole response.
+// responseObject is a complete response.
 type responseObject struct {
 	ID         text     `json:"id"`
 	Model      text     `json:"model"`
@@ -36,7 +36,7 @@ type responseObject struct {
 	Usage  *itemUsage        `json:"usage"`
 }
 
-// outputItem is an item of a response, with the fields of all kinds that are understood.
+// outputItem is an item of a response, with the fields of all supported kinds.
 type outputItem struct {
 	ID      text `json:"id"`
 	Type    text `json:"type"`
@@ -45,7 +45,7 @@ type outputItem struct {
 		Type    text `json:"type"`
 		Text    text `json:"text"`
 		Refusal text `json:"refusal"`
-		// Annotations are sources.
+		// Annotations holds sources.
 		Annotations []json.RawMessage `json:"annotations"`
 	} `json:"content"`
 	Summary []struct {
@@ -61,7 +61,7 @@ type outputItem struct {
 	OutputFormat     text      `json:"output_format"`
 }
 
-// lenient decodes data into v. A field of a wrong type is left out, for the rest may be all that is needed.
+// lenient decodes data into v. Fields of a wrong type are left out, because the rest may be sufficient.
 func lenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if wrongType := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrongType) {
@@ -70,8 +70,8 @@ func lenient(data []byte, v any) error {
 	return err
 }
 
-// withoutStatus returns an item on one line, without the status that the endpoint gives reasoning items and does not
-// take back.
+// withoutStatus returns an item on one line, without the status that the endpoint adds to reasoning items but does not
+// accept.
 func withoutStatus(item []byte) []byte {
 	d := parseDetail(item)
 	if d == nil {

@@ -9,31 +9,31 @@ import (
 	"io"
 )
 
-// maxEvent bounds one event of a stream, in bytes; so long a line can only be a mistake or an attack.
+// maxEvent limits the size of one event of a stream, in bytes. A longer one can only be a mistake or an attack.
 const maxEvent = 16 << 20
 
 var errEventTooLong = fmt.Errorf("an event of the stream is longer than %d MiB", maxEvent>>20)
 
-// eventReader reads server-sent events (the WHATWG HTML standard, section 9.2.6) from r. It deviates in three ways
-// that servers make necessary: an event that the end of the stream cuts short is still delivered, a field "error"
-// makes an error event of its value, and "id" and "retry" are ignored, for nothing reconnects.
+// eventReader reads server-sent events (WHATWG HTML standard, section 9.2.6) from r. It deviates in three ways to suit
+// servers: an event cut short by the end of the stream is still delivered, a field "error" becomes an error event, and
+// "id" and "retry" are ignored, because there is no reconnecting.
 type eventReader struct {
 	r   io.Reader
 	buf []byte
-	// buf[pos:end] has been read from r and not been consumed.
+	// buf[pos:end] has been read from r but not consumed.
 	pos, end int
 	err      error // of r
-	limit    int   // of an event, in bytes
-	// began is set once a byte order mark has been looked for, skipLF after a line that ended in CR.
+	limit    int   // for an event, in bytes
+	// began is set once a byte order mark has been checked for, skipLF after a line that ended in CR.
 	began, skipLF bool
-	joined        []byte // data of an event of several lines
+	joined        []byte // data of an event with several lines
 }
 
 // event is valid until the next one is read.
 type event struct {
 	name string
 	data []byte
-	// atEnd says that the stream ended in the event, so that data may be incomplete.
+	// atEnd reports that the stream ended within the event, so data may be incomplete.
 	atEnd bool
 }
 
@@ -41,7 +41,7 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{r: r, buf: make([]byte, 0, 4<<10), limit: maxEvent}
 }
 
-// next returns the next event that has data. Its error is that of the underlying reader, or errEventTooLong.
+// next returns the next event with data. The error is that of the underlying reader, or errEventTooLong.
 func (e *eventReader) next() (event, error) {
 	var ev event
 	lines := 0
@@ -94,8 +94,8 @@ func (e *eventReader) next() (event, error) {
 	}
 }
 
-// hold makes value outlive the next line. The common event is one line of data and then an empty one that has been
-// read already: then nothing has to be copied, for reading an empty line does not move the buffer.
+// hold makes value valid beyond the next line. Usually an event is one line of data followed by an empty line that has
+// been read already. Then nothing is copied, because reading an empty line does not move the buffer.
 func (e *eventReader) hold(value []byte) []byte {
 	rest := e.buf[e.pos:e.end]
 	if !e.skipLF && (bytes.HasPrefix(rest, []byte("\n")) || bytes.HasPrefix(rest, []byte("\r\n"))) {
@@ -105,7 +105,7 @@ func (e *eventReader) hold(value []byte) []byte {
 	return e.joined
 }
 
-// eventName avoids an allocation for the names that occur.
+// eventName avoids an allocation for common names.
 func eventName(value []byte) string {
 	switch string(value) {
 	case "error":
@@ -116,8 +116,8 @@ func eventName(value []byte) string {
 	return string(value)
 }
 
-// line returns the next line without its end, which is LF, CRLF or CR. The line is valid until the next call. The
-// last line is returned together with io.EOF if the stream does not end it.
+// line returns the next line without its end, which is LF, CRLF or CR. The line is valid until the next call. If the
+// stream does not terminate the last line, it is returned together with io.EOF.
 func (e *eventReader) line() ([]byte, error) {
 	scanned := 0
 	for {
@@ -144,8 +144,8 @@ func (e *eventReader) line() ([]byte, error) {
 				line := window[:i]
 				e.pos += i + 1
 				if window[i] == '\r' {
-					// The LF that may follow is skipped now if it is there, and otherwise when it comes:
-					// waiting for it would hold the event back.
+					// An LF that has already been read is skipped now, otherwise when it arrives: waiting for it would
+					// delay the event.
 					if i+1 < len(window) {
 						if window[i+1] == '\n' {
 							e.pos++
@@ -181,7 +181,7 @@ func indexLineEnd(b []byte) int {
 	return lf
 }
 
-// fill reads more, and makes room first.
+// fill reads more data, after making room.
 func (e *eventReader) fill() {
 	if e.pos > 0 {
 		copy(e.buf[:cap(e.buf)], e.buf[e.pos:e.end])

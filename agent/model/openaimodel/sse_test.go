@@ -57,7 +57,7 @@ func TestEventReader(t *testing.T) {
 	}
 }
 
-func TestEventReaderIsBounded(t *testing.T) {
+func TestEventReaderLimitsEvents(t *testing.T) {
 	for name, in := range map[string]string{
 		"a line":             "data: " + strings.Repeat("x", 2000) + "\n\n",
 		"a line without end": "data: " + strings.Repeat("x", 2000),
@@ -70,7 +70,7 @@ func TestEventReaderIsBounded(t *testing.T) {
 	}
 }
 
-func TestEventReaderPassesReadErrorsOn(t *testing.T) {
+func TestEventReaderReturnsReadErrors(t *testing.T) {
 	broken := errors.New("broken")
 	got, err := openaimodel.ReadEvents(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(broken)), 0)
 	require.ErrorIs(t, err, broken)

@@ -4,26 +4,26 @@ package openaimodel
 
 import "bytes"
 
-// textChunk is what a chunk of a stream says if it does nothing but add text, thinking, or arguments to one call, as nearly all do.
-// The members are string literals of the chunk, or nil.
+// textChunk is a chunk of a stream that only adds text, thinking, or arguments of one call, as nearly all chunks do. Its
+// fields are string literals of the chunk, or nil.
 type textChunk struct {
 	id, model                           []byte
 	content, reasoningContent, thinking []byte
 	arguments                           []byte
-	// call is the call's index, if hasIndex is set.
+	// call is the index of the call if hasIndex is set.
 	call                        int
 	hasDelta, hasCall, hasIndex bool
 }
 
-// scratch is what a textChunk is made into, in place of memory of its own for each.
+// scratch is reused memory for converting a textChunk.
 type scratch struct {
 	message wireMessage
 	calls   [1]wireToolCall
 	index   int
 }
 
-// addTextChunk takes a chunk that only adds text, thinking or arguments, in a fraction of the time that encoding/json needs. It
-// reports false for every other chunk, invalid ones included, and then has done nothing.
+// addTextChunk processes a chunk that only adds text, thinking or arguments, much faster than encoding/json. For every
+// other chunk, including invalid ones, it does nothing and returns false.
 func (a *assembler) addTextChunk(data []byte) (taken bool, err error) {
 	s := chunkScanner{data: data}
 	if !s.object(inChunk) || !s.ended() || !s.chunk.hasDelta {
@@ -33,7 +33,7 @@ func (a *assembler) addTextChunk(data []byte) (taken bool, err error) {
 	var values [6]string
 	for i, literal := range [...][]byte{c.id, c.model, c.content, c.reasoningContent, c.thinking, c.arguments} {
 		if literal == nil || i == 0 && a.id != "" || i == 1 && a.modelName != "" {
-			continue // id and model count once
+			continue // id and model count only once
 		}
 		if values[i], err = unquote(literal); err != nil {
 			return false, nil
@@ -61,16 +61,16 @@ func (a *assembler) addTextChunk(data []byte) (taken bool, err error) {
 	return true, a.message(msg)
 }
 
-// chunkScanner reads a chunk. It gives up at the first thing that it does not know, since whoever reads the chunk then may.
+// chunkScanner reads a chunk. It gives up at the first unknown thing, so that the general decoder can try.
 type chunkScanner struct {
 	data  []byte
 	pos   int
 	chunk textChunk
-	// seen has a bit for each member that counts. A member that is there twice is for encoding/json to judge.
+	// seen has a bit for each relevant member. Duplicate members are left to encoding/json.
 	seen member
 }
 
-// place is an object within a chunk.
+// place identifies an object within a chunk.
 type place int
 
 const (
@@ -81,7 +81,7 @@ const (
 	inFunction
 )
 
-// member is a member that counts.
+// member identifies a relevant member.
 type member uint
 
 const (
@@ -99,7 +99,7 @@ const (
 	memberArguments
 )
 
-// memberOf returns which of the members that count a key is, or 0.
+// memberOf returns the relevant member with the given key, or 0.
 func memberOf(in place, key []byte) member {
 	switch in {
 	case inChunk:
@@ -163,7 +163,7 @@ func (s *chunkScanner) object(in place) bool {
 	}
 }
 
-// value reads a member's value.
+// value reads the value of a member.
 func (s *chunkScanner) value(in place, key []byte) bool {
 	m := memberOf(in, key)
 	if s.seen&m != 0 {
@@ -171,7 +171,7 @@ func (s *chunkScanner) value(in place, key []byte) bool {
 	}
 	s.seen |= m
 	s.space()
-	if s.null() { // which is the same as none
+	if s.null() { // the same as absent
 		return true
 	}
 	c := &s.chunk
@@ -210,7 +210,7 @@ func (s *chunkScanner) value(in place, key []byte) bool {
 	return ok
 }
 
-// skip passes over a member that says nothing to this package. One that is not known to be such may say something.
+// skip skips a member that is irrelevant to this package. It returns false for unknown members, which may be relevant.
 func (s *chunkScanner) skip(in place, key []byte) bool {
 	switch {
 	case in == inChunk && string(key) == "created":
@@ -239,7 +239,7 @@ func (s *chunkScanner) space() {
 	}
 }
 
-// token passes over white space and then a byte, if that comes next.
+// token skips white space and then a byte, if it comes next.
 func (s *chunkScanner) token(b byte) bool {
 	s.space()
 	if s.pos < len(s.data) && s.data[s.pos] == b {
@@ -258,7 +258,7 @@ func (s *chunkScanner) digit() bool {
 	return s.pos < len(s.data) && '0' <= s.data[s.pos] && s.data[s.pos] <= '9'
 }
 
-// positive passes over a whole number above 0.
+// positive skips a whole number greater than 0.
 func (s *chunkScanner) positive() bool {
 	if !s.digit() || s.data[s.pos] == '0' {
 		return false
@@ -269,7 +269,7 @@ func (s *chunkScanner) positive() bool {
 	return true
 }
 
-// small reads a number of one or two digits.
+// small reads a number with one or two digits.
 func (s *chunkScanner) small() (n int, ok bool) {
 	start := s.pos
 	if !s.token('0') && !s.positive() || s.pos-start > 2 {
@@ -289,7 +289,8 @@ func (s *chunkScanner) null() bool {
 	return false
 }
 
-// key reads the name of a member. encoding/json takes names in any case, so others than those in lower case are left to it.
+// key reads the name of a member. encoding/json ignores the case of names, so names with upper-case letters are left to
+// it.
 func (s *chunkScanner) key() ([]byte, bool) {
 	if !s.token('"') {
 		return nil, false
@@ -313,7 +314,7 @@ func (s *chunkScanner) plain() ([]byte, bool) {
 	return literal, ok && bytes.IndexByte(literal, '\\') < 0
 }
 
-// text reads a string and returns its literal. Escapes are checked by whoever decodes it.
+// text reads a string and returns its literal. Escapes are checked when it is decoded.
 func (s *chunkScanner) text() ([]byte, bool) {
 	start := s.pos
 	if !s.token('"') {

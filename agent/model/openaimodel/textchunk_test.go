@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-// quickChunks are chunks of text as servers send them. They take the quick way.
+// quickChunks are chunks of text as servers send them. They use the fast path.
 var quickChunks = map[string]string{
 	"OpenAI":    `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1795312800,"model":"gpt-x","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":" a"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"q7Z"}`,
 	"the first": `{"id":"chatcmpl-1","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}]}`,
@@ -32,7 +32,7 @@ var quickChunks = map[string]string{
 	"nulls":                     `{"id":null,"error":null,"x_groq":null,"choices":[{"index":null,"delta":{"content":null,"tool_calls":null,"audio":null}}]}`,
 }
 
-// slowChunks say something else, or say it in another way.
+// slowChunks contain something else, or the same in another form.
 var slowChunks = []string{
 	``, `{}`, `[]`, `null`, `{"choices":[]}`, `{"choices":null}`, `{"choices":[null]}`, `{"choices":[{"delta":null}]}`, `{"choices":[{}]}`,
 	`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`,
@@ -59,10 +59,10 @@ var slowChunks = []string{
 	"\ufeff" + `{"choices":[{"delta":{"content":"a"}}]}`, `{"new":1,"choices":[{"delta":{"content":"a"}}]}`,
 }
 
-// first is a chunk that a stream may have begun with.
+// first is a possible first chunk of a stream.
 const first = `{"id":"0","model":"m0","choices":[{"delta":{"content":"x","reasoning":"y"}}]}`
 
-// call begins a call.
+// call starts a call.
 const call = `{"choices":[{"delta":{"tool_calls":[{"index":12,"id":"c1","function":{"name":"f","arguments":"{"}}]}}]}`
 
 // agree requires that a chunk says the same whether or not it takes the quick way, at the beginning of a stream and later. It
@@ -80,7 +80,7 @@ func agree(t *testing.T, chunk []byte) (quick bool) {
 	return quick
 }
 
-func TestTextChunksAreReadLikeOthers(t *testing.T) {
+func TestFastPathEqualsSlowPath(t *testing.T) {
 	for name, chunk := range quickChunks {
 		require.True(t, agree(t, []byte(chunk)), name)
 	}

@@ -35,7 +35,7 @@ func failing(status int, header ...string) transport {
 	return adaptertest.Failing(status, `{"error":{"message":"no"}}`, header...)
 }
 
-func TestRetriesWaitLongerEachTimeWithJitter(t *testing.T) {
+func TestRetriesBackOffWithJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		start := time.Now()
@@ -56,7 +56,7 @@ func TestRetriesWaitLongerEachTimeWithJitter(t *testing.T) {
 	})
 }
 
-func TestARetryWaitsAsLongAsTheEndpointAsks(t *testing.T) {
+func TestRetryUsesRetryAfter(t *testing.T) {
 	for name, header := range map[string][]string{
 		"seconds":      {"Retry-After", "20"},
 		"milliseconds": {"Retry-After", "1", "Retry-After-Ms", "20000"},
@@ -83,7 +83,7 @@ func TestARetryWaitsAsLongAsTheEndpointAsks(t *testing.T) {
 	}
 }
 
-func TestAWaitLongerThanTheMaximumIsLeftToTheCaller(t *testing.T) {
+func TestLongRetryAfterIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		_, err := inProcess(t, failing(429, "Retry-After", "31")).Generate(t.Context(), hello(), nil)
@@ -132,29 +132,29 @@ func TestWhatIsRetried(t *testing.T) {
 	}
 }
 
-func TestAnEndpointThatNeverAnswersIsGivenUp(t *testing.T) {
+func TestFirstByteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		m := inProcess(t, adaptertest.Never, once)
 		_, err := m.Generate(t.Context(), hello(), nil)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.True(t, apiError(t, err).Retryable)
-		require.ErrorContains(t, err, "no answer within 10m0s")
+		require.ErrorContains(t, err, "no response within 10m0s")
 		require.Equal(t, 10*time.Minute, time.Since(start))
 
 		m = inProcess(t, adaptertest.Drip(time.Hour, "late"), once, func(c *openaimodel.Config) { c.Timeouts.FirstByte = time.Second })
 		start = time.Now()
 		_, err = m.Generate(t.Context(), hello(), nil)
-		require.ErrorContains(t, err, "no answer within 1s", "headers alone are no answer")
+		require.ErrorContains(t, err, "no response within 1s", "headers alone are no answer")
 		require.Equal(t, time.Second, time.Since(start))
 
 		_, err = inProcess(t, adaptertest.Never).Models(t.Context())
-		require.ErrorContains(t, err, "no answer within 10m0s")
+		require.ErrorContains(t, err, "no response within 10m0s")
 		time.Sleep(time.Hour) // the slow server ends before the bubble
 	})
 }
 
-func TestASilentStreamIsGivenUpAndASlowOneIsNot(t *testing.T) {
+func TestIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := adaptertest.Drip(4*time.Minute, ": keep-alive\n\n", openEvents(delta(`{"content":"a"}`)), ": keep-alive\n\n", ": keep-alive\n\n", openEvents(delta(`{"content":"b"}`)), events(finish("stop")))
 		msg, err := stream(t, inProcess(t, slow), hello())
@@ -169,7 +169,7 @@ func TestASilentStreamIsGivenUpAndASlowOneIsNot(t *testing.T) {
 	})
 }
 
-func TestTheTimeThatTheSinkTakesIsNotSilence(t *testing.T) {
+func TestSinkTimeIsNotSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := inProcess(t, adaptertest.Drip(time.Second, openEvents(delta(`{"content":"a"}`)), openEvents(delta(`{"content":"b"}`)), events(finish("stop"))))
 		msg, err := m.Generate(t.Context(), hello(), func(model.Delta) error { time.Sleep(time.Hour); return nil })
@@ -178,7 +178,7 @@ func TestTheTimeThatTheSinkTakesIsNotSilence(t *testing.T) {
 	})
 }
 
-func TestAStreamThatStaysOpenAfterItsEndIsNotWaitedFor(t *testing.T) {
+func TestStreamLeftOpenIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		msg, err := stream(t, inProcess(t, adaptertest.Drip(0, events(delta(`{"content":"a"}`), finish("stop")))), hello())
@@ -194,7 +194,7 @@ func TestAStreamThatStaysOpenAfterItsEndIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestWhatFollowsTheEndIsWaitedForAsLongAsAnySilenceAtMost(t *testing.T) {
+func TestWaitAfterTheEndIsLimited(t *testing.T) {
 	for idle, want := range map[time.Duration]time.Duration{time.Second: time.Second, time.Minute: 5 * time.Second, -1: 5 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			m := inProcess(t, adaptertest.Drip(0, openEvents(delta(`{"content":"a"}`), finish("stop"))), func(c *openaimodel.Config) { c.Timeouts.Idle = idle })
@@ -207,7 +207,7 @@ func TestWhatFollowsTheEndIsWaitedForAsLongAsAnySilenceAtMost(t *testing.T) {
 	}
 }
 
-func TestTheTotalTimeoutCoversRetries(t *testing.T) {
+func TestTotalTimeoutCoversRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, f := range map[string]transport{"waiting": adaptertest.Never, "between attempts": failing(429, "Retry-After", "20")} {
 			start := time.Now()
@@ -222,7 +222,7 @@ func TestTheTotalTimeoutCoversRetries(t *testing.T) {
 	})
 }
 
-func TestGenerateEndsWhenItsContextDoesWithTheCause(t *testing.T) {
+func TestGenerateEndsWithTheContext(t *testing.T) {
 	mine := errors.New("the user left")
 	for name, f := range map[string]transport{
 		"before the answer": adaptertest.Never,
@@ -251,7 +251,7 @@ func TestGenerateEndsWhenItsContextDoesWithTheCause(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "openaimodel: endpoint.test test-model: request cancelled: context deadline exceeded")
 	})
-	// Deltas that have been received already do not hide the end.
+	// Deltas that have already been received must not hide the end.
 	ctx, cancel := context.WithCancel(t.Context())
 	m := newModel(t, serve(t, answer{Body: events(delta(`{"content":"a"}`), delta(`{"content":"b"}`), finish("stop"))}).URL, "")
 	_, err := m.Generate(ctx, hello(), func(model.Delta) error { cancel(); return nil })

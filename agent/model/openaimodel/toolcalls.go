@@ -11,35 +11,35 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxCalls bounds the calls of one response.
+// maxCalls limits the number of calls in one response.
 const maxCalls = 1024
 
-var errTooManyCalls = fmt.Errorf("the response calls more than %d tools", maxCalls)
+var errTooManyCalls = fmt.Errorf("the response has more than %d tool calls", maxCalls)
 
-// callAssembler puts the calls of one response together from fragments.
+// callAssembler joins the calls of one response from fragments.
 type callAssembler struct {
 	calls []*call
 	ids   adapter.CallIDs
 }
 
-// call is one tool call that is being put together.
+// call is a tool call under construction.
 type call struct {
 	index    int
 	hasIndex bool
-	wireID   string // as the server first gave it
+	wireID   string // as first sent by the server
 	name     string
 	args     []byte
 	extra    rawValue
 	object   objectScanner
 
-	// announced says that part and id are fixed, because the sink may know them.
+	// announced reports that part and id are fixed, because the sink may know them.
 	announced bool
 	part      int
 	id        string
 }
 
-// toolCall takes a fragment. Which call a fragment belongs to is told by its index, without one by its id, and
-// without that it is the last call. Whether it begins a new call instead is decided by [assembler.beginsCall].
+// toolCall adds a fragment. The fragment belongs to the call with its index, or else with its id, or else to the last
+// call. [assembler.beginsCall] decides whether it starts a new call instead.
 func (a *assembler) toolCall(f *wireToolCall) error {
 	if err := a.reserve(len(f.Function.Arguments) + len(f.Function.Name) + len(f.ID) + len(f.ExtraContent) + len(f.SpecificFields)); err != nil {
 		return err
@@ -92,15 +92,15 @@ func (s *callAssembler) find(f *wireToolCall) *call {
 	if len(s.calls) == 0 || f.Function.Name != "" {
 		return nil
 	}
-	// Nothing to begin a call with: an id made up for this fragment, or an index that the first one lacked.
+	// Not enough to start a call: a generated id, or an index that the first fragment lacked.
 	if last := s.calls[len(s.calls)-1]; f.Index == nil || !last.hasIndex {
 		return last
 	}
 	return nil
 }
 
-// beginsCall reports whether f begins a new call rather than continuing c, to which its index or id points. A new id
-// or a new name does; but some servers make up an id for every fragment, repeat the name in each, or split it.
+// beginsCall reports whether f starts a new call, rather than continuing c, which has the same index or id. A new id or a
+// new name starts a call. But some servers generate an id for every fragment, repeat the name in each, or split the name.
 func (a *assembler) beginsCall(c *call, f *wireToolCall) bool {
 	name := string(f.Function.Name)
 	if name == "" || c.name == "" {
@@ -119,8 +119,8 @@ func (a *assembler) beginsCall(c *call, f *wireToolCall) bool {
 	return !a.splitName(c.name, name)
 }
 
-// splitName reports whether rest continues the name that begins with first. The names of the offered tools decide;
-// if they do not help, a name that is no tool's is taken for a piece.
+// splitName reports whether rest continues a name that starts with first. The names of the offered tools decide. If they
+// do not help, a name that matches no tool is taken for a piece.
 func (a *assembler) splitName(first, rest string) bool {
 	known := false
 	for i := range a.tools {
@@ -133,7 +133,7 @@ func (a *assembler) splitName(first, rest string) bool {
 	return !known
 }
 
-// announce fixes what the sink learns about the call, and tells it.
+// announce fixes the properties of a call and tells the sink about it.
 func (a *assembler) announce(c *call) error {
 	c.announced = true
 	c.part = a.newPart()
@@ -141,8 +141,7 @@ func (a *assembler) announce(c *call) error {
 	return a.emit(model.Delta{Part: c.part, Kind: model.PartToolCall, CallID: c.id, Tool: c.name, Text: string(c.args)})
 }
 
-// announceAll announces the calls without arguments, which were waiting for some. What has neither name nor arguments
-// is no call.
+// announceAll announces the calls without arguments. A call with neither name nor arguments is dropped.
 func (a *assembler) announceAll() error {
 	for _, c := range a.calls.calls {
 		if !c.announced && (c.name != "" || len(c.args) > 0) {
@@ -162,7 +161,7 @@ func (c *call) toPart(provider string) model.Part {
 	return p
 }
 
-// objectScanner tells whether bytes are one complete JSON object, looking at each byte once however often it is asked.
+// objectScanner detects whether bytes form one complete JSON object. It looks at each byte only once.
 type objectScanner struct {
 	scanned              int
 	depth                int

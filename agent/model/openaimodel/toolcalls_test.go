@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// fragment is a chunk with one piece of a tool call; name, id and arguments are left out if empty.
+// fragment returns a chunk with a fragment of a tool call. Name, id and arguments are left out if empty.
 func fragment(index int, id, name, args string) string {
 	var b strings.Builder
 	b.WriteString(`{"tool_calls":[{"type":"function"`)
@@ -164,9 +164,9 @@ func TestStreamedToolCallsAreAssembled(t *testing.T) {
 	}
 }
 
-func TestArgumentsOfAMebibyteInSmallFragmentsArriveWhole(t *testing.T) {
+func TestLargeArgumentsInSmallFragments(t *testing.T) {
 	chunks := []string{fragment(0, "a", "f", `{"x":"`)}
-	piece := strings.Repeat("}", 1<<10) // each fragment looks as if the object ended
+	piece := strings.Repeat("}", 1<<10) // each fragment looks like the end of the object
 	for range 1 << 10 {
 		chunks = append(chunks, fragment(0, "a", "f", piece))
 	}
@@ -214,7 +214,7 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-func TestContentMayBeAListOfParts(t *testing.T) {
+func TestContentList(t *testing.T) {
 	body := events(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), delta(`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`), finish("stop"))
 	msg, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL, "mistral"), hello())
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-func TestEndpointThatIgnoresToolChoiceIsNotSentOne(t *testing.T) {
+func TestIgnoredToolChoiceIsNotSent(t *testing.T) {
 	offer := func(mode model.ToolChoiceMode) *model.Request {
 		req := hello()
 		req.Tools = []model.ToolDef{{Name: "weather"}}

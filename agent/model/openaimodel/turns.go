@@ -9,17 +9,17 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// requestEncoder writes what requests consist of, in one of the protocols.
+// requestEncoder writes the contents of requests in one of the protocols.
 type requestEncoder interface {
 	// answer writes the result of a call.
 	answer(p *model.Part)
 	system(text string)
-	// user writes the parts that are user content as one message; hasMedia says that there are others than text.
+	// user writes user content as one message. hasMedia reports whether there are parts other than text.
 	user(parts []model.Part, hasMedia bool) error
 }
 
-// eachOfRequests writes adjacent requests: the results of calls first, then system prompts and runs of user content in
-// their order.
+// eachOfRequests writes adjacent requests: first the results of calls, then system prompts and runs of user content, in
+// order.
 func eachOfRequests(messages []*model.Message, e requestEncoder) error {
 	for _, msg := range messages {
 		for i := range msg.Parts {
@@ -65,12 +65,13 @@ func appendText(dst []byte, p *model.Part) []byte {
 
 // mediaEncoder writes media in one of the protocols.
 type mediaEncoder interface {
-	// appendMedia appends a media part as an element of a user message's content, or says why it cannot be sent.
+	// appendMedia appends a media part as an element of a user message's content, or returns an error if it cannot be
+	// sent.
 	appendMedia(dst []byte, p *model.Part) ([]byte, error)
 }
 
-// appendContent appends the user content of parts: text alone as one string, which every server takes, and with media as a
-// list, in which texts are elements of type textType.
+// appendContent appends user content. Text alone is one string, which every server accepts. With media it is a list, in
+// which texts have type textType.
 func appendContent(dst []byte, parts []model.Part, hasMedia bool, textType string, m mediaEncoder) ([]byte, error) {
 	if !hasMedia {
 		return appendTexts(dst, parts), nil
@@ -99,7 +100,7 @@ func appendContent(dst []byte, parts []model.Part, hasMedia bool, textType strin
 	return append(dst, ']'), nil
 }
 
-// appendTexts appends the user content of parts as one JSON string.
+// appendTexts appends user content as one JSON string.
 func appendTexts(dst []byte, parts []model.Part) []byte {
 	dst = append(dst, '"')
 	sep := ""

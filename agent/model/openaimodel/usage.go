@@ -7,21 +7,22 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// wireUsage counts tokens, with the names that all endpoints have for them.
+// wireUsage counts tokens, with the field names of all endpoints.
 type wireUsage struct {
 	PromptTokens     int64        `json:"prompt_tokens"`
 	CompletionTokens int64        `json:"completion_tokens"`
 	TotalTokens      int64        `json:"total_tokens"`
 	PromptDetails    inputDetails `json:"prompt_tokens_details"`
-	// PromptDetail is Mistral's second name of the details.
+	// PromptDetail is Mistral's second name for the details.
 	PromptDetail      inputDetails  `json:"prompt_token_details"`
 	CompletionDetails outputDetails `json:"completion_tokens_details"`
 
-	// CachedTokens is Moonshot's and Together's count of cached tokens, NumCachedTokens Mistral's, CacheHitTokens DeepSeek's.
+	// CachedTokens counts cached tokens for Moonshot and Together, NumCachedTokens for Mistral, CacheHitTokens for
+	// DeepSeek.
 	CachedTokens    int64 `json:"cached_tokens"`
 	NumCachedTokens int64 `json:"num_cached_tokens"`
 	CacheHitTokens  int64 `json:"prompt_cache_hit_tokens"`
-	// ReasoningTokens is Perplexity's and SGLang's.
+	// ReasoningTokens is used by Perplexity and SGLang.
 	ReasoningTokens int64 `json:"reasoning_tokens"`
 }
 
@@ -44,7 +45,7 @@ func (u *wireUsage) usage() model.Usage {
 	})
 }
 
-// itemUsage counts tokens as the Responses protocol does.
+// itemUsage counts tokens in the Responses protocol.
 type itemUsage struct {
 	InputTokens   int64         `json:"input_tokens"`
 	InputDetails  inputDetails  `json:"input_tokens_details"`

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// The counts are those of real answers, as far as a source is given.
+// The counts are from real responses if a source is given.
 var usageShapes = []struct {
 	name  string
 	usage string
@@ -93,7 +93,7 @@ var usageShapes = []struct {
 	{"nonsense", `{"prompt_tokens":-1,"completion_tokens":-5,"total_tokens":-6}`, model.Usage{}},
 }
 
-func TestUsageMeansTheSameWhateverTheEndpointCounts(t *testing.T) {
+func TestUsageIsNormalised(t *testing.T) {
 	for _, shape := range usageShapes {
 		t.Run(shape.name, func(t *testing.T) {
 			plain := `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],"usage":` + shape.usage + `}`
@@ -120,7 +120,7 @@ func TestUsageMeansTheSameWhateverTheEndpointCounts(t *testing.T) {
 	}
 }
 
-func TestUsageOfResponsesIsCheckedAgainstTheTotal(t *testing.T) {
+func TestUsageOfResponsesMatchesTheTotal(t *testing.T) {
 	msg, err := newResponses(t, serve(t, answer{Body: `{"id":"r","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]}],
 		"usage":{"input_tokens":10,"output_tokens":2,"output_tokens_details":{"reasoning_tokens":30},"total_tokens":42}}`}).URL).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)

@@ -12,18 +12,18 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// wireResponse is an answer or a chunk of a streamed one. Fields that servers get wrong have forgiving types.
+// wireResponse is a response or a chunk of a streamed one. Fields that servers often get wrong have lenient types.
 type wireResponse struct {
 	ID      text         `json:"id"`
 	Model   text         `json:"model"`
 	Choices []wireChoice `json:"choices"`
 	Usage   *wireUsage   `json:"usage"`
-	// XGroq is where Groq puts the usage of a stream.
+	// XGroq contains the usage of Groq's streams.
 	XGroq struct {
 		Usage *wireUsage `json:"usage"`
 	} `json:"x_groq"`
 	Error rawValue `json:"error"`
-	// Citations and SearchResults are Perplexity's.
+	// Citations and SearchResults are used by Perplexity.
 	Citations     []json.RawMessage `json:"citations"`
 	SearchResults []json.RawMessage `json:"search_results"`
 }
@@ -34,7 +34,7 @@ type wireChoice struct {
 	Message      *wireMessage `json:"message"`
 	FinishReason string       `json:"finish_reason"`
 	Error        rawValue     `json:"error"`
-	// Usage is where Moonshot puts the usage of a stream.
+	// Usage contains the usage of Moonshot's streams.
 	Usage *wireUsage `json:"usage"`
 }
 
@@ -47,10 +47,10 @@ type wireMessage struct {
 	ToolCalls        []wireToolCall `json:"tool_calls"`
 	Images           []wireImage    `json:"images"`
 	Audio            *wireAudio     `json:"audio"`
-	// Annotations are sources, ExecutedTools what Groq ran.
+	// Annotations holds sources, ExecutedTools the tools that Groq ran.
 	Annotations   []json.RawMessage `json:"annotations"`
 	ExecutedTools []json.RawMessage `json:"executed_tools"`
-	// ExtraContent is where Google's endpoint puts the signature of a text.
+	// ExtraContent contains the signature of a text, from Google's endpoint.
 	ExtraContent rawValue `json:"extra_content"`
 }
 
@@ -61,13 +61,13 @@ type wireToolCall struct {
 		Name      text      `json:"name"`
 		Arguments arguments `json:"arguments"`
 	} `json:"function"`
-	// ExtraContent is where Google's endpoint puts the signature that it wants back with a call.
+	// ExtraContent contains the signature that Google's endpoint wants back with a call.
 	ExtraContent rawValue `json:"extra_content"`
-	// SpecificFields is where LiteLLM puts it.
+	// SpecificFields contains the same from LiteLLM.
 	SpecificFields rawValue `json:"provider_specific_fields"`
 }
 
-// decode parses data. A field of a wrong type is left out, for the rest may be all that is needed.
+// decode parses data. Fields of a wrong type are left out, because the rest may be sufficient.
 func (w *wireResponse) decode(data []byte) error {
 	err := json.Unmarshal(data, w)
 	if w.Usage == nil {
@@ -82,7 +82,7 @@ func (w *wireResponse) decode(data []byte) error {
 	return err
 }
 
-// reported returns the part of data, the answer that w was decoded from, that reports an error, or nil.
+// reported returns the part of data that reports an error, or nil. w was decoded from data.
 func (w *wireResponse) reported(data []byte) []byte {
 	switch {
 	case len(w.Error) > 0:
@@ -97,7 +97,7 @@ func (w *wireResponse) reported(data []byte) []byte {
 	return nil
 }
 
-// text is a string; null is empty, and anything else is kept as its JSON.
+// text is a string. null is empty, and anything else is kept as JSON.
 type text string
 
 func (t *text) UnmarshalJSON(data []byte) error {
@@ -113,7 +113,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// arguments are what the model wrote: usually a string that holds JSON, from some servers the JSON itself.
+// arguments is what the model wrote: usually a string that contains JSON, from some servers the JSON itself.
 type arguments []byte
 
 func (a *arguments) UnmarshalJSON(data []byte) error {
@@ -125,7 +125,7 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// rawValue is JSON that is kept for later. Null and what is empty are nil.
+// rawValue is undecoded JSON. null and empty values are nil.
 type rawValue []byte
 
 func (r *rawValue) UnmarshalJSON(data []byte) error {
@@ -138,7 +138,7 @@ func (r *rawValue) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// content is a string, or from some servers a list of text, thinking and images. Other elements, such as references, are
+// content is a string or, from some servers, a list of text, thinking and images. Other elements, such as references, are
 // left out.
 type content struct {
 	text     string
@@ -173,7 +173,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// unquote decodes a JSON string, quickly if it is plain.
+// unquote decodes a JSON string. It is fast if there are no escapes.
 func unquote(data []byte) (string, error) {
 	if len(data) >= 2 && bytes.IndexByte(data, '\\') < 0 && utf8.Valid(data) {
 		return string(data[1 : len(data)-1]), nil
@@ -183,8 +183,8 @@ func unquote(data []byte) (string, error) {
 	return s, err
 }
 
-// finishReason maps what the wire says. Calls win over an end that is natural or unknown, because a caller has to
-// answer them; an answer that was cut off or held back is not complete, whatever it holds.
+// finishReason maps the finish reason of the protocol. If there are calls, they override a normal or unknown end, because
+// the caller must answer them. They do not override a response that was cut off or withheld.
 func finishReason(wire string, hasCalls, refused bool) model.FinishReason {
 	var finish model.FinishReason
 	switch strings.ToLower(wire) {

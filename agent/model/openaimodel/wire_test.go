@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// play answers a request as a scenario says, in the protocol's words.
+// play answers a request according to a scenario, in the form of the protocol.
 func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
 	var refusal string
 	if s.Error != nil {
@@ -52,7 +52,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 	<-r.Context().Done()
 }
 
-// wireStream is a stream with the end that the scenario says.
+// wireStream returns a stream that ends as the scenario says.
 func wireStream(s conformance.Scenario, refusal string) string {
 	deltas := wireDeltas(s.Answer)
 	switch {
@@ -70,7 +70,7 @@ func wireFinish(s conformance.Scenario) string {
 	if s.Fault == conformance.FaultFinish {
 		return "banana"
 	}
-	return string(s.Answer.Finish) // whose values are the protocol's
+	return string(s.Answer.Finish) // the same values as in the protocol
 }
 
 func wireUsage(u model.Usage) string {
@@ -96,7 +96,7 @@ func wireAnswer(m *model.Message, reason string) string {
 		wireUsage(m.Usage), reason, strings.Join(members, ","))
 }
 
-// wireMember is a member of a message: of its whole, or of a piece with a text.
+// wireMember returns a member of a message, complete or with a piece of text.
 func wireMember(p model.Part, text string) string {
 	switch p.Kind {
 	case model.PartThinking:
@@ -110,7 +110,7 @@ func wireMember(p model.Part, text string) string {
 	return `"content":` + quote(text)
 }
 
-// wireCall has what identifies a call.
+// wireCall returns the members that identify a call.
 func wireCall(p model.Part) string {
 	id := fmt.Sprintf(`"id":%q`, p.CallID)
 	if p.CallID == "" {

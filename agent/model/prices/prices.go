@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// Source is where the data is from.
+	// Source names the source of the data.
 	Source = "genai-prices 0.2.3"
-	// Date is the last day on which prices were checked, as far as the data says.
+	// Date is the last day on which prices were checked, according to the data.
 	Date = "2026-11-03"
-	// Currency is that of all prices.
+	// Currency is the currency of all prices.
 	Currency = "USD"
 )
 
 //go:embed prices.jsonl
 var data []byte
 
-// Table returns the table of this package. Names are compared without regard to case. It is read when it is first asked for
-// a price, which takes about 30 milliseconds once.
+// Table returns the table of this package. It ignores the case of names. The data is read at the first lookup, which
+// takes about 30 milliseconds.
 func Table() model.PriceTable { return table{} }
 
 type table struct{}
@@ -57,21 +57,21 @@ func (table) Price(providerName, name string, at time.Time) (model.Price, bool) 
 	return pick(prices, at.UTC())
 }
 
-// provider has the models of a provider, in the order in which they are tried.
+// provider holds the models of a provider, in the order in which they are tried.
 type provider struct {
 	name     string
 	match    *clause
-	fallback []string // providers whose models it has, too
+	fallback []string // providers whose models it also has
 	list     []entry
 }
 
-// entry is what models that match cost.
+// entry holds the prices of matching models.
 type entry struct {
 	match  clause
 	prices []conditional
 }
 
-// conditional is a price that holds from a day on, or between two times of each day, or always.
+// conditional is a price that applies always, from a certain day on, or between two times of each day.
 type conditional struct {
 	model.Price
 
@@ -80,7 +80,7 @@ type conditional struct {
 	Unknown bool      `json:"unknown"`
 }
 
-// find returns a provider by its name, or else the first whose rule the name fits.
+// find returns the provider with the name, or else the first whose rule matches it.
 func find(list []provider, name string) *provider {
 	for i := range list {
 		if list[i].name == name {
@@ -95,7 +95,7 @@ func find(list []provider, name string) *provider {
 	return nil
 }
 
-// models returns the prices of the first model whose rule the name fits, or nil.
+// models returns the prices of the first model whose rule matches the name, or nil.
 func (p *provider) models(all []provider, name string) []conditional {
 	for i := range p.list {
 		if p.list[i].match.fits(name) {
@@ -114,7 +114,7 @@ func (p *provider) models(all []provider, name string) []conditional {
 	return nil
 }
 
-// pick returns the last price that holds at a time, in UTC, or else the first.
+// pick returns the last price that applies at a time, in UTC, or else the first.
 func pick(prices []conditional, at time.Time) (model.Price, bool) {
 	chosen := &prices[0]
 	for i := len(prices) - 1; i >= 0; i-- {
@@ -135,7 +135,7 @@ func (c *conditional) holds(at time.Time) bool {
 		return true
 	}
 	now := at.Format("15:04:05.000000000")
-	if end < begin { // over midnight
+	if end < begin { // past midnight
 		return now >= begin || now < end
 	}
 	return begin <= now && now < end

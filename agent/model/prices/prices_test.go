@@ -18,7 +18,7 @@ import (
 
 var day = time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
 
-// The file has what genai-prices itself computes: see internal/interop/python/prices.py, which compares all models.
+// The file contains results of genai-prices itself. See internal/interop/python/prices.py, which compares all models.
 func TestPricesAgreeWithGenAIPrices(t *testing.T) {
 	f, err := os.Open("testdata/golden.jsonl")
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestPricesNameTheirSource(t *testing.T) {
 	require.Contains(t, string(license), "MIT License")
 }
 
-func TestOwnPricesComeBeforeTheTable(t *testing.T) {
+func TestOwnPricesPrecedeTheTable(t *testing.T) {
 	table := model.FirstPrice(model.Prices{"openai/gpt-4o": {Input: 100}, "ollama/*": {}}, prices.Table())
 	own, ok := table.Price("openai", "gpt-4o", day)
 	require.True(t, ok)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// clause is a rule that names are compared with. In the data a string is a name, a list is any of its rules, and an object
-// has one field, which names the kind.
+// clause is a rule for matching names. In the data, a string is a name, a list matches if any of its rules does, and an
+// object has one field, whose name is the kind of rule.
 type clause struct {
 	kind  kind
 	text  string
@@ -33,7 +33,7 @@ const (
 	not
 )
 
-// fits reports whether a name in lower case keeps the rule.
+// fits reports whether a lower-case name matches the rule.
 func (c *clause) fits(name string) bool {
 	switch c.kind {
 	case equal:
@@ -73,7 +73,7 @@ func (c *clause) UnmarshalJSON(data []byte) error {
 	if len(fields) != 1 {
 		return fmt.Errorf("a rule with %d fields: %s", len(fields), data)
 	}
-	for name, value := range fields { // the one
+	for name, value := range fields { // the only one
 		switch name {
 		case "starts_with", "ends_with", "contains":
 			c.kind = map[string]kind{"starts_with": startsWith, "ends_with": endsWith, "contains": contains}[name]
@@ -96,7 +96,7 @@ func (c *clause) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("an unknown rule: %s", data)
 }
 
-// parse reads the data: a line about its origin, then one for each provider, followed by one for each of its models.
+// parse reads the data: a line about its origin, then a line for each provider, each followed by lines for its models.
 func parse(data []byte) ([]provider, error) {
 	var list []provider
 	_, data, _ = bytes.Cut(data, []byte("\n"))
@@ -125,7 +125,7 @@ func parse(data []byte) ([]provider, error) {
 
 var compactDate = regexp.MustCompile(`-20\d{6}(?:-|:|$)`)
 
-// dashDates writes dates in a name as the data does: -20251211 becomes -2025-12-11.
+// dashDates converts dates in a name to the form used in the data: -20251211 becomes -2025-12-11.
 func dashDates(name string) string {
 	for at := 0; ; {
 		found := compactDate.FindStringIndex(name[at:])

@@ -17,27 +17,27 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// defaultBaseURL is where an empty Config.BaseURL leads, whatever the environment says.
+// defaultBaseURL is used if Config.BaseURL is empty, whatever the environment contains.
 const defaultBaseURL = "https://api.anthropic.com/"
 
-// Config says which model to ask. Name and APIKey are required. Printing or logging a Config does not show the key.
+// Config describes a model. Name and APIKey are required. Printing or logging a Config does not show the key.
 type Config struct {
-	// Name is the provider's name of the model.
+	// Name is the provider's name for the model.
 	Name string
 	// APIKey is sent as X-Api-Key.
 	APIKey string
-	// BaseURL is where "v1/messages" is found: Anthropic's if empty.
+	// BaseURL is the URL before "v1/messages". The default is Anthropic's.
 	BaseURL string
-	// Provider is [model.Info.Provider]; "anthropic" if empty.
+	// Provider is [model.Info.Provider]. The default is "anthropic".
 	Provider string
-	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	// ContextWindow is [model.Info.ContextWindow], in tokens, or 0 if unknown.
 	ContextWindow int
-	// Settings are defaults that the settings of a request override one by one. May be nil.
+	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
 }
 
-// New makes a plugin, and of the plugin the model that config describes. It makes no request. A missing key is an error
-// that wraps [model.ErrAuth].
+// New makes a plugin, and returns the model described by config. It makes no request. If the key is missing, the error
+// wraps [model.ErrAuth].
 func New(config Config) (*genkitmodel.Model, error) {
 	m, err := open(config)
 	if err != nil {
@@ -58,7 +58,7 @@ func open(config Config) (*genkitmodel.Model, error) {
 		return nil, err
 	}
 	p := &plugin.Anthropic{APIKey: config.APIKey, BaseURL: base}
-	p.Init(context.Background()) // panics without a key alone
+	p.Init(context.Background()) // panics only without a key
 	resolved, _ := p.ResolveAction(api.ActionTypeModel, config.Name).(ai.Model)
 	return genkitmodel.New(resolved, genkitmodel.Config{
 		Provider: config.Provider, Name: config.Name, Dialect: Dialect(), ContextWindow: config.ContextWindow,
@@ -66,7 +66,7 @@ func open(config Config) (*genkitmodel.Model, error) {
 	})
 }
 
-// baseURL returns the URL that the SDK resolves "v1/messages" against; it must end in a slash.
+// baseURL returns the URL that the SDK resolves "v1/messages" against. It must end in a slash.
 func baseURL(s string) (string, error) {
 	if s == "" {
 		return defaultBaseURL, nil
@@ -79,13 +79,13 @@ func baseURL(s string) (string, error) {
 	return u.String(), nil
 }
 
-// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+// Format implements [fmt.Formatter] for every verb, so the key is never shown.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.describe()) }
 
 // LogValue implements [slog.LogValuer] without the key.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
 
-// MarshalText makes encoders show what a log does: without the key.
+// MarshalText lets encoders write what a log shows, without the key.
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
 
 func (c Config) describe() string {

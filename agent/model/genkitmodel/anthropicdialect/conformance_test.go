@@ -32,22 +32,22 @@ func TestConformance(t *testing.T) {
 			return ""
 		},
 		Known: map[string]string{
-			"Usage is what the provider counted/read from a cache":                                        cache,
-			"Usage is what the provider counted/written to a cache":                                       cache,
-			"Usage is what the provider counted/reasoning":                                                "the plugin drops the count of tokens spent on thinking",
-			"An answer that is held back says so":                                                         "the plugin makes one and the same of a refusal and of ends that it does not know",
-			"Arguments that are no JSON object are kept/cut off":                                          notJSON,
-			"Arguments that are no JSON object are kept/no JSON":                                          notJSON,
-			"Streamed arguments that are no JSON object are kept/cut off":                                 notJSON,
-			"Streamed arguments that are no JSON object are kept/no JSON":                                 notJSON,
-			"What the provider wants back goes back to it, byte for byte, and to nobody else/opaque part": "the plugin fails over redacted thinking",
+			"Usage is what the provider counted/read from a cache":                             cache,
+			"Usage is what the provider counted/written to a cache":                            cache,
+			"Usage is what the provider counted/reasoning":                                     "the plugin drops the count of reasoning tokens",
+			"A withheld response says so":                                                      "the plugin reports refusals and unknown finish reasons alike",
+			"Arguments that are not a JSON object are kept/cut off":                            notJSON,
+			"Arguments that are not a JSON object are kept/not JSON":                           notJSON,
+			"Streamed arguments that are not a JSON object are kept/cut off":                   notJSON,
+			"Streamed arguments that are not a JSON object are kept/not JSON":                  notJSON,
+			"What the provider wants back is sent back unchanged, and to no other/opaque part": "the plugin fails if there is redacted thinking",
 		},
 	})
 }
 
 const (
-	cache   = "the plugin drops the counts of the cache"
-	notJSON = "the SDK fails over arguments that are no JSON"
+	cache   = "the plugin drops the counts of cached tokens"
+	notJSON = "the SDK fails if arguments are not JSON"
 )
 
 func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario) {
@@ -57,16 +57,16 @@ func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario) {
 	for _, p := range s.Answer.Parts {
 		switch {
 		case p.Kind == model.PartMedia:
-			t.Skip("the Messages API answers with no media")
+			t.Skip("the Messages API returns no media")
 		case p.Kind == model.PartToolCall && len(p.Signature) > 0:
 			t.Skip("the Messages API does not sign calls")
 		}
 	}
 }
 
-// play answers a request as a scenario says. The plugin always asks for a stream.
+// play answers a request according to a scenario. The plugin always asks for a stream.
 func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario) {
-	// The SDK tries again unless it is told not to.
+	// The SDK retries unless told not to.
 	header := []string{"X-Should-Retry", "false", "Request-Id", "req_1"}
 	refusal := ""
 	if s.Error != nil {
@@ -100,7 +100,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario) {
 	}
 }
 
-// wireError is an error as the API reports it, which has types in place of codes.
+// wireError returns an error in the API's form, which has types instead of codes.
 func wireError(e *model.APIError) string {
 	kind, message := e.Type, e.Message
 	switch {
@@ -122,7 +122,7 @@ func quote(s string) string {
 	return string(text)
 }
 
-// wireEvents are the events of a stream, with text and arguments in pieces.
+// wireEvents returns the events of a stream, with text and arguments in pieces.
 func wireEvents(s conformance.Scenario) (begin, blocks, end []string) {
 	m := s.Answer
 	begin = []string{fmt.Sprintf(`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],

@@ -18,17 +18,17 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// defaultMaxTokens is sent where the settings do not say, because the API requires a bound. All models that are served
-// can write so much.
+// defaultMaxTokens is used if the settings do not set a limit, because the API requires one. All current models support
+// it.
 const defaultMaxTokens = 8192
 
-// minBudget is the lowest budget for thinking that the API takes, in tokens.
+// minBudget is the API's minimum budget for thinking, in tokens.
 const minBudget = 1024
 
-// budgets are what the levels of thinking stand for, in tokens.
+// budgets maps levels of thinking to tokens.
 var budgets = map[string]int64{"minimal": minBudget, "low": 4096, "medium": 10_000, "high": 24_000}
 
-// noText stands where the API wants a message of the user and there is none, or an empty one.
+// noText is used where the API requires user text and there is none.
 const noText = "(no text)"
 
 // Dialect returns the dialect of the plugin anthropic.
@@ -39,7 +39,7 @@ func Dialect() *genkitmodel.Dialect {
 		Thinking:          true,
 		RawArguments:      true,
 		ContentRequired:   true,
-		EmptyTextEndsPart: true, // it stands for a fragment of arguments, or for a signature
+		EmptyTextEndsPart: true, // it represents a fragment of arguments, or a signature
 		Prepare:           prepare,
 		Result:            genkitmodel.JSONResult,
 		Schema:            schema,
@@ -47,7 +47,7 @@ func Dialect() *genkitmodel.Dialect {
 	}
 }
 
-// prepare puts into the plugin's typed configuration what the plugin does not read from the request.
+// prepare sets in the plugin's typed configuration what the plugin does not read from the request.
 func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
 	s := c.Settings
 	if err := c.Accept(genkitmodel.MaxTokens, genkitmodel.Temperature, genkitmodel.TopP, genkitmodel.Stop,
@@ -56,7 +56,7 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 	}
 	for i := range c.Request.Tools {
 		if name := c.Request.Tools[i].Name; !toolName.MatchString(name) {
-			return nil, c.Unsupported(fmt.Sprintf("the name of tool %q (64 letters, digits, _ and - can be sent)", name))
+			return nil, c.Unsupported(fmt.Sprintf("the name of tool %q (use up to 64 letters, digits, _ and -)", name))
 		}
 	}
 	config := &anthropic.MessageNewParams{
@@ -87,10 +87,10 @@ func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) 
 	return ctx, nil
 }
 
-// toolName is what the plugin takes for the name of a tool.
+// toolName matches the tool names that the plugin accepts.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// thinking sets the level and the bound, which includes what the model thinks.
+// thinking sets the level and the token limit, which includes thinking.
 func thinking(c *genkitmodel.Call, config *anthropic.MessageNewParams) error {
 	level := c.Settings.Thinking
 	budget, known := budgets[level]
@@ -101,7 +101,7 @@ func thinking(c *genkitmodel.Call, config *anthropic.MessageNewParams) error {
 	case !known:
 		return c.Unsupported(fmt.Sprintf("thinking %q", level))
 	case c.Request.ToolChoice.Mode == model.ToolChoiceRequired, c.Request.ToolChoice.Mode == model.ToolChoiceTool:
-		return c.Unsupported("thinking together with a demanded tool call")
+		return c.Unsupported("thinking together with a required tool call")
 	case c.Settings.Temperature != nil:
 		return c.Unsupported("thinking together with the setting temperature")
 	default:
@@ -109,7 +109,7 @@ func thinking(c *genkitmodel.Call, config *anthropic.MessageNewParams) error {
 			budget = min(budget, config.MaxTokens-1)
 		}
 		if budget < minBudget {
-			return c.Unsupported(fmt.Sprintf("thinking with a bound of %d tokens", config.MaxTokens))
+			return c.Unsupported(fmt.Sprintf("thinking with a limit of %d tokens", config.MaxTokens))
 		}
 		config.Thinking.OfEnabled = &anthropic.ThinkingConfigEnabledParam{BudgetTokens: budget}
 	}
@@ -144,7 +144,7 @@ func toolChoice(c *genkitmodel.Call, config *anthropic.MessageNewParams) {
 	}
 }
 
-// conversation gives the user the first word and the last, which the API wants.
+// conversation makes sure that the first and the last message are the user's, as the API requires.
 func conversation(messages []*ai.Message) []*ai.Message {
 	said := ai.NewUserTextMessage(noText)
 	var all []*ai.Message
@@ -167,7 +167,7 @@ func readError(err error, e *model.APIError) bool {
 	var refused *anthropic.Error
 	if !errors.As(err, &refused) {
 		if strings.Contains(err.Error(), "converting content block to JSON") {
-			e.Message = "the arguments of a call are no JSON, which the SDK does not take: " + err.Error()
+			e.Message = "the arguments of a call are not valid JSON, which the SDK does not accept: " + err.Error()
 			e.Retryable = true
 			return true
 		}
@@ -191,9 +191,9 @@ func readError(err error, e *model.APIError) bool {
 		e.RequestID = refused.RequestID
 	}
 	if e.Type == "billing_error" {
-		e.Code = "insufficient_quota" // what others call it
+		e.Code = "insufficient_quota" // the usual name
 	}
-	if e.Status < 400 { // it came in the middle of a stream
+	if e.Status < 400 { // it occurred in the middle of a stream
 		e.Status = 0
 	}
 	return true

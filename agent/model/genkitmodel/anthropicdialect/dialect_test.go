@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/anthropicdialect"
 )
 
-// stream is an answer with some blocks, each with its deltas.
+// stream returns a response with some blocks, each with its deltas.
 func stream(blocks ...[]string) string {
 	all := []string{`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}`}
 	for i, b := range blocks {
@@ -40,7 +40,7 @@ func call(id, tool, args string) []string {
 	}
 }
 
-func TestSettingsAreInTheBody(t *testing.T) {
+func TestSettingsAreSent(t *testing.T) {
 	e := serve(t, say(200, stream(text("hi"))))
 	m := newModel(t, e)
 	tools := []model.ToolDef{{Name: "t", Description: "T.", Schema: json.RawMessage(
@@ -78,7 +78,7 @@ func TestSettingsAreInTheBody(t *testing.T) {
 	}
 }
 
-func TestWhatThePluginCannotSayIsRefused(t *testing.T) {
+func TestUnsupportedRequestsAreErrors(t *testing.T) {
 	e := serve(t, say(200, stream(text("hi"))))
 	m := newModel(t, e)
 	tools := []model.ToolDef{{Name: "t"}}
@@ -105,7 +105,7 @@ func TestWhatThePluginCannotSayIsRefused(t *testing.T) {
 	require.Zero(t, e.count())
 }
 
-func TestThinkingAndArgumentsGoBackAsTheyCame(t *testing.T) {
+func TestThinkingAndArgumentsAreSentBackUnchanged(t *testing.T) {
 	const args = `{ "n" : 9223372036854775807, "f": 1.0 }`
 	e := serve(t, say(200, stream(
 		[]string{
@@ -145,7 +145,7 @@ func TestThinkingAndArgumentsGoBackAsTheyCame(t *testing.T) {
 		{"role":"user","content":[{"type":"text","text":"and?"}]}]`, string(body.Messages))
 }
 
-func TestTheUserHasTheFirstWordAndTheLast(t *testing.T) {
+func TestUserIsFirstAndLast(t *testing.T) {
 	e := serve(t, say(200, stream(text("hi"))))
 	const none = `{"role":"user","content":[{"type":"text","text":"(no text)"}]}`
 	for want, messages := range map[string][]*model.Message{
@@ -161,7 +161,7 @@ func TestTheUserHasTheFirstWordAndTheLast(t *testing.T) {
 	}
 }
 
-func TestErrorsAreReadFromWhatTheSDKReturns(t *testing.T) {
+func TestSDKErrorsAreRead(t *testing.T) {
 	begun := `{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{}}}`
 	for name, test := range map[string]struct {
 		status int
@@ -208,8 +208,8 @@ func TestErrorsAreReadFromWhatTheSDKReturns(t *testing.T) {
 	}
 }
 
-// What cannot be mended is at least an error, not a wrong answer.
-func TestWhatThePluginCannotReadIsAnError(t *testing.T) {
+// What cannot be fixed is at least an error, not a wrong response.
+func TestUnreadableResponsesAreErrors(t *testing.T) {
 	for name, body := range map[string]string{
 		"redacted thinking": stream([]string{`{"type":"redacted_thinking","data":"x"}`}, text("a")),
 		"no JSON":           stream(call("c", "t", `{"a":`)),
@@ -221,12 +221,12 @@ func TestWhatThePluginCannotReadIsAnError(t *testing.T) {
 	}
 }
 
-func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidConfigsAreErrors(t *testing.T) {
 	for says, config := range map[string]anthropicdialect.Config{
 		"Config.Name is empty":          {},
 		"Config.APIKey is empty":        {Name: "m"},
 		"white space":                   {Name: "m", APIKey: "sk-1\n"},
-		"must begin with http":          {Name: "m", APIKey: "k", BaseURL: "localhost:1"},
+		"must start with http":          {Name: "m", APIKey: "k", BaseURL: "localhost:1"},
 		"not in lower case":             {Name: "m", APIKey: "k", Provider: "Anthropic"},
 		"Config.ContextWindow is negat": {Name: "m", APIKey: "k", ContextWindow: -1},
 	} {
@@ -237,7 +237,7 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrAuth)
 }
 
-func TestTheKeyIsNotPrinted(t *testing.T) {
+func TestKeyIsNotPrinted(t *testing.T) {
 	config := anthropicdialect.Config{Name: "m", APIKey: testKey, BaseURL: "http://user:pass@host/v1/"}
 	text, err := json.Marshal(config)
 	require.NoError(t, err)
@@ -251,13 +251,13 @@ func TestTheKeyIsNotPrinted(t *testing.T) {
 	require.Equal(t, "anthropicdialect.Config( at invalid base URL, no key)", fmt.Sprint(anthropicdialect.Config{BaseURL: ":"}))
 }
 
-func TestReferencesInSchemasAreResolved(t *testing.T) {
+func TestSchemaReferencesAreResolved(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{}`: `{"type":"object","properties":{}}`,
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/a~1b","description":"D."},"l":{"items":[{"$ref":"#/definitions/c"}]}},
 			"$defs":{"a/b":{"type":"object","properties":{"c":{"$ref":"#/definitions/c"}}}},"definitions":{"c":{"type":"null"}}}`: `{"type":"object","properties":{
 			"a":{"type":"object","properties":{"c":{"type":"null"}},"description":"D."},"l":{"items":[{"type":"null"}]}}}`,
-		// A tree, and what leads nowhere.
+		// A tree, and references to nothing.
 		`{"type":"object","properties":{"t":{"$ref":"#/$defs/t"},"x":{"$ref":"https://example.com"},"y":{"$ref":"#/$defs/t/type/no"},"r":{"$ref":"#"}},
 			"$defs":{"t":{"type":"object","properties":{"left":{"$ref":"#/$defs/t"}}}}}`: "",
 	} {
@@ -281,7 +281,7 @@ func TestReferencesInSchemasAreResolved(t *testing.T) {
 	}
 }
 
-func TestReferencesThatGrowWithoutEndAreRefused(t *testing.T) {
+func TestSchemaSizeIsLimited(t *testing.T) {
 	e := serve(t, say(200, stream(text("hi"))))
 	twice := map[string]any{"d0": map[string]any{"type": "string"}}
 	chain := map[string]any{"d0": map[string]any{"type": "string"}}
@@ -304,7 +304,7 @@ func TestReferencesThatGrowWithoutEndAreRefused(t *testing.T) {
 		req.Tools = []model.ToolDef{{Name: "t", Schema: text}}
 		_, err = newModel(t, e).Generate(t.Context(), req, nil)
 		if test.refused {
-			require.EqualError(t, err, `genkitmodel: the schema of tool "t": it is too large once its references are followed`, name)
+			require.EqualError(t, err, `genkitmodel: the schema of tool "t": too large after resolving references`, name)
 			continue
 		}
 		require.NoError(t, err, name)

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const testKey = "sk-ant-test-0123456789"
 
-// endpoint is a fake server that records what it is sent.
+// endpoint is a fake server that records requests.
 type endpoint struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -42,7 +42,7 @@ func serve(t testing.TB, answer func(w http.ResponseWriter, r *http.Request, bod
 	return e
 }
 
-// say is an answer of a fake server: an object, or a stream.
+// say returns a response of a fake server: an object or a stream.
 func say(status int, body string, header ...string) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, _ *http.Request, _ string) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -57,7 +57,7 @@ func say(status int, body string, header ...string) func(http.ResponseWriter, *h
 	}
 }
 
-// sent returns the bodies with the instructions first, where they belong though the API has them at the end.
+// sent returns the bodies with the instructions moved to the front. The API has them at the end.
 func (e *endpoint) sent() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -94,7 +94,7 @@ func hello() *model.Request {
 	return &model.Request{Messages: []*model.Message{model.UserText("hello")}}
 }
 
-// events is a stream of events, named by their types.
+// events returns a stream of events, named by their types.
 func events(data ...string) string {
 	var b strings.Builder
 	for _, d := range data {

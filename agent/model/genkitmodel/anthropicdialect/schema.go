@@ -11,15 +11,15 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// What references may add to a schema: how many may lead to one another, and how much there may be of it, in values and bytes
-// of text. Two references in each of thirty definitions make a billion.
+// Limits on what references may add to a schema: their nesting, and the number of values and bytes of text. Two
+// references in each of thirty definitions make a billion.
 const (
 	maxChain = 64
 	maxAdded = 1 << 20
 )
 
-// schema puts what references point to in their place, because of a schema the plugin keeps type, properties and
-// required alone. A reference to what it is part of becomes a schema that everything keeps.
+// schema replaces references by what they refer to, because the plugin keeps only type, properties and required of a
+// schema. A recursive reference becomes a schema that allows everything.
 func schema(_ *genkitmodel.Call, root map[string]any) (map[string]any, error) {
 	kept := maps.Clone(root)
 	delete(kept, "$defs")
@@ -27,9 +27,9 @@ func schema(_ *genkitmodel.Call, root map[string]any) (map[string]any, error) {
 	r := resolver{root: root}
 	resolved, _ := r.resolve(kept, []string{"#"}).(map[string]any)
 	if r.added > maxAdded {
-		return nil, errors.New("it is too large once its references are followed")
+		return nil, errors.New("too large after resolving references")
 	}
-	if resolved["properties"] == nil { // the SDK would leave it out, which the API refuses
+	if resolved["properties"] == nil { // the SDK would leave it out, but the API requires it
 		resolved["properties"] = map[string]any{}
 	}
 	return resolved, nil
@@ -40,7 +40,7 @@ type resolver struct {
 	added int
 }
 
-// resolve returns a copy of v without references. Within are those that lead to v.
+// resolve returns a copy of v without references. within lists the references that led to v.
 func (r *resolver) resolve(v any, within []string) any {
 	if len(within) > 1 {
 		r.added++

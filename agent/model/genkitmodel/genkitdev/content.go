@@ -12,10 +12,11 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// maxMedia is how many bytes of a media part are shown. Larger ones are only named: a trace has them in every request.
+// maxMedia is the largest media part shown, in bytes. Larger ones are only named, because a trace contains them in every
+// request.
 const maxMedia = 256 << 10
 
-// requestOf is a request in Genkit's form, which its tools know how to show.
+// requestOf returns a request in Genkit's form, which its tools can show.
 func requestOf(req *model.Request) *ai.ModelRequest {
 	r := &ai.ModelRequest{Config: configOf(req.Settings), ToolChoice: choiceOf(req.ToolChoice)}
 	if req.Instructions != "" {
@@ -32,7 +33,7 @@ func requestOf(req *model.Request) *ai.ModelRequest {
 	return r
 }
 
-// configOf are the settings that are no secrets: extra headers may hold keys.
+// configOf returns the settings without secrets: extra headers may contain keys.
 func configOf(s *model.Settings) any {
 	if s == nil {
 		return nil
@@ -72,14 +73,14 @@ func choiceOf(c model.ToolChoice) ai.ToolChoice {
 	return ""
 }
 
-// objectOf is a schema as a map, or nil if it is no object.
+// objectOf returns a schema as a map, or nil if it is not an object.
 func objectOf(schema json.RawMessage) object {
 	var o object
 	_ = json.Unmarshal(schema, &o)
 	return o
 }
 
-// responseOf is a response in Genkit's form.
+// responseOf returns a response in Genkit's form.
 func responseOf(m *model.Message) *ai.ModelResponse {
 	finish := map[model.FinishReason]ai.FinishReason{
 		"": ai.FinishReasonUnknown, model.FinishStop: ai.FinishReasonStop, model.FinishToolCalls: ai.FinishReasonStop,
@@ -103,7 +104,7 @@ func responseOf(m *model.Message) *ai.ModelResponse {
 	return r
 }
 
-// messagesOf are messages in Genkit's form, in which each has one role.
+// messagesOf returns messages in Genkit's form, in which each has one role.
 func messagesOf(messages []*model.Message) []*ai.Message {
 	all := []*ai.Message{}
 	for _, m := range messages {
@@ -143,7 +144,7 @@ func partOf(p *model.Part) *ai.Part {
 			return ai.NewToolResponsePart(&ai.ToolResponse{Name: p.Tool, Ref: p.CallID, Output: p.Text})
 		}
 	case model.PartThinking:
-		return &ai.Part{Kind: ai.PartReasoning, Text: p.Text} // without the signature
+		return &ai.Part{Kind: ai.PartReasoning, Text: p.Text} // without its signature
 	case model.PartMedia:
 		switch {
 		case p.Data == nil:

@@ -26,7 +26,7 @@ func Example() {
 	type Deps struct{}
 	a, err := agent.New(agent.Config[Deps, string]{
 		Name:  "greeter",
-		Model: modeltest.Script(modeltest.SayText("Hello!")), // a real program has a real model here
+		Model: modeltest.Script(modeltest.SayText("Hello!")), // a real model in a real program
 		Hooks: []agent.Hooks[Deps]{genkitdev.Hooks[Deps]()},
 	})
 	if err != nil {
@@ -40,7 +40,7 @@ func Example() {
 	<-ctx.Done()
 }
 
-// A flow is also a value that the program can run itself.
+// A program can also run a flow itself.
 func ExampleRegister() {
 	a, err := agent.New(agent.Config[struct{}, string]{
 		Name: "greeter", Model: modeltest.Script(modeltest.SayText("Hello!")),
@@ -49,7 +49,7 @@ func ExampleRegister() {
 		fmt.Println(err)
 		return
 	}
-	g := newGenkit() // genkit.Init, in a program
+	g := newGenkit() // genkit.Init in a program
 	flow, err := genkitdev.Register(g, "greeter", a, genkitdev.Options[struct{}]{Prompt: "Hi!"})
 	if err != nil {
 		fmt.Println(err)

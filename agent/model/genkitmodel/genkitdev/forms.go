@@ -11,17 +11,17 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Input is what a flow takes: a JSON object. All of it may be left out, as far as the agent can run without.
+// Input is the input of a flow, a JSON object. All fields are optional, unless the agent needs them.
 type Input struct {
-	// Prompt is what the user says. It is empty to go on where the history stands.
+	// Prompt is the user's message. If empty, the conversation is resumed where the history ends.
 	Prompt string `json:"prompt,omitempty"`
-	// History continues a conversation: [Output.Messages] of an earlier run.
+	// History continues a conversation. It is [Output.Messages] of an earlier run.
 	History []*model.Message `json:"history,omitempty"`
-	// Results settle the calls that the history ends with, and that an earlier run told of in [Output.Pending].
+	// Results answers the pending calls at the end of the history, which an earlier run returned in [Output.Pending].
 	Results *agent.DeferredResults `json:"results,omitempty"`
 }
 
-// options are those of a run: first what is always passed, then what the input says.
+// options returns the options of a run: first the fixed ones, then those of the input.
 func (in *Input) options(always []agent.RunOption) []agent.RunOption {
 	options := slices.Clip(always)
 	if len(in.History) > 0 {
@@ -33,34 +33,35 @@ func (in *Input) options(always []agent.RunOption) []agent.RunOption {
 	return options
 }
 
-// Output is what a flow gives back.
+// Output is the output of a flow.
 type Output[O any] struct {
-	// Output is the agent's. It is nil if the run waits.
+	// Output is the agent's output. It is nil if the run is pending.
 	Output *O `json:"output,omitempty"`
-	// Pending are the calls for which the run waits. To go on, give Messages back as [Input.History], with
-	// [Input.Results] and no prompt.
+	// Pending lists the calls that the run waits for. To resume, pass Messages as [Input.History], with [Input.Results]
+	// and no prompt.
 	Pending []agent.PendingCall `json:"pending,omitempty"`
-	// Usage is what the run has used.
+	// Usage is the usage of the run.
 	Usage Usage `json:"usage"`
-	// RunID and ConversationID are the run's.
+	// RunID and ConversationID identify the run.
 	RunID          string `json:"run_id"`
 	ConversationID string `json:"conversation_id"`
-	// Messages is the whole history, to be given back as [Input.History].
+	// Messages is the whole history, for use as [Input.History].
 	Messages []*model.Message `json:"messages"`
 }
 
-// Usage is what a run has used.
+// Usage is the usage of a run.
 type Usage struct {
 	// Requests counts the requests to models, and ToolCalls the tool calls that returned a value.
 	Requests  int `json:"requests"`
 	ToolCalls int `json:"tool_calls"`
 	model.Usage
-	// Cost is in the currency of the agent's prices. It leaves out the responses without a price, which Unpriced counts.
+	// Cost is in the currency of the agent's prices. It does not include responses without a price, which Unpriced
+	// counts.
 	Cost     float64 `json:"cost,omitempty"`
 	Unpriced int     `json:"unpriced,omitempty"`
 }
 
-// outputOf says how a run ended.
+// outputOf returns the outcome of a run.
 func outputOf[O any](res *agent.Result[O], err error) (Output[O], error) {
 	if err == nil {
 		return Output[O]{
@@ -79,46 +80,46 @@ func outputOf[O any](res *agent.Result[O], err error) (Output[O], error) {
 	}, nil
 }
 
-// Chunk is something that happens in a run, as a flow streams it. Its fields are those of the JSON object; which ones there
-// are depends on Type.
+// Chunk is an event of a run, as streamed by a flow. Its fields are those of the JSON object. Type determines which are
+// set.
 type Chunk struct {
 	// Type is one of the constants below.
 	Type ChunkType `json:"type"`
-	// Step is the request to the model that the chunk belongs to, beginning with 1.
+	// Step is the model request that the chunk belongs to, starting at 1.
 	Step int `json:"step"`
-	// Text is a piece of text or thinking, the result of a call, or why the model has to try again.
+	// Text is a piece of text or thinking, the result of a call, or the reason for a retry.
 	Text string `json:"text,omitempty"`
-	// CallID and Tool say which call is meant.
+	// CallID and Tool identify a call.
 	CallID string `json:"call_id,omitempty"`
 	Tool   string `json:"tool,omitempty"`
-	// Args are the arguments of a call as the model wrote them, or a JSON string if that is no JSON.
+	// Args holds the arguments of a call as the model wrote them, or a JSON string if they are not valid JSON.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Outcome is how a call ended; it is left out for success.
+	// Outcome tells how a call ended. It is omitted for success.
 	Outcome model.Outcome `json:"outcome,omitempty"`
-	// Value is what a tool emitted.
+	// Value is the value emitted by a tool.
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// ChunkType says what a [Chunk] is about.
+// ChunkType is the type of a [Chunk].
 type ChunkType string
 
-// The types of chunks.
+// Types of chunks.
 const (
-	// ChunkText and ChunkThinking add Text to what the model says and thinks.
+	// ChunkText and ChunkThinking add Text to the model's text and thinking.
 	ChunkText     ChunkType = "text"
 	ChunkThinking ChunkType = "thinking"
-	// ChunkToolCall is a call of a tool: CallID, Tool, Args. Calls by which the model gives its output are left out.
+	// ChunkToolCall is a tool call: CallID, Tool, Args. Calls of output tools are left out.
 	ChunkToolCall ChunkType = "tool_call"
-	// ChunkToolResult is what the model will be shown of a call that has ended: CallID, Tool, Text, Outcome. A call that
-	// it has to repeat has no result, but a retry.
+	// ChunkToolResult is the result of a call, as shown to the model: CallID, Tool, Text, Outcome. A call that must be
+	// repeated has a retry instead.
 	ChunkToolResult ChunkType = "tool_result"
-	// ChunkRetry says that the model has to try again, and why: Text, and CallID and Tool if one call is meant.
+	// ChunkRetry asks the model to try again: Text is the reason. CallID and Tool are set if it refers to a call.
 	ChunkRetry ChunkType = "retry"
-	// ChunkCustom is what a tool emitted while it ran: CallID, Tool, Value. What is no JSON is left out.
+	// ChunkCustom is a value emitted by a tool: CallID, Tool, Value. Values that cannot be encoded as JSON are left out.
 	ChunkCustom ChunkType = "custom"
 )
 
-// chunkOf is the form of an event, if it has one.
+// chunkOf returns the chunk for an event, if there is one.
 func chunkOf(e *agent.Event) (c Chunk, ok bool) {
 	c = Chunk{Step: e.Step, CallID: e.CallID, Tool: e.Tool}
 	switch {
@@ -144,7 +145,7 @@ func chunkOf(e *agent.Event) (c Chunk, ok bool) {
 	return c, true
 }
 
-// arguments are what the model wrote, if that is JSON. Otherwise they are a string.
+// arguments returns the model's arguments if they are valid JSON, otherwise a JSON string.
 func arguments(args model.RawArgs) json.RawMessage {
 	switch {
 	case len(args) == 0:

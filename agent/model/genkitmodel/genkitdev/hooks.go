@@ -15,14 +15,13 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Hooks returns hooks that show runs in the traces of Genkit's developer tools: a run, within it the requests to the model and
-// the calls of tools, each with its input and output. Put them last in [agent.Config.Hooks]. If package otelagent is installed
-// and uses the global tracer provider, its spans are the ones that are shown, with all that otelagent says about them;
-// otherwise these hooks make spans.
+// Hooks returns hooks that show runs in the traces of Genkit's developer tools: a run, and within it model requests and
+// tool calls, each with input and output. Put them last in [agent.Config.Hooks]. If package otelagent is installed and
+// uses the global tracer provider, its spans are shown, with their attributes. Otherwise these hooks make spans.
 //
-// They act within flows of Genkit's only, be they made by [Register] or not, and only where Genkit is in its development
-// environment when Hooks is called: that is, where the variable GENKIT_ENV is "dev", which the command genkit start sets.
-// Elsewhere they do nothing, so that what is said stays out of the traces of a program in production.
+// They work only within Genkit flows, made by [Register] or not, and only if Genkit is in its development environment
+// when Hooks is called: the variable GENKIT_ENV must be "dev", which the command genkit start sets. Otherwise they do
+// nothing, so conversations do not appear in the traces of a program in production.
 func Hooks[D any]() agent.Hooks[D] {
 	if api.CurrentEnvironment() != api.EnvironmentDev {
 		return agent.Hooks[D]{}
@@ -49,7 +48,7 @@ func hookRun[D any](ctx context.Context, run *toolset.RunContext[D], next agent.
 			output = summary.Output
 		}
 		if pending := (*agent.PendingError)(nil); errors.As(err, &pending) {
-			output, failed = object{"pending": pending.Calls}, nil // it waits; it has not failed
+			output, failed = object{"pending": pending.Calls}, nil // the run is pending; it has not failed
 		}
 		shown.end(output, failed)
 	}()
@@ -57,7 +56,7 @@ func hookRun[D any](ctx context.Context, run *toolset.RunContext[D], next agent.
 	return err
 }
 
-// asked returns what a run was given to answer: the requests at its beginning.
+// asked returns what a run was asked: the requests at its start.
 func asked(s *agent.Summary) []*model.Message {
 	first := 0
 	for first < len(s.Messages) && s.Messages[first].RunID != s.RunID {
@@ -125,7 +124,7 @@ func hookCall[D any](ctx context.Context, run *toolset.RunContext[D], args any, 
 	return res, err
 }
 
-// outcome returns what an error says that asks for something rather than tells of a failure.
+// outcome returns the outcome for an error that is a request rather than a failure.
 func outcome(err error) (string, bool) {
 	if errors.As(err, new(*toolset.RetryError)) || errors.As(err, new(*toolset.DeniedError)) ||
 		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError)) ||
@@ -135,8 +134,8 @@ func outcome(err error) (string, bool) {
 	return "", false
 }
 
-// errPanic is the error of what a panic has left.
+// errPanic is recorded for a panic.
 var errPanic = errors.New("panic")
 
-// inFlow reports whether ctx belongs to a flow of Genkit's.
+// inFlow reports whether ctx belongs to a Genkit flow.
 func inFlow(ctx context.Context) bool { return core.FlowNameFromContext(ctx) != "" }

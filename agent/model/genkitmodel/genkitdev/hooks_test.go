@@ -29,14 +29,14 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// traced returns the spans of a run that Genkit's tools have started.
+// traced returns the spans of a run started by Genkit's tools.
 func traced(t *testing.T, name, input string) (tracetest.SpanStubs, answer) {
 	t.Helper()
 	a := run(t, name, input, false)
 	id := a.Telemetry.TraceID
 	require.True(t, id != "" || a.Error != nil)
 	return slices.DeleteFunc(spans.GetSpans(), func(s tracetest.SpanStub) bool {
-		if id == "" { // Genkit tells an error's trace elsewhere: it is the last one
+		if id == "" { // for an error, Genkit reports the trace elsewhere: it is the last one
 			id = spans.GetSpans()[len(spans.GetSpans())-1].SpanContext.TraceID().String()
 		}
 		return s.SpanContext.TraceID().String() != id
@@ -52,7 +52,7 @@ func value(s tracetest.SpanStub, key string) string {
 	return ""
 }
 
-// tree shows what Genkit's tools show of spans: children below their parents, in the order in which they began.
+// tree formats spans as Genkit's tools show them: children below their parents, in the order they started.
 func tree(all tracetest.SpanStubs) string {
 	var b strings.Builder
 	var show func(parent trace.SpanID, indent string)
@@ -68,7 +68,7 @@ func tree(all tracetest.SpanStubs) string {
 	return b.String()
 }
 
-// find returns the span of a name, or else fails.
+// find returns the span with the name, or fails.
 func find(t *testing.T, all tracetest.SpanStubs, name string) tracetest.SpanStub {
 	t.Helper()
 	i := slices.IndexFunc(all, func(s tracetest.SpanStub) bool { return value(s, "name") == name })
@@ -99,7 +99,7 @@ func acme(steps ...modeltest.Step) model.Model {
 	return model.Func(model.Info{Provider: "acme", Name: "acme-1"}, script.Generate)
 }
 
-// hookSets are ways to observe an agent that must look the same to Genkit's tools.
+// hookSets returns ways to observe an agent that must look the same in Genkit's tools.
 func hookSets(foreign *tracetest.InMemoryExporter) map[string][]agent.Hooks[deps] {
 	return map[string][]agent.Hooks[deps]{
 		"alone":     {genkitdev.Hooks[deps]()},
@@ -116,7 +116,7 @@ func hookSets(foreign *tracetest.InMemoryExporter) map[string][]agent.Hooks[deps
 	}
 }
 
-func TestATraceHasTheRunItsRequestsAndItsCalls(t *testing.T) {
+func TestTraceHasRunRequestsAndCalls(t *testing.T) {
 	foreign := tracetest.NewInMemoryExporter()
 	for name, hooks := range hookSets(foreign) {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestATraceHasTheRunItsRequestsAndItsCalls(t *testing.T) {
 	}
 }
 
-func TestSpansOfOthersAreLeftAlone(t *testing.T) {
+func TestForeignSpansAreNotChanged(t *testing.T) {
 	between := agent.Hooks[deps]{
 		Request: func(ctx context.Context, _ *toolset.RunContext[deps], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
 			ctx, span := otel.Tracer("mine").Start(ctx, "cache")
@@ -186,7 +186,7 @@ func TestSpansOfOthersAreLeftAlone(t *testing.T) {
 	require.Equal(t, "success", value(find(t, all, "acme/acme-1"), "state"))
 }
 
-func TestAgentsAndFlowsWithinToolsNest(t *testing.T) {
+func TestInnerAgentsAndFlowsNest(t *testing.T) {
 	for name, hooks := range hookSets(tracetest.NewInMemoryExporter()) {
 		t.Run(name, func(t *testing.T) {
 			inner, err := agent.New(agent.Config[deps, string]{Name: "inner", Hooks: hooks, Model: modeltest.Func(
@@ -233,7 +233,7 @@ func TestAgentsAndFlowsWithinToolsNest(t *testing.T) {
 	}
 }
 
-func TestFailuresShowInTheTrace(t *testing.T) {
+func TestTraceShowsFailures(t *testing.T) {
 	for name, hooks := range hookSets(tracetest.NewInMemoryExporter()) {
 		t.Run(name, func(t *testing.T) {
 			flow, _ := register(t, agent.Config[deps, string]{
@@ -265,7 +265,7 @@ func TestFailuresShowInTheTrace(t *testing.T) {
 	}
 }
 
-func TestAPanicShowsInTheTrace(t *testing.T) {
+func TestTraceShowsPanics(t *testing.T) {
 	flow, _ := register(t, agent.Config[deps, string]{
 		Name: "helper", Hooks: []agent.Hooks[deps]{genkitdev.Hooks[deps]()}, Model: acme(modeltest.Say(call("1", "burst"))),
 		Toolsets: tools(tool("burst", func(context.Context, *toolset.RunContext[deps]) (string, error) { panic("water") })),
@@ -276,7 +276,7 @@ func TestAPanicShowsInTheTrace(t *testing.T) {
 	require.Equal(t, "error", value(find(t, all, "helper"), "state"))
 }
 
-func TestARunThatWaitsHasNotFailed(t *testing.T) {
+func TestPendingRunHasNotFailed(t *testing.T) {
 	flow, _ := register(t, agent.Config[deps, string]{
 		Name: "helper", Hooks: []agent.Hooks[deps]{genkitdev.Hooks[deps]()}, Model: acme(modeltest.Say(call("1", "remove"))),
 		Toolsets: []toolset.Toolset[deps]{toolset.Approved(toolset.Of(says("remove", "x")), nil)},
@@ -286,7 +286,7 @@ func TestARunThatWaitsHasNotFailed(t *testing.T) {
 	require.Contains(t, value(find(t, all, "helper"), "output"), `"pending":[{"id":"1","tool":"remove"`)
 }
 
-func TestATraceHoldsNoSignaturesHeadersAndLargeMedia(t *testing.T) {
+func TestTraceLeavesOutSecretsAndLargeMedia(t *testing.T) {
 	thinking := model.Part{Kind: model.PartThinking, Text: "hm", Provider: "acme", Signature: []byte("secret")}
 	opaque := model.Part{Kind: model.PartOpaque, Provider: "acme", Data: []byte("secret")}
 	temperature := 0.5
@@ -313,7 +313,7 @@ func TestATraceHoldsNoSignaturesHeadersAndLargeMedia(t *testing.T) {
 	}
 }
 
-func TestRunsOutsideOfFlowsAreLeftAlone(t *testing.T) {
+func TestRunsOutsideOfFlowsAreNotTraced(t *testing.T) {
 	a, err := agent.New(agent.Config[deps, string]{
 		Name: t.Name(), Hooks: []agent.Hooks[deps]{otelHooks(nil), genkitdev.Hooks[deps]()}, Model: acme(modeltest.SayText("x")),
 	})
@@ -328,7 +328,7 @@ func TestRunsOutsideOfFlowsAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestHooksCostNothingOutsideOfFlows(t *testing.T) {
+func TestHooksDoNotAllocateOutsideOfFlows(t *testing.T) {
 	h := genkitdev.Hooks[deps]()
 	req, resp, run := &model.Request{}, model.Response(model.Text("x")), &toolset.RunContext[deps]{}
 	next := func(context.Context, *model.Request) (*model.Message, error) { return resp, nil }
@@ -341,7 +341,7 @@ func TestHooksCostNothingOutsideOfFlows(t *testing.T) {
 	require.Zero(t, allocs)
 }
 
-func TestOutsideOfTheDevelopmentEnvironmentThereAreNoHooks(t *testing.T) {
+func TestNoHooksOutsideOfDevelopment(t *testing.T) {
 	t.Setenv("GENKIT_ENV", "prod")
 	h := genkitdev.Hooks[deps]()
 	require.Nil(t, h.Run)

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// initGenkit starts Genkit in its development environment, in a project that is gone when it has started.
+// initGenkit starts Genkit in its development environment, in a project that is removed afterwards.
 func initGenkit() error {
 	here, err := os.Getwd()
 	if err != nil {
@@ -66,7 +66,7 @@ func initGenkit() error {
 		return err
 	}
 	defer func() { _ = os.Chdir(here) }()
-	free, err := net.Listen("tcp", "127.0.0.1:0") // or Genkit looks from port 3100 on, and others may look at the same time
+	free, err := net.Listen("tcp", "127.0.0.1:0") // otherwise Genkit looks for a port from 3100 on, and may race with other processes
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func initGenkit() error {
 	return nil
 }
 
-// newGenkit is another Genkit, outside of the development environment, where Init leaves nothing behind.
+// newGenkit returns another Genkit, outside of the development environment, where Init leaves nothing behind.
 func newGenkit() *genkit.Genkit {
 	_ = os.Unsetenv("GENKIT_ENV")
 	defer func() { _ = os.Setenv("GENKIT_ENV", "dev") }()
@@ -101,12 +101,12 @@ type deps struct{ user string }
 
 var registered atomic.Int64
 
-// unique is a name that no other flow has, not even if a test runs again.
+// unique returns a name that no other flow has, even if a test is repeated.
 func unique(name string) string {
 	return fmt.Sprintf("%s_%d", strings.ReplaceAll(name, "/", "_"), registered.Add(1))
 }
 
-// register makes an agent a flow, under a name that tells of the test.
+// register registers an agent as a flow, under a name derived from the test.
 func register[O any](t *testing.T, config agent.Config[deps, O], options genkitdev.Options[deps]) (name string, flow *genkitdev.Flow[O]) {
 	t.Helper()
 	a, err := agent.New(config)
@@ -133,7 +133,7 @@ func says(name, text string) *toolset.Tool[deps] {
 
 func call(id, tool string) model.Part { return model.ToolCall(id, tool, "{}") }
 
-// answer is what the reflection server says of a run.
+// answer is the reflection server's response to a run.
 type answer struct {
 	Chunks    []map[string]any
 	Result    json.RawMessage
@@ -146,7 +146,7 @@ type answer struct {
 
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// post asks the reflection server.
+// post sends a request to the reflection server.
 func post(ctx context.Context, t *testing.T, path string, body any) *http.Response {
 	t.Helper()
 	data, err := json.Marshal(body)
@@ -177,7 +177,7 @@ func run(t *testing.T, name, input string, stream bool) answer {
 	return a
 }
 
-// result runs a flow that must end well.
+// result runs a flow that must succeed.
 func result[O any](t *testing.T, name, input string) genkitdev.Output[O] {
 	t.Helper()
 	a := run(t, name, input, false)
@@ -187,7 +187,7 @@ func result[O any](t *testing.T, name, input string) genkitdev.Output[O] {
 	return out
 }
 
-// asJSON is a value as it is written.
+// asJSON encodes a value.
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)

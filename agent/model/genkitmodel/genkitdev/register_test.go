@@ -28,7 +28,7 @@ type forecast struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
-func TestAnAgentIsListedWithItsSchemas(t *testing.T) {
+func TestAgentIsListedWithSchemas(t *testing.T) {
 	name, _ := register(t, agent.Config[deps, forecast]{Model: modeltest.Script()}, genkitdev.Options[deps]{Prompt: "Oslo?"})
 	resp, err := client.Get(reflection + "/api/actions")
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestAnAgentIsListedWithItsSchemas(t *testing.T) {
 	require.NotContains(t, out.Required, "output")
 }
 
-func TestARunGivesTypedOutputUsageAndTheHistoryToGoOn(t *testing.T) {
+func TestRunReturnsOutputUsageAndHistory(t *testing.T) {
 	captured := modeltest.Capture(modeltest.Script(
 		modeltest.Say(model.ToolCall("1", "count", `{"n":9007199254740993}`)),
 		modeltest.Say(model.ToolCall("2", "final_result", `{"city":"Oslo","degrees":-3}`)),
@@ -96,7 +96,7 @@ func TestARunGivesTypedOutputUsageAndTheHistoryToGoOn(t *testing.T) {
 	require.Equal(t, "And Bergen?", last.Messages[len(last.Messages)-1].Parts[len(last.Messages[len(last.Messages)-1].Parts)-1].Text)
 }
 
-func TestARunStreamsWhatHappens(t *testing.T) {
+func TestRunStreamsChunks(t *testing.T) {
 	name, _ := register(t, agent.Config[deps, string]{
 		Model: modeltest.Script(
 			modeltest.Say(model.Thinking("hm"), model.Text("Let me look."), call("1", "look"), model.ToolCall("2", "look", `{"n":`)),
@@ -105,7 +105,7 @@ func TestARunStreamsWhatHappens(t *testing.T) {
 		),
 		Toolsets: tools(tool("look", func(_ context.Context, run *toolset.RunContext[deps]) (string, error) {
 			run.Emit(map[string]int{"percent": 50})
-			run.Emit(func() {}) // no JSON
+			run.Emit(func() {}) // cannot be encoded as JSON
 			return "clouds", nil
 		}), tool("fail", func(context.Context, *toolset.RunContext[deps]) (string, error) { return "", toolset.Failed("no") })),
 	}, genkitdev.Options[deps]{})
@@ -143,7 +143,7 @@ func TestARunStreamsWhatHappens(t *testing.T) {
 	require.Equal(t, "Done.", *out.Output)
 }
 
-func TestErrorsOfARunAreShown(t *testing.T) {
+func TestRunErrorsAreShown(t *testing.T) {
 	failing := errors.New("out of paper")
 	for name, c := range map[string]struct {
 		model   model.Model
@@ -182,7 +182,7 @@ func TestErrorsOfARunAreShown(t *testing.T) {
 	}
 }
 
-func TestAProgramThatRunsAFlowGetsTheAgentsError(t *testing.T) {
+func TestFlowReturnsTheAgentsError(t *testing.T) {
 	failing := errors.New("out of paper")
 	_, flow := register(t, agent.Config[deps, string]{Model: modeltest.Script(modeltest.Fail(failing))}, genkitdev.Options[deps]{})
 	_, err := flow.Run(t.Context(), genkitdev.Input{Prompt: "x"})
@@ -192,7 +192,7 @@ func TestAProgramThatRunsAFlowGetsTheAgentsError(t *testing.T) {
 	require.NotEmpty(t, ended.Messages)
 }
 
-func TestARunThatWaitsIsContinued(t *testing.T) {
+func TestPendingRunIsResumed(t *testing.T) {
 	locked := toolset.Approved(toolset.Of(says("remove", "removed")), nil)
 	name, _ := register(t, agent.Config[deps, forecast]{
 		Model:    modeltest.Script(modeltest.Say(call("1", "remove")), modeltest.Say(model.ToolCall("2", "final_result", `{"city":"Oslo","degrees":1}`))),
@@ -210,7 +210,7 @@ func TestARunThatWaitsIsContinued(t *testing.T) {
 	require.Contains(t, asJSON(t, done.Messages), "removed")
 }
 
-// blocked is a model that waits for the end of its context, and tells of it.
+// blocked returns a model that waits for the end of its context and reports it.
 func blocked() (_ model.Model, began, ended chan struct{}) {
 	began, ended = make(chan struct{}), make(chan struct{})
 	return model.Func(model.Info{Name: "blocked"}, func(ctx context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
@@ -221,7 +221,7 @@ func blocked() (_ model.Model, began, ended chan struct{}) {
 	}), began, ended
 }
 
-func TestCancellingARunInTheToolsEndsIt(t *testing.T) {
+func TestCancellationEndsTheRun(t *testing.T) {
 	m, began, ended := blocked()
 	name, _ := register(t, agent.Config[deps, string]{Model: m}, genkitdev.Options[deps]{})
 	resp := post(t.Context(), t, "/api/runAction?stream=true", map[string]any{"key": "/flow/" + name, "input": genkitdev.Input{Prompt: "x"}})
@@ -234,7 +234,7 @@ func TestCancellingARunInTheToolsEndsIt(t *testing.T) {
 	require.Contains(t, string(data), "Action was cancelled")
 }
 
-func TestAWatcherThatLeavesEndsTheRun(t *testing.T) {
+func TestDisconnectEndsTheRun(t *testing.T) {
 	m, began, ended := blocked()
 	name, _ := register(t, agent.Config[deps, string]{Model: m}, genkitdev.Options[deps]{})
 	ctx, leave := context.WithCancel(t.Context())
@@ -244,7 +244,7 @@ func TestAWatcherThatLeavesEndsTheRun(t *testing.T) {
 	<-ended
 }
 
-func TestAnErrorOfTheStreamEndsTheRun(t *testing.T) {
+func TestStreamErrorEndsTheRun(t *testing.T) {
 	full := errors.New("disk full")
 	captured := modeltest.Capture(modeltest.Script(modeltest.Say(model.Text("a"), call("1", "look")), modeltest.SayText("never asked")))
 	_, flow := register(t, agent.Config[deps, string]{Model: captured, Toolsets: tools(says("look", "x"))}, genkitdev.Options[deps]{})
@@ -262,12 +262,12 @@ type level int
 
 func (l level) MarshalText() ([]byte, error) { return []byte([]string{"low", "high"}[l]), nil }
 
-// made writes itself as something else.
+// made encodes itself as something else.
 type made struct{ A int }
 
 func (*made) MarshalJSON() ([]byte, error) { return []byte(`["x"]`), nil }
 
-// colour writes itself, and says how.
+// colour encodes itself, and has a schema.
 type colour struct{ R, G, B byte }
 
 func (c colour) MarshalJSON() ([]byte, error) {
@@ -311,7 +311,7 @@ type everything struct {
 	embedded
 }
 
-// outputs has an agent give each of the outputs, through Genkit's check of outputs.
+// outputs makes an agent return each of the outputs, through Genkit's check of outputs.
 func outputs[O any](t *testing.T, all ...O) {
 	t.Helper()
 	for i, out := range all {
@@ -329,7 +329,7 @@ func outputs[O any](t *testing.T, all ...O) {
 	}
 }
 
-func TestWhateverAnOutputIsWrittenAsGenkitTakesIt(t *testing.T) {
+func TestGenkitAcceptsAllOutputs(t *testing.T) {
 	n := 1
 	s := "a"
 	full := everything{
@@ -347,7 +347,7 @@ func TestWhateverAnOutputIsWrittenAsGenkitTakesIt(t *testing.T) {
 	outputs(t, true)
 }
 
-func TestTheSchemaOfATypeThatWritesItselfIsItsOwn(t *testing.T) {
+func TestTypeWithOwnSchema(t *testing.T) {
 	type painted struct {
 		Colour colour `json:"colour"`
 		Made   made   `json:"made" jsonschema:"description=unknown"`
@@ -358,15 +358,15 @@ func TestTheSchemaOfATypeThatWritesItselfIsItsOwn(t *testing.T) {
 	require.JSONEq(t, `{"colour":{"type":"string","pattern":"^#"},"made":{},"level":{"type":"string"}}`, asJSON(t, properties))
 }
 
-func TestRegisterSaysWhatIsWrong(t *testing.T) {
+func TestRegisterReportsErrors(t *testing.T) {
 	a, err := agent.New(agent.Config[deps, string]{Model: modeltest.Script()})
 	require.NoError(t, err)
 	_, err = genkitdev.Register(nil, "x", a, genkitdev.Options[deps]{})
-	require.EqualError(t, err, "genkitdev: register: no Genkit: pass what genkit.Init returns")
+	require.EqualError(t, err, "genkitdev: register: Genkit is nil; pass the result of genkit.Init")
 	_, err = genkitdev.Register(g, "", a, genkitdev.Options[deps]{})
-	require.EqualError(t, err, "genkitdev: register: the flow has no name")
+	require.EqualError(t, err, "genkitdev: register: flow has no name")
 	_, err = genkitdev.Register[deps, string](g, "x", nil, genkitdev.Options[deps]{})
-	require.EqualError(t, err, `genkitdev: register "x": no agent`)
+	require.EqualError(t, err, `genkitdev: register "x": agent is nil`)
 
 	name := unique("twice")
 	_, err = genkitdev.Register(g, name, a, genkitdev.Options[deps]{})

@@ -15,13 +15,13 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// object is a JSON schema, or a part of one.
+// object is a JSON schema or a part of one.
 type object = map[string]any
 
-// describe replaces the schemas that Genkit has derived from the types of a flow. Genkit holds inputs and outputs against
-// them, so they must never be stricter than what the types write and read.
+// describe replaces the schemas that Genkit has derived from the types of a flow. Genkit checks inputs and outputs
+// against them, so they must not be stricter than the JSON of the types.
 func describe(desc api.ActionDesc, prompt string, output reflect.Type) {
-	text := object{"type": "string", "description": "What the user says. Leave it out to go on where the history stands."}
+	text := object{"type": "string", "description": "The user's message. Leave it out to resume where the history ends."}
 	if prompt != "" {
 		text["default"] = prompt
 		text["examples"] = []any{prompt}
@@ -31,10 +31,10 @@ func describe(desc api.ActionDesc, prompt string, output reflect.Type) {
 		"type": "object",
 		"properties": object{
 			"prompt":  text,
-			"history": messages("A conversation to go on with: the messages of an earlier output."),
+			"history": messages("A conversation to continue: the messages of an earlier output."),
 			"results": object{
 				"type": "object",
-				"description": "Settles the calls that the history ends with, by their ids: " +
+				"description": "Answers to the pending calls of the history, by id: " +
 					`{"decisions": {"ID": {"verdict": "allow"}}, "results": {"ID": {"text": "..."}}}. A verdict is allow or deny.`,
 			},
 		},
@@ -42,10 +42,10 @@ func describe(desc api.ActionDesc, prompt string, output reflect.Type) {
 	})
 	properties, _ := desc.OutputSchema["properties"].(object)
 	properties["output"] = fit(properties["output"], output)
-	properties["messages"] = messages("The whole conversation, to be given back as the history.")
+	properties["messages"] = messages("The whole conversation, for use as the history.")
 	properties["pending"] = object{
 		"type": "array", "items": object{"type": "object"},
-		"description": "Calls that wait for approval or a result. There is no output then.",
+		"description": "Calls that wait for approval or a result. If there are any, there is no output.",
 	}
 }
 
@@ -53,8 +53,8 @@ func messages(description string) object {
 	return object{"type": "array", "items": object{"type": "object"}, "description": description}
 }
 
-// fit makes the schema that Genkit has derived of a type take whatever the type is written as: null for nil pointers, slices
-// and maps, and the JSON of types that write themselves. It changes and returns the schema.
+// fit changes the schema that Genkit has derived from a type, so that it accepts what the type is encoded as: null for
+// nil pointers, slices and maps, and the JSON of types with their own encoding. It modifies and returns the schema.
 func fit(schema any, t reflect.Type) any {
 	s, ok := schema.(object)
 	if !ok {
@@ -104,7 +104,7 @@ func fitMembers(s object, t reflect.Type) {
 			s["additionalProperties"] = fit(of, t.Elem())
 		}
 		if patterns, ok := s["patternProperties"].(object); ok {
-			delete(s, "additionalProperties") // keys are numbers, it says, but they may write themselves
+			delete(s, "additionalProperties") // keys are described as numbers, but may have their own encoding
 			for pattern, of := range patterns {
 				patterns[pattern] = fit(of, t.Elem())
 			}
@@ -119,7 +119,8 @@ var (
 	knownWriters = []reflect.Type{reflect.TypeFor[time.Time](), reflect.TypeFor[json.RawMessage]()}
 )
 
-// written is the schema of a type that writes itself, as far as one can tell, or nil if it does not or is well known.
+// written returns the schema of a type with its own encoding, if it can be determined. It returns nil for other and
+// well-known types.
 func written(t reflect.Type) object {
 	p := reflect.PointerTo(t)
 	switch {
@@ -133,7 +134,7 @@ func written(t reflect.Type) object {
 	return nil
 }
 
-// orNull is a schema that takes null as well.
+// orNull returns a schema that also accepts null.
 func orNull(s object) object {
 	kind, plain := s["type"].(string)
 	switch {

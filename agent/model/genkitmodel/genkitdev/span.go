@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The attributes by which Genkit's tools know a span: see package core/tracing of Genkit, which sets them on its own.
+// The attributes by which Genkit's tools recognise a span. Genkit's package core/tracing sets them on its own spans.
 const (
 	keyType    = attribute.Key("genkit:type")
 	keySubtype = attribute.Key("genkit:metadata:subtype")
@@ -26,7 +26,7 @@ const (
 	keyFailure = attribute.Key("genkit:isFailureSource")
 )
 
-// The scopes of the spans that are ours to describe, and of those that are made here.
+// The instrumentation scopes of the spans that this package describes, and of those it makes.
 const (
 	scopeOtelagent = "github.com/ponte-go/ponte/agent/otelagent"
 	scopeOwn       = "github.com/ponte-go/ponte/agent/model/genkitmodel/genkitdev"
@@ -35,10 +35,10 @@ const (
 // shown is a span that Genkit's tools show.
 type shown struct {
 	span trace.Span
-	own  bool // it was made here, and not by otelagent
+	own  bool // made here, not by otelagent
 }
 
-// place is where a context stands in Genkit's trace: the innermost span that is shown, and Genkit's own span around it.
+// place is the position of a context in Genkit's trace: the innermost shown span, and Genkit's own span around it.
 type place struct {
 	span   trace.SpanContext
 	genkit tracing.TraceInfo
@@ -46,7 +46,7 @@ type place struct {
 
 type placeKey struct{}
 
-// placeOf finds the place of a context within a flow.
+// placeOf returns the place of a context within a flow.
 func placeOf(ctx context.Context) place {
 	info := tracing.SpanTraceInfo(ctx)
 	if p, ok := ctx.Value(placeKey{}).(place); ok && p.genkit == info {
@@ -54,11 +54,12 @@ func placeOf(ctx context.Context) place {
 	}
 	traceID, _ := trace.TraceIDFromHex(info.TraceID)
 	spanID, _ := trace.SpanIDFromHex(info.SpanID)
-	flags := trace.SpanContextFromContext(ctx).TraceFlags() // the same for all of a trace
+	flags := trace.SpanContextFromContext(ctx).TraceFlags() // the same for a whole trace
 	return place{trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: flags}), info}
 }
 
-// show begins to describe a span: the one that otelagent has just started, or else a new one. It returns nil if nobody looks.
+// show starts to describe a span: the one that otelagent has just started, or else a new one. It returns nil if the trace
+// is not recorded.
 func show(ctx context.Context, subtype, name string) (context.Context, *shown) {
 	if !inFlow(ctx) {
 		return ctx, nil
@@ -78,7 +79,8 @@ func show(ctx context.Context, subtype, name string) (context.Context, *shown) {
 	return context.WithValue(ctx, placeKey{}, place{s.span.SpanContext(), here.genkit}), s
 }
 
-// isNew reports whether a span is one of otelagent's that nobody has described yet, and that goes where Genkit's own do.
+// isNew reports whether a span was made by otelagent, has not been described yet, and is exported like Genkit's own
+// spans.
 func isNew(span trace.Span, provider *sdktrace.TracerProvider, last trace.SpanContext) bool {
 	known, ok := span.(sdktrace.ReadOnlySpan)
 	return ok && known.InstrumentationScope().Name == scopeOtelagent && span.TracerProvider() == provider &&
@@ -88,12 +90,12 @@ func isNew(span trace.Span, provider *sdktrace.TracerProvider, last trace.SpanCo
 // set adds a value in its JSON form.
 func (s *shown) set(key attribute.Key, value any) { s.span.SetAttributes(key.String(encode(value))) }
 
-// end says how it went, and ends a span that was made here.
+// end records the outcome, and ends a span that was made here.
 func (s *shown) end(output any, err error) {
 	if err != nil {
 		s.span.SetAttributes(keyState.String("error"), keyFailure.Bool(true))
 		s.span.SetStatus(codes.Error, err.Error())
-		s.span.RecordError(err) // otelagent may take the text out of the status again
+		s.span.RecordError(err) // otelagent may remove the text from the status again
 	} else {
 		s.span.SetAttributes(keyState.String("success"))
 		if output != nil {
@@ -105,7 +107,7 @@ func (s *shown) end(output any, err error) {
 	}
 }
 
-// encode writes JSON without escapes for HTML. What is no JSON is a string that says so.
+// encode encodes a value as JSON without HTML escaping. If that fails, it returns a string that says so.
 func encode(value any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -20,28 +20,28 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Config says which model to ask. Name is required, and APIKey or Project. Printing or logging a Config does not show the
-// key.
+// Config describes a model. Name is required, and either APIKey or Project. Printing or logging a Config does not show
+// the key.
 type Config struct {
-	// Name is Google's name of the model, such as "gemini-2.5-flash".
+	// Name is Google's name for the model, such as "gemini-2.5-flash".
 	Name string
-	// APIKey is the key of the Gemini API.
+	// APIKey is the key for the Gemini API.
 	APIKey string
-	// Project and Location name a project of Google Cloud, whose Vertex AI is asked in place of the Gemini API. The
-	// plugin looks for the credentials where Google's libraries do. Both or none must be set.
+	// Project and Location identify a project of Google Cloud, to use Vertex AI instead of the Gemini API. The plugin
+	// looks for credentials where Google's libraries do. Both or neither must be set.
 	Project, Location string
-	// BaseURL is the endpoint without the version of the API: Google's, or what the SDK finds in the environment, if empty.
+	// BaseURL is the endpoint without the API version. The default is Google's, or what the SDK finds in the environment.
 	BaseURL string
-	// Provider is [model.Info.Provider]: "google" or "vertex" if empty.
+	// Provider is [model.Info.Provider]. The default is "google" or "vertex".
 	Provider string
-	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	// ContextWindow is [model.Info.ContextWindow], in tokens, or 0 if unknown.
 	ContextWindow int
-	// Settings are defaults that the settings of a request override one by one. May be nil.
+	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
 }
 
-// New makes a plugin, and of the plugin the model that config describes. It makes no request to the model; for Vertex AI
-// the plugin looks for credentials, which ctx does not bound. A missing key, and missing credentials, are an error that wraps
+// New makes a plugin, and returns the model described by config. It makes no request to the model. For Vertex AI, the
+// plugin looks for credentials, which ctx does not limit. If the key or credentials are missing, the error wraps
 // [model.ErrAuth].
 func New(ctx context.Context, config Config) (*genkitmodel.Model, error) {
 	m, err := open(ctx, config)
@@ -66,7 +66,7 @@ func open(ctx context.Context, config Config) (*genkitmodel.Model, error) {
 	}
 	switch isVertex := config.Project != "" || config.Location != ""; {
 	case isVertex && config.APIKey != "":
-		return nil, errors.New("Config has an APIKey, which is the Gemini API's, and a Project, which is Vertex AI's: set one of them")
+		return nil, errors.New("Config has an APIKey, for the Gemini API, and a Project, for Vertex AI; set only one of them")
 	case isVertex && (config.Project == "" || config.Location == ""):
 		return nil, errors.New("Config.Project and Config.Location are both needed for Vertex AI")
 	case isVertex:
@@ -90,7 +90,7 @@ func open(ctx context.Context, config Config) (*genkitmodel.Model, error) {
 	})
 }
 
-// baseURL returns the URL that the SDK appends the API's version to.
+// baseURL returns the URL to which the SDK appends the API's version.
 func baseURL(s string) (string, error) {
 	if s == "" {
 		return "", nil
@@ -102,7 +102,7 @@ func baseURL(s string) (string, error) {
 	return u.String(), nil
 }
 
-// initialise makes an error of what a plugin panics over: its way to say that credentials are missing.
+// initialise converts a panic of the plugin to an error: it panics if credentials are missing.
 func initialise(ctx context.Context, p api.Plugin) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -113,13 +113,13 @@ func initialise(ctx context.Context, p api.Plugin) (err error) {
 	return nil
 }
 
-// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+// Format implements [fmt.Formatter] for every verb, so the key is never shown.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.describe()) }
 
 // LogValue implements [slog.LogValuer] without the key.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
 
-// MarshalText makes encoders show what a log does: without the key.
+// MarshalText lets encoders write what a log shows, without the key.
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
 
 func (c Config) describe() string {

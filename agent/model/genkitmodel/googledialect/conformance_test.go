@@ -55,25 +55,26 @@ func TestConformance(t *testing.T) {
 			return headers[t]
 		},
 		Known: map[string]string{
-			"An answer is what the provider said/a long integer":                                          float,
-			"A streamed answer is the same message/a long integer":                                        float,
-			"A refusal is an APIError/429, with Retry-After":                                              header,
-			"A refusal is an APIError/503, with Retry-After":                                              header,
-			"A refusal is an APIError/529, with Retry-After":                                              header,
-			"Arguments that are no JSON object are kept/no object":                                        object,
-			"Streamed arguments that are no JSON object are kept/no object":                               object,
-			"What the provider wants back goes back to it, byte for byte, and to nobody else/opaque part": "the plugin cannot send back code that Gemini has run",
+			"A response is what the provider sent/a long integer":                              float,
+			"A streamed response is the same message/a long integer":                           float,
+			"An error of the provider is an APIError/429, with Retry-After":                    header,
+			"An error of the provider is an APIError/503, with Retry-After":                    header,
+			"An error of the provider is an APIError/529, with Retry-After":                    header,
+			"Arguments that are not a JSON object are kept/not an object":                      object,
+			"Streamed arguments that are not a JSON object are kept/not an object":             object,
+			"What the provider wants back is sent back unchanged, and to no other/opaque part": "the plugin cannot send back code that Gemini has run",
 		},
 	})
 }
 
 const (
-	float  = "the SDK decodes numbers of arguments as floating point"
+	float  = "the SDK decodes numbers in arguments as floating point"
 	header = "the SDK's errors have no headers"
-	object = "the SDK fails over arguments that are no object"
+	object = "the SDK fails if arguments are not an object"
 )
 
-// systemFirst moves the instructions to where the model reads them: the SDK writes the members of the body sorted by name.
+// systemFirst moves the instructions to where the model reads them, because the SDK sorts the members of the body by
+// name.
 func systemFirst(body []byte) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Dialect returns the dialect of a model of the plugin, by the name that Google has for it.
+// Dialect returns the dialect for a model of the plugin, given Google's name for it.
 func Dialect(backend geminimodel.Backend, name string) *genkitmodel.Dialect {
 	return dialect(backend, name).genkit()
 }
@@ -53,7 +53,7 @@ func (g *gemini) genkit() *genkitmodel.Dialect {
 	}
 }
 
-// toolName is what Google takes for the name of a function.
+// toolName matches the function names that Google accepts.
 var toolName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
 
 func (g *gemini) prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
@@ -76,7 +76,7 @@ func (g *gemini) prepare(ctx context.Context, c *genkitmodel.Call) (context.Cont
 	config.HTTPOptions.ExtrasRequestProvider = exact(c.Genkit.Messages)
 	c.Genkit.Config = config
 	if !slices.ContainsFunc(c.Genkit.Messages, func(m *ai.Message) bool { return m.Role != ai.RoleSystem }) {
-		c.Genkit.Messages = append(c.Genkit.Messages, ai.NewUserTextMessage(" ")) // Google refuses a request without contents
+		c.Genkit.Messages = append(c.Genkit.Messages, ai.NewUserTextMessage(" ")) // Google requires contents
 	}
 	if len(c.Request.Tools) > 0 {
 		if err := genkitmodel.CommonToolChoice(c); err != nil {
@@ -93,7 +93,7 @@ func (g *gemini) prepare(ctx context.Context, c *genkitmodel.Call) (context.Cont
 		}
 		object, ok := decoded.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("the output schema %q is no JSON object", out.Name)
+			return nil, fmt.Errorf("the output schema %q is not a JSON object", out.Name)
 		}
 		schema, err := flatten(object)
 		if err != nil {
@@ -105,7 +105,7 @@ func (g *gemini) prepare(ctx context.Context, c *genkitmodel.Call) (context.Cont
 	return ctx, nil
 }
 
-// config is what the plugin passes on to the SDK.
+// config returns what the plugin passes to the SDK.
 func (g *gemini) config(c *genkitmodel.Call) (*genai.GenerateContentConfig, error) {
 	s := c.Settings
 	config := &genai.GenerateContentConfig{
@@ -155,7 +155,8 @@ func (g *gemini) config(c *genkitmodel.Call) (*genai.GenerateContentConfig, erro
 	return config, nil
 }
 
-// exact returns what puts the arguments of the history into the body of a request: the SDK turns every number into a float64.
+// exact returns a function that puts the arguments of the history into the body of a request, because the SDK converts
+// every number to float64.
 func exact(messages []*ai.Message) func(map[string]any) map[string]any {
 	var args []any
 	for _, msg := range messages {
@@ -179,7 +180,7 @@ func exact(messages []*ai.Message) func(map[string]any) map[string]any {
 	}
 }
 
-// objects returns the objects of a list, in either of the forms in which the SDK has them.
+// objects returns the objects of a list, in either of the SDK's forms.
 func objects(list any) []map[string]any {
 	switch list := list.(type) {
 	case []map[string]any:
@@ -196,7 +197,7 @@ func objects(list any) []map[string]any {
 	return nil
 }
 
-// part gives calls their signature back, and failures the name that Google's documentation has for them.
+// part adds signatures to calls, and marks failures in the way that Google documents.
 func part(c *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
 	switch {
 	case in.Kind == model.PartToolCall && len(in.Signature) > 0 && in.Provider == c.Info.Provider:
@@ -210,11 +211,11 @@ func part(c *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
 	return out, nil
 }
 
-// noSignature is what Google's documentation says to send with calls that were made elsewhere
+// noSignature is what Google's documentation recommends for calls made by other models
 // (https://ai.google.dev/gemini-api/docs/thought-signatures).
 const noSignature = "skip_thought_signature_validator"
 
-// sign gives the first call of every response a signature, without which newer models refuse the history.
+// sign adds a signature to the first call of every response, because newer models require one.
 func sign(messages []*ai.Message) {
 	for _, msg := range messages {
 		at := slices.IndexFunc(msg.Content, (*ai.Part).IsToolRequest)
@@ -224,16 +225,16 @@ func sign(messages []*ai.Message) {
 	}
 }
 
-// finish counts thinking as output, as the bill does, and takes an answer that does not say why it ended for broken off.
+// finish counts thinking as output, as it is billed. A response without finish reason is an error, because it broke off.
 func finish(resp *ai.ModelResponse, msg *model.Message) error {
 	if resp.FinishReason == "" {
-		return &model.APIError{Message: "the answer has no end", Retryable: true, Err: io.ErrUnexpectedEOF}
+		return &model.APIError{Message: "the response has no finish reason", Retryable: true, Err: io.ErrUnexpectedEOF}
 	}
 	msg.Usage.OutputTokens += msg.Usage.ReasoningTokens
 	return nil
 }
 
-// readError reads the SDK's errors, and what the plugin panics over.
+// readError reads the SDK's errors, and panics of the plugin.
 func readError(err error, e *model.APIError) bool {
 	var refused genai.APIError
 	if errors.As(err, &refused) {
@@ -246,7 +247,7 @@ func readError(err error, e *model.APIError) bool {
 	isBroken := func(s string) bool { return strings.Contains(text, s) }
 	switch {
 	case errors.As(err, &panicked) && panicked.In("plugins/googlegenai."): // an empty stream
-		e.Message = "the answer is empty"
+		e.Message = "the response is empty"
 	case slices.ContainsFunc([]string{"no valid candidates", "error unmarshalling", "invalid stream chunk", "unexpected end of JSON input"}, isBroken):
 		e.Message = text
 	default:

@@ -27,14 +27,14 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-func TestConfigIsChecked(t *testing.T) {
+func TestInvalidConfigsAreErrors(t *testing.T) {
 	for says, config := range map[string]googledialect.Config{
 		"Config.Name is empty":       {APIKey: testKey},
 		"Config.APIKey is empty":     {Name: "m"},
-		"set one of them":            {Name: "m", APIKey: testKey, Project: "p", Location: "l"},
+		"set only one of them":       {Name: "m", APIKey: testKey, Project: "p", Location: "l"},
 		"white space":                {Name: "m", APIKey: "sk-1\n"},
 		"both needed for Vertex":     {Name: "m", Project: "p"},
-		"must begin with http":       {Name: "m", APIKey: testKey, BaseURL: "localhost:1"},
+		"must start with http":       {Name: "m", APIKey: testKey, BaseURL: "localhost:1"},
 		"is not in lower case":       {Name: "m", APIKey: testKey, Provider: "Google"},
 		"the setting MaxTokens is -": {Name: "m", APIKey: testKey, Settings: &model.Settings{MaxTokens: -1}},
 	} {
@@ -46,7 +46,7 @@ func TestConfigIsChecked(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrAuth)
 }
 
-func TestAConfigIsPrintedWithoutItsKey(t *testing.T) {
+func TestKeyIsNotPrinted(t *testing.T) {
 	config := googledialect.Config{Name: "m", APIKey: testKey}
 	text, err := json.Marshal(config)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestAConfigIsPrintedWithoutItsKey(t *testing.T) {
 	}
 }
 
-func TestAConfigSaysWhereItLeads(t *testing.T) {
+func TestConfigString(t *testing.T) {
 	for want, config := range map[string]googledialect.Config{
 		"googledialect.Config(m at the Gemini API, key set)":           {Name: "m", APIKey: testKey},
 		"googledialect.Config(m at Vertex AI, project p in l, no key)": {Name: "m", Project: "p", Location: "l"},
@@ -76,7 +76,7 @@ func TestVertexAINeedsCredentials(t *testing.T) {
 	require.ErrorContains(t, err, "failed to find default credentials")
 }
 
-func TestVertexAIIsAskedWithTheProgramsCredentials(t *testing.T) {
+func TestVertexAIUsesTheProgramsCredentials(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -124,7 +124,7 @@ func ask() *model.Request {
 	return &model.Request{Messages: []*model.Message{model.UserText("The capital of Norway?")}}
 }
 
-// answering returns a model whose server always gives the same answer.
+// answering returns a model whose server always returns the same response.
 func answering(t *testing.T, name, body string) *genkitmodel.Model {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -135,7 +135,7 @@ func answering(t *testing.T, name, body string) *genkitmodel.Model {
 	return open(t, server.URL, name)
 }
 
-func TestWhatThePluginPanicsOverIsAnError(t *testing.T) {
+func TestPluginPanicsAreErrors(t *testing.T) {
 	m := answering(t, "m", `{"candidates":[{"content":{"role":"model","parts":[{"text":"I look.","functionCall":{"name":"f"}}]},"finishReason":"STOP"}]}`)
 	_, err := m.Generate(t.Context(), ask(), nil)
 	var e *model.APIError
@@ -143,7 +143,7 @@ func TestWhatThePluginPanicsOverIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "expected only 1 content part")
 }
 
-func TestCallsFromElsewhereAreSignedForModelsThatWantIt(t *testing.T) {
+func TestForeignCallsAreSigned(t *testing.T) {
 	e := adaptertest.Serve(t, adaptertest.Answer{Body: `{"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP"}]}`})
 	own := model.ToolCall("3", "c", "")
 	own.Provider, own.Signature = "google", []byte("mine")

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package googledialect speaks to Genkit's plugin googlegenai, whose models then are models of Ponte: those of the Gemini API,
-// and of Vertex AI.
+// Package googledialect supports Genkit's plugin googlegenai, whose models become Ponte models, through the Gemini API or
+// Vertex AI:
 //
 //	m, err := googledialect.New(ctx, googledialect.Config{Name: "gemini-2.5-flash", APIKey: key})
 //
-// Use package geminimodel instead unless a program depends on the plugin: it uses the same SDK, and this dialect cannot mend
-// all of the plugin. Mended are: signatures of thinking and of calls go back as bytes, and calls from elsewhere get one where
-// the model wants it; whole numbers of the history stay whole; schemas are rewritten for what plugin and API take of them;
-// thinking is counted as output; an answer that breaks off is an error, as is what the plugin panics over. What remains is
+// Use package geminimodel instead unless a program depends on the plugin. It uses the same SDK, and this dialect cannot
+// fix all of the plugin's problems. It fixes these: signatures of thinking and calls are sent back as bytes, and calls of
+// other models get one if the model requires it. Whole numbers in the history stay whole. Schemas are rewritten to what
+// plugin and API support. Thinking is counted as output. A response that breaks off is an error, and so is a panic of the
+// plugin. These remain:
 //
-//   - Calls have no ids on the way in or out: new ones are made. Whole numbers over 2^53 in arguments that the model writes are
-//     rounded. Arguments that are no JSON object make the response fail.
-//   - A prompt that was blocked, and an answer that ended before its first word, are errors that do not say why and are taken for
-//     such as may pass. So is a stream whose last event has no candidate.
-//   - Code that Gemini has run is not sent back to it, and neither are signatures of text. A part that is text and a call at
-//     once, as the API may write it, makes the response fail.
-//   - Errors have no headers, such as Retry-After; what the body says of the time to wait is read. The id of a response is not
-//     known, nor is which version of a model answered.
-//   - Schemas have no references, no alternatives and no patterns: descriptions say what was there. One that refers to itself is
-//     refused, as is a tool choice that names one of several tools, output bound to a schema together with tools, and the setting
-//     parallel_tool_calls.
-//   - Media by URL are refused, because the plugin downloads them without a guard: see modelwrap.FetchMedia.
-//   - The plugin has a client of its own, which follows redirects to any host with key and conversation, and the SDK prints errors
-//     of streams to the standard logger.
+//   - Call ids are not sent in either direction: new ones are generated. Whole numbers over 2^53 in arguments from the
+//     model are rounded. A response with arguments that are not a JSON object fails.
+//   - A blocked prompt, and a response that ended before its first word, are retryable errors without a reason. So is a
+//     stream whose last event has no candidate.
+//   - Code that Gemini has run is not sent back, and neither are signatures of text. A response with a part that is both
+//     text and a call fails.
+//   - Errors have no headers, such as Retry-After. The retry delay in the body is read. The id of a response and the
+//     version of the model that answered are unknown.
+//   - Schemas have no references, alternatives or patterns. Descriptions mention what was removed. A recursive schema is
+//     an error, and so are a tool choice that names one of several tools, native output together with tools, and the
+//     setting parallel_tool_calls.
+//   - Media by URL is an error, because the plugin downloads it without restrictions. See modelwrap.FetchMedia.
+//   - The plugin has its own client, which follows redirects to any host with key and conversation, and the SDK prints
+//     errors of streams to the standard logger.
 package googledialect

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// kindOf returns the one type of a schema: the first of several, or the one that its other keywords give away.
+// kindOf returns a single type for a schema: the first of several, or the one that its other keywords imply.
 func kindOf(schema map[string]any) (kind string, notes []string) {
 	switch t := schema["type"].(type) {
 	case string:
@@ -56,7 +56,7 @@ func kindOf(schema map[string]any) (kind string, notes []string) {
 	return kind, notes
 }
 
-// known returns a type that the plugin knows.
+// known returns a type that the plugin supports.
 func known(kind string) string {
 	if slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array"}, kind) {
 		return kind
@@ -64,10 +64,10 @@ func known(kind string) string {
 	return ""
 }
 
-// formats are those that the API does not refuse.
+// formats lists the formats that the API accepts.
 var formats = map[string][]string{"string": {"date-time"}, "number": {"float", "double"}, "integer": {"int32", "int64"}}
 
-// keep copies what the API knows of a type, as far as the plugin can read it.
+// keep copies the keywords of a type that the API and the plugin support.
 func keep(out, schema map[string]any) (notes []string) {
 	kind, _ := out["type"].(string)
 	if format, ok := schema["format"].(string); ok && format != "" {
@@ -90,7 +90,7 @@ func keep(out, schema map[string]any) (notes []string) {
 		told := map[string]bool{}
 		for _, element := range list {
 			name, ok := element.(string)
-			if _, is := members[name]; ok && is && !told[name] { // the API refuses a name without a member
+			if _, is := members[name]; ok && is && !told[name] { // the API does not accept a name without a member
 				told[name] = true
 				required = append(required, name)
 			}
@@ -119,7 +119,8 @@ func valuesOf(schema map[string]any) []any {
 	return nil
 }
 
-// literals returns the values of all options, or nil if one is more than a list, and what is said about them.
+// literals returns the values of all options, or nil if an option is more than a list of values. It also returns notes
+// about them.
 func literals(options []map[string]any) (all []any, notes []string) {
 	for _, option := range options {
 		values := valuesOf(option)
@@ -135,7 +136,7 @@ func literals(options []map[string]any) (all []any, notes []string) {
 	return all, notes
 }
 
-// enumOf keeps the values of strings, and names others: the API has no other lists.
+// enumOf keeps lists of strings, and describes other lists, which the API does not support.
 func (f *flattener) enumOf(out, schema map[string]any) (notes []string) {
 	values := valuesOf(schema)
 	if values == nil {
@@ -159,9 +160,9 @@ func (f *flattener) enumOf(out, schema map[string]any) (notes []string) {
 	return notes
 }
 
-// unsaid returns notes of what the API has no keywords for.
+// unsaid returns notes about keywords that the API does not support.
 func (f *flattener) unsaid(schema map[string]any) (notes []string) {
-	if schema["nullable"] == true { // OpenAPI's
+	if schema["nullable"] == true { // from OpenAPI
 		notes = append(notes, "may be null")
 	}
 	for _, name := range []string{
@@ -173,7 +174,7 @@ func (f *flattener) unsaid(schema map[string]any) (notes []string) {
 		}
 	}
 	if schema["uniqueItems"] == true {
-		notes = append(notes, "no element twice")
+		notes = append(notes, "items must be unique")
 	}
 	if others, ok := schema["additionalProperties"].(map[string]any); ok && len(others) > 0 {
 		notes = append(notes, "other members: "+f.short(others))
@@ -181,20 +182,20 @@ func (f *flattener) unsaid(schema map[string]any) (notes []string) {
 	return notes
 }
 
-// maxNote bounds what the description quotes of a schema, in bytes.
+// maxNote limits what the description quotes of a schema, in bytes.
 const maxNote = 500
 
-// short is a value as JSON, or the beginning of it.
+// short returns a value as JSON, possibly truncated.
 func (f *flattener) short(value any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(value) // it has been JSON
-	f.size += b.Len()     // describe looks whether that is too much
+	_ = enc.Encode(value) // the value was decoded from JSON
+	f.size += b.Len()     // describe checks whether that is too much
 	return adapter.Truncate(strings.TrimSpace(b.String()), maxNote)
 }
 
-// describe sets the description, with the notes behind it. It fails when all there is to say is too much.
+// describe sets the description and adds the notes. It fails if the total is too large.
 func (f *flattener) describe(out, schema map[string]any, notes []string) error {
 	description, _ := schema["description"].(string)
 	if len(notes) > 0 {

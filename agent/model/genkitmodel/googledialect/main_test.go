@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const testKey = "AIza-test-0123456789abcdef"
 
-// open returns a model that asks a server of the test. The plugin uses the process's own transport.
+// open returns a model that uses a test server. The plugin uses the process's default transport.
 func open(t testing.TB, url, name string) *genkitmodel.Model {
 	t.Helper()
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)

@@ -11,24 +11,25 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxDepth and maxSize bound the nesting and the size of a schema once its references have been followed, in keywords and
-// bytes of text: two references in each of thirty definitions make a billion.
+// maxDepth and maxSize limit the nesting and the size of a schema after resolving references, in keywords and bytes of
+// text. Two references in each of thirty definitions make a billion.
 const (
 	maxDepth = 64
 	maxSize  = 1 << 20
 )
 
-var errTooLarge = fmt.Errorf("a schema that is too large once its references are followed: %w", model.ErrUnsupported)
+var errTooLarge = fmt.Errorf("a schema that is too large after resolving references: %w", model.ErrUnsupported)
 
-// flatten rewrites a JSON schema for the plugin, which wants a type everywhere, follows references without end, and drops
-// what it does not know, and for the API, which refuses what it does not know. What cannot be said is put into the
-// description, where the model reads it: Ponte checks the arguments against the whole schema in any case.
+// flatten rewrites a JSON schema for the plugin and the API. The plugin requires a type everywhere, follows references
+// endlessly, and drops unknown keywords. The API does not accept unknown keywords. What cannot be expressed is added to
+// the description for the model. Ponte checks the arguments against the original schema in any case.
 func flatten(schema map[string]any) (map[string]any, error) {
 	f := flattener{root: schema}
 	return f.node(schema, nil, 0)
 }
 
-// arguments is flatten for the arguments of a tool. The API takes no object without members, but it takes nothing at all.
+// arguments is like flatten, for the arguments of a tool. The API does not accept an object without members, but accepts
+// no schema.
 func arguments(schema map[string]any) (map[string]any, error) {
 	out, err := flatten(schema)
 	if members, _ := out["properties"].(map[string]any); err == nil && out["type"] == "object" && len(members) == 0 {
@@ -40,7 +41,7 @@ func arguments(schema map[string]any) (map[string]any, error) {
 type flattener struct {
 	root      map[string]any
 	size      int
-	recursive map[string]bool // what isRecursive has found out
+	recursive map[string]bool // results of isRecursive
 }
 
 func (f *flattener) spend(n int) error {
@@ -50,7 +51,7 @@ func (f *flattener) spend(n int) error {
 	return nil
 }
 
-// node rewrites a schema; via are the references that led to it.
+// node rewrites a schema. via lists the references that led to it.
 func (f *flattener) node(schema map[string]any, via []string, depth int) (map[string]any, error) {
 	if depth > maxDepth {
 		return nil, errTooLarge
@@ -75,7 +76,7 @@ func (f *flattener) node(schema map[string]any, via []string, depth int) (map[st
 	return out, f.describe(out, schema, slices.Concat(notes, keep(out, schema), f.enumOf(out, schema), f.unsaid(schema)))
 }
 
-// follow returns what a schema refers to, with what stands beside the reference.
+// follow returns the schema that a reference refers to, merged with the keywords next to the reference.
 func (f *flattener) follow(schema map[string]any, via []string) (map[string]any, []string, error) {
 	for {
 		ref, ok := schema["$ref"].(string)
@@ -87,7 +88,7 @@ func (f *flattener) follow(schema map[string]any, via []string) (map[string]any,
 		}
 		target, ok := adapter.Reference(f.root, ref)
 		if !ok {
-			return nil, nil, fmt.Errorf("the reference %q leads to no schema within this one", ref)
+			return nil, nil, fmt.Errorf("the reference %q leads to no schema in this document", ref)
 		}
 		if err := f.spend(1 + len(target) + len(schema) + len(via)); err != nil {
 			return nil, nil, err
@@ -102,7 +103,7 @@ func (f *flattener) follow(schema map[string]any, via []string) (map[string]any,
 	}
 }
 
-// isRecursive reports whether what a reference points to has that reference in it, as opposed to standing beside it in allOf.
+// isRecursive reports whether the target of a reference contains the reference, other than next to it in allOf.
 func (f *flattener) isRecursive(ref string) bool {
 	if is, known := f.recursive[ref]; known {
 		return is
@@ -136,8 +137,8 @@ func (f *flattener) isRecursive(ref string) bool {
 	return f.recursive[ref]
 }
 
-// choice takes the first of several schemas that is not null, and says what the others were. All of them count for allOf, and
-// those that list values are one list.
+// choice uses the first of several schemas that is not null, and describes the others. For allOf, all of them are used.
+// Lists of values are merged.
 func (f *flattener) choice(schema map[string]any, keyword string, list []any, via []string, depth int) (map[string]any, error) {
 	if err := f.spend(len(list)); err != nil {
 		return nil, err
@@ -147,7 +148,7 @@ func (f *flattener) choice(schema map[string]any, keyword string, list []any, vi
 	options, notes := f.options(list)
 	switch {
 	case keyword == "allOf":
-		notes = nil // null or something else, and something else: something else
+		notes = nil // null or a single schema: only the schema
 		for _, option := range options {
 			option, through, err := f.follow(option, via)
 			if err != nil {
@@ -171,7 +172,7 @@ func (f *flattener) choice(schema map[string]any, keyword string, list []any, vi
 			return nil, err
 		}
 		via = through
-		if len(options) > 1 { // the API would hold the model to it
+		if len(options) > 1 { // the API would enforce it
 			if values := valuesOf(base); values != nil {
 				notes = append(notes, "one of "+f.short(values))
 			}
@@ -189,7 +190,7 @@ func (f *flattener) choice(schema map[string]any, keyword string, list []any, vi
 	return out, f.describe(out, out, notes)
 }
 
-// options returns the schemas of a list without null. A reference is looked at, so that null and values are found behind it.
+// options returns the schemas of a list without null. It follows references to find null and values.
 func (f *flattener) options(list []any) (options []map[string]any, notes []string) {
 	for _, element := range list {
 		option, ok := element.(map[string]any)
@@ -214,7 +215,7 @@ func (f *flattener) options(list []any) (options []map[string]any, notes []strin
 	return options, notes
 }
 
-// join adds to base what option says and base does not; the members and what is required of both count.
+// join adds the keywords of option that base does not have. Members and required are merged.
 func (f *flattener) join(base, option map[string]any) error {
 	if err := f.spend(len(option)); err != nil {
 		return err
@@ -251,7 +252,7 @@ func (f *flattener) join(base, option map[string]any) error {
 	return nil
 }
 
-// children rewrites the schemas of members and elements. What may be anything is a string to the model.
+// children rewrites the schemas of members and elements. What can be any value becomes a string.
 func (f *flattener) children(schema, out map[string]any, via []string, depth int) error {
 	child := func(v any) (map[string]any, error) {
 		object, ok := v.(map[string]any)

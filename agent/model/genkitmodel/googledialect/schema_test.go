@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/googledialect"
 )
 
-func TestSchemasAreRewrittenForThePlugin(t *testing.T) {
+func TestFlatten(t *testing.T) {
 	for name, test := range map[string]struct{ schema, want string }{
 		"what the plugin knows": {
 			`{"type":"object","properties":{"a":{"type":"string","enum":["x","y"]},"b":{"type":"array","items":{"type":"integer"},"minItems":1}},"required":["a"],"additionalProperties":false}`,
@@ -37,7 +37,7 @@ func TestSchemasAreRewrittenForThePlugin(t *testing.T) {
 		"a base that is also a member": {`{"$defs":{"a":{"type":"object","properties":{"n":{"type":"integer"}}}},"allOf":[{"$ref":"#/$defs/a"}],"properties":{"of":{"$ref":"#/$defs/a"}}}`, `{"type":"object","properties":{"n":{"type":"integer"},"of":{"type":"object","properties":{"n":{"type":"integer"}}}}}`},
 		"required twice, or not there": {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a","a","b",1]}`, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`},
 		"a map":                        {`{"type":"object","additionalProperties":{"type":"integer"}}`, `{"type":"object","description":"(other members: {\"type\":\"integer\"})"}`},
-		"a tuple":                      {`{"type":"array","prefixItems":[{"type":"integer"},{"type":"string"}],"maxItems":2,"uniqueItems":true}`, `{"type":"array","items":{"type":"integer"},"maxItems":2,"description":"(prefixItems: [{\"type\":\"integer\"},{\"type\":\"string\"}], no element twice)"}`},
+		"a tuple":                      {`{"type":"array","prefixItems":[{"type":"integer"},{"type":"string"}],"maxItems":2,"uniqueItems":true}`, `{"type":"array","items":{"type":"integer"},"maxItems":2,"description":"(prefixItems: [{\"type\":\"integer\"},{\"type\":\"string\"}], items must be unique)"}`},
 		"formats":                      {`{"type":"object","properties":{"u":{"type":"string","format":"uri"},"t":{"type":"string","format":"date-time"},"f":{"type":"number","format":"float"}}}`, `{"type":"object","properties":{"u":{"type":"string","description":"(format: uri)"},"t":{"type":"string","format":"date-time"},"f":{"type":"number","format":"float"}}}`},
 		"bounds of another type":       {`{"type":"string","minimum":1,"minItems":1}`, `{"type":"string"}`},
 		"values with null":             {`{"enum":["a",null]}`, `{"type":"string","enum":["a"],"description":"(may be null)"}`},
@@ -74,7 +74,7 @@ func TestSchemasAreRewrittenForThePlugin(t *testing.T) {
 	}
 }
 
-func TestTheWorkOfRewritingASchemaIsBounded(t *testing.T) {
+func TestFlattenIsLimited(t *testing.T) {
 	repeated := func(n int, node func(ref map[string]any) map[string]any, leaf map[string]any) map[string]any {
 		defs := map[string]any{"d0": leaf}
 		for i := 1; i <= n; i++ {
@@ -113,12 +113,12 @@ func TestTheWorkOfRewritingASchemaIsBounded(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, model.ErrUnsupported)
-			require.ErrorContains(t, err, "too large once its references are followed")
+			require.ErrorContains(t, err, "too large after resolving references")
 		})
 	}
 }
 
-func TestAToolWithoutArgumentsIsOfferedWithoutASchema(t *testing.T) {
+func TestToolWithoutArgumentsHasNoSchema(t *testing.T) {
 	var sent string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -133,7 +133,7 @@ func TestAToolWithoutArgumentsIsOfferedWithoutASchema(t *testing.T) {
 	require.Contains(t, sent, `"functionDeclarations":[{"name":"now"},{"name":"here"}]`)
 }
 
-// FuzzFlatten checks that what comes out is what the plugin takes, whatever goes in.
+// FuzzFlatten checks that the plugin accepts the output for any input.
 func FuzzFlatten(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":["null","array"],"items":true}}}`,
@@ -145,7 +145,7 @@ func FuzzFlatten(f *testing.F) {
 		decoded, err := genkitmodel.Decode(text)
 		schema, ok := decoded.(map[string]any)
 		if err != nil || !ok {
-			return // no schema
+			return // not a schema
 		}
 		out, err := googledialect.Flatten(schema)
 		if err == nil {
@@ -154,7 +154,7 @@ func FuzzFlatten(f *testing.F) {
 	})
 }
 
-// wellFormed checks what the plugin takes for granted of a schema, and what the API does not refuse.
+// wellFormed checks what the plugin assumes about a schema, and what the API accepts.
 func wellFormed(t *testing.T, schema map[string]any) {
 	t.Helper()
 	require.Contains(t, []string{"string", "number", "integer", "boolean", "object", "array"}, schema["type"])

@@ -13,10 +13,10 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// askAgain sets the hooks of a call to find out why a stream had nothing in it. The plugin does not look at the status of a
-// streamed answer, but it does at that of one in one piece: so the request is made once more, if nobody has seen anything yet.
+// askAgain sets the hooks of a call to find out why a stream was empty. The plugin ignores the status of a streamed
+// response, but not of an unstreamed one. So the request is sent once more, unless something has already been emitted.
 func askAgain(ctx context.Context, m ai.Model, c *genkitmodel.Call) {
-	seen := false // by the plugin's goroutine, until it has ended
+	seen := false // set by the plugin's goroutine until it has ended
 	c.OnChunk = func(chunk *ai.ModelResponseChunk) error {
 		seen = seen || len(chunk.Content) > 0
 		return c.EmitChunk(chunk)
@@ -25,13 +25,13 @@ func askAgain(ctx context.Context, m ai.Model, c *genkitmodel.Call) {
 		if !c.Stream || seen || !strings.Contains(err.Error(), "failed to translate chunk") {
 			return nil, nil
 		}
-		return inOnePiece(ctx, m, c, err) // what a proxy says in place of Ollama is no JSON
+		return inOnePiece(ctx, m, c, err) // a proxy's response is not JSON
 	}
 	c.Finish = func(_ *ai.ModelResponse, msg *model.Message) error {
 		if len(msg.Parts) > 0 {
 			return nil
 		}
-		empty := &model.APIError{Message: "the answer is empty", Retryable: true, Err: io.ErrUnexpectedEOF}
+		empty := &model.APIError{Message: "the response is empty", Retryable: true, Err: io.ErrUnexpectedEOF}
 		if !c.Stream {
 			return empty
 		}
@@ -43,11 +43,11 @@ func askAgain(ctx context.Context, m ai.Model, c *genkitmodel.Call) {
 	}
 }
 
-// inOnePiece asks for an answer that is not streamed. What is answered counts, and a refusal is the error; what says no more
-// than the first attempt did is the error of that.
+// inOnePiece asks for an unstreamed response. A response is used, and so is an error, unless it says no more than the
+// first one.
 func inOnePiece(ctx context.Context, m ai.Model, c *genkitmodel.Call, first error) (msg *model.Message, err error) {
 	defer func() {
-		if recover() != nil { // the plugin's way of dealing with an answer that is no JSON
+		if recover() != nil { // how the plugin reports a response that is not JSON
 			msg, err = nil, first
 		}
 	}()

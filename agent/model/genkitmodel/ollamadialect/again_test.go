@@ -18,7 +18,7 @@ import (
 
 const empty = `{"model":"m","done":true}` + "\n"
 
-func TestAnErrorInsteadOfAStreamIsFound(t *testing.T) {
+func TestErrorInsteadOfAStream(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer    adaptertest.Answer
 		says      string
@@ -29,7 +29,7 @@ func TestAnErrorInsteadOfAStreamIsFound(t *testing.T) {
 		"a proxy's": {answer: adaptertest.Answer{Status: 401, Body: "<h1>Who are you?</h1>"}, says: "HTTP 401 Unauthorized: <h1>Who", is: model.ErrAuth},
 		"overload":  {answer: adaptertest.Answer{Status: 503, Body: `{"error":"busy"}`}, says: "HTTP 503 Service Unavailable: busy", retryable: true},
 		"no JSON":   {answer: adaptertest.Answer{Body: "<h1>Welcome</h1>"}, says: "failed to translate chunk", retryable: true, is: io.ErrUnexpectedEOF},
-		"nothing":   {answer: adaptertest.Answer{Body: empty}, says: "the answer is empty", retryable: true, is: io.ErrUnexpectedEOF},
+		"nothing":   {answer: adaptertest.Answer{Body: empty}, says: "the response is empty", retryable: true, is: io.ErrUnexpectedEOF},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := adaptertest.Serve(t, test.answer)
@@ -44,7 +44,7 @@ func TestAnErrorInsteadOfAStreamIsFound(t *testing.T) {
 	}
 }
 
-func TestAnAnswerToTheSecondRequestCounts(t *testing.T) {
+func TestSecondResponseIsUsed(t *testing.T) {
 	e := adaptertest.Serve(t, adaptertest.Answer{Body: empty}, adaptertest.Answer{Body: `{"message":{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{}}}]}}`})
 	msg, err := adaptertest.Stream(t, open(t, e.URL, false), adaptertest.Hello())
 	require.NoError(t, err)
@@ -54,16 +54,16 @@ func TestAnAnswerToTheSecondRequestCounts(t *testing.T) {
 	require.Contains(t, body, `"stream":false`)
 }
 
-func TestWhatWasSeenIsNotAskedForAgain(t *testing.T) {
+func TestNoSecondRequestAfterADelta(t *testing.T) {
 	e := adaptertest.Serve(t, adaptertest.Answer{Body: `{"message":{"role":"assistant","content":"Os"}}` + "\n" + `{"mess`})
 	_, err := adaptertest.Stream(t, open(t, e.URL, false), adaptertest.Hello())
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.Equal(t, 1, e.Count())
 	_, err = open(t, adaptertest.Serve(t, adaptertest.Answer{Body: empty}).URL, false).Generate(t.Context(), adaptertest.Hello(), nil)
-	require.ErrorContains(t, err, "the answer is empty", "one that is not streamed is not asked for again either")
+	require.ErrorContains(t, err, "the response is empty", "one that is not streamed is not asked for again either")
 }
 
-func TestTheSecondRequestEndsWithItsContext(t *testing.T) {
+func TestSecondRequestEndsWithTheContext(t *testing.T) {
 	asked := 0
 	left := errors.New("the user has left")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -25,7 +25,7 @@ import (
 
 var models atomic.Int64
 
-// open returns a model of a plugin that asks a server of the test, under a name of its own: Genkit keeps them all.
+// open returns a model of a plugin that uses a test server. Its name is unique, because Genkit keeps all models.
 func open(t testing.TB, url string, images bool) *genkitmodel.Model {
 	t.Helper()
 	idle(t)
@@ -67,36 +67,36 @@ func TestConformance(t *testing.T) {
 			return sent[t].String()
 		},
 		Known: map[string]string{
-			"An answer is what the provider said/text and a call":                        lostText,
-			"An answer is what the provider said/a long integer":                         float,
-			"An answer is what the provider said/thinking":                               lostThinking,
-			"An answer is what the provider said/cut off":                                lostFinish,
-			"A streamed answer is the same message/text and a call":                      lostText,
-			"A streamed answer is the same message/a long integer":                       float,
-			"A streamed answer is the same message/thinking":                             lostThinking,
-			"A streamed answer is the same message/cut off":                              lostFinish,
-			"Usage is what the provider counted/input and output":                        "the plugin drops usage",
-			"Long arguments are exact, and cost no more than their length/1 MiB":         "the plugin reads no streamed line over 64 KiB",
-			"A refusal is an APIError/429, with Retry-After":                             header,
-			"A refusal is an APIError/503, with Retry-After":                             header,
-			"A refusal is an APIError/529, with Retry-After":                             header,
-			"An error within a stream is an APIError, and the stream is not begun again": lostEnd,
-			"A truncated stream is an error that may pass":                               lostEnd,
-			"A finish reason that nobody knows is no error/text":                         lostFinish,
+			"A response is what the provider sent/text and a call":                     lostText,
+			"A response is what the provider sent/a long integer":                      float,
+			"A response is what the provider sent/thinking":                            lostThinking,
+			"A response is what the provider sent/cut off":                             lostFinish,
+			"A streamed response is the same message/text and a call":                  lostText,
+			"A streamed response is the same message/a long integer":                   float,
+			"A streamed response is the same message/thinking":                         lostThinking,
+			"A streamed response is the same message/cut off":                          lostFinish,
+			"Usage is what the provider counted/input and output":                      "the plugin drops usage",
+			"Long arguments are exact, at linear cost/1 MiB":                           "the plugin does not read streamed lines over 64 KiB",
+			"An error of the provider is an APIError/429, with Retry-After":            header,
+			"An error of the provider is an APIError/503, with Retry-After":            header,
+			"An error of the provider is an APIError/529, with Retry-After":            header,
+			"An error within a stream is an APIError, and the stream is not restarted": lostEnd,
+			"A truncated stream is a retryable error":                                  lostEnd,
+			"An unknown finish reason is not an error/text":                            lostFinish,
 		},
 	})
 }
 
 const (
-	lostText     = "the plugin drops the text beside a call"
+	lostText     = "the plugin drops text next to a call"
 	lostThinking = "the plugin drops thinking"
-	lostFinish   = "the plugin drops the reason for which an answer ended"
-	lostEnd      = "the plugin does not look at how a stream ends"
-	float        = "the plugin decodes numbers of arguments as floating point"
+	lostFinish   = "the plugin drops the finish reason"
+	lostEnd      = "the plugin does not check how a stream ends"
+	float        = "the plugin decodes numbers in arguments as floating point"
 	header       = "the plugin's errors have no headers"
 )
 
-// impossible says why Ollama cannot do what a scenario says.
+// impossible returns the reason why Ollama cannot play a scenario.
 func impossible(s conformance.Scenario) string {
 	if e := s.Error; e != nil && (e.Code == "insufficient_quota" || e.Status == http.StatusPaymentRequired) {
 		return "Ollama has no quota"
@@ -105,15 +105,15 @@ func impossible(s conformance.Scenario) string {
 		return ""
 	}
 	if u := s.Answer.Usage; u.CacheReadTokens+u.CacheWriteTokens+u.ReasoningTokens > 0 {
-		return "Ollama counts input and output only"
+		return "Ollama counts only input and output"
 	}
 	if s.Answer.Finish == model.FinishContentFilter {
-		return "Ollama holds nothing back"
+		return "Ollama withholds nothing"
 	}
 	for _, p := range s.Answer.Parts {
 		switch {
 		case p.Kind == model.PartMedia, p.Kind == model.PartOpaque, len(p.Signature) > 0:
-			return "Ollama's answers have nothing of the kind"
+			return "Ollama's responses have none"
 		case p.Kind == model.PartToolCall && len(p.Args) > 0 && !json.Valid(p.Args):
 			return "Ollama sends arguments as JSON values"
 		}

@@ -22,21 +22,20 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// Config says which of the server's models to ask. Only Name is required.
+// Config describes a model of the server. Only Name is required.
 type Config struct {
-	// Name is Ollama's name of the model, such as "qwen3:8b".
+	// Name is Ollama's name for the model, such as "qwen3:8b".
 	Name string
-	// Images says that the model can see.
+	// Images reports that the model accepts images.
 	Images bool
-	// Provider is [model.Info.Provider], "ollama" by default.
+	// Provider is [model.Info.Provider]. The default is "ollama".
 	Provider string
-	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	// ContextWindow is [model.Info.ContextWindow], in tokens, or 0 if unknown.
 	ContextWindow int
 }
 
-// New returns a chat model of the plugin, which must have been given to genkit.Init. The model is defined in g unless it is
-// there already, and then may be of less use than it could: what the program said about tools and media stands. New makes no
-// request.
+// New returns a chat model of the plugin, which must have been passed to genkit.Init. The model is defined in g if it is
+// not there yet. If it is, its capabilities for tools and media are those the program defined. New makes no request.
 func New(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (*genkitmodel.Model, error) {
 	m, err := open(g, plugin, config)
 	if err != nil {
@@ -47,7 +46,7 @@ func New(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (*genkitmodel.M
 
 func open(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (*genkitmodel.Model, error) {
 	if g == nil || plugin == nil {
-		return nil, errors.New("New needs what genkit.Init returned, and the plugin that it was given")
+		return nil, errors.New("New needs the result of genkit.Init and the plugin passed to it")
 	}
 	if err := adapter.CheckEndpoint(config.Name, ""); err != nil {
 		return nil, err
@@ -70,7 +69,7 @@ func define(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m ai.Model,
 		return ollama.Model(g, config.Name), nil
 	}
 	defer func() {
-		if cause := recover(); cause != nil { // as for a plugin that has not been initialised
+		if cause := recover(); cause != nil { // for example if the plugin has not been initialised
 			m, err = nil, fmt.Errorf("the plugin cannot define the model %q: %v", config.Name, cause)
 		}
 	}()
@@ -79,8 +78,8 @@ func define(g *genkit.Genkit, plugin *ollama.Ollama, config Config) (m ai.Model,
 	}), nil
 }
 
-// Dialect returns the dialect of a chat model that the plugin has defined. It takes no media: set Media to "image" if the
-// model can see, and was defined so.
+// Dialect returns the dialect of a chat model that the plugin has defined. It accepts no media. Set Media to "image" if
+// the model accepts images and was defined accordingly.
 func Dialect(m ai.Model) *genkitmodel.Dialect {
 	return &genkitmodel.Dialect{
 		NoForcedCalls: true,
@@ -93,7 +92,7 @@ func Dialect(m ai.Model) *genkitmodel.Dialect {
 		},
 		Part: func(_ *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
 			if adapter.AnswersCall(in) {
-				return ai.NewTextPart(adapter.Text(in)), nil // as it is: a tool response would be put into quotes
+				return ai.NewTextPart(adapter.Text(in)), nil // unchanged; a tool response would be quoted
 			}
 			return out, nil
 		},
@@ -116,8 +115,8 @@ func prepare(c *genkitmodel.Call) error {
 	return nil
 }
 
-// apart gives every part of a request a message of its own, because the plugin runs the text of a message together, and puts
-// the images behind it.
+// apart puts every part of a request into a separate message, because the plugin joins the text of a message and puts the
+// images after it.
 func apart(messages []*ai.Message) []*ai.Message {
 	var single []*ai.Message
 	for _, msg := range messages {
@@ -134,10 +133,10 @@ func apart(messages []*ai.Message) []*ai.Message {
 
 var refusal = regexp.MustCompile(`(?s)server returned non-200 status: (\d+), body: (.*)`)
 
-// readError reads the plugin's errors, which are texts.
+// readError reads the plugin's errors, which are plain text.
 func readError(err error, e *model.APIError) bool {
-	if panicked := (*genkitmodel.PanicError)(nil); errors.As(err, &panicked) && panicked.In("plugins/ollama.") { // what it does about an answer in one piece that is no JSON
-		e.Retryable, e.Message, e.Err = true, "the answer is no JSON", fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
+	if panicked := (*genkitmodel.PanicError)(nil); errors.As(err, &panicked) && panicked.In("plugins/ollama.") { // how the plugin reports an unstreamed response that is not JSON
+		e.Retryable, e.Message, e.Err = true, "the response is not JSON", fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
 		return true
 	}
 	text := err.Error()
@@ -153,7 +152,7 @@ func readError(err error, e *model.APIError) bool {
 	switch {
 	case strings.Contains(text, "Client.Timeout"):
 		e.Retryable, e.Err = true, fmt.Errorf("%w (Timeout of the ollama plugin): %w", os.ErrDeadlineExceeded, err)
-	case strings.Contains(text, "token too long"): // bufio.Scanner's bound
+	case strings.Contains(text, "token too long"): // the limit of bufio.Scanner
 	case strings.Contains(text, "failed to send request"), strings.Contains(text, "failed to read response body"),
 		strings.Contains(text, "reading response stream"):
 		e.Retryable = true

@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/ollamadialect"
 )
 
-func TestNewSaysWhatIsMissing(t *testing.T) {
+func TestNewReportsMissingArguments(t *testing.T) {
 	plugin := &ollama.Ollama{ServerAddress: "http://127.0.0.1:1"}
 	_, err := ollamadialect.New(kit(), nil, ollamadialect.Config{Name: "m"})
 	require.ErrorContains(t, err, "ollamadialect: New needs")
@@ -32,7 +32,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	require.ErrorContains(t, err, `cannot define the model "uninitialised": ollama.Init not called`)
 }
 
-func TestAModelThatTheProgramHasDefinedIsUsed(t *testing.T) {
+func TestNewUsesADefinedModel(t *testing.T) {
 	plugin := &ollama.Ollama{ServerAddress: "http://127.0.0.1:1"}
 	plugin.Init(t.Context())
 	plugin.DefineModel(kit(), ollama.ModelDefinition{Name: "mine", Type: "chat"}, &ai.ModelOptions{Supports: &ai.ModelSupports{}})
@@ -43,7 +43,7 @@ func TestAModelThatTheProgramHasDefinedIsUsed(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrUnsupported, "it was defined without tools")
 }
 
-// asked returns a server that keeps the last request, and what it was asked.
+// asked returns a server that records the last request, and a function that returns it.
 func asked(t *testing.T, answer string) (url string, body func() map[string]any) {
 	t.Helper()
 	var last []byte
@@ -59,7 +59,7 @@ func asked(t *testing.T, answer string) (url string, body func() map[string]any)
 	}
 }
 
-func TestResultsAndWordsKeepMessagesOfTheirOwn(t *testing.T) {
+func TestResultsAndTextAreSeparateMessages(t *testing.T) {
 	url, body := asked(t, `{"message":{"role":"assistant","content":"ok"}}`)
 	m := open(t, url, false)
 	_, err := m.Generate(t.Context(), &model.Request{Messages: []*model.Message{
@@ -76,7 +76,7 @@ func TestResultsAndWordsKeepMessagesOfTheirOwn(t *testing.T) {
 	require.Equal(t, []string{"user: first", "user: second", "assistant: I look.", `tool: {"x":1}`, "tool: no\n\nFix this and try again.", "user: and?"}, lines)
 }
 
-func TestNoToolChoiceOffersNoTools(t *testing.T) {
+func TestToolChoiceNoneOffersNoTools(t *testing.T) {
 	url, body := asked(t, `{"message":{"role":"assistant","content":"ok"}}`)
 	m := open(t, url, false)
 	req := &model.Request{
@@ -88,9 +88,9 @@ func TestNoToolChoiceOffersNoTools(t *testing.T) {
 	require.NotContains(t, body(), "tools")
 }
 
-func TestThePluginsTimeoutIsNamed(t *testing.T) {
+func TestPluginTimeoutIsNamed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or else the end of the connection is not noticed
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
 		<-r.Context().Done()
 	}))
 	defer server.Close()
@@ -108,14 +108,15 @@ func TestThePluginsTimeoutIsNamed(t *testing.T) {
 }
 
 func ExampleNew() {
-	// genkit.Init gives a program its Genkit: g := genkit.Init(ctx, genkit.WithPlugins(plugin)), then signal.Reset.
+	// genkit.Init returns a program's Genkit: g := genkit.Init(ctx, genkit.WithPlugins(plugin)). Call signal.Reset after
+	// it.
 	g := kit()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"message":{"role":"assistant","content":"Oslo."},"done":true}`)
 	}))
 	defer server.Close()
 	plugin := &ollama.Ollama{ServerAddress: server.URL, Timeout: 600}
-	plugin.Init(context.Background()) // genkit.Init does this for the plugins that it is given
+	plugin.Init(context.Background()) // genkit.Init does this for its plugins
 
 	m, err := ollamadialect.New(g, plugin, ollamadialect.Config{Name: "qwen3:8b"})
 	if err != nil {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ollamadialect speaks to Genkit's plugin ollama, whose models then are models of Ponte:
+// Package ollamadialect supports Genkit's plugin ollama, whose models become Ponte models:
 //
 //	g := genkit.Init(ctx, genkit.WithPlugins(plugin))
 //	m, err := ollamadialect.New(g, plugin, ollamadialect.Config{Name: "qwen3:8b"})
 //
-// Use package openaimodel instead unless a program depends on the plugin: it speaks to the same server. The plugin says less,
-// and hears less:
+// Use package openaimodel instead unless a program depends on the plugin. It works with the same server. The plugin has
+// these restrictions:
 //
-//   - It makes models by way of a [genkit.Genkit], so the program has to call genkit.Init. Init takes over SIGINT and
-//     SIGTERM (call signal.Reset after it), and panics when it is called twice.
-//   - It knows no settings, no tool choice but none, and no output schema: all of these are refused, as are media that are no
-//     images, and images by URL.
-//   - It bounds every answer, streams included, by [ollama.Ollama.Timeout], which is 30 seconds if not set.
-//   - Usage, thinking, and text beside tool calls are lost. So is why an answer ended: one that was cut off, or in the middle
-//     of which the server failed, looks whole.
-//   - Whole numbers over 2^53 in arguments that the model writes are rounded. Streamed lines over 64 KiB are errors. Errors have
+//   - It needs a [genkit.Genkit] to make models, so the program must call genkit.Init. Init handles SIGINT and SIGTERM
+//     (call signal.Reset after it), and panics if it is called twice.
+//   - It supports no settings, no tool choice except none, and no output schema. All of these are errors, and so are media
+//     other than images, and images by URL.
+//   - It limits the duration of every response, including streams, to [ollama.Ollama.Timeout], which is 30 seconds by
+//     default.
+//   - Usage, thinking, and text next to tool calls are lost. So is the finish reason: a response that was cut off, or
+//     during which the server failed, looks complete.
+//   - Whole numbers over 2^53 in arguments from the model are rounded. Streamed lines over 64 KiB are errors. Errors have
 //     no Retry-After.
-//   - A refusal looks to the plugin like a stream that is empty, or is no JSON. Nobody has seen anything of that, so the request
-//     is made once more, in one piece, which says what it was; if it is answered, that is the answer.
-//   - It has a client of its own, which follows redirects to any host with the conversation.
+//   - To the plugin, an error response looks like a stream that is empty or not JSON. Nothing has been emitted then, so the
+//     request is sent once more, unstreamed, to find the reason. If it succeeds, its response is used.
+//   - It has its own client, which follows redirects to any host with the conversation.
 package ollamadialect

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/internal/leaktest"
 )
 
-// kit is the program's Genkit: there can be one only, and what Init starts stays.
+// kit is the Genkit of the test process. There can be only one, and what Init starts is not stopped.
 var kit = sync.OnceValue(func() *genkit.Genkit {
 	g := genkit.Init(context.Background())
 	signal.Reset(syscall.SIGINT, syscall.SIGTERM)
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// idle ends the connections that the plugin leaves in the process's own transport.
+// idle closes the connections that the plugin leaves in the process's default transport.
 func idle(t testing.TB) {
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// play answers a request to /api/chat as a scenario says, in Ollama's protocol.
+// play answers a request to /api/chat according to a scenario, in Ollama's protocol.
 func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
 	if s.Answer == nil && s.Error != nil {
 		for name, value := range map[string]string{"Content-Type": "application/json"} {
@@ -125,7 +125,7 @@ func calls(m *model.Message) []any {
 	return list
 }
 
-// call is a call on the wire: the arguments are a JSON object, there is no id.
+// call returns a call in Ollama's form: the arguments are a JSON object, and there is no id.
 func call(p model.Part) any {
 	args := json.RawMessage(p.Args)
 	if len(bytes.TrimSpace(args)) == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
-// offline answers without a network, so that what is measured is the work in the process.
+// offline answers without a network, so only the work in the process is measured.
 type offline struct{}
 
 func (offline) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -22,7 +22,7 @@ func (offline) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(hi)), Request: r}, nil
 }
 
-// BenchmarkStep compares one request with a history through the plugin with one through the adapter of our own.
+// BenchmarkStep compares a request with history through the plugin with one through Ponte's own adapter.
 func BenchmarkStep(b *testing.B) {
 	offline := &http.Client{Transport: offline{}}
 	through, err := openaidialect.New(openaidialect.Config{Name: "m", APIKey: testKey, HTTPClient: offline})

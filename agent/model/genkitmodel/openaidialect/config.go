@@ -19,34 +19,34 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// defaultBaseURL is where an empty Config.BaseURL leads.
+// defaultBaseURL is used if Config.BaseURL is empty.
 const defaultBaseURL = "https://api.openai.com/v1/"
 
-// Config says which model to ask, and where. Only Name is required, and APIKey for OpenAI itself. Printing or logging a
-// Config does not show the key. The environment is not read.
+// Config describes a model and its endpoint. Name is required, and for OpenAI itself APIKey. Printing or logging a Config
+// does not show the key. Nothing is read from the environment.
 type Config struct {
-	// Name is the provider's name of the model.
+	// Name is the provider's name for the model.
 	Name string
 	// APIKey is sent as a bearer token.
 	APIKey string
-	// BaseURL is where "chat/completions" is found: OpenAI's if empty. A URL without a path gets "/v1".
+	// BaseURL is the URL before "chat/completions". The default is OpenAI's. A URL without a path gets "/v1".
 	BaseURL string
-	// Provider is [model.Info.Provider]; "openai" if empty. Another one than that is asked for max_tokens in place of
+	// Provider is [model.Info.Provider]. The default is "openai". Other providers are sent max_tokens instead of
 	// max_completion_tokens.
 	Provider string
-	// ContextWindow is [model.Info.ContextWindow], in tokens; 0 if unknown.
+	// ContextWindow is [model.Info.ContextWindow], in tokens, or 0 if unknown.
 	ContextWindow int
-	// Settings are defaults that the settings of a request override one by one. May be nil.
+	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
-	// HTTPClient sends the requests; nil means a client that all models of the process share, and that takes neither key
-	// nor conversation to where a redirect leads.
+	// HTTPClient sends the requests. If nil, all models of the process share a client, which does not send key and
+	// conversation to another host after a redirect.
 	HTTPClient *http.Client
 	// Options are added to the plugin's.
 	Options []option.RequestOption
 }
 
-// New makes a plugin, and of the plugin the model that config describes. It makes no request. A missing key is an error
-// that wraps [model.ErrAuth].
+// New makes a plugin, and returns the model described by config. It makes no request. If the key is missing, the error
+// wraps [model.ErrAuth].
 func New(config Config) (*genkitmodel.Model, error) {
 	m, err := open(config)
 	if err != nil {
@@ -64,7 +64,7 @@ func open(config Config) (*genkitmodel.Model, error) {
 		if config.BaseURL == "" {
 			return nil, fmt.Errorf("Config.APIKey is empty: %w", model.ErrAuth)
 		}
-		key = "none" // a server of one's own needs no key, but the plugin does
+		key = "none" // a self-hosted server needs no key, but the plugin does
 	}
 	base, err := baseURL(config.BaseURL)
 	if err != nil {
@@ -76,12 +76,12 @@ func open(config Config) (*genkitmodel.Model, error) {
 	}
 	options := append([]option.RequestOption{
 		option.WithBaseURL(base), option.WithMaxRetries(0), option.WithHTTPClient(client),
-		// The SDK takes these from the environment, whoever the provider is.
+		// The SDK reads these from the environment for every provider.
 		option.WithHeaderDel("OpenAI-Organization"), option.WithHeaderDel("OpenAI-Project"),
 	}, Options()...)
 
 	p := &plugin.OpenAI{APIKey: key, Opts: append(options, config.Options...)}
-	p.Init(context.Background()) // panics without a key alone
+	p.Init(context.Background()) // panics only without a key
 	resolved, _ := p.ResolveAction(api.ActionTypeModel, config.Name).(ai.Model)
 	return genkitmodel.New(resolved, genkitmodel.Config{
 		Provider: config.Provider, Name: config.Name, Dialect: Dialect(), ContextWindow: config.ContextWindow,
@@ -89,7 +89,7 @@ func open(config Config) (*genkitmodel.Model, error) {
 	})
 }
 
-// baseURL returns the URL that the SDK resolves "chat/completions" against; it must end in a slash.
+// baseURL returns the URL that the SDK resolves "chat/completions" against. It must end in a slash.
 func baseURL(s string) (string, error) {
 	if s == "" {
 		return defaultBaseURL, nil
@@ -105,13 +105,13 @@ func baseURL(s string) (string, error) {
 	return u.String(), nil
 }
 
-// Format implements [fmt.Formatter] for every verb, so that no format shows the key.
+// Format implements [fmt.Formatter] for every verb, so the key is never shown.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.describe()) }
 
 // LogValue implements [slog.LogValuer] without the key.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.describe()) }
 
-// MarshalText makes encoders show what a log does: without the key.
+// MarshalText lets encoders write what a log shows, without the key.
 func (c Config) MarshalText() ([]byte, error) { return []byte(c.describe()), nil }
 
 func (c Config) describe() string {

@@ -47,14 +47,14 @@ func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario) {
 	for _, p := range s.Answer.Parts {
 		switch {
 		case p.Kind == model.PartMedia:
-			t.Skip("OpenAI's Chat Completions answer with no media")
+			t.Skip("OpenAI's Chat Completions return no media")
 		case len(p.Signature) > 0, p.Kind == model.PartOpaque:
-			t.Skip("OpenAI's Chat Completions want nothing back")
+			t.Skip("OpenAI's Chat Completions wants nothing back")
 		}
 	}
 }
 
-// play answers a request as a scenario says.
+// play answers a request according to a scenario.
 func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, request string) {
 	streamed := strings.Contains(request, `"stream":true`)
 	var header []string
@@ -139,7 +139,7 @@ func wireAnswer(m *model.Message, reason string) string {
 		strings.Join(members, ","), reason, strings.Join(strings.Fields(wireUsage(m.Usage)), ""))
 }
 
-// wireDeltas sends text and arguments in pieces.
+// wireDeltas returns text and arguments in pieces.
 func wireDeltas(m *model.Message) []string {
 	var chunks []string
 	calls := 0
@@ -164,7 +164,7 @@ func wireDeltas(m *model.Message) []string {
 	return chunks
 }
 
-// pieces splits arguments into some pieces, each small enough for the SDK's bound on an event.
+// pieces splits arguments into pieces small enough for the SDK's limit on events.
 func pieces(args string) []string {
 	var split []string
 	for size := max(len(args)/8, 1); len(args) > 0; {

@@ -31,7 +31,7 @@ func Dialect() *genkitmodel.Dialect {
 	}
 }
 
-// prepare puts into the plugin's typed configuration what the plugin does not read from the request.
+// prepare sets in the plugin's typed configuration what the plugin does not read from the request.
 func prepare(ctx context.Context, c *genkitmodel.Call) (context.Context, error) {
 	s := c.Settings
 	if err := c.Accept(genkitmodel.MaxTokens, genkitmodel.Temperature, genkitmodel.TopP, genkitmodel.Stop, genkitmodel.Seed,
@@ -119,7 +119,7 @@ func outputFormat(out *model.OutputSchema) *shared.ResponseFormatJSONSchemaParam
 	return &shared.ResponseFormatJSONSchemaParam{JSONSchema: format}
 }
 
-// streamError is how the SDK begins to say what was reported in the middle of a stream.
+// streamError is the prefix of the SDK's errors for an error in the middle of a stream.
 const streamError = "received error while streaming: "
 
 // readError reads the errors of the SDK.
@@ -142,7 +142,7 @@ func readError(err error, e *model.APIError) bool {
 	return false
 }
 
-// readReported reads an error object, or the text that some servers have in its place.
+// readReported reads an error object, or the text that some servers send instead.
 func readReported(data []byte, e *model.APIError) {
 	var object struct {
 		Message string `json:"message"`

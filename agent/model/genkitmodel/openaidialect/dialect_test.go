@@ -26,7 +26,7 @@ import (
 
 const hi = `{"id":"c1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`
 
-func TestSettingsAreInTheBody(t *testing.T) {
+func TestSettingsAreSent(t *testing.T) {
 	e := serve(t, say(200, hi))
 	for provider, maxTokens := range map[string]string{"openai": "max_completion_tokens", "groq": "max_tokens"} {
 		m, err := openaidialect.New(openaidialect.Config{Name: "m", BaseURL: e.URL, Provider: provider, HTTPClient: client(t)})
@@ -55,7 +55,7 @@ func TestSettingsAreInTheBody(t *testing.T) {
 	}
 }
 
-func TestWhatTheSDKCannotSayIsRefused(t *testing.T) {
+func TestUnsupportedRequestsAreErrors(t *testing.T) {
 	e := serve(t, say(200, hi))
 	m := newModel(t, e)
 	for name, req := range map[string]*model.Request{
@@ -70,7 +70,7 @@ func TestWhatTheSDKCannotSayIsRefused(t *testing.T) {
 	require.Empty(t, e.sent())
 }
 
-func TestResultsOfToolsAreNotJSONInJSON(t *testing.T) {
+func TestToolResultsAreNotJSONInJSON(t *testing.T) {
 	e := serve(t, say(200, hi))
 	_, err := newModel(t, e).Generate(t.Context(), &model.Request{Messages: []*model.Message{
 		model.UserText("go"), model.Response(model.ToolCall("a", "t", `{"n": 9223372036854775807}`), model.ToolCall("b", "t", "")),
@@ -83,7 +83,7 @@ func TestResultsOfToolsAreNotJSONInJSON(t *testing.T) {
 		{"role":"tool","tool_call_id":"a","content":"{\"n\":9223372036854775807}"},{"role":"tool","tool_call_id":"b","content":"\"rain\""}]}`, e.lastBody())
 }
 
-func TestErrorsAreReadFromWhatTheSDKReturns(t *testing.T) {
+func TestSDKErrorsAreRead(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer    func() *endpoint
 		want      model.APIError
@@ -145,7 +145,7 @@ func TestErrorsAreReadFromWhatTheSDKReturns(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfTheSDKIsFound(t *testing.T) {
+func TestSDKErrorIsWrapped(t *testing.T) {
 	_, err := newModel(t, serve(t, say(400, `{"error":{"message":"no","param":"p"}}`))).Generate(t.Context(), hello(), nil)
 	var e *openai.Error
 	require.ErrorAs(t, err, &e)
@@ -159,7 +159,7 @@ func TestNothingIsRetried(t *testing.T) {
 	require.Len(t, e.headers, 1)
 }
 
-func TestWhatThePluginLosesIsReadAlong(t *testing.T) {
+func TestTapRestoresWhatThePluginLoses(t *testing.T) {
 	call := func(index int, id, name, args string) string {
 		return delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%q,"function":{"name":%q,"arguments":%q}}]}`, index, id, name, args))
 	}
@@ -200,8 +200,8 @@ func TestWhatThePluginLosesIsReadAlong(t *testing.T) {
 	}
 }
 
-// A program that has a plugin without the options gets what the plugin makes of an answer.
-func TestThePluginAlone(t *testing.T) {
+// Without the options, a program gets what the plugin makes of a response.
+func TestPluginWithoutOptions(t *testing.T) {
 	open := func(t *testing.T, e *endpoint, options ...option.RequestOption) *genkitmodel.Model {
 		p := &plugin.OpenAI{APIKey: testKey, Opts: append(options, option.WithBaseURL(e.URL+"/v1/"), option.WithHTTPClient(client(t)), option.WithMaxRetries(0))}
 		p.Init(t.Context())
@@ -231,13 +231,13 @@ func TestThePluginAlone(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidConfigsAreErrors(t *testing.T) {
 	for says, config := range map[string]openaidialect.Config{
 		"Config.Name is empty":          {},
 		"Config.APIKey is empty":        {Name: "m"},
 		"white space":                   {Name: "m", APIKey: "sk-1\n"},
-		"must begin with http":          {Name: "m", APIKey: "k", BaseURL: "localhost:1"},
-		"has a query":                   {Name: "m", APIKey: "k", BaseURL: "http://h/v1?a=b"},
+		"must start with http":          {Name: "m", APIKey: "k", BaseURL: "localhost:1"},
+		"must not have a query":         {Name: "m", APIKey: "k", BaseURL: "http://h/v1?a=b"},
 		"not in lower case":             {Name: "m", APIKey: "k", Provider: "OpenAI"},
 		"Config.ContextWindow is negat": {Name: "m", APIKey: "k", ContextWindow: -1},
 	} {
@@ -248,7 +248,7 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrAuth)
 }
 
-func TestTheKeyIsNotPrinted(t *testing.T) {
+func TestKeyIsNotPrinted(t *testing.T) {
 	config := openaidialect.Config{Name: "m", APIKey: testKey, BaseURL: "http://user:pass@host/v1/chat/completions/"}
 	text, err := json.Marshal(config)
 	require.NoError(t, err)
@@ -262,7 +262,7 @@ func TestTheKeyIsNotPrinted(t *testing.T) {
 	require.Equal(t, "openaidialect.Config( at invalid base URL, no key)", fmt.Sprint(openaidialect.Config{BaseURL: ":"}))
 }
 
-func TestARedirectTakesTheConversationNowhere(t *testing.T) {
+func TestRedirectDoesNotForwardTheConversation(t *testing.T) {
 	t.Cleanup(adapter.SharedClient().CloseIdleConnections)
 	elsewhere := serve(t, say(200, `{}`))
 	to := strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package openaidialect speaks to Genkit's plugins compat_oai and openai, whose models then are models of Ponte:
+// Package openaidialect supports Genkit's plugins compat_oai and openai, whose models become Ponte models:
 //
 //	m, err := openaidialect.New(openaidialect.Config{Name: "gpt-5-mini", APIKey: key})
 //
-// For a plugin that a program has already, add [Options] to the plugin's own and wrap its model:
+// If a program already has a plugin, add [Options] to its options and wrap its model:
 //
 //	plugin := &openai.OpenAI{APIKey: key, Opts: openaidialect.Options()}
 //	…
@@ -12,14 +12,14 @@
 //
 // # What the plugin loses
 //
-// The plugin decodes arguments into float64, fails the whole response over arguments that are no JSON and skips chunks
-// whose ids differ; it drops reasoning, in streams also the details of the usage and the place where the answer broke
-// off. [Options] reads the answer along with the SDK, and message and deltas are made of that. Without Options they are
-// what the plugin makes of it, with all of these faults, and [model.Settings.ExtraHeaders] fail.
+// The plugin decodes arguments into float64, fails the whole response if arguments are not JSON, and skips chunks with
+// different ids. It drops reasoning, and in streams also the usage details and the point at which a response broke off.
+// [Options] reads the response together with the SDK, and message and deltas are made from that. Without Options they are
+// made from the plugin's response, with all of these problems, and [model.Settings.ExtraHeaders] is an error.
 //
-// What remains, because the plugin writes the request: strict schemas of tools are not strict; the result of a tool that
-// is no JSON arrives as a JSON string, in quotes; PDF and audio are refused, which the plugin would send as images. Events
-// of a stream are bounded by 1 MiB.
+// Some problems remain, because the plugin writes the request: strict tool schemas are not strict. The result of a tool
+// that is not JSON arrives as a JSON string, in quotes. PDF and audio are errors, because the plugin would send them as
+// images. Events of a stream are limited to 1 MiB.
 //
-// Nothing is retried: wrap the model in modelwrap.Retry.
+// Nothing is retried. Wrap the model in modelwrap.Retry.
 package openaidialect

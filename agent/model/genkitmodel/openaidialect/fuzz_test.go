@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/openaidialect"
 )
 
-// answering is a transport that answers with a body, read as wrap says.
+// answering is a transport that answers with a body, read through wrap.
 type answering struct {
 	body, contentType string
 	wrap              func(io.Reader) io.Reader
@@ -37,7 +37,7 @@ func openOffline(t testing.TB, a answering) *genkitmodel.Model {
 	return m
 }
 
-func TestAStreamMayComeInBytes(t *testing.T) {
+func TestStreamInSingleBytes(t *testing.T) {
 	body := events(delta(`{"content":"æ"}`), delta(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"t","arguments":"{ }"}}]}`), finish("stop"))
 	for name, wrap := range map[string]func(io.Reader) io.Reader{"bytes": iotest.OneByteReader, "end with data": iotest.DataErrReader} {
 		m := openOffline(t, answering{strings.ReplaceAll(body, "\n", "\r\n"), "text/event-stream; charset=utf-8", wrap})
@@ -47,8 +47,8 @@ func TestAStreamMayComeInBytes(t *testing.T) {
 	}
 }
 
-// A server may stream though it was not asked to, and the other way round.
-func TestAnAnswerIsReadAsWhatItIs(t *testing.T) {
+// A server may stream unasked, and the other way round.
+func TestResponseFormIsDetected(t *testing.T) {
 	whole := func(r io.Reader) io.Reader { return r }
 	m := openOffline(t, answering{events(delta(`{"content":"hi"}`), finish("stop")), "text/event-stream", whole})
 	msg, err := m.Generate(t.Context(), hello(), nil)
@@ -60,8 +60,8 @@ func TestAnAnswerIsReadAsWhatItIs(t *testing.T) {
 	require.Equal(t, "hi", msg.Text())
 }
 
-// The SDK makes room for as many choices and calls as an index says, whatever it says.
-func TestAnIndexOutOfReasonDoesNotReachTheSDK(t *testing.T) {
+// The SDK allocates as many choices and calls as an index says.
+func TestUnreasonableIndexDoesNotReachTheSDK(t *testing.T) {
 	for _, index := range []string{"1000000000000", "1e12", "-1", `"1000000000000"`, "{}", "1024"} {
 		for _, chunk := range []string{
 			delta(`{"tool_calls":[{"index":` + index + `,"id":"c","function":{"name":"t","arguments":"{}"}}]}`),
@@ -69,7 +69,7 @@ func TestAnIndexOutOfReasonDoesNotReachTheSDK(t *testing.T) {
 		} {
 			m := openOffline(t, answering{events(delta(`{"content":"a"}`), chunk, finish("stop")), "text/event-stream", func(r io.Reader) io.Reader { return r }})
 			_, err := m.Generate(t.Context(), hello(), func(model.Delta) error { return nil })
-			require.ErrorContains(t, err, "an index that is out of reason", chunk)
+			require.ErrorContains(t, err, "an unreasonable index", chunk)
 		}
 	}
 }

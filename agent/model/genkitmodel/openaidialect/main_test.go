@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const testKey = "sk-test-0123456789abcdef"
 
-// endpoint is a fake server that records what it is sent.
+// endpoint is a fake server that records requests.
 type endpoint struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -43,7 +43,7 @@ func serve(t testing.TB, answer func(w http.ResponseWriter, r *http.Request, bod
 	return e
 }
 
-// say is an answer of a fake server: an object, or a stream.
+// say returns a response of a fake server: an object or a stream.
 func say(status int, body string, header ...string) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, _ *http.Request, _ string) {
 		w.Header().Set("Content-Type", "application/json")
@@ -77,7 +77,7 @@ func (e *endpoint) lastHeader() http.Header {
 	return e.headers[len(e.headers)-1]
 }
 
-// client returns a client whose connections end with the test.
+// client returns a client whose connections are closed at the end of the test.
 func client(t testing.TB) *http.Client {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -97,7 +97,7 @@ func hello() *model.Request {
 	return &model.Request{Messages: []*model.Message{model.UserText("hello")}}
 }
 
-// events is a stream of chunks, with its end mark.
+// events returns a stream of chunks with its end marker.
 func events(chunks ...string) string { return openEvents(chunks...) + "data: [DONE]\n\n" }
 
 func openEvents(chunks ...string) string {

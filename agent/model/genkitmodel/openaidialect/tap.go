@@ -19,25 +19,25 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// Options returns what a plugin must be made with for the dialect to see what the plugin loses: a middleware that adds
-// headers to requests, and reads answers along with the SDK, of models with this package's dialect. Other requests of the
-// plugin pass through it.
+// Options returns the options that a plugin must be made with, so that the dialect sees what the plugin loses. They add a
+// middleware that, for models with this package's dialect, adds headers to requests and reads responses together with the
+// SDK. Other requests of the plugin are passed through.
 func Options() []option.RequestOption {
 	return []option.RequestOption{option.WithMiddleware(tapped)}
 }
 
-// tap reads what the provider writes in answer to one request. It belongs to the plugin's goroutine until that has
-// handed over its result.
+// tap reads what the provider sends in response to one request. It belongs to the plugin's goroutine until that has
+// passed on its result.
 type tap struct {
 	call   *genkitmodel.Call
 	header map[string]string // to add to the request
 
-	seen   bool // the middleware is there
+	seen   bool // the middleware is installed
 	status int
 	answer http.Header
-	body   bytes.Buffer // the whole answer, or of a stream the line that is not complete
+	body   bytes.Buffer // the whole response, or the incomplete line of a stream
 	wire   wire
-	broken error // why wire cannot be trusted
+	broken error // why wire cannot be used
 }
 
 type tapKey struct{}
@@ -66,7 +66,7 @@ type tappedBody struct {
 	t *tap
 }
 
-// Read reads along. A stream that ends without saying so has been cut off, which the SDK takes for its end.
+// Read reads and records. A stream that ends without saying so was cut off. The SDK would take it for complete.
 func (b *tappedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	t := b.t
@@ -75,7 +75,7 @@ func (b *tappedBody) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if failed := t.lines(); failed != nil {
-		return 0, failed // the SDK does not see what was read
+		return 0, failed // the SDK must not see what was read
 	}
 	if errors.Is(err, io.EOF) && t.broken == nil && !t.wire.ended {
 		err = io.ErrUnexpectedEOF
@@ -87,7 +87,7 @@ func (t *tap) streamed() bool {
 	return t.status < 300 && strings.HasPrefix(t.answer.Get("Content-Type"), "text/event-stream")
 }
 
-// lines takes the complete lines out of the body and passes on what they add to the response.
+// lines takes the complete lines from the body and emits what they add to the response.
 func (t *tap) lines() error {
 	for {
 		end := bytes.IndexByte(t.body.Bytes(), '\n')
@@ -107,7 +107,7 @@ func (t *tap) lines() error {
 		if t.broken = json.Unmarshal(data, &o); errors.Is(t.broken, errIndex) {
 			return t.broken
 		} else if t.broken != nil {
-			continue // a shape that only the plugin knows
+			continue // a form that only the plugin knows
 		}
 		for _, piece := range t.wire.add(&o, true) {
 			if err := t.call.Emit(piece); err != nil {
@@ -117,7 +117,7 @@ func (t *tap) lines() error {
 	}
 }
 
-// chunk leaves the plugin's chunks alone where the answer was read along with it.
+// chunk ignores the plugin's chunks if the response was read by the tap.
 func (t *tap) chunk(chunk *ai.ModelResponseChunk) error {
 	if t.seen && t.broken == nil {
 		return nil
@@ -125,7 +125,7 @@ func (t *tap) chunk(chunk *ai.ModelResponseChunk) error {
 	return t.call.EmitChunk(chunk)
 }
 
-// complete reads an answer that is no stream, and reports why the wire cannot be trusted.
+// complete reads an unstreamed response, and returns an error if wire cannot be used.
 func (t *tap) complete() error {
 	if t.streamed() {
 		if t.broken == nil && !t.wire.ended {
@@ -141,7 +141,7 @@ func (t *tap) complete() error {
 	return nil
 }
 
-// finish puts into the message what the plugin lost of the answer.
+// finish adds to the message what the plugin lost of the response.
 func (t *tap) finish(_ *ai.ModelResponse, msg *model.Message) error {
 	switch {
 	case !t.seen && len(t.header) > 0:
@@ -149,7 +149,7 @@ func (t *tap) finish(_ *ai.ModelResponse, msg *model.Message) error {
 	case !t.seen:
 		return nil
 	case t.wire.hasChoice: // recover has read it
-	case t.complete() != nil: // a shape that only the plugin knows
+	case t.complete() != nil: // a form that only the plugin knows
 		return nil
 	}
 	if !t.wire.hasChoice {
@@ -159,8 +159,8 @@ func (t *tap) finish(_ *ai.ModelResponse, msg *model.Message) error {
 	return nil
 }
 
-// recover makes a message of an answer that is complete and that the plugin could not read, and a better error of a
-// refusal that the SDK could not read.
+// recover makes a message from a complete response that the plugin could not read, or a better error from an error
+// response that the SDK could not read.
 func (t *tap) recover(err error) (*model.Message, error) {
 	if known := (*openai.Error)(nil); errors.As(err, &known) && known.RawJSON() != "" || t.status == 0 {
 		return nil, nil
@@ -179,7 +179,7 @@ func (t *tap) recover(err error) (*model.Message, error) {
 	case broken != nil:
 		return nil, &model.APIError{
 			Status: t.status, Retryable: true, Err: fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err),
-			Message: "the answer breaks off or is no chat completion: " + err.Error(),
+			Message: "the response breaks off or is not a chat completion: " + err.Error(),
 		}
 	case !t.wire.hasChoice:
 		return nil, t.noChoice(err)
@@ -187,9 +187,9 @@ func (t *tap) recover(err error) (*model.Message, error) {
 	return &model.Message{}, nil // finish fills it
 }
 
-// noChoice is the error for an answer of status 200 with which nothing was answered.
+// noChoice returns the error for a response with status 200 but without a choice.
 func (t *tap) noChoice(cause error) *model.APIError {
-	e := &model.APIError{Status: t.status, Err: cause, Message: "the answer has no choice"}
+	e := &model.APIError{Status: t.status, Err: cause, Message: "the response has no choice"}
 	if t.wire.reported != nil {
 		e.Status = 0
 		readReported(t.wire.reported, e)

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// wire is an answer as the provider wrote it, streamed or not.
+// wire is a response as the provider wrote it, streamed or not.
 type wire struct {
 	id, model        string
 	text, thinking   []byte
@@ -60,13 +60,13 @@ type wireMessage struct {
 	} `json:"tool_calls"`
 }
 
-// wireIndex is the place of a choice or of a call. The SDK makes room for as many as an index says, so what is out of reason
-// must not reach it.
+// wireIndex is the index of a choice or a call. The SDK allocates as many as an index says, so it must not see
+// unreasonable indexes.
 type wireIndex int
 
 const maxIndex = 1024
 
-var errIndex = errors.New("the answer has an index that is out of reason")
+var errIndex = errors.New("the response has an unreasonable index")
 
 func (i *wireIndex) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
@@ -93,7 +93,7 @@ type wireUsage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// add takes an answer, or a chunk of one, and returns what it adds.
+// add adds a response or a chunk, and returns what it adds.
 func (w *wire) add(o *wireObject, chunk bool) (pieces []genkitmodel.Piece) {
 	if w.id == "" {
 		w.id = o.ID
@@ -109,7 +109,7 @@ func (w *wire) add(o *wireObject, chunk bool) (pieces []genkitmodel.Piece) {
 	}
 	for i := range o.Choices {
 		c := &o.Choices[i]
-		if c.Index != 0 { // not asked for
+		if c.Index != 0 { // not requested
 			continue
 		}
 		msg := c.Delta
@@ -142,7 +142,7 @@ func (w *wire) addMessage(msg *wireMessage, chunk bool) (pieces []genkitmodel.Pi
 				n = known
 			}
 		}
-		// A new id and name begin a call, also where a server gives all calls the same index.
+		// A new id and name start a call, even if a server sends the same index for all calls.
 		if n < 0 || f.ID != "" && f.ID != w.calls[n].id && w.calls[n].id != "" && f.Function.Name != "" {
 			n = len(w.calls)
 			w.calls = append(w.calls, wireCall{index: f.Index, id: f.ID, name: f.Function.Name})
@@ -155,7 +155,7 @@ func (w *wire) addMessage(msg *wireMessage, chunk bool) (pieces []genkitmodel.Pi
 	return pieces
 }
 
-// into makes msg say what the provider wrote.
+// into changes msg to what the provider wrote.
 func (w *wire) into(msg *model.Message, provider string) {
 	msg.ResponseID, msg.Parts = w.id, nil
 	if w.model != "" {

@@ -49,9 +49,9 @@ func pretending(msg func(p *provider) *model.Message) func(*provider) model.Mode
 func TestRunFindsBrokenResponses(t *testing.T) {
 	const wanted = "What the provider wants back"
 	findsAll(t, map[string]broken{
-		"an answer of nobody":       {"An answer is what", `response has provider ""`, answered(func(m *model.Message) { m.Provider = "" })},
-		"an answer of another":      {"An answer is what", `response has provider "other"`, answered(func(m *model.Message) { m.Provider = "other" })},
-		"an answer without a model": {"An answer is what", `and model ""`, answered(func(m *model.Message) { m.Model = "" })},
+		"an answer of nobody":       {"A response is what", `response has provider ""`, answered(func(m *model.Message) { m.Provider = "" })},
+		"an answer of another":      {"A response is what", `response has provider "other"`, answered(func(m *model.Message) { m.Provider = "other" })},
+		"an answer without a model": {"A response is what", `and model ""`, answered(func(m *model.Message) { m.Model = "" })},
 
 		"lost usage of a cache": {"Usage is", "usage of a streamed response is", answered(func(m *model.Message) { m.Usage.CacheReadTokens = 0 })},
 		"usage of a streamed answer alone": {"Usage is", "usage of a response is", func(p *provider) model.Model {
@@ -63,9 +63,9 @@ func TestRunFindsBrokenResponses(t *testing.T) {
 				return msg, err
 			})
 		}},
-		"what was held back":    {"An answer that is held back", `finish reason is "stop"`, answered(func(m *model.Message) { m.Finish = model.FinishStop })},
-		"lost media":            {"Media in an answer", "parts of kind media", answered(func(m *model.Message) { m.Parts = m.Parts[:1] })},
-		"another type of media": {"Media in an answer", "parts of kind media", eachPart(func(p *model.Part) { p.MediaType = strings.ToUpper(p.MediaType) })},
+		"what was held back":    {"A withheld response", `finish reason is "stop"`, answered(func(m *model.Message) { m.Finish = model.FinishStop })},
+		"lost media":            {"Media in a response", "parts of kind media", answered(func(m *model.Message) { m.Parts = m.Parts[:1] })},
+		"another type of media": {"Media in a response", "parts of kind media", eachPart(func(p *model.Part) { p.MediaType = strings.ToUpper(p.MediaType) })},
 		"no id where none was":  {"Call ids are unique", "both must be set", answered(func(m *model.Message) { sameIDs(m, "") })},
 		"other ids in deltas": {"Call ids are unique", "deltas add up to", sunk(func(d model.Delta, _ int, sink model.Sink) error {
 			if d.CallID != "" {
@@ -73,12 +73,12 @@ func TestRunFindsBrokenResponses(t *testing.T) {
 			}
 			return sink(d)
 		})},
-		"repaired arguments": {"Arguments that are no JSON object", "parts of kind tool_call", eachPart(func(p *model.Part) {
+		"repaired arguments": {"Arguments that are not a JSON object", "parts of kind tool_call", eachPart(func(p *model.Part) {
 			if !json.Valid(p.Args) {
 				p.Args = append(p.Args, '"', '}')
 			}
 		})},
-		"repaired arguments of a stream": {"Streamed arguments that are no JSON object", "parts of kind tool_call", eachPart(func(p *model.Part) {
+		"repaired arguments of a stream": {"Streamed arguments that are not a JSON object", "parts of kind tool_call", eachPart(func(p *model.Part) {
 			if !json.Valid(p.Args) {
 				p.Args = append(p.Args, '"', '}')
 			}
@@ -135,16 +135,16 @@ func TestRunFindsBrokenFaultHandling(t *testing.T) {
 		return sink(d)
 	})
 	findsAll(t, map[string]broken{
-		"half an answer":            {"A truncated answer", "is not an APIError but <nil>", pretending(half)},
-		"half an answer, for good":  {"A truncated answer", "not retryable", final},
+		"half an answer":            {"A truncated response", "is not an APIError but <nil>", pretending(half)},
+		"half an answer, for good":  {"A truncated response", "not retryable", final},
 		"half a stream":             {"A truncated stream", "is not an APIError but <nil>", pretending(half)},
 		"half a stream, for good":   {"A truncated stream", "not retryable", final},
 		"half a stream, hidden":     {"A truncated stream", "did not get what came before", early},
 		"half a stream and more":    {"A truncated stream", "is not the beginning of the response", more},
-		"an answer made of nothing": {"An answer without", "is not an APIError but <nil>", pretending(nothing)},
-		"nothing, for good":         {"An answer without", "not retryable", final},
-		"nothing, of no type":       {"An answer without", "is not an APIError but *errors.errorString", other},
-		"deltas of nothing": {"An answer without", "but the sink got", func(p *provider) model.Model {
+		"an answer made of nothing": {"An empty response", "is not an APIError but <nil>", pretending(nothing)},
+		"nothing, for good":         {"An empty response", "not retryable", final},
+		"nothing, of no type":       {"An empty response", "is not an APIError but *errors.errorString", other},
+		"deltas of nothing": {"An empty response", "but the sink got", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if sink != nil {
 					_ = sink(model.Delta{Kind: model.PartText, Text: "hm"})
@@ -152,13 +152,13 @@ func TestRunFindsBrokenFaultHandling(t *testing.T) {
 				return next(ctx, req, sink)
 			})
 		}},
-		"an unknown reason that fails": {"A finish reason that nobody", "it broke", func(p *provider) model.Model {
+		"an unknown reason that fails": {"An unknown finish reason", "it broke", func(p *provider) model.Model {
 			return around(p, func(context.Context, *model.Request, model.Sink, generateFunc) (*model.Message, error) {
 				return nil, errors.New("it broke")
 			})
 		}},
-		"an unknown reason that is known": {"A finish reason that nobody", `finish reason is "stop"`, answered(func(m *model.Message) { m.Finish = model.FinishStop })},
-		"a lost wait":                     {"A refusal is", "provider sent 7s", failed(func(e *model.APIError) error { e.RetryAfter = 0; return e })},
+		"an unknown reason that is known": {"An unknown finish reason", `finish reason is "stop"`, answered(func(m *model.Message) { m.Finish = model.FinishStop })},
+		"a lost wait":                     {"An error of the provider is", "provider sent 7s", failed(func(e *model.APIError) error { e.RetryAfter = 0; return e })},
 		"a message lost in a stream":      {"An error within a stream", "does not contain the provider's message", failed(func(e *model.APIError) error { e.Message = "no"; return e })},
 		"another call in a stream": {"An error within a stream", "is not the beginning of the response", sunk(func(d model.Delta, _ int, sink model.Sink) error {
 			if d.Tool != "" {

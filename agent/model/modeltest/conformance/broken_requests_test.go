@@ -77,9 +77,9 @@ func anything(*model.Request) bool { return true }
 
 func TestRunFindsBrokenRequests(t *testing.T) {
 	const (
-		media, byURL     = "Media is sent as it is", "Media by URL"
+		media, byURL     = "Media is sent unchanged", "Media by URL"
 		setting, choice  = "A setting reaches", "A tool choice reaches"
-		output, nonsense = "A schema for the output", "A request that makes no sense"
+		output, nonsense = "A schema for the output", "An invalid request"
 		equal            = "Equal requests"
 	)
 	var counter atomic.Int64
@@ -106,7 +106,7 @@ func TestRunFindsBrokenRequests(t *testing.T) {
 				return next(ctx, req, sink)
 			})
 		}},
-		"a model that retries": {"A refusal is", "request was sent 2 times", func(p *provider) model.Model {
+		"a model that retries": {"An error of the provider is", "request was sent 2 times", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				msg, err := next(ctx, req, sink)
 				if err != nil {

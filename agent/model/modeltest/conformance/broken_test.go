@@ -104,7 +104,7 @@ type broken struct {
 func TestRunFindsBrokenModels(t *testing.T) {
 	var counter atomic.Int64
 	findsAll(t, map[string]broken{
-		"neither message nor error": {"An answer is what", "neither a message nor an error", func(p *provider) model.Model {
+		"neither message nor error": {"A response is what", "neither a message nor an error", func(p *provider) model.Model {
 			return around(p, func(context.Context, *model.Request, model.Sink, generateFunc) (*model.Message, error) {
 				return nil, nil
 			})
@@ -118,23 +118,23 @@ func TestRunFindsBrokenModels(t *testing.T) {
 				return msg, err
 			})
 		}},
-		"a request as the answer": {"An answer is what", `of kind "request"`, answered(func(m *model.Message) { m.Kind = model.KindRequest })},
-		"no finish reason":        {"An answer is what", "no finish reason", answered(func(m *model.Message) { m.Finish = "" })},
-		"another finish reason":   {"An answer is what", `provider sent "length"`, answered(func(m *model.Message) { m.Finish = model.FinishOther })},
-		"a user part":             {"An answer is what", "must not occur in a response", answered(func(m *model.Message) { m.Parts = append(m.Parts, model.User("x")) })},
-		"a part without kind":     {"An answer is what", "cannot be encoded as JSON", answered(func(m *model.Message) { m.Parts = append(m.Parts, model.Part{}) })},
-		"an opaque part of nobody": {"An answer is what", "does not name its provider", answered(func(m *model.Message) {
+		"a request as the answer": {"A response is what", `of kind "request"`, answered(func(m *model.Message) { m.Kind = model.KindRequest })},
+		"no finish reason":        {"A response is what", "no finish reason", answered(func(m *model.Message) { m.Finish = "" })},
+		"another finish reason":   {"A response is what", `provider sent "length"`, answered(func(m *model.Message) { m.Finish = model.FinishOther })},
+		"a user part":             {"A response is what", "must not occur in a response", answered(func(m *model.Message) { m.Parts = append(m.Parts, model.User("x")) })},
+		"a part without kind":     {"A response is what", "cannot be encoded as JSON", answered(func(m *model.Message) { m.Parts = append(m.Parts, model.Part{}) })},
+		"an opaque part of nobody": {"A response is what", "does not name its provider", answered(func(m *model.Message) {
 			m.Parts = append(m.Parts, model.Part{Kind: model.PartOpaque})
 		})},
 		"equal call ids": {"Call ids are unique", `two calls have the id "call_a"`, answered(func(m *model.Message) { sameIDs(m, "call_a") })},
-		"no call ids":    {"An answer is what", "both must be set", answered(func(m *model.Message) { sameIDs(m, "") })},
-		"a rounded integer": {"An answer is what", "parts of kind tool_call", answered(func(m *model.Message) {
+		"no call ids":    {"A response is what", "both must be set", answered(func(m *model.Message) { sameIDs(m, "") })},
+		"a rounded integer": {"A response is what", "parts of kind tool_call", answered(func(m *model.Message) {
 			for i := range m.Parts {
 				m.Parts[i].Args = bytes.ReplaceAll(m.Parts[i].Args, []byte("9223372036854775807"), []byte("9223372036854776000"))
 			}
 		})},
-		"lost text": {"An answer is what", `text is ""`, answered(func(m *model.Message) { m.Parts = m.Parts[1:] })},
-		"decoded arguments": {"An answer is what", "parts of kind tool_call", answered(func(m *model.Message) {
+		"lost text": {"A response is what", `text is ""`, answered(func(m *model.Message) { m.Parts = m.Parts[1:] })},
+		"decoded arguments": {"A response is what", "parts of kind tool_call", answered(func(m *model.Message) {
 			for i := range m.Parts {
 				var b bytes.Buffer
 				if json.Compact(&b, m.Parts[i].Args) == nil {
@@ -142,7 +142,7 @@ func TestRunFindsBrokenModels(t *testing.T) {
 				}
 			}
 		})},
-		"another message when streamed": {"A streamed answer is", "differs from the unstreamed one", func(p *provider) model.Model {
+		"another message when streamed": {"A streamed response is", "differs from the unstreamed one", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				msg, err := next(ctx, req, sink)
 				if err == nil && sink != nil {
@@ -151,10 +151,10 @@ func TestRunFindsBrokenModels(t *testing.T) {
 				return msg, err
 			})
 		}},
-		"answers that change": {"Requests may be made", "one of several concurrent responses differs", answered(func(m *model.Message) {
+		"answers that change": {"Requests may be", "one of several concurrent responses differs", answered(func(m *model.Message) {
 			m.Model = fmt.Sprint(counter.Add(1))
 		})},
-		"fails under load": {"Requests may be made", "one of several concurrent requests", asked(func(*model.Request) error {
+		"fails under load": {"Requests may be", "one of several concurrent requests", asked(func(*model.Request) error {
 			if counter.Add(1)%7 == 0 {
 				return errBoom
 			}
@@ -237,12 +237,12 @@ func TestRunFindsBrokenModels(t *testing.T) {
 			_ = sink(d)
 			return nil
 		})},
-		"a sink on another goroutine": {"The sink is called by", "the sink was called by goroutine", sunk(func(d model.Delta, _ int, sink model.Sink) error {
+		"a sink on another goroutine": {"The sink is called on", "the sink was called by goroutine", sunk(func(d model.Delta, _ int, sink model.Sink) error {
 			err := make(chan error)
 			go func() { err <- sink(d) }()
 			return <-err
 		})},
-		"a sink that is called too late": {"The sink is called by", "after Generate returned", func(p *provider) model.Model {
+		"a sink that is called too late": {"The sink is called on", "after Generate returned", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if sink != nil {
 					time.AfterFunc(5*time.Millisecond, func() { _ = sink(model.Delta{}) })
@@ -250,7 +250,7 @@ func TestRunFindsBrokenModels(t *testing.T) {
 				return next(ctx, req, sink)
 			})
 		}},
-		"a stream that fails": {"The sink is called by", "boom", func(p *provider) model.Model {
+		"a stream that fails": {"The sink is called on", "boom", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if sink != nil {
 					return nil, errBoom
@@ -259,7 +259,7 @@ func TestRunFindsBrokenModels(t *testing.T) {
 			})
 		}},
 
-		"a context that is ignored": {"A context that has ended", "the sink was called", func(p *provider) model.Model {
+		"a context that is ignored": {"A request with an ended context", "the sink was called", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if p.Silent {
 					return next(ctx, req, sink)
@@ -286,14 +286,14 @@ func TestRunFindsBrokenModels(t *testing.T) {
 			})
 		}},
 
-		"an error of no type":      {"A refusal is", "is not an APIError", failed(func(e *model.APIError) error { return errors.New(e.Message) })},
-		"an error of nobody":       {"A refusal is", `error names provider ""`, failed(func(e *model.APIError) error { e.Provider = ""; return e })},
-		"another status":           {"A refusal is", "status is 0", failed(func(e *model.APIError) error { e.Status = 0; return e })},
-		"no message":               {"A refusal is", "does not contain the provider's message", failed(func(e *model.APIError) error { e.Message = "no"; return e })},
-		"no identity":              {"A refusal is", "errors.Is \"context length exceeded\" is false", failed(func(e *model.APIError) error { e.Code = ""; return e })},
-		"always to be tried again": {"A refusal is", "Retryable is true", failed(func(e *model.APIError) error { e.Retryable = true; return e })},
-		"several lines":            {"A refusal is", "several lines", failed(func(e *model.APIError) error { return fmt.Errorf("two\nlines: %w", e) })},
-		"deltas of a refusal": {"A refusal is", "the sink was called", func(p *provider) model.Model {
+		"an error of no type":      {"An error of the provider is", "is not an APIError", failed(func(e *model.APIError) error { return errors.New(e.Message) })},
+		"an error of nobody":       {"An error of the provider is", `error names provider ""`, failed(func(e *model.APIError) error { e.Provider = ""; return e })},
+		"another status":           {"An error of the provider is", "status is 0", failed(func(e *model.APIError) error { e.Status = 0; return e })},
+		"no message":               {"An error of the provider is", "does not contain the provider's message", failed(func(e *model.APIError) error { e.Message = "no"; return e })},
+		"no identity":              {"An error of the provider is", "errors.Is \"context length exceeded\" is false", failed(func(e *model.APIError) error { e.Code = ""; return e })},
+		"always to be tried again": {"An error of the provider is", "Retryable is true", failed(func(e *model.APIError) error { e.Retryable = true; return e })},
+		"several lines":            {"An error of the provider is", "several lines", failed(func(e *model.APIError) error { return fmt.Errorf("two\nlines: %w", e) })},
+		"deltas of a refusal": {"An error of the provider is", "the sink was called", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if sink != nil {
 					_ = sink(model.Delta{Usage: &model.Usage{}})
@@ -322,11 +322,11 @@ func TestRunFindsBrokenModels(t *testing.T) {
 			return modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { return p.Answer.Clone(), nil })
 		}},
 
-		"a changed request": {"A request is only read", "request was modified", asked(func(req *model.Request) error {
+		"a changed request": {"A request is not modified", "request was modified", asked(func(req *model.Request) error {
 			req.Messages[len(req.Messages)-1].Parts[0].Text += "!"
 			return nil
 		})},
-		"appending to a request": {"A request is only read", "after the end of a slice", asked(func(req *model.Request) error {
+		"appending to a request": {"A request is not modified", "after the end of a slice", asked(func(req *model.Request) error {
 			_ = append(req.Tools, model.ToolDef{})
 			return nil
 		})},
@@ -340,7 +340,7 @@ func TestRunFindsBrokenModels(t *testing.T) {
 			}
 			return nil
 		})},
-		"taking what it cannot take": {"What the model cannot do", "error is <nil>", func(p *provider) model.Model {
+		"taking what it cannot take": {"Unsupported requests", "error is <nil>", func(p *provider) model.Model {
 			return around(p, func(ctx context.Context, req *model.Request, sink model.Sink, next generateFunc) (*model.Message, error) {
 				if msg, err := next(ctx, req, sink); !errors.Is(err, model.ErrUnsupported) {
 					return msg, err
@@ -348,7 +348,7 @@ func TestRunFindsBrokenModels(t *testing.T) {
 				return p.Answer.Clone(), nil
 			})
 		}},
-		"taking any schema": {"What the model cannot do", "no native output", with(func() model.Info { return model.Info{Provider: "p", Name: "m"} })},
+		"taking any schema": {"Unsupported requests", "no native output", with(func() model.Info { return model.Info{Provider: "p", Name: "m"} })},
 
 		"no name":        {"Info is complete", "both must be set", with(func() model.Info { return model.Info{} })},
 		"a shouted name": {"Info is complete", "not in lower case", with(func() model.Info { return model.Info{Provider: "OpenAI", Name: "m"} })},
@@ -357,7 +357,7 @@ func TestRunFindsBrokenModels(t *testing.T) {
 			time.Sleep(time.Minute)
 			return model.Info{Provider: "p", Name: "m"}
 		})},
-		"no model": {"An answer is what", "New returned nil", func(*provider) model.Model { return nil }},
+		"no model": {"A response is what", "New returned nil", func(*provider) model.Model { return nil }},
 	})
 }
 

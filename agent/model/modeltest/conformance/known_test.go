@@ -185,7 +185,7 @@ func TestArgsAsJSONComparesValues(t *testing.T) {
 			found := conform(t, w.watch(conformance.Harness{
 				Provider: true, ArgsAsJSON: true,
 				New: func(t testing.TB, s conformance.Scenario) model.Model {
-					if s.Rule != "An answer is what the provider said" {
+					if s.Rule != "A response is what the provider sent" {
 						t.Skip("another rule")
 					}
 					return eachPart(func(p *model.Part) { p.Args = model.RawArgs(test.args(string(p.Args))) })(w.new(t, s))

@@ -94,8 +94,8 @@ var image = Scenario{Case: "image", Answer: saying(model.FinishStop,
 
 var oddArguments = []Scenario{
 	{Case: "cut off", Answer: saying(model.FinishLength, model.ToolCall("call_a", "weather", `{"city": "Os`))},
-	{Case: "no JSON", Answer: saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", `{city: Oslo, "id": 1}`))},
-	{Case: "no object", Answer: saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", `["Oslo", 1]`))},
+	{Case: "not JSON", Answer: saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", `{city: Oslo, "id": 1}`))},
+	{Case: "not an object", Answer: saying(model.FinishToolCalls, model.ToolCall("call_a", "weather", `["Oslo", 1]`))},
 }
 
 // longCall has arguments of 1 MiB in pieces of 1 KiB.
