@@ -314,7 +314,7 @@ func TestTheRegistryKnowsWhichPackageBringsWhichProvider(t *testing.T) {
 func TestTheDocumentationListsEveryProvider(t *testing.T) {
 	const file, begin, end = "../../docs/models.md", "<!-- providers -->\n", "<!-- /providers -->"
 	var table strings.Builder
-	table.WriteString("| Provider | Package | Environment, the key first | Input beside text |\n|---|---|---|---|\n")
+	table.WriteString("| Provider | Package | Variables, key first | Input besides text |\n|---|---|---|---|\n")
 	for provider, d := range model.Providers() {
 		m, err := model.OpenWith(t.Context(), provider+":some-model", model.OpenOptions{APIKey: key, BaseURL: "http://x.test", HTTPClient: client(t), Getenv: nothing})
 		require.NoError(t, err)
