@@ -99,7 +99,7 @@ func TestUpdateReportsEveryChangedField(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{string(want)}, r.take(t))
 		require.NoError(t, tracker.Update(ctx, u))
-		require.Empty(t, r.take(t), "the same again is not sent: %s", want)
+		require.Empty(t, r.take(t), "unchanged fields are not sent: %s", want)
 	}
 }
 

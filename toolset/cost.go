@@ -52,7 +52,7 @@ func (m *Meter) bounds(at *Meter) bool {
 	return false
 }
 
-// CheckPrice reports whether a limit on cost allows a request to a model. It returns a [*PriceError] if the price is
+// CheckPrice checks a request to a model against the limit on cost. It returns a [*PriceError] if the price is
 // unknown, and a [*LimitError] if the limit is used up. It returns nil if there is no limit on cost.
 func (m *Meter) CheckPrice(asked model.Info, at time.Time) error {
 	if !m.countsCost() {

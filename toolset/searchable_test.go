@@ -76,7 +76,7 @@ func TestSearchKeepsThePromptPrefix(t *testing.T) {
 	for i, r := range requests[1:] {
 		before := requests[i]
 		require.Greater(t, len(r.Tools), len(before.Tools))
-		require.Equal(t, before.Tools, r.Tools[:len(before.Tools)], "what was sent before is a prefix")
+		require.Equal(t, before.Tools, r.Tools[:len(before.Tools)], "earlier requests are prefixes")
 	}
 }
 
@@ -95,8 +95,8 @@ func TestFoundToolsAreDerivedFromTheHistory(t *testing.T) {
 		require.NoError(t, err)
 		return offeredBy(script.Requests()[0])
 	}
-	require.Equal(t, []string{"search_tools", "list_events", "create_event"}, resume(history), "in another process as well")
-	require.Equal(t, []string{"search_tools"}, resume(history[3:]), "what a history does not hold has not been discovered")
+	require.Equal(t, []string{"search_tools", "list_events", "create_event"}, resume(history), "in another process too")
+	require.Equal(t, []string{"search_tools"}, resume(history[3:]), "tools are found only if the history says so")
 }
 
 func TestPendingCallOfAFoundToolCanBeResumed(t *testing.T) {
@@ -311,7 +311,7 @@ func FuzzSearch(f *testing.F) {
 			return string(res.Meta)
 		}
 		found := find()
-		require.Equal(t, found, find(), "the same search finds the same")
+		require.Equal(t, found, find(), "ranking is deterministic")
 		var meta struct {
 			Discovered map[string][]string `json:"discovered_tools"`
 		}

@@ -235,14 +235,14 @@ func FuzzToolArguments(f *testing.F) {
 		decoded, err := tool.Decode(args)
 		if err != nil {
 			var invalid *toolset.ValidationError
-			require.ErrorAs(t, err, &invalid, "whatever the model wrote is for the model to mend")
+			require.ErrorAs(t, err, &invalid, "errors must be fixable by the model")
 			require.NotEmpty(t, invalid.Prompt())
 			return
 		}
 		res, err := tool.Call(context.Background(), nil, decoded)
 		require.NoError(t, err)
 		_, err = tool.Decode([]byte(res.Text))
-		require.NoError(t, err, "what was accepted is accepted again: %s", res.Text)
+		require.NoError(t, err, "valid arguments stay valid: %s", res.Text)
 	})
 }
 

@@ -152,10 +152,10 @@ func TestCheckReportsInvalidArguments(t *testing.T) {
 		}
 		require.Equal(t, []string{"retry  attempt 0 of Ada: nobody has no account", "tool_return failed the account is closed", "tool_return denied mallory gets nothing",
 			"tool_return  paid 500 to bob", "retry  attempt 1 of Ada: nobody has no account"}, got)
-		require.Equal(t, []int{1, 1}, []int{ran, asked}, "what is refused is not asked about")
+		require.Equal(t, []int{1, 1}, []int{ran, asked}, "no approval is requested for invalid calls")
 		again, err := a.Run(t.Context(), deps{Name: "Eve"}, "go", opts...)
 		require.NoError(t, err)
-		require.Equal(t, res.Messages, again.Messages, "a replay checks nothing again")
+		require.Equal(t, res.Messages, again.Messages, "a replay does not repeat checks")
 		require.Equal(t, []int{1, 1}, []int{ran, asked})
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-// The floor is the least that a client can do: net/http, encoding/json, and types of its own.
+// The floor is a minimal client: net/http, encoding/json, and its own types.
 type (
 	floorBlock struct {
 		Type      string          `json:"type"`
@@ -135,7 +135,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// What a message of the history or an event of a stream costs does not depend on how many there are.
+// The cost of a message in the history, or of an event of a stream, does not depend on their number.
 func TestCostsAreLinear(t *testing.T) {
 	step := func(n int) float64 {
 		m := newModel(t, "http://x.test", func(c *anthropicmodel.Config) { c.HTTPClient = adaptertest.Canned(searched.whole).Client() })

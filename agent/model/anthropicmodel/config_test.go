@@ -56,7 +56,7 @@ func TestHeadersAreSent(t *testing.T) {
 	require.NotContains(t, e.Requests[1].Header, "X-Api-Key")
 }
 
-// The SDK takes keys, addresses and headers from the environment if it is let.
+// By default the SDK reads keys, addresses and headers from the environment.
 func TestNewReadsNothingFromTheEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
 		"ANTHROPIC_API_KEY": "env", "ANTHROPIC_AUTH_TOKEN": "env", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1", "ANTHROPIC_PROFILE": "gone",
@@ -176,7 +176,7 @@ func TestProfileCanBeChanged(t *testing.T) {
 	p.MaxTokens = 7000
 	e := serve(t, answer{Body: events(say("ok")...)})
 	m := newModel(t, e.URL, func(c *anthropicmodel.Config) { c.Profile = &p })
-	p.Thinking["low"] = anthropicmodel.Thinking{} // no longer the model's
+	p.Thinking["low"] = anthropicmodel.Thinking{} // not the model's copy
 	req := hello()
 	req.Settings = &model.Settings{Thinking: "low"}
 	_, err := m.Generate(context.Background(), req, nil)

@@ -17,19 +17,19 @@ import (
 	"github.com/ponte-go/ponte/internal/matrix"
 )
 
-// By default every answer is streamed, since it may be long.
+// By default every response is streamed, because it may be long.
 func TestConformance(t *testing.T) {
 	matrix.Conformance(t, "anthropicmodel", harness(uncached))
 }
 
-// Short answers come in one piece where no sink wants them otherwise.
+// Short responses are not streamed if there is no sink.
 func TestConformanceUnstreamed(t *testing.T) {
 	conformance.Run(t, harness(func(c *anthropicmodel.Config) {
 		c.Settings = &model.Settings{MaxTokens: 1000}
 	}))
 }
 
-// Newer models take other settings, and take system messages within the conversation.
+// Newer models support other settings, and system messages within the conversation.
 func TestConformanceOfNewerModels(t *testing.T) {
 	conformance.Run(t, harness(named("claude-opus-5-5")))
 }

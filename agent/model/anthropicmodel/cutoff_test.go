@@ -15,8 +15,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// TestCutStreamKeepsSignedThinking cuts an answer off after a complete call. The API wants signed thinking back in front of the
-// call, so the run must have kept it.
+// TestCutStreamKeepsSignedThinking cuts a response off after a complete call. The API wants signed thinking back before
+// the call, so the run must have kept it.
 func TestCutStreamKeepsSignedThinking(t *testing.T) {
 	thinking := `{"type":"thinking","thinking":"Hm.","signature":"c2ln"}`
 	redacted := `{"type":"redacted_thinking","data":"secret"}`

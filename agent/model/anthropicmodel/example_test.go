@@ -54,7 +54,7 @@ func ExampleNew() {
 	// Output: Oslo.
 }
 
-// A model is asked to think as it can be; what it cannot keep is refused.
+// The level of thinking is translated for each model. An unsupported level is an error.
 func ExampleProfileFor() {
 	for _, name := range []string{"claude-sonnet-4-5", "claude-sonnet-4-6", "claude-sonnet-5-5"} {
 		p := anthropicmodel.ProfileFor(name)

@@ -8,7 +8,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Streams reports whether m asks for a stream even without a sink.
+// Streams reports whether m asks for a stream if there is no sink.
 func Streams(m *Model, req *model.Request) bool {
 	settings := m.settings.Merge(req.Settings)
 	if settings == nil {
@@ -18,16 +18,16 @@ func Streams(m *Model, req *model.Request) bool {
 	return err == nil && stream
 }
 
-// RequestBody returns the body that m would send for a stream.
+// RequestBody returns the body that m sends for a stream.
 func RequestBody(m *Model, req *model.Request) ([]byte, error) {
 	body, _, err := m.body(req, &model.Settings{}, true, "")
 	return body, err
 }
 
-// FitSchema exposes how schemas are made to fit.
+// FitSchema exposes fitSchema.
 var FitSchema = fitSchema
 
-// SDKBody returns the body of a request as the SDK itself writes it.
+// SDKBody returns the body of a request as the SDK writes it.
 func SDKBody(m *Model, req *model.Request) ([]byte, error) {
 	params, err := m.params(req, &model.Settings{})
 	if err != nil {

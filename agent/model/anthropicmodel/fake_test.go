@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// event is an event of a stream, named by its type.
+// event returns an event of a stream, named by its type.
 func event(data string) string {
 	var e struct{ Type string }
 	if err := json.Unmarshal([]byte(data), &e); err != nil {
@@ -22,13 +22,13 @@ func event(data string) string {
 	return "event: " + e.Type + "\ndata: " + data + "\n\n"
 }
 
-// begin is how a stream begins.
+// begin returns the start of a stream.
 func begin() string {
 	return event(`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],` +
 		`"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":1}}}`)
 }
 
-// end is how a stream ends.
+// end returns the end of a stream.
 func end(stop, usage string) []string {
 	return []string{
 		event(fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q,"stop_sequence":null},"usage":%s}`, stop, usage)),
@@ -36,7 +36,7 @@ func end(stop, usage string) []string {
 	}
 }
 
-// events makes a whole stream of the events of its blocks.
+// events returns a complete stream with the events of its blocks.
 func events(blocks ...string) string {
 	return finished("end_turn", blocks...)
 }
@@ -57,7 +57,7 @@ func stop(index int) string {
 	return event(fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, index))
 }
 
-// say is a block of text.
+// say returns the events of a text block.
 func say(text string) []string {
 	return []string{start(0, `{"type":"text","text":""}`), delta(0, `{"type":"text_delta","text":`+quote(text)+`}`), stop(0)}
 }
@@ -67,7 +67,7 @@ func quote(s string) string {
 	return string(text)
 }
 
-// errorTypes are Anthropic's names for the errors of the conformance suite.
+// errorTypes maps the errors of the conformance suite to Anthropic's names.
 var errorTypes = map[string]string{
 	"invalid_api_key": "authentication_error", "permission_denied": "permission_error", "model_not_found": "not_found_error",
 	"context_length_exceeded": "invalid_request_error", "rate_limit_exceeded": "rate_limit_error",
@@ -100,7 +100,7 @@ func wireUsage(u model.Usage) string {
 		u.InputTokens-u.CacheReadTokens-u.CacheWriteTokens, u.CacheReadTokens, u.CacheWriteTokens, u.OutputTokens, u.ReasoningTokens)
 }
 
-// play answers a request as a scenario says.
+// play answers a request according to a scenario.
 func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, streamed bool) {
 	switch {
 	case s.Error != nil && (s.Answer == nil || !streamed):
@@ -131,7 +131,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 		blocks := wireBlocks(s.Answer)
 		switch {
 		case s.Fault == conformance.FaultTruncated:
-			body = begin() + strings.Join(blocks[:len(blocks)-2], "") // without a piece, and the end of the block
+			body = begin() + strings.Join(blocks[:len(blocks)-2], "") // without a piece and the end of the block
 		case s.Error != nil:
 			body = begin() + strings.Join(blocks, "") + event(wireError(s.Error))
 		default:
@@ -146,7 +146,7 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 	answer{Body: body}.WriteTo(w)
 }
 
-// wireAnswer is an answer in one piece.
+// wireAnswer returns an unstreamed response.
 func wireAnswer(s conformance.Scenario) string {
 	var blocks []string
 	for _, p := range s.Answer.Parts {
@@ -172,7 +172,7 @@ func wireID(id string) string {
 	return `"id":` + quote(id) + ","
 }
 
-// wireBlocks are the events of an answer's blocks, with text, thinking and arguments in pieces.
+// wireBlocks returns the events of a response's blocks, with text, thinking and arguments in pieces.
 func wireBlocks(m *model.Message) []string {
 	var blocks []string
 	for i, p := range m.Parts {

@@ -147,7 +147,7 @@ func generation47() Profile {
 	return p
 }
 
-// generation5 thinks by default, and some of it always.
+// generation5 thinks by default. For some models thinking cannot be turned off.
 func generation5() Profile {
 	p := generation47()
 	p.Thinking = adaptive(nil, true)

@@ -17,8 +17,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-// FuzzStream feeds whatever comes as the answer: it must end in a message or an error, and the deltas must agree with
-// the message, whose JSON must survive, and which can be sent back.
+// FuzzStream feeds arbitrary responses. The result must be a message or an error. The deltas must match the message,
+// whose JSON must round-trip, and which can be sent back.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(searched.stream))
 	f.Add([]byte(searched.whole))
@@ -47,7 +47,7 @@ func FuzzStream(f *testing.F) {
 				ids[p.CallID] = true
 			}
 		}
-		// What a model said can always be sent back.
+		// Whatever a model said can be sent back.
 		req.Messages = append(req.Messages, msg, model.UserText("go on"))
 		body, err := anthropicmodel.RequestBody(m, req)
 		require.NoError(t, err)
@@ -72,7 +72,7 @@ func FuzzErrorBody(f *testing.F) {
 	})
 }
 
-// FuzzSchema makes schemas fit: what was JSON is JSON, and fits already.
+// FuzzSchema checks that fitting keeps valid JSON valid, and changes nothing the second time.
 func FuzzSchema(f *testing.F) {
 	f.Add([]byte(citySchema))
 	f.Add([]byte(`{"oneOf":[{"$ref":"#"},true],"anyOf":7,"properties":[],"items":{"minItems":3},"description":1,"type":{}}`))

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const testKey = "sk-ant-test-0123456789abcdef"
 
-// The words of this package's tests for what those of all adapters share.
+// Shorthands for what the tests of all adapters share.
 type (
 	answer    = adaptertest.Answer
 	recorder  = adaptertest.Recorder
@@ -61,7 +61,7 @@ func named(name string) func(*anthropicmodel.Config) {
 
 func uncached(c *anthropicmodel.Config) { c.Cache = anthropicmodel.CacheOff }
 
-// again returns a message as a history that was saved has it.
+// again returns a message as read back from a stored history.
 func again(t testing.TB, msg *model.Message) *model.Message {
 	t.Helper()
 	data, err := json.Marshal(msg)

@@ -37,7 +37,7 @@ type Profile struct {
 	Media, MediaURLs []string
 }
 
-// Thinking is the request parameters for a level of thinking. The zero value sends nothing.
+// Thinking holds the request parameters for a level of thinking. The zero value sends nothing.
 type Thinking struct {
 	// Type is thinking.type: "adaptive", "enabled", "disabled" or "between_tools". If empty, it is not sent.
 	Type string

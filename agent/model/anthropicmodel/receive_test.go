@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
 )
 
-// searched has a block of every kind, as it is on the wire in one piece and in a stream.
+// searched has a block of every kind, as an unstreamed response and as a stream.
 var searched = struct{ whole, stream string }{
 	whole: `{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[` + strings.Join([]string{
 		`{"type":"thinking","thinking":"Let me <see>.","signature":"c2ln+/=="}`,
@@ -92,7 +92,7 @@ func TestBlocksOfEveryKind(t *testing.T) {
 	}
 }
 
-// Passes that compact the conversation or ask an advisor are not in the counts of the message, and are billed all the same.
+// Passes that compact the conversation or ask an advisor are billed, but not in the counts of the message.
 func TestUsageCountsEveryIteration(t *testing.T) {
 	const compacting = `[{"type":"compaction","input_tokens":180000,"output_tokens":3500,"cache_read_input_tokens":20,"cache_creation_input_tokens":4},` +
 		`{"type":"advisor_message","model":"claude-y","input_tokens":50,"output_tokens":6},{"type":"message","input_tokens":23000,"output_tokens":1000}]`
@@ -109,8 +109,8 @@ func TestUsageCountsEveryIteration(t *testing.T) {
 	}
 }
 
-// What the model wrote goes back as it was, in its order, when the history has been saved and read again, and to no
-// provider of another name.
+// Blocks are sent back unchanged and in order, after the history was stored and read again, and to no provider with
+// another name.
 func TestBlocksAreSentBackUnchanged(t *testing.T) {
 	e := serve(t, answer{Body: searched.stream}, answer{Body: events(say("ok")...)})
 	msg, err := newModel(t, e.URL).Generate(context.Background(), hello(), nil)
@@ -164,7 +164,7 @@ func TestFinishReasons(t *testing.T) {
 	} {
 		msg, err := stream(t, newModel(t, serve(t, answer{Body: finished(reason, call...)}).URL), hello())
 		require.NoError(t, err)
-		require.Equal(t, want, msg.Finish, "some servers do not say that they wait for results: %q", reason)
+		require.Equal(t, want, msg.Finish, "some servers send another reason for tool calls: %q", reason)
 	}
 }
 

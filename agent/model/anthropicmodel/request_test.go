@@ -26,7 +26,7 @@ func weather() model.ToolDef {
 	return model.ToolDef{Name: "weather", Description: "The weather <now>.", Schema: json.RawMessage(citySchema), Strict: true}
 }
 
-// conversation is what has been said before the model is asked.
+// conversation is the history before the request.
 func conversation() []*model.Message {
 	return []*model.Message{
 		request(model.System("You are in Norway."), model.User("How is the weather?")),
@@ -261,8 +261,8 @@ func TestEmptyMessagesAreNotSent(t *testing.T) {
 	}
 }
 
-// The API wants the model to answer to a system message. Where the answer has nothing that could be sent, the message is
-// text of the user.
+// The API requires a response to a system message. If the response has nothing to send, the system message becomes user
+// text.
 func TestUnansweredSystemMessageBecomesUserText(t *testing.T) {
 	body := sent(t, func(c *anthropicmodel.Config) { c.Name, c.Cache = "claude-opus-4-8", anthropicmodel.CacheOff }, &model.Request{Messages: []*model.Message{
 		model.UserText("a"), model.Response(model.Text("b")), request(model.User("c"), model.System("d")), model.Response(model.Thinking("hm")), model.UserText("e"),

@@ -43,6 +43,6 @@ func TestFitSchema(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(body["tools"], &tools))
 		require.Equal(t, want, string(tools[0].InputSchema))
-		require.Equal(t, schema, string(tools[1].InputSchema), "a schema that does not bind is sent as it is")
+		require.Equal(t, schema, string(tools[1].InputSchema), "a schema that is not enforced is sent unchanged")
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// What Anthropic's servers send, shortened, where it differs from what one would think of.
+// Unexpected responses of Anthropic's servers, shortened.
 
-// In a stream with server tools the last usage counts what the tools brought in, too: all counts are those so far.
+// In a stream with server tools, the last usage includes the input from the tools: all counts are totals so far.
 func TestUsageOfAStreamIsItsLast(t *testing.T) {
 	body := event(`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,`+
 		`"usage":{"input_tokens":2679,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"cache_creation":{"ephemeral_5m_input_tokens":0},"output_tokens":3,"service_tier":"standard"}}}`) +
@@ -43,7 +43,7 @@ func TestBlockMayStartWithContent(t *testing.T) {
 	}, msg.Parts)
 }
 
-// A model that has nothing to add to the results of its tools says nothing.
+// A model that has nothing to add to the results of its tools returns no text.
 func TestEmptyResponse(t *testing.T) {
 	for name, body := range map[string]string{
 		"whole":  `{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":7}}`,

@@ -20,8 +20,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-// The benchmarks report their time as a ratio ("x-floor") to a client that does nothing but what it must: net/http,
-// encoding/json and the fields that it needs, for the same request and answer, in the same run.
+// The benchmarks report their time as a ratio ("x-floor") to a minimal client: net/http, encoding/json and only the
+// fields it needs, for the same request and response, in the same run.
 
 type (
 	floorCall struct {
@@ -58,7 +58,7 @@ type (
 	}
 )
 
-// floorContents is history in the floor's own types, converted anew for each request as a client has to.
+// floorContents converts the history to the floor's own types, for each request, as a client must.
 func floorContents(history []*model.Message) []floorContent {
 	var out []floorContent
 	for _, m := range history {

@@ -26,7 +26,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-// where returns the URL that a model asks, without a network.
+// where returns the URL that a model uses, without a network.
 func where(t *testing.T, change ...func(*geminimodel.Config)) string {
 	t.Helper()
 	var asked string

@@ -26,7 +26,7 @@ func TestConformanceOfVertexAI(t *testing.T) {
 		"/v1beta1/projects/acme/locations/europe-west4/publishers/google/models/test-model", onVertex))
 }
 
-// harness plays scenarios to models that must ask for path.
+// harness plays scenarios to models that must use path.
 func harness(path string, change ...func(*geminimodel.Config)) conformance.Harness {
 	wire := fakegemini.Wire{BareEnd: true}
 	var mu sync.Mutex

@@ -22,7 +22,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
 )
 
-// counted serves handler and counts the connections that are made to it.
+// counted serves handler and counts connections.
 func counted(t *testing.T, handler http.HandlerFunc) (url string, connections *atomic.Int32) {
 	connections = &atomic.Int32{}
 	s := httptest.NewUnstartedServer(handler)
@@ -57,7 +57,7 @@ func TestConnectionsAreReused(t *testing.T) {
 func TestNoGoroutineOutlivesGenerate(t *testing.T) {
 	release := make(chan struct{})
 	url, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server would not notice that the client has left
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server would not notice that the client has left
 		fmt.Fprint(w, events(chunk("", `{"text":"a"}`)))
 		_ = http.NewResponseController(w).Flush()
 		select {
@@ -78,7 +78,7 @@ func TestNoGoroutineOutlivesGenerate(t *testing.T) {
 		require.Equal(t, io.EOF, err)
 		cancel()
 	}
-	// The transport and the server end their own connections a moment later.
+	// The transport and the server close their connections a moment later.
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, 5*time.Second, 5*time.Millisecond)
 }
 

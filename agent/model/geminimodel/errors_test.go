@@ -129,7 +129,7 @@ func TestErrorWithinAStream(t *testing.T) {
 			require.Equal(t, 503, failed.Status)
 			require.True(t, failed.Retryable)
 			require.Equal(t, "a", text)
-			require.Equal(t, 1, e.Count(), "the stream is not begun again")
+			require.Equal(t, 1, e.Count(), "the stream is not restarted")
 		})
 	}
 }

@@ -60,8 +60,8 @@ func ExampleNew_vertexAI() {
 		Backend:  geminimodel.VertexAI,
 		Project:  "acme",
 		Location: "europe-west4",
-		// Without Credentials, Application Default Credentials are looked for.
-		HTTPClient: http.DefaultClient, // one that authenticates its requests itself
+		// Without Credentials, Application Default Credentials are used.
+		HTTPClient: http.DefaultClient, // a client that authenticates its requests
 	})
 	fmt.Println(m, err)
 	// Output: vertex gemini-3.8-flash at https://europe-west4-aiplatform.googleapis.com <nil>
@@ -69,7 +69,7 @@ func ExampleNew_vertexAI() {
 
 func ExampleProfileFor() {
 	profile := geminimodel.ProfileFor(geminimodel.GeminiAPI, "tunedModels/mine")
-	profile.Thinking = nil // it was made of a model that does not think
+	profile.Thinking = nil // it is based on a model that does not think
 
 	m, err := geminimodel.New(geminimodel.Config{Name: "tunedModels/mine", APIKey: "key", Profile: &profile})
 	fmt.Println(m, err)

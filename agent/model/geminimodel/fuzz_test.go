@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-// answering is a client whose every request is answered with body.
+// answering sets a client that answers every request with body.
 func answering(status int, body func() io.Reader) func(*geminimodel.Config) {
 	return func(c *geminimodel.Config) {
 		c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
@@ -27,8 +27,8 @@ func answering(status int, body func() io.Reader) func(*geminimodel.Config) {
 	}
 }
 
-// FuzzStream feeds whatever comes as the answer: it must end in a message or an error, the deltas must agree with the
-// message, and what the model said can be saved and sent back.
+// FuzzStream feeds arbitrary responses. The result must be a message or an error. The deltas must match the message,
+// which can be stored and sent back.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(events(chunk("", `{"text":"a"}`), chunk("STOP", `{"text":"b","thoughtSignature":"c2ln"}`))))
 	f.Add([]byte(events(chunk("", `{"text":"a","thought":true}`, `{"text":"","thought":true,"thoughtSignature":"c2ln"}`, `{"executableCode":{}}`),

@@ -26,7 +26,7 @@ const (
 	testToken = "ya29.test-0123456789"
 )
 
-// The words of this package's tests for what those of all adapters share.
+// Shorthands for what the tests of all adapters share.
 type (
 	answer    = adaptertest.Answer
 	recorder  = adaptertest.Recorder
@@ -59,7 +59,7 @@ func newModel(t testing.TB, baseURL string, change ...func(*geminimodel.Config))
 	return m
 }
 
-// onVertex makes a configuration one of Vertex AI with credentials that need no network.
+// onVertex changes a configuration to Vertex AI, with credentials that need no network.
 func onVertex(c *geminimodel.Config) {
 	c.Backend, c.APIKey, c.Project, c.Location = geminimodel.VertexAI, "", "acme", "europe-west4"
 	c.Credentials = auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: tokens{}})
@@ -78,7 +78,7 @@ func named(name string) func(*geminimodel.Config) {
 	return func(c *geminimodel.Config) { c.Name = name }
 }
 
-// events makes a stream of chunks, each in an event of its own, as Google's servers end lines.
+// events returns a stream of chunks, each in its own event, with the line ends of Google's servers.
 func events(chunks ...string) string {
 	var b strings.Builder
 	for _, c := range chunks {
@@ -87,7 +87,7 @@ func events(chunks ...string) string {
 	return b.String()
 }
 
-// chunk is a chunk, or a whole answer, with these parts; finish may be empty.
+// chunk returns a chunk, or an unstreamed response, with these parts. Finish may be empty.
 func chunk(finish string, parts ...string) string {
 	if finish != "" {
 		finish = `,"finishReason":"` + finish + `"`
@@ -96,7 +96,7 @@ func chunk(finish string, parts ...string) string {
 		`,"index":0}],"modelVersion":"m-001","responseId":"r1"}`
 }
 
-// slowCredentials wait for their context.
+// slowCredentials returns credentials that wait for their context.
 func slowCredentials() *auth.Credentials {
 	return auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: slowTokens{}})
 }

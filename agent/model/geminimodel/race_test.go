@@ -4,5 +4,5 @@
 
 package geminimodel_test
 
-// The race detector makes sync.Pool forget at random, and encoding/json with it.
+// The race detector makes sync.Pool drop items at random, and encoding/json uses it.
 const raceDetector = true

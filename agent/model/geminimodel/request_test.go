@@ -19,7 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
 )
 
-// body returns the body that is sent for a request.
+// body returns the request body.
 func body(t testing.TB, req *model.Request, change ...func(*geminimodel.Config)) string {
 	t.Helper()
 	e := serve(t, answer{Body: chunk("STOP", `{"text":"ok"}`)})
@@ -38,7 +38,7 @@ func contents(t testing.TB, history ...*model.Message) string {
 	return strings.TrimSuffix(list, "]}")
 }
 
-// conversation has everything that a history can have.
+// conversation has everything that a history can contain.
 func conversation() []*model.Message {
 	return []*model.Message{
 		request(model.System("In the conversation."), model.User("What's the weather in Oslo & <Bergen>?"), model.User("Be brief.")),
@@ -142,7 +142,7 @@ func TestRequestsMatchTheGoldenFiles(t *testing.T) {
 	}
 }
 
-// TestSDKKnowsEverythingSent makes sure that the names on the wire are the SDK's.
+// TestSDKKnowsEverythingSent checks that the names in requests are the SDK's.
 func TestSDKKnowsEverythingSent(t *testing.T) {
 	req := fullRequest()
 	req.Output, req.Settings.ExtraBody = &model.OutputSchema{Schema: json.RawMessage(`{}`)}, nil

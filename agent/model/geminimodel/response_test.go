@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// both asks for an answer in one piece and for a stream of the chunks, which must give the same message.
+// both asks for an unstreamed response and for a stream of the chunks, which must give the same message.
 func both(t *testing.T, whole string, chunks ...string) *model.Message {
 	t.Helper()
 	msg, err := newModel(t, serve(t, answer{Body: whole}).URL).Generate(context.Background(), hello(), nil)
@@ -34,7 +34,7 @@ func TestResponseNamesItsModel(t *testing.T) {
 	}, msg)
 	msg = both(t, `{"candidates":[{"content":{"parts":[{"text":"x"}]}, "finishReason":"STOP"}]}`,
 		`{"candidates":[{"content":{"parts":[{"text":"x"}]}, "finishReason":"STOP"}]}`)
-	require.Equal(t, "test-model", msg.Model, "if the answer does not say")
+	require.Equal(t, "test-model", msg.Model, "if the response does not say")
 }
 
 func TestUsageCountsAllInputAndOutput(t *testing.T) {
@@ -158,7 +158,7 @@ func TestFinishReasons(t *testing.T) {
 	}
 	msg, err := newModel(t, serve(t, answer{Body: chunk("", `{"text":"x"}`)}).URL).Generate(context.Background(), hello(), nil)
 	require.NoError(t, err)
-	require.Equal(t, model.FinishStop, msg.Finish, "an answer in one piece is complete")
+	require.Equal(t, model.FinishStop, msg.Finish, "an unstreamed response is complete")
 }
 
 func TestBlockedPrompt(t *testing.T) {
@@ -202,7 +202,7 @@ func TestSourcesAreCitations(t *testing.T) {
 		model.Text("a"), cite("https://a.test", "A", "", web), cite("gs://b", "B", "so", kept), cite("https://m.test", "M", "", place),
 		cite("https://c.test", "", "", source), cite("https://d.test", "D", "", quote),
 	}, msg.Parts[:6])
-	require.Equal(t, model.PartOpaque, msg.Parts[6].Kind, "the metadata are kept whole")
+	require.Equal(t, model.PartOpaque, msg.Parts[6].Kind, "the metadata is complete")
 	require.NotContains(t, contents(t, model.UserText("x"), msg, model.UserText("y")), ".test")
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-// inProcess returns a model whose endpoint is f, on no network, so that time can be faked. Nothing may run any more
-// when the bubble ends, which is how every test here also checks for leaked goroutines.
+// inProcess returns a model whose endpoint is f, without a network, so that time can be faked. When the bubble ends, no
+// goroutine may be left, so every test here also detects leaks.
 func inProcess(t *testing.T, f transport, change ...func(*geminimodel.Config)) *geminimodel.Model {
 	change = append([]func(*geminimodel.Config){func(c *geminimodel.Config) {
 		c.HTTPClient = f.Client()
@@ -75,7 +75,7 @@ func TestRetryUsesRetryAfter(t *testing.T) {
 		start := time.Now()
 		_, err := inProcess(t, adaptertest.Failing(429, `{"error":{"message":"no"}}`, "Retry-After", "31")).Generate(t.Context(), hello(), nil)
 		require.Equal(t, 31*time.Second, apiError(t, err).RetryAfter)
-		require.Zero(t, time.Since(start), "a wait that is too long is left to the caller")
+		require.Zero(t, time.Since(start), "the caller decides about a long wait")
 	})
 }
 
@@ -92,7 +92,7 @@ func TestFirstByteTimeout(t *testing.T) {
 		m := inProcess(t, adaptertest.Drip(time.Hour, "late"), once, func(c *geminimodel.Config) { c.Timeouts.FirstByte = time.Second })
 		start := time.Now()
 		_, err := m.Generate(t.Context(), hello(), nil)
-		require.ErrorContains(t, err, "no response within 1s", "headers alone are no answer")
+		require.ErrorContains(t, err, "no response within 1s", "headers alone are not a response")
 		require.Equal(t, time.Second, time.Since(start))
 		time.Sleep(time.Hour) // the slow server ends before the bubble
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// What Google's servers send, shortened, where it differs from what one would think of.
+// Unexpected responses of Google's servers, shortened.
 
 func TestRealStream(t *testing.T) {
 	const tail = `,"modelVersion":"gemini-3.5-flash","responseId":"kT4gafyZ"}`
@@ -54,7 +54,7 @@ func TestRealStream(t *testing.T) {
 			grew = append(grew, d.Usage.OutputTokens)
 		}
 	}
-	require.Equal(t, []int64{28, 40, 41, 43, 44}, grew, "usage is told when it has grown, not added up")
+	require.Equal(t, []int64{28, 40, 41, 43, 44}, grew, "usage is cumulative")
 }
 
 func TestResponseWithoutContent(t *testing.T) {

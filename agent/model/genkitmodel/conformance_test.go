@@ -18,8 +18,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 )
 
-// TestConformance runs the generic dialect in front of a plugin that does all as Genkit means it: what it knows of a
-// provider's error is a status, and what it is asked is JSON.
+// TestConformance runs the generic dialect with a plugin that does everything as Genkit intends. Its errors have only a
+// status, and requests to it are JSON.
 func TestConformance(t *testing.T) {
 	sent := &sync.Map{}
 	conformance.Run(t, conformance.Harness{

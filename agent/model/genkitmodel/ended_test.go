@@ -15,8 +15,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 )
 
-// Some plugins ignore their callback's error, and complete the response although the context has ended. Both ends are there
-// when Generate looks, and a select between them would choose at random, so the test tries many times.
+// Some plugins ignore their callback's error, and complete the response although the context has ended. When Generate
+// checks, both results are ready, and select would choose at random, so the test tries many times.
 func TestEndedContextWinsOverCompleteResponse(t *testing.T) {
 	left := errors.New("the user has left")
 	m := open(t, genkitmodel.Config{}, func(ctx context.Context, _ *ai.ModelRequest, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {

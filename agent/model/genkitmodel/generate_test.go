@@ -200,7 +200,7 @@ func TestGenerateEndsWithoutThePlugin(t *testing.T) {
 	})
 	require.ErrorIs(t, err, why)
 	close(release)
-	require.Error(t, <-ended, "the plugin is told that nobody listens")
+	require.Error(t, <-ended, "the plugin is told to stop")
 	require.Error(t, <-ended)
 }
 

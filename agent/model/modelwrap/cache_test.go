@@ -407,7 +407,7 @@ func TestMemoryDropsTheLeastRecentlyUsed(t *testing.T) {
 	require.True(t, has(1))
 	put(3)
 	require.Equal(t, []bool{true, false, true}, []bool{has(1), has(2), has(3)})
-	put(3) // in place of itself
+	put(3) // replaces itself
 	require.Equal(t, 2, s.Len())
 }
 

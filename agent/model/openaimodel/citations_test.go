@@ -73,7 +73,7 @@ func TestCitationsFollowTheirText(t *testing.T) {
 				next := &model.Request{Messages: []*model.Message{model.UserText("a"), msg, model.UserText("b")}}
 				sent, err := openaimodel.RequestBody(m, next, false)
 				require.NoError(t, err)
-				require.NotContains(t, string(sent), ".test", "nobody wants them back")
+				require.NotContains(t, string(sent), ".test", "not sent back")
 				require.NotContains(t, string(sent), "executed_tools")
 				alike, err := openaimodel.ResponsesBody(newResponses(t, "http://x.test", func(c *openaimodel.Config) { c.Provider = test.provider }), next, false)
 				require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestNamespaceAndCallerAreSentBack(t *testing.T) {
 		other := newResponses(t, "http://x.test", func(c *openaimodel.Config) { c.Provider = "xai" })
 		sent, err = openaimodel.ResponsesBody(other, next, false)
 		require.NoError(t, err)
-		require.NotContains(t, string(sent), "crm", "it is nothing for another provider")
+		require.NotContains(t, string(sent), "crm", "not sent to another provider")
 		chat, err := openaimodel.RequestBody(newModel(t, "http://x.test", "openai"), next, false)
 		require.NoError(t, err)
 		require.NotContains(t, string(chat), "crm", "and nothing for another protocol")
@@ -153,7 +153,7 @@ func TestGeminiSignaturesAreSentBack(t *testing.T) {
 			require.Contains(t, string(sent), `,"extra_content":`+google+`,"tool_calls"`, name)
 			sent, err = openaimodel.RequestBody(newModel(t, "http://x.test", "openai"), next, false)
 			require.NoError(t, err)
-			require.NotContains(t, string(sent), "AbC", "it is nothing for another provider")
+			require.NotContains(t, string(sent), "AbC", "not sent to another provider")
 		}
 		require.Equal(t, messages[0].Parts, messages[1].Parts, name)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// dialect has what a server answers to the same question, streamed and not, in the shapes that servers of its kind
-// send. The content is the same in all of them where the protocol has room for it.
+// dialect has a server's responses to the same question, streamed and not, in the form that servers of its kind send. The
+// content is the same in all of them if the protocol allows it.
 type dialect struct {
 	provider string
 	text     pair // "Hello, wörld"

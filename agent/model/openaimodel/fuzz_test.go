@@ -29,7 +29,7 @@ func FuzzEventReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		whole, err := openaimodel.ReadEvents(bytes.NewReader(in), 1<<16)
 		bytewise, err2 := openaimodel.ReadEvents(iotest.OneByteReader(bytes.NewReader(in)), 1<<16)
-		require.Equal(t, whole, bytewise, "how the bytes arrive makes no difference")
+		require.Equal(t, whole, bytewise, "chunk boundaries do not matter")
 		require.Equal(t, err, err2)
 		if err == io.EOF && !bytes.ContainsRune(in, '\r') {
 			crlf, _ := openaimodel.ReadEvents(bytes.NewReader(bytes.ReplaceAll(in, []byte("\n"), []byte("\r\n"))), 1<<20)
@@ -38,8 +38,8 @@ func FuzzEventReader(f *testing.F) {
 	})
 }
 
-// FuzzStream feeds whatever comes as the answer: it must end in a message or an error, and the deltas must agree with
-// the message, whose JSON must survive.
+// FuzzStream feeds arbitrary responses. The result must be a message or an error. The deltas must match the message,
+// whose JSON must round-trip.
 func FuzzStream(f *testing.F) {
 	for _, d := range dialects {
 		for _, p := range []pair{d.text, d.calls, d.thinking} {

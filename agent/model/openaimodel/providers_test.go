@@ -176,7 +176,7 @@ func TestHistoryCallIDsFitTheProvider(t *testing.T) {
 		seen[call.ID] = true
 	}
 	require.Len(t, seen, 3)
-	require.Equal(t, "AbCdEf019", sent[1].ToolCalls[1].ID, "the provider's own stay as they are")
+	require.Equal(t, "AbCdEf019", sent[1].ToolCalls[1].ID, "the provider's own are unchanged")
 	require.Equal(t, wire, messages(t, "mistral", history()...))
 	require.Contains(t, messages(t, "openai", history()...), `"tool_call_id":"call_from_elsewhere"`)
 }

@@ -126,7 +126,7 @@ func TestRequestsMatchTheGoldenFiles(t *testing.T) {
 				require.NoError(t, err)
 				again, err := openaimodel.RequestBody(m, req, streamed)
 				require.NoError(t, err)
-				require.Equal(t, string(b), string(again), "the bytes depend on the request alone")
+				require.Equal(t, string(b), string(again), "the bytes depend only on the request")
 				require.Equal(t, streamed, bytes.Contains(b, []byte(`"stream":true`)))
 				require.Equal(t, streamed && provider != "mistral", bytes.Contains(b, []byte(`"stream":true,"stream_options":{"include_usage":true}`)))
 				if streamed {

@@ -16,8 +16,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-// FuzzResponses feeds whatever comes as the answer: it must end in a message or an error, the deltas must agree with the
-// message, and the message, read back from JSON, must be one that can be sent.
+// FuzzResponses feeds arbitrary responses. The result must be a message or an error. The deltas must match the message,
+// which can be sent back after being read from JSON.
 func FuzzResponses(f *testing.F) {
 	for _, p := range responseCases {
 		f.Add([]byte(p.stream))

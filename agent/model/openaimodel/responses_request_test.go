@@ -60,7 +60,7 @@ func TestResponsesRequestsMatchTheGoldenFiles(t *testing.T) {
 			require.NoError(t, err)
 			again, err := openaimodel.ResponsesBody(m, req, false)
 			require.NoError(t, err)
-			require.Equal(t, string(b), string(again), "the bytes depend on the request alone")
+			require.Equal(t, string(b), string(again), "the bytes depend only on the request")
 			streamed, err := openaimodel.ResponsesBody(m, req, true)
 			require.NoError(t, err)
 			require.Equal(t, string(b), strings.Replace(string(streamed), `"stream":true,`, "", 1))

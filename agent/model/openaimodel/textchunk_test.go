@@ -65,8 +65,8 @@ const first = `{"id":"0","model":"m0","choices":[{"delta":{"content":"x","reason
 // call starts a call.
 const call = `{"choices":[{"delta":{"tool_calls":[{"index":12,"id":"c1","function":{"name":"f","arguments":"{"}}]}}]}`
 
-// agree requires that a chunk says the same whether or not it takes the quick way, at the beginning of a stream and later. It
-// reports whether it did.
+// agree checks that the fast path and the general decoder read a chunk alike, at the start of a stream and later. It
+// reports whether the fast path was used.
 func agree(t *testing.T, chunk []byte) (quick bool) {
 	t.Helper()
 	for _, before := range [][][]byte{nil, {[]byte(first)}, {[]byte(first), []byte(call)}} {

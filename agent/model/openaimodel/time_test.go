@@ -19,8 +19,8 @@ import (
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
 
-// inProcess returns a model whose endpoint is f, on no network, so that time can be faked. Nothing may run any more
-// when the bubble ends, which is how every test here also checks for leaked goroutines.
+// inProcess returns a model whose endpoint is f, without a network, so that time can be faked. When the bubble ends, no
+// goroutine may be left, so every test here also detects leaks.
 func inProcess(t *testing.T, f transport, change ...func(*openaimodel.Config)) *openaimodel.Model {
 	change = append([]func(*openaimodel.Config){func(c *openaimodel.Config) {
 		c.HTTPClient = f.Client()
@@ -145,7 +145,7 @@ func TestFirstByteTimeout(t *testing.T) {
 		m = inProcess(t, adaptertest.Drip(time.Hour, "late"), once, func(c *openaimodel.Config) { c.Timeouts.FirstByte = time.Second })
 		start = time.Now()
 		_, err = m.Generate(t.Context(), hello(), nil)
-		require.ErrorContains(t, err, "no response within 1s", "headers alone are no answer")
+		require.ErrorContains(t, err, "no response within 1s", "headers alone are not a response")
 		require.Equal(t, time.Second, time.Since(start))
 
 		_, err = inProcess(t, adaptertest.Never).Models(t.Context())

@@ -39,7 +39,7 @@ func TestIgnoredToolChoiceIsNotSent(t *testing.T) {
 			if offered {
 				require.Contains(t, body, "weather", mode)
 			} else {
-				require.NotContains(t, body, "weather", "what it must not call it is not offered")
+				require.NotContains(t, body, "weather", "forbidden tools are not offered")
 			}
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 )
 
-// A program that runs under "genkit start -- go run ." and is ended by Ctrl-C. This example is compiled and not run: Init changes
-// how its process deals with signals and traces.
+// A program that runs under "genkit start -- go run ." and is ended by Ctrl-C. This example is compiled but not run,
+// because Init changes how its process handles signals and traces.
 func Example() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -164,7 +164,7 @@ func TestTraceHasRunRequestsAndCalls(t *testing.T) {
 	}
 	require.NotEmpty(t, foreign.GetSpans())
 	for _, s := range foreign.GetSpans() {
-		require.Empty(t, value(s, "input"), "what is said goes to Genkit's tools only")
+		require.Empty(t, value(s, "input"), "conversations go only to Genkit's tools")
 	}
 }
 

@@ -32,8 +32,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// There is one Genkit for all tests, because Init changes the process. It is made before goroutines are counted: it leaves
-// some of its own, which nothing ends.
+// There is one Genkit for all tests, because Init changes the process. It is made before goroutines are counted, because
+// it leaves some behind.
 var (
 	g          *genkit.Genkit
 	reflection string // the address of its reflection server

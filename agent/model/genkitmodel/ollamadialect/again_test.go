@@ -60,7 +60,7 @@ func TestNoSecondRequestAfterADelta(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.Equal(t, 1, e.Count())
 	_, err = open(t, adaptertest.Serve(t, adaptertest.Answer{Body: empty}).URL, false).Generate(t.Context(), adaptertest.Hello(), nil)
-	require.ErrorContains(t, err, "the response is empty", "one that is not streamed is not asked for again either")
+	require.ErrorContains(t, err, "the response is empty", "no second request for unstreamed responses")
 }
 
 func TestSecondRequestEndsWithTheContext(t *testing.T) {
