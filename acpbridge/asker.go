@@ -52,7 +52,7 @@ const notRun = "The tool was not run."
 
 func askToApprove(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalRequest) (toolset.Decision, error) {
 	resp, err := d.Client.RequestPermission(ctx, &acp.RequestPermissionRequest{
-		SessionID: d.Session.ID, ToolCall: shownCall(ctx, d, r), Options: permissionOptions(r, d.Session.Policy != nil),
+		SessionID: d.Session.ID, ToolCall: shownCall(ctx, d, r), Options: permissionOptions(r, d.Session.Policy != nil && !r.Once),
 	})
 	if err != nil {
 		return refusedBy(clientError(ctx, "ask the user for permission", err))

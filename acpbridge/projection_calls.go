@@ -13,8 +13,11 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/show"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // maxShown bounds the text of a result that is shown with its tool call, in bytes. The model gets all of it; a tool that has more to
@@ -86,10 +89,24 @@ func (p *callProjection) begun(e *agent.Event) error {
 		return nil
 	}
 	u := acp.ToolCallUpdate{ToolCallID: p.id(e.Step, e.CallID), Status: acp.ToolCallStatusInProgress}
-	if e.Decision != nil && len(e.Decision.Args) > 0 {
-		u.RawInput = rawInput(e.Args)
+	if d := e.Decision; d != nil {
+		if len(d.Args) > 0 {
+			u.RawInput = rawInput(e.Args)
+		}
+		if d.By != "" && d.By != byUser { // nobody has seen it
+			u.Content = append(p.tracker.Snapshot(u.ToolCallID).Content, deps.TextContent(allowedBy(d)))
+		}
 	}
 	return p.tracker.Update(p.ctx, u)
+}
+
+// allowedBy says who allowed a call that the user was not asked about.
+func allowedBy(d *toolset.Decision) string {
+	text := "Allowed by: " + d.By
+	if rule := approval.RuleOf(*d); rule != "" {
+		text += ", " + rule
+	}
+	return show.Line(text)
 }
 
 // start announces a call, or tells what is new about it.

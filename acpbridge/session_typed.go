@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
 )
@@ -66,7 +67,8 @@ func (c *typedConversation[D, O]) options(ctx context.Context, in *runInput) (op
 			return nil, err
 		}
 	}
-	options = append([]agent.RunOption{agent.WithAsker(Asker(c.deps.ACP()))}, options...)
+	asker := approval.Logged(Asker(c.deps.ACP()), c.config.Logger)
+	options = append([]agent.RunOption{agent.WithAsker(asker)}, options...)
 	return append(options,
 		agent.WithHistory(in.history), agent.WithParts(in.parts...),
 		agent.WithRunID(in.runID), agent.WithConversationID(string(c.id)),

@@ -16,7 +16,8 @@ const By = "policy"
 // is open at a time for each policy, so that of two equal calls the second finds the answer to the first.
 //
 // A rule never covers more than the question said: nothing is remembered of a decision that changes the arguments, because the scope
-// is that of the arguments before the change. Nor of one that defers, or that was made after ctx had ended.
+// is that of the arguments before the change. Nor of one that defers, or that was made after ctx had ended. A request with Once set is
+// not allowed by a rule, and makes none that allows.
 //
 // Questions that tools ask in the middle of a call go to asker as they are. A nil asker is nobody: what the policy has no
 // rule for stays pending. A nil policy remembers nothing.
@@ -35,10 +36,16 @@ type remembering struct {
 // Approve implements [toolset.Asker].
 func (r *remembering) Approve(ctx context.Context, req toolset.ApprovalRequest) (toolset.Decision, error) {
 	decision := toolset.Defer()
-	decide := func() toolset.Verdict { return r.policy.DecideApproval(req.Tool, &req.Approval) }
+	decide := func() toolset.Verdict {
+		v := r.policy.DecideApproval(req.Tool, &req.Approval)
+		if req.Once && v == toolset.VerdictAllow {
+			return toolset.VerdictDefer
+		}
+		return v
+	}
 	known, err := r.policy.askOnce(ctx, decide, func(ctx context.Context) (_ toolset.Verdict, err error) {
 		decision, err = r.asker.Approve(ctx, req)
-		if err == nil && decision.Always && len(decision.Args) == 0 && ctx.Err() == nil {
+		if err == nil && decision.Always && len(decision.Args) == 0 && ctx.Err() == nil && (!req.Once || decision.Verdict == toolset.VerdictDeny) {
 			r.policy.RememberApproval(req.Tool, &req.Approval, decision.Verdict)
 		}
 		return toolset.VerdictDefer, err
@@ -49,9 +56,23 @@ func (r *remembering) Approve(ctx context.Context, req toolset.ApprovalRequest) 
 	case known == toolset.VerdictAllow:
 		return toolset.Decision{Verdict: known, By: By}, nil
 	case known == toolset.VerdictDeny:
-		return toolset.Decision{Verdict: known, By: By, Reason: "The user denied this and asked not to be asked again."}, nil
+		return remembered, nil
 	}
 	return decision, nil
+}
+
+// remembered is the decision of a rule that denies.
+var remembered = toolset.Decision{Verdict: toolset.VerdictDeny, By: By, Reason: "The user denied this and asked not to be asked again."}
+
+// denied implements denier.
+func (r *remembering) denied(ctx context.Context, req *toolset.ApprovalRequest) (toolset.Decision, bool, error) {
+	if r.policy.DecideApproval(req.Tool, &req.Approval) == toolset.VerdictDeny {
+		return remembered, true, nil
+	}
+	if d, ok := r.asker.(denier); ok {
+		return d.denied(ctx, req)
+	}
+	return toolset.Decision{}, false, nil
 }
 
 // Answer implements [toolset.Asker].

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// VerdictAsk is the verdict of a [Layer] that wants a person asked, whatever the layers below it say. It is not a verdict of a
+// [toolset.Decision].
+const VerdictAsk toolset.Verdict = "ask"
+
+// Layer decides about calls that need approval without asking anybody. Layers are put before an asker with [Layered].
+type Layer struct {
+	// Name names the layer in [toolset.Decision.By], in logs and to people, as in "denied by the configuration". It is required.
+	Name string
+	// Decide returns what the layer says about a call. It may be called for several calls at once. An error ends the run.
+	Decide func(ctx context.Context, r *toolset.ApprovalRequest) (Ruling, error)
+}
+
+// Ruling is what a [Layer] says about a call. The zero value says nothing.
+type Ruling struct {
+	// Verdict is [toolset.VerdictAllow], [toolset.VerdictDeny], [VerdictAsk], or [toolset.VerdictDefer] if the layer says nothing.
+	Verdict toolset.Verdict
+	// Rule says which rule decided, for people and logs.
+	Rule string
+	// Reason is what the model is told of a denial. Empty means that the layer does not permit it.
+	Reason string
+}
+
+// Layered returns an asker that asks the layers, in order, before it asks asker. The layers are usually what the program forbids,
+// what the user's configuration says ([Config.Layer]), and a mode such as [ReadOnly]. What a session remembers is part of the asker that
+// comes last: see [Remember].
+//
+//   - A denial of any layer wins, and so does one that a session remembers.
+//   - Otherwise the first layer that allows the call, or wants a person asked, decides.
+//   - If no layer says anything, asker decides.
+//
+// A person who is asked because of [VerdictAsk] is asked every time: see [toolset.ApprovalRequest.Once]. Decision.By names the layer that
+// decided; [RuleOf] returns its rule. Questions in the middle of calls go to asker. A nil asker is nobody.
+func Layered(asker toolset.Asker, layers ...Layer) toolset.Asker {
+	if asker == nil {
+		asker = toolset.AskerFuncs{}
+	}
+	return &layered{asker, layers}
+}
+
+type layered struct {
+	asker  toolset.Asker
+	layers []Layer
+}
+
+// denier is an asker that knows of denials without asking anybody.
+type denier interface {
+	denied(ctx context.Context, r *toolset.ApprovalRequest) (toolset.Decision, bool, error)
+}
+
+// Approve implements [toolset.Asker].
+func (l *layered) Approve(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+	first, name, err := l.rule(ctx, &r)
+	switch {
+	case err != nil:
+		return toolset.Decision{}, err
+	case first.Verdict == toolset.VerdictDeny:
+		return decisionOf(name, first), nil
+	case first.Verdict == toolset.VerdictAllow:
+		if d, ok := l.asker.(denier); ok {
+			if decision, denied, err := d.denied(ctx, &r); denied || err != nil {
+				return decision, err
+			}
+		}
+		return decisionOf(name, first), nil
+	case first.Verdict == VerdictAsk:
+		r.Once = true
+	}
+	return l.asker.Approve(ctx, r)
+}
+
+// rule returns the ruling of the layers: the first denial, or else the first that says anything.
+func (l *layered) rule(ctx context.Context, r *toolset.ApprovalRequest) (first Ruling, name string, err error) {
+	for _, layer := range l.layers {
+		ruling, err := layer.Decide(ctx, r)
+		if err != nil {
+			return Ruling{}, "", fmt.Errorf("approval: %s: %w", layer.Name, err)
+		}
+		switch ruling.Verdict {
+		case toolset.VerdictDeny:
+			return ruling, layer.Name, nil
+		case toolset.VerdictAllow, VerdictAsk:
+			if first.Verdict == "" {
+				first, name = ruling, layer.Name
+			}
+		case "", toolset.VerdictDefer:
+		default:
+			return Ruling{}, "", fmt.Errorf("approval: %s: unknown verdict %q: use allow, deny, ask or defer", layer.Name, ruling.Verdict)
+		}
+	}
+	return first, name, nil
+}
+
+// denied implements denier.
+func (l *layered) denied(ctx context.Context, r *toolset.ApprovalRequest) (toolset.Decision, bool, error) {
+	ruling, name, err := l.rule(ctx, r)
+	if err != nil || ruling.Verdict == toolset.VerdictDeny {
+		return decisionOf(name, ruling), err == nil, err
+	}
+	if d, ok := l.asker.(denier); ok {
+		return d.denied(ctx, r)
+	}
+	return toolset.Decision{}, false, nil
+}
+
+// Answer implements [toolset.Asker].
+func (l *layered) Answer(ctx context.Context, q toolset.Question) (toolset.Reply, error) {
+	return l.asker.Answer(ctx, q)
+}
+
+// ruledMeta is the Meta of a decision that a layer made.
+type ruledMeta struct {
+	Rule string `json:"rule"`
+}
+
+func decisionOf(layer string, r Ruling) toolset.Decision {
+	d := toolset.Decision{Verdict: r.Verdict, By: layer}
+	if r.Verdict == toolset.VerdictDeny {
+		d.Reason = cmp.Or(r.Reason, "This is not permitted ("+layer+"). Do not try to do the same in another way.")
+	}
+	if r.Rule != "" {
+		d.Meta, _ = json.Marshal(ruledMeta{r.Rule}) // a string has a JSON form
+	}
+	return d
+}
+
+// RuleOf returns the rule by which a layer made a decision, "" if it is not known.
+func RuleOf(d toolset.Decision) string {
+	var meta ruledMeta
+	if json.Unmarshal(d.Meta, &meta) != nil {
+		return ""
+	}
+	return meta.Rule
+}
+
+// ReadOnly is a layer that denies every call that needs approval, unless its tool says that it only reads, searches or thinks.
+func ReadOnly() Layer {
+	return Layer{Name: "read-only mode", Decide: func(_ context.Context, r *toolset.ApprovalRequest) (Ruling, error) {
+		switch r.Kind {
+		case toolset.KindRead, toolset.KindSearch, toolset.KindThink:
+			return Ruling{}, nil
+		}
+		return Ruling{Verdict: toolset.VerdictDeny, Reason: "Not permitted in read-only mode. Describe the change instead of making it."}, nil
+	}}
+}
+
+// Auto is a layer that allows everything. Denials of other layers win. It is for agents that nobody watches.
+func Auto() Layer {
+	return Layer{Name: "automatic mode", Decide: func(context.Context, *toolset.ApprovalRequest) (Ruling, error) {
+		return Ruling{Verdict: toolset.VerdictAllow}, nil
+	}}
+}
+
+// Logged returns an asker that logs every decision of asker: the tool, the verdict, who made it and by which rule. Arguments are not
+// logged.
+func Logged(asker toolset.Asker, log *slog.Logger) toolset.Asker { return &logged{asker, log} }
+
+type logged struct {
+	toolset.Asker
+	log *slog.Logger
+}
+
+// Approve implements [toolset.Asker].
+func (l *logged) Approve(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+	d, err := l.Asker.Approve(ctx, r)
+	attrs := []any{"tool", r.Tool, "run", r.RunID, "call", r.CallID(), "agent", r.Agent}
+	if err != nil {
+		if !errors.Is(err, toolset.ErrNobody) && ctx.Err() == nil {
+			l.log.WarnContext(ctx, "approval: no decision", append(attrs, "error", fmt.Sprintf("%T", err))...)
+		}
+		return d, err
+	}
+	l.log.InfoContext(ctx, "approval: decided", append(attrs, "verdict", string(d.Verdict), "by", d.By, "rule", RuleOf(d), "always", d.Always)...)
+	return d, nil
+}
+
+func (l *logged) denied(ctx context.Context, r *toolset.ApprovalRequest) (toolset.Decision, bool, error) {
+	if d, ok := l.Asker.(denier); ok {
+		return d.denied(ctx, r)
+	}
+	return toolset.Decision{}, false, nil
+}
