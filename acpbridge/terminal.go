@@ -81,9 +81,24 @@ func (ts *terminals) command(id string) string {
 	return id
 }
 
-// createTerminal starts a command. If ctx ends meanwhile, the client may have a terminal already that nobody would release:
-// so the answer is waited for a little longer.
+// createTerminal starts a command, and keeps its terminal in mind.
 func (w *workspace) createTerminal(ctx context.Context, req *acp.CreateTerminalRequest, t terminal) (acp.TerminalID, error) {
+	id, err := createTerminal(ctx, w.Client, req, w.options.cleanup)
+	if err != nil {
+		return "", err
+	}
+	t.id = id
+	w.terminals.add(t)
+	if ctx.Err() != nil {
+		w.release(ctx, t.id)
+		return "", context.Cause(ctx)
+	}
+	return t.id, nil
+}
+
+// createTerminal starts a command. If ctx ends meanwhile, the client may have a terminal already that nobody would release: so the answer is
+// waited for a little longer. A terminal may therefore be returned although ctx has ended.
+func createTerminal(ctx context.Context, client acp.Client, req *acp.CreateTerminalRequest, cleanup time.Duration) (acp.TerminalID, error) {
 	type created struct {
 		resp  *acp.CreateTerminalResponse
 		err   error
@@ -98,13 +113,13 @@ func (w *workspace) createTerminal(ctx context.Context, req *acp.CreateTerminalR
 			c.panic = recover()
 			answered <- c
 		}()
-		c.resp, c.err = w.Client.CreateTerminal(call, req)
+		c.resp, c.err = client.CreateTerminal(call, req)
 	}()
 	var c created
 	select {
 	case c = <-answered:
 	case <-ctx.Done():
-		late := time.NewTimer(w.options.cleanup)
+		late := time.NewTimer(cleanup)
 		defer late.Stop()
 		select {
 		case c = <-answered:
@@ -119,13 +134,7 @@ func (w *workspace) createTerminal(ctx context.Context, req *acp.CreateTerminalR
 	if c.err != nil {
 		return "", c.err
 	}
-	t.id = c.resp.TerminalID
-	w.terminals.add(t)
-	if ctx.Err() != nil {
-		w.release(ctx, t.id)
-		return "", context.Cause(ctx)
-	}
-	return t.id, nil
+	return c.resp.TerminalID, nil
 }
 
 // waitForExit waits for the end of a terminal's command, for at most d, or as long as it takes if d is not

@@ -29,6 +29,9 @@ var (
 	ErrNoProgram = errors.New("no such program")
 	// ErrCommand means that a [Command] is malformed: it has both or none of Line and Args, or a variable without a name.
 	ErrCommand = errors.New("malformed command")
+	// ErrLost means that the workspace cannot be reached any more, such as an editor whose connection has ended. A tool that gets it ends the
+	// run.
+	ErrLost = errors.New("the workspace is lost")
 	// ErrClosed means that a process or a session has been closed.
 	ErrClosed = errors.New("closed")
 )

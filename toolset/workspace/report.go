@@ -20,6 +20,9 @@ func (c *call) failed(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("workspace: %s: %w", doing, context.Cause(ctx))
 	}
+	if errors.Is(err, ErrLost) {
+		return fmt.Errorf("workspace: %s: %w", doing, err)
+	}
 	if told, ok := errors.AsType[*toolset.FailedError](err); ok {
 		return told
 	}

@@ -32,7 +32,9 @@ func DefaultScope(ctx context.Context, w Workspace, _ string, a *toolset.Approva
 			}
 		case p.Command != nil:
 			place := command.Place{Roots: w.Roots(), Windows: style == Windows}
-			if w.Features().Read {
+			if r, ok := w.(Resolver); ok {
+				place.Inside = func(path string) bool { return r.Resolve(ctx, path) == nil }
+			} else if w.Features().Read {
 				place.Inside = func(path string) bool {
 					_, err := w.Stat(ctx, path)
 					return err == nil || errors.Is(err, fs.ErrNotExist)

@@ -49,6 +49,13 @@ type Workspace interface {
 	Start(ctx context.Context, c Command) (Process, error)
 }
 
+// Resolver is implemented by workspaces that can tell where a path leads without opening what is there. A [Workspace] need not implement it.
+type Resolver interface {
+	// Resolve returns nil if a path lies in the workspace, links included, whether or not there is a file. Otherwise the error is [ErrPath]
+	// or [ErrOutside].
+	Resolve(ctx context.Context, path string) error
+}
+
 // Features says what a [Workspace] can do. A method whose feature is missing returns errors.ErrUnsupported.
 type Features struct {
 	// Read stands for Read and Stat, Write for Write, Remove for Remove, Walk for Walk and Commands for Start.

@@ -23,6 +23,9 @@ type Env struct {
 	// Program is the program, and perhaps its first arguments, that behaves as [Program] does with the arguments that follow. It is nil if
 	// the workspace runs no commands.
 	Program []string
+	// Unheld says that something other than the workspace opens files, such as an editor: a link that is changed between the check of a path
+	// and its use is followed. What happens then is not checked.
+	Unheld bool
 	// Close is called in the end, if it is not nil.
 	Close func()
 }

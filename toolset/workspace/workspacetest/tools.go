@@ -85,8 +85,11 @@ func (u *user) call(ctx context.Context, tool string, arguments args) (told stri
 	return res.Text, res.Outcome == "", err
 }
 
-// work has the conversation.
+// work has the conversation, as far as the workspace has the features for it.
 func (p *probe) work(opts []workspace.ToolsOption) {
+	if !p.ws.Features().Read {
+		return
+	}
 	u := p.user(opts)
 	defer u.session.Close(p.ctx)
 	for name, text := range workFiles {
@@ -94,6 +97,9 @@ func (p *probe) work(opts []workspace.ToolsOption) {
 	}
 	for i, step := range work() {
 		if u.tools[step.tool] == nil {
+			if step.changes() {
+				return // what follows is about the change
+			}
 			continue
 		}
 		arguments := maps.Clone(step.args)

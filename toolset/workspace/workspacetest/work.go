@@ -5,6 +5,8 @@ package workspacetest
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // workStep is a tool call of [work], and what the model is told. The working directory is written as ROOT.
@@ -12,6 +14,11 @@ type workStep struct {
 	tool string
 	args args
 	told string
+}
+
+// changes reports whether a step changes files.
+func (s *workStep) changes() bool {
+	return s.tool == workspace.ToolEditFile || s.tool == workspace.ToolWriteFile
 }
 
 type args = map[string]any

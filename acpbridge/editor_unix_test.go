@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package acpbridge_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acptest"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
+)
+
+// diskEditor is an editor with the files of this machine.
+type diskEditor struct {
+	*acptest.Client
+}
+
+func (e *diskEditor) ReadTextFile(ctx context.Context, req *acp.ReadTextFileRequest) (*acp.ReadTextFileResponse, error) {
+	data, err := os.ReadFile(req.Path)
+	if err != nil {
+		return nil, acp.Errorf(acp.CodeInternal, "Internal error").WithData(err.Error())
+	}
+	e.SetFile(req.Path, string(data))
+	return e.Client.ReadTextFile(ctx, req)
+}
+
+func (e *diskEditor) WriteTextFile(ctx context.Context, req *acp.WriteTextFileRequest) (*acp.WriteTextFileResponse, error) {
+	resp, err := e.Client.WriteTextFile(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	path := req.Path
+	if target, err := os.Readlink(path); err == nil { // to a file that may not exist
+		path = filepath.Join(filepath.Dir(path), target)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode()
+	}
+	saved := path + "~saving"
+	if err := os.WriteFile(saved, []byte(req.Content), mode); err != nil {
+		return nil, err
+	}
+	return resp, os.Rename(saved, path)
+}
+
+func (e *diskEditor) CreateTerminal(ctx context.Context, req *acp.CreateTerminalRequest) (*acp.CreateTerminalResponse, error) {
+	if req.Command == "no-such-program-anywhere" {
+		return nil, acp.Errorf(acp.CodeInternal, "No such file or directory (os error 2)")
+	}
+	return e.Client.CreateTerminal(ctx, req)
+}
+
+// osDisk is the disk of this machine.
+type osDisk struct{}
+
+func (osDisk) WriteFile(path string, data []byte, mode fs.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, mode)
+}
+func (osDisk) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+func (osDisk) Mkdir(path string) error              { return os.MkdirAll(path, 0o755) }
+func (osDisk) Symlink(target, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.Symlink(target, path)
+}
+func (osDisk) Pipe(path string) error   { return syscall.Mkfifo(path, 0o600) }
+func (osDisk) Remove(path string) error { return os.RemoveAll(path) }
+func (osDisk) Mode(path string) (fs.FileMode, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
+}
+
+// editorEnv returns environments with an editor that has some capabilities. Each has two roots.
+func editorEnv(t *testing.T, capabilities acp.ClientCapabilities) func() (*workspacetest.Env, error) {
+	return func() (*workspacetest.Env, error) {
+		base, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			return nil, err
+		}
+		project, more, outside := filepath.Join(base, "project"), filepath.Join(base, "more"), filepath.Join(base, "outside")
+		for _, dir := range []string{project, more, outside} {
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				return nil, err
+			}
+		}
+		editor := &diskEditor{acptest.New(acptest.Options{Capabilities: &capabilities, Programs: map[string]acptest.Program{"program": func(ctx context.Context, p *acptest.Process) acptest.Exit {
+			return acptest.Exit{Code: uint32(workspacetest.Program(ctx, workspacetest.System{
+				In: strings.NewReader(""), Out: p, Err: p,
+				Getenv: func(name string) string {
+					for _, v := range p.Request.Env {
+						if v.Name == name {
+							return v.Value
+						}
+					}
+					return ""
+				},
+				ReadFile: func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(*p.Request.Cwd, name)) },
+			}, p.Request.Args))}
+		}}})}
+		d := editor.Deps(project)
+		d.Client, d.Session.AdditionalDirectories = editor, []string{more}
+		return &workspacetest.Env{
+			Workspace: acpbridge.NewWorkspace(d), Disk: osDisk{}, Outside: outside, Program: []string{"program"}, Unheld: true, Close: editor.Close,
+		}, nil
+	}
+}
+
+// The workspace of an editor keeps the contract, whatever the editor can do.
+func TestEditorWorkspaceConformance(t *testing.T) {
+	files := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
+	for name, can := range map[string]acp.ClientCapabilities{
+		"all": {FS: files, Terminal: true}, "files": {FS: files}, "terminal": {Terminal: true}, "read only": {FS: acp.FileSystemCapabilities{ReadTextFile: true}},
+		"write only": {FS: acp.FileSystemCapabilities{WriteTextFile: true}}, "nothing": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			workspacetest.Run(t, editorEnv(t, can))
+			workspacetest.RunTools(t, editorEnv(t, can))
+		})
+	}
+}
+
+func TestEditorWorkspaceWithoutEditorHasNoFeatures(t *testing.T) {
+	w := acpbridge.NewWorkspace(deps.ACPDeps{})
+	require.Equal(t, workspace.Features{}, w.Features())
+	_, err := w.Read(t.Context(), "a", workspace.Range{})
+	require.Error(t, err)
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpbridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	ws "github.com/ponte-go/ponte/toolset/workspace"
+)
+
+const (
+	// editorOutput is how much output an editor is asked to keep, in bytes.
+	editorOutput = 1 << 20
+	// editorCleanup is how long an editor has to answer when nobody waits any more.
+	editorCleanup = 2 * time.Second
+)
+
+// Start implements [ws.Workspace]. The command runs in a terminal of the editor, where the user sees it.
+func (e *editor) Start(ctx context.Context, c ws.Command) (ws.Process, error) {
+	if !e.features.Commands {
+		return nil, fmt.Errorf("acpbridge: start: %w", errors.ErrUnsupported)
+	}
+	if err := c.Check(); err != nil {
+		return nil, fmt.Errorf("acpbridge: start: %w", err)
+	}
+	at, err := e.begin(ctx, "start", cmp.Or(c.Dir, "."), true)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.checkDir(at); err != nil {
+		return nil, &ws.PathError{Op: "start", Path: c.Dir, Err: err}
+	}
+	req := &acp.CreateTerminalRequest{SessionID: e.Session.ID, Cwd: &at.path, OutputByteLimit: new(uint64(editorOutput))}
+	if len(c.Args) > 0 {
+		req.Command, req.Args = c.Args[0], c.Args[1:]
+	} else {
+		line, err := parseCommand(isWindowsPath(e.Session.Cwd), c.Line, nil)
+		if err != nil {
+			return nil, fmt.Errorf("acpbridge: start: %w", ws.ErrCommand)
+		}
+		req.Command, req.Args = line.program, line.args
+	}
+	for i, v := range c.Env {
+		name, value, _ := strings.Cut(v, "=")
+		if !setAgain(c.Env[i+1:], name) {
+			req.Env = append(req.Env, acp.EnvVariable{Name: name, Value: value})
+		}
+	}
+	id, err := createTerminal(ctx, e.Client, req, editorCleanup)
+	p := &editorProcess{editor: e, id: id}
+	switch {
+	case err == nil && ctx.Err() != nil:
+		return nil, errors.Join(context.Cause(ctx), p.Close(context.WithoutCancel(ctx)))
+	case err == nil:
+		return p, nil
+	case ctx.Err() == nil && isNotFound(err):
+		return nil, fmt.Errorf("acpbridge: start: %w: %s", ws.ErrNoProgram, reason(err))
+	}
+	return nil, e.failure(ctx, "start", req.Command, at, err)
+}
+
+// checkDir says what is wrong with a directory, as far as this machine knows.
+func (e *editor) checkDir(at editorPlace) error {
+	if !e.here || e.isDir(at) {
+		return nil
+	}
+	if _, err := os.Stat(at.real); err == nil || errors.Is(e.problem(at), ws.ErrNotDirectory) {
+		return ws.ErrNotDirectory
+	}
+	return fs.ErrNotExist
+}
+
+// setAgain reports whether a variable is set in env.
+func setAgain(env []string, name string) bool {
+	for _, v := range env {
+		if n, _, _ := strings.Cut(v, "="); n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// editorProcess is a command in a terminal of the editor.
+type editorProcess struct {
+	editor *editor
+	id     acp.TerminalID
+
+	mu     sync.Mutex
+	exit   *ws.Exit // once it is known
+	closed bool
+	// base and end are the positions of the output that was seen last, last is its end.
+	base, end int64
+	last      string
+}
+
+// Ref implements [ws.Process]. It is the id of the terminal.
+func (p *editorProcess) Ref() string { return string(p.id) }
+
+// ended remembers how the command ended.
+func (p *editorProcess) ended(status *acp.TerminalExitStatus) *ws.Exit {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if status == nil || p.exit != nil {
+		return p.exit
+	}
+	p.exit = &ws.Exit{Code: -1}
+	switch {
+	case status.Signal != nil && *status.Signal != "":
+		p.exit.Signal = *status.Signal
+	case status.ExitCode != nil:
+		p.exit.Code = int(*status.ExitCode)
+	}
+	return p.exit
+}
+
+func (p *editorProcess) failure(ctx context.Context, doing string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case errors.Is(err, acp.ErrClosed), errors.Is(err, acp.ErrAnswered):
+		err = fmt.Errorf("%w: %w", ws.ErrLost, err)
+	}
+	return fmt.Errorf("acpbridge: %s of terminal %s: %w", doing, p.id, err)
+}
+
+func (p *editorProcess) isClosed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
+// Output implements [ws.Process].
+func (p *editorProcess) Output(ctx context.Context, from int64, limit int) (ws.Chunk, error) {
+	if p.isClosed() {
+		return ws.Chunk{}, p.failure(ctx, "output", ws.ErrClosed)
+	}
+	out, err := p.editor.Client.TerminalOutput(ctx, &acp.TerminalOutputRequest{SessionID: p.editor.Session.ID, TerminalID: p.id})
+	if err != nil {
+		return ws.Chunk{}, p.failure(ctx, "output", err)
+	}
+	base := p.position(out)
+	end := base + int64(len(out.Output))
+	if from < 0 {
+		from = max(end+from, 0)
+	}
+	lost := out.Truncated && from < base
+	from = min(max(from, base), end)
+	data := out.Output[from-base:]
+	if limit > 0 {
+		data = data[:min(limit, len(data))]
+	}
+	return ws.Chunk{Data: []byte(data), From: from, End: end, Lost: lost, Exit: p.ended(out.ExitStatus)}, nil
+}
+
+// position returns the position of an output in all that the command has written. Editors do not say how much they have dropped: it is at
+// least what is missing of the end of the output before.
+func (p *editorProcess) position(out *acp.TerminalOutputResponse) int64 {
+	const remembered = 256
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if out.Truncated {
+		p.base = max(p.base, 1)
+		if i := strings.Index(out.Output, p.last); i >= 0 && p.last != "" {
+			p.base = max(p.base, p.end-int64(i+len(p.last)))
+		} else {
+			p.base = max(p.base, p.end)
+		}
+	}
+	p.end = p.base + int64(len(out.Output))
+	p.last = strings.Clone(out.Output[max(0, len(out.Output)-remembered):])
+	return p.base
+}
+
+// Wait implements [ws.Process].
+func (p *editorProcess) Wait(ctx context.Context) (ws.Exit, error) {
+	if p.isClosed() {
+		return ws.Exit{}, p.failure(ctx, "end", ws.ErrClosed)
+	}
+	resp, err := p.editor.Client.WaitForTerminalExit(ctx, &acp.WaitForTerminalExitRequest{SessionID: p.editor.Session.ID, TerminalID: p.id})
+	if err != nil {
+		return ws.Exit{}, p.failure(ctx, "end", err)
+	}
+	return *p.ended(&acp.TerminalExitStatus{ExitCode: resp.ExitCode, Signal: resp.Signal}), nil
+}
+
+// Kill implements [ws.Process].
+func (p *editorProcess) Kill(ctx context.Context) error {
+	if p.isClosed() {
+		return nil
+	}
+	if _, err := p.editor.Client.KillTerminal(ctx, &acp.KillTerminalRequest{SessionID: p.editor.Session.ID, TerminalID: p.id}); err != nil {
+		return p.failure(ctx, "kill", err)
+	}
+	return nil
+}
+
+// Close implements [ws.Process]. A command that may be running is killed first, for clients that release a terminal and leave its
+// command; that takes at most half of the time, so that the release is sent in any case.
+func (p *editorProcess) Close(ctx context.Context) error {
+	p.mu.Lock()
+	closed, ended := p.closed, p.exit != nil
+	p.closed = true
+	p.mu.Unlock()
+	if closed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, editorCleanup)
+	defer cancel()
+	if !ended {
+		half, cancel := context.WithTimeout(ctx, editorCleanup/2)
+		_, _ = p.editor.Client.KillTerminal(half, &acp.KillTerminalRequest{SessionID: p.editor.Session.ID, TerminalID: p.id})
+		cancel()
+	}
+	if _, err := p.editor.Client.ReleaseTerminal(ctx, &acp.ReleaseTerminalRequest{SessionID: p.editor.Session.ID, TerminalID: p.id}); err != nil {
+		return p.failure(ctx, "release", err)
+	}
+	return nil
+}
