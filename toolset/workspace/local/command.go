@@ -53,7 +53,7 @@ func (w *Workspace) openDir(ctx context.Context, name string) (*os.File, place, 
 	case !p.info.IsDir():
 		return nil, p, workspace.ErrNotDirectory
 	}
-	dir, err := p.root.Open(p.rel)
+	dir, err := p.root.OpenFile(p.rel, os.O_RDONLY|openDirectory, 0)
 	if err != nil {
 		return nil, p, err
 	}

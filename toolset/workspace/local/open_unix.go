@@ -13,6 +13,9 @@ import (
 // openNoWait keeps an open from waiting for the other end of a pipe, and from taking a terminal.
 const openNoWait = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
+// openDirectory keeps an open from succeeding for anything but a directory, and from waiting.
+const openDirectory = syscall.O_DIRECTORY | openNoWait
+
 // keepOwner gives a file the owner of another, if that is allowed.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	want, ok := old.Sys().(*syscall.Stat_t)

@@ -27,7 +27,7 @@ func (w *Workspace) Walk(ctx context.Context, dir string, o workspace.WalkOption
 			yield(workspace.Info{Path: dir}, wrapError("walk", dir, err))
 			return
 		}
-		v := &walker{ctx: ctx, options: o, yield: yield, style: workspace.StyleOf(w.named[0])}
+		v := &walker{ctx: ctx, options: o, yield: yield}
 		info := describe(p.Path, p.info)
 		if !p.info.IsDir() {
 			info.Version, err = versionIn(ctx, p.root.Root, p.rel, p.info)
@@ -42,7 +42,6 @@ type walker struct {
 	ctx     context.Context
 	options workspace.WalkOptions
 	yield   func(workspace.Info, error) bool
-	style   workspace.Style
 }
 
 // dir walks a directory. It reports whether the walk goes on.
@@ -73,41 +72,53 @@ func (v *walker) dir(r *os.Root, rel string, dir workspace.Info, depth int) bool
 	return true
 }
 
+// entry is a name in a directory, and the type of what it names.
+type entry struct {
+	name string
+	mode fs.FileMode
+}
+
 // read lists a directory, sorted.
 func (v *walker) read(r *os.Root, rel, path string) ([]workspace.Info, error) {
 	if v.ctx.Err() != nil {
 		return nil, context.Cause(v.ctx)
 	}
-	// A root of its own, because an entry of a directory describes itself by its path.
-	sub, err := r.OpenRoot(rel)
+	f, err := r.OpenFile(rel, os.O_RDONLY|openDirectory, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer sub.Close()
-	f, err := sub.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	list, err := f.ReadDir(-1)
+	list, err := readDir(f, func(name string) (fs.FileInfo, error) { return r.Lstat(filepath.Join(rel, name)) })
 	f.Close()
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	entries := make([]workspace.Info, 0, len(list))
-	for _, e := range list {
-		i := workspace.Info{Path: v.style.Join(path, e.Name()), Mode: e.Type(), Size: -1}
-		if v.options.Details {
-			info, err := sub.Lstat(e.Name())
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	var describeEntry func(i *workspace.Info, name string) bool
+	if v.options.Details {
+		sub, err := r.OpenRoot(rel)
+		if err != nil {
+			return nil, err
+		}
+		defer sub.Close()
+		describeEntry = func(i *workspace.Info, name string) bool {
+			info, err := sub.Lstat(name)
 			if err != nil {
-				continue // removed meanwhile
+				return false // removed meanwhile
 			}
-			i = describe(i.Path, info)
-			if i.Version, err = versionIn(v.ctx, sub, e.Name(), info); err != nil {
+			*i = describe(i.Path, info)
+			if i.Version, err = versionIn(v.ctx, sub, name, info); err != nil {
 				i.Version = ""
 			}
+			return true
 		}
-		entries = append(entries, i)
+	}
+	prefix := strings.TrimSuffix(path, string(filepath.Separator)) + string(filepath.Separator)
+	entries := make([]workspace.Info, 0, len(list))
+	for _, e := range list {
+		i := workspace.Info{Path: prefix + e.name, Mode: e.mode, Size: -1}
+		if describeEntry == nil || describeEntry(&i, e.name) {
+			entries = append(entries, i)
+		}
 	}
 	return entries, nil
 }
