@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -63,7 +64,11 @@ func (w *Workspace) find(ctx context.Context, name string, follow bool) (place, 
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			// What is missing may be about to be created, so it counts where it would be.
-			return w.at(loc, filepath.Join(append([]string{next}, todo...)...), nil)
+			p, err := w.at(loc, filepath.Join(append([]string{next}, todo...)...), nil)
+			if err == nil && slices.Contains(todo, "..") { // of a link's target: it begins at a directory that is missing
+				err = fs.ErrNotExist
+			}
+			return p, err
 		case err != nil:
 			if _, err := w.at(loc, next, nil); err != nil {
 				return place{}, err
