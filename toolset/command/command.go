@@ -149,7 +149,7 @@ func namedScopes(c *Command, p *Place) (names []string, onFiles bool) {
 			return nil, false
 		}
 		names = append(names, name)
-		onFiles = onFiles || rule.Operands == "path" || rule.Operands == "sed"
+		onFiles = onFiles || slices.Contains([]string{"path", "package", "sed"}, rule.Operands)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), onFiles

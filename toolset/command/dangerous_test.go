@@ -24,6 +24,7 @@ git diff => git diff a.txt /etc/shadow
 git diff => git diff -O/etc/passwd
 git log => git log --output=a.txt
 git log => git log --ext-diff -p
+git log => git log --author /etc/passwd
 git log => git log -p -- ../other
 git log => git -c core.pager=sh log
 git log => git -c alias.x=!sh x
@@ -126,6 +127,8 @@ go test ./a => go test -gcflags=-x ./a
 go test ./a => go test -asmflags=-x ./a
 go test ./a => go test ./a -args -x
 go test ./a => go test /tmp/evil
+go test ./a => go test example.com/evil/...
+go test ./a => go test std
 go test ./a => go test ../other
 go test ./a => go test out/evil
 go test ./a => go test -run x=y -exec sh
@@ -207,6 +210,7 @@ stat a.txt => stat /etc/shadow
 du -sh . => du --files0-from=x
 grep foo a.txt => grep foo /etc/passwd
 grep foo a.txt => grep -f /etc/passwd a.txt
+grep foo a.txt => grep -e /etc/passwd a.txt
 grep foo a.txt => grep -R foo .
 grep foo a.txt => grep -r foo /
 grep foo a.txt => grep --file=/etc/passwd a.txt
@@ -466,6 +470,18 @@ func TestAllThatIsAllowedTogetherCoversNothingDangerous(t *testing.T) {
 		allowed[pair[1]] = true
 		assert.True(t, p.isAsked(t, at(place, pair[1])), pair[1])
 	}
+}
+
+// Input from another program may be code to what the project runs.
+func TestOnlyWhatLooksAtFilesReadsFromPipes(t *testing.T) {
+	place := project(t)
+	p := newPerson(place)
+	for _, c := range []string{"echo a", "npm run build", "git add a.txt", "tail a.txt"} {
+		p.isAsked(t, at(place, c))
+	}
+	require.False(t, p.isAsked(t, at(place, "npm run build | tail -1")))
+	require.True(t, p.isAsked(t, at(place, "echo a | npm run build")))
+	require.True(t, p.isAsked(t, at(place, "echo a | git add a.txt | tail")))
 }
 
 // A changed environment, and another directory, make another command of what is allowed exactly.

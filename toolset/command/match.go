@@ -184,8 +184,11 @@ func (m *matcher) operands(r *Rule, operands []string) bool {
 
 // isKind reports whether a value is of the kind.
 func (m *matcher) isKind(kind, value string) bool {
-	if kind == "path" {
+	switch kind {
+	case "path":
 		return value == "-" || safePath(value) && m.place.inside(absolute(m.dir, strings.TrimSuffix(value, "...")))
+	case "package": // any other word names a package of a dependency, or of the standard library
+		return (value == "." || strings.HasPrefix(value, "./") || filepath.IsAbs(value) || strings.HasSuffix(value, ".go")) && m.isKind("path", value)
 	}
 	return kinds[kind].MatchString(value)
 }

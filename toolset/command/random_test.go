@@ -59,6 +59,8 @@ func randomOrdinary(r *rand.Rand, rule *command.Rule) string {
 	switch rule.Operands {
 	case "path":
 		words = append(words, []string{"a.txt", "sub", "./a", "src/x.go", "b/y"}[r.IntN(5)])
+	case "package":
+		words = append(words, []string{".", "./a", "./...", "x.go"}[r.IntN(4)])
 	case "sed":
 		words = append(words, "1,5p", "a.txt")
 	case "word":

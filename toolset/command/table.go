@@ -131,7 +131,7 @@ func parseRule(line string) *Rule {
 }
 
 func checkKind(kind, line string) string {
-	if kind != "path" && kind != "sed" && kinds[kind] == nil {
+	if kind != "path" && kind != "package" && kind != "sed" && kinds[kind] == nil {
 		panic(fmt.Sprintf("command: table: unknown kind %q: %s", kind, line))
 	}
 	return kind
