@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/engine/enginetest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
@@ -96,7 +98,48 @@ func runWith[O any](t *testing.T, config agent.Config[deps, O], steps []modeltes
 		require.Equal(t, res.Output, streamed.Output)
 		require.Equal(t, res.Usage, streamed.Usage)
 	}
+	remotely(t, config, steps, prompt, opts, tools, res, runErr)
 	return res, runErr, script
+}
+
+// remotely runs the script once more, with every task executed by a worker that has nothing but its JSON, and checks that the result is
+// the same.
+func remotely[O any](t *testing.T, config agent.Config[deps, O], steps []modeltest.Step, prompt string, opts []agent.RunOption, tools []*toolset.Tool[deps], res *agent.Result[O], runErr *agent.RunError) {
+	t.Helper()
+	config.Model = modeltest.Script(steps...)
+	a := newAgent(t, config, tools...)
+	w := agent.NewWorker(a, deps{}, opts...)
+	got, err := a.Run(context.Background(), deps{}, prompt, append(opts[:len(opts):len(opts)], onJSON(w))...)
+	switch closeErr := w.Close(context.Background()); {
+	case err != nil && strings.Contains(err.Error(), "cannot be written as JSON"):
+		return // such an output cannot be made elsewhere
+	case closeErr != nil: // here it is not part of the run's error
+		require.True(t, runErr == nil || strings.Contains(runErr.Error(), closeErr.Error()))
+		return
+	}
+	if runErr != nil {
+		require.EqualError(t, err, runErr.Error(), "a remote engine changes nothing")
+		require.Equal(t, dump(runErr.Messages), dump(asRunError(t, err).Messages), "a remote engine changes nothing")
+		require.Equal(t, runErr.Usage, asRunError(t, err).Usage)
+		return
+	}
+	require.NoError(t, err)
+	require.Equal(t, dump(res.Messages), dump(got.Messages), "a remote engine changes nothing")
+	require.Equal(t, res.Output, got.Output)
+	require.Equal(t, res.Usage, got.Usage)
+}
+
+// onJSON runs a run on an engine that takes every task through JSON to a worker: the run's own if w is nil.
+func onJSON(w engine.Worker) agent.RunOption {
+	return agent.WithEngine(func(_ context.Context, local engine.Worker) (engine.Engine, error) {
+		w := w
+		if w == nil {
+			w = local
+		}
+		return enginetest.NewRemote(local, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {
+			return engine.Execute(ctx, w, task, report)
+		}), nil
+	})
 }
 
 func asRunError(t *testing.T, err error) *agent.RunError {

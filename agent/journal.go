@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
 	native "github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
@@ -23,21 +22,16 @@ import (
 // Runs inside tools ([AsTool], [HandOver], [Within]) have records of their own, under the idempotency key of the call. A failure
 // of the journal ends the run with a [*journal.Error].
 func WithJournal(j journal.Journal) RunOption {
-	return runOption(func(o *runOptions) { o.journal, o.record = j, journaled })
+	return runOption(func(o *runOptions) {
+		o.journal, o.runOn = j, nil
+		if j != nil {
+			o.runOn = journaled
+		}
+	})
 }
 
-// recordFunc runs the loop on an engine that records. Runs get it from [WithJournal], so that programs without journals do
-// not link the engine.
-type recordFunc func(ctx context.Context, side journaledSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error)
-
-// journaledSide is the typed side of a run.
-type journaledSide interface {
-	loop.Observer
-	engine.Worker
-}
-
-// journaled is a [recordFunc].
-func journaled(ctx context.Context, side journaledSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error) {
+// journaled is a [runFunc].
+func journaled(ctx context.Context, side runSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error) {
 	if cfg.RunID == "" {
 		cfg.RunID = rand.Text()
 	}

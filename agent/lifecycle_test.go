@@ -57,8 +57,8 @@ func (c *counted) Close(ctx context.Context) error {
 func TestToolsetIsOpenedAndClosedOnceARunAndStateIsNotShared(t *testing.T) {
 	set := &lifecycle{}
 	res, _, _ := run(t, cfg{Toolsets: []toolset.Toolset[deps]{set}}, []modeltest.Step{modeltest.Say(call("1", "count")), modeltest.Say(call("2", "count")), modeltest.SayText("ok")})
-	require.Equal(t, 2, set.opened, "once for Run, once for Stream")
-	require.Equal(t, 2, set.closed)
+	require.Equal(t, 3, set.opened, "once for Run, once for Stream, once for the worker elsewhere")
+	require.Equal(t, 3, set.closed)
 	require.Equal(t, "request\n  tool_return 2 count: 2\n", dump(res.Messages[4:5]))
 }
 

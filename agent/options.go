@@ -31,7 +31,7 @@ type runOptions struct {
 	outer                 outer
 	store                 HistoryStore
 	journal               journal.Journal
-	record                recordFunc // goes with journal
+	runOn                 runFunc // nil for the native engine
 	toolRetries           *int
 	partials              bool
 	runID, conversationID string

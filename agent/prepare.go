@@ -45,7 +45,7 @@ func (r *agentRun[D, O]) enterStep(ctx context.Context, t *engine.Task, l engine
 	if !t.Process {
 		return nil
 	}
-	counts := r.options.journal != nil
+	counts := r.options.runOn != nil // what instructions use counts again when they are made again
 	if counts {
 		r.context.Meter = t.Info.Meter.Sub()
 	}

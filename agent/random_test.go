@@ -228,7 +228,7 @@ func (w *world) takeUp(
 // TestRandomRunsKeepTheInvariants drives the loop with random models, tools, errors, cancellations and resumptions: every
 // call is answered exactly once, a history can always be continued, no goroutine is left, usage adds up, and an output
 // comes out only if it is valid. A third of the runs keep a journal: they are taken up when they fail, and run again when
-// they have ended.
+// they have ended. Another third has each task taken through JSON.
 func TestRandomRunsKeepTheInvariants(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ends := map[string]int{}
@@ -259,6 +259,9 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 			takenUp := false
 			if seed%3 == 0 {
 				opts = append(opts, agent.WithJournal(new(journal.Memory)), agent.WithRunID(fmt.Sprintf("run-%d-%d", seed, n)))
+			}
+			if seed%3 == 1 {
+				opts = append(opts, onJSON(agent.NewWorker(a, deps{})))
 			}
 			res, err := w.turn(a, rnd, prompt, opts)
 			if seed%3 == 0 {

@@ -77,21 +77,11 @@ func (a *Agent[D, O]) Run(ctx context.Context, deps D, prompt string, opts ...Ru
 // the caller throws again.
 func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []RunOption, emit func(*loop.Event) bool) (*Result[O], *thrown, error) {
 	r := new(agentRun[D, O])
-	r.agent, r.emit, r.stream, r.toolset, r.context.Deps = a, emit, emit != nil, a.tools, deps
-	r.options.model, r.options.settings, r.options.limits = a.config.Model, a.config.Settings, a.config.Limits
-	r.options.choice = a.config.ToolChoice
-	for _, opt := range opts {
-		if opt != nil {
-			opt.applyRun(&r.options)
-		}
-	}
+	r.emit, r.stream = emit, emit != nil
+	r.begin(ctx, a, deps, opts)
 	if r.options.partials && emit != nil {
 		r.emit = a.output.withPartials(emit)
 	}
-	r.override(ctx)
-	r.findAsker()
-	r.context.Host = (*stepHost[D, O])(r)
-	r.instrument(ctx)
 	cfg, err := r.loopConfig(prompt)
 	var res *Result[O]
 	switch {
@@ -104,6 +94,22 @@ func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []Run
 	}
 	r.end(err)
 	return res, r.thrown, err
+}
+
+// begin sets what does not depend on what the run is asked.
+func (r *agentRun[D, O]) begin(ctx context.Context, a *Agent[D, O], deps D, opts []RunOption) {
+	r.agent, r.toolset, r.context.Deps = a, a.tools, deps
+	r.options.model, r.options.settings, r.options.limits = a.config.Model, a.config.Settings, a.config.Limits
+	r.options.choice = a.config.ToolChoice
+	for _, opt := range opts {
+		if opt != nil {
+			opt.applyRun(&r.options)
+		}
+	}
+	r.override(ctx)
+	r.findAsker()
+	r.context.Host = (*stepHost[D, O])(r)
+	r.instrument(ctx)
 }
 
 // unstarted is the error of a run that never began.
@@ -232,8 +238,8 @@ func (r *agentRun[D, O]) loop(ctx context.Context, cfg *loop.Config) (*loop.Resu
 	if err := r.claimInbox(); err != nil {
 		return &loop.Result{RunID: cfg.RunID, ConversationID: cfg.ConversationID, Messages: cfg.History}, err
 	}
-	if r.options.journal != nil {
-		return r.options.record(ctx, r, r.agent.output, &r.options, r.agent.config.Name, cfg)
+	if r.options.runOn != nil {
+		return r.options.runOn(ctx, r, r.agent.output, &r.options, r.agent.config.Name, cfg)
 	}
 	eng := native.New(r)
 	defer eng.Close()

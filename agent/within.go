@@ -49,7 +49,7 @@ func (out *outerRun) option() RunOption {
 		}
 		o.outer = out.outer
 		if out.journal != nil {
-			o.journal, o.record, o.runID = out.journal, out.record, out.runID
+			o.journal, o.runOn, o.runID = out.journal, out.runOn, out.runID
 		}
 	})
 }
@@ -59,7 +59,7 @@ type outerRun struct {
 	outer
 	meter   *toolset.Meter
 	journal journal.Journal
-	record  recordFunc
+	runOn   runFunc
 	runID   string
 	// streams says that the outer run is streamed.
 	streams bool
@@ -89,7 +89,7 @@ func (r *agentRun[D, O]) inside(meter *toolset.Meter, run *toolset.RunContext[D]
 	if r.options.journal == nil {
 		return in
 	}
-	in.journal, in.record, in.runID = r.options.journal, r.options.record, run.IdempotencyKey()
+	in.journal, in.runOn, in.runID = r.options.journal, r.options.runOn, run.IdempotencyKey()
 	if n > 1 {
 		in.runID = fmt.Sprintf("%s/%d", in.runID, n)
 	}

@@ -54,10 +54,12 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 	switch t.Op {
 	case engine.OpTool:
 		*done = r.call(ctx, t, run)
-	default:
+	case engine.OpOutput:
 		*done = r.agent.output.finish(ctx, run, t)
+	default:
+		done.Err = fmt.Errorf("agent: unknown operation %s", t.Op)
 	}
-	if r.options.journal != nil {
+	if r.options.runOn != nil {
 		done.Used = new(run.Meter.Own())
 	}
 }
@@ -72,7 +74,7 @@ func (r *agentRun[D, O]) request(ctx context.Context, t *engine.Task, l engine.L
 
 // contextOf is the run context for a task: the step's, or a copy of it that has the call as its host.
 func (r *agentRun[D, O]) contextOf(t *engine.Task, l engine.Listener) *toolset.RunContext[D] {
-	if t.Call == nil && r.options.journal == nil {
+	if t.Call == nil && r.options.runOn == nil {
 		return &r.context // nothing to add
 	}
 	h := &callHost[D, O]{context: r.context, run: r, call: t.Call, listener: l}
@@ -80,7 +82,7 @@ func (r *agentRun[D, O]) contextOf(t *engine.Task, l engine.Listener) *toolset.R
 	if t.Call != nil {
 		run.Call = t.Call.Call
 	}
-	if r.options.journal != nil {
+	if r.options.runOn != nil {
 		run.Meter = run.Meter.Sub()
 	}
 	run.Host = h

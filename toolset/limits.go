@@ -19,17 +19,19 @@ const (
 // Limits bounds what a [Meter] counts. Zero and [Unlimited] mean no limit.
 type Limits struct {
 	// Requests limits the requests to models. It is checked before each request.
-	Requests int
+	Requests int `json:"requests,omitempty"`
 	// ToolCalls limits the tool calls that return a value. It is checked for all calls of a response before any of them
 	// runs. [NoToolCalls] allows none.
-	ToolCalls int
+	ToolCalls int `json:"tool_calls,omitempty"`
 	// The token limits are checked before each request and after each response. During a stream they are checked whenever
 	// the provider reports usage.
-	InputTokens, OutputTokens, TotalTokens int64
+	InputTokens  int64 `json:"input_tokens,omitempty"`
+	OutputTokens int64 `json:"output_tokens,omitempty"`
+	TotalTokens  int64 `json:"total_tokens,omitempty"`
 	// Cost limits the cost of responses, in the currency of the prices set with [Meter.SetPrices]. It is checked together
 	// with the token limits. While there is a limit on cost, a request is not made if its price is unknown or the limit
 	// is reached.
-	Cost float64
+	Cost float64 `json:"cost,omitempty"`
 }
 
 // tokens returns an error without a meter if u exceeds a token limit.

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -52,7 +53,7 @@ type Task struct {
 	Op Op
 	// Process belongs to OpPrepare: history processors run first.
 	Process bool
-	// Stream belongs to OpModel: deltas go to the listener.
+	// Stream says that somebody watches the run: deltas of an OpModel and events of user code go to the listener.
 	Stream bool
 	// Complete belongs to OpOutput: the model had finished Text.
 	Complete bool
@@ -64,6 +65,8 @@ type Task struct {
 	// Info describes the run as of the step's OpPrepare. Its Messages are the history up to the request. It is shared and must not
 	// be changed. It does not change before the next step.
 	Info *toolset.RunInfo
+	// Options are the options of the run that are data. They are set if the run has an engine of its own.
+	Options *Options
 	// Request is the request of an OpModel.
 	Request *model.Request
 	// Checks are the calls of an OpCheck, in the order in which the model made them.
@@ -76,6 +79,30 @@ type Task struct {
 	// of the last decision, if they were invalid.
 	Text  string
 	Media []model.Part
+}
+
+// Count counts what a task has used elsewhere on the meter of the run. An engine calls it on the run's goroutine for each result that
+// was not made under that meter: because it comes from another process, or because it was recorded.
+func (t *Task) Count(d *Done) {
+	if d.Used != nil && t.Info != nil && t.Info.Meter != nil {
+		t.Info.Meter.Add(*d.Used)
+	}
+}
+
+// Key identifies the task within its run: it is the same when the run is repeated. Tasks that agree in operation, step and call, such as
+// the second preview of a call, have the same key. They are never under way at the same time, so the engine can number them in the
+// order in which they are started.
+func (t *Task) Key() string {
+	key := fmt.Sprintf("%d/%s", stepOf(t), t.Op)
+	switch {
+	case t.Op == OpInbox && t.AtEnd:
+		key += "/end"
+	case t.Op == OpTool && t.Call.Approved:
+		key += "/" + t.Call.ID + "/approved"
+	case t.Call != nil:
+		key += "/" + t.Call.ID
+	}
+	return key
 }
 
 // Call is a tool call that is to be executed.

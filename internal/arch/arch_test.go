@@ -30,6 +30,7 @@ var rules = map[string][]string{
 	"agent/model/genkitmodel/genkitdev":     {"agent", "agent/model", "toolset"},
 	"agent/model/genkitmodel/googledialect": {"agent/model", "agent/model/geminimodel", "agent/model/genkitmodel", "internal/adapter"},
 	"agent/engine":                          {"agent/model", "toolset"},
+	"agent/engine/enginetest":               {"agent/engine", "agent/model", "toolset", "internal/loop"},
 	"agent/journal":                         {},
 	"agent/journal/":                        {"agent/journal"},
 	"agent":                                 {"agent/approval", "agent/engine", "agent/journal", "agent/model", "toolset", "internal/loop", "internal/engine", "internal/partial", "internal/plainjson", "internal/schema"},

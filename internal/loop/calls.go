@@ -132,7 +132,7 @@ func incomplete(resp *model.Message) error {
 
 // taskOf returns the task that runs a call.
 func (r *run) taskOf(c *call) engine.Task {
-	t := engine.Task{Op: engine.OpTool, Info: &r.info, Call: &c.args, Emits: r.cfg.Stream}
+	t := engine.Task{Op: engine.OpTool, Info: &r.info, Options: r.cfg.Options, Stream: r.cfg.Stream, Call: &c.args, Emits: r.cfg.Stream}
 	if c.tool.Output {
 		t.Op = engine.OpOutput
 	}

@@ -3,6 +3,7 @@
 package loop
 
 import (
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -55,6 +56,8 @@ type Config struct {
 	Observed, Stream bool
 	// Scratch is memory to work with, if Stream is set; nil is fine. Nobody else uses it while the run goes on.
 	Scratch *Scratch
+	// Options go with the tasks of a run that has an engine of its own.
+	Options *engine.Options
 	// Processed says that there are history processors.
 	Processed bool
 	// Steered says that messages may come in while the run goes on.

@@ -26,8 +26,7 @@ func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config)
 		if cfg.Scratch == nil {
 			cfg.Scratch = new(Scratch)
 		}
-		r.streamed = &cfg.Scratch.streamed
-		defer r.streamed.giveBack()
+		defer cfg.Scratch.giveBack()
 	}
 	err := r.start()
 	if err == nil {
@@ -89,9 +88,7 @@ type run struct {
 	task engine.Task
 	// answers are the answers of the calls in hand, one for each.
 	answers []model.Part
-	// streamed is what has been read of the response in hand; nil if responses are not streamed.
-	streamed *streamed
-	waiting  [1]engine.Future
+	waiting [1]engine.Future
 	// one is the lone check in hand.
 	one [1]engine.Check
 }
@@ -190,7 +187,7 @@ func (r *run) modelTask() (*engine.Task, error) {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
-	return r.lone(engine.Task{Op: engine.OpModel, Stream: r.cfg.Stream, Request: &model.Request{
+	return r.lone(engine.Task{Op: engine.OpModel, Request: &model.Request{
 		Instructions: r.offer.Instructions,
 		Messages:     slices.Clip(r.messages),
 		Tools:        r.offer.Defs,
@@ -243,7 +240,7 @@ func (r *run) asked() model.Info {
 // lone returns a task of the step that runs alone. It is valid until the next one is made.
 func (r *run) lone(t engine.Task) *engine.Task {
 	r.task = t
-	r.task.Info = &r.info
+	r.task.Info, r.task.Options, r.task.Stream = &r.info, r.cfg.Options, r.cfg.Stream
 	return &r.task
 }
 

@@ -80,11 +80,19 @@ func (s *streamed) textOf(part int) []byte {
 	return text
 }
 
+// streamed is what has been read of the response in hand; nil if responses are not streamed.
+func (r *run) streamed() *streamed {
+	if r.cfg.Scratch == nil {
+		return nil
+	}
+	return &r.cfg.Scratch.streamed
+}
+
 // delta turns a model's delta into events, and keeps it in case that the response is cut off. A part starts with the first
 // delta of its index. Text and thinking end when another part starts; if they grow again, it is a new part to the observer.
 // Tool calls, whose fragments may be interleaved, end with the response.
 func (r *run) delta(d *model.Delta) error {
-	s := r.streamed
+	s := r.streamed()
 	if d.Usage != nil {
 		s.usage = *d.Usage
 		u := r.cfg.Meter.Usage()
@@ -128,7 +136,7 @@ func (r *run) grow(d *model.Delta) error {
 	if e.Kind != PartDelta || e.PartKind != d.Kind {
 		*e = Event{Kind: PartDelta, PartKind: d.Kind}
 	}
-	e.Step, e.Part, e.Text = r.info.Step, r.streamed.number, d.Text
+	e.Step, e.Part, e.Text = r.info.Step, r.streamed().number, d.Text
 	if !r.observer.Emit(e) {
 		return r.stop()
 	}
@@ -137,7 +145,7 @@ func (r *run) grow(d *model.Delta) error {
 
 // switchPart goes on with the part of a delta, or begins it.
 func (r *run) switchPart(d *model.Delta) error {
-	s := r.streamed
+	s := r.streamed()
 	for i := range s.parts {
 		if p := &s.parts[i]; p.index == d.Part && !p.ended {
 			s.switchTo(i)
@@ -165,7 +173,7 @@ func (r *run) switchPart(d *model.Delta) error {
 }
 
 func (r *run) endPart(i int) error {
-	p := &r.streamed.parts[i]
+	p := &r.streamed().parts[i]
 	if p.ended {
 		return nil
 	}
@@ -192,7 +200,7 @@ func (r *run) responseEvents(resp *model.Message) error {
 
 // partEvents ends the parts that are still open. If the model did not stream, it makes up for it.
 func (r *run) partEvents(resp *model.Message) error {
-	s := r.streamed
+	s := r.streamed()
 	defer s.reset()
 	if len(s.parts) == 0 {
 		for i := range resp.Parts {
@@ -259,7 +267,7 @@ func (s *streamed) callID(given string, step int) string {
 // cutOff keeps what was read of a response that ends with an error: its text, signed thinking and complete calls, and the
 // usage that was reported.
 func (r *run) cutOff() {
-	s := r.streamed
+	s := r.streamed()
 	if s == nil { // nobody has read anything
 		return
 	}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/engine"
+	native "github.com/ponte-go/ponte/internal/engine"
+	"github.com/ponte-go/ponte/internal/loop"
+)
+
+// WithEngine runs the run on an engine of the caller's: see package agent/engine. start is called once, when the run starts, and
+// returns the engine of this run. If the engine has a method Close without arguments and results, it is called when the run has
+// ended. An error of start ends the run.
+//
+// local executes the run's tasks in this process, with the dependencies and options of the run. An engine may also have tasks
+// executed by a [Worker] in another process; those options that are data go with each task. Tasks of [engine.OpInbox] are for
+// local, where the [Inbox] is. local is used until the run has ended.
+//
+// Runs inside tools are executed where the tool is. WithEngine takes the place of [WithJournal], and the other way round. Nil means the
+// native engine, which executes everything in this process.
+func WithEngine(start func(ctx context.Context, local engine.Worker) (engine.Engine, error)) RunOption {
+	return runOption(func(o *runOptions) {
+		if o.journal, o.runOn = nil, nil; start != nil {
+			o.runOn = func(ctx context.Context, side runSide, codec native.Codec, o *runOptions, _ string, cfg *loop.Config) (*loop.Result, error) {
+				return runOnEngine(ctx, start, side, codec, o, cfg)
+			}
+		}
+	})
+}
+
+// runFunc runs the loop on an engine. Runs get it from [WithJournal] and [WithEngine], so that other programs do not link what it needs.
+type runFunc func(ctx context.Context, side runSide, codec native.Codec, o *runOptions, agent string, cfg *loop.Config) (*loop.Result, error)
+
+// runSide is the typed side of a run.
+type runSide interface {
+	loop.Observer
+	engine.Worker
+}
+
+// localWorker is implemented by [runSide]. It is not part of that, because then every program would link what it needs.
+type localWorker interface {
+	// localWorker returns a worker that goes by the data of tasks, and a function that gives its open tools to the run.
+	localWorker() (w *Worker, end func())
+}
+
+func runOnEngine(
+	ctx context.Context, start func(context.Context, engine.Worker) (engine.Engine, error), side runSide, codec native.Codec, o *runOptions, cfg *loop.Config,
+) (*loop.Result, error) {
+	registerErrors()
+	worker, end := side.(localWorker).localWorker()
+	defer end()
+	eng, err := startEngine(ctx, start, worker)
+	if err != nil {
+		return &loop.Result{RunID: cfg.RunID, ConversationID: cfg.ConversationID, Messages: cfg.History}, fmt.Errorf("start the engine: %w", err)
+	}
+	if closer, ok := eng.(interface{ Close() }); ok {
+		defer closer.Close()
+	}
+	cfg.Options = &engine.Options{Instructions: o.instructions, Settings: o.settings, Choice: o.choice, ToolRetries: o.toolRetries}
+	return loop.Run(ctx, &plainEngine{Engine: eng, codec: codec}, side, cfg)
+}
+
+func startEngine(ctx context.Context, start func(context.Context, engine.Worker) (engine.Engine, error), worker engine.Worker) (eng engine.Engine, err error) {
+	defer recovered(&err)
+	if eng, err = start(ctx, worker); err == nil && eng == nil {
+		err = errors.New("there is neither an engine nor an error")
+	}
+	return eng, err
+}
+
+// plainEngine is an engine that knows outputs and events as plain data only.
+type plainEngine struct {
+	engine.Engine
+	codec   native.Codec
+	futures []engine.Future
+}
+
+// plainFuture is a future of a plainEngine.
+type plainFuture struct {
+	engine.Future
+	codec native.Codec
+	read  bool
+}
+
+// Start implements [engine.Engine].
+func (e *plainEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
+	return &plainFuture{Future: e.Engine.Start(ctx, t), codec: e.codec}
+}
+
+// WaitAny implements [engine.Engine].
+func (e *plainEngine) WaitAny(futures []engine.Future, l engine.Listener) int {
+	e.futures = e.futures[:0]
+	for _, f := range futures {
+		e.futures = append(e.futures, f.(*plainFuture).Future)
+	}
+	return e.Engine.WaitAny(e.futures, valueListener{l})
+}
+
+// Done implements [engine.Future].
+func (f *plainFuture) Done() *engine.Done {
+	d := f.Future.Done()
+	if d == nil || f.read {
+		return d
+	}
+	f.read = true
+	out, ok := d.Output.(*engine.Output)
+	switch {
+	case !ok:
+	case out.Value != nil || out.Data == nil:
+		d.Output = out.Value
+	default:
+		var err error
+		if d.Output, err = f.codec.Decode(out.Type, out.Data); err != nil {
+			*d = engine.Done{Err: fmt.Errorf("read the output that the engine returned: %w", err)}
+		}
+	}
+	return d
+}
+
+// valueListener reads the values of custom events that come from another process.
+type valueListener struct{ engine.Listener }
+
+// nestedType is the type of events of inner runs.
+const nestedType = "agent.Nested"
+
+// Custom implements [engine.Listener].
+func (l valueListener) Custom(c *engine.Call, value any) error {
+	v, ok := value.(*engine.Value)
+	if !ok {
+		return l.Listener.Custom(c, value)
+	}
+	value = v.Data
+	var nested Nested
+	switch {
+	case v.Data == nil:
+		value = OpaqueValue{Type: v.Type}
+	case v.Type == nestedType && json.Unmarshal(v.Data, &nested) == nil:
+		value = nested
+	}
+	return l.Listener.Custom(c, value)
+}

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package enginetest checks implementations of engine.Engine.
+package enginetest

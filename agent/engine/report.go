@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// Reporter returns a listener that hands what a task reports to send, as JSON: for the side of the worker, whose run is in another
+// process. An error of send is returned to the task. send is called as a [Worker] calls its listener.
+func Reporter(send func(report []byte) error) Listener { return reporter(send) }
+
+type reporter func([]byte) error
+
+func (send reporter) Sink() model.Sink {
+	return func(d model.Delta) error { return send.report(&reportJSON{Delta: (*deltaJSON)(&d)}) }
+}
+
+func (send reporter) Custom(c *Call, value any) error {
+	form := &reportJSON{InCall: c != nil}
+	v, ok := value.(*Value)
+	if !ok {
+		v = valueOf(value)
+	}
+	form.Value, form.Type = v.Data, v.Type
+	return send.report(form)
+}
+
+func (send reporter) report(form *reportJSON) error {
+	form.Version = Version
+	data, err := marshal(form)
+	if err != nil {
+		return fmt.Errorf("engine: report: %w", err)
+	}
+	return send(data)
+}
+
+// Deliver passes a report on to l: for the side of the run. t is the task that it is about. Custom events arrive as [*Value]. Like
+// any call of a listener, it belongs into [Engine.WaitAny].
+func Deliver(t *Task, report []byte, l Listener) error {
+	var form reportJSON
+	if err := unmarshal("report", report, &form); err != nil {
+		return err
+	}
+	if form.Delta != nil {
+		if t.Op != OpModel {
+			return errors.New("engine: report: a delta of a task that is no request")
+		}
+		return l.Sink()(model.Delta(*form.Delta))
+	}
+	var c *Call
+	if form.InCall {
+		c = t.Call
+	}
+	return l.Custom(c, &Value{Type: form.Type, Data: form.Value})
+}
+
+type reportJSON struct {
+	Version int        `json:"v"`
+	Delta   *deltaJSON `json:"delta,omitempty"`
+	// InCall says that a tool has emitted the value, rather than a history processor.
+	InCall bool            `json:"in_call,omitempty"`
+	Type   string          `json:"type,omitempty"`
+	Value  json.RawMessage `json:"value,omitempty"`
+}
+
+// deltaJSON has the fields of [model.Delta].
+type deltaJSON struct {
+	Part   int            `json:"part,omitempty"`
+	Kind   model.PartKind `json:"kind,omitempty"`
+	Text   string         `json:"text,omitempty"`
+	CallID string         `json:"call_id,omitempty"`
+	Tool   string         `json:"tool,omitempty"`
+	Usage  *model.Usage   `json:"usage,omitempty"`
+	Whole  *model.Part    `json:"whole,omitempty"`
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/engine/enginetest"
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+func TestOptionsOfARunReachTheWorker(t *testing.T) {
+	script := modeltest.Script(modeltest.Say(call("1", "flaky")), modeltest.Say(call("2", "flaky")), modeltest.SayText("ok"))
+	flaky := tool("flaky", func(_ context.Context, run *toolset.RunContext[deps]) (string, error) {
+		if run.Call.Attempt == 0 {
+			return "", toolset.Retry("again")
+		}
+		return fmt.Sprint("of ", run.Call.MaxRetries), nil
+	})
+	config := cfg{Instructions: "Be kind.", ToolRetries: new(0)}
+	here := newAgent(t, config, flaky)
+	config.Model = script
+	w := agent.NewWorker(newAgent(t, config, flaky), deps{}, agent.WithInstructions("Not this."))
+	res, err := here.Run(t.Context(), deps{}, "go", agent.WithModel(model.Func(script.Info(), nil)), agent.WithInstructions("Be brief."), agent.WithToolRetries(3),
+		agent.WithSettings(model.Settings{MaxTokens: 7}), agent.WithToolChoice(model.ToolChoice{Mode: model.ToolChoiceRequired}), onJSON(w))
+	require.NoError(t, err)
+	require.Equal(t, "of 3", res.Messages[4].Parts[0].Text)
+	req := script.Requests()[0]
+	require.Equal(t, "Be kind.\nBe brief.", req.Instructions)
+	require.Equal(t, 7, req.Settings.MaxTokens)
+	require.Equal(t, model.ToolChoiceRequired, req.ToolChoice.Mode)
+}
+
+func TestWorkerKeepsToolsetsOpen(t *testing.T) {
+	set := &lifecycle{}
+	steps := []modeltest.Step{modeltest.Say(call("1", "count")), modeltest.Say(call("2", "count")), modeltest.SayText("ok")}
+	a := newAgent(t, cfg{Model: modeltest.Script(steps...), Toolsets: []toolset.Toolset[deps]{set}})
+	w := agent.NewWorker(a, deps{})
+	res, err := a.Run(t.Context(), deps{}, "go", agent.WithRunID("r"), onJSON(w))
+	require.NoError(t, err)
+	require.Equal(t, "2", res.Messages[4].Parts[0].Text, "state of the instance lasts")
+	require.Equal(t, 1, set.opened)
+	require.Zero(t, set.closed)
+	require.NoError(t, w.End(t.Context(), "unknown"))
+	require.NoError(t, w.End(t.Context(), "r"))
+	require.NoError(t, w.Close(t.Context()))
+	require.Equal(t, 1, set.closed)
+
+	// A worker that lives for one task opens them each time.
+	set = &lifecycle{}
+	a = newAgent(t, cfg{Model: modeltest.Script(steps...), Toolsets: []toolset.Toolset[deps]{set}})
+	res, err = a.Run(t.Context(), deps{}, "go", agent.WithEngine(func(_ context.Context, local engine.Worker) (engine.Engine, error) {
+		return enginetest.NewRemote(local, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {
+			w := agent.NewWorker(a, deps{})
+			defer w.Close(ctx)
+			return engine.Execute(ctx, w, task, report)
+		}), nil
+	}))
+	require.NoError(t, err)
+	require.Equal(t, "1", res.Messages[4].Parts[0].Text)
+	require.Equal(t, 7, set.opened, "three to prepare, two to check, two to run")
+	require.Equal(t, 7, set.closed)
+}
+
+func TestInnerRunElsewhereIsBoundedByOuterLimits(t *testing.T) {
+	asks := func(n int) model.Model {
+		return modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+			resp := model.Response(call(fmt.Sprint(len(req.Messages)), "hm"))
+			if len(req.Messages) > 2*n {
+				resp = model.Response(model.Text("inner"))
+			}
+			resp.Usage = model.Usage{InputTokens: 10}
+			return resp, nil
+		})
+	}
+	for _, c := range []struct {
+		limits agent.Limits
+		limit  toolset.LimitName
+	}{{agent.Limits{Requests: 3}, toolset.LimitRequests}, {agent.Limits{InputTokens: 25}, toolset.LimitInputTokens}, {agent.Limits{Requests: 8}, ""}} {
+		inner := newAgent(t, cfg{Model: asks(4)}, says("hm", "hm"))
+		outer := func() *agent.Agent[deps, string] {
+			return newAgent(t, cfg{Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "ask", `{"prompt":"x"}`)), modeltest.SayText("ok")), Limits: c.limits},
+				agent.AsTool("ask", "", inner, func(d deps) deps { return d }))
+		}
+		want, wantErr := outer().Run(t.Context(), deps{}, "go")
+		a := outer()
+		got, err := a.Run(t.Context(), deps{}, "go", onJSON(agent.NewWorker(a, deps{})))
+		if c.limit == "" {
+			require.NoError(t, err)
+			require.Equal(t, want.Usage, got.Usage)
+			require.Equal(t, 7, got.Usage.Requests, "five of them elsewhere, in a tool")
+			continue
+		}
+		var limit *agent.LimitError
+		require.ErrorAs(t, err, &limit)
+		require.Equal(t, c.limit, limit.Limit)
+		require.EqualError(t, err, wantErr.Error())
+		require.Equal(t, asRunError(t, wantErr).Usage, asRunError(t, err).Usage)
+	}
+}
+
+func TestErrorsOfRunsKeepTheirIdentity(t *testing.T) {
+	a := newAgent(t, cfg{Model: modeltest.Script()})
+	agent.NewWorker(a, deps{}) // knows them
+	through := func(err error) error {
+		task := &engine.Task{Op: engine.OpTool, Info: &toolset.RunInfo{}}
+		data, marshalErr := engine.MarshalDone(task, &engine.Done{Err: err})
+		require.NoError(t, marshalErr)
+		done, marshalErr := engine.UnmarshalDone(task, data)
+		require.NoError(t, marshalErr)
+		require.EqualError(t, done.Err, err.Error())
+		return done.Err
+	}
+	for _, sentinel := range []error{agent.ErrStopped, agent.ErrResults, agent.ErrTokenLimit, agent.ErrFinished, journal.ErrInUse} {
+		require.ErrorIs(t, through(fmt.Errorf("x: %w", sentinel)), sentinel)
+	}
+	var failed *agent.RunError
+	require.ErrorAs(t, through(&agent.RunError{Agent: "a", Stage: agent.StageTool, Tool: "t", CallID: "c", Attempt: 1, Err: &agent.BudgetError{Tool: "t", Retries: 2, Err: context.Canceled}}), &failed)
+	require.Equal(t, "t", failed.Tool)
+	require.ErrorIs(t, failed, context.Canceled)
+	var budget *agent.BudgetError
+	require.ErrorAs(t, failed, &budget)
+	require.Equal(t, 2, budget.Retries)
+	var panicked *agent.PanicError
+	require.ErrorAs(t, through(&agent.PanicError{Value: errBoom, Stack: []byte("stack")}), &panicked)
+	require.Equal(t, "stack", string(panicked.Stack))
+	var broken *journal.Error
+	require.ErrorAs(t, through(&journal.Error{RunID: "r", Op: "append", Err: journal.ErrClosed}), &broken)
+	require.ErrorIs(t, broken, journal.ErrClosed)
+	require.Equal(t, "append", broken.Op)
+}
+
+func TestEngineThatDoesNotStart(t *testing.T) {
+	a := newAgent(t, cfg{Model: modeltest.Script(modeltest.SayText("ok"))})
+	for want, start := range map[string]func(context.Context, engine.Worker) (engine.Engine, error){
+		"agent: prepare: start the engine: boom":                                    func(context.Context, engine.Worker) (engine.Engine, error) { return nil, errBoom },
+		"agent: prepare: start the engine: there is neither an engine nor an error": func(context.Context, engine.Worker) (engine.Engine, error) { return nil, nil },
+	} {
+		_, err := a.Run(t.Context(), deps{}, "go", agent.WithEngine(start))
+		require.EqualError(t, err, want)
+	}
+	_, err := a.Run(t.Context(), deps{}, "go", agent.WithEngine(func(context.Context, engine.Worker) (engine.Engine, error) { panic("ouch") }))
+	require.ErrorAs(t, err, new(*agent.PanicError))
+	res, err := a.Run(t.Context(), deps{}, "go", agent.WithEngine(nil))
+	require.NoError(t, err)
+	require.Equal(t, "ok", res.Output)
+}
+
+func TestWorkerRefusesWhatIsNotForIt(t *testing.T) {
+	w := agent.NewWorker(newAgent(t, cfg{}, addTool()), deps{})
+	do := func(task *engine.Task) error {
+		var done engine.Done
+		w.Do(t.Context(), task, nil, &done)
+		return done.Err
+	}
+	info := &toolset.RunInfo{RunID: "r", Meter: new(toolset.Meter)}
+	gone := &engine.Call{Call: toolset.Call{ID: "1", Tool: "gone"}}
+	require.ErrorContains(t, do(nil), "no run")
+	require.ErrorContains(t, do(&engine.Task{Op: engine.OpModel}), "no run")
+	require.ErrorContains(t, do(&engine.Task{Op: engine.OpInbox, Info: info}), "local worker")
+	require.ErrorIs(t, do(&engine.Task{Op: engine.OpModel, Info: info, Request: &model.Request{}}), agent.ErrNoModel)
+	require.ErrorContains(t, do(&engine.Task{Op: engine.OpTool, Info: info, Call: gone}), "gone")
+	require.ErrorContains(t, do(&engine.Task{Op: engine.OpPreview, Info: info, Call: gone}), "gone")
+	require.Error(t, do(&engine.Task{Op: engine.OpTool, Info: info}))
+	require.Error(t, do(&engine.Task{Op: 99, Info: info}))
+}
