@@ -161,14 +161,14 @@ func TestSchemasOfToolsMustBeOfAnObject(t *testing.T) {
 		return toolset.Result{}, nil
 	}
 	for schema, want := range map[string]string{
-		``:                                  `tool "t": schema is missing: give the JSON schema of an object, {"type":"object"} at least`,
+		``:                                  `tool "t": schema is missing; set the JSON schema of an object, at least {"type":"object"}`,
 		`{`:                                 `tool "t": schema is not valid JSON: unexpected end of JSON input`,
 		`true`:                              `tool "t": schema must be a JSON object, not a boolean`,
 		`null`:                              `tool "t": schema must be a JSON object, not null`,
 		`[{"type":"object"}]`:               `tool "t": schema must be a JSON object, not an array`,
 		`"object"`:                          `tool "t": schema must be a JSON object, not a string`,
 		`1`:                                 `tool "t": schema must be a JSON object, not a number`,
-		`{}`:                                `tool "t": schema must have "type": "object", but has no type`,
+		`{}`:                                `tool "t": schema has no type, must have "type": "object"`,
 		`{"type":"string"}`:                 `tool "t": schema must have "type": "object", not string`,
 		`{"type":["object","null"]}`:        `tool "t": schema must have "type": "object", not [object null]`,
 		`{"type":"object","properties":[]}`: `tool "t": schema: properties must be a JSON object, not an array`,

@@ -79,7 +79,7 @@ func TestNonObjectOutputIsWrappedForTheModel(t *testing.T) {
 }
 
 func TestModelIsToldTheKeyOfAWrappedOutput(t *testing.T) {
-	const key = `"description":"Give the result in the field \"value\"."`
+	const key = `"description":"Return the result in the field \"value\"."`
 	for _, written := range []string{`[1,2]`, `{"numbers":[1,2]}`, `{}`, `"1,2"`} {
 		for _, mode := range []agent.OutputMode{agent.OutputTool, agent.OutputPrompted} {
 			answer := func(text string) modeltest.Step {

@@ -117,7 +117,7 @@ func (b *builder) schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 		return nil, &typeError{msg: fmt.Sprintf("the schema has more than %d parts", maxSchemas)}
 	}
 	if t = pointee(t); t.Kind() == reflect.Pointer {
-		return nil, &typeError{msg: fmt.Sprintf("%v is a pointer to nothing but pointers", t)}
+		return nil, &typeError{msg: fmt.Sprintf("%v points only to pointers", t)}
 	}
 	if s, err := b.selfMade(t); s != nil || err != nil {
 		return s, err
@@ -191,7 +191,7 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 func (b *builder) adopt(defs jsonschema.Definitions) error {
 	for name, def := range defs {
 		if known := b.defs[name]; known != nil && !sameSchema(known, def) || slices.Contains(slices.Collect(maps.Values(b.names)), name) {
-			return &typeError{msg: fmt.Sprintf("JSONSchema defines %q, and so does another type", name)}
+			return &typeError{msg: fmt.Sprintf("the definition %q from JSONSchema exists already", name)}
 		}
 		b.defs[name] = def
 	}
@@ -251,7 +251,7 @@ func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 	case reflect.Struct:
 		s, err = b.object(t)
 	default:
-		return nil, &typeError{msg: fmt.Sprintf("%v has no JSON form", t)}
+		return nil, &typeError{msg: fmt.Sprintf("%v cannot be encoded as JSON", t)}
 	}
 	if err != nil {
 		return nil, err
@@ -323,7 +323,7 @@ func (b *builder) object(t reflect.Type) (*jsonschema.Schema, error) {
 func (b *builder) quote(s *jsonschema.Schema) (*jsonschema.Schema, error) {
 	l := b.leaves[s]
 	if l.custom && l.goType != numberType {
-		return nil, &typeError{msg: fmt.Sprintf("the json option \"string\" does not work with %v, which has a JSON form of its own", l.goType)}
+		return nil, &typeError{msg: fmt.Sprintf("the json option \"string\" does not work with %v, which has its own JSON encoding", l.goType)}
 	}
 	quoted := &jsonschema.Schema{Type: "string", Description: s.Description}
 	switch s.Type {

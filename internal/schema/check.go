@@ -62,7 +62,7 @@ func (w *walker) checkText(n *node, inner []byte, escaped bool) {
 
 func (w *walker) checkNumber(n *node, text []byte, integer bool) {
 	if !integer && n.types&(typeInteger|typeNumber) == typeInteger {
-		w.report("type", "must be an integer, written without fraction and exponent", text)
+		w.report("type", "must be an integer without fraction or exponent", text)
 		return
 	}
 	bounded := n.minimum != nil || n.maximum != nil || n.above != nil || n.below != nil

@@ -38,7 +38,7 @@ func TestEveryBoundIsHeld(t *testing.T) {
 		"fewest items":                refuses[bounds](`{"items":[1]}`, `items: must have at least 2 items, not 1, got [1]`),
 		"most items":                  refuses[bounds](`{"items":[1,2,3,4]}`, `items: must have at most 3 items, not 4, got [1,2,3,4]`),
 		"number of items":             refuses[bounds](`{"same":[1,2,3]}`, `same: must have at most 2 items, not 3, got [1,2,3]`),
-		"distinct items":              refuses[bounds](`{"distinct":["a","b", "a"]}`, `distinct: must not have an item twice, like items 0 and 2, got ["a","b", "a"]`),
+		"distinct items":              refuses[bounds](`{"distinct":["a","b", "a"]}`, `distinct: items must be unique, but items 0 and 2 are equal, got ["a","b", "a"]`),
 		"fewest fields":               refuses[bounds](`{"fields":{}}`, `fields: must have at least 1 field, got {}`),
 		"most fields":                 refuses[bounds](`{"fields":{"a":1,"b":2,"c":3}}`, `fields: must have at most 2 fields, got {"a":1,"b":2,"c":3}`),
 		"equal bool":                  refuses[bounds](`{"off":false}`, `off: must be true, got false`),

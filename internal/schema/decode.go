@@ -13,16 +13,16 @@ import (
 
 var emptyObject = []byte("{}")
 
-// Decode checks raw against the schema, decodes it into dst, a pointer to the Go type, and validates
-// the result. Empty or blank raw, and null, stand for {}. As with json.Unmarshal, fields that raw does
-// not mention keep their values, so dst should point to a zero value.
+// Decode checks raw against the schema, decodes it into dst, a pointer to the Go type, and validates the
+// result. Empty or blank raw, and null, are treated as {}. As with json.Unmarshal, fields that are not in raw
+// keep their values, so dst should point to a zero value.
 //
-// It is stricter than encoding/json: names match exactly, no field is unknown or occurs twice,
-// and null is allowed only where the schema says so or a field is optional, where it means that there
-// is none. Integers are written without fraction and exponent.
+// It is stricter than encoding/json: names must match exactly, unknown and duplicate fields are errors, and
+// null is allowed only if the schema says so or a field is optional, where it means absent. Integers must be
+// written without fraction and exponent.
 //
-// The error is an [*Error] if the author of raw can mend it, and any other if only the program can:
-// dst has the wrong type, or a method of the type panicked. After an error the contents of dst are
+// If the author of raw can fix the problem, the error is an [*Error]. Any other error is a mistake in the
+// program: dst has the wrong type, or a method of the type panicked. After an error the contents of dst are
 // undefined.
 func (t *Type) Decode(raw []byte, dst any) (err error) {
 	defer func() {
@@ -114,7 +114,7 @@ func covers(outer, path string) bool {
 func (t *Type) accepts(dst any) error {
 	got := reflect.TypeOf(dst)
 	if got != t.pointer && (got == nil || got.Kind() != reflect.Pointer || pointee(got) != t.goType) {
-		return fmt.Errorf("schema: cannot decode into %T: it is no pointer to %v", dst, t.goType)
+		return fmt.Errorf("schema: cannot decode into %T, which is not a pointer to %v", dst, t.goType)
 	}
 	if reflect.ValueOf(dst).IsNil() {
 		return fmt.Errorf("schema: cannot decode into a nil %T", dst)

@@ -103,13 +103,13 @@ type chosen struct {
 
 func TestDecodeRefuses(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
-		"a missing field":  refuses[weatherQuery](``, `city: the field is required and missing`),
-		"an unknown field": refuses[weatherQuery](`{"city":"x","zzz":{"a":[]}}`, `zzz: the field is unknown: the fields are city, days, unit`),
-		"a misspelt field": refuses[weatherQuery](`{"city":"x","dayz":1}`, `dayz: the field is unknown (did you mean days?): the fields are city, days, unit`),
+		"a missing field":  refuses[weatherQuery](``, `city: required field is missing`),
+		"an unknown field": refuses[weatherQuery](`{"city":"x","zzz":{"a":[]}}`, `zzz: unknown field: the fields are city, days, unit`),
+		"a misspelt field": refuses[weatherQuery](`{"city":"x","dayz":1}`, `dayz: unknown field (did you mean days?): the fields are city, days, unit`),
 		"a name in another case": refuses[weatherQuery](`{"City":"x"}`,
-			`City: the field is unknown (did you mean city?): the fields are city, days, unit`, `city: the field is required and missing`),
-		"a hidden field":           refuses[everyHidden](`{"secret":1}`, `secret: the field is unknown: there are no fields here`),
-		"a field twice":            refuses[weatherQuery](`{"city":"x","city":"y"}`, `city: the field occurs twice`),
+			`City: unknown field (did you mean city?): the fields are city, days, unit`, `city: required field is missing`),
+		"a hidden field":           refuses[everyHidden](`{"secret":1}`, `secret: unknown field: no fields are allowed here`),
+		"a field twice":            refuses[weatherQuery](`{"city":"x","city":"y"}`, `city: duplicate field`),
 		"null for a string":        refuses[one[string]](`{"v":null}`, `v: must be a string, not null`),
 		"null for a slice":         refuses[one[[]int]](`{"v":null}`, `v: must be an array, not null`),
 		"null in a slice":          refuses[one[[]*int]](`{"v":[null]}`, `v[0]: must be an integer, not null`),
@@ -117,13 +117,13 @@ func TestDecodeRefuses(t *testing.T) {
 		"a number for a string":    refuses[one[string]](`{"v":1}`, `v: must be a string, not a number, got 1`),
 		"an array for an object":   refuses[weatherQuery](`[1]`, `must be an object, not an array, got [1]`),
 		"the wrong type or null":   refuses[one[*int]](`{"v":true}`, `v: must be an integer or null, not a boolean, got true`),
-		"a fraction for integers":  refuses[one[int]](`{"v":1.0}`, `v: must be an integer, written without fraction and exponent, got 1.0`),
-		"an exponent for integers": refuses[one[int]](`{"v":1e3}`, `v: must be an integer, written without fraction and exponent, got 1e3`),
+		"a fraction for integers":  refuses[one[int]](`{"v":1.0}`, `v: must be an integer without fraction or exponent, got 1.0`),
+		"an exponent for integers": refuses[one[int]](`{"v":1e3}`, `v: must be an integer without fraction or exponent, got 1e3`),
 		"a signed overflow":        refuses[one[int8]](`{"v":300}`, `v: must be an integer from -128 to 127, got 300`),
 		"an overflow of 64 bits":   refuses[one[int64]](`{"v":9223372036854775808}`, `v: must be an integer from -9223372036854775808 to 9223372036854775807, got 9223372036854775808`),
 		"an unsigned overflow":     refuses[one[uint8]](`{"v":256}`, `v: must be an integer from 0 to 255, got 256`),
 		"a negative unsigned":      refuses[one[uint]](`{"v":-1}`, `v: must be at least 0, got -1`),
-		"a float overflow":         refuses[one[float64]](`{"v":1e999}`, `v: must be a number that a 64-bit float can hold, got 1e999`),
+		"a float overflow":         refuses[one[float64]](`{"v":1e999}`, `v: must be a number that fits in a 64-bit float, got 1e999`),
 		"broken base64":            refuses[one[[]byte]](`{"v":"*"}`, `v: must be base64 with padding, got "*"`),
 		"a time that is none":      refuses[one[time.Time]](`{"v":"noon"}`, `v: must be a date and time as in RFC 3339, such as 2006-01-02T15:04:05Z, got "noon"`),
 		"every overflow at once":   refuses[[]one[int8]](`{"value":[{"v":300},{"v":1},{"v":-300}]}`, `value[0].v: must be an integer from -128 to 127, got 300`, `value[2].v: must be an integer from -128 to 127, got -300`),
@@ -136,15 +136,15 @@ func TestDecodeRefuses(t *testing.T) {
 		"a quoted overflow":             refuses[quotedInt](`{"v":"300"}`, `v: must be an integer from -128 to 127, got "300"`),
 		"a quoted word":                 refuses[quotedInt](`{"v":"x"}`, `v: must match the pattern ^-?[0-9]+$, got "x"`),
 		"a quoted word for a float":     refuses[quotedFloat](`{"v":"1.5 or so"}`, `v: must match the pattern ^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$, got "1.5 or so"`),
-		"a quoted float too large":      refuses[quotedFloat](`{"v":"1e999"}`, `v: must be a number that a 64-bit float can hold, got "1e999"`),
-		"a wrapper without its field":   refuses[string](`{}`, `value: the field is required and missing`),
-		"a wrapper with more":           refuses[int](`{"value":1,"x":2}`, `x: the field is unknown: the fields are value`),
+		"a quoted float too large":      refuses[quotedFloat](`{"v":"1e999"}`, `v: must be a number that fits in a 64-bit float, got "1e999"`),
+		"a wrapper without its field":   refuses[string](`{}`, `value: required field is missing`),
+		"a wrapper with more":           refuses[int](`{"value":1,"x":2}`, `x: unknown field: the fields are value`),
 		"a bare value for a wrapped":    refuses[string](`"x"`, `must be an object with the result in the field "value", not a string, got "x"`),
 		"depth in a recursive type":     refuses[tree](`{"name":"a","left":{"name":"","left":null},"named":{"x":{"name":1,"left":null}}}`, `left.name: must not be empty`, `named[x].name: must be a string, not a number, got 1`),
 		"a value that is not a choice":  refuses[chosen](`{"v":"c"}`, `v: must be one of "a", "b", null, got "c"`),
 		"everything wrong, at once": refuses[weatherQuery](`{"days":20,"unit":"kelvin","x":1}`,
 			`days: must be at most 14, got 20`, `unit: must be one of "celsius", "fahrenheit", got "kelvin"`,
-			`x: the field is unknown: the fields are city, days, unit`, `city: the field is required and missing`),
+			`x: unknown field: the fields are city, days, unit`, `city: required field is missing`),
 	} {
 		t.Run(name, test)
 	}
@@ -156,21 +156,21 @@ type everyHidden struct {
 
 func TestDecodeRefusesBrokenJSON(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
-		"text after the JSON":  refuses[weatherQuery](`{"city":"x"} and more`, `the JSON is broken at byte 13: there should be the end of the JSON, got and more`),
-		"two documents":        refuses[weatherQuery](`{"city":"x"}{}`, `the JSON is broken at byte 12: there should be the end of the JSON, got {}`),
-		"a trailing comma":     refuses[weatherQuery](`{"city":"x",}`, `the JSON is broken at byte 12: there should be a field name in quotes, got }`),
-		"single quotes":        refuses[weatherQuery](`{'city':"x"}`, `the JSON is broken at byte 1: there should be a field name in quotes, got 'city':"x"}`),
-		"a missing colon":      refuses[weatherQuery](`{"city" "x"}`, `the JSON is broken at byte 8: there should be a colon after a field name, got "x"}`),
-		"a missing comma":      refuses[weatherQuery](`{"city":"x" "days":1}`, `the JSON is broken at byte 12: there should be a comma or the end of an object, got "days":1}`),
-		"prose":                refuses[weatherQuery](`Oslo`, `the JSON is broken at byte 0: there should be a JSON value, got Oslo`),
-		"a line break in text": refuses[weatherQuery]("{\"city\":\"a\nb\"}", `city: the JSON is broken at byte 10: there should be an escape such as \n instead of a control character, got  b"}`),
-		"an unknown escape":    refuses[weatherQuery](`{"city":"\x"}`, `city: the JSON is broken at byte 10: there should be one of the escapes that JSON knows, got x"}`),
-		"a leading zero":       refuses[weatherQuery](`{"city":"x","days":01}`, `the JSON is broken at byte 20: there should be a comma or the end of an object, got 1}`),
-		"a bare minus":         refuses[weatherQuery](`{"days":-}`, `days: the JSON is broken at byte 9: there should be a digit, got }`),
-		"a word":               refuses[weatherQuery](`{"days":nil}`, `days: the JSON is broken at byte 9: there should be null, got il}`),
-		"a cut-off string":     refuses[weatherQuery](`{"city":"Os`, `city: the JSON ends too early: it is cut off where there should be the rest of a string, got {"city":"Os`),
+		"text after the JSON":  refuses[weatherQuery](`{"city":"x"} and more`, `invalid JSON at byte 13: expected the end of the JSON, got and more`),
+		"two documents":        refuses[weatherQuery](`{"city":"x"}{}`, `invalid JSON at byte 12: expected the end of the JSON, got {}`),
+		"a trailing comma":     refuses[weatherQuery](`{"city":"x",}`, `invalid JSON at byte 12: expected a field name in quotes, got }`),
+		"single quotes":        refuses[weatherQuery](`{'city':"x"}`, `invalid JSON at byte 1: expected a field name in quotes, got 'city':"x"}`),
+		"a missing colon":      refuses[weatherQuery](`{"city" "x"}`, `invalid JSON at byte 8: expected a colon after a field name, got "x"}`),
+		"a missing comma":      refuses[weatherQuery](`{"city":"x" "days":1}`, `invalid JSON at byte 12: expected a comma or the end of an object, got "days":1}`),
+		"prose":                refuses[weatherQuery](`Oslo`, `invalid JSON at byte 0: expected a JSON value, got Oslo`),
+		"a line break in text": refuses[weatherQuery]("{\"city\":\"a\nb\"}", `city: invalid JSON at byte 10: expected an escape such as \n instead of a control character, got  b"}`),
+		"an unknown escape":    refuses[weatherQuery](`{"city":"\x"}`, `city: invalid JSON at byte 10: expected a valid JSON escape, got x"}`),
+		"a leading zero":       refuses[weatherQuery](`{"city":"x","days":01}`, `invalid JSON at byte 20: expected a comma or the end of an object, got 1}`),
+		"a bare minus":         refuses[weatherQuery](`{"days":-}`, `days: invalid JSON at byte 9: expected a digit, got }`),
+		"a word":               refuses[weatherQuery](`{"days":nil}`, `days: invalid JSON at byte 9: expected null, got il}`),
+		"a cut-off string":     refuses[weatherQuery](`{"city":"Os`, `city: unexpected end of JSON: expected the rest of a string, got {"city":"Os`),
 		"earlier problems do not hide the break": refuses[weatherQuery](`{"x":1,"days":99,"city":`,
-			`city: the JSON ends too early: it is cut off where there should be a JSON value, got {"x":1,"days":99,"city":`),
+			`city: unexpected end of JSON: expected a JSON value, got {"x":1,"days":99,"city":`),
 	} {
 		t.Run(name, test)
 	}
@@ -207,7 +207,7 @@ func TestNestingIsBounded(t *testing.T) {
 	_, err := decode[any](t, nested(500))
 	require.NoError(t, err)
 	for _, n := range []int{512, 1_000_000} {
-		t.Run("", refuses[any](nested(n), `the JSON is nested more than 512 levels deep`))
+		t.Run("", refuses[any](nested(n), `JSON is nested more than 512 levels deep`))
 	}
 }
 
@@ -217,7 +217,7 @@ func TestProblemsAreCapped(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 	require.Len(t, invalid.Problems, 10)
 	require.True(t, invalid.More)
-	require.True(t, strings.HasSuffix(invalid.Prompt(), "\nmore problems follow"))
+	require.True(t, strings.HasSuffix(invalid.Prompt(), "\nand more problems"))
 }
 
 func TestValuesAreShortenedAtARuneBoundary(t *testing.T) {

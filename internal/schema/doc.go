@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema turns Go types into JSON schemas that a model can follow, and decodes what a model
-// wrote back into those types, strictly.
+// Package schema derives JSON schemas from Go types, and strictly decodes what a model wrote into those
+// types.
 //
-// A rule is written once, as a struct tag: the schema tells it to the model and [Type.Decode] holds
-// the model to it. Whatever Decode accepts satisfies the schema, fits the Go type and passes the
-// type's validate tags; whatever it refuses comes back as an [*Error] that lists every problem with
-// its path, in words that a model can act on.
+// A rule is written once, as a struct tag: the schema shows it to the model, and [Type.Decode] enforces it.
+// Everything that Decode accepts matches the schema, fits the Go type and passes the type's validate tags.
+// Otherwise Decode returns an [*Error] that lists every problem with its path, in words that a model can act
+// on.
 //
-// # How a schema is made
+// # Schemas
 //
-// [For] sees a type as encoding/json does. Everything is inlined but recursive types, which become
-// definitions. On top of that:
+// [For] treats a type as encoding/json does. Everything is inlined except recursive types, which become
+// definitions. In addition:
 //
-//   - A field is required unless it has omitempty or omitzero. The "required" of a validate or
-//     jsonschema tag requires it regardless. Required means present: false and 0 are values, while a
-//     string whose validate tag says required must not be empty.
-//   - A required pointer may be null, unless its validate tag says required. So may a field whose
-//     jsonschema tag says nullable.
-//   - A jsonschema tag adds keywords as the invopop/jsonschema package reads them; a tag that it
-//     would read only in part is an error. jsonschema:"-" hides a field from the model.
-//   - The tag description describes a field; jsonschema_description does the same.
-//   - A validate tag adds what a schema can say of it: bounds, lengths, choices, formats, patterns.
-//   - A type with a JSONSchema method says itself what its schema is. Other types that decode
-//     themselves are strings (UnmarshalText) or anything (UnmarshalJSON).
+//   - A field is required unless it has omitempty or omitzero. The "required" of a validate or jsonschema tag requires it
+//     in any case. Required means present: false and 0 are valid values, but a string whose validate tag says required
+//     must not be empty.
+//   - A required pointer may be null, unless its validate tag says required. So may a field whose jsonschema tag says
+//     nullable.
+//   - A jsonschema tag adds keywords, as in the invopop/jsonschema package. A tag that the package would read only in part
+//     is an error. jsonschema:"-" hides a field from the model.
+//   - The tags description and jsonschema_description describe a field.
+//   - A validate tag adds what a schema can express: bounds, lengths, choices, formats, patterns.
+//   - A type with a JSONSchema method determines its own schema. Other types with their own decoding are strings
+//     (UnmarshalText) or anything (UnmarshalJSON).
 //   - time.Duration is an integer of nanoseconds, as in encoding/json, and its description says so.
 //
-// # How a text is decoded
+// # Decoding
 //
-// A walk over the text checks it against a compiled form of the very schema that the model was shown;
-// then encoding/json decodes it and the validator runs. The walk allocates nothing, so strictness
-// costs little more than the decoding itself. Structs within slices and maps are validated with or
-// without "dive".
+// The text is first checked against a compiled form of the schema that the model was shown. Then it is
+// decoded by encoding/json and validated. The check does not allocate, so strictness costs little more than
+// decoding alone. Structs in slices and maps are validated with or without "dive".
 //
-// All functions and methods may be called from several goroutines at once.
+// All functions and methods are safe for concurrent use.
 package schema

@@ -9,10 +9,9 @@ import (
 
 const fence = "```"
 
-// TrimFences returns the JSON document in what a model wrote as text: without the blank space around
-// it and without the markdown code fence, if the document stands in one. A fence that is never closed
-// goes as well, so that a text cut off within it is found incomplete rather than broken. The result
-// shares memory with text.
+// TrimFences returns the JSON document in a model's text, without surrounding space and without a markdown
+// code fence around it. A fence that is not closed is removed too, so a text cut off within it is incomplete
+// rather than invalid. The result shares memory with text.
 func TrimFences(text []byte) []byte {
 	text = bytes.TrimSpace(text)
 	inner, fenced := bytes.CutPrefix(text, []byte(fence))
@@ -22,7 +21,7 @@ func TrimFences(text []byte) []byte {
 	inner = bytes.TrimSuffix(inner, []byte(fence))
 	word := inner[:len(inner)-len(bytes.TrimLeftFunc(inner, isWord))]
 	rest := inner[len(word):]
-	// Without a line break the word may be the document itself: true, 42.
+	// Without a line break the word may be the document: true, 42.
 	if len(rest) > 0 && (rest[0] == '\n' || rest[0] == '\r') || strings.EqualFold(string(word), "json") {
 		inner = rest
 	}

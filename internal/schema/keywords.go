@@ -136,7 +136,7 @@ func checkKeywords(f field, s *jsonschema.Schema) error {
 		switch {
 		case !assigned:
 			if item != "" && item != "required" && item != "nullable" {
-				return &typeError{msg: fmt.Sprintf(`jsonschema tag: %q is no keyword=value (a comma in a value is written \\,)`, item)}
+				return &typeError{msg: fmt.Sprintf(`jsonschema tag: %q is not keyword=value (write a comma in a value as \\,)`, item)}
 			}
 		case !slices.Contains(allowed, key):
 			return &typeError{msg: fmt.Sprintf("jsonschema tag: keyword %q%s", key, misplaced(key, s.Type))}

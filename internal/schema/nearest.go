@@ -9,10 +9,10 @@ import (
 	"github.com/ponte-go/ponte/internal/nearest"
 )
 
-// unknownField says that n has no field of that name, and which it has.
+// unknownField returns the message for an unknown field. It lists the known ones.
 func unknownField(n *node, name string) string {
 	if len(n.fields) == 0 {
-		return "the field is unknown: there are no fields here"
+		return "unknown field: no fields are allowed here"
 	}
 	const most = 20
 	var known []string
@@ -23,14 +23,14 @@ func unknownField(n *node, name string) string {
 		}
 		known = append(known, f.name)
 	}
-	message := "the field is unknown"
+	message := "unknown field"
 	if best := nearestField(n, name); best != "" {
 		message += fmt.Sprintf(" (did you mean %s?)", best)
 	}
 	return message + ": the fields are " + strings.Join(known, ", ")
 }
 
-// nearestField returns the field that was probably meant, or nothing.
+// nearestField returns the field that was probably meant, or "".
 func nearestField(n *node, name string) string {
 	return nearest.Of(name, func(yield func(string) bool) {
 		for _, f := range n.fields {

@@ -36,7 +36,7 @@ func TestStringOptionIsRefusedForTypesWithTheirOwnForm(t *testing.T) {
 	_, err := schema.For(reflectType[struct {
 		V level `json:"v,string"`
 	}]())
-	require.EqualError(t, err, `schema: struct { V schema_test.level "json:\"v,string\"" }: field V: the json option "string" does not work with schema_test.level, which has a JSON form of its own`)
+	require.EqualError(t, err, `schema: struct { V schema_test.level "json:\"v,string\"" }: field V: the json option "string" does not work with schema_test.level, which has its own JSON encoding`)
 	_, err = schema.For(reflectType[struct {
 		In struct {
 			V hue `json:"v,string"`

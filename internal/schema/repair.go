@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// maxMissing bounds the closing brackets that a repair adds. Where more are missing the text has been cut off.
+	// maxMissing limits the closing brackets that a repair adds. If more are missing, the text was cut off.
 	maxMissing = 8
-	// maxReadings bounds the other readings of a text that are tried before it counts as ambiguous.
+	// maxReadings limits the readings of a text that are tried before it counts as ambiguous.
 	maxReadings = 32
 )
 
-// Repair returns the JSON document that the author of text must have meant, if text is not one and there is only one
-// document that it can be. It removes a markdown code fence and any space around the document, and a comma after the
-// last item of an object or array. If complete is set it adds missing closing brackets at the end. complete says that
-// the author had finished: a text that was cut off by a token limit is not completed.
+// Repair returns the JSON document that the author of text must have meant, if text is not valid JSON and has
+// only one possible meaning. It removes a markdown code fence, space around the document, and a comma after
+// the last item of an object or array. If complete is set, it adds missing closing brackets at the end.
+// Complete reports that the author had finished: a text cut off by a token limit is not completed.
 //
-// Only closing brackets are ever added, and only if the text ends with a whole value: after a comma, a colon, an opening
-// bracket, or a number that might go on, nobody can tell what is missing. Brackets may also have been left out earlier in
-// the text. They are added only if accepts takes the result, and does not take the text with the brackets in any other
-// place. accepts is called with valid JSON only, and must be quick.
+// Only closing brackets are added, and only if the text ends with a complete value. After a comma, a colon,
+// an opening bracket, or a number that might continue, it is unknown what is missing. Brackets may also be
+// missing earlier in the text, so they are added only if accepts returns true for the result, and for no text
+// with the brackets in other places. Accepts is called only with valid JSON, and must be fast.
 //
-// The result is nil and false if text is valid JSON, or cannot be repaired.
+// Repair returns nil and false if text is valid JSON or cannot be repaired.
 func Repair(text []byte, complete bool, accepts func([]byte) bool) (repaired []byte, ok bool) {
 	if json.Valid(text) {
 		return nil, false
@@ -39,7 +39,7 @@ func Repair(text []byte, complete bool, accepts func([]byte) bool) (repaired []b
 	return m.result, true
 }
 
-// mended is a text that has been repaired in the plainest way: brackets are added at its end.
+// mended is a text that has been repaired in the simplest way, by adding brackets at its end.
 type mended struct {
 	text    []byte
 	tokens  []jsonToken
@@ -47,13 +47,13 @@ type mended struct {
 	result  []byte
 }
 
-// jsonToken is a token of a JSON text. Its kind is its first byte, but for numbers, which are '0'.
+// jsonToken is a token of a JSON text. Its kind is its first byte, or '0' for numbers.
 type jsonToken struct {
 	kind       byte
 	start, end int
 }
 
-// mend repairs a text, or returns nil.
+// mend repairs a text or returns nil.
 func mend(text []byte) *mended {
 	inner := TrimFences(text)
 	tokens, ok := tokenize(inner)
@@ -89,13 +89,14 @@ func mend(text []byte) *mended {
 	return m
 }
 
-// goesOn reports whether text goes on behind inner, which is a part of it, so that a number at the end of inner is whole.
+// goesOn reports whether text continues after inner, which is a part of it, so that a number at the end of
+// inner is complete.
 func goesOn(text, inner []byte) bool {
 	return cap(text)-cap(inner)+len(inner) < len(text)
 }
 
-// tokenize splits a text into tokens. It reports false for what is no token: JSON's strings, numbers and literals are
-// taken as they must be written, and none of them is mended.
+// tokenize splits a text into tokens. It returns false if something is not a token. Strings, numbers and
+// literals must be valid JSON.
 func tokenize(text []byte) ([]jsonToken, bool) {
 	w := walkers.Get().(*walker)
 	defer w.release()
@@ -130,13 +131,13 @@ func tokenize(text []byte) ([]jsonToken, bool) {
 	return tokens, true
 }
 
-// place is a place between two tokens of a JSON text.
+// place is a position between two tokens of a JSON text.
 type place struct {
-	open  []byte // the brackets that are open, outermost first
+	open  []byte // the open brackets, outermost first
 	phase phase
 }
 
-// phase is what may come next.
+// phase tells what may come next.
 type phase uint8
 
 const (
@@ -148,7 +149,7 @@ const (
 	afterValue
 )
 
-// top is the innermost bracket that is open, or 0.
+// top returns the innermost open bracket, or 0.
 func (p *place) top() byte {
 	if len(p.open) == 0 {
 		return 0
@@ -156,13 +157,13 @@ func (p *place) top() byte {
 	return p.open[len(p.open)-1]
 }
 
-// afterComma reports whether a token of the given kind closes what a comma has just gone on with: a name and, in an array,
-// a value are wanted after a comma only.
+// afterComma reports whether a token of the given kind completes what a comma started. A name, and in an
+// array a value, is required after a comma.
 func (p *place) afterComma(kind byte) bool {
 	return p.phase == wantName && kind == '}' || p.phase == wantValue && kind == ']' && p.top() == '['
 }
 
-// take goes on by a token, or reports that it cannot stand here.
+// take advances by a token, or returns false if it is not allowed here.
 func (p *place) take(kind byte) bool {
 	switch p.phase {
 	case wantValue, firstValue:
@@ -198,7 +199,7 @@ func (p *place) take(kind byte) bool {
 	return len(p.open) > 0
 }
 
-// close takes a closing bracket.
+// close processes a closing bracket.
 func (p *place) close(kind byte) bool {
 	if len(p.open) == 0 || p.top() != kind-2 { // '}'-2 is '{', ']'-2 is '['
 		return false
@@ -207,7 +208,7 @@ func (p *place) close(kind byte) bool {
 	return true
 }
 
-// closers are the brackets that close what is open, innermost first.
+// closers returns the brackets that close all open ones, innermost first.
 func (p *place) closers() []byte {
 	var closers []byte
 	for i := len(p.open) - 1; i >= 0; i-- {
@@ -216,14 +217,14 @@ func (p *place) closers() []byte {
 	return closers
 }
 
-// ambiguous reports whether the missing brackets may stand in another place, so that another document results.
+// ambiguous reports whether the missing brackets could be in other places, with a different result.
 func (m *mended) ambiguous(accepts func([]byte) bool) bool {
 	s := search{mended: m, accepts: accepts, steps: 64*len(m.tokens) + 1000, readings: maxReadings}
 	s.plain = s.document(nil)
 	return s.from(0, place{}, nil)
 }
 
-// search looks for other readings. Running out of steps or readings counts as having found one.
+// search looks for other readings. If it runs out of steps or readings, it reports that there is one.
 type search struct {
 	*mended
 	accepts         func([]byte) bool
@@ -231,14 +232,14 @@ type search struct {
 	steps, readings int
 }
 
-// added is a closing bracket that is put before a token.
+// added is a closing bracket inserted before a token.
 type added struct {
 	before int
 	kind   byte
 }
 
-// from goes on at a token and reports whether there is another reading, in which brackets have been added in the given
-// places.
+// from continues at a token and reports whether there is another reading, with the given brackets inserted so
+// far.
 func (s *search) from(i int, at place, brackets []added) bool {
 	for ; i < len(s.tokens); i++ {
 		if s.steps--; s.steps < 0 {
@@ -268,8 +269,8 @@ func (s *search) from(i int, at place, brackets []added) bool {
 	return s.readings < 0 || s.accepts(doc)
 }
 
-// document is the text without space, with brackets added in the given places, in order, and those that then still
-// miss at the end.
+// document returns the text without space, with the given brackets inserted, in order, and those still
+// missing added at the end.
 func (s *search) document(brackets []added) []byte {
 	var doc []byte
 	var at place

@@ -66,7 +66,7 @@ func TestRequiredRefusesAMissingField(t *testing.T) {
 		}
 		text, err := json.Marshal(rest)
 		require.NoError(t, err)
-		require.EqualError(t, typ.Decode(text, new(everyRequired)), name+": the field is required and missing")
+		require.EqualError(t, typ.Decode(text, new(everyRequired)), name+": required field is missing")
 
 		rest[name] = json.RawMessage("null")
 		text, err = json.Marshal(rest)

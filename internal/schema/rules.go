@@ -227,11 +227,11 @@ func (r rules) bound(param string, delta int, keyword *json.Number, which side) 
 	n += int64(delta)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q is no length", param)
+		return fmt.Errorf("%q is not a length", param)
 	case which == lower && n > 0:
 		atLeast(low, uint64(n))
 	case which == upper && n < 0:
-		return fmt.Errorf("no length is that small")
+		return fmt.Errorf("a length cannot be that small")
 	case which == upper:
 		atMost(high, uint64(n))
 	}
@@ -335,14 +335,14 @@ func numberParam(t reflect.Type, param string) (json.Number, error) {
 	case reflect.Float32, reflect.Float64:
 		f, err := strconv.ParseFloat(param, 64)
 		if err != nil {
-			return "", fmt.Errorf("%q is no number", param)
+			return "", fmt.Errorf("%q is not a number", param)
 		}
 		text, err := json.Marshal(f)
 		return json.Number(text), err
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		n, err := strconv.ParseUint(param, 0, 64)
 		if err != nil {
-			return "", fmt.Errorf("%q is no unsigned integer", param)
+			return "", fmt.Errorf("%q is not an unsigned integer", param)
 		}
 		return json.Number(strconv.FormatUint(n, 10)), nil
 	}
@@ -353,7 +353,7 @@ func numberParam(t reflect.Type, param string) (json.Number, error) {
 	}
 	n, err := strconv.ParseInt(param, 0, 64)
 	if err != nil {
-		return "", fmt.Errorf("%q is no integer", param)
+		return "", fmt.Errorf("%q is not an integer", param)
 	}
 	return json.Number(strconv.FormatInt(n, 10)), nil
 }

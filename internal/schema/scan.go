@@ -32,11 +32,11 @@ func (w *walker) broken(want string) bool {
 	p := Problem{Path: w.where()}
 	if w.pos >= len(w.data) {
 		p.Rule = RuleIncomplete
-		p.Message = "the JSON ends too early: it is cut off where there should be " + want
+		p.Message = "unexpected end of JSON: expected " + want
 		p.Value = shortenTail(w.data)
 	} else {
 		p.Rule = RuleSyntax
-		p.Message = fmt.Sprintf("the JSON is broken at byte %d: there should be %s", w.pos, want)
+		p.Message = fmt.Sprintf("invalid JSON at byte %d: expected %s", w.pos, want)
 		p.Value = shorten(w.data[w.pos:])
 	}
 	w.problems, w.more = append(w.problems[:0], p), false
@@ -140,7 +140,7 @@ func (w *walker) escape() bool {
 		}
 		return true
 	}
-	return w.broken("one of the escapes that JSON knows")
+	return w.broken("a valid JSON escape")
 }
 
 func isHex(c byte) bool {

@@ -12,13 +12,13 @@ import (
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
-// wrapperField is the field that holds a value that is no object of its own.
+// wrapperField is the field that holds a value that is not an object.
 const wrapperField = "value"
 
 // wrapperNote tells the model about that field.
-const wrapperNote = `Give the result in the field "` + wrapperField + `".`
+const wrapperNote = `Return the result in the field "` + wrapperField + `".`
 
-// Type is the schema of a Go type, and the strict decoder that goes with it. It is immutable.
+// Type is the schema of a Go type, with its strict decoder. It is immutable.
 type Type struct {
 	goType   reflect.Type
 	pointer  reflect.Type // to goType
@@ -33,13 +33,12 @@ var (
 	making sync.Mutex
 )
 
-// For returns the schema of t, made once per type. A pointer type stands for what it points to.
+// For returns the schema of t, made once per type. For a pointer type, it is the schema of the element type.
 //
-// The schema follows encoding/json's view of the type: json names, embedded structs, types that
-// decode themselves. A field is required unless it has omitempty or omitzero; a required pointer may
-// be null. The jsonschema tag adds keywords (description, enum, pattern; jsonschema:"-" hides a field
-// from the model), the validate tag adds its rules. The error of a type that has no schema names the
-// type and the path to the field.
+// The schema follows encoding/json: json names, embedded structs, types with their own decoding. A field is
+// required unless it has omitempty or omitzero. A required pointer may be null. The jsonschema tag adds
+// keywords (description, enum, pattern; jsonschema:"-" hides a field from the model), and the validate tag
+// adds rules. If a type has no schema, the error names the type and the path to the field.
 func For(t reflect.Type) (*Type, error) {
 	if made, ok := types.Load(t); ok {
 		return made.(*Type), nil
@@ -92,14 +91,15 @@ func newType(t reflect.Type) (made *Type, err error) {
 	return &Type{goType: t, pointer: reflect.PointerTo(t), json: text, wrapped: wrapped, root: root, validate: validate}, nil
 }
 
-// JSON is the schema: always of an object, in the same bytes every time. It must not be modified.
+// JSON returns the schema, which always describes an object. Its bytes are always the same, and must not be
+// modified.
 func (t *Type) JSON() json.RawMessage { return t.json }
 
-// Wrapped reports whether the type is no JSON object with fields of its own, so that its schema is
-// that of an object with the type as its one field, "value". The schema's description names the field, and so does what
-// the model is told when it leaves it out. Decode unwraps it.
+// Wrapped reports whether the type is not a JSON object with fields. Its schema is then that of an object
+// whose only field, "value", holds the type. The schema's description names the field, and so does the error
+// if the model leaves it out. Decode unwraps it.
 func (t *Type) Wrapped() bool { return t.wrapped }
 
-// Name is the name of the Go type, in characters that providers accept in the name of a tool. It is
-// empty for a type without a name.
+// Name returns the name of the Go type, in characters that providers accept in tool names. It is empty for an
+// unnamed type.
 func (t *Type) Name() string { return toolName(t.goType) }

@@ -19,11 +19,11 @@ func TestTypesWithoutASchemaAreRefusedByPath(t *testing.T) {
 		want string
 	}{
 		"nothing": {nil, "schema: the type is nil"},
-		"func":    {reflectType[func()](), "schema: func(): func() has no JSON form"},
+		"func":    {reflectType[func()](), "schema: func(): func() cannot be encoded as JSON"},
 		"chan in a struct": {reflectType[struct {
 			List []struct{ Done chan int }
-		}](), "field List[].Done: chan int has no JSON form"},
-		"complex":     {reflectType[one[complex128]](), "schema: schema_test.one[complex128]: field V: complex128 has no JSON form"},
+		}](), "field List[].Done: chan int cannot be encoded as JSON"},
+		"complex":     {reflectType[one[complex128]](), "schema: schema_test.one[complex128]: field V: complex128 cannot be encoded as JSON"},
 		"integer key": {reflectType[one[map[int]string]](), "field V: the keys of map[int]string are not strings"},
 		"an interface with methods": {reflectType[one[io.Reader]](),
 			"field V: JSON cannot be decoded into the interface io.Reader"},
@@ -42,12 +42,12 @@ func TestTypesWithoutASchemaAreRefusedByPath(t *testing.T) {
 				B bool `validate:"min=3"`
 			}
 		}](), `field A.B: validate tag "min=3": the rule does not apply to bool`},
-		"a bound that is no number": {reflectType[struct {
+		"a bound that is not a number": {reflectType[struct {
 			A int `validate:"min=x"`
-		}](), `field A: validate tag "min=x": "x" is no integer`},
+		}](), `field A: validate tag "min=x": "x" is not an integer`},
 		"a length that is negative": {reflectType[struct {
 			A string `validate:"lt=0"`
-		}](), `field A: validate tag "lt=0": no length is that small`},
+		}](), `field A: validate tag "lt=0": a length cannot be that small`},
 		"a misspelt keyword": {reflectType[struct {
 			A int `jsonschema:"minimun=1"`
 		}](), `field A: jsonschema tag: keyword "minimun" is unknown`},
@@ -56,7 +56,7 @@ func TestTypesWithoutASchemaAreRefusedByPath(t *testing.T) {
 		}](), `field A: jsonschema tag: keyword "minLength" does not apply to integer`},
 		"a description that a comma cuts off": {reflectType[struct {
 			A int `jsonschema:"description=one, two"`
-		}](), `field A: jsonschema tag: " two" is no keyword=value (a comma in a value is written \\,)`},
+		}](), `field A: jsonschema tag: " two" is not keyword=value (write a comma in a value as \\,)`},
 		"a keyword with another's value": {reflectType[struct {
 			A int `jsonschema:"minimum=one"`
 		}](), `field A: jsonschema tag: minimum cannot be "one"`},

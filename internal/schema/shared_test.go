@@ -40,7 +40,7 @@ func TestDefinitionsOfOneNameMustAgree(t *testing.T) {
 		A metre
 		B mile
 	}]())
-	require.ErrorContains(t, err, `field B: JSONSchema defines "Length", and so does another type`)
+	require.ErrorContains(t, err, `field B: the definition "Length" from JSONSchema exists already`)
 }
 
 // A struct with n fields is a schema of n+1 parts.

@@ -74,7 +74,7 @@ func TestTheValidatorsFindingsHaveJSONPaths(t *testing.T) {
 		"in a generic struct":          refuses[page[mail]](`{"items":[{"to":"x"}]}`, `items[0].to`+wrong),
 		"in recursive structs":         refuses[left](`{"rights":[{"to":"a@b.org","left":{"rights":[{"to":"x"}]}}]}`, `rights[0].left.rights[0].to`+wrong),
 		"around a circle of structs":   refuses[inner](`{"outers":[{"inners":[{"outers":[{"mail":{"to":"x"}}]}]}]}`, `outers[0].inners[0].outers[0].mail.to`+wrong),
-		"beside what the walk found":   refuses[[]mail](`{"value":[{"to":"x"},{"to":"a@b.org","cc":"x"}]}`, `value[1].cc: the field is unknown: the fields are to`, `value[0].to`+wrong),
+		"beside what the walk found":   refuses[[]mail](`{"value":[{"to":"x"},{"to":"a@b.org","cc":"x"}]}`, `value[1].cc: unknown field: the fields are to`, `value[0].to`+wrong),
 		"about other fields":           refuses[period](`{"from":5,"until":4,"kind":"file"}`, `until: must be greater than from, got 4`, `path: the field is required if kind is file`),
 		"about other fields, inside":   refuses[[]period](`{"value":[{"from":5,"until":4,"kind":"x"}]}`, `value[0].until: must be greater than from, got 4`),
 	} {
@@ -95,7 +95,7 @@ func TestARuleThatWalkAndValidatorKnowIsReportedOnce(t *testing.T) {
 		Nested nested `json:"nested"`
 	}
 	t.Run("a broken bound", refuses[root](`{"nested":{"level":3,"name":"a"}}`, `nested.level: must be one of 1, 2, got 3`, `nested.name: must have at least 2 characters, not 1, got "a"`))
-	t.Run("a missing struct with rules of its own", refuses[root](`{}`, `nested: the field is required and missing`))
+	t.Run("a missing struct with rules of its own", refuses[root](`{}`, `nested: required field is missing`))
 }
 
 type explosive struct{}

@@ -218,7 +218,7 @@ func (w *walker) object(n *node) bool {
 func (w *walker) known(n *node, i, base int) *node {
 	word, bit := &w.seen[base+i/64], uint64(1)<<(i%64)
 	if *word&bit != 0 {
-		w.report(RuleDuplicate, "the field occurs twice", nil)
+		w.report(RuleDuplicate, "duplicate field", nil)
 	}
 	*word |= bit
 	if !n.fields[i].required && w.next() == 'n' {
@@ -231,7 +231,7 @@ func (w *walker) missing(n *node, seen []uint64) {
 	for i := range n.fields {
 		if f := &n.fields[i]; f.required && seen[i/64]&(1<<(i%64)) == 0 {
 			w.path = append(w.path, step{name: []byte(f.name)})
-			w.report("required", "the field is required and missing", nil)
+			w.report("required", "required field is missing", nil)
 			w.path = w.path[:len(w.path)-1]
 		}
 	}
@@ -276,7 +276,7 @@ func (w *walker) array(n *node) bool {
 	w.pos++
 	w.depth--
 	if same >= 0 {
-		w.report("uniqueItems", fmt.Sprintf("must not have an item twice, like items %d and %d", same, twin), w.data[start:w.pos])
+		w.report("uniqueItems", fmt.Sprintf("items must be unique, but items %d and %d are equal", same, twin), w.data[start:w.pos])
 	}
 	if uint64(count) < n.minItems {
 		w.report("minItems", fmt.Sprintf("must have at least %s, not %d", plural(n.minItems, "item"), count), w.data[start:w.pos])
@@ -293,7 +293,7 @@ func (w *walker) enter() bool {
 	}
 	w.problems, w.more = append(w.problems[:0], Problem{
 		Rule:    RuleDepth,
-		Message: fmt.Sprintf("the JSON is nested more than %d levels deep", maxDepth),
+		Message: fmt.Sprintf("JSON is nested more than %d levels deep", maxDepth),
 	}), false
 	w.broke = true
 	return false

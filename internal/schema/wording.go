@@ -94,7 +94,7 @@ func refusal(t reflect.Type, err error) string {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return fmt.Sprintf("must be an integer from 0 to %d", uint64(math.MaxUint64)>>(64-bits))
 	case reflect.Float32, reflect.Float64:
-		return fmt.Sprintf("must be a number that a %d-bit float can hold", bits)
+		return fmt.Sprintf("must be a number that fits in a %d-bit float", bits)
 	}
 	return "does not fit " + t.String()
 }

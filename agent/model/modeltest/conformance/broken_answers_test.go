@@ -101,9 +101,9 @@ func TestRunFindsBrokenResponses(t *testing.T) {
 				p.Data = []byte("something else")
 			}
 		})},
-		"what nobody made":           {wanted, `has provider "", the model's is "played"`, eachPart(func(p *model.Part) { p.Provider = "" })},
-		"what does not survive JSON": {wanted, "does not survive JSON", eachPart(func(p *model.Part) { p.Meta = json.RawMessage("{ }") })},
-		"what has no JSON form":      {wanted, "cannot be encoded as JSON", eachPart(func(p *model.Part) { p.Meta = json.RawMessage("{") })},
+		"what nobody made":               {wanted, `has provider "", the model's is "played"`, eachPart(func(p *model.Part) { p.Provider = "" })},
+		"what does not survive JSON":     {wanted, "does not survive JSON", eachPart(func(p *model.Part) { p.Meta = json.RawMessage("{ }") })},
+		"what cannot be encoded as JSON": {wanted, "cannot be encoded as JSON", eachPart(func(p *model.Part) { p.Meta = json.RawMessage("{") })},
 		"what is kept for oneself": {wanted, "was not sent back to the provider", sending(func(req *model.Request) string {
 			return words(req)
 		})},
