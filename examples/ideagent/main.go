@@ -33,12 +33,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
 	"github.com/ponte-go/ponte/internal/nearest"
 )
 
 func main() {
-	guard.Main() // before all else: does not return in a process that guards another
 	os.Exit(run(os.Args[1:]))
 }
 

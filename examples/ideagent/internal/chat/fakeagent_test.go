@@ -13,12 +13,10 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
 )
 
 // TestMain also makes the test binary the agent that the tests talk to.
 func TestMain(m *testing.M) {
-	guard.Main()
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
 		conn := acp.NewAgentConn(os.Stdin, os.Stdout, func(c *acp.AgentConn) acp.Agent { return &fakeAgent{client: c} }, nil)
 		if err := conn.Serve(context.Background()); err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
+	"github.com/ponte-go/ponte/internal/guard"
 )
 
 // agentGrace is how long the agent may take to end once its standard input has.
@@ -109,9 +109,13 @@ func (p *process) died() error {
 	return fmt.Errorf("the agent has died (%s); its last words: %s", how, strings.Join(p.last, " | "))
 }
 
-// close ends the agent: it notices that its input has ended, or is killed with all that it has started.
+// close ends the agent. It notices that its input has ended, or is told to end and killed, with all that it has started.
 func (p *process) close() {
 	p.stdin.Close()
+	select {
+	case <-p.guarded.Exited():
+	case <-time.After(agentGrace):
+	}
 	p.guarded.Close()
 	p.stderr.Close()
 	<-p.drained

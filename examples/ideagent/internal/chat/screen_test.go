@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
+	"github.com/ponte-go/ponte/internal/guard"
 )
 
 func ptr[T any](v T) *T { return &v }

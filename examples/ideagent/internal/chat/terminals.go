@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/terminal"
+	"github.com/ponte-go/ponte/internal/guard"
 )
 
 // maxTerminals is how many terminals an agent may have at a time.

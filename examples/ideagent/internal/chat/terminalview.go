@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
+	"github.com/ponte-go/ponte/internal/guard"
 )
 
 // What is shown of the output of a command: its first lines as they come, and at the end its last ones.

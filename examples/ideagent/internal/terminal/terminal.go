@@ -3,7 +3,7 @@
 // Package terminal runs the commands of an agent on the user's machine, as an ACP client offers it to agents: a terminal
 // is created with a command, its output can be read while it runs, it can be waited for, killed and released.
 //
-// A command reads from the null device, has a process group of its own, and dies with this process (see package guard).
+// A command reads from the null device, has a session of its own, and ends with this process (see package guard).
 package terminal
 
 import (
@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
+	"github.com/ponte-go/ponte/internal/guard"
 )
 
 // DefaultLimit is how many bytes of output are kept if a command does not say.
@@ -53,6 +53,9 @@ type Terminal struct {
 // output open, until all that it has written itself counts as read.
 const drainPause = 50 * time.Millisecond
 
+// killGrace is how long a command that is asked to end has for it.
+const killGrace = time.Second
+
 // Start creates a terminal. Release must be called in the end.
 func Start(o Options) (*Terminal, error) {
 	if err := checkDir(o.Dir); err != nil {
@@ -71,7 +74,7 @@ func Start(o Options) (*Terminal, error) {
 		read: read, watch: o.Watch, drained: make(chan struct{}), done: make(chan struct{}), output: buffer{limit: limit},
 	}
 	t.process, err = guard.Start(guard.Command{
-		Path: o.Command, Args: o.Args, Env: append(os.Environ(), o.Env...), Dir: o.Dir, Stdout: write, Stderr: write,
+		Path: o.Command, Args: o.Args, Env: append(os.Environ(), o.Env...), Dir: o.Dir, Stdout: write, Stderr: write, Grace: killGrace,
 	})
 	if err != nil {
 		read.Close()
@@ -166,14 +169,14 @@ func (t *Terminal) Wait(ctx context.Context) (guard.Exit, error) {
 }
 
 // Kill asks the command to end, and makes it a second later. The output stays. It does not wait.
-func (t *Terminal) Kill() { t.process.Kill() }
+func (t *Terminal) Kill() { t.process.Stop() }
 
-// Release kills the command, with all that it has started, and waits until nothing is left.
+// Release ends the command, with all that it has started, and waits until nothing is left.
 func (t *Terminal) Release() {
 	t.once.Do(func() {
 		t.process.Close()
 		<-t.drained
-		t.read.Close() // what escaped the group may hold the other end
+		t.read.Close() // what escaped the session may hold the other end
 		<-t.done
 	})
 }

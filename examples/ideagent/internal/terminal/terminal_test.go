@@ -15,14 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/examples/ideagent/internal/guard"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/terminal"
+	"github.com/ponte-go/ponte/internal/guard"
 )
-
-func TestMain(m *testing.M) {
-	guard.Main()
-	os.Exit(m.Run())
-}
 
 func start(t *testing.T, o terminal.Options) *terminal.Terminal {
 	t.Helper()
@@ -97,7 +92,7 @@ func TestOutputCanBeReadWhileTheCommandRuns(t *testing.T) {
 	term.Kill()
 	exit, err := term.Wait(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, guard.Exit{Signal: "SIGTERM"}, exit)
+	require.Equal(t, guard.Exit{Code: -1, Signal: "SIGTERM"}, exit)
 	text, _, ended := term.Output()
 	require.Equal(t, "begun\n", text)
 	require.NotNil(t, ended)
