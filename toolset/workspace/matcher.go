@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 )
 
 // matcher finds lines. It is safe for concurrent use.
 type matcher struct {
 	literal []byte         // if re is nil
+	folded  bool           // literal is in lower case, and so must be what is searched
 	re      *regexp.Regexp // matches within one line
 	prefix  []byte         // what every match of re begins with
 }
@@ -22,8 +24,11 @@ func newMatcher(pattern string, literal, ignoreCase bool) (*matcher, error) {
 		if bytes.ContainsAny([]byte(pattern), "\r\n") {
 			return nil, fmt.Errorf("pattern must not contain line breaks: lines are searched one by one")
 		}
-		if !ignoreCase {
+		switch {
+		case !ignoreCase:
 			return &matcher{literal: []byte(pattern)}, nil
+		case isASCII(pattern):
+			return &matcher{literal: []byte(strings.ToLower(pattern)), folded: true}, nil
 		}
 		pattern = regexp.QuoteMeta(pattern)
 	}
@@ -45,6 +50,27 @@ func newMatcher(pattern string, literal, ignoreCase bool) (*matcher, error) {
 		m.prefix = []byte(prefix)
 	}
 	return m, nil
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// appendLower appends text with the letters of ASCII in lower case. Its length stays.
+func appendLower(dst, text []byte) []byte {
+	at := len(dst)
+	dst = append(dst, text...)
+	for i, c := range dst[at:] {
+		if 'A' <= c && c <= 'Z' {
+			dst[at+i] = c | 0x20
+		}
+	}
+	return dst
 }
 
 func syntaxError(err error) string {

@@ -35,6 +35,7 @@ type fileSearch struct {
 	context int
 	limit   int // matches in a file
 	buf     []byte
+	folded  []byte // a block in lower case
 
 	// Of the file at work: found so far, the number of the line that begins at counted, how many lines to show after a match, and up to where
 	// lines have been shown.
@@ -102,9 +103,14 @@ func (s *fileSearch) count(block []byte, at int) int {
 // block searches block from the position todo on. It is made of whole lines.
 func (s *fileSearch) block(block []byte, todo int) {
 	byLine := s.matcher.byLine(block[todo:])
+	text := block // what is searched
+	if s.matcher.folded {
+		s.folded = appendLower(s.folded[:0], block)
+		text = s.folded
+	}
 	for at := todo; at < len(block) && s.got.matches < s.limit; {
 		if !byLine {
-			i := s.matcher.candidate(block[at:])
+			i := s.matcher.candidate(text[at:])
 			if i < 0 {
 				break
 			}
@@ -114,7 +120,7 @@ func (s *fileSearch) block(block []byte, todo int) {
 		if i := bytes.IndexByte(block[at:], '\n'); i >= 0 {
 			next = at + i + 1
 		}
-		if where := s.matcher.match(trimEnding(block[at:next])); where >= 0 {
+		if where := s.matcher.match(trimEnding(text[at:next])); where >= 0 {
 			s.after(block, at)
 			s.before(block, at)
 			s.show(block, at, next, where)
