@@ -113,11 +113,6 @@ func rawJSON(v any) json.RawMessage {
 	return data
 }
 
-// diffContent shows a change of a file; oldText is nil for a new one.
-func diffContent(path string, oldText *string, newText string) []acp.ToolCallContent {
-	return []acp.ToolCallContent{{Diff: &acp.Diff{Path: path, OldText: oldText, NewText: newText}}}
-}
-
 func terminalContent(id acp.TerminalID) acp.ToolCallContent {
 	return acp.ToolCallContent{Terminal: &acp.Terminal{TerminalID: id}}
 }

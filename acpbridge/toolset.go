@@ -17,6 +17,7 @@ import (
 const (
 	ToolReadFile            = "read_file"
 	ToolWriteFile           = "write_file"
+	ToolEditFile            = "edit_file"
 	ToolRunCommand          = "run_command"
 	ToolGetTerminalOutput   = "get_terminal_output"
 	ToolWaitForTerminalExit = "wait_for_terminal_exit"
@@ -25,14 +26,14 @@ const (
 )
 
 // Toolset returns the tools that work on the user's files and terminals through the editor. A run is offered what its
-// client announced and nothing else: read_file, write_file, and the five terminal tools; without a client, nothing.
+// client announced and nothing else: read_file, write_file, edit_file if it has both, and the five terminal tools; without a client, nothing.
 //
 //   - Paths may be relative to the session's working directory and must lie in the session's directories, symbolic links
 //     resolved as far as this machine knows them. That protects against mistakes and against what a model was talked into; it
 //     is no sandbox, for the client opens the file later.
-//   - write_file and run_command need approval. [Serve] has the user asked; a run without Serve needs agent.WithAsker with [Asker], or
+//   - write_file, edit_file and run_command need approval. [Serve] has the user asked; a run without Serve needs agent.WithAsker with [Asker], or
 //     its calls are left pending. See [WithPermissions] for agents that nobody watches.
-//   - write_file is a barrier among the calls of a response, and so is run_command unless [WithParallelCommands] says
+//   - write_file and edit_file are barriers among the calls of a response, and so is run_command unless [WithParallelCommands] says
 //     otherwise: what a model does in one response happens in its order.
 //   - A terminal is released when its command has ended, however that came about. One that runs in the background is released by
 //     release_terminal, or when the run ends.
@@ -117,6 +118,10 @@ func listTools[D deps.Carrier](w *workspace) []*toolset.Tool[D] {
 	if can.FS.WriteTextFile {
 		tools = append(tools, newTool[D](w, ToolWriteFile, writeFileDescription, w.writeFile,
 			toolset.OfKind(toolset.KindEdit, "Write file"), toolset.Sequential(), approved[D](w, ToolWriteFile, w.approveWrite)))
+	}
+	if can.FS.ReadTextFile && can.FS.WriteTextFile {
+		tools = append(tools, newTool[D](w, ToolEditFile, editFileDescription, w.editFile,
+			toolset.OfKind(toolset.KindEdit, "Edit file"), toolset.Sequential(), approved[D](w, ToolEditFile, w.approveEdit)))
 	}
 	if !can.Terminal {
 		return tools

@@ -153,7 +153,7 @@ func TestToolsAreOfferedOnlyForWhatTheClientAnnounced(t *testing.T) {
 		"write":    {acp.ClientCapabilities{FS: acp.FileSystemCapabilities{WriteTextFile: true}}, []string{"write_file"}},
 		"terminal": {acp.ClientCapabilities{Terminal: true}, terminalTools},
 		"all": {acp.ClientCapabilities{FS: acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}, Terminal: true},
-			append([]string{"read_file", "write_file"}, terminalTools...)},
+			append([]string{"read_file", "write_file", "edit_file"}, terminalTools...)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			editor := acptest.New(acptest.Options{Capabilities: &c.can})

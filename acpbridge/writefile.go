@@ -90,13 +90,8 @@ func (w *workspace) writeFile(ctx context.Context, a *activity, in writeFileArgs
 	if plan.same(in) {
 		return answer{text: plan.name + " has this content already; nothing was written.", raw: fileWritten{Bytes: len(in.Content)}}, nil
 	}
-	a.update(ctx, acp.ToolCallUpdate{Title: new(show.Line(plan.req.Approval.Title)), Content: diffContent(plan.path, plan.old, in.Content)})
-	if err := a.permit(ctx, &plan.req); err != nil {
+	if err := w.carryOut(ctx, a, plan, in.Content); err != nil {
 		return answer{}, err
-	}
-	a.started(ctx)
-	if _, err := w.Client.WriteTextFile(ctx, &acp.WriteTextFileRequest{SessionID: w.Session.ID, Path: plan.path, Content: in.Content}); err != nil {
-		return answer{}, clientError(ctx, "write "+plan.name, err)
 	}
 	created := plan.old == nil && w.Session.Capabilities.FS.ReadTextFile
 	done := "Wrote"
@@ -107,6 +102,19 @@ func (w *workspace) writeFile(ctx context.Context, a *activity, in writeFileArgs
 		text: fmt.Sprintf("%s %s (%d bytes).", done, plan.name, len(in.Content)),
 		raw:  fileWritten{Bytes: len(in.Content), Created: created, Changed: true},
 	}, nil
+}
+
+// carryOut shows a plan, sees that it is permitted, and writes it.
+func (w *workspace) carryOut(ctx context.Context, a *activity, plan *plannedWrite, content string) error {
+	a.update(ctx, acp.ToolCallUpdate{Title: new(show.Line(plan.req.Approval.Title)), Content: diffContent(plan.path, plan.old, content)})
+	if err := a.permit(ctx, &plan.req); err != nil {
+		return err
+	}
+	a.started(ctx)
+	if _, err := w.Client.WriteTextFile(ctx, &acp.WriteTextFileRequest{SessionID: w.Session.ID, Path: plan.path, Content: content}); err != nil {
+		return clientError(ctx, "write "+plan.name, err)
+	}
+	return nil
 }
 
 // approvedWrite returns what was approved: the run has just compared the file with what was shown. It is nil if that is not known.

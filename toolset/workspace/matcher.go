@@ -13,6 +13,7 @@ import (
 // matcher finds lines. It is safe for concurrent use.
 type matcher struct {
 	literal []byte         // if re is nil
+	rare    int            // the position in literal, or in prefix, of its rarest byte
 	folded  bool           // literal is in lower case, and so must be what is searched
 	re      *regexp.Regexp // matches within one line
 	prefix  []byte         // what every match of re begins with
@@ -26,9 +27,11 @@ func newMatcher(pattern string, literal, ignoreCase bool) (*matcher, error) {
 		}
 		switch {
 		case !ignoreCase:
-			return &matcher{literal: []byte(pattern)}, nil
+			return literalMatcher(pattern), nil
 		case isASCII(pattern):
-			return &matcher{literal: []byte(strings.ToLower(pattern)), folded: true}, nil
+			m := literalMatcher(strings.ToLower(pattern))
+			m.folded = true
+			return m, nil
 		}
 		pattern = regexp.QuoteMeta(pattern)
 	}
@@ -45,11 +48,15 @@ func newMatcher(pattern string, literal, ignoreCase bool) (*matcher, error) {
 	}
 	m := &matcher{re: re}
 	if prefix, complete := re.LiteralPrefix(); complete && !bytes.ContainsAny([]byte(prefix), "\r\n") && prefix != "" {
-		return &matcher{literal: []byte(prefix)}, nil
+		return literalMatcher(prefix), nil
 	} else if prefix != "" {
-		m.prefix = []byte(prefix)
+		m.prefix, m.rare = []byte(prefix), rarest([]byte(prefix))
 	}
 	return m, nil
+}
+
+func literalMatcher(text string) *matcher {
+	return &matcher{literal: []byte(text), rare: rarest([]byte(text))}
 }
 
 func isASCII(s string) bool {
@@ -80,13 +87,27 @@ func syntaxError(err error) string {
 	return err.Error()
 }
 
+// rareIn returns which byte of the literal, or of the prefix, to look for in a block.
+func (m *matcher) rareIn(block []byte) int {
+	const large, sample = 64 << 10, 4 << 10
+	text := m.literal
+	if m.re != nil {
+		text = m.prefix
+	}
+	if len(block) < large || len(text) < 2 {
+		return m.rare
+	}
+	from := len(block)/2 - sample/2
+	return rarestIn(block[from:from+sample], text)
+}
+
 // candidate returns the position in block, which is made of whole lines, of a line that may match, or -1. Lines before it do not match.
-func (m *matcher) candidate(block []byte) int {
+func (m *matcher) candidate(block []byte, rare int) int {
 	if m.re == nil {
-		return bytes.Index(block, m.literal)
+		return indexRare(block, m.literal, rare)
 	}
 	if m.prefix != nil {
-		return bytes.Index(block, m.prefix)
+		return indexRare(block, m.prefix, rare)
 	}
 	loc := m.re.FindIndex(block)
 	if loc == nil {

@@ -108,9 +108,10 @@ func (s *fileSearch) block(block []byte, todo int) {
 		s.folded = appendLower(s.folded[:0], block)
 		text = s.folded
 	}
+	rare := s.matcher.rareIn(text[todo:])
 	for at := todo; at < len(block) && s.got.matches < s.limit; {
 		if !byLine {
-			i := s.matcher.candidate(text[at:])
+			i := s.matcher.candidate(text[at:], rare)
 			if i < 0 {
 				break
 			}

@@ -56,11 +56,11 @@ func (c *call) editFile(ctx context.Context, in editFileArgs) (toolset.Result, e
 	if err := c.carryOut(ctx, p); err != nil {
 		return toolset.Result{}, err
 	}
-	return text("Edited %s. %s", p.name, changedLines(p.old, p.new)), nil
+	return text("Edited %s. %s", p.name, ChangedLines(p.old, p.new)), nil
 }
 
-// changedLines shows the lines around a change, as they are now.
-func changedLines(before, after []byte) string {
+// ChangedLines shows a model the lines around a change, as they are now, with their numbers. Of a long change it shows the beginning.
+func ChangedLines(before, after []byte) string {
 	const around, most = 2, 12
 	from := 0 // of the first line that differs
 	line := 1
