@@ -88,8 +88,8 @@ func refusedBy(err error) (toolset.Decision, error) {
 	return toolset.Decision{}, err
 }
 
-// shownCall is what the user is shown of a call: what is known of it, and what it would do. The call is shown in this way before
-// the question, and stays so.
+// shownCall returns the call as the user is shown it: what is known of it, and what it would do. It also reports this to the
+// client before the question, so that the call shows it afterwards too.
 func shownCall(ctx context.Context, d deps.ACPDeps, r *toolset.ApprovalRequest) acp.ToolCallUpdate {
 	id := deps.ToolCallID(r.RunID, r.Step, r.CallID())
 	if len(r.Path) > 1 {
@@ -127,8 +127,8 @@ func locations(a *toolset.Approval) []acp.ToolCallLocation {
 	return all
 }
 
-// previews are an approval's reason and previews as the client shows them. All that makes a difference is in them. The client draws
-// diffs itself, so characters that nobody sees in one are written out besides.
+// previews returns an approval's reason and previews as the client shows them. Nothing is left out. The client draws diffs itself, so
+// lines with invisible characters are listed separately.
 func previews(a *toolset.Approval) []acp.ToolCallContent {
 	var all []acp.ToolCallContent
 	if a.Reason != "" {
@@ -148,13 +148,13 @@ func previews(a *toolset.Approval) []acp.ToolCallContent {
 		}
 		all = append(all, diffContent(p.Diff.Path, p.Diff.Old, after)...)
 		if hidden := approval.Hidden(p); hidden != "" {
-			all = append(all, deps.TextContent("The new text has characters that cannot be seen:"), verbatim(hidden))
+			all = append(all, deps.TextContent("The new text contains invisible characters:"), verbatim(hidden))
 		}
 	}
 	return all
 }
 
-// verbatim is text that editors show as it is. They take other text for Markdown, which could hide a part of it.
+// verbatim returns text that editors show as it is. They render other text as Markdown, which could hide parts of it.
 func verbatim(text string) acp.ToolCallContent {
 	fence := fenceFor(text)
 	return deps.TextContent(fence + "text\n" + text + "\n" + fence)

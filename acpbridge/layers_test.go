@@ -51,7 +51,7 @@ func TestLayersThatDecideAreShownAndLogged(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"1": `Allowed by: configuration, allow tool "good"`,
-		"2": "This is not permitted (configuration). Do not try to do the same in another way.",
+		"2": "Not permitted (configuration). Do not try to do the same in another way.",
 	}, shown)
 	require.Contains(t, log.String(), "by=configuration")
 	require.Equal(t, 2, strings.Count(log.String(), "approval: decided"))

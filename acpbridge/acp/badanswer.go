@@ -9,15 +9,15 @@ import (
 
 // AnswerError reports that the peer sent an answer that is not a JSON-RPC response. It comes wrapped in a [CallError].
 //
-// An answer that names its request ends that call. One that does not, or that cannot be read that far, ends every call that
-// waits, because it may be the answer to any of them: no call waits for an answer that will not come.
+// If the answer names its request, that call fails. Otherwise every waiting call fails, because the answer may belong to any
+// of them. So no call waits for an answer that will not come.
 type AnswerError struct {
 	Problem string // what is wrong, in English
 }
 
 func (e *AnswerError) Error() string { return "acp: the peer sent a malformed answer: " + e.Problem }
 
-// fate says what became of an answer.
+// fate is what became of an answer.
 type fate uint8
 
 const (
@@ -52,14 +52,14 @@ func (c *conn) finishCall(call *pendingCall, a answer) {
 	done <- a
 }
 
-// failCalls ends all calls that wait, and reports whether there were any.
+// failCalls ends all waiting calls with an error. It reports whether there were any.
 func (c *conn) failCalls(problem string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.calls) == 0 {
 		return false
 	}
-	err := &AnswerError{Problem: "it cannot be told which call it answers (" + problem + ")"}
+	err := &AnswerError{Problem: "it does not say which call it answers (" + problem + ")"}
 	for id, call := range c.calls {
 		delete(c.calls, id)
 		c.finishCall(&call, answer{err: err})
@@ -74,7 +74,7 @@ func (c *conn) waitsFor(id RequestID) bool {
 	return ok
 }
 
-// receiveBroken handles a line that is not valid JSON. One that is evidently an answer gets no answer itself.
+// receiveBroken handles a line that is not valid JSON. If the line is clearly an answer, it is not answered itself.
 func (c *conn) receiveBroken(line []byte, ev Event) {
 	const problem = "the line is not valid JSON"
 	found := new(longLine)
@@ -98,7 +98,7 @@ func (c *conn) receiveBroken(line []byte, ev Event) {
 	c.refuse(RequestID{}, ev, CodeParseError, "parse error: "+problem)
 }
 
-// receiveBatch handles a line that is JSON but not an object. There are no batches, but calls whose answers are in one end.
+// receiveBatch handles a line that is JSON but not an object. Batches are not supported, but answers in one end their calls.
 func (c *conn) receiveBatch(line []byte, ev Event) {
 	const problem = "answers do not come in batches"
 	answers, others := 0, 0
@@ -122,7 +122,7 @@ func (c *conn) receiveBatch(line []byte, ev Event) {
 	}
 }
 
-// isAnswer reports whether a message answers a call of ours, or was meant to.
+// isAnswer reports whether a message is an answer to one of our calls, well-formed or not.
 func (c *conn) isAnswer(env *envelope) bool {
 	if env.isResponse() {
 		return true
@@ -132,8 +132,8 @@ func (c *conn) isAnswer(env *envelope) bool {
 	return ok && (env.method == "" || answered) && c.waitsFor(id)
 }
 
-// refuseObject refuses an object that is neither an answer nor a valid request. One without a method may have been an answer: then
-// its id is one of ours, which the peer must not get back.
+// refuseObject refuses an object that is neither an answer nor a valid request. Without a method it may have been meant as an
+// answer. Its id is then one of ours and must not be sent back to the peer.
 func (c *conn) refuseObject(env *envelope, ev Event, problem string) {
 	id := env.id
 	if env.method == "" {
@@ -147,7 +147,7 @@ func (c *conn) refuseObject(env *envelope, ev Event, problem string) {
 	c.refuse(id, ev, CodeInvalidRequest, problem)
 }
 
-// ofAnswer reports whether the quoted name, or the beginning of one, is that of a member of an answer.
+// ofAnswer reports whether a quoted name, which may be cut off, is the name of a member of an answer.
 func ofAnswer(name []byte) bool {
 	return slices.ContainsFunc([]string{`"jsonrpc"`, `"id"`, `"result"`, `"error"`}, func(member string) bool {
 		return len(name) <= len(member) && member[:len(name)] == string(name)

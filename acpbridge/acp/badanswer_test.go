@@ -232,7 +232,7 @@ func TestStrayAnswersEndNoOtherCall(t *testing.T) {
 	})
 }
 
-// What a process that is started prints beside the protocol ends no call to it, but an answer that breaks off does.
+// Other output of an agent process ends no call to it. An answer that is cut off does.
 func TestNoiseOfAnAgentEndsNoCall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r, w := acp.Pipe()
@@ -262,6 +262,6 @@ func TestNoiseOfAnAgentEndsNoCall(t *testing.T) {
 		_, err := c.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: 1})
 		require.NoError(t, err)
 		_, err = c.NewSession(t.Context(), &acp.NewSessionRequest{Cwd: "/"})
-		assert.EqualError(t, err, "acp: session/new: the peer sent a malformed answer: it cannot be told which call it answers (the line is not valid JSON)")
+		assert.EqualError(t, err, "acp: session/new: the peer sent a malformed answer: it does not say which call it answers (the line is not valid JSON)")
 	})
 }

@@ -224,8 +224,8 @@ func (c *conn) deliver(env *envelope, ev Event) {
 
 const noCallWaits = "no call waits for this answer"
 
-// receiveStrange handles an answer whose id no request has had. The id may be ours in quotes. An error without an id may be about a
-// notification, unless it says that the peer could not read something.
+// receiveStrange handles an answer with an id that no request had. The id may be one of ours in quotes. An error without an id may be
+// about a notification, unless its code says that the peer could not read a message.
 func (c *conn) receiveStrange(id RequestID, a answer) {
 	if number, ok := id.unquoted(); ok && c.waitsFor(number) {
 		c.resolve(number, answer{err: &AnswerError{Problem: "its id is a string, want the number " + number.String()}})

@@ -51,8 +51,8 @@
 // A line that is too long, is not JSON, or is no message gets an error as its answer, and the connection goes on; see [ConnOptions]
 // for the limits. Nothing of what is sent or received is ever logged.
 //
-// No malformed answer leaves a call waiting: the call fails with an [AnswerError]. A message that can neither be read nor be told from
-// an answer gets no id in its error, because the id may be one of ours.
+// A malformed answer never leaves a call waiting: the call fails with an [AnswerError]. If a bad message may have been an answer, the
+// error that is sent back has no id, because the id may be one of ours.
 //
 // # Types
 //

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Config is what a user's configuration says about calls that need approval. Its JSON form is read by [ParseConfig]:
+// Config is a user's configuration for calls that need approval. [ParseConfig] reads its JSON form:
 //
 //	{
 //		"mode": "ask",
@@ -27,13 +27,13 @@ import (
 //		]
 //	}
 type Config struct {
-	// Mode says what happens to calls that no rule is about.
+	// Mode decides about calls that no rule matches.
 	Mode Mode `json:"mode,omitempty"`
 	// Rules are about tools, paths and commands. Their order does not matter.
 	Rules []ConfigRule `json:"rules,omitempty"`
 }
 
-// Mode says what happens to calls that no rule is about.
+// Mode decides about calls that no rule of a [Config] matches.
 type Mode string
 
 const (
@@ -45,23 +45,23 @@ const (
 	ModeAuto Mode = "auto"
 )
 
-// ConfigRule is a rule of a [Config]. It is about the calls that all of Tool, Path and Command fit, as far as they are set; at least one
-// must be. Of several rules about a call, one that denies wins over one that asks, and that over one that allows.
+// ConfigRule is a rule of a [Config]. It matches a call if each of Tool, Path and Command that is set matches. At least one must be set.
+// If several rules match a call, deny wins over ask, and ask over allow.
 type ConfigRule struct {
-	// Decision is "allow", "deny" or "ask". A call that a rule wants asked about is asked about every time.
+	// Decision is "allow", "deny" or "ask". With "ask" the user is asked every time.
 	Decision toolset.Verdict `json:"decision"`
 	// Tool is a tool's name, in which "*" stands for any characters.
 	Tool string `json:"tool,omitempty"`
-	// Path is about the files that a call would change, as its preview names them: a pattern in which "*" and "?" stand for characters
-	// within a name and "**" for any number of directories. A pattern that does not begin with a slash begins at one of the session's
-	// directories. A rule that allows must fit all files of the call, and upper and lower case matter; for one that denies or asks,
-	// one file is enough, and case does not matter.
+	// Path matches the files that a call would change, as its preview names them. It is a pattern: "*" and "?" stand for characters
+	// within a name, and "**" for any number of directories. A pattern without a leading slash is relative to each of the session's
+	// directories. To allow a call, a pattern must match all its files, with the same case. To deny it or to ask, one file is enough,
+	// and case does not matter.
 	Path string `json:"path,omitempty"`
-	// Command is about the command that a call would run. A rule that allows covers the named scope of that name (see package
-	// toolset/command), or exactly this command without changes to the environment. A rule that denies or asks fits a command in which
-	// its words follow each other, with or without others between them, wherever they stand. That guards against mistakes; it is no
-	// sandbox: a program can run another one under any name. If the shell would compute a part of a command, such as a variable, a
-	// person is asked.
+	// Command matches the command that a call would run. A rule that allows covers the named scope of that name (see package
+	// toolset/command), or exactly this command with nothing added to the environment. A rule that denies or asks matches any command that
+	// contains its words in their order, with or without others between them. That guards against mistakes. It is not a sandbox,
+	// because a program can run another one under any name. If the shell would compute a part of a command, such as a variable, the
+	// user is asked.
 	Command string `json:"command,omitempty"`
 	// Reason is what the model is told of a denial.
 	Reason string `json:"reason,omitempty"`
@@ -78,7 +78,7 @@ func (r ConfigRule) String() string {
 	return text
 }
 
-// ParseConfig reads a configuration. The error names everything that is wrong, where, and what would be right.
+// ParseConfig reads a configuration. Its error lists everything that is wrong: what, where, and how to fix it.
 func ParseConfig(data []byte) (*Config, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -175,7 +175,7 @@ func (c *Config) check() error {
 			errs = append(errs, configError(where+".decision", "unknown decision %q; use allow, deny or ask", r.Decision))
 		}
 		if r.Tool == "" && r.Path == "" && r.Command == "" {
-			errs = append(errs, configError(where, "is about nothing; set tool, path or command (for all calls, set mode)"))
+			errs = append(errs, configError(where, "matches nothing; set tool, path or command, or use mode for all calls"))
 		}
 		if r.Path != "" && r.Command != "" {
 			errs = append(errs, configError(where, "has a path and a command, which no call has both; make two rules of it"))
@@ -199,8 +199,8 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// Layer returns the layer "configuration". Roots are the session's directories, at which patterns of paths begin. It fails if the
-// configuration is wrong.
+// Layer returns the layer "configuration". Roots are the session's directories, to which patterns of paths are relative. It returns an
+// error if the configuration is invalid.
 func (c *Config) Layer(roots ...string) (Layer, error) {
 	if err := c.check(); err != nil {
 		return Layer{}, err

@@ -24,7 +24,7 @@ func TestErrorsOfConfigurationsSayWhatToDo(t *testing.T) {
 		`{"rules":[null]}`:         {"rules[0]: want an object"},
 		`{"rules":[{"tool":"x"}]}`: {`rules[0].decision: unknown decision ""; use allow, deny or ask`},
 		`{"rules":[{"decision":"reject","tool":"x"},{"decision":"allow"}]}`: {
-			`rules[0].decision: unknown decision "reject"`, "rules[1]: is about nothing; set tool, path or command (for all calls, set mode)"},
+			`rules[0].decision: unknown decision "reject"`, "rules[1]: matches nothing; set tool, path or command, or use mode for all calls"},
 		`{"rules":[{"decision":"allow","tools":"x","why":""}]}`:                         {"rules[0].tools: unknown; use decision, tool, path, command, reason", "rules[0].why: unknown"},
 		`{"rules":[{"decision":"allow","tool":null}]}`:                                  {"rules[0].tool: want a string"},
 		`{"rules":[{"decision":"deny","path":"a","command":"b"}]}`:                      {"rules[0]: has a path and a command, which no call has both; make two rules of it"},
@@ -179,4 +179,28 @@ func TestConfigurationHasAMode(t *testing.T) {
 	require.Equal(t, approval.Ruling{Verdict: toolset.VerdictDeny, Rule: `deny command "x"`, Reason: "Not permitted by the user's configuration: it breaks things"},
 		decided(t, `{"mode":"auto","rules":[{"decision":"deny","command":"x","reason":"it breaks things"}]}`, r), "a rule comes before the mode")
 	require.Equal(t, toolset.VerdictAllow, decided(t, `{"mode":"read-only","rules":[{"decision":"allow","command":"x"}]}`, r).Verdict)
+}
+
+// FuzzParseConfig checks that a configuration that is accepted makes a layer, and that one without rules that allow, in mode ask, allows
+// nothing.
+func FuzzParseConfig(f *testing.F) {
+	f.Add(`{"mode":"auto","rules":[{"decision":"deny","path":"a/**/b"},{"decision":"ask","command":"git push"},{"decision":"allow","tool":"*"}]}`, "/work/a/x/b", "git push")
+	f.Add(`{"rules":[{"decision":"deny","path":"/**","reason":"r"}]}`, `C:\x`, "`x`")
+	f.Fuzz(func(t *testing.T, text, path, command string) {
+		c, err := approval.ParseConfig([]byte(text))
+		if err != nil {
+			return
+		}
+		layer, err := c.Layer("/work")
+		require.NoError(t, err)
+		allows := c.Mode == approval.ModeAuto
+		for _, r := range c.Rules {
+			allows = allows || r.Decision == toolset.VerdictAllow
+		}
+		for _, r := range []toolset.ApprovalRequest{writes(path), runs(line(command), "exactly x"), runs(toolset.CommandLine{Args: strings.Fields(command)}, "go test", "tail")} {
+			ruling, err := layer.Decide(t.Context(), &r)
+			require.NoError(t, err)
+			require.False(t, !allows && ruling.Verdict == toolset.VerdictAllow)
+		}
+	})
 }

@@ -17,7 +17,7 @@ import (
 // [toolset.Decision].
 const VerdictAsk toolset.Verdict = "ask"
 
-// Layer decides about calls that need approval without asking anybody. Layers are put before an asker with [Layered].
+// Layer decides about calls that need approval, without asking anybody. [Layered] puts layers before an asker.
 type Layer struct {
 	// Name names the layer in [toolset.Decision.By], in logs and to people, as in "denied by the configuration". It is required.
 	Name string
@@ -25,23 +25,24 @@ type Layer struct {
 	Decide func(ctx context.Context, r *toolset.ApprovalRequest) (Ruling, error)
 }
 
-// Ruling is what a [Layer] says about a call. The zero value says nothing.
+// Ruling is a layer's decision about a call. The zero value leaves the decision to others.
 type Ruling struct {
-	// Verdict is [toolset.VerdictAllow], [toolset.VerdictDeny], [VerdictAsk], or [toolset.VerdictDefer] if the layer says nothing.
+	// Verdict is [toolset.VerdictAllow], [toolset.VerdictDeny] or [VerdictAsk]. Empty and [toolset.VerdictDefer] leave the decision to
+	// others.
 	Verdict toolset.Verdict
 	// Rule says which rule decided, for people and logs.
 	Rule string
-	// Reason is what the model is told of a denial. Empty means that the layer does not permit it.
+	// Reason is what the model is told when the call is denied. If it is empty, the model is told which layer denied it.
 	Reason string
 }
 
-// Layered returns an asker that asks the layers, in order, before it asks asker. The layers are usually what the program forbids,
-// what the user's configuration says ([Config.Layer]), and a mode such as [ReadOnly]. What a session remembers is part of the asker that
-// comes last: see [Remember].
+// Layered returns an asker that consults the layers, in order, before it asks asker. Typical layers are what the program forbids,
+// what the user's configuration says ([Config.Layer]), and a mode such as [ReadOnly]. What a session remembers is part of asker: see
+// [Remember].
 //
 //   - A denial of any layer wins, and so does one that a session remembers.
 //   - Otherwise the first layer that allows the call, or wants a person asked, decides.
-//   - If no layer says anything, asker decides.
+//   - If no layer decides, asker does.
 //
 // A person who is asked because of [VerdictAsk] is asked every time: see [toolset.ApprovalRequest.Once]. Decision.By names the layer that
 // decided; [RuleOf] returns its rule. Questions in the middle of calls go to asker. A nil asker is nobody.
@@ -130,7 +131,7 @@ type ruledMeta struct {
 func decisionOf(layer string, r Ruling) toolset.Decision {
 	d := toolset.Decision{Verdict: r.Verdict, By: layer}
 	if r.Verdict == toolset.VerdictDeny {
-		d.Reason = cmp.Or(r.Reason, "This is not permitted ("+layer+"). Do not try to do the same in another way.")
+		d.Reason = cmp.Or(r.Reason, "Not permitted ("+layer+"). Do not try to do the same in another way.")
 	}
 	if r.Rule != "" {
 		d.Meta, _ = json.Marshal(ruledMeta{r.Rule}) // a string has a JSON form
@@ -147,7 +148,7 @@ func RuleOf(d toolset.Decision) string {
 	return meta.Rule
 }
 
-// ReadOnly is a layer that denies every call that needs approval, unless its tool says that it only reads, searches or thinks.
+// ReadOnly returns a layer that denies every call that needs approval, except those of tools whose kind is read, search or think.
 func ReadOnly() Layer {
 	return Layer{Name: "read-only mode", Decide: func(_ context.Context, r *toolset.ApprovalRequest) (Ruling, error) {
 		switch r.Kind {
@@ -158,7 +159,7 @@ func ReadOnly() Layer {
 	}}
 }
 
-// Auto is a layer that allows everything. Denials of other layers win. It is for agents that nobody watches.
+// Auto returns a layer that allows everything. Denials of other layers win. Use it for agents that run unattended.
 func Auto() Layer {
 	return Layer{Name: "automatic mode", Decide: func(context.Context, *toolset.ApprovalRequest) (Ruling, error) {
 		return Ruling{Verdict: toolset.VerdictAllow}, nil

@@ -25,10 +25,9 @@ func Text(a *toolset.Approval) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// PreviewText writes a preview as plain text for a person. Nothing is left out, and nothing looks like something else: characters that are
-// invisible, control characters, and characters that change the direction of text are written as in ⟨U+202E⟩. Line breaks in a
-// command are written as ⟨LF⟩ and a line break. The lines of a command, its directory and its environment stand behind labels that they
-// cannot imitate, because they are indented.
+// PreviewText writes a preview as plain text for a person. Nothing is left out. Invisible characters, control characters, and
+// characters that change the direction of text are written as in ⟨U+202E⟩. A line break in a command is written as ⟨LF⟩, followed by
+// a line break. The command, its directory and its environment are indented below labels, so they cannot imitate a label.
 //
 // A file is a unified diff with three lines around each change. In files, line breaks and tabs stand for themselves.
 func PreviewText(p *toolset.Preview) string {
@@ -93,8 +92,8 @@ func diffText(d *toolset.Diff) string {
 	return b.String()
 }
 
-// Hidden returns the lines that a preview adds to a file and that have characters which people do not see, written out as in
-// [PreviewText]. A surface that shows a diff in its own way shows them besides.
+// Hidden returns the lines with invisible characters that a preview adds to a file, written as in [PreviewText]. A surface that draws
+// diffs itself shows them next to the diff.
 func Hidden(p *toolset.Preview) string {
 	if p.Diff == nil || p.Diff.New == nil {
 		return ""
