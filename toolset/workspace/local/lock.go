@@ -2,7 +2,11 @@
 
 package local
 
-import "sync"
+import (
+	"runtime"
+	"strings"
+	"sync"
+)
 
 // locks are held while a file is replaced, by its path without links. They are shared by all workspaces of the process.
 var locks struct {
@@ -17,6 +21,9 @@ type heldLock struct {
 
 // lock locks a path and returns what unlocks it.
 func lock(path string) (unlock func()) {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		path = strings.ToLower(path) // file systems may take names that differ in case for one
+	}
 	locks.Lock()
 	l := locks.held[path]
 	if l == nil {

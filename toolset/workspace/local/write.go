@@ -17,7 +17,7 @@ import (
 //
 // The new contents are written to a file beside the old one, synchronised with the disk, and renamed. The file keeps its permissions and, if that
 // is allowed, its owner. Other names of the same file (hard links) keep the old contents. A new file has the mode 0644
-// less the umask.
+// less the umask. If this process is killed in the middle of a write, a file .ponte-*.tmp may stay beside the old one.
 func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
 	v, err := w.write(ctx, path, data, ifVersion)
 	return v, wrapError("write", path, err)
@@ -43,15 +43,22 @@ func (w *Workspace) write(ctx context.Context, path string, data []byte, ifVersi
 			return "", err
 		}
 	}
-	temp, err := writeTemp(r, dir, data, p.info)
+	// From here on the directory is this one, whatever is put in its place.
+	parent, err := r.OpenRoot(dir)
 	if err != nil {
 		return "", err
 	}
-	if err := replace(ctx, &p, temp, ifVersion); err != nil {
-		_ = r.Remove(temp)
+	defer parent.Close()
+	name := filepath.Base(p.rel)
+	temp, err := writeTemp(parent, data, p.info)
+	if err != nil {
 		return "", err
 	}
-	if info, err := r.Lstat(p.rel); err == nil && info.Size() == int64(len(data)) {
+	if err := replace(ctx, parent, name, temp, p.info, ifVersion); err != nil {
+		_ = parent.Remove(temp)
+		return "", err
+	}
+	if info, err := parent.Lstat(name); err == nil && info.Size() == int64(len(data)) {
 		if v, ok := stampOf(info); ok {
 			return v, nil
 		}
@@ -80,13 +87,13 @@ func (w *Workspace) findLocked(ctx context.Context, path string, follow bool) (p
 	return place{}, nil, workspace.ErrChanged
 }
 
-// writeTemp writes a new file into a directory, and returns its path. old describes the file that it is to replace, nil for none.
-func writeTemp(r *os.Root, dir string, data []byte, old fs.FileInfo) (temp string, err error) {
+// writeTemp writes a new file into a directory, and returns its name. old describes the file that it is to replace, nil for none.
+func writeTemp(r *os.Root, data []byte, old fs.FileInfo) (temp string, err error) {
 	mode := fs.FileMode(0o644)
 	if old != nil {
 		mode = 0o600 // until it has the mode of the old one
 	}
-	temp = filepath.Join(dir, ".ponte-"+rand.Text()+".tmp")
+	temp = ".ponte-" + rand.Text() + ".tmp"
 	f, err := r.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err
@@ -109,12 +116,11 @@ func writeTemp(r *os.Root, dir string, data []byte, old fs.FileInfo) (temp strin
 	return temp, f.Sync()
 }
 
-// replace puts the new file in the place of the old one.
-func replace(ctx context.Context, p *place, temp string, ifVersion workspace.Version) error {
-	r := p.root.Root
-	if p.info == nil && ifVersion == "" {
+// replace puts the new file in the place of the old one, which old describes, nil for none.
+func replace(ctx context.Context, r *os.Root, name, temp string, old fs.FileInfo, ifVersion workspace.Version) error {
+	if old == nil && ifVersion == "" {
 		// A link, unlike a rename, fails if another process has created the file meanwhile.
-		err := r.Link(temp, p.rel)
+		err := r.Link(temp, name)
 		switch {
 		case err == nil:
 			return r.Remove(temp)
@@ -123,7 +129,7 @@ func replace(ctx context.Context, p *place, temp string, ifVersion workspace.Ver
 		}
 		// This file system has no hard links.
 	}
-	info, err := r.Lstat(p.rel)
+	info, err := r.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		info = nil
@@ -132,13 +138,13 @@ func replace(ctx context.Context, p *place, temp string, ifVersion workspace.Ver
 	case !info.Mode().IsRegular(): // a link, or worse
 		return workspace.ErrChanged
 	}
-	if ifVersion != workspace.AnyVersion && !sameFile(info, p.info) {
+	if ifVersion != workspace.AnyVersion && !sameFile(info, old) {
 		return workspace.ErrChanged
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return r.Rename(temp, p.rel)
+	return r.Rename(temp, name)
 }
 
 // sameFile reports whether two descriptions are of the same file in the same state, as far as times tell.
