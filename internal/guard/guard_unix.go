@@ -35,10 +35,11 @@ type Process struct {
 	lifeline *os.File
 	ending   atomic.Bool // the watcher may end
 
-	lost   atomic.Bool
-	exit   Exit          // valid once exited is closed
-	exited chan struct{} // the command has ended
-	ended  chan struct{} // so has its session, and the watcher
+	lost    atomic.Bool
+	exit    Exit          // valid once exited is closed
+	exited  chan struct{} // the command has ended
+	settled chan struct{} // and it is known whether something is left of it
+	ended   chan struct{} // its session has ended too, and the watcher
 }
 
 // Start starts a command. The error wraps [ErrStart] if it cannot be started, and [errors.ErrUnsupported] too if this
@@ -84,7 +85,7 @@ func Start(c Command) (*Process, error) {
 		return nil, startError(c.Path, plain(err))
 	}
 	reportWrite.Close()
-	p := &Process{leader: cmd, shell: shell, lifeline: lifeline, exited: make(chan struct{}), ended: make(chan struct{})}
+	p := &Process{leader: cmd, shell: shell, lifeline: lifeline, exited: make(chan struct{}), settled: make(chan struct{}), ended: make(chan struct{})}
 	line, err := bufio.NewReaderSize(report, 16).ReadString('\n')
 	if err == nil {
 		p.watcher, err = strconv.Atoi(strings.TrimSpace(line))
@@ -157,7 +158,14 @@ func (p *Process) wait() {
 		p.exit.Lost = true
 	}
 	close(p.exited)
-	p.tell("c\n", true)
+	defer close(p.settled)
+	// Most commands leave nothing behind.
+	switch empty, known := sessionEmpty(p.Pid(), p.watcher); {
+	case empty:
+		p.tell("q\n", true)
+	case !known:
+		p.tell("c\n", true)
+	}
 }
 
 // await waits for the end of the watcher.
@@ -216,10 +224,26 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Stop asks the command and everything it started to end (SIGTERM), and kills what is left after the grace. It does not
 // wait.
-func (p *Process) Stop() { p.tell("t\n", true) }
+func (p *Process) Stop() {
+	p.settle()
+	p.tell("t\n", true)
+}
 
 // Kill kills the command and everything it started. It does not wait. A Stop that is under way keeps its grace.
-func (p *Process) Kill() { p.tell("k\n", true) }
+func (p *Process) Kill() {
+	p.settle()
+	p.tell("k\n", true)
+}
+
+// settle waits a few milliseconds, if the command has just ended, because there is probably nothing to end. The watcher would take longer
+// to find that out.
+func (p *Process) settle() {
+	select {
+	case <-p.exited:
+		<-p.settled
+	default:
+	}
+}
 
 // Close stops the command like [Process.Stop] and waits until nothing of it is left.
 func (p *Process) Close() {

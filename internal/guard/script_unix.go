@@ -5,7 +5,7 @@
 package guard
 
 // The shell inherits two files beside the standard ones. File 3 is the reading end of the pipe that the owner holds: a line "c"
-// asks the watcher to end if nothing of the session is left, "t" to end the session, "k" to kill it. The end of the file
+// asks the watcher to end if nothing of the session is left, "q" to end in any case, "t" to end the session, "k" to kill it. The end of the file
 // means "t". File 4 is where the watcher's process id is written; it is closed when the watcher has ended.
 
 // launchScript starts the watcher and becomes the command. $0 is the shell, $1 the watcher's script, $2 its patience, and
@@ -134,6 +134,7 @@ while IFS= read -r x <&3; do
 		[ "$all" ] || { sleep 0.02; scan; }
 		[ "$all" ] || { sleep 0.02; scan; }
 		[ "$all" ] || exit 0 ;;
+	q) exit 0 ;;
 	t) break ;;
 	k) n=0; break ;;
 	esac
