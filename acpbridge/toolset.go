@@ -27,6 +27,8 @@ const (
 
 // Toolset returns the tools that work on the user's files and terminals through the editor. A run is offered what its
 // client announced and nothing else: read_file, write_file, edit_file if it has both, and the five terminal tools; without a client, nothing.
+// The protocol has no way to list and search files. If the session's directories are on this machine, a run is offered list_files and
+// search_files as well, which look at them here: at what is saved.
 //
 //   - Paths may be relative to the session's working directory and must lie in the session's directories, symbolic links
 //     resolved as far as this machine knows them. That protects against mistakes and against what a model was talked into; it
@@ -85,10 +87,15 @@ type acpTools[D deps.Carrier] struct{ options toolsetOptions }
 
 func (s *acpTools[D]) Name() string { return "acp" }
 
-func (s *acpTools[D]) Open(_ context.Context, run *toolset.RunContext[D]) (toolset.Instance[D], error) {
+func (s *acpTools[D]) Open(ctx context.Context, run *toolset.RunContext[D]) (toolset.Instance[D], error) {
 	in := &acpToolsInstance[D]{workspace: newWorkspace(run.Deps.ACP(), s.options)}
 	if w := in.workspace; w.available() {
-		in.listing = toolset.Listing[D]{Tools: listTools[D](w), Instructions: w.instructions()}
+		found, close, err := findTools(ctx, run, w)
+		if err != nil {
+			return nil, err
+		}
+		in.close = close
+		in.listing = toolset.Listing[D]{Tools: append(listTools[D](w), found...), Instructions: w.instructions(len(found) > 0)}
 	}
 	return in, nil
 }
@@ -97,6 +104,7 @@ func (s *acpTools[D]) Open(_ context.Context, run *toolset.RunContext[D]) (tools
 type acpToolsInstance[D deps.Carrier] struct {
 	workspace *workspace
 	listing   toolset.Listing[D]
+	close     func() error // of the tools that list and search; may be nil
 }
 
 func (in *acpToolsInstance[D]) Tools(context.Context, *toolset.RunContext[D]) (toolset.Listing[D], error) {
@@ -105,6 +113,9 @@ func (in *acpToolsInstance[D]) Tools(context.Context, *toolset.RunContext[D]) (t
 
 func (in *acpToolsInstance[D]) Close(ctx context.Context) error {
 	in.workspace.releaseAll(ctx)
+	if in.close != nil {
+		return in.close()
+	}
 	return nil
 }
 
@@ -178,10 +189,10 @@ func newWorkspace(d deps.ACPDeps, o toolsetOptions) *workspace {
 
 func (w *workspace) available() bool { return w.Client != nil && w.Session != nil }
 
-// instructions tell the model where it is.
-func (w *workspace) instructions() string {
+// instructions tell the model where it is. finds says that it can list and search files.
+func (w *workspace) instructions(finds bool) string {
 	can := w.Session.Capabilities
-	if !can.FS.ReadTextFile && !can.FS.WriteTextFile && !can.Terminal {
+	if !can.FS.ReadTextFile && !can.FS.WriteTextFile && !can.Terminal && !finds {
 		return ""
 	}
 	var b strings.Builder

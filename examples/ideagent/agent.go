@@ -14,7 +14,6 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/workspace"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -57,7 +56,6 @@ func serve(ctx context.Context, m model.Model) error {
 		Instructions: instructions,
 		Toolsets: []toolset.Toolset[deps.ACPDeps]{
 			acpbridge.Toolset[deps.ACPDeps](), // the user's files and terminals, through the IDE
-			workspace.Toolset[deps.ACPDeps](), // the same, on this machine: list and search
 		},
 	})
 	if err != nil {

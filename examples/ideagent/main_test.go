@@ -205,7 +205,7 @@ func TestTheDemonstration(t *testing.T) {
 	for _, want := range []string{
 		"Offline demo model, my plan: 1. run `go test ./...`",
 		"  │ --- FAIL: TestKnownTemperatures", "  └ exit code 1",
-		"temperature.go:14: return Fahrenheit(c*9/5 + 23)",
+		"temperature.go:14: \treturn Fahrenheit(c*9/5 + 23)",
 		"    -\treturn Fahrenheit(c*9/5 + 23)\n    +\treturn Fahrenheit(c*9/5 + 32)\n",
 		"Replaced `+ 23` with `+ 32` in `temperature.go`: 1 occurrence, on line 14.",
 		"  └ exit code 0",

@@ -45,7 +45,7 @@ var rules = map[string][]string{
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
 	"deps":                                  {"acpbridge/acp", "agent/approval"},
-	"acpbridge":                             {"agent", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "deps", "acpbridge/acp", "internal/"},
+	"acpbridge":                             {"agent", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "internal/"},
 	"acpbridge/acp":                         {},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "agent/approval", "deps"},
 	"internal/adapter":                      {"agent/model", "internal/plainjson"},

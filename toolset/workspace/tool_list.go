@@ -21,6 +21,22 @@ type listFilesArgs struct {
 	All     bool   `json:"include_ignored,omitempty" jsonschema_description:"List ignored files, too."`
 }
 
+// Title says for people what a call lists.
+func (in listFilesArgs) Title() string {
+	if in.Pattern != "" {
+		return "List " + in.Pattern + within(in.Path)
+	}
+	return "List files" + within(in.Path)
+}
+
+// within says where, unless that is the working directory.
+func within(path string) string {
+	if path == "" || path == "." {
+		return ""
+	}
+	return " in " + path
+}
+
 // maxListed is how many entries one call lists.
 const maxListed = 1000
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -24,6 +25,11 @@ type searchFilesArgs struct {
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema_description:"Ignore upper and lower case."`
 	Context    int    `json:"context,omitempty" jsonschema_description:"How many lines to show before and after each match." validate:"omitempty,min=1,max=10"`
 	All        bool   `json:"include_ignored,omitempty" jsonschema_description:"Search ignored files, too."`
+}
+
+// Title says for people what a call searches.
+func (in searchFilesArgs) Title() string {
+	return "Search " + strconv.Quote(cutText(in.Pattern, 100)) + within(in.Path)
 }
 
 const (

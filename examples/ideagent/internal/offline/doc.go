@@ -9,7 +9,7 @@
 // it and run go test ./..."); quotes protect text that would otherwise be taken for grammar.
 //
 // The model calls only tools that the request offers, by these names: read_file, write_file, run_command, list_files
-// and search_text. It makes one call per response, says what each call found in the response that follows, and
+// and search_files. It makes one call per response, says what each call found in the response that follows, and
 // leaves out the steps that depend on one that failed.
 //
 // # State

@@ -13,7 +13,7 @@ const (
 	toolWrite  = "write_file"
 	toolRun    = "run_command"
 	toolList   = "list_files"
-	toolSearch = "search_text"
+	toolSearch = "search_files"
 )
 
 type readArgs struct {
@@ -28,8 +28,9 @@ type listArgs struct {
 }
 
 type searchArgs struct {
-	Text string `json:"text"`
-	Path string `json:"path,omitempty"`
+	Pattern string `json:"pattern"`
+	Literal bool   `json:"literal"`
+	Path    string `json:"path,omitempty"`
 }
 
 func (s *script) read(st step) bool {
@@ -67,7 +68,7 @@ func (s *script) list(st step) bool {
 }
 
 func (s *script) search(st step) bool {
-	found, ok := s.call(toolSearch, "search "+place(st.path), searchArgs{st.text, st.path})
+	found, ok := s.call(toolSearch, "search "+place(st.path), searchArgs{st.text, true, st.path})
 	if !ok {
 		return false
 	}

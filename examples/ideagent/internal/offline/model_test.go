@@ -54,7 +54,7 @@ func (f *files) call(p model.Part) model.Part {
 	return model.ToolReturn(p.CallID, p.Tool, fmt.Sprintf("%s of %q in %q", p.Tool, a.Text, a.Path))
 }
 
-var allTools = []string{"read_file", "write_file", "run_command", "list_files", "search_text"}
+var allTools = []string{"read_file", "write_file", "run_command", "list_files", "search_files"}
 
 // converse runs the loop of an agent for one prompt and returns the history with all that was added.
 func converse(t *testing.T, f *files, tools []string, history []*model.Message, prompt string) []*model.Message {
@@ -102,7 +102,7 @@ func said(messages []*model.Message) string {
 func TestASequenceIsCarriedOutStepByStep(t *testing.T) {
 	f := &files{content: map[string]string{"a.txt": "one foo\ntwo\nthree foo foo\n"}}
 	history := converse(t, f, allTools, nil, "read a.txt, search two, then replace foo with bar in a.txt and run go test ./...")
-	require.Equal(t, []string{"read_file", "search_text", "read_file", "write_file", "run_command"}, f.calls)
+	require.Equal(t, []string{"read_file", "search_files", "read_file", "write_file", "run_command"}, f.calls)
 	require.Equal(t, "one bar\ntwo\nthree bar bar\n", f.content["a.txt"])
 	require.Equal(t, model.PartThinking, history[1].Parts[0].Kind)
 	require.Contains(t, history[1].Parts[0].Text, "Offline demo model, my plan: 1. read a.txt. 2. search `two`")
