@@ -40,6 +40,8 @@ func (p program) worker() engine.Worker {
 	case "scene":
 		s := newScene(fatal{}, nil)
 		return agent.NewWorker(s.agent, s)
+	case "suite":
+		return enginetest.Script()
 	case "story":
 		return agent.NewWorker((&story{seed: p.Seed}).agent(fatal{}), storyDeps{})
 	}

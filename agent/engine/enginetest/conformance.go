@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/internal/loop"
+)
+
+// Harness makes the engines that [Conformance] checks.
+type Harness struct {
+	// Open returns the engine of a life, and a function that releases it once the life has ended, after its context has. If
+	// the harness is Durable, it returns an engine that resumes what earlier lives of the same run have recorded.
+	Open func(t *testing.T, l *Life) (eng engine.Engine, release func())
+	// Durable says that the engine records results, so that a run goes on after its process has died.
+	Durable bool
+}
+
+// Conformance checks that engines keep the contract of [engine.Engine]: the results of tasks, their order and parallel execution,
+// listeners, cancellation at every task, tasks that end their goroutine, times and ids, usage; and of durable engines, death at every place
+// and equal replays.
+//
+// It plays a run with scripted tasks: three steps with parallel and sequential calls, approvals, invalid and repaired arguments, and
+// messages that come in.
+func Conformance(t *testing.T, h Harness) {
+	for _, r := range rules {
+		if r.durable && !h.Durable {
+			continue
+		}
+		t.Run(r.name, func(t *testing.T) { r.check(t, &h) })
+	}
+}
+
+var rules = []struct {
+	name    string
+	durable bool
+	check   func(*testing.T, *Harness)
+}{
+	{"a run comes to its end", false, checkResults},
+	{"calls run side by side", false, checkParallel},
+	{"listeners are called while the run waits", false, checkListener},
+	{"errors of listeners reach the task", false, checkListenerError},
+	{"a run can be cancelled at every task", false, checkCancel},
+	{"a task that ends its goroutine fails", false, checkGoexit},
+	{"times and ids are set", false, checkStamps},
+	{"usage counts once", false, checkUsage},
+	{"a repeated run is the same and does nothing", true, checkReplay},
+	{"a run that dies anywhere goes on", true, checkDeath},
+	{"a run that was cancelled anywhere goes on", true, checkCancelled},
+}
+
+// life returns a life that is not disturbed.
+func life(t *testing.T, id string) *Life { return &Life{RunID: id, t: t, boundary: -1} }
+
+// reference returns how the run ends and what it does.
+func reference(t *testing.T, id string) (*loop.Result, *Life) {
+	t.Helper()
+	l := life(t, id)
+	res, err := l.live(&Harness{Open: func(_ *testing.T, l *Life) (engine.Engine, func()) { return newPlain(l.Worker), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, l
+}
+
+// finish lives a life that must come to the run's end.
+func finish(t *testing.T, h *Harness, l *Life) *loop.Result {
+	t.Helper()
+	res, err := l.live(h)
+	if err != nil {
+		t.Fatalf("the run failed: %v", err)
+	}
+	want, _ := reference(t, l.RunID)
+	if got, want := history(t, res.Messages), history(t, want.Messages); got != want {
+		t.Fatalf("the history is\n%s\nwant\n%s", got, want)
+	}
+	if out, ok := res.Output.(*engine.Output); !ok || string(out.Data) != `"all done"` {
+		t.Errorf("the output is %+v", res.Output)
+	}
+	if res.Usage != want.Usage {
+		t.Errorf("the usage is %+v, want %+v", res.Usage, want.Usage)
+	}
+	return res
+}
+
+func checkResults(t *testing.T, h *Harness) {
+	l := life(t, "results")
+	finish(t, h, l)
+	_, want := reference(t, "results")
+	slices.Sort(l.begun)
+	slices.Sort(want.begun)
+	if !slices.Equal(l.begun, want.begun) {
+		t.Errorf("the tasks %q were executed, want %q", l.begun, want.begun)
+	}
+}
+
+func checkParallel(t *testing.T, h *Harness) {
+	l := life(t, "parallel")
+	l.together = true
+	finish(t, h, l)
+}
+
+func checkListener(t *testing.T, h *Harness) {
+	l := life(t, "listener")
+	l.stream = true
+	finish(t, h, l)
+	if want := len("at work") + len("all done") + 8 + 1; l.told != want {
+		t.Errorf("the listener was called %d times, want %d", l.told, want)
+	}
+}
+
+func checkListenerError(t *testing.T, h *Harness) {
+	l := life(t, "stopped")
+	l.stream, l.stopAt = true, "d"
+	res, err := l.live(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(history(t, res.Messages), "was told: stopped by the suite") {
+		t.Error("the task did not get the error of the listener")
+	}
+}
+
+// tasks returns how many tasks a run has.
+func tasks(t *testing.T) int {
+	_, l := reference(t, "count")
+	return len(l.begun)
+}
+
+func checkCancel(t *testing.T, h *Harness) {
+	for n := range tasks(t) {
+		l := life(t, fmt.Sprint("cancelled-", n))
+		l.cancelAt = n + 1
+		if res, err := l.live(h); !errors.Is(err, errCancelled) {
+			t.Errorf("cancelled at task %d (%s), the run ended with %v and %v", n+1, l.begun[n], res, err)
+		}
+	}
+}
+
+func checkGoexit(t *testing.T, h *Harness) {
+	l := life(t, "goexit")
+	l.goexitAt = "1/tool/b"
+	if _, err := l.live(h); !errors.Is(err, engine.ErrGoexit) {
+		t.Errorf("the run ended with %v, want engine.ErrGoexit", err)
+	}
+}
+
+func checkStamps(t *testing.T, h *Harness) {
+	l := life(t, "stamps")
+	finish(t, h, l)
+	for i, at := range l.stamps {
+		switch {
+		case at.IsZero() || at.Location().String() != "UTC":
+			t.Errorf("stamp %d is %v, must be set and in UTC", i, at)
+		case i > 0 && at.Before(l.stamps[i-1]):
+			t.Errorf("stamp %d is %v, which is before the one that came first: %v", i, at, l.stamps[i-1])
+		}
+	}
+	other := life(t, "other stamps")
+	finish(t, h, other)
+	if l.ids[0] == "" || l.ids[0] == other.ids[0] {
+		t.Errorf("two runs have the ids %q and %q", l.ids[0], other.ids[0])
+	}
+}
+
+func checkUsage(t *testing.T, h *Harness) {
+	l := life(t, "usage")
+	finish(t, h, l)
+	want, _ := reference(t, "usage")
+	if got := l.Meter.Usage(); got != want.Usage {
+		t.Errorf("the meter has counted %+v, want %+v", got, want.Usage)
+	}
+}
+
+// effects are those of the tasks that must not be executed again.
+func effects(keys []string) []string {
+	var kept []string
+	for _, key := range keys {
+		for _, op := range []engine.Op{engine.OpModel, engine.OpTool, engine.OpOutput, engine.OpApprove} {
+			if strings.Contains(key+"/", "/"+op.String()+"/") {
+				kept = append(kept, key)
+			}
+		}
+	}
+	return kept
+}
+
+// resumes lives another life of a run, which must do nothing again that an earlier life was given the result of.
+func resumes(t *testing.T, h *Harness, earlier ...*Life) *loop.Result {
+	t.Helper()
+	l := life(t, earlier[0].RunID)
+	res := finish(t, h, l)
+	notAgain(t, l, earlier...)
+	return res
+}
+
+func notAgain(t *testing.T, l *Life, earlier ...*Life) {
+	t.Helper()
+	for _, e := range earlier {
+		for _, key := range effects(l.begun) {
+			if slices.Contains(e.returned, key) {
+				t.Errorf("%s was executed again", key)
+			}
+		}
+	}
+}
+
+func checkReplay(t *testing.T, h *Harness) {
+	first := life(t, "replay")
+	want := finish(t, h, first)
+	again := life(t, "replay")
+	got := finish(t, h, again)
+	if done := effects(again.begun); len(done) > 0 {
+		t.Errorf("%q were executed again", done)
+	}
+	if !slices.Equal(first.ids, again.ids) {
+		t.Errorf("the ids are %q, they were %q", again.ids, first.ids)
+	}
+	for i, m := range got.Messages {
+		if !m.Time.Equal(want.Messages[i].Time) {
+			t.Errorf("message %d is of %v, it was of %v", i, m.Time, want.Messages[i].Time)
+		}
+	}
+}
+
+func checkDeath(t *testing.T, h *Harness) {
+	for n := 0; ; n++ {
+		first := life(t, fmt.Sprint("death-", n))
+		first.boundary = n
+		if _, _ = first.live(h); !first.died {
+			return // it has come to its end
+		}
+		second := life(t, first.RunID)
+		second.boundary = first.passed + 4
+		_, err := second.live(h)
+		if !second.died && err != nil {
+			t.Fatalf("the second life after a death at place %d failed: %v", n, err)
+		}
+		notAgain(t, second, first)
+		resumes(t, h, first, second)
+		if t.Failed() {
+			t.Fatalf("after a death at place %d", n)
+		}
+	}
+}
+
+func checkCancelled(t *testing.T, h *Harness) {
+	for n := range tasks(t) {
+		first := life(t, fmt.Sprint("resumed-", n))
+		first.cancelAt = n + 1
+		if _, err := first.live(h); !errors.Is(err, errCancelled) {
+			t.Errorf("cancelled at task %d, the run ended with %v", n+1, err)
+		}
+		if resumes(t, h, first); t.Failed() {
+			t.Fatalf("after a cancellation at task %d", n+1)
+		}
+	}
+}

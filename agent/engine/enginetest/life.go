@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package enginetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Life is one life of a run: from its start or resumption to its end, or to the death of the process.
+type Life struct {
+	// RunID identifies the run. Lives of one run follow one another and share their records, if the engine has any.
+	RunID string
+	// Meter is the meter of this life. It has counted nothing.
+	Meter *toolset.Meter
+	// Worker executes the tasks. An engine whose tasks are executed in another process has [Script] execute them there, and
+	// calls Begin for each.
+	Worker engine.Worker
+
+	t        *testing.T
+	cancel   context.CancelCauseFunc
+	boundary int // how many times the engine is passed before the life ends; negative to live on
+	cancelAt int // which task is cancelled, from 1; 0 for none
+	goexitAt string
+	together bool
+	stream   bool
+	stopAt   string
+	mu       sync.Mutex
+	begun    []string // keys of the tasks that were executed
+	returned []string // keys of the tasks whose results the loop was given
+	running  int
+	meeting  int
+	met      chan struct{}
+	waiting  bool // the loop is in WaitAny
+	telling  bool
+	told     int
+	passed   int
+	ids      []string
+	stamps   []time.Time
+	died     bool
+}
+
+// patience is how long calls wait for each other, so that the suite ends with an engine that does not run them side by side.
+var patience = 20 * time.Second
+
+// errCancelled is the cause of the cancellations of the suite.
+var errCancelled = errors.New("cancelled by the suite")
+
+// Begin is called before a task is executed elsewhere, with the context that it is executed with. It may block until ctx ends. The task
+// is then not executed: its result is the error.
+func (l *Life) Begin(ctx context.Context, t *engine.Task) error {
+	l.mu.Lock()
+	l.begun = append(l.begun, t.Key())
+	n := len(l.begun)
+	meets := l.together && t.Op == engine.OpTool && slices.Contains([]string{"a", "b", "c"}, t.Call.ID)
+	if meets {
+		if l.meeting++; l.meeting == 3 {
+			close(l.met)
+		}
+	}
+	l.mu.Unlock()
+	if meets {
+		select {
+		case <-l.met:
+		case <-time.After(patience):
+			l.t.Error("calls that were started together do not run side by side")
+		case <-ctx.Done():
+		}
+	}
+	if n == l.cancelAt {
+		l.cancel(errCancelled)
+		<-ctx.Done()
+		return errCancelled
+	}
+	if t.Key() == l.goexitAt {
+		runtime.Goexit()
+	}
+	return nil
+}
+
+// own is the worker of a life.
+type own struct{ *Life }
+
+// Do implements [engine.Worker].
+func (w own) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
+	w.mu.Lock()
+	w.running++
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.running--
+		w.mu.Unlock()
+	}()
+	if err := w.Begin(ctx, t); err != nil {
+		done.Err = err
+		return
+	}
+	script{}.Do(ctx, t, l, done)
+}
+
+// death is what a life ends with in the middle.
+type death struct{}
+
+// watched is an engine that a life looks at.
+type watched struct {
+	engine.Engine
+	*Life
+	futures []engine.Future
+}
+
+type watchedFuture struct {
+	engine.Future
+	key string
+}
+
+// pass passes a place where a life may end.
+func (w *watched) pass() {
+	if w.passed++; w.boundary >= 0 && w.passed > w.boundary {
+		panic(death{})
+	}
+}
+
+// Start implements [engine.Engine].
+func (w *watched) Start(ctx context.Context, t *engine.Task) engine.Future {
+	w.pass()
+	f := w.Engine.Start(ctx, t)
+	w.pass()
+	return &watchedFuture{f, t.Key()}
+}
+
+// WaitAny implements [engine.Engine].
+func (w *watched) WaitAny(futures []engine.Future, l engine.Listener) int {
+	w.futures = w.futures[:0]
+	for _, f := range futures {
+		w.futures = append(w.futures, f.(*watchedFuture).Future)
+	}
+	w.waiting = true
+	i := w.Engine.WaitAny(w.futures, &watchedListener{l, w.Life})
+	w.waiting = false
+	if i < 0 || i >= len(futures) || futures[i].Done() == nil {
+		w.t.Errorf("WaitAny returned %d, which is not a future that is done", i)
+		panic(death{})
+	}
+	w.pass()
+	if futures[i].Done().Err == nil {
+		w.returned = append(w.returned, futures[i].(*watchedFuture).key)
+	}
+	return i
+}
+
+// Stamp implements [engine.Engine].
+func (w *watched) Stamp(m *model.Message) {
+	w.Engine.Stamp(m)
+	w.stamps = append(w.stamps, m.Time)
+}
+
+// NewID implements [engine.Engine].
+func (w *watched) NewID() string {
+	id := w.Engine.NewID()
+	w.ids = append(w.ids, id)
+	return id
+}
+
+// watchedListener checks how it is called.
+type watchedListener struct {
+	engine.Listener
+	*Life
+}
+
+func (l *watchedListener) enter() func() {
+	if !l.waiting || l.telling {
+		l.t.Error("the listener was called outside of WaitAny, or twice at once")
+	}
+	l.telling = true
+	l.told++
+	return func() { l.telling = false }
+}
+
+// Sink implements [engine.Listener].
+func (l *watchedListener) Sink() model.Sink {
+	sink := l.Listener.Sink()
+	return func(d model.Delta) error {
+		defer l.enter()()
+		return sink(d)
+	}
+}
+
+// Custom implements [engine.Listener].
+func (l *watchedListener) Custom(c *engine.Call, value any) error {
+	defer l.enter()()
+	if c == nil || c.ID == "" {
+		l.t.Error("an event of a tool came without its call")
+	} else if c.ID == l.stopAt {
+		return errors.New("stopped by the suite")
+	}
+	return l.Listener.Custom(c, value)
+}
+
+// silent is an observer of the run's events, which are not the engine's business.
+type silent struct{}
+
+// Emit implements [loop.Observer].
+func (silent) Emit(*loop.Event) bool { return true }
+
+// live lives a life and returns what the run came to.
+func (l *Life) live(h *Harness) (res *loop.Result, err error) {
+	ctx, cancel := context.WithCancelCause(l.t.Context())
+	l.cancel, l.met, l.Meter = cancel, make(chan struct{}), new(toolset.Meter)
+	l.Worker = own{l}
+	eng, release := h.Open(l.t, l)
+	func() {
+		defer func() {
+			if p := recover(); p != nil {
+				if _, ok := p.(death); !ok {
+					panic(p)
+				}
+				l.died = true
+			}
+		}()
+		res, err = loop.Run(ctx, &watched{Engine: eng, Life: l}, silent{}, &loop.Config{
+			Agent: "enginetest", RunID: l.RunID, Prompt: []model.Part{model.User("Go.")}, Meter: l.Meter,
+			Asks: true, Steered: true, Observed: l.stream, Stream: l.stream,
+		})
+	}()
+	cancel(nil)
+	if release != nil {
+		release()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running > 0 {
+		l.t.Errorf("%d tasks go on after the run has ended", l.running)
+	}
+	return res, err
+}
+
+// history shows a history without what an engine may choose.
+func history(t *testing.T, messages []*model.Message) string {
+	t.Helper()
+	var shown []model.Message
+	for _, m := range messages {
+		c := *m
+		c.Time, c.ConversationID = time.Time{}, ""
+		shown = append(shown, c)
+	}
+	data, err := json.MarshalIndent(pointers(shown), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func pointers(messages []model.Message) []*model.Message {
+	var all []*model.Message
+	for i := range messages {
+		all = append(all, &messages[i])
+	}
+	return all
+}
