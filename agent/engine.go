@@ -80,6 +80,12 @@ type plainEngine struct {
 	futures []engine.Future
 }
 
+// Fuses implements [engine.Fuser].
+func (e *plainEngine) Fuses() bool {
+	f, ok := e.Engine.(engine.Fuser)
+	return ok && f.Fuses()
+}
+
 // plainFuture is a future of a plainEngine.
 type plainFuture struct {
 	engine.Future

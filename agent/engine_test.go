@@ -173,3 +173,79 @@ func TestWorkerRefusesWhatIsNotForIt(t *testing.T) {
 	require.Error(t, do(&engine.Task{Op: engine.OpTool, Info: info}))
 	require.Error(t, do(&engine.Task{Op: 99, Info: info}))
 }
+
+// TestEngineMayFuseSteps: one task prepares a step, asks the model and checks its calls, and the run is the same.
+func TestEngineMayFuseSteps(t *testing.T) {
+	var attempts []int
+	checked := toolset.Func("checked", "", func(_ context.Context, run *toolset.RunContext[deps], in addArgs) (int, error) { return in.X, nil },
+		toolset.Check(func(_ context.Context, run *toolset.RunContext[deps], in addArgs) error {
+			attempts = append(attempts, run.Call.Attempt)
+			if in.X == 0 {
+				return toolset.Retry("not zero")
+			}
+			return nil
+		}))
+	trim := func(_ context.Context, _ *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) {
+		return messages[max(0, len(messages)-3):], nil
+	}
+	config := cfg{History: []agent.HistoryProcessor[deps]{trim}, ToolRetries: new(2)}
+	steps := func() model.Model {
+		return modeltest.Script(modeltest.Say(model.ToolCall("1", "checked", `{"x":0,"y":1}`), model.ToolCall("2", "unknown", `{}`)),
+			modeltest.Say(model.ToolCall("3", "checked", `{"x":0,"y":1}`)), modeltest.Say(model.ToolCall("4", "checked", `{"x":1,"y":1,}`)), modeltest.SayText("ok"))
+	}
+	config.Model = steps()
+	want, err := newAgent(t, config, checked).Run(t.Context(), deps{}, "go")
+	require.NoError(t, err)
+	wantAttempts := attempts
+	attempts = nil
+
+	config.Model = steps()
+	a := newAgent(t, config, checked)
+	w := agent.NewWorker(a, deps{})
+	var ops []string
+	fused := func(_ context.Context, local engine.Worker) (engine.Engine, error) {
+		eng := enginetest.NewRemote(local, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {
+			read, err := engine.UnmarshalTask(task)
+			require.NoError(t, err)
+			ops = append(ops, read.Op.String())
+			return engine.Execute(ctx, w, task, report)
+		})
+		eng.Fuse = true
+		return eng, nil
+	}
+	got, err := a.Run(t.Context(), deps{}, "go", agent.WithEngine(fused))
+	require.NoError(t, err)
+	require.Equal(t, []string{"step", "step", "step", "tool", "step", "output"}, ops)
+	require.Equal(t, dump(want.Messages), dump(got.Messages))
+	require.Equal(t, want.Usage, got.Usage)
+	require.Equal(t, []int{0, 1, 2}, attempts)
+	require.Equal(t, wantAttempts, attempts)
+
+	// Somebody who watches is told in between.
+	ops, config.Model = nil, modeltest.Script(modeltest.SayText("ok"))
+	a = newAgent(t, config)
+	w = agent.NewWorker(a, deps{})
+	_, err = a.Stream(t.Context(), deps{}, "go", agent.WithEngine(fused)).Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"prepare", "model", "output"}, ops)
+
+	// Errors have their stage, and a request that was not made is not counted.
+	config.Model, config.Dynamic = modeltest.Script(modeltest.Fail(errBoom)), nil
+	a = newAgent(t, config)
+	w = agent.NewWorker(a, deps{})
+	_, err = a.Run(t.Context(), deps{}, "go", agent.WithEngine(fused))
+	require.EqualError(t, err, "agent: model: boom")
+	require.Equal(t, 1, asRunError(t, err).Usage.Requests)
+	config.Dynamic = []agent.InstructionFunc[deps]{func(context.Context, *toolset.RunContext[deps]) (string, error) { return "", errBoom }}
+	a = newAgent(t, config)
+	w = agent.NewWorker(a, deps{})
+	_, err = a.Run(t.Context(), deps{}, "go", agent.WithEngine(fused))
+	require.Equal(t, agent.StagePrepare, asRunError(t, err).Stage)
+	require.Zero(t, asRunError(t, err).Usage.Requests)
+	_, err = a.Run(t.Context(), deps{}, "go", agent.WithLimits(agent.Limits{Requests: 1}), agent.WithMeter(func() *toolset.Meter {
+		m := toolset.NewMeter(toolset.Limits{Requests: 1})
+		require.NoError(t, m.Request())
+		return m
+	}()), agent.WithEngine(fused))
+	require.ErrorAs(t, err, new(*agent.LimitError))
+}

@@ -109,7 +109,7 @@ func remotely[O any](t *testing.T, config agent.Config[deps, O], steps []modelte
 	config.Model = modeltest.Script(steps...)
 	a := newAgent(t, config, tools...)
 	w := agent.NewWorker(a, deps{}, opts...)
-	got, err := a.Run(context.Background(), deps{}, prompt, append(opts[:len(opts):len(opts)], onJSON(w))...)
+	got, err := a.Run(context.Background(), deps{}, prompt, append(opts[:len(opts):len(opts)], onEngine(w, len(steps)%2 == 0))...)
 	switch closeErr := w.Close(context.Background()); {
 	case err != nil && strings.Contains(err.Error(), "cannot be written as JSON"):
 		return // such an output cannot be made elsewhere
@@ -130,15 +130,20 @@ func remotely[O any](t *testing.T, config agent.Config[deps, O], steps []modelte
 }
 
 // onJSON runs a run on an engine that takes every task through JSON to a worker: the run's own if w is nil.
-func onJSON(w engine.Worker) agent.RunOption {
+func onJSON(w engine.Worker) agent.RunOption { return onEngine(w, false) }
+
+// onEngine is onJSON. fuse has each step done by one task.
+func onEngine(w engine.Worker, fuse bool) agent.RunOption {
 	return agent.WithEngine(func(_ context.Context, local engine.Worker) (engine.Engine, error) {
 		w := w
 		if w == nil {
 			w = local
 		}
-		return enginetest.NewRemote(local, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {
+		eng := enginetest.NewRemote(local, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {
 			return engine.Execute(ctx, w, task, report)
-		}), nil
+		})
+		eng.Fuse = fuse
+		return eng, nil
 	})
 }
 

@@ -228,7 +228,7 @@ func (w *nestedWorld) turn(t *testing.T, rnd *rand.Rand, name, prompt string, op
 	if rnd.IntN(2) == 0 {
 		before := shared.Usage()
 		if w.seed%3 == 1 && w.sequential { // runs side by side elsewhere do not know of each other
-			opts = append(opts, onJSON(nil))
+			opts = append(opts, onEngine(nil, w.seed%2 == 0))
 		}
 		res, err := w.life(t, rnd, prompt, opts, shared, ends)
 		addUsage(&before, w.top.inner[0].summary.Usage)

@@ -261,7 +261,7 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 				opts = append(opts, agent.WithJournal(new(journal.Memory)), agent.WithRunID(fmt.Sprintf("run-%d-%d", seed, n)))
 			}
 			if seed%3 == 1 {
-				opts = append(opts, onJSON(agent.NewWorker(a, deps{})))
+				opts = append(opts, onEngine(agent.NewWorker(a, deps{}), seed%2 == 0))
 			}
 			res, err := w.turn(a, rnd, prompt, opts)
 			if seed%3 == 0 {

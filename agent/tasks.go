@@ -145,7 +145,7 @@ func (r *agentRun[D, O]) enter(t *engine.Task, remote bool) error {
 		r.options.instructions, r.options.settings = o.Instructions, o.Settings
 		r.options.choice, r.options.toolRetries = o.Choice, o.ToolRetries
 	}
-	if r.options.model == nil && t.Op == engine.OpModel {
+	if r.options.model == nil && (t.Op == engine.OpModel || t.Op == engine.OpStep) {
 		return ErrNoModel
 	}
 	return nil
@@ -161,7 +161,7 @@ func (w *tasks[D, O]) withTools(ctx context.Context, r *agentRun[D, O], t *engin
 	if r.asking == &r.place {
 		r.asking = &run.place
 	}
-	if t.Op == engine.OpPrepare {
+	if t.Op == engine.OpPrepare || t.Op == engine.OpStep {
 		run.mu.Lock()
 		defer run.mu.Unlock()
 		r.tools = run.tools

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -24,6 +25,8 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 		done.Response, done.Err = r.request(ctx, t, l)
 	case engine.OpPrepare:
 		done.Err = r.prepare(ctx, t, l, done)
+	case engine.OpStep:
+		r.step(ctx, t, l, done)
 	case engine.OpCheck:
 		done.Checked = r.check(ctx, t.Checks)
 	case engine.OpInbox:
@@ -31,6 +34,25 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 	default:
 		r.local(ctx, t, l, done)
 	}
+}
+
+// step does an OpPrepare, an OpModel and an OpCheck.
+func (r *agentRun[D, O]) step(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
+	if done.Err = r.prepare(ctx, t, l, done); done.Err != nil {
+		done.Offer = nil
+		return
+	}
+	messages := t.Info.Messages
+	if done.Offer.History != nil {
+		messages = done.Offer.History
+	}
+	resp, err := r.hookedRequest(ctx, &r.context, loop.RequestOf(done.Offer, messages), nil)
+	if err != nil || resp == nil {
+		done.Err = err
+		return
+	}
+	done.Response = loop.Normalise(resp, t.Info.Step)
+	done.Checked = r.check(ctx, loop.ChecksOf(done.Response, done.Offer, t.Checks))
 }
 
 // local does a task that needs a run context.

@@ -28,6 +28,13 @@ type Engine interface {
 	NewID() string
 }
 
+// Fuser is implemented by engines for which each task is expensive, such as those of a workflow service. The loop then starts one [OpStep]
+// in place of an [OpPrepare], an [OpModel] and an [OpCheck], unless somebody watches the run, who wants to be told in between.
+type Fuser interface {
+	// Fuses reports whether tasks should be fused. It is called once, before the first task.
+	Fuses() bool
+}
+
 // Future is a task that was started.
 type Future interface {
 	// Done returns the result, or nil if there is none yet. It does not block. After WaitAny has returned the future's index,

@@ -31,6 +31,10 @@ const (
 	OpCheck
 	// OpPreview finds out whether Call needs approval, and what is to be approved. It is used only for tools with [Tool.Asks].
 	OpPreview
+	// OpStep is OpPrepare, OpModel and OpCheck in one, for engines that are a [Fuser]. Its result is those of the three, as far as it
+	// came: without an Offer, preparing failed; without a Response, the request did. Checks are calls that stand for the tools whose
+	// last calls failed, with their Attempt.
+	OpStep
 )
 
 // String returns the operation's name, such as "model".
@@ -43,7 +47,7 @@ func (o Op) String() string {
 
 var opNames = [...]string{
 	OpModel: "model", OpTool: "tool", OpOutput: "output", OpApprove: "approve", OpInbox: "inbox",
-	OpPrepare: "prepare", OpCheck: "check", OpPreview: "preview",
+	OpPrepare: "prepare", OpCheck: "check", OpPreview: "preview", OpStep: "step",
 }
 
 // Task is one piece of work for a [Worker]. Its fields say all that another process needs to do it, apart from Call.Decoded,

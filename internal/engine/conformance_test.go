@@ -59,6 +59,16 @@ func TestRemoteEngineConforms(t *testing.T) {
 	}})
 }
 
+func TestFusingEngineConforms(t *testing.T) {
+	enginetest.Conformance(t, enginetest.Harness{Open: func(_ *testing.T, l *enginetest.Life) (engine.Engine, func()) {
+		eng := enginetest.NewRemote(l.Worker, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {
+			return engine.Execute(ctx, l.Worker, task, report)
+		})
+		eng.Fuse = true
+		return eng, eng.Close
+	}})
+}
+
 // TestChildProcessEngineConforms has each task of the suite executed by a process of its own.
 func TestChildProcessEngineConforms(t *testing.T) {
 	child := program{Name: "suite"}

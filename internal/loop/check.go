@@ -31,7 +31,7 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 	if err := r.takeUp(ctx, calls); err != nil {
 		return nil, err
 	}
-	err := r.checkArguments(ctx, calls, resp.Finish == model.FinishToolCalls || resp.Finish == model.FinishStop || resp.Finish == "")
+	err := r.checkArguments(ctx, calls, complete(resp))
 	for i := range calls {
 		if c := &calls[i]; err == nil && !c.told {
 			e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
@@ -60,10 +60,16 @@ func (r *run) checkArguments(ctx context.Context, calls []call, complete bool) e
 		}
 		checks = append(checks, r.checkOf(c, complete))
 	}
-	if len(checks) == 0 {
+	ahead := r.ahead
+	if r.ahead = false; len(checks) == 0 {
 		return nil
 	}
-	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpCheck, Checks: checks}))
+	var done *engine.Done
+	if ahead { // no task was started since
+		done = r.waiting[0].Done()
+	} else {
+		done = r.do(ctx, r.lone(engine.Task{Op: engine.OpCheck, Checks: checks}))
+	}
 	switch {
 	case done.Err != nil:
 		return &Error{Stage: StageTool, Err: done.Err}

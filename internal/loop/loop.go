@@ -17,6 +17,9 @@ import (
 // holds the messages and usage up to there, and its messages can be resumed. The error is an *Error.
 func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config) (*Result, error) {
 	r := &run{eng: eng, observer: observer, cfg: cfg, cancel: func(error) {}}
+	if f, ok := eng.(engine.Fuser); ok {
+		r.fuses = !cfg.Observed && f.Fuses()
+	}
 	if cfg.Observed {
 		r.event = new(Event)
 		ctx, r.cancel = context.WithCancelCause(ctx)
@@ -77,6 +80,8 @@ type run struct {
 	// held says what the calls of the response in hand wait for.
 	held    held
 	stopped bool
+	// fuses says that steps are fused, ahead that the checks of the response in hand were made with it.
+	fuses, ahead bool
 	// resumed is the request with the results of some of the calls that the history ends with, if there is one.
 	resumed *model.Message
 
@@ -141,6 +146,9 @@ func (r *run) last() *model.Message {
 // request makes one request to the model and appends the response. What it is made of are functions of their own, because
 // its frame is on the stack of every run that waits for its model.
 func (r *run) request(ctx context.Context) (*model.Message, error) {
+	if r.fuses && len(r.messages) > 0 {
+		return r.fused(ctx)
+	}
 	task, err := r.prepare(ctx)
 	if err != nil {
 		return nil, err
@@ -150,17 +158,22 @@ func (r *run) request(ctx context.Context) (*model.Message, error) {
 
 // prepare prepares the next step and makes its request.
 func (r *run) prepare(ctx context.Context) (*engine.Task, error) {
-	if err := context.Cause(ctx); err != nil {
-		return nil, &Error{Stage: StageModel, Err: err}
-	}
-	r.info.Step++
-	if err := r.inbox(ctx, false); err != nil {
+	if err := r.enterStep(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.nextOffer(ctx, r.cfg.Processed && len(r.messages) > 0); err != nil {
 		return nil, err
 	}
 	return r.modelTask()
+}
+
+// enterStep begins the next step with what came in.
+func (r *run) enterStep(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return &Error{Stage: StageModel, Err: err}
+	}
+	r.info.Step++
+	return r.inbox(ctx, false)
 }
 
 // modelTask makes the request of the step.
@@ -177,24 +190,32 @@ func (r *run) modelTask() (*engine.Task, error) {
 	if last == r.own {
 		last.Instructions = r.offer.Instructions // nobody else has seen it yet
 	}
-	if err := r.cfg.Meter.CheckPrice(r.asked(), last.Time); err != nil {
-		return nil, &Error{Stage: StageModel, Err: err}
-	}
-	if err := r.cfg.Meter.Request(); err != nil {
-		return nil, &Error{Stage: StageModel, Err: err}
+	if err := r.countRequest(last); err != nil {
+		return nil, err
 	}
 	if err := r.tell(RequestStart, r.offer.Output != nil); err != nil {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
-	return r.lone(engine.Task{Op: engine.OpModel, Request: &model.Request{
-		Instructions: r.offer.Instructions,
-		Messages:     slices.Clip(r.messages),
-		Tools:        r.offer.Defs,
-		ToolChoice:   r.offer.Choice,
-		Output:       r.offer.Output,
-		Settings:     r.offer.Settings,
-	}}), nil
+	return r.lone(engine.Task{Op: engine.OpModel, Request: RequestOf(r.offer, slices.Clip(r.messages))}), nil
+}
+
+// countRequest counts a request, if the limits allow it.
+func (r *run) countRequest(last *model.Message) error {
+	if err := r.cfg.Meter.CheckPrice(r.asked(), last.Time); err != nil {
+		return &Error{Stage: StageModel, Err: err}
+	}
+	if err := r.cfg.Meter.Request(); err != nil {
+		return &Error{Stage: StageModel, Err: err}
+	}
+	return nil
+}
+
+// RequestOf returns the request of a step.
+func RequestOf(o *engine.Offer, messages []*model.Message) *model.Request {
+	return &model.Request{
+		Instructions: o.Instructions, Messages: messages, Tools: o.Defs, ToolChoice: o.Choice, Output: o.Output, Settings: o.Settings,
+	}
 }
 
 // received appends what the model answered, or what was read of it.
@@ -207,7 +228,7 @@ func (r *run) received(done *engine.Done) (*model.Message, error) {
 		r.cutOff()
 		return nil, &Error{Stage: StageModel, Err: err}
 	}
-	resp := r.append(normalise(done.Response, r.info.Step))
+	resp := r.append(Normalise(done.Response, r.info.Step))
 	unpriced := r.cfg.Meter.Response(r.asked(), resp)
 	if err := r.responseEvents(resp); err != nil {
 		return nil, err
@@ -298,9 +319,9 @@ func (r *run) failure(ctx context.Context, err error) error {
 	return e
 }
 
-// normalise returns a response of our own, with an id for every call, unique in the response. What the model returned
+// Normalise returns a response of our own, with an id for every call, unique in the response. What the model returned
 // may be shared by others and is left alone.
-func normalise(resp *model.Message, step int) *model.Message {
+func Normalise(resp *model.Message, step int) *model.Message {
 	m := *resp
 	m.Kind = model.KindResponse
 	cloned := false

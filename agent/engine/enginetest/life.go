@@ -131,6 +131,12 @@ func (w *watched) pass() {
 	}
 }
 
+// Fuses implements [engine.Fuser].
+func (w *watched) Fuses() bool {
+	f, ok := w.Engine.(engine.Fuser)
+	return ok && f.Fuses()
+}
+
 // Start implements [engine.Engine].
 func (w *watched) Start(ctx context.Context, t *engine.Task) engine.Future {
 	w.pass()

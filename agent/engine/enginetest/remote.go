@@ -18,6 +18,9 @@ type Execute func(ctx context.Context, task []byte, report func(report []byte) e
 // Remote is the simplest engine that has tasks executed elsewhere: everything but the inbox goes through JSON. It records nothing. It is
 // meant for tests, and as an example of what an engine has to do.
 type Remote struct {
+	// Fuse has a step prepared, requested and checked by one task: see [engine.Fuser].
+	Fuse bool
+
 	local   engine.Worker
 	execute Execute
 	news    chan news
@@ -92,6 +95,9 @@ func (r *Remote) do(ctx context.Context, f *future, task []byte) *engine.Done {
 	}
 	return done
 }
+
+// Fuses implements [engine.Fuser].
+func (r *Remote) Fuses() bool { return r.Fuse }
 
 // WaitAny implements [engine.Engine].
 func (r *Remote) WaitAny(futures []engine.Future, l engine.Listener) int {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -20,13 +21,17 @@ func Script() engine.Worker { return script{} }
 type script struct{}
 
 // Do implements [engine.Worker].
-func (script) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
+func (s script) Do(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
 	switch t.Op {
 	case engine.OpPrepare:
 		done.Offer = &engine.Offer{Instructions: fmt.Sprint("Step ", t.Info.Step), Text: true}
 		for _, tool := range []engine.Tool{{Name: "work", Retries: 1}, {Name: "alone", Sequential: true}, {Name: "guarded", Asks: true}, {Name: "asks"}} {
 			done.Offer.Tools, done.Offer.Defs = append(done.Offer.Tools, tool), append(done.Offer.Defs, model.ToolDef{Name: tool.Name, Schema: json.RawMessage(`{"type":"object"}`)})
 		}
+	case engine.OpStep:
+		s.Do(ctx, &engine.Task{Op: engine.OpPrepare, Info: t.Info}, l, done)
+		done.Response, _ = answer(t, nil)
+		s.Do(ctx, &engine.Task{Op: engine.OpCheck, Info: t.Info, Checks: loop.ChecksOf(done.Response, done.Offer, t.Checks)}, l, done)
 	case engine.OpModel:
 		done.Response, done.Err = answer(t, l)
 	case engine.OpCheck:
