@@ -74,6 +74,9 @@ func (p *projection) event(e *agent.Event) {
 			p.say(&p.thought, e.Text)
 		}
 	case agent.EventResponse:
+		if e.Message.HandOver != nil { // it has been shown
+			return
+		}
 		p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
 		p.media(e.Message)
 		p.usage(e.Message.Usage)
@@ -85,13 +88,32 @@ func (p *projection) event(e *agent.Event) {
 	case agent.EventToolResult:
 		p.report(p.calls.result(e))
 	case agent.EventCustom:
-		if inner, ok := e.Value.(agent.Nested); ok {
-			p.inner.event(e.CallID, e.Tool, &inner, p.report)
+		nested, ok := e.Value.(agent.Nested)
+		if ok && nested.HandOver {
+			p.handedOver(&nested.Event)
+		}
+		if ok {
+			p.inner.event(e.CallID, e.Tool, &nested, p.report)
 			return
 		}
 		p.custom(e.Value)
 	case agent.EventOutput:
 		p.output(e.Value)
+	}
+}
+
+// handedOver shows what an agent says that the run was handed over to. Its tool calls are not shown.
+func (p *projection) handedOver(e *agent.Event) {
+	switch e.Kind {
+	case agent.EventRequestStart, agent.EventPartDelta, agent.EventCustom:
+		if e.PartKind != model.PartToolCall {
+			p.event(e)
+		}
+	case agent.EventResponse:
+		if e.Message.HandOver == nil {
+			p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
+			p.media(e.Message)
+		}
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/internal/schema"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -20,6 +22,11 @@ type Alternative[D, O any] struct {
 	make   func(ctx context.Context, run *toolset.RunContext[D], decoded any) (O, error)
 	text   func(ctx context.Context, run *toolset.RunContext[D], text string) (O, error)
 	media  func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)
+	// loop is how the loop hands over, prompt decodes what is not JSON alone, and over hands over to another agent, in place of
+	// make. If there is no output, the error is errNoOutput and done says why.
+	loop   func() *loop.HandOver
+	prompt func(a *Alternative[D, O], text []byte, complete bool) (decoded any, repaired []byte, err error)
+	over   func(ctx context.Context, run *toolset.RunContext[D], c *engine.Call, done *engine.Done) (O, error)
 	// exact says that malformed JSON is not repaired.
 	exact bool
 	// partial decodes incomplete output, or is nil if the alternative has no partial values.

@@ -64,7 +64,11 @@ func (r *agentRun[D, O]) decode(c *engine.Call, complete bool) (decoded any, rep
 		if a == nil {
 			return nil, nil, forModel(fmt.Errorf("the tool %q is gone", c.Tool))
 		}
-		decoded, repaired, err = a.decoded(c.Args, complete)
+		if a.over != nil && !json.Valid(c.Args) {
+			decoded, repaired, err = a.prompt(a, c.Args, complete)
+		} else {
+			decoded, repaired, err = a.decoded(c.Args, complete)
+		}
 	} else {
 		switch {
 		case t.Decode == nil:

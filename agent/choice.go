@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 )
 
@@ -29,10 +28,15 @@ func (r *agentRun[D, O]) choose(step int) error {
 // definitions, because some providers require them when the history contains calls.
 func (r *agentRun[D, O]) forbidTools() {
 	f := &r.offer
-	f.Tools = slices.DeleteFunc(slices.Clone(f.Tools), func(t engine.Tool) bool { return !t.Output })
-	if len(f.Tools) == 0 {
-		f.Choice = model.ToolChoice{Mode: model.ToolChoiceNone}
-		return
+	all, defs := f.Tools, f.Defs
+	f.Tools, f.Defs = nil, nil
+	for i := range all {
+		if all[i].Output { // Tools and Defs go together
+			f.Tools, f.Defs = append(f.Tools, all[i]), append(f.Defs, defs[i])
+		}
 	}
-	f.Defs = slices.DeleteFunc(slices.Clone(f.Defs), func(d model.ToolDef) bool { return r.agent.output.alternative(d.Name) == nil })
+	if f.Tools == nil {
+		f.Defs = defs
+		f.Choice = model.ToolChoice{Mode: model.ToolChoiceNone}
+	}
 }

@@ -23,7 +23,9 @@ var ErrEventVersion = errors.New("event version is newer than this program")
 type Nested struct {
 	// Agent is the inner agent's name.
 	Agent string `json:"agent,omitempty"`
-	Event Event  `json:"event"`
+	// HandOver says that the outer run was handed over to the agent: its text is what the user is told.
+	HandOver bool  `json:"hand_over,omitempty"`
+	Event    Event `json:"event"`
 }
 
 // OpaqueValue stands for the value of an event that was read from JSON but could not be written as JSON.

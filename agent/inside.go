@@ -11,7 +11,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// HistoryStore stores the histories of pending inner runs. See [WithHistoryStore]. Implementations are safe for concurrent use.
+// HistoryStore stores the histories of inner runs that are pending or that a conversation stays with. See [WithHistoryStore].
+// Implementations are safe for concurrent use.
 type HistoryStore interface {
 	// Put stores messages under an id and replaces earlier ones. It must not change them.
 	Put(ctx context.Context, id string, messages []*model.Message) error
@@ -20,7 +21,8 @@ type HistoryStore interface {
 }
 
 // WithHistoryStore stores the histories of pending inner runs ([AsTool], [HandOver]) in s, so that the history of the run holds
-// only their ids. Without a store, the history of the run contains them until their calls are answered. The id is the idempotency
+// only their ids. Without a store, the history of the run contains them until their calls are answered. The same holds for the
+// messages that an agent adds to its own history while a conversation stays with it ([Stay]). The id is the idempotency
 // key of the call, which is unique. The run that resumes needs the same store. Inner runs inherit s.
 //
 // The run never removes anything from s. The application may do so when the outer run has ended.
@@ -39,20 +41,22 @@ func (r *agentRun[D, O]) store() HistoryStore {
 // errInside means that an inner run could not be stored or resumed. It ends the outer run, since the model cannot fix it.
 var errInside = errors.New("inner run")
 
-// insideState is the state of a pending call of an agent: the inner history, or the id that it is stored under.
+// insideState is the state of a call of an agent that is pending or that the conversation stays with: the inner history, or the id
+// that it is stored under.
 type insideState struct {
 	Messages []*model.Message `json:"messages,omitempty"`
 	Ref      string           `json:"ref,omitempty"`
+	// More says that the messages follow those of the hand-over's turn before.
+	More bool `json:"more,omitempty"`
 }
 
-// saveInside keeps the history of a pending inner run.
-func saveInside(ctx context.Context, store HistoryStore, id string, messages []*model.Message) (json.RawMessage, error) {
-	state := insideState{Messages: messages}
+// saveInside keeps the history of an inner run.
+func saveInside(ctx context.Context, store HistoryStore, id string, state insideState) (json.RawMessage, error) {
 	if store != nil {
-		if err := store.Put(ctx, id, messages); err != nil {
+		if err := store.Put(ctx, id, state.Messages); err != nil {
 			return nil, fmt.Errorf("%w: store the history under %q: %w", errInside, id, err)
 		}
-		state = insideState{Ref: id}
+		state.Messages, state.Ref = nil, id
 	}
 	data, err := json.Marshal(state)
 	if err != nil {
@@ -61,21 +65,25 @@ func saveInside(ctx context.Context, store HistoryStore, id string, messages []*
 	return data, nil
 }
 
-// loadInside returns the history of a pending inner run.
+// loadInside returns the history of an inner run.
 func loadInside(ctx context.Context, store HistoryStore, data json.RawMessage) ([]*model.Message, error) {
-	var state insideState
+	state, err := loadState(ctx, store, data)
+	return state.Messages, err
+}
+
+// loadState returns what [saveInside] has kept, with its messages.
+func loadState(ctx context.Context, store HistoryStore, data json.RawMessage) (state insideState, err error) {
 	if err := json.Unmarshal(data, &state); err != nil {
-		return nil, fmt.Errorf("%w: read the history: %w", errInside, err)
+		return state, fmt.Errorf("%w: read the history: %w", errInside, err)
 	}
 	switch {
 	case state.Ref == "":
-		return state.Messages, nil
+		return state, nil
 	case store == nil:
-		return nil, fmt.Errorf("%w: the history is stored under %q: give the run its store with WithHistoryStore", errInside, state.Ref)
+		return state, fmt.Errorf("%w: the history is stored under %q: give the run its store with WithHistoryStore", errInside, state.Ref)
 	}
-	messages, err := store.Get(ctx, state.Ref)
-	if err != nil {
-		return nil, fmt.Errorf("%w: load the history stored under %q: %w", errInside, state.Ref, err)
+	if state.Messages, err = store.Get(ctx, state.Ref); err != nil {
+		return state, fmt.Errorf("%w: load the history stored under %q: %w", errInside, state.Ref, err)
 	}
-	return messages, nil
+	return state, nil
 }

@@ -20,6 +20,7 @@ type runOptions struct {
 	limits                Limits
 	choice                model.ToolChoice
 	resume                bool
+	handedOver            bool // so that the run can be handed back
 	history               []*model.Message
 	parts                 []model.Part
 	instructions          []string

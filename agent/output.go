@@ -12,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/internal/schema"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -59,6 +60,8 @@ type output[D, O any] struct {
 	// media turns media and their text into an output, or is nil if media are not an output.
 	media      func(ctx context.Context, run *toolset.RunContext[D], media []model.Part, text string) (O, error)
 	validators []Validator[D, O]
+	// over is how runs are handed over; nil if there is no hand-over.
+	over *loop.HandOver
 }
 
 func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
@@ -121,6 +124,9 @@ func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool) error {
 			errs = append(errs, fmt.Errorf("output: two alternatives are called %q", a.def.Name))
 		default:
 			a.exact = exact
+			if a.over != nil {
+				o.over = a.loop()
+			}
 			o.alternatives = append(o.alternatives, a)
 		}
 	}
@@ -172,19 +178,26 @@ func (o *output[D, O]) apply(f *engine.Offer, mode OutputMode, retries int) {
 	if mode == OutputTool || mode == outputEither {
 		for i := range o.alternatives {
 			a := &o.alternatives[i]
-			f.Tools = append(f.Tools, engine.Tool{Name: a.def.Name, Output: true, Retries: retries})
+			f.Tools = append(f.Tools, engine.Tool{Name: a.def.Name, Output: true, HandsOver: a.over != nil, Retries: retries})
 			f.Defs = append(f.Defs, a.def)
 		}
 	}
+	f.TextCall = len(o.alternatives) == 1 && o.alternatives[0].over != nil && mode != OutputTool
 	if mode == OutputNative || mode == outputEither {
 		def := o.alternatives[0].def
 		f.Output = &model.OutputSchema{Name: def.Name, Description: def.Description, Schema: def.Schema, Strict: true}
 	}
 }
 
+// errNoOutput is the error of a hand-over that gave no output. Its result says why.
+var errNoOutput = errors.New("the hand-over gave no output")
+
 // finish makes the output from the checked call or the text of an output task.
-func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *engine.Task) engine.Done {
-	value, repaired, err := o.value(ctx, run, t)
+func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *engine.Task) (done engine.Done) {
+	value, repaired, err := o.value(ctx, run, t, &done)
+	if err == errNoOutput {
+		return done
+	}
 	for _, validate := range o.validators {
 		if err != nil {
 			break
@@ -196,23 +209,30 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 	var pending *toolset.PendingError
 	switch {
 	case err == nil:
-		return engine.Done{Output: value, Repaired: repaired}
+		done.Output, done.Repaired = value, repaired
 	case errors.As(err, &pending) && t.Call != nil:
 		return suspended(pending)
 	case errors.As(err, new(*schema.Error)), errors.As(err, new(*toolset.RetryError)):
-		return engine.Done{Return: *forModel(err)}
+		done.Return = *forModel(err)
+	default:
+		done.Err = err
 	}
-	return engine.Done{Err: err}
+	return done
 }
 
-func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t *engine.Task) (value O, repaired []byte, err error) {
+// value makes an output that has not been validated. A hand-over leaves more in done.
+func (o *output[D, O]) value(ctx context.Context, run *toolset.RunContext[D], t *engine.Task, done *engine.Done) (value O, repaired []byte, err error) {
 	switch {
 	case t.Call != nil:
 		a := o.alternative(t.Call.Tool)
-		if a == nil {
+		switch {
+		case a == nil:
 			return value, nil, errors.New("the output is gone")
+		case a.over != nil:
+			value, err = a.over(ctx, run, t.Call, done)
+		default:
+			value, err = a.make(ctx, run, t.Call.Decoded)
 		}
-		value, err = a.make(ctx, run, t.Call.Decoded)
 	case len(t.Media) > 0:
 		value, err = o.media(ctx, run, t.Media, t.Text)
 	case o.text != nil:

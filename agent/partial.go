@@ -23,15 +23,20 @@ import (
 //
 // Large outputs are decoded less often as they grow, which keeps the total cost proportional to their size.
 //
+// If the run is handed over, the values are those of the agent that takes over ([HandOver]).
+//
 // [WithPartials] adds the same values to [Stream.Events].
 func (s *Stream[O]) Partials() iter.Seq[O] {
 	return func(yield func(O) bool) {
 		var last *O
 		s.run(true, func(e *loop.Event) bool {
-			if e.Kind != loop.PartialOutput {
+			value := e.Value
+			if inner, ok := handedOver(e); ok && inner.Kind == EventPartial {
+				value = inner.Value
+			} else if e.Kind != loop.PartialOutput {
 				return true
 			}
-			out, _ := e.Value.(O) // a nil interface is not one
+			out, _ := value.(O) // a nil interface is not one
 			last = &out
 			return yield(out)
 		})
@@ -42,7 +47,7 @@ func (s *Stream[O]) Partials() iter.Seq[O] {
 }
 
 // WithPartials adds events of kind [EventPartial] to a stream, with the values that [Stream.Partials] yields. Decoding them costs
-// some work, so they are off by default. The option has no effect on [Agent.Run] or on inner runs.
+// some work, so they are off by default. The option has no effect on [Agent.Run] or on runs inside tools.
 func WithPartials() RunOption {
 	return runOption(func(o *runOptions) { o.partials = true })
 }

@@ -39,6 +39,7 @@ type nestedWorld struct {
 	running  int
 	parallel int // most runs at a time
 	supplied int // results that the turn was given, at most
+	told     string
 	ends     int // of outer runs, by the agent's observer
 }
 
@@ -177,7 +178,7 @@ func (w *nestedWorld) life(t *testing.T, rnd *rand.Rand, prompt string, opts []a
 	defer cancel()
 	w.cancel, w.parallel, w.ends, w.top.inner = cancel, 0, 0, nil
 	opts = append(opts[:len(opts):len(opts)], agent.WithMeter(meter))
-	seen := &shown{}
+	seen := &shown{before: w.told}
 	var res *agent.Result[string]
 	var err error
 	if rnd.IntN(5) > 0 {
@@ -297,10 +298,11 @@ func TestRandomNestedRunsKeepTheInvariants(t *testing.T) {
 			res, err := w.turn(t, rnd, fmt.Sprintf("run-%d", n), prompt, opts, shared, ends)
 			if err == nil {
 				prompt, opts = "more", []agent.RunOption{throughJSON(t, res.Messages)}
-				w.supplied = 0
+				w.supplied, w.told = 0, ""
 				continue
 			}
 			failed := asRunError(t, err)
+			w.told = suspendedText(failed.Messages)
 			prompt, opts = resume(t, rnd, failed, ends)
 			opts = append(opts, throughJSON(t, failed.Messages))
 			var pending *agent.PendingError

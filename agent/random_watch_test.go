@@ -25,12 +25,17 @@ type shown struct {
 	text, thinking strings.Builder
 	calls          map[string]string // the arguments of the step's calls
 	ids            map[int]string    // of the step's parts
+	before         string            // what is told only now, because the run before was left pending
 	events, ends   int
 	over           bool // the observer has left or panicked
 }
 
 func (s *shown) take(e agent.Event) {
 	s.events++
+	if text, ok := handedOverText(e); ok {
+		s.text.WriteString(text)
+		return
+	}
 	switch {
 	case e.Kind == agent.EventRunEnd:
 		s.ends++
@@ -47,12 +52,36 @@ func (s *shown) take(e agent.Event) {
 	}
 }
 
+// handedOverText returns the text of an agent that the run was handed over to.
+func handedOverText(e agent.Event) (string, bool) {
+	nested, ok := e.Value.(agent.Nested)
+	for ok && nested.HandOver {
+		if e = nested.Event; e.Kind == agent.EventPartDelta && e.PartKind == model.PartText {
+			return e.Text, true
+		}
+		nested, ok = e.Value.(agent.Nested)
+	}
+	return "", false
+}
+
+// suspendedText returns what was told by an agent that waits.
+func suspendedText(history []*model.Message) string {
+	var text strings.Builder
+	for _, s := range history[len(history)-1].SuspendedCalls {
+		for _, m := range s.Told {
+			text.WriteString(m.Text())
+		}
+	}
+	return text.String()
+}
+
 // verify compares what was shown with the history. White space does not count, because text of nothing else may be left out.
 func (s *shown) verify(t *testing.T, runID string, messages []*model.Message) {
 	t.Helper()
 	squash := func(text string) string { return strings.Join(strings.Fields(text), "") }
 	var kept strings.Builder
 	interrupted := false
+	shown := s.before + s.text.String()
 	for _, m := range messages {
 		if m.Kind != model.KindResponse || m.RunID != runID {
 			continue
@@ -72,11 +101,12 @@ func (s *shown) verify(t *testing.T, runID string, messages []*model.Message) {
 			}
 		}
 	}
+	kept.WriteString(suspendedText(messages))
 	if s.over && !interrupted { // of a response that came as a whole, the rest was not shown any more
-		require.True(t, strings.HasPrefix(squash(kept.String()), squash(s.text.String())), "%q was shown, %q is kept", s.text.String(), kept.String())
+		require.True(t, strings.HasPrefix(squash(kept.String()), squash(shown)), "%q was shown, %q is kept", shown, kept.String())
 		return
 	}
-	require.Equal(t, squash(s.text.String()), squash(kept.String()), "what was shown is kept")
+	require.Equal(t, squash(shown), squash(kept.String()), "what was shown is kept")
 }
 
 // watch is an observer that may leave or panic.

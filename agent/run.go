@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,8 @@ import (
 type Result[O any] struct {
 	// Output is valid: decoded, checked against its schema and tags, and passed by all validators.
 	Output O `json:"output"`
+	// Agent is the name of the agent that gave the output: the run's own, or one that the run was handed over to.
+	Agent string `json:"agent,omitempty"`
 	// RunID and ConversationID are the run's.
 	RunID          string `json:"run_id,omitempty"`
 	ConversationID string `json:"conversation_id,omitempty"`
@@ -193,7 +196,7 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 		Agent: a.config.Name, Model: &r.model,
 		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Resume: o.resume, Template: o.template(),
 		Meter: meter, OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
-		Asks: r.asking != nil, Answers: answers, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
+		Asks: r.asking != nil, Answers: answers, Over: a.output.over, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
 		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
 	}, nil
 }
@@ -230,7 +233,7 @@ func (r *agentRun[D, O]) ended(ctx context.Context, res *loop.Result, err, close
 		return nil, runErr
 	}
 	out, _ := res.Output.(O)
-	return &Result[O]{Output: out, RunID: res.RunID, ConversationID: res.ConversationID, Messages: res.Messages, Usage: res.Usage}, nil
+	return &Result[O]{Output: out, Agent: cmp.Or(res.Agent, r.agent.config.Name), RunID: res.RunID, ConversationID: res.ConversationID, Messages: res.Messages, Usage: res.Usage}, nil
 }
 
 // loop runs the loop on the engine that the run asks for.
@@ -255,10 +258,8 @@ type agentRun[D, O any] struct {
 	options runOptions
 	emit    func(*loop.Event) bool
 	stream  bool
-	// offering says that offer was made.
-	offering bool
-	// claimed says that the run has its inbox to itself.
-	claimed bool
+	// offering says that offer was made, claimed that the run has its inbox to itself.
+	offering, claimed bool
 	watch
 	// asking is where the run's questions go; nil if there is nobody. It is &place or belongs to the run around it.
 	asking *seat

@@ -47,11 +47,15 @@ func (s *Stream[O]) Events() iter.Seq[Event] {
 	}
 }
 
-// Text runs the agent and yields the text of its responses while the model writes it. It is like [Stream.Events], but yields
-// text only.
+// Text runs the agent and yields the text of its responses while the model writes it, and the text of an agent that the run is
+// handed over to. It is like [Stream.Events], but yields text only.
 func (s *Stream[O]) Text() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		s.run(false, func(e *loop.Event) bool {
+			if e.Kind == loop.Custom {
+				inner, ok := handedOver(e)
+				return !ok || inner.Kind != EventPartDelta || inner.PartKind != model.PartText || yield(inner.Text)
+			}
 			return e.Kind != loop.PartDelta || e.PartKind != model.PartText || yield(e.Text)
 		})
 	}

@@ -29,87 +29,71 @@ type task struct {
 // history is part of the outer one until then; see [WithHistoryStore].
 func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...toolset.Option) *toolset.Tool[D] {
 	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
-		out, err := runInside(ctx, run, inner, deps, in.Prompt, true)
-		if err == nil {
-			return out, nil
+		var out O
+		around := outside(run)
+		opts := []RunOption{around.option()}
+		if resume := run.Call.Resume; resume != nil {
+			history, err := loadInside(ctx, around.store, resume.State)
+			if err != nil {
+				return out, err
+			}
+			opts, in.Prompt = append(opts, WithHistory(history)), ""
+			if resume.Results != nil {
+				opts = append(opts, WithResults(*resume.Results))
+			}
 		}
-		var none O
+		res, err := observedInside(ctx, inner.Stream(ctx, deps(run.Deps), in.Prompt, opts...), func(e Event) {
+			run.Emit(Nested{Agent: inner.config.Name, Event: e})
+		})
+		if err == nil {
+			return res.Output, nil
+		}
+		err = pendingInside(ctx, run, around, inner.config.Name, err)
 		var limit interface{ Applies(*toolset.Meter) bool } // a *LimitError or a *PriceError
 		switch {
 		case isJournalError(err) || errors.Is(err, errInside) || errors.As(err, &limit) && limit.Applies(run.Meter):
-			return none, err
+			return out, err
 		case ctx.Err() != nil && (limit != nil || isPending(err)): // what ends the outer run is the end of its context
-			return none, fmt.Errorf("%v: %w", err, context.Cause(ctx))
+			return out, fmt.Errorf("%v: %w", err, context.Cause(ctx))
 		case ctx.Err() != nil || errors.As(err, new(*toolset.PendingError)):
-			return none, err
+			return out, err
 		}
-		return none, toolset.Failed("%s failed: %v", name, errors.Unwrap(err))
+		return out, toolset.Failed("%s failed: %v", name, errors.Unwrap(err))
 	}, opts...)
 }
 
-// HandOver is an alternative way for a run to end: the model calls it with a prompt, another agent takes over, and its
-// output is the run's. The history is the inner agent's own. Its usage also counts as the outer run's, whose limits bound
-// both. If the inner run fails, so does the outer one. Calls of the inner run that are pending leave the outer run pending, as
-// with [AsTool].
-func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N) Alternative[D, O] {
-	return OutputFunc(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
-		out, err := runInside(ctx, run, inner, deps, in.Prompt, false)
-		switch {
-		case err == nil:
-			return out, nil
-		case isPending(err): // the context has ended, or there is no call that could wait
-			return out, fmt.Errorf("%s: %v", name, err)
+// observedInside runs an agent inside a call, until the observer of the outer run leaves.
+func observedInside[O any](ctx context.Context, s *Stream[O], tell func(Event)) (*Result[O], error) {
+	for e := range s.Events() {
+		if tell(e); ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrStopped) {
+			break
 		}
-		return out, fmt.Errorf("%s: %w", name, err)
-	})
+	}
+	return s.Result()
 }
 
-// runInside runs an agent in a call, or goes on with the run that the call left pending. It returns a [*toolset.PendingError] if
-// the agent's calls are pending.
-func runInside[D, N, O any](ctx context.Context, run *toolset.RunContext[D], inner *Agent[N, O], deps func(D) N, prompt string, streams bool) (out O, err error) {
-	around := outside(run)
-	opts := []RunOption{around.option()}
-	if resume := run.Call.Resume; resume != nil {
-		history, err := loadInside(ctx, around.store, resume.State)
-		if err != nil {
-			return out, err
-		}
-		opts, prompt = append(opts, WithHistory(history)), ""
-		if resume.Results != nil {
-			opts = append(opts, WithResults(*resume.Results))
-		}
-	}
-	var res *Result[O]
-	if streams || around.streams {
-		stream := inner.Stream(ctx, deps(run.Deps), prompt, opts...)
-		for event := range stream.Events() {
-			run.Emit(Nested{Agent: inner.config.Name, Event: event})
-		}
-		res, err = stream.Result()
-	} else {
-		res, err = inner.Run(ctx, deps(run.Deps), prompt, opts...)
-	}
+// pendingInside returns the error of a call in which an inner run has ended with an error: a [*toolset.PendingError] if calls of the run are
+// pending. Their history is kept.
+func pendingInside[D any](ctx context.Context, run *toolset.RunContext[D], around *outerRun, agent string, err error) error {
 	var pending *PendingError
 	var failed *RunError
 	switch {
-	case err == nil:
-		return res.Output, nil
 	case run.Call.Resume != nil && errors.Is(err, ErrResults):
-		return out, fmt.Errorf("%w: %w", errInside, err)
+		return fmt.Errorf("%w: %w", errInside, err)
 	case run.Call.ID == "" || ctx.Err() != nil || !errors.As(err, &pending) || !errors.As(err, &failed):
-		return out, err
+		return err
 	}
-	state, err := saveInside(ctx, around.store, run.IdempotencyKey(), failed.Messages)
-	if err != nil {
-		return out, err
+	state, saveErr := saveInside(ctx, around.store, run.IdempotencyKey(), insideState{Messages: failed.Messages})
+	if saveErr != nil {
+		return saveErr
 	}
 	calls := slices.Clone(pending.Calls)
 	for i := range calls {
 		if len(calls[i].Path) == 0 {
-			calls[i].Agent = inner.config.Name
+			calls[i].Agent = agent
 		}
 	}
-	return out, toolset.Pending(state, calls...)
+	return toolset.Pending(state, calls...)
 }
 
 // isPending reports whether a run waits for others.

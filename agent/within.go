@@ -47,7 +47,7 @@ func (out *outerRun) option() RunOption {
 		if out.meter != nil {
 			o.meter = out.meter
 		}
-		o.outer = out.outer
+		o.outer, o.handedOver = out.outer, out.handedOver
 		if out.journal != nil {
 			o.journal, o.runOn, o.runID = out.journal, out.runOn, out.runID
 		}
@@ -61,8 +61,10 @@ type outerRun struct {
 	journal journal.Journal
 	runOn   runFunc
 	runID   string
-	// streams says that the outer run is streamed.
-	streams bool
+	// streams says that the outer run is streamed, partials that its stream has partial outputs.
+	streams, partials bool
+	// returns says that the outer run can be handed back, handedOver that the inner one can.
+	returns, handedOver bool
 }
 
 // insider is implemented by the hosts of runs.
@@ -85,7 +87,7 @@ func (h *stepHost[D, O]) inside(meter *toolset.Meter) outerRun {
 func (r *agentRun[D, O]) inside(meter *toolset.Meter, run *toolset.RunContext[D], c *engine.Call, n int32) outerRun {
 	in := outerRun{meter: meter}
 	in.asking, in.path, in.store = r.asking, r.origin(c).Path, r.store()
-	in.streams = r.stream
+	in.streams, in.partials, in.returns = r.stream, r.options.partials, r.options.handedOver
 	if r.options.journal == nil {
 		return in
 	}

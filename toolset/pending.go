@@ -72,4 +72,8 @@ type Resume struct {
 	// Results holds the answers, by the keys of the calls passed to [Pending]. It is nil if the run is resumed without
 	// answers: the calls are then still pending, unless an asker answers them now.
 	Results *DeferredResults
+	// Prompt is what the user has written to the agent inside. Only hand-overs have it (agent.HandOver).
+	Prompt []model.Part
+	// Stays reports that no call is pending: the conversation has stayed with the agent of a hand-over.
+	Stays bool
 }

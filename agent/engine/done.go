@@ -21,6 +21,8 @@ type Done struct {
 	// Output is the result of an OpOutput. Repaired is the JSON that the text was read as, if it had to be repaired.
 	Output   any
 	Repaired []byte
+	// HandOver is set for an OpOutput that hands over to another agent, whatever became of the task.
+	HandOver *HandOver
 	// Decision is the result of an OpApprove.
 	Decision *toolset.Decision
 	// Inbox is the result of an OpInbox: the parts of each message, in order.
@@ -28,7 +30,7 @@ type Done struct {
 	// Used is what the task has counted on the run's meter, if the worker knows; for an OpPrepare, what history processors have. Nil
 	// does not mean nothing.
 	Used *toolset.Usage
-	// Err ends the run. The other fields mean nothing then.
+	// Err ends the run. The other fields mean nothing then, except HandOver.
 	Err error
 }
 
@@ -56,4 +58,13 @@ type Checked struct {
 	Own bool
 	// Err is an error of the tool's own check. It ends the run. The checks of the calls behind were not made.
 	Err error
+}
+
+// HandOver is what an agent that a run was handed over to leaves beside the result of the task.
+type HandOver struct {
+	// Told is what the agent has told the user, as the history of the run will have it.
+	Told []*model.Message
+	// Back says that the agent hands the conversation back, for the given reason. Then there is no output.
+	Back   bool
+	Reason string
 }

@@ -22,6 +22,9 @@ func MarshalDone(t *Task, d *Done) ([]byte, error) {
 		resp.Kind = model.KindResponse
 		form.Response = &resp
 	}
+	if o := d.HandOver; o != nil {
+		form.HandOver = new(handOverJSON(*o))
+	}
 	for i := range d.Checked {
 		c := &d.Checked[i]
 		made := checkedJSON{Repaired: c.Repaired, Own: c.Own, Err: errorOf(t, c.Err)}
@@ -61,6 +64,9 @@ func UnmarshalDone(t *Task, data []byte) (*Done, error) {
 	if form.Repaired != nil {
 		d.Repaired = form.Repaired
 	}
+	if o := form.HandOver; o != nil {
+		d.HandOver = new(HandOver(*o))
+	}
 	if r := form.Return.returned(t); r != nil {
 		d.Return = *r
 	}
@@ -83,10 +89,18 @@ type doneJSON struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	OutputType string          `json:"output_type,omitempty"`
 	Repaired   model.RawArgs   `json:"repaired,omitzero"`
+	HandOver   *handOverJSON   `json:"hand_over,omitempty"`
 	Decision   *decisionJSON   `json:"decision,omitempty"`
 	Inbox      [][]model.Part  `json:"inbox,omitempty"`
 	Used       *toolset.Usage  `json:"used,omitempty"`
 	Err        *errorJSON      `json:"error,omitempty"`
+}
+
+// handOverJSON has the fields of [HandOver].
+type handOverJSON struct {
+	Told   []*model.Message `json:"told,omitempty"`
+	Back   bool             `json:"back,omitempty"`
+	Reason string           `json:"reason,omitempty"`
 }
 
 type checkedJSON struct {
@@ -136,6 +150,7 @@ type offerJSON struct {
 	Defs         []toolDefJSON    `json:"defs,omitempty"`
 	Text         bool             `json:"text,omitempty"`
 	Media        bool             `json:"media,omitempty"`
+	TextCall     bool             `json:"text_call,omitempty"`
 	Output       *outputJSON      `json:"output,omitempty"`
 	Choice       choiceJSON       `json:"tool_choice,omitzero"`
 	Settings     *settingsJSON    `json:"settings,omitempty"`
@@ -146,6 +161,7 @@ type offerJSON struct {
 type toolJSON struct {
 	Name       string       `json:"name"`
 	Output     bool         `json:"output,omitempty"`
+	HandsOver  bool         `json:"hands_over,omitempty"`
 	Sequential bool         `json:"sequential,omitempty"`
 	Checks     bool         `json:"checks,omitempty"`
 	Asks       bool         `json:"asks,omitempty"`
@@ -160,7 +176,7 @@ func offerOf(o *Offer) *offerJSON {
 		return nil
 	}
 	form := &offerJSON{
-		Instructions: o.Instructions, Defs: defsOf(o.Defs), Text: o.Text, Media: o.Media, Output: (*outputJSON)(o.Output),
+		Instructions: o.Instructions, Defs: defsOf(o.Defs), Text: o.Text, Media: o.Media, TextCall: o.TextCall, Output: (*outputJSON)(o.Output),
 		Choice: choiceJSON(o.Choice), Settings: settingsOf(o.Settings), History: o.History,
 	}
 	for _, t := range o.Tools {
@@ -174,7 +190,7 @@ func (f *offerJSON) offer() *Offer {
 		return nil
 	}
 	o := &Offer{
-		Instructions: f.Instructions, Defs: toDefs(f.Defs), Text: f.Text, Media: f.Media, Output: (*model.OutputSchema)(f.Output),
+		Instructions: f.Instructions, Defs: toDefs(f.Defs), Text: f.Text, Media: f.Media, TextCall: f.TextCall, Output: (*model.OutputSchema)(f.Output),
 		Choice: model.ToolChoice(f.Choice), Settings: f.Settings.settings(), History: f.History,
 	}
 	for _, t := range f.Tools {

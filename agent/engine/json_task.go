@@ -169,6 +169,8 @@ type resumeJSON struct {
 	Answered  bool                      `json:"answered,omitempty"`
 	Decisions map[string]*decisionJSON  `json:"decisions,omitempty"`
 	Results   map[string]toolset.Result `json:"results,omitempty"`
+	Prompt    []model.Part              `json:"prompt,omitempty"`
+	Stays     bool                      `json:"stays,omitempty"`
 }
 
 func callOf(c *Call) *callJSON {
@@ -177,7 +179,7 @@ func callOf(c *Call) *callJSON {
 	}
 	form := &callJSON{ID: c.ID, Tool: c.Tool, Args: c.Args, Attempt: c.Attempt, MaxRetries: c.MaxRetries, Approved: c.Approved, Approval: c.Approval, Decision: decisionOf(c.Decision)}
 	if r := c.Resume; r != nil {
-		form.Resume = &resumeJSON{State: r.State, Answered: r.Results != nil}
+		form.Resume = &resumeJSON{State: r.State, Answered: r.Results != nil, Prompt: r.Prompt, Stays: r.Stays}
 		if r.Results != nil {
 			form.Resume.Results = r.Results.Results
 			form.Resume.Decisions = map[string]*decisionJSON{}
@@ -195,7 +197,7 @@ func (f *callJSON) call() *Call {
 	}
 	c := &Call{Call: toolset.Call{ID: f.ID, Tool: f.Tool, Args: f.Args, Attempt: f.Attempt, MaxRetries: f.MaxRetries, Approved: f.Approved, Approval: f.Approval, Decision: f.Decision.decision()}}
 	if r := f.Resume; r != nil {
-		c.Resume = &toolset.Resume{State: r.State}
+		c.Resume = &toolset.Resume{State: r.State, Prompt: r.Prompt, Stays: r.Stays}
 		if r.Answered {
 			c.Resume.Results = &toolset.DeferredResults{Results: r.Results}
 			for key, d := range r.Decisions {

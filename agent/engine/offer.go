@@ -19,6 +19,8 @@ type Offer struct {
 	Text bool
 	// Media says that media can, with the text beside it.
 	Media bool
+	// TextCall says that a text output is the arguments of the one tool that hands the run over.
+	TextCall bool
 	// Output, if not nil, binds the text of the response to a schema.
 	Output *model.OutputSchema
 	// Choice says whether the model must call tools.
@@ -34,8 +36,8 @@ type Offer struct {
 type Tool struct {
 	// Name is the tool's name in the offer.
 	Name string
-	// Output marks a tool by which the model gives the output.
-	Output bool
+	// Output marks a tool by which the model gives the output, HandsOver one by which it hands the run over to another agent.
+	Output, HandsOver bool
 	// Sequential marks a barrier: the tool runs alone.
 	Sequential bool
 	// Checks marks a tool that checks its arguments itself, Asks one whose calls may need approval, and External one that

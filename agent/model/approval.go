@@ -162,4 +162,7 @@ type SuspendedCall struct {
 	Decision *Decision `json:"decision,omitempty"`
 	// State is what the tool needs to resume.
 	State json.RawMessage `json:"state,omitempty"`
+	// Told is what the user has been told by an agent that the run was handed over to. It becomes part of the history when the
+	// call has ended.
+	Told []*Message `json:"told,omitempty"`
 }

@@ -49,6 +49,9 @@ type Message struct {
 	// inner calls are in PendingCalls, with a Path.
 	SuspendedCalls []SuspendedCall `json:"suspended_calls,omitempty"`
 
+	// HandOver is set if the message is from an agent that the run was handed over to, or says that one has the conversation.
+	HandOver *HandOver `json:"hand_over,omitempty"`
+
 	// Provider and Model, on a response, identify the model that answered. ResponseID is the provider's id of the
 	// response.
 	Provider   string       `json:"provider,omitempty"`

@@ -96,6 +96,7 @@ type record struct {
 	History      []span            `json:"history,omitempty"`
 	Output       json.RawMessage   `json:"output,omitempty"`
 	OutputType   string            `json:"output_type,omitempty"`
+	HandOver     *handOver         `json:"hand_over,omitempty"`
 	// None says that a call that was asked about or checked before needs no approval now, or is valid.
 	None bool `json:"none,omitempty"`
 	// Again says that the output cannot be kept as JSON and is to be made again.
@@ -124,6 +125,13 @@ func usedOf(u toolset.Usage) *used {
 
 func (u *used) usage() toolset.Usage {
 	return toolset.Usage{Requests: u.Requests, ToolCalls: u.ToolCalls, Usage: u.Usage, Cost: u.Cost, Unpriced: u.Unpriced}
+}
+
+// handOver is an [engine.HandOver] in a record.
+type handOver struct {
+	Told   []*model.Message `json:"told,omitempty"`
+	Back   bool             `json:"back,omitempty"`
+	Reason string           `json:"reason,omitempty"`
 }
 
 type returned struct {
@@ -209,12 +217,15 @@ func (r *record) take(done *engine.Done, codec Codec) {
 	if done.Used != nil {
 		r.Used = usedOf(*done.Used)
 	}
+	if o := done.HandOver; o != nil {
+		r.HandOver = &handOver{o.Told, o.Back, o.Reason}
+	}
 	switch {
 	case r.Op == opModel:
 		resp := *done.Response
 		resp.Kind = model.KindResponse
 		r.Response = &resp
-	case r.Op == opTool, r.Op == opOutput && (done.Return.Retry || done.Return.Pending != nil):
+	case r.Op == opTool, r.Op == opOutput && (done.Return.Retry || done.HandOver != nil && done.HandOver.Back || done.Return.Pending != nil):
 		r.Return = returnOf(&done.Return)
 	case r.Op == opOutput:
 		var ok bool
@@ -230,6 +241,9 @@ func (r *record) take(done *engine.Done, codec Codec) {
 // done returns what the task came to.
 func (r *record) done(codec Codec) (*engine.Done, error) {
 	done := &engine.Done{Response: r.Response, Inbox: r.Inbox}
+	if o := r.HandOver; o != nil {
+		done.HandOver = &engine.HandOver{Told: o.Told, Back: o.Back, Reason: o.Reason}
+	}
 	if r.Return != nil {
 		done.Return = r.Return.loop()
 	}

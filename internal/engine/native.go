@@ -19,10 +19,7 @@ import (
 // did.
 type Native struct {
 	worker engine.Worker
-	// lone is the future of the last task that ran alone. Its result has been read when the next task starts, so it is used
-	// again.
-	lone *future
-	// first is the future that lone begins with.
+	// first is the future of the first task. Its result has been read when the next task starts, so it is used again.
 	first future
 	// goroutines is made when the first one starts.
 	*goroutines
@@ -40,14 +37,13 @@ var _ engine.Engine = (*Native)(nil)
 
 // New returns an engine that has worker do the tasks.
 func New(worker engine.Worker) *Native {
-	n := &Native{worker: worker}
-	n.lone = &n.first
-	return n
+	return &Native{worker: worker}
 }
 
 type future struct {
 	ctx     context.Context
 	task    *engine.Task
+	taken   bool // of Native.first: it is in use
 	started bool
 	over    bool
 	done    engine.Done
@@ -69,9 +65,8 @@ type report struct {
 
 // Start implements [engine.Engine].
 func (n *Native) Start(ctx context.Context, t *engine.Task) engine.Future {
-	if f := n.lone; f != nil {
-		n.lone = nil
-		*f = future{ctx: ctx, task: t}
+	if f := &n.first; !f.taken {
+		*f = future{ctx: ctx, task: t, taken: true}
 		return f
 	}
 	return &future{ctx: ctx, task: t}
@@ -82,7 +77,7 @@ func (n *Native) WaitAny(futures []engine.Future, l engine.Listener) int {
 	if f := futures[0].(*future); len(futures) == 1 && !f.started && !f.task.Emits {
 		f.started, f.over = true, true
 		n.worker.Do(f.ctx, f.task, l, &f.done)
-		n.lone = f
+		f.taken = false
 		return 0
 	}
 	return n.waitSpawned(futures, l)
@@ -95,7 +90,8 @@ func (n *Native) waitSpawned(futures []engine.Future, l engine.Listener) int {
 	}
 	for {
 		for i := range futures {
-			if futures[i].Done() != nil {
+			if f := futures[i].(*future); f.over {
+				f.taken = false
 				return i
 			}
 		}

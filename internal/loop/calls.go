@@ -33,7 +33,7 @@ type call struct {
 	// answer is where the answer goes; it is valid once answered is set.
 	answer   *model.Part
 	answered bool
-	told     bool // that the call has ended
+	closed   bool // observers know that the call has ended
 	executed bool
 	content  []model.Part
 	cause    error // of a retry
@@ -57,6 +57,14 @@ type call struct {
 	invalid string
 	rounds  int
 	output  any // of an output tool, if valid
+	final   bool
+	// told is what an agent that the call handed over to has told the user. refused is why its output was not valid.
+	told    []*model.Message
+	refused *engine.Return
+	// note is what the model is told afterwards if there was no output.
+	note string
+	// bare says that no call of the model is behind it.
+	bare bool
 }
 
 func (c *call) isOutput() bool   { return c.tool != nil && c.tool.Output }
@@ -89,20 +97,26 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 	if err == nil && winner == nil {
 		if err = r.pending(calls); err != nil && isPending(err) {
 			m := r.answer(calls, false)
-			m.Pending, m.PendingCalls, m.SuspendedCalls = true, pendingIn(err), suspendedCalls(calls)
+			m.Pending, m.PendingCalls, m.SuspendedCalls = true, pendingIn(err), r.suspendedCalls(calls)
 			return false, err
 		}
 	}
 	if err != nil {
 		r.answer(calls, true)
+		r.tellAll(calls)
 		return false, err
 	}
 	answer := r.answer(calls, false)
+	r.tellAll(calls)
 	if winner != nil {
 		r.output = winner.output
 		return true, nil
 	}
-	return false, r.countRetries(calls, answer)
+	err = r.countRetries(calls, answer)
+	if err == nil && r.cfg.Over != nil {
+		err = r.cfg.Over.back(r, calls)
+	}
+	return false, err
 }
 
 func isPending(err error) bool {
@@ -217,7 +231,7 @@ func (r *run) graceful(ctx context.Context, calls []call) (*call, error) {
 		if calls[i].waits == forInner {
 			return nil, nil
 		}
-		if !calls[i].retry() {
+		if calls[i].final {
 			skip(calls[:i], false)
 			skip(calls[i+1:], true)
 			return &calls[i], nil
@@ -273,14 +287,13 @@ func (r *run) firstOutput(ctx context.Context, calls []call, all bool) (*call, e
 			return nil, err
 		}
 		switch {
-		case c.retry():
-			continue
 		case c.waits == forInner && winner == nil:
 			return nil, nil
-		}
-		if winner == nil {
+		case !c.final && c.waits == nothing:
+			continue
+		case winner == nil:
 			winner = c
-		} else {
+		default:
 			c.reply(textUnused, model.OutcomeSkipped)
 		}
 	}
@@ -301,18 +314,25 @@ func skip(calls []call, retries bool) {
 	}
 }
 
-// tryOutput makes the output of a call. Unless it asks for a retry, the output is valid.
+// tryOutput makes the output of a call, unless the call has been answered.
 func (r *run) tryOutput(ctx context.Context, c *call) error {
-	if c.retry() { // invalid arguments
+	if c.answered { // invalid arguments, or somebody has answered it
 		return nil
 	}
-	if err := r.begins(c); err != nil {
-		return err
+	if !c.bare {
+		if err := r.begins(c); err != nil {
+			return err
+		}
 	}
+	r.custom = false
 	done := r.do(ctx, r.lone(r.taskOf(c)))
+	if c.tool.HandsOver {
+		r.cfg.Over.tried(r, c, done)
+	}
 	switch {
 	case done.Err != nil:
 		return &Error{Stage: StageOutput, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
+	case c.answered:
 	case done.Return.Retry:
 		c.askRetry(done.Return.Text, done.Return.Cause)
 	case done.Return.Pending != nil:
@@ -320,7 +340,7 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 		r.held = heldAll // what follows depends on whether it is the output
 	default:
 		c.reply(textFinal, model.OutcomeSuccess)
-		c.output = done.Output
+		c.output, c.final = done.Output, true
 	}
 	return nil
 }
@@ -332,7 +352,7 @@ func (r *run) answer(calls []call, interrupted bool) *model.Message {
 	n := 0
 	for i := range calls {
 		c := &calls[i]
-		if c.answered && !c.told {
+		if c.answered && !c.closed {
 			_ = r.ended(c) // if this stops the run, the next thing it does will find out
 		}
 		if kept(c) {

@@ -33,7 +33,7 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 	}
 	err := r.checkArguments(ctx, calls, complete(resp))
 	for i := range calls {
-		if c := &calls[i]; err == nil && !c.told {
+		if c := &calls[i]; err == nil && !c.closed {
 			e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
 			e.describe(c.tool)
 			err = r.emit(e)

@@ -37,8 +37,6 @@ type Config struct {
 	History               []*model.Message
 	// Prompt is what the user says now; nil resumes the history.
 	Prompt []model.Part
-	// Resume says that the history may end in an answer, which is then given again.
-	Resume bool
 	// Template is what the requests that the run adds begin as; its metadata, in effect. It may be nil.
 	Template *model.Message
 	// Meter is the run's own: it counts the run's usage and has its limits.
@@ -52,6 +50,8 @@ type Config struct {
 	Asks bool
 	// Answers settle the calls that a history ends with; nil if there is nothing to settle.
 	Answers []Answer
+	// Over is how the run is handed over to other agents; nil if the agent has no hand-overs.
+	Over *HandOver
 	// Observed says that somebody watches, so that events are emitted; Stream that responses are streamed.
 	Observed, Stream bool
 	// Scratch is memory to work with, if Stream is set; nil is fine. Nobody else uses it while the run goes on.
@@ -62,6 +62,8 @@ type Config struct {
 	Processed bool
 	// Steered says that messages may come in while the run goes on.
 	Steered bool
+	// Resume says that the history may end in an answer, which is then given again.
+	Resume bool
 }
 
 // Result is how a run ended, well or not.
@@ -71,4 +73,6 @@ type Result struct {
 	Messages              []*model.Message
 	Usage                 toolset.Usage
 	Steps                 int
+	// Agent is the agent that gave the output, if the run was handed over.
+	Agent string
 }

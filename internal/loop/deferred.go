@@ -83,7 +83,7 @@ func (r *run) takeUp(ctx context.Context, calls []call) error {
 				continue
 			}
 			c := &calls[at]
-			*c.answer, c.answered, c.told, c.executed = p, true, true, true
+			*c.answer, c.answered, c.closed, c.executed = p, true, true, true
 			if p.Kind == model.PartRetry { // of a tool, or of arguments for which the tool was never called
 				var err error
 				if c.executed, err = r.decodes(ctx, c); err != nil {

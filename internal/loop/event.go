@@ -116,6 +116,7 @@ func (r *run) Sink() model.Sink {
 
 // Custom implements [Listener].
 func (r *run) Custom(c *engine.Call, value any) error {
+	r.custom = true
 	e := Event{Kind: Custom, Value: value}
 	if c != nil {
 		e.CallID, e.Tool = c.ID, c.Tool

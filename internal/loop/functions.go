@@ -16,7 +16,7 @@ import (
 // ended when what is behind it starts. If a call fails, its siblings are cancelled and waited for.
 func (r *run) functions(ctx context.Context, calls []call) error {
 	for i := range calls {
-		if c := &calls[i]; c.retry() && !c.isOutput() && !c.told {
+		if c := &calls[i]; c.retry() && !c.isOutput() && !c.closed {
 			if err := r.ended(c); err != nil {
 				return err
 			}
@@ -212,7 +212,7 @@ func (r *run) take(c *call, ret *engine.Return) {
 
 // ended tells that a call has been answered.
 func (r *run) ended(c *call) error {
-	c.told = true
+	c.closed = true
 	e := Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: c.answer}
 	if c.changed && c.executed {
 		e.Args = c.args.Args

@@ -32,17 +32,22 @@ func (c *call) pendingInside() []model.PendingCall {
 }
 
 // suspendedCalls returns what is needed to go on with the calls that wait for others inside them.
-func suspendedCalls(calls []call) []model.SuspendedCall {
+func (r *run) suspendedCalls(calls []call) []model.SuspendedCall {
 	var all []model.SuspendedCall
+	var told []*model.Message
 	for i := range calls {
 		c := &calls[i]
+		if c.told != nil && (c.answered || c.waits == forInner) {
+			told = r.cfg.Over.join(told, c.told)
+		}
 		if c.answered || c.waits != forInner {
 			continue
 		}
 		all = append(all, model.SuspendedCall{
 			ID: c.part.CallID, Tool: c.part.Tool, Args: argsJSON(c.args.Args), Changed: c.changed,
-			Approved: c.args.Approved, Approval: c.args.Approval, Decision: c.decision(), State: c.inner.State,
+			Approved: c.args.Approved, Approval: c.args.Approval, Decision: c.decision(), State: c.inner.State, Told: told,
 		})
+		told = nil
 	}
 	return all
 }
@@ -57,7 +62,7 @@ func (r *run) takeUpSuspended(calls []call) {
 		}
 		c := &calls[at]
 		c.was = &model.PendingCall{ID: s.ID, Tool: s.Tool, Args: s.Args, Changed: s.Changed, Decision: s.Decision}
-		c.suspended, c.changed, c.waits = s, s.Changed, nothing
+		c.suspended, c.changed, c.told, c.waits = s, s.Changed, s.Told, nothing
 	}
 }
 
@@ -117,6 +122,7 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 		case in.given != nil && in.outer.given != nil:
 			return fmt.Errorf("%w: call %q has an answer, and so has call %q around it", ErrAnswers, in.key, in.outer.part.CallID)
 		case in.outer.given != nil:
+		case in.given == nil && r.instead && in.outer.tool.HandsOver: // its agent gets the prompt, and denies it
 		case in.given == nil && r.instead:
 			if slices.ContainsFunc(inside, func(o insideCall) bool { return o.outer == in.outer && o.given != nil }) {
 				in.outer.takeInside(p, &Answer{Decision: toolset.Deny(textInstead)})

@@ -54,10 +54,14 @@ func (r *run) fail(ctx context.Context, err error) error {
 }
 
 func (r *run) result() *Result {
-	return &Result{
+	res := &Result{
 		RunID: r.info.RunID, ConversationID: r.info.ConversationID, Output: r.output,
 		Messages: r.messages, Usage: r.cfg.Meter.Usage(), Steps: r.info.Step,
 	}
+	if last := r.last(); last != nil && last.HandOver != nil {
+		res.Agent = last.HandOver.Agent
+	}
+	return res
 }
 
 // run is the state of one run. All of it but the caches is derived from the messages.
@@ -78,10 +82,14 @@ type run struct {
 	// instead says that the prompt follows calls that the history leaves pending: what was not answered is denied.
 	instead bool
 	// held says what the calls of the response in hand wait for.
-	held    held
+	held held
+	// custom says that the tasks in hand have had something to say.
+	custom  bool
 	stopped bool
 	// fuses says that steps are fused, ahead that the checks of the response in hand were made with it.
 	fuses, ahead bool
+	// here says that the conversation does not stay with another agent, because the agent no longer hands over to it.
+	here bool
 	// resumed is the request with the results of some of the calls that the history ends with, if there is one.
 	resumed *model.Message
 
@@ -106,6 +114,11 @@ func (r *run) loop(ctx context.Context) error {
 		return err
 	}
 	for {
+		if r.cfg.Over != nil {
+			if done, err := r.cfg.Over.stay(ctx, r); done || err != nil {
+				return err
+			}
+		}
 		resp, err := r.request(ctx)
 		if err != nil {
 			return err
@@ -120,9 +133,14 @@ func (r *run) loop(ctx context.Context) error {
 // own because its frame would be on the stack of every run that waits for its model.
 func (r *run) takeUpHistory(ctx context.Context) (bool, error) {
 	resp := r.last()
+	if o := r.cfg.Over; o != nil {
+		if ok, done, err := o.resume(ctx, r); ok {
+			return done, err
+		}
+	}
 	switch {
 	case r.instead:
-		return false, r.settleInstead(ctx, resp)
+		return r.settleInstead(ctx, resp)
 	case resp == nil || resp.Kind != model.KindResponse:
 		return false, nil
 	case resp.Interrupted && !resp.HasToolCalls():

@@ -25,6 +25,12 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 		why = "Your answer was empty."
 	case len(media) == 0 && !r.offer.Text:
 		why = "A plain text answer cannot be used here."
+	case r.offer.TextCall:
+		done, c, err := r.cfg.Over.text(ctx, r, text, resp.Finish == model.FinishStop)
+		if c == nil || err != nil {
+			return done, err
+		}
+		why, cause = c.answer.Text, c.cause
 	default:
 		done := r.do(ctx, r.lone(engine.Task{Op: engine.OpOutput, Text: text, Media: media, Complete: resp.Finish == model.FinishStop}))
 		switch {

@@ -31,10 +31,13 @@ func jsonFields(t reflect.Type) ([]field, error) {
 	for _, f := range all {
 		byName[f.name] = append(byName[f.name], f)
 	}
-	return slices.DeleteFunc(all, func(f field) bool {
-		winner, ok := dominant(byName[f.name])
-		return !ok || !slices.Equal(winner.index, f.index)
-	}), nil
+	kept := all[:0]
+	for _, f := range all {
+		if winner, ok := dominant(byName[f.name]); ok && slices.Equal(winner.index, f.index) {
+			kept = append(kept, f)
+		}
+	}
+	return kept, nil
 }
 
 // collectFields appends the fields of t, and of the structs embedded in it, in declaration order.
