@@ -194,6 +194,52 @@ func TestPendingCallsOfInnerRunsAreResumed(t *testing.T) {
 	})
 }
 
+// The order of previews, questions and executions is that of the calls at every depth, live and resumed from JSON.
+func TestInnerCallsAreAskedAboutAndRunInTheirOrder(t *testing.T) {
+	want := []string{"preview a", "ask a", "preview a", "edit a", "preview a", "ask a", "preview a", "edit a", "tests"}
+	for _, live := range []bool{true, false} {
+		nests(t, func(t *testing.T, n *nest, opts func(string) []agent.RunOption) {
+			n.opts = []toolset.Option{toolset.Sequential()}
+			n.calls = []model.Part{edit("x", "edit", "a", "1"), edit("y", "edit", "a", "2"), call("t", "tests")}
+			if live {
+				n.asker = approves(n.approve)
+			}
+			var log []string
+			prompt, resumed := "go", []agent.RunOption(nil)
+			for turn := 0; ; turn++ {
+				require.Less(t, turn, 4, "it ends")
+				_, err := n.run(t, prompt, append(opts(fmt.Sprint("run-", turn)), resumed...)...)
+				for _, l := range n.log {
+					if l[:2] != "hi" {
+						log = append(log, l)
+					}
+				}
+				if err == nil {
+					break
+				}
+				require.False(t, live, "somebody answers")
+				n.log = nil
+				calls, history := storedPending(t, err)
+				answers := agent.DeferredResults{Decisions: map[string]toolset.Decision{}}
+				for _, c := range calls {
+					answers.Decisions[c.Key()] = n.approve(toolset.ApprovalRequest{Approval: *c.Approval})
+				}
+				log = append(log, n.log...)
+				prompt, resumed = "", []agent.RunOption{agent.WithHistory(history), agent.WithResults(answers)}
+			}
+			require.Equal(t, want, log)
+			require.Equal(t, map[string]string{"a": "12"}, n.files)
+		})
+	}
+}
+
+// storedPending returns what another process gets of a pending run.
+func storedPending(t *testing.T, err error) ([]agent.PendingCall, []*model.Message) {
+	t.Helper()
+	pending, failed := pendingOf(t, err)
+	return stored(t, pending, failed)
+}
+
 func TestInnerRunIsPendingForNewCalls(t *testing.T) {
 	nests(t, func(t *testing.T, n *nest, opts func(string) []agent.RunOption) {
 		n.opts = []toolset.Option{toolset.Sequential()}

@@ -100,8 +100,15 @@ func newNestedWorld(t *testing.T, seed uint64, rnd *rand.Rand) *nestedWorld {
 	}
 	a, config := build(1, names, delegates...)
 	if handOver {
+		var how []agent.HandOverOption
+		if rnd.IntN(2) == 0 {
+			how = append(how, agent.Stay())
+		}
+		if rnd.IntN(2) == 0 {
+			how = append(how, agent.PassHistory(nil))
+		}
 		config.Alternatives = []agent.Alternative[deps, string]{
-			agent.HandOver[deps, deps, string]("hand_over", "", second, same),
+			agent.HandOver[deps, deps, string]("hand_over", "", second, same, how...),
 			agent.Text(func(_ context.Context, _ *toolset.RunContext[deps], text string) (string, error) { return text, nil }),
 		}
 		config.Toolsets = config.Toolsets[:1]
@@ -297,6 +304,12 @@ func TestRandomNestedRunsKeepTheInvariants(t *testing.T) {
 		for n := range 3 {
 			res, err := w.turn(t, rnd, fmt.Sprintf("run-%d", n), prompt, opts, shared, ends)
 			if err == nil {
+				if over := res.Messages[len(res.Messages)-1].HandOver; over != nil {
+					ends["handed over"]++
+					if over.Stays {
+						ends["stays"]++
+					}
+				}
 				prompt, opts = "more", []agent.RunOption{throughJSON(t, res.Messages)}
 				w.supplied, w.told = 0, ""
 				continue
@@ -315,7 +328,7 @@ func TestRandomNestedRunsKeepTheInvariants(t *testing.T) {
 	if *randomSeed >= 0 {
 		return
 	}
-	for _, how := range []string{"output", "pending", "cancelled", "failed", "left or panicked", "taken up", "limit", "inner limit", "pending at depth 2", "pending at depth 3", "interrupted response", "interrupted request"} {
+	for _, how := range []string{"output", "pending", "cancelled", "failed", "left or panicked", "taken up", "limit", "inner limit", "pending at depth 2", "pending at depth 3", "handed over", "stays", "interrupted response", "interrupted request"} {
 		require.Positive(t, ends[how], how)
 	}
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 5*time.Second, 10*time.Millisecond, "no goroutine is left")
