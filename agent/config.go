@@ -85,7 +85,8 @@ type Config[D, O any] struct {
 	ToolChoice model.ToolChoice
 }
 
-// InstructionFunc returns instructions for the next request. It is called on the run's goroutine. An error ends the run.
+// InstructionFunc returns instructions for the next request. It is called on the run's goroutine,
+// unless the run has an engine of its own. An error ends the run.
 type InstructionFunc[D any] func(ctx context.Context, run *toolset.RunContext[D]) (string, error)
 
 // Instruct returns a dynamic instruction that depends on the dependencies only.

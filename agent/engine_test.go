@@ -108,6 +108,21 @@ func TestInnerRunElsewhereIsBoundedByOuterLimits(t *testing.T) {
 	}
 }
 
+func TestInnerRunsElsewhereHaveTheJournalOfTheWorker(t *testing.T) {
+	inner := newAgent(t, cfg{Model: modeltest.Script(modeltest.SayText("inner"))})
+	a := newAgent(t, cfg{Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "ask", `{"prompt":"x"}`)), modeltest.SayText("ok"))},
+		agent.AsTool("ask", "", inner, func(d deps) deps { return d }))
+	var runs journal.Memory
+	res, err := a.Run(t.Context(), deps{}, "go", agent.WithRunID("job"), onJSON(agent.NewWorker(a, deps{}, agent.WithJournal(&runs))))
+	require.NoError(t, err)
+	require.Equal(t, 3, res.Usage.Requests)
+	log, err := runs.Open(t.Context(), "job/1/1")
+	require.NoError(t, err)
+	records, err := log.Load(t.Context())
+	require.NoError(t, err)
+	require.Len(t, records, 3, "the start, the response, the output")
+}
+
 func TestErrorsOfRunsKeepTheirIdentity(t *testing.T) {
 	a := newAgent(t, cfg{Model: modeltest.Script()})
 	agent.NewWorker(a, deps{}) // knows them

@@ -66,7 +66,9 @@ func NewWorker[D, O any](a *Agent[D, O], deps D, opts ...RunOption) *Worker {
 	w := &tasks[D, O]{remote: true, begin: func(ctx context.Context) *agentRun[D, O] {
 		r := new(agentRun[D, O])
 		r.begin(ctx, a, deps, opts)
-		r.options.runOn, r.options.inbox = nil, nil
+		if r.options.inbox = nil; r.options.journal == nil {
+			r.options.runOn = nil // otherwise it is for inner runs
+		}
 		return r
 	}}
 	return w.worker()

@@ -8,9 +8,9 @@ import "context"
 type Toolset[D any] interface {
 	// Name identifies the toolset in errors.
 	Name() string
-	// Open is called once at the start of each run, on the run's goroutine. It returns the toolset's instance for that
-	// run. State that must not be shared between runs belongs in the instance. A toolset without such state may return
-	// the same instance every time. If Open fails, the run fails.
+	// Open is called once at the start of each run, on the run's goroutine unless the run has an engine of its own. It
+	// returns the toolset's instance for that run. State that must not be shared between runs belongs in the instance. A
+	// toolset without such state may return the same instance every time. If Open fails, the run fails.
 	Open(ctx context.Context, run *RunContext[D]) (Instance[D], error)
 }
 
@@ -35,7 +35,7 @@ type Fixed[D any] interface {
 
 // Instance is a toolset opened for one run.
 type Instance[D any] interface {
-	// Tools is called before each request to the model, on the run's goroutine. The slice and its tools are shared and
+	// Tools is called before each request to the model, like Open. The slice and its tools are shared and
 	// must not be changed afterwards. Returning the same slice again adds no cost. The order of the tools should be
 	// stable, for the benefit of prompt caches.
 	Tools(ctx context.Context, run *RunContext[D]) (Listing[D], error)
