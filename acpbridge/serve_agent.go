@@ -30,6 +30,7 @@ type server struct {
 	conn     acp.ConnOptions
 	log      *slog.Logger
 	render   func(any) (string, error)
+	commands []acp.AvailableCommand
 	open     func(context.Context, deps.ACPDeps) (conversation, error)
 	client   acp.Client
 	ending   chan struct{} // closed when Serve begins to end
@@ -102,6 +103,7 @@ func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*ses
 		s.releaseSession(ctx, ctx, session)
 		return nil, shuttingDown()
 	}
+	s.tellCommands(ctx, session)
 	acp.AfterResponse(ctx, client.announce)
 	return session, nil
 }

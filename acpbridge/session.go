@@ -94,18 +94,6 @@ func (s *session) unfinished() []*turn {
 	return slices.DeleteFunc(slices.Clone(s.turns), (*turn).isEnded)
 }
 
-// settled returns a history that a prompt can follow. Calls that a run has left pending will not be settled any more: the loop answers
-// them as interrupted.
-func settled(history []*model.Message) []*model.Message {
-	n := len(history)
-	if n == 0 || !history[n-1].Pending {
-		return history
-	}
-	last := history[n-1].Clone()
-	last.Pending, last.Interrupted = false, true
-	return append(history[:n-1:n-1], last)
-}
-
 func unknownSession(id acp.SessionID) error {
 	return acp.Errorf(acp.CodeResourceNotFound, "resource not found: session %q", id).
 		WithData(errorData{Kind: KindSession, SessionID: id})

@@ -40,6 +40,9 @@ func openConversation[D deps.Carrier, O any](ctx context.Context, config *Config
 }
 
 func (c *typedConversation[D, O]) run(ctx context.Context, in *runInput, p *projection) ([]*model.Message, error) {
+	if !c.command(ctx, in, p) {
+		return in.history, nil
+	}
 	options, err := c.options(ctx, in)
 	if err != nil {
 		return nil, err

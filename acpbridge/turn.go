@@ -91,7 +91,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	}
 	// The protocol has the agent forget a prompt that it refused, and all that followed from it.
 	if history != nil && end.stop != acp.StopReasonRefusal {
-		t.session.history = settled(history)
+		t.session.history = history
 	}
 	p.close(end)
 	s.logEnding(t, end, err)

@@ -121,7 +121,7 @@ func TestPendingCallsDoNotBlockTheConversation(t *testing.T) {
 	assert.Equal(t, "without it then", e.text(id))
 }
 
-// The bridge goes on as if the pending call had been interrupted. Whoever watched the run keeps what it ended with.
+// The next prompt denies the pending call. Whoever watched the run keeps what it ended with.
 func TestPendingRunsMessagesStayAsTheyWere(t *testing.T) {
 	ended := make(chan []*model.Message, 2)
 	external := toolset.Func("elsewhere", "", func(context.Context, *toolset.RunContext[bare], none) (string, error) { panic("called") },
