@@ -8,8 +8,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// budgets counts failed attempts by tool name, and those of outputs that are not made by a tool. A run rarely has more than a
-// few, so they are found by search.
+// budgets counts failed attempts by tool name, and those of outputs in text. Most runs have only a few, so a linear search
+// finds them.
 type budgets []budget
 
 type budget struct {
@@ -17,8 +17,7 @@ type budget struct {
 	failed int
 }
 
-// textBudget is the key of outputs that are not made by a tool. It is not the empty string,
-// which is the name of a tool if a model calls one without a name.
+// textBudget is the key of outputs in text. It is not the empty string, because a model may call a tool with an empty name.
 const textBudget = "\x00text"
 
 // budgetOf returns the key of a retry.
@@ -38,7 +37,7 @@ func (b *budgets) find(name string) *budget {
 	return nil
 }
 
-// attempt returns how many attempts have failed.
+// attempt returns the number of failed attempts.
 func (b *budgets) attempt(name string) int {
 	if e := b.find(name); e != nil {
 		return e.failed
@@ -46,7 +45,7 @@ func (b *budgets) attempt(name string) int {
 	return 0
 }
 
-// fail counts a failed attempt and returns how many there are now.
+// fail counts a failed attempt and returns the new number.
 func (b *budgets) fail(name string) int {
 	e := b.find(name)
 	if e == nil {
@@ -57,15 +56,15 @@ func (b *budgets) fail(name string) int {
 	return e.failed
 }
 
-// reset forgets the failures of a tool that has succeeded.
+// reset clears the failures of a tool that has succeeded.
 func (b *budgets) reset(name string) {
 	if e := b.find(name); e != nil {
 		e.failed = 0
 	}
 }
 
-// budgetsOf derives the counts of the turn that a history ends with: all that came after the user's last words. Text that a tool
-// shows beside its result is not the user's.
+// budgetsOf derives the counts of the last turn of a history, which begins with the user's last prompt. Text that a tool shows
+// next to its result is not a prompt.
 func budgetsOf(history []*model.Message) budgets {
 	begin := 0
 	for i := len(history) - 1; i >= 0 && begin == 0; i-- {

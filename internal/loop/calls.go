@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// What calls are answered that were not executed, or whose output was not used.
+// The answers to calls that were not executed, or whose output was not used.
 const (
 	textFinal      = "Final result processed."
 	textSkipped    = "Not executed: a final result had already been processed."
@@ -23,21 +23,21 @@ const (
 	textSuppressed = "Not accepted yet: another tool call of this step has to be corrected first. Then give the result again."
 )
 
-// call is a tool call of the response in hand.
+// call is a tool call of the current response.
 type call struct {
 	part *model.Part
 	tool *engine.Tool // nil if there is no such tool
 	args engine.Call
-	// repaired are the arguments if they had to be repaired.
+	// repaired has the repaired arguments, or nil.
 	repaired model.RawArgs
-	// answer is where the answer goes; it is valid once answered is set.
+	// answer is valid once answered is set.
 	answer   *model.Part
 	answered bool
 	closed   bool // observers know that the call has ended
 	executed bool
 	content  []model.Part
 	cause    error // of a retry
-	// approval is what is to be approved before the call can run. own says that it comes from the tool in mid-call.
+	// approval is what must be approved before the call runs. own says that the tool asked for it while it ran.
 	approval *toolset.Approval
 	own      bool
 	// waits says what the call is pending for, if it is; meta goes with it.
@@ -51,19 +51,19 @@ type call struct {
 	// was is the pending call that a history left, given the answer to it.
 	was   *model.PendingCall
 	given *Answer
-	// changed says that the arguments are not the model's. invalid says why those of the last decision had no effect, rounds
-	// how many decisions had none.
+	// changed says that a person changed the arguments. invalid says why the last decision had no effect, and rounds counts the
+	// decisions without effect.
 	changed bool
 	invalid string
 	rounds  int
 	output  any // of an output tool, if valid
 	final   bool
-	// told is what an agent that the call handed over to has told the user. refused is why its output was not valid.
+	// told is what the agent of a hand-over has told the user. refused says why its output was not valid.
 	told    []*model.Message
 	refused *engine.Return
 	// note is what the model is told afterwards if there was no output.
 	note string
-	// bare says that no call of the model is behind it.
+	// bare says that the model did not make the call.
 	bare bool
 }
 
@@ -80,7 +80,7 @@ func (c *call) askRetry(why string, cause error) {
 	*c.answer, c.answered, c.cause = model.Retry(c.part.CallID, c.part.Tool, why), true, cause
 }
 
-// settleCalls answers all calls of a response. It reports whether the run has its output.
+// settleCalls answers all calls of a response. It reports whether the run has an output.
 func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error) {
 	if err := incomplete(resp); err != nil {
 		return false, err
@@ -131,8 +131,8 @@ func pendingIn(err error) []model.PendingCall {
 	return p.Calls
 }
 
-// incomplete finds a call that was cut off by the token limit. Arguments that are missing altogether were cut off, too: they
-// must not pass for a call without arguments.
+// incomplete returns a call that the token limit cut off. Missing arguments were cut off, too; they do not mean a call
+// without arguments.
 func incomplete(resp *model.Message) error {
 	if resp.Finish != model.FinishLength {
 		return nil
@@ -175,7 +175,7 @@ func shortened(name string) string {
 	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
-// execute runs the calls as the end strategy says and returns the call that gave the output, if one did.
+// execute runs the calls according to the end strategy. It returns the call that gave the output, or nil.
 func (r *run) execute(ctx context.Context, calls []call) (*call, error) {
 	outputs := slices.ContainsFunc(calls, func(c call) bool { return c.isOutput() })
 	if !outputs || r.cfg.End != Early {
@@ -194,7 +194,7 @@ func (r *run) execute(ctx context.Context, calls []call) (*call, error) {
 	return r.graceful(ctx, calls)
 }
 
-// checkCalls checks the limit on tool calls for all calls that may run, before any of them does.
+// checkCalls checks the limit on tool calls for all calls that may run, before the first one runs.
 func (r *run) checkCalls(calls []call) error {
 	n := 0
 	for i := range calls {
@@ -208,7 +208,7 @@ func (r *run) checkCalls(calls []call) error {
 	return nil
 }
 
-// graceful goes in emission order; after the first valid output the rest is skipped.
+// graceful processes calls in order. After the first valid output it skips the rest.
 func (r *run) graceful(ctx context.Context, calls []call) (*call, error) {
 	for i := 0; i < len(calls); i++ {
 		end := i
@@ -240,7 +240,7 @@ func (r *run) graceful(ctx context.Context, calls []call) (*call, error) {
 	return nil, nil
 }
 
-// early takes the first valid output; functions run only if there is none.
+// early takes the first valid output. Functions run only if there is none.
 func (r *run) early(ctx context.Context, calls []call) (*call, error) {
 	winner, err := r.firstOutput(ctx, calls, false)
 	if err == nil && winner == nil && r.held == free {
@@ -255,7 +255,7 @@ func (r *run) early(ctx context.Context, calls []call) (*call, error) {
 	return winner, nil
 }
 
-// exhaustive runs all functions and then, if none of them has to be corrected, all outputs.
+// exhaustive runs all functions and then, unless one of them needs a retry, all outputs.
 func (r *run) exhaustive(ctx context.Context, calls []call) (*call, error) {
 	if err := r.functions(ctx, calls); err != nil {
 		return nil, err
@@ -275,7 +275,7 @@ func (r *run) exhaustive(ctx context.Context, calls []call) (*call, error) {
 	return winner, err
 }
 
-// firstOutput tries outputs in emission order until one is valid, or all of them.
+// firstOutput tries outputs in order until one is valid.
 func (r *run) firstOutput(ctx context.Context, calls []call, all bool) (*call, error) {
 	var winner *call
 	for i := range calls {
@@ -305,7 +305,7 @@ func suppressed(calls []call) bool {
 	return slices.ContainsFunc(calls, func(c call) bool { return c.isFunction() && c.retry() })
 }
 
-// skip answers the calls that have no answer yet with a stub, and those that have to be corrected too if retries is set.
+// skip answers the calls without an answer with a stub. If retries is set, it replaces answers that ask for a retry, too.
 func skip(calls []call, retries bool) {
 	for i := range calls {
 		if c := &calls[i]; !c.answered || retries && c.retry() {
@@ -345,8 +345,8 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 	return nil
 }
 
-// answer appends the request that answers the calls: results in emission order, then what the tools want to show. An
-// interrupted one holds what was completed.
+// answer appends the request that answers the calls: results in the order of the calls, then what the tools show. If the step was
+// interrupted, it holds the completed results.
 func (r *run) answer(calls []call, interrupted bool) *model.Message {
 	kept := func(c *call) bool { return c.answered && (!interrupted || c.executed) }
 	n := 0
@@ -374,7 +374,7 @@ func (r *run) answer(calls []call, interrupted bool) *model.Message {
 	return r.append(&model.Message{Kind: model.KindRequest, Parts: parts, Interrupted: interrupted})
 }
 
-// countRetries charges the budgets of the tools that have to be called again.
+// countRetries charges the budgets of the tools that must be called again.
 func (r *run) countRetries(calls []call, answer *model.Message) error {
 	if !slices.ContainsFunc(calls, func(c call) bool { return c.retry() }) && len(r.budgets) == 0 {
 		return nil

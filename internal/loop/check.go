@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// check validates all calls in the order in which the model emitted them. A bad one never stops its siblings.
+// check validates all calls in the order of the response. An invalid call does not affect the others.
 func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 	n := 0
 	for i := range resp.Parts {
@@ -43,7 +43,7 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 	return calls, err
 }
 
-// checkArguments has the arguments of the calls checked that have no answer yet. complete says that the response was not cut off.
+// checkArguments checks the arguments of the calls without an answer. complete says that the response was not cut off.
 func (r *run) checkArguments(ctx context.Context, calls []call, complete bool) error {
 	checks := r.one[:0]
 	for i := range calls {
@@ -92,7 +92,7 @@ func (r *run) checkOf(c *call, complete bool) engine.Check {
 	return engine.Check{Call: &c.args, Complete: complete, Own: c.tool.Checks && !r.settled(c)}
 }
 
-// settled reports whether a call will not run, whatever its arguments are.
+// settled reports whether a call will not run, regardless of its arguments.
 func (r *run) settled(c *call) bool {
 	if c.given == nil {
 		return r.instead

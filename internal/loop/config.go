@@ -8,18 +8,18 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Observer is told what happens in a run.
+// Observer receives the events of a run.
 type Observer interface {
 	// Emit is called on the run's goroutine if [Config.Observed] is set. False stops the run. The event is only valid during
 	// the call.
 	Emit(e *Event) bool
 }
 
-// EndStrategy decides what happens to function tools that are called together with an output tool.
+// EndStrategy decides what happens to tool calls that are made together with an output call.
 type EndStrategy uint8
 
 const (
-	// Graceful lets the calls before the output complete and skips those behind it.
+	// Graceful completes the calls before the output and skips those after it.
 	Graceful EndStrategy = iota
 	// Early takes the first valid output and skips all function tools.
 	Early
@@ -27,7 +27,7 @@ const (
 	Exhaustive
 )
 
-// Config is one run.
+// Config configures one run.
 type Config struct {
 	// Agent and Model are for [toolset.RunInfo].
 	Agent string
@@ -35,7 +35,7 @@ type Config struct {
 	// RunID and ConversationID are made or inherited if empty.
 	RunID, ConversationID string
 	History               []*model.Message
-	// Prompt is what the user says now; nil resumes the history.
+	// Prompt is the user's prompt. Nil resumes the history.
 	Prompt []model.Part
 	// Template is what the requests that the run adds begin as; its metadata, in effect. It may be nil.
 	Template *model.Message
@@ -44,11 +44,11 @@ type Config struct {
 	// OutputRetries is the budget of text outputs; that of output tools is in the frame.
 	OutputRetries int
 	End           EndStrategy
-	// Parallel bounds how many calls run at a time; 0 is no bound.
+	// Parallel bounds how many calls run at the same time. 0 means no bound.
 	Parallel int
 	// Asks says that there is somebody to ask about calls while the run waits.
 	Asks bool
-	// Answers settle the calls that a history ends with; nil if there is nothing to settle.
+	// Answers are for the pending calls of the history. Nil means that there are none.
 	Answers []Answer
 	// Over is how the run is handed over to other agents; nil if the agent has no hand-overs.
 	Over *HandOver
@@ -62,7 +62,7 @@ type Config struct {
 	Processed bool
 	// Steered says that messages may come in while the run goes on.
 	Steered bool
-	// Resume says that the history may end in an answer, which is then given again.
+	// Resume allows a history that ends in an answer. The run returns that answer.
 	Resume bool
 }
 

@@ -12,20 +12,20 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// held says what the calls of a step wait for, behind one that could not be settled.
+// held says which calls of a step wait after a call that could not be settled.
 type held uint8
 
 const (
 	// free: nothing is in the way.
 	free held = iota
-	// heldGroup: a call that can run in parallel waits for a decision. The calls behind it do not start. Those that need
-	// approval, up to the next sequential call, wait with it.
+	// heldGroup: a call that can run in parallel waits for a decision. The calls after it do not start. Those up to the next
+	// sequential call that need approval wait with it.
 	heldGroup
-	// heldAll: the calls behind wait for a later run, because what comes before them has not ended.
+	// heldAll: the calls after it wait for a later run, because a call before them has not ended.
 	heldAll
 )
 
-// waits says what a call waits for outside of the run.
+// waits says what a pending call waits for.
 type waits uint8
 
 const (
@@ -36,7 +36,7 @@ const (
 	forInner
 )
 
-// maxRounds bounds how often a person is asked about one call because the answer had no effect.
+// maxRounds bounds how often a person is asked about one call whose decisions have no effect.
 const maxRounds = 5
 
 const (
@@ -44,7 +44,7 @@ const (
 	textUnclear = "Not executed: no valid decision could be made about this call. What it would change may have changed meanwhile; look again before you call the tool again."
 )
 
-// preview asks whether a call needs approval, and what is to be approved.
+// preview asks the tool whether a call needs approval, and for what.
 func (r *run) preview(ctx context.Context, c *call) error {
 	if !c.tool.Asks || c.args.Approved || c.args.Resume != nil {
 		return nil
@@ -57,7 +57,7 @@ func (r *run) preview(ctx context.Context, c *call) error {
 	return nil
 }
 
-// behind deals with a call behind one that waits.
+// behind handles a call after one that waits.
 func (r *run) behind(ctx context.Context, c *call) error {
 	if c.tool.Sequential {
 		r.held = heldAll
@@ -92,7 +92,7 @@ func (r *run) leave(c *call) {
 	}
 }
 
-// consult asks about a call until it is settled: run, denied, or pending.
+// consult asks about a call until it has run, or is denied or pending.
 func (r *run) consult(ctx context.Context, c *call) error {
 	for {
 		d, err := r.ask(ctx, c)
@@ -117,8 +117,8 @@ func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
 	return *done.Decision, nil
 }
 
-// decided carries out a decision. It reports whether the decision has no effect, so that the call is to be asked about again:
-// because its arguments are invalid, or because what was shown is no longer true.
+// decided applies a decision. It reports whether the decision has no effect, because its arguments are invalid or what was shown
+// is no longer true. The person must be asked again then.
 func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again bool, err error) {
 	switch d.Verdict {
 	case toolset.VerdictDeny:
@@ -162,7 +162,7 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 	if err := r.batch(ctx, []*call{c}); err != nil || c.approval == nil {
 		return false, err
 	}
-	// The tool asks about something else than what was approved, or it has not understood that it was.
+	// The tool asks for approval of something else, or ignores that it was approved.
 	if c.approval.Basis == "" || shown != nil && shown.Basis == c.approval.Basis {
 		return false, &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: errors.New("the tool asks for approval of a call that has been approved")}
 	}
@@ -171,7 +171,7 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 	return r.onceMore(c, ""), nil
 }
 
-// onceMore reports whether a call is to be asked about again. If that has led to nothing, the model is told.
+// onceMore reports whether the person should be asked again. After too many rounds, the model is told instead.
 func (r *run) onceMore(c *call, invalid string) bool {
 	c.invalid, c.given = invalid, nil
 	if c.rounds++; c.rounds <= maxRounds {
@@ -182,7 +182,7 @@ func (r *run) onceMore(c *call, invalid string) bool {
 	return false
 }
 
-// deny answers a call that was not permitted.
+// deny answers a denied call.
 func (r *run) deny(c *call, d toolset.Decision) {
 	text := d.Reason
 	if text == "" {
@@ -194,7 +194,7 @@ func (r *run) deny(c *call, d toolset.Decision) {
 	c.executed = true
 }
 
-// withChange tells the model that a call was run with other arguments than its own.
+// withChange tells the model that a call ran with changed arguments.
 func (c *call) withChange(text string) string {
 	if !c.changed {
 		return text

@@ -21,7 +21,7 @@ type Answer struct {
 	Result   *toolset.Result
 }
 
-// PendingError ends a run that waits for others.
+// PendingError ends a run that has pending calls.
 type PendingError struct{ Calls []model.PendingCall }
 
 func (e *PendingError) Error() string {
@@ -36,7 +36,7 @@ func (e *PendingError) Error() string {
 	return "waiting for " + strings.Join(calls, ", ")
 }
 
-// pending returns the error that ends the run if calls wait for somebody outside of it.
+// pending returns the error that ends the run if there are pending calls.
 func (r *run) pending(calls []call) error {
 	var left []model.PendingCall
 	for i := range calls {
@@ -161,13 +161,13 @@ func (r *run) takeUpPending(calls []call) bool {
 	return true
 }
 
-// settleGiven applies the answers that the run was given. Calls that are allowed are left to run at their place.
+// settleGiven applies the answers given to the run. Allowed calls run later, at their place.
 func (r *run) settleGiven(calls []call) {
 	for i := range calls {
 		c := &calls[i]
 		switch {
 		case c.given == nil:
-		case c.answered: // by what is wrong with it
+		case c.answered: // it is invalid
 			c.given = nil
 		case c.given.Result != nil:
 			r.take(c, &engine.Return{Result: *c.given.Result})

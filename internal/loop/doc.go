@@ -7,6 +7,6 @@
 // no lock, reads no clock and draws no random number; a test keeps it so. Given the same results it does the same, so that a run
 // can be recorded, resumed, and executed by a durable engine.
 //
-// The message history is the only state. Everything else that a run knows, budgets included, is derived from it, so
-// that a run can be stopped anywhere and taken up again from its messages.
+// The message history is the only state. Everything else, including the retry budgets, is derived from it, so a run can be
+// stopped anywhere and resumed from its messages.
 package loop

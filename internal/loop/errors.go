@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Identities of the ways in which a run can end without an output.
+// Errors that end a run without an output.
 var (
 	ErrNoPrompt           = errors.New("nothing to ask: no prompt, no history, no instructions")
 	ErrFinished           = errors.New("the history ends in an answer and there is no prompt: give a prompt, or use WithResume to get the answer again")
@@ -19,11 +19,11 @@ var (
 	ErrAnswers            = errors.New("the results do not fit the pending calls")
 )
 
-// BudgetError says that the model did not get something right within its retries.
+// BudgetError reports that the model used up its retries.
 type BudgetError struct {
 	// Tool is the tool, or empty for text outputs.
 	Tool string
-	// Retries is the budget that is used up.
+	// Retries is the number of retries that were allowed.
 	Retries int
 	// Err is what was wrong with the last attempt.
 	Err error

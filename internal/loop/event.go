@@ -29,11 +29,11 @@ const (
 	CallDeferred
 	OutputDone
 	RunEnd
-	// PartialOutput carries an output that is still being written. The loop does not emit it; package agent does.
+	// PartialOutput has an incomplete output. It is emitted by package agent, not by the loop.
 	PartialOutput
 )
 
-// Event is something that happened in a run. Which fields mean something depends on Kind.
+// Event is something that happened in a run. Kind determines which fields are set.
 type Event struct {
 	Kind     EventKind
 	Step     int
@@ -63,14 +63,14 @@ type Event struct {
 	Err     error
 }
 
-// describe says what a tool is, if there is one.
+// describe sets the fields that describe a tool.
 func (e *Event) describe(t *engine.Tool) {
 	if t != nil {
 		e.ToolKind, e.ToolTitle, e.Output = t.Kind, t.Title, t.Output
 	}
 }
 
-// emit passes an event on if somebody watches. It reports an error once the run has been stopped.
+// emit passes an event to the observer, if there is one. It returns an error once the run has been stopped.
 func (r *run) emit(e Event) error {
 	if !r.cfg.Observed || r.stopped {
 		return r.stopError()

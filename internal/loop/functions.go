@@ -11,9 +11,9 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// functions runs the function calls that have no answer yet, in parallel as far as their order allows. A call that has to be
-// approved is a barrier at its own place, like a sequential one: what is before it has ended when its approval is made, and it has
-// ended when what is behind it starts. If a call fails, its siblings are cancelled and waited for.
+// functions runs the function calls without an answer, in parallel where their order allows. A call that needs approval is a
+// barrier at its own place, like a sequential one: the calls before it have ended when it is asked about, and it has ended when
+// those after it start. If a call fails, the others are cancelled and waited for.
 func (r *run) functions(ctx context.Context, calls []call) error {
 	for i := range calls {
 		if c := &calls[i]; c.retry() && !c.isOutput() && !c.closed {
@@ -55,8 +55,8 @@ func (r *run) functions(ctx context.Context, calls []call) error {
 	return r.together(ctx, batch)
 }
 
-// isBarrier reports whether a call must not run beside others. It asks whether the call needs approval, unless that must wait
-// until what is before it has ended.
+// isBarrier reports whether a call must run alone. It asks the tool whether the call needs approval, unless the calls before it
+// must end first.
 func (r *run) isBarrier(ctx context.Context, c *call) (bool, error) {
 	if c.tool.External && !c.tool.Asks && c.given == nil {
 		c.waits = forResult
@@ -71,7 +71,7 @@ func (r *run) isBarrier(ctx context.Context, c *call) (bool, error) {
 	return c.approval != nil || c.tool.External, err
 }
 
-// alone deals with a call that is a barrier, when all before it have ended. room is memory for a batch.
+// alone handles a barrier after all calls before it have ended. room is memory for a batch.
 func (r *run) alone(ctx context.Context, c *call, room []*call) error {
 	if c.waits == forResult {
 		r.held = heldAll
@@ -122,8 +122,7 @@ func (r *run) together(ctx context.Context, calls []*call) error {
 	return nil
 }
 
-// batch runs calls in parallel, at most [Config.Parallel] at a time. The calls that completed are answered, whatever
-// became of the others.
+// batch runs calls in parallel, at most [Config.Parallel] at a time. Completed calls are answered even if others failed.
 func (r *run) batch(ctx context.Context, calls []*call) error {
 	if err := context.Cause(ctx); err != nil {
 		return &Error{Stage: StageTool, Tool: calls[0].tool.Name, CallID: calls[0].part.CallID, Err: err}
@@ -163,14 +162,14 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 	return failed
 }
 
-// begins tells that a call starts to run.
+// begins emits that a call starts to run.
 func (r *run) begins(c *call) error {
 	e := Event{Kind: ToolRun, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.args.Args, Attempt: c.args.Attempt, Decision: c.args.Decision}
 	e.describe(c.tool)
 	return r.emit(e)
 }
 
-// returned takes the result of a call.
+// returned applies the result of a call.
 func (r *run) returned(c *call, done *engine.Done) error {
 	if done.Err != nil {
 		err := &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
@@ -210,7 +209,7 @@ func (r *run) take(c *call, ret *engine.Return) {
 	}
 }
 
-// ended tells that a call has been answered.
+// ended emits that a call has been answered.
 func (r *run) ended(c *call) error {
 	c.closed = true
 	e := Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: c.answer}

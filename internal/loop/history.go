@@ -71,7 +71,7 @@ func Processed(before, after []*model.Message) ([]*model.Message, error) {
 	return made, nil
 }
 
-// valid reports the first message that is none.
+// valid reports the first invalid message.
 func valid(messages []*model.Message) error {
 	for i, m := range messages {
 		switch {
@@ -84,7 +84,7 @@ func valid(messages []*model.Message) error {
 	return nil
 }
 
-// inbox adds what was sent into the run as requests of their own.
+// inbox appends the messages of the inbox, each as a request.
 func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	if !r.cfg.Steered {
 		return nil
@@ -102,7 +102,7 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	return nil
 }
 
-// end ends the run with the output that it has, unless something was sent into it that it has to deal with first.
+// end ends the run with its output, unless the inbox has messages to process first.
 func (r *run) end(ctx context.Context) (bool, error) {
 	before := len(r.messages)
 	if err := r.inbox(ctx, true); err != nil {

@@ -66,7 +66,7 @@ func (r *run) takeUpSuspended(calls []call) {
 	}
 }
 
-// goOn has a call go on that was suspended, with what is known of it.
+// goOn continues a suspended call with its state.
 func (c *call) goOn() {
 	s := c.suspended
 	if s == nil || c.given != nil {
@@ -84,7 +84,7 @@ type insideCall struct {
 	given *Answer
 }
 
-// inside returns the pending calls inside the suspended ones.
+// inside returns the pending calls inside suspended calls.
 func (r *run) inside(calls []call) []insideCall {
 	if r.resumed == nil || len(r.resumed.SuspendedCalls) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Run runs the loop until there is an output, the run fails, or ctx ends. The result is never nil: with an error it
-// holds the messages and usage up to there, and its messages can be resumed. The error is an *Error.
+// Run runs the loop until there is an output, the run fails, or ctx ends. The result is never nil. With an error it has the
+// messages and usage so far, and the messages can be resumed. The error is an *Error.
 func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config) (*Result, error) {
 	r := &run{eng: eng, observer: observer, cfg: cfg, cancel: func(error) {}}
 	if f, ok := eng.(engine.Fuser); ok {
@@ -44,7 +44,7 @@ func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config)
 // fail leaves a history that can be continued.
 func (r *run) fail(ctx context.Context, err error) error {
 	err = r.failure(ctx, err)
-	if r.resumed != nil { // not taken up: the history stays as it was
+	if r.resumed != nil { // not used: the history stays as it was
 		r.messages = append(r.messages, r.resumed)
 	}
 	if last := r.last(); last != nil && last == r.own && last.HasToolCalls() {
@@ -64,7 +64,7 @@ func (r *run) result() *Result {
 	return res
 }
 
-// run is the state of one run. All of it but the caches is derived from the messages.
+// run is the state of one run. Everything except the caches is derived from the messages.
 type run struct {
 	eng      engine.Engine
 	observer Observer
@@ -72,7 +72,7 @@ type run struct {
 	cancel   context.CancelCauseFunc
 
 	messages []*model.Message
-	// info is what tasks know of the run. It changes when a step is prepared, and at no other time: tasks may read it.
+	// info is what tasks know of the run. It changes only when a step is prepared, so tasks may read it.
 	info    toolset.RunInfo
 	offer   *engine.Offer
 	budgets budgets
@@ -83,7 +83,7 @@ type run struct {
 	instead bool
 	// held says what the calls of the response in hand wait for.
 	held held
-	// custom says that the tasks in hand have had something to say.
+	// custom says that the current tasks have emitted events.
 	custom  bool
 	stopped bool
 	// fuses says that steps are fused, ahead that the checks of the response in hand were made with it.
@@ -95,14 +95,14 @@ type run struct {
 
 	// own is the message that this run appended last.
 	own *model.Message
-	// event is the event in hand; nil if nobody watches.
+	// event is the current event, or nil if nobody observes the run.
 	event *Event
-	// task is the lone task in hand.
+	// task is the current lone task.
 	task engine.Task
-	// answers are the answers of the calls in hand, one for each.
+	// answers has one answer for each current call.
 	answers []model.Part
 	waiting [1]engine.Future
-	// one is the lone check in hand.
+	// one is the current lone check.
 	one [1]engine.Check
 }
 
@@ -236,7 +236,7 @@ func RequestOf(o *engine.Offer, messages []*model.Message) *model.Request {
 	}
 }
 
-// received appends what the model answered, or what was read of it.
+// received appends the response, or what was read of it.
 func (r *run) received(done *engine.Done) (*model.Message, error) {
 	err := done.Err
 	if err == nil && done.Response == nil {
@@ -290,8 +290,8 @@ func (r *run) do(ctx context.Context, t *engine.Task) *engine.Done {
 	return r.waiting[0].Done()
 }
 
-// append adds a message of this run to the history. The history that was passed in is never written to: its slice was
-// clipped at the start.
+// append adds a message of this run to the history. The slice that was passed in is not written to, because it was clipped at
+// the start.
 func (r *run) append(m *model.Message) *model.Message {
 	m.RunID, m.ConversationID = r.info.RunID, r.info.ConversationID
 	if m.Time.IsZero() {
@@ -305,7 +305,7 @@ func (r *run) append(m *model.Message) *model.Message {
 	return m
 }
 
-// settle decides what follows from a response. It reports whether the run is over.
+// settle processes a response. It reports whether the run is over.
 func (r *run) settle(ctx context.Context, resp *model.Message) (bool, error) {
 	var done bool
 	var err error
@@ -320,7 +320,7 @@ func (r *run) settle(ctx context.Context, resp *model.Message) (bool, error) {
 	return done, err
 }
 
-// failure gives every error its stage, and the cause of a cancellation precedence over what it led to.
+// failure adds the stage to an error. The cause of a cancellation takes precedence over the errors that it led to.
 func (r *run) failure(ctx context.Context, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -337,8 +337,8 @@ func (r *run) failure(ctx context.Context, err error) error {
 	return e
 }
 
-// Normalise returns a response of our own, with an id for every call, unique in the response. What the model returned
-// may be shared by others and is left alone.
+// Normalise returns a copy of a response in which every call has a unique id. The message of the model may be shared and is not
+// changed.
 func Normalise(resp *model.Message, step int) *model.Message {
 	m := *resp
 	m.Kind = model.KindResponse
@@ -364,8 +364,8 @@ func Normalise(resp *model.Message, step int) *model.Message {
 	return &m
 }
 
-// callID returns the id of a call: the one that the model gave, or another one if that is empty or taken. It depends on the
-// calls before it only, so that it is known when the call begins to be streamed.
+// callID returns the id of a call: the model's, or a new one if that is empty or taken. It depends only on the calls before it,
+// so it is known when the call begins to stream.
 func callID(given string, step, calls int, taken func(id string) bool) string {
 	if given == "" {
 		given = fmt.Sprintf("call_%d_%d", step, calls)

@@ -10,24 +10,24 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// openPart is a part that is being streamed.
+// openPart is a part that is still being streamed.
 type openPart struct {
 	index  int // by which the model names it
 	number int // by which observers know it
 	kind   model.PartKind
 	callID string
 	tool   string
-	// whole is the part as the message will have it, once the model has said so.
+	// whole is the complete part, once the model has sent it.
 	whole *model.Part
 	ended bool
 	// absorbed says that the text is in the whole part.
 	absorbed bool
 }
 
-// segment is where text of one part begins in the text of all.
+// segment marks where text of a part begins in the text of the response.
 type segment struct{ part, from int }
 
-// streamed is what the model has said of the response in hand.
+// streamed is the part of the current response that has been read.
 type streamed struct {
 	parts []openPart
 	// growing says that a part grows: the one that the model names by index and observers by number.
@@ -35,23 +35,22 @@ type streamed struct {
 	index, number int
 	// shown is how many parts observers know of.
 	shown int
-	// text is the text of all parts in the order in which it came. Adding to it is all that a delta costs.
+	// text is the text of all parts in the order of arrival. A delta only appends to it.
 	text     []byte
 	segments []segment
-	// usage is what the model has reported last.
+	// usage is the usage that the model reported last.
 	usage model.Usage
 }
 
 func (s *streamed) reset() { *s = streamed{text: s.text[:0], segments: s.segments[:0]} }
 
-// Scratch is memory for a streamed response. Runs that follow one another may share it, so that streaming costs no memory per
-// run.
+// Scratch is memory for a streamed response. Consecutive runs may share it, so streaming allocates no memory per run.
 type Scratch struct{ streamed }
 
-// maxScratch bounds the text that a run leaves to the next one.
+// maxScratch bounds the memory for text that is kept for the next run.
 const maxScratch = 256 << 10
 
-// giveBack forgets what was read, and memory that is larger than most runs need.
+// giveBack clears the scratch and drops memory that is larger than most runs need.
 func (s *streamed) giveBack() {
 	if cap(s.text) > maxScratch {
 		s.text = nil
@@ -59,7 +58,7 @@ func (s *streamed) giveBack() {
 	s.reset()
 }
 
-// switchTo goes on with a part.
+// switchTo makes a part the current one.
 func (s *streamed) switchTo(at int) {
 	s.growing, s.index, s.number = true, s.parts[at].index, s.parts[at].number
 	s.segments = append(s.segments, segment{at, len(s.text)})
@@ -181,7 +180,7 @@ func (r *run) endPart(i int) error {
 	return r.emit(Event{Kind: PartEnd, Part: p.number, PartKind: p.kind})
 }
 
-// responseEvents tells of a response.
+// responseEvents emits the events of a complete response.
 func (r *run) responseEvents(resp *model.Message) error {
 	if !r.cfg.Observed {
 		return nil
@@ -198,7 +197,7 @@ func (r *run) responseEvents(resp *model.Message) error {
 	return r.emit(Event{Kind: ResponseDone, Message: resp})
 }
 
-// partEvents ends the parts that are still open. If the model did not stream, it makes up for it.
+// partEvents ends the parts that are still open. If the model did not stream, it emits all events of the parts.
 func (r *run) partEvents(resp *model.Message) error {
 	s := r.streamed()
 	defer s.reset()
@@ -264,8 +263,8 @@ func (s *streamed) callID(given string, step int) string {
 	})
 }
 
-// cutOff keeps what was read of a response that ends with an error: its text, signed thinking and complete calls, and the
-// usage that was reported.
+// cutOff keeps what was read of a response that ended with an error: its text, signed thinking and complete calls, and the
+// reported usage.
 func (r *run) cutOff() {
 	s := r.streamed()
 	if s == nil { // nobody has read anything
@@ -289,8 +288,8 @@ func (r *run) cutOff() {
 	}
 }
 
-// kept returns a part if it can stand in a history: whatever the model has completed, text, and calls whose arguments are
-// complete. Thinking that is not signed and calls that break off are of no use to any provider.
+// kept returns a part that can be kept in a history: a part that the model has completed, text, or a call with complete
+// arguments. Providers cannot use unsigned thinking or incomplete calls.
 func (s *streamed) kept(i int) (model.Part, bool) {
 	p := &s.parts[i]
 	part := model.Part{Kind: p.kind}

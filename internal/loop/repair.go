@@ -10,13 +10,12 @@ import (
 
 const textInterrupted = "Interrupted before a result was produced."
 
-// textGoOn continues a response that was cut off.
+// textGoOn asks the model to continue a response that was cut off.
 const textGoOn = "Your response was interrupted. Continue it from where it stopped."
 
-// Repair makes a history fit to be sent: tool results that answer no call are dropped, and calls without an answer are
-// answered as interrupted. The frontier, calls of the last response that nothing has followed yet, is left alone unless
-// a prompt is to follow it. Repair is deterministic and idempotent; it never changes a message but replaces it, and
-// returns the history itself if there is nothing to do.
+// Repair makes a history valid for providers: results without a call are dropped, and calls without an answer are answered as
+// interrupted. The calls of a last response are kept open, unless a prompt follows. Repair is deterministic and idempotent. It
+// replaces messages but never changes them, and returns the same slice if there is nothing to do.
 func Repair(history []*model.Message, prompt bool) []*model.Message {
 	out := history
 	changed := false
@@ -44,7 +43,7 @@ func Repair(history []*model.Message, prompt bool) []*model.Message {
 	return out
 }
 
-// repairTurn returns the requests that should follow the responses, or nil if they are right as they are.
+// repairTurn returns the requests that should follow the responses, or nil if they need no change.
 func repairTurn(responses, requests []*model.Message, frontier bool) []*model.Message {
 	var open []*model.Part
 	for _, m := range responses {
@@ -98,7 +97,7 @@ func answersCall(p *model.Part) bool {
 	return p.Kind == model.PartToolReturn || p.Kind == model.PartRetry && p.CallID != ""
 }
 
-// answerOpen adds answers for open calls to the first request, ahead of what the user says there.
+// answerOpen adds answers for open calls to the first request, before the user's parts.
 func answerOpen(open []*model.Part, response *model.Message, requests []*model.Message) []*model.Message {
 	answers := make([]model.Part, 0, len(open))
 	for _, call := range open {

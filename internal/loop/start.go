@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// start brings history and prompt together.
+// start combines history and prompt.
 func (r *run) start() error {
 	r.info.Agent, r.info.Model = r.cfg.Agent, r.cfg.Model
 	r.info.Meter = r.cfg.Meter
@@ -58,7 +58,7 @@ func (r *run) start() error {
 	return nil
 }
 
-// resume goes on where a history stands. It returns the history without the request that says what is pending.
+// resume continues at the end of a history. It returns the history without the request that lists the pending calls.
 func (r *run) resume(history []*model.Message, pending bool) []*model.Message {
 	if pending {
 		r.resumed, history = r.last(), history[:len(history)-1]
@@ -67,7 +67,7 @@ func (r *run) resume(history []*model.Message, pending bool) []*model.Message {
 	return history
 }
 
-// finished reports whether a history that ends in a message has its answer.
+// finished reports whether a history with this last message ends in an answer.
 func finished(last *model.Message) bool {
 	switch {
 	case last == nil:

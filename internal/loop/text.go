@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// settleText deals with a response that calls no tool.
+// settleText processes a response without tool calls.
 func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error) {
 	text := resp.Text()
 	var media []model.Part
@@ -42,7 +42,7 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 		}
 		why, cause = done.Return.Text, done.Return.Cause
 	}
-	// Nothing usable. If the model was cut off, asking again will not help.
+	// The response has nothing usable. If it was cut off, a retry will not help.
 	switch resp.Finish {
 	case model.FinishLength:
 		return false, &Error{Stage: StageOutput, Err: ErrTokenLimit}
@@ -67,7 +67,7 @@ func mediaOf(resp *model.Message) []model.Part {
 	return media
 }
 
-// howToAnswer tells the model what would be an answer.
+// howToAnswer tells the model how to answer.
 func (r *run) howToAnswer() string {
 	var outputs []string
 	for i := range r.offer.Tools {
@@ -94,7 +94,7 @@ func (r *run) howToAnswer() string {
 	return "Answer with " + with + "."
 }
 
-// retryText asks the model for another answer, as long as the budget for text outputs lasts.
+// retryText asks the model for another answer, within the budget of text outputs.
 func (r *run) retryText(why string, cause error) error {
 	attempt := r.budgets.fail(textBudget)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: []model.Part{model.Retry("", "", why)}})
