@@ -129,7 +129,7 @@ func (w *nestedWorld) verify(t *testing.T, n *nestedRun) {
 	if errors.As(n.err, &limit) && errors.As(n.err, &failed) && failed.Stage != agent.StageOutput {
 		require.LessOrEqual(t, int(limit.Bound)%4, n.level, "a limit of level %d has ended a run of level %d: %v", int(limit.Bound)%4, n.level, n.err)
 	}
-	// Inner runs that are taken up in parallel count what they had recorded when they come to it.
+	// Inner runs that resume in parallel count what they had recorded when they come to it.
 	late := toolset.Usage{}
 	if !w.sequential {
 		late = w.spy.inside(id)
@@ -150,7 +150,7 @@ func (w *nestedWorld) verify(t *testing.T, n *nestedRun) {
 		require.Equal(t, most, u, "level %d: what models and tools have counted", n.level)
 		return
 	}
-	// What was recorded has been taken up in part.
+	// What was recorded has been replayed in part.
 	require.LessOrEqual(t, want.Requests, u.Requests)
 	require.LessOrEqual(t, u.Requests, most.Requests)
 	require.LessOrEqual(t, want.TotalTokens(), u.TotalTokens())

@@ -257,7 +257,7 @@ func (w *nestedWorld) turn(t *testing.T, rnd *rand.Rand, name, prompt string, op
 	ended := func(err error) bool { return err == nil || errors.As(err, new(*agent.PendingError)) }
 	res, err := live()
 	for life := 0; life < 3 && !ended(err); life++ {
-		ends["taken up"]++
+		ends["resumed"]++
 		res, err = live()
 	}
 	if !ended(err) {
@@ -328,7 +328,7 @@ func TestRandomNestedRunsKeepTheInvariants(t *testing.T) {
 	if *randomSeed >= 0 {
 		return
 	}
-	for _, how := range []string{"output", "pending", "cancelled", "failed", "left or panicked", "taken up", "limit", "inner limit", "pending at depth 2", "pending at depth 3", "handed over", "stays", "interrupted response", "interrupted request"} {
+	for _, how := range []string{"output", "pending", "cancelled", "failed", "left or panicked", "resumed", "limit", "inner limit", "pending at depth 2", "pending at depth 3", "handed over", "stays", "interrupted response", "interrupted request"} {
 		require.Positive(t, ends[how], how)
 	}
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 5*time.Second, 10*time.Millisecond, "no goroutine is left")

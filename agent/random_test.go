@@ -227,7 +227,7 @@ func (w *world) takeUp(
 
 // TestRandomRunsKeepTheInvariants drives the loop with random models, tools, errors, cancellations and resumptions: every
 // call is answered exactly once, a history can always be continued, no goroutine is left, usage adds up, and an output
-// comes out only if it is valid. A third of the runs keep a journal: they are taken up when they fail, and run again when
+// comes out only if it is valid. A third of the runs keep a journal: they are resumed when they fail, and run again when
 // they have ended. Another third has each task taken through JSON.
 func TestRandomRunsKeepTheInvariants(t *testing.T) {
 	before := runtime.NumGoroutine()
@@ -283,7 +283,7 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 				prompt, opts = resume(t, rnd, failed, ends)
 			}
 			if takenUp {
-				ends["taken up"]++
+				ends["resumed"]++
 			} else {
 				require.EqualValues(t, w.requests.Load(), usage.Requests, "seed %d", seed)
 			}
@@ -297,7 +297,7 @@ func TestRandomRunsKeepTheInvariants(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs of up to 4 turns ended: %v", conversations(500), ends)
-	for _, how := range []string{"output", "pending", "cancelled", "stopped", "failed", "taken up", "written instead"} {
+	for _, how := range []string{"output", "pending", "cancelled", "stopped", "failed", "resumed", "written instead"} {
 		require.Positive(t, ends[how], how)
 	}
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 5*time.Second, 10*time.Millisecond, "no goroutine is left")

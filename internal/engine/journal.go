@@ -17,11 +17,11 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Journal executes tasks like [Native] and records what they came to. A task that has a record is not executed: it is
-// over at once with the recorded result. So the loop, run again from the beginning, finds its way to where it was cut off.
+// Journal executes tasks like [Native] and records their results. A task with a record is not executed: it is done at once with
+// the recorded result. So a loop that starts again from the beginning reaches the place where it was cut off.
 //
-// Its own methods are called by the loop, on the run's goroutine; results are recorded on the goroutines of the tasks, each
-// before the loop learns of it.
+// The loop calls its methods on the run's goroutine. Results are recorded on the goroutines of the tasks, before the loop sees
+// them.
 type Journal struct {
 	native *Native
 	log    journal.Log
@@ -30,8 +30,8 @@ type Journal struct {
 	start  start
 
 	past past
-	// clock is the time of the latest result that the loop has been given. It stands still between results, so that
-	// times need no records of their own.
+	// clock is the time of the latest result that the loop has seen. It does not advance between results, so times need no
+	// records.
 	clock time.Time
 	ids   int
 	// instructions are those of the last request that was recorded.
@@ -62,8 +62,8 @@ type Codec interface {
 	Decode(typ string, data []byte) (any, error)
 }
 
-// Open starts a run's journal or takes it up. cfg is what the loop will be given; its RunID must be set, and Steered may be
-// set by Open. The caller closes the engine when the run has ended, and the log after it.
+// Open starts or resumes a run's journal. cfg is the configuration of the loop. Its RunID must be set, and Open may set Steered.
+// When the run has ended, the caller closes the engine and then the log.
 func Open(ctx context.Context, log journal.Log, worker engine.Worker, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
 	j := &Journal{log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, asked: map[string]*toolset.Approval{}, live: map[*engine.Task]*journaled{}}
 	j.native = New(&recorder{j, worker})

@@ -47,9 +47,9 @@ func TestJournalChangesNothingOfARun(t *testing.T) {
 	require.Equal(t, without.Usage, with.Usage)
 }
 
-// TestRunThatDiesAfterAnyRecordIsTakenUp kills the run at every record, before and after that is written, and once more
+// TestRunResumesAfterAnyRecord kills the run at every record, before and after that is written, and once more
 // when it is taken up.
-func TestRunThatDiesAfterAnyRecordIsTakenUp(t *testing.T) {
+func TestRunResumesAfterAnyRecord(t *testing.T) {
 	undisturbed, want, records := whole(t, new(journal.Memory))
 	for _, written := range []bool{false, true} {
 		for n := range len(records) + 4 { // the inner agent writes some, too

@@ -17,8 +17,8 @@ type span struct {
 	Message *model.Message `json:"message,omitempty"`
 }
 
-// spans says what a history has of the one that it was made of. Messages that are equal count as the same: a processor
-// may have copied them. It reports whether nothing has changed.
+// spans describes a history by reference to the one that it was made from. Equal messages count as the same, because a
+// processor may have copied them. It reports whether nothing has changed.
 func spans(from, made []*model.Message) (all []span, same bool) {
 	if len(from) == len(made) && len(made) > 0 && &from[0] == &made[0] {
 		return []span{{From: 0, To: len(from)}}, true
@@ -54,7 +54,7 @@ func find(from []*model.Message, next int, m *model.Message) int {
 	return -1
 }
 
-// build makes a history of its spans.
+// build builds a history from its spans.
 func (j *Journal) build(all []span, from []*model.Message) ([]*model.Message, error) {
 	var made []*model.Message
 	for _, s := range all {

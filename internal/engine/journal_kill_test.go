@@ -151,9 +151,9 @@ func die9() {
 	select {}
 }
 
-// TestKilledRunsAreTakenUp kills processes with kill -9 at random times and places, and has other processes go on.
+// TestKilledRunsResume kills processes with kill -9 at random times and places, and has other processes go on.
 // Repeat the proof at its full size with -kills 300.
-func TestKilledRunsAreTakenUp(t *testing.T) {
+func TestKilledRunsResume(t *testing.T) {
 	seed := *killSeed
 	if seed == 0 {
 		seed = rand.Uint64N(1 << 32)

@@ -200,7 +200,7 @@ func TestOutputOfATypeThatIsGoneIsReported(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestHandingOverIsTakenUpInsideOfTheInnerRun(t *testing.T) {
+func TestHandOverResumesInsideTheInnerRun(t *testing.T) {
 	var j journal.Memory
 	thought := 0
 	inner := func(steps ...modeltest.Step) (agent.Alternative[none, string], *modeltest.Scripted) {

@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// past is what a journal says, as far as it has not been taken up yet.
+// past has the records of a journal that have not been replayed yet.
 type past struct {
 	records map[key]*record
 	// perStep counts the records of each step that have yet to be asked for, left all of them. Of the steps before oldest
@@ -21,7 +21,7 @@ type past struct {
 	answered int
 }
 
-// load takes in a journal that has records.
+// load reads the records of a journal.
 func (j *Journal) load(lines [][]byte) error {
 	first, err := decodeRecord(lines[0])
 	if err != nil {
@@ -51,7 +51,7 @@ func (j *Journal) load(lines [][]byte) error {
 func (p *past) add(r *record) error {
 	latest := p.answered + 1
 	if p.answered == 0 {
-		latest = 2 // the first step of a run that takes up a response has no request
+		latest = 2 // the first step of a run that resumes a response has no request
 	}
 	if r.Op == opStart || r.Step < 0 || r.Step > latest {
 		return fmt.Errorf("%w: it is about %q in step %d", journal.ErrCorrupt, r.Op, r.Step)
@@ -76,7 +76,7 @@ func (p *past) add(r *record) error {
 	return nil
 }
 
-// take returns the record with a key and forgets it; nil if there is none.
+// take removes and returns the record with a key. It returns nil if there is none.
 func (p *past) take(k key) *record {
 	r := p.records[k]
 	if r == nil {

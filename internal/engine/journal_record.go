@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// What records are about. All but the first are about a step.
+// The operations of records. All except the first belong to a step.
 const (
 	opStart   = "start"   // the run: always the first record
 	opHistory = "history" // a history that was processed
@@ -99,7 +99,7 @@ type record struct {
 	HandOver     *handOver         `json:"hand_over,omitempty"`
 	// None says that a call that was asked about or checked before needs no approval now, or is valid.
 	None bool `json:"none,omitempty"`
-	// Again says that the output cannot be kept as JSON and is to be made again.
+	// Again says that the output cannot be stored as JSON and must be made again.
 	Again bool `json:"again,omitempty"`
 
 	seq int
@@ -212,7 +212,7 @@ func (d *decision) toolset() toolset.Decision {
 	return toolset.Decision{Verdict: toolset.Verdict(d.Verdict), Args: json.RawMessage(d.Args), Reason: d.Reason, Always: d.Always, By: d.By, Meta: d.Meta}
 }
 
-// take sets what a task came to.
+// take sets the result of a task.
 func (r *record) take(done *engine.Done, codec Codec) {
 	if done.Used != nil {
 		r.Used = usedOf(*done.Used)
@@ -238,7 +238,7 @@ func (r *record) take(done *engine.Done, codec Codec) {
 	}
 }
 
-// done returns what the task came to.
+// done returns the result of the task.
 func (r *record) done(codec Codec) (*engine.Done, error) {
 	done := &engine.Done{Response: r.Response, Inbox: r.Inbox}
 	if o := r.HandOver; o != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// recorder is a worker that has its results recorded before it returns them.
+// recorder is a worker that records results before it returns them.
 type recorder struct {
 	journal *Journal
 	worker  engine.Worker

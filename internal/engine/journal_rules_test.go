@@ -237,7 +237,7 @@ func TestResponseThatWasCutOffIsNoResult(t *testing.T) {
 	require.Equal(t, "whole", res.Output)
 }
 
-func TestRunThatItsObserverLeftIsTakenUp(t *testing.T) {
+func TestRunResumesAfterItsObserverLeft(t *testing.T) {
 	var j journal.Memory
 	n := 0
 	s := newAgent(t, config{}, modeltest.Script(calls("one")), counted("one", &n, says("1"))).

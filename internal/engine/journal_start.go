@@ -20,7 +20,7 @@ import (
 // after all others of their step.
 const recordVersion = 2
 
-// start is what a run was started with, as far as it must be the same when the run is taken up.
+// start has the parameters of a run that must be the same when the run resumes.
 type start struct {
 	Version int    `json:"v"`
 	Run     string `json:"run"`
@@ -33,7 +33,7 @@ type start struct {
 	Last     string `json:"last,omitempty"`
 	Results  string `json:"results,omitempty"`
 
-	// Steered says that the run had an inbox. It will not miss what it read there when it is taken up without one.
+	// Steered says that the run had an inbox. If the run resumes without one, it still gets the recorded messages.
 	Steered bool `json:"steered,omitempty"`
 	// Seed is what the run's ids are made of.
 	Seed string `json:"seed"`
@@ -65,7 +65,7 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 	return s, err
 }
 
-// check compares what the run was started with to what it is started with now.
+// check compares the recorded parameters with those of this run.
 func (s *start) check(now *start) error {
 	if s.Version > recordVersion {
 		return fmt.Errorf("%w: records of version %d, this program reads up to %d", journal.ErrVersion, s.Version, recordVersion)

@@ -14,9 +14,8 @@ import (
 	"github.com/ponte-go/ponte/internal/loop"
 )
 
-// Native executes tasks in this process: a lone task on the caller's goroutine, several in goroutines of their own, and so
-// a lone one whose Emits is set. It serves one run. The run's owner calls [Native.Close] when the run has ended, however it
-// did.
+// Native executes tasks in this process: a lone task on the caller's goroutine, unless its Emits is set, and all others in
+// separate goroutines. It serves one run. The owner of the run calls [Native.Close] when the run has ended.
 type Native struct {
 	worker engine.Worker
 	// first is the future of the first task. Its result has been read when the next task starts, so it is used again.
@@ -35,7 +34,7 @@ type goroutines struct {
 
 var _ engine.Engine = (*Native)(nil)
 
-// New returns an engine that has worker do the tasks.
+// New returns an engine whose tasks are executed by worker.
 func New(worker engine.Worker) *Native {
 	return &Native{worker: worker}
 }
@@ -158,8 +157,8 @@ func (r relay) send(say func(engine.Listener) error) error {
 	}
 }
 
-// Close waits for the goroutines of tasks that nobody waits for any more, which happens only if the run was left by a
-// panic. Their contexts must have been cancelled.
+// Close waits for the goroutines of abandoned tasks. There are such tasks only if a panic ended the run. Their contexts must
+// have been cancelled.
 func (n *Native) Close() {
 	if n.goroutines != nil {
 		close(n.quit)

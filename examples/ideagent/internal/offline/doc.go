@@ -16,5 +16,5 @@
 //
 // The model has none. What it has done in a turn is read from the history of the request: the turn begins at the last
 // message of the user, its steps follow from that text alone, and the calls recorded since say how far they are done.
-// So a turn can be taken up by another process, and one Model serves any number of conversations at once.
+// So a turn can be resumed by another process, and one Model serves any number of conversations at once.
 package offline
