@@ -48,7 +48,7 @@ func TestJournalChangesNothingOfARun(t *testing.T) {
 }
 
 // TestRunResumesAfterAnyRecord kills the run at every record, before and after that is written, and once more
-// when it is taken up.
+// when it resumes.
 func TestRunResumesAfterAnyRecord(t *testing.T) {
 	undisturbed, want, records := whole(t, new(journal.Memory))
 	for _, written := range []bool{false, true} {
