@@ -112,7 +112,7 @@ func (p program) inChild(ctx context.Context, task []byte, report func([]byte) e
 		return nil, err
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), taskEnv+"="+string(spec))
+	cmd.Env = append(os.Environ(), taskEnv+"="+string(spec), "GORACE=atexit_sleep_ms=0") // or a process with the race detector takes a second to end
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdin, err := cmd.StdinPipe()

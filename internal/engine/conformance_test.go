@@ -71,9 +71,6 @@ func TestFusingEngineConforms(t *testing.T) {
 
 // TestChildProcessEngineConforms has each task of the suite executed by a process of its own.
 func TestChildProcessEngineConforms(t *testing.T) {
-	if raceEnabled {
-		t.Skip("hundreds of processes with the race detector take minutes; TestRemoteEngineConforms runs with it")
-	}
 	child := program{Name: "suite"}
 	enginetest.Conformance(t, enginetest.Harness{Open: func(_ *testing.T, l *enginetest.Life) (engine.Engine, func()) {
 		eng := enginetest.NewRemote(l.Worker, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {

@@ -33,7 +33,7 @@ func TestRandomRunsAreEqualOnAllEngines(t *testing.T) {
 			"with a journal": play(agent.WithJournal(new(journal.Memory))),
 			"in JSON":        play(p.inJSON(tasks["in JSON"])),
 		}
-		if seed%5 == 0 && (!raceEnabled || seed == 0) { // with the race detector a process takes long to start
+		if seed%5 == 0 {
 			others["in child processes"] = play(p.inChildren(tasks["in child processes"]))
 		}
 		for name, got := range others {
