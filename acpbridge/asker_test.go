@@ -88,18 +88,18 @@ func TestQuestionsShowTheWholeTruth(t *testing.T) {
 	long := strings.Repeat("echo all of it; ", 500)
 	var got bytes.Buffer
 	for _, a := range []toolset.Approval{
-		{Title: "make all", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "make all", Dir: "/work", Env: []string{"CC=sh -c 'x'", "A=1\nDirectory:\n  /tmp"}}}}},
-		{Title: "ls\nrm -rf /", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "ls\nrm -rf /\nDirectory:\n  /work", Dir: "/tmp"}}}},
-		{Title: "echo \u202ehs.x", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Args: []string{"echo", "\u202ehs.x", "", "a b\x1b[2K"}, Dir: "/work\u200b"}}}},
-		{Title: "many", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: long, Dir: "/work"}}}},
-		{Title: "`x` *y*", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "echo <!-- hidden --> ```\n``` [a](b)", Dir: "/work"}}}},
-		{Reason: "It matters.", Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "/work/a", Old: text("one\ntwo\n"), New: text("one\nt\u200bwo\n\tif x\u2066 {\n")}}}},
-		{Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "/work/new", New: text("a\r\nb\r\n")}}, {Diff: &toolset.Diff{Path: "/work/old", Old: text("gone")}}}},
+		{Title: "make all", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "make all", Dir: "/repo", Env: []string{"CC=sh -c 'x'", "A=1\nDirectory:\n  /tmp"}}}}},
+		{Title: "ls\nrm -rf /", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "ls\nrm -rf /\nDirectory:\n  /repo", Dir: "/tmp"}}}},
+		{Title: "echo \u202ehs.x", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Args: []string{"echo", "\u202ehs.x", "", "a b\x1b[2K"}, Dir: "/repo\u200b"}}}},
+		{Title: "many", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: long, Dir: "/repo"}}}},
+		{Title: "`x` *y*", Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: "echo <!-- hidden --> ```\n``` [a](b)", Dir: "/repo"}}}},
+		{Reason: "It matters.", Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "/repo/a", Old: text("one\ntwo\n"), New: text("one\nt\u200bwo\n\tif x\u2066 {\n")}}}},
+		{Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "/repo/new", New: text("a\r\nb\r\n")}}, {Diff: &toolset.Diff{Path: "/repo/old", Old: text("gone")}}}},
 		{Preview: []toolset.Preview{{Text: "deploy to \u202egnigats"}}, ScopeTitle: "deployments\nto \u200bstaging"},
 	} {
 		editor := acptest.New(acptest.Options{Answers: []acptest.Answer{acptest.RejectOnce}})
 		r := toolset.ApprovalRequest{Origin: toolset.Origin{Path: []string{"1"}, RunID: "run", Step: 1, Tool: "act"}, Args: json.RawMessage(`{}`), Approval: a}
-		_, err := acpbridge.Asker(editor.Deps("/work")).Approve(t.Context(), r)
+		_, err := acpbridge.Asker(editor.Deps("/repo")).Approve(t.Context(), r)
 		require.NoError(t, err)
 		enc := json.NewEncoder(&got)
 		enc.SetEscapeHTML(false)

@@ -30,7 +30,7 @@ func TestLayersThatDecideAreShownAndLogged(t *testing.T) {
 	}
 	configuration, err := approval.ParseConfig([]byte(`{"rules":[{"decision":"allow","tool":"good"},{"decision":"deny","tool":"bad"}]}`))
 	require.NoError(t, err)
-	layer, err := configuration.Layer("/work")
+	layer, err := configuration.Layer("/repo")
 	require.NoError(t, err)
 	var log logBuffer
 	c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "good", "{}"), model.ToolCall("2", "bad", "{}")), modeltest.SayText("ok")), act("good"), act("bad"))

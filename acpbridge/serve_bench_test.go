@@ -30,7 +30,7 @@ func chatty(n *int) model.Model {
 func turnOf(t testing.TB, n *int) (run func()) {
 	e := connect(t, config(t, chatty(n)))
 	_, initialize := e.request(acp.MethodInitialize, `{"protocolVersion":1}`)
-	_, session := e.request(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[]}`)
+	_, session := e.request(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`)
 	e.write(initialize, session)
 	lines := bufio.NewReaderSize(e.r, 64<<10)
 	read := func() string {

@@ -206,7 +206,7 @@ func TestDepsThatIgnoreTheirContextCannotHoldServe(t *testing.T) {
 		}
 		e := serve(t, c)
 		e.initialize(`{}`)
-		e.send(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[]}`)
+		e.send(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`)
 		<-called
 		e.cancel()
 		err := e.result()
@@ -258,7 +258,7 @@ func TestACancelledTurnEndsThoughTheClientHasStoppedReading(t *testing.T) {
 		})
 		e := connect(t, config(t, m))
 		_, initialize := e.request(acp.MethodInitialize, `{"protocolVersion":1}`)
-		_, session := e.request(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[]}`)
+		_, session := e.request(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`)
 		e.write(initialize, session)
 		id := readSession(t, e.r)
 		e.sendPrompt(id, "go")
@@ -306,7 +306,7 @@ func TestNothingIsLostOnASlowClientAndMemoryIsBounded(t *testing.T) {
 	})
 	e := connect(t, config(t, m))
 	_, initialize := e.request(acp.MethodInitialize, `{"protocolVersion":1}`)
-	_, session := e.request(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[]}`)
+	_, session := e.request(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`)
 	e.write(initialize, session)
 	id := readSession(t, e.r)
 	n := e.sendPrompt(id, "go")

@@ -287,7 +287,7 @@ func (e *editor) initialize(capabilities string) wireLine {
 
 func (e *editor) newSession() acp.SessionID {
 	e.t.Helper()
-	answer := e.call(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[]}`)
+	answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`)
 	var r acp.NewSessionResponse
 	require.NoError(e.t, json.Unmarshal(answer.Result, &r), answer.Text)
 	require.NotEmpty(e.t, r.SessionID)

@@ -83,7 +83,7 @@ func TestInfoComesFromTheBuildIfNotGiven(t *testing.T) {
 
 func TestRequestsBeforeInitializeAreRefused(t *testing.T) {
 	e := serve(t, config(t, modeltest.Script()))
-	answer := e.call(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[]}`)
+	answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`)
 	require.NotNil(t, answer.Error)
 	assert.Equal(t, acp.CodeInvalidRequest, answer.Error.Code)
 }
@@ -106,7 +106,7 @@ func TestSessionsNeedAbsoluteDirectories(t *testing.T) {
 	requireError(t, acp.CodeInvalidParams, acpbridge.KindSession, answer)
 	assert.Contains(t, answer.Error.Message, `cwd "work"`)
 
-	answer = e.call(acp.MethodNewSession, `{"cwd":"/work","additionalDirectories":["/a","b"],"mcpServers":[]}`)
+	answer = e.call(acp.MethodNewSession, `{"cwd":"/repo","additionalDirectories":["/a","b"],"mcpServers":[]}`)
 	requireError(t, acp.CodeInvalidParams, acpbridge.KindSession, answer)
 	assert.Contains(t, answer.Error.Message, `additionalDirectories[1] "b"`)
 }
@@ -126,10 +126,10 @@ func TestDepsIsCalledOncePerSessionWithWhatTheClientHasSaid(t *testing.T) {
 	c.Release = func(_ context.Context, d bare) { released <- d.Session.ID }
 	e := serve(t, c)
 	e.initialize(`{"fs":{"readTextFile":true},"terminal":true}`)
-	answer := e.call(acp.MethodNewSession, `{"cwd":"/work","additionalDirectories":["/lib"],"mcpServers":[]}`)
+	answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","additionalDirectories":["/lib"],"mcpServers":[]}`)
 	first := <-calls
 	assert.NoError(t, first.cause)
-	assert.Equal(t, "/work", first.session.Cwd)
+	assert.Equal(t, "/repo", first.session.Cwd)
 	assert.Equal(t, []string{"/lib"}, first.session.AdditionalDirectories)
 	assert.True(t, first.session.Capabilities.FS.ReadTextFile)
 	assert.True(t, first.session.Capabilities.Terminal)
@@ -167,7 +167,7 @@ func TestFailingDepsAnswersSessionNew(t *testing.T) {
 			c.Logger = log.logger()
 			e := serve(t, c)
 			e.initialize(`{}`)
-			answer := e.call(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[]}`)
+			answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`)
 			requireError(t, test.code, test.kind, answer)
 			assert.Contains(t, answer.Error.Message, test.text)
 			assert.NotContains(t, log.String(), "no database", "texts are not logged")
@@ -183,7 +183,7 @@ func TestDepsMayChooseTheError(t *testing.T) {
 	}
 	e := serve(t, c)
 	e.initialize(`{}`)
-	answer := e.call(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[]}`)
+	answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[]}`)
 	assert.Equal(t, acp.CodeAuthRequired, answer.Error.Code)
 }
 
@@ -217,7 +217,7 @@ func TestServersOfTheClientAreNamedInTheLogAndNothingElseOfThem(t *testing.T) {
 	c.Logger = log.logger()
 	e := serve(t, c)
 	e.initialize(`{}`)
-	answer := e.call(acp.MethodNewSession, `{"cwd":"/work","mcpServers":[
+	answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","mcpServers":[
 		{"name":"files","command":"/bin/secret-command","args":["secret-arg"],"env":[{"name":"TOKEN","value":"secret-env"}]},
 		{"type":"http","name":"web","url":"https://example.com/secret-url","headers":[{"name":"Authorization","value":"secret-header"}]}]}`)
 	require.Nil(t, answer.Error)

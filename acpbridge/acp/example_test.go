@@ -61,7 +61,7 @@ func Example() {
 	if _, err := client.Initialize(ctx, &acp.InitializeRequest{ProtocolVersion: acp.Version}); err != nil {
 		fmt.Println(err)
 	}
-	session, err := client.NewSession(ctx, &acp.NewSessionRequest{Cwd: "/work"})
+	session, err := client.NewSession(ctx, &acp.NewSessionRequest{Cwd: "/repo"})
 	if err != nil {
 		fmt.Println(err)
 	}

@@ -145,7 +145,7 @@ func TestTranscriptOfASession(t *testing.T) {
 			ClientCapabilities: acp.ClientCapabilities{FS: acp.FileSystemCapabilities{ReadTextFile: true}},
 		})
 		require.NoError(t, err)
-		session, err := client.NewSession(ctx, &acp.NewSessionRequest{Cwd: "/work"})
+		session, err := client.NewSession(ctx, &acp.NewSessionRequest{Cwd: "/repo"})
 		require.NoError(t, err)
 		synctest.Wait()
 		prompt := func(text string) *acp.PromptRequest {

@@ -45,12 +45,12 @@ func TestErrorsOfConfigurationsSayWhatToDo(t *testing.T) {
 	require.Error(t, err)
 }
 
-// decided is what a configuration says about a call in /work.
+// decided is what a configuration says about a call in /repo.
 func decided(t testing.TB, config string, r toolset.ApprovalRequest) approval.Ruling {
 	t.Helper()
 	c, err := approval.ParseConfig([]byte(config))
 	require.NoError(t, err, config)
-	layer, err := c.Layer("/work", "/more")
+	layer, err := c.Layer("/repo", "/more")
 	require.NoError(t, err)
 	require.Equal(t, "configuration", layer.Name)
 	ruling, err := layer.Decide(t.Context(), &r)
@@ -77,7 +77,7 @@ func runs(c toolset.CommandLine, scopes ...string) toolset.ApprovalRequest {
 	return r
 }
 
-func line(l string) toolset.CommandLine { return toolset.CommandLine{Line: l, Dir: "/work"} }
+func line(l string) toolset.CommandLine { return toolset.CommandLine{Line: l, Dir: "/repo"} }
 
 func TestConfigurationDecidesByPath(t *testing.T) {
 	const allow, deny, ask = toolset.VerdictAllow, toolset.VerdictDeny, approval.VerdictAsk
@@ -86,31 +86,31 @@ func TestConfigurationDecidesByPath(t *testing.T) {
 		paths []string
 		want  toolset.Verdict
 	}{
-		{`"allow","path":"docs/**"`, []string{"/work/docs/a.md"}, allow},
-		{`"allow","path":"docs/**"`, []string{"/work/docs/a/b/c.md", "/more/docs/x"}, allow},
-		{`"allow","path":"docs/**"`, []string{"/work/docs"}, ""},
-		{`"allow","path":"docs/**"`, []string{"/work/docs/a.md", "/work/src/a.go"}, ""},
-		{`"allow","path":"docs/**"`, []string{"/work/docs/../src/a.go"}, ""},
+		{`"allow","path":"docs/**"`, []string{"/repo/docs/a.md"}, allow},
+		{`"allow","path":"docs/**"`, []string{"/repo/docs/a/b/c.md", "/more/docs/x"}, allow},
+		{`"allow","path":"docs/**"`, []string{"/repo/docs"}, ""},
+		{`"allow","path":"docs/**"`, []string{"/repo/docs/a.md", "/repo/src/a.go"}, ""},
+		{`"allow","path":"docs/**"`, []string{"/repo/docs/../src/a.go"}, ""},
 		{`"allow","path":"docs/**"`, []string{"/workdocs/a"}, ""},
 		{`"allow","path":"docs/**"`, []string{"/other/docs/a"}, ""},
-		{`"allow","path":"docs/**"`, []string{"/work/Docs/a"}, ""},
-		{`"allow","path":"docs/**"`, []string{`/work/docs\..\..\etc`}, ""},
+		{`"allow","path":"docs/**"`, []string{"/repo/Docs/a"}, ""},
+		{`"allow","path":"docs/**"`, []string{`/repo/docs\..\..\etc`}, ""},
 		{`"allow","path":"docs/**"`, []string{"docs/a"}, allow},
 		{`"allow","path":"docs/**"`, nil, ""},
-		{`"allow","path":"*.md"`, []string{"/work/a.md"}, allow},
-		{`"allow","path":"*.md"`, []string{"/work/sub/a.md"}, ""},
-		{`"allow","path":"**/*.md"`, []string{"/work/a.md"}, allow},
-		{`"allow","path":"**/*.md"`, []string{"/work/x/y/a.md"}, allow},
-		{`"allow","path":"a/**/b"`, []string{"/work/a/b"}, allow},
-		{`"allow","path":"a/**/b"`, []string{"/work/a/x/b/c"}, ""},
-		{`"allow","path":"**"`, []string{"/work/x"}, allow},
+		{`"allow","path":"*.md"`, []string{"/repo/a.md"}, allow},
+		{`"allow","path":"*.md"`, []string{"/repo/sub/a.md"}, ""},
+		{`"allow","path":"**/*.md"`, []string{"/repo/a.md"}, allow},
+		{`"allow","path":"**/*.md"`, []string{"/repo/x/y/a.md"}, allow},
+		{`"allow","path":"a/**/b"`, []string{"/repo/a/b"}, allow},
+		{`"allow","path":"a/**/b"`, []string{"/repo/a/x/b/c"}, ""},
+		{`"allow","path":"**"`, []string{"/repo/x"}, allow},
 		{`"allow","path":"**"`, []string{"/etc/passwd"}, ""},
 		{`"allow","path":"/tmp/**"`, []string{"/tmp/x"}, allow},
-		{`"deny","path":"**/.env"`, []string{"/work/a", "/work/x/.ENV"}, deny},
-		{`"deny","path":"**/.git/**"`, []string{"/work/sub/.git/config"}, deny},
-		{`"ask","path":"go.mod"`, []string{"/work/go.mod"}, ask},
-		{`"deny","path":"secret/**","tool":"write_*"`, []string{"/work/secret/x"}, deny},
-		{`"deny","path":"secret/**","tool":"read_*"`, []string{"/work/secret/x"}, ""},
+		{`"deny","path":"**/.env"`, []string{"/repo/a", "/repo/x/.ENV"}, deny},
+		{`"deny","path":"**/.git/**"`, []string{"/repo/sub/.git/config"}, deny},
+		{`"ask","path":"go.mod"`, []string{"/repo/go.mod"}, ask},
+		{`"deny","path":"secret/**","tool":"write_*"`, []string{"/repo/secret/x"}, deny},
+		{`"deny","path":"secret/**","tool":"read_*"`, []string{"/repo/secret/x"}, ""},
 	} {
 		got := decided(t, `{"rules":[{"decision":`+c.rule+`}]}`, writes(c.paths...))
 		require.Equal(t, c.want, got.Verdict, "%s %s", c.rule, c.paths)
@@ -143,7 +143,7 @@ func TestConfigurationDecidesByCommand(t *testing.T) {
 		{rules(`"allow","command":"deploy --now"`), runs(toolset.CommandLine{Args: []string{"deploy", "--now"}}, "exactly x"), allow},
 		{rules(`"allow","command":"deploy --now"`), runs(toolset.CommandLine{Args: []string{"deploy --now"}}, "exactly x"), ""},
 		{rules(`"allow","command":"deploy --now"`), runs(toolset.CommandLine{Line: "deploy --now", Env: []string{"A=b"}}, "exactly x"), ""},
-		{rules(`"allow","command":"go test"`), writes("/work/a"), ""},
+		{rules(`"allow","command":"go test"`), writes("/repo/a"), ""},
 		{rules(`"allow","tool":"run_*"`), runs(line("anything"), "exactly x"), allow},
 		{rules(`"allow","path":"**"`), runs(line("anything"), "exactly x"), ""},
 		{rules(`"deny","command":"git push"`), runs(line("git push --force"), "exactly x"), deny},
@@ -184,14 +184,14 @@ func TestConfigurationHasAMode(t *testing.T) {
 // FuzzParseConfig checks that a configuration that is accepted makes a layer, and that one without rules that allow, in mode ask, allows
 // nothing.
 func FuzzParseConfig(f *testing.F) {
-	f.Add(`{"mode":"auto","rules":[{"decision":"deny","path":"a/**/b"},{"decision":"ask","command":"git push"},{"decision":"allow","tool":"*"}]}`, "/work/a/x/b", "git push")
+	f.Add(`{"mode":"auto","rules":[{"decision":"deny","path":"a/**/b"},{"decision":"ask","command":"git push"},{"decision":"allow","tool":"*"}]}`, "/repo/a/x/b", "git push")
 	f.Add(`{"rules":[{"decision":"deny","path":"/**","reason":"r"}]}`, `C:\x`, "`x`")
 	f.Fuzz(func(t *testing.T, text, path, command string) {
 		c, err := approval.ParseConfig([]byte(text))
 		if err != nil {
 			return
 		}
-		layer, err := c.Layer("/work")
+		layer, err := c.Layer("/repo")
 		require.NoError(t, err)
 		allows := c.Mode == approval.ModeAuto
 		for _, r := range c.Rules {

@@ -21,7 +21,7 @@ func TestPreviewTextShowsEverything(t *testing.T) {
 		preview toolset.Preview
 		want    string
 	}{
-		{toolset.Preview{Command: &toolset.CommandLine{Args: []string{"go", "test", "a b"}, Dir: "/work"}}, "Run:\n  go test 'a b'\nDirectory:\n  /work"},
+		{toolset.Preview{Command: &toolset.CommandLine{Args: []string{"go", "test", "a b"}, Dir: "/repo"}}, "Run:\n  go test 'a b'\nDirectory:\n  /repo"},
 		{toolset.Preview{Command: &toolset.CommandLine{Line: "a\nb\x1b\u202e", Dir: "/w\n", Env: []string{"A=x y", "B=1\n2"}}},
 			"Run in a shell:\n  a⟨LF⟩\n  b⟨ESC⟩⟨U+202E⟩\nDirectory:\n  /w⟨LF⟩\n  \nEnvironment:\n  A='x y'\n  B='1⟨LF⟩\n  2'"},
 		{toolset.Preview{Diff: &toolset.Diff{Path: "f", Old: text("a\nb\nc"), New: text("a\nB\u200b\nc")}},
@@ -57,7 +57,7 @@ func TestPreviewOfALongDiffIsWhole(t *testing.T) {
 
 // Whatever a command is, its preview shows different commands differently, and nobody can forge a label.
 func FuzzPreviewText(f *testing.F) {
-	f.Add("ls", "/work", "A=b", "ls\nDirectory:\n  /work", "/tmp", "A=b")
+	f.Add("ls", "/repo", "A=b", "ls\nDirectory:\n  /repo", "/tmp", "A=b")
 	f.Add("a", "b", "", "a\n  b", "", "")
 	f.Fuzz(func(t *testing.T, line1, dir1, env1, line2, dir2, env2 string) {
 		preview := func(line, dir, env string) string {

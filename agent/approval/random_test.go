@@ -26,7 +26,7 @@ type target struct {
 }
 
 var (
-	randomPaths    = []string{"/work/a", "/work/docs/a", "/work/docs/b/c", "/work/src/a.go", "/work/src/.env", "/work/.env", "/etc/passwd"}
+	randomPaths    = []string{"/repo/a", "/repo/docs/a", "/repo/docs/b/c", "/repo/src/a.go", "/repo/src/.env", "/repo/.env", "/etc/passwd"}
 	randomCommands = []string{"go test ./a", "go test ./b -v", "go test ./a | tail -5", "tail a", "git push", "git push --force", "make x=y", "ls && git push", "rm -rf a", "go vet ./a && go test ./a"}
 	randomPatterns = []string{"docs/**", "src/**", "**/.env", "a", "/etc/**"}
 	randomWords    = []string{"go test", "tail", "git push", "rm", "go vet"}
@@ -75,7 +75,7 @@ func (w *world) reconfigure(t *testing.T) {
 		w.config.Rules = append(w.config.Rules, rule)
 	}
 	var err error
-	w.layer, err = w.config.Layer("/work")
+	w.layer, err = w.config.Layer("/repo")
 	require.NoError(t, err)
 }
 
@@ -86,7 +86,7 @@ func (w *world) expect(tool, arg string, scopes []string) toolset.Verdict {
 	for _, rule := range w.config.Rules {
 		fits := rule.Tool == tool || rule.Tool == "r*" && tool == "run"
 		if rule.Path != "" && tool == "write" {
-			rel, inside := strings.CutPrefix(arg, "/work/")
+			rel, inside := strings.CutPrefix(arg, "/repo/")
 			switch rule.Path {
 			case "docs/**", "src/**":
 				fits = inside && strings.HasPrefix(rel, rule.Path[:4][:strings.Index(rule.Path, "/")]+"/")
@@ -141,10 +141,10 @@ func (w *world) approval(tool, arg string) *toolset.Approval {
 	if tool == "write" {
 		return &toolset.Approval{Scope: arg, Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: arg, New: new("x")}}}}
 	}
-	inside := func(path string) bool { return path == "/work" || strings.HasPrefix(path, "/work/") }
-	s := command.ScopeOf(command.Command{Line: arg, Dir: "/work"}, command.Place{Roots: []string{"/work"}, Inside: inside})
+	inside := func(path string) bool { return path == "/repo" || strings.HasPrefix(path, "/repo/") }
+	s := command.ScopeOf(command.Command{Line: arg, Dir: "/repo"}, command.Place{Roots: []string{"/repo"}, Inside: inside})
 	return &toolset.Approval{
-		Scope: s.Scope, Covers: s.Covers, Parts: s.Parts, Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: arg, Dir: "/work"}}},
+		Scope: s.Scope, Covers: s.Covers, Parts: s.Parts, Preview: []toolset.Preview{{Command: &toolset.CommandLine{Line: arg, Dir: "/repo"}}},
 	}
 }
 

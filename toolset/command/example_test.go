@@ -10,9 +10,9 @@ import (
 
 // What "always allow" covers for a few commands.
 func ExampleScopeOf() {
-	place := command.Place{Roots: []string{"/work"}, Inside: func(path string) bool { return path == "/work" || len(path) > 6 && path[:6] == "/work/" }}
+	place := command.Place{Roots: []string{"/repo"}, Inside: func(path string) bool { return path == "/repo" || len(path) > 6 && path[:6] == "/repo/" }}
 	for _, line := range []string{"go test ./...", "go test -exec ./x ./...", "go test ./... 2>&1 | tail -5", "cat /etc/passwd"} {
-		s := command.ScopeOf(command.Command{Line: line, Dir: "/work"}, place)
+		s := command.ScopeOf(command.Command{Line: line, Dir: "/repo"}, place)
 		fmt.Println("Always allow", s.Title)
 	}
 	// Output:
