@@ -16,19 +16,19 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// HandOver is an alternative way for a run to end: the model calls it with a prompt, another agent takes over, and its
-// output is the run's. deps makes the other agent's dependencies of the run's. The validators of the run check the output as
-// they check any other.
+// HandOver lets the model pass the run to another agent, whose output becomes the run's output. The model calls it like a tool,
+// with a prompt. deps derives the other agent's dependencies from the run's. The validators of the run check the output like
+// any other.
 //
-// The other agent starts with the model's prompt alone, or with the history as well ([PassHistory]). What it tells the user
-// becomes part of the run's history, as a response with its name in [model.Message.HandOver]. So the history is all that was said,
-// and the model of the run knows it. The agent's tool calls are not part of it. The next run is the outer agent's again,
-// unless the conversation stays ([Stay]) with the agent that took over.
+// The other agent gets the model's prompt, and with [PassHistory] also the history. Its messages to the user become part of the
+// run's history, as responses with its name in [model.Message.HandOver], so the run's model sees them in later requests. Its tool
+// calls do not. The next run belongs to the outer agent again, unless the conversation stays with the other agent
+// ([Stay]).
 //
 // Its events appear in the outer stream as [Nested] with HandOver set, and its text in [Stream.Text] and [Stream.Partials]. Its
-// usage also counts as the outer run's, whose limits bound both. If it fails, so does the outer run: what it has told the
-// user by then is kept. If its calls are pending, the outer run is pending, as with [AsTool]. A prompt in place of answers goes
-// to the agent that waits.
+// usage also counts as the outer run's, whose limits bound both. If it fails, the outer run fails, and the history keeps what it
+// told the user. If it has pending calls, the outer run is pending, as with [AsTool]. A prompt in place of answers goes to the
+// agent that waits.
 func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...HandOverOption) Alternative[D, O] {
 	h := handOver[D, N, O]{inner: inner, deps: deps}
 	for _, opt := range opts {
@@ -64,9 +64,9 @@ type handOverOptions struct {
 	pass  func([]*model.Message) []*model.Message
 }
 
-// PassHistory also gives the agent that takes over the history up to the last request, ahead of the model's prompt. filter chooses
-// what of it: it returns a history of its own and does not change the messages. Nil passes all of it on. The agent sees calls
-// of tools that it may not have.
+// PassHistory passes the history up to the last request to the other agent, before the model's prompt. filter selects what to
+// pass. It returns a new slice and must not change the messages. A nil filter passes the whole history. The other agent then
+// sees calls of tools that it may not have.
 func PassHistory(filter func(history []*model.Message) []*model.Message) HandOverOption {
 	if filter == nil {
 		filter = func(history []*model.Message) []*model.Message { return history }
@@ -74,16 +74,16 @@ func PassHistory(filter func(history []*model.Message) []*model.Message) HandOve
 	return func(o *handOverOptions) { o.pass = filter }
 }
 
-// Stay lets the conversation stay with the agent that takes over: it also answers the prompts of later runs of the outer agent,
-// until it hands the conversation back ([HandBack]). The history says so, and holds the agent's own history, so a stored
-// conversation goes on with the same agent in any process. If the outer agent no longer has the hand-over, it answers itself.
+// Stay leaves the conversation with the other agent: it also answers the prompts of later runs of the outer agent, until it hands
+// the conversation back ([HandBack]). The history records this and holds the other agent's history, so a stored conversation
+// continues with the same agent in another process. If the outer agent no longer has the hand-over, it answers itself.
 //
 // Such a run makes no request to the outer model, and its limits bound the agent that answers. If a validator of the outer agent
-// refuses the output, the outer model is asked and has the conversation again.
+// rejects the output, the conversation returns to the outer model.
 func Stay() HandOverOption { return func(o *handOverOptions) { o.stays = true } }
 
-// HandBack is an alternative of an agent that others hand over to. Its model calls it, with a reason, to give the conversation
-// back: the run that handed over goes on with its own model. If nobody has handed over, the model is told to answer itself.
+// HandBack lets the model of an agent return a conversation that was handed over to it. The model calls it with a reason, and the
+// outer run continues with its own model. If there was no hand-over, the model is told to answer itself.
 func HandBack[D, O any](name, description string) Alternative[D, O] {
 	return OutputFunc(name, description, func(_ context.Context, run *toolset.RunContext[D], in back) (out O, err error) {
 		if !outside(run).returns {
@@ -142,7 +142,7 @@ func (h *handOver[D, N, O]) run(ctx context.Context, run *toolset.RunContext[D],
 	return res.Output, nil
 }
 
-// failed says what became of a run of the agent that has no output.
+// failed sets the result of a run of the other agent that has no output.
 func (h *handOver[D, N, O]) failed(ctx context.Context, run *toolset.RunContext[D], around *outerRun, c *engine.Call, turn *handOverTurn, err error, done *engine.Done) {
 	var failed *RunError
 	if errors.As(err, &failed) {
@@ -173,7 +173,7 @@ func (h *handOver[D, N, O]) failed(ctx context.Context, run *toolset.RunContext[
 	}
 }
 
-// start says what the agent is run with.
+// start returns the prompt, history and options of the other agent's run.
 func (h *handOver[D, N, O]) start(ctx context.Context, run *toolset.RunContext[D], around *outerRun, c *engine.Call) (prompt string, base []*model.Message, opts []RunOption, err error) {
 	resume := c.Resume
 	switch {
@@ -221,7 +221,7 @@ func (h *handOver[D, N, O]) observed(ctx context.Context, run *toolset.RunContex
 	})
 }
 
-// keep has the history say that the conversation stays with the agent, if it does.
+// keep records in the history that the conversation stays with the other agent.
 func (h *handOver[D, N, O]) keep(ctx context.Context, run *toolset.RunContext[D], around *outerRun, c *engine.Call, turn *handOverTurn, over *engine.HandOver) error {
 	if !h.options.stays || len(turn.fresh) == 0 {
 		return nil
