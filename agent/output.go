@@ -192,11 +192,11 @@ func (o *output[D, O]) apply(f *engine.Offer, mode OutputMode, retries int) {
 // errNoOutput is the error of a hand-over that gave no output. Its result says why.
 var errNoOutput = errors.New("the hand-over gave no output")
 
-// finish makes the output from the checked call or the text of an output task.
-func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *engine.Task) (done engine.Done) {
-	value, repaired, err := o.value(ctx, run, t, &done)
+// finish makes the output from the checked call or the text of an output task. It sets done.
+func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t *engine.Task, done *engine.Done) {
+	value, repaired, err := o.value(ctx, run, t, done)
 	if err == errNoOutput {
-		return done
+		return
 	}
 	for _, validate := range o.validators {
 		if err != nil {
@@ -206,18 +206,24 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 			err = fmt.Errorf("output validator: %w", err)
 		}
 	}
+	if err != nil {
+		refused(t, err, done)
+		return
+	}
+	done.Output, done.Repaired = value, repaired
+}
+
+// refused sets done to what an error of an output means.
+func refused(t *engine.Task, err error, done *engine.Done) {
 	var pending *toolset.PendingError
 	switch {
-	case err == nil:
-		done.Output, done.Repaired = value, repaired
 	case errors.As(err, &pending) && t.Call != nil:
-		return suspended(pending)
+		*done = suspended(pending)
 	case errors.As(err, new(*schema.Error)), errors.As(err, new(*toolset.RetryError)):
 		done.Return = *forModel(err)
 	default:
 		done.Err = err
 	}
-	return done
 }
 
 // value makes an output that has not been validated. A hand-over leaves more in done.

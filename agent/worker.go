@@ -77,7 +77,7 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 	case engine.OpTool:
 		*done = r.call(ctx, t, run)
 	case engine.OpOutput:
-		*done = r.agent.output.finish(ctx, run, t)
+		r.agent.output.finish(ctx, run, t, done)
 	default:
 		done.Err = fmt.Errorf("agent: unknown operation %s", t.Op)
 	}
