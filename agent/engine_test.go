@@ -185,8 +185,25 @@ func TestWorkerRefusesWhatIsNotForIt(t *testing.T) {
 	require.ErrorIs(t, do(&engine.Task{Op: engine.OpModel, Info: info, Request: &model.Request{}}), agent.ErrNoModel)
 	require.ErrorContains(t, do(&engine.Task{Op: engine.OpTool, Info: info, Call: gone}), "gone")
 	require.ErrorContains(t, do(&engine.Task{Op: engine.OpPreview, Info: info, Call: gone}), "gone")
+	changed := &engine.Call{Call: toolset.Call{ID: "1", Tool: "add", Args: model.RawArgs(`{"x":1,"y":2}`)}}
+	require.ErrorContains(t, do(&engine.Task{Op: engine.OpPreview, Info: info, Call: changed}), "gone", "a tool that asks no more is not the one that was offered")
 	require.Error(t, do(&engine.Task{Op: engine.OpTool, Info: info}))
 	require.Error(t, do(&engine.Task{Op: 99, Info: info}))
+}
+
+// A worker without anybody to ask says so: an engine that stores decisions must not store an empty one.
+func TestWorkerDefersWhereNobodyAnswers(t *testing.T) {
+	nobody := toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
+		return toolset.Decision{}, toolset.ErrNobody
+	}}
+	w := agent.NewWorker(newAgent(t, cfg{Model: modeltest.Script()}, addTool()), deps{}, agent.WithAsker(nobody))
+	var done engine.Done
+	w.Do(t.Context(), &engine.Task{
+		Op: engine.OpApprove, Info: &toolset.RunInfo{RunID: "r", Meter: new(toolset.Meter)},
+		Call: &engine.Call{Call: toolset.Call{ID: "1", Tool: "add", Args: model.RawArgs(`{"x":1,"y":2}`)}}, Approval: &toolset.Approval{},
+	}, nil, &done)
+	require.NoError(t, done.Err)
+	require.Equal(t, toolset.Defer(), *done.Decision)
 }
 
 // TestEngineMayFuseSteps: one task prepares a step, asks the model and checks its calls, and the run is the same.

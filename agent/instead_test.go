@@ -123,6 +123,7 @@ func TestPendingCallsOfOldHistories(t *testing.T) {
 	require.Nil(t, agent.PendingCalls(nil))
 	require.Nil(t, agent.PendingCalls([]*model.Message{nil}))
 	require.Nil(t, agent.PendingCalls([]*model.Message{{Kind: model.KindRequest, Pending: true}}))
+	require.Nil(t, agent.PendingCalls([]*model.Message{nil, {Kind: model.KindRequest, Pending: true}}))
 }
 
 // The calls inside a call that waits are answered one by one; the call goes on if one of them has an answer.
