@@ -44,6 +44,8 @@ var rules = map[string][]string{
 	"agent/approval":                        {"toolset", "internal/linediff", "internal/show"},
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
+	"agent/session":                         {}, // the core does not import it
+	"agent/session/sessiontest":             {"agent/session"},
 	"deps":                                  {"acpbridge/acp", "agent/approval"},
 	"acpbridge":                             {"agent", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "internal/"},
 	"acpbridge/acp":                         {},

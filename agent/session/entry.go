@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Kind says what an entry is. Programs leave entries of kinds that they do not know as they are.
+type Kind string
+
+const (
+	// KindMessage is a message of the conversation. Data is an object whose "message" is a model.Message. See package turn for what may stand
+	// beside it.
+	KindMessage Kind = "message"
+	// KindStep is what a step of a run came to, in the form of the journal that recorded it. It is needed until the run has ended.
+	KindStep Kind = "step"
+	// KindView is something that was shown and is no message, such as a plan or the text of a response that is not complete.
+	KindView Kind = "view"
+	// KindDecision is a decision about a tool call: who decided, and what was shown.
+	KindDecision Kind = "decision"
+	// KindValue is a value that changed, such as the mode. Key is its name.
+	KindValue Kind = "value"
+	// KindEnd is the end of the run that Run names.
+	KindEnd Kind = "end"
+)
+
+// EntryVersion is the version of the JSON form of entries that this package writes. New kinds and new fields do not change it. It
+// changes only if a program that knows an older version would misunderstand an entry.
+const EntryVersion = 1
+
+// Entry is one entry of a session.
+type Entry struct {
+	// Seq is the entry's number in its session. Numbers begin with 1 and grow; there may be gaps.
+	Seq int64
+	// Time is when the entry came about, in UTC and exact to the nanosecond. It lies between the years 1970 and 2262.
+	Time time.Time
+	// Kind says what the entry is. It must not be empty.
+	Kind Kind
+	// Run is the id of the run that the entry belongs to, if any.
+	Run string
+	// Key identifies what the entry is about within its run, if anything.
+	Key string
+	// Data is the content as a JSON document. It may be nil.
+	Data json.RawMessage
+}
+
+type entryJSON struct {
+	Version int             `json:"v"`
+	Seq     int64           `json:"seq,omitempty"`
+	Time    time.Time       `json:"time,omitzero"`
+	Kind    Kind            `json:"kind"`
+	Run     string          `json:"run,omitempty"`
+	Key     string          `json:"key,omitempty"`
+	Data    json.RawMessage `json:"data,omitzero"`
+}
+
+// MarshalJSON writes the versioned form.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	return json.Marshal(entryJSON{EntryVersion, e.Seq, e.Time, e.Kind, e.Run, e.Key, e.Data})
+}
+
+// UnmarshalJSON reads the versioned form. An entry that a newer version of this package wrote is an error that wraps [ErrVersion].
+func (e *Entry) UnmarshalJSON(data []byte) error {
+	var form entryJSON
+	if err := json.Unmarshal(data, &form); err != nil {
+		return fmt.Errorf("session: entry: %w", err)
+	}
+	if form.Version > EntryVersion {
+		return fmt.Errorf("session: entry: %w: version %d, this program reads versions up to %d", ErrVersion, form.Version, EntryVersion)
+	}
+	*e = Entry{form.Seq, form.Time, form.Kind, form.Run, form.Key, form.Data}
+	return nil
+}
+
+var (
+	firstTime = time.Unix(0, 0)
+	lastTime  = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// Prepare checks entries to be appended behind head, and returns copies of them with numbers and times. Implementations of [Store] use
+// it. The copies share their Data with the entries. The error wraps [ErrInvalid].
+func Prepare(head int64, now time.Time, entries []Entry) ([]Entry, error) {
+	made := make([]Entry, len(entries))
+	for i, e := range entries {
+		switch {
+		case e.Seq == 0:
+			e.Seq = head + 1
+		case e.Seq <= head:
+			return nil, fmt.Errorf("%w: entry %d has the number %d, must be greater than %d", ErrInvalid, i, e.Seq, head)
+		}
+		head = e.Seq
+		if e.Time.IsZero() {
+			e.Time = now
+		}
+		if e.Time.Before(firstTime) || !e.Time.Before(lastTime) {
+			return nil, fmt.Errorf("%w: entry %d has the time %v, must be between the years 1970 and 2262", ErrInvalid, i, e.Time)
+		}
+		e.Time = time.Unix(0, e.Time.UnixNano()).UTC()
+		for _, text := range [...]string{string(e.Kind), e.Run, e.Key} {
+			if !utf8.ValidString(text) {
+				return nil, fmt.Errorf("%w: entry %d: %q is not UTF-8", ErrInvalid, i, text)
+			}
+		}
+		if e.Kind == "" {
+			return nil, fmt.Errorf("%w: entry %d has no kind", ErrInvalid, i)
+		}
+		if len(e.Data) > 0 && !json.Valid(e.Data) {
+			return nil, fmt.Errorf("%w: the data of entry %d is not a JSON document", ErrInvalid, i)
+		}
+		made[i] = e
+	}
+	return made, nil
+}
+
+// Supersedes reports whether e takes the place of an earlier entry of its session: see the package documentation. Implementations of
+// [Store] use it.
+func (e *Entry) Supersedes(old *Entry) bool {
+	switch e.Kind {
+	case KindMessage:
+		return (old.Kind == KindView || old.Kind == KindMessage) && e.Key != "" && e.Key == old.Key && e.Run == old.Run
+	case KindEnd:
+		return old.Kind == KindStep && (old.Run == e.Run || strings.HasPrefix(old.Run, e.Run+"/"))
+	}
+	return false
+}
+
+// Check reports what is wrong with the description of a session, with an error that wraps [ErrInvalid]. Implementations of [Store] use
+// it.
+func (n *New) Check() error {
+	if !n.Created.IsZero() && (n.Created.Before(firstTime) || !n.Created.Before(lastTime)) {
+		return fmt.Errorf("%w: the session was created %v, must be between the years 1970 and 2262", ErrInvalid, n.Created)
+	}
+	if n.ID != "" {
+		if err := checkID(n.ID); err != nil {
+			return err
+		}
+	}
+	if !utf8.ValidString(n.Title) || !utf8.ValidString(n.Dir) {
+		return fmt.Errorf("%w: title and directory must be UTF-8", ErrInvalid)
+	}
+	return checkValues(n.Values)
+}
+
+// Check reports what is wrong with a change, with an error that wraps [ErrInvalid]. Implementations of [Store] use it.
+func (c *Change) Check() error {
+	if c.Title != nil && !utf8.ValidString(*c.Title) {
+		return fmt.Errorf("%w: the title must be UTF-8", ErrInvalid)
+	}
+	return checkValues(c.Values)
+}
+
+func checkValues(values map[string]json.RawMessage) error {
+	for name, v := range values {
+		if name == "" || !utf8.ValidString(name) {
+			return fmt.Errorf("%w: %q is not the name of a value", ErrInvalid, name)
+		}
+		if v != nil && !json.Valid(v) {
+			return fmt.Errorf("%w: value %q is not a JSON document", ErrInvalid, name)
+		}
+	}
+	return nil
+}
+
+func checkID(id string) error {
+	if len(id) > 256 || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+		return fmt.Errorf("%w: the id %.40q must have at most 256 bytes of UTF-8 and no control characters", ErrInvalid, id)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Identities of what can go wrong.
+var (
+	// ErrNotFound means that the session does not exist.
+	ErrNotFound = errors.New("no such session")
+	// ErrExists means that a session with the id exists.
+	ErrExists = errors.New("the session exists")
+	// ErrHeld means that another writer has the session. [Error] says who, and since when.
+	ErrHeld = errors.New("the session is in use")
+	// ErrLeaseLost means that the lease has ended: it was released or taken by force. [Error] says who has the session now.
+	ErrLeaseLost = errors.New("the session was taken over")
+	// ErrHeadMoved means that the session's last entry is not the one that the writer expected. [Error] says which one it is.
+	ErrHeadMoved = errors.New("the session has other entries than expected")
+	// ErrInvalid means that an argument is not valid.
+	ErrInvalid = errors.New("invalid argument")
+	// ErrVersion means that a newer version of the program wrote the data.
+	ErrVersion = errors.New("written by a newer version of this program")
+	// ErrCorrupt means that data is damaged.
+	ErrCorrupt = errors.New("the data is damaged")
+	// ErrFull means that there is no room left on the disk.
+	ErrFull = errors.New("the disk is full")
+	// ErrBusy means that somebody else had the storage locked for too long.
+	ErrBusy = errors.New("the store is busy")
+	// ErrReadOnly means that the storage cannot be written to.
+	ErrReadOnly = errors.New("the store cannot be written to")
+	// ErrClosed means that the store was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// Error says what failed.
+type Error struct {
+	// Op is what was done: "append", for example.
+	Op string
+	// Session is the id of the session, if it is about one.
+	Session string
+	// Holder is who has the session, and Since is when it was acquired: for [ErrHeld] and [ErrLeaseLost], as far as it is known.
+	Holder string
+	Since  time.Time
+	// Head is the number of the session's last entry: for [ErrHeadMoved].
+	Head int64
+	// Seq is the number of the damaged entry: for [ErrCorrupt], if it is about one.
+	Seq int64
+	// Err is the cause. It wraps one of the errors of this package, or is an error of a context or of the operating system.
+	Err error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("session: ")
+	b.WriteString(e.Op)
+	if e.Session != "" {
+		fmt.Fprintf(&b, " %s", e.Session)
+	}
+	if e.Seq != 0 {
+		fmt.Fprintf(&b, ": entry %d", e.Seq)
+	}
+	fmt.Fprintf(&b, ": %v", e.Err)
+	switch {
+	case e.Holder != "" && !e.Since.IsZero():
+		fmt.Fprintf(&b, " (by %s since %s)", e.Holder, e.Since.Format(time.RFC3339))
+	case e.Holder != "":
+		fmt.Fprintf(&b, " (by %s)", e.Holder)
+	case errors.Is(e.Err, ErrHeadMoved):
+		fmt.Fprintf(&b, " (the last one is %d)", e.Head)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

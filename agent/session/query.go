@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Position is a place in a list: behind the session with this time, by which the list is ordered, and this id. Later pages have
+// the sessions whose time is earlier, or equal with a smaller id.
+type Position struct {
+	// Time and ID are those of the session.
+	Time time.Time
+	ID   string
+}
+
+type positionJSON struct {
+	Time int64  `json:"t"`
+	ID   string `json:"i"`
+	// Query is a hash of what the query selects.
+	Query string `json:"q"`
+}
+
+// Start checks the query and returns the position that its cursor stands for, or nil for the first page. Errors wrap [ErrInvalid].
+// Implementations of [Store] use it.
+func (q *Query) Start() (*Position, error) {
+	if q.Order != OrderUpdated && q.Order != OrderCreated {
+		return nil, fmt.Errorf("%w: order %q, must be %q or %q", ErrInvalid, q.Order, OrderUpdated, OrderCreated)
+	}
+	if q.Limit < 0 {
+		return nil, fmt.Errorf("%w: a page of %d sessions", ErrInvalid, q.Limit)
+	}
+	if q.Cursor == "" {
+		return nil, nil
+	}
+	var p positionJSON
+	data, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err != nil || p.ID == "" {
+		return nil, fmt.Errorf("%w: the cursor was not made by a list of sessions: use the Next of a page", ErrInvalid)
+	}
+	if p.Query != q.hash() {
+		return nil, fmt.Errorf("%w: the cursor belongs to a list with another directory, parent or order", ErrInvalid)
+	}
+	return &Position{time.Unix(0, p.Time).UTC(), p.ID}, nil
+}
+
+// Next returns the cursor of the page that follows a session. Implementations of [Store] use it.
+func (q *Query) Next(last *Info) string {
+	data, err := json.Marshal(positionJSON{q.timeOf(last).UnixNano(), last.ID, q.hash()})
+	if err != nil {
+		panic(err) // it is made of strings and numbers
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// PageSize returns how many sessions a page has.
+func (q *Query) PageSize() int {
+	if q.Limit == 0 {
+		return DefaultLimit
+	}
+	return min(q.Limit, MaxLimit)
+}
+
+// timeOf is the time by which the list is ordered.
+func (q *Query) timeOf(i *Info) time.Time {
+	if q.Order == OrderCreated {
+		return i.Created
+	}
+	return i.Updated
+}
+
+func (q *Query) hash() string {
+	data, err := json.Marshal([]string{q.Dir, q.Parent, string(q.Order)})
+	if err != nil {
+		panic(err) // it is made of strings
+	}
+	sum := sha256.Sum256(data)
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
+}

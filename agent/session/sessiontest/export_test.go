@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sessiontest
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// HurryUp makes the suite wait for a short time only.
+func HurryUp() { patience = time.Second }
+
+// Broken returns which of the rules a store breaks, of all rules if none are named.
+func Broken(ctx context.Context, newTarget func() *Target, names ...string) map[string]string {
+	broken := map[string]string{}
+	for _, r := range rules() {
+		if len(names) > 0 && !slices.Contains(names, r.name) {
+			continue
+		}
+		target := newTarget()
+		if err := r.run(ctx, target); err != nil {
+			broken[r.name] = err.Error()
+		}
+		if target.Close != nil {
+			target.Close()
+		}
+	}
+	return broken
+}
+
+// Rules returns the names of all rules.
+func Rules() []string {
+	var names []string
+	for _, r := range rules() {
+		names = append(names, r.name)
+	}
+	return names
+}
