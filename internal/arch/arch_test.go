@@ -38,6 +38,7 @@ var rules = map[string][]string{
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
 	"toolset/command":                       {"internal/show"},
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command"},
+	"toolset/workspace/checkpoint":          {"toolset", "toolset/workspace", "internal/linediff"},
 	"toolset/workspace/local":               {"toolset/workspace", "internal/guard"},
 	"toolset/workspace/memory":              {"toolset/workspace"},
 	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace"},

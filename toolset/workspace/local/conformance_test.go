@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/internal/leaktest"
+	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 )
@@ -50,6 +51,16 @@ func TestConformance(t *testing.T) {
 	t.Run("two roots", func(t *testing.T) { workspacetest.Run(t, env(t, local.Config{}, "outside", "project", "more")) })
 	t.Run("one root", func(t *testing.T) {
 		workspacetest.Run(t, env(t, local.Config{NoCommands: true}, "elsewhere/outside", "a/project"))
+	})
+	t.Run("recorded", func(t *testing.T) {
+		plain := env(t, local.Config{NoCommands: true}, "outside", "project")
+		workspacetest.Run(t, func() (*workspacetest.Env, error) {
+			e, err := plain()
+			if err == nil {
+				e.Workspace = checkpoint.New(e.Workspace, checkpoint.Options{})
+			}
+			return e, err
+		})
 	})
 }
 

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/internal/linediff"
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// Kind says what became of a file.
+type Kind string
+
+// What became of a file. The text is for people.
+const (
+	Created Kind = "created"
+	Changed Kind = "changed"
+	Removed Kind = "removed"
+)
+
+// Changes are the changes of a [Span].
+type Changes struct {
+	// Span is what was asked for.
+	Span Span
+	// Files are sorted by path. Files that ended as they began are left out.
+	Files []FileChange
+	// Commands are those that were started meanwhile. What they changed is not recorded.
+	Commands []Command
+	// Dropped is how many changes of the span, or of before it, are not kept any more.
+	Dropped int
+}
+
+// FileChange is what became of a file in a [Span].
+type FileChange struct {
+	// Path is absolute. Name is for people: relative to the first root, with slashes, if the file lies there.
+	Path, Name string
+	Kind       Kind
+	// Before is what the file held before the first change, After what it held after the last.
+	Before, After State
+	// Others says that somebody else changed the file between changes of the span.
+	Others bool
+	// Unsure says that a write ended with an error, so that it may not have happened.
+	Unsure bool
+	// Kept says that the contents are kept, so that the changes can be shown and undone.
+	Kept bool
+
+	segments []segment
+}
+
+// segment is changes of a file that follow each other. What happened between two segments was somebody else.
+type segment struct {
+	before, after         State
+	beforeData, afterData []byte // nil for no file
+	kept, unsure          bool
+}
+
+// Changes returns what was changed through the recorder. The error is [ErrNoCheckpoint].
+func (r *Recorder) Changes(s Span) (*Changes, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	files, err := r.files(s)
+	if err != nil {
+		return nil, err
+	}
+	found := &Changes{Span: s}
+	for _, f := range files {
+		first, last := f.segments[0], f.segments[len(f.segments)-1]
+		if len(f.segments) == 1 && first.before.same(first.after) {
+			continue
+		}
+		f.Before, f.After, f.Others, f.Kept, f.Kind = first.before, last.after, len(f.segments) > 1, true, Changed
+		for _, seg := range f.segments {
+			f.Kept, f.Unsure = f.Kept && seg.kept, f.Unsure || seg.unsure
+		}
+		switch {
+		case f.Before.Absent && !f.After.Absent:
+			f.Kind = Created
+		case f.After.Absent && !f.Before.Absent:
+			f.Kind = Removed
+		}
+		found.Files = append(found.Files, *f)
+	}
+	slices.SortFunc(found.Files, func(a, b FileChange) int { return cmp.Compare(a.Path, b.Path) })
+	for _, c := range r.log.Commands {
+		if s.has(c.Checkpoint) {
+			found.Commands = append(found.Commands, c)
+		}
+	}
+	found.Dropped = r.dropped(s)
+	return found, nil
+}
+
+// Diff shows what was changed as one unified diff, file after file. If somebody else changed a file in between, it has a part for the changes
+// before and one for those after, and what the other one changed is in neither.
+func (c *Changes) Diff() string {
+	var b strings.Builder
+	for i := range c.Files {
+		b.WriteString(c.Files[i].Diff())
+	}
+	return b.String()
+}
+
+// Diff shows what became of the file as a unified diff.
+func (f *FileChange) Diff() string {
+	var b strings.Builder
+	for i := range f.segments {
+		b.WriteString(f.segments[i].diff(f.Name))
+	}
+	return b.String()
+}
+
+func (s *segment) diff(name string) string {
+	oldName, newName := name, name
+	if s.before.Absent {
+		oldName = ""
+	}
+	if s.after.Absent {
+		newName = ""
+	}
+	if s.kept && isText(s.beforeData) && isText(s.afterData) {
+		return linediff.Unified(oldName, newName, string(s.beforeData), string(s.afterData))
+	}
+	why := "contents not kept"
+	if s.kept {
+		why = "not text"
+	}
+	return fmt.Sprintf("--- %s\n+++ %s\n[%s: %s, now %s]\n", cmp.Or(oldName, "/dev/null"), cmp.Or(newName, "/dev/null"), why, s.before, s.after)
+}
+
+// String says what the state is, for people.
+func (s State) String() string {
+	switch {
+	case s.Unknown != "":
+		return "unknown, because " + s.Unknown
+	case s.Absent:
+		return "no file"
+	}
+	return fmt.Sprintf("%d bytes", s.Size)
+}
+
+func isText(data []byte) bool { return bytes.IndexByte(data, 0) < 0 && utf8.Valid(data) }
+
+func (s Span) has(checkpoint int) bool {
+	return checkpoint >= s.From && (s.To == 0 || checkpoint <= s.To)
+}
+
+// dropped returns how many changes that may belong to a span are not kept.
+func (r *Recorder) dropped(s Span) int {
+	if r.log.Dropped.Changes > 0 && s.From <= r.log.Dropped.Through {
+		return r.log.Dropped.Changes
+	}
+	return 0
+}
+
+// files returns the changes of a span by file, in the order of their last changes. The recorder is locked.
+func (r *Recorder) files(s Span) ([]*FileChange, error) {
+	if last := r.log.last(); s.From < 0 || s.From > last || s.To > last || s.To != 0 && s.To < s.From {
+		return nil, fmt.Errorf("%w: %d to %d; the last is %d", ErrNoCheckpoint, s.From, s.To, last)
+	}
+	byPath := map[string]*FileChange{}
+	order := map[string]int{}
+	for i := range r.log.Changes {
+		c := &r.log.Changes[i]
+		if !s.has(c.Checkpoint) {
+			continue
+		}
+		key := r.style.Fold(c.Path)
+		f := byPath[key]
+		if f == nil {
+			f = &FileChange{Path: c.Path, Name: r.name(c.Path)}
+			byPath[key] = f
+		}
+		f.add(r.segment(c))
+		order[key] = i
+	}
+	files := make([]*FileChange, 0, len(byPath))
+	for _, f := range byPath {
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(a, b *FileChange) int {
+		return order[r.style.Fold(a.Path)] - order[r.style.Fold(b.Path)]
+	})
+	return files, nil
+}
+
+// add adds a segment, to the last one if nobody else has changed the file in between.
+func (f *FileChange) add(s segment) {
+	if n := len(f.segments); n > 0 {
+		last := &f.segments[n-1]
+		if last.after.same(s.before) {
+			last.after, last.afterData = s.after, s.afterData
+			last.kept, last.unsure = last.kept && s.kept, last.unsure || s.unsure
+			return
+		}
+	}
+	f.segments = append(f.segments, s)
+}
+
+func (r *Recorder) segment(c *Change) segment {
+	s := segment{before: c.Before, after: c.After, unsure: c.Unsure}
+	var haveBefore, haveAfter bool
+	s.beforeData, haveBefore = r.data(c.Before)
+	s.afterData, haveAfter = r.data(c.After)
+	s.kept = haveBefore && haveAfter
+	return s
+}
+
+// data returns the contents of a state, nil for no file. They must not be changed.
+func (r *Recorder) data(s State) (data []byte, ok bool) {
+	if s.Absent {
+		return nil, true
+	}
+	kept := r.contents.byHash[s.Hash]
+	if kept == nil {
+		return nil, false
+	}
+	return present(kept.data), true
+}
+
+// present makes the contents of an empty file different from those of no file.
+func present(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}
+
+// name returns a path for people.
+func (r *Recorder) name(path string) string {
+	roots := r.Roots()
+	name := path
+	if len(roots) > 0 && r.style.Contains(roots[0], path) {
+		name = r.style.Rel(roots[0], path)
+		if r.style == workspace.Windows {
+			name = strings.ReplaceAll(name, `\`, "/")
+		}
+	}
+	if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }) {
+		return strconv.Quote(name)
+	}
+	return name
+}

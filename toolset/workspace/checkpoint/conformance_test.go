@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
+	"github.com/ponte-go/ponte/toolset/workspace/memory"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
+)
+
+// program runs the suite's program in memory.
+func program(c workspace.Command) memory.Script {
+	if len(c.Args) == 0 || c.Args[0] != "program" {
+		return nil
+	}
+	return func(ctx context.Context, sh *memory.Shell) int {
+		style := workspace.StyleOf(sh.Dir)
+		return workspacetest.Program(ctx, workspacetest.System{
+			In: strings.NewReader(""), Out: sh, Err: io.Writer(sh), Getenv: sh.Getenv,
+			ReadFile: func(name string) ([]byte, error) { return sh.Disk.ReadFile(style.Join(sh.Dir, name)) },
+		}, sh.Command.Args[1:])
+	}
+}
+
+func inMemory(outside string, roots ...string) func() (*workspacetest.Env, error) {
+	return func() (*workspacetest.Env, error) {
+		w, err := memory.New(memory.Config{Roots: roots, Command: program})
+		if err != nil {
+			return nil, err
+		}
+		r := checkpoint.New(w, checkpoint.Options{})
+		return &workspacetest.Env{Workspace: r, Disk: w.Disk(), Outside: outside, Program: []string{"program"}}, w.Disk().Mkdir(outside)
+	}
+}
+
+// A recorder keeps the contract of the workspace behind it.
+func TestConformance(t *testing.T) {
+	t.Run("slash", func(t *testing.T) { workspacetest.Run(t, inMemory("/base/outside", "/base/project", "/more")) })
+	t.Run("windows", func(t *testing.T) { workspacetest.Run(t, inMemory(`C:\Code\outside`, `C:\Code\proj`)) })
+	t.Run("tools", func(t *testing.T) { workspacetest.RunTools(t, inMemory("/base/outside", "/base/project", "/more")) })
+	t.Run("bounded", func(t *testing.T) {
+		workspacetest.Run(t, func() (*workspacetest.Env, error) {
+			w, err := memory.New(memory.Config{})
+			if err != nil {
+				return nil, err
+			}
+			r := checkpoint.New(w, checkpoint.Options{MaxBytes: 10, MaxChanges: 2})
+			return &workspacetest.Env{Workspace: r, Disk: w.Disk(), Outside: "/outside"}, w.Disk().Mkdir("/outside")
+		})
+	})
+}

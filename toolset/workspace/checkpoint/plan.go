@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// Action says what an undo does with a file.
+type Action string
+
+// What an undo does with a file.
+const (
+	// Rewrite means that the earlier contents are written, merged with what somebody else changed.
+	Rewrite Action = "restore"
+	// Remove means that a file that was created is removed.
+	Remove Action = "remove"
+	// Nothing means that the file is as it was before the changes already.
+	Nothing Action = "nothing"
+	// Clash means that the file is left alone because somebody else changed the same places.
+	Clash Action = "conflict"
+	// Impossible means that the file is left alone because the workspace cannot do it, or because the contents are not kept.
+	Impossible Action = "impossible"
+)
+
+// Plan is what an undo would do. It is made for the files as they are, and [Recorder.Apply] changes no file that has changed since.
+type Plan struct {
+	// Span is what the undo takes back.
+	Span Span
+	// Files are sorted by path.
+	Files []FileUndo
+	// Dropped is how many changes of the span, or of before it, are not kept any more, so that they cannot be undone.
+	Dropped int
+}
+
+// FileUndo is what an undo does, or did, with a file.
+type FileUndo struct {
+	// Path is absolute. Name is for people.
+	Path, Name string
+	Action     Action
+	// Old is what the file holds, New what it will hold. Nil means no file. Both are set for Rewrite and Remove only, and must not be changed.
+	Old, New []byte
+	// Reason says why a file is left alone, for people and models.
+	Reason string
+	// Conflicts are the places that both sides changed, if lines can be told.
+	Conflicts []Conflict
+	// Done says that [Recorder.Apply] has changed the file. Err is why it could not.
+	Done bool
+	Err  error
+
+	version workspace.Version // of Old
+	order   int
+}
+
+// Conflict is lines that somebody else changed after they were changed through the recorder.
+type Conflict struct {
+	// Line is the first of the lines in the file as it is, counted from 1, and Lines how many there are. Line is 0 if that is not known.
+	Line, Lines int
+	// Current is what the lines are, Changed what the recorded change made of them, and Before what they were before it.
+	Current, Changed, Before string
+}
+
+// PlanUndo works out how to take back the changes of a span. It changes nothing. It fails with [ErrNoCheckpoint], at the end of ctx, and
+// if the workspace is lost. Everything else is in the plan.
+func (r *Recorder) PlanUndo(ctx context.Context, s Span) (*Plan, error) {
+	r.mu.Lock()
+	files, err := r.files(s)
+	p := &Plan{Span: s, Dropped: r.dropped(s)}
+	r.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(files) // the last change first
+	for i, f := range files {
+		u, err := r.planFile(ctx, f)
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint: undo: %w", err)
+		}
+		if u.Action == Nothing && len(f.segments) == 1 && f.segments[0].before.same(f.segments[0].after) {
+			continue
+		}
+		u.order = i
+		p.Files = append(p.Files, *u)
+	}
+	slices.SortFunc(p.Files, func(a, b FileUndo) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
+	return p, nil
+}
+
+func (r *Recorder) planFile(ctx context.Context, f *FileChange) (*FileUndo, error) {
+	u := &FileUndo{Path: f.Path, Name: f.Name}
+	stop := func(a Action, format string, args ...any) (*FileUndo, error) {
+		u.Action, u.Reason, u.Old, u.New = a, fmt.Sprintf(format, args...), nil, nil
+		return u, nil
+	}
+	for _, s := range f.segments {
+		switch {
+		case s.kept:
+		case s.before.Unknown != "":
+			return stop(Impossible, "what it held before is not known, because %s", s.before.Unknown)
+		default:
+			return stop(Impossible, "what it held before is not kept any more")
+		}
+	}
+	can := r.workspace.Features()
+	if !can.Read {
+		return stop(Impossible, "this workspace cannot read files")
+	}
+	now, err := r.workspace.Read(ctx, f.Path, workspace.Range{})
+	switch {
+	case err == nil:
+		u.Old, u.version = present(now.Data), now.Version
+	case errors.Is(err, fs.ErrNotExist):
+	case ctx.Err() != nil || errors.Is(err, workspace.ErrLost):
+		return nil, err
+	default:
+		return stop(Impossible, "it cannot be read: %v", cause(err))
+	}
+	u.New = u.Old
+	for i := len(f.segments) - 1; i >= 0; i-- {
+		next, why, conflicts := unmake(&f.segments[i], u.New)
+		if why != "" {
+			if i < len(f.segments)-1 {
+				for j := range conflicts {
+					conflicts[j].Line = 0 // it counts lines of a text that nobody has seen
+				}
+			}
+			u.Conflicts = conflicts
+			return stop(Clash, "%s", why)
+		}
+		u.New = next
+	}
+	switch {
+	case equal(u.Old, u.New):
+		return stop(Nothing, "it is as it was before already")
+	case u.New == nil && !can.Remove:
+		return stop(Impossible, "it was created, and this workspace cannot remove files")
+	case u.New != nil && !can.Write:
+		return stop(Impossible, "this workspace cannot write files")
+	case u.New == nil:
+		u.Action = Remove
+	default:
+		u.Action = Rewrite
+	}
+	return u, nil
+}
+
+// unmake takes back the change of a segment from what the file holds. why says in words why it cannot be taken back.
+func unmake(s *segment, now []byte) (restored []byte, why string, conflicts []Conflict) {
+	before, after := s.beforeData, s.afterData
+	switch {
+	case equal(now, after):
+		return before, "", nil
+	case equal(now, before), equal(before, after):
+		return now, "", nil
+	case before == nil:
+		return nil, "it was created, and somebody else has changed it since", nil
+	case now == nil:
+		return nil, "somebody else has removed it since", nil
+	case after == nil:
+		return nil, "it was removed, and somebody else has created it again since", nil
+	case !isText(before) || !isText(after) || !isText(now):
+		return nil, "somebody else has changed it since, and it is not text", nil
+	}
+	merged, conflicts := mergeText(string(after), string(now), string(before))
+	if len(conflicts) > 0 {
+		return nil, "somebody else has changed the same or neighbouring lines since", conflicts
+	}
+	return []byte(merged), "", nil
+}
+
+// equal compares contents; nil is no file.
+func equal(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+
+// cause returns what a workspace says is wrong, without the path.
+func cause(err error) error {
+	if e, ok := errors.AsType[*workspace.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// Diff shows what the plan would change as one unified diff. Files that would be left alone are not in it.
+func (p *Plan) Diff() string {
+	var b strings.Builder
+	for i := range p.Files {
+		if f := &p.Files[i]; f.Action == Rewrite || f.Action == Remove {
+			b.WriteString(f.diff())
+		}
+	}
+	return b.String()
+}
+
+func (f *FileUndo) diff() string {
+	s := segment{before: stateOf(foundIn(f.Old)), after: stateOf(foundIn(f.New)), beforeData: f.Old, afterData: f.New, kept: true}
+	return s.diff(f.Name)
+}
+
+func foundIn(data []byte) found { return found{data: data, absent: data == nil} }

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// Write implements [workspace.Workspace]. The change is recorded with what the file held before: for a version that was just read, nothing is
+// read again.
+func (r *Recorder) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
+	at, err := workspace.Locate(r.workspace.Roots(), path)
+	if err != nil {
+		return r.workspace.Write(ctx, path, data, ifVersion) // which says what is wrong with the path
+	}
+	unlock, err := r.lock(ctx, "write", path)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	for attempt := 0; ; attempt++ {
+		before, version := r.before(ctx, at.Path, ifVersion)
+		if attempt == maxAttempts {
+			version = ifVersion
+		}
+		written, err := r.workspace.Write(ctx, path, data, version)
+		if ifVersion == workspace.AnyVersion && version != ifVersion && errors.Is(err, workspace.ErrChanged) {
+			continue // it changed since it was read, and AnyVersion takes what is there
+		}
+		if err == nil || !refused(err) {
+			r.record(at.Path, before, known(data), err != nil)
+		}
+		if err == nil {
+			r.remember(at.Path, written, data)
+		}
+		return written, err
+	}
+}
+
+// maxAttempts is how often a write with AnyVersion is tried with the version that was read, before it is made whatever is there.
+const maxAttempts = 3
+
+// Remove implements [workspace.Workspace]. The removal is recorded with what the file held.
+func (r *Recorder) Remove(ctx context.Context, path string, ifVersion workspace.Version) error {
+	at, err := workspace.Locate(r.workspace.Roots(), path)
+	if err != nil {
+		return r.workspace.Remove(ctx, path, ifVersion)
+	}
+	unlock, err := r.lock(ctx, "remove", path)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	before, version := r.before(ctx, at.Path, ifVersion)
+	if version == "" {
+		version = ifVersion
+	}
+	err = r.workspace.Remove(ctx, path, version)
+	if ifVersion == workspace.AnyVersion && version != ifVersion && errors.Is(err, workspace.ErrChanged) {
+		// It is a link, which has no version, or it has just changed.
+		before = found{why: "it was a symbolic link, or changed while it was removed"}
+		err = r.workspace.Remove(ctx, path, ifVersion)
+	}
+	if err == nil || !refused(err) {
+		r.record(at.Path, before, found{absent: true}, err != nil)
+	}
+	return err
+}
+
+// found is what is known of a file at one time.
+type found struct {
+	data   []byte
+	absent bool
+	// why says why nothing is known.
+	why string
+}
+
+func known(data []byte) found { return found{data: data} }
+
+// before returns what a file holds that is about to be changed, and the version to change it with.
+func (r *Recorder) before(ctx context.Context, path string, ifVersion workspace.Version) (found, workspace.Version) {
+	switch {
+	case ifVersion == "":
+		return found{absent: true}, ifVersion
+	case !r.workspace.Features().Read:
+		return found{why: "this workspace cannot read files"}, ifVersion
+	}
+	if ifVersion != workspace.AnyVersion {
+		r.mu.Lock()
+		data, ok := r.recent.get(r.style.Fold(path), ifVersion)
+		r.mu.Unlock()
+		if ok {
+			return known(data), ifVersion
+		}
+	}
+	f, err := r.workspace.Read(ctx, path, workspace.Range{})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return found{absent: true}, use(ifVersion, "")
+	case errors.Is(err, workspace.ErrTooLarge):
+		return found{why: "it was too large to keep"}, ifVersion
+	case err != nil:
+		return found{why: "it could not be read"}, ifVersion
+	case f.Version == "":
+		return known(f.Data), ifVersion
+	}
+	return known(f.Data), use(ifVersion, f.Version)
+}
+
+// use returns the version that was read in place of AnyVersion.
+func use(ifVersion, read workspace.Version) workspace.Version {
+	if ifVersion == workspace.AnyVersion {
+		return read
+	}
+	return ifVersion
+}
+
+// refused reports whether an error of a write means that nothing was written. After others, such as a lost connection, nobody knows.
+func refused(err error) bool {
+	for _, known := range []error{
+		workspace.ErrChanged, workspace.ErrPath, workspace.ErrOutside, workspace.ErrIsDirectory, workspace.ErrNotDirectory, workspace.ErrNotRegular,
+		workspace.ErrTooLarge, workspace.ErrBinary, fs.ErrNotExist, fs.ErrPermission, errors.ErrUnsupported,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// remember keeps what was written, because the next write is often to the same file.
+func (r *Recorder) remember(path string, version workspace.Version, data []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recent.put(r.style.Fold(path), version, data)
+}
+
+// record adds a change to the log. Changes of one file that follow each other since one checkpoint become one.
+func (r *Recorder) record(path string, before, after found, unsure bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.log.Checkpoints) == 0 {
+		r.log.add("", false)
+	}
+	c := Change{Checkpoint: r.log.last(), Path: path, Before: stateOf(before), After: stateOf(after), Unsure: unsure}
+	last := r.log.lastOf(r.style, path, c.Checkpoint)
+	if last != nil && !last.Unsure && !unsure && last.After.same(c.Before) {
+		switch {
+		case !last.kept:
+		case r.contents.fits(last.Before, c.After):
+			r.contents.add(c.After, after.data)
+			r.contents.release(last.After)
+		default:
+			r.contents.releaseChange(last)
+		}
+		last.After = c.After
+	} else {
+		if c.kept = r.contents.fits(c.Before, c.After); c.kept {
+			r.contents.add(c.Before, before.data)
+			r.contents.add(c.After, after.data)
+		}
+		r.log.Changes = append(r.log.Changes, c)
+	}
+	r.bound()
+}
+
+// bound drops what is too old to be kept.
+func (r *Recorder) bound() {
+	if extra := len(r.log.Changes) - r.options.MaxChanges; extra > 0 {
+		r.drop(extra)
+	}
+	if extra := len(r.log.Checkpoints) - r.options.MaxChanges; extra > 0 {
+		oldest := r.log.Checkpoints[extra].ID
+		n := 0
+		for n < len(r.log.Changes) && r.log.Changes[n].Checkpoint < oldest {
+			n++
+		}
+		r.drop(n)
+		r.log.Checkpoints = append([]Checkpoint(nil), r.log.Checkpoints[extra:]...)
+	}
+	for i := 0; r.contents.size > r.contents.max && i < len(r.log.Changes); i++ {
+		r.contents.releaseChange(&r.log.Changes[i])
+	}
+}
+
+// drop forgets the oldest changes, but not that there were some.
+func (r *Recorder) drop(n int) {
+	if n <= 0 {
+		return
+	}
+	for i := range n {
+		r.contents.releaseChange(&r.log.Changes[i])
+	}
+	r.log.Dropped.Through = r.log.Changes[n-1].Checkpoint
+	r.log.Dropped.Changes += n
+	r.log.Changes = append([]Change(nil), r.log.Changes[n:]...)
+}

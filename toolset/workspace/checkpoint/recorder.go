@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// Options bound what a [Recorder] keeps. The zero value is useful.
+type Options struct {
+	// MaxBytes is how many bytes of contents are kept, 64 MiB by default. Equal contents count once.
+	MaxBytes int64
+	// MaxChanges is how many changes, and how many checkpoints, are kept, 10,000 each by default. Several writes to a file since one checkpoint are
+	// one change, unless somebody else wrote in between.
+	MaxChanges int
+}
+
+// Checkpoint is a moment to which files can be taken back.
+type Checkpoint struct {
+	// ID counts the checkpoints of a recorder from 1.
+	ID int `json:"id"`
+	// Title is what the program called it, such as the prompt of the turn that began.
+	Title string `json:"title,omitempty"`
+	// Time is when it was made.
+	Time time.Time `json:"time"`
+	// Undo says that the changes which follow are those of an undo. To undo them is to redo.
+	Undo bool `json:"undo,omitempty"`
+	// Undoes says which changes the undo took back. It is zero if some of them could not be taken back.
+	Undoes Span `json:"undoes,omitzero"`
+}
+
+// Span is changes in a row. The zero Span is everything that is recorded.
+type Span struct {
+	// From and To are the ids of the first and the last checkpoint whose changes are meant. If To is 0, all changes since From are.
+	From int `json:"from,omitempty"`
+	To   int `json:"to,omitempty"`
+}
+
+// Since returns all changes since a checkpoint.
+func Since(id int) Span { return Span{From: id} }
+
+// Only returns the changes between a checkpoint and the next one.
+func Only(id int) Span { return Span{From: id, To: id} }
+
+// ErrNoCheckpoint means that a [Span] names a checkpoint that the recorder has not made.
+var ErrNoCheckpoint = errors.New("checkpoint: no such checkpoint")
+
+// Recorder is a workspace that records the changes made through it. Everything else is passed on to the workspace behind it. It is safe
+// for concurrent use: writes happen one after the other.
+type Recorder struct {
+	workspace workspace.Workspace
+	style     workspace.Style
+	options   Options
+	writing   chan struct{} // holds a token while a file is changed
+
+	mu       sync.Mutex
+	log      Log
+	contents contents
+	recent   recentReads
+}
+
+var (
+	_ workspace.Workspace = (*Recorder)(nil)
+	_ workspace.Resolver  = (*Recorder)(nil)
+)
+
+// New returns a recorder of the changes in w. Give it to [workspace.NewSession] in place of w. It has nothing to close.
+func New(w workspace.Workspace, o Options) *Recorder {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 64 << 20
+	}
+	if o.MaxChanges <= 0 {
+		o.MaxChanges = 10_000
+	}
+	r := &Recorder{workspace: w, options: o, writing: make(chan struct{}, 1), log: Log{Version: logVersion}}
+	r.contents.max = o.MaxBytes
+	if roots := w.Roots(); len(roots) > 0 {
+		r.style = workspace.StyleOf(roots[0])
+	}
+	return r
+}
+
+// Unwrap returns the workspace behind the recorder. What is written to it directly is not recorded.
+func (r *Recorder) Unwrap() workspace.Workspace { return r.workspace }
+
+// Mark makes a checkpoint. Changes belong to the last checkpoint before them. Call it when a turn begins. The first change makes a checkpoint
+// itself if there is none.
+func (r *Recorder) Mark(title string) Checkpoint { return r.mark(title, false) }
+
+func (r *Recorder) mark(title string, undo bool) Checkpoint {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.log.add(title, undo)
+	r.bound()
+	return c
+}
+
+// Checkpoints returns the checkpoints that are kept, the oldest first.
+func (r *Recorder) Checkpoints() []Checkpoint {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.log.Checkpoints)
+}
+
+// Roots implements [workspace.Workspace].
+func (r *Recorder) Roots() []string { return r.workspace.Roots() }
+
+// Features implements [workspace.Workspace].
+func (r *Recorder) Features() workspace.Features { return r.workspace.Features() }
+
+// Read implements [workspace.Workspace].
+func (r *Recorder) Read(ctx context.Context, path string, part workspace.Range) (workspace.File, error) {
+	f, err := r.workspace.Read(ctx, path, part)
+	if whole := part.Offset == 0 && part.Line == 0 && part.Lines == 0 && part.Limit == 0 && part.Buf == nil; err == nil && whole {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.recent.put(r.style.Fold(f.Path), f.Version, f.Data)
+	}
+	return f, err
+}
+
+// Stat implements [workspace.Workspace].
+func (r *Recorder) Stat(ctx context.Context, path string) (workspace.Info, error) {
+	return r.workspace.Stat(ctx, path)
+}
+
+// Walk implements [workspace.Workspace].
+func (r *Recorder) Walk(ctx context.Context, dir string, o workspace.WalkOptions) iter.Seq2[workspace.Info, error] {
+	return r.workspace.Walk(ctx, dir, o)
+}
+
+// Start implements [workspace.Workspace]. What the command changes is not recorded.
+func (r *Recorder) Start(ctx context.Context, c workspace.Command) (workspace.Process, error) {
+	p, err := r.workspace.Start(ctx, c)
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.log.addCommand(c)
+	}
+	return p, err
+}
+
+// Resolve implements [workspace.Resolver], as far as the workspace behind the recorder can tell.
+func (r *Recorder) Resolve(ctx context.Context, path string) error {
+	if inner, ok := r.workspace.(workspace.Resolver); ok {
+		return inner.Resolve(ctx, path)
+	}
+	var err error
+	if r.workspace.Features().Read {
+		_, err = r.workspace.Stat(ctx, path)
+	} else if _, err = workspace.Locate(r.workspace.Roots(), path); err != nil {
+		err = &workspace.PathError{Op: "resolve", Path: path, Err: err}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// lock waits until no other file is being changed.
+func (r *Recorder) lock(ctx context.Context, op, path string) (unlock func(), err error) {
+	select {
+	case r.writing <- struct{}{}:
+		return func() { <-r.writing }, nil
+	case <-ctx.Done():
+		return nil, &workspace.PathError{Op: op, Path: path, Err: fmt.Errorf("%w", context.Cause(ctx))}
+	}
+}
