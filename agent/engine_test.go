@@ -40,6 +40,16 @@ func TestOptionsOfARunReachTheWorker(t *testing.T) {
 	require.Equal(t, model.ToolChoiceRequired, req.ToolChoice.Mode)
 }
 
+// Each step's offer is made afresh where the run has retries of its own.
+func TestToolRetriesOfARunOfferEachToolOnce(t *testing.T) {
+	script := modeltest.Script(modeltest.Say(call("1", "hi")), modeltest.Say(call("2", "hi")), modeltest.SayText("ok"))
+	_, err := newAgent(t, cfg{Model: script}, says("hi", "hello")).Run(t.Context(), deps{}, "go", agent.WithToolRetries(2))
+	require.NoError(t, err)
+	for _, req := range script.Requests() {
+		require.Len(t, req.Tools, 1)
+	}
+}
+
 func TestWorkerKeepsToolsetsOpen(t *testing.T) {
 	set := &lifecycle{}
 	steps := []modeltest.Step{modeltest.Say(call("1", "count")), modeltest.Say(call("2", "count")), modeltest.SayText("ok")}
@@ -188,6 +198,7 @@ func TestWorkerRefusesWhatIsNotForIt(t *testing.T) {
 	changed := &engine.Call{Call: toolset.Call{ID: "1", Tool: "add", Args: model.RawArgs(`{"x":1,"y":2}`)}}
 	require.ErrorContains(t, do(&engine.Task{Op: engine.OpPreview, Info: info, Call: changed}), "gone", "a tool that asks no more is not the one that was offered")
 	require.Error(t, do(&engine.Task{Op: engine.OpTool, Info: info}))
+	require.ErrorContains(t, do(&engine.Task{Op: engine.OpOutput, Info: info, Call: gone}), "gone")
 	require.Error(t, do(&engine.Task{Op: 99, Info: info}))
 }
 

@@ -265,3 +265,34 @@ func TestNoiseOfAnAgentEndsNoCall(t *testing.T) {
 		assert.EqualError(t, err, "acp: session/new: the peer sent a malformed answer: it does not say which call it answers (the line is not valid JSON)")
 	})
 }
+
+// An answer that comes again is late, whatever the number of its request. It is no sign that the client takes our ids for text.
+func TestAnswersThatComeAgainAreIgnored(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := initializedAgent(t, &fakeAgent{}, nil)
+		read := func() (chan error, string) {
+			done := make(chan error, 1)
+			go func() {
+				_, err := p.conn.ReadTextFile(t.Context(), &acp.ReadTextFileRequest{SessionID: "s", Path: "/f"})
+				done <- err
+			}()
+			return done, string(p.next().ID)
+		}
+		const answer = `{"jsonrpc":"2.0","id":%s,"result":{"content":"a"}}`
+		var ids []string
+		for range 20 {
+			done, id := read()
+			p.send(fmt.Sprintf(answer, id))
+			require.NoError(t, <-done)
+			ids = append(ids, id)
+		}
+		done, id := read()
+		for _, old := range ids {
+			p.send(`{"jsonrpc":"2.0","id":` + old + `,"error":{"code":-32603,"message":"again"}}`)
+		}
+		synctest.Wait()
+		require.Empty(t, done, "the answers to other calls have ended this one")
+		p.send(fmt.Sprintf(answer, id))
+		require.NoError(t, <-done)
+	})
+}

@@ -51,6 +51,7 @@ func TestRepairMendsWhatHasOneReading(t *testing.T) {
 		`{"a":[["b"],["c"]`:                  `{"a":[["b"],["c"]]}`,
 		`[[["a"`:                             `[[["a"]]]`,
 		`{"a":[]`:                            `{"a":[]}`,
+		`{"a":{}`:                            `{"a":{}}`,
 		strings.Repeat("[", 8) + `"a"`:       strings.Repeat("[", 8) + `"a"` + strings.Repeat("]", 8),
 		`{"text":"a, b, ","list":["x, ]",]}`: `{"text":"a, b, ","list":["x, ]"]}`,
 	} {

@@ -169,6 +169,9 @@ func checkStamps(t *testing.T, h *Harness) {
 	if l.ids[0] == "" || l.ids[0] == other.ids[0] {
 		t.Errorf("two runs have the ids %q and %q", l.ids[0], other.ids[0])
 	}
+	if l.ids[0] == l.ids[1] {
+		t.Errorf("the id %q was given twice", l.ids[0])
+	}
 }
 
 func checkUsage(t *testing.T, h *Harness) {

@@ -33,6 +33,7 @@ var faults = map[string]string{
 	"it gives up tasks that are cancelled":         "a run can be cancelled at every task",
 	"it takes the end of a goroutine for a result": "a task that ends its goroutine fails",
 	"it sets no times":                             "times and ids are set",
+	"it gives an id twice":                         "times and ids are set",
 	"it counts usage twice":                        "usage counts once",
 	"it makes new ids for a replay":                "a repeated run is the same and does nothing",
 	"it records results after it returned them":    "a run that dies anywhere goes on",
@@ -250,7 +251,9 @@ func (e *durable) Stamp(m *model.Message) {
 
 // NewID implements [engine.Engine].
 func (e *durable) NewID() string {
-	e.ids++
+	if e.ids == 0 || e.fault != "it gives an id twice" {
+		e.ids++
+	}
 	id := fmt.Sprint(e.life.RunID, "-", e.ids)
 	if e.fault == "it makes new ids for a replay" {
 		id = fmt.Sprint(id, "-", time.Now().UnixNano(), e.nonce)

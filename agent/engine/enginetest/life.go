@@ -171,10 +171,10 @@ func (w *watched) Stamp(m *model.Message) {
 	w.stamps = append(w.stamps, m.Time)
 }
 
-// NewID implements [engine.Engine].
+// NewID implements [engine.Engine]. It asks for two ids, because the loop needs one only and they must differ.
 func (w *watched) NewID() string {
 	id := w.Engine.NewID()
-	w.ids = append(w.ids, id)
+	w.ids = append(w.ids, id, w.Engine.NewID())
 	return id
 }
 
