@@ -18,8 +18,8 @@ type held uint8
 const (
 	// free: nothing is in the way.
 	free held = iota
-	// heldGroup: a call that can run in parallel waits for a decision. The calls after it do not start. Those up to the next
-	// sequential call that need approval wait with it.
+	// heldGroup: a call that can run in parallel waits for a decision, or calls inside it do. The calls after it do not start. Those
+	// up to the next sequential call that need approval wait with it.
 	heldGroup
 	// heldAll: the calls after it wait for a later run, because a call before them has not ended.
 	heldAll
@@ -84,6 +84,16 @@ func (r *run) behind(ctx context.Context, c *call) error {
 	return nil
 }
 
+// hold makes the calls after c wait for a later run.
+func (r *run) hold(c *call) {
+	if r.held == free {
+		r.held = heldGroup
+	}
+	if c.tool.Sequential {
+		r.held = heldAll
+	}
+}
+
 // leave leaves a call pending until its result is supplied.
 func (r *run) leave(c *call) {
 	c.waits = forResult
@@ -125,9 +135,8 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 		r.deny(c, d)
 		return false, nil
 	case toolset.VerdictDefer:
-		if c.waits, r.held = forApproval, heldGroup; c.tool.Sequential {
-			r.held = heldAll
-		}
+		c.waits = forApproval
+		r.hold(c)
 		return false, nil
 	}
 	if len(d.Args) > 0 {
@@ -160,6 +169,9 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 		return false, nil
 	}
 	if err := r.batch(ctx, []*call{c}); err != nil || c.approval == nil {
+		if c.waits == forInner {
+			r.hold(c)
+		}
 		return false, err
 	}
 	// The tool asks for approval of something else, or ignores that it was approved.

@@ -109,6 +109,8 @@ func (r *run) together(ctx context.Context, calls []*call) error {
 	}
 	for _, c := range calls {
 		switch {
+		case c.waits == forInner:
+			r.hold(c)
 		case c.approval == nil:
 		case r.held != free:
 			c.waits = forApproval
