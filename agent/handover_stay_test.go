@@ -166,6 +166,25 @@ func TestHandBack(t *testing.T) {
 	}
 }
 
+func TestHandBackOnARemoteEngine(t *testing.T) {
+	c := &chain{levels: 3}
+	res, err := c.say(t, "hello", nil, onJSON(nil))
+	require.NoError(t, err)
+	res, err = c.say(t, "back", res.Messages, onJSON(nil))
+	require.NoError(t, err)
+	require.Equal(t, "level-2", res.Agent)
+	require.Equal(t, "2: The agent level-3 handed the conversation back: not mine", res.Output)
+	res, err = c.say(t, "back", res.Messages, onEngine(nil, true))
+	require.NoError(t, err)
+	require.Equal(t, "level-2", res.Agent, "it cannot hand back")
+	two := &chain{levels: 2}
+	res, err = two.say(t, "hello", nil, onJSON(nil))
+	require.NoError(t, err)
+	res, err = two.say(t, "back", res.Messages, onJSON(nil))
+	require.NoError(t, err)
+	require.Equal(t, "level-1", res.Agent)
+}
+
 // The conversation has been handed back even if the run fails before the outer model has answered.
 func TestHandBackHoldsWhenTheRunFails(t *testing.T) {
 	c := &chain{levels: 2}

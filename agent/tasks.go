@@ -121,7 +121,8 @@ func (w *tasks[D, O]) do(ctx context.Context, t *engine.Task, l engine.Listener,
 	if err != nil {
 		*done = engine.Done{Err: err}
 	}
-	if t.Op == engine.OpOutput && done.Err == nil && !done.Return.Retry && done.Return.Pending == nil {
+	back := done.HandOver != nil && done.HandOver.Back
+	if t.Op == engine.OpOutput && done.Err == nil && !done.Return.Retry && done.Return.Pending == nil && !back {
 		out := &engine.Output{Value: done.Output}
 		if typ, data, ok := r.agent.output.Encode(done.Output); ok {
 			out.Type, out.Data = typ, data
