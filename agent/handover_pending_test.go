@@ -230,3 +230,53 @@ func TestLimitsHoldForAnAgentThatHasTheConversation(t *testing.T) {
 		require.Equal(t, test.bound, asRunError(t, err).Usage.Requests)
 	}
 }
+
+// What an agent further in has told is in the outer history while that agent waits, once. It stays there if the agent does not go on.
+func TestPendingHandOversKeepWhatAgentsFurtherInTold(t *testing.T) {
+	for _, journaled := range []bool{false, true} {
+		for name, answer := range map[string]struct {
+			key     string
+			results func(r *agent.DeferredResults, key string)
+			told    []string
+		}{
+			"answered": {"/1/1/7", func(r *agent.DeferredResults, key string) { r.Supply(key, toolset.Result{Text: "ok"}) }, []string{"Moment.", "May I?", "Thanks."}},
+			"denied":   {"1", func(r *agent.DeferredResults, key string) { r.Decide(key, toolset.Deny("no")) }, []string{"Moment.", "May I?", "Then not."}},
+		} {
+			t.Run(fmt.Sprintf("%s,journal=%v", name, journaled), func(t *testing.T) {
+				build := func(outer, middle, inner model.Model) *agent.Agent[deps, string] {
+					waits := newAgent(t, cfg{Name: "inner", Model: inner}, fails("wait", toolset.Deferred(nil)))
+					return frontDesk(t, outer, agent.HandOver("bill", "", frontDesk(t, middle, agent.HandOver("ask", "", waits, sameDeps)), sameDeps))
+				}
+				j := new(journal.Memory)
+				options := func(run string, opts ...agent.RunOption) []agent.RunOption {
+					if journaled {
+						opts = append(opts, agent.WithJournal(j), agent.WithRunID(run))
+					}
+					return opts
+				}
+				_, err := build(
+					modeltest.Script(modeltest.Say(bill("1", "x"))),
+					modeltest.Script(modeltest.Say(model.Text("Moment."), ask("1"))),
+					modeltest.Script(modeltest.Say(model.Text("May I?"), call("7", "wait"))),
+				).Run(t.Context(), deps{}, "go", options("one")...)
+				_, history := storedPending(t, err)
+				require.Equal(t, "Moment.May I?", suspendedText(history))
+				var results agent.DeferredResults
+				answer.results(&results, answer.key)
+				last := modeltest.SayText(answer.told[2])
+				res, err := build(modeltest.Script(last), modeltest.Script(), modeltest.Script(last)).
+					Run(t.Context(), deps{}, "", options("two", agent.WithHistory(history), agent.WithResults(results))...)
+				require.NoError(t, err)
+				var told []string
+				for _, m := range res.Messages {
+					for i := range m.Parts {
+						if m.Parts[i].Kind == model.PartText {
+							told = append(told, m.Parts[i].Text)
+						}
+					}
+				}
+				require.Equal(t, answer.told, told)
+			})
+		}
+	}
+}

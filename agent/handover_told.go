@@ -21,11 +21,17 @@ type handOverTurn struct {
 }
 
 // told returns what the user was told, and said, as the outer history has it: without calls, results, and what only the provider
-// understands.
+// understands. It includes what was told by an agent that this one has handed over to and that waits. When that agent goes on, the
+// history of this one gets all of it, and told leaves out what it has returned before.
 func (t *handOverTurn) told() []*model.Message {
 	var told []*model.Message
-	prompt := t.prompt
-	for _, m := range t.fresh {
+	prompt, known := t.prompt, toldByWaiting(t.base)
+	for _, m := range append(t.fresh[:len(t.fresh):len(t.fresh)], toldByWaiting(t.all)...) {
+		if len(known) > 0 && m.HandOver != nil && m.Kind == known[0].Kind {
+			if m, known = afterParts(m, known[0].Parts), known[1:]; len(m.Parts) == 0 {
+				continue
+			}
+		}
 		if m.Kind == model.KindRequest {
 			here := prompt != nil && reflect.DeepEqual(m.Parts, prompt)
 			further := m.HandOver != nil && !m.HandOver.Ended && len(m.Parts) > 0 // to an agent that this one had handed over to
@@ -49,6 +55,26 @@ func (t *handOverTurn) told() []*model.Message {
 		}
 	}
 	return told
+}
+
+// toldByWaiting returns what was told by the agent that the last message of a history says is waiting.
+func toldByWaiting(history []*model.Message) (told []*model.Message) {
+	if n := len(history); n > 0 {
+		for _, s := range history[n-1].SuspendedCalls {
+			told = append(told, s.Told...)
+		}
+	}
+	return told
+}
+
+// afterParts returns a message without the parts that it begins with.
+func afterParts(m *model.Message, parts []model.Part) *model.Message {
+	if len(m.Parts) < len(parts) || !reflect.DeepEqual(m.Parts[:len(parts)], parts) {
+		return m
+	}
+	m = m.Clone()
+	m.Parts = m.Parts[len(parts):]
+	return m
 }
 
 // tell adds parts to what was told. They are from a response, or nil if they are the output.
