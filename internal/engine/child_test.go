@@ -32,6 +32,7 @@ const taskEnv = "PONTE_ENGINE_CHILD"
 type program struct {
 	Name string
 	Seed uint64
+	Leg  *leg `json:",omitempty"`
 }
 
 // worker returns the program's worker.
@@ -42,6 +43,9 @@ func (p program) worker() engine.Worker {
 		return agent.NewWorker(s.agent, s)
 	case "suite":
 		return enginetest.Script()
+	case "tree":
+		w := &tree{seed: p.Seed, log: &treeLog{file: p.Leg.Log}}
+		return agent.NewWorker(w.agent(fatal{}), treeDeps{}, agent.WithAsker(w.asker(p.Leg.N)))
 	case "story":
 		return agent.NewWorker((&story{seed: p.Seed}).agent(fatal{}), storyDeps{})
 	}
