@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpclient
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// Ids of the entities that a session has one of. Others are made of a kind and the protocol's id: see [CallID].
+const (
+	PlanID     = "plan"
+	CommandsID = "commands"
+	OptionsID  = "options"
+	SessionID  = "session"
+	UsageID    = "usage"
+
+	modeOption = "mode"
+)
+
+// CallID returns the id of the entity of a tool call.
+func CallID(id acp.ToolCallID) string { return "call:" + string(id) }
+
+func commandID(id acp.TerminalID) string { return "command:" + string(id) }
+
+// Fold folds updates of one session into entities, without a connection: for transcripts. The zero value is empty. It is not safe for
+// concurrent use, but the [view.Fold] that View returns is.
+type Fold struct{ folder folder }
+
+// Apply folds an update. It returns a [*ProtocolError] for an update of a kind that is not known, which changes nothing.
+func (f *Fold) Apply(u *acp.SessionUpdate) error {
+	if problem := f.folder.apply(u); problem != "" {
+		return &ProtocolError{Method: acp.MethodSessionUpdate, Problem: problem}
+	}
+	return nil
+}
+
+// Prompt begins a turn, with the prompt as the user's message.
+func (f *Fold) Prompt(prompt ...acp.ContentBlock) { f.folder.beginTurn(prompt) }
+
+// View returns the entities.
+func (f *Fold) View() *view.Fold { return &f.folder.view }
+
+// folder turns the updates of a session into changes of entities. Chunks of a message without an id belong together until something else
+// is said or done. The session's mu guards it, except for view, which guards itself.
+type folder struct {
+	view  view.Fold
+	limit int // bytes; 0 means none
+	size  int
+	full  bool // the limit has been reached
+
+	chunks   map[chunkKey]string // entities of messages and thoughts with ids of the protocol
+	open     string              // the entity that chunks without an id go on with
+	openKind chunkKind
+	next     int
+	inTurn   bool
+	messages []string // the agent's, of this turn
+
+	echo  string // what the user has said in this turn, as far as the agent has not repeated it
+	heard int    // bytes of it that it has
+	list  []view.Setting
+	modes *values
+}
+
+type chunkKind uint8
+
+const (
+	userChunk chunkKind = iota + 1
+	agentChunk
+	thoughtChunk
+)
+
+type chunkKey struct {
+	kind chunkKind
+	id   acp.MessageID
+}
+
+// apply folds an update. It returns what is wrong with it, if anything is.
+func (f *folder) apply(u *acp.SessionUpdate) (problem string) {
+	if f.limit > 0 && f.size > f.limit {
+		f.full = true
+		return ""
+	}
+	switch {
+	case u.AgentMessageChunk != nil:
+		f.chunk(agentChunk, u.AgentMessageChunk)
+	case u.AgentThoughtChunk != nil:
+		f.chunk(thoughtChunk, u.AgentThoughtChunk)
+	case u.UserMessageChunk != nil:
+		f.userChunk(u.UserMessageChunk)
+	case u.ToolCall != nil:
+		c := u.ToolCall
+		f.call(&acp.ToolCallUpdate{
+			ToolCallID: c.ToolCallID, Title: &c.Title, Name: c.Name, Kind: c.Kind, Status: c.Status, Content: c.Content,
+			Locations: c.Locations, RawInput: c.RawInput, RawOutput: c.RawOutput, Meta: c.Meta,
+		})
+	case u.ToolCallUpdate != nil:
+		f.call(u.ToolCallUpdate)
+	case u.Plan != nil:
+		f.put(&view.Entity{ID: PlanID, Kind: view.Plan, Steps: planOf(u.Plan), Meta: metaOf(u.Plan.Meta)})
+	case u.AvailableCommandsUpdate != nil:
+		f.put(&view.Entity{ID: CommandsID, Kind: view.Commands, Slash: commandsOf(u.AvailableCommandsUpdate.AvailableCommands)})
+	case u.CurrentModeUpdate != nil:
+		f.setMode(u.CurrentModeUpdate.CurrentModeID)
+	case u.ConfigOptionUpdate != nil:
+		f.setOptions(nil, u.ConfigOptionUpdate.ConfigOptions)
+	case u.SessionInfoUpdate != nil:
+		f.info(u.SessionInfoUpdate)
+	case u.UsageUpdate != nil:
+		t := &view.Tokens{Used: u.UsageUpdate.Used, Size: u.UsageUpdate.Size}
+		if c := u.UsageUpdate.Cost; c != nil {
+			t.Cost, t.Currency = c.Amount, c.Currency
+		}
+		f.put(&view.Entity{ID: UsageID, Kind: view.Usage, Usage: t})
+	case u.Notice != nil:
+		e := &view.Entity{ID: f.id("notice-"), Kind: view.Notice, Class: string(u.Notice.Severity), Title: u.Notice.Title}
+		if d := opt(u.Notice.Description); d != "" {
+			e.Content = []view.Content{{Kind: view.Text, Text: d}}
+		}
+		f.replace(nil, e)
+	case u.CompactionUpdate != nil:
+		f.compaction(u.CompactionUpdate)
+	case u.CompactionSummaryChunk != nil:
+		f.summary(u.CompactionSummaryChunk)
+	default:
+		return "an update of an unknown kind"
+	}
+	return ""
+}
+
+// put makes or replaces an entity. It cannot fail: the entity has an id, and the view ends only with the session.
+func (f *folder) put(e *view.Entity) {
+	_ = f.view.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
+}
+
+// replace puts an entity in the place of what is known of it, nil if it is new.
+func (f *folder) replace(known, e *view.Entity) {
+	if known != nil {
+		f.size -= entitySize(known)
+	}
+	f.size += entitySize(e)
+	f.put(e)
+}
+
+// entityCost is what an entity takes besides its content, roughly.
+const entityCost = 512
+
+// entitySize is how much of the limit an entity takes.
+func entitySize(e *view.Entity) int {
+	size := entityCost + len(e.Input) + len(e.Output) + len(e.Title) + len(e.Meta)
+	for i := range e.Content {
+		size += sizeOf(&e.Content[i])
+	}
+	return size
+}
+
+func (f *folder) id(prefix string) string {
+	f.next++
+	return prefix + strconv.Itoa(f.next)
+}
+
+// chunk adds a piece of a message or thought.
+func (f *folder) chunk(kind chunkKind, c *acp.ContentChunk) {
+	if kind != userChunk {
+		f.echo, f.heard = "", 0
+	}
+	id := f.open
+	switch {
+	case c.MessageID != "":
+		id = f.chunks[chunkKey{kind, c.MessageID}]
+	case f.openKind != kind:
+		id = ""
+	}
+	if id == "" {
+		id = f.newMessage(kind, c.MessageID)
+	}
+	f.open, f.openKind = id, kind
+	if c.MessageID != "" {
+		f.open, f.openKind = "", 0
+	}
+	f.add(id, &c.Content)
+}
+
+// newMessage makes an empty message or thought.
+func (f *folder) newMessage(kind chunkKind, message acp.MessageID) string {
+	e := &view.Entity{Kind: view.Message, Role: view.Assistant}
+	prefix := "message-"
+	switch kind {
+	case userChunk:
+		e.Role = view.User
+	case thoughtChunk:
+		e.Kind, e.Role, prefix = view.Thought, "", "thought-"
+	}
+	e.ID = f.id(prefix)
+	if message != "" {
+		if f.chunks == nil {
+			f.chunks = map[chunkKey]string{}
+		}
+		f.chunks[chunkKey{kind, message}] = e.ID
+	}
+	if kind == agentChunk && f.inTurn {
+		f.messages = append(f.messages, e.ID)
+	}
+	f.replace(nil, e)
+	return e.ID
+}
+
+// add adds content to an entity.
+func (f *folder) add(id string, b *acp.ContentBlock) {
+	if b.Text != nil {
+		f.size += len(b.Text.Text)
+		_ = f.view.Apply(view.Change{Op: view.Append, ID: id, Text: b.Text.Text})
+		return
+	}
+	c := contentOf(b)
+	f.size += sizeOf(&c)
+	_ = f.view.Apply(view.Change{Op: view.Append, ID: id, Content: []view.Content{c}})
+}
+
+// userChunk adds a piece of what the user said. Some agents repeat the prompt, which is shown already.
+func (f *folder) userChunk(c *acp.ContentChunk) {
+	if f.echo != "" && c.Content.Text != nil {
+		text := c.Content.Text.Text
+		rest := f.echo[f.heard:]
+		if len(text) <= len(rest) && rest[:len(text)] == text {
+			f.heard += len(text)
+			return
+		}
+		// It is something else after all: what was taken for the prompt is part of it.
+		whole := *c
+		whole.Content = acp.TextBlock(f.echo[:f.heard] + text)
+		f.echo, f.heard = "", 0
+		f.chunk(userChunk, &whole)
+		return
+	}
+	f.chunk(userChunk, c)
+}
+
+// beginTurn begins a turn, which the user's prompt is part of.
+func (f *folder) beginTurn(prompt []acp.ContentBlock) {
+	f.inTurn, f.messages = true, nil
+	f.breakMessage()
+	if len(prompt) == 0 {
+		return
+	}
+	id := f.newMessage(userChunk, "")
+	for i := range prompt {
+		f.add(id, &prompt[i])
+	}
+	f.echo, f.heard = f.view.Get(id).Text(), 0
+}
+
+// endTurn ends a turn and returns the agent's messages.
+func (f *folder) endTurn() []string {
+	all := f.messages
+	f.inTurn, f.messages = false, nil
+	f.breakMessage()
+	return all
+}
+
+// breakMessage lets the next chunk begin a new message.
+func (f *folder) breakMessage() {
+	f.open, f.openKind, f.echo, f.heard = "", 0, "", 0
+}
+
+// call merges a tool call with what is known of it.
+func (f *folder) call(u *acp.ToolCallUpdate) *view.Entity {
+	id := CallID(u.ToolCallID)
+	e := view.Entity{ID: id, Kind: view.ToolCall}
+	known := f.view.Get(id)
+	if known != nil {
+		e = *known
+	} else {
+		f.breakMessage()
+		e.Title = string(u.ToolCallID)
+	}
+	if u.Title != nil && *u.Title != "" {
+		e.Title = *u.Title
+	}
+	if u.Name != nil {
+		e.Name = *u.Name
+	}
+	if u.Kind != "" {
+		e.Class = string(u.Kind)
+	}
+	if u.Status != "" {
+		e.Status = view.Status(u.Status)
+	}
+	if u.Content != nil {
+		e.Content = toolContent(u.Content)
+	}
+	if u.Locations != nil {
+		e.Locations = locationsOf(u.Locations)
+	}
+	if u.RawInput != nil {
+		e.Input = u.RawInput
+	}
+	if u.RawOutput != nil {
+		e.Output = u.RawOutput
+	}
+	if u.Meta != nil {
+		e.Meta = metaOf(u.Meta)
+	}
+	f.replace(known, &e)
+	return &e
+}
+
+func (f *folder) compaction(u *acp.CompactionUpdate) {
+	e := view.Entity{ID: "compaction:" + string(u.CompactionID), Kind: view.Compaction}
+	known := f.view.Get(e.ID)
+	if known != nil {
+		e = *known
+	}
+	e.Status = view.Status(u.Status)
+	if u.Summary != nil {
+		e.Content = make([]view.Content, len(u.Summary))
+		for i := range u.Summary {
+			e.Content[i] = contentOf(&u.Summary[i])
+		}
+	}
+	if !u.Error.IsZero() {
+		e.Title, _ = u.Error.Get()
+	}
+	f.replace(known, &e)
+}
+
+func (f *folder) summary(c *acp.CompactionSummaryChunk) {
+	id := "compaction:" + string(c.CompactionID)
+	if f.view.Get(id) == nil {
+		f.replace(nil, &view.Entity{ID: id, Kind: view.Compaction, Status: view.Running})
+	}
+	f.add(id, &c.Content)
+}
+
+func (f *folder) info(u *acp.SessionInfoUpdate) {
+	e := view.Entity{ID: SessionID, Kind: view.Session}
+	if known := f.view.Get(SessionID); known != nil {
+		e = *known
+	}
+	if !u.Title.IsZero() {
+		e.Title, _ = u.Title.Get()
+	}
+	if !u.UpdatedAt.IsZero() {
+		text, _ := u.UpdatedAt.Get()
+		e.Updated, _ = time.Parse(time.RFC3339, text) // the zero time if it is none
+	}
+	f.put(&e)
+}
+
+// setMode sets the current mode. It changes nothing else.
+func (f *folder) setMode(mode acp.SessionModeID) {
+	m := values{ID: modeOption, Title: "Mode", Category: string(acp.SessionConfigOptionCategoryMode)}
+	if f.modes != nil {
+		m = *f.modes
+	}
+	m.Value = string(mode)
+	f.modes = &m
+	f.showOptions()
+}
+
+// setOptions takes over what is given.
+func (f *folder) setOptions(modes *acp.SessionModeState, options []acp.SessionConfigOption) {
+	if modes != nil {
+		f.modes = modesOf(modes)
+	}
+	if options != nil {
+		f.list = optionsOf(options)
+	}
+	if modes != nil || options != nil {
+		f.showOptions()
+	}
+}
+
+func (f *folder) showOptions() {
+	f.put(&view.Entity{ID: OptionsID, Kind: view.Options, Settings: f.settings()})
+}
+
+// settings are the options, and before them the mode, unless it is one of them.
+func (f *folder) settings() []view.Setting {
+	if f.modes == nil || f.option(modeOption) != nil {
+		return f.list
+	}
+	return append([]view.Setting{view.Setting(*f.modes)}, f.list...)
+}
+
+func (f *folder) option(id string) *values {
+	for i := range f.list {
+		if f.list[i].ID == id {
+			v := values(f.list[i])
+			return &v
+		}
+	}
+	return nil
+}

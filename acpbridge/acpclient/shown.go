@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpclient
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// grant is what the agent has asked for in this turn and was allowed to do: some changes of files, or a command. It is used up by
+// being done.
+type grant struct {
+	changes []view.FileChange
+	command *toolset.CommandLine
+}
+
+// Tools that the client asks about by itself. They have the names of those of package workspace, so that rules about them apply.
+const (
+	toolWrite = workspace.ToolWriteFile
+	toolRun   = workspace.ToolRunCommand
+)
+
+// grant notes what the agent was allowed to do. What holds always is remembered in the session's policy, for the files and the command
+// that were shown.
+func (s *Session) grant(ctx context.Context, call *view.Entity, always bool) {
+	if s.workspace == nil {
+		return
+	}
+	g := grant{}
+	for i := range call.Content {
+		if d := call.Content[i].Diff; d != nil {
+			g.changes = append(g.changes, *d)
+		}
+	}
+	if c, ok := commandIn(call.Input); ok {
+		g.command = &c
+	}
+	if g.changes == nil && g.command == nil {
+		return
+	}
+	s.mu.Lock()
+	s.granted = append(s.granted, g)
+	s.mu.Unlock()
+	if !always {
+		return
+	}
+	for i := range g.changes {
+		d := &g.changes[i]
+		if at, err := workspace.Locate(s.workspace.Roots(), d.Path); err == nil {
+			a := toolset.Approval{Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: at.Path, Old: d.Old, New: &d.New}}}}
+			workspace.DefaultScope(ctx, s.workspace, toolWrite, &a)
+			s.policy.RememberApproval(toolWrite, &a, toolset.VerdictAllow)
+		}
+	}
+	if g.command != nil {
+		if c, ok := s.placed(g.command); ok {
+			a := toolset.Approval{Preview: []toolset.Preview{{Command: &c}}}
+			workspace.DefaultScope(ctx, s.workspace, toolRun, &a)
+			s.policy.RememberApproval(toolRun, &a, toolset.VerdictAllow)
+		}
+	}
+}
+
+// placed returns a command with its directory as an absolute path.
+func (s *Session) placed(c *toolset.CommandLine) (toolset.CommandLine, bool) {
+	dir := c.Dir
+	if dir == "" {
+		dir = s.cwd
+	}
+	at, err := workspace.Locate(s.workspace.Roots(), dir)
+	if err != nil {
+		return toolset.CommandLine{}, false
+	}
+	out := *c
+	out.Dir = at.Path
+	return out, true
+}
+
+// grantedWrite reports whether the agent was allowed to make exactly this change of a file in this turn, and uses that up.
+func (s *Session) grantedWrite(path string, old *string, content string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.granted {
+		g := &s.granted[i]
+		if after, n := g.apply(s.workspace.Roots(), path, old); n > 0 && after == content {
+			g.changes = slices.DeleteFunc(g.changes, func(d view.FileChange) bool { return same(s.workspace.Roots(), d.Path, path) })
+			return true
+		}
+	}
+	return false
+}
+
+func same(roots []string, named, path string) bool {
+	at, err := workspace.Locate(roots, named)
+	return err == nil && at.Path == path
+}
+
+// apply returns what the changes make of a file, and how many there are of it. A change is of the whole file, or of a part that is in
+// the file once.
+func (g *grant) apply(roots []string, path string, old *string) (after string, n int) {
+	if old != nil {
+		after = *old
+	}
+	for i := range g.changes {
+		d := &g.changes[i]
+		if !same(roots, d.Path, path) {
+			continue
+		}
+		n++
+		switch {
+		case d.Old == nil, *d.Old == after:
+			after = d.New
+		case *d.Old != "" && strings.Count(after, *d.Old) == 1:
+			after = strings.Replace(after, *d.Old, d.New, 1)
+		default:
+			return "", 0
+		}
+	}
+	return after, n
+}
+
+// grantedCommand reports whether the agent was allowed to run exactly this command in this turn, and uses that up.
+func (s *Session) grantedCommand(c toolset.CommandLine) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.granted {
+		g := &s.granted[i]
+		if g.command == nil {
+			continue
+		}
+		if shown, ok := s.placed(g.command); ok && sameCommand(shown, c) {
+			g.command = nil
+			return true
+		}
+	}
+	return false
+}
+
+// sameCommand reports whether two command lines run the same, in the same directory, with the same additions to the environment.
+func sameCommand(a, b toolset.CommandLine) bool {
+	return a.Dir == b.Dir && shellLine(a) == shellLine(b) && slices.Equal(slices.Sorted(slices.Values(a.Env)), slices.Sorted(slices.Values(b.Env)))
+}
+
+// shellLine returns a command as a line for a shell. A shell that is told to run a line is that line.
+func shellLine(c toolset.CommandLine) string {
+	if c.Line != "" {
+		return strings.TrimSpace(c.Line)
+	}
+	if len(c.Args) == 3 {
+		switch name := c.Args[0][strings.LastIndexAny(c.Args[0], `/\`)+1:]; {
+		case (name == "sh" || name == "bash") && c.Args[1] == "-c", strings.EqualFold(name, "cmd") && strings.EqualFold(c.Args[1], "/c"):
+			return strings.TrimSpace(c.Args[2])
+		}
+	}
+	return quoted(c.Args)
+}
+
+// commandIn returns the command in the arguments of a tool call, in the form that the agents of the registry have: a line or a list in
+// "command", with or without "args", "cwd" and "env". Arguments that say anything else about how it runs are not understood.
+func commandIn(input json.RawMessage) (toolset.CommandLine, bool) {
+	var in struct {
+		Command json.RawMessage `json:"command"`
+		Args    []string        `json:"args"`
+		Cwd     string          `json:"cwd"`
+		Env     json.RawMessage `json:"env"`
+	}
+	if len(input) == 0 || json.Unmarshal(input, &in) != nil || in.Command == nil {
+		return toolset.CommandLine{}, false
+	}
+	c := toolset.CommandLine{Dir: in.Cwd}
+	var line string
+	switch {
+	case json.Unmarshal(in.Command, &line) == nil && line != "":
+		if len(in.Args) > 0 {
+			c.Args = append([]string{line}, in.Args...)
+		} else {
+			c.Line = line
+		}
+	case json.Unmarshal(in.Command, &c.Args) == nil && len(c.Args) > 0:
+		c.Args = append(c.Args, in.Args...)
+	default:
+		return toolset.CommandLine{}, false
+	}
+	env := map[string]string{}
+	if in.Env != nil && json.Unmarshal(in.Env, &env) != nil {
+		return toolset.CommandLine{}, false
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		c.Env = append(c.Env, name+"="+env[name])
+	}
+	return c, true
+}

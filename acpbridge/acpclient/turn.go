@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// Turn is what became of a prompt.
+type Turn struct {
+	// StopReason says why the agent ended the turn.
+	StopReason acp.StopReason
+	// Snapshot is what the session showed at the end of the turn.
+	Snapshot *view.Snapshot
+	// Messages are the ids of the agent's messages of this turn.
+	Messages []string
+	// Meta is what the agent added to its answer.
+	Meta map[string]json.RawMessage
+}
+
+// Text returns what the agent said in the turn, its messages separated by blank lines. Thoughts are not part of it.
+func (t *Turn) Text() string {
+	var texts []string
+	for _, id := range t.Messages {
+		if e := t.Snapshot.Get(id); e != nil {
+			if text := e.Text(); text != "" {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// turn is a turn in progress. The session's mu guards cancelled.
+type turn struct {
+	ctx       context.Context // ends when nobody wants the turn any more
+	cancel    context.CancelCauseFunc
+	cancelled bool          // session/cancel has been sent
+	done      chan struct{} // closed when the agent has answered, or will not
+	result    *Turn
+	err       error
+}
+
+// Say is [Session.Prompt] with a text.
+func (s *Session) Say(ctx context.Context, text string) (*Turn, error) {
+	return s.Prompt(ctx, acp.TextBlock(text))
+}
+
+// Prompt sends a prompt and waits for the end of the turn. The agent's updates have been folded then. A turn that was cancelled by
+// [Session.Cancel] has the stop reason "cancelled".
+//
+// When ctx ends, Prompt cancels the turn and returns at once. The next prompt waits for the agent to end that turn, for at most
+// [Config.CancelGrace]. While a turn that nobody has cancelled goes on, a prompt is [ErrBusy].
+func (s *Session) Prompt(ctx context.Context, prompt ...acp.ContentBlock) (*Turn, error) {
+	if err := s.check(prompt); err != nil {
+		return nil, err
+	}
+	t, err := s.begin(ctx, prompt)
+	if err != nil {
+		return nil, err
+	}
+	s.client.work.Go(func() { s.run(t, prompt) })
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		select {
+		case <-t.done: // both
+		default:
+			s.abandon(t, context.Cause(ctx))
+			return nil, fmt.Errorf("acpclient: %s: %w", acp.MethodPrompt, context.Cause(ctx))
+		}
+	}
+	return t.result, t.err
+}
+
+// check refuses content that the agent does not take.
+func (s *Session) check(prompt []acp.ContentBlock) error {
+	can := s.client.hello.AgentCapabilities.PromptCapabilities
+	for i := range prompt {
+		switch b := &prompt[i]; {
+		case b.Image != nil && !can.Image:
+			return s.client.unsupported("images in prompts")
+		case b.Audio != nil && !can.Audio:
+			return s.client.unsupported("audio in prompts")
+		case b.Resource != nil && !can.EmbeddedContext:
+			return s.client.unsupported("embedded resources in prompts")
+		}
+	}
+	return nil
+}
+
+// begin takes the session's slot for a turn.
+func (s *Session) begin(ctx context.Context, prompt []acp.ContentBlock) (*turn, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("acpclient: %s: %w", acp.MethodPrompt, context.Cause(ctx))
+	}
+	for {
+		s.mu.Lock()
+		if s.ended {
+			s.mu.Unlock()
+			if err := s.client.Err(); err != nil {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w: the session", ErrClosed)
+		}
+		if s.fold.full {
+			s.mu.Unlock()
+			return nil, s.tooLarge()
+		}
+		before := s.turn
+		if before == nil {
+			defer s.mu.Unlock()
+			t := &turn{done: make(chan struct{})}
+			t.ctx, t.cancel = context.WithCancelCause(s.client.ctx)
+			s.turn, s.granted = t, nil
+			s.fold.beginTurn(prompt)
+			return t, nil
+		}
+		cancelled := before.cancelled
+		s.mu.Unlock()
+		if !cancelled {
+			return nil, ErrBusy
+		}
+		timer := time.NewTimer(s.client.config.CancelGrace)
+		select {
+		case <-before.done:
+			timer.Stop()
+		case <-timer.C:
+			return nil, fmt.Errorf("%w: the agent has not ended the turn that was cancelled", ErrBusy)
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fmt.Errorf("acpclient: %s: %w", acp.MethodPrompt, context.Cause(ctx))
+		}
+	}
+}
+
+// run carries the turn out.
+func (s *Session) run(t *turn, prompt []acp.ContentBlock) {
+	// The call itself goes on after a cancellation, until the agent has ended the turn.
+	resp, err := s.client.conn.Prompt(s.client.ctx, &acp.PromptRequest{SessionID: s.id, Prompt: prompt})
+	s.mu.Lock()
+	limited := s.fold.full
+	messages := s.fold.endTurn()
+	s.turn, s.granted = nil, nil
+	s.mu.Unlock()
+	t.cancel(ErrClosed)
+	switch {
+	case limited:
+		t.err = s.tooLarge()
+	case err != nil:
+		t.err = s.client.failed(context.Background(), acp.MethodPrompt, err)
+	default:
+		t.result = &Turn{StopReason: resp.StopReason, Snapshot: s.Snapshot(), Messages: messages, Meta: resp.Meta}
+	}
+	close(t.done)
+}
+
+func (s *Session) tooLarge() error {
+	return fmt.Errorf("%w: more than %d bytes", ErrLimit, s.client.config.MaxState)
+}
+
+// Cancel cancels the turn in progress, if there is one. Its prompt returns when the agent has ended it. Open questions are withdrawn.
+func (s *Session) Cancel(ctx context.Context) error {
+	s.mu.Lock()
+	t := s.turn
+	if t == nil {
+		s.mu.Unlock()
+		return nil
+	}
+	t.cancelled = true
+	s.mu.Unlock()
+	t.cancel(context.Canceled)
+	if err := s.client.conn.Cancel(ctx, &acp.CancelNotification{SessionID: s.id}); err != nil {
+		return s.client.failed(ctx, acp.MethodCancel, err)
+	}
+	return nil
+}
+
+// abandon cancels a turn that nobody waits for. It does not wait.
+func (s *Session) abandon(t *turn, cause error) {
+	s.mu.Lock()
+	again := t.cancelled
+	t.cancelled = true
+	s.mu.Unlock()
+	t.cancel(cause)
+	if again {
+		return
+	}
+	s.client.work.Go(func() {
+		_ = s.client.conn.Cancel(s.client.ctx, &acp.CancelNotification{SessionID: s.id})
+	})
+}

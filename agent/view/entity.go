@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Kind says what an [Entity] is.
+type Kind string
+
+// The kinds of entities, and the fields of Entity that each uses besides ID, Parent, Kind and Meta.
+const (
+	Message    Kind = "message"    // Role, Content
+	Thought    Kind = "thought"    // Content
+	ToolCall   Kind = "tool_call"  // Title, Name, Class, Status, Content, Locations, Input, Output
+	Command    Kind = "command"    // a command that runs or ran: Title, Dir, Status, Content (its output), Exit
+	Plan       Kind = "plan"       // Steps
+	SubAgent   Kind = "agent"      // an agent inside the agent: Title, Name, Status
+	Question   Kind = "question"   // Title, Status, Choices, Value (the choice that was made)
+	Usage      Kind = "usage"      // Usage
+	Notice     Kind = "notice"     // Title, Class (info, warning, error), Content
+	Options    Kind = "options"    // Settings
+	Commands   Kind = "commands"   // slash commands: Slash
+	Session    Kind = "session"    // Title, Updated
+	Compaction Kind = "compaction" // a summary that replaced a part of the history: Status, Content, Title (what went wrong)
+)
+
+// Role is who a message is from.
+type Role string
+
+// The roles.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// Status is how far a tool call, a command or a question is. A value that is not listed here is kept as it was told.
+type Status string
+
+// The usual statuses.
+const (
+	Pending   Status = "pending"
+	Running   Status = "in_progress"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Ended reports whether nothing more is expected.
+func (s Status) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
+
+// Entity is a thing that a conversation shows. Its Kind says which fields are used. Entities that were handed to a [Fold], or come from
+// one, must not be changed.
+type Entity struct {
+	// ID identifies the entity in its conversation.
+	ID string `json:"id"`
+	// Parent is the entity that this one belongs to, such as the tool call that a question is about. It is empty for most.
+	Parent string `json:"parent,omitempty"`
+	Kind   Kind   `json:"kind"`
+	Role   Role   `json:"role,omitempty"`
+
+	// Title is for people, in one line. Name is a tool's or an agent's name. Class says of a tool call what it does (read, edit, delete,
+	// move, search, execute, think, fetch, switch_mode, other), and of a notice how grave it is (info, warning, error).
+	Title string `json:"title,omitempty"`
+	Name  string `json:"name,omitempty"`
+	Class string `json:"class,omitempty"`
+
+	Status  Status    `json:"status,omitempty"`
+	Content []Content `json:"content,omitempty"`
+
+	// Locations are the places in files that a tool call is about. Input and Output are what it was called with and what came back.
+	Locations []Location      `json:"locations,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Output    json.RawMessage `json:"output,omitempty"`
+
+	Dir  string `json:"dir,omitempty"`
+	Exit *Exit  `json:"exit,omitempty"`
+
+	Steps    []Step         `json:"steps,omitempty"`
+	Choices  []Choice       `json:"choices,omitempty"`
+	Value    string         `json:"value,omitempty"`
+	Usage    *Tokens        `json:"usage,omitempty"`
+	Settings []Setting      `json:"settings,omitempty"`
+	Slash    []SlashCommand `json:"slash,omitempty"`
+	Updated  time.Time      `json:"updated,omitzero"`
+
+	// Meta is what the protocol carried along.
+	Meta json.RawMessage `json:"meta,omitempty"`
+}
+
+// Text returns the text of the content, joined.
+func (e *Entity) Text() string {
+	if len(e.Content) == 1 && e.Content[0].Kind == Text {
+		return e.Content[0].Text
+	}
+	var all strings.Builder
+	for i := range e.Content {
+		if e.Content[i].Kind == Text {
+			all.WriteString(e.Content[i].Text)
+		}
+	}
+	return all.String()
+}
+
+// ContentKind says what a [Content] is.
+type ContentKind string
+
+// The kinds of content, and the fields that each uses.
+const (
+	Text     ContentKind = "text"     // Text
+	Image    ContentKind = "image"    // MIMEType, Data or URI
+	Audio    ContentKind = "audio"    // MIMEType, Data
+	Link     ContentKind = "link"     // URI, Name, MIMEType
+	Resource ContentKind = "resource" // URI, MIMEType, Text or Data
+	Diff     ContentKind = "diff"     // Diff
+	Output   ContentKind = "command"  // Ref: the entity of the command whose output is shown here
+	Other    ContentKind = "other"    // Raw
+)
+
+// Content is a piece of what an entity shows.
+type Content struct {
+	Kind     ContentKind `json:"kind"`
+	Text     string      `json:"text,omitempty"`
+	MIMEType string      `json:"mime_type,omitempty"`
+	Data     string      `json:"data,omitempty"` // base64
+	URI      string      `json:"uri,omitempty"`
+	Name     string      `json:"name,omitempty"`
+	Ref      string      `json:"ref,omitempty"`
+	Diff     *FileChange `json:"diff,omitempty"`
+	// Raw is content of a kind that this package does not know, as it came.
+	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// FileChange is a change of a file. Old is nil if the file is new. The texts may be the whole file or the part that changes.
+type FileChange struct {
+	Path string  `json:"path"`
+	Old  *string `json:"old,omitempty"`
+	New  string  `json:"new"`
+}
+
+// Location is a place in a file. Line is counted from 1; 0 means the whole file.
+type Location struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+}
+
+// Exit is how a command ended. Code is -1 if a signal ended it.
+type Exit struct {
+	Code   int    `json:"code"`
+	Signal string `json:"signal,omitempty"`
+}
+
+// Step is a step of a plan.
+type Step struct {
+	Text     string `json:"text"`
+	Status   Status `json:"status,omitempty"`
+	Priority string `json:"priority,omitempty"`
+}
+
+// Choice is an answer that a question offers, or a value that a setting can have. Class says what kind of answer it is, such as
+// allow_once.
+type Choice struct {
+	ID          string `json:"id"`
+	Title       string `json:"title,omitempty"`
+	Class       string `json:"class,omitempty"`
+	Group       string `json:"group,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// Tokens are the tokens in the context, the size of the context window, and the cost of the conversation so far. A zero Size, and an
+// empty Currency, mean that it is not known.
+type Tokens struct {
+	Used     uint64  `json:"used"`
+	Size     uint64  `json:"size,omitempty"`
+	Cost     float64 `json:"cost,omitempty"`
+	Currency string  `json:"currency,omitempty"`
+}
+
+// Setting is something that a person can set for a conversation, such as the mode or the model. A switch has no Choices, and the value
+// "true" or "false".
+type Setting struct {
+	ID          string   `json:"id"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Category    string   `json:"category,omitempty"`
+	Value       string   `json:"value"`
+	Switch      bool     `json:"switch,omitempty"`
+	Choices     []Choice `json:"choices,omitempty"`
+}
+
+// SlashCommand is a command that a person can type. Hint says what may follow its name; it is empty if nothing may.
+type SlashCommand struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Hint        string `json:"hint,omitempty"`
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"iter"
+	"slices"
+	"sync"
+)
+
+// Update is what has changed since the update before.
+type Update struct {
+	// Changes are the changes, one for each entity that has changed, in the order of the entities. Applied to a [Fold] that has what the
+	// update before had, they give what Snapshot has.
+	Changes []Change
+	// Snapshot is what is shown now.
+	Snapshot *Snapshot
+}
+
+// Subscription follows a [Fold]. It never holds up the Fold, and takes no memory for changes that have not been read: those of one entity
+// become one. What is shown at the end is always delivered. A subscription needs no end; it is garbage when nobody uses it.
+type Subscription struct {
+	fold *Fold
+	mu   sync.Mutex // one Next at a time
+	last *Snapshot
+}
+
+// Subscribe returns a subscription that begins with everything there is, or, if from is not nil, with what has changed since that
+// snapshot of this Fold.
+func (f *Fold) Subscribe(from *Snapshot) *Subscription {
+	return &Subscription{fold: f, last: from}
+}
+
+// Next waits for a change and returns all that has changed. It ends early with the cause of ctx, and after the last change with what
+// [Fold.End] was given, or [io.EOF].
+func (s *Subscription) Next(ctx context.Context) (*Update, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		u, wait, err := s.fold.since(s.last)
+		if err != nil {
+			return nil, err
+		}
+		if u != nil {
+			s.last = u.Snapshot
+			return u, nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// All returns the updates until the end. An error other than [io.EOF] is yielded last.
+func (s *Subscription) All(ctx context.Context) iter.Seq2[*Update, error] {
+	return func(yield func(*Update, error) bool) {
+		for {
+			u, err := s.Next(ctx)
+			switch {
+			case err == io.EOF:
+				return
+			case err != nil:
+				yield(nil, err)
+				return
+			case !yield(u, nil):
+				return
+			}
+		}
+	}
+}
+
+// since returns what has changed, or what to wait for if nothing has.
+func (f *Fold) since(last *Snapshot) (*Update, <-chan struct{}, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pos == last.Pos() {
+		if f.ended != nil {
+			return nil, nil, f.ended
+		}
+		if f.wake == nil {
+			f.wake = make(chan struct{})
+		}
+		return nil, f.wake, nil
+	}
+	u := &Update{Snapshot: f.snap()}
+	var changed []*node
+	for n := f.recent; n != nil && n.pos > last.Pos(); n = n.older {
+		changed = append(changed, n)
+	}
+	slices.SortFunc(changed, func(a, b *node) int { return cmp.Compare(a.place, b.place) })
+	u.Changes = make([]Change, 0, len(changed))
+	for _, n := range changed {
+		before := last.at(n.place)
+		c := Change{Pos: n.pos, Op: Upsert, ID: n.id, Entity: n.entity}
+		switch {
+		case n.entity == nil && before == nil:
+			continue // it came and went
+		case n.entity == nil:
+			c.Op = Remove
+		case before != nil && n.whole <= last.Pos():
+			c.Op = Append
+			c.Text = lastText(n.entity)[len(lastText(before)):]
+		}
+		u.Changes = append(u.Changes, c)
+	}
+	return u, nil, nil
+}
+
+func lastText(e *Entity) string { return e.Content[len(e.Content)-1].Text }
+
+func endOf(err error) error {
+	if err == nil {
+		return io.EOF
+	}
+	return err
+}
