@@ -62,7 +62,10 @@ func (c *Client) Logout(ctx context.Context) error {
 }
 
 // Terminal is where a person logs in. Nil files are the null device.
-type Terminal struct{ In, Out, Err *os.File }
+type Terminal struct {
+	// In, Out and Err are the login's standard streams.
+	In, Out, Err *os.File
+}
 
 // Login runs the agent's program a second time, as a login in a terminal, and waits for its end. The agent must have been started by [Start]
 // with [Config.TerminalLogin]. After a login the client has to be closed and the agent started again, as the protocol has it.

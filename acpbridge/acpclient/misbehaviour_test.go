@@ -123,7 +123,7 @@ func TestAgentThatAnswersTwice(t *testing.T) {
 func TestAgentWithAnswersThatAreNone(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":%s}`:                                      "malformed answer",
-		`{"jsonrpc":"2.0","id":%s,"result":{},"error":{}}`:               "malformed answer",
+		`{"jsonrpc":"2.0","id":%s,"result":{},"error":{}}`:               "required, but missing",
 		`{"jsonrpc":"2.0","id":%s,"result":null}`:                        "session/prompt: the agent broke the protocol",
 		`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":7}}`:            "session/prompt: the agent broke the protocol",
 		`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"`:     "not valid JSON",
@@ -320,7 +320,10 @@ func TestAgentWithALineThatIsTooLong(t *testing.T) {
 	s := begin(t, acpclient.Config{}, func(a *raw) {
 		a.open()
 		a.write(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn","x":"%s"}}`, a.await("session/prompt").ID, long)
-		a.turn(func() { a.say(long); a.say("short") })
+		a.turn(func() {
+			a.write(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"x":"%s"}}}`, long)
+			a.say("short")
+		})
 		a.wait()
 	})
 	_, err := s.Say(t.Context(), "hello")
@@ -357,9 +360,9 @@ func TestAgentThatCallsWhatIsNotOffered(t *testing.T) {
 func TestAgentThatAsksForFilesOutside(t *testing.T) {
 	ws := newWorkspace(t, nil)
 	asked := 0
-	s := begin(t, acpclient.Config{Workspace: ws, Permission: func(_ context.Context, r *acpclient.PermissionRequest) (acp.PermissionOptionID, error) {
+	s := begin(t, acpclient.Config{Workspace: ws, Permission: func(ctx context.Context, r *acpclient.PermissionRequest) (acp.PermissionOptionID, error) {
 		asked++
-		return acpclient.AllowAll(nil, r)
+		return acpclient.AllowAll(ctx, r)
 	}}, func(a *raw) {
 		a.open()
 		a.turn(func() {

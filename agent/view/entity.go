@@ -68,6 +68,7 @@ type Entity struct {
 	Name  string `json:"name,omitempty"`
 	Class string `json:"class,omitempty"`
 
+	// Status is how far it is. Content is what it shows, in order.
 	Status  Status    `json:"status,omitempty"`
 	Content []Content `json:"content,omitempty"`
 
@@ -76,12 +77,16 @@ type Entity struct {
 	Input     json.RawMessage `json:"input,omitempty"`
 	Output    json.RawMessage `json:"output,omitempty"`
 
+	// Dir is the directory that a command runs in, Exit is how it ended.
 	Dir  string `json:"dir,omitempty"`
 	Exit *Exit  `json:"exit,omitempty"`
 
-	Steps    []Step         `json:"steps,omitempty"`
-	Choices  []Choice       `json:"choices,omitempty"`
-	Value    string         `json:"value,omitempty"`
+	// Steps are those of a plan.
+	Steps []Step `json:"steps,omitempty"`
+	// Choices are the answers that a question offers, Value is the id of the one that was chosen.
+	Choices []Choice `json:"choices,omitempty"`
+	Value   string   `json:"value,omitempty"`
+	// Usage, Settings and Slash are those of entities of the kinds usage, options and commands. Updated is when a session was changed last.
 	Usage    *Tokens        `json:"usage,omitempty"`
 	Settings []Setting      `json:"settings,omitempty"`
 	Slash    []SlashCommand `json:"slash,omitempty"`
@@ -122,10 +127,11 @@ const (
 
 // Content is a piece of what an entity shows.
 type Content struct {
+	// Kind says which of the fields are used. Data is in base64. Ref is the id of the entity that is shown here.
 	Kind     ContentKind `json:"kind"`
 	Text     string      `json:"text,omitempty"`
 	MIMEType string      `json:"mime_type,omitempty"`
-	Data     string      `json:"data,omitempty"` // base64
+	Data     string      `json:"data,omitempty"`
 	URI      string      `json:"uri,omitempty"`
 	Name     string      `json:"name,omitempty"`
 	Ref      string      `json:"ref,omitempty"`
@@ -136,6 +142,7 @@ type Content struct {
 
 // FileChange is a change of a file. Old is nil if the file is new. The texts may be the whole file or the part that changes.
 type FileChange struct {
+	// Path names the file. Old is what was there, New is what replaces it.
 	Path string  `json:"path"`
 	Old  *string `json:"old,omitempty"`
 	New  string  `json:"new"`
@@ -143,18 +150,21 @@ type FileChange struct {
 
 // Location is a place in a file. Line is counted from 1; 0 means the whole file.
 type Location struct {
+	// Path names the file.
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
 }
 
 // Exit is how a command ended. Code is -1 if a signal ended it.
 type Exit struct {
+	// Code is the exit code, Signal the name of the signal that ended the command.
 	Code   int    `json:"code"`
 	Signal string `json:"signal,omitempty"`
 }
 
 // Step is a step of a plan.
 type Step struct {
+	// Text says what is to be done, Priority how urgent it is: high, medium or low.
 	Text     string `json:"text"`
 	Status   Status `json:"status,omitempty"`
 	Priority string `json:"priority,omitempty"`
@@ -163,6 +173,7 @@ type Step struct {
 // Choice is an answer that a question offers, or a value that a setting can have. Class says what kind of answer it is, such as
 // allow_once.
 type Choice struct {
+	// ID identifies the choice. Title and Description are for people. Group names the group that it is listed in.
 	ID          string `json:"id"`
 	Title       string `json:"title,omitempty"`
 	Class       string `json:"class,omitempty"`
@@ -173,6 +184,7 @@ type Choice struct {
 // Tokens are the tokens in the context, the size of the context window, and the cost of the conversation so far. A zero Size, and an
 // empty Currency, mean that it is not known.
 type Tokens struct {
+	// Used and Size are in tokens, Cost is in the currency of Currency, an ISO 4217 code.
 	Used     uint64  `json:"used"`
 	Size     uint64  `json:"size,omitempty"`
 	Cost     float64 `json:"cost,omitempty"`
@@ -182,6 +194,7 @@ type Tokens struct {
 // Setting is something that a person can set for a conversation, such as the mode or the model. A switch has no Choices, and the value
 // "true" or "false".
 type Setting struct {
+	// ID identifies the setting. Category says what it is about: mode, model, model_config, thought_level, or anything else.
 	ID          string   `json:"id"`
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
@@ -193,6 +206,7 @@ type Setting struct {
 
 // SlashCommand is a command that a person can type. Hint says what may follow its name; it is empty if nothing may.
 type SlashCommand struct {
+	// Name is without the slash.
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Hint        string `json:"hint,omitempty"`
