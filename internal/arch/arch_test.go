@@ -38,6 +38,7 @@ var rules = map[string][]string{
 	"toolset":                               {"agent/model", "internal/plainjson", "internal/schema"},
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
 	"toolset/command":                       {"internal/show"},
+	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/guard", "internal/nearest", "internal/show"},
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command"},
 	"toolset/workspace/checkpoint":          {"toolset", "toolset/workspace", "internal/linediff"},
 	"toolset/workspace/local":               {"toolset/workspace", "internal/guard"},
@@ -92,6 +93,7 @@ var thirdParty = map[string][]string{
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
 	},
 	"internal/guard":       {"golang.org/x/sys/windows"},
+	"toolset/mcptoolset":   {"github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
 	"toolset/workspace":    {"github.com/bmatcuk/doublestar/v4"},
 	"internal/adaptertest": {"github.com/stretchr/testify/require"}, // only tests import it
 	"internal/schema":      {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},

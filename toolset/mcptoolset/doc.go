@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package mcptoolset gives agents the tools of servers that speak the Model Context Protocol (MCP). It uses the official Go SDK.
+//
+//	files, err := mcptoolset.New(mcptoolset.Config{
+//		Name:      "files",
+//		Transport: mcptoolset.Command{Path: "npx", Args: []string{"-y", "@modelcontextprotocol/server-filesystem", "/repo"}},
+//	})
+//	…
+//	defer files.Close()
+//	a, err := agent.New(agent.Config[Deps, string]{
+//		Toolsets: []toolset.Toolset[Deps]{mcptoolset.Tools(files, mcptoolset.Options[Deps]{})},
+//		…
+//	})
+//
+// A [Server] is made once and serves many runs at the same time. It connects when a run needs it first, and again when the connection has been
+// lost. A server that runs as a process ends with this program, however this program ends.
+//
+// # Trust
+//
+// What a server says is data. Every call of its tools needs approval unless a policy of the program allows it ([Options.Policy]). The server's
+// hints, such as "only reads", are shown to the person who is asked, and decide nothing. The tools have no kind that a policy could take for one
+// ([toolset.KindOther]). An approval that is remembered covers a tool as it is defined: if the server changes the tool, the person is asked
+// again. A tool that changes between the approval and its call is not called. Where people read what a server says, invisible characters are
+// written out. Sizes are limited ([Limits]).
+//
+// # Failures
+//
+// A server cannot end a run. Errors of its tools, and the loss of the connection during a call, are told to the model as failures of the
+// call. A call is never repeated. A server that cannot be reached is left out ([Options.Required] changes that). [Server.Status] says what
+// is wrong.
+//
+// # Requests of servers
+//
+// A server may ask the person of a run a question (elicitation), and use the run's model (sampling), while it runs a call of that run. It does so
+// through the run: questions go to the run's asker, and requests to the model count toward its limits. Until protocol version 2025-11-25
+// a request does not say which call it belongs to. It is then refused if calls of several runs are in progress on the connection, or if the
+// server has left a call of another run unanswered. Give each user a Server of their own where that matters.
+package mcptoolset
