@@ -144,8 +144,8 @@ func asksOnceWhenAlwaysAllowed(t *testing.T, dial connect) {
 	e := openEditor(t, dial, everything, answer(allowAlways))
 	s := e.newSession()
 	s.prompt("create notes.txt with one").mustEnd("end_turn")
-	s.prompt("append two to notes.txt").mustEnd("end_turn")
-	if got, want := e.read("notes.txt"), "one\ntwo\n"; got != want {
+	s.prompt("create notes.txt with two").mustEnd("end_turn")
+	if got, want := e.read("notes.txt"), "two\n"; got != want {
 		t.Errorf("the file holds %q, want %q", got, want)
 	}
 	if len(e.questions) != 1 {
@@ -155,7 +155,7 @@ func asksOnceWhenAlwaysAllowed(t *testing.T, dial connect) {
 	if len(e.questions) != 2 {
 		t.Errorf("the user was asked %d times, want again for another file", len(e.questions))
 	}
-	e.newSession().prompt("append three to notes.txt").mustEnd("end_turn")
+	e.newSession().prompt("create notes.txt with three").mustEnd("end_turn")
 	if len(e.questions) != 3 {
 		t.Errorf("the user was asked %d times, want again in another session", len(e.questions))
 	}

@@ -3,9 +3,7 @@
 package offline
 
 import (
-	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -14,29 +12,84 @@ type writeArgs struct {
 	Content string `json:"content"`
 }
 
+type editArgs struct {
+	Path  string `json:"path"`
+	Edits []edit `json:"edits"`
+}
+
+type edit struct {
+	OldText    string `json:"old_text"`
+	NewText    string `json:"new_text"`
+	ReplaceAll bool   `json:"replace_all,omitempty"`
+}
+
 func (s *script) replace(st step) bool {
-	content, ok := s.whole(st.path)
-	if !ok {
-		return false
-	}
-	times := strings.Count(content, st.text)
-	switch {
-	case times == 0:
-		s.say("I changed nothing: there is no %s in %s.%s\n\n", quote(st.text), code(st.path), nearest(content, st.text))
-		return false
-	case st.text == st.with:
-		s.say("I changed nothing: the two texts are the same.\n\n")
+	if st.text == st.with {
+		s.say("I changed nothing in %s: the two texts are the same.\n\n", code(st.path))
 		return true
-	case st.once:
-		times = 1
 	}
-	changed := strings.Replace(content, st.text, st.with, times)
-	if _, ok := s.call(toolWrite, "change "+code(st.path), writeArgs{st.path, changed}); !ok {
+	e := edit{st.text, st.with, true}
+	if st.once {
+		content, ok := s.whole(st.path)
+		if !ok {
+			return false
+		}
+		if e, ok = first(content, st.text, st.with); !ok {
+			s.say("I changed nothing: there is no %s in %s.\n\n", quote(st.text), code(st.path))
+			return false
+		}
+	}
+	if !s.edit(st.path, e) {
 		return false
 	}
-	s.say("Replaced %s with %s in %s: %s, on %s.\n\n", quote(st.text), quote(st.with), code(st.path),
-		count(times, "occurrence"), linesOf(content, st.text, times))
+	which := quote(st.text)
+	if st.once {
+		which = "the first " + which
+	}
+	s.say("Replaced %s with %s in %s", which, quote(st.with), code(st.path))
+	s.showEdit()
 	return true
+}
+
+// first returns an edit of the first occurrence of text: with as much of what follows it as makes it unique, which may be all.
+func first(content, text, with string) (edit, bool) {
+	at := strings.Index(content, text)
+	if at < 0 {
+		return edit{}, false
+	}
+	begin := strings.LastIndexByte(content[:at], '\n') + 1
+	for end := at + len(text); ; {
+		if i := strings.IndexByte(content[end:], '\n'); i >= 0 {
+			end += i + 1
+		} else {
+			end = len(content)
+		}
+		old := content[begin:end]
+		if end == len(content) || !strings.Contains(content[begin+1:], old) {
+			return edit{OldText: old, NewText: content[begin:at] + with + content[at+len(text):end]}, true
+		}
+	}
+}
+
+// edit changes a file, and keeps what the tool says of it.
+func (s *script) edit(path string, e edit) bool {
+	result, ok := s.call(toolEdit, "change "+code(path), editArgs{path, []edit{e}})
+	s.edited = result
+	return ok
+}
+
+// showEdit ends a sentence about an edit with the lines as they are now.
+func (s *script) showEdit() {
+	_, shown, ok := strings.Cut(s.edited, " are now:\n")
+	if !ok {
+		s.say(".\n\n")
+		return
+	}
+	lines, left := head(shown, 20)
+	s.say(":\n\n%s", block("", lines))
+	if left > 0 {
+		s.say("… and %s more.\n\n", count(left, "line"))
+	}
 }
 
 func (s *script) create(st step) bool {
@@ -52,15 +105,30 @@ func (s *script) append(st step) bool {
 	if !ok {
 		return false
 	}
-	if _, ok := s.call(toolWrite, "change "+code(st.path), writeArgs{st.path, endLine(content) + st.text}); !ok {
-		return false
+	if content == "" {
+		_, ok = s.call(toolWrite, "write "+code(st.path), writeArgs{st.path, st.text})
+	} else {
+		ok = s.edit(st.path, last(content, st.text))
 	}
-	s.say("Appended %s to %s.\n\n", count(strings.Count(st.text, "\n"), "line"), code(st.path))
-	return true
+	if ok {
+		s.say("Appended %s to %s.\n\n", count(strings.Count(st.text, "\n"), "line"), code(st.path))
+	}
+	return ok
 }
 
-// maxChanged is the size in bytes of the largest file that is changed. It must be well below what read_file shows at a
-// time, for what is written is what was shown.
+// last returns an edit that appends a text: of as many lines at the end as are unique, which may be all.
+func last(content, text string) edit {
+	begin := len(content)
+	for {
+		begin = strings.LastIndexByte(content[:begin-1], '\n') + 1
+		if old := content[begin:]; begin == 0 || strings.Index(content, old) == begin {
+			return edit{OldText: old, NewText: endLine(old) + text}
+		}
+	}
+}
+
+// maxChanged is the size in bytes of the largest file that is read to be changed. It must be well below what read_file shows at a
+// time.
 const maxChanged = 128 << 10
 
 // whole reads a file that is to be changed.
@@ -75,79 +143,3 @@ func (s *script) whole(path string) (string, bool) {
 
 // cutShort is how read_file says that there is more than it shows.
 var cutShort = regexp.MustCompile(`\n\[Cut here: [^\n]*\]\n?$`)
-
-// linesOf says on which lines of content the first occurrences of text begin.
-func linesOf(content, text string, times int) string {
-	const most = 8
-	var lines []int
-	line, rest := 1, content
-	for range times {
-		i := strings.Index(rest, text)
-		if i < 0 {
-			break
-		}
-		line += strings.Count(rest[:i], "\n")
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-		line += strings.Count(text, "\n")
-		rest = rest[i+len(text):]
-	}
-	if len(lines) == 1 {
-		return fmt.Sprintf("line %d", lines[0])
-	}
-	more := ""
-	if len(lines) > most {
-		lines, more = lines[:most], " and more"
-	}
-	var b strings.Builder
-	for i, n := range lines {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, n)
-	}
-	return "lines " + b.String() + more
-}
-
-// nearest points at the line of content that looks most like what was not found, if one does.
-func nearest(content, text string) string {
-	wanted := pairs(text)
-	if len(wanted) == 0 {
-		return ""
-	}
-	best, at, line := 0.0, 0, ""
-	for i, l := range strings.SplitN(content, "\n", 5001) {
-		if len(l) > 1000 || i == 5000 {
-			continue
-		}
-		have, shared := pairs(l), 0
-		for p := range wanted {
-			if have[p] {
-				shared++
-			}
-		}
-		// How much of the wanted text is in the line; among equals the shorter line.
-		score := float64(shared)/float64(len(wanted)) - float64(len(l))/1e6
-		if score > best {
-			best, at, line = score, i+1, l
-		}
-	}
-	if best < 0.6 {
-		return ""
-	}
-	return fmt.Sprintf(" The nearest is line %d: %s", at, quote(strings.TrimSpace(line)))
-}
-
-// pairs returns the pairs of neighbouring characters of a text, whatever its case and spacing.
-func pairs(text string) map[string]bool {
-	r := []rune(strings.ToLower(strings.Join(strings.Fields(text), "")))
-	if len(r) == 1 {
-		return map[string]bool{string(r): true}
-	}
-	set := make(map[string]bool, len(r))
-	for i := 1; i < len(r); i++ {
-		set[string(r[i-1:i+1])] = true
-	}
-	return set
-}

@@ -103,19 +103,27 @@ var filler = []string{
 // skipFiller returns how many tokens stand before the verb.
 func skipFiller(tokens []token) int {
 	n := 0
-	for n < min(len(tokens), 20) && (tokens[n].kind == comma || tokens[n].is(filler...)) {
+	for n < min(len(tokens), 20) && (tokens[n].kind == comma || tokens[n].is(filler...)) && !startsProgram(tokens[n:]) {
 		n++
 	}
 	return n
 }
 
-// startsStep reports whether the tokens begin with a verb that has what it needs to be one.
+// startsStep reports whether the tokens begin with something that can be done.
 func startsStep(tokens []token) bool {
 	tokens = tokens[skipFiller(tokens):]
 	if len(tokens) > 2 && tokens[0].is("in") { // "in FILE replace A with B"
 		tokens = tokens[2:]
 		tokens = tokens[skipFiller(tokens):]
 	}
+	if startsProgram(tokens) || isToolCall(tokens) {
+		return true
+	}
 	v, n := matchVerb(tokens)
-	return n > 0 && (v.alone || n < len(tokens) && tokens[n].kind <= quoted && !tokens[n].newline) && v.plausible(tokens[n:])
+	return n > 0 && (v.alone || n < len(tokens) && tokens[n].isText() && !tokens[n].newline) && v.plausible(tokens[n:])
+}
+
+// isToolCall reports whether the tokens begin with the name of a tool and its arguments.
+func isToolCall(tokens []token) bool {
+	return len(tokens) > 1 && tokens[0].kind == word && tokens[1].kind == object
 }

@@ -8,8 +8,10 @@
 // What it understands is in [Help]. A request may ask for several things ("read a.txt, then replace foo with bar in
 // it and run go test ./..."); quotes protect text that would otherwise be taken for grammar.
 //
-// The model calls only tools that the request offers, by these names: read_file, write_file, run_command, list_files
-// and search_files. It makes one call per response, says what each call found in the response that follows, and
+// A request is understood as a whole or refused as a whole, in two lines: every word of it is read by a rule, and nothing is dropped.
+//
+// The model calls only tools that the request offers. By itself it calls read_file, write_file, edit_file, run_command, list_files,
+// search_files and undo_changes; "use TOOL {json}" calls any other. It makes one call per response, says what each call found in the response that follows, and
 // leaves out the steps that depend on one that failed.
 //
 // # State

@@ -11,6 +11,8 @@ import (
 const (
 	toolRead   = "read_file"
 	toolWrite  = "write_file"
+	toolEdit   = "edit_file"
+	toolUndo   = "undo_changes"
 	toolRun    = "run_command"
 	toolList   = "list_files"
 	toolSearch = "search_files"

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/offline"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // files is a directory in memory with the tools that the model drives.
@@ -24,12 +25,15 @@ type files struct {
 	content map[string]string
 	denied  map[string]bool // tools
 	calls   []string
+	ran     []string // command lines
+	list    string   // what list_files says
 }
 
 func (f *files) call(p model.Part) model.Part {
 	var a struct {
 		Path, Content, Text, Command string
 		Line, Limit                  int
+		Edits                        []workspace.Edit
 	}
 	f.calls = append(f.calls, p.Tool)
 	if err := json.Unmarshal(p.Args, &a); err != nil {
@@ -39,22 +43,38 @@ func (f *files) call(p model.Part) model.Part {
 		return model.Part{Kind: model.PartToolReturn, CallID: p.CallID, Tool: p.Tool, Text: "The user said no.", Outcome: model.OutcomeDenied}
 	}
 	content, exists := f.content[a.Path]
+	failed := func(text string) model.Part {
+		return model.Part{Kind: model.PartToolReturn, CallID: p.CallID, Tool: p.Tool, Text: text, Outcome: model.OutcomeFailed}
+	}
 	switch p.Tool {
-	case "read_file":
+	case "read_file", "edit_file":
 		if !exists {
-			return model.Part{Kind: model.PartToolReturn, CallID: p.CallID, Tool: p.Tool, Text: "no such file", Outcome: model.OutcomeFailed}
+			return failed("no such file")
 		}
-		return model.ToolReturn(p.CallID, p.Tool, content)
+		if p.Tool == "read_file" {
+			return model.ToolReturn(p.CallID, p.Tool, content)
+		}
+		edited, err := workspace.ApplyEdits([]byte(content), a.Edits)
+		if err != nil {
+			return failed("Nothing was changed in " + a.Path + ". " + err.Error())
+		}
+		f.content[a.Path] = string(edited)
+		return model.ToolReturn(p.CallID, p.Tool, "Edited "+a.Path+". "+workspace.ChangedLines([]byte(content), edited))
 	case "write_file":
 		f.content[a.Path] = a.Content
 		return model.ToolReturn(p.CallID, p.Tool, "written")
 	case "run_command":
+		f.ran = append(f.ran, a.Command)
 		return model.ToolReturn(p.CallID, p.Tool, "$ "+a.Command+"\n[exit code 0]")
+	case "list_files":
+		if f.list != "" {
+			return model.ToolReturn(p.CallID, p.Tool, f.list)
+		}
 	}
 	return model.ToolReturn(p.CallID, p.Tool, fmt.Sprintf("%s of %q in %q", p.Tool, a.Text, a.Path))
 }
 
-var allTools = []string{"read_file", "write_file", "run_command", "list_files", "search_files"}
+var allTools = []string{"read_file", "write_file", "edit_file", "run_command", "list_files", "search_files"}
 
 // converse runs the loop of an agent for one prompt and returns the history with all that was added.
 func converse(t *testing.T, f *files, tools []string, history []*model.Message, prompt string) []*model.Message {
@@ -102,13 +122,13 @@ func said(messages []*model.Message) string {
 func TestASequenceIsCarriedOutStepByStep(t *testing.T) {
 	f := &files{content: map[string]string{"a.txt": "one foo\ntwo\nthree foo foo\n"}}
 	history := converse(t, f, allTools, nil, "read a.txt, search two, then replace foo with bar in a.txt and run go test ./...")
-	require.Equal(t, []string{"read_file", "search_files", "read_file", "write_file", "run_command"}, f.calls)
+	require.Equal(t, []string{"read_file", "search_files", "edit_file", "run_command"}, f.calls)
 	require.Equal(t, "one bar\ntwo\nthree bar bar\n", f.content["a.txt"])
 	require.Equal(t, model.PartThinking, history[1].Parts[0].Kind)
 	require.Contains(t, history[1].Parts[0].Text, "Offline demo model, my plan: 1. read a.txt. 2. search `two`")
 	text := said(history)
 	require.Contains(t, text, "```txt\none foo\ntwo\nthree foo foo\n```")
-	require.Contains(t, text, "Replaced `foo` with `bar` in `a.txt`: 3 occurrences, on lines 1, 3.")
+	require.Contains(t, text, "Replaced `foo` with `bar` in `a.txt`:\n\n```\n     1\tone bar\n     2\ttwo\n     3\tthree bar bar\n```")
 	require.Contains(t, text, "I ran `go test ./...`: exit code 0:\n\n```\n$ go test ./...\n```")
 	require.Equal(t, 1, strings.Count(text, "one foo"), "nothing is said twice")
 
@@ -123,7 +143,7 @@ func TestASequenceIsCarriedOutStepByStep(t *testing.T) {
 			}
 		}
 	}
-	require.Len(t, ids, 6)
+	require.Len(t, ids, 5)
 }
 
 func TestAFailureIsReportedAndWhatDependsOnItLeftOut(t *testing.T) {
@@ -134,14 +154,14 @@ func TestAFailureIsReportedAndWhatDependsOnItLeftOut(t *testing.T) {
 		says   []string
 	}{
 		"denied": {
-			files{content: map[string]string{"a.txt": "foo"}, denied: map[string]bool{"write_file": true}},
+			files{content: map[string]string{"a.txt": "foo"}, denied: map[string]bool{"edit_file": true}},
 			"replace foo with bar in a.txt and run go test, then list files",
-			[]string{"read_file", "write_file", "list_files"},
+			[]string{"edit_file", "list_files"},
 			[]string{"I was not permitted to change `a.txt`: The user said no.", "I left out “run `go test`”, since it depends on “replace `foo` with `bar` in a.txt”"},
 		},
 		"cut short": {
 			files{content: map[string]string{"a.txt": "foo\n\n[Cut here: these are the lines 1 to 1 of 9. To read on, call read_file with line 2.]"}},
-			"replace foo with bar in a.txt",
+			"append x to a.txt",
 			[]string{"read_file"},
 			[]string{"`a.txt` is too large for me to change"},
 		},
@@ -152,8 +172,8 @@ func TestAFailureIsReportedAndWhatDependsOnItLeftOut(t *testing.T) {
 		},
 		"not there": {
 			files{content: map[string]string{"a.txt": "alpha\nfmt.Println(x)\n"}}, "replace fmt.Printn(x) with y in a.txt",
-			[]string{"read_file"},
-			[]string{"I changed nothing: there is no `fmt.Printn(x)` in `a.txt`. The nearest is line 2: `fmt.Println(x)`"},
+			[]string{"edit_file"},
+			[]string{"Nothing was changed in a.txt. old_text was not found. The nearest lines are: 2 fmt.Println(x)"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,20 +196,18 @@ func TestOnlyOfferedToolsAreCalled(t *testing.T) {
 
 func TestWritingFiles(t *testing.T) {
 	f := &files{content: map[string]string{"log.txt": "first"}}
-	history := converse(t, f, allTools, nil, "create a.txt with \"x\\ny\", append second to log.txt, and in log.txt replace the first first with 1st")
-	require.Equal(t, map[string]string{"a.txt": "x\ny\n", "log.txt": "1st\nsecond\n"}, f.content)
+	history := converse(t, f, allTools, nil, "create a.txt with \"x\\ny\", append second to log.txt, append first to log.txt, and in log.txt replace the first first with 1st")
+	require.Equal(t, map[string]string{"a.txt": "x\ny\n", "log.txt": "1st\nsecond\nfirst\n"}, f.content)
 	require.Contains(t, said(history), "Wrote `a.txt`: 2 lines.")
 }
 
 func TestTheModelIsHonest(t *testing.T) {
 	f := &files{}
 	for prompt, want := range map[string]string{
-		"what is the meaning of life?": "This is the offline demo model, a few rules and no intelligence: I did not understand `what is the meaning of life`",
-		"help":                         "I am the offline demo model",
-		"hello":                        "This is the offline demo model",
-		"":                             "This is the offline demo model",
-		"think about life":             "I am the offline demo model: I follow rules, and have no thoughts about `life`.",
-		"list files; make me happy":    "One thing I left out:",
+		"help":             "I am the offline demo model",
+		"hello":            "This is the offline demo model",
+		"":                 "This is the offline demo model",
+		"think about life": "I am the offline demo model: I follow rules, and have no thoughts about `life`.",
 	} {
 		require.Contains(t, said(converse(t, f, allTools, nil, prompt)), want, prompt)
 	}
@@ -213,7 +231,7 @@ func TestATurnAfterAnInterruptedOneIsItsOwn(t *testing.T) {
 }
 
 func TestDeltasSayWhatTheMessageSays(t *testing.T) {
-	req := &model.Request{Tools: []model.ToolDef{{Name: "read_file"}}, Messages: []*model.Message{model.UserText("frob, read a.txt and bla; wait 1ms; read a.txt")}}
+	req := &model.Request{Tools: []model.ToolDef{{Name: "read_file"}}, Messages: []*model.Message{model.UserText("think about it; wait 1ms; read a.txt")}}
 	parts := map[int]*model.Part{}
 	deltas := 0
 	m, err := offline.New(offline.Config{}).Generate(t.Context(), req, func(d model.Delta) error {
@@ -244,6 +262,74 @@ func TestDeltasSayWhatTheMessageSays(t *testing.T) {
 	stop := errors.New("stop")
 	_, err = offline.New(offline.Config{}).Generate(t.Context(), req, func(model.Delta) error { return stop })
 	require.Equal(t, stop, err)
+}
+
+func TestEditsKeepLineEndings(t *testing.T) {
+	f := &files{content: map[string]string{"a.txt": "one\r\nx\r\nx\r\n", "b.txt": "x x x", "empty.txt": ""}}
+	converse(t, f, allTools, nil, "replace the first x with y in a.txt; append two to a.txt; append one to empty.txt; replace the first x with y in b.txt; append x to b.txt")
+	require.Equal(t, map[string]string{"a.txt": "one\r\ny\r\nx\r\ntwo\r\n", "b.txt": "y x x\nx\n", "empty.txt": "one\n"}, f.content)
+}
+
+func TestTestsAreRunAsTheProjectDoes(t *testing.T) {
+	for list, want := range map[string]string{
+		"go.mod\nMakefile\n": "go test ./...", "README.md\npackage.json\n": "npm test", "Cargo.toml\n": "cargo test", "pyproject.toml\n": "python -m pytest",
+		"Makefile\n": "make test", "pom.xml\n": "mvn test", "build.gradle\ngradlew\n": "./gradlew test", "mix.exs\n": "mix test", "go.mod/\nMakefile\n": "make test",
+	} {
+		f := &files{list: list}
+		history := converse(t, f, allTools, nil, "run the tests")
+		require.Equal(t, []string{want}, f.ran, list)
+		require.Contains(t, said(history), "so the tests are run with `"+want+"`")
+	}
+	f := &files{list: "README.md\n", content: map[string]string{"a": "x"}}
+	history := converse(t, f, allTools, nil, "run the tests")
+	require.Empty(t, f.ran)
+	require.Contains(t, said(history), "I cannot tell how the tests of this project are run.")
+
+	f = &files{content: map[string]string{}, list: "go.mod\n"}
+	history = converse(t, f, allTools, nil, "replace x with y in a, then run the tests")
+	require.Empty(t, f.ran, "tests depend on the change")
+	require.Contains(t, said(history), "I left out “run the tests”")
+}
+
+func TestAgainRepeatsTheLastRequest(t *testing.T) {
+	f := &files{content: map[string]string{"a.txt": "x"}, list: "go.mod\n"}
+	history := converse(t, f, allTools, nil, "again")
+	require.Contains(t, said(history), "there is nothing to repeat yet")
+	history = converse(t, f, allTools, nil, "read a.txt and run the tests")
+	f.calls = nil
+	for _, again := range []string{"again", "do it again, please", "once more", "Same again!"} {
+		history = converse(t, f, allTools, history, again)
+	}
+	require.Len(t, f.calls, 12)
+	require.Equal(t, []string{"read_file", "list_files", "run_command"}, f.calls[9:])
+	history = converse(t, f, allTools, converse(t, f, allTools, history, "frobnicate"), "again")
+	require.Contains(t, said(history[len(history)-1:]), "there is nothing to repeat: of your last request, I did not understand `frobnicate`.")
+	require.Len(t, f.calls, 12)
+}
+
+func TestUndoAndRedo(t *testing.T) {
+	calls, text, _ := carryOut(t, "redo")
+	require.Empty(t, calls)
+	require.Contains(t, text, "There is nothing to redo.")
+	calls, text, history := carryOut(t, "undo")
+	require.Equal(t, []string{"undo_changes {}"}, calls)
+	require.Equal(t, "Restored a.txt.\n\n", text, "without what is said to models")
+	calls, _, _ = carryOut(t, "redo it", history...)
+	require.Equal(t, []string{`undo_changes {"checkpoint":7}`}, calls)
+
+	converse(t, &files{}, allTools, nil, "undo")
+	require.Contains(t, said(converse(t, &files{}, allTools, nil, "undo")), "I cannot undo the last changes: I was not given the tool `undo_changes` here.")
+}
+
+func TestUseCallsAnyOfferedTool(t *testing.T) {
+	f := &files{}
+	tools := append(slices.Clip(allTools), "weather", "mcp__deploy")
+	history := converse(t, f, tools, nil, "use weather {\"Text\": \"Oslo\"} and mcp__deploy {}")
+	require.Equal(t, []string{"weather", "mcp__deploy"}, f.calls)
+	require.Contains(t, said(history), "I used `weather`:\n\n```\nweather of \"Oslo\" in \"\"\n```")
+	history = converse(t, f, allTools, nil, "read a.txt, then use weather {}")
+	require.Len(t, f.calls, 2, "nothing is done if a part cannot be")
+	require.Contains(t, said(history), "there is no tool `weather` here. The tools are read_file, write_file, edit_file, run_command, list_files, search_files.")
 }
 
 func TestCancellationEndsAWaitAtOnce(t *testing.T) {

@@ -2,72 +2,138 @@
 
 package offline
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // parser turns clauses into steps. It remembers the last file that was named, for "it" and for what is left out.
 type parser struct {
 	file string
+	// context is an "in FILE" that nothing has followed yet.
+	context string
 }
 
-// parse returns the steps that a request asks for, in order. A clause that is not understood becomes a step too.
-func parse(request string) []step {
+// parse returns the steps that a request asks for, in order. If any part of the request is not understood, there are no steps, and problem says
+// what is wrong. earlier are the requests before this one, the last one last.
+func parse(request string, earlier []string) (steps []step, problem string) {
+	clauses := split(request)
+	if len(clauses) == 1 && isAgain(clauses[0]) {
+		return repeat(earlier)
+	}
 	var p parser
-	var steps []step
-	for _, c := range split(request) {
-		for _, s := range p.clause(c) {
+	for _, c := range clauses {
+		found, problem := p.clause(c)
+		if problem != "" {
+			return nil, problem
+		}
+		for _, s := range found {
 			if s.path != "" && (s.act == actRead || s.changes()) {
 				p.file = s.path
 			}
 			steps = append(steps, s)
 		}
 	}
-	return steps
+	if p.context != "" {
+		return nil, "what should I do " + quote(p.context) + "?"
+	}
+	return steps, ""
 }
 
-func (p *parser) clause(c clause) []step {
+// isAgain reports whether a clause asks for the last request once more.
+func isAgain(c clause) bool {
+	k := &cursor{clause: c, at: skipFiller(c.tokens)}
+	for _, phrase := range []string{
+		"again", "once more", "one more time", "do it again", "do that again", "do this again", "do the same again", "same again", "try again",
+		"try it again", "repeat that", "repeat it", "repeat the last request", "repeat",
+	} {
+		at := k.at
+		if k.phrase(phrase) {
+			for k.accept("please", "thanks", "now") || k.more() && k.peek(0).kind == comma {
+				k.done() // reads commas
+			}
+			return k.done()
+		}
+		k.at = at
+	}
+	return false
+}
+
+// repeat returns the steps of the last request that did not itself ask for a repetition.
+func repeat(earlier []string) ([]step, string) {
+	for i := len(earlier) - 1; i >= 0; i-- {
+		clauses := split(earlier[i])
+		if len(clauses) == 1 && isAgain(clauses[0]) {
+			continue
+		}
+		steps, problem := parse(earlier[i], nil)
+		if problem != "" {
+			return nil, "there is nothing to repeat: of your last request, " + problem
+		}
+		return steps, ""
+	}
+	return nil, "there is nothing to repeat yet"
+}
+
+// clause returns the steps of a clause, or says what is wrong with it.
+func (p *parser) clause(c clause) ([]step, string) {
 	start := skipFiller(c.tokens)
 	if start == len(c.tokens) {
-		return nil // "please", "and then"
+		return nil, "" // "please", "and then"
 	}
 	c.tokens = c.tokens[start:]
-	if s, ok := p.inFile(c); ok {
-		return s
+	if k := (&cursor{clause: c}); k.is("in") && len(c.tokens) > 1 {
+		return p.inFile(k)
 	}
 	v, n := matchVerb(c.tokens)
-	if n == 0 || !v.plausible(c.tokens[n:]) {
-		if courtesy(c.tokens) {
-			return nil
-		}
-		return unclear("I did not understand %s", quote(c.raw(0, len(c.tokens))))
+	switch {
+	case isToolCall(c.tokens):
+		v, n = verb{parse: (*parser).use, words: []string{"use"}}, 0
+	case n == 1 && c.tokens[0].is("ls", "cat", "grep", "find", "test") && hasOperator(c.tokens), n == 0 && startsProgram(c.tokens):
+		v, n = verb{parse: (*parser).run, words: []string{"run"}, raw: true}, 0
+	case n == 0 && courtesy(c.tokens):
+		return nil, ""
+	case n == 0:
+		return nil, "I did not understand " + quote(c.raw(0, len(c.tokens)))
 	}
-	rest := clause{c.src, c.tokens[n:]}
-	if len(rest.tokens) == 0 && !v.alone {
-		return unclear("%s what?", code(strings.Join(v.words, " ")))
+	p.context = ""
+	if !v.raw {
+		c = c.trimCourtesy()
 	}
-	return v.parse(p, rest)
+	k := &cursor{clause: c, at: n}
+	if !k.more() && !v.alone {
+		return nil, code(strings.Join(v.words, " ")) + " what?"
+	}
+	steps, problem := v.parse(p, k)
+	switch {
+	case problem != "":
+		return nil, problem
+	case len(steps) == 0:
+		return nil, "I did not understand " + quote(c.raw(0, len(c.tokens)))
+	case !k.done():
+		k.skipMost("and", "then", "also")
+		return nil, "I did not understand " + quote(k.rest())
+	}
+	return steps, ""
 }
 
 // inFile reads "in FILE", which says what the next clauses are about, and "in FILE replace A with B".
-func (p *parser) inFile(c clause) ([]step, bool) {
-	if len(c.tokens) < 2 || !c.tokens[0].is("in") {
-		return nil, false
+func (p *parser) inFile(k *cursor) ([]step, string) {
+	from := k.at
+	k.at++
+	k.skipMost("the", "file")
+	t, ok := k.take()
+	if !ok {
+		return nil, "I did not understand " + quote(k.rest())
 	}
-	rest := c.tokens[1:]
-	for len(rest) > 1 && rest[0].is("the", "file") {
-		rest = rest[1:]
+	p.file = path(t)
+	where := k.raw(from, k.at)
+	if k.done() {
+		p.context = where
+		return nil, ""
 	}
-	p.file = path(rest[0])
-	rest = rest[1:]
-	for len(rest) > 0 && rest[0].kind == comma {
-		rest = rest[1:]
+	steps, problem := p.clause(clause{k.src, k.tokens[k.at:]})
+	if problem == "" && len(steps) == 0 {
+		problem = "I did not understand " + quote(k.raw(from, len(k.tokens)))
 	}
-	if len(rest) == 0 {
-		return nil, true
-	}
-	return p.clause(clause{c.src, rest}), true
+	return steps, problem
 }
 
 // courtesy reports whether the tokens say nothing but please and thank you.
@@ -76,16 +142,12 @@ func courtesy(tokens []token) bool {
 		return false
 	}
 	for _, t := range tokens {
-		if t.kind <= quoted && !t.is("thanks", "thank", "you", "please", "cheers", "much", "very", "a", "lot", "that's",
+		if t.isText() && !t.is("thanks", "thank", "you", "please", "cheers", "much", "very", "a", "lot", "that's",
 			"that", "is", "all", "it", "good", "morning", "hi", "hello", "there", "everyone") {
 			return false
 		}
 	}
 	return true
-}
-
-func unclear(format string, args ...any) []step {
-	return []step{{act: actUnclear, problem: fmt.Sprintf(format, args...)}}
 }
 
 // path returns the path that a token names.
@@ -106,57 +168,30 @@ func path(t token) string {
 // people know.
 func pathish(t token) bool {
 	s := path(t)
-	return t.kind <= quoted && (strings.ContainsAny(s, "./\\") && strings.Trim(s, ".") != "" || wellKnown[s])
+	return t.isText() && (t.kind == quoted || strings.ContainsAny(s, "./\\") && strings.Trim(s, ".") != "" || wellKnown[s])
 }
 
 var wellKnown = map[string]bool{
 	"Makefile": true, "Dockerfile": true, "LICENSE": true, "README": true, "CHANGELOG": true, "NOTICE": true,
 }
 
-// isIt reports whether the tokens stand for the file named before.
-func isIt(tokens []token) bool {
-	switch len(tokens) {
-	case 1:
-		return tokens[0].is("it", "there", "that", "this", "file")
-	case 2:
-		return tokens[0].is("that", "this", "the", "same") && tokens[1].is("file", "one")
-	case 3:
-		return tokens[0].is("the") && tokens[1].is("same") && tokens[2].is("file")
-	}
-	return false
-}
-
-// oneFile returns the file that the tokens name, or the last one if they say "it" or nothing.
-func (p *parser) oneFile(tokens []token) string {
-	if len(tokens) == 0 || isIt(tokens) {
-		return p.file
-	}
-	tokens = without(tokens, "the", "file", "called", "named", "a", "new")
-	switch len(tokens) {
-	case 0:
-		return p.file
-	case 1:
-		return path(tokens[0])
-	}
-	var names []string
-	for _, t := range tokens {
-		if pathish(t) {
-			return path(t)
-		}
-		names = append(names, path(t))
-	}
-	return strings.Join(names, " ")
-}
-
-// without returns the tokens without punctuation and the given words. Quoted tokens stay.
-func without(tokens []token, words ...string) []token {
-	var kept []token
-	for _, t := range tokens {
-		if t.kind <= quoted && !t.is(words...) {
-			kept = append(kept, t)
+// oneFile reads the name of a file, or words that stand for the last one.
+func (p *parser) oneFile(k *cursor) (string, bool) {
+	for _, it := range []string{"the same file", "the same one", "that file", "this file", "the same", "it", "there", "that", "this"} {
+		if k.phrase(it) {
+			return p.file, p.file != ""
 		}
 	}
-	return kept
+	k.skipMost("the", "a", "new", "file", "called", "named")
+	if k.is("file") && p.file != "" { // "the file"
+		k.at++
+		return p.file, true
+	}
+	t, ok := k.take()
+	if !ok {
+		return "", false
+	}
+	return path(t), true
 }
 
 // index returns where the first of the words stands in tokens, at or after from, or -1.

@@ -3,57 +3,119 @@
 package offline
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// run understands a command line, quoted as a whole or not.
-func (p *parser) run(c clause) []step {
-	n := len(c.tokens)
-	from := skip(c.tokens, 0, "the", "command", "following", ":")
-	line := c.text(from, n)
-	if source := c.src[c.tokens[from].start:c.tokens[n-1].end]; strings.TrimRight(source, "?!") == line {
-		line = source // where a question mark may be a pattern
+// isTests reports whether the tokens say "the tests" and nothing else but courtesies.
+func isTests(rest []token) bool {
+	k := &cursor{clause: clause{tokens: rest}.trimCourtesy()}
+	readTests(k)
+	return k.done()
+}
+
+// readTests reads "the tests", "test suite" and the like.
+func readTests(k *cursor) {
+	k.skip("the", "all", "my", "our", "your", "unit", "whole", "project's", "full")
+	if k.accept("tests", "test") {
+		k.skip("suite", "suites")
+		if k.phrase("of the project") || k.phrase("of this project") || k.phrase("in this project") {
+			return
+		}
+		return
 	}
-	if from == n-1 && c.tokens[from].is("tests", "test", "it", "that") || strings.EqualFold(line, "the tests") {
-		return unclear("which command should I run? Say it in full, for example `run go test ./...`")
+	k.skip("it", "project", "everything")
+}
+
+// runTests understands "the tests". "run" alone and "run it" do not get here.
+func (p *parser) runTests(k *cursor) ([]step, string) {
+	verb := k.tokens[k.at-1]
+	if !verb.is("test") && k.index(0, "test", "tests") < 0 {
+		return nil, "which command should I run? Say it in full, for example `run go test ./...`"
 	}
+	readTests(k)
+	return []step{{act: actTests}}, ""
+}
+
+// run understands a command line, quoted as a whole or not. One that reads like a sentence is refused.
+func (p *parser) run(k *cursor) ([]step, string) {
+	k.skipMost("the", "command", "following", ":")
+	from := k.at
+	if k.peek(0).kind == quoted {
+		k.at++
+		if k.finish(); k.done() {
+			return command(k.tokens[from].text)
+		}
+		k.at = from
+	}
+	tokens := k.tokens[from:]
+	if tokens[0].is(determiners...) || tokens[0].is("it", "them", "everything", "linter", "server", "app") ||
+		slices.ContainsFunc(tokens[1:], func(t token) bool { return t.kind == word && t.is(prose...) && !strings.HasPrefix(t.text, "-") }) {
+		return nil, "which command should I run? Put the whole of it in backquotes: " + "run `go test ./...`"
+	}
+	return p.runLine(k)
+}
+
+// runLine understands the rest of the clause as a command line.
+func (p *parser) runLine(k *cursor) ([]step, string) {
+	from, n := k.at, len(k.tokens)
+	line := k.text(from, n)
+	if source := k.src[k.tokens[from].start:k.tokens[n-1].end]; strings.TrimRight(source, "?!") == line && strings.ContainsAny(k.tokens[n-1].text, "*[") {
+		line = source // the question mark is part of a pattern
+	}
+	k.at = n
+	return command(line)
+}
+
+func command(line string) ([]step, string) {
 	if line = strings.TrimSpace(line); line == "" {
-		return unclear("which command should I run?")
+		return nil, "which command should I run?"
 	}
-	return []step{{act: actRun, command: line}}
+	return []step{{act: actRun, command: line}}, ""
 }
 
 const longestWait = time.Hour
 
 // pause understands "N seconds", "N ms" and "N minutes"; without a number it is one second.
-func (p *parser) pause(c clause) []step {
-	wait, unit := time.Second, time.Second
-	for _, t := range c.tokens {
-		if t.kind > quoted {
-			continue
-		}
-		s := strings.ToLower(t.text)
-		if d, err := time.ParseDuration(strings.TrimRight(s, ".!")); err == nil {
-			return []step{{act: actWait, wait: min(max(d, 0), longestWait)}}
-		}
-		if n, err := strconv.ParseFloat(strings.TrimRight(s, "."), 64); err == nil && n >= 0 && n <= longestWait.Seconds() {
-			wait = time.Duration(n * float64(time.Second))
-		}
-		switch {
-		case t.is("ms", "millisecond", "milliseconds"):
-			unit = time.Millisecond
-		case t.is("minute", "minutes", "min"):
-			unit = time.Minute
+func (p *parser) pause(k *cursor) ([]step, string) {
+	t, ok := k.take()
+	if !ok {
+		return []step{{act: actWait, wait: time.Second}}, ""
+	}
+	s := strings.ToLower(t.text)
+	if d, err := time.ParseDuration(strings.TrimRight(s, ".!")); err == nil && d >= 0 && d <= longestWait {
+		return []step{{act: actWait, wait: d}}, ""
+	}
+	n := 1.0
+	if !t.is("a", "one") {
+		var err error
+		if n, err = strconv.ParseFloat(strings.TrimRight(s, "."), 64); err != nil || math.IsNaN(n) || n < 0 {
+			return nil, ""
 		}
 	}
-	wait = time.Duration(wait.Seconds() * float64(unit))
-	return []step{{act: actWait, wait: min(wait, longestWait)}}
+	unit := time.Second
+	switch {
+	case k.accept("ms", "millisecond", "milliseconds"):
+		unit = time.Millisecond
+	case k.accept("minute", "minutes", "min"):
+		unit = time.Minute
+	default:
+		k.accept("s", "second", "seconds", "sec")
+	}
+	wait := n * float64(unit)
+	if wait > float64(longestWait) {
+		return nil, "I wait for an hour at most"
+	}
+	return []step{{act: actWait, wait: time.Duration(wait)}}, ""
 }
 
-func (p *parser) think(c clause) []step {
-	return []step{{act: actThink, text: c.text(0, len(c.tokens))}}
+func (p *parser) think(k *cursor) ([]step, string) {
+	text := k.text(k.at, len(k.tokens))
+	k.at = len(k.tokens)
+	return []step{{act: actThink, text: text}}, ""
 }
 
-func (p *parser) help(clause) []step { return []step{{act: actHelp}} }
+func (p *parser) help(*cursor) ([]step, string) { return []step{{act: actHelp}}, "" }

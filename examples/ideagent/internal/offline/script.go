@@ -20,6 +20,8 @@ type script struct {
 	// waiting says that the next call is among the acts.
 	waiting bool
 	failed  []step
+	// edited is what the last edit gave.
+	edited string
 }
 
 // next returns what the response to a request is.
@@ -30,13 +32,18 @@ func next(req *model.Request) []act {
 			s.tools = append(s.tools, req.Tools[i].Name)
 		}
 	}
-	steps := parse(s.turn.prompt)
-	understood := slices.ContainsFunc(steps, func(st step) bool { return st.act != actUnclear })
+	steps, problem := parse(s.turn.prompt, s.turn.earlier)
+	for _, st := range steps {
+		if st.act == actTool && !slices.Contains(s.tools, st.tool) {
+			problem = "there is no tool " + code(st.tool) + " here. The tools are " + strings.Join(s.tools, ", ")
+			break
+		}
+	}
 	switch {
+	case problem != "":
+		s.refuse(problem)
 	case len(steps) == 0:
 		s.say("This is the offline demo model. Tell me what to do with your files; `help` says what I understand.\n")
-	case !understood:
-		s.say("This is the offline demo model, a few rules and no intelligence: %s.\n\n%s", problems(steps), Help)
 	default:
 		s.plan(steps)
 		for _, st := range steps {
@@ -48,12 +55,19 @@ func next(req *model.Request) []act {
 	return s.acts
 }
 
-func problems(steps []step) string {
-	var list []string
-	for _, st := range steps {
-		list = append(list, st.problem)
+// refuse says in two lines that nothing was done.
+func (s *script) refuse(problem string) {
+	problem = strings.ReplaceAll(problem, "\n", " ")
+	s.say("I am the offline demo model, a few rules and no intelligence, and have done nothing: %s\n"+
+		"Say `help` to see what I understand, or start the agent with a real model, such as `-model openai:NAME` or `-model ollama:NAME`.\n", strings.TrimRight(problem, ".?")+mark(problem))
+}
+
+// mark returns the punctuation that a problem ends with: a full stop, unless it is a question.
+func mark(problem string) string {
+	if strings.HasSuffix(problem, "?") {
+		return "?"
 	}
-	return strings.Join(list, "; ")
+	return "."
 }
 
 // plan thinks aloud about what is to be done.
@@ -63,7 +77,7 @@ func (s *script) plan(steps []step) {
 	n := 0
 	for _, st := range steps {
 		switch st.act {
-		case actUnclear, actHelp:
+		case actHelp:
 			continue
 		}
 		n++
@@ -103,7 +117,15 @@ func (s *script) carryOut(st step) bool {
 	case actAppend:
 		return s.append(st)
 	case actRun:
-		return s.run(st)
+		return s.run(st.command)
+	case actTests:
+		return s.tests()
+	case actTool:
+		return s.use(st)
+	case actUndo:
+		return s.undo()
+	case actRedo:
+		return s.redo()
 	case actWait:
 		s.acts = append(s.acts, act{kind: pause, wait: st.wait})
 	case actThink:
@@ -111,8 +133,6 @@ func (s *script) carryOut(st step) bool {
 		s.say("I am the offline demo model: I follow rules, and have no thoughts about %s.\n\n", quote(st.text))
 	case actHelp:
 		s.say("%s", Help)
-	case actUnclear:
-		s.say("One thing I left out: %s.\n\n", st.problem)
 	}
 	return true
 }
@@ -142,15 +162,20 @@ func (s *script) call(tool, what string, args any) (result string, ok bool) {
 	made := s.turn.exchanges[0]
 	s.turn.exchanges = s.turn.exchanges[1:]
 	s.acts = s.acts[:0]
+	why := ""
+	if made.answer != nil {
+		why = oneLine(made.answer.Text)
+	}
 	switch {
 	case made.call.Tool != tool || made.answer == nil:
 		s.say("I cannot %s: the record of this turn does not fit what I would have done. Please ask again.\n\n", what)
 	case made.answer.Kind == model.PartRetry:
-		s.say("I could not %s: %s\n\n", what, oneLine(made.answer.Text))
+		s.say("I could not %s: %s\n\n", what, why)
 	case made.answer.Outcome == model.OutcomeDenied:
-		s.say("I was not permitted to %s: %s\n\n", what, oneLine(made.answer.Text))
+		s.say("I was not permitted to %s: %s\n\n", what, why)
+	case made.answer.Outcome != model.OutcomeSuccess && strings.HasPrefix(why, "Nothing was "):
+		s.say("%s\n\n", why)
 	case made.answer.Outcome != model.OutcomeSuccess:
-		why := oneLine(made.answer.Text)
 		if reason, ok := strings.CutPrefix(why, "Could not "); ok {
 			s.say("I could not %s\n\n", reason)
 		} else {

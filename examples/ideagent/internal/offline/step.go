@@ -3,6 +3,7 @@
 package offline
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -21,8 +22,10 @@ const (
 	actWait    action = "wait"
 	actThink   action = "think"
 	actHelp    action = "help"
-	// actUnclear is a step that was not understood; problem says why.
-	actUnclear action = "unclear"
+	actTests   action = "run the tests"
+	actTool    action = "use"
+	actUndo    action = "undo the last changes"
+	actRedo    action = "redo what was undone"
 )
 
 // A step is one thing that the user asked for. Which fields mean something depends on act.
@@ -43,8 +46,9 @@ type step struct {
 	command string
 	// wait is how long to wait.
 	wait time.Duration
-	// problem says what is missing or not understood.
-	problem string
+	// tool is the tool to call, args are its arguments.
+	tool string
+	args json.RawMessage
 }
 
 // changes reports whether the step writes to a file.
@@ -53,7 +57,7 @@ func (s step) changes() bool { return s.act == actReplace || s.act == actCreate 
 // dependsOn reports whether s makes no sense once failed has failed: it is about the same file, or it runs a command
 // that was to see a change.
 func (s step) dependsOn(failed step) bool {
-	if s.act == actRun {
+	if s.act == actRun || s.act == actTests {
 		return failed.changes()
 	}
 	return s.path != "" && s.path == failed.path && (s.act == actRead || s.changes())
@@ -87,6 +91,8 @@ func (s step) String() string {
 		return "append to " + s.path
 	case actRun:
 		return "run " + code(s.command)
+	case actTool:
+		return "use " + code(s.tool)
 	case actWait:
 		return fmt.Sprintf("wait %v", s.wait)
 	case actThink:
@@ -105,6 +111,9 @@ func place(dir string) string {
 // quote shows a text of the user on one line, cut to a readable length, as inline code.
 func quote(s string) string {
 	const most = 60
+	if len(s) > 16*most {
+		s = strings.ToValidUTF8(s[:16*most], "")
+	}
 	s = strings.NewReplacer("\n", "⏎", "\t", " ", "\r", "").Replace(s)
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most-1]) + "…"

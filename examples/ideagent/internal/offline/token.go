@@ -3,6 +3,7 @@
 package offline
 
 import (
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"strings"
@@ -26,9 +27,13 @@ type tokenKind int
 const (
 	word tokenKind = iota
 	quoted
+	object // a JSON object: the arguments of a tool
 	comma
 	semicolon
 )
+
+// isText reports whether t is not punctuation.
+func (t token) isText() bool { return t.kind <= object }
 
 // is reports whether t is one of the words, whatever its case and the punctuation behind it.
 func (t token) is(words ...string) bool {
@@ -65,6 +70,7 @@ var closing = map[rune]string{'"': `"`, '\'': `'`, '`': "`", '“': "”", '‘'
 func tokenize(src string) []token {
 	var tokens []token
 	newline := false
+	objects := 20                     // how often to look for a JSON object, which may lead to the end of src
 	unclosed := make(map[string]bool) // marks that occur no more, so that nothing is searched for twice
 	for at := 0; at < len(src); {
 		r, size := utf8.DecodeRuneInString(src[at:])
@@ -74,6 +80,10 @@ func tokenize(src string) []token {
 			continue
 		}
 		t, ok := quotation(src, at, unclosed)
+		if !ok && src[at] == '{' && objects > 0 && namesTool(tokens) {
+			objects--
+			t, ok = jsonObject(src, at)
+		}
 		if !ok {
 			t = bareWord(src, at)
 		}
@@ -83,6 +93,33 @@ func tokenize(src string) []token {
 		at = t.end
 	}
 	return tokens
+}
+
+// namesTool reports whether the tokens end with what may be the name of a tool that is to be called.
+func namesTool(tokens []token) bool {
+	n := len(tokens)
+	if n == 0 {
+		return false
+	}
+	if tokens[n-1].kind == word && strings.Contains(tokens[n-1].text, "_") {
+		return true
+	}
+	for _, t := range tokens[max(n-6, 0):] {
+		if t.is("use", "call") {
+			return true
+		}
+	}
+	return false
+}
+
+// jsonObject reads the JSON object that begins at src[at].
+func jsonObject(src string, at int) (token, bool) {
+	var raw json.RawMessage
+	d := json.NewDecoder(strings.NewReader(src[at:]))
+	if d.Decode(&raw) != nil {
+		return token{}, false
+	}
+	return token{text: string(raw), kind: object, start: at, end: at + int(d.InputOffset())}, true
 }
 
 // quotation reads a quoted text, a fenced block or a link to a file that begins at src[at].

@@ -11,6 +11,10 @@ import (
 // A turn is what the user asked for last and what has been done about it.
 type turn struct {
 	prompt string
+	// earlier are the requests before, the last one last.
+	earlier []string
+	// undo is the checkpoint of the last undo, as a text of digits; it is empty if there was none.
+	undo string
 	// exchanges are the tool calls since, with what they gave.
 	exchanges []exchange
 	// calls counts the tool calls of the whole conversation.
@@ -26,9 +30,13 @@ type exchange struct {
 // lastTurn finds the turn in progress.
 func lastTurn(messages []*model.Message) turn {
 	var t turn
+	begun := false
 	for _, m := range messages {
 		if prompt, ok := promptOf(m); ok {
-			t.prompt, t.exchanges = prompt, nil
+			if begun {
+				t.earlier = append(t.earlier, t.prompt)
+			}
+			t.prompt, t.exchanges, begun = prompt, nil, true
 			continue
 		}
 		for i := range m.Parts {
@@ -36,6 +44,9 @@ func lastTurn(messages []*model.Message) turn {
 			case p.Kind == model.PartToolCall:
 				t.calls++
 				t.exchanges = append(t.exchanges, exchange{call: p})
+			case p.Kind == model.PartToolReturn && p.Tool == toolUndo && undoCheckpoint.MatchString(p.Text):
+				t.undo = undoCheckpoint.FindStringSubmatch(p.Text)[1]
+				fallthrough
 			case p.Kind == model.PartToolReturn, p.Kind == model.PartRetry && p.CallID != "":
 				for j := range t.exchanges {
 					if t.exchanges[j].call.CallID == p.CallID && t.exchanges[j].answer == nil {

@@ -7,9 +7,13 @@ import "strings"
 // A verb is a way to begin a clause.
 type verb struct {
 	words []string
-	parse func(p *parser, c clause) []step
+	// parse reads what follows. It returns the steps, or says what is wrong; an empty problem without steps means that the clause is not
+	// understood.
+	parse func(p *parser, k *cursor) (steps []step, problem string)
 	// alone says that the verb makes sense with nothing behind it.
 	alone bool
+	// raw says that the end of the clause belongs to a command or a text, courtesies included.
+	raw bool
 	// needs, if not nil, decides whether what follows makes the word a verb at all.
 	needs func(rest []token) bool
 }
@@ -21,28 +25,36 @@ func (v verb) plausible(rest []token) bool { return v.needs == nil || v.needs(re
 var verbs []verb
 
 func init() {
-	add := func(parse func(*parser, clause) []step, needs func([]token) bool, alone bool, phrases ...string) {
+	add := func(v verb, phrases ...string) {
 		for _, p := range phrases {
-			verbs = append(verbs, verb{strings.Fields(p), parse, alone, needs})
+			v.words = strings.Fields(p)
+			verbs = append(verbs, v)
 		}
 	}
-	add((*parser).list, nil, true,
+	add(verb{parse: (*parser).list, alone: true},
 		"what files are in", "what files are there", "which files are in", "which files are there", "list", "ls", "dir")
-	add((*parser).search, nil, false,
-		"search for", "search", "look for", "find", "grep for", "grep", "where is", "where are", "where's")
-	add((*parser).read, nil, false,
+	add(verb{parse: (*parser).whereIs}, "where is", "where are", "where's")
+	add(verb{parse: (*parser).search}, "search for", "search", "look for", "find", "grep for", "grep")
+	add(verb{parse: (*parser).read},
 		"take a look at", "have a look at", "look at", "what is in", "what's in", "what does", "show me", "show", "read",
 		"open", "print", "cat", "display", "view")
-	add((*parser).replace, nil, false, "replace", "substitute")
-	add((*parser).replace, hasWord("to", "into", "with", "->", "→"), false, "change", "rename")
-	add((*parser).remove, nil, false, "remove", "delete")
-	add((*parser).appendTo, hasWord("to"), false, "append", "add")
-	add((*parser).create, nil, false, "create", "write", "save")
-	add((*parser).create, firstWord("a", "an", "the", "new"), false, "make")
-	add((*parser).run, nil, false, "run", "execute", "exec", "$")
-	add((*parser).pause, nil, true, "wait for", "wait", "sleep")
-	add((*parser).think, nil, false, "think about", "think of", "think")
-	add((*parser).help, nil, true, "help", "what can you do", "who are you", "what are you", "?")
+	add(verb{parse: (*parser).replace}, "replace", "substitute")
+	add(verb{parse: (*parser).change, needs: hasWord("to", "into", "with", "->", "→")}, "change", "rename")
+	add(verb{parse: (*parser).remove}, "remove", "delete")
+	add(verb{parse: (*parser).appendTo}, "append")
+	add(verb{parse: (*parser).add, needs: hasWord("to")}, "add")
+	add(verb{parse: (*parser).create, raw: true}, "create")
+	add(verb{parse: (*parser).write, raw: true}, "write", "save")
+	add(verb{parse: (*parser).create, raw: true, needs: firstWord("a", "an", "the", "new")}, "make")
+	add(verb{parse: (*parser).runTests, alone: true, needs: isTests}, "run", "execute", "start", "test")
+	add(verb{parse: (*parser).run, raw: true}, "run", "execute", "exec")
+	add(verb{parse: (*parser).runLine, raw: true}, "$")
+	add(verb{parse: (*parser).use, needs: callsTool}, "use", "call")
+	add(verb{parse: (*parser).undo, alone: true}, "undo", "revert", "take")
+	add(verb{parse: (*parser).redo, alone: true}, "redo")
+	add(verb{parse: (*parser).pause, alone: true}, "wait for", "wait", "sleep")
+	add(verb{parse: (*parser).think, raw: true}, "think about", "think of", "think")
+	add(verb{parse: (*parser).help, alone: true}, "help", "what can you do", "who are you", "what are you", "?")
 }
 
 func hasWord(words ...string) func([]token) bool {
@@ -72,7 +84,9 @@ next:
 				continue next
 			}
 		}
-		return v, len(v.words)
+		if v.plausible(tokens[len(v.words):]) {
+			return v, len(v.words)
+		}
 	}
 	return verb{}, 0
 }
