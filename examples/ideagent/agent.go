@@ -50,6 +50,15 @@ func agentCommand(ctx context.Context, args []string) int {
 
 // serve is what it takes to bring an agent into every IDE that speaks ACP: its tools, the agent, the bridge.
 func serve(ctx context.Context, m model.Model) error {
+	config, err := configure(m)
+	if err != nil {
+		return err
+	}
+	return acpbridge.Serve(ctx, config)
+}
+
+// configure returns the agent and how it is served.
+func configure(m model.Model) (config acpbridge.Config[deps.ACPDeps, string], err error) {
 	a, err := agent.New(agent.Config[deps.ACPDeps, string]{
 		Name:         "ideagent",
 		Model:        m,
@@ -59,12 +68,12 @@ func serve(ctx context.Context, m model.Model) error {
 		},
 	})
 	if err != nil {
-		return err
+		return config, err
 	}
 	title := "Ponte IDE agent"
-	return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{
+	return acpbridge.Config[deps.ACPDeps, string]{
 		Agent:  a,
 		Info:   acp.Implementation{Name: "ideagent", Title: &title, Version: release()},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	}, nil
 }
