@@ -37,13 +37,27 @@ func commandOf(style Style, in runCommandArgs) (Command, error) {
 	return c, nil
 }
 
+// Argv returns the command as a program with its arguments, for systems that start nothing else. On Windows a line is given to cmd. On
+// other systems it is given to sh, unless sh would only split it into words.
+func (c *Command) Argv(style Style) []string {
+	switch {
+	case len(c.Args) > 0:
+		return c.Args
+	case style == Windows: // much of what one types there is built into the shell
+		return []string{"cmd", "/C", c.Line}
+	case plainLine(style, c.Line):
+		return strings.Fields(c.Line)
+	}
+	return []string{"sh", "-c", c.Line}
+}
+
 // plainLine reports whether a shell would do no more to a line than to split it.
 func plainLine(style Style, line string) bool {
 	meta := posixMeta
 	if style == Windows {
 		meta = windowsMeta
 	}
-	first, _, _ := strings.Cut(line, " ")
+	first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 	return !strings.ContainsAny(line, meta) && !strings.Contains(first, "=")
 }
 

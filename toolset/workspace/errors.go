@@ -50,6 +50,22 @@ func (e *PathError) Error() string { return fmt.Sprintf("workspace: %s %q: %v", 
 
 func (e *PathError) Unwrap() error { return e.Err }
 
+// CommandError says what was being done with which command when an error occurred.
+type CommandError struct {
+	// Op is the operation in lower case: start, output, wait, kill, close.
+	Op string
+	// Ref is that of the process, see [Process.Ref], or the program if there is no process yet.
+	Ref string
+	// Err is what was wrong. errors.Is looks at it.
+	Err error
+}
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("workspace: %s of %s: %v", e.Op, e.Ref, e.Err)
+}
+
+func (e *CommandError) Unwrap() error { return e.Err }
+
 // malformedError says why a path is [ErrPath]. Its text is the same on all backends.
 type malformedError struct{ reason string }
 

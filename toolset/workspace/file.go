@@ -29,6 +29,9 @@ type Range struct {
 	Limit int
 	// Buf is memory that File.Data may use, for callers that read many parts.
 	Buf []byte
+	// Saved reads the file as it is saved, for workspaces that also have unsaved text, such as an editor's. Searches set it, because they
+	// read many files. Other workspaces ignore it. The Version of such a File may be empty.
+	Saved bool
 }
 
 // File is a file, or a part of one.

@@ -99,7 +99,7 @@ func (f *finder) fits(below string) bool {
 
 // rulesAbove reads the ignore files of the directories above the one that is walked.
 func (f *finder) rulesAbove(ctx context.Context) {
-	if f.at.Name == "." || !f.call.ws.Features().Read {
+	if f.at.Name == "." || !f.call.ws.Features().readsSaved() {
 		return
 	}
 	root := f.call.ws.Roots()[f.at.Root]
@@ -113,7 +113,7 @@ func (f *finder) rulesAbove(ctx context.Context) {
 // load reads the ignore files of a directory, of which rel is the path relative to the root.
 func (f *finder) load(ctx context.Context, dir, rel string, names []string) {
 	for _, name := range names {
-		file, err := f.call.ws.Read(ctx, StyleOf(dir).Join(dir, name), Range{Limit: 1 << 20})
+		file, err := f.call.ws.Read(ctx, StyleOf(dir).Join(dir, name), Range{Limit: 1 << 20, Saved: true})
 		if err == nil && len(file.Data) > 0 {
 			f.rules = append(f.rules, parseIgnore(rel, file.Data))
 		}
@@ -141,7 +141,7 @@ func (f *finder) filter(ctx context.Context, dir string, entries []Info) []Info 
 			here = append(here, name)
 		}
 	}
-	if f.call.ws.Features().Read {
+	if f.call.ws.Features().readsSaved() {
 		if len(here) == 2 {
 			here = ignoreFiles
 		}

@@ -42,6 +42,11 @@ func (c *call) output(ctx context.Context, t *Terminal) (shownOutput, error) {
 	}, nil
 }
 
+// state says how the command of the terminal id is.
+func (o *shownOutput) state(id string) CommandState {
+	return CommandState{Terminal: id, Exit: o.exit, Running: o.exit == nil, Truncated: o.lost || o.left > 0}
+}
+
 // text shows an output with how the command ended.
 func (o *shownOutput) text(id, how string) string {
 	var b strings.Builder
@@ -129,5 +134,6 @@ func (c *call) readOn(ctx context.Context, t *Terminal, from int64) (toolset.Res
 		fmt.Fprintf(&b, "[No output after position %d.]\n", chunk.From)
 	}
 	fmt.Fprintf(&b, "[%s]", howEnded(chunk.Exit))
-	return toolset.Result{Text: b.String()}, nil
+	state := CommandState{Terminal: t.ID, Exit: chunk.Exit, Running: chunk.Exit == nil, Truncated: chunk.From > 0 || next < chunk.End}
+	return withMeta(b.String(), state), nil
 }

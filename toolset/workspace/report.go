@@ -66,6 +66,8 @@ func (c *call) reason(err error) string {
 	}
 	if e, ok := errors.AsType[*PathError](err); ok {
 		err = e.Err
+	} else if e, ok := errors.AsType[*CommandError](err); ok {
+		err = e.Err
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line

@@ -55,7 +55,7 @@ func (s *fileSearch) file(ctx context.Context, path string) fileMatches {
 	offset := int64(0)
 	kept, todo := 0, 0 // buf[:kept] is of the block before, buf[todo:] has not been searched
 	for {
-		f, err := s.ws.Read(ctx, path, Range{Offset: offset, Limit: len(s.buf) - kept, Buf: s.buf[kept:kept:len(s.buf)]})
+		f, err := s.ws.Read(ctx, path, Range{Offset: offset, Limit: len(s.buf) - kept, Buf: s.buf[kept:kept:len(s.buf)], Saved: true})
 		if err != nil {
 			s.got.err = err
 			return s.got

@@ -5,6 +5,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -85,7 +86,8 @@ func (c *call) runCommand(ctx context.Context, in runCommandArgs) (toolset.Resul
 	}
 	if in.Background {
 		c.keep(t)
-		return text("Started in the background, in terminal %s. See its output with %s.", t.ID, ToolGetTerminalOutput), nil
+		return withMeta(fmt.Sprintf("Started in the background, in terminal %s. See its output with %s.", t.ID, ToolGetTerminalOutput),
+			CommandState{Terminal: t.ID, Running: true}), nil
 	}
 	timeout := c.options.commandTimeout
 	if in.Timeout > 0 {
@@ -115,11 +117,19 @@ func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (
 	if timedOut {
 		how = fmt.Sprintf("timed out after %v and was killed", timeout)
 	}
+	state := CommandState{Exit: exit, TimedOut: timedOut}
 	out, err := c.output(ctx, t)
+	if failed, ok := errors.AsType[*toolset.FailedError](err); ok { // how it ended is worth knowing
+		return withMeta(fmt.Sprintf("[%s]\n[%s]", failed.Message, how), state), false, nil
+	}
 	if err != nil {
 		return result, false, err
 	}
-	return toolset.Result{Text: out.text(t.ID, how)}, out.left > 0, nil
+	keep = out.left > 0
+	if state.Truncated = keep || out.lost; keep {
+		state.Terminal = t.ID
+	}
+	return withMeta(out.text(t.ID, how), state), keep, nil
 }
 
 // waitFor waits for the end of a command, for at most d, or as long as it takes if d is not positive. A timeout is not an error.

@@ -51,12 +51,12 @@ func (c *call) editFile(ctx context.Context, in editFileArgs) (toolset.Result, e
 		return toolset.Result{}, err
 	}
 	if p.unchanged() {
-		return text("The edits leave %s as it is; nothing was written.", p.name), nil
+		return withMeta(fmt.Sprintf("The edits leave %s as it is; nothing was written.", p.name), FileWritten{Bytes: len(p.new)}), nil
 	}
 	if err := c.carryOut(ctx, p); err != nil {
 		return toolset.Result{}, err
 	}
-	return text("Edited %s. %s", p.name, ChangedLines(p.old, p.new)), nil
+	return withMeta(fmt.Sprintf("Edited %s. %s", p.name, ChangedLines(p.old, p.new)), FileWritten{Bytes: len(p.new), Changed: true}), nil
 }
 
 // ChangedLines shows a model the lines around a change, as they are now, with their numbers. Of a long change it shows the beginning.

@@ -21,12 +21,12 @@ type listFilesArgs struct {
 	All     bool   `json:"include_ignored,omitempty" jsonschema_description:"List ignored files, too."`
 }
 
-// Title says for people what a call lists.
-func (in listFilesArgs) Title() string {
+func (in listFilesArgs) subject(*Session) Subject {
+	what := "files"
 	if in.Pattern != "" {
-		return "List " + in.Pattern + within(in.Path)
+		what = in.Pattern
 	}
-	return "List files" + within(in.Path)
+	return Subject{Title: "List " + what + within(in.Path)}
 }
 
 // within says where, unless that is the working directory.

@@ -29,7 +29,7 @@ func (c *call) readFile(ctx context.Context, in readFileArgs) (toolset.Result, e
 	if kind := binaryKind(f.Data); kind != "" {
 		return toolset.Result{}, toolset.Failed("Could not read %s: it is %s. %s reads text only.", name, kind, ToolReadFile)
 	}
-	return toolset.Result{Text: showFile(&f, first, c.options.readLimit)}, nil
+	return withMeta(showFile(&f, first, c.options.readLimit), FileRead{Lines: countLines(f.Data), Bytes: len(f.Data), Truncated: f.More}), nil
 }
 
 // showFile shows a file, or a range of its lines that begins with the line first.

@@ -27,9 +27,8 @@ type searchFilesArgs struct {
 	All        bool   `json:"include_ignored,omitempty" jsonschema_description:"Search ignored files, too."`
 }
 
-// Title says for people what a call searches.
-func (in searchFilesArgs) Title() string {
-	return "Search " + strconv.Quote(cutText(in.Pattern, 100)) + within(in.Path)
+func (in searchFilesArgs) subject(*Session) Subject {
+	return Subject{Title: "Search " + strconv.Quote(cutText(in.Pattern, 100)) + within(in.Path)}
 }
 
 const (

@@ -66,7 +66,7 @@ func (c *call) getTerminalOutput(ctx context.Context, in getTerminalOutputArgs) 
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	return toolset.Result{Text: out.text(t.ID, howEnded(out.exit))}, nil
+	return withMeta(out.text(t.ID, howEnded(out.exit)), out.state(t.ID)), nil
 }
 
 func (c *call) waitForTerminalExit(ctx context.Context, in waitForTerminalExitArgs) (toolset.Result, error) {
@@ -90,7 +90,7 @@ func (c *call) waitForTerminalExit(ctx context.Context, in waitForTerminalExitAr
 	if err != nil {
 		return toolset.Result{}, err
 	}
-	return toolset.Result{Text: out.text(t.ID, how)}, nil
+	return withMeta(out.text(t.ID, how), out.state(t.ID)), nil
 }
 
 func (c *call) killTerminal(ctx context.Context, in killTerminalArgs) (toolset.Result, error) {

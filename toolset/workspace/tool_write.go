@@ -5,6 +5,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -41,14 +42,14 @@ func (c *call) writeFile(ctx context.Context, in writeFileArgs) (toolset.Result,
 		return toolset.Result{}, err
 	}
 	if p.unchanged() {
-		return text("%s has this content already; nothing was written.", p.name), nil
+		return withMeta(p.name+" has this content already; nothing was written.", FileWritten{Bytes: len(p.new)}), nil
 	}
 	if err := c.carryOut(ctx, p); err != nil {
 		return toolset.Result{}, err
 	}
-	done := "Wrote"
-	if !p.exists && !p.blind {
+	done, created := "Wrote", !p.exists && !p.blind
+	if created {
 		done = "Created"
 	}
-	return text("%s %s (%d bytes).", done, p.name, len(p.new)), nil
+	return withMeta(fmt.Sprintf("%s %s (%d bytes).", done, p.name, len(p.new)), FileWritten{Bytes: len(p.new), Created: created, Changed: true}), nil
 }

@@ -85,7 +85,7 @@ type tools[D any] struct {
 // feature is a tool and what it needs.
 type feature[D any] struct {
 	tool  *toolset.Tool[D]
-	needs Features
+	needs abilities
 }
 
 func (t *tools[D]) Name() string { return "workspace" }
@@ -108,7 +108,7 @@ func (t *tools[D]) Open(_ context.Context, run *toolset.RunContext[D]) (toolset.
 		return in, nil
 	}
 	f := s.workspace.Features()
-	in.listing.Tools = t.cached[f.index()]
+	in.listing.Tools = t.cached[abilitiesOf(f)]
 	if len(in.listing.Tools) > 0 {
 		in.listing.Instructions = instructions(s.workspace)
 	}
@@ -124,15 +124,24 @@ func (in *instance[D]) Tools(context.Context, *toolset.RunContext[D]) (toolset.L
 
 func (in *instance[D]) Close(context.Context) error { return nil }
 
-// index numbers the features.
-func (f Features) index() int {
-	i := 0
-	for bit, has := range []bool{f.Read, f.Write, f.Remove, f.Walk, f.Commands} {
+// abilities are the features that tools need, as a set.
+type abilities uint8
+
+const (
+	canRead abilities = 1 << iota
+	canReadSaved
+	canWrite
+	canWalk
+	canCommand
+)
+
+func abilitiesOf(f Features) (all abilities) {
+	for i, has := range [...]bool{f.Read, f.readsSaved(), f.Write, f.Walk, f.Commands} { // in the order of the constants
 		if has {
-			i |= 1 << bit
+			all |= 1 << i
 		}
 	}
-	return i
+	return all
 }
 
 // instructions tell the model where it is.
@@ -160,22 +169,21 @@ func (t *tools[D]) define() []feature[D] {
 	if !t.options.parallelCommands {
 		run = append(run, toolset.Sequential())
 	}
-	read, write, commands := Features{Read: true}, Features{Write: true}, Features{Commands: true}
 	all := []feature[D]{
-		{makeTool(t, ToolReadFile, readFileDescription, (*call).readFile, nil, toolset.OfKind(toolset.KindRead, "Read file")), read},
-		{makeTool(t, ToolWriteFile, writeFileDescription, (*call).writeFile, (*call).approveWrite, edits("Write file")...), write},
-		{makeTool(t, ToolEditFile, editFileDescription, (*call).editFile, (*call).approveEdit, edits("Edit file")...), Features{Read: true, Write: true}},
-		{makeTool(t, ToolListFiles, listFilesDescription, (*call).listFiles, nil, toolset.OfKind(toolset.KindSearch, "List files")), Features{Walk: true}},
-		{makeTool(t, ToolSearchFiles, searchFilesDescription, (*call).searchFiles, nil, toolset.OfKind(toolset.KindSearch, "Search files")), Features{Read: true, Walk: true}},
-		{makeTool(t, ToolRunCommand, runCommandDescription(t.options.commandTimeout), (*call).runCommand, (*call).approveCommand, run...), commands},
-		{makeTool(t, ToolGetTerminalOutput, getTerminalOutputDescription, (*call).getTerminalOutput, nil, execute("Look at terminal")...), commands},
-		{makeTool(t, ToolWaitForTerminalExit, waitForTerminalExitDescription, (*call).waitForTerminalExit, nil, execute("Wait for terminal")...), commands},
-		{makeTool(t, ToolKillTerminal, killTerminalDescription, (*call).killTerminal, nil, execute("Stop terminal")...), commands},
-		{makeTool(t, ToolReleaseTerminal, releaseTerminalDescription, (*call).releaseTerminal, nil, execute("Close terminal")...), commands},
+		{makeTool(t, ToolReadFile, readFileDescription, (*call).readFile, nil, toolset.OfKind(toolset.KindRead, "Read file")), canRead},
+		{makeTool(t, ToolWriteFile, writeFileDescription, (*call).writeFile, (*call).approveWrite, edits("Write file")...), canWrite},
+		{makeTool(t, ToolEditFile, editFileDescription, (*call).editFile, (*call).approveEdit, edits("Edit file")...), canRead | canWrite},
+		{makeTool(t, ToolListFiles, listFilesDescription, (*call).listFiles, nil, toolset.OfKind(toolset.KindSearch, "List files")), canWalk},
+		{makeTool(t, ToolSearchFiles, searchFilesDescription, (*call).searchFiles, nil, toolset.OfKind(toolset.KindSearch, "Search files")), canReadSaved | canWalk},
+		{makeTool(t, ToolRunCommand, runCommandDescription(t.options.commandTimeout), (*call).runCommand, (*call).approveCommand, run...), canCommand},
+		{makeTool(t, ToolGetTerminalOutput, getTerminalOutputDescription, (*call).getTerminalOutput, nil, execute("Look at terminal")...), canCommand},
+		{makeTool(t, ToolWaitForTerminalExit, waitForTerminalExitDescription, (*call).waitForTerminalExit, nil, execute("Wait for terminal")...), canCommand},
+		{makeTool(t, ToolKillTerminal, killTerminalDescription, (*call).killTerminal, nil, execute("Stop terminal")...), canCommand},
+		{makeTool(t, ToolReleaseTerminal, releaseTerminalDescription, (*call).releaseTerminal, nil, execute("Close terminal")...), canCommand},
 	}
 	for i := range t.cached {
 		for _, f := range all {
-			if need := f.needs.index(); need&i == need {
+			if f.needs&abilities(i) == f.needs {
 				t.cached[i] = append(t.cached[i], f.tool)
 			}
 		}

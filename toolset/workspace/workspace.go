@@ -49,6 +49,9 @@ type Workspace interface {
 	Start(ctx context.Context, c Command) (Process, error)
 }
 
+// readsSaved reports whether saved text can be read.
+func (f Features) readsSaved() bool { return f.Read || f.Saved }
+
 // Resolver is implemented by workspaces that can tell where a path leads without opening what is there. A [Workspace] need not implement it.
 type Resolver interface {
 	// Resolve returns nil if a path lies in the workspace, links included, whether or not there is a file. Otherwise the error is [ErrPath]
@@ -60,4 +63,6 @@ type Resolver interface {
 type Features struct {
 	// Read stands for Read and Stat, Write for Write, Remove for Remove, Walk for Walk and Commands for Start.
 	Read, Write, Remove, Walk, Commands bool
+	// Saved stands for Read with [Range.Saved]. Only workspaces that cannot Read otherwise need to set it.
+	Saved bool
 }

@@ -98,6 +98,23 @@ func brokenFiles() map[string][]func(*fault) {
 				f.features = func(r workspace.Features) workspace.Features { r.Commands = false; return r }
 			},
 		},
+		"saved text is read like other text": {
+			read(func(_ *fault, got *workspace.File, err *error, _ string, r workspace.Range) {
+				if r.Saved && *err == nil {
+					*got, *err = workspace.File{}, errors.ErrUnsupported
+				}
+			}),
+			read(func(_ *fault, got *workspace.File, err *error, _ string, r workspace.Range) {
+				if r.Saved {
+					*err = nil
+				}
+			}),
+			read(func(f *fault, got *workspace.File, err *error, path string, r workspace.Range) {
+				if r.Saved && r.Line > 0 {
+					*got, *err = f.Workspace.Read(context.Background(), path, workspace.Range{})
+				}
+			}),
+		},
 		"a file is read as it is": {
 			read(func(_ *fault, got *workspace.File, _ *error, _ string, _ workspace.Range) {
 				got.Data = bytes.ReplaceAll(got.Data, []byte("\r\n"), []byte("\n"))

@@ -166,6 +166,8 @@ func (p *probe) unsupported() {
 	}
 	_, err := p.read("a")
 	want(f.Read, "read", err)
+	_, err = p.ws.Read(p.ctx, "a", workspace.Range{Saved: true})
+	want(f.Read || f.Saved, "read of saved text", err)
 	_, err = p.ws.Stat(p.ctx, "a")
 	want(f.Read, "stat", err)
 	if !f.Write {

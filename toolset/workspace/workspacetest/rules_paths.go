@@ -116,6 +116,13 @@ func (p *probe) escapes() {
 				p.errorf("%s %q: got the error %v, want ErrOutside or ErrPath", op, short(e.Name), err)
 			}
 		}
+		if f.Read || f.Saved {
+			file, err := p.ws.Read(p.ctx, e.Name, workspace.Range{Saved: true, Limit: 100})
+			refused("read the saved text of", err)
+			if len(file.Data) > 0 {
+				p.errorf("read of the saved text of %q returned %d bytes", e.Name, len(file.Data))
+			}
+		}
 		if f.Read {
 			file, err := p.read(e.Name)
 			refused("read", err)

@@ -32,6 +32,18 @@ func readRules() []rule {
 				p.equal(string(f.Data), text, "read %s by its absolute path", name)
 			}
 		}},
+		{"saved text is read like other text", func(f workspace.Features) bool { return f.Read || f.Saved }, func(p *probe) {
+			p.put("dir/f", "one\ntwo\nthree\n")
+			for want, r := range map[string]workspace.Range{
+				"one\ntwo\nthree\n": {Saved: true}, "two\n": {Saved: true, Line: 2, Lines: 1}, "two": {Saved: true, Offset: 4, Limit: 3},
+			} {
+				f, err := p.ws.Read(p.ctx, "dir/f", r)
+				p.ok(err, "read %+v", r)
+				p.equal(string(f.Data), want, "read %+v", r)
+			}
+			_, err := p.ws.Read(p.ctx, "missing", workspace.Range{Saved: true})
+			p.is(err, "read the saved text of %s", "missing", fs.ErrNotExist)
+		}},
 		{"a file of every root can be read", needsRead, func(p *probe) {
 			for i := range p.ws.Roots() {
 				path := p.root(i, "sub/file")

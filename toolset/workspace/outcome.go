@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// FileRead is the Meta of results of read_file, as JSON.
+type FileRead struct {
+	// Lines and Bytes are how much was read.
+	Lines int `json:"lines"`
+	Bytes int `json:"bytes"`
+	// Truncated says that more was asked for than is shown at once.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// FileWritten is the Meta of results of write_file and edit_file, as JSON.
+type FileWritten struct {
+	// Bytes is the size of the file.
+	Bytes int `json:"bytes"`
+	// Created says that the file is new, Changed that something was written.
+	Created bool `json:"created,omitempty"`
+	Changed bool `json:"changed"`
+}
+
+// CommandState is the Meta of results of run_command, get_terminal_output and wait_for_terminal_exit, as JSON.
+type CommandState struct {
+	// Terminal is the id by which the model knows the command, if the command is kept.
+	Terminal string `json:"terminalId,omitempty"`
+	// Exit says how the command ended. It is nil while the command runs, and if it was killed after its time.
+	Exit *Exit `json:"exit,omitempty"`
+	// TimedOut says that the command was killed after its time, Running that it runs.
+	TimedOut bool `json:"timedOut,omitempty"`
+	Running  bool `json:"running,omitempty"`
+	// Truncated says that a part of the output is not shown.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// Succeeded reports whether the command has ended with exit code 0.
+func (s *CommandState) Succeeded() bool {
+	return s.Exit != nil && s.Exit.Code == 0 && s.Exit.Signal == ""
+}
+
+// withMeta returns the result of a call, with what it came to.
+func withMeta(text string, meta any) toolset.Result {
+	raw, err := json.Marshal(meta)
+	if err != nil { // only plain structs get here
+		raw = nil
+	}
+	return toolset.Result{Text: text, Meta: raw}
+}
+
+func countLines(data []byte) int {
+	n := bytes.Count(data, []byte{'\n'})
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/memory"
+)
+
+func TestSubjectOfCalls(t *testing.T) {
+	rig, _ := inMemory(t, memory.Config{Commands: map[string]memory.Script{"serve": memory.Print("", 0)}})
+	rig.call("run_command", args{"command": "serve", "background": true})
+	run := &toolset.RunContext[deps]{Deps: deps{rig.session}}
+	in, err := workspace.Tools(deps.Session).Open(t.Context(), run)
+	require.NoError(t, err)
+	listing, err := in.Tools(t.Context(), run)
+	require.NoError(t, err)
+	tools := map[string]*toolset.Tool[deps]{}
+	for _, tool := range listing.Tools {
+		tools[tool.Def.Name] = tool
+	}
+	for _, c := range []struct {
+		tool string
+		args args
+		want workspace.Subject
+	}{
+		{"read_file", args{"path": "a/../b"}, workspace.Subject{Title: "Read b", Path: "/project/b"}},
+		{"read_file", args{"path": "b", "line": 2, "limit": 3}, workspace.Subject{Title: "Read b (lines 2 to 4)", Path: "/project/b", Line: 2}},
+		{"read_file", args{"path": "b", "line": 2}, workspace.Subject{Title: "Read b (from line 2)", Path: "/project/b", Line: 2}},
+		{"read_file", args{"path": "../b"}, workspace.Subject{Title: "Read /b", Path: "/b"}},
+		{"read_file", args{"path": "a\x00b"}, workspace.Subject{Title: `Read "a\x00b"`, Path: "a\x00b"}},
+		{"write_file", args{"path": "b", "content": ""}, workspace.Subject{Title: "Write b", Path: "/project/b"}},
+		{"edit_file", args{"path": "b", "edits": []args{{"old_text": "a", "new_text": "b"}}}, workspace.Subject{Title: "Edit b", Path: "/project/b"}},
+		{"list_files", args{}, workspace.Subject{Title: "List files"}},
+		{"list_files", args{"pattern": "*.go", "path": "lib"}, workspace.Subject{Title: "List *.go in lib"}},
+		{"search_files", args{"pattern": "a b"}, workspace.Subject{Title: `Search "a b"`}},
+		{"run_command", args{"command": "go", "args": []string{"test", "a b"}, "cwd": "lib"}, workspace.Subject{Title: "go test 'a b' (in lib)"}},
+		{"run_command", args{"command": "a b", "args": []string{"c"}}, workspace.Subject{Title: "a b c"}},
+		{"get_terminal_output", args{"terminal_id": "terminal-1"}, workspace.Subject{Title: "Look at serve"}},
+		{"wait_for_terminal_exit", args{"terminal_id": "terminal-1"}, workspace.Subject{Title: "Wait for serve"}},
+		{"kill_terminal", args{"terminal_id": "terminal-1"}, workspace.Subject{Title: "Stop serve"}},
+		{"release_terminal", args{"terminal_id": "terminal-2"}, workspace.Subject{Title: "Close terminal-2"}},
+	} {
+		raw, err := json.Marshal(c.args)
+		require.NoError(t, err)
+		decoded, err := tools[c.tool].Decode(raw)
+		require.NoError(t, err)
+		got, ok := rig.session.Subject(decoded)
+		require.True(t, ok, c.tool)
+		require.Equal(t, c.want, got)
+	}
+	_, ok := rig.session.Subject(struct{}{})
+	require.False(t, ok)
+}
