@@ -6,50 +6,46 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
+	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// describer is implemented by the arguments of a tool: it says what a call with them is about, for people.
-type describer interface {
-	describe(w *workspace) (title string, locations []acp.ToolCallLocation)
-}
-
-// activity is a tool call in progress, as the user sees it. Reports that fail are dropped: whether the client can be
-// reached shows in the calls that do the work.
+// activity is a tool call in progress, as the user sees it. Reports that fail are dropped: whether the client can be reached shows in
+// the calls that do the work.
 type activity struct {
-	*workspace
-	tool string
-	id   acp.ToolCallID
-	call toolset.Call
+	deps.ACPDeps
+	tool  string
+	kind  acp.ToolKind
+	id    acp.ToolCallID
+	about ws.Subject
+
+	terminal bool // the user sees a terminal of the client
 }
 
-// answer is what a tool call came to.
-type answer struct {
-	// text is for the model.
-	text string
-	// show is for the user; nil leaves what is shown.
-	show []acp.ToolCallContent
-	// raw is for the client's programs.
-	raw any
-	// failed marks the call as failed for the user, though the model gets an ordinary result.
-	failed bool
+type activityKey struct{}
+
+// activityOf returns the tool call that a context belongs to, nil if there is none.
+func activityOf(ctx context.Context) *activity {
+	a, _ := ctx.Value(activityKey{}).(*activity)
+	return a
 }
 
-// perform reports a call from its beginning to its end, whatever that is.
-func (a *activity) perform(ctx context.Context, kind acp.ToolKind, in describer, do func(context.Context) (answer, error)) (toolset.Result, error) {
-	title, locations := in.describe(a.workspace)
-	if a.call.Approval != nil && a.call.Approval.Title != "" {
-		title = a.call.Approval.Title
+// perform reports a call from its beginning to its end, whatever that is. do does the work.
+func (a *activity) perform(ctx context.Context, call *toolset.Call, do func(ctx context.Context) (toolset.Result, error)) (toolset.Result, error) {
+	title := a.about.Title
+	if call.Approval != nil && call.Approval.Title != "" {
+		title = call.Approval.Title
 	}
-	c := acp.ToolCall{
-		ToolCallID: a.id, Title: show.Line(title), Name: &a.tool, Kind: kind, Status: acp.ToolCallStatusPending, Locations: locations,
-	}
+	c := acp.ToolCall{ToolCallID: a.id, Title: show.Line(title), Name: &a.tool, Kind: a.kind, Status: acp.ToolCallStatusPending, Locations: a.locations()}
 	if a.Tracker.Snapshot(a.id).RawInput == nil { // else the bridge has announced the call, with what the model wrote
-		c.RawInput = rawJSON(in)
+		c.RawInput = rawInput(call.Args)
 	}
 	_ = a.Tracker.Start(ctx, c)
 	returned := false
@@ -58,27 +54,130 @@ func (a *activity) perform(ctx context.Context, kind acp.ToolKind, in describer,
 			_ = a.Tracker.Fail(ctx, a.id, "The tool panicked.")
 		}
 	}()
-	got, err := do(ctx)
+	res, err := do(context.WithValue(ctx, activityKey{}, a))
 	returned = true
-	if errors.As(err, new(*toolset.ApprovalRequiredError)) { // the call comes here again
-		return toolset.Result{}, err
+	if denied, ok := errors.AsType[*toolset.DeniedError](err); ok {
+		res, err = toolset.Result{Text: denied.Message, Outcome: model.OutcomeDenied}, nil
 	}
-	if err != nil {
+	switch {
+	case errors.As(err, new(*toolset.ApprovalRequiredError)): // the call comes here again
+	case err != nil:
 		_ = a.Tracker.Fail(ctx, a.id, forUser(ctx, err))
-		return toolset.Result{}, err
+	case res.Outcome != "":
+		_ = a.Tracker.Fail(ctx, a.id, res.Text)
+	default:
+		a.update(ctx, a.completed(&res))
 	}
-	done := acp.ToolCallUpdate{ToolCallID: a.id, Status: acp.ToolCallStatusCompleted, Content: got.show, RawOutput: rawJSON(got.raw)}
-	if got.failed {
-		done.Status = acp.ToolCallStatusFailed
-	}
-	_ = a.Tracker.Update(ctx, done)
-	return toolset.Result{Text: got.text}, nil
+	return res, err
 }
 
-// started reports that the work has begun.
-func (a *activity) started(ctx context.Context, show ...acp.ToolCallContent) {
-	a.update(ctx, acp.ToolCallUpdate{Status: acp.ToolCallStatusInProgress, Content: show})
+// locations are the file that the call is about.
+func (a *activity) locations() []acp.ToolCallLocation {
+	if a.about.Path == "" {
+		return nil
+	}
+	at := acp.ToolCallLocation{Path: a.about.Path}
+	if a.about.Line > 0 {
+		at.Line = new(uint32(a.about.Line))
+	}
+	return []acp.ToolCallLocation{at}
 }
+
+// started reports that the work has begun, and shows the change that was allowed if the user has not seen it.
+func (a *activity) started(ctx context.Context, approval *toolset.Approval) {
+	u := acp.ToolCallUpdate{Status: acp.ToolCallStatusInProgress}
+	shown := a.Tracker.Snapshot(a.id).Content
+	isDiff := func(c acp.ToolCallContent) bool { return c.Diff != nil }
+	if approval != nil && !slices.ContainsFunc(shown, isDiff) {
+		u.Title = new(show.Line(approval.Title))
+		for _, p := range approval.Preview {
+			if p.Diff != nil && p.Diff.New != nil {
+				u.Content = append(u.Content, diffContent(p.Diff.Path, p.Diff.Old, *p.Diff.New)...)
+			}
+		}
+		if u.Content != nil {
+			u.Content = append(u.Content, shown...)
+		}
+	}
+	a.update(ctx, u)
+}
+
+// showTerminal shows a terminal of the client in place of the command that was asked about.
+func (a *activity) showTerminal(ctx context.Context, id acp.TerminalID) {
+	a.terminal = true
+	a.update(ctx, acp.ToolCallUpdate{Content: append([]acp.ToolCallContent{{Terminal: &acp.Terminal{TerminalID: id}}}, a.notes()...)})
+}
+
+// showOutput shows the end of what a command has written so far.
+func (a *activity) showOutput(ctx context.Context, c *ws.Chunk) {
+	a.update(ctx, acp.ToolCallUpdate{Content: append([]acp.ToolCallContent{verbatim(endOfOutput(c))}, a.notes()...)})
+}
+
+// notes are what stays when the content of a call is replaced: who allowed it.
+func (a *activity) notes() []acp.ToolCallContent {
+	return slices.DeleteFunc(a.Tracker.Snapshot(a.id).Content, func(c acp.ToolCallContent) bool {
+		return c.Content == nil || c.Content.Content.Text == nil || !strings.HasPrefix(c.Content.Content.Text.Text, allowedByPrefix)
+	})
+}
+
+// completed reports how the call has ended well.
+func (a *activity) completed(res *toolset.Result) acp.ToolCallUpdate {
+	u := acp.ToolCallUpdate{Status: acp.ToolCallStatusCompleted, RawOutput: res.Meta}
+	switch a.tool {
+	case ToolListFiles, ToolSearchFiles:
+		u.Content = []acp.ToolCallContent{deps.TextContent(shown(res.Text))}
+	case ToolRunCommand, ToolGetTerminalOutput, ToolWaitForTerminalExit:
+		var state ws.CommandState
+		if json.Unmarshal(res.Meta, &state) != nil {
+			break
+		}
+		u.RawOutput = rawOutput(&state, res.Text)
+		if a.tool != ToolRunCommand {
+			break
+		}
+		if !state.Running && !state.Succeeded() { // the model gets an ordinary result
+			u.Status = acp.ToolCallStatusFailed
+		}
+		if !a.terminal {
+			u.Content = append([]acp.ToolCallContent{verbatim(shown(res.Text))}, a.notes()...)
+		}
+	}
+	return u
+}
+
+// commandEnd is the raw output of run_command and of the tools that look at its terminal.
+type commandEnd struct {
+	TerminalID string  `json:"terminalId,omitempty"`
+	ExitCode   *int    `json:"exitCode,omitempty"`
+	Signal     *string `json:"signal,omitempty"`
+	TimedOut   bool    `json:"timedOut,omitempty"`
+	Running    bool    `json:"running,omitempty"`
+	Truncated  bool    `json:"truncated,omitempty"`
+	Output     string  `json:"output"`
+}
+
+// rawOutput is for the client's programs. text is what the model is told: the output, and behind it in a line of its own how the command is.
+func rawOutput(s *ws.CommandState, text string) json.RawMessage {
+	end := commandEnd{TerminalID: s.Terminal, TimedOut: s.TimedOut, Running: s.Running, Truncated: s.Truncated}
+	if s.Exit != nil && s.Exit.Signal != "" {
+		end.Signal = &s.Exit.Signal
+	} else if s.Exit != nil && s.Exit.Code >= 0 {
+		end.ExitCode = &s.Exit.Code
+	}
+	if i := strings.LastIndex(text, "\n["); i >= 0 {
+		end.Output = text[:i+1]
+	}
+	if end.Output == noOutput {
+		end.Output = ""
+	}
+	data, err := json.Marshal(end)
+	if err != nil { // only strings and numbers
+		return nil
+	}
+	return data
+}
+
+const noOutput = "[no output]\n"
 
 func (a *activity) update(ctx context.Context, u acp.ToolCallUpdate) {
 	u.ToolCallID = a.id
@@ -101,20 +200,3 @@ func forUser(ctx context.Context, err error) string {
 	}
 	return err.Error()
 }
-
-func rawJSON(v any) json.RawMessage {
-	if v == nil {
-		return nil
-	}
-	data, err := json.Marshal(v)
-	if err != nil { // only plain structs get here
-		return nil
-	}
-	return data
-}
-
-func terminalContent(id acp.TerminalID) acp.ToolCallContent {
-	return acp.ToolCallContent{Terminal: &acp.Terminal{TerminalID: id}}
-}
-
-var _ deps.Carrier = (*activity)(nil)

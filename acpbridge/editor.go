@@ -16,27 +16,26 @@ import (
 	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// NewWorkspace returns the files and terminals of the user's editor as a [ws.Workspace]. Its features are what the client has announced.
-// Without a client or a session it has none. The protocol has no way to list or remove files.
-//
-// Files are read as the editor has them, changes that are not saved included. A file's version is made of its contents.
-//
-// What the protocol does not give is weaker than on other backends. The editor opens a file itself, after its path has been checked: links
-// are followed on this machine, if the session's paths are of its kind, and a link that is changed between the check and the use leads
-// elsewhere. Between the check of a version and the write the user may type. Of output that an editor has dropped, nobody knows how much
-// it was: positions count from the beginning of what is left.
-func NewWorkspace(d deps.ACPDeps) ws.Workspace {
+// newEditor returns the files and terminals of the user's editor. Its features are what the client has announced. Without a client or a
+// session it has none.
+func newEditor(d deps.ACPDeps) *editor {
 	e := &editor{ACPDeps: d, writing: make(chan struct{}, 1)}
 	if d.Client == nil || d.Session == nil {
 		return e
 	}
-	p := pathsOf(d.Session.Cwd)
+	e.style = ws.StyleOf(d.Session.Cwd)
+	if e.style == ws.Slash && !strings.HasPrefix(d.Session.Cwd, "/") {
+		return e // nobody knows where that is
+	}
 	for _, dir := range append([]string{d.Session.Cwd}, d.Session.AdditionalDirectories...) {
-		if abs, err := p.abs(d.Session.Cwd, dir); err == nil {
+		if abs, err := e.style.Abs(d.Session.Cwd, dir); err == nil {
 			e.roots = append(e.roots, abs)
 		}
 	}
-	if p.native() && len(e.roots) > 0 {
+	if len(e.roots) == 0 {
+		return e
+	}
+	if native(e.style) {
 		info, err := os.Stat(e.roots[0])
 		e.here = err == nil && info.IsDir()
 	}
@@ -48,6 +47,7 @@ func NewWorkspace(d deps.ACPDeps) ws.Workspace {
 // editor is the workspace of an editor.
 type editor struct {
 	deps.ACPDeps
+	style    ws.Style
 	roots    []string
 	features ws.Features
 	here     bool          // the working directory is on this machine
@@ -77,13 +77,12 @@ func (e *editor) locate(name string) (editorPlace, error) {
 	if err != nil {
 		return editorPlace{}, err
 	}
-	p := pathsOf(e.roots[0])
-	real, err := realPath(p, at.Path)
+	real, err := realPath(at.Path)
 	if err != nil {
 		return editorPlace{}, fmt.Errorf("%w: %w", ws.ErrPath, err)
 	}
 	for _, root := range e.roots {
-		if root, err = realPath(p, root); err == nil && p.contains(root, real) {
+		if root, err = realPath(root); err == nil && e.style.Contains(root, real) {
 			return editorPlace{at.Path, real}, nil
 		}
 	}
@@ -104,7 +103,6 @@ func (e *editor) problem(at editorPlace) error {
 	if !e.here {
 		return nil
 	}
-	p := pathsOf(e.roots[0])
 	info, err := os.Stat(at.real)
 	switch {
 	case err == nil && info.IsDir():
@@ -114,40 +112,49 @@ func (e *editor) problem(at editorPlace) error {
 	case err == nil:
 		return nil
 	}
-	for dir := p.parent(at.real); ; dir = p.parent(dir) {
+	for dir := e.style.Parent(at.real); ; dir = e.style.Parent(dir) {
 		if info, err := os.Stat(dir); err == nil {
 			if !info.IsDir() {
 				return ws.ErrNotDirectory
 			}
 			return nil
 		}
-		if dir == p.parent(dir) {
+		if dir == e.style.Parent(dir) {
 			return nil
 		}
 	}
 }
 
-// failure says what an editor's refusal means. Of the reasons that the protocol has no code for, what this machine knows goes first.
+// failure says what an editor's refusal to do something with a file means. Of the reasons that the protocol has no code for, what this
+// machine knows goes first.
 func (e *editor) failure(ctx context.Context, op, path string, at editorPlace, err error) error {
-	switch tooLong := (*acp.TooLongError)(nil); {
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case errors.Is(err, acp.ErrClosed), errors.Is(err, acp.ErrAnswered):
-		err = fmt.Errorf("%w: %w", ws.ErrLost, err)
-	case errors.Is(err, acp.ErrMethodNotFound):
-		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
-	case errors.As(err, &tooLong):
-		err = fmt.Errorf("%w: %w", ws.ErrTooLarge, err)
-	default:
-		if known := e.problem(at); known != nil {
-			err = known
-		} else if isNotFound(err) {
-			err = fs.ErrNotExist
-		} else {
-			err = errors.New(reason(err))
-		}
+	if means := meaning(ctx, err); means != nil {
+		err = means
+	} else if known := e.problem(at); known != nil {
+		err = known
+	} else if isNotFound(err) {
+		err = fs.ErrNotExist
+	} else {
+		err = errors.New(reason(err))
 	}
 	return &ws.PathError{Op: op, Path: path, Err: err}
+}
+
+// meaning says what an error of a client means to a workspace. It is nil if that depends on what was asked for.
+func meaning(ctx context.Context, err error) error {
+	switch tooLong := (*acp.TooLongError)(nil); {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, acp.ErrClosed), errors.Is(err, acp.ErrAnswered):
+		return fmt.Errorf("%w: %w", ws.ErrLost, err)
+	case errors.Is(err, acp.ErrMethodNotFound):
+		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	case errors.As(err, &tooLong):
+		return fmt.Errorf("%w: %w", ws.ErrTooLarge, err)
+	case errors.Is(err, ws.ErrClosed):
+		return err
+	}
+	return nil
 }
 
 // begin checks what every method does first.

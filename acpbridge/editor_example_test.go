@@ -17,7 +17,11 @@ func ExampleNewWorkspace() {
 	editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a.txt": "saved\n"}})
 	defer editor.Close()
 	editor.Type("/project/a.txt", "typed\n")
-	ws := acpbridge.NewWorkspace(editor.Deps("/project"))
+	ws, err := acpbridge.NewWorkspace(editor.Deps("/project"), acpbridge.LocalFallback{})
+	if err != nil {
+		panic(err)
+	}
+	defer ws.Close()
 
 	f, err := ws.Read(ctx, "a.txt", workspace.Range{})
 	fmt.Printf("%s%v\n", f.Data, err)

@@ -95,7 +95,7 @@ func (osDisk) Mode(path string) (fs.FileMode, error) {
 }
 
 // editorEnv returns environments with an editor that has some capabilities. Each has two roots.
-func editorEnv(t *testing.T, capabilities acp.ClientCapabilities) func() (*workspacetest.Env, error) {
+func editorEnv(t *testing.T, capabilities acp.ClientCapabilities, fallback acpbridge.LocalFallback) func() (*workspacetest.Env, error) {
 	return func() (*workspacetest.Env, error) {
 		base, err := filepath.EvalSymlinks(t.TempDir())
 		if err != nil {
@@ -123,29 +123,50 @@ func editorEnv(t *testing.T, capabilities acp.ClientCapabilities) func() (*works
 		}}})}
 		d := editor.Deps(project)
 		d.Client, d.Session.AdditionalDirectories = editor, []string{more}
+		w, err := acpbridge.NewWorkspace(d, fallback)
+		if err != nil {
+			return nil, err
+		}
+		program := []string{"program"}
+		if !capabilities.Terminal {
+			program, err = workspacetest.Self()
+		}
 		return &workspacetest.Env{
-			Workspace: acpbridge.NewWorkspace(d), Disk: osDisk{}, Outside: outside, Program: []string{"program"}, Unheld: true, Close: editor.Close,
-		}, nil
+			Workspace: w, Disk: osDisk{}, Outside: outside, Program: program, Unheld: true, Close: func() {
+				_ = w.Close()
+				editor.Close()
+			},
+		}, err
 	}
 }
 
-// The workspace of an editor keeps the contract, whatever the editor can do.
+// The workspace of an editor keeps the contract, whatever the editor can do and whatever this machine does in its place.
 func TestEditorWorkspaceConformance(t *testing.T) {
 	files := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
 	for name, can := range map[string]acp.ClientCapabilities{
 		"all": {FS: files, Terminal: true}, "files": {FS: files}, "terminal": {Terminal: true}, "read only": {FS: acp.FileSystemCapabilities{ReadTextFile: true}},
 		"write only": {FS: acp.FileSystemCapabilities{WriteTextFile: true}}, "nothing": {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			workspacetest.Run(t, editorEnv(t, can))
-			workspacetest.RunTools(t, editorEnv(t, can))
-		})
+		for _, fallback := range []acpbridge.LocalFallback{{}, {Files: true, Commands: true}} {
+			if fallback.Files {
+				if name == "all" {
+					continue
+				}
+				name += " and this machine"
+			}
+			t.Run(name, func(t *testing.T) {
+				workspacetest.Run(t, editorEnv(t, can, fallback))
+				workspacetest.RunTools(t, editorEnv(t, can, fallback))
+			})
+		}
 	}
 }
 
 func TestEditorWorkspaceWithoutEditorHasNoFeatures(t *testing.T) {
-	w := acpbridge.NewWorkspace(deps.ACPDeps{})
+	w, err := acpbridge.NewWorkspace(deps.ACPDeps{}, acpbridge.LocalFallback{Files: true, Commands: true})
+	require.NoError(t, err)
 	require.Equal(t, workspace.Features{}, w.Features())
-	_, err := w.Read(t.Context(), "a", workspace.Range{})
+	_, err = w.Read(t.Context(), "a", workspace.Range{})
 	require.Error(t, err)
+	require.NoError(t, w.Close())
 }

@@ -40,15 +40,10 @@ func (e *editor) Start(ctx context.Context, c ws.Command) (ws.Process, error) {
 		return nil, &ws.PathError{Op: "start", Path: c.Dir, Err: err}
 	}
 	req := &acp.CreateTerminalRequest{SessionID: e.Session.ID, Cwd: &at.path, OutputByteLimit: new(uint64(editorOutput))}
-	if len(c.Args) > 0 {
-		req.Command, req.Args = c.Args[0], c.Args[1:]
-	} else {
-		line, err := parseCommand(isWindowsPath(e.Session.Cwd), c.Line, nil)
-		if err != nil {
-			return nil, fmt.Errorf("acpbridge: start: %w", ws.ErrCommand)
-		}
-		req.Command, req.Args = line.program, line.args
-	}
+	// A line is given to a shell by name. Some clients start the program as it is, others pass everything to the user's shell with the
+	// arguments quoted: "sh -c LINE" means the same to both.
+	argv := c.Argv(e.style)
+	req.Command, req.Args = argv[0], argv[1:]
 	for i, v := range c.Env {
 		name, value, _ := strings.Cut(v, "=")
 		if !setAgain(c.Env[i+1:], name) {
@@ -65,7 +60,7 @@ func (e *editor) Start(ctx context.Context, c ws.Command) (ws.Process, error) {
 	case ctx.Err() == nil && isNotFound(err):
 		return nil, fmt.Errorf("acpbridge: start: %w: %s", ws.ErrNoProgram, reason(err))
 	}
-	return nil, e.failure(ctx, "start", req.Command, at, err)
+	return nil, &ws.CommandError{Op: "start", Ref: req.Command, Err: commandMeaning(ctx, err)}
 }
 
 // checkDir says what is wrong with a directory, as far as this machine knows.
@@ -122,14 +117,16 @@ func (p *editorProcess) ended(status *acp.TerminalExitStatus) *ws.Exit {
 	return p.exit
 }
 
-func (p *editorProcess) failure(ctx context.Context, doing string, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case errors.Is(err, acp.ErrClosed), errors.Is(err, acp.ErrAnswered):
-		err = fmt.Errorf("%w: %w", ws.ErrLost, err)
+func (p *editorProcess) failure(ctx context.Context, op string, err error) error {
+	return &ws.CommandError{Op: op, Ref: string(p.id), Err: commandMeaning(ctx, err)}
+}
+
+// commandMeaning says what an error of a client about a terminal means.
+func commandMeaning(ctx context.Context, err error) error {
+	if means := meaning(ctx, err); means != nil {
+		return means
 	}
-	return fmt.Errorf("acpbridge: %s of terminal %s: %w", doing, p.id, err)
+	return errors.New(reason(err))
 }
 
 func (p *editorProcess) isClosed() bool {
@@ -183,11 +180,11 @@ func (p *editorProcess) position(out *acp.TerminalOutputResponse) int64 {
 // Wait implements [ws.Process].
 func (p *editorProcess) Wait(ctx context.Context) (ws.Exit, error) {
 	if p.isClosed() {
-		return ws.Exit{}, p.failure(ctx, "end", ws.ErrClosed)
+		return ws.Exit{}, p.failure(ctx, "wait", ws.ErrClosed)
 	}
 	resp, err := p.editor.Client.WaitForTerminalExit(ctx, &acp.WaitForTerminalExitRequest{SessionID: p.editor.Session.ID, TerminalID: p.id})
 	if err != nil {
-		return ws.Exit{}, p.failure(ctx, "end", err)
+		return ws.Exit{}, p.failure(ctx, "wait", err)
 	}
 	return *p.ended(&acp.TerminalExitStatus{ExitCode: resp.ExitCode, Signal: resp.Signal}), nil
 }
@@ -221,7 +218,7 @@ func (p *editorProcess) Close(ctx context.Context) error {
 		cancel()
 	}
 	if _, err := p.editor.Client.ReleaseTerminal(ctx, &acp.ReleaseTerminalRequest{SessionID: p.editor.Session.ID, TerminalID: p.id}); err != nil {
-		return p.failure(ctx, "release", err)
+		return p.failure(ctx, "close", err)
 	}
 	return nil
 }

@@ -28,18 +28,17 @@ func (e *editor) Write(ctx context.Context, path string, data []byte, ifVersion 
 	if !utf8.Valid(data) {
 		return fail(ws.ErrBinary)
 	}
-	if known := e.problem(at); known != nil {
-		return fail(known)
+	unlock, err := e.lock(ctx)
+	if err != nil {
+		return fail(err)
 	}
-	select {
-	case e.writing <- struct{}{}:
-		defer func() { <-e.writing }()
-	case <-ctx.Done():
-		return fail(context.Cause(ctx))
-	}
+	defer unlock()
 	if ifVersion != ws.AnyVersion {
 		if !e.features.Read {
 			return fail(fmt.Errorf("versions: %w", errors.ErrUnsupported))
+		}
+		if known := e.problem(at); known != nil {
+			return fail(known)
 		}
 		resp, err := e.Client.ReadTextFile(ctx, &acp.ReadTextFileRequest{SessionID: e.Session.ID, Path: at.path})
 		switch {
@@ -51,9 +50,38 @@ func (e *editor) Write(ctx context.Context, path string, data []byte, ifVersion 
 			return "", e.failure(ctx, "write", path, at, err)
 		}
 	}
-	text := string(data)
-	if _, err := e.Client.WriteTextFile(ctx, &acp.WriteTextFileRequest{SessionID: e.Session.ID, Path: at.path, Content: text}); err != nil {
-		return "", e.failure(ctx, "write", path, at, err)
+	if err := e.write(ctx, path, data); err != nil {
+		return "", err
 	}
-	return versionOf(text), nil
+	return versionOf(string(data)), nil
+}
+
+// write writes a file, whatever is there.
+func (e *editor) write(ctx context.Context, path string, data []byte) error {
+	at, err := e.begin(ctx, "write", path, e.features.Write)
+	if err != nil {
+		return err
+	}
+	if !utf8.Valid(data) {
+		err = ws.ErrBinary
+	} else {
+		err = e.problem(at)
+	}
+	if err != nil {
+		return &ws.PathError{Op: "write", Path: path, Err: err}
+	}
+	if _, err := e.Client.WriteTextFile(ctx, &acp.WriteTextFileRequest{SessionID: e.Session.ID, Path: at.path, Content: string(data)}); err != nil {
+		return e.failure(ctx, "write", path, at, err)
+	}
+	return nil
+}
+
+// lock keeps other writers out while a file is compared and written.
+func (e *editor) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case e.writing <- struct{}{}:
+		return func() { <-e.writing }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

@@ -80,7 +80,7 @@ func TestWindowsPaths(t *testing.T) {
 	} {
 		got, told := readIn(t, cwd, []string{`\\srv\share\in`}, name)
 		assert.Empty(t, got, name)
-		assert.Contains(t, told, "path", name)
+		assert.Regexp(t, "path|Windows does not allow", told, name)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestOtherCharactersAreNoDrives(t *testing.T) {
 	for _, drive := range []string{"`", "{", "@", "[", "1", "é"} {
 		got, told := readIn(t, `C:\Code\proj`, nil, drive+`:\Code\proj\a`)
 		assert.Empty(t, got)
-		assert.Contains(t, told, "Windows would change", drive)
+		assert.Contains(t, told, "Windows does not allow", drive)
 	}
 }
 
@@ -115,10 +115,10 @@ func TestALinkCountsByWhatItLeadsTo(t *testing.T) {
 	require.NoError(t, os.Symlink(project, filepath.Join(base, "alias")))
 
 	for name, ok := range map[string]bool{
-		"in/a": true, "real/a": true, "new/dir/a": true, "self/self/real/a": true, "file/x": true,
-		"out/a": false, "up/a": false, "dangling": false, "chain/a": false, "loop/a": false, "dotdot/a": false, "self/out/x": false,
-		// What is inside by another name is inside.
-		filepath.Join(base, "alias", "real", "a"): true,
+		"in/a": true, "real/a": true, "new/dir/a": true, "self/self/real/a": true,
+		"file/x": false, "out/a": false, "up/a": false, "dangling": false, "chain/a": false, "loop/a": false, "dotdot/a": false, "self/out/x": false,
+		// A path must begin with a directory of the session as it was named.
+		filepath.Join(base, "alias", "real", "a"): false,
 		filepath.Join(base, "alias", "out", "a"):  false,
 	} {
 		got, told := readIn(t, project, nil, name)
@@ -136,5 +136,5 @@ func TestALinkCountsByWhatItLeadsTo(t *testing.T) {
 	got, _ := readIn(t, filepath.Join(base, "alias"), nil, "real/a")
 	assert.Equal(t, filepath.Join(base, "alias", "real", "a"), got)
 	_, told := readIn(t, project, nil, "out/a")
-	assert.Contains(t, told, "a link that leads out of the session's directories")
+	assert.Contains(t, told, "leads out through a link")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // PermissionRequest describes an action of a tool of [Toolset] that needs permission.
@@ -48,22 +49,25 @@ func WithPermissions(decide PermissionFunc) ToolsetOption {
 	return func(o *toolsetOptions) { o.permissions = decide }
 }
 
-// verdict decides about an action without asking anybody. The error of a denial is made by [toolset.Denied].
-func (a *activity) verdict(ctx context.Context, req *PermissionRequest) (toolset.Verdict, error) {
-	decide := a.options.permissions
-	if decide == nil {
+// permission decides about the calls of one tool without asking anybody.
+type permission struct {
+	decide PermissionFunc
+	style  workspace.Style
+}
+
+// verdict decides about a call. The error of a denial is made by [toolset.Denied].
+func (p *permission) verdict(ctx context.Context, a *activity, approval *toolset.Approval) (toolset.Verdict, error) {
+	if p.decide == nil {
 		return toolset.VerdictDefer, nil
 	}
-	if a.Session.Policy.DecideApproval(req.Tool, &req.Approval) == toolset.VerdictDeny {
+	if a.Session != nil && a.Session.Policy.DecideApproval(a.tool, approval) == toolset.VerdictDeny {
 		return toolset.VerdictDeny, toolset.Denied("The user does not allow this in this session. %s Do not try to do the same in another way.", notRun)
 	}
-	req.Session, req.ToolCall = a.Session, a.Tracker.Snapshot(a.id)
-	req.ToolCall.Title = &req.Approval.Title
-	switch v, err := decide(ctx, req); {
+	switch v, err := p.decide(ctx, p.request(a, approval)); {
 	case err != nil && ctx.Err() != nil:
-		return toolset.VerdictDefer, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, context.Cause(ctx))
+		return toolset.VerdictDefer, fmt.Errorf("acpbridge: permission for %s: %w", a.tool, context.Cause(ctx))
 	case err != nil:
-		return toolset.VerdictDefer, fmt.Errorf("acpbridge: permission for %s: %w", req.Tool, err)
+		return toolset.VerdictDefer, fmt.Errorf("acpbridge: permission for %s: %w", a.tool, err)
 	case v == toolset.VerdictDeny:
 		return v, toolset.Denied("This is not permitted here. %s Do not try to do the same in another way.", notRun)
 	default:
@@ -71,27 +75,42 @@ func (a *activity) verdict(ctx context.Context, req *PermissionRequest) (toolset
 	}
 }
 
-// approval is what has to be approved before an action, nil if nothing has. An action that is denied needs no approval: the call
-// itself fails.
-func (a *activity) approval(ctx context.Context, req *PermissionRequest) (*toolset.Approval, error) {
-	v, err := a.verdict(ctx, req)
+// request describes a call.
+func (p *permission) request(a *activity, approval *toolset.Approval) *PermissionRequest {
+	req := &PermissionRequest{Tool: a.tool, Session: a.Session, ToolCall: a.Tracker.Snapshot(a.id), Approval: *approval}
+	req.ToolCall.Title = &req.Approval.Title
+	for _, preview := range approval.Preview {
+		if preview.Diff != nil {
+			req.Path = preview.Diff.Path
+		}
+		if c := preview.Command; c != nil {
+			argv := (&workspace.Command{Line: c.Line, Args: c.Args}).Argv(p.style)
+			req.Command, req.Args, req.Cwd, req.Env = argv[0], argv[1:], c.Dir, c.Env
+		}
+	}
+	return req
+}
+
+// needed is what has to be approved before a call, nil if nothing has. A call that is denied needs no approval: it fails by itself.
+func (p *permission) needed(ctx context.Context, a *activity, approval *toolset.Approval) (*toolset.Approval, error) {
+	v, err := p.verdict(ctx, a, approval)
 	if err != nil && !errors.As(err, new(*toolset.DeniedError)) {
 		return nil, err
 	}
 	if v == toolset.VerdictAllow || v == toolset.VerdictDeny {
 		return nil, nil
 	}
-	return &req.Approval, nil
+	return approval, nil
 }
 
-// permit is called just before an action. It returns nil if the call was approved, or if the action needs no approval.
-func (a *activity) permit(ctx context.Context, req *PermissionRequest) error {
-	if a.call.Approved {
-		return nil
-	}
-	v, err := a.verdict(ctx, req)
+// permit is called just before a call that needs approval and has none. It marks it as approved, or says why it is not.
+func (p *permission) permit(ctx context.Context, a *activity, call *toolset.Call, approval *toolset.Approval) error {
+	v, err := p.verdict(ctx, a, approval)
 	if err == nil && v != toolset.VerdictAllow {
-		err = toolset.ApprovalRequired(req.Approval)
+		err = toolset.ApprovalRequired(*approval)
+	}
+	if err == nil {
+		call.Approved, call.Approval = true, approval
 	}
 	return err
 }

@@ -100,9 +100,11 @@ func (p *callProjection) begun(e *agent.Event) error {
 	return p.tracker.Update(p.ctx, u)
 }
 
+const allowedByPrefix = "Allowed by: "
+
 // allowedBy says who allowed a call that the user was not asked about.
 func allowedBy(d *toolset.Decision) string {
-	text := "Allowed by: " + d.By
+	text := allowedByPrefix + d.By
 	if rule := approval.RuleOf(*d); rule != "" {
 		text += ", " + rule
 	}

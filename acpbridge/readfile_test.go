@@ -94,7 +94,7 @@ func TestErrorsOfTheClientAreToldToTheModelWithTheirMessage(t *testing.T) {
 	}{
 		{acp.Errorf(acp.CodeInternal, "disk on fire"), "Could not read a: disk on fire"},
 		{acp.Errorf(acp.CodeInternal, "Internal error").WithData(map[string]string{"details": "EISDIR"}), `Could not read a: Internal error {"details":"EISDIR"}`},
-		{&acp.CallError{Method: acp.MethodReadTextFile, Err: &acp.TooLongError{Limit: 9}}, "Could not read a: it is too large (over 9 bytes)."},
+		{&acp.CallError{Method: acp.MethodReadTextFile, Err: &acp.TooLongError{Limit: 9}}, "Could not read a: it is too large."},
 		{errors.New("first\nsecond"), "Could not read a: first"},
 		{acp.Errorf(acp.CodeRequestCancelled, "cancelled by the editor"), "Could not read a: cancelled by the editor"},
 	} {

@@ -91,7 +91,7 @@ func newServer[D deps.Carrier, O any](config *Config[D, O]) *server {
 	return &server{
 		info: config.Info, media: answers.Media, window: answers.ContextWindow, busy: config.Busy,
 		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger,
-		render: config.render, commands: config.commands(),
+		render: config.render, commands: config.commands(), local: config.Local,
 		open: func(ctx context.Context, acp deps.ACPDeps) (conversation, error) {
 			return openConversation(ctx, config, acp)
 		},

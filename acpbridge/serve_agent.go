@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // server is the agent's side of a connection. It has no type parameters: open makes the typed side of a session.
@@ -31,6 +32,7 @@ type server struct {
 	log      *slog.Logger
 	render   func(any) (string, error)
 	commands []acp.AvailableCommand
+	local    LocalFallback
 	open     func(context.Context, deps.ACPDeps) (conversation, error)
 	client   acp.Client
 	ending   chan struct{} // closed when Serve begins to end
@@ -88,9 +90,18 @@ func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*ses
 	}
 	s.mu.Unlock()
 	session := &session{id: id, info: info, client: client, tracker: deps.NewTracker(client, id, nil)}
+	given := deps.ACPDeps{Client: client, Session: info, Tracker: session.tracker}
 	var err error
-	if session.convo, err = s.open(ctx, deps.ACPDeps{Client: client, Session: info, Tracker: session.tracker}); err != nil {
+	if session.workspace, err = NewWorkspace(given, s.local); err != nil {
 		s.logError("session not made", id, err)
+		return nil, workspaceFailure(err)
+	}
+	session.work = workspace.NewSession(session.workspace)
+	given.Workspace = session.work
+	if session.convo, err = s.open(ctx, given); err != nil {
+		s.logError("session not made", id, err)
+		<-session.endCommands(ctx)
+		_ = session.workspace.Close()
 		return nil, sessionFailure(err)
 	}
 	s.mu.Lock()
@@ -100,7 +111,7 @@ func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*ses
 	}
 	s.mu.Unlock()
 	if closing {
-		s.releaseSession(ctx, ctx, session)
+		s.endSession(ctx, ctx, session)
 		return nil, shuttingDown()
 	}
 	s.tellCommands(ctx, session)
@@ -120,6 +131,15 @@ func checkDirectories(p *acp.NewSessionRequest) error {
 		}
 	}
 	return nil
+}
+
+// workspaceFailure is the answer to session/new when this machine cannot do what it has to.
+func workspaceFailure(err error) error {
+	if wrong, ok := errors.AsType[*workspace.PathError](err); ok {
+		return acp.Errorf(acp.CodeInvalidParams, "invalid params: the directory %q cannot be used: %s", wrong.Path, oneLine(wrong.Err.Error())).
+			WithData(errorData{Kind: KindSession})
+	}
+	return sessionFailure(err)
 }
 
 // sessionFailure is the answer to session/new when Deps failed.
@@ -182,7 +202,7 @@ func (s *server) CloseSession(ctx context.Context, p *acp.CloseSessionRequest) (
 	acp.Async(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.shutdown)
 	defer cancel()
-	if !session.wait(ctx) || !s.releaseSession(ctx, ctx, session) {
+	if !s.endSession(ctx, ctx, session) {
 		s.log.Warn("acpbridge: session closed, but something ignores its context", "session", session.id)
 	}
 	s.log.Info("acpbridge: session ends", "session", session.id)

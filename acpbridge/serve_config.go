@@ -23,12 +23,17 @@ type Config[D deps.Carrier, O any] struct {
 	// Agent answers the prompts. It serves all sessions.
 	Agent *agent.Agent[D, O]
 
-	// Deps makes the dependencies of a session; they embed what it is given. It is called once per session, before session/new is
+	// Deps makes the dependencies of a session; they embed what it is given. Its Workspace ends with the session, and so does one that Deps
+	// puts in its place. It is called once per session, before session/new is
 	// answered, with a ctx that ends with that request; calls for different sessions may run at the same time. Its error is the answer
 	// to session/new. Updates that it sends, such as the session's slash commands, go out behind that answer.
 	//
 	// Nil hands on what the bridge has if D is [deps.ACPDeps].
 	Deps func(ctx context.Context, acp deps.ACPDeps) (D, error)
+
+	// Local is what this machine does for clients without files or terminals. The zero value is nothing: the tools are not offered then.
+	// With it, session/new fails with -32602 if this machine is needed and a directory of the session is not a directory here.
+	Local LocalFallback
 
 	// Release frees what Deps has made. It is called once per session, when the session has been closed or Serve ends, after the
 	// session's last turn. Its ctx ends when Serve waits no longer.

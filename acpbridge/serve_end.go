@@ -113,10 +113,25 @@ func (s *server) endSessions(wait, release context.Context) bool {
 	done := make([]bool, len(sessions))
 	var all sync.WaitGroup
 	for i, session := range sessions {
-		all.Go(func() { done[i] = session.wait(wait) && s.releaseSession(wait, release, session) })
+		all.Go(func() { done[i] = s.endSession(wait, release, session) })
 	}
 	all.Wait()
 	return !slices.Contains(done, false)
+}
+
+// endSession ends the commands of a session, waits for its turns, which have been cancelled, and releases it. Commands do not wait for turns:
+// a tool may ignore its context. It reports whether that was done before wait ended. It may be called again.
+func (s *server) endSession(wait, release context.Context, session *session) bool {
+	ended := session.endCommands(release)
+	if !session.wait(wait) {
+		return false
+	}
+	select {
+	case <-ended:
+		return s.releaseSession(wait, release, session)
+	case <-wait.Done():
+		return false
+	}
 }
 
 // releaseSession frees what belongs to a session, once, with the release ctx. It reports whether that was done before wait ended.
@@ -126,7 +141,8 @@ func (s *server) releaseSession(wait, release context.Context, session *session)
 		defer close(released)
 		session.release.Do(func() {
 			session.client.close()
-			if err := session.convo.release(release); err != nil {
+			err := session.convo.release(release)
+			if err = errors.Join(err, session.workspace.Close()); err != nil {
 				s.logError("session not released", session.id, err)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // session is a conversation with the client: what the agent remembers, and the turns that are running or wait.
@@ -19,6 +20,11 @@ type session struct {
 	client  *sessionClient
 	tracker *deps.Tracker
 	convo   conversation
+
+	workspace *Workspace
+	work      *workspace.Session // on workspace
+	ending    sync.Once
+	ended     chan struct{} // closed when the commands have ended; see endCommands
 
 	release sync.Once
 
@@ -33,6 +39,8 @@ type session struct {
 type conversation interface {
 	// run runs the agent once. It returns the whole history also if it fails, unless the run has not begun.
 	run(ctx context.Context, in *runInput, p *projection) (history []*model.Message, err error)
+	// work returns the workspace session of the dependencies, which need not be the bridge's. It may be nil.
+	work() *workspace.Session
 	// release frees the session's dependencies.
 	release(ctx context.Context) error
 }
@@ -71,6 +79,33 @@ func (s *session) end(cause, answer error) {
 	for _, t := range s.turns {
 		t.cancel(cause)
 	}
+}
+
+// endCommands ends the commands of the session and lets none begin. The result is closed when they have ended. It may be called several
+// times.
+func (s *session) endCommands(ctx context.Context) <-chan struct{} {
+	s.ending.Do(func() {
+		s.ended = make(chan struct{})
+		go func() {
+			defer close(s.ended)
+			s.closeWork(ctx)
+		}()
+	})
+	return s.ended
+}
+
+func (s *session) closeWork(ctx context.Context) {
+	all := []*workspace.Session{s.work}
+	if s.convo != nil {
+		if own := s.convo.work(); own != nil && own != s.work {
+			all = append(all, own)
+		}
+	}
+	var done sync.WaitGroup
+	for _, work := range all {
+		done.Go(func() { _ = work.Close(ctx) }) // a client that is gone has ended its terminals
+	}
+	done.Wait()
 }
 
 // wait waits until the turns have ended, and reports whether they have before ctx.

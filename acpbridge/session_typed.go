@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // typedConversation runs the user's agent with the dependencies of one session. It is where the types are; nothing else here has
@@ -77,6 +78,8 @@ func (c *typedConversation[D, O]) options(ctx context.Context, in *runInput) (op
 		agent.WithRunID(in.runID), agent.WithConversationID(string(c.id)),
 	), nil
 }
+
+func (c *typedConversation[D, O]) work() *workspace.Session { return c.deps.ACP().Workspace }
 
 func (c *typedConversation[D, O]) release(ctx context.Context) (err error) {
 	defer recovered(&err)

@@ -87,20 +87,23 @@ func TestTerminalsThatAreOpenAtTheEndOfTheRunAreReleased(t *testing.T) {
 	require.NoError(t, r.err)
 }
 
-func TestOnlyTerminalsOfTheRunCanBeUsed(t *testing.T) {
+// The model's ids are not the client's, so that it cannot name a terminal that is not the session's.
+func TestOnlyTerminalsOfTheSessionCanBeUsed(t *testing.T) {
 	editor := acptest.New(acptest.Options{Programs: server})
 	d := editor.Deps("/project")
-	foreign, err := editor.CreateTerminal(t.Context(), &acp.CreateTerminalRequest{SessionID: d.Session.ID, Command: "serve"})
+	foreign, err := editor.CreateTerminal(t.Context(), &acp.CreateTerminalRequest{SessionID: d.Session.ID, Command: "foreign"})
 	require.NoError(t, err)
 	r := runUnchecked(t.Context(), t, editor, d,
 		terminalCall("kill_terminal", string(foreign.TerminalID)),
 		call("c", "run_command", args{"command": "serve", "background": true}),
-		terminalCall("release_terminal", string(foreign.TerminalID)),
+		terminalCall("release_terminal", "terminal-2"),
+		terminalCall("release_terminal", "terminal-1"),
 	)
 	require.NoError(t, r.err)
 	assert.Equal(t, model.OutcomeFailed, r.answers()[0].Outcome)
-	assert.Equal(t, `There is no terminal "terminal-1". Open are: terminal-2 (serve).`, r.answers()[2].Text)
-	assert.Equal(t, []string{"serve"}, editor.Open())
+	assert.Equal(t, `There is no terminal "terminal-2". Open are: terminal-1 (serve).`, r.answers()[2].Text)
+	assert.Equal(t, "Terminal terminal-1 is closed.", r.answers()[3].Text)
+	assert.Equal(t, []string{"foreign"}, editor.Open())
 }
 
 func TestErrorsOfTheTerminalToolsAreToldToTheModel(t *testing.T) {

@@ -44,7 +44,7 @@ func TestWriteFileShowsTheRealDiffAndAsksBeforeItWrites(t *testing.T) {
 	assert.Equal(t, acp.ToolCallStatusCompleted, c.Status)
 	assert.Equal(t, want, diffOf(t, c.Content))
 	assert.JSONEq(t, `{"bytes":3,"changed":true}`, string(c.RawOutput))
-	assert.Equal(t, []string{acp.MethodReadTextFile, acp.MethodRequestPermission, acp.MethodReadTextFile, acp.MethodWriteTextFile}, methods(editor))
+	assert.Equal(t, []string{acp.MethodReadTextFile, acp.MethodRequestPermission, acp.MethodReadTextFile, acp.MethodReadTextFile, acp.MethodWriteTextFile}, methods(editor))
 }
 
 func TestANewFileHasNoOldText(t *testing.T) {

@@ -5,6 +5,7 @@ package deps
 import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // ACPDeps holds the dependencies of an agent that works in an editor. Embed it in your own dependencies. The zero value
@@ -16,6 +17,10 @@ type ACPDeps struct {
 	Session *Session
 	// Tracker reports the tool calls of the session.
 	Tracker *Tracker
+	// Workspace holds the files and commands of the session. acpbridge.Serve sets it, and closes it with the session. If it is nil, as in
+	// most unit tests, acpbridge.Toolset makes one for each run and closes it when the run ends. Code that replaces Client must replace
+	// Workspace too.
+	Workspace *workspace.Session
 }
 
 // ACP returns d. A struct that embeds ACPDeps is therefore a [Carrier].

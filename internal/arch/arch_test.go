@@ -49,7 +49,7 @@ var rules = map[string][]string{
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
 	"agent/session":                         {}, // the core does not import it
 	"agent/session/sessiontest":             {"agent/session"},
-	"deps":                                  {"acpbridge/acp", "agent/approval"},
+	"deps":                                  {"acpbridge/acp", "agent/approval", "toolset/workspace"},
 	"acpbridge":                             {"agent", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "internal/"},
 	"acpbridge/acp":                         {},
 	"acpbridge/acpclient":                   {"acpbridge/acp", "agent/approval", "agent/view", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/guard", "internal/show"},

@@ -7,9 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
+
+	ws "github.com/ponte-go/ponte/toolset/workspace"
 )
+
+// native reports whether paths of the style can be paths of this machine.
+func native(s ws.Style) bool { return (s == ws.Windows) == (runtime.GOOS == "windows") }
 
 // maxLinks is how many links a path may lead through, as on Linux.
 const maxLinks = 40
@@ -19,8 +25,8 @@ var errTooManyLinks = errors.New("too many links")
 // realPath follows the links in a clean absolute path as far as it exists on this machine. What does not exist is left as
 // it is: the file may be about to be created, or the client may be on another machine. A link counts even if what it
 // leads to does not exist, because writing to it would create that.
-func realPath(p paths, name string) (string, error) {
-	if !p.native() {
+func realPath(name string) (string, error) {
+	if !native(ws.StyleOf(name)) {
 		return name, nil
 	}
 	volume := filepath.VolumeName(name)
