@@ -26,7 +26,7 @@ type activity struct {
 	id    acp.ToolCallID
 	about ws.Subject
 
-	terminal bool // the user sees a terminal of the client
+	live bool // the user sees commands in terminals of the client
 }
 
 type activityKey struct{}
@@ -104,7 +104,6 @@ func (a *activity) started(ctx context.Context, approval *toolset.Approval) {
 
 // showTerminal shows a terminal of the client in place of the command that was asked about.
 func (a *activity) showTerminal(ctx context.Context, id acp.TerminalID) {
-	a.terminal = true
 	a.update(ctx, acp.ToolCallUpdate{Content: append([]acp.ToolCallContent{{Terminal: &acp.Terminal{TerminalID: id}}}, a.notes()...)})
 }
 
@@ -132,13 +131,10 @@ func (a *activity) completed(res *toolset.Result) acp.ToolCallUpdate {
 			break
 		}
 		u.RawOutput = rawOutput(&state, res.Text)
-		if a.tool != ToolRunCommand {
-			break
-		}
-		if !state.Running && !state.Succeeded() { // the model gets an ordinary result
+		if a.tool == ToolRunCommand && !state.Running && !state.Succeeded() { // the model gets an ordinary result
 			u.Status = acp.ToolCallStatusFailed
 		}
-		if !a.terminal {
+		if !a.live {
 			u.Content = append([]acp.ToolCallContent{verbatim(shown(res.Text))}, a.notes()...)
 		}
 	}

@@ -29,6 +29,7 @@
 //
 // # Concurrency
 //
-// Toolsets may be shared by all agents and runs; what belongs to a run lives in the run's instance. What a run has opened at the
-// client, it releases before it ends, even if it was cancelled: for that the client gets two more seconds.
+// Toolsets may be shared by all agents and runs; what belongs to a session lives in its [workspace.Session]. A terminal is released when
+// its command has been waited for, even if the run was cancelled: for that the client gets two more seconds. Commands in the background end
+// with the session.
 package acpbridge

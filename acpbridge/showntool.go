@@ -25,9 +25,11 @@ func (s *acpTools[D]) shown(session *workspace.Session, t *toolset.Tool[D]) *too
 	if roots := session.Workspace().Roots(); len(roots) > 0 {
 		p.style = workspace.StyleOf(roots[0])
 	}
+	live := runsInEditor(session)
 	begin := func(run *toolset.RunContext[D], args any) *activity {
 		a := &activity{ACPDeps: run.Deps.ACP(), tool: t.Def.Name, kind: acp.ToolKind(t.Kind), id: deps.ToolCallID(run.RunID, run.Step, run.Call.ID)}
 		a.about, _ = session.Subject(args)
+		a.live = live
 		return a
 	}
 	if t.Approval != nil {

@@ -164,6 +164,12 @@ func readsEditor(s *workspace.Session) bool {
 	return ok && w.editor.features.Read
 }
 
+// runsInEditor reports whether commands run in terminals of the client.
+func runsInEditor(s *workspace.Session) bool {
+	w, ok := s.Workspace().(*Workspace)
+	return ok && w.editor.features.Commands
+}
+
 // sameClient reports whether two clients are one. Clients that cannot be compared are not.
 func sameClient(a, b acp.Client) bool {
 	return a != nil && b != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
