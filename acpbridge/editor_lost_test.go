@@ -26,7 +26,10 @@ func TestEditorThatIsGoneIsALostWorkspace(t *testing.T) {
 	defer editor.Close()
 	d := editor.Deps("/project")
 	d.Client = goneEditor{editor}
-	_, err := acpbridge.NewWorkspace(d).Read(t.Context(), "a.txt", workspace.Range{})
+	ws, err := acpbridge.NewWorkspace(d, acpbridge.LocalFallback{})
+	require.NoError(t, err)
+	defer ws.Close()
+	_, err = ws.Read(t.Context(), "a.txt", workspace.Range{})
 	require.ErrorIs(t, err, workspace.ErrLost, "so that the tool ends the run instead of telling the model")
 	require.ErrorIs(t, err, acp.ErrClosed)
 }
@@ -34,7 +37,9 @@ func TestEditorThatIsGoneIsALostWorkspace(t *testing.T) {
 func TestEditorWorkspaceResolvesNoPathOutside(t *testing.T) {
 	editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a.txt": "a\n"}})
 	defer editor.Close()
-	ws := acpbridge.NewWorkspace(editor.Deps("/project")).(workspace.Resolver)
+	ws, err := acpbridge.NewWorkspace(editor.Deps("/project"), acpbridge.LocalFallback{})
+	require.NoError(t, err)
+	defer ws.Close()
 	require.NoError(t, ws.Resolve(t.Context(), "a.txt"))
 	require.ErrorIs(t, ws.Resolve(t.Context(), "../a.txt"), workspace.ErrOutside)
 }

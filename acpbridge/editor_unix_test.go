@@ -94,50 +94,61 @@ func (osDisk) Mode(path string) (fs.FileMode, error) {
 	return info.Mode(), nil
 }
 
-// editorEnv returns environments with an editor that has some capabilities. Each has two roots.
+// editorEnv returns environments with an editor that has some capabilities.
 func editorEnv(t *testing.T, capabilities acp.ClientCapabilities, fallback acpbridge.LocalFallback) func() (*workspacetest.Env, error) {
 	return func() (*workspacetest.Env, error) {
-		base, err := filepath.EvalSymlinks(t.TempDir())
-		if err != nil {
-			return nil, err
-		}
-		project, more, outside := filepath.Join(base, "project"), filepath.Join(base, "more"), filepath.Join(base, "outside")
-		for _, dir := range []string{project, more, outside} {
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				return nil, err
-			}
-		}
-		editor := &diskEditor{acptest.New(acptest.Options{Capabilities: &capabilities, Programs: map[string]acptest.Program{"program": func(ctx context.Context, p *acptest.Process) acptest.Exit {
-			return acptest.Exit{Code: uint32(workspacetest.Program(ctx, workspacetest.System{
-				In: strings.NewReader(""), Out: p, Err: p,
-				Getenv: func(name string) string {
-					for _, v := range p.Request.Env {
-						if v.Name == name {
-							return v.Value
-						}
-					}
-					return ""
-				},
-				ReadFile: func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(*p.Request.Cwd, name)) },
-			}, p.Request.Args))}
-		}}})}
-		d := editor.Deps(project)
-		d.Client, d.Session.AdditionalDirectories = editor, []string{more}
-		w, err := acpbridge.NewWorkspace(d, fallback)
-		if err != nil {
-			return nil, err
-		}
-		program := []string{"program"}
-		if !capabilities.Terminal {
-			program, err = workspacetest.Self()
-		}
-		return &workspacetest.Env{
-			Workspace: w, Disk: osDisk{}, Outside: outside, Program: program, Unheld: true, Close: func() {
-				_ = w.Close()
-				editor.Close()
-			},
-		}, err
+		env, _, _, err := diskEnv(t, capabilities, fallback)
+		return env, err
 	}
+}
+
+// diskEnv returns an environment with an editor that has some capabilities, and two roots.
+func diskEnv(t *testing.T, capabilities acp.ClientCapabilities, fallback acpbridge.LocalFallback) (*workspacetest.Env, deps.ACPDeps, *diskEditor, error) {
+	fail := func(err error) (*workspacetest.Env, deps.ACPDeps, *diskEditor, error) {
+		return nil, deps.ACPDeps{}, nil, err
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		return fail(err)
+	}
+	project, more, outside := filepath.Join(base, "project"), filepath.Join(base, "more"), filepath.Join(base, "outside")
+	for _, dir := range []string{project, more, outside} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return fail(err)
+		}
+	}
+	editor := &diskEditor{acptest.New(acptest.Options{Capabilities: &capabilities, Programs: map[string]acptest.Program{"program": func(ctx context.Context, p *acptest.Process) acptest.Exit {
+		return acptest.Exit{Code: uint32(workspacetest.Program(ctx, workspacetest.System{
+			In: strings.NewReader(""), Out: p, Err: p,
+			Getenv: func(name string) string {
+				for _, v := range p.Request.Env {
+					if v.Name == name {
+						return v.Value
+					}
+				}
+				return ""
+			},
+			ReadFile: func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(*p.Request.Cwd, name)) },
+		}, p.Request.Args))}
+	}}})}
+	d := editor.Deps(project)
+	d.Client, d.Session.AdditionalDirectories = editor, []string{more}
+	w, err := acpbridge.NewWorkspace(d, fallback)
+	if err != nil {
+		return fail(err)
+	}
+	program := []string{"program"}
+	if !capabilities.Terminal {
+		if program, err = workspacetest.Self(); err != nil {
+			return fail(err)
+		}
+	}
+	return &workspacetest.Env{
+		Workspace: w, Disk: osDisk{}, Outside: outside, Program: program, Unheld: true, Close: func() {
+			_ = w.Close()
+			editor.Close()
+		},
+	}, d, editor, nil
 }
 
 // The workspace of an editor keeps the contract, whatever the editor can do and whatever this machine does in its place.

@@ -20,6 +20,7 @@ import (
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
 
@@ -167,6 +168,33 @@ func TestWorkspaceOfSessionIsInDeps(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, mine.Terminals())
 	require.Empty(t, editor.Calls())
+}
+
+// A program may record what is done in the editor; what the user sees is the same.
+func TestRecordedWorkIsShownLikeOther(t *testing.T) {
+	var recorder *checkpoint.Recorder
+	editor := acptest.New(acptest.Options{Files: map[string]string{"/repo/a": "old\n"}, Programs: makeProgram})
+	c, m := worker(t, nil, []model.Part{call("1", "edit_file", editArgs("a", "old", "new")), call("2", "run_command", args{"command": "make"}), background("make")})
+	c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) {
+		recorder = checkpoint.New(d.Workspace.Workspace(), checkpoint.Options{})
+		recorder.Mark("begin")
+		d.Workspace = workspace.NewSession(recorder)
+		return d, nil
+	}
+	conn, _ := served(t, editor, c)
+	id, err := conn.Start(t.Context(), "/repo")
+	require.NoError(t, err)
+	_, err = conn.Say(t.Context(), id, "Go.")
+	require.NoError(t, err)
+	require.Contains(t, m.Requests()[0].Instructions, "including unsaved changes")
+	shown := editor.State().ToolCalls
+	require.Equal(t, "new\n", shown[0].Content[0].Diff.NewText)
+	require.Equal(t, acp.TerminalID("terminal-1"), shown[1].Content[0].Terminal.TerminalID)
+	require.Equal(t, []string{"make"}, editor.Open())
+	_, err = conn.CloseSession(t.Context(), &acp.CloseSessionRequest{SessionID: id})
+	require.NoError(t, err)
+	require.Empty(t, editor.Open())
+	require.Len(t, recorder.Checkpoints(), 1)
 }
 
 // A program that replaces the client has the tools use its own.

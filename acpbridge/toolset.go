@@ -138,8 +138,8 @@ func (in *acpToolsInstance[D]) Close(ctx context.Context) (err error) {
 func sessionOf(d deps.ACPDeps) (s *workspace.Session, close func(context.Context) error, err error) {
 	var fallback LocalFallback
 	if d.Workspace != nil {
-		w, ok := d.Workspace.Workspace().(*Workspace)
-		if !ok || w.madeFor(d) {
+		w := bridged(d.Workspace)
+		if w == nil || w.madeFor(d) {
 			return d.Workspace, nil, nil
 		}
 		fallback = w.fallback // somebody has put another client in its place
@@ -158,16 +158,30 @@ func sessionOf(d deps.ACPDeps) (s *workspace.Session, close func(context.Context
 	}, nil
 }
 
+// bridged returns the bridge's workspace that a session works on, also if something records what is done on it; nil if it is another.
+func bridged(s *workspace.Session) *Workspace {
+	for w := s.Workspace(); ; {
+		if bridge, ok := w.(*Workspace); ok {
+			return bridge
+		}
+		around, ok := w.(interface{ Unwrap() workspace.Workspace })
+		if !ok {
+			return nil
+		}
+		w = around.Unwrap()
+	}
+}
+
 // readsEditor reports whether files are read as the editor has them.
 func readsEditor(s *workspace.Session) bool {
-	w, ok := s.Workspace().(*Workspace)
-	return ok && w.editor.features.Read
+	w := bridged(s)
+	return w != nil && w.editor.features.Read
 }
 
 // runsInEditor reports whether commands run in terminals of the client.
 func runsInEditor(s *workspace.Session) bool {
-	w, ok := s.Workspace().(*Workspace)
-	return ok && w.editor.features.Commands
+	w := bridged(s)
+	return w != nil && w.editor.features.Commands
 }
 
 // sameClient reports whether two clients are one. Clients that cannot be compared are not.

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpbridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/acpbridge/acptest"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// countingWriter counts what the agent sends.
+type countingWriter struct {
+	io.WriteCloser
+	sent *atomic.Int64
+}
+
+func (w countingWriter) Write(p []byte) (int, error) {
+	w.sent.Add(int64(len(p)))
+	return w.WriteCloser.Write(p)
+}
+
+// An edit of a line is asked about and made over a connection. The agent sends the new text once, where the client writes it, and at most
+// 15 kB besides, also if the file is large.
+func TestEditSendsNewTextOnce(t *testing.T) {
+	for name, lines := range map[string]int{"108 kB": 1000, "5 MB": 46_500} {
+		t.Run(name, func(t *testing.T) {
+			line := strings.Repeat("x", 107) + "\n"
+			before := strings.Repeat(line, lines/2) + "needle\n" + strings.Repeat(line, lines/2)
+			editor := acptest.New(acptest.Options{Files: map[string]string{"/repo/a": before}})
+			a, err := agent.New(agent.Config[bare, string]{
+				Model:    modeltest.Script(modeltest.Say(call("1", "edit_file", editArgs("a", "needle", "pin"))), modeltest.SayText("done")),
+				Toolsets: []toolset.Toolset[bare]{acpbridge.Toolset[bare]()},
+			})
+			require.NoError(t, err)
+			var sent atomic.Int64
+			conn := acptest.Connect(t, editor, func(ctx context.Context, r io.Reader, w io.Writer) error {
+				return acpbridge.Serve(ctx, acpbridge.Config[bare, string]{
+					Agent: a, In: r, Out: countingWriter{w.(io.WriteCloser), &sent}, Logger: slog.New(slog.DiscardHandler),
+				})
+			})
+			id, err := conn.Start(t.Context(), "/repo")
+			require.NoError(t, err)
+			_, err = conn.Say(t.Context(), id, "Go.")
+			require.NoError(t, err)
+			after, _ := editor.File("/repo/a")
+			require.Equal(t, strings.Replace(before, "needle", "pin", 1), after)
+			require.Len(t, editor.Permissions(), 1)
+			encoded, err := json.Marshal(after)
+			require.NoError(t, err)
+			besides := sent.Load() - int64(len(encoded))
+			t.Logf("%d bytes sent, %d of them the new text, %d besides", sent.Load(), len(encoded), besides)
+			require.Positive(t, besides)
+			require.Less(t, besides, int64(15_000))
+			require.Empty(t, editor.Violations())
+		})
+	}
+}
