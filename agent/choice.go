@@ -17,7 +17,7 @@ func (r *agentRun[D, O]) choose(step int) error {
 	case choice.Mode == model.ToolChoiceNone:
 		r.forbidTools()
 	case choice.Mode == model.ToolChoiceTool && !slices.ContainsFunc(f.Defs, func(d model.ToolDef) bool { return d.Name == choice.Tool }):
-		return fmt.Errorf("tool choice: there is no tool %q", choice.Tool)
+		return fmt.Errorf("tool choice: unknown tool %q", choice.Tool)
 	case step == 1:
 		f.Choice = choice
 	}

@@ -65,7 +65,7 @@ func TestToolChoiceIsChecked(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err, script := run(t, cfg{ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "gone"}}, nil, addTool())
-	require.ErrorContains(t, err, `tool choice: there is no tool "gone"`)
+	require.ErrorContains(t, err, `tool choice: unknown tool "gone"`)
 	require.Empty(t, script.Requests())
 }
 

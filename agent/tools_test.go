@@ -338,10 +338,10 @@ func TestToolTimeoutIsARetry(t *testing.T) {
 
 func TestUnknownToolIsARetryThatListsTheTools(t *testing.T) {
 	_, _, script := run(t, cfg{}, []modeltest.Step{modeltest.Say(call("1", "sum"), call("2", "hi")), modeltest.SayText("ok")}, says("hi", "hi"), addTool())
-	require.Equal(t, "request\n  retry 1 sum: There is no tool \"sum\". Available tools: add, hi.\n  tool_return 2 hi: hi\n", last(script.Requests()[1].Messages))
+	require.Equal(t, "request\n  retry 1 sum: Unknown tool \"sum\". Available tools: add, hi.\n  tool_return 2 hi: hi\n", last(script.Requests()[1].Messages))
 
 	_, _, script = run(t, cfg{}, []modeltest.Step{modeltest.Say(call("1", "sum")), modeltest.SayText("ok")})
-	require.Contains(t, last(script.Requests()[1].Messages), `There is no tool "sum", and no other tool either.`)
+	require.Contains(t, last(script.Requests()[1].Messages), `Unknown tool "sum". No tools are available.`)
 }
 
 func TestBudgetOfAnUnknownToolIsKeyedByItsName(t *testing.T) {

@@ -19,7 +19,7 @@ func TestFilteredDecidesInEachStep(t *testing.T) {
 	tr := run(t, []set{s}, say("b"), say("b"), done)
 	require.NoError(t, tr.err)
 	require.Equal(t, [][]string{{"a", "c"}, {"a", "b", "c"}, {"a", "c"}}, tr.offered)
-	require.Equal(t, []string{`There is no tool "b". Available tools: a, c.`, "b for Ada"}, tr.answers, "filtered tools cannot be called")
+	require.Equal(t, []string{`Unknown tool "b". Available tools: a, c.`, "b for Ada"}, tr.answers, "filtered tools cannot be called")
 }
 
 func TestFailedFilterEndsTheRun(t *testing.T) {

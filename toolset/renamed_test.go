@@ -19,7 +19,7 @@ func TestPrefixedPreventsClashes(t *testing.T) {
 	tr := run(t, []set{toolset.Prefixed(tells("get"), "a_"), toolset.Prefixed(perRun(tells("get")), "b_")}, say("a_get", "b_get", "get"), done)
 	require.NoError(t, tr.err)
 	require.Equal(t, [][]string{{"a_get", "b_get"}, {"a_get", "b_get"}}, tr.offered)
-	require.Equal(t, []string{"get for Ada", "get for Ada", `There is no tool "get". Available tools: a_get, b_get.`}, tr.answers)
+	require.Equal(t, []string{"get for Ada", "get for Ada", `Unknown tool "get". Available tools: a_get, b_get.`}, tr.answers)
 }
 
 func TestRenamedCanSwapNames(t *testing.T) {

@@ -63,7 +63,7 @@ func TestFoundToolsAreOfferedAfterTheSearch(t *testing.T) {
 			{"book_flight", "search_tools", "list_events", "create_event", "send_email", "read_inbox"},
 		}, tr.offered)
 		require.Equal(t, "These tools are now available:\n- list_events: Show what is in the calendar.\n- create_event: Put an appointment into the calendar.", tr.answers[0])
-		require.Equal(t, `There is no tool "list_events". Available tools: book_flight, search_tools.`, tr.answers[1], "hidden tools cannot be called")
+		require.Equal(t, `Unknown tool "list_events". Available tools: book_flight, search_tools.`, tr.answers[1], "hidden tools cannot be called")
 		require.Contains(t, tr.answers, "send_email for Ada")
 	})
 }

@@ -41,7 +41,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("model: message: %w", err)
 	}
 	if version.Version > MessageVersion {
-		return fmt.Errorf("model: %w: %d, this program reads versions up to %d", ErrMessageVersion, version.Version, MessageVersion)
+		return fmt.Errorf("model: %w: %d, this program reads up to %d", ErrMessageVersion, version.Version, MessageVersion)
 	}
 	var read Message
 	if err := json.Unmarshal(data, &messageJSON{messageFields: (*messageFields)(&read)}); err != nil {

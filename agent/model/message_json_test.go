@@ -65,7 +65,7 @@ func TestMessageJSONIsVersioned(t *testing.T) {
 	var m model.Message
 	err = json.Unmarshal([]byte(`{"v":2,"kind":"request"}`), &m)
 	require.ErrorIs(t, err, model.ErrMessageVersion)
-	require.ErrorContains(t, err, "2, this program reads versions up to 1")
+	require.ErrorContains(t, err, "2, this program reads up to 1")
 }
 
 func TestMessageJSONReportsInvalidMessages(t *testing.T) {

@@ -72,7 +72,7 @@ func (e *Entry) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("session: entry: %w", err)
 	}
 	if form.Version > EntryVersion {
-		return fmt.Errorf("session: entry: %w: version %d, this program reads versions up to %d", ErrVersion, form.Version, EntryVersion)
+		return fmt.Errorf("session: entry: %w: version %d, this program reads up to %d", ErrVersion, form.Version, EntryVersion)
 	}
 	*e = Entry{form.Seq, form.Time, form.Kind, form.Run, form.Key, form.Data}
 	return nil

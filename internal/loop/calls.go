@@ -160,10 +160,10 @@ func (r *run) unknown(name string) string {
 	}
 	name = shortened(name)
 	if len(names) == 0 {
-		return fmt.Sprintf("There is no tool %q, and no other tool either.", name)
+		return fmt.Sprintf("Unknown tool %q. No tools are available.", name)
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("There is no tool %q. Available tools: %s.", name, strings.Join(names, ", "))
+	return fmt.Sprintf("Unknown tool %q. Available tools: %s.", name, strings.Join(names, ", "))
 }
 
 // shortened bounds a name that a model made up.

@@ -134,5 +134,5 @@ func ExampleScript() {
 	}
 	// Output:
 	// I know no such tool, sorry. 0 steps left
-	// the model was told: There is no tool "lookup", and no other tool either.
+	// the model was told: Unknown tool "lookup". No tools are available.
 }

@@ -60,7 +60,7 @@ func (p *probe) user(opts []workspace.ToolsOption) *user {
 func (u *user) call(ctx context.Context, tool string, arguments args) (told string, ok bool, err error) {
 	t := u.tools[tool]
 	if t == nil {
-		return "", false, fmt.Errorf("there is no tool %q", tool)
+		return "", false, fmt.Errorf("unknown tool %q", tool)
 	}
 	raw, err := json.Marshal(arguments)
 	if err != nil {

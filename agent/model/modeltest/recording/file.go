@@ -217,7 +217,7 @@ func decodeRecording(data []byte) (*recording, error) {
 		return nil, err
 	}
 	if version.Version < 1 || version.Version > recordingVersion {
-		return nil, fmt.Errorf("file has version %d, this program reads versions 1 to %d", version.Version, recordingVersion)
+		return nil, fmt.Errorf("file has version %d, this program reads up to %d", version.Version, recordingVersion)
 	}
 	var file recordingJSON
 	if err := json.Unmarshal(data, &file); err != nil {

@@ -253,7 +253,7 @@ func TestReplayReportsInvalidFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                            "unexpected end",
 		`{}`:                          "version 0",
-		`{"version":2}`:               "version 2, this program reads versions 1 to 1",
+		`{"version":2}`:               "version 2, this program reads up to 1",
 		`{"version":1,"exchanges":7}`: "cannot unmarshal",
 		exchange(`{}`):                "exchange 1: must have one of response, error and stopped",
 		exchange(`{"stopped":"sink","error":{"message":"x"}}`):                   "must have one of",
