@@ -47,7 +47,7 @@ func (m *Meter) Child(l Limits) *Meter {
 }
 
 // Sub returns a meter that forwards to m: it reports the usage of m and applies its limits. [Meter.Own] returns what was
-// counted through it.
+// counted through it. A tool that runs several agents can measure each with a Sub of [RunInfo.Meter].
 func (m *Meter) Sub() *Meter { return &Meter{parent: m, tap: true} }
 
 // SetLimits replaces the meter's own limits.
