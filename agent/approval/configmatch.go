@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// call is what rules of a configuration are compared with.
+// call is a call in the form that rules are matched against.
 type call struct {
 	tool    string
 	paths   []string // of the files that it would change, with slashes
@@ -53,7 +53,7 @@ func isWindows(name string) bool {
 	return strings.HasPrefix(name, `\\`) || len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/')
 }
 
-// fits reports whether a rule that denies or asks is about a call. In doubt it is.
+// fits reports whether a rule that denies or asks matches a call. In doubt it does.
 func (r *ConfigRule) fits(c *call) bool {
 	if r.Tool != "" && !wildcard(r.Tool, c.tool) {
 		return false
@@ -152,7 +152,7 @@ func wildcard(pattern, name string) bool {
 	return strings.HasSuffix(name, parts[len(parts)-1])
 }
 
-// isExactly reports whether a command is the one that is written, and nothing is added to its environment.
+// isExactly reports whether a command is exactly the given one, with nothing added to its environment.
 func isExactly(c *toolset.CommandLine, written string) bool {
 	if len(c.Env) > 0 {
 		return false
@@ -200,7 +200,7 @@ func isWord(token, word string) bool {
 	return strings.ContainsAny(token, "*?[") && (ok || err != nil)
 }
 
-// follow reports whether the words come in the tokens, in their order.
+// follow reports whether the tokens contain the words in order.
 func follow(tokens, words []string) bool {
 	for _, token := range tokens {
 		if len(words) > 0 && isWord(token, words[0]) {

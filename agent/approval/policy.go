@@ -17,19 +17,19 @@ import (
 type Rule struct {
 	// Tool is the tool's name.
 	Tool string `json:"tool"`
-	// Scope says what the rule covers. Its form is the tool's own business: a path, the first words of a command. The
-	// empty scope covers everything that the tool does.
+	// Scope is what the rule covers, in a form that the tool defines, such as a path or the first words of a command. The
+	// empty scope covers every call of the tool.
 	Scope string `json:"scope,omitempty"`
 	// Verdict is [toolset.VerdictAllow] or [toolset.VerdictDeny].
 	Verdict toolset.Verdict `json:"verdict"`
 }
 
-// Policy remembers the decisions that hold for the rest of a session. The zero value is ready to use and has no rules. Nil
-// has none either, and remembers nothing. A Policy must not be copied.
+// Policy remembers decisions for the rest of a session. The zero value is ready to use and has no rules. A nil Policy has no
+// rules and remembers nothing. A Policy must not be copied.
 type Policy struct {
 	mu    sync.Mutex
 	rules map[ruleKey]toolset.Verdict
-	turn  chan struct{} // holds a token while somebody asks the user; nil until first used
+	turn  chan struct{} // holds a token while a question is open; nil until first used
 }
 
 type ruleKey struct{ tool, scope string }
@@ -105,7 +105,7 @@ func (p *Policy) Remember(tool, scope string, v toolset.Verdict) {
 	p.rules[key] = stricter(v, p.rules[key])
 }
 
-// Forget takes a rule back.
+// Forget removes a rule.
 func (p *Policy) Forget(tool, scope string) {
 	if p == nil {
 		return
@@ -183,7 +183,7 @@ func (p *Policy) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// reject is what a denial was called before decisions had one vocabulary.
+// reject is the old name of deny in stored policies.
 const reject = "reject"
 
 // UnmarshalJSON implements [json.Unmarshaler]. It replaces all rules.

@@ -20,7 +20,7 @@ import (
 
 var errCancelled = errors.New("cancelled")
 
-func TestARuleHoldsForItsToolAndScope(t *testing.T) {
+func TestRuleAppliesToToolAndScope(t *testing.T) {
 	var p approval.Policy
 	assert.Equal(t, toolset.VerdictDefer, p.Decide("run", "go test"))
 	p.Remember("run", "go test", toolset.VerdictAllow)
@@ -32,7 +32,7 @@ func TestARuleHoldsForItsToolAndScope(t *testing.T) {
 	assert.Equal(t, []approval.Rule{{Tool: "run", Scope: "go test", Verdict: toolset.VerdictAllow}}, p.Rules())
 }
 
-func TestARejectionWinsOverEveryPermission(t *testing.T) {
+func TestDenialWinsOverPermissions(t *testing.T) {
 	var p approval.Policy
 	p.Remember("run", "a", toolset.VerdictDeny)
 	p.Remember("run", "a", toolset.VerdictAllow)
@@ -44,7 +44,7 @@ func TestARejectionWinsOverEveryPermission(t *testing.T) {
 	assert.Equal(t, toolset.VerdictAllow, p.Decide("run", "b", "a"))
 }
 
-func TestRejectionWinsWhereverItsScopeStands(t *testing.T) {
+func TestDenialWinsInAnyScope(t *testing.T) {
 	var p approval.Policy
 	p.Remember("run", "a", toolset.VerdictDeny)
 	p.Remember("run", "b", toolset.VerdictAllow)
@@ -55,7 +55,7 @@ func TestRejectionWinsWhereverItsScopeStands(t *testing.T) {
 	require.Equal(t, toolset.VerdictDeny, p.Decide("run", "b"))
 }
 
-func TestANilPolicyAsksAboutEverythingAndRemembersNothing(t *testing.T) {
+func TestNilPolicyHasNoRules(t *testing.T) {
 	var p *approval.Policy
 	p.Remember("run", "", toolset.VerdictAllow)
 	p.Forget("run", "")
@@ -66,7 +66,7 @@ func TestANilPolicyAsksAboutEverythingAndRemembersNothing(t *testing.T) {
 	assert.Equal(t, toolset.VerdictAllow, v)
 }
 
-func TestAPolicySurvivesItsJSON(t *testing.T) {
+func TestPolicyRoundTripsJSON(t *testing.T) {
 	var p, q approval.Policy
 	p.Remember("write", "/a b", toolset.VerdictDeny)
 	p.Remember("run", "go test", toolset.VerdictAllow)
@@ -115,7 +115,7 @@ func TestOneQuestionIsAskedAtATime(t *testing.T) {
 	})
 }
 
-func TestAPanicWhileAskingLetsTheNextOneAsk(t *testing.T) {
+func TestPanicReleasesTheQuestion(t *testing.T) {
 	var p approval.Policy
 	assert.Panics(t, func() {
 		_, _ = p.AskOnce(t.Context(), "run", nil, func(context.Context) (toolset.Verdict, error) { panic("boom") })

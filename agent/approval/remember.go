@@ -16,7 +16,7 @@ const By = "policy"
 // is open at a time for each policy, so that of two equal calls the second finds the answer to the first.
 //
 // A rule never covers more than the question said: nothing is remembered of a decision that changes the arguments, because the scope
-// is that of the arguments before the change. Nor of one that defers, or that was made after ctx had ended. A request with Once set is
+// is that of the arguments before the change. Decisions that defer, or that were made after ctx had ended, are not remembered either. A request with Once set is
 // not allowed by a rule, and makes none that allows.
 //
 // Questions that tools ask in the middle of a call go to asker as they are. A nil asker is nobody: what the policy has no

@@ -16,11 +16,11 @@ type Budget struct {
 	// they cost. Leave room for the response and for what is only estimated: nine tenths of the model's context window
 	// are a good start.
 	Max int
-	// Target is to how many tokens a history is cut back that is larger than Max; 0 is three quarters of Max. The
+	// Target is the size in tokens to which a history larger than Max is cut back; 0 means three quarters of Max. The
 	// farther they are apart, the less often the provider's prompt cache is lost.
 	Target int
-	// ReturnBytes is to how many bytes tool returns of the current turn may be shortened, if nothing else helps;
-	// 0 is 1,024, the least is 128.
+	// ReturnBytes is the size in bytes to which tool returns of the current turn may be shortened if nothing else
+	// helps; 0 means 1,024, the minimum is 128.
 	ReturnBytes int
 	// Estimate guesses the tokens of messages on which no usage has been reported; nil is [Estimate]. It must be safe for
 	// concurrent use, answer the same for the same message, and ignore metadata.
@@ -58,7 +58,7 @@ func TokenBudget[D any](b Budget) Processor[D] {
 	}
 }
 
-// cut goes from the cheapest loss to the dearest and stops at the first that brings the history to the target. A later one
+// cut tries the cheapest loss first and stops as soon as the history is at the target. A later one
 // is not taken if the history is within the budget.
 func (b *Budget) cut(t *trial) []*model.Message {
 	version := t.old
@@ -71,7 +71,7 @@ func (b *Budget) cut(t *trial) []*model.Message {
 	return t.settle(version)
 }
 
-// least returns the version with the smallest n that reaches the target, or the one with n = most if none does.
+// least returns the version with the smallest n that reaches the target, or that of n = most if none does.
 func (b *Budget) least(t *trial, most int, version func(n int) []*model.Message) []*model.Message {
 	return version(sort.Search(most, func(n int) bool { return t.tokens(version(n)) <= int64(b.Target) }))
 }
@@ -116,7 +116,7 @@ func (b *Budget) dropSteps(t *trial, messages []*model.Message) []*model.Message
 	})
 }
 
-// shortenLatest shortens the tool returns of the last step, to half as many bytes time and again.
+// shortenLatest shortens the tool returns of the last step, halving their size repeatedly.
 func (b *Budget) shortenLatest(t *trial, messages []*model.Message) []*model.Message {
 	turn, begins := current(messages)
 	if len(begins) > 0 {

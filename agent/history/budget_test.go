@@ -101,7 +101,7 @@ func TestBudgetLeavesThePendingFrontierAlone(t *testing.T) {
 	require.Equal(t, "req system:rules user:do it\nres thinking:hm call:1", dump(process(t, p, in[:4])))
 }
 
-func TestBudgetLeavesAPromptAloneThatIsTooLarge(t *testing.T) {
+func TestBudgetKeepsAPromptThatIsTooLarge(t *testing.T) {
 	in := []*model.Message{model.UserText(strings.Repeat("x", 10000))}
 	require.True(t, same(in, process(t, history.TokenBudget[deps](history.Budget{Max: 10}), in)))
 	in = []*model.Message{request(model.System(strings.Repeat("x", 10000)))}

@@ -68,7 +68,7 @@ func TestIdleProcessorEstimatesNewMessagesOnly(t *testing.T) {
 	}
 }
 
-func TestIdleProcessorLooksAgainOnlyWhereAppendHasMovedTheHistory(t *testing.T) {
+func TestIdleProcessorRescansOnlyMovedHistories(t *testing.T) {
 	estimated := 0
 	p := history.TokenBudget[deps](history.Budget{Max: 1 << 30, Estimate: func(*model.Message) int {
 		estimated++
@@ -177,7 +177,7 @@ func TestProcessorsKeepNoHistoryAlive(t *testing.T) {
 	}
 }
 
-func TestMemoryOfWhatIsGoneIsSweptOut(t *testing.T) {
+func TestWeakMapSweepsDeadEntries(t *testing.T) {
 	var w history.WeakMap
 	kept := new([64]byte)
 	w.Set(kept, 1)

@@ -11,8 +11,8 @@
 //		},
 //	}
 //
-// The order matters: what a processor returns is the history of the run from there on, and the next one's input. Redact
-// comes before anything that shows the history to a model; a budget comes last, as the net below the others.
+// The order matters: each processor's output is the input of the next one, and the last output becomes the run's history.
+// Put Redact before anything that shows the history to a model, and a budget last, as a safety net.
 //
 // # What every processor keeps
 //
@@ -22,7 +22,7 @@
 // told from older ones, and say in their metadata who made them ([MetaSummary] and the other keys). A processor that is
 // applied to its own result returns it as it is. Nothing depends on a clock or on chance.
 //
-// The frontier of a history that ends in calls without an answer is left alone.
+// Unanswered calls at the end of a history are left alone.
 //
 // # Turns
 //
@@ -31,9 +31,8 @@
 //
 // # Prompt caches
 //
-// Providers reuse the work on a prompt up to its first change, so a history should change rarely, and much at a time.
-// KeepLast, TokenBudget and Summarise let a history grow up to a bound and then cut it back far below, where they leave it
-// alone for a while: the prompt is new from the cut on, once. Redact changes a message before the first request that shows
+// Providers cache a prompt up to its first change, so a history should change rarely, and then by a lot. KeepLast,
+// TokenBudget and Summarise let a history grow up to a bound and then cut it back far below that. Redact changes a message before the first request that shows
 // it and never again.
 //
 // # Sizes

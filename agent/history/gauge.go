@@ -4,15 +4,15 @@ package history
 
 import "github.com/ponte-go/ponte/agent/model"
 
-// gauge tells how many tokens a history costs. It begins at the last response whose provider has said what the request
-// took in, and estimates what follows.
+// gauge measures a history in tokens. It starts from the last response with reported input tokens and estimates the
+// messages after it.
 type gauge struct {
 	estimate func(*model.Message) int
-	// sums are the costs of beginnings, for histories in which no response is near that says.
+	// sums has the costs of prefixes, for histories without a recent response that reports usage.
 	sums extents[int64]
 }
 
-// near is how many messages are looked at before memory is asked.
+// near is the number of messages to examine before sums is consulted.
 const near = 16
 
 func newGauge(estimate func(*model.Message) int) *gauge {
@@ -24,7 +24,7 @@ func newGauge(estimate func(*model.Message) int) *gauge {
 
 func (g *gauge) size(m *model.Message) int64 { return int64(max(0, g.estimate(m))) }
 
-// tokens is what a request with these messages takes in.
+// tokens returns the input tokens of a request with these messages.
 func (g *gauge) tokens(messages []*model.Message) int64 {
 	for i := len(messages) - 1; i >= max(0, len(messages)-near); i-- {
 		if _, ok := intake(messages[i]); ok {
@@ -57,7 +57,7 @@ func (g *gauge) sum(messages []*model.Message, from int, total int64) int64 {
 	return total
 }
 
-// intake is what the messages before a response cost, if anybody has said so.
+// intake returns the cost of the messages before a response, if it was reported.
 func intake(m *model.Message) (int64, bool) {
 	if m.Kind != model.KindResponse {
 		return 0, false
@@ -68,7 +68,7 @@ func intake(m *model.Message) (int64, bool) {
 	return m.Usage.InputTokens, m.Usage.InputTokens > 0
 }
 
-// output is what a response adds, if the provider has said so. Thinking may not come back, so it does not count as said.
+// output returns the tokens that a response adds, if they were reported. Thinking may not be sent back, so it does not count.
 func output(m *model.Message) (int64, bool) {
 	return m.Usage.OutputTokens, m.Kind == model.KindResponse && m.Usage.OutputTokens > 0 && m.Usage.ReasoningTokens == 0
 }

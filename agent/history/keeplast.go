@@ -9,14 +9,14 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// KeepLast keeps the last turns of a history, at least as many as turns says, and drops the others whole. It lets slack more
-// gather before it drops all that are too many at once: every drop makes the provider's prompt cache useless, and with a
-// slack of 9 that happens in every tenth turn only. A slack of 0 keeps exactly the last turns.
+// KeepLast keeps at least the given number of turns at the end of a history and drops older ones as a whole. It lets slack more
+// turns gather and then drops all surplus turns at once, because every drop invalidates the provider's prompt cache. With a
+// slack of 9 that happens every tenth turn. With a slack of 0 exactly the last turns are kept.
 //
-// The current turn is one of those that are counted. Leading system prompts and summaries stay. The model is not told that
+// The current turn counts. Leading system prompts and summaries stay. The model is not told that
 // something is missing; [Summarise] is for that.
 //
-// Turns are counted when a run begins and when a turn does, and the rest of the run costs nothing.
+// Turns are counted when a run or a turn begins. The other steps cost nothing.
 func KeepLast[D any](turns, slack int) Processor[D] {
 	if turns < 1 || slack < 0 {
 		return broken[D]("KeepLast: %d turns and a slack of %d, must be at least 1 and 0", turns, slack)

@@ -11,17 +11,17 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Processor replaces the history of a run before a request to the model; it is what an agent's configuration takes. The run
+// Processor replaces the history of a run before a request to the model. It goes into an agent's configuration. The run
 // context may be nil in unit tests. An error ends the run.
 //
-// The constructors of this package accept any configuration; a processor made from a wrong one fails whenever it is called.
+// The constructors of this package accept any configuration. A processor with an invalid one returns an error from every call.
 type Processor[D any] = func(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error)
 
-// Keys of [model.Message.Metadata] by which messages that a processor made can be told. Metadata is never sent to a model.
+// Keys of [model.Message.Metadata] that mark the messages a processor made. Metadata is never sent to a model.
 const (
 	// MetaSummary marks a summary. The value is the number of messages that it stands for.
 	MetaSummary = "ponte.history.summary"
-	// MetaTrimmed marks what is left of a message that was dropped but for its system prompt.
+	// MetaTrimmed marks a message of which only the system prompt was kept.
 	MetaTrimmed = "ponte.history.trimmed"
 	// MetaShortened marks a message with tool returns that were shortened. The value is the number of bytes left out.
 	MetaShortened = "ponte.history.shortened"
@@ -55,7 +55,7 @@ func count(m *model.Message, key string) int64 {
 	return n
 }
 
-// broken is the processor that a wrong configuration makes.
+// broken returns the processor for an invalid configuration.
 func broken[D any](format string, args ...any) Processor[D] {
 	err := fmt.Errorf("history: "+format, args...)
 	return func(context.Context, *toolset.RunContext[D], []*model.Message) ([]*model.Message, error) {

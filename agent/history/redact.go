@@ -20,10 +20,10 @@ import (
 // signature and id with the change. A provider that demands signatures refuses such a call while the turn lasts, so
 // do not match what the model's own calls are made of.
 //
-// What is not text is not looked at: media and their URLs, opaque parts, metadata, nor the record of instructions. Calls that
-// have no answer yet are left alone, because they have still to be executed.
+// Only text is examined: no media and their URLs, no opaque parts, no metadata, and not the record of instructions. Unanswered
+// calls are left alone, because they have not been executed yet.
 //
-// A message is looked at once, as long as it stays in memory.
+// A message is examined once, as long as it stays in memory.
 func Redact[D any](rules ...Rule) Processor[D] {
 	r := &redactor{rules: slices.Clone(rules)}
 	for i := range r.rules {
@@ -49,7 +49,7 @@ func Redact[D any](rules ...Rule) Processor[D] {
 
 type redactor struct {
 	rules []Rule
-	// looked says how much of a history has been looked at, clean which messages have nothing to replace.
+	// looked records how much of a history has been examined, clean the messages with nothing to replace.
 	looked extents[struct{}]
 	clean  weakMap[model.Message, struct{}]
 }

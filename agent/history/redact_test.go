@@ -37,7 +37,7 @@ req user:quiet`, dump(out))
 	require.Same(t, in[3], out[3])
 }
 
-func TestRedactReturnsWhatHasNothingToReplace(t *testing.T) {
+func TestRedactReturnsUnchangedMessagesAsIs(t *testing.T) {
 	in := turns("ab", 1)
 	require.True(t, same(in, process(t, history.Redact[deps](word), in)))
 	require.True(t, same(in, process(t, history.Redact[deps](), in)))
@@ -68,7 +68,7 @@ func TestRedactedJSONStaysJSON(t *testing.T) {
 }
 
 // Only tool returns are data. What users and models say is text, even if it looks like JSON.
-func TestJSONThatSomebodySaysIsRedactedAsText(t *testing.T) {
+func TestJSONInMessagesIsRedactedAsText(t *testing.T) {
 	const in, want = `{"n":12345}`, `{"n":[redacted word]5}`
 	out := process(t, history.Redact[deps](word), []*model.Message{
 		request(model.System(in), model.User(in)),
@@ -83,7 +83,7 @@ func TestJSONThatSomebodySaysIsRedactedAsText(t *testing.T) {
 }
 
 // true, false and null are neither strings nor numbers.
-func TestLiteralsOfJSONAreLeftAlone(t *testing.T) {
+func TestRedactKeepsJSONLiterals(t *testing.T) {
 	rule := history.Rule{Name: "e", Pattern: regexp.MustCompile("^[a-z]+$"), Replacement: "X"}
 	out := process(t, history.Redact[deps](rule), []*model.Message{
 		model.Response(model.ToolCall("1", "t", `{"A":true,"B":[false,null,"e"]}`)), request(model.ToolReturn("1", "t", "")),
@@ -108,7 +108,7 @@ func TestRedactedPartLosesItsSignature(t *testing.T) {
 	require.Equal(t, "1", parts[2].CallID)
 }
 
-func TestRedactLeavesCallsAloneThatAreToBeExecuted(t *testing.T) {
+func TestRedactKeepsUnansweredCalls(t *testing.T) {
 	prompt, call := model.UserText("hush"), model.Response(model.Text("hush"), model.ToolCall("1", "t", `"hush"`), model.ToolCall("2", "t", `"hush"`))
 	pending := request(model.ToolReturn("1", "t", "hush"))
 	pending.Pending = true

@@ -4,7 +4,7 @@ package history
 
 import "regexp"
 
-// Rule says what is to be replaced.
+// Rule describes text to replace.
 type Rule struct {
 	// Name says what the rule looks for, in errors and in the default replacement.
 	Name string
@@ -13,12 +13,12 @@ type Rule struct {
 	// Replacement is what is put in its place, with $1 for what the first group matched, as in
 	// [regexp.Regexp.ReplaceAllString]; empty is "[redacted NAME]".
 	Replacement string
-	// Hint is a text that is in everything that Pattern matches, if there is one. Texts without it are passed over, about a
-	// hundred times as fast as a pattern is that has to look at every byte.
+	// Hint is a text that every match of Pattern contains, if there is one. Texts without it are skipped, about a hundred
+	// times as fast as matching the pattern.
 	Hint string
 }
 
-// secrets are what can be told to be a secret by its form alone. The issuers chose the prefixes for that purpose.
+// secrets can be recognised by their form alone. Issuers chose the prefixes for that purpose.
 var secrets = []struct{ name, hint, pattern, replacement string }{
 	{"private key", "PRIVATE KEY", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)`, ""},
 	{"AWS key id", "AKIA", `\bAKIA[0-9A-Z]{16}\b`, ""},
@@ -42,7 +42,7 @@ var secrets = []struct{ name, hint, pattern, replacement string }{
 	{"password in a URL", "://", `(?i)\b([a-z][a-z0-9+.-]*://[^\s/:@"']*):[^\s/@"']+@`, "${1}:[redacted password]@"},
 }
 
-// Secrets returns rules for what can be told to be a secret by its form: private keys, the keys and tokens of well-known
+// Secrets returns rules for secrets that can be recognised by their form: private keys, the keys and tokens of well-known
 // services, JSON web tokens, authorization headers, passwords in URLs. A password that stands by itself has no form.
 func Secrets() []Rule {
 	rules := make([]Rule, len(secrets))

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Summary says when and how a history is compacted. Model and Threshold are required.
+// Summary configures [Summarise]. Model and Threshold are required.
 type Summary struct {
 	// Model writes the summaries. It need not be the agent's own; a small one does.
 	Model model.Model
@@ -50,7 +50,7 @@ type Summarised struct {
 	Usage model.Usage
 }
 
-// SummaryInstructions is what a model is told that writes a summary.
+// SummaryInstructions are the default instructions of the model that writes summaries.
 const SummaryInstructions = `You are given the older part of a conversation between a user and an assistant that uses tools. It will be replaced by your summary; the assistant will go on with nothing else of it.
 
 Write down everything that is needed to go on well: what the user wants and every constraint or preference stated, decisions and their reasons, facts that were found, with exact names, paths, numbers and identifiers, what has been done, what failed and why, and what is still open. If there is an earlier summary, carry over what still holds.
@@ -132,7 +132,7 @@ type compaction struct {
 	earlier, older []*model.Message
 }
 
-// plan looks for the compaction that keeps most and is small enough; nil if none is worth a request.
+// plan returns the compaction that keeps the most and is small enough, or nil if none is worth a request.
 func (s *Summary) plan(t *trial) *compaction {
 	d := divide(t.old)
 	share := int64(s.Threshold / 4)
@@ -150,7 +150,7 @@ func (s *Summary) plan(t *trial) *compaction {
 	return best
 }
 
-// divide keeps the given number of turns or, if that is 0, the last steps of the current one.
+// divide keeps the given number of turns, or with 0 the last steps of the current turn.
 func (s *Summary) divide(messages []*model.Message, d division, keep int) *compaction {
 	var c compaction
 	for _, m := range messages[:d.head] {
@@ -232,7 +232,7 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 	return done, nil
 }
 
-// textBytes is how long the text of a summary may be to cost a quarter of the threshold at most.
+// textBytes returns the maximum length of a summary's text, so that it costs at most a quarter of the threshold.
 func (s *Summary) textBytes(r rate) int {
 	const frame = len(summaryPrefix) + 2*partTokens*bytesPerToken
 	return s.Threshold*int(r.estimated)/int(max(r.tokens, r.estimated)) - frame

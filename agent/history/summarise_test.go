@@ -156,7 +156,7 @@ func TestSummaryGoesIntoTheNextOne(t *testing.T) {
 	require.Equal(t, 0, m.Left())
 }
 
-func TestSummariseKeepsTheLastStepsOfATurnThatIsTooLongAlone(t *testing.T) {
+func TestSummariseKeepsLastStepsOfALongTurn(t *testing.T) {
 	m := modeltest.Script(modeltest.SayText("s"))
 	in := long(8, 10)
 	for _, msg := range in {
@@ -232,7 +232,7 @@ func TestSummaryIgnoresSenselessCounts(t *testing.T) {
 	}
 }
 
-func TestFailedSummaryEndsTheRunUnlessOnErrorSaysOtherwise(t *testing.T) {
+func TestOnErrorDecidesAboutFailedSummaries(t *testing.T) {
 	boom := errors.New("boom")
 	in := turns("abcde", 0)
 	for name, step := range map[string]modeltest.Step{

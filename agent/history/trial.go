@@ -41,13 +41,13 @@ func (t *trial) sizeOf(messages []*model.Message) int64 {
 	return total
 }
 
-// rate says how many tokens the estimated ones are in truth. It is a ratio of integers, so that it is the same on
+// rate converts estimated tokens into real ones. It is a ratio of integers, so that it is the same on
 // every machine.
 type rate struct{ tokens, estimated int64 }
 
 func (r rate) of(estimated int64) int64 { return estimated * r.tokens / r.estimated }
 
-// measure compares the estimates with what providers have reported. The difference between two responses is what lies
+// measure compares the estimates with reported usage. The difference between two responses is the cost of the messages
 // between them, whatever instructions and tools cost.
 func (t *trial) measure() rate {
 	r := rate{}
@@ -75,7 +75,7 @@ func (t *trial) measure() rate {
 	return r
 }
 
-// anchor finds the last response that says what was before it; -1 if there is none.
+// anchor returns the index of the last response with reported input tokens, or -1.
 func anchor(messages []*model.Message) (index int, before int64) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if n, ok := intake(messages[i]); ok {
@@ -85,7 +85,7 @@ func anchor(messages []*model.Message) (index int, before int64) {
 	return -1, 0
 }
 
-// tokens is what a request with a version takes in. [gauge.tokens] will say the same of it once it is settled or, if no
+// tokens returns the input tokens of a request with a version. [gauge.tokens] will say the same of it once it is settled or, if no
 // response is left that says what instructions and tools cost, less.
 func (t *trial) tokens(version []*model.Message) int64 {
 	i, total := t.corrected(version)
@@ -102,7 +102,7 @@ func (t *trial) tokens(version []*model.Message) int64 {
 	return total
 }
 
-// overhead is what requests cost beside the messages.
+// overhead returns the tokens that requests cost beside the messages.
 func (t *trial) overhead() int64 {
 	i, before := anchor(t.old)
 	if i < 0 {

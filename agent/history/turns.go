@@ -44,8 +44,8 @@ func divide(messages []*model.Message) division {
 	return d
 }
 
-// prompt finds the message that begins a turn in the requests from begin to end, behind all answers to calls; end if there
-// is none.
+// prompt returns the index of the message that begins a turn among the requests from begin to end, after all answers to
+// calls, or end.
 func prompt(messages []*model.Message, begin, end int) int {
 	start := end
 	for i := end - 1; i >= begin && !answers(messages[i]); i-- {
@@ -70,7 +70,7 @@ func (d *division) withoutTurns(messages []*model.Message, n int) []*model.Messa
 	return append(out, messages[d.turns[n]:]...)
 }
 
-// systemOf returns what is left of a message that is dropped but for its system prompt; nil if it has none.
+// systemOf returns a message with only the system prompts of m, or nil if m has none.
 func systemOf(m *model.Message) *model.Message {
 	if m.Kind != model.KindRequest || !slices.ContainsFunc(m.Parts, isSystemPart) {
 		return nil
@@ -82,7 +82,7 @@ func systemOf(m *model.Message) *model.Message {
 
 func isSystemPart(p model.Part) bool { return p.Kind == model.PartSystem }
 
-// isSystem reports whether a message is nothing but system prompts.
+// isSystem reports whether a message consists of system prompts only.
 func isSystem(m *model.Message) bool {
 	return m.Kind == model.KindRequest && len(m.Parts) > 0 &&
 		!slices.ContainsFunc(m.Parts, func(p model.Part) bool { return !isSystemPart(p) })

@@ -43,9 +43,8 @@ func (w *weakMap[K, V]) set(key *K, v V) {
 	w.entries[weak.Make(key)] = v
 }
 
-// extents remember how far histories have been looked at, and what was found there. A history is known by its array:
-// nobody writes to the elements of a history that are there already, so that the same array with the same message at
-// the end has the same beginning.
+// extents remember how far histories have been examined, and the result. A history is identified by its array: existing
+// elements are never written to, so the same array with the same last message has the same beginning.
 type extents[T any] struct {
 	known weakMap[*model.Message, extent[T]]
 }
@@ -56,7 +55,7 @@ type extent[T any] struct {
 	found T
 }
 
-// find returns how many messages have been looked at, from the first on, and what was found.
+// find returns the number of messages that have been examined, from the first on, and the result.
 func (e *extents[T]) find(messages []*model.Message) (n int, found T) {
 	if len(messages) == 0 {
 		return 0, found
@@ -68,7 +67,7 @@ func (e *extents[T]) find(messages []*model.Message) (n int, found T) {
 	return x.n, x.found
 }
 
-// save says that all messages have been looked at.
+// save records that all messages have been examined.
 func (e *extents[T]) save(messages []*model.Message, found T) {
 	if n := len(messages); n > 0 {
 		e.known.set(&messages[0], extent[T]{n, weak.Make(messages[n-1]), found})

@@ -16,8 +16,8 @@ import (
 	"github.com/ponte-go/ponte/agent/journal"
 )
 
-// TestFailedWriteIsTheEndOfTheLog: nobody knows what the file holds then. When it is opened again, what is whole counts.
-func TestFailedWriteIsTheEndOfTheLog(t *testing.T) {
+// TestFailedWriteEndsTheLog: nobody knows what the file holds then. When it is opened again, what is whole counts.
+func TestFailedWriteEndsTheLog(t *testing.T) {
 	d := newDir(t, t.TempDir())
 	l := open(t, d, "run")
 	write(t, l, three...)
@@ -48,7 +48,7 @@ func TestFailureReachesAllThatShareAWrite(t *testing.T) {
 }
 
 // Records that wait while a batch is written are not written if that batch fails.
-func TestRecordsThatWaitForAFailedWriteFailToo(t *testing.T) {
+func TestFailedWriteFailsWaitingRecords(t *testing.T) {
 	d := newDir(t, t.TempDir())
 	l := open(t, d, "run")
 	release := journal.Hold(l)
@@ -65,8 +65,8 @@ func TestRecordsThatWaitForAFailedWriteFailToo(t *testing.T) {
 	require.Empty(t, read(t, open(t, d, "run")))
 }
 
-// TestRecordsThatAreAppendedTogetherShareASync: what comes while a batch is written is in one batch, the next.
-func TestRecordsThatAreAppendedTogetherShareASync(t *testing.T) {
+// TestConcurrentRecordsShareASync: what comes while a batch is written is in one batch, the next.
+func TestConcurrentRecordsShareASync(t *testing.T) {
 	d := newDir(t, t.TempDir())
 	l := open(t, d, "run")
 	release := journal.Hold(l)

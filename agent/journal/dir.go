@@ -15,11 +15,11 @@ import (
 )
 
 // Dir is a journal in a directory, with a file for each run. A record counts as written when it has been synced to the
-// disk; records that are appended at the same time share a sync. What a process left half written when it was killed is
-// dropped when the run is opened again; damage of any other kind is reported as [ErrCorrupt].
+// disk; records that are appended at the same time share a sync. A record that was
+// being written when the process was killed is dropped when the run is opened again. Other damage is [ErrCorrupt].
 //
-// A run that is open is locked by means of the operating system, which releases it when the process ends: by flock where
-// there is one, by a share mode on Windows. On other systems only the process itself knows which of its runs are open.
+// The operating system locks an open run, and unlocks it when the process ends: with flock on Unix, with a share mode on
+// Windows. On other systems only runs of the same process are kept apart.
 type Dir struct{ path string }
 
 var _ Journal = (*Dir)(nil)
@@ -61,7 +61,7 @@ func (d *Dir) Open(_ context.Context, runID string) (Log, error) {
 // lockedFile is a file that is locked until it is closed.
 type lockedFile struct {
 	*os.File
-	// unlock is called before the file is closed, if that is not sure to unlock it.
+	// unlock is called before the file is closed, where closing it may not unlock it. It may be nil.
 	unlock func()
 }
 
@@ -134,8 +134,8 @@ func (d *Dir) Remove(runID string) error {
 	return nil
 }
 
-// file is where the records of a run are kept: its id with what is special in file names escaped, shortened by way of a
-// hash if it is long. The header of the file holds the id itself.
+// file returns the name of a run's file: the id, with special characters escaped, and cut with a hash appended if it is
+// long. The file's header holds the id itself.
 func (d *Dir) file(runID string) string {
 	const longest = 160
 	var b strings.Builder

@@ -73,7 +73,7 @@ func TestLoadAfterAppendReturnsTheNewRecords(t *testing.T) {
 }
 
 // A block that was never written hides what follows it in the file. None of that may stay behind the records written next.
-func TestRestOfATornBlockIsDropped(t *testing.T) {
+func TestTornBlockIsDropped(t *testing.T) {
 	d, file := written(t, three...)
 	torn := append(content(t, file), make([]byte, 16)...)
 	torn = append(torn, strings.Repeat("x", 4096)+"\n"...)
@@ -132,7 +132,7 @@ func TestDamageIsReportedWithItsLine(t *testing.T) {
 }
 
 // A line is what the journal writes, byte by byte. What is close to it is damage, even with the right sum.
-func TestLinesThatTheJournalDoesNotWriteAreDamage(t *testing.T) {
+func TestForeignLinesAreDamage(t *testing.T) {
 	good := string(journal.Line(1, []byte(`{}`)))
 	summed := func(number, rest string) string {
 		return fmt.Sprintf(`{"n":%s,"sum":"%08x","rec":%s`, number, crc32.Checksum([]byte(number+strings.TrimSuffix(rest, "}\n")), crc32.MakeTable(crc32.Castagnoli)), rest)
@@ -173,7 +173,7 @@ func TestFilesAreNamedByTheirRuns(t *testing.T) {
 	}
 }
 
-func TestZerosBeforeWhatIsWholeAreDamage(t *testing.T) {
+func TestZerosBeforeWholeLinesAreDamage(t *testing.T) {
 	d, file := written(t, three...)
 	damaged := content(t, file)
 	clear(damaged[len(damaged)-60 : len(damaged)-50])
@@ -182,7 +182,7 @@ func TestZerosBeforeWhatIsWholeAreDamage(t *testing.T) {
 	require.ErrorIs(t, err, journal.ErrCorrupt)
 }
 
-func TestLinesThatAreMissingOrMovedAreDamage(t *testing.T) {
+func TestMissingOrMovedLinesAreDamage(t *testing.T) {
 	d, file := written(t, three...)
 	lines := bytes.SplitAfter(content(t, file), []byte("\n"))
 	for name, order := range map[string][]int{
@@ -223,7 +223,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, line, 0o600))
 	_, err := d.Open(context.Background(), "run")
 	require.ErrorIs(t, err, journal.ErrVersion)
-	require.ErrorContains(t, err, "format 2, this program reads up to 1")
+	require.ErrorContains(t, err, "version 2, this program reads up to 1")
 
 	for _, body := range []string{`{"format":"something else","v":1,"run":"run"}`, `[]`} {
 		require.NoError(t, os.WriteFile(file, journal.Line(0, []byte(body)), 0o600))
@@ -298,9 +298,9 @@ func TestRunsAreListedAndRemoved(t *testing.T) {
 	require.Empty(t, read(t, l))
 }
 
-// TestNobodyHoldsARunWhoseFileIsGone: between opening a file and locking it somebody may have removed it. What is appended
+// TestRemovedRunIsFree: between opening a file and locking it somebody may have removed it. What is appended
 // to it then would be lost.
-func TestNobodyHoldsARunWhoseFileIsGone(t *testing.T) {
+func TestRemovedRunIsFree(t *testing.T) {
 	d, file := written(t)
 	var wg sync.WaitGroup
 	for range 2 {
@@ -330,7 +330,7 @@ func TestNobodyHoldsARunWhoseFileIsGone(t *testing.T) {
 	wg.Wait()
 }
 
-func TestDirReportsWhatTheSystemReports(t *testing.T) {
+func TestDirReportsSystemErrors(t *testing.T) {
 	path := t.TempDir()
 	file := filepath.Join(path, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

@@ -25,17 +25,17 @@ type fileLog struct {
 	err    error // why nothing more can be appended
 	next   int   // number of the next line
 	open   *batch
-	opened [][]byte // what was there at the beginning, until it is asked for
+	opened [][]byte // the records found when the log was opened, until Load
 }
 
-// batch is records that are written and synced in one go: those that are appended while the batch before is written.
+// batch holds records that are written and synced together: those appended while the previous batch is written.
 type batch struct {
 	buf  []byte
 	done chan struct{}
 	err  error
 }
 
-// openLog reads a file that is locked, and drops what was left of a write that was cut off.
+// openLog reads a locked file and drops an incomplete write at its end.
 func openLog(file *lockedFile, run string) (*fileLog, error) {
 	data, err := io.ReadAll(file)
 	if err != nil {
@@ -90,8 +90,8 @@ func (l *fileLog) Load(context.Context) ([][]byte, error) {
 	return records, nil
 }
 
-// Append implements [Log]. The first to come to a batch writes it, as soon as the batch before has been written; whoever
-// comes until then joins. So a lone record is written at once, and many at a time share a sync.
+// Append implements [Log]. The first caller of a batch writes it once the previous batch has been written. Callers that arrive
+// until then join it. So a lone record is written at once, and concurrent ones share a sync.
 func (l *fileLog) Append(ctx context.Context, record []byte) error {
 	if err := check(ctx, record); err != nil {
 		return err
@@ -132,8 +132,8 @@ func (l *fileLog) Append(ctx context.Context, record []byte) error {
 	return err
 }
 
-// write makes a batch durable. After a failure nobody knows what the file holds, so that is the end of the log: when it is
-// opened again, what is whole counts.
+// write makes a batch durable. After a failure the content of the file is unknown, so the log ends. When it is opened again,
+// complete records count.
 func (l *fileLog) write(buf []byte) error {
 	_, err := l.file.WriteAt(buf, l.size)
 	if err == nil {
@@ -147,7 +147,7 @@ func (l *fileLog) write(buf []byte) error {
 	return nil
 }
 
-// end has all further calls of Append fail.
+// end makes all further calls of Append fail.
 func (l *fileLog) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,7 +162,7 @@ func (l *fileLog) Close() error {
 	return l.file.Close()
 }
 
-// runOf returns whose journal a file is; false if it is none.
+// runOf returns the run that a file belongs to, or false if it is not a journal.
 func runOf(path string) (run string, ok bool) {
 	f, err := os.Open(path)
 	if err != nil {

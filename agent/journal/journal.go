@@ -11,37 +11,36 @@ import (
 
 // Journal keeps the records of runs. Implementations are safe for concurrent use; package journaltest checks them.
 type Journal interface {
-	// Open takes hold of the records of a run, for one holder at a time until it closes the log: to everybody else, in
-	// this process and others, Open fails with an error that wraps [ErrInUse]. If the holder's process dies the run is
-	// free again. A run that has no records yet is not an error. Any string but the empty one may be a run's id.
+	// Open opens the records of a run. A run is open once at a time: until the log is closed, Open returns an error that wraps
+	// [ErrInUse], in this process and in others. When the process that has it open ends, the run is free again. A run without
+	// records is not an error. A run's id is any string except the empty one.
 	Open(ctx context.Context, runID string) (Log, error)
 }
 
-// Log is the records of one run, in the hands of whoever opened it.
+// Log holds the records of a run that is open.
 type Log interface {
-	// Load returns all records, each as it was appended, in the order in which they were. The caller may keep and change
-	// them. Records whose Append did not succeed may be there or not, but never in part. If a record that was appended
-	// is lost or damaged, Load fails with an error that wraps [ErrCorrupt] rather than leave it out; Open may do so too.
+	// Load returns all records in the order in which they were appended. The caller may keep and change them. A record whose
+	// Append failed is either there or not, never in part. If an appended record is lost or damaged, Load, or already Open,
+	// returns an error that wraps [ErrCorrupt].
 	Load(ctx context.Context) ([][]byte, error)
-	// Append adds a record, a JSON document on a single line, and returns when it would survive the end of the process
-	// and, if the journal is durable at all, of the machine. It may be called from several goroutines at once, and then
-	// can write several records in one go. It must not keep the slice. Once it has failed the log may refuse all further
-	// records.
+	// Append adds a record, a JSON document on a single line. It returns when the record would survive the end of the process
+	// and, if the journal is durable, of the machine. It is called from several goroutines at once, and may then write their
+	// records together. It must not keep the slice. After a failure the log may refuse all further records.
 	//
-	// The run does not cancel ctx when it is cancelled itself, because what has been done must be recorded: an
-	// implementation that may wait for long, for a server for example, bounds that time itself.
+	// ctx is not cancelled with the run, because completed work must be recorded. An implementation that may wait for long,
+	// for a server for example, sets its own time limit.
 	Append(ctx context.Context, record []byte) error
-	// Close releases the run. It is called once, after all calls of Append have returned.
+	// Close frees the run. It is called once, after all calls of Append have returned.
 	Close() error
 }
 
-// Func makes a Journal of a function, for tests and wrappers.
+// Func is a function that implements [Journal], for tests and wrappers.
 type Func func(ctx context.Context, runID string) (Log, error)
 
 // Open implements [Journal].
 func (f Func) Open(ctx context.Context, runID string) (Log, error) { return f(ctx, runID) }
 
-// Identities of what can be wrong with a journal.
+// Errors of journals, for errors.Is.
 var (
 	// ErrInUse means that the run is open elsewhere, in this process or another one.
 	ErrInUse = errors.New("the run is in use")
@@ -49,17 +48,17 @@ var (
 	ErrCorrupt = errors.New("the journal is corrupt")
 	// ErrVersion means that a newer version of the program wrote the journal.
 	ErrVersion = errors.New("the journal is newer than this program")
-	// ErrMismatch means that the run was started by another agent, or with something else than now: a prompt, a history,
-	// results. Nothing has been run.
+	// ErrMismatch means that the run was started by another agent, or with another prompt, history or results. Nothing has been
+	// executed.
 	ErrMismatch = errors.New("the journal was started with something else")
-	// ErrDiverged means that the agent takes another way than it took when the journal was written, for example because a
-	// tool is gone. Nothing has been run.
+	// ErrDiverged means that the agent no longer follows the records of the run, for example because a tool is gone. Nothing has
+	// been executed.
 	ErrDiverged = errors.New("the run does not follow its journal")
 	// ErrClosed means that a log was used after it was closed.
 	ErrClosed = errors.New("the log is closed")
 )
 
-// Error says what failed between a run and its journal. It ends the run.
+// Error is a failure of a run's journal. It ends the run.
 type Error struct {
 	// RunID is the run's.
 	RunID string
@@ -75,7 +74,7 @@ func (e *Error) Error() string { return fmt.Sprintf("journal: run %s: %s: %v", e
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// check refuses what does not fit on a line of its own.
+// check returns an error if a record is not a single line, or if ctx has ended.
 func check(ctx context.Context, record []byte) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 // formatVersion is the version of the file format that this package writes. It reads all versions up to this one.
 const formatVersion = 1
 
-// A file is JSON lines. Each line holds a document, numbered from 0, and the CRC-32C of number and document, so that a
-// line that is damaged, missing or out of place is recognised. Document 0 is the header, the others are the records.
+// A file consists of JSON lines. Each holds a document, numbered from 0, and the CRC-32C of number and document, which
+// reveals lines that are damaged, missing or out of place. Document 0 is the header, the others are the records.
 const (
 	lineNumber = `{"n":`
 	lineSum    = `,"sum":"`
@@ -26,7 +26,7 @@ const (
 type header struct {
 	Format  string `json:"format"`
 	Version int    `json:"v"`
-	// Run is the run's id; one that is not UTF-8, and so no JSON string, is in RunBytes.
+	// Run is the run's id. An id that is not valid UTF-8 is in RunBytes instead.
 	Run      string `json:"run,omitempty"`
 	RunBytes []byte `json:"run_bytes,omitempty"`
 }
@@ -54,12 +54,11 @@ func appendLine(buf []byte, n int, body []byte) []byte {
 	return append(buf, lineEnd...)
 }
 
-// parseLine returns what is in a line, which may lack its newline. It reports false for anything that appendLine does
-// not write.
+// parseLine parses a line, with or without its newline. It reports false for anything that appendLine does not write.
 func parseLine(line []byte) (n int, body []byte, ok bool) {
 	rest, begins := bytes.CutPrefix(line, []byte(lineNumber))
 	number, rest, _ := bytes.Cut(rest, []byte(lineSum))
-	sum, rest, _ := bytes.Cut(rest, []byte(lineBody)) // if one of the two is missing, the sum is wrong
+	sum, rest, _ := bytes.Cut(rest, []byte(lineBody)) // if a cut fails, the sum is wrong
 	body, ends := bytes.CutSuffix(rest, []byte(lineEnd))
 	n, _ = strconv.Atoi(string(number)) // if it is not a number, it is not written like n
 	if !begins || !ends || string(number) != strconv.Itoa(n) || string(sum) != fmt.Sprintf("%08x", sumOf(number, body)) {
@@ -82,8 +81,8 @@ func headerLine(run string) []byte {
 	return appendLine(nil, 0, body)
 }
 
-// parseFile returns the records in a file and the length of what is good of it. What follows is the torn end of a write
-// that nobody was told had succeeded. A file that is empty, or that ends within its header, is good for 0 bytes.
+// parseFile returns the records in a file and the length of its valid part. The rest was left by a write that never
+// succeeded. The valid length of a file that is empty, or ends within its header, is 0.
 func parseFile(data []byte, run string) (records [][]byte, good int, err error) {
 	for n := 0; good < len(data); n++ {
 		end := bytes.IndexByte(data[good:], '\n') + 1
@@ -133,7 +132,7 @@ func checkHeader(body []byte, run string) error {
 		return fmt.Errorf("%w: it has no header", ErrCorrupt)
 	}
 	if h.Version > formatVersion {
-		return fmt.Errorf("%w: format %d, this program reads up to %d", ErrVersion, h.Version, formatVersion)
+		return fmt.Errorf("%w: version %d, this program reads up to %d", ErrVersion, h.Version, formatVersion)
 	}
 	if h.run() != run {
 		return fmt.Errorf("%w: the file is that of run %q", ErrMismatch, h.run())

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// openFiles are the files that this process has locked. The system offers nothing that would tell other processes and
-// end with this one.
+// openFiles are the files that this process has locked. These systems have no lock that other processes see
+// and that ends with this one.
 var openFiles sync.Map
 
 // openLocked opens a file for reading and writing and locks it, to this process alone, until it is closed.
@@ -31,8 +31,8 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 	return &lockedFile{File: f, unlock: func() { openFiles.Delete(path) }}, nil
 }
 
-// remove removes the file and gives it back.
+// remove removes the file and unlocks it.
 func (f *lockedFile) remove() error { return errors.Join(os.Remove(f.Name()), f.Close()) }
 
-// syncDir does nothing where nothing is known of the system.
+// syncDir does nothing on unknown systems.
 func syncDir(string) error { return nil }

@@ -15,7 +15,7 @@ import (
 )
 
 // Between opening a file and locking it somebody may have removed it. What is appended to it then would be lost.
-func TestFileThatIsGoneWhenLockedIsOpenedAgain(t *testing.T) {
+func TestFileRemovedBeforeTheLockIsOpenedAgain(t *testing.T) {
 	for name, interfere := range map[string]func(t *testing.T, path string){
 		"removed": func(t *testing.T, path string) { require.NoError(t, os.Remove(path)) },
 		"replaced": func(t *testing.T, path string) {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// openLocked opens a file for reading and writing and locks it until it is closed. The system gives the lock back when
-// the process ends, however it does.
+// openLocked opens a file for reading and writing and locks it until it is closed. The system releases the lock when
+// the process ends.
 func openLocked(path string, create bool) (*lockedFile, error) {
 	flags := os.O_RDWR
 	if create {
@@ -39,10 +39,10 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 	return nil, os.NewSyscallError("flock", err)
 }
 
-// remove removes the file and gives it back.
+// remove removes the file and unlocks it.
 func (f *lockedFile) remove() error { return errors.Join(os.Remove(f.Name()), f.Close()) }
 
-// syncDir makes it last that a file was created.
+// syncDir makes the creation of a file durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestClosedRunIsFreeThoughItsFileIsStillShared: a process that is being forked off has all files of its parent until it
+// TestClosedRunIsFreeWhileItsFileIsShared: a process that is being forked off has all files of its parent until it
 // becomes another program.
-func TestClosedRunIsFreeThoughItsFileIsStillShared(t *testing.T) {
+func TestClosedRunIsFreeWhileItsFileIsShared(t *testing.T) {
 	d, err := NewDir(t.TempDir())
 	require.NoError(t, err)
 	l, err := d.Open(context.Background(), "run")

@@ -10,8 +10,8 @@ import (
 
 const errorSharingViolation = syscall.Errno(32)
 
-// openLocked opens a file for reading and writing, and lets others read it at most, until it is closed. The system gives
-// it back when the process ends, however it does.
+// openLocked opens a file for reading and writing, and lets others read it at most, until it is closed. The system
+// releases it when the process ends.
 func openLocked(path string, create bool) (*lockedFile, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -31,8 +31,8 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 	return &lockedFile{File: os.NewFile(uintptr(handle), path)}, nil
 }
 
-// remove gives the file back and removes it: an open file cannot be removed.
+// remove closes the file first, because an open file cannot be removed.
 func (f *lockedFile) remove() error { return errors.Join(f.Close(), os.Remove(f.Name())) }
 
-// syncDir does nothing: the system keeps its directories itself.
+// syncDir does nothing, because Windows needs no sync of directories.
 func syncDir(string) error { return nil }

@@ -12,7 +12,7 @@ import (
 )
 
 // On Linux /dev/null takes every write and refuses to be synced.
-func TestRecordThatCannotBeSyncedIsNotWritten(t *testing.T) {
+func TestUnsyncedRecordIsNotWritten(t *testing.T) {
 	d := newDir(t, t.TempDir())
 	l := open(t, d, "run")
 	write(t, l, three...)

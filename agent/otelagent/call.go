@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Outcomes of calls that are not a [model.Outcome]: the tool gave an error that is not one for the run.
+// Outcomes of calls that are not a [model.Outcome]: the tool returned an error that does not fail the run.
 const (
 	outcomeRetry    = "retry"
 	outcomeApproval = "approval_required"
@@ -49,7 +49,7 @@ func (h *hooks) call(ctx context.Context, run *toolset.RunContext[any], args any
 	return res, err
 }
 
-// calls are the attributes of a call.
+// calls returns the attributes of a call.
 func (h *hooks) calls(c *current, run *toolset.RunContext[any], args model.RawArgs) []attribute.KeyValue {
 	attrs := make([]attribute.KeyValue, 0, 8)
 	attrs = append(attrs, keyTool.String(run.Call.Tool), keyToolType.String("function"), keyStep.Int(run.Step))
@@ -73,7 +73,7 @@ func (h *hooks) calls(c *current, run *toolset.RunContext[any], args model.RawAr
 	return attrs
 }
 
-// description is what the model was last told about a tool.
+// description returns the description of a tool in the last request.
 func (c *current) description(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (h *hooks) endCall(span trace.Span, res *toolset.Result, outcome, class str
 	h.fail(span, class, err)
 }
 
-// outcomeOf says how a call ended: its outcome, empty for success, and the class of its error. A tool that failed has an
+// outcomeOf returns how a call ended: its outcome, empty for success, and the class of its error. A tool that failed has an
 // error, whether it ends the run or not. One that asks for other arguments, for approval or for patience, or that was
 // not permitted, has none.
 func outcomeOf(ctx context.Context, res *toolset.Result, err error) (outcome, class string) {

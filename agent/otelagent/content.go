@@ -12,20 +12,20 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// content says whether content is recorded, and how many bytes of it an attribute holds. It writes messages in the form of
+// content configures whether content is recorded, and how many bytes of it an attribute holds. It writes messages in the form of
 // the JSON schemas of the conventions: attributes of spans are strings.
 type content struct {
 	on    bool
 	limit int
 }
 
-// text is a text as an attribute by itself.
+// text returns a text as an attribute of its own.
 func (c content) text(s string) string { return c.share(1).cut(s) }
 
 // share returns the bound of an attribute, to be shared out among a number of parts.
 func (c content) share(parts int) *share { return &share{c.limit, parts} }
 
-// share is what an attribute may still hold. Each part gets its equal share; what it leaves goes to those behind it.
+// share tracks the space left in an attribute. Each part gets an equal share. What it leaves goes to later parts.
 type share struct{ left, parts int }
 
 func (s *share) next() int {
@@ -37,7 +37,7 @@ func (s *share) next() int {
 	return n
 }
 
-// cut returns as much of a text as the next part may hold.
+// cut returns the beginning of a text that fits the next part.
 func (s *share) cut(text string) string {
 	n := s.next()
 	if n < 0 {
@@ -130,7 +130,7 @@ func finishReason(f model.FinishReason) string {
 	return string(f)
 }
 
-// roleOf is the role of a part of a request.
+// roleOf returns the role of a part of a request.
 func roleOf(p *model.Part) string {
 	switch {
 	case p.Kind == model.PartSystem:
@@ -168,7 +168,7 @@ func (s *share) part(p *model.Part) any {
 	return textPart{"text", s.cut(p.Text)}
 }
 
-// arguments are an object if they are one and fit, otherwise a text.
+// arguments returns an object if the arguments are one and fit, otherwise a text.
 func (s *share) arguments(args model.RawArgs) any {
 	if len(args) == 0 {
 		s.cut("")

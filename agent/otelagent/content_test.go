@@ -55,7 +55,7 @@ func chatty(t *testing.T, config otelagent.Config) {
 	run(answers(modeltest.Fail(errors.New(secret))))
 }
 
-func TestNothingThatWasSaidIsRecordedUnlessContentIsOn(t *testing.T) {
+func TestContentIsOffByDefault(t *testing.T) {
 	r := newRecorder()
 	chatty(t, r.config())
 	require.Len(t, find(r, "invoke_agent"), 4)
@@ -130,7 +130,7 @@ func TestMessagesHaveTheFormOfTheConventions(t *testing.T) {
 		`{"type":"opaque","size":3},{"type":"media","mime_type":"audio/wav","modality":"audio","size":3}],"finish_reason":"other"}]`, out)
 }
 
-func TestContentIsCutOffAtItsBound(t *testing.T) {
+func TestContentIsTruncated(t *testing.T) {
 	long := strings.Repeat("é", 1000)
 	in, out := recorded(t, 100, long, []model.Part{model.Text("short"), model.Text(long)}, model.Media("image/png", nil))
 	require.Contains(t, in, `"`+strings.Repeat("é", 25)+`… (2000 bytes)"`, "two parts share 100 bytes")
@@ -167,7 +167,7 @@ func TestArgumentsAreObjectsIfTheyFit(t *testing.T) {
 	}
 }
 
-func TestAttributesOfTheUserAreOnEverySpan(t *testing.T) {
+func TestUserAttributesAreOnEverySpan(t *testing.T) {
 	r := newRecorder()
 	config := r.config()
 	config.Attributes = func(_ context.Context, run *toolset.RunContext[any]) []attribute.KeyValue {

@@ -112,9 +112,9 @@ var through = typed(agent.Hooks[any]{
 	},
 })
 
-// TestWithoutAnSDKHooksCostNextToNothing counts allocations beyond those of hooks that only call next. They belong to the
+// TestHooksAreCheapWithoutAnSDK counts allocations beyond those of hooks that only call next. They belong to the
 // run's span, which the API makes even if nobody wants it: requests and calls add none, however many there are.
-func TestWithoutAnSDKHooksCostNextToNothing(t *testing.T) {
+func TestHooksAreCheapWithoutAnSDK(t *testing.T) {
 	if racing {
 		t.Skip("counts allocations")
 	}
@@ -133,7 +133,7 @@ func TestWithoutAnSDKHooksCostNextToNothing(t *testing.T) {
 	}
 }
 
-func TestSpansThatAreNotSampledAreNotFilledIn(t *testing.T) {
+func TestUnsampledSpansAreNotFilledIn(t *testing.T) {
 	if racing {
 		t.Skip("counts allocations")
 	}

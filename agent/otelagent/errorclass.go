@@ -30,7 +30,7 @@ const (
 	errOther      = "_OTHER"
 )
 
-// classes are those of errors that have an identity.
+// classes maps sentinel errors to their classes.
 var classes = []struct {
 	err   error
 	class string
@@ -54,8 +54,8 @@ var classes = []struct {
 	{context.DeadlineExceeded, errTimeout},
 }
 
-// classOf returns the class of an error, or nothing if there is none. What ctx ended with explains an error that says
-// nothing itself, because a context's cause may be any error.
+// classOf returns the class of an error, or "" for nil. For an error without a class of its own it uses the cause of ctx, which
+// may be any error.
 func classOf(ctx context.Context, err error) string {
 	if err == nil {
 		return ""
@@ -87,7 +87,7 @@ func classOf(ctx context.Context, err error) string {
 	return answerClass(err)
 }
 
-// answerClass returns the class of a provider's answer that is no response.
+// answerClass returns the class of an answer that is not a response.
 func answerClass(err error) string {
 	var failed *model.APIError
 	switch {

@@ -19,7 +19,7 @@ type metrics struct {
 	tokens          metric.Int64Histogram
 }
 
-// newMetrics makes the instruments. A meter that cannot make one gives one that does nothing, and the SDK is told.
+// newMetrics makes the instruments. If a meter cannot make one, the error goes to the SDK, and the instrument does nothing.
 func newMetrics(meter metric.Meter) metrics {
 	seconds := func(name, description string, buckets []float64) metric.Float64Histogram {
 		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
@@ -43,7 +43,7 @@ func newMetrics(meter metric.Meter) metrics {
 	}
 }
 
-// enabled reports whether anybody wants any of the metrics.
+// enabled reports whether any of the metrics is enabled.
 func (m *metrics) enabled(ctx context.Context) bool {
 	return m.run.Enabled(ctx) || m.chat.Enabled(ctx) || m.call.Enabled(ctx) || m.tokens.Enabled(ctx)
 }

@@ -51,7 +51,7 @@ func dumpMetrics(t *testing.T, r *recorder) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func TestMetricsHaveTheAttributesAndBoundsOfTheConventions(t *testing.T) {
+func TestMetricsFollowTheConventions(t *testing.T) {
 	r := newRecorder()
 	a := newAgent(t, agent.Config[deps, string]{
 		Name: "helper", Hooks: r.hooks(), Model: answers(
@@ -78,7 +78,7 @@ func TestMetricsNeedNoTracer(t *testing.T) {
 	require.Contains(t, dumpMetrics(t, r), "gen_ai.client.token.usage {token}: 2 recorded, sum 20;")
 }
 
-func TestMetricsThatNobodyWantsAreNotRecorded(t *testing.T) {
+func TestDisabledMetricsAreNotRecorded(t *testing.T) {
 	r := newRecorder()
 	r.reader = sdkmetric.NewManualReader()
 	r.meter = sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.reader), sdkmetric.WithView(
@@ -107,7 +107,7 @@ func (brokenInstruments) Int64Histogram(string, ...metric.Int64HistogramOption) 
 	return noop.Int64Histogram{}, fmt.Errorf("broken")
 }
 
-func TestAMeterThatFailsIsReportedToTheSDK(t *testing.T) {
+func TestFailingMeterIsReportedToTheSDK(t *testing.T) {
 	var errs []error
 	before := otel.GetErrorHandler()
 	t.Cleanup(func() { otel.SetErrorHandler(before) })

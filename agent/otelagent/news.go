@@ -9,8 +9,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// unanswered returns the messages at the end of a history that no response follows: what a request says that the one before
-// did not. Recording these alone keeps a trace linear in the length of the history. It looks at nothing else.
+// unanswered returns the messages after the last response of a history, which are new in this request. Recording only these
+// keeps a trace linear in the length of the history.
 func unanswered(messages []*model.Message) []*model.Message {
 	i := len(messages)
 	for i > 0 && messages[i-1].Kind != model.KindResponse {

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// modelNames say which model a request went to, and which one answered: a wrapper may choose among several.
+// modelNames are the names of the model that was asked and of the one that answered. A wrapper may choose among several.
 type modelNames struct{ provider, requested, answered string }
 
 // namesIn are the names of the model that a run asks.
@@ -64,7 +64,7 @@ func (h *hooks) request(ctx context.Context, run *toolset.RunContext[any], req *
 	return resp, err
 }
 
-// asked keeps what later spans need of a request. It reports whether the request before said the same instructions.
+// asked keeps what later spans need of a request. It reports whether the previous request had the same instructions.
 func (c *current) asked(req *model.Request) (told bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *current) asked(req *model.Request) (told bool) {
 	return told
 }
 
-// asks are the attributes of a request.
+// asks returns the attributes of a request.
 func (h *hooks) asks(run *toolset.RunContext[any], req *model.Request, told bool) []attribute.KeyValue {
 	attrs := make([]attribute.KeyValue, 0, 12)
 	attrs = appendString(attrs, keyConversation, run.ConversationID)
@@ -137,7 +137,7 @@ func (h *hooks) endRequest(ctx context.Context, c *current, span trace.Span, res
 	span.End()
 }
 
-// answered counts a response and says which model gave it.
+// answered counts a response and returns the name of its model.
 func (c *current) answered(resp *model.Message, err error) modelNames {
 	c.mu.Lock()
 	defer c.mu.Unlock()

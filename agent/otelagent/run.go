@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// current is what is known of a run while it goes on. Requests and calls find it through their context. A run makes its
+// current is the state of a run in progress. Requests and calls find it through their context. A run makes its
 // requests one after the other, but its calls in parallel, and other hooks may do as they like.
 type current struct {
 	// by are the hooks that record the run, and meter is the run's own, by which it is recognised.
@@ -29,11 +29,11 @@ type current struct {
 	// adding up the spans of a trace must not count a token twice.
 	requests int
 	usage    model.Usage
-	// model is where the last request went.
+	// model is the model of the last request.
 	model modelNames
-	// instructions are what the last request said, if there was one.
+	// instructions are those of the last request, if there was one.
 	instructions string
-	// tools are what the last request offered.
+	// tools are those that the last request offered.
 	tools []model.ToolDef
 	// noted is the last message that [current.note] has seen.
 	noted *model.Message
@@ -88,7 +88,7 @@ func (h *hooks) endRun(ctx context.Context, c *current, summary *agent.Summary, 
 	}
 	var pending *agent.PendingError
 	if errors.As(err, &pending) {
-		class = "" // it waits; it has not failed
+		class = "" // it is pending, it has not failed
 	}
 	h.metrics.endRun(ctx, summary.Agent, class, took)
 	if c.span.IsRecording() {
@@ -106,7 +106,7 @@ func (h *hooks) endRun(ctx context.Context, c *current, summary *agent.Summary, 
 	c.span.End()
 }
 
-// totals are the attributes of a run that are known at its end.
+// totals returns the attributes that are known at the end of a run.
 func (c *current) totals(summary *agent.Summary, pending *agent.PendingError) []attribute.KeyValue {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *current) totals(summary *agent.Summary, pending *agent.PendingError) []
 	return attrs
 }
 
-// appendString appends an attribute that is known.
+// appendString appends an attribute unless its value is empty.
 func appendString(attrs []attribute.KeyValue, key attribute.Key, value string) []attribute.KeyValue {
 	if value == "" {
 		return attrs

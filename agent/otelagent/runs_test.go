@@ -17,7 +17,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-func TestAnAgentThatIsATool(t *testing.T) {
+func TestAgentAsToolHasItsOwnSpan(t *testing.T) {
 	r := newRecorder()
 	inner := newAgent(t, agent.Config[deps, string]{
 		Name: "inner", Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "look")), modeltest.SayText("found")),
@@ -43,7 +43,7 @@ func TestAnAgentThatIsATool(t *testing.T) {
 	goldenText(t, withoutInnerIDs(got))
 }
 
-func TestAnAgentThatTakesOverIsWithinTheRun(t *testing.T) {
+func TestHandOverSpanIsWithinTheRun(t *testing.T) {
 	r := newRecorder()
 	inner := newAgent(t, agent.Config[deps, string]{Name: "inner", Hooks: r.hooks(), Model: answers(modeltest.SayText("done"))})
 	outer := newAgent(t, agent.Config[deps, string]{
@@ -92,7 +92,7 @@ func TestPanicsEndTheirSpans(t *testing.T) {
 }
 
 // A hook that crashes within the run's span takes the summary with it.
-func TestAPanicOfAnotherHookEndsTheRunsSpan(t *testing.T) {
+func TestPanicOfAnotherHookEndsTheSpan(t *testing.T) {
 	r := newRecorder()
 	crash := agent.Hooks[deps]{Run: func(context.Context, *toolset.RunContext[deps], agent.RunFunc) error {
 		panic("secret")
@@ -106,7 +106,7 @@ func TestAPanicOfAnotherHookEndsTheRunsSpan(t *testing.T) {
 }
 
 // The run ends before the panic of an observer goes on.
-func TestAPanicOfAnObserverEndsTheRunsSpan(t *testing.T) {
+func TestPanicOfAnObserverEndsTheSpan(t *testing.T) {
 	r := newRecorder()
 	a := newAgent(t, agent.Config[deps, string]{
 		Hooks: r.hooks(), Model: answers(modeltest.SayText("done")), Observer: &agent.Observer{Response: func(agent.Event) { panic("secret") }},
@@ -116,7 +116,7 @@ func TestAPanicOfAnObserverEndsTheRunsSpan(t *testing.T) {
 	require.Equal(t, "stopped", value(find(r, "invoke_agent")[0], "error.type"))
 }
 
-func TestHistoryIsNotToldAgain(t *testing.T) {
+func TestHistoryIsRecordedOnce(t *testing.T) {
 	r := newRecorder()
 	history := []*model.Message{
 		model.UserText("before"),
@@ -132,7 +132,7 @@ func TestHistoryIsNotToldAgain(t *testing.T) {
 	require.Empty(t, find(r, "invoke_agent")[0].Events, "that was another run's")
 }
 
-func TestARetryIsToldOnceThoughTheRequestFails(t *testing.T) {
+func TestRetryIsRecordedOnceIfTheRequestFails(t *testing.T) {
 	r := newRecorder()
 	a := newAgent(t, agent.Config[deps, string]{
 		Hooks: r.hooks(), Model: answers(modeltest.Say(model.ToolCall("1", "look", "{")), modeltest.Fail(errors.New("no network"))),

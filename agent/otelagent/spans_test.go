@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-func TestARunHasASpanForEachRequestAndEachCall(t *testing.T) {
+func TestRunHasSpansForRequestsAndCalls(t *testing.T) {
 	r := newRecorder()
 	a := newAgent(t, agent.Config[deps, string]{
 		Name: "helper", Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "look")), modeltest.SayText("done")),
@@ -91,7 +91,7 @@ func TestNativeOutputIsJSON(t *testing.T) {
 	require.Len(t, find(r, "invoke_agent"), 1)
 }
 
-func TestAFailedRequestIsAnErrorOfTheRun(t *testing.T) {
+func TestFailedRequestFailsTheRunSpan(t *testing.T) {
 	r := newRecorder()
 	a := newAgent(t, agent.Config[deps, string]{
 		Name: "helper", Hooks: r.hooks(), Model: answers(
@@ -104,7 +104,7 @@ func TestAFailedRequestIsAnErrorOfTheRun(t *testing.T) {
 	golden(t, r)
 }
 
-func TestAFailedCallIsAnErrorOfTheRun(t *testing.T) {
+func TestFailedCallFailsTheRunSpan(t *testing.T) {
 	r := newRecorder()
 	a := newAgent(t, agent.Config[deps, string]{
 		Name: "helper", Hooks: r.hooks(), Model: answers(modeltest.Say(call("1", "look"))),
@@ -114,7 +114,7 @@ func TestAFailedCallIsAnErrorOfTheRun(t *testing.T) {
 	golden(t, r)
 }
 
-func TestACancelledRun(t *testing.T) {
+func TestCancelledRun(t *testing.T) {
 	r := newRecorder()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	a := newAgent(t, agent.Config[deps, string]{
@@ -129,7 +129,7 @@ func TestACancelledRun(t *testing.T) {
 	golden(t, r)
 }
 
-func TestACallThatTakesTooLong(t *testing.T) {
+func TestCallTimeout(t *testing.T) {
 	r := newRecorder()
 	synctest.Test(t, func(t *testing.T) {
 		a := newAgent(t, agent.Config[deps, string]{
@@ -147,7 +147,7 @@ func TestACallThatTakesTooLong(t *testing.T) {
 	require.Equal(t, time.Minute, s.EndTime.Sub(s.StartTime))
 }
 
-func TestAPendingRunIsNoError(t *testing.T) {
+func TestPendingRunIsNotAnError(t *testing.T) {
 	r := newRecorder()
 	steps := []modeltest.Step{
 		modeltest.Say(call("2", "ask_first"), call("3", "later"), call("4", "elsewhere"), call("1", "approve_me")),
@@ -215,7 +215,7 @@ func TestStreamsAreRecordedLikeRuns(t *testing.T) {
 	require.Equal(t, run, tree(r.spans.GetSpans()))
 }
 
-func TestAStreamThatIsLeftIsStopped(t *testing.T) {
+func TestStreamLeftEarlyIsStopped(t *testing.T) {
 	r := newRecorder()
 	a := newAgent(t, agent.Config[deps, string]{Hooks: r.hooks(), Model: answers(modeltest.SayText("one two three"))})
 	for e := range a.Stream(t.Context(), deps{}, "go").Events() {

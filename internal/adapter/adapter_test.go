@@ -19,7 +19,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-func TestAdjacentMessagesOfOneKindAreOneTurn(t *testing.T) {
+func TestAdjacentMessagesFormATurn(t *testing.T) {
 	ask, answer := model.UserText("ask"), model.Response(model.Text("answer"))
 	var lengths []int
 	for turn := range adapter.Turns([]*model.Message{ask, ask, answer, ask, answer, answer, answer}) {
@@ -52,7 +52,7 @@ func TestCallIDsDiffer(t *testing.T) {
 	require.NotEqual(t, made, ids.Unique(""))
 }
 
-func TestMediaThatAModelDoesNotTakeIsRefused(t *testing.T) {
+func TestUnsupportedMediaIsRefused(t *testing.T) {
 	info := model.Info{Provider: "p", Name: "m", Media: []string{"image", "application/pdf"}, MediaURLs: []string{"image"}}
 	for name, test := range map[string]struct {
 		part        model.Part
@@ -78,7 +78,7 @@ func TestMediaThatAModelDoesNotTakeIsRefused(t *testing.T) {
 	}
 }
 
-func TestMediaThatCannotBeShownAgainIsNamed(t *testing.T) {
+func TestMediaNoteNamesTheMedia(t *testing.T) {
 	require.Equal(t, "[image/png: cat.png]", adapter.MediaNote(&model.Part{MediaType: "image/png", Name: "cat.png"}))
 	require.Equal(t, "[image/png]", adapter.MediaNote(&model.Part{MediaType: "image/png"}))
 	require.Equal(t, "[media]", adapter.MediaNote(&model.Part{}))
@@ -109,7 +109,7 @@ func TestPartsOfARequestAreToldApart(t *testing.T) {
 	require.Equal(t, "why", adapter.Text(&user))
 }
 
-func TestSettingsThatNoProviderCanKeepAreErrors(t *testing.T) {
+func TestImpossibleSettingsAreErrors(t *testing.T) {
 	require.NoError(t, adapter.CheckSettings(nil))
 	require.NoError(t, adapter.CheckSettings(&model.Settings{MaxTokens: 1, Temperature: new(0.5), ExtraHeaders: map[string]string{"X-A": "b"}}))
 	for says, s := range map[string]model.Settings{
@@ -141,7 +141,7 @@ func TestToolsAndToolChoiceAreChecked(t *testing.T) {
 	}
 }
 
-func TestACancelledCallWrapsItsCause(t *testing.T) {
+func TestCancelledCallWrapsItsCause(t *testing.T) {
 	info := model.Info{Provider: "p", Name: "m"}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -180,7 +180,7 @@ func TestErrorsAreClassified(t *testing.T) {
 	}
 }
 
-func TestHeadersSayWhenToComeBackAndWhatItWas(t *testing.T) {
+func TestRetryAfterAndRequestIDComeFromHeaders(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"": 0, "2": 2 * time.Second, "0.5": 500 * time.Millisecond, "-1": 0, "soon": 0, "1e300": 365 * 24 * time.Hour,
@@ -192,7 +192,7 @@ func TestHeadersSayWhenToComeBackAndWhatItWas(t *testing.T) {
 	require.Equal(t, "r1", adapter.RequestID(http.Header{"Request-Id": {"r1"}}))
 }
 
-func TestAKeyIsNeitherPrintedNorQuoted(t *testing.T) {
+func TestKeyIsNeverPrinted(t *testing.T) {
 	s := adapter.NewSecret("sk-very-secret", nil)
 	require.True(t, s.IsSet)
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v", s, s, s), "very")

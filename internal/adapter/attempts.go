@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Backoff returns how long to wait after the attempt-th attempt (from 1) failed, and false if that is longer than most.
-// asked is what the endpoint asked for, or 0; without it the waits double from base up to most, each shortened at random by
-// up to a quarter.
+// Backoff returns the wait after failed attempt number attempt, counted from 1, or false if it exceeds most. asked is the
+// wait that the endpoint asked for, or 0. Without it the waits double from base up to most, each shortened at random by up
+// to a quarter.
 func Backoff(attempt int, base, most, asked time.Duration) (time.Duration, bool) {
 	if asked > 0 {
 		return asked, asked <= most
@@ -41,7 +41,7 @@ var SharedClient = sync.OnceValue(func() *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if ok {
 		transport = transport.Clone()
-	} else { // somebody has replaced the default
+	} else { // the default has been replaced
 		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second}
 	}
 	transport.MaxIdleConns = 0 // no bound

@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-func TestBackoffGrowsUpToABoundAndKeepsToWhatIsAsked(t *testing.T) {
+func TestBackoffDoublesUpToItsBound(t *testing.T) {
 	for attempt, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 3 * time.Second, 1000: 3 * time.Second} {
 		for range 20 {
 			wait, ok := adapter.Backoff(attempt, time.Second, 3*time.Second, 0)
@@ -47,7 +47,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 }
 
 // A watchdog bounds the wait for each piece, and the time between reads is the reader's own.
-func TestAWatchdogWatchesReadsAlone(t *testing.T) {
+func TestWatchdogWatchesReadsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, dog := adapter.Watch(t.Context(), model.Timeouts{FirstByte: time.Minute, Idle: time.Second})
 		pr, pw := io.Pipe()
@@ -76,7 +76,7 @@ func TestAWatchdogWatchesReadsAlone(t *testing.T) {
 	})
 }
 
-func TestAWatchdogReadsTheRestOfAnAnswerThatIsComplete(t *testing.T) {
+func TestWatchdogDrainsCompleteAnswers(t *testing.T) {
 	for complete, rest := range map[bool]string{true: "", false: "tail"} {
 		ctx, dog := adapter.Watch(t.Context(), model.Timeouts{})
 		r := strings.NewReader("tail")
@@ -89,7 +89,7 @@ func TestAWatchdogReadsTheRestOfAnAnswerThatIsComplete(t *testing.T) {
 	}
 }
 
-func TestRedirectsKeepTheBodyAndTheKeyWhereTheyBelong(t *testing.T) {
+func TestRedirectsDoNotLeakBodyOrKey(t *testing.T) {
 	check := adapter.SharedClient().CheckRedirect
 	for name, test := range map[string]struct {
 		from, to, method string

@@ -13,8 +13,8 @@ import (
 
 var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// UnknownBody says in words what came from the base URL in place of an error that the adapter understands, or of an answer
-// (a message, a completion), if status is that of one.
+// UnknownBody describes a body that is neither an error the adapter understands nor, with a successful status, an answer (a
+// message, a completion).
 func UnknownBody(status int, header http.Header, body []byte, answer, base string) string {
 	quoted := string(bytes.TrimSpace(body))
 	if strings.HasPrefix(quoted, "<") {

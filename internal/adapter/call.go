@@ -22,7 +22,7 @@ func FromSink(err error) error { return sinkError{err} }
 // IsFromSink reports whether FromSink marked err.
 func IsFromSink(err error) bool { return errors.As(err, new(sinkError)) }
 
-// ReadError marks an answer that broke off, as opposed to one that makes no sense.
+// ReadError marks an answer that broke off, as opposed to an invalid one.
 type ReadError struct{ err error }
 
 func (e *ReadError) Error() string { return "the answer broke off: " + e.err.Error() }
@@ -40,7 +40,7 @@ func BrokeOff(err error) error {
 	return &ReadError{err}
 }
 
-// Call is how often and how long a model tries to have a request answered.
+// Call bounds the attempts to have a request answered.
 type Call struct {
 	// Package begins errors of contexts that end.
 	Package string
@@ -59,8 +59,8 @@ func (c *Call) Bound(caller context.Context) (ctx context.Context, stop context.
 	return caller, func() {}
 }
 
-// Try makes attempts until one succeeds or there is no use in another one: the error may not pass, the endpoint asks for too
-// long a wait, or the sink has heard of an answer already, which final reports. ctx is what Bound made of caller. The error is
+// Try makes attempts until one succeeds or another would be useless: the error is permanent, the endpoint asks for too long a
+// wait, or the sink has already received part of an answer, which final reports. ctx is what Bound made of caller. The error is
 // that of the last attempt, the sink's own, or says which of the contexts has ended.
 func (c *Call) Try(caller, ctx context.Context, attempt func() error, final func() bool) error {
 	policy, left := &c.Retry, c.Retry.Total
@@ -99,7 +99,7 @@ func (c *Call) Try(caller, ctx context.Context, attempt func() error, final func
 	}
 }
 
-// retried reports whether a policy has another attempt made after err.
+// retried reports whether a policy retries after err.
 func retried(policy *model.RetryPolicy, err error) bool {
 	if policy.On != nil {
 		return policy.On(err)
@@ -108,7 +108,7 @@ func retried(policy *model.RetryPolicy, err error) bool {
 	return ok && failed.Retryable
 }
 
-// ended is the error for a call whose time is up, by the caller's context or by the bound on all attempts. last is how the
+// ended returns the error for a call whose time is up, by the caller's context or by the bound on all attempts. last is how the
 // last attempt failed, or nil.
 func (c *Call) ended(caller context.Context, last error) error {
 	var failed *model.APIError

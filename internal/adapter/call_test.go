@@ -38,7 +38,7 @@ func try(caller context.Context, c adapter.Call, heard bool, errs ...error) (att
 	return attempts, err
 }
 
-func TestWhatMayPassIsTriedAgainAsOftenAsAllowed(t *testing.T) {
+func TestTryRetriesTransientErrors(t *testing.T) {
 	final := &model.APIError{Provider: "p", Status: 400}
 	long := &model.APIError{Provider: "p", Status: 429, Retryable: true, RetryAfter: time.Hour}
 	other := errors.New("other")
@@ -66,7 +66,7 @@ func TestWhatMayPassIsTriedAgainAsOftenAsAllowed(t *testing.T) {
 	}
 }
 
-func TestTryEndsWithItsContextAndWithItsBound(t *testing.T) {
+func TestTryEndsWithContextOrBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := patient()
 		c.Total = time.Second / 2
@@ -94,7 +94,7 @@ func TestTryEndsWithItsContextAndWithItsBound(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatBrokeOffIsNoEnd(t *testing.T) {
+func TestBrokenAnswerIsUnexpectedEOF(t *testing.T) {
 	err := fmt.Errorf("x: %w", adapter.BrokeOff(io.EOF))
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.ErrorAs(t, err, new(*adapter.ReadError))

@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// Unsupported is the error for what the provider cannot do; it wraps [model.ErrUnsupported].
+// Unsupported returns an error for something the provider cannot do. It wraps [model.ErrUnsupported].
 func Unsupported(info model.Info, what string) error {
 	return fmt.Errorf("%s %s: %s: %w", info.Provider, info.Name, what, model.ErrUnsupported)
 }
@@ -25,7 +25,7 @@ func Unsupported(info model.Info, what string) error {
 func MediaType(p *model.Part) (mediaType, kind string) {
 	mediaType, _, _ = strings.Cut(strings.ToLower(p.MediaType), ";")
 	mediaType = strings.TrimSpace(mediaType)
-	if mediaType == "image/jpg" { // as many write what no API takes
+	if mediaType == "image/jpg" { // a common mistake that no API accepts
 		mediaType = "image/jpeg"
 	}
 	kind, _, _ = strings.Cut(mediaType, "/")
@@ -74,7 +74,7 @@ func CheckSettings(s *model.Settings) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ExtraHeaders)) {
-		if !ValidHeader(name, s.ExtraHeaders[name]) { // net/http would say so too late, as if it were a fault of the network
+		if !ValidHeader(name, s.ExtraHeaders[name]) { // net/http would report it as a network error
 			return fmt.Errorf("the extra header %q is not valid", name)
 		}
 	}
@@ -118,8 +118,8 @@ func CheckTools(req *model.Request) error {
 	return nil
 }
 
-// Cancelled is the error for a call whose context has ended. It wraps the context's cause, and the context's own error
-// too if that is another one; last is why the call was not finished before that, or nil.
+// Cancelled returns the error for a call whose context has ended. It wraps the context's cause, and also the context's error if
+// that differs. last is the error of the last attempt, or nil.
 func Cancelled(ctx context.Context, info model.Info, last error) error {
 	cause, prefix := context.Cause(ctx), info.Provider+" "+info.Name
 	err := fmt.Errorf("%s: request cancelled: %w", prefix, cause)

@@ -12,7 +12,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-func TestURLsInATextShowNoSecret(t *testing.T) {
+func TestCleanTextHidesSecretsInURLs(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "no URL: a?b=c@d": "no URL: a?b=c@d",
 		"see https://h.test/docs.":                         "see https://h.test/docs.",
@@ -29,7 +29,7 @@ func TestURLsInATextShowNoSecret(t *testing.T) {
 	}
 }
 
-func TestSecretsOfABaseURLAreCutOut(t *testing.T) {
+func TestRedactRemovesBaseURLSecrets(t *testing.T) {
 	base, err := url.Parse("https://someuser:p4ssw0rd!@h.test/v1?key=s3cret%2Bvalue&api-version=2024-10-21")
 	require.NoError(t, err)
 	redact := adapter.NewSecret("sk-0123456789", base).Redact
@@ -38,7 +38,7 @@ func TestSecretsOfABaseURLAreCutOut(t *testing.T) {
 	require.Equal(t, "no version 2024-10-21", redact("no version 2024-10-21"))
 }
 
-func TestACleanedErrorIsStillTheSame(t *testing.T) {
+func TestCleanedErrorKeepsItsIdentity(t *testing.T) {
 	inner := errors.New("from https://h.test?key=x")
 	err := adapter.Cleaned(inner, adapter.CleanText)
 	require.EqualError(t, err, "from https://h.test")

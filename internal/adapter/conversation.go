@@ -13,13 +13,13 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// TryAgain follows the reason in what the model is told when it has to try again.
+// TryAgain follows the reason when the model is told to try again.
 const TryAgain = "\n\nFix this and try again."
 
-// NoText stands where an API wants text of the user and there is none, or only such as it refuses.
+// NoText is sent where an API requires text from the user and there is none that it accepts.
 const NoText = "(no text)"
 
-// Turns yields the runs of adjacent messages of one kind: each is one message on the wire.
+// Turns groups adjacent messages of one kind. Each group is one message on the wire.
 func Turns(messages []*model.Message) iter.Seq[[]*model.Message] {
 	return func(yield func([]*model.Message) bool) {
 		for len(messages) > 0 {
@@ -45,7 +45,7 @@ func IsUserContent(p *model.Part) bool {
 	return p.Kind == model.PartUser || p.Kind == model.PartMedia || p.Kind == model.PartRetry && p.CallID == ""
 }
 
-// Failed reports whether a part that answers a call says that the tool did not do what it was asked to.
+// Failed reports whether a part that answers a call says that the tool failed.
 func Failed(p *model.Part) bool {
 	return p.Kind == model.PartRetry || p.Outcome == model.OutcomeFailed || p.Outcome == model.OutcomeDenied ||
 		p.Outcome == model.OutcomeInterrupted
@@ -59,9 +59,9 @@ func Text(p *model.Part) string {
 	return p.Text
 }
 
-// Arguments returns the arguments of a call in the history as a JSON object. Servers parse them, and refuse the whole
-// request over what is no object; so arguments that are none travel as the one member of an object, where the model
-// still sees what it wrote.
+// Arguments returns the arguments of a call in the history as a JSON object. Servers parse them, and refuse the
+// whole request if they are not an object. Invalid arguments are therefore sent as the only member of an object, where the
+// model still sees what it wrote.
 func Arguments(args model.RawArgs) model.RawArgs {
 	trimmed := bytes.TrimSpace(args)
 	switch {

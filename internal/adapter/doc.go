@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package adapter has what the adapters of several providers share: how a conversation is laid out on the wire, what is
-// checked before a request is sent, and how errors are told apart.
+// Package adapter is shared by the adapters of several providers: it lays conversations out for the wire, checks requests
+// before they are sent, and classifies errors.
 package adapter

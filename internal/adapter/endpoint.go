@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CheckEndpoint returns what is wrong with the name of a model, which must be there, and with a key, which need not.
+// CheckEndpoint returns an error if the name of a model is missing, or if a key is invalid. The key may be empty.
 func CheckEndpoint(name, key string) error {
 	switch {
 	case name == "":
@@ -34,8 +34,8 @@ func BaseURL(s, suffix string) (*url.URL, error) {
 	return u, nil
 }
 
-// DescribeConfig is how the Config of a package prints: without the key, and of the URL without user and query. An empty base is
-// one that was refused, which may be anything.
+// DescribeConfig returns the printed form of a Config, without the key and without user and query of the URL. An empty base
+// stands for one that was refused.
 func DescribeConfig(pkg, name, base, key string) string {
 	if u, err := url.Parse(base); err == nil && u.Host != "" {
 		base = CleanURL(u)

@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-func TestABaseURLIsReadAsPeopleWriteIt(t *testing.T) {
+func TestBaseURLForms(t *testing.T) {
 	for s, want := range map[string]string{
 		"http://h": "http://h", "https://h/": "https://h", "http://h/v1": "http://h", "http://h/a/v1//": "http://h/a", "http://h/a%2Fb": "http://h/a/b",
 	} {
@@ -25,13 +25,13 @@ func TestABaseURLIsReadAsPeopleWriteIt(t *testing.T) {
 	}
 }
 
-func TestAConfigIsDescribedWithoutSecrets(t *testing.T) {
+func TestConfigDescriptionHasNoSecrets(t *testing.T) {
 	require.Equal(t, "p.Config(m at http://h/v1, key set)", adapter.DescribeConfig("p", "m", "http://user:pass@h/v1", "sk-1"))
 	require.Equal(t, "p.Config(m at the Gemini API, no key)", adapter.DescribeConfig("p", "m", "the Gemini API", ""))
 	require.Equal(t, "p.Config(m at invalid base URL, no key)", adapter.DescribeConfig("p", "m", "", ""))
 }
 
-func TestANameMustBeThereAndAKeyMustBeOne(t *testing.T) {
+func TestCheckEndpointChecksNameAndKey(t *testing.T) {
 	require.NoError(t, adapter.CheckEndpoint("m", ""))
 	require.NoError(t, adapter.CheckEndpoint("m", "sk-1"))
 	require.ErrorContains(t, adapter.CheckEndpoint("", "sk-1"), "Config.Name is empty")

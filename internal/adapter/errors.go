@@ -65,7 +65,7 @@ func RetryableStatus(status int) bool {
 	return status >= 500
 }
 
-// contextLengthPhrases are how servers without a code for it say that the conversation is too long: vLLM and DeepSeek,
+// contextLengthPhrases are used by servers that have no error code for a conversation that is too long: vLLM and DeepSeek,
 // llama.cpp, Ollama, LM Studio (twice), and some behind OpenRouter.
 var contextLengthPhrases = []string{
 	"maximum context length", "available context size", "max context length", "context length of only",
@@ -86,7 +86,7 @@ func saysContextLength(e *model.APIError) bool {
 	return false
 }
 
-// TransportError is the error for a request to where that was not answered. The result quotes err through redact only.
+// TransportError returns the error for a request to the address where that was not answered. It quotes err through redact only.
 func TransportError(info model.Info, where string, err error, redact func(string) string) *model.APIError {
 	// A *url.Error would name the URL again.
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
@@ -132,7 +132,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// duration returns n units, or 0 for what is no duration of use.
+// duration returns n units, or 0 if that is not a usable duration.
 func duration(n float64, unit time.Duration) time.Duration {
 	const longest = 365 * 24 * time.Hour
 	if !(n > 0) {

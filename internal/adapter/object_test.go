@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-func TestAnObjectKeepsItsOrderAndItsValues(t *testing.T) {
+func TestObjectKeepsOrderAndValues(t *testing.T) {
 	members, err := adapter.Members([]byte(` {"z": 9007199254740993, "a" :{"y":1.0, "b":2}, "<":"\u00e9", "a":[ ]} `))
 	require.NoError(t, err)
 	require.Equal(t, []adapter.Member{

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-func TestAReferenceIsAPointerWithinTheSchema(t *testing.T) {
+func TestReferencesStayWithinTheSchema(t *testing.T) {
 	var root map[string]any
 	require.NoError(t, json.Unmarshal([]byte(
 		`{"title":"root","$defs":{"a":{"title":"a"},"b/c~d":{"title":"b"},"List[int]":{"title":"list"},"":{"title":"empty"}},"anyOf":[{"title":"first"},7]}`), &root))

@@ -13,7 +13,7 @@ import (
 type Secret struct {
 	// Authorize sets the key as a bearer token.
 	Authorize func(http.Header)
-	// Redact cuts the key out of a text, and what can be secret of URLs: see [CleanText].
+	// Redact removes the key from a text, and secrets in URLs: see [CleanText].
 	Redact func(string) string
 	// IsSet says that there is a key.
 	IsSet bool
@@ -31,7 +31,7 @@ func NewSecret(key string, base *url.URL) Secret {
 	}
 	secrets := append([]string{key}, secretsOf(base)...)
 	secrets = slices.DeleteFunc(secrets, func(secret string) bool { return len(secret) < shortestSecret })
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // what another one begins with comes later
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // a prefix of another secret comes after it
 	query := ""
 	if base != nil && base.RawQuery != "" {
 		query = "?" + base.RawQuery // as in "Cannot POST /v1/chat/completions?key=x"
@@ -49,7 +49,7 @@ func NewSecret(key string, base *url.URL) Secret {
 	return s
 }
 
-// secretsOf returns what of a URL may be secret, as it is and as it is written.
+// secretsOf returns the parts of a URL that may be secret, decoded and as written.
 func secretsOf(u *url.URL) []string {
 	if u == nil {
 		return nil

@@ -7,7 +7,7 @@ import "github.com/ponte-go/ponte/agent/model"
 // maxCount bounds a count, so that sums of counts fit.
 const maxCount = 1 << 53
 
-// Count makes of a provider's counts what [model.Usage] promises. OpenAI's protocols count reasoning as part of the output,
+// Count corrects a provider's counts to what [model.Usage] promises. OpenAI's protocols count reasoning as part of the output,
 // and cached tokens as part of the input, but providers differ: xAI counts reasoning beside the output. The total tells. A
 // count stands beside the whole if the total has it in addition, or if it is greater than the whole. What the total has
 // beyond all counts is reasoning that is not mentioned elsewhere, as at Google's compatible endpoint. Without a total, or

@@ -31,7 +31,7 @@ type Watchdog struct {
 }
 
 // Watch returns a watchdog that is waiting for the first byte, and the context that it cancels. Its user must call Finish.
-// A bound of 0 is none; Total is not looked at.
+// A bound of 0 means no bound. Total is ignored.
 func Watch(ctx context.Context, bounds model.Timeouts) (context.Context, *Watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &Watchdog{bounds: bounds, cancel: cancel}
@@ -40,7 +40,7 @@ func Watch(ctx context.Context, bounds model.Timeouts) (context.Context, *Watchd
 	return ctx, w
 }
 
-// Guard returns body such that reading it is watched. It is called once.
+// Guard returns a body whose reads are watched. It is called once.
 func (w *Watchdog) Guard(body io.ReadCloser) io.ReadCloser {
 	w.body = body
 	return w
@@ -87,7 +87,7 @@ func (w *Watchdog) Read(p []byte) (int, error) {
 // Close leaves it to Finish to close the body.
 func (w *Watchdog) Close() error { return nil }
 
-// drainTime and drainBytes bound how much is done to make a connection reusable.
+// drainTime and drainBytes bound the work to make a connection reusable.
 const (
 	drainTime  = 100 * time.Millisecond
 	drainBytes = 64 << 10

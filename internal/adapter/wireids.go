@@ -13,15 +13,15 @@ import (
 
 const (
 	letterDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	// idChars are what every provider takes in names of tools and ids of calls.
+	// idChars are the characters that every provider accepts in tool names and call ids.
 	idChars = letterDigits + "_-"
-	// MaxCallID is the shortest bound on the ids of calls that providers have who take ids of several lengths.
+	// MaxCallID is the lowest maximum among providers that accept call ids of several lengths.
 	MaxCallID = 40
 	// MaxToolName is how long the name of a tool may be.
 	MaxToolName = 64
 )
 
-// IDRule says which ids of calls a provider takes: letters, digits, underscores and hyphens, and how many.
+// IDRule describes the call ids a provider accepts: letters, digits, underscores and hyphens, and how many.
 type IDRule struct {
 	// Max is how many characters at most. 0 means that no bound is known: the provider gets its own ids back as they are,
 	// and others as MaxCallID allows.
@@ -30,7 +30,7 @@ type IDRule struct {
 	Exact bool
 }
 
-// WireIDs makes the ids of calls in a conversation such as a provider takes. An id that fits stays as it is. Any other
+// WireIDs replaces the call ids of a conversation that a provider would refuse. An id that fits stays as it is. Any other
 // becomes a hash, the same for a call and for its result, and for the same conversation each time; different ids stay
 // different. The conversation is only looked through if an id does not fit.
 type WireIDs struct {
@@ -41,7 +41,7 @@ type WireIDs struct {
 	wire map[string]string // of the ids that do not fit; nil if none was met
 }
 
-// Of returns the id to be sent in place of one of the conversation.
+// Of returns the id to send for an id of the conversation.
 func (w *WireIDs) Of(id string) string {
 	if w.Rule.fits(id) {
 		return id

@@ -41,7 +41,7 @@ func TestWireIDsStayDifferent(t *testing.T) {
 	}
 }
 
-func TestWireIDsGiveAProviderItsOwnIDsBack(t *testing.T) {
+func TestWireIDsKeepProviderIDs(t *testing.T) {
 	const kimi, vllm = "functions.weather:0", "chatcmpl-tool-0123456789abcdef0123456789abcdef"
 	own := adapter.WireIDs{Provider: "host", Messages: []*model.Message{calls("host", kimi, vllm), calls("other", "functions.weather:1")}}
 	require.Equal(t, kimi, own.Of(kimi))
@@ -52,7 +52,7 @@ func TestWireIDsGiveAProviderItsOwnIDsBack(t *testing.T) {
 	require.Regexp(t, `^[a-zA-Z0-9_-]{1,40}$`, bounded.Of(vllm))
 }
 
-func TestWireIDsOfALongerConversationBeginAlike(t *testing.T) {
+func TestWireIDsAreStableAsAConversationGrows(t *testing.T) {
 	messages := []*model.Message{calls("", "a.b", "c"), calls("", "d:e")}
 	shorter, longer := adapter.WireIDs{Messages: messages[:1]}, adapter.WireIDs{Messages: messages}
 	require.Equal(t, shorter.Of("a.b"), longer.Of("a.b"))

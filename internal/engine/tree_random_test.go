@@ -49,6 +49,9 @@ func TestRandomTreesOfAgents(t *testing.T) {
 					if seed >= runs {
 						return
 					}
+					if seed%500 == 0 {
+						t.Logf("seed %d", seed)
+					}
 					happened := playEverywhere(t, seed)
 					mu.Lock()
 					for what, n := range happened {

@@ -138,7 +138,7 @@ func (p *packed) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, 
 
 func (packed) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
 
-func TestFindingsInAWrappedStructHaveThePathOfTheWrapper(t *testing.T) {
+func TestWrappedFindingsHaveTheWrapperPath(t *testing.T) {
 	_, err := decode[packed](t, `{"value":"km"}`)
 	require.NoError(t, err)
 	_, err = decode[packed](t, `{"value":"mile"}`)

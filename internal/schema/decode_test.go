@@ -227,7 +227,7 @@ func TestValuesAreShortenedAtARuneBoundary(t *testing.T) {
 	require.Equal(t, `"`+strings.Repeat("é", 39)+"…", invalid.Problems[0].Value)
 }
 
-func TestAProblemIsDataAsWellAsText(t *testing.T) {
+func TestProblemsAreStructured(t *testing.T) {
 	_, err := decode[[]weatherQuery](t, `{"value":[{"city":"x"},{"city":"y","days":20}]}`)
 	var invalid *schema.Error
 	require.ErrorAs(t, err, &invalid)
@@ -243,7 +243,7 @@ func TestDecodeIntoAPointerToAPointer(t *testing.T) {
 	require.ErrorAs(t, typeFor[*mail](t).Decode([]byte(`{"to":"x"}`), new(*mail)), &invalid)
 }
 
-func TestAWrongDestinationIsNoFaultOfTheModel(t *testing.T) {
+func TestWrongDestinationIsAProgramError(t *testing.T) {
 	typ := typeFor[weatherQuery](t)
 	for _, dst := range []any{nil, weatherQuery{}, new(int), (*weatherQuery)(nil)} {
 		err := typ.Decode([]byte(`{"city":"x"}`), dst)

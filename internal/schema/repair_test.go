@@ -32,7 +32,7 @@ func repair(text string) string {
 	return string(fixed)
 }
 
-func TestRepairMendsWhatHasOneReading(t *testing.T) {
+func TestRepairFixesUnambiguousJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":1,}`:                           `{"a":1}`,
 		`{"a":[1,2,],"b":{"c":"d" , } }`:     `{"a":[1,2],"b":{"c":"d"  } }`,
@@ -60,7 +60,7 @@ func TestRepairMendsWhatHasOneReading(t *testing.T) {
 	}
 }
 
-func TestRepairRefusesWhatHasNone(t *testing.T) {
+func TestRepairRefusesUnreadableJSON(t *testing.T) {
 	for name, text := range map[string]string{
 		"valid":                    `{"a":1}`,
 		"valid with space":         " [ ] \n",

@@ -74,7 +74,7 @@ func TestTypesWithoutASchemaAreRefusedByPath(t *testing.T) {
 
 type grow[T any] struct{ A, B, C T }
 
-func TestASchemaIsMadeOncePerType(t *testing.T) {
+func TestSchemaIsBuiltOncePerType(t *testing.T) {
 	var all [8]*schema.Type
 	var group sync.WaitGroup
 	for i := range all {
@@ -103,7 +103,7 @@ type onceOnly struct {
 	List []weatherQuery `json:"list"`
 }
 
-func TestPropertiesStandInTheOrderOfTheFields(t *testing.T) {
+func TestPropertiesKeepFieldOrder(t *testing.T) {
 	require.Equal(t, `{"properties":{`+
 		`"city":{"type":"string","minLength":1,"description":"City to look up"},`+
 		`"days":{"type":"integer","maximum":14,"minimum":1},`+
@@ -125,7 +125,7 @@ func TestTypesOfTheSameNameHaveDefinitionsOfTheirOwn(t *testing.T) {
 
 type outerTree = tree
 
-func TestANameThatTwoFieldsClaimIsWhoseEncodingJSONSays(t *testing.T) {
+func TestFieldConflictsFollowEncodingJSON(t *testing.T) {
 	type A struct{ X string }
 	type B struct{ X string }
 	type ambiguous struct {

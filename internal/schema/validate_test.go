@@ -56,7 +56,7 @@ type inner struct {
 	Outers []outer `json:"outers,omitempty"`
 }
 
-func TestTheValidatorsFindingsHaveJSONPaths(t *testing.T) {
+func TestValidatorFindingsHaveJSONPaths(t *testing.T) {
 	const wrong = `: must be an email address, got "x"`
 	for name, test := range map[string]func(*testing.T){
 		"at the root":                  refuses[mail](`{"to":"x"}`, `to`+wrong),
@@ -86,7 +86,7 @@ func TestTheValidatorsFindingsHaveJSONPaths(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestARuleThatWalkAndValidatorKnowIsReportedOnce(t *testing.T) {
+func TestProblemIsReportedOnce(t *testing.T) {
 	type nested struct {
 		Level int    `json:"level" validate:"oneof=1 2"`
 		Name  string `json:"name" validate:"required,min=2,email"`
@@ -106,7 +106,7 @@ type misruled struct {
 	Any any `json:"any" validate:"min=3"`
 }
 
-func TestPanicsOfUserCodeAreErrorsThatBlameTheProgram(t *testing.T) {
+func TestPanicsOfUserCodeAreProgramErrors(t *testing.T) {
 	check := func(err error) {
 		t.Helper()
 		require.ErrorContains(t, err, "schema: panic while decoding into")
@@ -118,7 +118,7 @@ func TestPanicsOfUserCodeAreErrorsThatBlameTheProgram(t *testing.T) {
 	check(err)
 }
 
-func TestWhatDecodeAcceptsTheSchemaOfTheValueAcceptsAgain(t *testing.T) {
+func TestDecodedValuesMatchTheSchema(t *testing.T) {
 	v, err := decode[everyKind](t, everyKindText)
 	require.NoError(t, err)
 	text, err := json.Marshal(struct {
