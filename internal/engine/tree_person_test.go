@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,7 @@ func (w *tree) asker(n int) toolset.Asker {
 		OnApprove: func(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
 			name := nameOf(r.Args)
 			w.log.add(entry{Said: saidAsk, Name: name, Inline: true, Args: canonical(r.Args), Basis: r.Approval.Basis})
+			think()
 			if w.random("defer", name, n, w.log.count(saidAsk, name)).IntN(10) < defers {
 				w.log.add(entry{Said: saidDecide, Name: name, Inline: true, Verdict: "defer"})
 				return toolset.Defer(), nil
@@ -36,6 +38,7 @@ func (w *tree) asker(n int) toolset.Asker {
 		},
 		OnAnswer: func(_ context.Context, q toolset.Question) (toolset.Reply, error) {
 			w.log.add(entry{Said: saidQuestion, Name: q.Message})
+			think()
 			reply := toolset.Reply{Action: toolset.ActionDecline}
 			if w.random("reply", q.Message).IntN(3) > 0 {
 				reply = toolset.Reply{Action: toolset.ActionAccept, Content: fmt.Appendf(nil, `{"to":%q}`, q.Message)}
@@ -43,6 +46,13 @@ func (w *tree) asker(n int) toolset.Asker {
 			w.log.add(entry{Said: saidReply, Name: q.Message, Text: string(reply.Content)})
 			return reply, nil
 		},
+	}
+}
+
+// think gives others the time to ask as well, which they must not.
+func think() {
+	for range 50 {
+		runtime.Gosched()
 	}
 }
 
