@@ -39,6 +39,7 @@ var rules = map[string][]string{
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
 	"toolset/command":                       {"internal/show"},
 	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/guard", "internal/nearest", "internal/show"},
+	"toolset/mcptoolset/mcpserver":          {"agent", "agent/model", "toolset"},
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command"},
 	"toolset/workspace/checkpoint":          {"toolset", "toolset/workspace", "internal/linediff"},
 	"toolset/workspace/local":               {"toolset/workspace", "internal/guard"},
@@ -92,11 +93,12 @@ var thirdParty = map[string][]string{
 		"github.com/firebase/genkit/go/genkit", "github.com/invopop/jsonschema",
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
 	},
-	"internal/guard":       {"golang.org/x/sys/windows"},
-	"toolset/mcptoolset":   {"github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
-	"toolset/workspace":    {"github.com/bmatcuk/doublestar/v4"},
-	"internal/adaptertest": {"github.com/stretchr/testify/require"}, // only tests import it
-	"internal/schema":      {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
+	"internal/guard":               {"golang.org/x/sys/windows"},
+	"toolset/mcptoolset":           {"github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
+	"toolset/mcptoolset/mcpserver": {"github.com/modelcontextprotocol/go-sdk/mcp"},
+	"toolset/workspace":            {"github.com/bmatcuk/doublestar/v4"},
+	"internal/adaptertest":         {"github.com/stretchr/testify/require"}, // only tests import it
+	"internal/schema":              {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
 }
 
 type pkg struct {
