@@ -20,6 +20,7 @@ import (
 type Memory struct {
 	mu       sync.Mutex
 	sessions map[string]*memorySession
+	token    int64 // of the latest lease
 }
 
 var (
@@ -273,7 +274,8 @@ func (m *Memory) Acquire(ctx context.Context, id string, c Claim) (Lease, error)
 	if s.held && !c.Force {
 		return Lease{}, &Error{Op: "acquire", Session: id, Err: ErrHeld, Holder: s.info.Holder, Since: s.since}
 	}
-	s.token++
+	m.token++
+	s.token = m.token
 	s.held, s.since, s.info.Holder = true, now(), c.Holder
 	return Lease{Session: id, Token: s.token, Holder: c.Holder, Head: s.info.Head}, nil
 }

@@ -163,7 +163,7 @@ type Claim struct {
 type Lease struct {
 	// Session is the session's id.
 	Session string
-	// Token is greater than that of any earlier lease of the session.
+	// Token is greater than that of any earlier lease of a session with this id.
 	Token int64
 	// Holder is the one of the claim.
 	Holder string

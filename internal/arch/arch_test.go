@@ -49,8 +49,8 @@ var rules = map[string][]string{
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
 	"agent/session":                         {}, // the core does not import it
-	"agent/session/sessiontest":             {"agent/session"},
 	"deps":                                  {"acpbridge/acp", "agent/approval", "toolset/workspace"},
+	"agent/session/":                        {"agent/session"},
 	"acpbridge":                             {"agent", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "internal/"},
 	"acpbridge/acp":                         {},
 	"acpbridge/acpclient":                   {"acpbridge/acp", "agent/approval", "agent/view", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/guard", "internal/show"},
@@ -81,6 +81,7 @@ var thirdParty = map[string][]string{
 		"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
 		"go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/trace",
 	},
+	"agent/session/sqlitestore":                {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"agent/model/anthropicmodel":               {"github.com/anthropics/anthropic-sdk-go", "github.com/anthropics/anthropic-sdk-go/"},
 	"agent/model/geminimodel":                  {"google.golang.org/genai", "cloud.google.com/go/auth", "cloud.google.com/go/auth/credentials"},
 	"agent/model/genkitmodel":                  {"github.com/firebase/genkit/go/ai", "github.com/firebase/genkit/go/core"},

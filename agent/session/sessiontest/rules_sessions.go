@@ -145,6 +145,9 @@ func sessionRules() []rule {
 			p.holds("a")
 			_, err = p.Append(p.ctx, l, 0, text("y"))
 			p.is(err, session.ErrLeaseLost, "Append with a lease of the deleted session")
+			p.acquire("a", "somebody else")
+			_, err = p.Append(p.ctx, l, 0, text("y"))
+			p.is(err, session.ErrLeaseLost, "Append with a lease of the deleted session when the new one is held")
 			p.holds("a")
 		}},
 		{"a context that has ended does nothing", func(p *probe) {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// ExportVersion is the version of the form that [Export] writes. [Import] reads all versions up to this one.
+const ExportVersion = 1
+
+// exportLine is a line of an export: that of a session, or that of an entry of the session before it.
+type exportLine struct {
+	entryJSON
+	Session *Info `json:"session,omitempty"`
+	// Text is the data if it has white space between its tokens, which "data" would lose.
+	Text *string `json:"text,omitempty"`
+}
+
+// sessionLine is the form of exportLine for a session.
+type sessionLine struct {
+	Version int   `json:"v"`
+	Session *Info `json:"session"`
+}
+
+// Export writes sessions as JSON lines: one for the session, followed by one for each of its entries. Without ids it writes all sessions.
+// A fork is written with all of its entries. Sessions are written as they are when their turn comes.
+//
+// Export needs little memory, whatever the size of the sessions. If an entry is damaged, Export writes the others and returns an error for
+// it in the end.
+func Export(ctx context.Context, s Store, w io.Writer, ids ...string) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	var damaged error
+	one := func(id string) error {
+		bad, err := exportSession(ctx, s, enc, id)
+		if damaged == nil {
+			damaged = bad
+		}
+		return err
+	}
+	for _, id := range ids {
+		if err := one(id); err != nil {
+			return err
+		}
+	}
+	q := Query{Order: OrderCreated, Limit: 100}
+	for len(ids) == 0 {
+		page, err := s.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Sessions {
+			if err := one(page.Sessions[i].ID); err != nil {
+				return err
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			break
+		}
+	}
+	return damaged
+}
+
+// exportSession writes a session. damaged is an error about entries that were left out.
+func exportSession(ctx context.Context, s Store, enc *json.Encoder, id string) (damaged, err error) {
+	info, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info.Holder = ""
+	if err := enc.Encode(sessionLine{ExportVersion, &info}); err != nil {
+		return nil, fail("export", id, err)
+	}
+	for e, err := range s.Load(ctx, id, 0) {
+		if err != nil {
+			if e.Seq == 0 {
+				return damaged, err
+			}
+			damaged = err
+			continue
+		}
+		if e.Seq > info.Head { // it came later
+			break
+		}
+		line := exportLine{entryJSON: entryJSON{ExportVersion, e.Seq, e.Time, e.Kind, e.Run, e.Key, e.Data}}
+		var compact bytes.Buffer
+		if len(e.Data) > 0 && (json.Compact(&compact, e.Data) != nil || !bytes.Equal(compact.Bytes(), e.Data)) {
+			text := string(e.Data)
+			line.Data, line.Text = nil, &text
+		}
+		if err := enc.Encode(line); err != nil {
+			return damaged, fail("export", id, err)
+		}
+	}
+	return damaged, nil
+}
+
+// LineError says what is wrong with a line of an export.
+type LineError struct {
+	// Line is the number of the line, from 1.
+	Line int
+	// Err is what is wrong. It wraps an error of this package.
+	Err error
+}
+
+// Error implements error.
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *LineError) Unwrap() error { return e.Err }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// filled returns a store with sessions of all kinds.
+func filled(t *testing.T) *session.Memory {
+	t.Helper()
+	ctx := t.Context()
+	m := new(session.Memory)
+	at := time.Date(2024, 1, 2, 3, 4, 5, 678, time.UTC)
+	for i, id := range []string{"a", "b", "empty"} {
+		n := session.New{ID: id, Title: "Titel <" + id + ">", Dir: "/repo", Created: at.Add(time.Duration(i)), Values: map[string]json.RawMessage{"mode": json.RawMessage(`{"a":1}`)}}
+		_, err := m.Create(ctx, n)
+		require.NoError(t, err)
+		if id == "empty" {
+			continue
+		}
+		l, err := m.Acquire(ctx, id, session.Claim{Holder: "me"})
+		require.NoError(t, err)
+		_, err = m.Append(ctx, l, 0,
+			session.Entry{Time: at, Kind: session.KindMessage, Run: "r", Key: "prompt", Data: json.RawMessage(`{"html":"<&>\u2028","n":12345678901234567890.10}`)},
+			session.Entry{Time: at, Kind: session.KindView, Key: "plan", Data: json.RawMessage("{ \"spaces\":\n[1, 2] }")},
+			session.Entry{Time: at, Kind: session.KindStep, Run: "r", Data: json.RawMessage(`{"op":"tool"}`)},
+			session.Entry{Seq: 9, Time: at.Add(time.Hour), Kind: session.KindEnd, Run: "r"},
+			session.Entry{Time: at, Kind: "new kind", Data: json.RawMessage(`null`)},
+		)
+		require.NoError(t, err)
+		require.NoError(t, m.Release(ctx, l))
+	}
+	_, err := m.Fork(ctx, "a", 2, session.New{ID: "fork", Created: at.Add(time.Minute)})
+	require.NoError(t, err)
+	return m
+}
+
+func export(t *testing.T, s session.Store, ids ...string) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, session.Export(t.Context(), s, &b, ids...))
+	return b.String()
+}
+
+func TestExportedSessionsAreImportedAsTheyWere(t *testing.T) {
+	m := filled(t)
+	text := export(t, m)
+	for line := range strings.Lines(text) {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+	other := new(session.Memory)
+	done, err := session.Import(t.Context(), other, strings.NewReader(text), session.ImportOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"fork", "empty", "b", "a"}, done.Sessions)
+	require.Empty(t, done.Damaged)
+	for _, id := range done.Sessions {
+		want, err := m.Get(t.Context(), id)
+		require.NoError(t, err)
+		got, err := other.Get(t.Context(), id)
+		require.NoError(t, err)
+		if id == "fork" {
+			require.Equal(t, loaded(t, m, id), loaded(t, other, id))
+			require.Empty(t, got.Parent)
+			continue
+		}
+		require.Equal(t, want, got)
+		require.Equal(t, entries(t, m, id), entries(t, other, id))
+	}
+	require.Equal(t, strings.ReplaceAll(text, `,"parent":"a","forked_at":2`, ""), strings.ReplaceAll(export(t, other), `"size":68`, `"size":0`))
+	require.Equal(t, 2, strings.Count(export(t, m, "b"), `"key"`))
+}
+
+func entries(t *testing.T, s session.Store, id string) (all []session.Entry) {
+	t.Helper()
+	for e, err := range s.Load(t.Context(), id, 0) {
+		require.NoError(t, err)
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestImportNamesDamagedLines(t *testing.T) {
+	text := export(t, filled(t), "a", "b")
+	lines := strings.SplitAfter(text, "\n")
+	for name, c := range map[string]struct {
+		line    int // from 1
+		damage  func(line string) string
+		entries int
+	}{
+		"cut off":                  {3, func(l string) string { return l[:len(l)/2] + "\n" }, 7},
+		"not JSON":                 {3, func(string) string { return "nonsense\n" }, 7},
+		"neither":                  {3, func(string) string { return "{\"v\":1}\n" }, 7},
+		"a number twice":           {3, func(string) string { return lines[1] }, 7},
+		"too long":                 {3, func(string) string { return `{"v":1,"kind":"view","data":"` + strings.Repeat("x", 3000) + "\"}\n" }, 7},
+		"the session":              {1, func(string) string { return "{\"v\":1,\"session\":{\"id\":7}}\n" }, 4},
+		"a session that is no one": {1, func(string) string { return "{\"v\":1,\"session\":{\"id\":\"\"}}\n" }, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			damaged := append([]string(nil), lines...)
+			damaged[c.line-1] = c.damage(damaged[c.line-1])
+			input := strings.Join(damaged, "")
+
+			strict := new(session.Memory)
+			_, err := session.Import(t.Context(), strict, strings.NewReader(input), session.ImportOptions{MaxLine: 2000})
+			var bad *session.LineError
+			require.ErrorAs(t, err, &bad)
+			require.Equal(t, c.line, bad.Line)
+			require.ErrorIs(t, err, session.ErrCorrupt)
+			page, err := strict.List(t.Context(), session.Query{})
+			require.NoError(t, err)
+			require.Empty(t, page.Sessions, "half a session is kept")
+
+			lax := new(session.Memory)
+			done, err := session.Import(t.Context(), lax, strings.NewReader(input), session.ImportOptions{SkipDamaged: true, MaxLine: 2000})
+			require.NoError(t, err)
+			require.Equal(t, c.entries, done.Entries)
+			require.Equal(t, c.line, done.Damaged[0].Line)
+		})
+	}
+}
+
+func TestImportNoticesMissingEnd(t *testing.T) {
+	text := export(t, filled(t), "a")
+	text = text[:strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n")+1]
+	_, err := session.Import(t.Context(), new(session.Memory), strings.NewReader(text), session.ImportOptions{})
+	require.ErrorContains(t, err, "cut off")
+	done, err := session.Import(t.Context(), new(session.Memory), strings.NewReader(text), session.ImportOptions{SkipDamaged: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, done.Sessions)
+	require.Len(t, done.Damaged, 1)
+}
+
+func TestImportRefusesNewerVersions(t *testing.T) {
+	_, err := session.Import(t.Context(), new(session.Memory), strings.NewReader(`{"v":2,"kind":"view"}`), session.ImportOptions{SkipDamaged: true})
+	require.ErrorIs(t, err, session.ErrVersion)
+}
+
+func TestImportKeepsSessionsThatExist(t *testing.T) {
+	m := filled(t)
+	text := export(t, m, "a")
+	_, err := session.Import(t.Context(), m, strings.NewReader(text), session.ImportOptions{})
+	require.ErrorIs(t, err, session.ErrExists)
+	require.Equal(t, text, export(t, m, "a"))
+}
+
+// sink is a store that forgets entries.
+type sink struct {
+	session.Memory
+	entries int
+	head    int64
+}
+
+func (s *sink) Append(_ context.Context, _ session.Lease, _ int64, entries ...session.Entry) (int64, error) {
+	s.entries += len(entries)
+	s.head = entries[len(entries)-1].Seq
+	return s.head, nil
+}
+
+func TestImportNeedsLittleMemory(t *testing.T) {
+	const n, size = 900, 32 << 10 // 29 MB
+	r, w := io.Pipe()
+	go func() {
+		fmt.Fprintf(w, `{"v":1,"session":{"id":"a","created":"2024-01-02T03:04:05Z","updated":"2024-01-02T03:04:05Z","head":%d}}`+"\n", n)
+		data := strings.Repeat("x", size)
+		for i := range n {
+			fmt.Fprintf(w, `{"v":1,"seq":%d,"kind":"view","data":"%s"}`+"\n", i+1, data)
+		}
+		w.Close()
+	}()
+	var s sink
+	most := uint64(0)
+	done, err := session.Import(t.Context(), &s, readerFunc(func(p []byte) (int, error) {
+		n, err := r.Read(p)
+		var stats runtime.MemStats
+		if s.entries%100 == 0 {
+			runtime.ReadMemStats(&stats)
+			most = max(most, stats.HeapInuse)
+		}
+		return n, err
+	}), session.ImportOptions{})
+	require.NoError(t, err)
+	require.Equal(t, n, done.Entries)
+	require.Equal(t, n, s.entries)
+	require.Less(t, most, uint64(20<<20))
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func FuzzImport(f *testing.F) {
+	f.Add([]byte(`{"v":1,"session":{"id":"a","head":1}}` + "\n" + `{"v":1,"seq":1,"kind":"view","data":{"a":1}}`))
+	f.Add([]byte(`{"v":1,"seq":1,"kind":"view","text":" 1 "}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := new(session.Memory)
+		done, err := session.Import(t.Context(), m, bytes.NewReader(data), session.ImportOptions{SkipDamaged: true, MaxLine: 1 << 16})
+		if err != nil {
+			return
+		}
+		var first, second bytes.Buffer
+		require.NoError(t, session.Export(t.Context(), m, &first, append(done.Sessions, "none")[:len(done.Sessions)]...))
+		if len(done.Sessions) == 0 {
+			return
+		}
+		again := new(session.Memory)
+		_, err = session.Import(t.Context(), again, bytes.NewReader(first.Bytes()), session.ImportOptions{})
+		require.NoError(t, err)
+		require.NoError(t, session.Export(t.Context(), again, &second, done.Sessions...))
+		require.Equal(t, first.String(), second.String())
+	})
+}

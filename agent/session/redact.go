@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+)
+
+// Processor changes an entry before it is stored, for example to leave out what must not be on a disk. It must not change the bytes of
+// e.Data in place. Titles and values are passed to it, too, as a [KindValue] whose Key is "title" or the name of the value. It may be
+// called from several goroutines at once.
+type Processor func(ctx context.Context, e *Entry) error
+
+// Processed returns a store that passes what is written to s through a processor. What is read is what was stored: a run that is resumed
+// from such a session sees its redacted past. An error of the processor ends the call, and nothing is written.
+//
+// The store is a [Watcher] and a [Compacter] if s is.
+func Processed(s Store, process Processor) Store {
+	p := processed{s, process}
+	w, watches := s.(Watcher)
+	c, compacts := s.(Compacter)
+	switch {
+	case watches && compacts:
+		return struct {
+			processed
+			Watcher
+			Compacter
+		}{p, w, c}
+	case watches:
+		return struct {
+			processed
+			Watcher
+		}{p, w}
+	case compacts:
+		return struct {
+			processed
+			Compacter
+		}{p, c}
+	}
+	return p
+}
+
+type processed struct {
+	Store
+	process Processor
+}
+
+// value passes a value through the processor.
+func (p processed) value(ctx context.Context, name string, data json.RawMessage) (json.RawMessage, error) {
+	e := Entry{Kind: KindValue, Key: name, Data: bytes.Clone(data)}
+	err := p.process(ctx, &e)
+	return e.Data, err
+}
+
+func (p processed) title(ctx context.Context, title string) (string, error) {
+	if title == "" {
+		return "", nil
+	}
+	data, err := json.Marshal(title)
+	if err != nil {
+		return "", err
+	}
+	if data, err = p.value(ctx, "title", data); err == nil {
+		err = json.Unmarshal(data, &title)
+	}
+	return title, err
+}
+
+func (p processed) values(ctx context.Context, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	values = maps.Clone(values)
+	for name, v := range values {
+		if v == nil {
+			continue
+		}
+		v, err := p.value(ctx, name, v)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = v
+	}
+	return values, nil
+}
+
+func (p processed) describe(ctx context.Context, n *New) (err error) {
+	if n.Title, err = p.title(ctx, n.Title); err == nil {
+		n.Values, err = p.values(ctx, n.Values)
+	}
+	return err
+}
+
+func (p processed) Create(ctx context.Context, n New) (Info, error) {
+	if err := p.describe(ctx, &n); err != nil {
+		return Info{}, fail("create", n.ID, err)
+	}
+	return p.Store.Create(ctx, n)
+}
+
+func (p processed) Fork(ctx context.Context, id string, at int64, n New) (Info, error) {
+	if err := p.describe(ctx, &n); err != nil {
+		return Info{}, fail("fork", id, err)
+	}
+	return p.Store.Fork(ctx, id, at, n)
+}
+
+func (p processed) Update(ctx context.Context, id string, c Change) (Info, error) {
+	values, err := p.values(ctx, c.Values)
+	if c.Values = values; err == nil && c.Title != nil {
+		var title string
+		title, err = p.title(ctx, *c.Title)
+		c.Title = &title
+	}
+	if err != nil {
+		return Info{}, fail("update", id, err)
+	}
+	return p.Store.Update(ctx, id, c)
+}
+
+func (p processed) Append(ctx context.Context, l Lease, head int64, entries ...Entry) (int64, error) {
+	made := make([]Entry, len(entries))
+	for i, e := range entries {
+		if err := p.process(ctx, &e); err != nil {
+			return 0, fail("append", l.Session, fmt.Errorf("process entry %d: %w", i, err))
+		}
+		made[i] = e
+	}
+	return p.Store.Append(ctx, l, head, made...)
+}
+
+// Strings returns a processor that passes each string of the data of entries through replace: values of members and elements, in their
+// decoded form, and not names of members. All else stays byte for byte.
+//
+// The text of a response that is being streamed is stored in pieces, and what is to be replaced may be divided between two of them. The
+// response that takes their place is looked at as a whole.
+func Strings(replace func(string) string) Processor {
+	return func(_ context.Context, e *Entry) error {
+		data, err := replaceStrings(e.Data, replace)
+		if err == nil {
+			e.Data = data
+		}
+		return err
+	}
+}
+
+func replaceStrings(data []byte, replace func(string) string) ([]byte, error) {
+	if !json.Valid(data) {
+		return data, nil // the store says so
+	}
+	var made []byte
+	done := 0
+	for i := 0; i < len(data); i++ {
+		if data[i] != '"' {
+			continue
+		}
+		begin := i
+		for i++; data[i] != '"'; i++ {
+			if data[i] == '\\' {
+				i++
+			}
+		}
+		literal := data[begin : i+1]
+		if rest := bytes.TrimLeft(data[i+1:], " \t\r\n"); len(rest) > 0 && rest[0] == ':' {
+			continue
+		}
+		var old string
+		if err := json.Unmarshal(literal, &old); err != nil {
+			return nil, err
+		}
+		text := replace(old)
+		if text == old {
+			continue
+		}
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			return nil, err
+		}
+		made = append(append(made, data[done:begin]...), quoted...)
+		done = i + 1
+	}
+	if done == 0 {
+		return data, nil
+	}
+	return append(made, data[done:]...), nil
+}

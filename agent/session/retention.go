@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Retention says which sessions [Prune] removes. A bound that is zero does not count.
+type Retention struct {
+	// MaxAge bounds the time since a session was changed.
+	MaxAge time.Duration
+	// MaxSessions bounds how many sessions are kept. Those that were changed last are kept.
+	MaxSessions int
+	// MaxBytes bounds the size of the sessions that are kept, see Info.Size. Those that were changed last are kept.
+	MaxBytes int64
+	// Dir limits it to the sessions of one directory.
+	Dir string
+	// Keep says which sessions are kept in any case. They count as kept. It may be nil.
+	Keep func(Info) bool
+	// DryRun reports what would be removed, and removes nothing.
+	DryRun bool
+}
+
+// Pruned says what [Prune] or [Purge] has removed.
+type Pruned struct {
+	// Removed are the sessions that were removed.
+	Removed []Info
+	// Held is how many sessions were left because somebody has them.
+	Held int
+	// Bytes is the size of the removed sessions.
+	Bytes int64
+}
+
+// Prune removes the sessions that are older, more or larger than r allows. It never removes a session that is held, or that has
+// changed since Prune has begun.
+func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
+	var done Pruned
+	begin := now()
+	kept, bytes := 0, int64(0)
+	q := Query{Dir: r.Dir, Limit: MaxLimit}
+	for {
+		page, err := s.List(ctx, q)
+		if err != nil {
+			return done, err
+		}
+		for _, info := range page.Sessions {
+			excess := r.MaxAge > 0 && begin.Sub(info.Updated) > r.MaxAge ||
+				r.MaxSessions > 0 && kept >= r.MaxSessions ||
+				r.MaxBytes > 0 && bytes+info.Size > r.MaxBytes
+			if excess && (r.Keep == nil || !r.Keep(info)) {
+				removed, err := remove(ctx, s, info, r.DryRun, &done)
+				if err != nil {
+					return done, err
+				}
+				if removed {
+					continue
+				}
+			}
+			kept, bytes = kept+1, bytes+info.Size
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return done, nil
+		}
+	}
+}
+
+// remove removes a session, unless it is held or has changed.
+func remove(ctx context.Context, s Store, info Info, dry bool, done *Pruned) (bool, error) {
+	present, err := s.Get(ctx, info.ID)
+	if errors.Is(err, ErrNotFound) || err == nil && !present.Updated.Equal(info.Updated) {
+		return false, nil
+	}
+	if err == nil && !dry {
+		err = s.Delete(ctx, info.ID)
+	} else if err == nil && present.Holder != "" {
+		err = ErrHeld
+	}
+	switch {
+	case errors.Is(err, ErrHeld):
+		done.Held++
+		return false, nil
+	case errors.Is(err, ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	done.Removed, done.Bytes = append(done.Removed, info), done.Bytes+info.Size
+	return true, nil
+}
+
+// Compacter is implemented by stores in which something of removed sessions is left until they are compacted.
+type Compacter interface {
+	// Compact gives room back, and leaves nothing behind of what was removed.
+	Compact(ctx context.Context) error
+}
+
+// Purge removes all sessions that a query selects, whatever its Limit, and then compacts the store if it is a [Compacter]. It leaves the
+// sessions that are held.
+func Purge(ctx context.Context, s Store, q Query) (Pruned, error) {
+	var done Pruned
+	q.Limit = MaxLimit
+	for {
+		page, err := s.List(ctx, q)
+		if err != nil {
+			return done, err
+		}
+		for _, info := range page.Sessions {
+			switch err := s.Delete(ctx, info.ID); {
+			case errors.Is(err, ErrHeld):
+				done.Held++
+			case errors.Is(err, ErrNotFound):
+			case err != nil:
+				return done, err
+			default:
+				done.Removed, done.Bytes = append(done.Removed, info), done.Bytes+info.Size
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			break
+		}
+	}
+	if c, ok := s.(Compacter); ok {
+		return done, c.Compact(ctx)
+	}
+	return done, nil
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// aged returns a store with the sessions s0 to s9, of which each is an hour older than the one before and has 100 bytes.
+func aged(t *testing.T) *session.Memory {
+	t.Helper()
+	m := new(session.Memory)
+	for i := range 10 {
+		id, at := fmt.Sprint("s", i), time.Now().Add(-time.Duration(i)*time.Hour)
+		_, err := m.Create(t.Context(), session.New{ID: id, Dir: []string{"/even", "/odd"}[i%2], Created: at})
+		require.NoError(t, err)
+		l, err := m.Acquire(t.Context(), id, session.Claim{Holder: "me"})
+		require.NoError(t, err)
+		_, err = m.Append(t.Context(), l, 0, session.Entry{Time: at, Kind: session.KindView, Data: json.RawMessage(`"` + strings.Repeat("x", 98) + `"`)})
+		require.NoError(t, err)
+		if i != 7 {
+			require.NoError(t, m.Release(t.Context(), l))
+		}
+	}
+	return m
+}
+
+func ids(t *testing.T, s session.Store) (found string) {
+	t.Helper()
+	page, err := s.List(t.Context(), session.Query{})
+	require.NoError(t, err)
+	for _, i := range page.Sessions {
+		found += i.ID[1:]
+	}
+	return found
+}
+
+func TestPruneBoundsAgeNumberAndSize(t *testing.T) {
+	for name, c := range map[string]struct {
+		r    session.Retention
+		left string
+		held int
+	}{
+		"nothing":         {session.Retention{}, "0123456789", 0},
+		"age":             {session.Retention{MaxAge: 5*time.Hour + time.Minute}, "0123457", 1},
+		"number":          {session.Retention{MaxSessions: 3}, "0127", 1},
+		"size":            {session.Retention{MaxBytes: 450}, "01237", 1},
+		"all":             {session.Retention{MaxAge: 5*time.Hour + time.Minute, MaxSessions: 5, MaxBytes: 200}, "017", 1},
+		"one directory":   {session.Retention{MaxSessions: 1, Dir: "/odd"}, "0124678", 1},
+		"what is wanted":  {session.Retention{MaxSessions: 2, Keep: func(i session.Info) bool { return i.ID == "s9" }}, "0179", 1},
+		"nothing for now": {session.Retention{MaxSessions: 3, DryRun: true}, "0123456789", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := aged(t)
+				done, err := session.Prune(t.Context(), m, c.r)
+				require.NoError(t, err)
+				require.Equal(t, c.left, ids(t, m))
+				require.Equal(t, c.held, done.Held, "session 7 is held")
+				require.Equal(t, int64(100*len(done.Removed)), done.Bytes)
+				if !c.r.DryRun {
+					require.Len(t, done.Removed, 10-len(c.left))
+				}
+			})
+		})
+	}
+}
+
+// late is a store in which somebody changes a session just before it is removed.
+type late struct{ *session.Memory }
+
+func (l late) Get(ctx context.Context, id string) (session.Info, error) {
+	title := "changed"
+	if _, err := l.Update(ctx, id, session.Change{Title: &title}); err != nil {
+		return session.Info{}, err
+	}
+	return l.Memory.Get(ctx, id)
+}
+
+func TestPruneKeepsSessionsThatHaveJustChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := aged(t)
+		time.Sleep(time.Minute)
+		done, err := session.Prune(t.Context(), late{m}, session.Retention{MaxAge: time.Second})
+		require.NoError(t, err)
+		require.Empty(t, done.Removed)
+	})
+}
+
+// compacts is a store that counts its compactions.
+type compacts struct {
+	*session.Memory
+	n int
+}
+
+func (c *compacts) Compact(context.Context) error { c.n++; return nil }
+
+func TestPurgeRemovesAllButHeldSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &compacts{Memory: aged(t)}
+		done, err := session.Purge(t.Context(), c, session.Query{Dir: "/odd", Limit: 1})
+		require.NoError(t, err)
+		require.Equal(t, "024678", ids(t, c))
+		require.Equal(t, 1, done.Held)
+		require.Len(t, done.Removed, 4)
+		require.Equal(t, 1, c.n)
+	})
+}
+
+func TestProcessorRedactsWhatIsStored(t *testing.T) {
+	secret := regexp.MustCompile(`sk-[a-z0-9]+`)
+	m := new(session.Memory)
+	s := session.Processed(m, session.Strings(func(text string) string { return secret.ReplaceAllString(text, `[secret "<&>"]`) }))
+	_, watches := s.(session.Watcher)
+	require.True(t, watches)
+	ctx := t.Context()
+	_, err := s.Create(ctx, session.New{ID: "a", Title: "use sk-1", Values: map[string]json.RawMessage{"key": json.RawMessage(`"sk-2"`)}})
+	require.NoError(t, err)
+	title := "now sk-3"
+	_, err = s.Update(ctx, "a", session.Change{Title: &title, Values: map[string]json.RawMessage{"other": json.RawMessage(`["sk-4"]`), "none": nil}})
+	require.NoError(t, err)
+	w, err := session.Open(ctx, s, "a", session.Claim{})
+	require.NoError(t, err)
+	const data = `{ "sk-name" : "a sk-5 \"b\"", "list":["sk-6",{"x":"\u0073k-7"}], "n": 1.50, "html":"<" }`
+	given := []byte(data)
+	_, err = w.Append(ctx, session.Entry{Kind: session.KindView, Data: given})
+	require.NoError(t, err)
+	require.Equal(t, data, string(given))
+	require.NoError(t, w.Close(ctx))
+	_, err = s.Fork(ctx, "a", 1, session.New{ID: "b", Title: "sk-8"})
+	require.NoError(t, err)
+
+	text := export(t, m)
+	for n := range 9 {
+		require.NotContains(t, text, fmt.Sprint("sk-", n))
+	}
+	got := loaded(t, m, "a")[0]
+	require.True(t, json.Valid([]byte(got)), got)
+	require.True(t, strings.HasPrefix(got, `{ "sk-name" : "a [secret \"`), got)
+	require.True(t, strings.HasSuffix(got, `}], "n": 1.50, "html":"<" }`), got)
+}
+
+func TestNothingIsStoredIfProcessorFails(t *testing.T) {
+	m := new(session.Memory)
+	bad := errors.New("bad")
+	n := 0
+	s := session.Processed(m, func(_ context.Context, e *session.Entry) error {
+		if n++; e.Key == "bad" || string(e.Data) == `"bad"` {
+			return bad
+		}
+		return nil
+	})
+	_, err := s.Create(t.Context(), session.New{ID: "a", Title: "bad"})
+	require.ErrorIs(t, err, bad)
+	w := open(t, s)
+	_, err = w.Append(t.Context(), view(1), session.Entry{Kind: session.KindView, Key: "bad"})
+	require.ErrorIs(t, err, bad)
+	require.Empty(t, loaded(t, m, "a"))
+	title := "bad"
+	_, err = s.Update(t.Context(), "a", session.Change{Title: &title})
+	require.ErrorIs(t, err, bad)
+	_, err = s.Fork(t.Context(), "a", 0, session.New{ID: "b", Title: "bad"})
+	require.ErrorIs(t, err, bad)
+	require.NoError(t, w.Close(t.Context()))
+}

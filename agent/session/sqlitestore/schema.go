@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// applicationID tells our databases from those of others. It spells "Pont".
+const applicationID = 0x506f6e74
+
+// steps change a database from each version to the next. A new version is a new step; steps never change.
+var steps = []string{`
+CREATE TABLE state (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	token INTEGER NOT NULL -- of the latest lease
+);
+INSERT INTO state VALUES (1, 0);
+
+CREATE TABLE sessions (
+	num INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT UNIQUE, -- NULL once it is deleted, if forks still need its entries
+	title TEXT NOT NULL,
+	dir TEXT NOT NULL,
+	vals TEXT NOT NULL,
+	created INTEGER NOT NULL, -- nanoseconds, as all times
+	updated INTEGER NOT NULL,
+	head INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	parent INTEGER,
+	parent_id TEXT NOT NULL,
+	forked_at INTEGER NOT NULL,
+	pinned INTEGER NOT NULL, -- entries up to here are those of forks, too
+	token INTEGER NOT NULL,
+	holder TEXT NOT NULL,
+	instance TEXT NOT NULL, -- the file in holders, or empty if the session is free
+	since INTEGER NOT NULL
+);
+CREATE INDEX sessions_updated ON sessions (updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_created ON sessions (created, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_dir_updated ON sessions (dir, updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_dir_created ON sessions (dir, created, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_parent_id ON sessions (parent_id) WHERE parent_id <> '';
+CREATE INDEX sessions_parent ON sessions (parent) WHERE parent IS NOT NULL;
+CREATE INDEX sessions_instance ON sessions (instance) WHERE instance <> '';
+
+CREATE TABLE entries (
+	session INTEGER NOT NULL,
+	seq INTEGER NOT NULL,
+	time INTEGER NOT NULL,
+	kind TEXT NOT NULL,
+	run TEXT NOT NULL,
+	key TEXT NOT NULL,
+	place TEXT, -- what can take its place: see place
+	size INTEGER NOT NULL,
+	sum INTEGER NOT NULL,
+	media TEXT, -- what was cut out of data: see media.go
+	data BLOB
+);
+CREATE UNIQUE INDEX entries_seq ON entries (session, seq);
+CREATE INDEX entries_place ON entries (session, place) WHERE place IS NOT NULL;
+
+CREATE TABLE media (
+	hash TEXT NOT NULL,
+	session INTEGER NOT NULL,
+	seq INTEGER NOT NULL,
+	PRIMARY KEY (hash, session, seq)
+) WITHOUT ROWID;
+CREATE INDEX media_entry ON media (session, seq);
+CREATE TABLE garbage (hash TEXT PRIMARY KEY) WITHOUT ROWID; -- files that may be needed no more
+`}
+
+// prepareSchema makes, checks or migrates the schema. Nothing else uses the connection.
+func (s *Store) prepareSchema(ctx context.Context, conn *sql.Conn) error {
+	version, err := readVersion(ctx, conn)
+	if err != nil || version >= len(steps) {
+		return errors.Join(err, s.checkVersion(version))
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if err = s.migrate(ctx, conn); err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		_, rollback := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		_ = rollback // the error is the first one
+	}
+	return err
+}
+
+// migrate brings the database to the present version, in a transaction that nobody else can write beside.
+func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
+	version, err := readVersion(ctx, conn) // somebody may have been faster
+	if err != nil || version >= len(steps) {
+		return errors.Join(err, s.checkVersion(version))
+	}
+	if version > 0 {
+		others, err := s.holders.others()
+		if err != nil {
+			return err
+		}
+		if others > 0 {
+			return fmt.Errorf("%w: it has version %d and must be changed to version %d, but %d other processes have it open: end them first",
+				session.ErrBusy, version, len(steps), others)
+		}
+		if err := s.backUp(ctx, version); err != nil {
+			return fmt.Errorf("back up version %d: %w", version, err)
+		}
+	}
+	for n := version; n < len(steps); n++ {
+		if _, err := conn.ExecContext(ctx, steps[n]); err != nil {
+			return fmt.Errorf("change version %d to %d: %w", n, n+1, err)
+		}
+	}
+	for _, pragma := range []string{fmt.Sprintf("PRAGMA application_id = %d", applicationID), fmt.Sprintf("PRAGMA user_version = %d", len(steps))} {
+		if _, err := conn.ExecContext(ctx, pragma); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// backUp copies the database to a file beside it. It reads through a connection of its own, which sees what has been committed.
+func (s *Store) backUp(ctx context.Context, version int) error {
+	path := filepath.Join(s.dir, fmt.Sprintf("sessions.v%d-%s.db", version, time.Now().UTC().Format("20060102T150405.000000000")))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	db, err := sql.Open("sqlite", s.source())
+	if err == nil {
+		_, err = db.ExecContext(ctx, "VACUUM INTO ?", path)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return errors.Join(f.Sync(), syncDir(s.dir))
+}
+
+// checkVersion refuses a database of a newer version.
+func (s *Store) checkVersion(version int) error {
+	if version > len(steps) {
+		return fmt.Errorf("%w: %s has version %d, this program reads versions up to %d", session.ErrVersion, s.path, version, len(steps))
+	}
+	return nil
+}
+
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// readVersion returns the version of the database, 0 if it is empty.
+func readVersion(ctx context.Context, q queryer) (int, error) {
+	var version, app, tables int
+	err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	if err == nil {
+		err = q.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app)
+	}
+	if err == nil && version == 0 {
+		err = q.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+	}
+	if err == nil && (version != 0 || tables != 0) && app != applicationID {
+		err = fmt.Errorf("%w: it is a database of another program", session.ErrCorrupt)
+	}
+	return version, err
+}
