@@ -40,7 +40,9 @@ func stateOf(f found) State {
 }
 
 // fits reports whether the contents of a change may be kept. One that is larger than all that is kept must not drive out everything else.
-func (c *contents) fits(before, after State) bool { return before.Size+after.Size <= c.max }
+func (c *contents) fits(before, after State) bool {
+	return before.Size+after.Size <= c.max
+}
 
 func (c *contents) add(s State, data []byte) {
 	if s.Hash == "" {

@@ -15,6 +15,7 @@ import (
 
 func TestUndo(t *testing.T) {
 	b := newBench(t, files{"a": "1\n", "gone": "x\n", "same": "s\n"}, checkpoint.Options{})
+	require.NoError(t, b.disk.WriteFile("/project/gone", []byte("x\n"), 0o755))
 	require.NoError(t, b.disk.WriteFile("/project/run.sh", []byte("\ufeffone\r\n"), 0o755))
 	turn := b.Mark("turn")
 	b.agent("a", "2\n")
@@ -36,6 +37,11 @@ func TestUndo(t *testing.T) {
 	mode, err := b.disk.Mode("/project/run.sh")
 	require.NoError(t, err)
 	require.EqualValues(t, 0o755, mode)
+	mode, err = b.disk.Mode("/project/gone")
+	require.NoError(t, err)
+	require.EqualValues(t, 0o644, mode, "no workspace can set a mode")
+	_, err = b.disk.Mode("/project/new")
+	require.NoError(t, err, "the directory that was made for new/c stays")
 	require.Equal(t, "undo of checkpoint 1", res.Checkpoint.Title)
 	require.Equal(t, checkpoint.Only(turn.ID), res.Checkpoint.Undoes)
 
