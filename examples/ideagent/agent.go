@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -15,6 +16,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
 
 const instructions = `You are a coding agent in the user's editor. Work on the files of the working directory with your tools.
@@ -57,23 +60,50 @@ func serve(ctx context.Context, m model.Model) error {
 	return acpbridge.Serve(ctx, config)
 }
 
+// session is what the tools of a session know: its files and commands, and what was changed in the files.
+type session struct {
+	deps.ACPDeps
+	changes *checkpoint.Recorder
+}
+
 // configure returns the agent and how it is served.
-func configure(m model.Model) (config acpbridge.Config[deps.ACPDeps, string], err error) {
-	a, err := agent.New(agent.Config[deps.ACPDeps, string]{
+func configure(m model.Model) (config acpbridge.Config[session, string], err error) {
+	a, err := agent.New(agent.Config[session, string]{
 		Name:         "ideagent",
 		Model:        m,
 		Instructions: instructions,
-		Toolsets: []toolset.Toolset[deps.ACPDeps]{
-			acpbridge.Toolset[deps.ACPDeps](), // the user's files and terminals, through the IDE
+		Toolsets: []toolset.Toolset[session]{
+			acpbridge.Toolset[session](), // the user's files and terminals, through the IDE
+			checkpoint.Tools(func(s session) *checkpoint.Recorder { return s.changes }),
 		},
 	})
 	if err != nil {
 		return config, err
 	}
 	title := "Ponte IDE agent"
-	return acpbridge.Config[deps.ACPDeps, string]{
-		Agent:  a,
+	return acpbridge.Config[session, string]{
+		Agent: a,
+		Deps: func(_ context.Context, d deps.ACPDeps) (session, error) {
+			changes := checkpoint.New(d.Workspace.Workspace(), checkpoint.Options{})
+			d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
+			return session{d, changes}, nil
+		},
+		RunOptions: func(_ context.Context, s session, prompt *acp.PromptRequest) ([]agent.RunOption, error) {
+			s.changes.Mark(titleOf(prompt))
+			return nil, nil
+		},
 		Info:   acp.Implementation{Name: "ideagent", Title: &title, Version: release()},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}, nil
+}
+
+// titleOf returns the first text of a prompt, which names the checkpoint that its turn begins with.
+func titleOf(prompt *acp.PromptRequest) string {
+	for _, block := range prompt.Prompt {
+		if block.Text != nil {
+			line, _, _ := strings.Cut(block.Text.Text, "\n")
+			return strings.ToValidUTF8(line[:min(len(line), 200)], "")
+		}
+	}
+	return ""
 }

@@ -79,6 +79,30 @@ func (e *ide) file(name string) string {
 	return text
 }
 
+func TestUndoInAnIDE(t *testing.T) {
+	e := openIDE(t, map[string]string{"a.txt": "1\n2\n3\n4\n"}, map[string]string{"touch x": ""})
+	e.say("replace 1 with one in a.txt")
+	said, _ := e.say(`replace one with uno in a.txt and create b.txt with "new"`)
+	require.Contains(t, said, "Wrote `b.txt`")
+	e.Type(filepath.Join(e.dir, "a.txt"), "uno\n2\n3\nfour\n") // the user, who has not saved
+
+	asked := len(e.Permissions())
+	said, _ = e.say("undo")
+	require.Equal(t, "Restored a.txt.\nNot undone:\nb.txt: it was created, and this workspace cannot remove files.\n\n", said)
+	require.Equal(t, "one\n2\n3\nfour\n", e.file("a.txt"), "what the user typed stays")
+	require.Equal(t, "new\n", e.file("b.txt"), "editors cannot remove files")
+	require.Len(t, e.Permissions(), asked+1)
+	shown := e.Permissions()[asked].ToolCall.Content
+	require.Equal(t, "uno\n2\n3\nfour\n", *shown[0].Diff.OldText)
+	require.Equal(t, "one\n2\n3\nfour\n", shown[0].Diff.NewText, "the user is shown what is written")
+
+	e.say("redo")
+	require.Equal(t, "uno\n2\n3\nfour\n", e.file("a.txt"))
+	said, _ = e.say("use list_changes {}")
+	require.Contains(t, said, "Checkpoint 1 (replace 1 with one in a.txt):\n  changed a.txt (+1 -1)\nCheckpoint 2 (replace one with uno in a.txt and create b.txt with \"new\"):\n  changed a.txt (+1 -1)\n  created b.txt (+1 -0)\n")
+	require.Empty(t, e.Violations())
+}
+
 func TestOfflineModelInAnIDE(t *testing.T) {
 	e := openIDE(t, map[string]string{"go.mod": "module x\n"}, map[string]string{"go test ./...": "ok\n", "git status": "nothing to commit\n"})
 

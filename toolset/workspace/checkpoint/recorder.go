@@ -120,7 +120,7 @@ func (r *Recorder) Features() workspace.Features { return r.workspace.Features()
 // Read implements [workspace.Workspace].
 func (r *Recorder) Read(ctx context.Context, path string, part workspace.Range) (workspace.File, error) {
 	f, err := r.workspace.Read(ctx, path, part)
-	if whole := part.Offset == 0 && part.Line == 0 && part.Lines == 0 && part.Limit == 0 && part.Buf == nil; err == nil && whole {
+	if whole := part.Offset == 0 && part.Line == 0 && part.Lines == 0 && part.Limit == 0 && part.Buf == nil && !part.Saved; err == nil && whole {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.recent.put(r.style.Fold(f.Path), f.Version, f.Data)
