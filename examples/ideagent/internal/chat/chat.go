@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/files"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
 // Config says whom to talk to, about what, and where.
@@ -67,7 +67,7 @@ func Run(ctx context.Context, config Config) int {
 // explain returns an error as users like it: on one line, without the name of a package in front.
 func explain(err error) string {
 	text := oneLine(err.Error())
-	for _, name := range []string{"guard: ", "files: ", "acp: "} {
+	for _, name := range []string{"guard: ", "workspace: ", "acp: "} {
 		text = strings.TrimPrefix(text, name)
 	}
 	return text
@@ -76,7 +76,7 @@ func explain(err error) string {
 func run(ctx context.Context, config *Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	dir, err := files.Open(config.Dir)
+	dir, err := local.Open(local.Config{Roots: []string{config.Dir}, NoCommands: true})
 	if err != nil {
 		return err
 	}

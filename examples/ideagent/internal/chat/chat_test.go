@@ -113,8 +113,8 @@ func TestFilesOutsideAreRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	p.Prompt = "read " + secret + "; write " + secret + "; read missing.txt"
 	require.Equal(t, chat.ExitOK, p.start(t)())
-	require.Equal(t, 2, strings.Count(p.out.String(), "outside of the session's directory"))
-	require.Contains(t, p.out.String(), "no such file")
+	require.Equal(t, 2, strings.Count(p.out.String(), "outside of the workspace"))
+	require.Contains(t, p.out.String(), "does not exist")
 	require.NotContains(t, p.out.String(), "[secret]")
 }
 

@@ -5,11 +5,15 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"path/filepath"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/files"
+	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
 // client handles what the agent asks of its client.
@@ -17,7 +21,7 @@ type client struct {
 	acp.UnimplementedClient
 	config      *Config
 	screen      *screen
-	files       *files.Dir
+	files       *local.Workspace
 	terminals   *terminals
 	permissions permissions
 
@@ -72,20 +76,44 @@ func (c *client) RequestPermission(ctx context.Context, r *acp.RequestPermission
 }
 
 // ReadTextFile implements [acp.Client].
-func (c *client) ReadTextFile(_ context.Context, r *acp.ReadTextFileRequest) (*acp.ReadTextFileResponse, error) {
-	text, err := c.files.Read(r.Path, number(r.Line), number(r.Limit))
+func (c *client) ReadTextFile(ctx context.Context, r *acp.ReadTextFileRequest) (*acp.ReadTextFileResponse, error) {
+	err := checkPath(r.Path)
+	var f workspace.File
+	if err == nil {
+		f, err = c.files.Read(ctx, r.Path, workspace.Range{Line: number(r.Line), Lines: number(r.Limit)})
+	}
+	if err == nil && !utf8.Valid(f.Data) {
+		err = &workspace.PathError{Op: "read", Path: r.Path, Err: workspace.ErrBinary}
+	}
 	if err != nil {
 		return nil, fileError(err)
 	}
-	return &acp.ReadTextFileResponse{Content: text}, nil
+	return &acp.ReadTextFileResponse{Content: string(f.Data)}, nil
 }
 
-// WriteTextFile implements [acp.Client].
-func (c *client) WriteTextFile(_ context.Context, r *acp.WriteTextFileRequest) (*acp.WriteTextFileResponse, error) {
-	if err := c.files.Write(r.Path, r.Content); err != nil {
+// WriteTextFile implements [acp.Client]. A file that is read-only is not replaced, though that could be done: the user may have meant it.
+func (c *client) WriteTextFile(ctx context.Context, r *acp.WriteTextFileRequest) (*acp.WriteTextFileResponse, error) {
+	err := checkPath(r.Path)
+	if err == nil {
+		if info, statErr := c.files.Stat(ctx, r.Path); statErr == nil && info.Mode.IsRegular() && info.Mode&0o200 == 0 {
+			err = &workspace.PathError{Op: "write", Path: r.Path, Err: fs.ErrPermission}
+		}
+	}
+	if err == nil {
+		_, err = c.files.Write(ctx, r.Path, []byte(r.Content), workspace.AnyVersion)
+	}
+	if err != nil {
 		return nil, fileError(err)
 	}
 	return &acp.WriteTextFileResponse{}, nil
+}
+
+// checkPath keeps to the protocol, in which all paths are absolute.
+func checkPath(path string) error {
+	if filepath.IsAbs(path) {
+		return nil
+	}
+	return &workspace.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: it is not absolute", workspace.ErrPath)}
 }
 
 func number(n *uint32) int {
@@ -101,7 +129,8 @@ func fileError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		code = acp.CodeResourceNotFound
-	case errors.Is(err, files.ErrOutside), errors.Is(err, files.ErrNotText), errors.Is(err, files.ErrTooLarge), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, workspace.ErrOutside), errors.Is(err, workspace.ErrPath), errors.Is(err, workspace.ErrBinary), errors.Is(err, workspace.ErrTooLarge),
+		errors.Is(err, workspace.ErrIsDirectory), errors.Is(err, workspace.ErrNotDirectory), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, fs.ErrPermission):
 		code = acp.CodeInvalidParams
 	}
 	return acp.Errorf(code, "%s", oneLine(err.Error()))

@@ -12,10 +12,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/ponte-go/ponte/internal/guard"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
 // DefaultLimit is how many bytes of output are kept if a command does not say.
@@ -25,7 +28,7 @@ const DefaultLimit = 4 << 20
 type Options struct {
 	Command string
 	Args    []string
-	// Env has entries of the form NAME=value that are added to the environment of this process.
+	// Env has entries of the form NAME=value that are added to the environment of this process, without its secrets.
 	Env []string
 	// Dir is the working directory.
 	Dir string
@@ -74,7 +77,7 @@ func Start(o Options) (*Terminal, error) {
 		read: read, watch: o.Watch, drained: make(chan struct{}), done: make(chan struct{}), output: buffer{limit: limit},
 	}
 	t.process, err = guard.Start(guard.Command{
-		Path: o.Command, Args: o.Args, Env: append(os.Environ(), o.Env...), Dir: o.Dir, Stdout: write, Stderr: write, Grace: killGrace,
+		Path: o.Command, Args: o.Args, Env: append(environment(), o.Env...), Dir: o.Dir, Stdout: write, Stderr: write, Grace: killGrace,
 	})
 	if err != nil {
 		read.Close()
@@ -83,6 +86,14 @@ func Start(o Options) (*Terminal, error) {
 	go t.collect()
 	go t.drain()
 	return t, nil
+}
+
+// environment returns the environment of this process without what looks like a secret, such as the keys of models.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return local.Secret(name)
+	})
 }
 
 func checkDir(dir string) error {

@@ -54,6 +54,18 @@ func TestOutputIsCompleteWhenTheCommandHasEnded(t *testing.T) {
 	require.Equal(t, text, watched.String())
 }
 
+func TestCommandsDoNotGetModelKeys(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-secret")
+	t.Setenv("PLAIN", "plain")
+	o := sh(`echo "$OPENAI_API_KEY-$PLAIN-$ADDED_TOKEN"`)
+	o.Env = []string{"ADDED_TOKEN=added"}
+	term := start(t, o)
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	text, _, _ := term.Output()
+	require.Equal(t, "-plain-added\n", text)
+}
+
 func TestTheLastBytesAreKept(t *testing.T) {
 	o := sh("printf 'äöü€'")
 	o.Limit = 4
