@@ -111,7 +111,7 @@ func remotely[O any](t *testing.T, config agent.Config[deps, O], steps []modelte
 	w := agent.NewWorker(a, deps{}, opts...)
 	got, err := a.Run(context.Background(), deps{}, prompt, append(opts[:len(opts):len(opts)], onEngine(w, len(steps)%2 == 0))...)
 	switch closeErr := w.Close(context.Background()); {
-	case err != nil && strings.Contains(err.Error(), "cannot be written as JSON"):
+	case err != nil && strings.Contains(err.Error(), "cannot be written as JSON") && !strings.Contains(err.Error(), "<nil>"):
 		return // such an output cannot be made elsewhere
 	case closeErr != nil: // here it is not part of the run's error
 		require.True(t, runErr == nil || strings.Contains(runErr.Error(), closeErr.Error()))
