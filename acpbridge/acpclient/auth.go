@@ -82,7 +82,7 @@ func (c *Client) Login(ctx context.Context, id acp.AuthMethodID, t Terminal) err
 		return fmt.Errorf("acpclient: login %q: this client has not started the agent's process", id)
 	}
 	command := c.process.command
-	env := append(os.Environ(), command.Env...)
+	env := command.environment()
 	for name, value := range m.Terminal.Env {
 		env = append(env, name+"="+value)
 	}

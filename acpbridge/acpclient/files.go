@@ -90,7 +90,7 @@ func (s *Session) write(ctx context.Context, path, content string) error {
 	}
 	if !s.grantedWrite(at.Path, diff.Old, content) {
 		a := toolset.Approval{Title: title + show.Line(at.Path), Preview: []toolset.Preview{{Diff: diff}}}
-		if err := s.ask(ctx, toolWrite, &a); err != nil {
+		if err := s.permit(ctx, toolWrite, &a); err != nil {
 			return err
 		}
 	}
@@ -100,8 +100,8 @@ func (s *Session) write(ctx context.Context, path, content string) error {
 	return nil
 }
 
-// ask asks about what the agent is about to do without having asked. It returns nil if it was allowed.
-func (s *Session) ask(ctx context.Context, tool string, a *toolset.Approval) error {
+// permit asks about what the agent is about to do without having asked. It returns nil if it was allowed.
+func (s *Session) permit(ctx context.Context, tool string, a *toolset.Approval) error {
 	a.Reason = "The agent has not asked about this."
 	workspace.DefaultScope(ctx, s.workspace, tool, a)
 	scopes := append([]string{a.Scope}, a.Covers...)

@@ -5,6 +5,7 @@ package acpclient
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -59,7 +60,8 @@ func RejectAll(_ context.Context, r *PermissionRequest) (acp.PermissionOptionID,
 }
 
 // AskWith asks an asker, such as that of a run, or one of package approval with policies before it. Decisions that hold always choose an
-// "always" option if there is one.
+// "always" option if there is one. With nobody to ask, the answer is no. A decision that defers withdraws the question, because an agent's
+// question cannot wait for a later run.
 func AskWith(asker toolset.Asker) PermissionFunc {
 	return func(ctx context.Context, r *PermissionRequest) (acp.PermissionOptionID, error) {
 		req := toolset.ApprovalRequest{
@@ -71,6 +73,9 @@ func AskWith(asker toolset.Asker) PermissionFunc {
 			req.Kind, req.Title, req.Args = toolset.Kind(r.Call.Class), r.Call.Title, r.Call.Input
 		}
 		d, err := asker.Approve(ctx, req)
+		if errors.Is(err, toolset.ErrNobody) {
+			return RejectAll(ctx, r)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -181,11 +186,10 @@ func (s *Session) choose(ctx context.Context, r *PermissionRequest) *acp.Permiss
 	if ctx.Err() != nil {
 		return nil
 	}
-	ask := s.client.config.Permission
-	if ask == nil {
+	if s.ask == nil {
 		return reject
 	}
-	id, err := protect(ctx, ask, r)
+	id, err := protect(ctx, s.ask, r)
 	switch {
 	case ctx.Err() != nil:
 		return nil

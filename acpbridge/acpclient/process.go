@@ -22,13 +22,21 @@ type Command struct {
 	Path string
 	// Args are its arguments, without the program's name.
 	Args []string
-	// Env are variables to add to the environment of this process, each as NAME=value.
-	Env []string
+	// Env are variables to add to the environment of this process, each as NAME=value. If OnlyEnv is set, they are all that the agent gets.
+	Env     []string
+	OnlyEnv bool
 	// Dir is the directory to start it in. The default is that of this process.
 	Dir string
 }
 
 func (c *Command) String() string { return show.Command(append([]string{c.Path}, c.Args...)) }
+
+func (c *Command) environment() []string {
+	if c.OnlyEnv {
+		return append([]string{}, c.Env...)
+	}
+	return append(os.Environ(), c.Env...)
+}
 
 // What is kept of what a process prints.
 const (
@@ -60,7 +68,7 @@ func startProcess(c Command, grace time.Duration, tell func(line string)) (*proc
 	stdout, agentOut, err2 := pipe()
 	stderr, agentErr, err3 := pipe()
 	err := errors.Join(err1, err2, err3)
-	env := append(os.Environ(), c.Env...)
+	env := c.environment()
 	p := &process{command: c, grace: grace, stdin: stdin, stdout: stdout, stderr: stderr, drained: make(chan struct{}), last: lines{secrets: secrets(env)}}
 	if err == nil {
 		p.guarded, err = guard.Start(guard.Command{

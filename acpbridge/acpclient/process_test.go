@@ -74,7 +74,7 @@ func processMain(what string) {
 		}
 	case "works":
 		a.open()
-		a.turn(func() { a.say("hello") })
+		a.turn(func() { a.say(os.Getenv("HOME") + os.Getenv("TEST_API_KEY")) })
 		a.wait()
 	case "login":
 		if len(os.Args) > 3 && os.Args[3] == "--login" {
@@ -160,6 +160,19 @@ func TestAgentThatDoesNotExist(t *testing.T) {
 
 func TestProcessOutlivesTheContextItWasStartedWith(t *testing.T) {
 	require.NoError(t, run(t, "works", acpclient.Config{}))
+}
+
+func TestOnlyEnvIsAllThatTheAgentGets(t *testing.T) {
+	command := agentProcess("works")
+	command.OnlyEnv = true
+	c, err := acpclient.Start(t.Context(), command, acpclient.Config{})
+	require.NoError(t, err)
+	defer c.Close()
+	s, err := c.NewSession(t.Context(), acpclient.SessionConfig{Cwd: t.TempDir()})
+	require.NoError(t, err)
+	turn, err := s.Say(t.Context(), "hello")
+	require.NoError(t, err)
+	require.Equal(t, "sk-very-secret", turn.Text())
 }
 
 func TestTerminalLogin(t *testing.T) {

@@ -30,6 +30,8 @@ type SessionConfig struct {
 	// Workspace replaces [Config.Workspace] for this session. It must not have features that that one lacks, because the agent was told of
 	// those when it was started.
 	Workspace workspace.Workspace
+	// Permission replaces [Config.Permission] for this session.
+	Permission PermissionFunc
 	// Policy remembers what was decided for good. The default is an empty one for each session.
 	Policy *approval.Policy
 }
@@ -41,6 +43,7 @@ type Session struct {
 	cwd       string
 	workspace workspace.Workspace // nil if there is none
 	policy    *approval.Policy
+	ask       PermissionFunc // nil for nobody
 	terminals terminals
 
 	mu      sync.Mutex
@@ -176,7 +179,10 @@ func (c *Client) DeleteSession(ctx context.Context, id acp.SessionID) error {
 
 // prepare makes a session that has no id yet, and its additional directories.
 func (c *Client) prepare(config SessionConfig) (*Session, []string, error) {
-	s := &Session{client: c, cwd: config.Cwd, workspace: config.Workspace, policy: config.Policy}
+	s := &Session{client: c, cwd: config.Cwd, workspace: config.Workspace, policy: config.Policy, ask: config.Permission}
+	if s.ask == nil {
+		s.ask = c.config.Permission
+	}
 	offers := c.hello.AgentCapabilities.SessionCapabilities.AdditionalDirectories != nil
 	if len(config.AdditionalDirectories) > 0 && !offers {
 		return nil, nil, c.unsupported("additional directories")
@@ -381,6 +387,10 @@ func (s *Session) Close(ctx context.Context) error {
 		return s.Cancel(ctx)
 	}
 	_, err := s.client.conn.CloseSession(ctx, &acp.CloseSessionRequest{SessionID: s.id})
+	if errors.Is(err, acp.ErrMethodNotFound) { // some announce it all the same
+		s.client.problem(acp.MethodCloseSession, "it was announced and is not there")
+		return s.Cancel(ctx)
+	}
 	if err == nil || errors.Is(err, acp.ErrClosed) {
 		return nil
 	}

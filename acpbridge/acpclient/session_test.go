@@ -215,6 +215,39 @@ func TestQuestionsWithoutAWayOutAreWithdrawn(t *testing.T) {
 	require.Equal(t, 2, strings.Count(turn.Text(), `"cancelled"`), turn.Text())
 }
 
+func TestUsageOfATurn(t *testing.T) {
+	s := begin(t, acpclient.Config{}, func(a *raw) {
+		a.open()
+		a.answer(a.await("session/prompt"), `{"stopReason":"end_turn","usage":{"totalTokens":7,"inputTokens":4,"outputTokens":3,"thoughtTokens":null},"_meta":{"x":1}}`)
+		a.answer(a.await("session/prompt"), `{"stopReason":"end_turn","usage":"lots"}`)
+		a.answer(a.await("session/prompt"), `{"usage":{}}`)
+		a.wait()
+	})
+	turn, err := s.Say(t.Context(), "hello")
+	require.NoError(t, err)
+	require.Equal(t, &acpclient.TurnUsage{InputTokens: 4, OutputTokens: 3, TotalTokens: 7}, turn.Usage)
+	require.JSONEq(t, "1", string(turn.Meta["x"]))
+	turn, err = s.Say(t.Context(), "hello")
+	require.NoError(t, err)
+	require.Nil(t, turn.Usage)
+	_, err = s.Say(t.Context(), "hello")
+	require.ErrorContains(t, err, "stopReason")
+}
+
+func TestCloseThatWasAnnouncedAndIsNotThere(t *testing.T) {
+	c, err := connect(t, acpclient.Config{}, func(a *raw) {
+		a.hello(`{"sessionCapabilities":{"close":{}}}`)
+		a.answer(a.await("session/new"), `{"sessionId":"s"}`)
+		a.fail(a.await("session/close"), `{"code":-32601,"message":"Method not found"}`)
+		a.wait()
+	})
+	require.NoError(t, err)
+	s, err := c.NewSession(t.Context(), acpclient.SessionConfig{Cwd: "/repo"})
+	require.NoError(t, err)
+	require.NoError(t, s.Close(t.Context()))
+	require.Contains(t, problems(c), "session/close: the agent broke the protocol: it was announced and is not there")
+}
+
 func TestConcurrentSessions(t *testing.T) {
 	c, err := connect(t, acpclient.Config{}, func(a *raw) {
 		a.hello(`{}`)

@@ -97,7 +97,7 @@ func (t *terminals) create(ctx context.Context, r *acp.CreateTerminalRequest) (a
 	defer t.unreserve()
 	if !s.grantedCommand(line) {
 		a := toolset.Approval{Title: "Run " + title, Preview: []toolset.Preview{{Command: &line}}}
-		if err := s.ask(ctx, toolRun, &a); err != nil {
+		if err := s.permit(ctx, toolRun, &a); err != nil {
 			return "", err
 		}
 	}

@@ -21,8 +21,22 @@ type Turn struct {
 	Snapshot *view.Snapshot
 	// Messages are the ids of the agent's messages of this turn.
 	Messages []string
+	// Usage are the tokens of the turn. It is nil unless the agent has told them, as an unstable part of the protocol lets it.
+	Usage *TurnUsage
 	// Meta is what the agent added to its answer.
 	Meta map[string]json.RawMessage
+}
+
+// TurnUsage are the tokens of a turn, over all requests of the agent to its model.
+type TurnUsage struct {
+	// InputTokens and OutputTokens are all tokens that went in and came out, TotalTokens is their sum.
+	InputTokens  int64 `json:"inputTokens"`
+	OutputTokens int64 `json:"outputTokens"`
+	TotalTokens  int64 `json:"totalTokens"`
+	// ThoughtTokens, CachedReadTokens and CachedWriteTokens are parts of them, 0 if they are not known.
+	ThoughtTokens     int64 `json:"thoughtTokens"`
+	CachedReadTokens  int64 `json:"cachedReadTokens"`
+	CachedWriteTokens int64 `json:"cachedWriteTokens"`
 }
 
 // Text returns what the agent said in the turn, its messages separated by blank lines. Thoughts are not part of it.
@@ -144,7 +158,12 @@ func (s *Session) begin(ctx context.Context, prompt []acp.ContentBlock) (*turn, 
 // run carries the turn out.
 func (s *Session) run(t *turn, prompt []acp.ContentBlock) {
 	// The call itself goes on after a cancellation, until the agent has ended the turn.
-	resp, err := s.client.conn.Prompt(s.client.ctx, &acp.PromptRequest{SessionID: s.id, Prompt: prompt})
+	var raw json.RawMessage
+	err := s.client.conn.Call(s.client.ctx, acp.MethodPrompt, &acp.PromptRequest{SessionID: s.id, Prompt: prompt}, &raw)
+	var resp acp.PromptResponse
+	if err == nil {
+		err = json.Unmarshal(raw, &resp)
+	}
 	s.mu.Lock()
 	limited := s.fold.full
 	messages := s.fold.endTurn()
@@ -157,7 +176,11 @@ func (s *Session) run(t *turn, prompt []acp.ContentBlock) {
 	case err != nil:
 		t.err = s.client.failed(context.Background(), acp.MethodPrompt, err)
 	default:
-		t.result = &Turn{StopReason: resp.StopReason, Snapshot: s.Snapshot(), Messages: messages, Meta: resp.Meta}
+		var more struct{ Usage *TurnUsage }
+		if json.Unmarshal(raw, &more) != nil {
+			more.Usage = nil // of another form
+		}
+		t.result = &Turn{Usage: more.Usage, StopReason: resp.StopReason, Snapshot: s.Snapshot(), Messages: messages, Meta: resp.Meta}
 	}
 	close(t.done)
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpagent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
+)
+
+// Agent says which agent is used, and how.
+type Agent struct {
+	// Name names the agent in events, questions and errors.
+	Name string
+	// Command and Config start the agent. A tool starts it for each call, a model when it is needed first.
+	Command acpclient.Command
+	Config  acpclient.Config
+	// Client is an agent that has been started already. Command and Config are not used then, and whoever made the client closes it.
+	Client *acpclient.Client
+	// Session is what its sessions are about.
+	Session acpclient.SessionConfig
+}
+
+func (a *Agent) name() string { return cmp.Or(a.Name, a.Command.Path, "agent") }
+
+// connect returns the client, and what ends it if that is ours to do.
+func (a *Agent) connect(ctx context.Context) (c *acpclient.Client, end func(), err error) {
+	if a.Client != nil {
+		return a.Client, func() {}, nil
+	}
+	if a.Command.Path == "" {
+		return nil, nil, errors.New("acpagent: set Agent.Command or Agent.Client")
+	}
+	c, err = acpclient.Start(ctx, a.Command, a.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() { _ = c.Close() }, nil
+}
+
+// closing is how long an agent may take to close a session that is not needed any more.
+const closing = 5 * time.Second
+
+// closeSession closes a session although ctx may have ended.
+func closeSession(ctx context.Context, s *acpclient.Session) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+	defer cancel()
+	_ = s.Close(ctx) // it is gone for us in any case
+}
