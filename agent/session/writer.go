@@ -4,6 +4,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -26,10 +27,15 @@ type Writer struct {
 	closed bool
 }
 
-// batch is entries that are appended together: those that come while the batch before is being appended.
+// batch is what is appended together: the entries that come while the batch before is being appended.
 type batch struct {
+	parts []*part
+	done  chan struct{}
+}
+
+// part is what one call appends.
+type part struct {
 	entries []Entry
-	done    chan struct{}
 	// first is the number of the first entry.
 	first int64
 	err   error
@@ -64,9 +70,6 @@ func (w *Writer) Append(ctx context.Context, entries ...Entry) (int64, error) {
 	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Seq != 0 }) {
 		return 0, fail("append", w.lease.Session, fmt.Errorf("%w: the writer numbers its entries", ErrInvalid))
 	}
-	if _, err := Prepare(0, now(), entries); err != nil { // it must not fail those of others
-		return 0, fail("append", w.lease.Session, err)
-	}
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
@@ -78,8 +81,8 @@ func (w *Writer) Append(ctx context.Context, entries ...Entry) (int64, error) {
 		b = &batch{done: make(chan struct{})}
 		w.open = b
 	}
-	at := int64(len(b.entries))
-	b.entries = append(b.entries, entries...)
+	p := &part{entries: entries}
+	b.parts = append(b.parts, p)
 	w.mu.Unlock()
 	if leads {
 		// Others wait for the batch, so it does not end with the context of this one.
@@ -90,10 +93,7 @@ func (w *Writer) Append(ctx context.Context, entries ...Entry) (int64, error) {
 	case <-ctx.Done():
 		return 0, fail("append", w.lease.Session, context.Cause(ctx))
 	}
-	if b.err != nil {
-		return 0, b.err
-	}
-	return b.first + at, nil
+	return p.first, p.err
 }
 
 // write appends a batch as soon as the one before is done.
@@ -104,20 +104,39 @@ func (w *Writer) write(ctx context.Context, b *batch) {
 	w.mu.Lock()
 	w.open = nil
 	w.mu.Unlock()
-	if w.unsure {
-		info, err := w.store.Get(ctx, w.lease.Session)
-		if err != nil {
-			b.err = err
-			return
+	if err := w.append(ctx, b.parts); errors.Is(err, ErrInvalid) && len(b.parts) > 1 {
+		for i := range b.parts { // one of them must not fail the others
+			_ = w.append(ctx, b.parts[i:i+1])
 		}
-		w.head, w.unsure = info.Head, false // if somebody else has appended, the lease is lost
 	}
-	head, err := w.store.Append(ctx, w.lease, w.head, b.entries...)
-	if err != nil {
-		b.err, w.unsure = err, true
-		return
+}
+
+// append passes parts to the store in one go, and notes what became of them.
+func (w *Writer) append(ctx context.Context, parts []*part) error {
+	head, err := w.head, error(nil)
+	if w.unsure {
+		var info Info
+		info, err = w.store.Get(ctx, w.lease.Session)
+		head = info.Head // if somebody else has appended, the lease is lost
 	}
-	b.first, w.head = w.head+1, head
+	if err == nil {
+		entries := parts[0].entries
+		if len(parts) > 1 {
+			entries = nil
+			for _, p := range parts {
+				entries = append(entries, p.entries...)
+			}
+		}
+		w.head, err = w.store.Append(ctx, w.lease, head, entries...)
+	}
+	w.unsure = err != nil
+	for _, p := range parts {
+		if p.first, p.err = head+1, err; err != nil {
+			p.first = 0
+		}
+		head += int64(len(p.entries))
+	}
+	return err
 }
 
 // Head returns the number of the last entry that the writer knows of.

@@ -51,6 +51,7 @@ var rules = map[string][]string{
 	"agent/session":                         {}, // the core does not import it
 	"deps":                                  {"acpbridge/acp", "agent/approval", "toolset/workspace"},
 	"agent/session/":                        {"agent/session"},
+	"agent/session/turn":                    {"agent", "agent/journal", "agent/model", "agent/session", "internal/loop"},
 	"acpbridge":                             {"agent", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "internal/"},
 	"acpbridge/acp":                         {},
 	"acpbridge/acpagent":                    {"acpbridge/acp", "acpbridge/acpclient", "agent", "agent/model", "agent/view", "toolset"},

@@ -54,6 +54,13 @@ type Journal struct {
 
 var _ engine.Engine = (*Journal)(nil)
 
+// conversation is implemented by logs that keep the messages of the run as well, such as those of package turn. Records have the results
+// only.
+type conversation interface {
+	// Sent is told the history before a request is made, on the run's goroutine. The messages are shared and must not be changed.
+	Sent(step int, history []*model.Message)
+}
+
 // Codec takes the outputs of a run to JSON and back.
 type Codec interface {
 	// Encode returns the output as JSON, and the name of its type if there are several. It reports false if Decode would
@@ -164,6 +171,9 @@ func (j *Journal) Start(ctx context.Context, t *engine.Task) engine.Future {
 		return f
 	}
 	f.again = past
+	if c, ok := j.log.(conversation); ok && k.op == opModel {
+		c.Sent(k.step, t.Request.Messages)
+	}
 	j.mu.Lock()
 	j.live[t] = f
 	j.mu.Unlock()

@@ -157,7 +157,7 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 			}
 		}
 		_ = cmd.Wait()
-		require.Equal(t, -1, cmd.ProcessState.ExitCode(), "it was not killed")
+		require.NotZero(t, cmd.ProcessState.ExitCode(), "it was not killed")
 		again, err := sqlitestore.Open(dir, sqlitestore.Options{})
 		require.NoError(t, err, "the store does not open after kill -9")
 		for n := range sessions {

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/internal/loop"
+)
+
+// History is the conversation that the entries of a session hold.
+type History struct {
+	// Messages are the messages, as the next run sees them.
+	Messages []*model.Message
+	// Interrupted is the id of the last turn if it was cut off, or empty.
+	Interrupted string
+
+	// seqs are the numbers of the entries of the messages, 0 for one that is in none. settled is how many messages come from turns that
+	// have ended.
+	seqs    []int64
+	settled int
+	// open are the entries of the turn that was cut off.
+	open []session.Entry
+}
+
+// Read makes the history of the entries of a session. A turn that was cut off counts as interrupted. Entries that are damaged are an error.
+func Read(ctx context.Context, s session.Store, id string) (*History, error) {
+	return fold(id, s.Load(ctx, id, 0))
+}
+
+// fold makes the history of entries.
+func fold(id string, entries iter.Seq2[session.Entry, error]) (*History, error) {
+	h := &History{}
+	messages := map[int64]*model.Message{}
+	var open []session.Entry // of turns that have not ended
+	for e, err := range entries {
+		if err != nil {
+			return nil, err
+		}
+		switch e.Kind {
+		case session.KindMessage:
+			m, err := messageOf(&e)
+			if err != nil {
+				return nil, corrupt(id, &e, err)
+			}
+			messages[e.Seq] = m
+			if e.Run == "" { // of no turn
+				h.add(m, e.Seq)
+			}
+		case session.KindEnd:
+			if err := h.end(&e, messages); err != nil {
+				return nil, corrupt(id, &e, err)
+			}
+			open = slices.DeleteFunc(open, func(old session.Entry) bool { return rootOf(old.Run) == e.Run })
+			continue
+		}
+		if e.Run != "" {
+			open = append(open, e)
+		}
+	}
+	h.settled = len(h.Messages)
+	for i := range open {
+		if k := open[i].Kind; k == session.KindMessage || k == session.KindStep {
+			h.Interrupted = rootOf(open[i].Run)
+		}
+	}
+	if h.Interrupted != "" {
+		h.open = slices.DeleteFunc(open, func(e session.Entry) bool { return rootOf(e.Run) != h.Interrupted })
+		h.interrupt(id, messages)
+	}
+	return h, nil
+}
+
+// rootOf returns the run of a turn that a run belongs to.
+func rootOf(run string) string {
+	root, _, _ := strings.Cut(run, "/")
+	return root
+}
+
+func corrupt(id string, e *session.Entry, err error) error {
+	return &session.Error{Op: "read", Session: id, Seq: e.Seq, Err: fmt.Errorf("%w: %w", session.ErrCorrupt, err)}
+}
+
+// messageOf returns the message of an entry, in the form that it has in the history.
+func messageOf(e *session.Entry) (*model.Message, error) {
+	var b body
+	m := new(model.Message)
+	if err := json.Unmarshal(e.Data, &b); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b.Message, m); err != nil {
+		return nil, err
+	}
+	if b.Record == nil {
+		return m, nil
+	}
+	var r record
+	if err := json.Unmarshal(b.Record, &r); err != nil {
+		return nil, err
+	}
+	return stamped(m, b.Conversation, e.Run, &r), nil
+}
+
+// stamped returns a recorded response as the run has it.
+func stamped(m *model.Message, conversation, run string, r *record) *model.Message {
+	m = loop.Normalise(m, r.Step)
+	m.RunID, m.ConversationID = run, conversation
+	if m.Time.IsZero() {
+		m.Time = r.At
+	}
+	return m
+}
+
+// end takes the end of a turn.
+func (h *History) end(e *session.Entry, messages map[int64]*model.Message) error {
+	var d ended
+	if err := json.Unmarshal(e.Data, &d); err != nil {
+		return err
+	}
+	if d.Version > endVersion {
+		return fmt.Errorf("%w: the end of a turn has version %d, this program reads versions up to %d", session.ErrVersion, d.Version, endVersion)
+	}
+	if d.Keep < 0 || d.Keep > len(h.Messages) {
+		return fmt.Errorf("the turn keeps %d messages of %d", d.Keep, len(h.Messages))
+	}
+	h.Messages, h.seqs = h.Messages[:d.Keep:d.Keep], h.seqs[:d.Keep:d.Keep]
+	for _, seq := range d.Messages {
+		m := messages[seq]
+		if m == nil {
+			return fmt.Errorf("entry %d, which the turn has, is not a message", seq)
+		}
+		h.Messages, h.seqs = append(h.Messages, m), append(h.seqs, seq)
+	}
+	return nil
+}
+
+// add appends a message of the turn that was cut off.
+func (h *History) add(m *model.Message, seq int64) {
+	h.Messages, h.seqs = append(slices.Clip(h.Messages), m), append(slices.Clip(h.seqs), seq)
+}
+
+// interrupt appends what is known of the turn that was cut off.
+func (h *History) interrupt(id string, messages map[int64]*model.Message) {
+	step := 0 // of the last response
+	var response *model.Message
+	var after []*record // what was recorded behind it
+	var text []session.Entry
+	for i := range h.open {
+		e := &h.open[i]
+		if e.Run != h.Interrupted { // of a run inside it
+			continue
+		}
+		switch e.Kind {
+		case session.KindMessage:
+			m := messages[e.Seq]
+			h.add(m, e.Seq)
+			text = nil
+			if m.Kind != model.KindResponse {
+				continue
+			}
+			response, after = m, nil
+			_, _ = fmt.Sscanf(e.Key, "%d/", &step)
+		case session.KindStep, session.KindDecision:
+			var r record
+			if json.Unmarshal(recordOf(e), &r) == nil {
+				after = append(after, &r)
+			}
+		case session.KindView:
+			if e.Key != "" && e.Key != responseKey(step) {
+				text = append(text, *e)
+			}
+		}
+	}
+	if last := len(h.Messages) - 1; response != nil && response.HasToolCalls() && h.Messages[last] == response {
+		h.add(interrupted(id, h.Interrupted, response, after), 0)
+	}
+	for _, r := range after {
+		for _, parts := range r.Inbox {
+			h.add(&model.Message{Kind: model.KindRequest, Parts: parts, RunID: h.Interrupted, ConversationID: id, Time: r.At}, 0)
+		}
+	}
+	if m := streamed(id, h.Interrupted, text); m != nil {
+		h.add(m, 0)
+	}
+}
+
+// interrupted returns the request with the results of the calls of a response that have completed.
+func interrupted(id, run string, response *model.Message, after []*record) *model.Message {
+	m := &model.Message{Kind: model.KindRequest, RunID: run, ConversationID: id, Time: response.Time, Interrupted: true}
+	var content []model.Part
+	for i := range response.Parts {
+		p := &response.Parts[i]
+		if p.Kind != model.PartToolCall {
+			continue
+		}
+		var decision *model.Decision
+		for _, r := range after {
+			if r.Call != p.CallID {
+				continue
+			}
+			if r.Op == "approve" {
+				decision = new(model.Decision)
+				if json.Unmarshal(r.Decision, decision) != nil {
+					decision = nil
+				}
+			}
+			if r.Op != "tool" || r.Return == nil || r.Return.waits() {
+				continue
+			}
+			answer := model.ToolReturn(p.CallID, p.Tool, r.Return.Text)
+			answer.Outcome, answer.Meta = r.Return.Outcome, r.Return.Meta
+			if r.Return.Retry {
+				answer = model.Retry(p.CallID, p.Tool, r.Return.Text)
+			}
+			answer.Decision = decision
+			m.Parts, content = append(m.Parts, answer), append(content, r.Return.Content...)
+			if r.At.After(m.Time) {
+				m.Time = r.At
+			}
+			break
+		}
+	}
+	m.Parts = append(m.Parts, content...)
+	return m
+}
+
+// streamed returns the response that was being streamed, as far as it was shown, or nil. Only text can be continued.
+func streamed(id, run string, pieces []session.Entry) *model.Message {
+	m := &model.Message{Kind: model.KindResponse, RunID: run, ConversationID: id, Interrupted: true}
+	part := -1
+	for _, e := range pieces {
+		var p piece
+		if json.Unmarshal(e.Data, &p) != nil || p.Kind != model.PartText || p.Text == "" {
+			continue
+		}
+		if n := len(m.Parts); n > 0 && p.Part == part {
+			m.Parts[n-1].Text += p.Text
+		} else {
+			m.Parts = append(m.Parts, model.Text(p.Text))
+		}
+		part, m.Time = p.Part, e.Time
+	}
+	if len(m.Parts) == 0 {
+		return nil
+	}
+	return m
+}
+
+// Conversation is the history of a session that somebody holds, and continues it turn by turn. One turn goes on at a time.
+type Conversation struct {
+	w *session.Writer
+	h *History
+}
+
+// Open reads the session that a writer holds. The writer must not be used for messages otherwise.
+func Open(ctx context.Context, w *session.Writer) (*Conversation, error) {
+	h, err := Read(ctx, w.Store(), w.Session())
+	if err != nil {
+		return nil, err
+	}
+	return &Conversation{w, h}, nil
+}
+
+// Messages returns the history for the next run.
+func (c *Conversation) Messages() []*model.Message { return slices.Clip(c.h.Messages) }
+
+// Interrupted returns the id of the turn that was cut off, or the empty string.
+func (c *Conversation) Interrupted() string { return c.h.Interrupted }
+
+// Settle ends the turn that was cut off, if there is one, with what is known of it. [Conversation.Begin] calls it.
+func (c *Conversation) Settle(ctx context.Context) error {
+	if c.h.Interrupted == "" {
+		return nil
+	}
+	t := c.turn(c.h.Interrupted)
+	if err := t.load(c.h.open); err != nil {
+		return err
+	}
+	messages := c.h.Messages
+	c.h.Messages, c.h.seqs = messages[:c.h.settled:c.h.settled], c.h.seqs[:c.h.settled:c.h.settled]
+	return t.end(ctx, messages, Interrupted)
+}
+
+// errNothing is the error of [Conversation.Resume].
+var errNothing = errors.New("no turn was cut off")

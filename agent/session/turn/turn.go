@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package turn
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// promptKey is the key of the prompt until the first request has been recorded.
+const promptKey = "prompt"
+
+// Turn records one run of an agent. It implements [journal.Journal].
+type Turn struct {
+	c  *Conversation
+	id string
+	// kept are the messages of the run that entries have.
+	kept []keptMessage
+	// past are the records that are there already, by run.
+	past map[string][][]byte
+
+	mu     sync.Mutex
+	opened map[string]bool
+	shown  map[string]json.RawMessage
+	// sent are the requests that the next response answers, prompt is what the turn began with.
+	sent   []session.Entry
+	prompt []byte
+	over   bool
+
+	text streamer
+}
+
+var _ journal.Journal = (*Turn)(nil)
+
+// keptMessage is a message of the run that has an entry: the message as JSON, in the form that the history has.
+type keptMessage struct {
+	seq  int64
+	key  string
+	kind model.Kind
+	data []byte
+}
+
+func (c *Conversation) turn(id string) *Turn {
+	t := &Turn{c: c, id: id, past: map[string][][]byte{}, opened: map[string]bool{}, shown: map[string]json.RawMessage{}}
+	t.text.init(c.w, id)
+	return t
+}
+
+// Begin begins a turn with a prompt, which is recorded. The run must be given the same prompt. A turn without parts resumes the history, such
+// as one that waits for answers. If the last turn was cut off, it is settled first.
+func (c *Conversation) Begin(ctx context.Context, prompt ...model.Part) (*Turn, error) {
+	if err := c.Settle(ctx); err != nil {
+		return nil, err
+	}
+	t := c.turn(rand.Text())
+	if len(prompt) == 0 {
+		return t, nil
+	}
+	m := &model.Message{Kind: model.KindRequest, Parts: prompt, RunID: t.id, ConversationID: c.w.Session(), Time: time.Now().UTC().Round(0)}
+	e, data, err := t.entry(m, promptKey)
+	if err != nil {
+		return nil, err
+	}
+	seq, err := c.w.Append(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	t.kept = append(t.kept, keptMessage{seq, promptKey, model.KindRequest, data})
+	t.prompt, err = json.Marshal(prompt)
+	return t, err
+}
+
+// Resume goes on with the turn that was cut off. The run must be given the same prompt as the first time. Steps that are recorded are not
+// made again.
+func (c *Conversation) Resume(context.Context) (*Turn, error) {
+	if c.h.Interrupted == "" {
+		return nil, &session.Error{Op: "resume", Session: c.w.Session(), Err: fmt.Errorf("%w: %w", session.ErrInvalid, errNothing)}
+	}
+	t := c.turn(c.h.Interrupted)
+	if err := t.load(c.h.open); err != nil {
+		return nil, err
+	}
+	h := c.h
+	h.Messages, h.seqs = h.Messages[:h.settled:h.settled], h.seqs[:h.settled:h.settled]
+	h.Interrupted, h.open = "", nil
+	return t, nil
+}
+
+// load takes the entries that are there.
+func (t *Turn) load(entries []session.Entry) error {
+	for i := range entries {
+		e := &entries[i]
+		if line := recordOf(e); line != nil {
+			t.past[e.Run] = append(t.past[e.Run], line)
+			_, r := entryOf("", e.Run, line, true, t.shown)
+			if r != nil && e.Kind == session.KindMessage {
+				t.text.answered(r.Step)
+			}
+		}
+		if e.Kind != session.KindMessage {
+			continue
+		}
+		m, err := messageOf(e)
+		var data []byte
+		if err == nil {
+			data, err = json.Marshal(m)
+		}
+		if err != nil {
+			return corrupt(t.c.w.Session(), e, err)
+		}
+		if e.Key == promptKey {
+			t.prompt, _ = json.Marshal(m.Parts)
+		}
+		t.kept = append(t.kept, keptMessage{e.Seq, e.Key, m.Kind, data})
+	}
+	return nil
+}
+
+// ID returns the id of the turn, which is that of the run.
+func (t *Turn) ID() string { return t.id }
+
+// Options returns the options for the run: history, journal, and the ids of run and conversation.
+func (t *Turn) Options() []agent.RunOption {
+	return []agent.RunOption{
+		agent.WithHistory(t.c.Messages()), agent.WithJournal(t), agent.WithRunID(t.id), agent.WithConversationID(t.c.w.Session()),
+	}
+}
+
+// entry returns the entry of a message, and the message's JSON.
+func (t *Turn) entry(m *model.Message, key string) (session.Entry, []byte, error) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return session.Entry{}, nil, err
+	}
+	b, err := marshal(body{Message: data})
+	return session.Entry{Kind: session.KindMessage, Time: m.Time, Run: t.id, Key: key, Data: b}, data, err
+}
+
+// Open implements [journal.Journal], for the run of the turn and the runs inside it.
+func (t *Turn) Open(_ context.Context, runID string) (journal.Log, error) {
+	if runID != t.id && !strings.HasPrefix(runID, t.id+"/") {
+		return nil, fmt.Errorf("turn: run %q does not belong to turn %s: pass the turn's Options to the run", runID, t.id)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return nil, errors.New("turn: the turn has ended")
+	}
+	if t.opened[runID] {
+		return nil, fmt.Errorf("%w: %q", journal.ErrInUse, runID)
+	}
+	t.opened[runID] = true
+	return &log{turn: t, run: runID}, nil
+}
+
+// log is the records of a run.
+type log struct {
+	turn *Turn
+	run  string
+	mu   sync.Mutex
+	done bool
+}
+
+// Load implements [journal.Log].
+func (l *log) Load(context.Context) ([][]byte, error) {
+	l.turn.mu.Lock()
+	defer l.turn.mu.Unlock()
+	if l.closed() {
+		return nil, journal.ErrClosed
+	}
+	var lines [][]byte
+	for _, line := range l.turn.past[l.run] {
+		lines = append(lines, bytes.Clone(line))
+	}
+	return lines, nil
+}
+
+func (l *log) closed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.done
+}
+
+// Close implements [journal.Log].
+func (l *log) Close() error {
+	l.mu.Lock()
+	closed := l.done
+	l.done = true
+	l.mu.Unlock()
+	if closed {
+		return journal.ErrClosed
+	}
+	l.turn.mu.Lock()
+	defer l.turn.mu.Unlock()
+	delete(l.turn.opened, l.run)
+	return nil
+}
+
+// Sent is called before a request is made, with the history that is sent. What the run has added to it since the last response is recorded
+// with the next one.
+func (l *log) Sent(step int, history []*model.Message) {
+	t := l.turn
+	if l.run != t.id {
+		return
+	}
+	first := len(history)
+	for first > 0 && history[first-1].Kind == model.KindRequest && history[first-1].RunID == t.id {
+		first--
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sent = nil
+	for i, m := range history[first:] {
+		key := fmt.Sprintf("%d/request/%d", step, i)
+		if parts, err := json.Marshal(m.Parts); err == nil && t.prompt != nil && bytes.Equal(parts, t.prompt) {
+			key, t.prompt = promptKey, nil
+		}
+		if e, _, err := t.entry(m, key); err == nil { // or it is recorded in the end, which says why it cannot be
+			t.sent = append(t.sent, e)
+		}
+	}
+}
+
+// Append implements [journal.Log].
+func (l *log) Append(ctx context.Context, line []byte) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if len(line) == 0 || bytes.ContainsAny(line, "\n\x00") {
+		return errors.New("turn: a record must be a JSON document on a single line")
+	}
+	if l.closed() {
+		return journal.ErrClosed
+	}
+	t := l.turn
+	t.mu.Lock()
+	e, r := entryOf(t.c.w.Session(), l.run, line, l.run == t.id, t.shown)
+	entries := []session.Entry{e}
+	if e.Kind == session.KindMessage {
+		entries = append(t.sent, e)
+		t.sent = nil
+	}
+	t.mu.Unlock()
+	if e.Kind == session.KindMessage {
+		t.text.answered(r.Step)
+	}
+	first, err := t.c.w.Append(ctx, entries...)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.past[l.run] = append(t.past[l.run], bytes.Clone(line))
+	for i := range entries {
+		e := &entries[i]
+		if e.Kind != session.KindMessage {
+			continue
+		}
+		m, err := messageOf(e)
+		if err != nil {
+			continue // it is recorded again in the end
+		}
+		if data, err := json.Marshal(m); err == nil {
+			t.keep(keptMessage{first + int64(i), e.Key, m.Kind, data})
+		}
+	}
+	return nil
+}
+
+// keep notes that a message has an entry, which has taken the place of those with its key.
+func (t *Turn) keep(k keptMessage) {
+	for i := range t.kept {
+		if t.kept[i].key == k.key {
+			t.kept = append(t.kept[:i:i], t.kept[i+1:]...)
+			break
+		}
+	}
+	t.kept = append(t.kept, k)
+}
+
+// Observe keeps the text of responses while they are streamed. It is given the events of the run, and never waits.
+func (t *Turn) Observe(ev agent.Event) { t.text.observe(&ev) }
+
+// End ends a turn, with what [agent.Agent.Run] or [agent.Stream.Result] returned. It must be called when the run has ended, however it did.
+// The turn's messages are the history from then on.
+func End[O any](ctx context.Context, t *Turn, res *agent.Result[O], err error) error {
+	if err == nil {
+		return t.end(ctx, res.Messages, Done)
+	}
+	reason := Failed
+	var pending *agent.PendingError
+	var run *agent.RunError
+	switch {
+	case errors.As(err, &pending):
+		reason = Pending
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		reason = Cancelled
+	}
+	if errors.As(err, &run) && run.Messages != nil {
+		return t.end(ctx, run.Messages, reason)
+	}
+	return t.end(ctx, t.c.h.Messages, reason)
+}
+
+// end records what the history is from now on.
+func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string) error {
+	t.text.stop()
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	h := t.c.h
+	keep := 0
+	for keep < min(len(h.Messages), len(messages)) && h.Messages[keep] == messages[keep] {
+		keep++
+	}
+	known := map[*model.Message]int64{}
+	for i, m := range h.Messages[keep:] {
+		known[m] = h.seqs[keep+i]
+	}
+	end := ended{Version: endVersion, Reason: reason, Keep: keep, Messages: make([]int64, len(messages)-keep)}
+	var entries []session.Entry
+	var fresh []int // which messages they are
+	used := make([]bool, len(t.kept))
+	var missing []int
+	for i, m := range messages[keep:] {
+		if seq := known[m]; seq > 0 {
+			end.Messages[i] = seq
+			continue
+		}
+		data, err := json.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("turn: end: %w", err)
+		}
+		missing = append(missing, i)
+		for k := range t.kept {
+			if !used[k] && bytes.Equal(t.kept[k].data, data) {
+				used[k], end.Messages[i] = true, t.kept[k].seq
+				missing = missing[:len(missing)-1]
+				break
+			}
+		}
+	}
+	for _, i := range missing {
+		m := messages[keep+i]
+		key := fmt.Sprintf("end/%d", i)
+		for k := range t.kept { // one that became another one takes the other's place
+			if !used[k] && t.kept[k].kind == m.Kind && m.RunID == t.id {
+				used[k], key = true, t.kept[k].key
+				break
+			}
+		}
+		if m.Kind == model.KindResponse && m.Interrupted && strings.HasPrefix(key, "end/") {
+			if step := t.text.unanswered(); step > 0 {
+				key = responseKey(step)
+			}
+		}
+		e, _, err := t.entry(m, key)
+		if err != nil {
+			return fmt.Errorf("turn: end: %w", err)
+		}
+		entries, fresh = append(entries, e), append(fresh, i)
+	}
+	if len(entries) > 0 {
+		first, err := t.c.w.Append(ctx, entries...)
+		if err != nil {
+			return err
+		}
+		for n, i := range fresh {
+			end.Messages[i] = first + int64(n)
+		}
+	}
+	data, err := json.Marshal(end)
+	if err != nil {
+		return fmt.Errorf("turn: end: %w", err)
+	}
+	if _, err := t.c.w.Append(ctx, session.Entry{Kind: session.KindEnd, Run: t.id, Data: data}); err != nil {
+		return err
+	}
+	h.Messages = messages[:len(messages):len(messages)]
+	h.seqs = append(h.seqs[:keep:keep], end.Messages...)
+	h.settled, h.Interrupted, h.open = len(h.Messages), "", nil
+	return nil
+}
