@@ -58,7 +58,7 @@ func TestLocalFallbackShowsItsWork(t *testing.T) {
 	require.NoError(t, err)
 	go func() {
 		_ = editor.Await(t.Context(), func(s acptest.State) bool {
-			return len(s.ToolCalls) == 3 && s.ToolCalls[2].Status == acp.ToolCallStatusInProgress && shownText(s.ToolCalls[2]) == "```text\n*begun*\n\n```"
+			return len(s.ToolCalls) == 3 && s.ToolCalls[2].Status == acp.ToolCallStatusInProgress && shownText(s.ToolCalls[2]) == "```text\n*begun*\n```"
 		})
 		_ = os.WriteFile(filepath.Join(dir, "go"), nil, 0o644)
 	}()

@@ -55,5 +55,5 @@ func endOfOutput(c *ws.Chunk) string {
 	if c.From > 0 {
 		text = fmt.Sprintf("[%d bytes before]\n%s", c.From, text)
 	}
-	return text
+	return strings.TrimSuffix(text, "\n")
 }

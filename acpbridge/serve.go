@@ -36,7 +36,8 @@ import (
 // Sessions run in parallel and know nothing of each other. A session has one turn at a time; see [BusyPolicy]. A turn is one run of
 // the agent over the session's history: text and thoughts are streamed, each tool call is announced once and then updated, a
 // structured output is sent as one message, and a [acp.SessionUpdate] that a tool emits goes out as it is. A client that reads
-// slowly slows the run down; nothing is dropped or piled up. What a turn did stays in the history however it ended, except for
+// slowly slows the run down; nothing is dropped or piled up. Commands in the background belong to the session, not to the turn that has
+// started them: they end with the session. What a turn did stays in the history however it ended, except for
 // a refusal.
 //
 // The prompt is answered when the run has ended, behind all its updates:
