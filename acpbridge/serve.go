@@ -51,7 +51,8 @@ import (
 // # What clients are told
 //
 // Text, links and embedded text are always accepted in prompts, images and audio if the model takes them. Sessions can be closed but
-// not loaded or listed. MCP servers of the client are not supported yet: the log names them. See the rules of the protocol in its
+// not loaded or listed. MCP servers of the client are used with [Config].MCP: session/new does not wait for them, and the user is told about those that cannot
+// be used. See the rules of the protocol in its
 // chapters on initialization, session setup and the prompt turn.
 func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) error {
 	if err := config.check(); err != nil {
@@ -91,7 +92,7 @@ func newServer[D deps.Carrier, O any](config *Config[D, O]) *server {
 	}
 	return &server{
 		info: config.Info, media: answers.Media, window: answers.ContextWindow, busy: config.Busy,
-		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger,
+		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, mcp: config.MCP,
 		render: config.render, commands: config.commands(), local: config.Local,
 		open: func(ctx context.Context, acp deps.ACPDeps) (conversation, error) {
 			return openConversation(ctx, config, acp)

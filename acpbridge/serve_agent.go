@@ -30,6 +30,7 @@ type server struct {
 	shutdown time.Duration
 	conn     acp.ConnOptions
 	log      *slog.Logger
+	mcp      MCPServers // nil means that there are none
 	render   func(any) (string, error)
 	commands []acp.AvailableCommand
 	local    LocalFallback
@@ -51,11 +52,16 @@ func (s *server) Initialize(_ context.Context, p *acp.InitializeRequest) (*acp.I
 	s.peer = *p
 	s.mu.Unlock()
 	info := s.info
+	var servers acp.MCPCapabilities
+	if s.mcp != nil {
+		servers = s.mcp.Capabilities()
+	}
 	return &acp.InitializeResponse{
 		ProtocolVersion: acp.Version,
 		AgentInfo:       &info,
 		AgentCapabilities: acp.AgentCapabilities{
 			PromptCapabilities: promptCapabilities(s.media),
+			MCPCapabilities:    servers,
 			SessionCapabilities: acp.SessionCapabilities{
 				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},
 				Close:                 &acp.SessionCloseCapabilities{},
@@ -75,7 +81,6 @@ func (s *server) NewSession(ctx context.Context, p *acp.NewSessionRequest) (*acp
 	if err != nil {
 		return nil, err
 	}
-	s.warnAboutServers(session.id, p.MCPServers)
 	s.log.Info("acpbridge: session begins", "session", session.id)
 	return &acp.NewSessionResponse{SessionID: session.id}, nil
 }
@@ -104,6 +109,7 @@ func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*ses
 		_ = session.workspace.Close()
 		return nil, sessionFailure(err)
 	}
+	s.openServers(session, p.MCPServers)
 	s.mu.Lock()
 	closing := s.closing
 	if !closing {

@@ -66,6 +66,9 @@ type Config[D deps.Carrier, O any] struct {
 	// ShutdownTimeout bounds how long Serve waits for turns, Release and the client when it ends; 0 is 1.5 s.
 	ShutdownTimeout time.Duration
 
+	// MCP connects to the MCP servers that clients name, if it is not nil: see package acpmcp. Otherwise the log names them.
+	MCP MCPServers
+
 	// Logger is told about sessions and what goes wrong; nil is [slog.Default], which writes to standard error. What users, models and
 	// files say is never logged.
 	Logger *slog.Logger

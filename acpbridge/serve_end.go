@@ -141,6 +141,7 @@ func (s *server) releaseSession(wait, release context.Context, session *session)
 		defer close(released)
 		session.release.Do(func() {
 			session.client.close()
+			s.closeServers(session)
 			err := session.convo.release(release)
 			if err = errors.Join(err, session.workspace.Close()); err != nil {
 				s.logError("session not released", session.id, err)

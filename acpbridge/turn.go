@@ -84,6 +84,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	p := newProjection(t, s)
 	t.calls.Store(&p.calls)
 	in.runID, in.history = t.runID, t.session.history
+	s.tellNews(p)
 	history, err := t.session.convo.run(t.ctx, in, p)
 	end := cancelled(t.ctx)
 	if end == nil {
@@ -93,6 +94,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	if history != nil && end.stop != acp.StopReasonRefusal {
 		t.session.history = history
 	}
+	s.tellNews(p)
 	p.close(end)
 	s.logEnding(t, end, err)
 	return end.answer()

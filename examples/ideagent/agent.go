@@ -12,10 +12,12 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acpmcp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/mcptoolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
@@ -68,6 +70,7 @@ type session struct {
 
 // configure returns the agent and how it is served.
 func configure(m model.Model) (config acpbridge.Config[session, string], err error) {
+	servers := acpmcp.New(acpmcp.Config{})
 	a, err := agent.New(agent.Config[session, string]{
 		Name:         "ideagent",
 		Model:        m,
@@ -75,6 +78,7 @@ func configure(m model.Model) (config acpbridge.Config[session, string], err err
 		Toolsets: []toolset.Toolset[session]{
 			acpbridge.Toolset[session](), // the user's files and terminals, through the IDE
 			checkpoint.Tools(func(s session) *checkpoint.Recorder { return s.changes }),
+			acpmcp.Toolset(servers, mcptoolset.Options[session]{}), // the IDE's MCP servers
 		},
 	})
 	if err != nil {
@@ -83,6 +87,7 @@ func configure(m model.Model) (config acpbridge.Config[session, string], err err
 	title := "Ponte IDE agent"
 	return acpbridge.Config[session, string]{
 		Agent: a,
+		MCP:   servers,
 		Deps: func(_ context.Context, d deps.ACPDeps) (session, error) {
 			changes := checkpoint.New(d.Workspace.Workspace(), checkpoint.Options{})
 			d.Workspace = workspace.NewSession(changes) // the tools work through the recorder

@@ -55,6 +55,7 @@ var rules = map[string][]string{
 	"acpbridge":                             {"agent", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "internal/"},
 	"acpbridge/acp":                         {},
 	"acpbridge/acpagent":                    {"acpbridge/acp", "acpbridge/acpclient", "agent", "agent/model", "agent/view", "toolset"},
+	"acpbridge/acpmcp":                      {"acpbridge/acp", "deps", "toolset", "toolset/mcptoolset"},
 	"acpbridge/acpclient":                   {"acpbridge/acp", "agent/approval", "agent/view", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/guard", "internal/show"},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "agent/approval", "deps"},
 	"internal/adapter":                      {"agent/model", "internal/plainjson"},

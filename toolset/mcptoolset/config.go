@@ -126,7 +126,7 @@ func instead(name string, among []string) string {
 }
 
 func parseServer(name string, raw json.RawMessage, lookup func(string) (string, bool)) (ServerConfig, error) {
-	c := ServerConfig{Name: configName(name)}
+	c := ServerConfig{Name: ServerName(name)}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return c, errors.New("must be an object")
@@ -173,8 +173,8 @@ func parseServer(name string, raw json.RawMessage, lookup func(string) (string, 
 	return c, err
 }
 
-// configName makes a name for a server of a name in a file.
-func configName(name string) string {
+// ServerName makes a [Config.Name] of any name: characters that it cannot have become underscores.
+func ServerName(name string) string {
 	var b strings.Builder
 	for _, r := range name {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' {

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpmcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/mcptoolset"
+)
+
+// closeTime bounds how long the end of a session waits for its servers.
+const closeTime = 500 * time.Millisecond
+
+// Config says how servers are used.
+type Config struct {
+	// Base has what all servers have in common. Its Name, Transport and OnChange are not used. If Wait is 0, it is 5 s: the budget of
+	// time within which the first turn waits.
+	Base mcptoolset.Config
+	// Max is the number of servers of a session that are used, 50 by default.
+	Max int
+}
+
+// Servers holds the servers of all sessions. It implements acpbridge.MCPServers.
+type Servers struct {
+	config Config
+
+	mu       sync.Mutex
+	sessions map[acp.SessionID]*session
+}
+
+// New returns servers for [Toolset] and for acpbridge.Config.
+func New(config Config) *Servers {
+	config.Base.Wait = cmp.Or(config.Base.Wait, 5*time.Second)
+	config.Base.Eager, config.Base.OnChange = true, nil
+	config.Max = cmp.Or(max(config.Max, 0), 50)
+	return &Servers{config: config, sessions: map[acp.SessionID]*session{}}
+}
+
+// session has the servers of one session.
+type session struct {
+	servers []*mcptoolset.Server
+	begun   time.Time
+
+	mu sync.Mutex
+	// told has what the user was told about each server last. refused has what is wrong with servers that could not be made.
+	told    map[string]string
+	refused []string
+	// sets has the toolsets that were made of the servers, by who asked for them.
+	sets map[any]any
+}
+
+// Capabilities implements acpbridge.MCPServers.
+func (*Servers) Capabilities() acp.MCPCapabilities { return acp.MCPCapabilities{HTTP: true, SSE: true} }
+
+// Open implements acpbridge.MCPServers.
+func (s *Servers) Open(info *deps.Session, servers []acp.MCPServer) {
+	in := &session{begun: time.Now(), told: map[string]string{}, sets: map[any]any{}}
+	taken := map[string]bool{}
+	for i := range servers {
+		if i == s.config.Max {
+			in.refused = append(in.refused, fmt.Sprintf("Only the first %d MCP servers are used.", s.config.Max))
+			break
+		}
+		name, transport := transportOf(&servers[i], info.Cwd)
+		name = mcptoolset.ServerName(name)
+		for n, plain := 2, name; taken[name]; n++ {
+			name = mcptoolset.ServerName(fmt.Sprintf("%.28s_%d", plain, n))
+		}
+		taken[name] = true
+		if transport == nil {
+			in.refused = append(in.refused, fmt.Sprintf("The MCP server %q cannot be used: it is of a kind that is not known.", name))
+			continue
+		}
+		config := s.config.Base
+		config.Name, config.Transport = name, transport
+		server, err := mcptoolset.New(config)
+		if err != nil {
+			in.refused = append(in.refused, fmt.Sprintf("The MCP server %q cannot be used: %v", name, err))
+			continue
+		}
+		in.servers = append(in.servers, server)
+	}
+	s.mu.Lock()
+	s.sessions[info.ID] = in
+	s.mu.Unlock()
+}
+
+// transportOf returns the name and the transport of a server.
+func transportOf(m *acp.MCPServer, cwd string) (string, mcptoolset.Transport) {
+	headers := func(list []acp.HTTPHeader) map[string]string {
+		all := make(map[string]string, len(list))
+		for _, h := range list {
+			all[h.Name] = h.Value
+		}
+		return all
+	}
+	switch {
+	case m.Stdio != nil:
+		c := mcptoolset.Command{Path: m.Stdio.Command, Args: m.Stdio.Args, Dir: cwd}
+		for _, v := range m.Stdio.Env {
+			c.Env = append(c.Env, v.Name+"="+v.Value)
+		}
+		return m.Stdio.Name, c
+	case m.HTTP != nil:
+		return m.HTTP.Name, mcptoolset.HTTP{URL: m.HTTP.URL, Headers: headers(m.HTTP.Headers)}
+	case m.SSE != nil:
+		return m.SSE.Name, mcptoolset.SSE{URL: m.SSE.URL, Headers: headers(m.SSE.Headers)}
+	}
+	return "unknown", nil
+}
+
+// Close implements acpbridge.MCPServers.
+func (s *Servers) Close(id acp.SessionID) {
+	s.mu.Lock()
+	in := s.sessions[id]
+	delete(s.sessions, id)
+	s.mu.Unlock()
+	if in == nil {
+		return
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = mcptoolset.Close(in.servers...)
+	}()
+	timer := time.NewTimer(closeTime)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C: // they are killed soon, or end with this program
+	}
+}
+
+func (s *Servers) session(id acp.SessionID) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[id]
+}
+
+// News implements acpbridge.MCPServers.
+func (s *Servers) News(id acp.SessionID) []string {
+	in := s.session(id)
+	if in == nil {
+		return nil
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	news := in.refused
+	in.refused = nil
+	for _, server := range in.servers {
+		now := s.state(in, server)
+		if before := in.told[server.Name()]; now != before {
+			in.told[server.Name()] = now
+			if now == "" {
+				now = fmt.Sprintf("The MCP server %q is available now.", server.Name())
+			}
+			news = append(news, now)
+		}
+	}
+	return news
+}
+
+// state is what there is to say about a server that is not as it should be.
+func (s *Servers) state(in *session, server *mcptoolset.Server) string {
+	st := server.Status()
+	switch {
+	case st.State == mcptoolset.StateReady && len(st.Problems) > 0:
+		return fmt.Sprintf("%d tools of the MCP server %q cannot be offered as they are. The first one: %v", len(st.Problems), server.Name(), st.Problems[0])
+	case st.Err != nil && !errors.Is(st.Err, mcptoolset.ErrClosed):
+		return fmt.Sprintf("The MCP server %q is not available: %v", server.Name(), st.Err)
+	case st.State == mcptoolset.StateConnecting && time.Since(in.begun) >= s.config.Base.Wait:
+		return fmt.Sprintf("The MCP server %q has not answered yet.", server.Name())
+	}
+	return ""
+}
+
+// Toolset returns the tools of the servers of a run's session. A run without a session, or whose session has no servers, has none.
+func Toolset[D deps.Carrier](servers *Servers, options mcptoolset.Options[D]) toolset.Toolset[D] {
+	return &tools[D]{servers: servers, options: options}
+}
+
+type tools[D deps.Carrier] struct {
+	servers *Servers
+	options mcptoolset.Options[D]
+}
+
+// Name implements [toolset.Toolset].
+func (*tools[D]) Name() string { return "acpmcp" }
+
+// Check implements [toolset.Checker].
+func (t *tools[D]) Check() error {
+	if t.servers == nil {
+		return errors.New("acpmcp: Toolset: the servers are nil")
+	}
+	return nil
+}
+
+// Open implements [toolset.Toolset].
+func (t *tools[D]) Open(ctx context.Context, run *toolset.RunContext[D]) (toolset.Instance[D], error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	var in *session
+	if info := run.Deps.ACP().Session; info != nil {
+		in = t.servers.session(info.ID)
+	}
+	if in == nil {
+		return toolset.Of[D]().Open(ctx, run)
+	}
+	in.mu.Lock()
+	set, ok := in.sets[t].(toolset.Toolset[D])
+	if !ok {
+		set = mcptoolset.All(in.servers, t.options)
+		in.sets[t] = set
+	}
+	in.mu.Unlock()
+	return set.Open(ctx, run)
+}

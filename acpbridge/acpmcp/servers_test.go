@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package acpmcp_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acpmcp"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/internal/leaktest"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/mcptoolset"
+)
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv("ACPMCP_TEST_MODE"); mode != "" {
+		os.Exit(child(mode))
+	}
+	leaktest.Main(m)
+}
+
+// child is an MCP server of one kind.
+func child(mode string) int {
+	switch mode {
+	case "hang":
+		select {}
+	case "crash":
+		fmt.Fprintln(os.Stderr, "no database")
+		return 3
+	}
+	s := mcpServer()
+	s.AddTool(&mcp.Tool{Name: "die", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		os.Exit(7)
+		return nil, nil
+	})
+	if s.Run(context.Background(), &mcp.StdioTransport{}) != nil {
+		return 1
+	}
+	return 0
+}
+
+func mcpServer() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "echo", InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}}, nil
+	})
+	return s
+}
+
+// stdio is a server that an editor would name.
+func stdio(name, mode string) acp.MCPServer {
+	return acp.MCPServer{Stdio: &acp.MCPServerStdio{Name: name, Command: os.Args[0], Args: []string{}, Env: []acp.EnvVariable{{Name: "ACPMCP_TEST_MODE", Value: mode}}}}
+}
+
+// editor is a client that allows everything and keeps what it is told.
+type editor struct {
+	acp.UnimplementedClient
+	*acp.ClientConn
+	mu    sync.Mutex
+	text  strings.Builder
+	asked []string
+}
+
+func (e *editor) RequestPermission(_ context.Context, p *acp.RequestPermissionRequest) (*acp.RequestPermissionResponse, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asked = append(e.asked, *p.ToolCall.Title)
+	return &acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{Selected: &acp.SelectedPermissionOutcome{OptionID: p.Options[0].OptionID}}}, nil
+}
+
+func (e *editor) SessionUpdate(_ context.Context, n *acp.SessionNotification) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c := n.Update.AgentMessageChunk; c != nil && c.Content.Text != nil {
+		e.text.WriteString(c.Content.Text.Text)
+	}
+	return nil
+}
+
+func (e *editor) said() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.text.String()
+}
+
+// serve serves an agent that has the tools of the editor's MCP servers.
+func serve(t *testing.T, m model.Model, servers *acpmcp.Servers) *editor {
+	t.Helper()
+	a, err := agent.New(agent.Config[deps.ACPDeps, string]{
+		Model: m, Toolsets: []toolset.Toolset[deps.ACPDeps]{acpmcp.Toolset(servers, mcptoolset.Options[deps.ACPDeps]{})},
+	})
+	require.NoError(t, err)
+	fromAgent, agentOut := io.Pipe()
+	agentIn, toAgent := io.Pipe()
+	served, connected := make(chan error, 1), make(chan error, 1)
+	go func() {
+		served <- acpbridge.Serve(context.WithoutCancel(t.Context()), acpbridge.Config[deps.ACPDeps, string]{
+			Agent: a, MCP: servers, In: agentIn, Out: agentOut, Logger: slog.New(slog.DiscardHandler), ShutdownTimeout: 10 * time.Second,
+		})
+	}()
+	e := &editor{}
+	e.ClientConn = acp.NewClientConn(fromAgent, toAgent, func(*acp.ClientConn) acp.Client { return e }, nil)
+	go func() { connected <- e.Serve(context.Background()) }()
+	t.Cleanup(func() {
+		require.NoError(t, toAgent.Close())
+		require.NoError(t, <-served)
+		<-connected
+	})
+	return e
+}
+
+func (e *editor) prompt(t *testing.T, id acp.SessionID, text string) {
+	t.Helper()
+	res, err := e.Prompt(t.Context(), &acp.PromptRequest{SessionID: id, Prompt: []acp.ContentBlock{{Text: &acp.TextContent{Text: text}}}})
+	require.NoError(t, err)
+	require.Equal(t, acp.StopReasonEndTurn, res.StopReason)
+}
+
+// TestEditorsServersOfWhichThreeAreBroken has one that hangs, one that crashes at the start, and one that dies in the middle of a call.
+func TestEditorsServersOfWhichThreeAreBroken(t *testing.T) {
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return mcpServer() }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		web.Close()
+	})
+	m := modeltest.Script(
+		modeltest.Say(model.ToolCall("1", "dies_die", `{}`), model.ToolCall("2", "one_echo", `{"n":1}`), model.ToolCall("3", "two_words_echo", `{"n":2}`)),
+		modeltest.SayText("Done."), modeltest.SayText("Again."))
+	e := serve(t, m, acpmcp.New(acpmcp.Config{Base: mcptoolset.Config{Wait: 3 * time.Second, ConnectTimeout: time.Hour}}))
+	init, err := e.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
+	require.NoError(t, err)
+	require.True(t, init.AgentCapabilities.MCPCapabilities.HTTP && init.AgentCapabilities.MCPCapabilities.SSE)
+
+	session, err := e.NewSession(t.Context(), &acp.NewSessionRequest{Cwd: t.TempDir(), MCPServers: []acp.MCPServer{
+		stdio("hangs", "hang"), stdio("crashes", "crash"), stdio("dies", "serve"), stdio("one", "serve"),
+		{HTTP: &acp.MCPServerHTTP{Name: "two words", URL: web.URL, Headers: []acp.HTTPHeader{}}}, {Unknown: []byte(`{"type":"carrier","name":"pigeon"}`)},
+	}})
+	require.NoError(t, err, "the session does not depend on its servers")
+	e.prompt(t, session.SessionID, "go")
+	messages := m.Requests()[1].Messages
+	returns := messages[len(messages)-1].Parts
+	require.Contains(t, returns[0].Text, `The connection to the MCP server "dies" was lost during this call.`)
+	require.Equal(t, `{"n":1}`, returns[1].Text)
+	require.Equal(t, `{"n":2}`, returns[2].Text)
+	require.Len(t, e.asked, 3, "the user is asked, as for any other tool")
+	require.Contains(t, e.asked[1], "Call echo of the MCP server one")
+	said := e.said()
+	for _, want := range []string{
+		`The MCP server "crashes" is not available: the server exited with code 3: no database`,
+		`The MCP server "hangs" has not answered yet.`,
+		`The MCP server "unknown" cannot be used: it is of a kind that is not known.`,
+	} {
+		require.Contains(t, said, want)
+	}
+	e.prompt(t, session.SessionID, "again")
+	require.Equal(t, 1, strings.Count(e.said(), `"crashes"`), "news are told once")
+}
+
+func TestSessionsHaveServersOfTheirOwn(t *testing.T) {
+	m := modeltest.Script(modeltest.SayText("One."), modeltest.SayText("Two."))
+	e := serve(t, m, acpmcp.New(acpmcp.Config{}))
+	_, err := e.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
+	require.NoError(t, err)
+	one, err := e.NewSession(t.Context(), &acp.NewSessionRequest{Cwd: t.TempDir(), MCPServers: []acp.MCPServer{stdio("a", "serve"), stdio("a", "serve")}})
+	require.NoError(t, err)
+	two, err := e.NewSession(t.Context(), &acp.NewSessionRequest{Cwd: t.TempDir(), MCPServers: []acp.MCPServer{}})
+	require.NoError(t, err)
+	e.prompt(t, one.SessionID, "go")
+	e.prompt(t, two.SessionID, "go")
+	var names []string
+	for _, tool := range m.Requests()[0].Tools {
+		names = append(names, tool.Name)
+	}
+	require.Equal(t, []string{"a_die", "a_echo", "a_2_die", "a_2_echo"}, names, "equal names are told apart")
+	require.Empty(t, m.Requests()[1].Tools)
+	_, err = e.CloseSession(t.Context(), &acp.CloseSessionRequest{SessionID: one.SessionID})
+	require.NoError(t, err)
+}
+
+func TestRunWithoutASessionHasNoTools(t *testing.T) {
+	m := modeltest.Script(modeltest.SayText("Hi."))
+	a := agent.Must(agent.New(agent.Config[deps.ACPDeps, string]{
+		Model: m, Toolsets: []toolset.Toolset[deps.ACPDeps]{acpmcp.Toolset(acpmcp.New(acpmcp.Config{}), mcptoolset.Options[deps.ACPDeps]{})},
+	}))
+	_, err := a.Run(t.Context(), deps.ACPDeps{}, "hi")
+	require.NoError(t, err)
+	_, err = agent.New(agent.Config[deps.ACPDeps, string]{Model: m, Toolsets: []toolset.Toolset[deps.ACPDeps]{acpmcp.Toolset[deps.ACPDeps](nil, mcptoolset.Options[deps.ACPDeps]{})}})
+	require.ErrorContains(t, err, "the servers are nil")
+}

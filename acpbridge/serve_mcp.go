@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpbridge
+
+import (
+	"strings"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/deps"
+)
+
+// MCPServers connects to the MCP servers that clients name when a session begins. Package acpmcp implements it, so that a program without MCP
+// servers links nothing of them. Its methods may be called from several goroutines.
+type MCPServers interface {
+	// Capabilities says which transports there are beside standard input and output. Clients are told in initialize.
+	Capabilities() acp.MCPCapabilities
+	// Open begins to connect to the servers of a session. It returns at once.
+	Open(session *deps.Session, servers []acp.MCPServer)
+	// News returns what the user should be told about the session's servers, a line each. It tells everything once. It is called at
+	// the beginning and at the end of each turn.
+	News(id acp.SessionID) []string
+	// Close ends the servers of a session, after its last turn.
+	Close(id acp.SessionID)
+}
+
+// openServers begins to connect to the servers of a session.
+func (s *server) openServers(session *session, servers []acp.MCPServer) {
+	switch {
+	case s.mcp != nil:
+		s.mcp.Open(session.info, servers)
+	default:
+		s.warnAboutServers(session.id, servers)
+	}
+}
+
+// closeServers ends the servers of a session.
+func (s *server) closeServers(session *session) {
+	if s.mcp != nil {
+		s.mcp.Close(session.id)
+	}
+}
+
+// tellNews tells the user what is new about the session's servers.
+func (s *server) tellNews(p *projection) {
+	if s.mcp == nil || p.ctx.Err() != nil {
+		return
+	}
+	news := s.mcp.News(p.session.id)
+	if len(news) == 0 {
+		return
+	}
+	if p.notices {
+		for _, line := range news {
+			p.send(acp.SessionUpdate{Notice: &acp.Notice{Severity: acp.NoticeSeverityWarning, Title: oneLine(line)}})
+		}
+		return
+	}
+	p.newMessage()
+	p.say(&p.message, strings.Join(news, "\n\n"))
+	p.newMessage()
+}
