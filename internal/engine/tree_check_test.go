@@ -23,10 +23,11 @@ type treeCheck struct {
 	ran      map[string]int
 	decided  map[string]*entry
 	replies  map[string]*entry
-	// open is the question that a person has before them. One at a time is checked where all run in one process.
+	// open is the question that a person has before them. oneOpen says that there is one at a time, because all run in one process.
 	open    string
 	oneOpen bool
 	begun   map[string]bool // agents that were handed over to, by prompt
+	said    map[string]int  // what users and agents have asked for, by when it was first seen
 	// speaker is the agent that has written to the user last; fresh says that a turn has begun and nobody has.
 	speaker string
 	fresh   bool
@@ -39,7 +40,7 @@ func (w *tree) check(oneOpen bool) *treeCheck {
 	c := &treeCheck{
 		w: w, root: w.nodes(), entries: w.log.all(), oneOpen: oneOpen,
 		calls: map[string]treeCall{}, siblings: map[string][]treeCall{}, models: map[string]*entry{}, running: map[string]bool{}, ran: map[string]int{},
-		decided: map[string]*entry{}, replies: map[string]*entry{}, begun: map[string]bool{},
+		decided: map[string]*entry{}, replies: map[string]*entry{}, begun: map[string]bool{}, said: map[string]int{},
 	}
 	for i := range c.entries {
 		if c.entry(i, &c.entries[i]); c.problem != nil {
@@ -195,6 +196,7 @@ func (c *treeCheck) model(e *entry) {
 		c.calls[call.Name] = call
 	}
 	c.passed(e)
+	c.inOrder(e)
 	if !e.Visible {
 		if e.Text != "" {
 			c.hidden = append(c.hidden, e.Text)
@@ -248,6 +250,23 @@ func (c *treeCheck) passed(e *entry) {
 	}
 	if n.pass == passPrompts && !subset(e.Users[:len(e.Users)-1], from.Users) {
 		c.wrong("%s begins with %q, the users' prompts were %q", e.Agent, e.Users, from.Users)
+	}
+}
+
+// inOrder checks that an agent sees what it was asked for in the order in which that was said.
+func (c *treeCheck) inOrder(e *entry) {
+	latest := -1
+	for _, text := range e.Users {
+		if !strings.HasPrefix(text, "turn ") && !strings.HasPrefix(text, "instead ") && !strings.Contains(text, ":r") {
+			continue // a note of the loop
+		}
+		if _, seen := c.said[text]; !seen {
+			c.said[text] = len(c.said)
+		}
+		if c.said[text] < latest {
+			c.wrong("%s sees %q, which is not the order in which it was said", e.Agent, e.Users)
+		}
+		latest = c.said[text]
 	}
 }
 

@@ -124,7 +124,7 @@ func (w *tree) play(t *testing.T, way string) *conversation {
 	if way == journaled {
 		j = new(journal.Memory)
 	}
-	turns := 1 + w.random("turns").IntN(3)
+	turns := 1 + w.random("turns").IntN(5)
 	w.log.add(entry{Said: saidTurn, Name: "turn 1"})
 	for turn := 1; ; l.N++ {
 		if l.Prompt == "" && l.History == nil {
@@ -179,7 +179,7 @@ func (c *conversation) leg(t *testing.T, l *leg, j *journal.Memory) *ended {
 	if e.Failed != "" {
 		return e
 	}
-	check := c.w.check(c.way == natively || c.way == journaled)
+	check := c.w.check(c.way != inTasks)
 	check.history(e.Messages, e.Pending)
 	if !e.Pending {
 		check.output(e.Output, e.Agent)
