@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,14 +39,19 @@ var errDied = errors.New("the process is dead")
 // mortal is a store whose process dies after a number of appends.
 type mortal struct {
 	*session.Memory
-	left int
+	left *atomic.Int64
+}
+
+func mortalStore(m *session.Memory, left int) *mortal {
+	s := &mortal{m, new(atomic.Int64)}
+	s.left.Store(int64(left))
+	return s
 }
 
 func (m *mortal) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (int64, error) {
-	if m.left == 0 {
+	if m.left.Add(-1) < 0 {
 		return 0, errDied
 	}
-	m.left--
 	return m.Memory.Append(ctx, l, head, entries...)
 }
 
@@ -182,7 +188,7 @@ func TestTurnsAreReadAsTheyWere(t *testing.T) {
 func TestCutOffTurnsAreSettled(t *testing.T) {
 	for left := 1; ; left++ {
 		m := new(session.Memory)
-		c, _ := open(t, &mortal{m, left})
+		c, _ := open(t, mortalStore(m, left))
 		var wk worker
 		_, err := prompt(t, c, wk.agent(), "Begin.")
 		if err == nil {
@@ -226,7 +232,7 @@ func TestCutOffTurnsResume(t *testing.T) {
 	require.NoError(t, err)
 	for left := 1; ; left++ {
 		m := new(session.Memory)
-		c, _ := open(t, &mortal{m, left})
+		c, _ := open(t, mortalStore(m, left))
 		var wk worker
 		if _, err := prompt(t, c, wk.agent(), "Begin."); err == nil {
 			break
@@ -278,7 +284,7 @@ func slow(words int) model.Model {
 func TestStreamedTextSurvives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(session.Memory)
-		store := &mortal{m, -1}
+		store := mortalStore(m, 1<<30)
 		c, _ := open(t, store)
 		a := agent.Must(agent.New(agent.Config[none, string]{Model: slow(20)}))
 		now, err := c.Begin(t.Context(), model.User("Talk."))
@@ -289,7 +295,7 @@ func TestStreamedTextSurvives(t *testing.T) {
 		for ev := range s.Events() {
 			now.Observe(ev)
 			if ev.Kind == agent.EventPartDelta && ev.Text == "word12 " {
-				store.left = 0 // nothing is written any more
+				store.left.Store(0) // nothing is written any more
 				cancel()
 			}
 		}
