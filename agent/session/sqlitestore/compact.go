@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,9 @@ func (q *queries) removeOrphans() error {
 	for _, f := range files {
 		if strings.HasPrefix(f.Name(), "new-") {
 			if info, err := f.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
-				err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name())))
+				if err := os.Remove(filepath.Join(dir, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
 			}
 			continue
 		}
