@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,7 +87,25 @@ func tools() toolset.Toolset[deps] {
 	), "Be kind.")
 }
 
-func config(policy func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error), log *bytes.Buffer) mcpserver.Config[deps] {
+// logged is a log that servers may still write to while a test reads it.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func config(policy func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error), log *logged) mcpserver.Config[deps] {
 	return mcpserver.Config[deps]{
 		Name: "shop", Version: "2", Instructions: "A shop.", Approve: policy,
 		Deps:   func(context.Context) (deps, error) { return deps{"ada"}, nil },
@@ -114,7 +133,7 @@ func call(t *testing.T, c *mcptoolset.Server, host toolset.Host, tool, args stri
 }
 
 func TestToolsetIsServed(t *testing.T) {
-	var log bytes.Buffer
+	var log logged
 	s, err := mcpserver.New(t.Context(), tools(), config(nil, &log))
 	require.NoError(t, err)
 	c := client(t, s)
@@ -149,7 +168,7 @@ func TestToolsetIsServed(t *testing.T) {
 }
 
 func TestApprovalIsDeniedUnlessPolicyAllows(t *testing.T) {
-	var log bytes.Buffer
+	var log logged
 	s, err := mcpserver.New(t.Context(), tools(), config(nil, &log))
 	require.NoError(t, err)
 	c := client(t, s)
@@ -182,7 +201,7 @@ func TestApprovalIsDeniedUnlessPolicyAllows(t *testing.T) {
 }
 
 func TestServedOverHTTP(t *testing.T) {
-	var log bytes.Buffer
+	var log logged
 	s, err := mcpserver.New(t.Context(), tools(), config(nil, &log))
 	require.NoError(t, err)
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
@@ -199,7 +218,7 @@ func TestServedOverHTTP(t *testing.T) {
 }
 
 func TestAgentIsServed(t *testing.T) {
-	var log bytes.Buffer
+	var log logged
 	remove := toolset.Func("remove", "Remove.", func(_ context.Context, run *toolset.RunContext[deps], i in) (string, error) { return "removed", nil },
 		toolset.Approve(func(context.Context, *toolset.RunContext[deps], in) (*toolset.Approval, error) {
 			return &toolset.Approval{}, nil
