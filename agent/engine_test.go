@@ -62,6 +62,7 @@ func TestWorkerKeepsToolsetsOpen(t *testing.T) {
 	require.Zero(t, set.closed)
 	require.NoError(t, w.End(t.Context(), "unknown"))
 	require.NoError(t, w.End(t.Context(), "r"))
+	require.Equal(t, 1, set.closed)
 	require.NoError(t, w.Close(t.Context()))
 	require.Equal(t, 1, set.closed)
 
