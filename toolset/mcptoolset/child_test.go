@@ -23,8 +23,10 @@ import (
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 )
 
-// child is what a copy of this test program does.
-func child(mode string) int {
+func init() { child = serveAsChild }
+
+// serveAsChild is what a copy of this test program does.
+func serveAsChild(mode string) int {
 	switch mode {
 	case "crash":
 		fmt.Fprintln(os.Stderr, "cannot open the database, key sk-secret-123\u202e")

@@ -21,8 +21,11 @@ import (
 	"github.com/ponte-go/ponte/toolset/toolsettest"
 )
 
+// child is what this program does as a server that another test starts. It is nil where such tests do not run.
+var child func(mode string) int
+
 func TestMain(m *testing.M) {
-	if mode := os.Getenv("MCPTOOLSET_TEST_MODE"); mode != "" {
+	if mode := os.Getenv("MCPTOOLSET_TEST_MODE"); mode != "" && child != nil {
 		os.Exit(child(mode))
 	}
 	leaktest.Main(m)

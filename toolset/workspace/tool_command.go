@@ -99,7 +99,11 @@ func (c *call) runCommand(ctx context.Context, in runCommandArgs) (toolset.Resul
 		return result, err
 	}
 	if closing := c.release(ctx, t); err == nil && closing != nil {
-		err = c.failed(ctx, "end "+cmd.title, closing)
+		err = c.failed(ctx, "close its terminal", closing)
+		if failed, ok := errors.AsType[*toolset.FailedError](err); ok { // what the command did is known all the same
+			result.Text += "\n[" + failed.Message + "]"
+			err = nil
+		}
 	}
 	return result, err
 }

@@ -187,3 +187,36 @@ func TestTooManyCommands(t *testing.T) {
 	}
 	require.Equal(t, "Could not run serve: too many commands are running. Release some with release_terminal.", r.call("run_command", args{"command": "serve", "background": true}))
 }
+
+// slowToClose is a workspace whose processes cannot be closed, although they have ended.
+type slowToClose struct {
+	workspace.Workspace
+	err error
+}
+
+func (w slowToClose) Start(ctx context.Context, c workspace.Command) (workspace.Process, error) {
+	p, err := w.Workspace.Start(ctx, c)
+	return slowProcess{p, w.err}, err
+}
+
+type slowProcess struct {
+	workspace.Process
+	err error
+}
+
+func (p slowProcess) Close(ctx context.Context) error {
+	_ = p.Process.Close(ctx)
+	return p.err
+}
+
+// An editor under load may be late to release a terminal. The command has ended before that.
+func TestResultIsKeptIfTheTerminalCannotBeClosed(t *testing.T) {
+	ws, err := memory.New(memory.Config{Commands: scripts})
+	require.NoError(t, err)
+	r := newRig(t, slowToClose{ws, context.DeadlineExceeded})
+	require.Equal(t, "hi\n[exit code 0]\n[Could not close its terminal: context deadline exceeded]", r.call("run_command", args{"command": "echo hi"}))
+
+	r = newRig(t, slowToClose{ws, fmt.Errorf("%w: connection closed", workspace.ErrLost)})
+	_, err = r.run(t.Context(), command("echo hi"))
+	require.ErrorIs(t, err, workspace.ErrLost)
+}
