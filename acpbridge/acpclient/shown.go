@@ -103,7 +103,7 @@ func same(roots []string, named, path string) bool {
 }
 
 // apply returns what the changes make of a file, and how many there are of it. A change is of the whole file, or of a part that is in
-// the file once.
+// the file once. What was shown as a new file covers no file that has a content: nobody has seen what would be lost.
 func (g *grant) apply(roots []string, path string, old *string) (after string, n int) {
 	if old != nil {
 		after = *old
@@ -115,9 +115,9 @@ func (g *grant) apply(roots []string, path string, old *string) (after string, n
 		}
 		n++
 		switch {
-		case d.Old == nil, *d.Old == after:
+		case d.Old == nil && after == "", d.Old != nil && *d.Old == after:
 			after = d.New
-		case *d.Old != "" && strings.Count(after, *d.Old) == 1:
+		case d.Old != nil && *d.Old != "" && strings.Count(after, *d.Old) == 1:
 			after = strings.Replace(after, *d.Old, d.New, 1)
 		default:
 			return "", 0

@@ -141,6 +141,24 @@ func TestWritesThatWereShownAreNotAskedAboutTwice(t *testing.T) {
 	require.Equal(t, []string{"agent", "client", "agent", "client"}, who)
 }
 
+// Some agents show every write as a new file. A person who allowed that has not seen what is overwritten.
+func TestNewFileThatWasShownDoesNotCoverAnExistingOne(t *testing.T) {
+	ws := newWorkspace(t, nil)
+	shown := func(path string) string {
+		return `{"toolCallId":"c","title":"Write","content":[{"type":"diff","path":"` + path + `","newText":"new\n"}]}`
+	}
+	p := &asked{kinds: []acp.PermissionOptionKind{"allow_once", "reject_once", "allow_once"}}
+	_, said := work(t, p, ws, func(a *raw) {
+		a.ask(shown("/repo/a.txt"))
+		a.writeFile("/repo/a.txt", "new\n") // it exists: the client asks, and shows what goes
+		a.ask(shown("/repo/b.txt"))
+		a.writeFile("/repo/b.txt", "new\n")
+	})
+	require.Equal(t, "the user did not allow this: Write /repo/a.txt\nwritten\n", said)
+	require.Len(t, p.all, 3)
+	require.Contains(t, p.all[1], "-two\n")
+}
+
 func TestCommandsAreAskedAbout(t *testing.T) {
 	ran := make(chan string, 10)
 	ws := newWorkspace(t, func(_ context.Context, sh *memory.Shell) int {
