@@ -172,7 +172,7 @@ func (s *server) warnAboutServers(id acp.SessionID, servers []acp.MCPServer) {
 		case m.SSE != nil:
 			name = m.SSE.Name
 		}
-		s.log.Warn("acpbridge: MCP servers of the client are not supported yet", "session", id, "server", name)
+		s.log.Warn("acpbridge: an MCP server of the client is not used: Config.MCP is not set", "session", id, "server", name)
 	}
 }
 
