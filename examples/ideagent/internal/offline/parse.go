@@ -102,6 +102,9 @@ func (p *parser) clause(c clause) ([]step, string) {
 		return nil, code(strings.Join(v.words, " ")) + " what?"
 	}
 	steps, problem := v.parse(p, k)
+	if problem == "" {
+		problem = misnamed(steps)
+	}
 	switch {
 	case problem != "":
 		return nil, problem
@@ -112,6 +115,19 @@ func (p *parser) clause(c clause) ([]step, string) {
 		return nil, "I did not understand " + quote(k.rest())
 	}
 	return steps, ""
+}
+
+// misnamed says what is wrong with the names of files in steps. A block of code is no name.
+func misnamed(steps []step) string {
+	for _, s := range steps {
+		switch {
+		case s.path == "" && (s.act == actRead || s.changes()):
+			return "which file do you mean?"
+		case strings.ContainsAny(s.path, "\r\n\x00"):
+			return quote(s.path) + " is not the name of a file: a name is one line"
+		}
+	}
+	return ""
 }
 
 // inFile reads "in FILE", which says what the next clauses are about, and "in FILE replace A with B".

@@ -157,7 +157,7 @@ func TestGrammar(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"read a.txt, then replace foo with bar in it and run go test ./...", "1. read \"a b\"\n2. run 'x", "in a replace b with",
-		"create a:\n```go\nx\n```", "read lines 3 to of", "search in in in", "replace with with with in in", "find files named",
+		"create a:\n```go\nx\n```", "create a:\n```go*x\n```", "read lines 3 to of", "search in in in", "replace with with with in in", "find files named",
 		"append to to", "write to", "[@x](file:///a) read [y](file://%zz)", "wait 1e9 minutes", "$", "-", "“", "from line", "1.",
 		"use x_y {\"a\": [1, 2]} and undo that", "call `a_b {}`", "again", "take it back", "use { {\"", "test", "run the", "in a", "in the file",
 		"go test", "make", "ls -la", "./x y", "read it and it", "show me all the", "where is", "add the line to", "save to a", "create the empty file",

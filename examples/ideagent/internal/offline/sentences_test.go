@@ -222,6 +222,7 @@ func TestUnderstoodSentences(t *testing.T) {
 
 // refused are requests of which a part is not understood.
 var refused = []string{
+	"create a:\n```go\nx\n```", "create a:\n```go*x\n```", "read ```\na.txt\n```", "create \"\" with \"x\"", "append x to \"a\nb\"",
 	"create a file hello.py that prints hello", "create hello.py which prints hello", "create a function that adds numbers", "create hello.py with a function that prints hello",
 	"write unit tests for main.go", "write unit tests to main_test.go", "write a poem to poem.txt", "create tests", "create main.go with tests", "create a.txt with 3 lines of text",
 	"add error handling to main.go", "add a test to main_test.go", "append a summary of b.txt to a.txt", "save it",
