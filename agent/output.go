@@ -265,24 +265,21 @@ func plainText[D, O any](_ context.Context, _ *toolset.RunContext[D], text strin
 	return out, nil
 }
 
-// forModel gives an error the text that the model is shown.
+// forModel gives an error the text that says to the model what is wrong.
 func forModel(err error) *engine.Return {
-	return &engine.Return{Result: toolset.Result{Text: textFor(err)}, Retry: true, Cause: err}
-}
-
-// textFor says to a model what is wrong.
-func textFor(err error) string {
 	var invalid *schema.Error
-	if errors.As(err, &invalid) {
-		return invalid.Prompt()
-	}
 	var retry *toolset.RetryError
-	if errors.As(err, &retry) {
-		return retry.Message
-	}
 	var panicked *PanicError
-	if errors.As(err, &panicked) { // the place is of no use to the model
-		return "The arguments are not valid: " + panicked.said()
+	var text string
+	switch {
+	case errors.As(err, &invalid):
+		text = invalid.Prompt()
+	case errors.As(err, &retry):
+		text = retry.Message
+	case errors.As(err, &panicked): // the place is of no use to the model
+		text = "The arguments are not valid: " + panicked.said()
+	default:
+		text = "The arguments are not valid: " + strings.TrimSpace(err.Error())
 	}
-	return "The arguments are not valid: " + strings.TrimSpace(err.Error())
+	return &engine.Return{Result: toolset.Result{Text: text}, Retry: true, Cause: err}
 }
