@@ -232,6 +232,7 @@ func TestOlderStoreIsMigratedAndBackedUp(t *testing.T) {
 	old := store(t, dir)
 	fill(t, old, 2, 5)
 	mend := sqlitestore.AddStep("ALTER TABLE sessions ADD COLUMN colour TEXT")
+	t.Cleanup(mend)
 	_, err := sqlitestore.Open(dir, sqlitestore.Options{Busy: time.Millisecond})
 	require.ErrorIs(t, err, session.ErrBusy, "while it is open elsewhere")
 	require.ErrorContains(t, err, "1 other process")

@@ -104,8 +104,7 @@ func open(dir string, o Options) (s *Store, err error) {
 		return nil, err
 	}
 	s.writer.SetMaxOpenConns(1)
-	ctx, cancel := context.WithTimeout(context.Background(), o.Busy)
-	defer cancel()
+	ctx := context.Background() // waiting is bounded by Options.Busy, and a migration takes as long as it takes
 	err = s.patiently(ctx, func() error {
 		conn, err := s.writer.Conn(ctx)
 		if err != nil {
