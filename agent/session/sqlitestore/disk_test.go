@@ -242,7 +242,8 @@ func TestOlderStoreIsMigratedAndBackedUp(t *testing.T) {
 	require.ErrorContains(t, err, "change version 2 to 3")
 	broken()
 
-	s := store(t, dir)
+	s, err := sqlitestore.Open(dir, sqlitestore.Options{Busy: 1})
+	require.NoError(t, err, "waiting is bounded, the migration is not")
 	good, _, _ := count(t, s, "s1")
 	require.Equal(t, 5, good)
 	require.NoError(t, s.Close())
