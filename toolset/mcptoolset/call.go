@@ -172,7 +172,8 @@ func (s *Server) failure(ctx context.Context, l *link, err error) error {
 		return toolset.Failed("The connection to the MCP server %q was lost during this call. It is not known whether the call had any effect. The call was not repeated. Reason: %s",
 			s.config.Name, s.plain(l.explain(err)))
 	}
-	return toolset.Failed("The call of the MCP server %q failed: %s", s.config.Name, s.plain(err))
+	return toolset.Failed("The call of the MCP server %q failed. It is not known whether the call had any effect. The call was not repeated. Reason: %s",
+		s.config.Name, s.plain(err))
 }
 
 // unavailable is the error of a request that could not be made.

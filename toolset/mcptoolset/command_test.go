@@ -150,7 +150,7 @@ func TestHostileHugeResultKeepsMemoryBounded(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	res, err := call(t, s, nil, "r", "s_get", `{}`)
-	require.Contains(t, failed(t, res, err), "lost during this call")
+	require.Contains(t, failed(t, res, err), "It is not known whether the call had any effect") // the error may come before the connection has ended
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(90<<20), "all that was ever allocated is less than the 100 MB result")
 	require.Len(t, list(t, s, mcptoolset.Options[none]{}), 1)
