@@ -216,7 +216,7 @@ func (h *handOver[D, N, O]) observed(ctx context.Context, run *toolset.RunContex
 	if around.partials {
 		opts = append(opts, WithPartials())
 	}
-	return observedInside(h.inner.Stream(ctx, h.deps(run.Deps), prompt, opts...), func(e Event) {
+	return observedInside(ctx, h.inner.Stream(ctx, h.deps(run.Deps), prompt, opts...), func(e Event) {
 		run.Emit(Nested{Agent: h.inner.config.Name, HandOver: true, Event: e})
 	})
 }

@@ -42,7 +42,7 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 				opts = append(opts, WithResults(*resume.Results))
 			}
 		}
-		res, err := observedInside(inner.Stream(ctx, deps(run.Deps), in.Prompt, opts...), func(e Event) {
+		res, err := observedInside(ctx, inner.Stream(ctx, deps(run.Deps), in.Prompt, opts...), func(e Event) {
 			run.Emit(Nested{Agent: inner.config.Name, Event: e})
 		})
 		if err == nil {
@@ -62,10 +62,13 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 	}, opts...)
 }
 
-// observedInside runs an agent inside a call. An observer of the outer run that leaves ends ctx, and so the inner run.
-func observedInside[O any](s *Stream[O], tell func(Event)) (*Result[O], error) {
+// observedInside runs an agent inside a call, until the observer of the outer run leaves. What the inner run would still say then is not
+// shown any more, so it must not be kept either.
+func observedInside[O any](ctx context.Context, s *Stream[O], tell func(Event)) (*Result[O], error) {
 	for e := range s.Events() {
-		tell(e)
+		if tell(e); ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrStopped) {
+			break
+		}
 	}
 	return s.Result()
 }
