@@ -56,11 +56,13 @@ func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	go func() { connDone <- conn.Serve(context.WithoutCancel(ctx)) }()
 
 	var cause error
+	byClient := false // or the streams have failed: the connection notices that too, and ends by itself
 	select {
 	case err := <-connDone:
 		cause = connError(err)
 		connDone <- err
 	case <-watch.ended:
+		byClient = true
 	case <-ctx.Done():
 		cause = context.Cause(ctx)
 	}
@@ -73,6 +75,13 @@ func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 	s.cancelTurns()
 	s.endSessions(polite, whole)
+	if byClient { // what it wrote before is still handled
+		select {
+		case err := <-connDone:
+			connDone <- err
+		case <-polite.Done():
+		}
+	}
 	conn.Close() // what still waits for an answer of the client fails
 	select {
 	case err := <-connDone:
