@@ -104,6 +104,9 @@ func (s *Store) patiently(ctx context.Context, fn func() error) error {
 		if time.Now().After(end) {
 			return err
 		}
-		time.Sleep(wait)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
 	}
 }
