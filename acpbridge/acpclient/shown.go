@@ -148,15 +148,22 @@ func sameCommand(a, b toolset.CommandLine) bool {
 	return a.Dir == b.Dir && shellLine(a) == shellLine(b) && slices.Equal(slices.Sorted(slices.Values(a.Env)), slices.Sorted(slices.Values(b.Env)))
 }
 
-// shellLine returns a command as a line for a shell. A shell that is told to run a line is that line.
+// shellLine returns a command as a line for a shell. A shell of the system that is told to run a line is that line. A program of the same name
+// elsewhere is not: nobody has seen its path.
 func shellLine(c toolset.CommandLine) string {
 	if c.Line != "" {
 		return strings.TrimSpace(c.Line)
 	}
 	if len(c.Args) == 3 {
-		switch name := c.Args[0][strings.LastIndexAny(c.Args[0], `/\`)+1:]; {
-		case (name == "sh" || name == "bash") && c.Args[1] == "-c", strings.EqualFold(name, "cmd") && strings.EqualFold(c.Args[1], "/c"):
-			return strings.TrimSpace(c.Args[2])
+		switch c.Args[0] {
+		case "sh", "/bin/sh", "/usr/bin/sh", "bash", "/bin/bash", "/usr/bin/bash":
+			if c.Args[1] == "-c" {
+				return strings.TrimSpace(c.Args[2])
+			}
+		case "cmd", "cmd.exe":
+			if strings.EqualFold(c.Args[1], "/c") {
+				return strings.TrimSpace(c.Args[2])
+			}
 		}
 	}
 	return quoted(c.Args)

@@ -141,6 +141,18 @@ func TestWritesThatWereShownAreNotAskedAboutTwice(t *testing.T) {
 	require.Equal(t, []string{"agent", "client", "agent", "client"}, who)
 }
 
+// A program that is called like a shell is not the shell that would run what was shown.
+func TestShellElsewhereIsAskedAbout(t *testing.T) {
+	ws := newWorkspace(t, func(context.Context, *memory.Shell) int { return 0 })
+	p := &asked{kinds: []acp.PermissionOptionKind{"allow_once", "reject_once"}}
+	_, said := work(t, p, ws, func(a *raw) {
+		a.ask(`{"toolCallId":"c","title":"Run","rawInput":{"command":"make all"}}`)
+		a.create(`"command":"/tmp/evil/sh","args":["-c","make all"]`)
+	})
+	require.Contains(t, said, "the user did not allow this: Run /tmp/evil/sh")
+	require.Len(t, p.all, 2)
+}
+
 // Some agents show every write as a new file. A person who allowed that has not seen what is overwritten.
 func TestNewFileThatWasShownDoesNotCoverAnExistingOne(t *testing.T) {
 	ws := newWorkspace(t, nil)
