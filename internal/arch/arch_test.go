@@ -46,6 +46,7 @@ var rules = map[string][]string{
 	"toolset/workspace/memory":              {"toolset/workspace"},
 	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace"},
 	"agent/approval":                        {"toolset", "internal/linediff", "internal/show"},
+	"agent/capability/instructions":         {"agent", "agent/model", "toolset", "toolset/workspace", "internal/clean"},
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
 	"agent/session":                         {}, // the core does not import it
@@ -60,6 +61,7 @@ var rules = map[string][]string{
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "agent/approval", "deps"},
 	"internal/adapter":                      {"agent/model", "internal/plainjson"},
 	"internal/adaptertest":                  {"agent/model"},
+	"internal/clean":                        {"internal/show"},
 	"internal/linediff":                     {},
 	"internal/nearest":                      {},
 	"internal/show":                         {},
