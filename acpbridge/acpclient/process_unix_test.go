@@ -68,6 +68,9 @@ func processMain(what string) {
 		fmt.Println("Usage: agent [flags]")
 		fmt.Println("  -acp   speak ACP, with", os.Getenv("TEST_API_KEY"))
 		a.wait()
+	case "tells its key":
+		fmt.Fprintln(os.Stderr, "the key is", os.Getenv("MINE_API_KEY"))
+		os.Exit(1)
 	case "does not end":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		a.open()
