@@ -7,13 +7,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 
-	"github.com/ponte-go/ponte/examples/ideagent/internal/chat"
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term"
 )
 
 const chatUsage = `Talk to an agent in this terminal.
@@ -24,7 +26,10 @@ Usage:
 
 The agent reads and writes the files of one directory, and runs commands on this machine; you are asked before it
 changes or runs anything. With PROMPT it does one thing; without, it asks what to do until Ctrl-D. Ctrl-C cancels what
-the agent is doing, a second one quits. Exit codes: 0 done, 1 error, 2 mistake in the command line, 130 interrupted.
+the agent is doing, a second one quits. Without a terminal each line of the input is a prompt, and nobody is asked: the
+answer is no, unless there is -yes.
+
+Exit codes: 0 done, 1 error, 2 mistake in the command line, 5 something was not allowed, 130 interrupted.
 
 Flags:
 
@@ -36,7 +41,8 @@ func chatCommand(ctx context.Context, args []string) int {
 	scratch := flags.Bool("scratch", false, "work on a copy of the directory, which is left for you to look at")
 	allowAll := flags.Bool("yes", false, "allow everything without asking")
 	modelName := flags.String("model", "", "`model` of the agent; see ideagent -h")
-	agent := flags.String("agent", "", "another ACP agent: its `command`, cut at spaces")
+	agent := flags.String("agent", "", "another ACP agent: its `command` with quotes as a shell has them, such as 'npx -y \"@zed-industries/claude-code-acp\"'")
+	asJSON := flags.Bool("json", false, "write events as JSON, one on each line; nobody is asked then")
 	verbose := flags.Bool("v", false, "show what the agent writes to standard error")
 	if code, done := parseFlags(flags, args, chatUsage); done {
 		return code
@@ -45,7 +51,11 @@ func chatCommand(ctx context.Context, args []string) int {
 	if err != nil {
 		return misuse(err)
 	}
-	where, err := directory(*dir, *scratch)
+	told := io.Writer(os.Stdout)
+	if *asJSON {
+		told = os.Stderr // the output is for a program
+	}
+	where, err := directory(*dir, *scratch, told)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
 		return exitError
@@ -53,42 +63,43 @@ func chatCommand(ctx context.Context, args []string) int {
 	interrupts, stop := interrupts()
 	defer stop()
 	tty := isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb"
-	return chat.Run(ctx, chat.Config{
-		Agent: command, Dir: where, Prompt: strings.Join(flags.Args(), " "), AllowAll: *allowAll, Verbose: *verbose,
-		Version: release(), In: os.Stdin, Interactive: isTerminal(os.Stdin), Out: os.Stdout, Err: os.Stderr,
-		TTY: tty, Color: tty && os.Getenv("NO_COLOR") == "" && (runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""),
+	return term.Run(ctx, term.Config{
+		Agent: command, Dir: where, Prompt: strings.Join(flags.Args(), " "), AllowAll: *allowAll, Verbose: *verbose, JSON: *asJSON,
+		Version: release(), In: os.Stdin, Person: isTerminal(os.Stdin), Out: os.Stdout, Err: os.Stderr,
+		Color:      tty && os.Getenv("NO_COLOR") == "" && (runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""),
 		Interrupts: interrupts,
 	})
 }
 
 // agentOf returns the command that starts the agent: this program, unless there is another.
-func agentOf(agent, modelName string) ([]string, error) {
+func agentOf(agent, modelName string) (c acpclient.Command, err error) {
 	if agent != "" {
 		if modelName != "" {
-			return nil, errors.New("-model is for ideagent's own agent; leave it out with -agent")
+			return c, errors.New("-model is for ideagent's own agent; leave it out with -agent")
 		}
-		return strings.Fields(agent), nil
+		if c, err = term.ParseCommand(agent); err != nil {
+			return c, fmt.Errorf("-agent: %w", err)
+		}
+		return c, nil
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
+	if c.Path, err = os.Executable(); err != nil {
+		return c, err
 	}
-	command := []string{self}
 	if modelName != "" {
 		// What is wrong with it is said here rather than by a child that dies of it.
 		if _, err := (chooser{env: os.Getenv}).named(context.Background(), modelName); err != nil {
-			return nil, err
+			return c, err
 		}
-		command = append(command, "-model", modelName)
+		c.Args = append(c.Args, "-model", modelName)
 	}
 	if isTerminal(os.Stdout) {
-		command = append(command, "-pace", "8ms")
+		c.Args = append(c.Args, "-pace", "8ms")
 	}
-	return command, nil
+	return c, nil
 }
 
-// directory returns the absolute path of the directory to work in.
-func directory(dir string, scratch bool) (string, error) {
+// directory returns the absolute path of the directory to work in. told is where to say that it is a copy.
+func directory(dir string, scratch bool, told io.Writer) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
@@ -110,7 +121,7 @@ func directory(dir string, scratch bool) (string, error) {
 		_ = os.RemoveAll(parent)
 		return "", fmt.Errorf("-scratch: cannot copy %s: %w", dir, err)
 	}
-	fmt.Printf("Working on a copy: %s\n\n", work)
+	fmt.Fprintf(told, "Working on a copy: %s\n\n", work)
 	return work, nil
 }
 

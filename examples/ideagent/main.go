@@ -18,6 +18,7 @@
 //	0    done
 //	1    an error, or a turn of chat that the agent did not end by itself
 //	2    a mistake in the command line
+//	5    something that the agent of chat wanted to do was not allowed
 //	130  interrupted
 package main
 
@@ -40,7 +41,7 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// Exit codes. Those of chat are in package chat.
+// Exit codes. Those of chat are in package term.
 const (
 	exitOK    = 0
 	exitError = 1

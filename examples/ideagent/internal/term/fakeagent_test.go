@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package chat_test
+package term_test
 
 import (
 	"context"
@@ -93,7 +93,7 @@ func (a *fakeAgent) do(ctx context.Context, line string) (said string, stop acp.
 	case "permission":
 		title := "Write " + rest
 		got, err := a.client.RequestPermission(ctx, &acp.RequestPermissionRequest{
-			SessionID: "s", ToolCall: acp.ToolCallUpdate{ToolCallID: "p", Title: &title},
+			SessionID: "s", ToolCall: acp.ToolCallUpdate{ToolCallID: "p", Title: &title, RawInput: []byte(`{"path":"` + rest + `"}`)},
 			Options: []acp.PermissionOption{
 				{OptionID: "always", Name: "Always allow", Kind: acp.PermissionOptionKindAllowAlways},
 				{OptionID: "once", Name: "Allow once", Kind: acp.PermissionOptionKindAllowOnce},

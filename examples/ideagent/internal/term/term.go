@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/events"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/plain"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/text"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
+)
+
+// Config says whom to talk to, about what, and where.
+type Config struct {
+	// Agent starts the agent.
+	Agent acpclient.Command
+	// Dir is the session's directory, absolute. The agent is served its files, and commands that run on this machine.
+	Dir string
+	// Prompt is the one thing to ask. Empty means that In has a prompt on each line.
+	Prompt string
+	// AllowAll allows whatever the agent asks permission for.
+	AllowAll bool
+	// Verbose shows what the agent writes to its standard error.
+	Verbose bool
+	// JSON writes events as JSON, one on each line, in place of text. Nobody is asked then.
+	JSON bool
+	// Version is what this client says it is.
+	Version string
+
+	// In is where prompts and answers come from; Person says that somebody is there to answer questions.
+	In     io.Reader
+	Person bool
+	// Out and Err are where everything goes, and where errors go. Color says that Out may be coloured.
+	Out, Err io.Writer
+	Color    bool
+	// Interrupts receives a value for each Ctrl-C.
+	Interrupts <-chan struct{}
+}
+
+// Exit codes.
+const (
+	ExitOK          = 0
+	ExitError       = 1 // an error, or a turn that the agent did not end by itself
+	ExitRefused     = 5 // something that the agent wanted to do was not allowed
+	ExitInterrupted = 130
+)
+
+var (
+	// errQuit means that the user has had enough.
+	errQuit = errors.New("interrupted")
+	// errRefused means that something was not allowed, which has been shown.
+	errRefused = errors.New("something that the agent wanted to do was not allowed")
+)
+
+// Run holds the conversation and returns the exit code. It ends early when ctx does. Errors have been shown then, and
+// nothing of what was started is left.
+func Run(ctx context.Context, config Config) int {
+	var out front = plain.New(config.Out, config.Color, config.Dir)
+	if config.JSON {
+		out, config.Person = events.New(config.Out), false
+	}
+	err := run(ctx, &config, out)
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, errQuit), ctx.Err() != nil:
+		out.Failed(ExitInterrupted, "interrupted")
+		return ExitInterrupted
+	case errors.Is(err, errRefused):
+		out.Failed(ExitRefused, errRefused.Error())
+		return ExitRefused
+	}
+	out.Failed(ExitError, explain(err))
+	fmt.Fprintf(config.Err, "ideagent: %s\n", explain(err))
+	return ExitError
+}
+
+// front shows a conversation.
+type front interface {
+	Update(*view.Update)
+	Note(string)
+	Fail(string)
+	EndTurn()
+	// Ended says how a turn ended: with a stop reason, or an error.
+	Ended(reason, err string)
+	// Failed says with which exit code the conversation ends, if it is not 0.
+	Failed(code int, why string)
+	// Asked shows a question and the answer to it, as far as it was not a person's.
+	Asked(q *acpclient.PermissionRequest, answer, why string)
+}
+
+// explain returns an error as users like it: on one line, without the name of a package in front.
+func explain(err error) string {
+	line := text.OneLine(err.Error())
+	for _, name := range []string{"acpclient: ", "guard: ", "workspace: ", "local: ", "acp: "} {
+		line = strings.TrimPrefix(line, name)
+	}
+	return line
+}
+
+func run(ctx context.Context, config *Config, out front) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	files, err := local.Open(local.Config{Roots: []string{config.Dir}})
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	t := &talk{config: config, out: out, lines: newLines(config.In)}
+	// Until the session is open, an interrupt ends everything.
+	err = t.interruptible(ctx, func(ctx context.Context) error {
+		var err error
+		t.client, err = acpclient.Start(ctx, config.Agent, acpclient.Config{
+			Name: "ideagent-chat", Version: config.Version, Workspace: careful{files}, Permission: t.permission,
+			OnStderr: func(line string) {
+				if config.Verbose {
+					out.Note("agent: " + line)
+				}
+			},
+		})
+		if err == nil {
+			t.session, err = t.client.NewSession(ctx, acpclient.SessionConfig{Cwd: config.Dir})
+		}
+		return err
+	})
+	if t.client != nil {
+		defer t.client.Close()
+	}
+	if err != nil {
+		return err
+	}
+	return t.hold(ctx)
+}
