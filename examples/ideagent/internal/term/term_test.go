@@ -140,16 +140,28 @@ func TestAllUpdatesAreShownBeforeTheEnd(t *testing.T) {
 	require.True(t, strings.HasSuffix(p.out.String(), "\n2999\n"))
 }
 
-func TestFilesOutsideAreRefused(t *testing.T) {
+func TestFilesOfTheSessionOnly(t *testing.T) {
 	p := newPerson(t)
-	secret := filepath.Join(t.TempDir(), "secret.txt")
+	outside := t.TempDir()
+	secret := filepath.Join(outside, "secret.txt")
 	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "binary"), []byte("\xff\xfe\x00"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "a.txt"), []byte("inside"), 0o600))
+	links := 0
+	if err := os.Symlink(secret, filepath.Join(p.Dir, "link")); err == nil { // Windows may not allow it
+		links = 2
+	}
 	p.AllowAll = true
-	p.Prompt = "read " + secret + "; write " + secret + "; read missing.txt"
+	p.Prompt = "read " + secret + "; write " + secret + "; read ../secret.txt; read missing.txt; read binary; read a.txt; read link; write link"
 	require.Equal(t, term.ExitOK, p.start(t)())
-	require.Equal(t, 2, strings.Count(p.out.String(), "outside of the session's directories"))
+	require.Equal(t, 3+links, strings.Count(p.out.String(), "outside of the session's directories"), p.out.String())
 	require.Contains(t, p.out.String(), "does not exist")
+	require.Contains(t, p.out.String(), "not text")
+	require.Contains(t, p.out.String(), "[inside]")
 	require.NotContains(t, p.out.String(), "[secret]")
+	data, err := os.ReadFile(secret)
+	require.NoError(t, err)
+	require.Equal(t, "secret", string(data))
 }
 
 func TestPermissions(t *testing.T) {
