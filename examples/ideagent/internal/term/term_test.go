@@ -403,3 +403,12 @@ func TestParseCommand(t *testing.T) {
 		require.ErrorContains(t, err, want, line)
 	}
 }
+
+func TestCommandsDoNotGetModelKeys(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-0123456789")
+	t.Setenv("MY_SECRET", "abcdefgh")
+	p := newPerson(t)
+	p.AllowAll, p.Prompt = true, "run echo keys=$OPENAI_API_KEY$MY_SECRET. $GREETING"
+	require.Equal(t, term.ExitOK, p.start(t)())
+	require.Contains(t, p.out.String(), "[exit 0: keys=. hi]")
+}
