@@ -120,7 +120,7 @@ func TestAskerWithoutAnEditorIsNobody(t *testing.T) {
 	got, err := a.Approve(t.Context(), approvalOf(""))
 	require.NoError(t, err)
 	require.Equal(t, toolset.Defer(), got)
-	_, err = acpbridge.Asker(acptest.New(acptest.Options{}).Deps("/")).Answer(t.Context(), toolset.Question{})
+	_, err = a.Answer(t.Context(), toolset.Question{})
 	require.ErrorIs(t, err, toolset.ErrNobody)
 }
 

@@ -33,6 +33,7 @@ type sessionClient struct {
 	closed    bool
 
 	announcing chan struct{} // holds a token while somebody sends early
+	visits     visits
 }
 
 func newSessionClient(client acp.Client) *sessionClient {
@@ -103,6 +104,7 @@ func (c *sessionClient) enter(turn context.Context) {
 }
 
 func (c *sessionClient) leave() {
+	c.endVisits()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn = nil

@@ -23,7 +23,7 @@ type task struct {
 //
 //   - The agent's tool calls are events of the outer run, each in an [agent.Nested], as those of agents made by agent.AsTool are.
 //     Everything that it shows, such as its plan, is in a custom event in there, as a [view.Change].
-//   - Its questions go to the outer run's asker, unless Session.Permission is set. With nobody to ask, the answer is no. A
+//   - Its questions go to the outer run's asker, unless Session.Permission or Session.Elicitation is set. With nobody to ask, the answer is no. A
 //     decision that defers withdraws the question.
 //   - Tokens that it tells are counted on the run's meter at the end of the turn, and cost in US dollars as it is told. A limit that is reached
 //     ends the turn and the run.
@@ -33,7 +33,7 @@ func Tool[D any](name, description string, a Agent, opts ...toolset.Option) *too
 		c := &call{
 			agent: &a, name: name, meter: run.Meter, id: run.Call.ID,
 			emit: func(e agent.Event) { run.Emit(agent.Nested{Agent: a.Name, Event: e}) },
-			ask:  acpclient.AskWith(agent.AskerOf(run)),
+			ask:  acpclient.AskWith(agent.AskerOf(run)), answer: acpclient.AnswerWith(agent.AskerOf(run)),
 		}
 		return c.run(ctx, in.Prompt)
 	}, opts...)
@@ -41,17 +41,22 @@ func Tool[D any](name, description string, a Agent, opts ...toolset.Option) *too
 
 // call is a call of the tool. It has no type parameters.
 type call struct {
-	agent *Agent
-	name  string
-	id    string
-	meter *toolset.Meter
-	emit  func(agent.Event)
-	ask   acpclient.PermissionFunc
-	cost  float64 // counted so far
+	agent  *Agent
+	name   string
+	id     string
+	meter  *toolset.Meter
+	emit   func(agent.Event)
+	ask    acpclient.PermissionFunc
+	answer acpclient.ElicitationFunc
+	cost   float64 // counted so far
 }
 
 func (c *call) run(ctx context.Context, prompt string) (said string, err error) {
-	client, end, err := c.agent.connect(ctx)
+	a := *c.agent
+	if a.Config.Elicitation == nil {
+		a.Config.Elicitation = c.answer // a client that is started announces it
+	}
+	client, end, err := a.connect(ctx)
 	if err != nil {
 		return "", c.failed(ctx, err)
 	}
@@ -59,6 +64,9 @@ func (c *call) run(ctx context.Context, prompt string) (said string, err error) 
 	config := c.agent.Session
 	if config.Permission == nil {
 		config.Permission = c.ask
+	}
+	if config.Elicitation == nil {
+		config.Elicitation = c.answer
 	}
 	session, err := client.NewSession(ctx, config)
 	if err != nil {

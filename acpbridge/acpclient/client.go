@@ -23,6 +23,8 @@ type Config struct {
 	Name, Version string
 	// Permission answers the agent's questions, and decides about what it does with the workspace without asking. Nil answers no.
 	Permission PermissionFunc
+	// Elicitation answers the agent's forms, and opens its addresses. The agent is told that it may ask if it is not nil.
+	Elicitation ElicitationFunc
 	// Workspace is the files and commands that are served to the agent, as far as its [workspace.Features] go. Nil serves none. A session
 	// may have another one, see [SessionConfig]. The client does not close it.
 	Workspace workspace.Workspace
@@ -142,6 +144,9 @@ func (c *Client) capabilities() acp.ClientCapabilities {
 			ConfigOptions: &acp.SessionConfigOptionsCapabilities{Boolean: &acp.BooleanConfigOptionCapabilities{}},
 		},
 	}
+	if c.config.Elicitation != nil {
+		caps.Elicitation = &acp.ElicitationCapabilities{Form: &acp.ElicitationFormCapabilities{}, URL: &acp.ElicitationURLCapabilities{}}
+	}
 	if w := c.config.Workspace; w != nil {
 		f := w.Features()
 		caps.FS = acp.FileSystemCapabilities{ReadTextFile: f.Read, WriteTextFile: f.Write}
@@ -201,13 +206,7 @@ func (c *Client) Close() error {
 // disconnected ends what was open when the connection ended.
 func (c *Client) disconnected() {
 	c.cancel(ErrClosed)
-	c.mu.Lock()
-	all := make([]*Session, 0, len(c.sessions))
-	for _, s := range c.sessions {
-		all = append(all, s)
-	}
-	c.mu.Unlock()
-	for _, s := range all {
+	for _, s := range c.allSessions() {
 		s.end(nil)
 	}
 }

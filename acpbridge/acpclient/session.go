@@ -32,6 +32,8 @@ type SessionConfig struct {
 	Workspace workspace.Workspace
 	// Permission replaces [Config.Permission] for this session.
 	Permission PermissionFunc
+	// Elicitation replaces [Config.Elicitation] for this session. If that one is nil, the agent does not ask.
+	Elicitation ElicitationFunc
 	// Policy remembers what was decided for good. The default is an empty one for each session.
 	Policy *approval.Policy
 }
@@ -45,6 +47,8 @@ type Session struct {
 	policy    *approval.Policy
 	ask       PermissionFunc // nil for nobody
 	terminals terminals
+
+	elicitation ElicitationFunc // nil for the client's
 
 	mu      sync.Mutex
 	fold    folder
@@ -179,7 +183,7 @@ func (c *Client) DeleteSession(ctx context.Context, id acp.SessionID) error {
 
 // prepare makes a session that has no id yet, and its additional directories.
 func (c *Client) prepare(config SessionConfig) (*Session, []string, error) {
-	s := &Session{client: c, cwd: config.Cwd, workspace: config.Workspace, policy: config.Policy, ask: config.Permission}
+	s := &Session{client: c, cwd: config.Cwd, workspace: config.Workspace, policy: config.Policy, ask: config.Permission, elicitation: config.Elicitation}
 	if s.ask == nil {
 		s.ask = c.config.Permission
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	Answers []Answer
 	// Permission answers; nil allows once. It is called with the handler's ctx and may wait.
 	Permission func(ctx context.Context, req *acp.RequestPermissionRequest) Answer
+	// Elicitation answers the agent's forms and addresses. It is called with the handler's ctx and may wait. If it is not nil and
+	// Capabilities is, the client announces both.
+	Elicitation func(ctx context.Context, req *acp.CreateElicitationRequest) *acp.CreateElicitationResponse
 	// Before, if not nil, is called first in every call from the agent. An error of it is the call's.
 	Before func(ctx context.Context, call Call) error
 }
@@ -43,6 +46,7 @@ type Client struct {
 	acp.UnimplementedClient
 	capabilities acp.ClientCapabilities
 	permission   func(ctx context.Context, req *acp.RequestPermissionRequest) Answer
+	elicitation  func(ctx context.Context, req *acp.CreateElicitationRequest) *acp.CreateElicitationResponse
 	before       func(ctx context.Context, call Call) error
 	programs     map[string]Program
 
@@ -64,6 +68,8 @@ type Client struct {
 	updates     []acp.SessionNotification
 	changed     chan struct{} // closed with the next update
 	permissions []*acp.RequestPermissionRequest
+	elicited    []*acp.CreateElicitationRequest
+	completed   []acp.ElicitationID
 	watch       watcher
 }
 
@@ -76,6 +82,10 @@ func New(o Options) *Client {
 		permission:   o.Permission, before: o.Before, programs: o.Programs,
 		files: map[string]string{}, unsaved: map[string]string{}, faults: map[string]*fault{},
 		terminals: map[acp.TerminalID]*terminal{}, changed: make(chan struct{}), answers: slices.Clone(o.Answers),
+	}
+	if o.Elicitation != nil {
+		c.elicitation = o.Elicitation
+		c.capabilities.Elicitation = &acp.ElicitationCapabilities{Form: &acp.ElicitationFormCapabilities{}, URL: &acp.ElicitationURLCapabilities{}}
 	}
 	if o.Capabilities != nil {
 		c.capabilities = *o.Capabilities
@@ -170,7 +180,7 @@ func (c *Client) enter(ctx context.Context, method string, params any) error {
 	if method != acp.MethodSessionUpdate {
 		c.calls = append(c.calls, Call{method, params})
 	}
-	c.checkAnnounced(method)
+	c.checkAnnounced(method, params)
 	delay, failure := c.faults[method].next()
 	c.mu.Unlock()
 	if err := pause(ctx, delay); err != nil {

@@ -30,10 +30,12 @@ func (c *Client) violated(format string, args ...any) {
 	c.watch.violations = append(c.watch.violations, fmt.Sprintf(format, args...))
 }
 
-func (c *Client) checkAnnounced(method string) {
+func (c *Client) checkAnnounced(method string, params any) {
 	can := &c.capabilities
 	announced := true
 	switch method {
+	case acp.MethodCreateElicitation:
+		announced = c.canElicit(params.(*acp.CreateElicitationRequest))
 	case acp.MethodReadTextFile:
 		announced = can.FS.ReadTextFile
 	case acp.MethodWriteTextFile:
