@@ -37,7 +37,9 @@ func answerQuestion(ctx context.Context, d deps.ACPDeps, q *toolset.Question) (t
 			return toolset.Reply{}, fmt.Errorf("acpbridge: question of tool %q: %w", q.Tool, err)
 		}
 		if can.URL != nil {
-			return ask.visit(ctx)
+			if reply, err := ask.visit(ctx); !errors.Is(err, acp.ErrMethodNotFound) {
+				return reply, err
+			}
 		}
 		return ask.choose(ctx, verbatim(q.URL), []elicit.Choice{{Title: "I have opened it"}}, nil)
 	}
@@ -46,7 +48,9 @@ func answerQuestion(ctx context.Context, d deps.ACPDeps, q *toolset.Question) (t
 		return toolset.Reply{}, fmt.Errorf("acpbridge: question of tool %q: %w", q.Tool, err)
 	}
 	if can.Form != nil {
-		return ask.form(ctx, form)
+		if reply, err := ask.form(ctx, form); !errors.Is(err, acp.ErrMethodNotFound) {
+			return reply, err
+		}
 	}
 	name, choices, ok := elicit.Choices(form)
 	switch {
@@ -122,6 +126,8 @@ func (a *question) visit(ctx context.Context) (toolset.Reply, error) {
 func (a *question) elicit(ctx context.Context, req *acp.CreateElicitationRequest) (toolset.Action, elicit.Content, error) {
 	resp, err := a.d.Client.CreateElicitation(ctx, req)
 	switch {
+	case errors.Is(err, acp.ErrMethodNotFound) && ctx.Err() == nil: // it is announced, and not there
+		return "", nil, acp.ErrMethodNotFound
 	case err != nil:
 		return "", nil, clientError(ctx, "ask the user", err)
 	case ctx.Err() != nil: // whatever was answered, nobody waits for it any more

@@ -176,6 +176,17 @@ func TestChoiceIsAPermissionRequestForClientsWithoutForms(t *testing.T) {
 	}
 }
 
+func TestClientThatAnnouncesElicitationWithoutHavingItIsAskedOtherwise(t *testing.T) {
+	can := acp.ClientCapabilities{Elicitation: &acp.ElicitationCapabilities{Form: &acp.ElicitationFormCapabilities{}, URL: &acp.ElicitationURLCapabilities{}}}
+	editor := acptest.New(acptest.Options{Capabilities: &can})
+	for _, q := range []toolset.Question{questionOf(colourForm), {URL: "https://example.com"}} {
+		reply, err := acpbridge.Asker(editor.Deps("/repo")).Answer(t.Context(), q)
+		require.NoError(t, err)
+		require.Equal(t, toolset.ActionAccept, reply.Action)
+	}
+	require.Len(t, editor.Permissions(), 2)
+}
+
 func TestOtherQuestionsAreLeftToTheModelForClientsWithoutForms(t *testing.T) {
 	editor := acptest.New(acptest.Options{})
 	for _, schema := range []string{tripForm, `{"properties":{"a":{"type":"string","enum":["1","2","3","4","5","6","7","8","9"]}}}`} {

@@ -30,6 +30,9 @@ type editor struct {
 	questions []permissionRequest
 	calls     []string // the methods that the agent has called
 	terminals map[string]*terminal
+
+	elicit  func(q *elicitation) any // answers the agent's forms and addresses
+	visited []string                 // the addresses that the agent has done with
 }
 
 // everything is what an editor can do.
@@ -52,12 +55,18 @@ func answer(kind string) func(*permissionRequest) string {
 // what went over the wire and how the agent ended.
 func openEditor(t *testing.T, dial connect, capabilities object, user func(*permissionRequest) string) *editor {
 	t.Helper()
+	return openEditorOf(t, ideagent(), dial, capabilities, user)
+}
+
+// openEditorOf is openEditor for another agent.
+func openEditorOf(t *testing.T, command []string, dial connect, capabilities object, user func(*permissionRequest) string) *editor {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := &editor{t: t, dir: dir, user: user, changed: make(chan struct{}), terminals: map[string]*terminal{}}
-	agent, file := recorded(t, ideagent())
+	agent, file := recorded(t, command)
 	e.peer = dial(t, agent, e)
 	t.Cleanup(func() {
 		problems, err := e.peer.close()
@@ -234,6 +243,14 @@ func (e *editor) said(session, text string) bool {
 
 // notification implements [handler].
 func (e *editor) notification(method string, params json.RawMessage) {
+	if method == "elicitation/complete" {
+		var n elicitation
+		if err := json.Unmarshal(params, &n); err != nil {
+			e.t.Errorf("%s: %v", method, err)
+		}
+		e.change(func() { e.visited = append(e.visited, n.ElicitationID) })
+		return
+	}
 	var n updateNotification
 	if err := json.Unmarshal(params, &n); err != nil {
 		e.t.Errorf("%s: %v", method, err)
@@ -247,6 +264,12 @@ func (e *editor) request(method string, params json.RawMessage) (any, *rpcError)
 	switch method {
 	case "session/request_permission":
 		return e.ask(params)
+	case "elicitation/create":
+		var q elicitation
+		if err := json.Unmarshal(params, &q); err != nil || e.elicit == nil {
+			return nil, &rpcError{Code: -32602, Message: "no elicitation"}
+		}
+		return e.elicit(&q), nil
 	case "fs/read_text_file", "fs/write_text_file":
 		return e.file(method, params)
 	}

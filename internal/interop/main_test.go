@@ -16,8 +16,9 @@ import (
 
 // The test binary is also the programs that stand between a client and the agent.
 var programs = map[string]func(args []string) int{
-	"record": recordMain,
-	"client": clientMain,
+	"record":   recordMain,
+	"client":   clientMain,
+	"features": featuresMain,
 }
 
 // scratch is a directory for the run, gone at its end.

@@ -66,7 +66,8 @@ type checker struct {
 			Read  bool `json:"readTextFile"`
 			Write bool `json:"writeTextFile"`
 		} `json:"fs"`
-		Terminal bool `json:"terminal"`
+		Terminal    bool    `json:"terminal"`
+		Elicitation *object `json:"elicitation"`
 	}
 	sent      map[string]wireMessage // by the client, not answered, by id
 	asked     map[string]wireMessage // by the agent, likewise
@@ -254,6 +255,7 @@ func (c *checker) request(m *wireMessage) {
 		"fs/read_text_file":          c.capabilities.FS.Read,
 		"fs/write_text_file":         c.capabilities.FS.Write,
 		"session/request_permission": true,
+		"elicitation/create":         c.capabilities.Elicitation != nil,
 	}
 	for _, method := range []string{"create", "output", "wait_for_exit", "kill", "release"} {
 		allowed["terminal/"+method] = c.capabilities.Terminal
@@ -285,7 +287,7 @@ func (c *checker) permission(s *sessionState, params json.RawMessage) {
 }
 
 func (c *checker) notification(m *wireMessage) {
-	if strings.HasPrefix(m.Method, "$/") {
+	if strings.HasPrefix(m.Method, "$/") || m.Method == "elicitation/complete" {
 		return
 	}
 	if m.Method != "session/update" {

@@ -29,11 +29,13 @@ const ask = (method, params) =>
   });
 
 const app = acp.client({ name: "interop" });
-const { session, fs, terminal } = acp.methods.client;
-for (const method of [session.requestPermission, ...Object.values(fs), ...Object.values(terminal)]) {
+const { session, fs, terminal, elicitation } = acp.methods.client;
+for (const method of [session.requestPermission, elicitation.create, ...Object.values(fs), ...Object.values(terminal)]) {
   app.onRequest(method, ({ params }) => ask(method, params));
 }
-app.onNotification(session.update, ({ params }) => send({ notification: session.update, params }));
+for (const method of [session.update, elicitation.complete]) {
+  app.onNotification(method, ({ params }) => send({ notification: method, params }));
+}
 
 const connection = app.connect(acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout)));
 

@@ -13,6 +13,7 @@ import sys
 
 import acp
 from acp import schema
+from pydantic import TypeAdapter
 
 LIMIT = 64 << 20  # bytes of a line
 
@@ -80,6 +81,14 @@ class Client:
         else:
             answer.set_result(message["result"])
 
+    async def create_elicitation(self, message, mode, **kwargs):
+        kind = "url" if hasattr(mode, "url") else "form"
+        answer = await self.ask("elicitation/create", {"message": message, "mode": kind, **dump(mode)})
+        return TypeAdapter(schema.CreateElicitationResponse).validate_python(answer)
+
+    async def complete_elicitation(self, elicitation_id, **kwargs):
+        send({"notification": "elicitation/complete", "params": {"elicitationId": elicitation_id}})
+
     async def session_update(self, session_id, update, **kwargs):
         note = schema.SessionNotification(session_id=session_id, update=update)
         send({"notification": "session/update", "params": dump(note)})
@@ -119,7 +128,7 @@ async def main():
         *sys.argv[1:], stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=os.environ, limit=LIMIT
     )
     client = Client()
-    agent = acp.connect_to_agent(client, process.stdin, process.stdout)
+    agent = acp.connect_to_agent(client, process.stdin, process.stdout, use_unstable_protocol=True)
     calls = set()
     while line := await commands.readline():
         message = json.loads(line)

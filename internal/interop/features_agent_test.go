@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// featuresMain is an agent that does what the sample does not. The first word of a prompt says what: it is the name of a tool, whose
+// result the agent repeats.
+func featuresMain([]string) int {
+	err := acpbridge.Serve(context.Background(), featuresConfig())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+type noArguments struct{}
+
+func featuresConfig() acpbridge.Config[deps.ACPDeps, string] {
+	ask := func(name string, q toolset.Question) *toolset.Tool[deps.ACPDeps] {
+		return toolset.Func(name, "", func(ctx context.Context, run *toolset.RunContext[deps.ACPDeps], _ noArguments) (string, error) {
+			reply, err := run.Ask(ctx, q)
+			return string(reply.Action) + " " + string(reply.Content), err
+		})
+	}
+	m := modeltest.Func(func(_ context.Context, r *model.Request) (*model.Message, error) {
+		last := r.Messages[len(r.Messages)-1]
+		if part := &last.Parts[0]; part.Kind == model.PartToolReturn {
+			return model.Response(model.Text(part.Text)), nil
+		}
+		word, _, _ := strings.Cut(last.Parts[0].Text, " ")
+		for _, def := range r.Tools {
+			if def.Name == word {
+				return model.Response(model.ToolCall("1", word, "{}")), nil
+			}
+		}
+		return model.Response(model.Text("no such tool")), nil
+	})
+	a, err := agent.New(agent.Config[deps.ACPDeps, string]{Model: m, Tools: []*toolset.Tool[deps.ACPDeps]{
+		ask("form", toolset.Question{Message: "Where to?", Schema: json.RawMessage(`{
+			"title": "Trip", "description": "What we need to know.", "required": ["city", "days"],
+			"properties": {
+				"city": {"type": "string", "title": "City", "minLength": 2, "maxLength": 40, "pattern": "^[A-Z]", "default": "Oslo"},
+				"mail": {"type": "string", "format": "email"},
+				"days": {"type": "integer", "minimum": 1, "maximum": 14, "default": 2},
+				"budget": {"type": "number", "minimum": 0.5},
+				"rain": {"type": "boolean", "default": false},
+				"class": {"type": "string", "oneOf": [{"const": "1", "title": "First", "description": "dear"}, {"const": "2", "title": "Second"}]},
+				"seat": {"type": "string", "enum": ["window", "aisle"]},
+				"meals": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string", "enum": ["noon", "night"]}, "default": ["noon"]},
+				"bags": {"type": "array", "items": {"anyOf": [{"const": "b", "title": "Bag"}]}}}}`)}),
+		ask("choice", toolset.Question{Message: "Which colour?", Schema: json.RawMessage(`{"properties":{"colour":{"type":"string","enum":["red","green"]}}}`)}),
+		ask("visit", toolset.Question{Message: "Log in.", URL: "https://example.com/login", ID: "visit-1"}),
+	}})
+	if err != nil {
+		panic(err)
+	}
+	return acpbridge.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}
+}

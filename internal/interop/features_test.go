@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package interop_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+// What the sample agent does not do is tested with another one: see featuresMain.
+
+func TestFeaturesOfTypeScriptSDK(t *testing.T) { runFeatures(t, typeScript) }
+func TestFeaturesOfPythonSDK(t *testing.T)     { runFeatures(t, pythonSDK) }
+
+func runFeatures(t *testing.T, dial connect) {
+	for _, s := range []struct {
+		name string
+		run  func(*testing.T, connect)
+	}{
+		{"a form is shown and its answer comes back", showsForm},
+		{"an address is opened, and its end is told", opensAddress},
+		{"a client without forms is offered the choices", offersChoices},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.run(t, dial)
+		})
+	}
+}
+
+// elicits is what an editor can do that shows forms and opens addresses.
+var elicits = object{"elicitation": object{"form": object{}, "url": object{}}}
+
+func showsForm(t *testing.T, dial connect) {
+	e := openEditorOf(t, self(t, "features"), dial, elicits, nobody(t))
+	var asked elicitation
+	e.elicit = func(q *elicitation) any {
+		asked = *q
+		return object{"action": "accept", "content": object{"city": "Bergen", "days": 3, "rain": true, "meals": []string{"night"}}}
+	}
+	turn := e.newSession().prompt("form")
+	turn.mustEnd("end_turn")
+	turn.mustSay(`accept {"city":"Bergen","days":3,"meals":["night"],"rain":true}`)
+	if asked.Mode != "form" || asked.Message != "Where to?" || len(asked.RequestedSchema.Properties) != 9 || asked.ToolCallID == "" {
+		t.Errorf("the editor was asked %+v", asked)
+	}
+}
+
+func opensAddress(t *testing.T, dial connect) {
+	e := openEditorOf(t, self(t, "features"), dial, elicits, nobody(t))
+	var asked elicitation
+	e.elicit = func(q *elicitation) any {
+		asked = *q
+		return object{"action": "accept"}
+	}
+	turn := e.newSession().prompt("visit")
+	turn.mustEnd("end_turn")
+	turn.mustSay("accept")
+	if asked.Mode != "url" || asked.URL != "https://example.com/login" || asked.ElicitationID != "visit-1" {
+		t.Errorf("the editor was asked %+v", asked)
+	}
+	e.await("the end of the visit is told", func() bool { return slices.Equal(e.visited, []string{"visit-1"}) })
+}
+
+func offersChoices(t *testing.T, dial connect) {
+	e := openEditorOf(t, self(t, "features"), dial, object{}, answer(allowOnce))
+	turn := e.newSession().prompt("choice")
+	turn.mustEnd("end_turn")
+	turn.mustSay(`accept {"colour":"red"}`)
+	if len(e.questions) != 1 || len(e.questions[0].Options) != 3 {
+		t.Errorf("the user was asked %+v", e.questions)
+	}
+}
+
+// elicitation is a question of the agent.
+type elicitation struct {
+	Mode            string `json:"mode"`
+	Message         string `json:"message"`
+	ToolCallID      string `json:"toolCallId"`
+	URL             string `json:"url"`
+	ElicitationID   string `json:"elicitationId"`
+	RequestedSchema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	} `json:"requestedSchema"`
+}
