@@ -47,6 +47,7 @@ var rules = map[string][]string{
 	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace"},
 	"agent/approval":                        {"toolset", "internal/linediff", "internal/show"},
 	"agent/capability/instructions":         {"agent", "agent/model", "toolset", "toolset/workspace", "internal/clean"},
+	"agent/capability/skills":               {"agent", "toolset", "toolset/workspace", "internal/clean"},
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
 	"agent/session":                         {}, // the core does not import it
@@ -88,6 +89,7 @@ var thirdParty = map[string][]string{
 		"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
 		"go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/trace",
 	},
+	"agent/capability/skills":                  {"go.yaml.in/yaml/v3"},
 	"agent/session/sqlitestore":                {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"agent/model/anthropicmodel":               {"github.com/anthropics/anthropic-sdk-go", "github.com/anthropics/anthropic-sdk-go/"},
 	"agent/model/geminimodel":                  {"google.golang.org/genai", "cloud.google.com/go/auth", "cloud.google.com/go/auth/credentials"},
