@@ -31,6 +31,8 @@ var (
 	ErrFull = errors.New("the disk is full")
 	// ErrBusy means that somebody else had the storage locked for too long.
 	ErrBusy = errors.New("the store is busy")
+	// ErrUnavailable means that the server that has the sessions cannot be reached.
+	ErrUnavailable = errors.New("the store cannot be reached")
 	// ErrReadOnly means that the storage cannot be written to.
 	ErrReadOnly = errors.New("the store cannot be written to")
 	// ErrClosed means that the store was closed.

@@ -23,19 +23,22 @@ const grace = 2 * time.Second
 // fuzzing engine has goroutines of its own.
 //
 // Copies of the test binary that tests start end at once. With the race detector they would sleep for a second first.
-func Main(m *testing.M) {
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run is [Main] for packages that have something to close before the process ends. It returns the exit code.
+func Run(m *testing.M) int {
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	if fuzz := flag.Lookup("test.fuzz"); code != 0 || fuzz != nil && fuzz.Value.String() != "" {
-		os.Exit(code)
+		return code
 	}
 	for end := time.Now().Add(grace); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			stacks := make([]byte, 1<<20)
 			fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", stacks[:runtime.Stack(stacks, true)])
-			os.Exit(1)
+			return 1
 		}
 	}
-	os.Exit(code)
+	return code
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// Acquire implements [session.Store].
+func (s *Store) Acquire(ctx context.Context, id string, c session.Claim) (session.Lease, error) {
+	var lease session.Lease
+	err := s.try(ctx, func() error {
+		var token, since *int64
+		var head int64
+		var holder string
+		err := s.pool.QueryRow(ctx, s.sql.acquire, toText(id), c.Force, toText(c.Holder), s.presence.lock, now().UnixNano()).Scan(&token, &head, &holder, &since)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return session.ErrNotFound
+		}
+		if err == nil && token == nil {
+			return &session.Error{Err: session.ErrHeld, Holder: fromText(holder), Since: fromNano(*since)}
+		}
+		if err == nil {
+			lease = session.Lease{Session: id, Token: *token, Holder: c.Holder, Head: head}
+		}
+		return err
+	})
+	return lease, fail("acquire", id, err)
+}
+
+// Release implements [session.Store].
+func (s *Store) Release(ctx context.Context, l session.Lease) error {
+	err := s.try(ctx, func() error {
+		done, err := s.pool.Exec(ctx, s.sql.release, toText(l.Session), l.Token)
+		if err != nil || done.RowsAffected() == 1 {
+			return err
+		}
+		a := newAddition(l, 0, nil)
+		_, err = a.scan(s.pool.QueryRow(ctx, s.sql.appendTo, a.args(false)...)) // says why
+		return err
+	})
+	return fail("release", l.Session, err)
+}
+
+// Append implements [session.Store].
+func (s *Store) Append(ctx context.Context, l session.Lease, head int64, entries ...session.Entry) (last int64, err error) {
+	made, invalid := session.Prepare(max(head, 0), now(), entries)
+	if invalid != nil {
+		made = nil // the lease and the head come first
+	}
+	last, err = s.commit(ctx, newAddition(l, head, made))
+	if err == nil {
+		err = invalid
+	}
+	if err != nil {
+		return 0, fail("append", l.Session, err)
+	}
+	if len(made) > 0 {
+		s.changed(l.Session)
+	}
+	return last, nil
+}
+
+// addition is an append in the form of the database.
+type addition struct {
+	session                      string
+	token, head                  int64
+	soft                         bool
+	seqs, times                  []int64
+	kinds, runs, keys            []string
+	places, clearKeys, clearRuns []*string
+	data                         [][]byte
+}
+
+func newAddition(l session.Lease, head int64, entries []session.Entry) *addition {
+	n := len(entries)
+	a := &addition{
+		session: toText(l.Session), token: l.Token, head: head, soft: n > 0,
+		seqs: make([]int64, n), times: make([]int64, n), kinds: make([]string, n), runs: make([]string, n), keys: make([]string, n),
+		places: make([]*string, n), clearKeys: make([]*string, n), clearRuns: make([]*string, n), data: make([][]byte, n),
+	}
+	for i := range entries {
+		e := &entries[i]
+		a.seqs[i], a.times[i], a.data[i] = e.Seq, e.Time.UnixNano(), e.Data
+		a.kinds[i], a.runs[i], a.keys[i] = toText(string(e.Kind)), toText(e.Run), toText(e.Key)
+		a.places[i] = place(e)
+		a.clearKeys[i], a.clearRuns[i] = clears(e)
+		a.soft = a.soft && e.Kind == session.KindView
+	}
+	return a
+}
+
+// args are the arguments of the function that appends.
+func (a *addition) args(soft bool) []any {
+	return []any{a.session, a.token, a.head, soft, a.seqs, a.times, a.kinds, a.runs, a.keys, a.places, a.clearKeys, a.clearRuns, a.data}
+}
+
+// scan reads what the function returns. An error of the session's leaves other appends in the transaction alone.
+func (a *addition) scan(from pgx.Row) (int64, error) {
+	var outcome string
+	var last int64
+	var holder *string
+	var since *int64
+	err := from.Scan(&outcome, &last, &holder, &since)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, &session.Error{Err: session.ErrNotFound}
+	case err != nil:
+		return 0, err
+	case outcome == "lost":
+		lost := &session.Error{Err: session.ErrLeaseLost}
+		if holder != nil {
+			lost.Holder, lost.Since = fromText(*holder), fromNano(*since)
+		}
+		return 0, lost
+	case outcome == "moved":
+		return 0, &session.Error{Err: session.ErrHeadMoved, Head: last}
+	}
+	return last, nil
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// Options are the options of [Open]. The zero value is useful.
+type Options struct {
+	// Schema is the schema of the tables. It is made if it does not exist. Empty means "ponte".
+	Schema string
+	// Lost is after how long the server takes a store for dead whose machine or network is gone. It is a number of whole seconds, and at
+	// least 3. Zero means 30 seconds.
+	Lost time.Duration
+	// Poll is how often a watch looks for entries in case a notification was lost. Zero means 10 seconds.
+	Poll time.Duration
+}
+
+// Store keeps sessions in Postgres. It implements [session.Store] and [session.Watcher]. It must be closed.
+type Store struct {
+	pool    *pgxpool.Pool
+	own     bool // whether the pool is closed with the store
+	options Options
+	sql     statements
+
+	presence *presence
+	watchers watchers
+	commits  commits
+
+	once   sync.Once
+	closed chan struct{}
+	// background is the context of what the store does by itself. stop ends it, and ended waits for that.
+	background context.Context
+	stop       func()
+	ended      sync.WaitGroup
+}
+
+var (
+	_ session.Store   = (*Store)(nil)
+	_ session.Watcher = (*Store)(nil)
+)
+
+// Open connects to a database, given as a URL or as keywords and values in the form of libpq, and makes or migrates the tables. Passwords
+// may come from PGPASSWORD or a pgpass file. The pool has as many connections as pool_max_conns says; without it, four for each processor, but at
+// least eight.
+func Open(ctx context.Context, database string, o Options) (*Store, error) {
+	config, err := pgxpool.ParseConfig(database)
+	if err != nil {
+		// pgx leaves out the password.
+		return nil, &session.Error{Op: "open", Err: fmt.Errorf("%w: %w", session.ErrInvalid, err)}
+	}
+	if !hasPoolSize(database) {
+		config.MaxConns = max(config.MaxConns, 8)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, &session.Error{Op: "open", Err: translate(err)}
+	}
+	s, err := New(ctx, pool, o)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	s.own = true
+	return s, nil
+}
+
+// New makes a store of a pool of the program, which stays open when the store is closed. The connection of the store itself is made with the pool's
+// configuration, and is none of the pool's.
+func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
+	fail := func(err error) (*Store, error) { return nil, &session.Error{Op: "open", Err: translate(err)} }
+	if o.Schema == "" {
+		o.Schema = "ponte"
+	}
+	if o.Lost == 0 {
+		o.Lost = 30 * time.Second
+	}
+	if o.Poll == 0 {
+		o.Poll = 10 * time.Second
+	}
+	switch {
+	case len(o.Schema) > 63:
+		return fail(fmt.Errorf("%w: the name of the schema has %d bytes, at most 63 are allowed", session.ErrInvalid, len(o.Schema)))
+	case o.Lost < 3*time.Second || o.Lost%time.Second != 0:
+		return fail(fmt.Errorf("%w: Lost is %v, must be whole seconds and at least 3", session.ErrInvalid, o.Lost))
+	case o.Poll < 0:
+		return fail(fmt.Errorf("%w: Poll is %v", session.ErrInvalid, o.Poll))
+	}
+	if err := migrate(ctx, pool, o.Schema); err != nil {
+		return fail(err)
+	}
+	background, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := func() { cancel(session.ErrClosed) }
+	s := &Store{
+		pool: pool, options: o, sql: prepared(pgx.Identifier{o.Schema}.Sanitize()),
+		closed: make(chan struct{}), background: background, stop: stop, watchers: watchers{waiting: map[string]chan struct{}{}, tell: make(chan struct{}, 1)},
+	}
+	s.presence = newPresence(pool.Config().ConnConfig, o)
+	if err := s.presence.connect(ctx); err != nil {
+		stop()
+		return fail(err)
+	}
+	s.ended.Go(func() { s.presence.keep(background, s.watchers.wake, s.watchers.wakeAll) })
+	s.ended.Go(func() { s.notify(background) })
+	return s, nil
+}
+
+// Close gives back all sessions that are held by way of this store, and closes it.
+func (s *Store) Close() error {
+	err := error(&session.Error{Op: "close", Err: session.ErrClosed})
+	s.once.Do(func() {
+		s.commits.mu.Lock()
+		close(s.closed)
+		s.commits.mu.Unlock()
+		s.stop()
+		s.ended.Wait() // the connection is closed then, and the lock on it gone
+		if s.own {
+			s.pool.Close()
+		}
+		err = nil
+	})
+	return err
+}
+
+// open returns the error of an operation on a store that is closed, or whose context has ended.
+func (s *Store) open(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-s.closed:
+		return session.ErrClosed
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// presence is a connection with an advisory lock. While the lock is held, the sessions of its store are held. The connection listens to
+// changes of sessions, too.
+type presence struct {
+	config  *pgx.ConnConfig
+	lost    time.Duration
+	lock    int64
+	channel string
+	conn    *pgx.Conn // nil if it was lost
+}
+
+func newPresence(config *pgx.ConnConfig, o Options) *presence {
+	var random [8]byte
+	_, _ = rand.Read(random[:])
+	channel := fnv.New64a()
+	_, _ = channel.Write([]byte(o.Schema))
+	return &presence{
+		config: config.Copy(), lost: o.Lost,
+		lock:    int64(binary.BigEndian.Uint64(random[:])>>1 | 1), // never 0
+		channel: "ponte_" + hex.EncodeToString(channel.Sum(nil)),
+	}
+}
+
+// connect makes the connection and takes the lock.
+func (p *presence) connect(ctx context.Context) error {
+	conn, err := pgx.ConnectConfig(ctx, p.config)
+	if err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done {
+			p.close(conn)
+		}
+	}()
+	// The server asks three times in the time after which a silent machine counts as lost. Sockets of the same machine need none of it.
+	every := strconv.Itoa(max(1, int(p.lost/time.Second)/3))
+	for _, setting := range [][2]string{
+		{"tcp_keepalives_idle", every}, {"tcp_keepalives_interval", every}, {"tcp_keepalives_count", "2"}, {"tcp_user_timeout", strconv.FormatInt(p.lost.Milliseconds(), 10)},
+		{"idle_session_timeout", "0"}, // since Postgres 14
+		{"application_name", "ponte sessions"},
+	} {
+		if _, err := conn.Exec(ctx, "SELECT set_config(name, $2, false) FROM pg_settings WHERE name = $1", setting[0], setting[1]); err != nil {
+			return err
+		}
+	}
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()); err != nil {
+		return err
+	}
+	// The lock may still be held by a connection that was lost, until the server notices.
+	var got bool
+	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", p.lock).Scan(&got); err != nil {
+		return err
+	}
+	if !got {
+		return fmt.Errorf("pgstore: the server has not noticed yet that the connection was lost")
+	}
+	p.conn, done = conn, true
+	return nil
+}
+
+// keep tells of changes, and connects again whenever the connection is lost, until ctx ends. Then it closes the connection.
+func (p *presence) keep(ctx context.Context, wake func(id string), wakeAll func()) {
+	defer func() {
+		if p.conn == nil {
+			return
+		}
+		// The server may take its time to notice that the connection was closed.
+		bounded, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_, _ = p.conn.Exec(bounded, "SELECT pg_advisory_unlock_all()")
+		p.close(p.conn)
+	}()
+	for wait := 50 * time.Millisecond; ; {
+		if p.conn == nil {
+			if err := p.connect(ctx); err != nil {
+				select {
+				case <-time.After(wait):
+				case <-ctx.Done():
+					return
+				}
+				wait = min(2*wait, time.Second)
+				continue
+			}
+			wait = 50 * time.Millisecond
+			wakeAll() // changes may have been missed
+		}
+		n, err := p.conn.WaitForNotification(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			p.close(p.conn)
+			p.conn = nil
+			continue
+		}
+		wake(fromText(n.Payload))
+	}
+}
+
+// close closes a connection, however it is.
+func (p *presence) close(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}

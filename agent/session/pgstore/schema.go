@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+//go:embed schema_v1.sql
+var schemaV1 string
+
+// steps change a database from each version to the next. A new version is a new step; steps never change.
+var steps = []string{schemaV1}
+
+// inSchema puts the name of a schema into a statement.
+func inSchema(statement, schema string) string {
+	return strings.ReplaceAll(statement, "SCHEMA.", schema+".")
+}
+
+// migrate makes the tables, or changes them to the present version.
+func migrate(ctx context.Context, pool *pgxpool.Pool, name string) error {
+	schema := pgx.Identifier{name}.Sanitize()
+	version, err := versionOf(ctx, pool, name)
+	if err != nil || version == len(steps) {
+		return err
+	}
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		lock := fnv.New64a()
+		_, _ = lock.Write([]byte("ponte sessions " + name))
+		// One process at a time.
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lock.Sum64())); err != nil {
+			return err
+		}
+		version, err := versionOf(ctx, tx, name)
+		if err != nil || version == len(steps) {
+			return err
+		}
+		if version == 0 {
+			if _, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, "CREATE TABLE "+schema+".version (version integer NOT NULL)"); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, "INSERT INTO "+schema+".version VALUES (0)"); err != nil {
+				return err
+			}
+		}
+		for ; version < len(steps); version++ {
+			if _, err := tx.Exec(ctx, inSchema(steps[version], schema)); err != nil {
+				return fmt.Errorf("migration to version %d: %w", version+1, err)
+			}
+		}
+		_, err = tx.Exec(ctx, "UPDATE "+schema+".version SET version = $1", version)
+		return err
+	})
+}
+
+// versionOf returns the version of the tables, 0 if there are none.
+func versionOf(ctx context.Context, db interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}, name string) (int, error) {
+	// The catalogue itself is asked, because names may be cached from before the lock was there.
+	var there bool
+	err := db.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'version')", name).Scan(&there)
+	if err != nil || !there {
+		return 0, err
+	}
+	var version int
+	if err := db.QueryRow(ctx, "SELECT version FROM "+pgx.Identifier{name}.Sanitize()+".version").Scan(&version); err != nil {
+		return 0, err
+	}
+	if version > len(steps) {
+		return 0, fmt.Errorf("%w: the tables in schema %q have version %d, this program knows versions up to %d", session.ErrVersion, name, version, len(steps))
+	}
+	return version, nil
+}
+
+// translate gives an error the identity that package session has for it.
+func translate(err error) error {
+	var known *session.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	for _, identity := range []error{session.ErrInvalid, session.ErrVersion, session.ErrClosed, session.ErrCorrupt, session.ErrNotFound, session.ErrExists, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, identity) {
+			return err
+		}
+	}
+	identity := session.ErrUnavailable // it never reached the server, or lost it
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		identity = nil
+		switch class := pg.Code[:min(2, len(pg.Code))]; {
+		case pg.Code == "53100": // disk_full
+			identity = session.ErrFull
+		case pg.Code == "25006": // read_only_sql_transaction: a standby
+			identity = session.ErrReadOnly
+		case class == "42" && pg.Code == "42501": // insufficient_privilege
+			identity = session.ErrReadOnly
+		case class == "08", class == "53", class == "57", class == "28", class == "3D": // connection, resources, shutdown, authorisation, database
+			identity = session.ErrUnavailable
+		case class == "40", class == "55": // deadlock, lock not available
+			identity = session.ErrBusy
+		case class == "XX": // data_corrupted among others
+			identity = session.ErrCorrupt
+		}
+	}
+	if identity == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", identity, err)
+}
+
+// answered reports whether an error is the server's answer to a statement, so that its transaction has ended without effect.
+func answered(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg)
+}
+
+// fail returns the error of an operation on a session.
+func fail(op, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *session.Error
+	if errors.As(err, &known) {
+		made := *known
+		made.Op, made.Session = op, id
+		return &made
+	}
+	return &session.Error{Op: op, Session: id, Err: translate(err)}
+}
+
+// hasPoolSize reports whether a connection string says how many connections a pool has.
+func hasPoolSize(database string) bool { return strings.Contains(database, "pool_max_conns") }

@@ -1,0 +1,211 @@
+-- SPDX-License-Identifier: Apache-2.0
+
+-- Version 1 of the tables and functions. SCHEMA is replaced by the name of the schema. Times are nanoseconds since 1970. Texts are
+-- compared byte by byte.
+
+CREATE SEQUENCE SCHEMA.tokens; -- of leases
+
+CREATE TABLE SCHEMA.sessions (
+	num bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+	id text COLLATE "C" UNIQUE, -- NULL once it is deleted, if forks still need its entries
+	title text NOT NULL,
+	dir text COLLATE "C" NOT NULL,
+	vals text NOT NULL, -- a JSON object of strings, each of which is a JSON document
+	created bigint NOT NULL,
+	updated bigint NOT NULL,
+	head bigint NOT NULL,
+	size bigint NOT NULL,
+	parent bigint REFERENCES SCHEMA.sessions,
+	parent_id text COLLATE "C" NOT NULL,
+	forked_at bigint NOT NULL,
+	pinned bigint NOT NULL, -- entries up to here are those of forks, too
+	token bigint NOT NULL,
+	holder text NOT NULL,
+	instance bigint NOT NULL, -- the advisory lock of whoever has the session, or 0 if it is free
+	since bigint NOT NULL
+);
+CREATE INDEX sessions_updated ON SCHEMA.sessions (updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_created ON SCHEMA.sessions (created, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_dir_updated ON SCHEMA.sessions (dir, updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_dir_created ON SCHEMA.sessions (dir, created, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_parent_id ON SCHEMA.sessions (parent_id) WHERE parent_id <> '';
+CREATE INDEX sessions_parent ON SCHEMA.sessions (parent) WHERE parent IS NOT NULL;
+
+CREATE TABLE SCHEMA.entries (
+	session bigint NOT NULL, -- kept by the functions below, under the lock of the session's row
+	seq bigint NOT NULL,
+	time bigint NOT NULL,
+	kind text NOT NULL,
+	run text COLLATE "C" NOT NULL,
+	key text NOT NULL,
+	place text COLLATE "C", -- what can take its place, or NULL
+	data bytea,
+	PRIMARY KEY (session, seq)
+);
+CREATE INDEX entries_place ON SCHEMA.entries (session, place) WHERE place IS NOT NULL;
+
+-- alive reports whether the process with an advisory lock is there: nobody else can have the lock then.
+CREATE FUNCTION SCHEMA.alive(instance bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+	SELECT CASE WHEN instance = 0 THEN false ELSE NOT pg_try_advisory_xact_lock_shared(instance) END
+$$;
+
+-- acquire takes hold of a session. It returns no row if there is no session. Without a token the session is held.
+CREATE FUNCTION SCHEMA.acquire(p_id text, p_force boolean, p_holder text, p_instance bigint, p_now bigint)
+RETURNS TABLE (new_token bigint, last bigint, had text, had_since bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	r SCHEMA.sessions;
+BEGIN
+	SELECT * INTO r FROM SCHEMA.sessions s WHERE s.id = p_id FOR UPDATE;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	last := r.head;
+	had := r.holder;
+	had_since := r.since;
+	IF p_force OR NOT SCHEMA.alive(r.instance) THEN
+		new_token := nextval('SCHEMA.tokens');
+		UPDATE SCHEMA.sessions SET token = new_token, holder = p_holder, instance = p_instance, since = p_now WHERE num = r.num;
+	END IF;
+	RETURN NEXT;
+END
+$$;
+
+-- append adds entries to a session. It returns no row if there is no session. Otherwise it says what it found: 'done', 'lost', 'moved'.
+-- p_clear_key and p_clear_run say what an entry takes the place of.
+CREATE FUNCTION SCHEMA.append(p_id text, p_token bigint, p_head bigint, p_soft boolean, p_seq bigint[], p_time bigint[], p_kind text[], p_run text[],
+	p_key text[], p_place text[], p_clear_key text[], p_clear_run text[], p_data bytea[])
+RETURNS TABLE (outcome text, last bigint, had text, had_since bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	r SCHEMA.sessions;
+	n integer := coalesce(array_length(p_seq, 1), 0);
+	added bigint := 0;
+	gone bigint;
+	latest bigint;
+BEGIN
+	SELECT * INTO r FROM SCHEMA.sessions s WHERE s.id = p_id FOR UPDATE;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	last := r.head;
+	IF r.token <> p_token OR r.instance = 0 THEN
+		outcome := 'lost';
+		IF SCHEMA.alive(r.instance) THEN
+			had := r.holder;
+			had_since := r.since;
+		END IF;
+		RETURN NEXT;
+		RETURN;
+	END IF;
+	IF r.head <> p_head THEN
+		outcome := 'moved';
+		RETURN NEXT;
+		RETURN;
+	END IF;
+	outcome := 'done';
+	IF n = 0 THEN
+		RETURN NEXT;
+		RETURN;
+	END IF;
+	IF p_soft THEN
+		PERFORM set_config('synchronous_commit', 'off', true);
+	END IF;
+	FOR i IN 1..n LOOP
+		IF p_clear_key[i] IS NOT NULL THEN
+			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq > r.pinned AND e.place = p_clear_key[i] RETURNING e.data)
+			SELECT coalesce(sum(octet_length(data)), 0) INTO gone FROM old;
+			added := added - gone;
+		END IF;
+		IF p_clear_run[i] IS NOT NULL THEN
+			-- '0' follows '/'
+			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq > r.pinned AND (e.place = 'run ' || p_clear_run[i]
+				OR e.place >= 'run ' || p_clear_run[i] || '/' AND e.place < 'run ' || p_clear_run[i] || '0') RETURNING e.data)
+			SELECT coalesce(sum(octet_length(data)), 0) INTO gone FROM old;
+			added := added - gone;
+		END IF;
+		INSERT INTO SCHEMA.entries (session, seq, time, kind, run, key, place, data)
+			VALUES (r.num, p_seq[i], p_time[i], p_kind[i], p_run[i], p_key[i], p_place[i], p_data[i]);
+		added := added + coalesce(octet_length(p_data[i]), 0);
+		latest := greatest(latest, p_time[i]);
+	END LOOP;
+	last := p_seq[n];
+	UPDATE SCHEMA.sessions s SET head = last, size = s.size + added, updated = greatest(s.updated, latest) WHERE s.num = r.num;
+	RETURN NEXT;
+END
+$$;
+
+-- bury removes what nobody needs of a session that was deleted: its entries behind those that forks have, and all of it if there are no
+-- forks. Then its parent may be needed no more.
+CREATE FUNCTION SCHEMA.bury(p_num bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	r SCHEMA.sessions;
+	shared bigint;
+BEGIN
+	LOOP
+		SELECT * INTO r FROM SCHEMA.sessions s WHERE s.num = p_num FOR UPDATE;
+		IF NOT FOUND OR r.id IS NOT NULL THEN
+			RETURN;
+		END IF;
+		SELECT max(c.forked_at) INTO shared FROM SCHEMA.sessions c WHERE c.parent = p_num;
+		DELETE FROM SCHEMA.entries e WHERE e.session = p_num AND e.seq > coalesce(shared, 0);
+		IF shared IS NOT NULL THEN
+			RETURN;
+		END IF;
+		DELETE FROM SCHEMA.sessions s WHERE s.num = p_num;
+		IF r.parent IS NULL THEN
+			RETURN;
+		END IF;
+		p_num := r.parent;
+	END LOOP;
+END
+$$;
+
+-- remove deletes a session. It returns no row if there is no session, and who has it if somebody does.
+CREATE FUNCTION SCHEMA.remove(p_id text) RETURNS TABLE (held boolean, had text, had_since bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	r SCHEMA.sessions;
+BEGIN
+	SELECT * INTO r FROM SCHEMA.sessions s WHERE s.id = p_id FOR UPDATE;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	held := SCHEMA.alive(r.instance);
+	had := r.holder;
+	had_since := r.since;
+	IF NOT held THEN
+		UPDATE SCHEMA.sessions s SET id = NULL, instance = 0 WHERE s.num = r.num;
+		PERFORM SCHEMA.bury(r.num);
+	END IF;
+	RETURN NEXT;
+END
+$$;
+
+-- fork makes a session that has the entries of another one up to a number. It returns no row if there is no such session, and only its
+-- head if the number is not one of it.
+CREATE FUNCTION SCHEMA.fork(p_id text, p_at bigint, p_new text, p_title text, p_dir text, p_vals text, p_created bigint)
+RETURNS TABLE (made boolean, last bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	r SCHEMA.sessions;
+	up SCHEMA.sessions;
+	upto bigint := p_at;
+BEGIN
+	SELECT * INTO r FROM SCHEMA.sessions s WHERE s.id = p_id FOR UPDATE;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	last := r.head;
+	made := p_at >= 0 AND p_at <= r.head;
+	IF made THEN
+		INSERT INTO SCHEMA.sessions (id, title, dir, vals, created, updated, head, size, parent, parent_id, forked_at, pinned, token, holder, instance, since)
+		VALUES (p_new, CASE p_title WHEN '' THEN r.title ELSE p_title END, CASE p_dir WHEN '' THEN r.dir ELSE p_dir END,
+			(r.vals::jsonb || p_vals::jsonb)::text, p_created, p_created, p_at, 0, r.num, r.id, p_at, 0, 0, '', 0, 0);
+		up := r;
+		LOOP
+			UPDATE SCHEMA.sessions s SET pinned = greatest(s.pinned, upto) WHERE s.num = up.num;
+			EXIT WHEN up.parent IS NULL;
+			upto := least(upto, up.forked_at);
+			SELECT * INTO up FROM SCHEMA.sessions s WHERE s.num = up.parent FOR UPDATE;
+		END LOOP;
+	END IF;
+	RETURN NEXT;
+END
+$$;

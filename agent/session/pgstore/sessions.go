@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+func now() time.Time { return time.Now().UTC().Round(0) }
+
+func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
+
+// statements are the statements with the name of the schema in them.
+type statements struct {
+	create, get, list, lock, update, fork, remove, acquire, release, appendTo, find, parent, page string
+}
+
+// infoColumns are what scanInfo scans.
+const infoColumns = "num, id, title, dir, vals, created, updated, head, size, parent_id, forked_at, CASE WHEN SCHEMA.alive(instance) THEN holder ELSE '' END"
+
+func prepared(schema string) statements {
+	in := func(s string) string { return inSchema(s, schema) }
+	return statements{
+		create: in(`INSERT INTO SCHEMA.sessions (id, title, dir, vals, created, updated, head, size, parent_id, forked_at, pinned, token, holder, instance, since)
+			VALUES ($1, $2, $3, $4, $5, $5, 0, 0, '', 0, 0, 0, '', 0, 0)`),
+		get: in("SELECT " + infoColumns + " FROM SCHEMA.sessions WHERE id = $1"),
+		// The list is made before the holders are looked for: only those of the page count.
+		list:     in("SELECT " + infoColumns + " FROM (SELECT * FROM SCHEMA.sessions WHERE id IS NOT NULL%s ORDER BY %s DESC, id DESC LIMIT %d) found ORDER BY %[2]s DESC, id DESC"),
+		lock:     in("SELECT title, vals, updated FROM SCHEMA.sessions WHERE id = $1 FOR UPDATE"),
+		update:   in("UPDATE SCHEMA.sessions SET title = $2, vals = $3, updated = $4 WHERE id = $1"),
+		fork:     in("SELECT made, last FROM SCHEMA.fork($1, $2, $3, $4, $5, $6, $7)"),
+		remove:   in("SELECT held, had, had_since FROM SCHEMA.remove($1)"),
+		acquire:  in("SELECT new_token, last, had, had_since FROM SCHEMA.acquire($1, $2, $3, $4, $5)"),
+		release:  in("UPDATE SCHEMA.sessions SET instance = 0 WHERE id = $1 AND token = $2 AND instance <> 0"),
+		appendTo: in("SELECT outcome, last, had, had_since FROM SCHEMA.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"),
+		find:     in("SELECT num, head, forked_at, parent FROM SCHEMA.sessions WHERE id = $1"),
+		parent:   in("SELECT forked_at, parent FROM SCHEMA.sessions WHERE num = $1"),
+		// Of a page only as much is read as the bound on bytes allows, but at least one entry.
+		page: in(`SELECT seq, time, kind, run, key, data FROM (
+				SELECT *, sum(octet_length(data)) OVER (ORDER BY seq) - octet_length(data) AS before FROM (
+					SELECT seq, time, kind, run, key, data FROM SCHEMA.entries WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4) p
+			) q WHERE coalesce(before, 0) < $5 ORDER BY seq`),
+	}
+}
+
+// scanInfo scans a description, and the number of the session's row.
+func scanInfo(from pgx.Row) (info session.Info, num int64, err error) {
+	var values string
+	var created, updated int64
+	err = from.Scan(&num, &info.ID, &info.Title, &info.Dir, &values, &created, &updated, &info.Head, &info.Size, &info.Parent, &info.ForkedAt, &info.Holder)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = session.ErrNotFound
+	}
+	if err != nil {
+		return session.Info{}, 0, err
+	}
+	for _, text := range []*string{&info.ID, &info.Title, &info.Dir, &info.Parent, &info.Holder} {
+		*text = fromText(*text)
+	}
+	info.Created, info.Updated = fromNano(created), fromNano(updated)
+	info.Values, err = decodeValues(values)
+	return info, num, err
+}
+
+// try does something with the database. It is done again once if the connection was lost before anything was sent, as it is with connections of the pool
+// after a restart of the server.
+func (s *Store) try(ctx context.Context, do func() error) error {
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	err := do()
+	for range s.pool.Config().MaxConns {
+		if err == nil || !pgconn.SafeToRetry(err) || s.open(ctx) != nil {
+			break
+		}
+		err = do()
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// get returns the description of a session, and the number of its row.
+func (s *Store) get(ctx context.Context, id string) (info session.Info, num int64, err error) {
+	err = s.try(ctx, func() error {
+		info, num, err = scanInfo(s.pool.QueryRow(ctx, s.sql.get, id))
+		return err
+	})
+	return info, num, err
+}
+
+// Create implements [session.Store].
+func (s *Store) Create(ctx context.Context, n session.New) (session.Info, error) {
+	if err := n.Check(); err != nil {
+		return session.Info{}, fail("create", n.ID, err)
+	}
+	complete(&n)
+	values, err := encodeValues(n.Values)
+	if err == nil {
+		err = s.try(ctx, func() error {
+			_, err := s.pool.Exec(ctx, s.sql.create, toText(n.ID), toText(n.Title), toText(n.Dir), values, n.Created.UnixNano())
+			return exists(err)
+		})
+	}
+	var info session.Info
+	if err == nil {
+		info, _, err = s.get(ctx, toText(n.ID))
+	}
+	return info, fail("create", n.ID, err)
+}
+
+// complete gives a new session an id and a time.
+func complete(n *session.New) {
+	if n.ID == "" {
+		n.ID = rand.Text()
+	}
+	if n.Created.IsZero() {
+		n.Created = now()
+	}
+}
+
+// exists recognises a session whose id is taken.
+func exists(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "23505" { // unique_violation
+		return session.ErrExists
+	}
+	return err
+}
+
+// Get implements [session.Store].
+func (s *Store) Get(ctx context.Context, id string) (session.Info, error) {
+	info, _, err := s.get(ctx, toText(id))
+	return info, fail("get", id, err)
+}
+
+// List implements [session.Store].
+func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	start, err := q.Start()
+	if err != nil {
+		return session.Page{}, fail("list", "", err)
+	}
+	column := "updated"
+	if q.Order == session.OrderCreated {
+		column = "created"
+	}
+	var where strings.Builder
+	var args []any
+	if q.Dir != "" {
+		args = append(args, toText(q.Dir))
+		fmt.Fprintf(&where, " AND dir = $%d", len(args))
+	}
+	if q.Parent != "" {
+		args = append(args, toText(q.Parent))
+		fmt.Fprintf(&where, " AND parent_id = $%d", len(args))
+	}
+	if start != nil {
+		args = append(args, start.Time.UnixNano(), toText(start.ID))
+		fmt.Fprintf(&where, " AND (%s, id) < ($%d, $%d)", column, len(args)-1, len(args))
+	}
+	var page session.Page
+	err = s.try(ctx, func() error {
+		page = session.Page{}
+		rows, err := s.pool.Query(ctx, fmt.Sprintf(s.sql.list, where.String(), column, q.PageSize()+1), args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			info, _, err := scanInfo(rows)
+			if err != nil {
+				return err
+			}
+			if n := len(page.Sessions); n == q.PageSize() {
+				page.Next = q.Next(&page.Sessions[n-1])
+				break
+			}
+			page.Sessions = append(page.Sessions, info)
+		}
+		rows.Close()
+		return rows.Err()
+	})
+	return page, fail("list", "", err)
+}
+
+// Update implements [session.Store].
+func (s *Store) Update(ctx context.Context, id string, c session.Change) (info session.Info, err error) {
+	if err := c.Check(); err != nil {
+		return info, fail("update", id, err)
+	}
+	err = s.try(ctx, func() error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			var title, text string
+			var updated int64
+			if err := tx.QueryRow(ctx, s.sql.lock, toText(id)).Scan(&title, &text, &updated); errors.Is(err, pgx.ErrNoRows) {
+				return session.ErrNotFound
+			} else if err != nil {
+				return err
+			}
+			if c.Title != nil {
+				title = toText(*c.Title)
+			}
+			values, err := decodeValues(text)
+			if err != nil {
+				return err
+			}
+			for name, v := range c.Values {
+				if values == nil {
+					values = map[string]json.RawMessage{}
+				}
+				values[name] = v // encodeValues leaves out nil
+			}
+			if text, err = encodeValues(values); err != nil {
+				return err
+			}
+			if _, err = tx.Exec(ctx, s.sql.update, toText(id), title, text, max(updated, now().UnixNano())); err != nil {
+				return err
+			}
+			info, _, err = scanInfo(tx.QueryRow(ctx, s.sql.get, toText(id)))
+			return err
+		})
+	})
+	if err != nil {
+		return session.Info{}, fail("update", id, err)
+	}
+	return info, nil
+}
+
+// Fork implements [session.Store].
+func (s *Store) Fork(ctx context.Context, id string, at int64, n session.New) (session.Info, error) {
+	if err := n.Check(); err != nil {
+		return session.Info{}, fail("fork", id, err)
+	}
+	complete(&n)
+	values, err := encodeValues(n.Values)
+	if err == nil {
+		err = s.try(ctx, func() error {
+			var made bool
+			var head int64
+			err := s.pool.QueryRow(ctx, s.sql.fork, toText(id), at, toText(n.ID), toText(n.Title), toText(n.Dir), values, n.Created.UnixNano()).Scan(&made, &head)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return session.ErrNotFound
+			}
+			if err == nil && !made {
+				return fmt.Errorf("%w: fork at entry %d of %d", session.ErrInvalid, at, head)
+			}
+			return exists(err)
+		})
+	}
+	var info session.Info
+	if err == nil {
+		info, _, err = s.get(ctx, toText(n.ID))
+	}
+	return info, fail("fork", id, err)
+}
+
+// Delete implements [session.Store].
+func (s *Store) Delete(ctx context.Context, id string) error {
+	err := s.try(ctx, func() error {
+		var held bool
+		var holder string
+		var since int64
+		err := s.pool.QueryRow(ctx, s.sql.remove, toText(id)).Scan(&held, &holder, &since)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return session.ErrNotFound
+		}
+		if err == nil && held {
+			return &session.Error{Err: session.ErrHeld, Holder: fromText(holder), Since: fromNano(since)}
+		}
+		return err
+	})
+	if err == nil {
+		s.changed(id)
+	}
+	return fail("delete", id, err)
+}

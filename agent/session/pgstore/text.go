@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// Postgres has no NUL in texts. It becomes the two characters U+E000 and 0, and U+E000, which is for private use, the two characters U+E000 and 1.
+var (
+	escape   = strings.NewReplacer("\x00", "\ue0000", "\ue000", "\ue0001")
+	unescape = strings.NewReplacer("\ue0000", "\x00", "\ue0001", "\ue000")
+)
+
+// toText makes a text of Postgres of a string.
+func toText(s string) string { return escape.Replace(s) }
+
+// fromText is the opposite of toText.
+func fromText(s string) string { return unescape.Replace(s) }
+
+// encodeValues writes values as a JSON object of strings, so that no byte of them is lost.
+func encodeValues(values map[string]json.RawMessage) (string, error) {
+	texts := map[string]string{}
+	for name, v := range values {
+		if v != nil {
+			texts[toText(name)] = toText(string(v))
+		}
+	}
+	data, err := json.Marshal(texts)
+	return string(data), err
+}
+
+func decodeValues(text string) (map[string]json.RawMessage, error) {
+	var texts map[string]string
+	if err := json.Unmarshal([]byte(text), &texts); err != nil {
+		return nil, fmt.Errorf("%w: %w", session.ErrCorrupt, err)
+	}
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	values := map[string]json.RawMessage{}
+	for name, v := range texts {
+		values[fromText(name)] = json.RawMessage(fromText(v))
+	}
+	return values, nil
+}
+
+// place says what can take the place of an entry: a message with the same run and key, or the end of the run. It is nil if nothing can.
+func place(e *session.Entry) *string {
+	var p string
+	switch {
+	case e.Kind == session.KindStep:
+		p = "run " + toText(e.Run)
+	case (e.Kind == session.KindMessage || e.Kind == session.KindView) && e.Key != "":
+		p = keyPlace(e)
+	default:
+		return nil
+	}
+	return &p
+}
+
+func keyPlace(e *session.Entry) string {
+	run := toText(e.Run)
+	return fmt.Sprintf("key %d %s %s", len(run), run, toText(e.Key))
+}
+
+// clears says what an entry takes the place of: a key, or the steps of a run.
+func clears(e *session.Entry) (key, run *string) {
+	switch {
+	case e.Kind == session.KindMessage && e.Key != "":
+		p := keyPlace(e)
+		return &p, nil
+	case e.Kind == session.KindEnd:
+		r := toText(e.Run)
+		return nil, &r
+	}
+	return nil, nil
+}
