@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/show"
 )
 
 // prompter turns the content blocks of a prompt into what the model is given.
@@ -22,24 +23,26 @@ type prompter struct {
 	plain bool         // the last block was text
 	parts []model.Part // media, in order, each behind the text that was before it
 	files []model.Part // the contents of embedded resources, which follow everything else
+	links []*acp.ResourceLink
 }
 
 // promptParts converts a prompt. Text and links that stand beside each other are one text, since editors cut a sentence into pieces
 // where it mentions a file; two texts become lines of it. An error is the answer to the prompt: -32602 with the block's index and kind.
-func promptParts(blocks []acp.ContentBlock, media []string) ([]model.Part, error) {
+// The links are what the prompt mentions without its contents.
+func promptParts(blocks []acp.ContentBlock, media []string) (_ []model.Part, links []*acp.ResourceLink, _ error) {
 	p := prompter{media: media}
 	for i := range blocks {
 		if kind, problem := p.block(&blocks[i]); problem != "" {
-			return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: prompt[%d] (%s): %s", i, kind, problem).
+			return nil, nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: prompt[%d] (%s): %s", i, kind, problem).
 				WithData(errorData{Kind: KindPrompt, Index: &i, Block: kind})
 		}
 	}
 	p.endText()
 	parts := append(p.parts, p.files...)
 	if len(parts) == 0 {
-		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: the prompt is empty").WithData(errorData{Kind: KindPrompt})
+		return nil, nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: the prompt is empty").WithData(errorData{Kind: KindPrompt})
 	}
-	return parts, nil
+	return parts, p.links, nil
 }
 
 // block adds a block. A problem says why that cannot be done.
@@ -66,8 +69,9 @@ func (p *prompter) block(b *acp.ContentBlock) (kind, problem string) {
 	return "unknown", "this kind of block is not supported"
 }
 
-// link mentions a resource without its contents: the model can read it with its tools.
+// link mentions a resource without its contents: the model can read it with its tools. See linkedFiles.
 func (p *prompter) link(l *acp.ResourceLink) {
+	p.links = append(p.links, l)
 	name := l.Name
 	if name == "" {
 		name = uriName(l.URI)
@@ -133,6 +137,9 @@ func (p *prompter) encoded(kind, mediaType, data, name string) (problem string) 
 	if err != nil {
 		return "its data is not base64"
 	}
+	if len(raw) == 0 {
+		return "its data is empty"
+	}
 	p.endText()
 	part := model.Media(mediaType, raw)
 	part.Name = name
@@ -171,7 +178,7 @@ func fenced(uri, text string) string {
 	if !strings.HasSuffix(text, "\n") {
 		newline = "\n"
 	}
-	return fmt.Sprintf("Contents of %s:\n%s\n%s%s%s", uri, fence, text, newline, fence)
+	return fmt.Sprintf("Contents of %s:\n%s\n%s%s%s", show.Line(uri), fence, text, newline, fence)
 }
 
 // fenceFor returns a fence for a Markdown code block that holds text.

@@ -82,6 +82,7 @@ func TestPromptsThatTheModelCannotTakeAreInvalidParams(t *testing.T) {
 		"image":          {`{"type":"image","mimeType":"image/png","data":""}`, "image", "the model does not take image/png"},
 		"audio":          {`{"type":"audio","mimeType":"audio/mpeg","data":""}`, "audio", "the model does not take audio/mpeg"},
 		"no image":       {`{"type":"image","mimeType":"text/html","data":""}`, "image", "its media type is text/html"},
+		"no bytes":       {`{"type":"audio","mimeType":"audio/wav","data":""}`, "audio", "its data is empty"},
 		"no base64":      {`{"type":"audio","mimeType":"audio/wav","data":"%%%"}`, "audio", "its data is not base64"},
 		"blob":           {`{"type":"resource","resource":{"uri":"a","mimeType":"application/zip","blob":""}}`, "resource", "the model does not take application/zip"},
 		"untyped blob":   {`{"type":"resource","resource":{"uri":"a","blob":""}}`, "resource", "the model does not take content of an unknown type"},

@@ -50,7 +50,8 @@ import (
 //
 // # What clients are told
 //
-// Text, links and embedded text are always accepted in prompts, images and audio if the model takes them. Sessions can be closed but
+// Text, links and embedded text are always accepted in prompts, images and audio if the model takes them. A block that cannot be
+// taken is answered with -32602, which names the block; the session goes on without the prompt. Sessions can be closed but
 // not loaded or listed. MCP servers of the client are used with [Config].MCP: session/new does not wait for them, and the user is told about those that cannot
 // be used. See the rules of the protocol in its
 // chapters on initialization, session setup and the prompt turn.

@@ -182,7 +182,7 @@ func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptR
 	if session == nil {
 		return nil, unknownSession(p.SessionID)
 	}
-	parts, err := promptParts(p.Prompt, s.media)
+	parts, links, err := promptParts(p.Prompt, s.media)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptR
 		return nil, err
 	}
 	acp.Async(ctx)
-	return t.run(s, &runInput{prompt: p, parts: parts})
+	return t.run(s, &runInput{prompt: p, parts: parts, links: links})
 }
 
 // CloseSession implements [acp.Agent]. From its first line on there is no such session; the answer waits for the turns to end, though

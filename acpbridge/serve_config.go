@@ -46,6 +46,11 @@ type Config[D deps.Carrier, O any] struct {
 	// announced in initialize. With a ContextWindow the user is shown how full it is.
 	Model *model.Info
 
+	// LinkedFiles is how many bytes of the files that a prompt links to the model is given with it, in all. They are read through the
+	// session's workspace, under its rules of paths; of a link to lines, only these. Files that it refuses, that do not fit, and that the
+	// model does not take are not an error: the model knows the link, and may read it with its tools. 0 leaves all of them to its tools.
+	LinkedFiles int
+
 	// Busy says what happens to a prompt that comes while a turn of its session is running.
 	Busy BusyPolicy
 
@@ -109,6 +114,9 @@ func (c *Config[D, O]) check() error {
 	}
 	if c.Busy > BusyQueue {
 		bad("Busy is %d: use BusyReject or BusyQueue", c.Busy)
+	}
+	if c.LinkedFiles < 0 {
+		bad("LinkedFiles is %d: use a number of bytes, or 0 to leave files to the model's tools", c.LinkedFiles)
 	}
 	if c.ShutdownTimeout < 0 {
 		bad("ShutdownTimeout is %v: use a positive duration, or 0 for %v", c.ShutdownTimeout, defaultShutdownTimeout)

@@ -23,15 +23,15 @@ import (
 func TestConfigErrorsAreJoinedAndSayWhatToDo(t *testing.T) {
 	type own struct{ deps.ACPDeps }
 	in, _ := acp.Pipe()
-	err := acpbridge.Serve(t.Context(), acpbridge.Config[own, string]{In: in, Busy: 7, ShutdownTimeout: -time.Second})
+	err := acpbridge.Serve(t.Context(), acpbridge.Config[own, string]{In: in, Busy: 7, LinkedFiles: -1, ShutdownTimeout: -time.Second})
 	require.Error(t, err)
 	for _, want := range []string{
 		"Agent is nil: make one with agent.New", "Deps is nil: set a function that returns a acpbridge_test.own",
-		"In and Out: only one is set", "Busy is 7: use BusyReject or BusyQueue", "ShutdownTimeout is -1s",
+		"In and Out: only one is set", "Busy is 7: use BusyReject or BusyQueue", "LinkedFiles is -1", "ShutdownTimeout is -1s",
 	} {
 		assert.ErrorContains(t, err, want)
 	}
-	assert.Len(t, strings.Split(err.Error(), "\n"), 5)
+	assert.Len(t, strings.Split(err.Error(), "\n"), 6)
 }
 
 func TestInitializeAnswersOurVersionWhateverIsProposed(t *testing.T) {

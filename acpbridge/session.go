@@ -49,6 +49,7 @@ type conversation interface {
 type runInput struct {
 	prompt  *acp.PromptRequest
 	parts   []model.Part
+	links   []*acp.ResourceLink // in the prompt
 	history []*model.Message
 	runID   string
 }

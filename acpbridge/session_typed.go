@@ -44,6 +44,9 @@ func (c *typedConversation[D, O]) run(ctx context.Context, in *runInput, p *proj
 	if !c.command(ctx, in, p) {
 		return in.history, nil
 	}
+	if work := c.work(); work != nil {
+		in.parts = append(in.parts, linkedFiles(ctx, work.Workspace(), in.links, c.media(), c.config.LinkedFiles)...)
+	}
 	options, err := c.options(ctx, in)
 	if err != nil {
 		return nil, err
@@ -80,6 +83,14 @@ func (c *typedConversation[D, O]) options(ctx context.Context, in *runInput) (op
 }
 
 func (c *typedConversation[D, O]) work() *workspace.Session { return c.deps.ACP().Workspace }
+
+// media is what the model takes: see [model.Info].
+func (c *typedConversation[D, O]) media() []string {
+	if c.config.Model != nil {
+		return c.config.Model.Media
+	}
+	return c.config.Agent.ModelInfo().Media
+}
 
 func (c *typedConversation[D, O]) release(ctx context.Context) (err error) {
 	defer recovered(&err)

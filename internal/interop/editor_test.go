@@ -173,6 +173,11 @@ func (c conversation) prompt(text string) turn {
 
 // start begins a turn; the function that it returns waits for its end.
 func (c conversation) start(text string) (wait func() turn) {
+	return c.startWith([]object{{"type": "text", "text": text}})
+}
+
+// startWith is start with blocks of any kind.
+func (c conversation) startWith(blocks []object) (wait func() turn) {
 	c.mu.Lock()
 	before := len(c.updates)
 	c.mu.Unlock()
@@ -181,7 +186,7 @@ func (c conversation) start(text string) (wait func() turn) {
 		var result struct {
 			StopReason string `json:"stopReason"`
 		}
-		err := c.try("session/prompt", object{"sessionId": c.id, "prompt": []object{{"type": "text", "text": text}}}, &result)
+		err := c.try("session/prompt", object{"sessionId": c.id, "prompt": blocks}, &result)
 		tn := turn{t: c.t, stop: result.StopReason, err: err}
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -46,6 +46,13 @@ func featuresConfig() acpbridge.Config[deps.ACPDeps, string] {
 			return model.Response(model.Text(part.Text)), nil
 		}
 		word, _, _ := strings.Cut(last.Parts[0].Text, " ")
+		if word == "show" { // what the model is given
+			var b strings.Builder
+			for _, p := range last.Parts {
+				fmt.Fprintf(&b, "<%s %s %d> ", p.MediaType, p.Text, len(p.Data))
+			}
+			return model.Response(model.Text(b.String())), nil
+		}
 		for _, def := range r.Tools {
 			if def.Name == word {
 				return model.Response(model.ToolCall("1", word, "{}")), nil
@@ -72,5 +79,5 @@ func featuresConfig() acpbridge.Config[deps.ACPDeps, string] {
 	if err != nil {
 		panic(err)
 	}
-	return acpbridge.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)}
+	return acpbridge.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler), Model: &model.Info{Media: []string{"image"}}, LinkedFiles: 1000}
 }

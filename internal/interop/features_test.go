@@ -22,6 +22,7 @@ func runFeatures(t *testing.T, dial connect) {
 	}{
 		{"a form is shown and its answer comes back", showsForm},
 		{"an address is opened, and its end is told", opensAddress},
+		{"a prompt holds links, resources and images", takesContent},
 		{"a client without forms is offered the choices", offersChoices},
 	} {
 		t.Run(s.name, func(t *testing.T) {
@@ -73,6 +74,26 @@ func offersChoices(t *testing.T, dial connect) {
 	if len(e.questions) != 1 || len(e.questions[0].Options) != 3 {
 		t.Errorf("the user was asked %+v", e.questions)
 	}
+}
+
+func takesContent(t *testing.T, dial connect) {
+	e := openEditorOf(t, self(t, "features"), dial, everything, nobody(t))
+	e.write("my notes.txt", "first\nsecond\n")
+	uri := "file://" + e.dir + "/my%20notes.txt"
+	s := e.newSession()
+	turn := s.startWith([]object{
+		{"type": "text", "text": "show "},
+		{"type": "resource_link", "name": "notes", "uri": uri + "#L2"},
+		{"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
+		{"type": "resource", "resource": object{"uri": "file:///x/a.md", "text": "embedded"}},
+	})()
+	turn.mustEnd("end_turn")
+	turn.mustSay("[notes](" + uri + "#L2)")
+	turn.mustSay("<image/png  8>")
+	turn.mustSay("Contents of file:///x/a.md:\n```\nembedded\n```")
+	turn.mustSay("#L2:\n```\nsecond\n```")
+	wantError(t, s.startWith([]object{{"type": "audio", "mimeType": "audio/wav", "data": "AAAA"}})().err, -32602)
+	s.prompt("show again").mustSay("show again")
 }
 
 // elicitation is a question of the agent.

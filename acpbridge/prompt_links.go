@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpbridge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/model"
+	ws "github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// maxLinkedFiles bounds the files that are read for one prompt.
+const maxLinkedFiles = 50
+
+// linkedFiles reads the files that a prompt links to through the session's workspace, as far as they fit into limit bytes together. What
+// the workspace refuses, what does not fit, and what the model does not take is left out: the model knows the link, and may read it with
+// its tools.
+func linkedFiles(ctx context.Context, w ws.Workspace, links []*acp.ResourceLink, media []string, limit int) []model.Part {
+	var parts []model.Part
+	seen := map[string]bool{}
+	for _, l := range links {
+		if limit <= 0 || len(seen) == maxLinkedFiles || ctx.Err() != nil {
+			break
+		}
+		if seen[l.URI] {
+			continue
+		}
+		seen[l.URI] = true
+		if part, size := linkedFile(ctx, w, l, media, limit); size > 0 {
+			parts, limit = append(parts, part), limit-size
+		}
+	}
+	return parts
+}
+
+// linkedFile reads a file. The size is 0 if it cannot be given to the model.
+func linkedFile(ctx context.Context, w ws.Workspace, l *acp.ResourceLink, media []string, limit int) (part model.Part, size int) {
+	uri, fragment, _ := strings.Cut(l.URI, "#")
+	if len(uri) < 5 || !strings.EqualFold(uri[:5], "file:") {
+		return part, 0
+	}
+	r := linesOf(fragment)
+	r.Limit = limit + 1
+	p := prompter{media: media}
+	mediaType := mediaTypeOf(l, uri)
+	asMedia := p.takes(mediaType)
+	if r.Saved = asMedia; asMedia && !w.Features().Saved {
+		return part, 0 // an editor hands out text only
+	}
+	f, err := w.Read(ctx, uri, r)
+	switch {
+	case err != nil, f.More, len(f.Data) > limit, len(f.Data) == 0:
+		return part, 0
+	case asMedia:
+		part = model.Media(mediaType, bytes.Clone(f.Data))
+		part.Name = uriName(uri)
+		return part, len(f.Data)
+	case !utf8.Valid(f.Data) || bytes.IndexByte(f.Data, 0) >= 0:
+		return part, 0
+	}
+	return model.User(fenced(l.URI, string(f.Data))), len(f.Data)
+}
+
+// lineFragment is how editors name lines in links: L5, L5-10, L5:10, L5-L10.
+var lineFragment = regexp.MustCompile(`^L(\d{1,9})(?:[-:]L?(\d{1,9}))?$`)
+
+// linesOf returns the lines that a fragment names, or the whole file.
+func linesOf(fragment string) ws.Range {
+	m := lineFragment.FindStringSubmatch(fragment)
+	if m == nil {
+		return ws.Range{}
+	}
+	first, _ := strconv.Atoi(m[1])
+	last, _ := strconv.Atoi(cmp.Or(m[2], m[1]))
+	if first < 1 || last < first {
+		return ws.Range{}
+	}
+	return ws.Range{Line: first, Lines: last - first + 1}
+}
+
+// mediaTypes are those of files that are not text, by the end of their names.
+var mediaTypes = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+	".wav": "audio/wav", ".mp3": "audio/mpeg", ".pdf": "application/pdf",
+}
+
+func mediaTypeOf(l *acp.ResourceLink, uri string) string {
+	if l.MIMEType != nil && *l.MIMEType != "" {
+		return *l.MIMEType
+	}
+	return mediaTypes[strings.ToLower(path.Ext(uri))]
+}
