@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/clean"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// ToolUpdatePlan is the name of the tool.
+const ToolUpdatePlan = "update_plan"
+
+// EntityID is the id of the plan among what a conversation shows.
+const EntityID = "plan"
+
+// Limits of a plan.
+const (
+	MaxSteps = 50
+	// MaxText bounds the text of a step, in bytes. Longer text is cut.
+	MaxText = 500
+)
+
+const instructions = "Use " + ToolUpdatePlan + " to show the user your plan when a task takes several steps. Send the whole plan each time. Mark a step in_progress before you begin it and completed as soon as it is done. Do not plan simple tasks."
+
+const description = "Show the user the plan for the current task: all steps, in order, with the status of each. It replaces the plan shown before."
+
+type args struct {
+	Explanation string `json:"explanation,omitempty" jsonschema_description:"Why the plan has changed." validate:"max=4000"`
+	Plan        []step `json:"plan" jsonschema_description:"All steps, in order." validate:"max=50,dive"`
+}
+
+type step struct {
+	Step     string `json:"step" jsonschema_description:"What is to be done, in a few words." validate:"required,max=4000"`
+	Status   string `json:"status" validate:"required,oneof=pending in_progress completed"`
+	Priority string `json:"priority,omitempty" jsonschema_description:"Default: medium." validate:"omitempty,oneof=high medium low"`
+}
+
+// New returns the capability.
+func New[D any]() agent.Capability[D] {
+	return agent.Capability[D]{
+		Name:         "plan",
+		Instructions: instructions,
+		Tools:        []*toolset.Tool[D]{toolset.Func(ToolUpdatePlan, description, update[D], toolset.OfKind(toolset.KindThink, "Update plan"))},
+	}
+}
+
+func update[D any](_ context.Context, run *toolset.RunContext[D], in args) (string, error) {
+	steps := in.steps()
+	run.Emit(view.Change{Op: view.Upsert, ID: EntityID, Entity: &view.Entity{ID: EntityID, Kind: view.Plan, Steps: steps}})
+	done, now := 0, ""
+	for _, s := range steps {
+		switch s.Status {
+		case view.Completed:
+			done++
+		case view.Running:
+			if now == "" {
+				now = s.Text
+			}
+		}
+	}
+	text := fmt.Sprintf("Plan updated: %d of %d steps completed.", done, len(steps))
+	if now != "" {
+		text += " In progress: " + strings.TrimRight(now, ".") + "."
+	}
+	return text, nil
+}
+
+func (in *args) steps() []view.Step {
+	steps := make([]view.Step, len(in.Plan))
+	for i, s := range in.Plan {
+		steps[i] = view.Step{Text: clean.Short(s.Step, MaxText), Status: view.Status(s.Status), Priority: s.Priority}
+		if s.Priority == "" {
+			steps[i].Priority = "medium"
+		}
+	}
+	return steps
+}
+
+// Of returns the plan of a conversation: that of the last call of update_plan which succeeded. It is nil if there is none.
+func Of(messages []*model.Message) []view.Step {
+	done := map[string]bool{}
+	for i := len(messages) - 1; i >= 0; i-- {
+		m := messages[i]
+		if m.Kind == model.KindRequest {
+			for j := range m.Parts {
+				if p := &m.Parts[j]; p.Kind == model.PartToolReturn && p.Tool == ToolUpdatePlan && p.Outcome == model.OutcomeSuccess {
+					done[p.CallID] = true
+				}
+			}
+			continue
+		}
+		for j := len(m.Parts) - 1; j >= 0; j-- {
+			p := &m.Parts[j]
+			if p.Kind != model.PartToolCall || p.Tool != ToolUpdatePlan || !done[p.CallID] {
+				continue
+			}
+			var in args
+			if json.Unmarshal(p.Args, &in) == nil {
+				return in.steps()
+			}
+		}
+		clear(done) // ids are unique within a response only
+	}
+	return nil
+}
