@@ -12,19 +12,20 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/view"
 )
 
 // projection shows the client what happens in a run, as updates of version 1 of the protocol. It is used by the run's goroutine; an
 // update that the client does not take yet holds the run up, so that nothing is lost and nothing is piled up.
 type projection struct {
-	ctx     context.Context
-	session *session
-	calls   callProjection
-	inner   innerProjection
-	render  func(any) (string, error)
-	notices bool
-	window  int
-	log     *slog.Logger
+	ctx                  context.Context
+	session              *session
+	calls                callProjection
+	inner                innerProjection
+	render               func(any) (string, error)
+	notices, compactions bool // what the client takes
+	window               int
+	log                  *slog.Logger
 
 	message, thought chunk
 	finish           model.FinishReason // of the last response
@@ -41,9 +42,11 @@ type chunk struct {
 func newProjection(t *turn, s *server) *projection {
 	p := &projection{
 		ctx: t.ctx, session: t.session, render: s.render, window: s.window, log: s.log,
-		notices: t.session.info.Capabilities.Session != nil && t.session.info.Capabilities.Session.Notices != nil,
-		calls:   callProjection{ctx: t.ctx, tracker: t.session.tracker, runID: t.runID},
-		inner:   innerProjection{ctx: t.ctx, tracker: t.session.tracker},
+		calls: callProjection{ctx: t.ctx, tracker: t.session.tracker, runID: t.runID},
+		inner: innerProjection{ctx: t.ctx, tracker: t.session.tracker},
+	}
+	if takes := t.session.info.Capabilities.Session; takes != nil {
+		p.notices, p.compactions = takes.Notices != nil, takes.Compaction != nil
 	}
 	p.message.init(t.session.id)
 	p.message.note.Update.AgentMessageChunk = &p.message.body
@@ -157,6 +160,9 @@ func (p *projection) custom(value any) {
 			return
 		}
 		update = *v
+	case view.Change:
+		p.change(&v)
+		return
 	default:
 		return
 	}
