@@ -106,7 +106,7 @@ var thirdParty = map[string][]string{
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
 	},
 	"internal/guard":               {"golang.org/x/sys/windows"},
-	"toolset/mcptoolset":           {"github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
+	"toolset/mcptoolset":           {"github.com/google/jsonschema-go/jsonschema", "github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
 	"toolset/mcptoolset/mcpserver": {"github.com/modelcontextprotocol/go-sdk/mcp"},
 	"toolset/workspace":            {"github.com/bmatcuk/doublestar/v4"},
 	"internal/adaptertest":         {"github.com/stretchr/testify/require"}, // only tests import it

@@ -27,6 +27,14 @@ func node(t testing.TB) string { return installed(t, nodePeers) }
 // python returns the interpreter that has the peers of Python, and installs them if need be.
 func python(t testing.TB) string { return filepath.Join(installed(t, pythonPeers), "bin", "python") }
 
+// deepTier skips a test that is for the deep tier of CI.
+func deepTier(t testing.TB) {
+	t.Helper()
+	if os.Getenv("PONTE_INTEROP_DEEP") != "1" {
+		t.Skip("for the deep tier: set PONTE_INTEROP_DEEP=1")
+	}
+}
+
 // installed skips the test if the peers are not to be had; where they are required it fails.
 func installed(t testing.TB, peers func() (string, error)) string {
 	t.Helper()

@@ -19,6 +19,8 @@ var programs = map[string]func(args []string) int{
 	"record":   recordMain,
 	"client":   clientMain,
 	"features": featuresMain,
+
+	mcpClientProgram: mcpClient,
 }
 
 // scratch is a directory for the run, gone at its end.

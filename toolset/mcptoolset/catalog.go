@@ -43,6 +43,8 @@ type Definition struct {
 
 	// offered is the tool's name for models.
 	offered string
+	// check checks structured results. It is nil if there is no schema that can be checked.
+	check *outputCheck
 }
 
 // maxPages bounds the requests for one list.
@@ -118,7 +120,9 @@ func (c *catalog) add(server string, t *mcp.Tool, limits *Limits) {
 	}
 	if err == nil && t.OutputSchema != nil {
 		// A bad output schema harms nobody: results are shown as they are.
-		d.Output, _ = boundedSchema(t.OutputSchema, limits)
+		if d.Output, _ = boundedSchema(t.OutputSchema, limits); d.Output != nil {
+			d.check = newOutputCheck(d.Output)
+		}
 	}
 	if err != nil {
 		c.problem(t.Name, err)

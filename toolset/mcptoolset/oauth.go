@@ -11,6 +11,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +28,9 @@ type OAuth struct {
 	SignIn SignIn
 	// Tokens keeps tokens between processes. Nil keeps them for as long as the connection lasts.
 	Tokens TokenStore
+	// ClientURL identifies this program where the authorization server takes addresses: it is the https address of a document that describes the
+	// program (a client ID metadata document). It may be empty.
+	ClientURL string
 	// ClientID and ClientSecret identify this program, if it is registered with the authorization server. Otherwise it registers itself
 	// under ClientName.
 	ClientID, ClientSecret string
@@ -58,6 +63,11 @@ type TokenStore interface {
 func (o *OAuth) check() error {
 	if o.SignIn == nil {
 		return errors.New("OAuth has no SignIn: set a Loopback, or an implementation of your own")
+	}
+	if o.ClientURL != "" {
+		if u, err := url.Parse(o.ClientURL); err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" {
+			return fmt.Errorf("OAuth.ClientURL is %q, must be an https address with a path", o.ClientURL)
+		}
 	}
 	return nil
 }
@@ -97,6 +107,9 @@ func (o *OAuth) handler(ctx context.Context, server string) (auth.OAuthHandler, 
 			source := &keeping{store: o.Tokens, key: server, kept: k, next: k.source(ctx)}
 			return source, source.save(t)
 		},
+	}
+	if o.ClientURL != "" {
+		config.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: o.ClientURL}
 	}
 	if o.ClientID != "" {
 		config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: o.ClientID}

@@ -189,6 +189,10 @@ func TestOAuthThatTheUserRefuses(t *testing.T) {
 	require.ErrorContains(t, s.Status().Err, "access_denied")
 	_, err = mcptoolset.New(mcptoolset.Config{Name: "s", Transport: mcptoolset.HTTP{URL: a.url, OAuth: &mcptoolset.OAuth{}}})
 	require.ErrorContains(t, err, "OAuth has no SignIn")
+	for _, address := range []string{"http://example.com/client.json", "https://example.com", "https://example.com/", "/client.json"} {
+		_, err = mcptoolset.New(mcptoolset.Config{Name: "s", Transport: mcptoolset.HTTP{URL: a.url, OAuth: &mcptoolset.OAuth{SignIn: signIn, ClientURL: address}}})
+		require.ErrorContains(t, err, "must be an https address with a path")
+	}
 	_, err = mcptoolset.NewLoopback(nil)
 	require.Error(t, err)
 }

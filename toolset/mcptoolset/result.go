@@ -22,7 +22,8 @@ type Meta struct {
 	// Server and Tool are the server's name, and its name for the tool.
 	Server string `json:"mcp_server"`
 	Tool   string `json:"mcp_tool"`
-	// Structured is the structured content. It is left out if it is larger than [Limits.Result].
+	// Structured is the structured content. It is left out if it is larger than [Limits.Result], or if it does not fit the output schema of the
+	// tool. Schemas that refer to themselves or are very large are not checked.
 	Structured json.RawMessage `json:"structured,omitempty"`
 }
 
@@ -33,6 +34,7 @@ func result(server string, d *Definition, res *mcp.CallToolResult, limits *Limit
 		w.add(c)
 	}
 	out := toolset.Result{Text: w.text.String(), Content: w.media}
+	var wrong string
 	if res.StructuredContent != nil {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
@@ -44,12 +46,16 @@ func result(server string, d *Definition, res *mcp.CallToolResult, limits *Limit
 			}
 			meta := Meta{Server: server, Tool: d.Name}
 			if len(data) <= limits.Result {
-				meta.Structured = data
+				if err := d.check.check(res.StructuredContent, len(data)); err == nil || res.IsError {
+					meta.Structured = data
+				} else {
+					wrong = fmt.Sprintf("[Do not rely on this result: %v.]\n", err)
+				}
 			}
 			out.Meta, _ = json.Marshal(meta)
 		}
 	}
-	out.Text = shortened(out.Text, limits.Result)
+	out.Text = wrong + shortened(out.Text, limits.Result)
 	if out.Text == "" {
 		out.Text = "The tool returned no text."
 		if len(out.Content) == 0 {
