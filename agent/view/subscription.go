@@ -26,6 +26,7 @@ type Subscription struct {
 	fold *Fold
 	mu   sync.Mutex // one Next at a time
 	last *Snapshot
+	pos  uint64 // what the first update begins after, if last is nil
 }
 
 // Subscribe returns a subscription that begins with everything there is, or, if from is not nil, with what has changed since that
@@ -34,13 +35,25 @@ func (f *Fold) Subscribe(from *Snapshot) *Subscription {
 	return &Subscription{fold: f, last: from}
 }
 
+// SubscribeAt returns a subscription that begins with what has changed after a position, for subscribers that have kept no snapshot: see
+// [Snapshot.Pos]. The first update has whole entities, and removes those that the subscriber may know. A position that this Fold has not
+// reached begins with everything there is.
+func (f *Fold) SubscribeAt(pos uint64) *Subscription {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if pos > f.pos {
+		pos = 0
+	}
+	return &Subscription{fold: f, pos: pos}
+}
+
 // Next waits for a change and returns all that has changed. It ends early with the cause of ctx, and after the last change with what
 // [Fold.End] was given, or [io.EOF].
 func (s *Subscription) Next(ctx context.Context) (*Update, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		u, wait, err := s.fold.since(s.last)
+		u, wait, err := s.fold.since(s.last, max(s.pos, s.last.Pos()))
 		if err != nil {
 			return nil, err
 		}
@@ -74,11 +87,12 @@ func (s *Subscription) All(ctx context.Context) iter.Seq2[*Update, error] {
 	}
 }
 
-// since returns what has changed, or what to wait for if nothing has.
-func (f *Fold) since(last *Snapshot) (*Update, <-chan struct{}, error) {
+// since returns what has changed since a position, which is that of last or a later one without a snapshot, or what to wait for if nothing
+// has.
+func (f *Fold) since(last *Snapshot, pos uint64) (*Update, <-chan struct{}, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.pos == last.Pos() {
+	if f.pos == pos {
 		if f.ended != nil {
 			return nil, nil, f.ended
 		}
@@ -89,7 +103,7 @@ func (f *Fold) since(last *Snapshot) (*Update, <-chan struct{}, error) {
 	}
 	u := &Update{Snapshot: f.snap()}
 	var changed []*node
-	for n := f.recent; n != nil && n.pos > last.Pos(); n = n.older {
+	for n := f.recent; n != nil && n.pos > pos; n = n.older {
 		changed = append(changed, n)
 	}
 	slices.SortFunc(changed, func(a, b *node) int { return cmp.Compare(a.place, b.place) })
@@ -98,7 +112,7 @@ func (f *Fold) since(last *Snapshot) (*Update, <-chan struct{}, error) {
 		before := last.at(n.place)
 		c := Change{Pos: n.pos, Op: Upsert, ID: n.id, Entity: n.entity}
 		switch {
-		case n.entity == nil && before == nil:
+		case n.entity == nil && before == nil && (last != nil || pos == 0):
 			continue // it came and went
 		case n.entity == nil:
 			c.Op = Remove

@@ -352,3 +352,33 @@ func FuzzFold(f *testing.F) {
 		}
 	})
 }
+
+func TestSubscribeAtAPosition(t *testing.T) {
+	var f view.Fold
+	put := func(id, text string) {
+		require.NoError(t, f.Apply(view.Change{Op: view.Upsert, ID: id, Entity: &view.Entity{Kind: view.Message, Content: []view.Content{{Kind: view.Text, Text: text}}}}))
+	}
+	put("a", "one")
+	put("b", "two")
+	pos := f.Snapshot().Pos()
+	require.NoError(t, f.Apply(view.Change{Op: view.Append, ID: "b", Text: " more"}))
+	require.NoError(t, f.Apply(view.Change{Op: view.Remove, ID: "a"}))
+	put("c", "three")
+	s := f.SubscribeAt(pos)
+	u, err := s.Next(t.Context())
+	require.NoError(t, err)
+	require.Len(t, u.Changes, 3)
+	require.Equal(t, view.Remove, u.Changes[0].Op, "the subscriber may know it")
+	require.Equal(t, "two more", u.Changes[1].Entity.Text())
+	require.Equal(t, view.Upsert, u.Changes[1].Op)
+	require.Equal(t, "c", u.Changes[2].ID)
+	require.NoError(t, f.Apply(view.Change{Op: view.Append, ID: "c", Text: "!"}))
+	u, err = s.Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, view.Append, u.Changes[0].Op)
+	require.Equal(t, "!", u.Changes[0].Text)
+
+	u, err = f.SubscribeAt(1000).Next(t.Context())
+	require.NoError(t, err)
+	require.Len(t, u.Changes, 2, "everything there is")
+}

@@ -4,6 +4,7 @@ package turn
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,11 +34,16 @@ type History struct {
 
 // Read makes the history of the entries of a session. A turn that was cut off counts as interrupted. Entries that are damaged are an error.
 func Read(ctx context.Context, s session.Store, id string) (*History, error) {
-	return fold(id, s.Load(ctx, id, 0))
+	return ReadWith(ctx, s, id, nil)
 }
 
-// fold makes the history of entries.
-func fold(id string, entries iter.Seq2[session.Entry, error]) (*History, error) {
+// ReadWith is like [Read], and tells watch of each entry, if watch is not nil.
+func ReadWith(ctx context.Context, s session.Store, id string, watch func(*Item)) (*History, error) {
+	return fold(id, s.Load(ctx, id, 0), watch)
+}
+
+// fold makes the history of entries, and tells watch of each of them.
+func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item)) (*History, error) {
 	h := &History{}
 	messages := map[int64]*model.Message{}
 	var open []session.Entry // of turns that have not ended
@@ -45,10 +51,10 @@ func fold(id string, entries iter.Seq2[session.Entry, error]) (*History, error) 
 		if err != nil {
 			return nil, err
 		}
+		var m *model.Message
 		switch e.Kind {
 		case session.KindMessage:
-			m, err := messageOf(&e)
-			if err != nil {
+			if m, err = messageOf(&e); err != nil {
 				return nil, corrupt(id, &e, err)
 			}
 			messages[e.Seq] = m
@@ -60,6 +66,11 @@ func fold(id string, entries iter.Seq2[session.Entry, error]) (*History, error) 
 				return nil, corrupt(id, &e, err)
 			}
 			open = slices.DeleteFunc(open, func(old session.Entry) bool { return rootOf(old.Run) == e.Run })
+		}
+		if watch != nil {
+			watch(itemOf(&e, m))
+		}
+		if e.Kind == session.KindEnd {
 			continue
 		}
 		if e.Run != "" {
@@ -212,13 +223,9 @@ func interrupted(id, run string, response *model.Message, after []*record) *mode
 					decision = nil
 				}
 			}
-			if r.Op != "tool" || r.Return == nil || r.Return.waits() {
+			answer, ok := r.answer(p.CallID, p.Tool)
+			if !ok {
 				continue
-			}
-			answer := model.ToolReturn(p.CallID, p.Tool, r.Return.Text)
-			answer.Outcome, answer.Meta = r.Return.Outcome, r.Return.Meta
-			if r.Return.Retry {
-				answer = model.Retry(p.CallID, p.Tool, r.Return.Text)
 			}
 			answer.Decision = decision
 			m.Parts, content = append(m.Parts, answer), append(content, r.Return.Content...)
@@ -262,7 +269,13 @@ type Conversation struct {
 
 // Open reads the session that a writer holds. The writer must not be used for messages otherwise.
 func Open(ctx context.Context, w *session.Writer) (*Conversation, error) {
-	h, err := Read(ctx, w.Store(), w.Session())
+	return OpenWith(ctx, w, nil)
+}
+
+// OpenWith is like [Open], and tells watch of each entry that it reads, if watch is not nil. An item is read once for both, so a session
+// can be shown and continued for the price of one.
+func OpenWith(ctx context.Context, w *session.Writer, watch func(*Item)) (*Conversation, error) {
+	h, err := fold(w.Session(), w.Store().Load(ctx, w.Session(), 0), watch)
 	if err != nil {
 		return nil, err
 	}
@@ -287,6 +300,35 @@ func (c *Conversation) Settle(ctx context.Context) error {
 	messages := c.h.Messages
 	c.h.Messages, c.h.seqs = messages[:c.h.settled:c.h.settled], c.h.seqs[:c.h.settled:c.h.settled]
 	return t.end(ctx, messages, Interrupted)
+}
+
+// Rewind takes the conversation back to the moment before a turn, which is named by its id. The messages of that turn and of those after
+// it are no longer part of the history; their entries stay. It returns the ids of the turns that are gone, the first one first. A turn that
+// the history does not have, because a processor has dropped it or the conversation went back before, is an error that wraps
+// [session.ErrInvalid]. No turn may be going on.
+func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, err error) {
+	if err := c.Settle(ctx); err != nil {
+		return nil, err
+	}
+	h := c.h
+	keep := slices.IndexFunc(h.Messages, func(m *model.Message) bool { return m.RunID == to })
+	if to == "" || keep < 0 {
+		return nil, &session.Error{Op: "rewind", Session: c.w.Session(), Err: fmt.Errorf("%w: the history has no turn %q", session.ErrInvalid, to)}
+	}
+	for _, m := range h.Messages[keep:] {
+		if root := rootOf(m.RunID); root != "" && !slices.Contains(gone, root) {
+			gone = append(gone, root)
+		}
+	}
+	data, err := json.Marshal(ended{Version: endVersion, Reason: Rewound, Keep: keep, Messages: []int64{}, To: to})
+	if err != nil {
+		return nil, fmt.Errorf("turn: rewind: %w", err)
+	}
+	if _, err := c.w.Append(ctx, session.Entry{Kind: session.KindEnd, Run: rand.Text(), Data: data}); err != nil {
+		return nil, err
+	}
+	h.Messages, h.seqs, h.settled = h.Messages[:keep:keep], h.seqs[:keep:keep], keep
+	return gone, nil
 }
 
 // errNothing is the error of [Conversation.Resume].

@@ -41,6 +41,19 @@ type returned struct {
 // waits reports whether the call has no result yet.
 func (r *returned) waits() bool { return r.Approval != nil || r.Deferred || r.Pending != nil }
 
+// answer returns the result of a call as the history has it. It reports false if the record has none.
+func (r *record) answer(call, tool string) (answer model.Part, ok bool) {
+	if r.Op != "tool" || r.Return == nil || r.Return.waits() {
+		return answer, false
+	}
+	if r.Return.Retry {
+		return model.Retry(call, tool, r.Return.Text), true
+	}
+	answer = model.ToolReturn(call, tool, r.Return.Text)
+	answer.Outcome, answer.Meta = r.Return.Outcome, r.Return.Meta
+	return answer, true
+}
+
 // body is the data of the entries of a turn, apart from steps, whose data is the record.
 type body struct {
 	// Message is the message of a [session.KindMessage].
@@ -71,6 +84,8 @@ type ended struct {
 	// Keep is how many messages of the history before the turn stay, and Messages are the numbers of the entries with those that follow.
 	Keep     int     `json:"keep"`
 	Messages []int64 `json:"messages"`
+	// To is the run of the turn that the conversation went back to the beginning of.
+	To string `json:"to,omitempty"`
 }
 
 // endVersion is the version of [ended] that this package writes.
@@ -88,6 +103,10 @@ const (
 	Failed = "failed"
 	// Interrupted means that the process ended before the turn did.
 	Interrupted = "interrupted"
+	// Refused means that the provider withheld the answer. The history is the one before the turn.
+	Refused = "refused"
+	// Rewound is the reason of an end that is of no turn: the conversation went back. See [Conversation.Rewind].
+	Rewound = "rewound"
 )
 
 func responseKey(step int) string { return fmt.Sprintf("%d/response", step) }

@@ -16,20 +16,28 @@ import (
 // interval is how long text is collected before it is written.
 const interval = 250 * time.Millisecond
 
-// streamer writes the text of responses that are being streamed, in pieces. It writes on a goroutine of its own, so that a slow disk does not
+// streamer writes the text of responses that are being streamed, in pieces, and the views of the turn. It writes on a goroutine of its own, so that a slow disk does not
 // hold up the run. What cannot be written is left out: the response will be recorded anyway.
 type streamer struct {
 	w   *session.Writer
 	run string
 
 	mu     sync.Mutex
-	pieces []piece
+	views  func() []json.RawMessage // nil if there are none
+	pieces []*growing
 	step   int // of the pieces
 	last   int // step with a recorded response
 	timer  *time.Timer
 	ended  bool
 	// writing has an element while pieces are written.
 	writing chan struct{}
+}
+
+// growing is a piece that is being collected.
+type growing struct {
+	part int
+	kind model.PartKind
+	text []byte
 }
 
 func (s *streamer) init(w *session.Writer, run string) {
@@ -48,14 +56,42 @@ func (s *streamer) observe(ev *agent.Event) {
 	if ev.Step != s.step {
 		s.step, s.pieces = ev.Step, nil
 	}
-	if n := len(s.pieces); n > 0 && s.pieces[n-1].Part == ev.Part {
-		s.pieces[n-1].Text += ev.Text
-	} else {
-		s.pieces = append(s.pieces, piece{ev.Part, ev.PartKind, ev.Text})
+	n := len(s.pieces)
+	if n == 0 || s.pieces[n-1].part != ev.Part {
+		s.pieces = append(s.pieces, &growing{part: ev.Part, kind: ev.PartKind})
+		n++
 	}
-	if s.timer == nil {
+	s.pieces[n-1].text = append(s.pieces[n-1].text, ev.Text...)
+	s.arm()
+}
+
+// arm sets the timer. mu is held.
+func (s *streamer) arm() {
+	if s.timer == nil && !s.ended {
 		s.timer = time.AfterFunc(interval, s.write)
 	}
+}
+
+// changed says that there are views to write.
+func (s *streamer) changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arm()
+}
+
+// shown returns entries for the views that have not been written.
+func (s *streamer) shown() []session.Entry {
+	s.mu.Lock()
+	views := s.views
+	s.mu.Unlock()
+	if views == nil {
+		return nil
+	}
+	var entries []session.Entry
+	for _, data := range views() {
+		entries = append(entries, session.Entry{Kind: session.KindView, Run: s.run, Key: ViewKey, Data: data})
+	}
+	return entries
 }
 
 // write writes the text that has been collected.
@@ -63,13 +99,16 @@ func (s *streamer) write() {
 	s.writing <- struct{}{}
 	defer func() { <-s.writing }()
 	s.mu.Lock()
-	var entries []session.Entry
+	s.timer = nil // what changes from here on sets it again
+	s.mu.Unlock()
+	entries := s.shown()
+	s.mu.Lock()
 	for _, p := range s.pieces {
-		if data, err := json.Marshal(p); err == nil {
+		if data, err := json.Marshal(piece{p.part, p.kind, string(p.text)}); err == nil {
 			entries = append(entries, session.Entry{Kind: session.KindView, Run: s.run, Key: responseKey(s.step), Data: data})
 		}
 	}
-	s.pieces, s.timer = nil, nil
+	s.pieces = nil
 	s.mu.Unlock()
 	if len(entries) > 0 {
 		_, _ = s.w.Append(context.Background(), entries...)

@@ -109,6 +109,9 @@ func (t *Turn) load(entries []session.Entry) error {
 				t.text.answered(r.Step)
 			}
 		}
+		if e.Kind == session.KindView && e.Run == t.id && strings.HasSuffix(e.Key, "/response") {
+			t.text.step = max(t.text.step, stepOf(e.Key)) // its text was shown
+		}
 		if e.Kind != session.KindMessage {
 			continue
 		}
@@ -256,10 +259,12 @@ func (l *log) Append(ctx context.Context, line []byte) error {
 	if e.Kind == session.KindMessage {
 		t.text.answered(r.Step)
 	}
-	first, err := t.c.w.Append(ctx, entries...)
+	shown := t.text.shown()
+	first, err := t.c.w.Append(ctx, append(shown, entries...)...)
 	if err != nil {
 		return err
 	}
+	first += int64(len(shown))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.past[l.run] = append(t.past[l.run], bytes.Clone(line))
@@ -292,6 +297,28 @@ func (t *Turn) keep(k keptMessage) {
 
 // Observe keeps the text of responses while they are streamed. It is given the events of the run, and never waits.
 func (t *Turn) Observe(ev agent.Event) { t.text.observe(&ev) }
+
+// ViewKey is the key of the entries that [Turn.Views] makes.
+const ViewKey = "view"
+
+// Views sets a function that returns what is to be recorded of the way in which the turn is shown, as JSON documents: what the messages do
+// not say, such as titles. It returns each once. It is called before every record, and a quarter of a second after [Turn.Changed]; it is
+// called from several goroutines, one at a time or not, and must not wait. The documents are entries of the kind [session.KindView] with the
+// key [ViewKey], in front of the record that follows.
+func (t *Turn) Views(next func() []json.RawMessage) {
+	t.text.mu.Lock()
+	defer t.text.mu.Unlock()
+	t.text.views = next
+}
+
+// Changed says that the function of [Turn.Views] has something to record. It never waits.
+func (t *Turn) Changed() { t.text.changed() }
+
+// Finish ends a turn with the messages that the history has from now on, and a reason: one of the constants, or [Refused] with the history of
+// before. It is what [End] does for runs of an agent.
+func (t *Turn) Finish(ctx context.Context, messages []*model.Message, reason string) error {
+	return t.end(ctx, messages, reason)
+}
 
 // End ends a turn, with what [agent.Agent.Run] or [agent.Stream.Result] returned. It must be called when the run has ended, however it did.
 // The turn's messages are the history from then on.
@@ -352,9 +379,20 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 			}
 		}
 	}
+	step := 0 // of the responses of this run
+	steps := make([]int, len(end.Messages))
+	for i, m := range messages[keep:] {
+		if m.Kind == model.KindResponse && m.RunID == t.id {
+			step++
+		}
+		steps[i] = step
+	}
 	for _, i := range missing {
 		m := messages[keep+i]
 		key := fmt.Sprintf("end/%d", i)
+		if m.Kind == model.KindResponse && m.RunID == t.id && len(t.past[t.id]) == 0 { // of a run without a journal
+			key = responseKey(steps[i])
+		}
 		for k := range t.kept { // one that became another one takes the other's place
 			if !used[k] && t.kept[k].kind == m.Kind && m.RunID == t.id {
 				used[k], key = true, t.kept[k].key
@@ -372,11 +410,12 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 		}
 		entries, fresh = append(entries, e), append(fresh, i)
 	}
-	if len(entries) > 0 {
-		first, err := t.c.w.Append(ctx, entries...)
+	if shown := t.text.shown(); len(entries)+len(shown) > 0 {
+		first, err := t.c.w.Append(ctx, append(shown, entries...)...)
 		if err != nil {
 			return err
 		}
+		first += int64(len(shown))
 		for n, i := range fresh {
 			end.Messages[i] = first + int64(n)
 		}

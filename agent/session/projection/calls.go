@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/show"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// call is a tool call that can still change.
+type call struct {
+	entity view.Entity
+	// base is what the messages say of the call. What entity has beyond it is recorded. It is nil if no message has the call.
+	base *view.Entity
+	run  string
+	// after is the entity that was shown before it.
+	after string
+	// over is what was recorded, while entries are read.
+	over *view.Entity
+}
+
+// edit is a change of a call. Fields that are empty stay as they were.
+type edit struct {
+	view.Entity
+	// added is content that follows what is there.
+	added []view.Content
+	// own says that no message says so.
+	own bool
+}
+
+func (p *Projector) callID(run string, step int, id string) string {
+	if p.step == 0 && run == p.run { // of a response of an earlier run
+		p.mu.Lock()
+		known := p.latest[id]
+		p.mu.Unlock()
+		if known != "" {
+			return known
+		}
+	}
+	return CallID(run, step, id)
+}
+
+// begin shows a call as soon as the model begins to write it, if it is known what is called.
+func (p *Projector) begin(e *agent.Event) {
+	if e.Tool == "" || e.CallID == "" || e.Output || slices.Contains(p.early, e.CallID) {
+		return
+	}
+	p.early = append(p.early, e.CallID)
+	p.announce(p.run, "", e, nil)
+}
+
+// settle is called with the complete response: a call that was shown and is not in it will not be made.
+func (p *Projector) settle(e *agent.Event) {
+	p.mu.Lock()
+	clear(p.latest)
+	for i := range e.Message.Parts {
+		if part := &e.Message.Parts[i]; part.Kind == model.PartToolCall {
+			p.latest[part.CallID] = CallID(p.run, e.Step, part.CallID)
+		}
+	}
+	p.mu.Unlock()
+	for _, id := range p.early {
+		if !slices.ContainsFunc(e.Message.Parts, func(part model.Part) bool { return part.Kind == model.PartToolCall && part.CallID == id }) {
+			p.mu.Lock()
+			if c := p.calls[CallID(p.run, e.Step, id)]; c != nil {
+				c.base = nil
+			}
+			p.mu.Unlock()
+			p.change(CallID(p.run, e.Step, id), failed("Not called after all.", true))
+		}
+	}
+	p.early = p.early[:0]
+}
+
+// call shows a call with its complete arguments. It is pending until it starts to run.
+func (p *Projector) call(run, parent string, e *agent.Event) {
+	if e.Output {
+		p.record(record{Op: view.Remove, ID: p.callID(run, e.Step, e.CallID)})
+		return
+	}
+	args := e.Args
+	if e.Repaired != nil {
+		args = e.Repaired
+	}
+	p.announce(run, parent, e, Input(args))
+}
+
+// announce shows a call, or what is new about it.
+func (p *Projector) announce(run, parent string, e *agent.Event, input json.RawMessage) {
+	id := p.callID(run, e.Step, e.CallID)
+	p.known(id, run, parent, e.Tool)
+	own := edit{own: true}
+	own.Title, own.Class = e.ToolTitle, string(e.ToolKind)
+	ed := edit{}
+	ed.Input = input
+	p.change(id, own, ed)
+}
+
+// known makes sure that a call is known.
+func (p *Projector) known(id, run, parent, tool string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.calls[id] != nil {
+		return
+	}
+	c := &call{run: run, entity: view.Entity{
+		ID: id, Parent: parent, Kind: view.ToolCall, Name: tool, Title: tool, Class: string(toolset.KindOther), Status: view.Pending,
+	}}
+	if parent == "" {
+		base := c.entity
+		c.base = &base
+	}
+	if p.replay != nil {
+		c.over = p.replay.overlay(id)
+	}
+	p.calls[id] = c
+}
+
+// started shows that a call has started, with the arguments that it runs with.
+func (p *Projector) started(run string, e *agent.Event) {
+	if e.Output {
+		return
+	}
+	ed := edit{}
+	ed.Status = view.Running
+	p.decided(&ed, e.Decision, e.Args)
+	p.change(p.callID(run, e.Step, e.CallID), ed)
+}
+
+// decided shows what a decision has made of a call.
+func (p *Projector) decided(ed *edit, d *toolset.Decision, args model.RawArgs) {
+	if d == nil {
+		return
+	}
+	if len(d.Args) > 0 {
+		ed.Input = Input(args)
+	}
+	if d.By != "" && d.By != ByUser && d.Verdict == toolset.VerdictAllow { // nobody has seen it
+		ed.added = []view.Content{textContent(AllowedBy(d))}
+	}
+}
+
+// ByUser is the By of decisions that the user made who sees the conversation.
+const ByUser = "user"
+
+// AllowedByPrefix is what the text of [AllowedBy] begins with.
+const AllowedByPrefix = "Allowed by: "
+
+// AllowedBy says who allowed a call that the user was not asked about.
+func AllowedBy(d *toolset.Decision) string {
+	text := AllowedByPrefix + d.By
+	if rule := approval.RuleOf(*d); rule != "" {
+		text += ", " + rule
+	}
+	return show.Line(text)
+}
+
+// result shows how a call ended.
+func (p *Projector) result(run string, e *agent.Event) {
+	if e.Output {
+		return
+	}
+	id := p.callID(run, e.Step, e.CallID)
+	if e.Result == nil { // what ended the run
+		p.change(id, failed(failureText(e.Err), true))
+		return
+	}
+	p.returned(id, e.Result)
+}
+
+// returned shows the result of a call as the model is shown it.
+func (p *Projector) returned(id string, r *model.Part) {
+	if r.Kind == model.PartRetry || r.Outcome != model.OutcomeSuccess {
+		p.change(id, failed(Clip(r.Text), false))
+		return
+	}
+	ed := edit{}
+	ed.Status = view.Completed
+	if r.Text != "" {
+		ed.Content = []view.Content{textContent(Clip(r.Text))} // unless there is content
+	}
+	p.change(id, ed)
+}
+
+func failed(why string, own bool) edit {
+	ed := edit{own: own}
+	ed.Status = view.Failed
+	if why != "" {
+		ed.added = []view.Content{textContent(why)}
+	}
+	return ed
+}
+
+// failureText is what the user is shown of an error that ended the run.
+func failureText(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.Canceled):
+		return "Cancelled."
+	}
+	return oneLine(err.Error())
+}
+
+// closeCalls ends the calls of the turn that are open.
+func (p *Projector) closeCalls(why string) {
+	for _, id := range p.openCalls(p.run) {
+		p.change(id, failed(why, false))
+	}
+}
+
+// openCalls returns the calls of a run that are open, in a stable order. Those of earlier turns count as the run's.
+func (p *Projector) openCalls(run string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var open []string
+	for id, c := range p.calls {
+		if !c.entity.Status.Ended() && (c.run == run || c.entity.Parent == "" && run == p.run) {
+			open = append(open, id)
+		}
+	}
+	slices.Sort(open)
+	return open
+}
+
+// Running returns the names of the tools of the turn's own calls that are open.
+func (p *Projector) Running() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for _, c := range p.calls {
+		if !c.entity.Status.Ended() && c.entity.Parent == "" {
+			names = append(names, c.entity.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// change makes changes of a call in one go, and shows it. Once a call has ended only its messages are noted.
+func (p *Projector) change(id string, edits ...edit) {
+	p.mu.Lock()
+	c := p.calls[id]
+	if c == nil {
+		p.mu.Unlock()
+		return
+	}
+	before := c.entity
+	shown := &Shown{Kind: view.ToolCall, Patch: &view.Entity{}}
+	for _, ed := range edits {
+		if !before.Status.Ended() && (p.replay == nil || c.base == nil) {
+			ed.apply(&c.entity, shown)
+		}
+		if !ed.own && c.base != nil && !c.base.Status.Ended() {
+			ed.apply(c.base, nil)
+		}
+	}
+	if p.replay != nil {
+		c.entity = overlaid(c)
+	}
+	changed := p.put(c, &before, shown)
+	p.records.touch(id)
+	p.mu.Unlock()
+	if changed {
+		p.rendered(shown)
+	}
+	p.changed()
+}
+
+// put tells the fold of a call. It reports whether it has changed. mu is held.
+func (p *Projector) put(c *call, before *view.Entity, s *Shown) bool {
+	e := c.entity
+	s.Change = view.Change{Op: view.Upsert, ID: e.ID, Entity: &e}
+	if p.options.Fold.Get(e.ID) == nil {
+		s.Patch, c.after, p.last = nil, p.last, e.ID
+	} else if reflect.DeepEqual(&e, before) {
+		return false
+	}
+	_ = p.options.Fold.Apply(s.Change)
+	return true
+}
+
+// apply changes an entity, and notes what it changes. A status never goes back.
+func (ed *edit) apply(e *view.Entity, s *Shown) {
+	var patch view.Entity
+	set(&e.Title, ed.Title, &patch.Title)
+	set(&e.Class, ed.Class, &patch.Class)
+	if rank(ed.Status) > rank(e.Status) {
+		e.Status, patch.Status = ed.Status, ed.Status
+	}
+	if ed.Input != nil && !bytes.Equal(ed.Input, e.Input) {
+		e.Input, patch.Input = ed.Input, ed.Input
+	}
+	if ed.Content != nil && len(e.Content) == 0 {
+		e.Content, patch.Content = ed.Content, ed.Content
+	}
+	e.Content = append(slices.Clip(e.Content), ed.added...)
+	if s == nil {
+		return
+	}
+	into := s.Patch
+	set(&into.Title, patch.Title, nil)
+	set(&into.Class, patch.Class, nil)
+	if patch.Status != "" {
+		into.Status = patch.Status
+	}
+	if patch.Input != nil {
+		into.Input = patch.Input
+	}
+	s.Added = append(s.Added, patch.Content...)
+	s.Added = append(s.Added, ed.added...)
+}
+
+func set(field *string, value string, patch *string) {
+	if value != "" && value != *field {
+		*field = value
+		if patch != nil {
+			*patch = value
+		}
+	}
+}
+
+func rank(s view.Status) int {
+	switch {
+	case s == "":
+		return 0
+	case s == view.Pending:
+		return 1
+	case s.Ended():
+		return 3
+	}
+	return 2
+}
+
+// Report takes what a surface or a tool says of an entity. Of a call, fields that are empty stay as they were, content replaces what is
+// there, a status never goes back, and a call that has ended does not change. Other entities are made or replaced, and recorded.
+func (p *Projector) Report(e *view.Entity) {
+	if e.Kind == view.ToolCall {
+		p.merge(e)
+		return
+	}
+	p.record(record{Op: view.Upsert, ID: e.ID, Entity: e})
+	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
+}
+
+// merge merges what is known of a call. It returns nil if nothing has changed.
+func (p *Projector) merge(e *view.Entity) *Shown {
+	p.mu.Lock()
+	c := p.calls[e.ID]
+	if c == nil {
+		c = &call{entity: view.Entity{ID: e.ID, Kind: view.ToolCall, Parent: e.Parent, Title: e.Name, Status: view.Pending}}
+		p.calls[e.ID] = c
+	}
+	before := c.entity
+	if before.Status.Ended() {
+		p.mu.Unlock()
+		return nil
+	}
+	s := &Shown{Kind: view.ToolCall, Patch: e}
+	mergeInto(&c.entity, p.unlabelled(c, e))
+	p.put(c, &before, s)
+	changed := !reflect.DeepEqual(&before, &c.entity)
+	if changed {
+		p.records.touch(e.ID)
+	}
+	p.mu.Unlock()
+	if !changed {
+		return nil
+	}
+	p.changed()
+	return s
+}
+
+// unlabelled returns what is said of a call without the name of its agent before the title, which surfaces add that do not nest calls.
+func (p *Projector) unlabelled(c *call, e *view.Entity) *view.Entity {
+	if c.entity.Parent == "" || e.Title == "" {
+		return e
+	}
+	if agent := p.options.Fold.Get(c.entity.Parent); agent != nil {
+		plain := *e
+		plain.Title = strings.TrimPrefix(e.Title, agent.Name+": ")
+		return &plain
+	}
+	return e
+}
+
+// mergeInto sets the fields that are not empty. A status does not go back.
+func mergeInto(e, more *view.Entity) {
+	set(&e.Title, more.Title, nil)
+	set(&e.Name, more.Name, nil)
+	set(&e.Class, more.Class, nil)
+	if rank(more.Status) > rank(e.Status) {
+		e.Status = more.Status
+	}
+	if more.Content != nil {
+		e.Content = more.Content
+	}
+	if more.Locations != nil {
+		e.Locations = more.Locations
+	}
+	if more.Input != nil {
+		e.Input = more.Input
+	}
+	if more.Output != nil {
+		e.Output = more.Output
+	}
+	if more.Meta != nil {
+		e.Meta = more.Meta
+	}
+}
