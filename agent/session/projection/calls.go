@@ -355,6 +355,18 @@ func (p *Projector) Report(e *view.Entity) {
 	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
 
+// Ask shows a question of a pending run. It is not recorded, because the history has it.
+func (p *Projector) Ask(e *view.Entity) {
+	shown := *e
+	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &shown})
+}
+
+// Remove shows an entity no more that Report has shown.
+func (p *Projector) Remove(id string) {
+	p.record(record{Op: view.Remove, ID: id})
+	_ = p.options.Fold.Apply(view.Change{Op: view.Remove, ID: id})
+}
+
 // merge merges what is known of a call. It returns nil if nothing has changed.
 func (p *Projector) merge(e *view.Entity) *Shown {
 	p.mu.Lock()

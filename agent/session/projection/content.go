@@ -14,8 +14,8 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// contents returns what a user is shown of the parts of a prompt.
-func contents(parts []model.Part) []view.Content {
+// Contents returns what a user is shown of the parts of a prompt.
+func Contents(parts []model.Part) []view.Content {
 	var all []view.Content
 	for i := range parts {
 		switch part := &parts[i]; part.Kind {

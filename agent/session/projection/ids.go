@@ -41,6 +41,9 @@ func QuestionID(run string, step int, call string) string {
 	return "question:" + stepOf(run, step) + "/" + call
 }
 
+// PendingID returns the id of a question of a run that is pending, by the key of the call: it is made by PendingCall.Key.
+func PendingID(run, key string) string { return "question:" + escape(run) + "/pending/" + key }
+
 // AgentID returns the id of an agent inside a tool call, by its run.
 func AgentID(run string) string { return "agent:" + escape(run) }
 

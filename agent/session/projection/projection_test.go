@@ -151,7 +151,7 @@ func travel(steps ...modeltest.Step) *agent.Agent[none, string] {
 	}}))
 }
 
-func TestTheStoreShowsWhatWasShown(t *testing.T) {
+func TestStoreShowsWhatWasShown(t *testing.T) {
 	for _, journal := range []bool{true, false} {
 		t.Run(fmt.Sprint("journal ", journal), func(t *testing.T) {
 			s := open(t, new(session.Memory), journal)
@@ -185,7 +185,7 @@ func exported(t *testing.T, s session.Store) string {
 	return b.String()
 }
 
-func TestAnOutputIsShownAsAMessage(t *testing.T) {
+func TestOutputIsShownAsMessage(t *testing.T) {
 	s := open(t, new(session.Memory), true)
 	a := agent.Must(agent.New(agent.Config[none, place]{Model: modeltest.Script(modeltest.Say(model.ToolCall("o", "final_result", `{"city":"Oslo"}`)))}))
 	require.NoError(t, prompt(s, a, "Where?", nil))
@@ -195,7 +195,7 @@ func TestAnOutputIsShownAsAMessage(t *testing.T) {
 	requireSame(t, s)
 }
 
-func TestAHandOverShowsTheOtherAgent(t *testing.T) {
+func TestHandOverShowsOtherAgent(t *testing.T) {
 	expert := agent.Must(agent.New(agent.Config[none, string]{Name: "expert", Model: modeltest.Script(
 		modeltest.Say(model.Thinking("Hm."), model.Text("I look."), model.ToolCall("x", "deep", `{}`)), modeltest.SayText("It is so.")),
 		Tools: []*toolset.Tool[none]{toolset.Func("deep", "Dig.", func(context.Context, *toolset.RunContext[none], none) (string, error) { return "dug", nil })}}))
@@ -209,8 +209,8 @@ func TestAHandOverShowsTheOtherAgent(t *testing.T) {
 	requireSame(t, s)
 }
 
-// TestACutOffTurnIsShown ends the process at each event.
-func TestACutOffTurnIsShown(t *testing.T) {
+// TestCutOffTurnIsShown ends the process at each event.
+func TestCutOffTurnIsShown(t *testing.T) {
 	steps := []modeltest.Step{
 		modeltest.Say(model.Text("Let me look."), model.ToolCall("a", "forecast", `{"city":"Oslo"}`)),
 		modeltest.Say(model.ToolCall("a", "edit", `{}`), model.ToolCall("b", "ask", `{"prompt":"How?"}`)),
@@ -243,7 +243,7 @@ func TestACutOffTurnIsShown(t *testing.T) {
 	}
 }
 
-func TestStreamedTextOfACutOffTurnIsShown(t *testing.T) {
+func TestStreamedTextOfCutOffTurnIsShown(t *testing.T) {
 	store := new(session.Memory)
 	s := open(t, store, true)
 	now, err := s.c.Begin(t.Context(), model.User("Go"))

@@ -93,7 +93,7 @@ func (p *Projector) Begin(run string, show func(*Shown)) {
 
 // Prompt shows the prompt of the turn. shown is what the user wrote; nil shows the parts.
 func (p *Projector) Prompt(parts []model.Part, shown []view.Content) {
-	said := contents(parts)
+	said := Contents(parts)
 	e := &view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: said}
 	if shown != nil {
 		e.Content = shown
@@ -231,7 +231,7 @@ func (p *Projector) usage(u model.Usage) {
 
 // said shows a message that has come in while the run goes on.
 func (p *Projector) said(m *model.Message) {
-	if c := contents(m.Parts); len(c) > 0 {
+	if c := Contents(m.Parts); len(c) > 0 {
 		p.numbers.said++
 		p.upsert(&view.Entity{ID: saidID(p.run, p.numbers.said), Kind: view.Message, Role: view.User, Content: c})
 	}

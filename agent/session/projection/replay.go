@@ -149,7 +149,7 @@ func (p *Projector) replayMessage(i *turn.Item) {
 		}
 	}
 	t := &p.replay.turn
-	switch c := contents(m.Parts); {
+	switch c := Contents(m.Parts); {
 	case results && i.Key != "prompt" || len(c) == 0 || m.HandOver != nil: // what tools return beside text is not shown
 	case !t.filled && t.step == 0:
 		p.prompt(c)

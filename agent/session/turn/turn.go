@@ -61,10 +61,18 @@ func (c *Conversation) turn(id string) *Turn {
 // Begin begins a turn with a prompt, which is recorded. The run must be given the same prompt. A turn without parts resumes the history, such
 // as one that waits for answers. If the last turn was cut off, it is settled first.
 func (c *Conversation) Begin(ctx context.Context, prompt ...model.Part) (*Turn, error) {
+	return c.BeginAs(ctx, rand.Text(), prompt...)
+}
+
+// BeginAs is like [Conversation.Begin], with an id for the turn, which must be new and must not have a slash.
+func (c *Conversation) BeginAs(ctx context.Context, id string, prompt ...model.Part) (*Turn, error) {
+	if id == "" || strings.Contains(id, "/") {
+		return nil, &session.Error{Op: "begin", Session: c.w.Session(), Err: fmt.Errorf("%w: the id of a turn is %q", session.ErrInvalid, id)}
+	}
 	if err := c.Settle(ctx); err != nil {
 		return nil, err
 	}
-	t := c.turn(rand.Text())
+	t := c.turn(id)
 	if len(prompt) == 0 {
 		return t, nil
 	}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// Host runs sessions. It is safe for concurrent use. [Host.Close] must be called.
+type Host struct {
+	store   session.Store
+	durable bool // the store outlives the process, so that runs are worth a journal
+	core    core
+	render  func(any) (string, error)
+	window  int
+	busy    Busy
+	idle    time.Duration
+	holder  string
+	log     *slog.Logger
+
+	mu       sync.Mutex
+	sessions map[string]*Session
+	closed   bool
+}
+
+// New returns a host.
+func New[D, O any](c Config[D, O]) (*Host, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	h := &Host{
+		store: c.Store, durable: c.Store != nil, core: &typed[D, O]{c}, render: c.Render, window: c.Window, busy: c.Busy, idle: c.Idle,
+		holder: cmp.Or(c.Holder, holder()), log: c.Logger, sessions: map[string]*Session{},
+	}
+	if _, memory := c.Store.(*session.Memory); memory || c.Store == nil {
+		h.durable = false
+	}
+	if h.store == nil {
+		h.store = new(session.Memory)
+	}
+	if h.render == nil {
+		h.render = func(v any) (string, error) {
+			data, err := json.MarshalIndent(v, "", "  ")
+			if err != nil {
+				return "", err
+			}
+			fence := strings.Repeat("`", 3)
+			return fence + "json\n" + string(data) + "\n" + fence, nil
+		}
+	}
+	if h.log == nil {
+		h.log = slog.Default()
+	}
+	return h, nil
+}
+
+// Store returns the store of the sessions.
+func (h *Host) Store() session.Store { return h.store }
+
+// Create makes a session and opens it. attach, if not nil, is called before its dependencies are made: see [Session.Attach].
+func (h *Host) Create(ctx context.Context, n session.New, attach any) (*Session, error) {
+	info, err := h.store.Create(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.open(ctx, info.ID, attach)
+	if err != nil {
+		err = errors.Join(err, h.remove(ctx, info.ID))
+	}
+	return s, err
+}
+
+// remove deletes a session that has nothing.
+func (h *Host) remove(ctx context.Context, id string) error {
+	if err := h.store.Delete(context.WithoutCancel(ctx), id); err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// Open opens a session of the store, and makes its dependencies. If it is open already, Open returns it as it is. If another process has it, the
+// error wraps [session.ErrHeld]. attach is what [Session.Attached] returns, also while the dependencies are made.
+func (h *Host) Open(ctx context.Context, id string, attach any) (*Session, error) {
+	h.mu.Lock()
+	s := h.sessions[id]
+	h.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	return h.open(ctx, id, attach)
+}
+
+func (h *Host) open(ctx context.Context, id string, attach any) (*Session, error) {
+	s := &Session{host: h, id: id, attached: attach, changing: make(chan struct{}, 1)}
+	h.mu.Lock()
+	if known := h.sessions[id]; known != nil || h.closed {
+		h.mu.Unlock()
+		if known != nil {
+			return known, nil
+		}
+		return nil, ErrClosed
+	}
+	s.changing <- struct{}{} // until it is open
+	h.sessions[id] = s
+	h.mu.Unlock()
+	err := s.open(ctx)
+	<-s.changing
+	if err != nil {
+		s.forget(err)
+		return nil, err
+	}
+	return s, nil
+}
+
+// Session returns a session that is open, nil if it is not.
+func (h *Host) Session(id string) *Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sessions[id]
+}
+
+// Sessions returns the sessions that are open, ordered by id.
+func (h *Host) Sessions() []*Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []*Session
+	for _, s := range h.sessions {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *Session) int { return strings.Compare(a.id, b.id) })
+	return all
+}
+
+// List lists the sessions of the store.
+func (h *Host) List(ctx context.Context, q session.Query) (session.Page, error) {
+	return h.store.List(ctx, q)
+}
+
+// Delete closes a session, if it is open here, and removes it from the store. That there is no such session is [session.ErrNotFound].
+func (h *Host) Delete(ctx context.Context, id string) error {
+	if s := h.Session(id); s != nil {
+		if err := s.Close(ctx); err != nil {
+			return err
+		}
+	}
+	return h.store.Delete(ctx, id)
+}
+
+// Fork makes a session that has what another one has, and goes its own way from there. With before, the id of a prompt ([projection.PromptID]),
+// it has what was before that prompt. The other session may be open, but no turn of it may be running. The fork is not open.
+func (h *Host) Fork(ctx context.Context, id, before string, n session.New) (session.Info, error) {
+	if s := h.Session(id); s != nil {
+		done, err := s.quiet(ctx)
+		if err != nil {
+			return session.Info{}, err
+		}
+		defer done()
+	}
+	info, err := h.store.Get(ctx, id)
+	if err != nil {
+		return info, err
+	}
+	at := info.Head
+	if before != "" {
+		if at, err = headBefore(ctx, h.store, id, before); err != nil {
+			return info, err
+		}
+	}
+	if n.Values == nil {
+		n.Values = map[string]json.RawMessage{}
+	}
+	return h.store.Fork(ctx, id, at, n)
+}
+
+// Close closes all sessions. It waits for their turns, which are cancelled, until ctx ends.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	sessions := h.Sessions()
+	errs := make([]error, len(sessions))
+	var all sync.WaitGroup
+	for i, s := range sessions {
+		all.Go(func() { errs[i] = s.Close(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func wrap(doing, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("host: %s session %s: %w", doing, id, err)
+}

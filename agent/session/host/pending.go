@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/show"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// ask shows the questions of a run that is pending, which the history ends with.
+func (s *Session) ask(c *conversation) {
+	history := c.Messages()
+	for _, call := range agent.PendingCalls(history) {
+		run := history[len(history)-1].RunID
+		q := pendingQuestion(run, &call)
+		q.given = make(chan struct{})
+		s.mu.Lock()
+		known := s.questions[q.entity.ID] != nil
+		if !known {
+			if s.questions == nil {
+				s.questions = map[string]*question{}
+			}
+			s.questions[q.entity.ID] = q
+		}
+		s.mu.Unlock()
+		if !known {
+			c.proj.Ask(&q.entity)
+		}
+	}
+}
+
+func pendingQuestion(run string, call *agent.PendingCall) *question {
+	q := &question{call: call, entity: view.Entity{
+		ID: projection.PendingID(run, call.Key()), Kind: view.Question, Name: call.Tool, Status: view.Pending, Title: show.Line(call.Tool),
+	}}
+	if a := call.Approval; a != nil {
+		q.always = true
+		if a.Title != "" {
+			q.entity.Title = show.Line(a.Title)
+		}
+		q.entity.Content, q.entity.Choices = previews(a), choices(call.Tool, a, true)
+	}
+	return q
+}
+
+// answered shows the answer to the question of a pending run, and remembers it if it holds always.
+func (s *Session) answered(c *conversation, q *question, a *Answer) {
+	if d := a.Decision; d != nil && d.Always && len(d.Args) == 0 && q.call.Approval != nil {
+		s.policy.RememberApproval(q.call.Tool, q.call.Approval, d.Verdict)
+	}
+	e := q.entity
+	e.Status, e.Value = view.Completed, a.value()
+	c.proj.Report(&e)
+}
+
+// results returns the answers to the questions of the pending run. complete reports whether none is missing.
+func (s *Session) results() (results *agent.DeferredResults, complete bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := agent.DeferredResults{Decisions: map[string]toolset.Decision{}, Results: map[string]toolset.Result{}}
+	complete = true
+	for _, q := range s.questions {
+		if q.call == nil {
+			continue
+		}
+		switch a := q.taken(); {
+		case a == nil:
+			complete = false
+		case a.Decision != nil:
+			r.Decisions[q.call.Key()] = *a.Decision
+		case a.Result != nil:
+			r.Results[q.call.Key()] = *a.Result
+		}
+	}
+	if len(r.Decisions)+len(r.Results) == 0 {
+		return nil, false
+	}
+	return &r, complete
+}
+
+// resume resumes the pending run if all of its questions have been answered. The turn runs by itself.
+func (s *Session) resume() error {
+	if _, complete := s.results(); !complete {
+		return nil
+	}
+	t, err := s.AdmitWith(context.Background(), BusyQueue)
+	if err != nil {
+		return err
+	}
+	go t.Run(Prompt{resume: true})
+	return nil
+}
+
+// takeResults returns the answers for a turn that follows a pending one, and closes the questions.
+func (s *Session) takeResults(c *conversation) *agent.DeferredResults {
+	results, _ := s.results()
+	s.mu.Lock()
+	var open []*question
+	for id, q := range s.questions {
+		if q.call != nil {
+			delete(s.questions, id)
+			if q.taken() == nil {
+				open = append(open, q)
+			}
+		}
+	}
+	s.mu.Unlock()
+	slices.SortFunc(open, func(a, b *question) int { return strings.Compare(a.entity.ID, b.entity.ID) })
+	for _, q := range open {
+		e := q.entity
+		e.Status = view.Cancelled
+		c.proj.Report(&e)
+	}
+	return results
+}

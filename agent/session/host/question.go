@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/show"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Answer is the answer to a question. Exactly one field is set.
+type Answer struct {
+	// Choice is the id of a choice of the question: see [AllowOnce].
+	Choice string
+	// Decision decides about a call, in full.
+	Decision *toolset.Decision
+	// Reply answers the question of a tool.
+	Reply *toolset.Reply
+	// Result is the result of a call that waits for one from outside.
+	Result *toolset.Result
+}
+
+// The ids and classes of the choices about a call that needs approval.
+const (
+	AllowOnce    = "allow_once"
+	AllowAlways  = "allow_always"
+	RejectOnce   = "reject_once"
+	RejectAlways = "reject_always"
+)
+
+// question is a question that waits for an answer.
+type question struct {
+	entity view.Entity
+	call   *agent.PendingCall // of a run that is pending; nil while a run waits
+	always bool               // "always" is offered
+
+	mu     sync.Mutex
+	answer *Answer
+	given  chan struct{} // closed with the answer
+	cancel context.CancelCauseFunc
+}
+
+// Decide answers a question by the id of its entity. The first answer counts: a later one fails with [ErrNoQuestion]. by is who answers, for
+// the record; empty is the user who sees the session. With the last answer to the questions of a pending run, the run is resumed.
+func (s *Session) Decide(ctx context.Context, id, by string, a Answer) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	c, done, err := s.use(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.mu.Lock()
+	q := s.questions[id]
+	s.mu.Unlock()
+	if q == nil {
+		return fmt.Errorf("%w: %q", ErrNoQuestion, id)
+	}
+	if a, err = q.resolve(a, cmp.Or(by, projection.ByUser)); err != nil {
+		return err
+	}
+	if !q.give(&a) {
+		return fmt.Errorf("%w: %q", ErrNoQuestion, id)
+	}
+	if q.call != nil {
+		s.answered(c, q, &a)
+		return s.resume()
+	}
+	return nil
+}
+
+func (a *Answer) check() error {
+	set := 0
+	for _, is := range [...]bool{a.Choice != "", a.Decision != nil, a.Reply != nil, a.Result != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		return errors.New("host: decide: set exactly one field of the answer")
+	}
+	return nil
+}
+
+// resolve makes a decision of a choice, and checks that the answer fits.
+func (q *question) resolve(a Answer, by string) (Answer, error) {
+	wrong := func() (Answer, error) {
+		return a, fmt.Errorf("host: decide: the answer does not fit the question %q", q.entity.ID)
+	}
+	reply := q.entity.Input != nil
+	switch {
+	case a.Choice != "":
+		if !slices.ContainsFunc(q.entity.Choices, func(c view.Choice) bool { return c.ID == a.Choice }) {
+			return a, fmt.Errorf("host: decide: the question %q has no choice %q", q.entity.ID, a.Choice)
+		}
+		d := toolset.Decision{Verdict: toolset.VerdictAllow, By: by, Always: a.Choice == AllowAlways || a.Choice == RejectAlways}
+		if a.Choice == RejectOnce || a.Choice == RejectAlways {
+			d.Verdict = toolset.VerdictDeny
+			d.Reason = "The user rejected this. The tool was not run. Do not try to do the same in another way; ask what to do instead."
+		}
+		return Answer{Decision: &d}, nil
+	case a.Decision != nil:
+		if reply || a.Decision.Verdict != toolset.VerdictAllow && a.Decision.Verdict != toolset.VerdictDeny {
+			return wrong()
+		}
+		d := *a.Decision
+		d.By = cmp.Or(d.By, by)
+		d.Always = d.Always && q.always
+		return Answer{Decision: &d}, nil
+	case a.Reply != nil && !reply, a.Result != nil && (q.call == nil || q.call.Approval != nil):
+		return wrong()
+	}
+	return a, nil
+}
+
+// give gives the first answer. Others are refused.
+func (q *question) give(a *Answer) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.answer != nil {
+		return false
+	}
+	q.answer = a
+	close(q.given)
+	if q.cancel != nil {
+		q.cancel(ErrDecided)
+	}
+	return true
+}
+
+func (q *question) taken() *Answer {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.answer
+}
+
+// asker returns who is asked by the run of a turn: the surface of the prompt, and whoever watches.
+func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
+	return toolset.AskerFuncs{
+		OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (d toolset.Decision, err error) {
+			q := approvalQuestion(&r)
+			a, err := s.wait(ctx, t, p, q, func(ctx context.Context, asker toolset.Asker) (*Answer, error) {
+				d, err := asker.Approve(ctx, r)
+				if err != nil || d.Verdict == toolset.VerdictDefer {
+					return nil, err
+				}
+				return &Answer{Decision: &d}, nil
+			})
+			if err != nil || a == nil {
+				return toolset.Defer(), err
+			}
+			return *a.Decision, nil
+		},
+		OnAnswer: func(ctx context.Context, asked toolset.Question) (toolset.Reply, error) {
+			q := toolQuestion(&asked)
+			a, err := s.wait(ctx, t, p, q, func(ctx context.Context, asker toolset.Asker) (*Answer, error) {
+				r, err := asker.Answer(ctx, asked)
+				if err != nil {
+					return nil, err
+				}
+				return &Answer{Reply: &r}, nil
+			})
+			if err != nil {
+				return toolset.Reply{}, err
+			}
+			if a == nil {
+				return toolset.Reply{}, toolset.ErrNobody
+			}
+			return *a.Reply, nil
+		},
+	}
+}
+
+// wait asks the surface, and waits for whoever answers first. It returns nil if there is nobody.
+func (s *Session) wait(ctx context.Context, t *Turn, p *Prompt, q *question, ask func(context.Context, toolset.Asker) (*Answer, error)) (a *Answer, err error) {
+	if p.Asker == nil && !p.Wait {
+		return nil, nil
+	}
+	asking, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	q.cancel = cancel
+	s.pose(t.c, q)
+	returned := false
+	defer func() {
+		if !returned { // the surface has panicked
+			err = errors.New("panic")
+		}
+		s.settle(t.c, q, a, err)
+	}()
+	if p.Asker != nil {
+		a, err = ask(asking, p.Asker)
+		if first := q.taken(); first != nil {
+			a, err = first, nil
+		} else if a != nil && err == nil && !q.give(a) {
+			a = q.taken()
+		}
+	}
+	if nobody := err == nil && a == nil || errors.Is(err, toolset.ErrNobody); nobody && p.Wait {
+		err = nil
+		select {
+		case <-q.given:
+			a = q.taken()
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	returned = true
+	return a, err
+}
+
+// pose shows a question. Of two about the same call the later one counts.
+func (s *Session) pose(c *conversation, q *question) {
+	q.given = make(chan struct{})
+	s.mu.Lock()
+	if s.questions == nil {
+		s.questions = map[string]*question{}
+	}
+	s.questions[q.entity.ID] = q
+	s.mu.Unlock()
+	e := q.entity
+	c.proj.Report(&e)
+}
+
+// settle shows what became of a question.
+func (s *Session) settle(c *conversation, q *question, a *Answer, err error) {
+	s.mu.Lock()
+	if s.questions[q.entity.ID] == q {
+		delete(s.questions, q.entity.ID)
+	}
+	s.mu.Unlock()
+	e := q.entity
+	switch {
+	case err != nil && !errors.Is(err, toolset.ErrNobody):
+		e.Status = view.Cancelled
+	case a == nil: // the run ends pending, and asks again
+		c.proj.Remove(e.ID)
+		return
+	default:
+		e.Status, e.Value = view.Completed, a.value()
+	}
+	c.proj.Report(&e)
+}
+
+// value is what is shown of an answer.
+func (a *Answer) value() string {
+	switch d := a.Decision; {
+	case a.Reply != nil:
+		return string(a.Reply.Action)
+	case d == nil:
+		return "result"
+	case d.Verdict == toolset.VerdictAllow && d.Always:
+		return AllowAlways
+	case d.Verdict == toolset.VerdictAllow:
+		return AllowOnce
+	case d.Always:
+		return RejectAlways
+	}
+	return RejectOnce
+}
+
+// approvalQuestion is the question about a call that needs approval.
+func approvalQuestion(r *toolset.ApprovalRequest) *question {
+	q := &question{always: !r.Once, entity: view.Entity{
+		ID: projection.QuestionID(r.RunID, r.Step, r.CallID()), Parent: projection.CallID(r.RunID, r.Step, r.CallID()),
+		Kind: view.Question, Name: r.Tool, Status: view.Pending, Title: show.Line(cmp.Or(r.Approval.Title, r.Title, r.Tool)),
+		Content: previews(&r.Approval), Choices: choices(r.Tool, &r.Approval, !r.Once),
+	}}
+	return q
+}
+
+// toolQuestion is a question that a tool asks.
+func toolQuestion(asked *toolset.Question) *question {
+	q := &question{entity: view.Entity{
+		ID: projection.QuestionID(asked.RunID, asked.Step, asked.CallID()), Parent: projection.CallID(asked.RunID, asked.Step, asked.CallID()),
+		Kind: view.Question, Name: asked.Tool, Status: view.Pending, Title: show.Line(asked.Message), Input: asked.Schema,
+	}}
+	if asked.URL != "" {
+		q.entity.Content = []view.Content{{Kind: view.Link, URI: asked.URL, Name: asked.URL}}
+	}
+	if q.entity.Input == nil {
+		q.entity.Input = []byte("{}")
+	}
+	return q
+}
+
+// previews returns an approval's reason and previews. Nothing is left out.
+func previews(a *model.Approval) []view.Content {
+	var all []view.Content
+	text := func(s string) { all = append(all, view.Content{Kind: view.Text, Text: s}) }
+	if a.Reason != "" {
+		text(show.Text(a.Reason))
+	}
+	for i := range a.Preview {
+		p := &a.Preview[i]
+		if p.Diff == nil || p.Diff.New == nil {
+			text(approval.PreviewText(p))
+			continue
+		}
+		all = append(all, view.Content{Kind: view.Diff, Diff: &view.FileChange{Path: p.Diff.Path, Old: p.Diff.Old, New: *p.Diff.New}})
+		if hidden := approval.Hidden(p); hidden != "" {
+			text("The new text contains invisible characters:\n" + hidden)
+		}
+	}
+	return all
+}
+
+// choices are what a person can choose from: "always" only where it is remembered.
+func choices(tool string, a *model.Approval, always bool) []view.Choice {
+	scope := "every call of " + tool
+	switch {
+	case a.ScopeTitle != "":
+		scope = a.ScopeTitle
+	case a.Scope != "":
+		scope = tool + " for " + a.Scope
+	}
+	scope = show.Line(scope)
+	once := view.Choice{ID: AllowOnce, Class: AllowOnce, Title: "Allow once"}
+	reject := view.Choice{ID: RejectOnce, Class: RejectOnce, Title: "Reject"}
+	if !always {
+		return []view.Choice{once, reject}
+	}
+	rejected := scope
+	if len(a.Parts) > 0 { // a rule that denies is about the whole, one that allows about each part
+		rejected = "exactly this"
+	}
+	return []view.Choice{
+		once, {ID: AllowAlways, Class: AllowAlways, Title: "Always allow " + scope + " in this session"},
+		reject, {ID: RejectAlways, Class: RejectAlways, Title: "Always reject " + rejected + " in this session"},
+	}
+}

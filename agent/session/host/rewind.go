@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/turn"
+)
+
+// Rewind takes the session back to the moment before a prompt, which is named by its id ([projection.PromptID]). That turn and those after it are
+// no longer part of the conversation, and are not shown. It fails with [ErrBusy] while a turn is running.
+func (s *Session) Rewind(ctx context.Context, prompt string) error {
+	quiet, err := s.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	defer quiet()
+	c, done, err := s.use(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer done()
+	to := ""
+	for _, m := range c.Messages() {
+		root, _, _ := strings.Cut(m.RunID, "/")
+		if root != "" && projection.PromptID(root) == prompt {
+			to = root
+			break
+		}
+	}
+	if to == "" {
+		return noPrompt("rewind", s.id, prompt)
+	}
+	if _, err := c.Rewind(ctx, to); err != nil {
+		return err
+	}
+	c.proj.Begin(to, nil)
+	c.proj.Rewind(to)
+	s.takeResults(c)
+	s.touch(c)
+	return nil
+}
+
+func noPrompt(op, id, prompt string) error {
+	return &session.Error{Op: op, Session: id, Err: fmt.Errorf("%w: the conversation has no prompt %q", session.ErrInvalid, prompt)}
+}
+
+// headBefore returns the number of the last entry before the turn with a prompt.
+func headBefore(ctx context.Context, store session.Store, id, prompt string) (int64, error) {
+	last, found := int64(0), false
+	_, err := turn.ReadWith(ctx, store, id, func(i *turn.Item) {
+		root, _, _ := strings.Cut(i.Run, "/")
+		if found = found || root != "" && projection.PromptID(root) == prompt; !found {
+			last = i.Seq
+		}
+	})
+	if err == nil && !found {
+		err = noPrompt("fork", id, prompt)
+	}
+	return last, err
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// run is the turn itself. The session is awake.
+func (t *Turn) run(p *Prompt, o *Outcome) {
+	s, c := t.session, t.c
+	t.id = rand.Text()
+	c.proj.Begin(t.id, p.Show)
+	defer c.proj.Stop()
+	if p.Began != nil {
+		p.Began(t)
+	}
+	parts, shown, more := p.Parts, p.Shown, true
+	var err error
+	if len(parts) > 0 {
+		parts, shown, more, err = s.command(t, p)
+	}
+	if err == nil && more {
+		t.perform(p, o, parts, shown)
+	} else {
+		o.Reason, o.Err = reasonOf(t.ctx, err), err
+		t.conclude(p, o)
+	}
+	if err := s.keep(context.WithoutCancel(t.ctx), c, t.id); err != nil {
+		s.logError("what was shown is not recorded", err)
+	}
+}
+
+// conclude shows how the turn ended.
+func (t *Turn) conclude(p *Prompt, o *Outcome) {
+	notice := ""
+	if p.Ending != nil {
+		notice = p.Ending(t, o)
+	}
+	t.c.proj.End(o.Reason)
+	if notice != "" {
+		t.c.proj.Notice("warning", notice)
+	}
+}
+
+// perform runs the agent and records the turn.
+func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.Content) {
+	s, c := t.session, t.c
+	now, err := c.BeginAs(t.ctx, t.id, parts...)
+	if err != nil {
+		o.Reason, o.Err = reasonOf(t.ctx, err), err
+		t.conclude(p, o)
+		s.drop(c)
+		return
+	}
+	o.Turn = t.id
+	now.Views(c.proj.Records)
+	s.recording.Store(now)
+	if len(parts) > 0 {
+		c.proj.Prompt(parts, shown)
+		if o.Titled, err = s.nameAfter(t.ctx, c, parts); err != nil {
+			s.logError("the session has no title", err)
+		}
+	}
+	before := c.Messages()
+	history, err := t.runAgent(now, p, parts)
+	s.recording.Store(nil)
+	o.Err, o.Finish, o.Reason = err, c.proj.Finish(), reasonOf(t.ctx, err)
+	if history == nil || o.Reason == turn.Refused {
+		history = before
+	}
+	t.conclude(p, o)
+	ctx := context.WithoutCancel(t.ctx)
+	if err := errors.Join(now.Finish(ctx, history, o.Reason), s.saveRules(ctx)); err != nil {
+		s.logError("the end of a turn is not recorded", err)
+		if o.Err == nil {
+			o.Err, o.Reason = err, turn.Failed
+		}
+		s.drop(c)
+		return
+	}
+	s.touch(c)
+	s.ask(c)
+}
+
+// runAgent runs the agent once.
+func (t *Turn) runAgent(now *turn.Turn, p *Prompt, parts []model.Part) ([]*model.Message, error) {
+	s, c := t.session, t.c
+	asker := approval.Logged(approval.Remember(&s.policy, s.asker(t, p)), s.host.log)
+	in := &runInput{prompt: p, before: append([]agent.RunOption{agent.WithAsker(asker)}, p.Options...)}
+	in.options = []agent.RunOption{agent.WithHistory(c.Messages()), agent.WithRunID(now.ID()), agent.WithConversationID(s.id)}
+	if s.host.durable {
+		in.options = now.Options()
+	}
+	in.options = append(in.options, agent.WithParts(parts...), agent.WithInbox(t.openInbox()))
+	if results := s.takeResults(c); results != nil {
+		in.options = append(in.options, agent.WithResults(*results))
+	}
+	defer t.closeInbox()
+	return s.instance.run(t.ctx, in, func(e *agent.Event) {
+		if s.host.durable {
+			now.Observe(*e)
+		}
+		c.proj.Event(e)
+		if p.Observe != nil {
+			p.Observe(e)
+		}
+	})
+}
+
+// command carries out the slash command that a prompt begins with, and returns what the agent is given in its place. more is false if no run
+// follows. An error of the command, such as one about its arguments, is shown to the user.
+func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.Content, more bool, err error) {
+	c := t.c
+	parts, shown = p.Parts, p.Shown
+	if parts[0].Kind != model.PartUser || !strings.HasPrefix(parts[0].Text, "/") {
+		return parts, shown, true, nil
+	}
+	res, ok, failed := s.instance.command(t.ctx, parts[0].Text, c.Messages())
+	if !ok {
+		return parts, shown, true, nil
+	}
+	if shown == nil {
+		shown = projection.Contents(parts)
+	}
+	if more = failed == nil && (res.Prompt != "" || res.Parts != nil); !more {
+		c.proj.Typed(shown)
+	}
+	if failed != nil {
+		c.proj.Say(oneLine(failed.Error()))
+		return nil, nil, false, nil
+	}
+	c.proj.Say(res.Notice)
+	if res.Messages != nil {
+		now, err := c.Begin(t.ctx)
+		if err == nil {
+			err = now.Finish(context.WithoutCancel(t.ctx), res.Messages, turn.Done)
+		}
+		if err != nil {
+			return nil, nil, false, err
+		}
+	}
+	var given []model.Part
+	if res.Prompt != "" {
+		given = append(given, model.User(res.Prompt))
+	}
+	return append(append(given, res.Parts...), parts[1:]...), shown, more, nil // what was attached stays
+}
+
+// keep records what was shown outside of a run.
+func (s *Session) keep(ctx context.Context, c *conversation, run string) error {
+	var entries []session.Entry
+	for _, data := range c.proj.Records() {
+		entries = append(entries, session.Entry{Kind: session.KindView, Run: run, Key: turn.ViewKey, Data: data})
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	_, err := s.w.Append(ctx, entries...)
+	return err
+}
+
+// touch notes that the session has changed.
+func (s *Session) touch(c *conversation) {
+	info, err := s.host.store.Get(context.Background(), s.id)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	s.info = info
+	s.mu.Unlock()
+	s.showInfo(c)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

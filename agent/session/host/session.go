@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// Session is a session that is open. It is safe for concurrent use.
+type Session struct {
+	host     *Host
+	id       string
+	attached any
+	policy   approval.Policy
+
+	// changing has an element while the session wakes, falls asleep or closes. It guards w, instance and conversation.
+	changing     chan struct{}
+	w            *session.Writer
+	instance     instance      // nil while asleep
+	conversation *conversation // nil while asleep
+
+	mu        sync.Mutex
+	info      session.Info
+	rules     string // the policy as it is stored
+	closed    error  // why no more turns begin; nil while they do
+	turns     []*Turn
+	uses      int
+	timer     *time.Timer
+	questions map[string]*question
+
+	recording atomic.Pointer[turn.Turn]
+}
+
+// conversation is what is read from the store.
+type conversation struct {
+	*turn.Conversation
+	fold  *view.Fold
+	proj  *projection.Projector
+	epoch string // identifies the positions of fold
+}
+
+// ID returns the id of the session.
+func (s *Session) ID() string { return s.id }
+
+// Host returns the host of the session.
+func (s *Session) Host() *Host { return s.host }
+
+// Attached returns what the session was created or opened with.
+func (s *Session) Attached() any { return s.attached }
+
+// Policy returns what the session remembers about approvals. It is kept with the session.
+func (s *Session) Policy() *approval.Policy { return &s.policy }
+
+// Info describes the session as this process knows it: other processes may have changed title and values.
+func (s *Session) Info() session.Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info
+}
+
+// rulesValue is the name of the session's value with the rules of the policy.
+const rulesValue = "approvals"
+
+// open takes hold of the session and wakes it.
+func (s *Session) open(ctx context.Context) error {
+	w, err := session.Open(ctx, s.host.store, s.id, session.Claim{Holder: s.host.holder})
+	if err != nil {
+		return err
+	}
+	s.w = w
+	info, err := s.host.store.Get(ctx, s.id)
+	if err == nil && info.Values[rulesValue] != nil {
+		if wrong := json.Unmarshal(info.Values[rulesValue], &s.policy); wrong != nil {
+			err = fmt.Errorf("host: open session %s: value %q: %w", s.id, rulesValue, wrong)
+		}
+	}
+	s.mu.Lock()
+	s.info, s.rules = info, s.policyText()
+	s.mu.Unlock()
+	if err == nil {
+		err = s.read(ctx)
+	}
+	if err == nil {
+		err = s.wake(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, w.Close(context.WithoutCancel(ctx)))
+	}
+	s.rest()
+	return nil
+}
+
+// read reads the conversation. The caller has changing.
+func (s *Session) read(ctx context.Context) error {
+	if s.conversation != nil {
+		return nil
+	}
+	c := &conversation{fold: new(view.Fold), epoch: rand.Text()}
+	c.proj = projection.New(projection.Options{Fold: c.fold, Render: s.host.render, Window: s.host.window, Changed: s.changed})
+	var err error
+	if c.Conversation, err = turn.OpenWith(ctx, s.w, c.proj.Replay); err != nil {
+		return err
+	}
+	c.proj.Replayed()
+	if err := c.Settle(ctx); err != nil {
+		return err
+	}
+	s.conversation = c
+	s.showInfo(c)
+	s.ask(c)
+	return nil
+}
+
+// wake makes the dependencies. The caller has changing.
+func (s *Session) wake(ctx context.Context) error {
+	if s.instance != nil {
+		return nil
+	}
+	i, err := s.host.core.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	s.instance = i
+	return nil
+}
+
+// changed is called when the projection has something to record.
+func (s *Session) changed() {
+	if t := s.recording.Load(); t != nil {
+		t.Changed()
+	}
+}
+
+// enter waits for the right to change what the session has.
+func (s *Session) enter(ctx context.Context) error {
+	select {
+	case s.changing <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case s.changing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// use keeps the session awake, with dependencies if they are asked for, until done is called.
+func (s *Session) use(ctx context.Context, deps bool) (c *conversation, done func(), err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer func() { <-s.changing }()
+	if s.w == nil {
+		return nil, nil, ErrClosed
+	}
+	if err := s.read(ctx); err != nil {
+		return nil, nil, err
+	}
+	if deps {
+		if err := s.wake(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uses++
+	return s.conversation, func() {
+		s.mu.Lock()
+		s.uses--
+		s.mu.Unlock()
+		s.rest()
+	}, nil
+}
+
+// rest has the session fall asleep when it has not been used for long.
+func (s *Session) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.uses > 0 || s.closed != nil || s.host.idle == 0 {
+		return
+	}
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.timer = time.AfterFunc(s.host.idle, s.sleep)
+}
+
+// sleep gives back what the session has, unless it is in use.
+func (s *Session) sleep() {
+	ctx := context.Background()
+	if s.enter(ctx) != nil {
+		return
+	}
+	defer func() { <-s.changing }()
+	s.mu.Lock()
+	busy := s.uses > 0 || s.closed != nil
+	s.mu.Unlock()
+	if busy || s.w == nil {
+		return
+	}
+	if s.instance != nil && s.instance.keep() {
+		s.rest()
+		return
+	}
+	if err := s.release(ctx); err != nil {
+		s.logError("an idle session's dependencies were not released", err)
+	}
+	s.conversation = nil
+	s.mu.Lock()
+	s.questions = nil
+	s.mu.Unlock()
+}
+
+// release frees the dependencies. The caller has changing.
+func (s *Session) release(ctx context.Context) error {
+	i := s.instance
+	s.instance = nil
+	if i == nil {
+		return nil
+	}
+	return i.release(ctx)
+}
+
+// drop has the conversation read again, because the store does not have what it should.
+func (s *Session) drop(c *conversation) {
+	_ = s.enter(context.Background())
+	defer func() { <-s.changing }()
+	if s.conversation == c {
+		s.conversation = nil
+		c.fold.End(errDropped)
+	}
+}
+
+var errDropped = errors.New("host: read again")
+
+// End lets no more turns begin, and cancels those that there are with a cause. [Session.Close] waits for them.
+func (s *Session) End(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed == nil {
+		s.closed = cause
+	}
+	for _, t := range s.turns {
+		t.cancel(cause)
+	}
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// Close ends the session: turns are cancelled and waited for, dependencies are released, and the session can be opened by others. A
+// session without entries is removed from the store. If ctx ends before the turns do, Close returns its cause, and can be called again.
+func (s *Session) Close(ctx context.Context) error {
+	s.End(ErrClosed)
+	for _, t := range s.running() {
+		select {
+		case <-t.ended:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer func() { <-s.changing }()
+	if s.w == nil {
+		return nil
+	}
+	err := s.release(ctx)
+	if s.conversation != nil {
+		s.conversation.fold.End(ErrClosed)
+		s.conversation = nil
+	}
+	w := s.w
+	s.w = nil
+	empty := w.Head() == 0
+	err = errors.Join(err, s.saveRules(ctx), w.Close(context.WithoutCancel(ctx)))
+	if empty {
+		err = errors.Join(err, s.host.remove(ctx, s.id))
+	}
+	s.forget(ErrClosed)
+	return err
+}
+
+// forget takes the session from those that are open.
+func (s *Session) forget(cause error) {
+	s.End(cause)
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	if s.host.sessions[s.id] == s {
+		delete(s.host.sessions, s.id)
+	}
+}
+
+// running returns the turns that have not ended.
+func (s *Session) running() []*Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.turns), (*Turn).isEnded)
+}
+
+func (s *Session) policyText() string {
+	data, err := json.Marshal(s.policy.Rules())
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// saveRules keeps the rules of the policy, if they have changed.
+func (s *Session) saveRules(ctx context.Context) error {
+	text := s.policyText()
+	s.mu.Lock()
+	same := text == s.rules
+	s.mu.Unlock()
+	if same {
+		return nil
+	}
+	data, err := json.Marshal(&s.policy)
+	if err != nil {
+		return wrap("save the approvals of", s.id, err)
+	}
+	if err := s.update(ctx, session.Change{Values: map[string]json.RawMessage{rulesValue: data}}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.rules = text
+	s.mu.Unlock()
+	return nil
+}
+
+func (s *Session) update(ctx context.Context, c session.Change) error {
+	info, err := s.host.store.Update(context.WithoutCancel(ctx), s.id, c)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.info = info
+	return nil
+}
+
+// logError logs the kind of an error, not its text, which may hold what users and files say.
+func (s *Session) logError(what string, err error) {
+	s.host.log.Error("host: "+what, "session", s.id, "error", fmt.Sprintf("%T", err))
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/show"
+)
+
+// titledValue is the name of the session's value that says that a person has set the title.
+const titledValue = "titled"
+
+// maxTitle bounds titles that are made of a prompt, in characters.
+const maxTitle = 80
+
+// SetTitle sets the title, which stays: no title is made of prompts any more. The empty title has one made of the next prompt.
+func (s *Session) SetTitle(ctx context.Context, title string) error {
+	c, done, err := s.use(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer done()
+	by := json.RawMessage("true")
+	if title == "" {
+		by = nil
+	}
+	if err := s.update(ctx, session.Change{Title: &title, Values: map[string]json.RawMessage{titledValue: by}}); err != nil {
+		return err
+	}
+	s.showInfo(c)
+	return nil
+}
+
+// nameAfter gives a session without a title one that is made of a prompt.
+func (s *Session) nameAfter(ctx context.Context, c *conversation, parts []model.Part) (changed bool, err error) {
+	info := s.Info()
+	title := titleOf(parts)
+	if info.Title != "" || info.Values[titledValue] != nil || title == "" {
+		return false, nil
+	}
+	if err := s.update(ctx, session.Change{Title: &title}); err != nil {
+		return false, err
+	}
+	s.showInfo(c)
+	return true, nil
+}
+
+// titleOf makes a title of the first line of a prompt that has words.
+func titleOf(parts []model.Part) string {
+	for i := range parts {
+		if parts[i].Kind != model.PartUser {
+			continue
+		}
+		for line := range strings.Lines(parts[i].Text) {
+			line = strings.Join(strings.Fields(show.Line(strings.TrimSpace(line))), " ")
+			if line == "" {
+				continue
+			}
+			if utf8.RuneCountInString(line) <= maxTitle {
+				return line
+			}
+			cut := string([]rune(line)[:maxTitle-1])
+			if i := strings.LastIndexByte(cut, ' '); i > maxTitle/2 {
+				cut = cut[:i]
+			}
+			return cut + "…"
+		}
+	}
+	return ""
+}
+
+// showInfo shows title and time of the session.
+func (s *Session) showInfo(c *conversation) {
+	info := s.Info()
+	if info.Title == "" && c.fold.Get(projection.SessionID) == nil {
+		return
+	}
+	_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: projection.SessionID, Entity: &view.Entity{
+		Kind: view.Session, Title: info.Title, Updated: info.Updated,
+	}})
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Prompt is what a turn is asked to do.
+type Prompt struct {
+	// Parts are what the model is given. A text that begins with a slash may be a command.
+	Parts []model.Part
+	// Shown is what the user has written, if the parts show something else.
+	Shown []view.Content
+	// Meta is for [Config].RunOptions.
+	Meta any
+	// Options are options of the run. Those of RunOptions come after them.
+	Options []agent.RunOption
+
+	// Asker is asked about calls that need approval, beside whoever watches the session. The context of its question ends with the
+	// cause [ErrDecided] if the question has been answered with [Session.Decide].
+	Asker toolset.Asker
+	// Wait has questions wait for [Session.Decide] if the Asker has nobody to ask. Otherwise the run ends pending.
+	Wait bool
+
+	// Began, if not nil, is called when the turn begins, and Ending when the run has ended, before open calls are closed. The result
+	// of Ending is shown to the user as a warning.
+	Began  func(t *Turn)
+	Ending func(t *Turn, o *Outcome) (notice string)
+	// Show, if not nil, is told of each change that the run makes, in order. The run waits for it.
+	Show func(*projection.Shown)
+	// Observe, if not nil, is called for each event of the run. The run waits for it.
+	Observe func(*agent.Event)
+
+	// resume says that there is no prompt: a pending run has its answers.
+	resume bool
+}
+
+// Outcome is how a turn ended.
+type Outcome struct {
+	// Turn is the id of the turn, which is that of its run. It is empty if the turn did not begin.
+	Turn string
+	// Reason is one of the reasons of package turn.
+	Reason string
+	// Finish is the finish reason of the last response.
+	Finish model.FinishReason
+	// Steered says that the running turn has read the prompt; the rest is that turn's.
+	Steered bool
+	// Titled says that the session has got a title by this turn.
+	Titled bool
+	// Err is the error of the run. It is nil if the run has an output, and if a command needed no run.
+	Err error
+}
+
+// Turn is a prompt from its admission to its end.
+type Turn struct {
+	session *Session
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	before  []*Turn // that have to end before this one begins
+	steers  *Turn   // the running turn that reads the prompt
+	ended   chan struct{}
+
+	id string
+	c  *conversation
+
+	mu      sync.Mutex
+	inbox   *agent.Inbox // while the run goes on
+	steered []*Turn      // whose prompts are in the inbox, in order
+	unread  bool         // the prompt was not read by the turn that it steers
+	outcome *Outcome
+}
+
+// Admit registers a turn, so that the session knows it before it begins: what comes next finds it. The policy is that of the host. Run must be
+// called.
+func (s *Session) Admit(ctx context.Context) (*Turn, error) { return s.AdmitWith(ctx, s.host.busy) }
+
+// AdmitWith is like [Session.Admit], with a policy.
+func (s *Session) AdmitWith(ctx context.Context, busy Busy) (*Turn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed != nil {
+		return nil, s.closed
+	}
+	s.turns = slices.DeleteFunc(s.turns, (*Turn).isEnded)
+	going := slices.IndexFunc(s.turns, (*Turn).isGoing)
+	if busy == BusyRefuse && going >= 0 {
+		return nil, ErrBusy
+	}
+	t := &Turn{session: s, before: slices.Clone(s.turns), ended: make(chan struct{})}
+	if busy == BusySteer && going >= 0 {
+		t.steers = s.turns[going]
+	}
+	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	s.turns = append(s.turns, t)
+	return t, nil
+}
+
+// Prompt runs a turn and waits for its end. The error is that of [Session.Admit]; that of the run is in the outcome.
+func (s *Session) Prompt(ctx context.Context, p Prompt) (*Outcome, error) {
+	t, err := s.Admit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.Run(p), nil
+}
+
+// Cancel cancels the turns of the session, those that wait too. They end by and by.
+func (s *Session) Cancel() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.turns {
+		t.cancel(ErrCancelled)
+	}
+}
+
+// Steer passes parts to the running turn, which reads them with its next request. It reports false if no turn takes them.
+func (s *Session) Steer(parts ...model.Part) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.turns {
+		if t.isGoing() && t.send(nil, parts) {
+			return true
+		}
+	}
+	return false
+}
+
+// quiet waits until no turn is running, and keeps others from beginning until done is called. It fails with [ErrBusy] if one is going on.
+func (s *Session) quiet(ctx context.Context) (done func(), err error) {
+	t, err := s.AdmitWith(ctx, BusyRefuse)
+	if err != nil {
+		return nil, err
+	}
+	t.wait()
+	return t.end, nil
+}
+
+// ID returns the id of the turn, which is that of its run. It is empty until the turn begins.
+func (t *Turn) ID() string { return t.id }
+
+// Context returns the context of the turn.
+func (t *Turn) Context() context.Context { return t.ctx }
+
+// Cancel cancels the turn.
+func (t *Turn) Cancel(cause error) { t.cancel(cause) }
+
+// Notice shows a message to the user that is no part of the conversation. class is info, warning or error. It must be called by Began or
+// Ending.
+func (t *Turn) Notice(class, title string) { t.c.proj.Notice(class, title) }
+
+// Say shows a message of the agent that is no part of the conversation. It must be called by Began or Ending.
+func (t *Turn) Say(text string) { t.c.proj.Say(text) }
+
+// Report takes what a surface knows of an entity: see [projection.Projector.Report]. It may be called by any goroutine while the turn goes
+// on. Show is not told.
+func (t *Turn) Report(e *view.Entity) {
+	if t.c != nil {
+		t.c.proj.Report(e)
+	}
+}
+
+// Running returns the names of the tools of the turn that have not returned.
+func (t *Turn) Running() []string {
+	if t.c == nil {
+		return nil
+	}
+	return t.c.proj.Running()
+}
+
+func (t *Turn) isEnded() bool {
+	select {
+	case <-t.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// isGoing reports whether the turn has neither ended nor been cancelled.
+func (t *Turn) isGoing() bool { return t.ctx.Err() == nil && !t.isEnded() }
+
+func (t *Turn) end() {
+	t.cancel(nil)
+	close(t.ended)
+}
+
+// wait waits for the turns before this one.
+func (t *Turn) wait() {
+	for _, b := range t.before {
+		<-b.ended
+	}
+	t.before = nil
+}
+
+// Run runs the turn when those before it have ended. It is called once.
+func (t *Turn) Run(p Prompt) (o *Outcome) {
+	defer t.end()
+	if t.steers != nil {
+		if t.steers.send(t, p.Parts) {
+			t.wait()
+			if !t.unread {
+				return &Outcome{Turn: t.steers.id, Reason: t.steers.outcome.Reason, Finish: t.steers.outcome.Finish, Err: t.steers.outcome.Err, Steered: true}
+			}
+		}
+	}
+	t.wait()
+	o = &Outcome{Reason: turn.Cancelled}
+	defer func() { t.outcome = o }()
+	if o.Err = context.Cause(t.ctx); o.Err != nil {
+		return o
+	}
+	c, done, err := t.session.use(t.ctx, true)
+	if err != nil {
+		o.Err, o.Reason = err, reasonOf(t.ctx, err)
+		return o
+	}
+	defer done()
+	t.c = c
+	t.run(&p, o)
+	return o
+}
+
+// send puts parts into the inbox of the turn. from is the turn whose prompt they are, if any.
+func (t *Turn) send(from *Turn, parts []model.Part) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.inbox == nil || t.ctx.Err() != nil {
+		return false
+	}
+	t.inbox.Send(parts...)
+	t.steered = append(t.steered, from)
+	return true
+}
+
+// openInbox lets others steer the turn, and closeInbox no more.
+func (t *Turn) openInbox() *agent.Inbox {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inbox = new(agent.Inbox)
+	return t.inbox
+}
+
+func (t *Turn) closeInbox() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	left := len(t.inbox.Left())
+	for _, from := range t.steered[max(0, len(t.steered)-left):] {
+		if from != nil {
+			from.unread = true
+		}
+	}
+	t.inbox, t.steered = nil, nil
+}
+
+// reasonOf says how a run ended.
+func reasonOf(ctx context.Context, err error) string {
+	var pending *agent.PendingError
+	switch {
+	case ctx.Err() != nil:
+		return turn.Cancelled
+	case err == nil:
+		return turn.Done
+	case errors.As(err, &pending):
+		return turn.Pending
+	case errors.Is(err, agent.ErrContentFilter):
+		return turn.Refused
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return turn.Cancelled
+	}
+	return turn.Failed
+}

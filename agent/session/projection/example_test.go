@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projection_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// A run can be shown without a session, too.
+func ExampleProjector() {
+	a := agent.Must(agent.New(agent.Config[struct{}, string]{Model: modeltest.Script(modeltest.SayText("The Akerselva."))}))
+	var fold view.Fold
+	p := projection.New(projection.Options{Fold: &fold})
+	p.Begin("run", func(s *projection.Shown) {
+		if s.Op == view.Append {
+			fmt.Printf("%s %q\n", s.ID, s.Text)
+		}
+	})
+	p.Prompt([]model.Part{model.User("Name a river.")}, nil)
+	for e := range a.Stream(context.Background(), struct{}{}, "Name a river.").Events() {
+		p.Event(&e)
+	}
+	p.End(turn.Done)
+	for e := range fold.Snapshot().All() {
+		fmt.Println(e.ID, e.Text())
+	}
+	// Output:
+	// message:run/1 "The "
+	// message:run/1 "Akerselva."
+	// prompt:run Name a river.
+	// message:run/1 The Akerselva.
+}
