@@ -47,6 +47,8 @@ var rules = map[string][]string{
 	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace"},
 	"agent/approval":                        {"toolset", "internal/linediff", "internal/show"},
 	"agent/capability/instructions":         {"agent", "agent/model", "toolset", "toolset/workspace", "internal/clean"},
+	"agent/capability/conversations":        {"agent", "agent/model", "agent/session", "toolset", "internal/clean"},
+	"agent/capability/memory":               {"agent", "toolset", "toolset/workspace", "internal/clean"},
 	"agent/capability/plan":                 {"agent", "agent/model", "agent/view", "toolset", "internal/clean"},
 	"agent/capability/ask":                  {"agent", "toolset", "internal/clean"},
 	"agent/capability/skills":               {"agent", "toolset", "toolset/workspace", "internal/clean"},
