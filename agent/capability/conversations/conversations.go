@@ -26,9 +26,10 @@ const (
 )
 
 const (
-	// MaxSessions and MaxBytes bound what one search reads.
+	// MaxSessions is how many sessions one search reads at most.
 	MaxSessions = 200
-	MaxBytes    = 64 << 20
+	// MaxBytes is how many bytes of them it reads at most.
+	MaxBytes = 64 << 20
 
 	maxHits    = 8
 	maxExcerpt = 600

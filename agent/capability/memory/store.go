@@ -21,8 +21,9 @@ import (
 const (
 	// MaxNotes is how many notes a store may have.
 	MaxNotes = 200
-	// MaxNote is how long a note may be that the model writes, MaxRead how much of a note is read, in bytes.
+	// MaxNote is how long a note may be that the model writes, in bytes.
 	MaxNote = 8 << 10
+	// MaxRead is how much of a note is read, in bytes.
 	MaxRead = 64 << 10
 )
 
