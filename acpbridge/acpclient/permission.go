@@ -11,6 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/agentcall"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -135,7 +136,7 @@ func approvalOf(call *view.Entity) toolset.Approval {
 			a.Preview = append(a.Preview, toolset.Preview{Text: c.Text})
 		}
 	}
-	if command, ok := commandIn(call.Input); ok {
+	if command, ok := agentcall.Command(call.Input); ok {
 		a.Preview = append(a.Preview, toolset.Preview{Command: &command})
 	}
 	return a

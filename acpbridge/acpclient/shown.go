@@ -4,12 +4,11 @@ package acpclient
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/agentcall"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -39,7 +38,7 @@ func (s *Session) grant(ctx context.Context, call *view.Entity, always bool) {
 			g.changes = append(g.changes, *d)
 		}
 	}
-	if c, ok := commandIn(call.Input); ok {
+	if c, ok := agentcall.Command(call.Input); ok {
 		g.command = &c
 	}
 	if g.changes == nil && g.command == nil {
@@ -167,40 +166,4 @@ func shellLine(c toolset.CommandLine) string {
 		}
 	}
 	return quoted(c.Args)
-}
-
-// commandIn returns the command in the arguments of a tool call, in the form that the agents of the registry have: a line or a list in
-// "command", with or without "args", "cwd" and "env". Arguments that say anything else about how it runs are not understood.
-func commandIn(input json.RawMessage) (toolset.CommandLine, bool) {
-	var in struct {
-		Command json.RawMessage `json:"command"`
-		Args    []string        `json:"args"`
-		Cwd     string          `json:"cwd"`
-		Env     json.RawMessage `json:"env"`
-	}
-	if len(input) == 0 || json.Unmarshal(input, &in) != nil || in.Command == nil {
-		return toolset.CommandLine{}, false
-	}
-	c := toolset.CommandLine{Dir: in.Cwd}
-	var line string
-	switch {
-	case json.Unmarshal(in.Command, &line) == nil && line != "":
-		if len(in.Args) > 0 {
-			c.Args = append([]string{line}, in.Args...)
-		} else {
-			c.Line = line
-		}
-	case json.Unmarshal(in.Command, &c.Args) == nil && len(c.Args) > 0:
-		c.Args = append(c.Args, in.Args...)
-	default:
-		return toolset.CommandLine{}, false
-	}
-	env := map[string]string{}
-	if in.Env != nil && json.Unmarshal(in.Env, &env) != nil {
-		return toolset.CommandLine{}, false
-	}
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		c.Env = append(c.Env, name+"="+env[name])
-	}
-	return c, true
 }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpproxy
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+)
+
+// calls are the tool calls that have been announced and have not ended, so that a question about one can be judged by all that was said of it.
+// Beyond their bounds nothing is kept: the policy then knows what the question itself says.
+type calls struct {
+	open map[callKey]acp.ToolCallUpdate
+	size map[callKey]int
+	sum  int
+}
+
+type callKey struct {
+	session acp.SessionID
+	call    acp.ToolCallID
+}
+
+// Bounds of what is kept.
+const (
+	maxCalls     = 1000
+	maxCallBytes = 4 << 20
+)
+
+// note keeps what an update says of a tool call.
+func (c *calls) note(h *acp.Header) {
+	if !bytes.Contains(h.Params, []byte(`"tool_call`)) && !bytes.Contains(h.Params, []byte(`\`)) {
+		return // the many chunks of text need not be decoded
+	}
+	var n acp.SessionNotification
+	if json.Unmarshal(h.Params, &n) != nil {
+		return
+	}
+	var u acp.ToolCallUpdate
+	switch {
+	case n.Update.ToolCall != nil:
+		t := n.Update.ToolCall
+		u = acp.ToolCallUpdate{ToolCallID: t.ToolCallID, Kind: t.Kind, Status: t.Status, Title: &t.Title, Name: t.Name, Content: t.Content, Locations: t.Locations, RawInput: t.RawInput}
+	case n.Update.ToolCallUpdate != nil:
+		u = *n.Update.ToolCallUpdate
+	default:
+		return
+	}
+	key := callKey{n.SessionID, u.ToolCallID}
+	if u.Status == acp.ToolCallStatusCompleted || u.Status == acp.ToolCallStatusFailed {
+		c.forget(key)
+		return
+	}
+	merged := c.merged(key.session, u)
+	size := c.size[key] + len(h.Params)
+	if c.open == nil {
+		c.open, c.size = map[callKey]acp.ToolCallUpdate{}, map[callKey]int{}
+	}
+	if _, known := c.open[key]; !known && len(c.open) >= maxCalls || c.sum+len(h.Params) > maxCallBytes {
+		c.forget(key)
+		return
+	}
+	c.sum += len(h.Params)
+	c.open[key], c.size[key] = merged, size
+}
+
+func (c *calls) forget(key callKey) {
+	c.sum -= c.size[key]
+	delete(c.open, key)
+	delete(c.size, key)
+}
+
+// merged returns an update with what was said before of what it does not say.
+func (c *calls) merged(session acp.SessionID, u acp.ToolCallUpdate) acp.ToolCallUpdate {
+	before, ok := c.open[callKey{session, u.ToolCallID}]
+	if !ok {
+		return u
+	}
+	if u.Kind == "" {
+		u.Kind = before.Kind
+	}
+	if u.Title == nil {
+		u.Title = before.Title
+	}
+	if u.Name == nil {
+		u.Name = before.Name
+	}
+	if u.Content == nil {
+		u.Content = before.Content
+	}
+	if u.Locations == nil {
+		u.Locations = before.Locations
+	}
+	if u.RawInput == nil {
+		u.RawInput = before.RawInput
+	}
+	return u
+}
