@@ -11,6 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -39,7 +40,15 @@ func Asker(d deps.ACPDeps) toolset.Asker {
 	if d.Client == nil || d.Session == nil {
 		return toolset.AskerFuncs{}
 	}
-	return approval.Remember(d.Session.Policy, toolset.AskerFuncs{OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+	return approval.Remember(d.Session.Policy, editorAsker(d))
+}
+
+// editorAsker is [Asker] without a memory.
+func editorAsker(d deps.ACPDeps) toolset.Asker {
+	if d.Client == nil || d.Session == nil {
+		return toolset.AskerFuncs{}
+	}
+	return toolset.AskerFuncs{OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
 		id, answered := deps.ToolCallID(r.RunID, r.Step, r.CallID()), false
 		defer func() {
 			if !answered {
@@ -49,6 +58,7 @@ func Asker(d deps.ACPDeps) toolset.Asker {
 		decision, err := askToApprove(ctx, d, &r)
 		answered = true
 		switch {
+		case errors.Is(context.Cause(ctx), host.ErrDecided): // somebody else has answered
 		case err != nil:
 			_ = d.Tracker.Fail(ctx, id, forUser(ctx, err))
 		case decision.Verdict == toolset.VerdictDeny:
@@ -57,11 +67,8 @@ func Asker(d deps.ACPDeps) toolset.Asker {
 		return decision, err
 	}, OnAnswer: func(ctx context.Context, q toolset.Question) (toolset.Reply, error) {
 		return answerQuestion(ctx, d, &q)
-	}})
+	}}
 }
-
-// byUser is the By of decisions that the user of the editor has made.
-const byUser = "user"
 
 const notRun = "The tool was not run."
 

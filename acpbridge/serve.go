@@ -60,7 +60,10 @@ func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) erro
 		return err
 	}
 	config = config.withDefaults()
-	s := newServer(&config)
+	s, err := newServer(&config)
+	if err != nil {
+		return err
+	}
 	if config.In != nil {
 		return s.serve(ctx, config.In, config.Out)
 	}
@@ -86,18 +89,16 @@ func (s *server) serveStdio(ctx context.Context) error {
 }
 
 // newServer makes the untyped server of a typed configuration.
-func newServer[D deps.Carrier, O any](config *Config[D, O]) *server {
+func newServer[D deps.Carrier, O any](config *Config[D, O]) (*server, error) {
 	answers := config.Agent.ModelInfo()
 	if config.Model != nil {
 		answers = *config.Model
 	}
+	hosted, err := newHost(config, answers.ContextWindow)
 	return &server{
-		info: config.Info, media: answers.Media, window: answers.ContextWindow, busy: config.Busy,
+		info: config.Info, media: answers.Media, busy: config.Busy, host: hosted, linkedFiles: config.LinkedFiles,
 		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, mcp: config.MCP,
-		render: config.render, commands: config.commands(), local: config.Local,
-		open: func(ctx context.Context, acp deps.ACPDeps) (conversation, error) {
-			return openConversation(ctx, config, acp)
-		},
+		commands: config.commands(), local: config.Local,
 		sessions: map[acp.SessionID]*session{}, ending: make(chan struct{}),
-	}
+	}, err
 }

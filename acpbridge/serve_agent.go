@@ -14,7 +14,8 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/agent/approval"
+	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -23,20 +24,19 @@ import (
 type server struct {
 	acp.UnimplementedAgent
 
-	info     acp.Implementation
-	media    []string
-	window   int
-	busy     BusyPolicy
-	shutdown time.Duration
-	conn     acp.ConnOptions
-	log      *slog.Logger
-	mcp      MCPServers // nil means that there are none
-	render   func(any) (string, error)
-	commands []acp.AvailableCommand
-	local    LocalFallback
-	open     func(context.Context, deps.ACPDeps) (conversation, error)
-	client   acp.Client
-	ending   chan struct{} // closed when Serve begins to end
+	info        acp.Implementation
+	media       []string
+	busy        BusyPolicy
+	host        *host.Host
+	shutdown    time.Duration
+	conn        acp.ConnOptions
+	log         *slog.Logger
+	mcp         MCPServers // nil means that there are none
+	commands    []acp.AvailableCommand
+	local       LocalFallback
+	linkedFiles int
+	client      acp.Client
+	ending      chan struct{} // closed when Serve begins to end
 
 	mu       sync.Mutex
 	peer     acp.InitializeRequest // what the client has said about itself
@@ -86,43 +86,53 @@ func (s *server) NewSession(ctx context.Context, p *acp.NewSessionRequest) (*acp
 }
 
 func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*session, error) {
-	id := acp.SessionID(rand.Text())
+	made := s.makeSession(acp.SessionID(rand.Text()), p.Cwd, p.AdditionalDirectories)
+	hosted, err := s.host.Create(ctx, sessions.New{ID: string(made.id), Dir: p.Cwd}, made)
+	if err != nil {
+		return nil, s.notOpened(made.id, err)
+	}
+	if err := s.opened(ctx, made, hosted, p.MCPServers); err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// makeSession makes the client's side of a session.
+func (s *server) makeSession(id acp.SessionID, dir string, more []string) *session {
 	client := newSessionClient(s.client)
 	s.mu.Lock()
-	info := &deps.Session{
-		ID: id, Cwd: p.Cwd, AdditionalDirectories: p.AdditionalDirectories,
-		Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo, Policy: new(approval.Policy),
+	defer s.mu.Unlock()
+	return &session{id: id, client: client, tracker: deps.NewTracker(client, id, nil), local: s.local, info: &deps.Session{
+		ID: id, Cwd: dir, AdditionalDirectories: more, Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo,
+	}}
+}
+
+// notOpened logs that a session is not open, and returns the answer.
+func (s *server) notOpened(id acp.SessionID, err error) error {
+	s.logError("session not made", id, err)
+	if wrong, ok := errors.AsType[workspaceError](err); ok {
+		return workspaceFailure(wrong.error)
 	}
-	s.mu.Unlock()
-	session := &session{id: id, info: info, client: client, tracker: deps.NewTracker(client, id, nil)}
-	given := deps.ACPDeps{Client: client, Session: info, Tracker: session.tracker}
-	var err error
-	if session.workspace, err = NewWorkspace(given, s.local); err != nil {
-		s.logError("session not made", id, err)
-		return nil, workspaceFailure(err)
-	}
-	session.work = workspace.NewSession(session.workspace)
-	given.Workspace = session.work
-	if session.convo, err = s.open(ctx, given); err != nil {
-		s.logError("session not made", id, err)
-		<-session.endCommands(ctx)
-		_ = session.workspace.Close()
-		return nil, sessionFailure(err)
-	}
-	s.openServers(session, p.MCPServers)
+	return sessionFailure(err)
+}
+
+// opened makes a session known to the client, after the answer to the request.
+func (s *server) opened(ctx context.Context, session *session, hosted *host.Session, servers []acp.MCPServer) error {
+	session.hosted = hosted
+	s.openServers(session, servers)
 	s.mu.Lock()
 	closing := s.closing
 	if !closing {
-		s.sessions[id] = session
+		s.sessions[session.id] = session
 	}
 	s.mu.Unlock()
 	if closing {
 		s.endSession(ctx, ctx, session)
-		return nil, shuttingDown()
+		return shuttingDown()
 	}
 	s.tellCommands(ctx, session)
-	acp.AfterResponse(ctx, client.announce)
-	return session, nil
+	acp.AfterResponse(ctx, session.client.announce)
+	return nil
 }
 
 // checkDirectories keeps to what the protocol asks: absolute paths, of the platform that the agent runs on.

@@ -151,8 +151,7 @@ func (s *server) releaseSession(wait, release context.Context, session *session)
 		session.release.Do(func() {
 			session.client.close()
 			s.closeServers(session)
-			err := session.convo.release(release)
-			if err = errors.Join(err, session.workspace.Close()); err != nil {
+			if err := session.hosted.Close(release); err != nil {
 				s.logError("session not released", session.id, err)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -41,21 +42,19 @@ func (s *server) closeServers(session *session) {
 }
 
 // tellNews tells the user what is new about the session's servers.
-func (s *server) tellNews(p *projection) {
-	if s.mcp == nil || p.ctx.Err() != nil {
+func (s *server) tellNews(r *renderer, turn *host.Turn) {
+	if s.mcp == nil || r.ctx.Err() != nil {
 		return
 	}
-	news := s.mcp.News(p.session.id)
+	news := s.mcp.News(r.session.id)
 	if len(news) == 0 {
 		return
 	}
-	if p.notices {
+	if r.notices {
 		for _, line := range news {
-			p.send(acp.SessionUpdate{Notice: &acp.Notice{Severity: acp.NoticeSeverityWarning, Title: oneLine(line)}})
+			turn.Notice("warning", oneLine(line))
 		}
 		return
 	}
-	p.newMessage()
-	p.say(&p.message, strings.Join(news, "\n\n"))
-	p.newMessage()
+	turn.Say(strings.Join(news, "\n\n"))
 }

@@ -8,50 +8,74 @@ import (
 	"sync"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
-	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// session is a conversation with the client: what the agent remembers, and the turns that are running or wait.
+// session is a conversation with the client: what it was made with, and the turns that are running or wait. What the agent remembers is the
+// host's.
 type session struct {
 	id      acp.SessionID
 	info    *deps.Session
 	client  *sessionClient
 	tracker *deps.Tracker
-	convo   conversation
-
-	workspace *Workspace
-	work      *workspace.Session // on workspace
-	ending    sync.Once
-	ended     chan struct{} // closed when the commands have ended; see endCommands
-
+	local   LocalFallback
+	hosted  *host.Session // nil until it is open
 	release sync.Once
 
 	mu     sync.Mutex
 	closed error   // why no more turns begin, as the answer to a prompt; nil while they do
 	turns  []*turn // that have not been answered, in order; at most one of them runs
 
-	history []*model.Message // the running turn's
+	awake *awake // the last one; nil before the dependencies are made
 }
 
-// conversation is the typed side of a session.
-type conversation interface {
-	// run runs the agent once. It returns the whole history also if it fails, unless the run has not begun.
-	run(ctx context.Context, in *runInput, p *projection) (history []*model.Message, err error)
-	// work returns the workspace session of the dependencies, which need not be the bridge's. It may be nil.
-	work() *workspace.Session
-	// release frees the session's dependencies.
-	release(ctx context.Context) error
+// awake is what a session has while it is awake.
+type awake struct {
+	workspace *Workspace
+	work      *workspace.Session // on workspace
+	deps      deps.ACPDeps       // as the program's Deps made them
+	ending    sync.Once
+	ended     chan struct{} // closed when the commands have ended; see endCommands
 }
 
-// runInput is what a run is given.
-type runInput struct {
-	prompt  *acp.PromptRequest
-	parts   []model.Part
-	links   []*acp.ResourceLink // in the prompt
-	history []*model.Message
-	runID   string
+// workspaceError means that the session's directories cannot be used.
+type workspaceError struct{ error }
+
+func (e workspaceError) Unwrap() error { return e.error }
+
+// wake makes what the program's dependencies are made of.
+func (s *session) wake(policy *approval.Policy) (deps.ACPDeps, *awake, error) {
+	if s.info.Policy == nil {
+		s.info.Policy = policy
+	}
+	given := deps.ACPDeps{Client: s.client, Session: s.info, Tracker: s.tracker}
+	w, err := NewWorkspace(given, s.local)
+	if err != nil {
+		return given, nil, workspaceError{err}
+	}
+	a := &awake{workspace: w, work: workspace.NewSession(w)}
+	given.Workspace = a.work
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.awake = a
+	return given, a, nil
+}
+
+// made returns the dependencies as the program made them.
+func (s *session) made() deps.ACPDeps {
+	if a := s.waking(); a != nil {
+		return a.deps
+	}
+	return deps.ACPDeps{}
+}
+
+func (s *session) waking() *awake {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.awake
 }
 
 // admit registers a turn, so that the next message of the session finds it.
@@ -85,28 +109,42 @@ func (s *session) end(cause, answer error) {
 // endCommands ends the commands of the session and lets none begin. The result is closed when they have ended. It may be called several
 // times.
 func (s *session) endCommands(ctx context.Context) <-chan struct{} {
-	s.ending.Do(func() {
-		s.ended = make(chan struct{})
-		go func() {
-			defer close(s.ended)
-			s.closeWork(ctx)
-		}()
-	})
-	return s.ended
+	a := s.waking()
+	if a == nil {
+		done := make(chan struct{})
+		close(done)
+		return done
+	}
+	return a.endCommands(ctx)
 }
 
-func (s *session) closeWork(ctx context.Context) {
-	all := []*workspace.Session{s.work}
-	if s.convo != nil {
-		if own := s.convo.work(); own != nil && own != s.work {
-			all = append(all, own)
-		}
+func (a *awake) endCommands(ctx context.Context) <-chan struct{} {
+	a.ending.Do(func() {
+		a.ended = make(chan struct{})
+		go func() {
+			defer close(a.ended)
+			a.closeWork(ctx)
+		}()
+	})
+	return a.ended
+}
+
+func (a *awake) closeWork(ctx context.Context) {
+	all := []*workspace.Session{a.work}
+	if own := a.deps.Workspace; own != nil && own != a.work {
+		all = append(all, own)
 	}
 	var done sync.WaitGroup
 	for _, work := range all {
 		done.Go(func() { _ = work.Close(ctx) }) // a client that is gone has ended its terminals
 	}
 	done.Wait()
+}
+
+// busy reports whether commands are kept.
+func (a *awake) busy() bool {
+	own := a.deps.Workspace
+	return len(a.work.Terminals()) > 0 || own != nil && own != a.work && len(own.Terminals()) > 0
 }
 
 // wait waits until the turns have ended, and reports whether they have before ctx.

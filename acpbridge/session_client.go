@@ -30,6 +30,7 @@ type sessionClient struct {
 	announced bool                       // the client knows the session
 	early     []*acp.SessionNotification // sent before that
 	turn      context.Context            // the running turn's; nil between turns
+	shows     reporter                   // takes what is told about tool calls; nil between turns
 	closed    bool
 
 	announcing chan struct{} // holds a token while somebody sends early
@@ -43,7 +44,7 @@ func newSessionClient(client acp.Client) *sessionClient {
 // SessionUpdate implements [acp.Client].
 func (c *sessionClient) SessionUpdate(ctx context.Context, n *acp.SessionNotification) error {
 	c.mu.Lock()
-	turn := c.turn
+	turn, shows := c.turn, c.shows
 	switch {
 	case c.closed:
 		c.mu.Unlock()
@@ -61,6 +62,9 @@ func (c *sessionClient) SessionUpdate(ctx context.Context, n *acp.SessionNotific
 	if turn != nil {
 		// The connection refuses what comes behind a turn's answer if it can tell from ctx whose it is.
 		ctx = &turnCtx{ctx, turn}
+	}
+	if shows != nil && (n.Update.ToolCall != nil || n.Update.ToolCallUpdate != nil) {
+		shows.Report(callOf(&n.Update))
 	}
 	return c.Client.SessionUpdate(ctx, n)
 }
@@ -96,18 +100,18 @@ func (c *sessionClient) nextEarly() *acp.SessionNotification {
 }
 
 // enter and leave mark the running turn.
-func (c *sessionClient) enter(turn context.Context) {
+func (c *sessionClient) enter(turn context.Context, shows reporter) {
 	c.announce(turn)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.turn = turn
+	c.turn, c.shows = turn, shows
 }
 
 func (c *sessionClient) leave() {
 	c.endVisits()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.turn = nil
+	c.turn, c.shows = nil, nil
 }
 
 func (c *sessionClient) close() {

@@ -13,89 +13,61 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/agent/approval"
-	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
-	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// typedConversation runs the user's agent with the dependencies of one session. It is where the types are; nothing else here has
-// type parameters.
-type typedConversation[D deps.Carrier, O any] struct {
-	config *Config[D, O]
-	id     acp.SessionID
-	deps   D
+// newHost makes the host of the sessions. It is where the types are; nothing else here has type parameters.
+func newHost[D deps.Carrier, O any](config *Config[D, O], window int) (*host.Host, error) {
+	return host.New(host.Config[D, O]{
+		Agent: config.Agent, Render: config.render, Window: window, Busy: host.BusyQueue, Logger: config.Logger,
+		Deps: func(ctx context.Context, s *host.Session) (D, error) {
+			return openDeps(ctx, config, s.Attached().(*session), s)
+		},
+		Release: func(ctx context.Context, s *host.Session, d D) error {
+			return releaseDeps(ctx, config, s.Attached().(*session), d)
+		},
+		Keep: func(s *host.Session, _ D) bool { return s.Attached().(*session).waking().busy() },
+		RunOptions: func(ctx context.Context, d D, p *host.Prompt) ([]agent.RunOption, error) {
+			prompt, _ := p.Meta.(*acp.PromptRequest)
+			if config.RunOptions == nil || prompt == nil {
+				return nil, nil
+			}
+			return config.RunOptions(ctx, d, prompt)
+		},
+	})
 }
 
-// openConversation makes the dependencies of a session.
-func openConversation[D deps.Carrier, O any](ctx context.Context, config *Config[D, O], acp deps.ACPDeps) (_ conversation, err error) {
-	defer recovered(&err)
-	d, err := config.Deps(ctx, acp)
+// openDeps makes the dependencies of a session.
+func openDeps[D deps.Carrier, O any](ctx context.Context, config *Config[D, O], s *session, hosted *host.Session) (d D, err error) {
+	given, a, err := s.wake(hosted.Policy())
 	if err != nil {
-		return nil, err
+		return d, err
 	}
-	if d.ACP().Client == nil {
-		config.Logger.Warn("acpbridge: Deps has dropped the deps.ACPDeps that it was given: tools cannot use the editor", "session", acp.Session.ID)
-	}
-	return &typedConversation[D, O]{config: config, id: acp.Session.ID, deps: d}, nil
-}
-
-func (c *typedConversation[D, O]) run(ctx context.Context, in *runInput, p *projection) ([]*model.Message, error) {
-	if !c.command(ctx, in, p) {
-		return in.history, nil
-	}
-	if work := c.work(); work != nil {
-		in.parts = append(in.parts, linkedFiles(ctx, work.Workspace(), in.links, c.media(), c.config.LinkedFiles)...)
-	}
-	options, err := c.options(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	stream := c.config.Agent.Stream(ctx, c.deps, "", options...)
-	for e := range stream.Events() {
-		p.event(&e)
-	}
-	result, err := stream.Result()
-	if err != nil {
-		var run *agent.RunError
-		if errors.As(err, &run) {
-			return run.Messages, err
+	defer func() {
+		if err != nil {
+			<-a.endCommands(ctx)
+			_ = a.workspace.Close()
 		}
-		return nil, err
-	}
-	return result.Messages, nil
-}
-
-// options returns the bridge's asker, the user's options, and then what else the bridge sets, which wins.
-func (c *typedConversation[D, O]) options(ctx context.Context, in *runInput) (options []agent.RunOption, err error) {
+	}()
 	defer recovered(&err)
-	if c.config.RunOptions != nil {
-		if options, err = c.config.RunOptions(ctx, c.deps, in.prompt); err != nil {
-			return nil, err
-		}
+	if d, err = config.Deps(ctx, given); err != nil {
+		return d, err
 	}
-	asker := approval.Logged(Asker(c.deps.ACP()), c.config.Logger)
-	options = append([]agent.RunOption{agent.WithAsker(asker)}, options...)
-	return append(options,
-		agent.WithHistory(in.history), agent.WithParts(in.parts...),
-		agent.WithRunID(in.runID), agent.WithConversationID(string(c.id)),
-	), nil
+	if a.deps = d.ACP(); a.deps.Client == nil {
+		config.Logger.Warn("acpbridge: Deps has dropped the deps.ACPDeps that it was given: tools cannot use the editor", "session", s.id)
+	}
+	return d, nil
 }
 
-func (c *typedConversation[D, O]) work() *workspace.Session { return c.deps.ACP().Workspace }
-
-// media is what the model takes: see [model.Info].
-func (c *typedConversation[D, O]) media() []string {
-	if c.config.Model != nil {
-		return c.config.Model.Media
-	}
-	return c.config.Agent.ModelInfo().Media
-}
-
-func (c *typedConversation[D, O]) release(ctx context.Context) (err error) {
+// releaseDeps frees the dependencies of a session that ends or falls asleep.
+func releaseDeps[D deps.Carrier, O any](ctx context.Context, config *Config[D, O], s *session, d D) (err error) {
+	a := s.waking()
+	<-a.endCommands(ctx)
+	defer func() { err = errors.Join(err, a.workspace.Close()) }()
 	defer recovered(&err)
-	if c.config.Release != nil {
-		c.config.Release(ctx, c.deps)
+	if config.Release != nil {
+		config.Release(ctx, d)
 	}
 	return nil
 }

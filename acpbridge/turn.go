@@ -4,11 +4,14 @@ package acpbridge
 
 import (
 	"context"
-	"crypto/rand"
 	"sync/atomic"
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // farewell bounds how long a turn that was cancelled tries to tell a client that reads slowly how its tool calls ended.
@@ -19,17 +22,16 @@ type turn struct {
 	session *session
 	ctx     context.Context // of the prompt's handler, and cancelled by the bridge too
 	cancel  context.CancelCauseFunc
-	runID   string
 	before  []*turn // that have to be answered before this one begins
 
-	calls    atomic.Pointer[callProjection] // nil before the turn begins
-	ended    chan struct{}                  // closed when the turn has ended, and its answer is about to go out
-	failed   bool                           // the answer is an error; valid once ended is closed
-	answered chan struct{}                  // closed when an answer that is no error stands in the order of the wire
+	hosted   atomic.Pointer[host.Turn] // nil before the turn begins
+	ended    chan struct{}             // closed when the turn has ended, and its answer is about to go out
+	failed   bool                      // the answer is an error; valid once ended is closed
+	answered chan struct{}             // closed when an answer that is no error stands in the order of the wire
 }
 
 func newTurn(ctx context.Context, s *session) *turn {
-	t := &turn{session: s, runID: rand.Text(), ended: make(chan struct{}), answered: make(chan struct{})}
+	t := &turn{session: s, ended: make(chan struct{}), answered: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	acp.AfterResponse(ctx, func(context.Context) { close(t.answered) })
 	return t
@@ -78,32 +80,63 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	if end := cancelled(t.ctx); end != nil {
 		return end.answer()
 	}
-	t.session.client.enter(t.ctx)
+	hosted, err := t.session.hosted.AdmitWith(t.ctx, host.BusyQueue)
+	if err != nil {
+		return nil, failureOf(err)
+	}
+	t.session.client.enter(t.ctx, hosted)
 	defer t.session.client.leave()
+	t.hosted.Store(hosted)
 
-	p := newProjection(t, s)
-	t.calls.Store(&p.calls)
-	in.runID, in.history = t.runID, t.session.history
-	s.tellNews(p)
-	history, err := t.session.convo.run(t.ctx, in, p)
-	end := cancelled(t.ctx)
+	r := newRenderer(t.ctx, t.session, s.log)
+	var end *ending
+	o := hosted.Run(host.Prompt{
+		Parts: in.parts, Shown: promptContent(in.prompt.Prompt), Meta: in.prompt, Asker: t.session.asker(),
+		Show: r.show, Observe: func(e *agent.Event) { r.custom(e, hosted) },
+		Began: func(turn *host.Turn) { s.tellNews(r, turn) },
+		More: func(*host.Turn) []model.Part {
+			work := t.session.made().Workspace
+			if work == nil {
+				return nil
+			}
+			return linkedFiles(t.ctx, work.Workspace(), in.links, s.media, s.linkedFiles)
+		},
+		Ending: func(turn *host.Turn, o *host.Outcome) string {
+			if end = cancelled(t.ctx); end == nil {
+				end = endingOf(o.Err, o.Finish)
+			}
+			s.tellNews(r, turn)
+			r.close()
+			return end.notice
+		},
+		Closed: func(turn *host.Turn) { r.report(t.session.tracker.EndRun(r.ctx, turn.ID())) },
+	})
+	defer r.done()
 	if end == nil {
-		end = endingOf(err, p.finish)
+		if end = cancelled(t.ctx); end == nil {
+			end = endingOf(o.Err, o.Finish)
+		}
 	}
-	// The protocol has the agent forget a prompt that it refused, and all that followed from it.
-	if history != nil && end.stop != acp.StopReasonRefusal {
-		t.session.history = history
-	}
-	s.tellNews(p)
-	p.close(end)
-	s.logEnding(t, end, err)
+	s.logEnding(t, end, o.Err)
 	return end.answer()
+}
+
+// asker asks the user of the editor, by the dependencies that the program has made.
+func (s *session) asker() toolset.Asker {
+	return toolset.AskerFuncs{
+		OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+			return editorAsker(s.made()).Approve(ctx, r)
+		},
+		OnAnswer: func(ctx context.Context, q toolset.Question) (toolset.Reply, error) {
+			return editorAsker(s.made()).Answer(ctx, q)
+		},
+	}
 }
 
 // runningTools returns the names of the tools that have not returned.
 func (t *turn) runningTools() []string {
-	if calls := t.calls.Load(); calls != nil {
-		return calls.tools()
+	if hosted := t.hosted.Load(); hosted != nil {
+		return hosted.Running()
 	}
 	return nil
 }
@@ -122,4 +155,11 @@ func (e *ending) answer() (*acp.PromptResponse, error) {
 		return nil, e.err
 	}
 	return &acp.PromptResponse{StopReason: e.stop}, nil
+}
+
+// runInput is what a prompt comes to.
+type runInput struct {
+	prompt *acp.PromptRequest
+	parts  []model.Part
+	links  []*acp.ResourceLink // in the prompt
 }

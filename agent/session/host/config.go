@@ -27,9 +27,9 @@ type Config[D, O any] struct {
 	// run turns.
 	Deps func(ctx context.Context, s *Session) (D, error)
 	// Release frees what Deps has made, once for each call of it: when the session is closed, and when it has been idle.
-	Release func(ctx context.Context, d D) error
+	Release func(ctx context.Context, s *Session, d D) error
 	// Keep reports whether a session that is idle keeps its dependencies all the same, because something goes on in them. Nil is never.
-	Keep func(d D) bool
+	Keep func(s *Session, d D) bool
 
 	// RunOptions gives options for the run of a turn, if not nil. The host itself sets history, prompt, ids and journal, which win.
 	RunOptions func(ctx context.Context, d D, p *Prompt) ([]agent.RunOption, error)

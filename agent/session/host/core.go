@@ -38,13 +38,14 @@ type runInput struct {
 type typed[D, O any] struct{ config Config[D, O] }
 
 type typedInstance[D, O any] struct {
-	config *Config[D, O]
-	deps   D
+	config  *Config[D, O]
+	session *Session
+	deps    D
 }
 
 func (t *typed[D, O]) open(ctx context.Context, s *Session) (_ instance, err error) {
 	defer recovered(&err)
-	i := &typedInstance[D, O]{config: &t.config}
+	i := &typedInstance[D, O]{config: &t.config, session: s}
 	if t.config.Deps != nil {
 		i.deps, err = t.config.Deps(ctx, s)
 	}
@@ -88,12 +89,14 @@ func (i *typedInstance[D, O]) command(ctx context.Context, text string, history 
 	return i.config.Agent.Command(ctx, i.deps, text, history)
 }
 
-func (i *typedInstance[D, O]) keep() bool { return i.config.Keep != nil && i.config.Keep(i.deps) }
+func (i *typedInstance[D, O]) keep() bool {
+	return i.config.Keep != nil && i.config.Keep(i.session, i.deps)
+}
 
 func (i *typedInstance[D, O]) release(ctx context.Context) (err error) {
 	defer recovered(&err)
 	if i.config.Release != nil {
-		return i.config.Release(ctx, i.deps)
+		return i.config.Release(ctx, i.session, i.deps)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 // Host runs sessions. It is safe for concurrent use. [Host.Close] must be called.
 type Host struct {
 	store   session.Store
+	kept    bool // there is a store, so that sessions outlive their end
 	durable bool // the store outlives the process, so that runs are worth a journal
 	core    core
 	render  func(any) (string, error)
@@ -40,7 +41,7 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{
-		store: c.Store, durable: c.Store != nil, core: &typed[D, O]{c}, render: c.Render, window: c.Window, busy: c.Busy, idle: c.Idle,
+		store: c.Store, kept: c.Store != nil, durable: c.Store != nil, core: &typed[D, O]{c}, render: c.Render, window: c.Window, busy: c.Busy, idle: c.Idle,
 		holder: cmp.Or(c.Holder, holder()), log: c.Logger, sessions: map[string]*Session{},
 	}
 	if _, memory := c.Store.(*session.Memory); memory || c.Store == nil {

@@ -443,7 +443,7 @@ func TestIdleSessionsWakeAgain(t *testing.T) {
 		h, err := host.New(host.Config[none, string]{
 			Agent: newAgent(echo()), Store: store, Idle: time.Minute,
 			Deps:    func(context.Context, *host.Session) (none, error) { made++; return none{}, nil },
-			Release: func(context.Context, none) error { released++; return nil },
+			Release: func(context.Context, *host.Session, none) error { released++; return nil },
 		})
 		require.NoError(t, err)
 		s := create(t, h)

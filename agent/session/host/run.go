@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent"
@@ -32,6 +33,12 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 		parts, shown, more, err = s.command(t, p)
 	}
 	if err == nil && more {
+		if p.More != nil {
+			if shown == nil {
+				shown = projection.Contents(parts)
+			}
+			parts = append(slices.Clip(parts), p.More(t)...)
+		}
 		t.perform(p, o, parts, shown)
 	} else {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
@@ -49,6 +56,9 @@ func (t *Turn) conclude(p *Prompt, o *Outcome) {
 		notice = p.Ending(t, o)
 	}
 	t.c.proj.End(o.Reason)
+	if p.Closed != nil {
+		p.Closed(t)
+	}
 	if notice != "" {
 		t.c.proj.Notice("warning", notice)
 	}

@@ -33,10 +33,13 @@ type Prompt struct {
 	// Wait has questions wait for [Session.Decide] if the Asker has nobody to ask. Otherwise the run ends pending.
 	Wait bool
 
-	// Began, if not nil, is called when the turn begins, and Ending when the run has ended, before open calls are closed. The result
-	// of Ending is shown to the user as a warning.
+	// Began, if not nil, is called when the turn begins, Ending when the run has ended, and Closed when its open calls have been closed.
+	// The result of Ending is then shown to the user as a warning. More returns parts that follow those of the prompt; what a command
+	// made of the prompt has them too. They are called on the goroutine of the turn, and the session is awake.
 	Began  func(t *Turn)
+	More   func(t *Turn) []model.Part
 	Ending func(t *Turn, o *Outcome) (notice string)
+	Closed func(t *Turn)
 	// Show, if not nil, is told of each change that the run makes, in order. The run waits for it.
 	Show func(*projection.Shown)
 	// Observe, if not nil, is called for each event of the run. The run waits for it.

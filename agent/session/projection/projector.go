@@ -3,6 +3,8 @@
 package projection
 
 import (
+	"cmp"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -95,7 +97,7 @@ func (p *Projector) Begin(run string, show func(*Shown)) {
 func (p *Projector) Prompt(parts []model.Part, shown []view.Content) {
 	said := Contents(parts)
 	e := &view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: said}
-	if shown != nil {
+	if shown != nil && !reflect.DeepEqual(shown, said) {
 		e.Content = shown
 		p.record(record{Op: opMerge, ID: e.ID, Entity: &view.Entity{Content: shown}})
 	}
@@ -251,7 +253,7 @@ func (p *Projector) output(e *agent.Event) {
 	}
 }
 
-// custom shows what tools emit: the events of agents inside them, and entities.
+// custom shows what tools and processors emit: the events of agents inside them, and changes of what the conversation shows.
 func (p *Projector) custom(e *agent.Event) {
 	switch v := e.Value.(type) {
 	case agent.Nested:
@@ -259,26 +261,47 @@ func (p *Projector) custom(e *agent.Event) {
 			p.handedOver(e, &v.Event)
 		}
 		p.nested(p.run, e, &v)
-	case view.Entity:
+	case view.Change:
 		p.emitted(e, &v)
+	case view.Entity:
+		p.emitted(e, &view.Change{Op: view.Upsert, ID: v.ID, Entity: &v})
 	case *view.Entity:
-		if v != nil {
-			p.emitted(e, v)
-		}
+		p.emitted(e, &view.Change{Op: view.Upsert, ID: v.ID, Entity: v})
 	}
 }
 
-// emitted shows an entity that a tool has emitted. Without an id it is about the call itself.
-func (p *Projector) emitted(e *agent.Event, entity *view.Entity) {
-	if entity.ID != "" && entity.Kind != view.ToolCall {
-		p.add(entity)
+// emitted shows a change that a tool has emitted: of plans, compactions and notices, and, without an id, of the call itself. Everything else
+// is shown as the run reports it: a tool speaks for nobody but itself.
+func (p *Projector) emitted(e *agent.Event, c *view.Change) {
+	if c.Entity == nil || c.Op != view.Upsert && c.Op != view.Remove {
 		return
 	}
-	about := *entity
-	about.ID = p.callID(p.run, e.Step, e.CallID)
-	if s := p.merge(&about); s != nil {
-		p.rendered(s)
+	shown := *c.Entity
+	switch id := cmp.Or(shown.ID, c.ID); {
+	case shown.Kind == view.Plan:
+		if c.Op == view.Remove {
+			shown.Steps = nil
+		}
+		if shown.ID = PlanID; id != "" && id != PlanID {
+			shown.ID = PlanID + ":" + id
+		}
+	case c.Op == view.Remove:
+		return
+	case shown.Kind == view.Compaction:
+		shown.ID = "compaction:" + id
+	case shown.Kind == view.Notice:
+		p.numbers.notice++
+		shown.ID = "note:" + stepOf(p.run, p.numbers.notice)
+	case id == "" && e.CallID != "":
+		shown.ID = p.callID(p.run, e.Step, e.CallID)
+		if s := p.merge(&shown); s != nil {
+			p.rendered(s)
+		}
+		return
+	default:
+		return
 	}
+	p.add(&shown)
 }
 
 // handedOver shows what an agent says that the run was handed over to. Its tool calls are shown as those of any agent inside a call.
@@ -293,8 +316,13 @@ func (p *Projector) handedOver(around *agent.Event, e *agent.Event) {
 			p.Event(e)
 		}
 	case agent.EventCustom:
-		if v, ok := e.Value.(agent.Nested); ok && v.HandOver {
-			p.handedOver(e, &v.Event)
+		switch v := e.Value.(type) {
+		case agent.Nested:
+			if v.HandOver {
+				p.handedOver(e, &v.Event)
+			}
+		case view.Change:
+			p.emitted(&agent.Event{}, &v)
 		}
 	case agent.EventResponse:
 		if e.Message.HandOver == nil {
