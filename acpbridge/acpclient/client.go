@@ -52,6 +52,7 @@ type Client struct {
 	process *process // nil if the client did not start it
 	hello   *acp.InitializeResponse
 	garbage lines
+	reading chan struct{} // as many files are read at a time as it holds
 
 	ctx    context.Context // until the client is closed
 	cancel context.CancelCauseFunc
@@ -64,9 +65,14 @@ type Client struct {
 	sessions map[acp.SessionID]*Session
 	opening  int // calls of session/new that have not been answered
 	early    map[acp.SessionID][]*acp.SessionUpdate
+	earlies  int // updates in early, and their bytes
+	earlyLen int
 	problems []error
 	more     int
 }
+
+// maxReading bounds the files that are read for the agent at a time.
+const maxReading = 32
 
 // Start starts an agent, connects to it and initializes the connection. ctx bounds the start only. The process ends with the client, and
 // with this process, however that ends. Its children do too.
@@ -92,7 +98,7 @@ func open(ctx context.Context, config Config, p *process, r io.Reader, w io.Writ
 	config.MaxState = cmp.Or(max(config.MaxState, 0), 256<<20)
 	config.Name, config.Version = cmp.Or(config.Name, "ponte"), cmp.Or(config.Version, "0")
 	c := &Client{
-		config: config, process: p, served: make(chan struct{}), sessions: map[acp.SessionID]*Session{},
+		config: config, process: p, served: make(chan struct{}), reading: make(chan struct{}, maxReading), sessions: map[acp.SessionID]*Session{},
 		early: map[acp.SessionID][]*acp.SessionUpdate{},
 	}
 	if p != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/internal/show"
 )
 
 var (
@@ -53,7 +54,18 @@ func (e *AgentError) Error() string {
 		}
 		b.WriteString("; authenticate with one of: " + strings.Join(ids, ", "))
 	}
-	return b.String()
+	return shown(b.String())
+}
+
+// maxError bounds the text of an error that has something of the agent's in it.
+const maxError = 4096
+
+// shown makes the agent's text in an error visible, all of it on one line.
+func shown(text string) string {
+	if len(text) > maxError {
+		text = strings.ToValidUTF8(text[:maxError], "") + "…"
+	}
+	return show.Line(strings.ReplaceAll(text, "\n", " "))
 }
 
 func (e *AgentError) Unwrap() error { return e.err }
@@ -71,7 +83,7 @@ func (e *UnsupportedError) Error() string {
 	if e.Agent != "" {
 		agent = e.Agent
 	}
-	return fmt.Sprintf("acpclient: %s does not offer %s", agent, e.What)
+	return shown(fmt.Sprintf("acpclient: %s does not offer %s", agent, e.What))
 }
 
 func (e *UnsupportedError) Unwrap() error { return errors.ErrUnsupported }
@@ -89,9 +101,9 @@ type ProtocolError struct {
 
 func (e *ProtocolError) Error() string {
 	if e.Method == "" {
-		return "acpclient: the agent broke the protocol: " + e.Problem
+		return shown("acpclient: the agent broke the protocol: " + e.Problem)
 	}
-	return "acpclient: " + e.Method + ": the agent broke the protocol: " + e.Problem
+	return shown("acpclient: " + e.Method + ": the agent broke the protocol: " + e.Problem)
 }
 
 func (e *ProtocolError) Unwrap() error { return e.err }

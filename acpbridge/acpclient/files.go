@@ -33,6 +33,12 @@ func (h *handler) ReadTextFile(ctx context.Context, r *acp.ReadTextFileRequest) 
 	if err != nil {
 		return nil, err
 	}
+	select {
+	case s.client.reading <- struct{}{}: // the agent's other messages wait
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.client.reading }()
 	acp.Async(ctx)
 	if r.Limit != nil && *r.Limit == 0 {
 		return &acp.ReadTextFileResponse{}, nil
@@ -60,6 +66,11 @@ func (h *handler) WriteTextFile(ctx context.Context, r *acp.WriteTextFileRequest
 	if err != nil {
 		return nil, err
 	}
+	done, err := s.wait()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	acp.Async(ctx)
 	if err := s.write(ctx, r.Path, r.Content); err != nil {
 		return nil, err

@@ -80,8 +80,7 @@ type chunkKey struct {
 
 // apply folds an update. It returns what is wrong with it, if anything is.
 func (f *folder) apply(u *acp.SessionUpdate) (problem string) {
-	if f.limit > 0 && f.size > f.limit {
-		f.full = true
+	if f.over() {
 		return ""
 	}
 	switch {
@@ -131,6 +130,12 @@ func (f *folder) apply(u *acp.SessionUpdate) (problem string) {
 	return ""
 }
 
+// over reports whether the limit has been reached, and notes it.
+func (f *folder) over() bool {
+	f.full = f.full || f.limit > 0 && f.size > f.limit
+	return f.full
+}
+
 // put makes or replaces an entity. It cannot fail: the entity has an id, and the view ends only with the session.
 func (f *folder) put(e *view.Entity) {
 	_ = f.view.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
@@ -145,14 +150,23 @@ func (f *folder) replace(known, e *view.Entity) {
 	f.put(e)
 }
 
-// entityCost is what an entity takes besides its content, roughly.
-const entityCost = 512
+// entityCost is what an entity takes besides its content, roughly, and entryCost what an entry of one of its lists does.
+const (
+	entityCost = 512
+	entryCost  = 64
+)
 
 // entitySize is how much of the limit an entity takes.
 func entitySize(e *view.Entity) int {
-	size := entityCost + len(e.Input) + len(e.Output) + len(e.Title) + len(e.Meta)
+	size := entityCost + len(e.ID) + len(e.Input) + len(e.Output) + len(e.Title) + len(e.Name) + len(e.Class) + len(e.Meta)
 	for i := range e.Content {
 		size += sizeOf(&e.Content[i])
+	}
+	for i := range e.Locations {
+		size += entryCost + len(e.Locations[i].Path)
+	}
+	for i := range e.Choices {
+		size += entryCost + len(e.Choices[i].ID) + len(e.Choices[i].Title) + len(e.Choices[i].Class)
 	}
 	return size
 }
@@ -200,6 +214,7 @@ func (f *folder) newMessage(kind chunkKind, message acp.MessageID) string {
 			f.chunks = map[chunkKey]string{}
 		}
 		f.chunks[chunkKey{kind, message}] = e.ID
+		f.size += len(message)
 	}
 	if kind == agentChunk && f.inTurn {
 		f.messages = append(f.messages, e.ID)

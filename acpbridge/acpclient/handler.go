@@ -17,8 +17,23 @@ type handler struct {
 
 var _ acp.Client = (*handler)(nil)
 
-// maxEarly bounds the updates of a session that is being opened.
+// maxEarly bounds the updates of sessions that are being opened.
 const maxEarly = 10_000
+
+// keepEarly keeps an update of a session that is not known yet. The caller holds c.mu.
+func (c *Client) keepEarly(n *acp.SessionNotification) bool {
+	if c.opening == 0 || c.earlies >= maxEarly {
+		return false
+	}
+	data, err := n.MarshalJSON()
+	if err != nil || c.earlyLen+len(data) > c.config.MaxState {
+		return false
+	}
+	c.earlies++
+	c.earlyLen += len(data)
+	c.early[n.SessionID] = append(c.early[n.SessionID], &n.Update)
+	return true
+}
 
 // SessionUpdate implements [acp.Client].
 func (h *handler) SessionUpdate(_ context.Context, n *acp.SessionNotification) error {
@@ -26,10 +41,7 @@ func (h *handler) SessionUpdate(_ context.Context, n *acp.SessionNotification) e
 	c.mu.Lock()
 	s := c.sessions[n.SessionID]
 	if s == nil {
-		early := c.opening > 0 && len(c.early[n.SessionID]) < maxEarly
-		if early {
-			c.early[n.SessionID] = append(c.early[n.SessionID], &n.Update)
-		}
+		early := c.keepEarly(n)
 		c.mu.Unlock()
 		if !early {
 			c.problem(acp.MethodSessionUpdate, "an update of an unknown session")
@@ -39,18 +51,27 @@ func (h *handler) SessionUpdate(_ context.Context, n *acp.SessionNotification) e
 	c.mu.Unlock()
 	s.mu.Lock()
 	problem := s.applyLocked(&n.Update)
-	var full *turn
-	if s.fold.full && s.turn != nil && !s.turn.cancelled {
-		full = s.turn
-	}
+	full := s.fullLocked()
 	s.mu.Unlock()
 	if problem != "" {
 		c.problem(acp.MethodSessionUpdate, "%s", problem)
 	}
-	if full != nil {
-		s.abandon(full, ErrLimit)
+	s.endFull(full)
+	return nil
+}
+
+// fullLocked returns the turn that has to end because the session has reached its limit. The caller holds s.mu.
+func (s *Session) fullLocked() *turn {
+	if s.fold.full && s.turn != nil && !s.turn.cancelled {
+		return s.turn
 	}
 	return nil
+}
+
+func (s *Session) endFull(t *turn) {
+	if t != nil {
+		s.abandon(t, ErrLimit)
+	}
 }
 
 // applyLocked folds an update. It says what is wrong with it. The caller holds s.mu.

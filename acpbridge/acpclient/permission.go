@@ -102,9 +102,25 @@ func (h *handler) RequestPermission(ctx context.Context, r *acp.RequestPermissio
 	if err != nil {
 		return nil, err
 	}
+	if id, twice := ambiguous(r.Options); twice {
+		// A person's "no" must not be taken for the "yes" that has the same id.
+		h.client.problem(acp.MethodRequestPermission, "two options have the id %q", cut(string(id)))
+		return nil, acp.Errorf(acp.CodeInvalidParams, "two options have the same id")
+	}
 	s.mu.Lock()
+	if s.fold.over() {
+		full := s.fullLocked()
+		s.mu.Unlock()
+		s.endFull(full)
+		return nil, acp.Errorf(acp.CodeInvalidRequest, "the session is too large")
+	}
 	call := s.fold.call(&r.ToolCall)
 	s.mu.Unlock()
+	done, err := s.wait()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	acp.Async(ctx)
 	req := &PermissionRequest{
 		Session: s, Call: call, Approval: approvalOf(call), Options: r.Options, Tool: call.Name,
@@ -119,6 +135,36 @@ func (h *handler) RequestPermission(ctx context.Context, r *acp.RequestPermissio
 	return &acp.RequestPermissionResponse{
 		Outcome: acp.RequestPermissionOutcome{Selected: &acp.SelectedPermissionOutcome{OptionID: chosen.OptionID}},
 	}, nil
+}
+
+// maxWaiting bounds the requests of a session that wait for a person at a time.
+const maxWaiting = 100
+
+// wait takes the place of a request that may have to wait for a person, until done is called.
+func (s *Session) wait() (done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting >= maxWaiting {
+		return nil, acp.Errorf(acp.CodeInvalidRequest, "%d requests wait for the user already", maxWaiting)
+	}
+	s.waiting++
+	return func() {
+		s.mu.Lock()
+		s.waiting--
+		s.mu.Unlock()
+	}, nil
+}
+
+// ambiguous returns an id that two options have.
+func ambiguous(options []acp.PermissionOption) (id acp.PermissionOptionID, twice bool) {
+	seen := map[acp.PermissionOptionID]bool{}
+	for i := range options {
+		if id = options[i].OptionID; seen[id] {
+			return id, true
+		}
+		seen[id] = true
+	}
+	return "", false
 }
 
 func allows(o *acp.PermissionOption) bool {
@@ -155,7 +201,7 @@ func (s *Session) decide(ctx context.Context, r *PermissionRequest) *acp.Permiss
 		q.Choices = append(q.Choices, view.Choice{ID: string(o.OptionID), Title: o.Name, Class: string(o.Kind)})
 	}
 	asking := q
-	s.fold.put(&asking)
+	s.fold.replace(nil, &asking)
 	s.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -57,6 +57,7 @@ type Session struct {
 	ended   bool
 	granted []grant // what the agent has asked for in this turn, and may do
 	asked   int     // questions so far
+	waiting int     // requests of the agent that wait for a person
 }
 
 // NewSession opens a session.
@@ -272,6 +273,7 @@ func (c *Client) opened() {
 	if c.opening == 0 {
 		lost = len(c.early)
 		clear(c.early)
+		c.earlies, c.earlyLen = 0, 0
 	}
 	c.mu.Unlock()
 	if lost > 0 {
