@@ -38,8 +38,18 @@ func (p *person) answer(_ context.Context, r *acpclient.PermissionRequest) (acp.
 // slow is how long a foreign agent may take for anything: some of them load for seconds, and longer on a busy machine.
 const slow = 3 * time.Minute
 
-// drive starts an agent, logs in if method says how, and sends a prompt.
+// drive starts an agent, logs in if method says how, sends a prompt, and wants the turn to end by itself.
 func drive(t *testing.T, command acpclient.Command, method acp.AuthMethodID, config acpclient.Config, dir, prompt string) *acpclient.Turn {
+	t.Helper()
+	turn := converse(t, command, method, config, dir, prompt)
+	if turn.StopReason != acp.StopReasonEndTurn {
+		t.Errorf("the turn ended with %s", turn.StopReason)
+	}
+	return turn
+}
+
+// converse is drive for a turn that may end otherwise.
+func converse(t *testing.T, command acpclient.Command, method acp.AuthMethodID, config acpclient.Config, dir, prompt string) *acpclient.Turn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), slow)
 	defer cancel()
@@ -64,9 +74,6 @@ func drive(t *testing.T, command acpclient.Command, method acp.AuthMethodID, con
 	}
 	if err := session.Close(ctx); err != nil {
 		t.Error(err)
-	}
-	if turn.StopReason != acp.StopReasonEndTurn {
-		t.Errorf("the turn ended with %s", turn.StopReason)
 	}
 	return turn
 }

@@ -52,8 +52,8 @@ func installed(t testing.TB, peers func() (string, error)) string {
 
 var nodePeers = sync.OnceValues(func() (string, error) { return nodePackages("node", "npm") })
 
-// nodePackages installs what the lock file in a directory names.
-func nodePackages(kind, pins string) (string, error) {
+// nodePackages installs what the lock file in a directory names, with npm's flags, or without optional packages if there are none.
+func nodePackages(kind, pins string, flags ...string) (string, error) {
 	version, err := versionOf("node", "--version")
 	if err != nil {
 		return "", errors.New("node is missing: install Node.js 20.12 or newer (acpx asks for 22.13), with npm")
@@ -63,8 +63,11 @@ func nodePackages(kind, pins string) (string, error) {
 	}
 	// Optional dependencies are native helpers, which the peers do without. The lock file names every version and checksum; "npm ci"
 	// would refuse it where a registry lacks an optional package for some other platform.
+	if flags == nil {
+		flags = []string{"--omit=optional"}
+	}
 	return install(kind, version, []string{pins + "/package.json", pins + "/package-lock.json"}, func(dir string) []string {
-		return []string{"npm", "install", "--prefix", dir, "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"}
+		return append([]string{"npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"}, flags...)
 	})
 }
 
@@ -72,12 +75,31 @@ var pythonPeers = sync.OnceValues(func() (string, error) { return pythonPackages
 
 // pythonPackages installs what a file of requirements names.
 func pythonPackages(kind, requirements string) (string, error) {
-	version, err := versionOf("python3", "-c", "import sys, venv, ensurepip; assert sys.version_info >= (3, 10); print(sys.version, sys.prefix)")
+	return packagesOf("python3", kind, requirements, "sys.version_info >= (3, 10)", "3.10 or newer")
+}
+
+// newerPython returns an interpreter that is newer than the system's may be, from PATH or pyenv, or python3.
+func newerPython() string {
+	home, _ := os.UserHomeDir()
+	for _, version := range []string{"3.13", "3.14", "3.12"} {
+		found, _ := filepath.Glob(filepath.Join(home, ".pyenv", "versions", version+".*", "bin", "python3"))
+		for _, name := range append([]string{"python" + version}, found...) {
+			if _, err := versionOf(name, "--version"); err == nil {
+				return name
+			}
+		}
+	}
+	return "python3"
+}
+
+// packagesOf installs what a file of requirements names, with an interpreter for which a condition holds.
+func packagesOf(python, kind, requirements, condition, wanted string) (string, error) {
+	version, err := versionOf(python, "-c", "import sys, venv, ensurepip; assert "+condition+"; print(sys.version, sys.prefix)")
 	if err != nil {
-		return "", errors.New("python3 is missing, too old or without venv: install Python 3.10 or newer with its venv module")
+		return "", fmt.Errorf("python3 is missing, of the wrong version or without venv: install Python %s with its venv module", wanted)
 	}
 	return install(kind, version, []string{"python/" + requirements},
-		func(dir string) []string { return []string{"python3", "-m", "venv", dir} },
+		func(dir string) []string { return []string{python, "-m", "venv", dir} },
 		func(dir string) []string {
 			return []string{
 				filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
