@@ -99,6 +99,10 @@ func (r *renderer) show(s *projection.Shown) {
 		}
 	case view.Plan:
 		r.send(acp.SessionUpdate{Plan: planOf(s.Entity)})
+	case view.Session:
+		if r.session.stored {
+			r.send(infoUpdate(s.Entity))
+		}
 	case view.Notice:
 		r.notice(s.Entity)
 	case view.Compaction:

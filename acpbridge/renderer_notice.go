@@ -10,18 +10,26 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// notice shows a notice. What the host says is a message for clients that take no notices; what tools and processors say is left out.
+// notice shows a notice.
 func (r *renderer) notice(e *view.Entity) {
+	for _, u := range r.noticed(e) {
+		r.send(u)
+	}
+}
+
+// noticed returns the updates that show a notice. What the host says is a message for clients that take no notices; what tools and processors
+// say is left out.
+func (r *renderer) noticed(e *view.Entity) []acp.SessionUpdate {
 	own := strings.HasPrefix(e.ID, "notice:")
 	switch {
 	case r.notices && own:
-		r.send(acp.SessionUpdate{Notice: &acp.Notice{Severity: severityOf(e.Class), Title: e.Title}})
+		return []acp.SessionUpdate{{Notice: &acp.Notice{Severity: severityOf(e.Class), Title: e.Title}}}
 	case r.notices:
-		r.send(acp.SessionUpdate{Notice: &acp.Notice{Severity: severityOf(e.Class), Title: show.Line(e.Title)}})
-	case own:
-		r.message.of, r.message.body.MessageID = e.ID, messageID(e.ID)
-		r.say(&r.message, e.Title)
+		return []acp.SessionUpdate{{Notice: &acp.Notice{Severity: severityOf(e.Class), Title: show.Line(e.Title)}}}
+	case own && e.Title != "":
+		return []acp.SessionUpdate{{AgentMessageChunk: &acp.ContentChunk{MessageID: messageID(e.ID), Content: acp.TextBlock(e.Title)}}}
 	}
+	return nil
 }
 
 func severityOf(class string) acp.NoticeSeverity {
@@ -34,8 +42,14 @@ func severityOf(class string) acp.NoticeSeverity {
 
 // compaction shows that a part of the history was replaced by a summary.
 func (r *renderer) compaction(e *view.Entity) {
+	for _, u := range r.compacted(e) {
+		r.send(u)
+	}
+}
+
+func (r *renderer) compacted(e *view.Entity) []acp.SessionUpdate {
 	if !r.compactions {
-		return
+		return nil
 	}
 	u := &acp.CompactionUpdate{CompactionID: acp.CompactionID(strings.TrimPrefix(e.ID, "compaction:")), Status: acp.CompactionStatus(e.Status)}
 	if text := e.Text(); text != "" {
@@ -44,7 +58,7 @@ func (r *renderer) compaction(e *view.Entity) {
 	if e.Title != "" {
 		u.Error = acp.Replace(show.Line(e.Title))
 	}
-	r.send(acp.SessionUpdate{CompactionUpdate: u})
+	return []acp.SessionUpdate{{CompactionUpdate: u}}
 }
 
 // planOf returns a plan as the protocol has it.

@@ -51,8 +51,8 @@ import (
 // # What clients are told
 //
 // Text, links and embedded text are always accepted in prompts, images and audio if the model takes them. A block that cannot be
-// taken is answered with -32602, which names the block; the session goes on without the prompt. Sessions can be closed but
-// not loaded or listed. MCP servers of the client are used with [Config].MCP: session/new does not wait for them, and the user is told about those that cannot
+// taken is answered with -32602, which names the block; the session goes on without the prompt. Sessions can be closed. With
+// [Config].Store they outlive the connection: they can be loaded, resumed, listed and deleted, and have titles. MCP servers of the client are used with [Config].MCP: session/new does not wait for them, and the user is told about those that cannot
 // be used. See the rules of the protocol in its
 // chapters on initialization, session setup and the prompt turn.
 func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) error {
@@ -96,9 +96,9 @@ func newServer[D deps.Carrier, O any](config *Config[D, O]) (*server, error) {
 	}
 	hosted, err := newHost(config, answers.ContextWindow)
 	return &server{
-		info: config.Info, media: answers.Media, busy: config.Busy, host: hosted, linkedFiles: config.LinkedFiles,
+		info: config.Info, media: answers.Media, busy: config.Busy, host: hosted, stored: config.Store != nil, linkedFiles: config.LinkedFiles,
 		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, mcp: config.MCP,
 		commands: config.commands(), local: config.Local,
-		sessions: map[acp.SessionID]*session{}, ending: make(chan struct{}),
+		sessions: map[acp.SessionID]*session{}, opening: map[acp.SessionID]bool{}, ending: make(chan struct{}),
 	}, err
 }

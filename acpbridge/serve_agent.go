@@ -14,7 +14,6 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
-	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -28,6 +27,7 @@ type server struct {
 	media       []string
 	busy        BusyPolicy
 	host        *host.Host
+	stored      bool // sessions outlive the connection
 	shutdown    time.Duration
 	conn        acp.ConnOptions
 	log         *slog.Logger
@@ -41,6 +41,7 @@ type server struct {
 	mu       sync.Mutex
 	peer     acp.InitializeRequest // what the client has said about itself
 	sessions map[acp.SessionID]*session
+	opening  map[acp.SessionID]bool // that are being loaded or resumed
 	closing  bool
 }
 
@@ -56,16 +57,20 @@ func (s *server) Initialize(_ context.Context, p *acp.InitializeRequest) (*acp.I
 	if s.mcp != nil {
 		servers = s.mcp.Capabilities()
 	}
+	can := acp.SessionCapabilities{
+		AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{}, Close: &acp.SessionCloseCapabilities{},
+	}
+	if s.stored {
+		can.List, can.Delete, can.Resume = &acp.SessionListCapabilities{}, &acp.SessionDeleteCapabilities{}, &acp.SessionResumeCapabilities{}
+	}
 	return &acp.InitializeResponse{
 		ProtocolVersion: acp.Version,
 		AgentInfo:       &info,
 		AgentCapabilities: acp.AgentCapabilities{
-			PromptCapabilities: promptCapabilities(s.media),
-			MCPCapabilities:    servers,
-			SessionCapabilities: acp.SessionCapabilities{
-				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},
-				Close:                 &acp.SessionCloseCapabilities{},
-			},
+			LoadSession:         s.stored,
+			PromptCapabilities:  promptCapabilities(s.media),
+			MCPCapabilities:     servers,
+			SessionCapabilities: can,
 		},
 		AuthMethods: []acp.AuthMethod{},
 	}, nil
@@ -74,7 +79,7 @@ func (s *server) Initialize(_ context.Context, p *acp.InitializeRequest) (*acp.I
 // NewSession implements [acp.Agent].
 func (s *server) NewSession(ctx context.Context, p *acp.NewSessionRequest) (*acp.NewSessionResponse, error) {
 	acp.Async(ctx) // Deps may take its time; nothing that the client writes next can be about this session
-	if err := checkDirectories(p); err != nil {
+	if err := checkDirectories(p.Cwd, p.AdditionalDirectories); err != nil {
 		return nil, err
 	}
 	session, err := s.newSession(ctx, p)
@@ -87,11 +92,11 @@ func (s *server) NewSession(ctx context.Context, p *acp.NewSessionRequest) (*acp
 
 func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*session, error) {
 	made := s.makeSession(acp.SessionID(rand.Text()), p.Cwd, p.AdditionalDirectories)
-	hosted, err := s.host.Create(ctx, sessions.New{ID: string(made.id), Dir: p.Cwd}, made)
-	if err != nil {
+	var err error
+	if made.hosted, err = s.host.Create(ctx, description(made.id, p.Cwd, p.AdditionalDirectories), made); err != nil {
 		return nil, s.notOpened(made.id, err)
 	}
-	if err := s.opened(ctx, made, hosted, p.MCPServers); err != nil {
+	if err := s.opened(ctx, made, p.MCPServers); err != nil {
 		return nil, err
 	}
 	return made, nil
@@ -102,7 +107,7 @@ func (s *server) makeSession(id acp.SessionID, dir string, more []string) *sessi
 	client := newSessionClient(s.client)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &session{id: id, client: client, tracker: deps.NewTracker(client, id, nil), local: s.local, info: &deps.Session{
+	return &session{id: id, client: client, tracker: deps.NewTracker(client, id, nil), local: s.local, stored: s.stored, info: &deps.Session{
 		ID: id, Cwd: dir, AdditionalDirectories: more, Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo,
 	}}
 }
@@ -117,8 +122,7 @@ func (s *server) notOpened(id acp.SessionID, err error) error {
 }
 
 // opened makes a session known to the client, after the answer to the request.
-func (s *server) opened(ctx context.Context, session *session, hosted *host.Session, servers []acp.MCPServer) error {
-	session.hosted = hosted
+func (s *server) opened(ctx context.Context, session *session, servers []acp.MCPServer) error {
 	s.openServers(session, servers)
 	s.mu.Lock()
 	closing := s.closing
@@ -136,11 +140,11 @@ func (s *server) opened(ctx context.Context, session *session, hosted *host.Sess
 }
 
 // checkDirectories keeps to what the protocol asks: absolute paths, of the platform that the agent runs on.
-func checkDirectories(p *acp.NewSessionRequest) error {
-	if !filepath.IsAbs(p.Cwd) {
-		return acp.Errorf(acp.CodeInvalidParams, "invalid params: cwd %q is not an absolute path", p.Cwd).WithData(errorData{Kind: KindSession})
+func checkDirectories(cwd string, more []string) error {
+	if !filepath.IsAbs(cwd) {
+		return acp.Errorf(acp.CodeInvalidParams, "invalid params: cwd %q is not an absolute path", cwd).WithData(errorData{Kind: KindSession})
 	}
-	for i, dir := range p.AdditionalDirectories {
+	for i, dir := range more {
 		if !filepath.IsAbs(dir) {
 			return acp.Errorf(acp.CodeInvalidParams, "invalid params: additionalDirectories[%d] %q is not an absolute path", i, dir).
 				WithData(errorData{Kind: KindSession, Index: &i})
@@ -207,22 +211,35 @@ func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptR
 // CloseSession implements [acp.Agent]. From its first line on there is no such session; the answer waits for the turns to end, though
 // no longer than Serve itself would.
 func (s *server) CloseSession(ctx context.Context, p *acp.CloseSessionRequest) (*acp.CloseSessionResponse, error) {
-	s.mu.Lock()
-	session := s.sessions[p.SessionID]
-	delete(s.sessions, p.SessionID)
-	s.mu.Unlock()
+	session := s.take(p.SessionID)
 	if session == nil {
 		return nil, unknownSession(p.SessionID)
 	}
-	session.end(errSessionClosed, unknownSession(p.SessionID))
 	acp.Async(ctx)
+	s.close(ctx, session)
+	return nil, nil
+}
+
+// take ends a session for the client, and cancels its turns. It returns nil if there is no such session.
+func (s *server) take(id acp.SessionID) *session {
+	s.mu.Lock()
+	session := s.sessions[id]
+	delete(s.sessions, id)
+	s.mu.Unlock()
+	if session != nil {
+		session.end(errSessionClosed, unknownSession(id))
+	}
+	return session
+}
+
+// close waits for the turns of a session that has ended, and releases it.
+func (s *server) close(ctx context.Context, session *session) {
 	ctx, cancel := context.WithTimeout(ctx, s.shutdown)
 	defer cancel()
 	if !s.endSession(ctx, ctx, session) {
 		s.log.Warn("acpbridge: session closed, but something ignores its context", "session", session.id)
 	}
 	s.log.Info("acpbridge: session ends", "session", session.id)
-	return nil, nil
 }
 
 func (s *server) session(id acp.SessionID) *session {

@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -23,10 +24,21 @@ type Config[D deps.Carrier, O any] struct {
 	// Agent answers the prompts. It serves all sessions.
 	Agent *agent.Agent[D, O]
 
+	// Store keeps the sessions, so that clients can list, load, resume and delete them, also after the agent was killed. Nil keeps them in
+	// memory until they are closed or the connection ends. Serve does not close the store.
+	Store sessions.Store
+
+	// Idle is after what time without a turn a session of the Store gives its memory back. It wakes with the next prompt. 0 is 10 minutes,
+	// a negative time is never.
+	Idle time.Duration
+
 	// Deps makes the dependencies of a session; they embed what it is given. Its Workspace ends with the session, and so does one that Deps
-	// puts in its place. It is called once per session, before session/new is
-	// answered, with a ctx that ends with that request; calls for different sessions may run at the same time. Its error is the answer
-	// to session/new. Updates that it sends, such as the session's slash commands, go out behind that answer.
+	// puts in its place. It is called before session/new, session/load and session/resume are answered, with a ctx that ends with that
+	// request; calls for different sessions may run at the same time. Its error is the answer. Updates that it sends, such as the session's
+	// slash commands, go out behind that answer.
+	//
+	// With a Store it is called again when a session that was idle is used; see Idle. Release has been called for the dependencies before.
+	// What must be the same all the time belongs elsewhere.
 	//
 	// Nil hands on what the bridge has if D is [deps.ACPDeps].
 	Deps func(ctx context.Context, acp deps.ACPDeps) (D, error)
@@ -35,8 +47,8 @@ type Config[D deps.Carrier, O any] struct {
 	// With it, session/new fails with -32602 if this machine is needed and a directory of the session is not a directory here.
 	Local LocalFallback
 
-	// Release frees what Deps has made. It is called once per session, when the session has been closed or Serve ends, after the
-	// session's last turn. Its ctx ends when Serve waits no longer.
+	// Release frees what Deps has made. It is called once for each call of Deps: when the session has been closed or Serve ends, after the
+	// session's last turn, and when a session has been idle. Its ctx ends when Serve waits no longer.
 	Release func(ctx context.Context, d D)
 
 	// Info is who the agent says it is. An empty Name or Version is taken from the program's build information.
@@ -93,6 +105,8 @@ const (
 	BusyQueue
 )
 
+const defaultIdle = 10 * time.Minute
+
 const defaultShutdownTimeout = 1500 * time.Millisecond
 
 // check returns all that is wrong with the configuration, joined.
@@ -137,6 +151,12 @@ func (c Config[D, O]) withDefaults() Config[D, O] {
 	}
 	if c.ShutdownTimeout == 0 {
 		c.ShutdownTimeout = defaultShutdownTimeout
+	}
+	switch {
+	case c.Idle < 0 || c.Store == nil:
+		c.Idle = 0
+	case c.Idle == 0:
+		c.Idle = defaultIdle
 	}
 	if c.Conn.FlushTimeout == 0 {
 		c.Conn.FlushTimeout = c.ShutdownTimeout / 6

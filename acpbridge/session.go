@@ -22,6 +22,7 @@ type session struct {
 	client  *sessionClient
 	tracker *deps.Tracker
 	local   LocalFallback
+	stored  bool          // the session outlives the connection
 	hosted  *host.Session // nil until it is open
 	release sync.Once
 

@@ -21,6 +21,7 @@ import (
 func newHost[D deps.Carrier, O any](config *Config[D, O], window int) (*host.Host, error) {
 	return host.New(host.Config[D, O]{
 		Agent: config.Agent, Render: config.render, Window: window, Busy: host.BusyQueue, Logger: config.Logger,
+		Store: config.Store, Idle: config.Idle,
 		Deps: func(ctx context.Context, s *host.Session) (D, error) {
 			return openDeps(ctx, config, s.Attached().(*session), s)
 		},

@@ -43,6 +43,8 @@ const (
 	KindApproval ErrorKind = "approval"
 	// KindPanic: the program's own code panicked. The log has the stack.
 	KindPanic ErrorKind = "panic"
+	// KindHeld: another program has the session (-32600; data.holder names it).
+	KindHeld ErrorKind = "held"
 	// KindShutdown: the agent is ending (-32800).
 	KindShutdown ErrorKind = "shutdown"
 )
@@ -54,6 +56,7 @@ type errorData struct {
 	Index      *int          `json:"index,omitempty"`
 	Block      string        `json:"block,omitempty"`
 	Tool       string        `json:"tool,omitempty"`
+	Holder     string        `json:"holder,omitempty"`
 	Retryable  bool          `json:"retryable,omitempty"`
 	RetryAfter float64       `json:"retryAfter,omitempty"` // seconds
 }

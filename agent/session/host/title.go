@@ -49,7 +49,7 @@ func (s *Session) nameAfter(ctx context.Context, c *conversation, parts []model.
 	if err := s.update(ctx, session.Change{Title: &title}); err != nil {
 		return false, err
 	}
-	s.showInfo(c)
+	c.proj.Info(s.infoEntity())
 	return true, nil
 }
 
@@ -79,11 +79,13 @@ func titleOf(parts []model.Part) string {
 
 // showInfo shows title and time of the session.
 func (s *Session) showInfo(c *conversation) {
-	info := s.Info()
-	if info.Title == "" && c.fold.Get(projection.SessionID) == nil {
-		return
+	e := s.infoEntity()
+	if e.Title != "" || c.fold.Get(e.ID) != nil {
+		_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 	}
-	_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: projection.SessionID, Entity: &view.Entity{
-		Kind: view.Session, Title: info.Title, Updated: info.Updated,
-	}})
+}
+
+func (s *Session) infoEntity() *view.Entity {
+	info := s.Info()
+	return &view.Entity{ID: projection.SessionID, Kind: view.Session, Title: info.Title, Updated: info.Updated}
 }

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpbridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	sessions "github.com/ponte-go/ponte/agent/session"
+)
+
+// directoriesValue is the name of the session's value with its additional directories.
+const directoriesValue = "directories"
+
+// description is how a session is made in the store.
+func description(id acp.SessionID, dir string, more []string) sessions.New {
+	n := sessions.New{ID: string(id), Dir: filepath.Clean(dir)}
+	if len(more) > 0 {
+		if data, err := json.Marshal(more); err == nil {
+			n.Values = map[string]json.RawMessage{directoriesValue: data}
+		}
+	}
+	return n
+}
+
+// LoadSession implements [acp.Agent]. Everything that the session shows goes out before the answer.
+func (s *server) LoadSession(ctx context.Context, p *acp.LoadSessionRequest) (*acp.LoadSessionResponse, error) {
+	if !s.stored {
+		return s.UnimplementedAgent.LoadSession(ctx, p)
+	}
+	acp.Async(ctx)
+	if _, err := s.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers, true); err != nil {
+		return nil, err
+	}
+	return &acp.LoadSessionResponse{}, nil
+}
+
+// ResumeSession implements [acp.Agent]. The client knows what the session shows.
+func (s *server) ResumeSession(ctx context.Context, p *acp.ResumeSessionRequest) (*acp.ResumeSessionResponse, error) {
+	if !s.stored {
+		return s.UnimplementedAgent.ResumeSession(ctx, p)
+	}
+	acp.Async(ctx)
+	if _, err := s.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers, false); err != nil {
+		return nil, err
+	}
+	return &acp.ResumeSessionResponse{}, nil
+}
+
+// reopen opens a session of the store, or takes one that is open.
+func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more []string, servers []acp.MCPServer, replay bool) (*session, error) {
+	if err := checkDirectories(dir, more); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	known, opening := s.sessions[id], s.opening[id]
+	if known == nil && !opening {
+		s.opening[id] = true
+	}
+	s.mu.Unlock()
+	switch {
+	case opening, known != nil && len(known.unfinished()) > 0:
+		return nil, acp.Errorf(acp.CodeInvalidRequest, "the session is busy: wait for the running turn to end, or cancel it").
+			WithData(errorData{Kind: KindBusy, SessionID: id})
+	case known != nil:
+		return known, s.replay(ctx, known, replay)
+	}
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.opening, id)
+	}()
+	made := s.makeSession(id, dir, more)
+	hosted, err := s.host.Open(ctx, string(id), made)
+	if err != nil {
+		return nil, s.notReopened(id, err)
+	}
+	made.hosted = hosted
+	if err := s.replay(ctx, made, replay); err != nil {
+		s.endSession(ctx, ctx, made)
+		return nil, err
+	}
+	if err := s.opened(ctx, made, servers); err != nil {
+		return nil, err
+	}
+	s.log.Info("acpbridge: session goes on", "session", id)
+	return made, nil
+}
+
+// notReopened returns the answer to a request for a session that cannot be opened.
+func (s *server) notReopened(id acp.SessionID, err error) error {
+	var held *sessions.Error
+	switch {
+	case errors.Is(err, sessions.ErrNotFound), errors.Is(err, sessions.ErrInvalid):
+		return unknownSession(id)
+	case errors.Is(err, sessions.ErrHeld) && errors.As(err, &held):
+		return acp.Errorf(acp.CodeInvalidRequest, "%s", oneLine(fmt.Sprintf("the session is in use by %s since %s: close it there first",
+			held.Holder, held.Since.Format(time.DateTime)))).WithData(errorData{Kind: KindHeld, SessionID: id, Holder: held.Holder})
+	}
+	return s.notOpened(id, err)
+}
+
+// ListSessions implements [acp.Agent].
+func (s *server) ListSessions(ctx context.Context, p *acp.ListSessionsRequest) (*acp.ListSessionsResponse, error) {
+	if !s.stored {
+		return s.UnimplementedAgent.ListSessions(ctx, p)
+	}
+	acp.Async(ctx)
+	var q sessions.Query
+	if p.Cwd != nil && *p.Cwd != "" {
+		q.Dir = filepath.Clean(*p.Cwd)
+	}
+	if p.Cursor != nil {
+		q.Cursor = *p.Cursor
+	}
+	page, err := s.host.List(ctx, q)
+	if errors.Is(err, sessions.ErrInvalid) {
+		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: cursor is not one that session/list has returned").WithData(errorData{Kind: KindSession})
+	}
+	if err != nil {
+		return nil, sessionFailure(err)
+	}
+	resp := &acp.ListSessionsResponse{Sessions: make([]acp.SessionInfo, len(page.Sessions))}
+	for i := range page.Sessions {
+		resp.Sessions[i] = sessionInfo(&page.Sessions[i])
+	}
+	if page.Next != "" {
+		resp.NextCursor = &page.Next
+	}
+	return resp, nil
+}
+
+func sessionInfo(i *sessions.Info) acp.SessionInfo {
+	info := acp.SessionInfo{SessionID: acp.SessionID(i.ID), Cwd: i.Dir, UpdatedAt: new(stamp(i.Updated))}
+	if i.Title != "" {
+		info.Title = &i.Title
+	}
+	_ = json.Unmarshal(i.Values[directoriesValue], &info.AdditionalDirectories) // it has none, or those that were given
+	return info
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// DeleteSession implements [acp.Agent]. A session that is open is closed before. That there is none is no error.
+func (s *server) DeleteSession(ctx context.Context, p *acp.DeleteSessionRequest) (*acp.DeleteSessionResponse, error) {
+	if !s.stored {
+		return s.UnimplementedAgent.DeleteSession(ctx, p)
+	}
+	if session := s.take(p.SessionID); session != nil {
+		acp.Async(ctx)
+		s.close(ctx, session)
+	}
+	err := s.host.Delete(ctx, string(p.SessionID))
+	switch {
+	case errors.Is(err, sessions.ErrNotFound), errors.Is(err, sessions.ErrInvalid):
+		return nil, nil
+	case err != nil:
+		return nil, s.notReopened(p.SessionID, err)
+	}
+	return nil, nil
+}
