@@ -44,6 +44,7 @@ func idle() map[string]history.Processor[deps] {
 	return map[string]history.Processor[deps]{
 		"KeepLast":    history.KeepLast[deps](1, 0),
 		"TokenBudget": history.TokenBudget[deps](history.Budget{Max: 1 << 30}),
+		"Clear":       history.ClearResults[deps](history.Clear{Threshold: 1 << 30}),
 		"Summarise":   history.Summarise[deps](history.Summary{Model: modeltest.Script(), Threshold: 1 << 30}),
 		"Redact":      history.Redact[deps](history.Secrets()...),
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package history has processors that keep the history of an agent's runs in shape: [KeepLast] and [TokenBudget] trim it,
-// [Summarise] compacts it through a model, [Redact] takes secrets out. They go into the agent's configuration:
+// [ClearResults] removes old tool results, [Summarise] compacts it through a model, [Redact] takes secrets out. They go into the agent's
+// configuration:
 //
 //	agent.Config[Deps, string]{
 //		History: []agent.HistoryProcessor[Deps]{
@@ -32,12 +33,12 @@
 // # Prompt caches
 //
 // Providers cache a prompt up to its first change, so a history should change rarely, and then by a lot. KeepLast,
-// TokenBudget and Summarise let a history grow up to a bound and then cut it back far below that. Redact changes a message before the first request that shows
+// TokenBudget, ClearResults and Summarise let a history grow up to a bound and then cut it back far below that. Redact changes a message before the first request that shows
 // it and never again.
 //
 // # Sizes
 //
-// TokenBudget and Summarise take the size of a history from the usage that providers report: the last response says how
+// TokenBudget, ClearResults and Summarise take the size of a history from the usage that providers report: the last response says how
 // many tokens all before it were, instructions and tools included. Only what follows is estimated ([Estimate]). When a
 // processor of this package takes something out, it corrects that figure ([MetaContext]). A processor of another kind does
 // not, so that the next request may seem larger than it is.

@@ -72,3 +72,9 @@ func intake(m *model.Message) (int64, bool) {
 func output(m *model.Message) (int64, bool) {
 	return m.Usage.OutputTokens, m.Kind == model.KindResponse && m.Usage.OutputTokens > 0 && m.Usage.ReasoningTokens == 0
 }
+
+// Gauge returns a function that measures histories in tokens, as the processors of this package do: from what the provider reported with the
+// last response, and estimates of what follows. estimate is as in [Budget]. The function is safe for concurrent use.
+func Gauge(estimate func(*model.Message) int) func(messages []*model.Message) int64 {
+	return newGauge(estimate).tokens
+}

@@ -25,6 +25,8 @@ const (
 	MetaTrimmed = "ponte.history.trimmed"
 	// MetaShortened marks a message with tool returns that were shortened. The value is the number of bytes left out.
 	MetaShortened = "ponte.history.shortened"
+	// MetaCleared marks a message with tool returns that were cleared. The value is the number of bytes left out.
+	MetaCleared = "ponte.history.cleared"
 	// MetaRedacted marks a message in which something was replaced.
 	MetaRedacted = "ponte.history.redacted"
 	// MetaContext corrects, on a response, the input tokens that the provider reported: the value is what the messages

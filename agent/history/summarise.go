@@ -76,20 +76,8 @@ const (
 // [Summarised]. One is only made if it frees a quarter of the threshold, so a history that is large because of its last
 // messages is left to [TokenBudget].
 func Summarise[D any](s Summary) Processor[D] {
-	if s.KeepTurns == 0 {
-		s.KeepTurns = defaultKeepTurns
-	}
-	if s.KeepSteps == 0 {
-		s.KeepSteps = defaultKeepSteps
-	}
-	if s.Instructions == "" {
-		s.Instructions = SummaryInstructions
-	}
-	switch {
-	case s.Model == nil:
-		return broken[D]("Summarise: there is no model")
-	case s.Threshold < minThreshold || s.KeepTurns < 1 || s.KeepSteps < 1:
-		return broken[D]("Summarise: Threshold is %d, KeepTurns %d, KeepSteps %d; must be at least %d, 1 and 1", s.Threshold, s.KeepTurns, s.KeepSteps, minThreshold)
+	if err := s.complete("Summarise"); err != nil {
+		return broken[D]("%w", err)
 	}
 	gauge := newGauge(s.Estimate)
 	return func(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error) {
@@ -122,6 +110,60 @@ func Summarise[D any](s Summary) Processor[D] {
 		}
 		return t.settle(version), nil
 	}
+}
+
+// complete sets the defaults. It returns what is wrong with the configuration of a function.
+func (s *Summary) complete(of string) error {
+	if s.KeepTurns == 0 {
+		s.KeepTurns = defaultKeepTurns
+	}
+	if s.KeepSteps == 0 {
+		s.KeepSteps = defaultKeepSteps
+	}
+	if s.Instructions == "" {
+		s.Instructions = SummaryInstructions
+	}
+	switch {
+	case s.Model == nil:
+		return fmt.Errorf("%s: there is no model", of)
+	case s.Threshold < minThreshold || s.KeepTurns < 1 || s.KeepSteps < 1:
+		return fmt.Errorf("%s: Threshold is %d, KeepTurns %d, KeepSteps %d; must be at least %d, 1 and 1", of, s.Threshold, s.KeepTurns, s.KeepSteps, minThreshold)
+	}
+	return nil
+}
+
+// Compact replaces the older part of a history by a summary now, whatever its size, for instance because a user asks for it. The last turn is
+// kept as it is, or, if there is only one, its prompt and last steps; KeepTurns has no effect. focus, which may be empty, says what the
+// summary should keep above all. If there is nothing to summarise, Compact returns the history and nil.
+//
+// The request counts on meter, which may be nil. OnError is not asked.
+func Compact(ctx context.Context, s Summary, messages []*model.Message, focus string, meter *toolset.Meter) ([]*model.Message, *Summarised, error) {
+	if err := s.complete("Compact"); err != nil {
+		return messages, nil, fmt.Errorf("history: %w", err)
+	}
+	if meter == nil {
+		meter = new(toolset.Meter)
+	}
+	gauge := newGauge(s.Estimate)
+	t := gauge.try(messages)
+	d := divide(messages)
+	c := s.divide(messages, d, 1)
+	if len(c.older) == 0 {
+		c = s.divide(messages, d, 0)
+	}
+	if len(c.older) == 0 {
+		return messages, nil, nil
+	}
+	if focus != "" {
+		s.Instructions += "\n\nThe user asks you to keep this above all: " + focus
+	}
+	done, err := s.write(ctx, c, t.rate, meter)
+	if err != nil {
+		return messages, nil, fmt.Errorf("history: Compact: %w", err)
+	}
+	version := c.with(done)
+	done.Before, done.After = gauge.tokens(messages), t.tokens(version)
+	return t.settle(version), done, nil
 }
 
 // compaction is a way to divide a history: what stays, and what a summary is to replace.

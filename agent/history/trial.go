@@ -48,19 +48,34 @@ type rate struct{ tokens, estimated int64 }
 func (r rate) of(estimated int64) int64 { return estimated * r.tokens / r.estimated }
 
 // measure compares the estimates with reported usage. The difference between two responses is the cost of the messages
-// between them, whatever instructions and tools cost.
+// between them, whatever instructions and tools cost. A processor that changes a history marks its last response, so what follows the last
+// mark is as it was when usage was reported. Before it, figures are less sure: they count only where there are no others, and not for messages that
+// have been cut.
 func (t *trial) measure() rate {
-	r := rate{}
+	var sure, unsure rate
 	var last, between int64
+	whole := false // all that lies between is as it was
 	for _, m := range t.old {
 		if n, ok := intake(m); ok {
-			if last > 0 && n > last {
-				r.tokens += n - last
-				r.estimated += between
+			if whole && n > last {
+				sure.tokens += n - last
+				sure.estimated += between
 			}
-			last, between = n, 0
+			last, between, whole = n, 0, true
+			if count(m, MetaContext) > 0 {
+				unsure.tokens += sure.tokens
+				unsure.estimated += sure.estimated
+				sure, whole = rate{}, false
+			}
+		}
+		if m.Metadata[MetaCleared] != "" || m.Metadata[MetaShortened] != "" {
+			whole = false
 		}
 		between += t.size(m)
+	}
+	r := sure
+	if r.estimated == 0 {
+		r = unsure
 	}
 	if r.estimated == 0 {
 		// One response alone does not tell messages from instructions; it only bounds what messages cost.

@@ -47,6 +47,7 @@ var rules = map[string][]string{
 	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace"},
 	"agent/approval":                        {"toolset", "internal/linediff", "internal/show"},
 	"agent/capability/instructions":         {"agent", "agent/model", "toolset", "toolset/workspace", "internal/clean"},
+	"agent/capability/compaction":           {"agent", "agent/history", "agent/model", "agent/view", "toolset", "toolset/workspace", "internal/clean"},
 	"agent/capability/conversations":        {"agent", "agent/model", "agent/session", "toolset", "internal/clean"},
 	"agent/capability/memory":               {"agent", "toolset", "toolset/workspace", "internal/clean"},
 	"agent/capability/plan":                 {"agent", "agent/model", "agent/view", "toolset", "internal/clean"},
