@@ -13,6 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/journal"
 	native "github.com/ponte-go/ponte/internal/engine"
 	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // WithJournal records the result of each step of the run. If the journal has records of the run, the run is resumed: completed
@@ -23,11 +24,24 @@ import (
 // of the journal ends the run with a [*journal.Error].
 func WithJournal(j journal.Journal) RunOption {
 	return runOption(func(o *runOptions) {
-		o.journal, o.runOn = j, nil
+		o.journal, o.runOn = nil, nil
 		if j != nil {
-			o.runOn = journaled
+			o.journal, o.runOn = prepaying{j}, journaled
 		}
 	})
+}
+
+// prepaying is the journal of a run. Its method is for workers, and a field of the options would make every program larger.
+type prepaying struct{ journal.Journal }
+
+// prepayer is implemented by prepaying.
+type prepayer interface {
+	// prepay counts ahead what runs inside a call have recorded. The returned function takes back what they do not use.
+	prepay(ctx context.Context, m *toolset.Meter, run string, step int, call string) (takeBack func())
+}
+
+func (p prepaying) prepay(ctx context.Context, m *toolset.Meter, run string, step int, call string) (takeBack func()) {
+	return native.Prepay(ctx, p.Journal, m, run, step, call)
 }
 
 // journaled is a [runFunc].
@@ -41,7 +55,7 @@ func journaled(ctx context.Context, side runSide, codec native.Codec, o *runOpti
 		return notRun, &journal.Error{RunID: cfg.RunID, Op: "open", Err: err}
 	}
 	defer log.Close() // everything is recorded already
-	eng, err := native.Open(ctx, log, side, cfg, agent, codec)
+	eng, err := native.Open(ctx, o.journal, log, side, cfg, agent, codec)
 	if err != nil {
 		return notRun, err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -114,10 +115,12 @@ func (w *tasks[D, O]) do(ctx context.Context, t *engine.Task, l engine.Listener,
 	info.Meter = t.Info.Meter.Sub()
 	own := *t
 	own.Info = &info
+	takeBack := prepay(ctx, r.options.journal, &own)
 	err := r.enter(&own, w.remote)
 	if err == nil {
 		err = w.withTools(ctx, r, &own, func() { r.Do(ctx, &own, l, done) })
 	}
+	takeBack()
 	if err != nil {
 		*done = engine.Done{Err: err}
 	}
@@ -130,6 +133,20 @@ func (w *tasks[D, O]) do(ctx context.Context, t *engine.Task, l engine.Listener,
 		done.Output = out
 	}
 	done.Used = new(info.Meter.Own())
+}
+
+// prepay counts ahead what runs inside a task have recorded, in case the task was executed before. The returned function takes back what
+// they do not use. It has no type parameters, because those of a run are in every program.
+func prepay(ctx context.Context, j journal.Journal, t *engine.Task) (takeBack func()) {
+	p, ok := j.(prepayer)
+	if !ok || t.Op != engine.OpTool && t.Op != engine.OpOutput {
+		return func() {}
+	}
+	call := ""
+	if t.Call != nil {
+		call = t.Call.ID
+	}
+	return p.prepay(ctx, t.Info.Meter, t.Info.RunID, t.Info.Step, call)
 }
 
 // enter sets what a run would know by itself.

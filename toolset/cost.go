@@ -109,13 +109,13 @@ func (m *Meter) Response(asked model.Info, resp *model.Message) error {
 	return nil
 }
 
-// Cost returns the cost of usage at the price of a model, or 0 if the price is unknown.
-func (m *Meter) Cost(asked model.Info, used model.Usage, at time.Time) float64 {
+// Cost returns the cost of a response as [Meter.Response] would count it, or 0 if it is unknown. It counts nothing.
+func (m *Meter) Cost(asked model.Info, resp *model.Message) float64 {
 	if !m.countsCost() {
 		return 0
 	}
-	price, _ := m.price(asked, "", "", at)
-	return price.Of(used)
+	price, _ := m.price(asked, resp.Provider, resp.Model, resp.Time)
+	return price.Of(resp.Usage)
 }
 
 // CheckCost returns a [*LimitError] if the cost so far plus more exceeds a limit on cost. It counts nothing.

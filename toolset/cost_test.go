@@ -33,7 +33,7 @@ func TestMeterCountsCostUpwards(t *testing.T) {
 	require.InDelta(t, 101, user.Usage().Cost, 1e-9)
 	require.InDelta(t, 101, outer.Usage().Cost, 1e-9)
 	require.InDelta(t, 100, inner.Usage().Cost, 1e-9)
-	require.InDelta(t, 4, user.Cost(model.Info{Provider: "b", Name: "large"}, mega, time.Time{}), 1e-9)
+	require.InDelta(t, 4, user.Cost(model.Info{Provider: "b", Name: "large"}, &model.Message{Usage: mega}), 1e-9)
 }
 
 func TestMeterUsesThePriceOfTheAnsweringModel(t *testing.T) {

@@ -27,7 +27,14 @@ type Meter struct {
 	// costs is set if the meter has prices or a limit on cost, tokens if it has a token limit. Most meters have neither,
 	// and checking for that must be cheap.
 	costs, tokens atomic.Bool
+	// balance is what was prepaid for the run of the meter, while it is replayed. prepaid is the Usage that was counted ahead for runs
+	// below, by their ids. See Prepay and Replay.
+	balance *Usage
+	prepaid map[string]any // a map[string]Usage would be one more type in every program
 }
+
+// payFrom takes a usage out of a balance and returns the rest. Replay sets it, so that programs without a journal do not link it.
+var payFrom func(balance *Usage, u Usage) Usage
 
 // NewMeter returns a meter with its own limits. Runs that share it ([agent.WithMeter]) are limited together, for example
 // all runs of one user.
@@ -109,6 +116,9 @@ func (m *Meter) Add(u Usage) Usage {
 		if counting && !at.tap {
 			total, counting = at.used, false
 		}
+		if at.balance != nil {
+			u = payFrom(at.balance, u)
+		}
 		at.mu.Unlock()
 	}
 	return total
@@ -151,9 +161,17 @@ func (m *Meter) request() *LimitError {
 			e.meter = at
 			exceeded = e
 		}
+		if at.balance != nil {
+			break
+		}
 	}
+	n := 1
 	for at := m; at != nil && exceeded == nil; at = at.parent {
-		at.used.Requests++
+		at.used.Requests += n
+		if at.balance != nil && at.balance.Requests >= n {
+			at.balance.Requests -= n
+			n = 0
+		}
 	}
 	return exceeded
 }
@@ -192,11 +210,14 @@ func (m *Meter) check(over func(*Limits, *Usage) *LimitError) error {
 			continue
 		}
 		at.mu.Lock()
-		e := over(&at.limits, &at.used)
+		e, covered := over(&at.limits, &at.used), at.balance != nil
 		at.mu.Unlock()
 		if e != nil {
 			e.meter = at
 			exceeded = e
+		}
+		if covered {
+			break
 		}
 	}
 	if exceeded == nil {

@@ -49,9 +49,6 @@ func (d *Dir) Open(_ context.Context, runID string) (Log, error) {
 		return nil, err
 	}
 	l, err := openLog(file, runID)
-	if err == nil && l.size == 0 {
-		err = syncDir(d.path)
-	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

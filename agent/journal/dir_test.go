@@ -12,6 +12,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -168,8 +169,9 @@ func TestFilesAreNamedByTheirRuns(t *testing.T) {
 		strings.Repeat("x", 160): strings.Repeat("x", 160) + ".jsonl",
 		strings.Repeat("y", 161): strings.Repeat("y", 80) + "~" + fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Repeat("y", 161)))) + ".jsonl",
 	} {
-		require.NoError(t, open(t, d, id).Close())
+		l := open(t, d, id)
 		require.FileExists(t, filepath.Join(path, want))
+		require.NoError(t, l.Close())
 	}
 }
 
@@ -356,4 +358,27 @@ func TestErrorsNameRunAndOperation(t *testing.T) {
 	err := error(&journal.Error{RunID: "job-17", Op: "open", Err: journal.ErrInUse})
 	require.EqualError(t, err, "journal: run job-17: open: the run is in use")
 	require.ErrorIs(t, err, journal.ErrInUse)
+}
+
+func TestRunWithoutRecordsLeavesNoFile(t *testing.T) {
+	path := t.TempDir()
+	d := newDir(t, path)
+	l := open(t, d, "run")
+	records, err := l.Load(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, records)
+	require.NoError(t, l.Close())
+	left, err := os.ReadDir(path)
+	require.NoError(t, err)
+	if runtime.GOOS != "windows" {
+		require.Empty(t, left)
+	}
+	l = open(t, d, "run")
+	require.NoError(t, l.Append(t.Context(), []byte(`{}`)))
+	require.NoError(t, l.Close())
+	l = open(t, d, "run")
+	require.NoError(t, l.Close())
+	runs, err := d.Runs()
+	require.NoError(t, err)
+	require.Equal(t, []string{"run"}, runs)
 }

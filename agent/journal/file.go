@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 )
 
@@ -139,6 +140,9 @@ func (l *fileLog) write(buf []byte) error {
 	if err == nil {
 		err = l.file.Sync()
 	}
+	if err == nil && l.size == 0 { // the file is new
+		err = syncDir(filepath.Dir(l.file.Name()))
+	}
 	if err != nil { // it names the file
 		l.end(err)
 		return err
@@ -154,11 +158,17 @@ func (l *fileLog) end(err error) {
 	l.err = err
 }
 
-// Close implements [Log].
+// Close implements [Log]. A file without records is removed, where that can be done while it is locked.
 func (l *fileLog) Close() error {
-	l.end(ErrClosed)
+	l.mu.Lock()
+	closed, failed := l.err == ErrClosed, l.err != nil
+	l.err = ErrClosed
+	l.mu.Unlock()
 	l.commit.Lock()
 	defer l.commit.Unlock()
+	if l.size == 0 && !closed && !failed {
+		return l.file.discard()
+	}
 	return l.file.Close()
 }
 

@@ -34,5 +34,11 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 // remove removes the file and unlocks it.
 func (f *lockedFile) remove() error { return errors.Join(os.Remove(f.Name()), f.Close()) }
 
+// discard closes a file that has no records, and removes it unless another process could have written to it by then.
+func (f *lockedFile) discard() error {
+	_ = os.Remove(f.Name()) // an empty file does no harm
+	return f.Close()
+}
+
 // syncDir does nothing on unknown systems.
 func syncDir(string) error { return nil }

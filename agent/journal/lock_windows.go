@@ -34,5 +34,8 @@ func openLocked(path string, create bool) (*lockedFile, error) {
 // remove closes the file first, because an open file cannot be removed.
 func (f *lockedFile) remove() error { return errors.Join(f.Close(), os.Remove(f.Name())) }
 
+// discard closes a file that has no records, and removes it unless another process could have written to it by then.
+func (f *lockedFile) discard() error { return f.Close() }
+
 // syncDir does nothing, because Windows needs no sync of directories.
 func syncDir(string) error { return nil }

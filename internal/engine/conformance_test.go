@@ -41,7 +41,7 @@ func TestJournalEngineConforms(t *testing.T) {
 	enginetest.Conformance(t, enginetest.Harness{Durable: true, Open: func(t *testing.T, l *enginetest.Life) (engine.Engine, func()) {
 		log, err := runs.Open(t.Context(), l.RunID)
 		require.NoError(t, err)
-		eng, err := native.Open(t.Context(), log, l.Worker, &loop.Config{RunID: l.RunID, Meter: l.Meter, Steered: true}, "", suiteOutputs{})
+		eng, err := native.Open(t.Context(), &runs, log, l.Worker, &loop.Config{RunID: l.RunID, Meter: l.Meter, Steered: true}, "", suiteOutputs{})
 		require.NoError(t, err)
 		return eng, func() {
 			eng.Close()

@@ -24,6 +24,7 @@ import (
 // them.
 type Journal struct {
 	native *Native
+	runs   journal.Journal
 	log    journal.Log
 	meter  *toolset.Meter
 	codec  Codec
@@ -48,6 +49,13 @@ type Journal struct {
 	// live are the tasks that are being executed.
 	live map[*engine.Task]*journaled
 
+	// recorded sums up the records that there were. endReplay ends the replay of them, for the meter; nil afterwards. prepaid is what
+	// runs inside this one have recorded.
+	recorded  recorded
+	endReplay func()
+	prepaid   prepaid
+	ahead     []ahead
+
 	unread      [][]model.Part
 	unreadAtEnd bool
 }
@@ -69,10 +77,11 @@ type Codec interface {
 	Decode(typ string, data []byte) (any, error)
 }
 
-// Open starts or resumes a run's journal. cfg is the configuration of the loop. Its RunID must be set, and Open may set Steered.
+// Open starts or resumes a run's journal. log is that of the run, runs has those of the runs inside it; it may be nil if there are none.
+// cfg is the configuration of the loop. Its RunID must be set, and Open may set Steered.
 // When the run has ended, the caller closes the engine and then the log.
-func Open(ctx context.Context, log journal.Log, worker engine.Worker, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
-	j := &Journal{log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, asked: map[string]*toolset.Approval{}, live: map[*engine.Task]*journaled{}}
+func Open(ctx context.Context, runs journal.Journal, log journal.Log, worker engine.Worker, cfg *loop.Config, agent string, codec Codec) (*Journal, error) {
+	j := &Journal{runs: runs, log: log, meter: cfg.Meter, codec: codec, numbers: map[key]int{}, asked: map[string]*toolset.Approval{}, live: map[*engine.Task]*journaled{}}
 	j.native = New(&recorder{j, worker})
 	begin, err := newStart(cfg, agent)
 	if err != nil {
@@ -92,11 +101,18 @@ func Open(ctx context.Context, log journal.Log, worker engine.Worker, cfg *loop.
 		return nil, j.failed("load", err)
 	}
 	cfg.Steered = cfg.Steered || j.start.Steered
+	j.endReplay = toolset.Replay(j.meter, j.start.Run, func() toolset.Usage { return j.recorded.total(ctx, runs, j.start.Run) })
 	return j, nil
 }
 
 // Close waits for the goroutines of tasks that nobody waits for any more. See [Native.Close].
-func (j *Journal) Close() { j.native.Close() }
+func (j *Journal) Close() {
+	j.native.Close()
+	j.prepaid.takeAllBack()
+	if j.endReplay != nil {
+		j.endReplay()
+	}
+}
 
 // Complete is called when the run has ended with an output. It reports if the journal says that the run went on.
 func (j *Journal) Complete() error {
@@ -129,6 +145,8 @@ type journaled struct {
 	record record
 	// again is the record of a task that is executed although it has one.
 	again *record
+	// ctx is the context of a task that is executed.
+	ctx context.Context
 }
 
 // Done implements [engine.Future].
@@ -170,7 +188,7 @@ func (j *Journal) Start(ctx context.Context, t *engine.Task) engine.Future {
 		f.done = &engine.Done{} // nothing had come in
 		return f
 	}
-	f.again = past
+	f.again, f.ctx = past, ctx
 	if c, ok := j.log.(conversation); ok && k.op == opModel {
 		c.Sent(k.step, t.Request.Messages)
 	}
@@ -184,17 +202,26 @@ func (j *Journal) Start(ctx context.Context, t *engine.Task) engine.Future {
 // WaitAny implements [engine.Engine]. Recorded results come first, in the order in which they were recorded.
 func (j *Journal) WaitAny(futures []engine.Future, l engine.Listener) int {
 	first := -1
+	var live *journaled
 	j.inner = j.inner[:0]
 	for i := range futures {
 		f := futures[i].(*journaled)
 		if f.done == nil {
-			j.inner = append(j.inner, f.inner)
+			if j.inner = append(j.inner, f.inner); f.ctx != nil {
+				live = f
+			}
 		} else if first < 0 || f.seq < futures[first].(*journaled).seq {
 			first = i
 		}
 	}
 	if first < 0 {
+		if live != nil {
+			j.caughtUp(live.ctx, j.step, true)
+		}
 		first = j.native.WaitAny(j.inner, l)
+		if r := &futures[first].(*journaled).record; len(j.prepaid) > 0 {
+			j.prepaid.takeBack(place{r.Step, r.Call})
+		}
 	} else if used := futures[first].(*journaled).record.Used; used != nil {
 		j.meter.Add(used.usage())
 	}

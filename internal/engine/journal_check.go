@@ -12,6 +12,7 @@ import (
 // check has an OpCheck done. Arguments are decoded anew at each replay, which has no effects. What the tool's own check found wrong
 // with a call is recorded. That it found nothing follows from the call's being executed or asked about, unless it was checked before.
 func (j *Journal) check(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
+	j.caughtUp(ctx, t.Info.Step, false)
 	task := *t
 	task.Checks = slices.Clone(t.Checks)
 	for i := range task.Checks {

@@ -35,11 +35,15 @@ func (j *Journal) load(lines [][]byte) error {
 	}
 	j.start, j.clock = *first.Start, first.At
 	j.past.records = make(map[key]*record, len(lines)-1)
+	j.recorded.add(first)
 	for i, line := range lines[1:] {
 		r, err := decodeRecord(line)
 		if err == nil {
 			r.seq = i + 1
 			err = j.past.add(r)
+		}
+		if err == nil {
+			j.recorded.add(r)
 		}
 		if err != nil {
 			return fmt.Errorf("record %d: %w", i+1, err)

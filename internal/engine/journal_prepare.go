@@ -15,6 +15,8 @@ import (
 // the one that they were given, so that what made it, a model perhaps, is not asked again.
 func (j *Journal) prepare(ctx context.Context, worker engine.Worker, t *engine.Task, l engine.Listener, done *engine.Done) {
 	j.enter(t.Info.Step)
+	j.caughtUp(ctx, t.Info.Step, false)
+	defer j.prepaid.takeBack(place{step: t.Info.Step})
 	task := *t
 	var history []*model.Message
 	if t.Process {

@@ -82,6 +82,8 @@ type record struct {
 	At time.Time `json:"at"`
 	// Used is what the task has used on the run's meter, beside what the loop counts.
 	Used *used `json:"used,omitempty"`
+	// Cost is the cost of a response when it was recorded, for whoever sums the records up. A replay works it out again.
+	Cost float64 `json:"cost,omitempty"`
 
 	Start *start `json:"start,omitempty"`
 	// Messages is how many messages a request or the history before processing had; Instructions what a request said, if

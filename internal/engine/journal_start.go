@@ -35,6 +35,10 @@ type start struct {
 
 	// Steered says that the run had an inbox. If the run resumes without one, it still gets the recorded messages.
 	Steered bool `json:"steered,omitempty"`
+	// Calls are the calls that the history leaves open, and Given is how many have got a result from elsewhere. They are for whoever
+	// sums the records up.
+	Calls []string `json:"calls,omitempty"`
+	Given int      `json:"given,omitempty"`
 	// Seed is what the run's ids are made of.
 	Seed string `json:"seed"`
 
@@ -56,6 +60,12 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 		sum := sha256.Sum256(data)
 		return fmt.Sprintf("%x", sum[:16])
 	}
+	s.Calls = openCalls(cfg.History)
+	for i := range cfg.Answers {
+		if r := cfg.Answers[i].Result; r != nil && r.Outcome == model.OutcomeSuccess {
+			s.Given++
+		}
+	}
 	s.Prompt = hash("prompt", cfg.Prompt != nil, cfg.Prompt)
 	if n := len(cfg.History); n > 0 {
 		s.Last = hash("history", true, cfg.History[n-1])
@@ -63,6 +73,32 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 	s.Results = hash("results", cfg.Answers != nil, answers2(cfg.Answers))
 	s.results1 = hash("results", cfg.Answers != nil, answers1(cfg.Answers))
 	return s, err
+}
+
+// openCalls returns the calls that a history may be resumed in: those of its last response, those that wait for calls inside them, and
+// the hand-over that the conversation stays with.
+func openCalls(history []*model.Message) (ids []string) {
+	for i := len(history) - 1; i >= 0; i-- {
+		m := history[i]
+		if m == nil {
+			continue // the loop refuses it
+		}
+		if m.HandOver != nil && m.HandOver.Stays {
+			ids = append(ids, m.HandOver.ID)
+		}
+		for j := range m.SuspendedCalls {
+			ids = append(ids, m.SuspendedCalls[j].ID)
+		}
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.Kind == model.PartToolCall {
+				ids = append(ids, p.CallID)
+			}
+		}
+		if m.Kind == model.KindResponse {
+			break
+		}
+	}
+	return ids
 }
 
 // check compares the recorded parameters with those of this run.

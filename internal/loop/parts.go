@@ -96,7 +96,7 @@ func (r *run) delta(d *model.Delta) error {
 		s.usage = *d.Usage
 		u := r.cfg.Meter.Usage()
 		u.Usage.Add(*d.Usage)
-		cost := r.cfg.Meter.Cost(r.asked(), *d.Usage, r.last().Time)
+		cost := r.cfg.Meter.Cost(r.asked(), &model.Message{Usage: *d.Usage, Time: r.last().Time})
 		u.Cost += cost
 		if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
 			return err

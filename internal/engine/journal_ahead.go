@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/journal"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/loop"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// recorded sums up the records of a run: what the run counts when it is replayed, and which runs inside it may have records of their
+// own that none of its records includes.
+type recorded struct {
+	used toolset.Usage
+	// answered is the latest step with a response, calls are the calls of that response. last is the latest step with a record.
+	answered, last int
+	calls          []string
+	// others are the ids of calls that no response has, done are the calls of the step last whose result is recorded.
+	others []string
+	done   map[string]bool
+}
+
+// place is where runs inside a run are: in a call, in an output without a call or in the preparation of a step, which have no id.
+type place struct {
+	step int
+	call string
+}
+
+// runID returns the id of the n-th run in a place. It is that of agent.Within.
+func (p place) runID(run string, n int) string {
+	id := fmt.Sprintf("%s/%d/%s", run, p.step, p.call)
+	if n > 1 {
+		id = fmt.Sprintf("%s/%d", id, n)
+	}
+	return id
+}
+
+func (s *recorded) add(r *record) {
+	if r.Step > s.last || s.done == nil {
+		s.last, s.done = r.Step, map[string]bool{}
+	}
+	if r.Used != nil && !r.Again {
+		addUsage(&s.used, r.Used.usage())
+	}
+	switch r.Op {
+	case opStart:
+		s.others, s.used.ToolCalls = r.Start.Calls, r.Start.Given
+	case opModel:
+		addUsage(&s.used, toolset.Usage{Requests: 1, Usage: r.Response.Usage, Cost: r.Cost})
+		s.answered, s.calls = r.Step, nil
+		for _, p := range loop.Normalise(r.Response, r.Step).Parts {
+			if p.Kind == model.PartToolCall {
+				s.calls = append(s.calls, p.CallID)
+			}
+		}
+	case opTool:
+		s.done[r.Call] = r.Return.Approval == nil // otherwise it may be executed again
+		if ret := r.Return; s.done[r.Call] && !ret.Retry && !ret.Deferred && ret.Pending == nil && ret.Outcome == model.OutcomeSuccess {
+			s.used.ToolCalls++
+		}
+	case opOutput:
+		s.done[r.Call] = !r.Again
+		if r.HandOver == nil {
+			break
+		}
+		for _, told := range r.HandOver.Told {
+			if told.HandOver != nil && told.HandOver.Stays {
+				s.others = append(s.others, told.HandOver.ID)
+			}
+		}
+	}
+}
+
+func addUsage(to *toolset.Usage, u toolset.Usage) {
+	to.Requests += u.Requests
+	to.ToolCalls += u.ToolCalls
+	to.Usage.Add(u.Usage)
+	to.Cost += u.Cost
+	to.Unpriced += u.Unpriced
+}
+
+// textOutput is the id of a hand-over by a text. It is that of package loop.
+const textOutput = "output"
+
+// places returns where there may be runs whose usage no record includes: in calls of the last step without a result, in its output, and
+// in the preparation of the next one.
+func (s *recorded) places() []place {
+	var all []place
+	add := func(step int, call string) {
+		if p := (place{step, call}); step >= s.last && !(step == s.last && s.done[call]) && !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	if s.answered > 0 {
+		for _, call := range s.calls {
+			add(s.answered, call)
+		}
+		add(s.answered, textOutput)
+		add(s.answered, "")
+	}
+	for step := max(s.last, s.answered+1); step <= s.last+1; step++ {
+		add(step, "")
+		for _, call := range s.others {
+			add(step, call)
+		}
+	}
+	return all
+}
+
+// unused returns how many runs of a place in a row must have no records for there to be no more. Runs that a call has started side by
+// side may have come to their first record in any order.
+func (p place) unused() int {
+	if p.call == "" || p.call == textOutput {
+		return 1
+	}
+	return 2
+}
+
+// ahead is what a run inside another one has recorded.
+type ahead struct {
+	place
+	runID string
+	used  toolset.Usage
+}
+
+// aheadOf returns what the runs in some places have recorded, with the runs inside them.
+func aheadOf(ctx context.Context, j journal.Journal, run string, places []place) []ahead {
+	if j == nil {
+		return nil
+	}
+	var all []ahead
+	for _, p := range places {
+		for n, none := 1, 0; none < p.unused(); n++ {
+			id := p.runID(run, n)
+			s := read(ctx, j, id)
+			if s == nil {
+				none++
+				continue
+			}
+			none = 0
+			all = append(all, ahead{p, id, s.total(ctx, j, id)})
+		}
+	}
+	return all
+}
+
+// total is what a run counts when it is replayed, with the runs inside it.
+func (s *recorded) total(ctx context.Context, j journal.Journal, run string) toolset.Usage {
+	total := s.used
+	for _, a := range aheadOf(ctx, j, run, s.places()) {
+		addUsage(&total, a.used)
+	}
+	return total
+}
+
+// read sums up the records of a run that nobody has open. It returns nil if there are none, or if they cannot be read: then the run
+// itself will say so.
+func read(ctx context.Context, j journal.Journal, run string) (s *recorded) {
+	defer func() {
+		if recover() != nil {
+			s = nil
+		}
+	}()
+	log, err := j.Open(ctx, run)
+	if err != nil {
+		return nil
+	}
+	defer log.Close()
+	lines, err := log.Load(ctx)
+	if err != nil || len(lines) == 0 {
+		return nil
+	}
+	s = new(recorded)
+	for _, line := range lines {
+		r, err := decodeRecord(line)
+		if err != nil {
+			return nil
+		}
+		s.add(r)
+	}
+	return s
+}
+
+// Prepay counts ahead what the runs inside a call have recorded. The returned function takes back what they do not use.
+func Prepay(ctx context.Context, j journal.Journal, m *toolset.Meter, run string, step int, call string) (takeBack func()) {
+	var p prepaid
+	p.pay(m, aheadOf(ctx, j, run, []place{{step, call}}))
+	return p.takeAllBack
+}
+
+// prepaid is what was counted ahead and may have to be taken back.
+type prepaid []struct {
+	place
+	takeBack func()
+}
+
+func (p *prepaid) pay(m *toolset.Meter, all []ahead) {
+	for _, a := range all {
+		*p = append(*p, struct {
+			place
+			takeBack func()
+		}{a.place, toolset.Prepay(m, a.runID, a.used)})
+	}
+}
+
+// takeBack takes back what was counted for a place that is over.
+func (p *prepaid) takeBack(over place) {
+	*p = slices.DeleteFunc(*p, func(paid struct {
+		place
+		takeBack func()
+	}) bool {
+		if paid.place == over {
+			paid.takeBack()
+		}
+		return paid.place == over
+	})
+}
+
+func (p *prepaid) takeAllBack() {
+	for _, paid := range *p {
+		paid.takeBack()
+	}
+	*p = nil
+}
+
+// caughtUp ends the replay once all records have been replayed, and counts ahead what runs inside this one have recorded. live says
+// that something that has no record is about to be done. Otherwise the replay goes on while calls of the step have begun in an earlier
+// process, because the limits were checked for them then.
+func (j *Journal) caughtUp(ctx context.Context, step int, live bool) {
+	if j.endReplay == nil || j.past.left > 0 {
+		return
+	}
+	if j.ahead == nil {
+		j.ahead = aheadOf(ctx, j.runs, j.start.Run, j.recorded.places())
+	}
+	begun := slices.ContainsFunc(j.ahead, func(a ahead) bool { return a.step == step && a.call != "" })
+	if begun && !live {
+		return
+	}
+	j.prepaid.pay(j.meter, j.ahead)
+	j.endReplay()
+	j.endReplay, j.ahead = nil, nil
+}
+
+// cost returns the cost of a response.
+func (j *Journal) cost(asked *model.Info, resp *model.Message, at time.Time) float64 {
+	priced := model.Message{Provider: resp.Provider, Model: resp.Model, Time: resp.Time, Usage: resp.Usage}
+	if priced.Time.IsZero() {
+		priced.Time = at
+	}
+	return j.meter.Cost(*asked, &priced)
+}
