@@ -5,6 +5,8 @@ package acpclient
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,14 +62,15 @@ func RejectAll(_ context.Context, r *PermissionRequest) (acp.PermissionOptionID,
 	return r.Option(acp.PermissionOptionKindRejectOnce), nil
 }
 
-// AskWith asks an asker, such as that of a run, or one of package approval with policies before it. Decisions that hold always choose an
+// AskWith asks an asker, such as that of a run, or one of package approval with policies before it. The source of the approvals is the agent,
+// so decisions about tools of the program, or of another agent, do not cover them. Decisions that hold always choose an
 // "always" option if there is one. With nobody to ask, the answer is no. A decision that defers withdraws the question, because an agent's
 // question cannot wait for a later run.
 func AskWith(asker toolset.Asker) PermissionFunc {
 	return func(ctx context.Context, r *PermissionRequest) (acp.PermissionOptionID, error) {
 		req := toolset.ApprovalRequest{
 			Origin:   toolset.Origin{Path: []string{string(r.Session.id)}, Agent: r.Session.client.name(), RunID: string(r.Session.id), Tool: cmp.Or(r.Tool, "agent_tool")},
-			Approval: r.Approval, Once: r.Option(acp.PermissionOptionKindAllowAlways) == "",
+			Approval: r.sourced(), Once: r.Option(acp.PermissionOptionKindAllowAlways) == "",
 		}
 		if r.Call != nil {
 			req.Path = append(req.Path, r.Call.ID)
@@ -92,6 +95,19 @@ func AskWith(asker toolset.Asker) PermissionFunc {
 		}
 		return r.Option(once), nil
 	}
+}
+
+// sourced returns the approval as one of the agent. The agent says of a call neither what it covers nor truly what tool it is, so what holds
+// always covers calls that look the same and nothing else. The agent learns of the decision, and may ask less by itself.
+func (r *PermissionRequest) sourced() toolset.Approval {
+	a := r.Approval
+	a.Source = "agent:" + r.Session.client.name()
+	if a.Scope == "" && r.Call != nil {
+		if same, err := json.Marshal([]any{r.Call.Title, r.Call.Class, r.Call.Input, a.Title, a.Preview}); err == nil {
+			a.Scope = fmt.Sprintf("call:%x", sha256.Sum256(same))
+		}
+	}
+	return a
 }
 
 var cancelledOutcome = acp.RequestPermissionOutcome{Cancelled: &acp.RequestPermissionOutcomeCancelled{}}

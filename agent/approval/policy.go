@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -17,6 +18,8 @@ import (
 type Rule struct {
 	// Tool is the tool's name.
 	Tool string `json:"tool"`
+	// Source is whose tool it is, as in [toolset.Approval]. It is empty for tools of the program.
+	Source string `json:"source,omitempty"`
 	// Scope is what the rule covers, in a form that the tool defines, such as a path or the first words of a command. The
 	// empty scope covers every call of the tool.
 	Scope string `json:"scope,omitempty"`
@@ -32,7 +35,7 @@ type Policy struct {
 	turn  chan struct{} // holds a token while a question is open; nil until first used
 }
 
-type ruleKey struct{ tool, scope string }
+type ruleKey struct{ tool, source, scope string }
 
 // stricter returns the verdict that wins: a denial over a permission over none.
 func stricter(a, b toolset.Verdict) toolset.Verdict {
@@ -45,28 +48,33 @@ func stricter(a, b toolset.Verdict) toolset.Verdict {
 	return toolset.VerdictDefer
 }
 
-// Decide returns the verdict of the rules about an action of a tool that lies in all the given scopes, and in the empty one. A
-// rule that denies wins over all that allow. Without a rule the verdict is [toolset.VerdictDefer].
+// Decide returns the verdict of the rules about an action of a tool of the program that lies in all the given scopes, and in the
+// empty one. A rule that denies wins over all that allow. Without a rule the verdict is [toolset.VerdictDefer].
 func (p *Policy) Decide(tool string, scopes ...string) toolset.Verdict {
+	return p.decide(tool, "", scopes...)
+}
+
+func (p *Policy) decide(tool, source string, scopes ...string) toolset.Verdict {
 	if p == nil {
 		return toolset.VerdictDefer
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	verdict := stricter(p.rules[ruleKey{tool, ""}], toolset.VerdictDefer)
+	verdict := stricter(p.rules[ruleKey{tool, source, ""}], toolset.VerdictDefer)
 	for _, scope := range scopes {
-		verdict = stricter(verdict, p.rules[ruleKey{tool, scope}])
+		verdict = stricter(verdict, p.rules[ruleKey{tool, source, scope}])
 	}
 	return verdict
 }
 
 // DecideApproval returns the verdict of the rules about a call of a tool with this approval: that of [Policy.Decide] for its scope
-// and what it covers, or else that of its parts, if it has any: deny if one is denied, allow if all are allowed.
+// and what it covers, or else that of its parts, if it has any: deny if one is denied, allow if all are allowed. Only rules about
+// tools of the approval's Source apply.
 func (p *Policy) DecideApproval(tool string, a *toolset.Approval) toolset.Verdict {
-	verdict := p.Decide(tool, append([]string{a.Scope}, a.Covers...)...)
+	verdict := p.decide(tool, a.Source, append([]string{a.Scope}, a.Covers...)...)
 	allowed := 0
 	for _, part := range a.Parts {
-		switch p.Decide(tool, part) {
+		switch p.decide(tool, a.Source, part) {
 		case toolset.VerdictDeny:
 			return toolset.VerdictDeny
 		case toolset.VerdictAllow:
@@ -82,17 +90,21 @@ func (p *Policy) DecideApproval(tool string, a *toolset.Approval) toolset.Verdic
 // RememberApproval makes the rules that an "always" about a call of a tool with this approval stands for.
 func (p *Policy) RememberApproval(tool string, a *toolset.Approval, v toolset.Verdict) {
 	if v != toolset.VerdictAllow || len(a.Parts) == 0 {
-		p.Remember(tool, a.Scope, v)
+		p.remember(ruleKey{tool, a.Source, a.Scope}, v)
 		return
 	}
 	for _, part := range a.Parts {
-		p.Remember(tool, part, v)
+		p.remember(ruleKey{tool, a.Source, part}, v)
 	}
 }
 
-// Remember makes a rule. A scope that is denied stays denied whatever is remembered later; [Policy.Forget] removes the rule. A
-// verdict other than allow and deny changes nothing.
+// Remember makes a rule about a tool of the program. A scope that is denied stays denied whatever is remembered later;
+// [Policy.Forget] removes the rule. A verdict other than allow and deny changes nothing.
 func (p *Policy) Remember(tool, scope string, v toolset.Verdict) {
+	p.remember(ruleKey{tool, "", scope}, v)
+}
+
+func (p *Policy) remember(key ruleKey, v toolset.Verdict) {
 	if p == nil || v != toolset.VerdictAllow && v != toolset.VerdictDeny {
 		return
 	}
@@ -101,21 +113,20 @@ func (p *Policy) Remember(tool, scope string, v toolset.Verdict) {
 	if p.rules == nil {
 		p.rules = map[ruleKey]toolset.Verdict{}
 	}
-	key := ruleKey{tool, scope}
 	p.rules[key] = stricter(v, p.rules[key])
 }
 
-// Forget removes a rule.
+// Forget removes the rules about a tool and a scope, whatever the source of the tool is.
 func (p *Policy) Forget(tool, scope string) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.rules, ruleKey{tool, scope})
+	maps.DeleteFunc(p.rules, func(key ruleKey, _ toolset.Verdict) bool { return key.tool == tool && key.scope == scope })
 }
 
-// Rules returns the rules, sorted by tool and scope.
+// Rules returns the rules, sorted by tool, source and scope.
 func (p *Policy) Rules() []Rule {
 	if p == nil {
 		return nil
@@ -124,10 +135,10 @@ func (p *Policy) Rules() []Rule {
 	defer p.mu.Unlock()
 	rules := make([]Rule, 0, len(p.rules))
 	for key, v := range p.rules {
-		rules = append(rules, Rule{Tool: key.tool, Scope: key.scope, Verdict: v})
+		rules = append(rules, Rule{Tool: key.tool, Source: key.source, Scope: key.scope, Verdict: v})
 	}
 	slices.SortFunc(rules, func(a, b Rule) int {
-		return cmp.Or(cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Scope, b.Scope))
+		return cmp.Or(cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Scope, b.Scope))
 	})
 	return rules
 }
@@ -174,9 +185,12 @@ type policyJSON struct {
 	Rules   []Rule `json:"rules"`
 }
 
-// MarshalJSON implements [json.Marshaler]. Rules are sorted.
+// MarshalJSON implements [json.Marshaler]. Rules are sorted. Earlier versions of this package do not read rules with a source.
 func (p *Policy) MarshalJSON() ([]byte, error) {
 	out := policyJSON{Version: 1, Rules: p.Rules()}
+	if slices.ContainsFunc(out.Rules, func(r Rule) bool { return r.Source != "" }) {
+		out.Version = 2 // they would take them for rules about tools of the program
+	}
 	if out.Rules == nil {
 		out.Rules = []Rule{}
 	}
@@ -192,12 +206,12 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("approval: policy: %w", err)
 	}
-	if in.Version != 1 {
+	if in.Version != 1 && in.Version != 2 {
 		return fmt.Errorf("approval: policy: version %d is not supported", in.Version)
 	}
 	rules := make(map[ruleKey]toolset.Verdict, len(in.Rules))
 	for _, r := range in.Rules {
-		key := ruleKey{r.Tool, r.Scope}
+		key := ruleKey{r.Tool, r.Source, r.Scope}
 		switch r.Verdict {
 		case toolset.VerdictAllow:
 			rules[key] = stricter(rules[key], r.Verdict)

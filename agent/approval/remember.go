@@ -12,7 +12,7 @@ import (
 const By = "policy"
 
 // Remember returns an asker that asks only about calls that the policy has no rule for. A decision with Always becomes a rule for
-// the call's tool and scope, and a rule about any scope that the call covers applies (see [toolset.Approval]). One question
+// the call's tool, its source and its scope, and a rule about any scope that the call covers applies (see [toolset.Approval]). One question
 // is open at a time for each policy, so that of two equal calls the second finds the answer to the first.
 //
 // A rule never covers more than the question said: nothing is remembered of a decision that changes the arguments, because the scope

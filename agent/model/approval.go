@@ -17,6 +17,9 @@ type Approval struct {
 	// Scope limits what an "always" decision covers, for example a path or the beginning of a command. If empty, it
 	// covers every call of the tool.
 	Scope string `json:"scope,omitempty"`
+	// Source says whose tool it is if it is not the program's own, such as an MCP server or another agent. An "always" decision
+	// about a tool of one source never covers a tool of another one, whatever their names.
+	Source string `json:"source,omitempty"`
 	// ScopeTitle names the scope to people, as in "Always allow …". If empty, the scope is used or, without one, the
 	// tool's title.
 	ScopeTitle string `json:"scope_title,omitempty"`

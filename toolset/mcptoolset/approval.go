@@ -31,6 +31,7 @@ func approvalOf(d *Definition, args json.RawMessage) *toolset.Approval {
 	return &toolset.Approval{
 		Title:      fmt.Sprintf("Call %s of the MCP server %s", name, d.Server),
 		Scope:      d.scope(),
+		Source:     "mcp:" + d.Server,
 		ScopeTitle: fmt.Sprintf("%s of the MCP server %s, as it is defined now", name, d.Server),
 		Preview:    []toolset.Preview{{Text: b.String()}},
 		Basis:      d.Digest,

@@ -41,6 +41,19 @@ func TestEveryToolNeedsApproval(t *testing.T) {
 	require.Zero(t, f.count("tools/call"))
 }
 
+func TestAlwaysForAToolOfTheProgramCoversNoServer(t *testing.T) {
+	f := newFake(nil)
+	add(f, "look", "Look.", nil)
+	_, err := toolsettest.Call(t.Context(), mcptoolset.Tools(serve(t, f), mcptoolset.Options[none]{}), nil, "s_look", `{}`)
+	var ask *toolset.ApprovalRequiredError
+	require.ErrorAs(t, err, &ask)
+	var policy approval.Policy
+	policy.Remember("s_look", "", toolset.VerdictAllow)
+	require.Equal(t, toolset.VerdictDefer, policy.DecideApproval("s_look", &ask.Approval))
+	policy.RememberApproval("s_look", &ask.Approval, toolset.VerdictAllow)
+	require.Equal(t, toolset.VerdictAllow, policy.DecideApproval("s_look", &ask.Approval))
+}
+
 func TestPolicyDecides(t *testing.T) {
 	f := newFake(nil)
 	add(f, "echo", "Echo.", nil)
