@@ -53,7 +53,9 @@ import (
 // Text, links and embedded text are always accepted in prompts, images and audio if the model takes them. A block that cannot be
 // taken is answered with -32602, which names the block; the session goes on without the prompt. Sessions can be closed. With
 // [Config].Store they outlive the connection: they can be loaded, resumed, listed and deleted, and have titles. MCP servers of the client are used with [Config].MCP: session/new does not wait for them, and the user is told about those that cannot
-// be used. See the rules of the protocol in its
+// be used. With [Config].Auth, clients can log the user in and out: a session that begins before that, and a prompt whose model refuses the
+// key, are answered with -32000, whose data.authMethods are the ways to log in. The session stays, and its history has the prompt. See the
+// rules of the protocol in its
 // chapters on initialization, session setup and the prompt turn.
 func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) error {
 	if err := config.check(); err != nil {
@@ -97,7 +99,7 @@ func newServer[D deps.Carrier, O any](config *Config[D, O]) (*server, error) {
 	hosted, err := newHost(config, answers.ContextWindow)
 	return &server{
 		info: config.Info, media: answers.Media, busy: config.Busy, host: hosted, stored: config.Store != nil, linkedFiles: config.LinkedFiles,
-		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, mcp: config.MCP,
+		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, mcp: config.MCP, auth: config.Auth,
 		commands: config.commands(), local: config.Local,
 		sessions: map[acp.SessionID]*session{}, opening: map[acp.SessionID]bool{}, ending: make(chan struct{}),
 	}, err

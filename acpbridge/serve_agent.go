@@ -32,6 +32,7 @@ type server struct {
 	conn        acp.ConnOptions
 	log         *slog.Logger
 	mcp         MCPServers // nil means that there are none
+	auth        Auth       // nil means that nobody has to log in
 	commands    []acp.AvailableCommand
 	local       LocalFallback
 	linkedFiles int
@@ -71,8 +72,9 @@ func (s *server) Initialize(_ context.Context, p *acp.InitializeRequest) (*acp.I
 			PromptCapabilities:  promptCapabilities(s.media),
 			MCPCapabilities:     servers,
 			SessionCapabilities: can,
+			Auth:                s.authCapabilities(),
 		},
-		AuthMethods: []acp.AuthMethod{},
+		AuthMethods: s.authMethods(),
 	}, nil
 }
 
@@ -82,9 +84,12 @@ func (s *server) NewSession(ctx context.Context, p *acp.NewSessionRequest) (*acp
 	if err := checkDirectories(p.Cwd, p.AdditionalDirectories); err != nil {
 		return nil, err
 	}
+	if err := s.checkAuth(ctx); err != nil {
+		return nil, err
+	}
 	session, err := s.newSession(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, s.withMethods(err)
 	}
 	s.log.Info("acpbridge: session begins", "session", session.id)
 	return &acp.NewSessionResponse{SessionID: session.id}, nil
@@ -205,7 +210,8 @@ func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptR
 		return nil, err
 	}
 	acp.Async(ctx)
-	return t.run(s, &runInput{prompt: p, parts: parts, links: links})
+	resp, err := t.run(s, &runInput{prompt: p, parts: parts, links: links})
+	return resp, s.withMethods(err)
 }
 
 // CloseSession implements [acp.Agent]. From its first line on there is no such session; the answer waits for the turns to end, though

@@ -86,6 +86,9 @@ type Config[D deps.Carrier, O any] struct {
 	// MCP connects to the MCP servers that clients name, if it is not nil: see package acpmcp. Otherwise the log names them.
 	MCP MCPServers
 
+	// Auth logs the user in and out. Nil means that nobody has to.
+	Auth Auth
+
 	// Logger is told about sessions and what goes wrong; nil is [slog.Default], which writes to standard error. What users, models and
 	// files say is never logged.
 	Logger *slog.Logger
@@ -134,6 +137,9 @@ func (c *Config[D, O]) check() error {
 	}
 	if c.ShutdownTimeout < 0 {
 		bad("ShutdownTimeout is %v: use a positive duration, or 0 for %v", c.ShutdownTimeout, defaultShutdownTimeout)
+	}
+	if err := checkAuthMethods(c.Auth); err != nil {
+		bad("%w", err)
 	}
 	return errors.Join(errs...)
 }

@@ -57,6 +57,9 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	if err := checkDirectories(dir, more); err != nil {
 		return nil, err
 	}
+	if err := s.checkAuth(ctx); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	known, opening := s.sessions[id], s.opening[id]
 	if known == nil && !opening {

@@ -28,7 +28,8 @@ const (
 	KindPrompt ErrorKind = "prompt"
 	// KindBusy: another turn of the session is running (-32600).
 	KindBusy ErrorKind = "busy"
-	// KindAuth: the provider does not accept the agent's key (-32000).
+	// KindAuth: the user has to log in, or the provider does not accept the agent's key (-32000; data.authMethods are the ways to log in,
+	// if there are any). An unknown method is -32602.
 	KindAuth ErrorKind = "auth"
 	// KindRateLimited: too many requests, or a quota is used up (data.retryAfter, in seconds, if the provider said so).
 	KindRateLimited ErrorKind = "rate_limited"
@@ -157,7 +158,7 @@ func failureOf(err error) *acp.Error {
 		if data.Tool != "" {
 			message = fmt.Sprintf("tool %q: %s", data.Tool, message)
 		}
-	case errors.Is(err, model.ErrAuth):
+	case errors.Is(err, model.ErrAuth), errors.Is(err, acp.ErrAuthRequired):
 		data.Kind, code = KindAuth, acp.CodeAuthRequired
 	case errors.Is(err, model.ErrRateLimited):
 		data.Kind = KindRateLimited

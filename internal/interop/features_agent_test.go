@@ -7,12 +7,16 @@ package interop_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
@@ -22,13 +26,45 @@ import (
 
 // featuresMain is an agent that does what the sample does not. The first word of a prompt says what: it is the name of a tool, whose
 // result the agent repeats.
-func featuresMain([]string) int {
-	err := acpbridge.Serve(context.Background(), featuresConfig())
+// With the argument "login" somebody has to log in first.
+func featuresMain(args []string) int {
+	config := featuresConfig()
+	if slices.Contains(args, "login") {
+		config.Auth = &needsLogin{}
+	}
+	err := acpbridge.Serve(context.Background(), config)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
+}
+
+// needsLogin is open after a login, until the logout.
+type needsLogin struct{ open atomic.Bool }
+
+func (l *needsLogin) Methods() []acp.AuthMethod {
+	return []acp.AuthMethod{
+		{Agent: &acp.AuthMethodAgent{ID: "key", Name: "Stored key", Description: new("It is there.")}},
+		{Terminal: &acp.AuthMethodTerminal{ID: "tty", Name: "Terminal", Args: []string{"login"}, Env: map[string]string{"A": "b"}}},
+	}
+}
+
+func (l *needsLogin) Check(context.Context) error {
+	if !l.open.Load() {
+		return errors.New("nobody has logged in")
+	}
+	return nil
+}
+
+func (l *needsLogin) Authenticate(context.Context, acp.AuthMethodID) error {
+	l.open.Store(true)
+	return nil
+}
+
+func (l *needsLogin) Logout(context.Context) error {
+	l.open.Store(false)
+	return nil
 }
 
 type noArguments struct{}

@@ -6,7 +6,9 @@ package interop_test
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -14,6 +16,13 @@ import (
 
 func TestFeaturesOfTypeScriptSDK(t *testing.T) { runFeatures(t, typeScript) }
 func TestFeaturesOfPythonSDK(t *testing.T)     { runFeatures(t, pythonSDK) }
+
+// The Python SDK has no logout.
+func TestLogoutOfTypeScriptSDK(t *testing.T) {
+	e := logsIn(t, typeScript)
+	e.call("logout", object{}, new(object))
+	wantError(t, e.try("session/new", object{"cwd": e.dir, "mcpServers": []any{}}, new(object)), -32000)
+}
 
 func runFeatures(t *testing.T, dial connect) {
 	for _, s := range []struct {
@@ -23,6 +32,7 @@ func runFeatures(t *testing.T, dial connect) {
 		{"a form is shown and its answer comes back", showsForm},
 		{"an address is opened, and its end is told", opensAddress},
 		{"a prompt holds links, resources and images", takesContent},
+		{"a session begins after a login", func(t *testing.T, dial connect) { logsIn(t, dial) }},
 		{"a client without forms is offered the choices", offersChoices},
 	} {
 		t.Run(s.name, func(t *testing.T) {
@@ -94,6 +104,21 @@ func takesContent(t *testing.T, dial connect) {
 	turn.mustSay("#L2:\n```\nsecond\n```")
 	wantError(t, s.startWith([]object{{"type": "audio", "mimeType": "audio/wav", "data": "AAAA"}})().err, -32602)
 	s.prompt("show again").mustSay("show again")
+}
+
+func logsIn(t *testing.T, dial connect) *editor {
+	t.Helper()
+	e := openEditorOf(t, self(t, "features", "login"), dial, object{"auth": object{"terminal": true}}, nobody(t))
+	open := func() error { return e.try("session/new", object{"cwd": e.dir, "mcpServers": []any{}}, new(object)) }
+	err := open()
+	wantError(t, err, -32000)
+	if failure, ok := errors.AsType[*rpcError](err); !ok || !strings.Contains(string(failure.Data), `"authMethods"`) {
+		t.Errorf("the answer to session/new is %v, without the ways to log in", err)
+	}
+	wantError(t, e.try("authenticate", object{"methodId": "tty"}, new(object)), -32602)
+	e.call("authenticate", object{"methodId": "key"}, new(object))
+	e.newSession().prompt("show it").mustSay("show it")
+	return e
 }
 
 // elicitation is a question of the agent.

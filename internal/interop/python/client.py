@@ -53,6 +53,7 @@ REQUESTS = [
 # What the test calls.
 CALLS = {
     "initialize": ("initialize", schema.InitializeRequest),
+    "authenticate": ("authenticate", schema.AuthenticateRequest),
     "session/new": ("new_session", schema.NewSessionRequest),
     "session/prompt": ("prompt", schema.PromptRequest),
     "session/close": ("close_session", schema.CloseSessionRequest),
