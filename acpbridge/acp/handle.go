@@ -23,6 +23,9 @@ func (c *conn) handle(in *incoming) {
 		return
 	}
 	result, err := c.invoke(in)
+	if err == nil {
+		result, err = c.extended(in, result)
+	}
 	ok := c.respond(in, result, err)
 	if in.method == MethodInitialize {
 		c.settleGate(ok)

@@ -25,6 +25,7 @@ type incoming struct {
 	lane     *lane                   // guarded by conn.mu
 	released bool                    // the lane goes on without it; guarded by conn.mu
 	after    []func(context.Context) // guarded by conn.mu
+	extra    json.RawMessage         // fields of the answer beside the handler's; guarded by conn.mu
 	answered bool                    // guarded by conn.out.mu
 
 	before *incoming     // of a turn: the one that was read before it and not answered; nil if there is none

@@ -92,7 +92,7 @@ func emitMiniature(t *testing.T, emit func(*model, *printer)) string {
 	require.NoError(t, err)
 	m, err := buildModel(r)
 	require.NoError(t, err)
-	p := newPrinter(nil)
+	p := newPrinter("acp", nil)
 	emit(m, p)
 	_, err = parser.ParseFile(token.NewFileSet(), "x.go", p.Bytes(), 0)
 	require.NoError(t, err)

@@ -17,37 +17,45 @@ import (
 	"strings"
 )
 
-// The schema's source. To move to another release, change the three together and review the diff of the output.
+// The schemas' source. To move to another release, change all together and review the diff of the output.
 const (
 	npmPackage   = "@agentclientprotocol/sdk@2.4.0"
 	schemaPath   = "package/schema/v1/schema.json"
 	schemaSHA256 = "0d0b1ca83c4872e5473f68926a894c7a8203b59b118e2a79bfe43dd76fbcbc1a"
+
+	unstablePath   = "package/schema/v1/schema.unstable.json"
+	unstableSHA256 = "ce7881d10c854bcac4f0e7d3a9ce4fb0f612ec0a09e64b572940beec4668c189"
 )
 
 // maxSchema bounds what is read out of the archive.
 const maxSchema = 16 << 20
 
-// loadSchema reads the schema from file, or from the pinned npm package if file is empty, and verifies its checksum.
+// loadSchema reads the stable schema from file, or from the pinned npm package if file is empty, and verifies its checksum.
 func loadSchema(ctx context.Context, file string) ([]byte, error) {
+	return loadPinned(ctx, file, schemaPath, schemaSHA256)
+}
+
+// loadPinned is loadSchema for any file of the package.
+func loadPinned(ctx context.Context, file, path, checksum string) ([]byte, error) {
 	var data []byte
 	var err error
 	if file != "" {
 		data, err = os.ReadFile(file)
 	} else {
-		data, err = packSchema(ctx)
+		data, err = packSchema(ctx, path)
 	}
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
-	if got := hex.EncodeToString(sum[:]); got != schemaSHA256 {
-		return nil, fmt.Errorf("schema has SHA-256 %s, want %s (that of %s)", got, schemaSHA256, npmPackage)
+	if got := hex.EncodeToString(sum[:]); got != checksum {
+		return nil, fmt.Errorf("schema has SHA-256 %s, want %s (that of %s)", got, checksum, npmPackage)
 	}
 	return data, nil
 }
 
-// packSchema downloads the package's archive with npm and returns the schema in it. No script of the package is run.
-func packSchema(ctx context.Context) ([]byte, error) {
+// packSchema downloads the package's archive with npm and returns a file in it. No script of the package is run.
+func packSchema(ctx context.Context, path string) ([]byte, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return nil, fmt.Errorf("npm is needed to fetch %s (or name a copy of its schema with -schema): %w", npmPackage, err)
@@ -77,7 +85,7 @@ func packSchema(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readArchive(f, schemaPath)
+	return readArchive(f, path)
 }
 
 // readArchive returns the contents of the named file of a gzipped tar archive.

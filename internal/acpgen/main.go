@@ -8,6 +8,7 @@
 //
 //	go generate ./acpbridge/acp
 //	go run ./internal/acpgen -schema schema.json -out acpbridge/acp
+//	go generate ./acpbridge/acp/unstable
 //
 // Only the structure of the schema is used; comments in the output are this program's own.
 package main
@@ -23,23 +24,34 @@ import (
 
 func main() {
 	schemaFile := flag.String("schema", "", "read the schema from `file` instead of the pinned npm package")
+	unstableFile := flag.String("unstable-schema", "", "likewise the unstable schema, for -unstable")
+	extra := flag.Bool("unstable", false, "generate package unstable: what the unstable schema has beyond the stable one")
 	out := flag.String("out", ".", "write the generated files into `dir`")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *schemaFile, *out); err != nil {
+	if err := run(ctx, *schemaFile, *unstableFile, *extra, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "acpgen:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, schemaFile, out string) error {
+func run(ctx context.Context, schemaFile, unstableFile string, extra bool, out string) error {
 	data, err := loadSchema(ctx, schemaFile)
 	if err != nil {
 		return err
 	}
-	files, err := generate(data)
+	var files []file
+	if extra {
+		var more []byte
+		if more, err = loadPinned(ctx, unstableFile, unstablePath, unstableSHA256); err != nil {
+			return err
+		}
+		files, err = generateUnstable(data, more)
+	} else {
+		files, err = generate(data)
+	}
 	if err != nil {
 		return err
 	}

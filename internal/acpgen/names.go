@@ -9,7 +9,7 @@ import (
 
 // initialisms are the words that Go writes in capitals.
 var initialisms = map[string]string{
-	"id": "ID", "ids": "IDs", "uri": "URI", "url": "URL", "mcp": "MCP", "http": "HTTP", "sse": "SSE", "mime": "MIME", "fs": "FS",
+	"id": "ID", "ids": "IDs", "uri": "URI", "url": "URL", "mcp": "MCP", "http": "HTTP", "sse": "SSE", "mime": "MIME", "fs": "FS", "acp": "ACP", "llm": "LLM", "api": "API",
 }
 
 // methodNames are the Go names of methods whose parameter type does not give a good one.

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package unstable
+
+//go:generate go run github.com/ponte-go/ponte/internal/acpgen -unstable
