@@ -63,6 +63,7 @@ var rules = map[string][]string{
 	"agent/session/host":                    {"agent", "agent/approval", "agent/model", "agent/session", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "internal/show"},
 	"acpbridge":                             {"agent", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "internal/"},
 	"acpbridge/acp":                         {},
+	"acpbridge/acp/unstable":                {"acpbridge/acp"},
 	"acpbridge/acpagent":                    {"acpbridge/acp", "acpbridge/acpclient", "agent", "agent/model", "agent/view", "toolset"},
 	"acpbridge/acpmcp":                      {"acpbridge/acp", "deps", "toolset", "toolset/mcptoolset"},
 	"acpbridge/acpclient":                   {"acpbridge/acp", "acpbridge/acpregistry", "agent/approval", "agent/view", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/elicit", "internal/guard", "internal/show"},

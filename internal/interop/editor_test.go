@@ -31,8 +31,9 @@ type editor struct {
 	calls     []string // the methods that the agent has called
 	terminals map[string]*terminal
 
-	elicit  func(q *elicitation) any // answers the agent's forms and addresses
-	visited []string                 // the addresses that the agent has done with
+	schemas func() (*schemaSet, error) // what the agent's messages are held against
+	elicit  func(q *elicitation) any   // answers the agent's forms and addresses
+	visited []string                   // the addresses that the agent has done with
 }
 
 // everything is what an editor can do.
@@ -65,7 +66,7 @@ func openEditorOf(t *testing.T, command []string, dial connect, capabilities obj
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &editor{t: t, dir: dir, user: user, changed: make(chan struct{}), terminals: map[string]*terminal{}}
+	e := &editor{t: t, dir: dir, user: user, changed: make(chan struct{}), terminals: map[string]*terminal{}, schemas: loadSchema}
 	agent, file := recorded(t, command)
 	e.peer = dial(t, agent, e)
 	t.Cleanup(func() {
@@ -78,7 +79,7 @@ func openEditorOf(t *testing.T, command []string, dial connect, capabilities obj
 		}
 		wire := readTranscript(t, file)
 		wire.check(t)
-		if schemas, err := loadSchema(); err == nil {
+		if schemas, err := e.schemas(); err == nil {
 			wire.checkSchema(t, schemas)
 		}
 		if t.Failed() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
@@ -31,6 +32,9 @@ func featuresMain(args []string) int {
 	config := featuresConfig()
 	if slices.Contains(args, "login") {
 		config.Auth = &needsLogin{}
+	}
+	if slices.Contains(args, "unstable") {
+		unstable.ServeAgent(&config.Conn, forker{})
 	}
 	err := acpbridge.Serve(context.Background(), config)
 	if err != nil {
@@ -65,6 +69,62 @@ func (l *needsLogin) Authenticate(context.Context, acp.AuthMethodID) error {
 func (l *needsLogin) Logout(context.Context) error {
 	l.open.Store(false)
 	return nil
+}
+
+// forker does what is not stable.
+type forker struct{ unstable.UnsupportedAgent }
+
+func (forker) ForkSession(_ context.Context, p *unstable.ForkSessionRequest) (*unstable.ForkSessionResponse, error) {
+	return &unstable.ForkSessionResponse{SessionID: p.SessionID + "-fork", ConfigOptions: []acp.SessionConfigOption{}}, nil
+}
+
+func (forker) ArchiveSession(context.Context, *unstable.ArchiveSessionRequest) (*unstable.ArchiveSessionResponse, error) {
+	return nil, nil
+}
+
+func (forker) UnarchiveSession(context.Context, *unstable.UnarchiveSessionRequest) (*unstable.UnarchiveSessionResponse, error) {
+	return nil, nil
+}
+
+func (forker) SetSessionTitle(_ context.Context, p *unstable.SetSessionTitleRequest) (*unstable.SetSessionTitleResponse, error) {
+	return &unstable.SetSessionTitleResponse{Title: p.Title}, nil
+}
+
+func (forker) SessionStatus(context.Context, *unstable.SessionStatusRequest) (*unstable.SessionStatusResponse, error) {
+	return &unstable.SessionStatusResponse{Status: unstable.SessionStatusOpen}, nil
+}
+
+func (forker) AuthStatus(context.Context, *unstable.AuthStatusRequest) (*unstable.AuthStatusResponse, error) {
+	return &unstable.AuthStatusResponse{State: unstable.AuthStateNotRequired, Accounts: []unstable.AuthAccount{{Label: "me", Active: new(true)}}}, nil
+}
+
+func (forker) ListProviders(context.Context, *unstable.ListProvidersRequest) (*unstable.ListProvidersResponse, error) {
+	return &unstable.ListProvidersResponse{Providers: []unstable.ProviderInfo{{
+		ProviderID: "p", Supported: []unstable.LLMProtocol{unstable.LLMProtocolOpenai},
+		Current: &unstable.ProviderCurrentConfig{APIType: unstable.LLMProtocolOpenai, BaseURL: "https://example.com"},
+	}}}, nil
+}
+
+// updates are the updates that are not stable, one of each kind.
+func updates(id acp.SessionID) []unstable.SessionUpdate {
+	entry := acp.PlanEntry{Content: "do it", Priority: acp.PlanEntryPriorityHigh, Status: acp.PlanEntryStatusPending}
+	plan := func(c unstable.PlanUpdateContent) unstable.SessionUpdate {
+		return unstable.SessionUpdate{PlanUpdate: &unstable.PlanUpdate{Plan: c}}
+	}
+	subagent := func(s unstable.StateUpdate) unstable.SessionUpdate {
+		return unstable.SessionUpdate{SubagentUpdate: &unstable.SubagentUpdate{SessionID: "sub", Title: new("Sub"), State: &s}}
+	}
+	return []unstable.SessionUpdate{
+		plan(unstable.PlanUpdateContent{Items: &unstable.PlanItems{PlanID: "1", Entries: []acp.PlanEntry{entry}}}),
+		plan(unstable.PlanUpdateContent{File: &unstable.PlanFile{PlanID: "2", URI: "file:///plan.md"}}),
+		plan(unstable.PlanUpdateContent{Markdown: &unstable.PlanMarkdown{PlanID: "3", Content: "# Plan"}}),
+		{PlanRemoved: &unstable.PlanRemoved{PlanID: "1"}},
+		subagent(unstable.StateUpdate{Running: &unstable.RunningStateUpdate{}}),
+		subagent(unstable.StateUpdate{RequiresAction: &unstable.RequiresActionStateUpdate{}}),
+		subagent(unstable.StateUpdate{Idle: &unstable.IdleStateUpdate{StopReason: new("error"), Error: &unstable.MCPError{Code: -32603, Message: "no"}, Usage: &unstable.Usage{TotalTokens: 3, InputTokens: 2, OutputTokens: 1}}}),
+		{SessionMessage: &unstable.SessionMessage{MessageID: "m", SenderSessionID: id, RecipientSessionID: "sub", Content: []acp.ContentBlock{acp.TextBlock("go")}}},
+		{SessionMessageChunk: &unstable.SessionMessageChunk{MessageID: "m", Content: acp.TextBlock(" on")}},
+	}
 }
 
 type noArguments struct{}
@@ -110,6 +170,18 @@ func featuresConfig() acpbridge.Config[deps.ACPDeps, string] {
 				"meals": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string", "enum": ["noon", "night"]}, "default": ["noon"]},
 				"bags": {"type": "array", "items": {"anyOf": [{"const": "b", "title": "Bag"}]}}}}`)}),
 		ask("choice", toolset.Question{Message: "Which colour?", Schema: json.RawMessage(`{"properties":{"colour":{"type":"string","enum":["red","green"]}}}`)}),
+		toolset.Func("updates", "", func(ctx context.Context, run *toolset.RunContext[deps.ACPDeps], _ noArguments) (string, error) {
+			for _, u := range updates(run.Deps.Session.ID) {
+				stable, err := u.Stable()
+				if err == nil {
+					err = run.Deps.Client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: run.Deps.Session.ID, Update: stable})
+				}
+				if err != nil {
+					return "", err
+				}
+			}
+			return "updated", nil
+		}),
 		ask("visit", toolset.Question{Message: "Log in.", URL: "https://example.com/login", ID: "visit-1"}),
 	}})
 	if err != nil {

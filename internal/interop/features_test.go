@@ -24,6 +24,46 @@ func TestLogoutOfTypeScriptSDK(t *testing.T) {
 	wantError(t, e.try("session/new", object{"cwd": e.dir, "mcpServers": []any{}}, new(object)), -32000)
 }
 
+// What is not stable is read by the SDK's unstable side, and held against the unstable schema.
+func TestUnstableOfTypeScriptSDK(t *testing.T) {
+	e := openEditorOf(t, self(t, "features", "unstable"), unstableTypeScript, object{"subagents": object{}, "plan": object{}}, nobody(t))
+	e.schemas = loadUnstable
+	s := e.newSession()
+	id := object{"sessionId": s.id}
+	var forked struct {
+		SessionID string `json:"sessionId"`
+	}
+	e.call("session/fork", object{"sessionId": s.id, "cwd": e.dir, "mcpServers": []any{}}, &forked)
+	if forked.SessionID != s.id+"-fork" {
+		t.Errorf("the fork is %q", forked.SessionID)
+	}
+	var title struct {
+		Title string `json:"title"`
+	}
+	e.call("session/set_title", object{"sessionId": s.id, "title": "A title"}, &title)
+	if title.Title != "A title" {
+		t.Errorf("the title is %q", title.Title)
+	}
+	for _, method := range []string{"session/archive", "session/unarchive", "session/status"} {
+		e.call(method, id, new(object))
+	}
+	for _, method := range []string{"auth/status", "providers/list"} {
+		e.call(method, object{}, new(object))
+	}
+	wantError(t, e.try("providers/disable", object{"providerId": "p"}, new(object)), -32601)
+	turn := s.prompt("updates")
+	turn.mustEnd("end_turn")
+	kinds := map[string]int{}
+	for _, u := range turn.updates {
+		kinds[u.Kind]++
+	}
+	for kind, want := range map[string]int{"plan_update": 3, "plan_removed": 1, "subagent_update": 3, "session_message": 1, "session_message_chunk": 1} {
+		if kinds[kind] != want {
+			t.Errorf("the SDK has passed on %d updates %s, want %d", kinds[kind], kind, want)
+		}
+	}
+}
+
 func runFeatures(t *testing.T, dial connect) {
 	for _, s := range []struct {
 		name string

@@ -31,6 +31,15 @@ func typeScript(t testing.TB, agent []string, h handler) peer {
 	return startDriver(t, cmd, h)
 }
 
+// unstableTypeScript is typeScript with the SDK's unstable methods.
+func unstableTypeScript(t testing.TB, agent []string, h handler) peer {
+	t.Helper()
+	cmd := exec.Command("node", append([]string{"--input-type=module", "--eval", typeScriptDriver, "--"}, agent...)...)
+	cmd.Dir = node(t)
+	cmd.Env = cleanEnv("HOME="+t.TempDir(), "ACP_UNSTABLE=1")
+	return startDriver(t, cmd, h)
+}
+
 //go:embed python/client.py
 var pythonDriver string
 

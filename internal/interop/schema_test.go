@@ -85,12 +85,17 @@ func (s *schemaSet) schema(name string) (*jsonschema.Schema, error) {
 	return schema, err
 }
 
-var loadSchema = sync.OnceValues(func() (*schemaSet, error) {
+var (
+	loadSchema   = sync.OnceValues(func() (*schemaSet, error) { return readSchema("schema.json") })
+	loadUnstable = sync.OnceValues(func() (*schemaSet, error) { return readSchema("schema.unstable.json") })
+)
+
+func readSchema(file string) (*schemaSet, error) {
 	dir, err := nodePeers()
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk", "schema", "v1", "schema.json"))
+	data, err := os.ReadFile(filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk", "schema", "v1", file))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +127,7 @@ var loadSchema = sync.OnceValues(func() (*schemaSet, error) {
 	document["messages"] = messages
 	s.compiler.DefaultDraft(jsonschema.Draft2020)
 	return s, s.compiler.AddResource(schemaURL, document)
-})
+}
 
 // closeMembers forbids unknown members in all values that the schema describes. Members are counted where a value is described as a
 // whole, in the properties and items that hold it: below allOf and anyOf a description is one of several of the same value.

@@ -6,7 +6,9 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { inspect } from "node:util";
-import * as acp from "@agentclientprotocol/sdk";
+
+const unstable = process.env.ACP_UNSTABLE ? "/unstable" : "";
+const acp = await import("@agentclientprotocol/sdk" + unstable);
 
 const send = (message) => process.stdout.write(JSON.stringify(message) + "\n");
 
