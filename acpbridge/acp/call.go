@@ -108,6 +108,10 @@ func (c *conn) roundTrip(ctx context.Context, method string, params message) ([]
 	if !holds {
 		call.session, call.ordered = streamedTo(params)
 	}
+	params, err := c.outgoing(ctx, params)
+	if err != nil {
+		return nil, err
+	}
 	id, err := c.register(call)
 	if err != nil {
 		return nil, err

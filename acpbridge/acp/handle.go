@@ -64,14 +64,15 @@ func (c *conn) invoke(in *incoming) (result message, err error) {
 			result, err = nil, Errorf(CodeInternal, "internal error").WithData(map[string]string{"kind": "panic"})
 		}
 	}()
-	result, ok, err := c.role.serve(in.ctx, in.method, in.params)
+	ctx := c.contextOf(in)
+	result, ok, err := c.role.serve(ctx, in.method, in.params)
 	if ok {
 		return result, err
 	}
 	if c.opts.ExtMethod == nil {
 		return nil, methodNotFound(in.method)
 	}
-	raw, err := c.opts.ExtMethod(in.ctx, in.method, in.params)
+	raw, err := c.opts.ExtMethod(ctx, in.method, in.params)
 	return (*rawMessage)(&raw), err
 }
 

@@ -35,6 +35,14 @@ type ConnOptions struct {
 	// ExtNotification handles the notifications that the role does not have. nil ignores them.
 	ExtNotification func(ctx context.Context, method string, params json.RawMessage) error
 
+	// OutgoingMeta, if not nil, returns members to add to the _meta of a request that is sent with ctx, such as the trace that it belongs to.
+	// Members that the request has already stay as they are. It is called once for a request, and must be safe for concurrent use.
+	OutgoingMeta func(ctx context.Context) map[string]json.RawMessage
+
+	// IncomingMeta, if not nil, returns the ctx of a request's handler, derived from the one that it is given. It is called for requests
+	// that have a _meta, on the handler's goroutine, and must be safe for concurrent use. Nil leaves the ctx as it is.
+	IncomingMeta func(ctx context.Context, meta map[string]json.RawMessage) context.Context
+
 	// Logger gets panics of handlers, with their stacks, and notifications that could not be handled; nil logs nothing. No payload
 	// is ever logged: of an error or a panic only the type is.
 	Logger *slog.Logger

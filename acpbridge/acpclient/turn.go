@@ -60,6 +60,7 @@ type turn struct {
 	done      chan struct{} // closed when the agent has answered, or will not
 	result    *Turn
 	err       error
+	meta      map[string]json.RawMessage // of the prompt
 }
 
 // Say is [Session.Prompt] with a text.
@@ -79,6 +80,9 @@ func (s *Session) Prompt(ctx context.Context, prompt ...acp.ContentBlock) (*Turn
 	t, err := s.begin(ctx, prompt)
 	if err != nil {
 		return nil, err
+	}
+	if meta := s.client.config.Conn.OutgoingMeta; meta != nil {
+		t.meta = meta(ctx) // the call itself outlives ctx
 	}
 	s.client.work.Go(func() { s.run(t, prompt) })
 	select {
@@ -159,7 +163,7 @@ func (s *Session) begin(ctx context.Context, prompt []acp.ContentBlock) (*turn, 
 func (s *Session) run(t *turn, prompt []acp.ContentBlock) {
 	// The call itself goes on after a cancellation, until the agent has ended the turn.
 	var raw json.RawMessage
-	err := s.client.conn.Call(s.client.ctx, acp.MethodPrompt, &acp.PromptRequest{SessionID: s.id, Prompt: prompt}, &raw)
+	err := s.client.conn.Call(s.client.ctx, acp.MethodPrompt, &acp.PromptRequest{SessionID: s.id, Prompt: prompt, Meta: t.meta}, &raw)
 	var resp acp.PromptResponse
 	if err == nil {
 		err = json.Unmarshal(raw, &resp)

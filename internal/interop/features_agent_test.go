@@ -18,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
+	"github.com/ponte-go/ponte/acpbridge/acptrace"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
@@ -127,6 +128,12 @@ func updates(id acp.SessionID) []unstable.SessionUpdate {
 	}
 }
 
+// traced has the agent's requests belong to the trace of their prompt.
+func traced() (opts acp.ConnOptions) {
+	acptrace.Install(&opts)
+	return opts
+}
+
 type noArguments struct{}
 
 func featuresConfig() acpbridge.Config[deps.ACPDeps, string] {
@@ -187,5 +194,5 @@ func featuresConfig() acpbridge.Config[deps.ACPDeps, string] {
 	if err != nil {
 		panic(err)
 	}
-	return acpbridge.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler), Model: &model.Info{Media: []string{"image"}}, LinkedFiles: 1000}
+	return acpbridge.Config[deps.ACPDeps, string]{Agent: a, Logger: slog.New(slog.DiscardHandler), Model: &model.Info{Media: []string{"image"}}, LinkedFiles: 1000, Conn: traced()}
 }

@@ -24,6 +24,22 @@ func TestLogoutOfTypeScriptSDK(t *testing.T) {
 	wantError(t, e.try("session/new", object{"cwd": e.dir, "mcpServers": []any{}}, new(object)), -32000)
 }
 
+// The trace of a prompt is that of what the agent asks meanwhile.
+func TestTraceOfTypeScriptSDK(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	e := openEditorOf(t, self(t, "features"), typeScript, elicits, nobody(t))
+	var asked elicitation
+	e.elicit = func(q *elicitation) any {
+		asked = *q
+		return object{"action": "cancel"}
+	}
+	s := e.newSession()
+	e.call("session/prompt", object{"sessionId": s.id, "prompt": []object{{"type": "text", "text": "form"}}, "_meta": object{"traceparent": parent}}, new(object))
+	if asked.Meta.Traceparent != parent {
+		t.Errorf("the question belongs to the trace %q", asked.Meta.Traceparent)
+	}
+}
+
 // What is not stable is read by the SDK's unstable side, and held against the unstable schema.
 func TestUnstableOfTypeScriptSDK(t *testing.T) {
 	e := openEditorOf(t, self(t, "features", "unstable"), unstableTypeScript, object{"subagents": object{}, "plan": object{}}, nobody(t))
@@ -163,11 +179,14 @@ func logsIn(t *testing.T, dial connect) *editor {
 
 // elicitation is a question of the agent.
 type elicitation struct {
-	Mode            string `json:"mode"`
-	Message         string `json:"message"`
-	ToolCallID      string `json:"toolCallId"`
-	URL             string `json:"url"`
-	ElicitationID   string `json:"elicitationId"`
+	Mode          string `json:"mode"`
+	Message       string `json:"message"`
+	ToolCallID    string `json:"toolCallId"`
+	URL           string `json:"url"`
+	ElicitationID string `json:"elicitationId"`
+	Meta          struct {
+		Traceparent string `json:"traceparent"`
+	} `json:"_meta"`
 	RequestedSchema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	} `json:"requestedSchema"`

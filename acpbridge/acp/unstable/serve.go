@@ -12,7 +12,9 @@ import (
 
 // Peer is the other side of a connection: *acp.ClientConn for a client, *acp.AgentConn for an agent.
 type Peer interface {
+	// Call sends a request and decodes its answer.
 	Call(ctx context.Context, method string, params, result any) error
+	// Notify sends a notification.
 	Notify(ctx context.Context, method string, params any) error
 }
 

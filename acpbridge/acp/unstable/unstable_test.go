@@ -169,7 +169,9 @@ func TestUnstableMethodsAreNotFoundWithoutOptIn(t *testing.T) {
 
 func TestServeAgentKeepsOtherHandlers(t *testing.T) {
 	opts := acp.ConnOptions{
-		ExtMethod: func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`"own"`), nil },
+		ExtMethod: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`"own"`), nil
+		},
 	}
 	unstable.ServeAgent(&opts, unstable.UnsupportedAgent{})
 	got, err := opts.ExtMethod(t.Context(), "_mine", nil)
