@@ -204,3 +204,19 @@ func TestAuthMethodsAreChecked(t *testing.T) {
 		require.ErrorContains(t, acpbridge.Serve(t.Context(), c), want)
 	}
 }
+
+func TestStoredSessionNeedsALoginToo(t *testing.T) {
+	g := &gate{}
+	g.open.Store(true)
+	c := gated(t, g)
+	c.Store = newStore()
+	e, id := start(t, c)
+	e.prompt(id, "hi")
+	e.call(acp.MethodLogout, `{}`)
+	for _, method := range []string{acp.MethodLoadSession, acp.MethodResumeSession} {
+		answer := e.call(method, fmt.Sprintf(`{"sessionId":%q,"cwd":"/repo","mcpServers":[]}`, id))
+		requireError(t, acp.CodeAuthRequired, acpbridge.KindAuth, answer)
+		require.NotEmpty(t, answer.Error.Data["authMethods"])
+	}
+	require.Nil(t, e.call(acp.MethodListSessions, `{}`).Error, "a list needs no model")
+}
