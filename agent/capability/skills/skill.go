@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/ponte-go/ponte/internal/frontmatter"
 )
 
 // Limits of the Agent Skills specification, in characters.
@@ -19,9 +19,8 @@ const (
 )
 
 const (
-	// maxFile bounds a SKILL.md, maxFrontMatter its front matter, in bytes.
-	maxFile        = 512 << 10
-	maxFrontMatter = 16 << 10
+	// maxFile bounds a SKILL.md, in bytes.
+	maxFile = 512 << 10
 )
 
 // Skill is a skill.
@@ -43,10 +42,6 @@ type Skill struct {
 // Parse reads the text of a SKILL.md. The error says everything that is wrong with it. If the front matter can be read, the skill has what it
 // says, valid or not.
 func Parse(text string) (Skill, error) {
-	front, body, err := split(text)
-	if err != nil {
-		return Skill{}, err
-	}
 	var fields struct {
 		Name          string            `yaml:"name"`
 		Description   string            `yaml:"description"`
@@ -54,48 +49,15 @@ func Parse(text string) (Skill, error) {
 		Compatibility string            `yaml:"compatibility"`
 		Metadata      map[string]string `yaml:"metadata"`
 	}
-	if err := decode(front, &fields); err != nil {
-		return Skill{}, fmt.Errorf("the front matter is not valid: %w", err)
+	body, err := frontmatter.Parse(text, &fields)
+	if err != nil {
+		return Skill{}, err
 	}
 	s := Skill{
 		Name: fields.Name, Description: strings.TrimSpace(fields.Description), License: fields.License,
 		Compatibility: fields.Compatibility, Metadata: fields.Metadata, Body: body,
 	}
 	return s, s.check()
-}
-
-// decode reads YAML. It never panics.
-func decode(text string, into any) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
-		}
-	}()
-	return yaml.Unmarshal([]byte(text), into)
-}
-
-// split returns the front matter of a file and what follows it.
-func split(text string) (front, body string, err error) {
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	first, rest, _ := strings.Cut(text, "\n")
-	if strings.TrimRight(first, " \t") != "---" {
-		return "", "", errors.New(`it does not begin with front matter: the first line must be "---"`)
-	}
-	for at := 0; at < len(rest); {
-		line, _, more := strings.Cut(rest[at:], "\n")
-		if strings.TrimRight(line, " \t") == "---" {
-			if at > maxFrontMatter {
-				return "", "", fmt.Errorf("the front matter is longer than %d bytes", maxFrontMatter)
-			}
-			end := at + len(line)
-			if more {
-				end++
-			}
-			return rest[:at], strings.TrimLeft(rest[end:], "\n"), nil
-		}
-		at += len(line) + 1
-	}
-	return "", "", errors.New(`the front matter does not end: there is no second line "---"`)
 }
 
 // check returns what is wrong with a skill.
