@@ -56,8 +56,22 @@ func wait(handles string) model.Part {
 
 func newAgent(t testing.TB, agents []sub, steps ...modeltest.Step) *agent.Agent[none, string] {
 	t.Helper()
+	return agentOn(t, modeltest.Script(append(steps, modeltest.SayText("done"))...), agents)
+}
+
+// thinking is a script that takes a second for each step.
+func thinking(steps ...modeltest.Step) model.Model {
+	script := modeltest.Script(append(steps, modeltest.SayText("done"))...)
+	return modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+		time.Sleep(time.Second)
+		return script.Generate(ctx, req, nil)
+	})
+}
+
+func agentOn(t testing.TB, m model.Model, agents []sub) *agent.Agent[none, string] {
+	t.Helper()
 	a, err := agent.New(agent.Config[none, string]{
-		Model:        modeltest.Script(append(steps, modeltest.SayText("done"))...),
+		Model:        m,
 		Capabilities: []agent.Capability[none]{subagents.New(subagents.Options[none]{Agents: agents})},
 	})
 	require.NoError(t, err)
@@ -157,7 +171,7 @@ func TestPendingCallsOfSubAgentsArePending(t *testing.T) {
 func TestOuterLimitsBoundSubAgents(t *testing.T) {
 	for _, background := range []bool{false, true} {
 		a := newAgent(t, []sub{answering("one")}, modeltest.Say(delegate("1", "one", "x", background)), modeltest.Say(wait("")))
-		_, err := a.Run(t.Context(), none{}, "go", agent.WithLimits(agent.Limits{Requests: 2}))
+		_, err := a.Run(t.Context(), none{}, "go", agent.WithLimits(agent.Limits{Requests: 3}))
 		require.ErrorAs(t, err, new(*agent.LimitError))
 	}
 }
@@ -205,14 +219,14 @@ func TestSubAgentsEndWithTheRun(t *testing.T) {
 			ended.Add(1)
 			return "", context.Cause(ctx)
 		})
-		a := newAgent(t, []sub{working("one", forever)}, modeltest.Say(delegate("1", "one", "x", true), delegate("2", "one", "x", true)),
-			modeltest.Say(model.ToolCall("c", subagents.ToolCancel, `{"handle":"one-1"}`), model.ToolCall("e", subagents.ToolCancel, `{"handle":"x"}`)))
+		a := agentOn(t, thinking(modeltest.Say(delegate("1", "one", "x", true), delegate("2", "one", "x", true)),
+			modeltest.Say(model.ToolCall("c", subagents.ToolCancel, `{"handle":"one-1"}`), model.ToolCall("e", subagents.ToolCancel, `{"handle":"x"}`))), []sub{working("one", forever)})
 		res, err := a.Run(t.Context(), none{}, "go")
 		require.NoError(t, err)
 		require.EqualValues(t, 2, ended.Load(), "they have ended when the run returns")
 		require.Contains(t, told(res.Messages), "Cancelled one-1.")
 
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		a = newAgent(t, []sub{working("one", forever)}, modeltest.Say(delegate("1", "one", "x", true)), modeltest.Say(wait("")))
 		_, err = a.Run(ctx, none{}, "go")
