@@ -245,3 +245,31 @@ func TestToolAllocatesLittle(t *testing.T) {
 	t.Logf("%.0f allocations by hand, %.0f by the tool", byHand, byTool)
 	require.LessOrEqual(t, byTool-byHand, 100+12.0*chunks)
 }
+
+// An agent says what its session has cost so far, not what was added.
+func TestToolCountsCostOnce(t *testing.T) {
+	next := make(chan struct{})
+	s := &scripted{turns: []func(context.Context, *turn) (*acp.PromptResponse, error){func(ctx context.Context, a *turn) (*acp.PromptResponse, error) {
+		for _, cost := range []float64{0.25, 0.5, 0.5, 0.4} {
+			a.update(ctx, acp.SessionUpdate{UsageUpdate: &acp.UsageUpdate{Cost: &acp.Cost{Amount: cost, Currency: "USD"}}})
+			<-next
+		}
+		a.update(ctx, acp.SessionUpdate{UsageUpdate: &acp.UsageUpdate{Cost: &acp.Cost{Amount: 100, Currency: "EUR"}}})
+		return endTurn, nil
+	}}}
+	run := outer(t, start(t, s, acpclient.Config{}), agent.Config[deps, string]{}).Stream(t.Context(), deps{}, "go")
+	seen := 0
+	for e := range run.Events() {
+		n, ok := e.Value.(agent.Nested)
+		if !ok {
+			continue
+		}
+		if c, ok := n.Event.Value.(view.Change); ok && c.Entity.Usage != nil && seen < 4 {
+			seen++
+			next <- struct{}{}
+		}
+	}
+	res, err := run.Result()
+	require.NoError(t, err)
+	require.Equal(t, 0.5, res.Usage.Cost)
+}

@@ -6,6 +6,7 @@
 //
 //	ideagent [-model MODEL]                          speak ACP on standard input and output, for an IDE
 //	ideagent chat [-dir DIR] [-yes] [flags] [PROMPT] talk to it in a terminal
+//	ideagent proxy [flags] AGENT [ARGUMENT...]       stand between an IDE and another agent, and record what they say
 //	ideagent version
 //
 // An IDE starts it without arguments. Which model answers is said on standard error; the default is the model of a key
@@ -54,6 +55,7 @@ Usage:
 
 	ideagent [flags]                 speak ACP on standard input and output, for an IDE
 	ideagent chat [flags] [PROMPT]   talk to the agent in this terminal
+	ideagent proxy [flags] AGENT …   stand between an IDE and another agent
 	ideagent version                 print the version
 
 Run "ideagent chat -h" for the flags of chat.
@@ -75,13 +77,15 @@ func run(args []string) int {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
 		return chatCommand(ctx, args)
+	case "proxy":
+		return proxyCommand(context.Background(), args)
 	case "version":
 		fmt.Println("ideagent", version())
 		return exitOK
 	case "help":
 		return agentCommand(context.Background(), []string{"-h"})
 	}
-	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, "chat", "version", "help")))
+	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, "chat", "proxy", "version", "help")))
 }
 
 // misuse reports a mistake in the command line.

@@ -87,6 +87,7 @@ var foreigners = map[string]*foreign{
 			return packagesOf(newerPython(), "fast-agent", "fast-agent-requirements.txt", "sys.version_info[:2] in ((3, 12), (3, 13), (3, 14))", "3.12 to 3.14")
 		}),
 		prompt: `***CALL_TOOL bash {"command":"touch made.txt && echo All done."}`,
+		silent: true, // with the model that does what the prompt says
 		command: func(t *testing.T, p place) acpclient.Command {
 			return acpclient.Command{
 				// The script itself names an interpreter in the directory where it was installed first.
