@@ -73,6 +73,8 @@ var rules = map[string][]string{
 	"acpbridge/acptrace":                    {"acpbridge/acp"},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "acpbridge/acpproxy", "agent/approval", "deps"},
 	"internal/agentcall":                    {"toolset"},
+	"webbridge":                             {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "internal/show"},
+	"webbridge/":                            {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "webbridge", "internal/show"},
 	"internal/adapter":                      {"agent/model", "internal/plainjson"},
 	"internal/adaptertest":                  {"agent/model"},
 	"internal/clean":                        {"internal/show"},

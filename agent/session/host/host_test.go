@@ -525,3 +525,25 @@ func TestMain(m *testing.M) {
 	}
 	leaktest.Main(m)
 }
+
+// The surface of the last answer is that of the turn that goes on.
+func TestSurfaceOfTheLastAnswerIsAsked(t *testing.T) {
+	var paid []string
+	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(
+		modeltest.Say(model.ToolCall("c", "pay", `{"to":"Ada"}`)), modeltest.Say(model.ToolCall("d", "pay", `{"to":"Bob"}`)), modeltest.SayText("done")), pay(&paid))}))
+	require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+	snapshot, _, err := s.Snapshot(t.Context())
+	require.NoError(t, err)
+	type key struct{}
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "ada"))
+	resumed, err := s.Answer(ctx, snapshot.Last(view.Question).ID, "ada", host.Answer{Choice: host.AllowOnce})
+	require.NoError(t, err)
+	cancel()
+	o := resumed.Resume(host.Prompt{Asker: toolset.AskerFuncs{OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+		require.Equal(t, "ada", ctx.Value(key{}))
+		require.Equal(t, "Pay Bob", r.Approval.Title)
+		return toolset.Allow(), nil
+	}}})
+	require.NoError(t, o.Err)
+	require.Equal(t, []string{"Ada", "Bob"}, paid)
+}

@@ -85,17 +85,12 @@ func (s *Session) results() (results *agent.DeferredResults, complete bool) {
 	return &r, complete
 }
 
-// resume resumes the pending run if all of its questions have been answered. The turn runs by itself.
-func (s *Session) resume() error {
+// resume admits the turn that resumes the pending run, if all of its questions have been answered.
+func (s *Session) resume(ctx context.Context) (*Turn, error) {
 	if _, complete := s.results(); !complete {
-		return nil
+		return nil, nil
 	}
-	t, err := s.AdmitWith(context.Background(), BusyQueue)
-	if err != nil {
-		return err
-	}
-	go t.Run(Prompt{resume: true})
-	return nil
+	return s.AdmitWith(ctx, BusyQueue)
 }
 
 // takeResults returns the answers for a turn that follows a pending one, and closes the questions.

@@ -54,31 +54,41 @@ type question struct {
 // Decide answers a question by the id of its entity. The first answer counts: a later one fails with [ErrNoQuestion]. by is who answers, for
 // the record; empty is the user who sees the session. With the last answer to the questions of a pending run, the run is resumed.
 func (s *Session) Decide(ctx context.Context, id, by string, a Answer) error {
+	t, err := s.Answer(ctx, id, by, a)
+	if t != nil {
+		go t.Resume(Prompt{})
+	}
+	return err
+}
+
+// Answer is like [Session.Decide], for surfaces that have a say in the turn that resumes a pending run: if the answer was the last one, it
+// returns that turn. Its context has the values of ctx and does not end with it. [Turn.Resume] must be called.
+func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, error) {
 	if err := a.check(); err != nil {
-		return err
+		return nil, err
 	}
 	c, done, err := s.use(ctx, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer done()
 	s.mu.Lock()
 	q := s.questions[id]
 	s.mu.Unlock()
 	if q == nil {
-		return fmt.Errorf("%w: %q", ErrNoQuestion, id)
+		return nil, fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	}
 	if a, err = q.resolve(a, cmp.Or(by, projection.ByUser)); err != nil {
-		return err
+		return nil, err
 	}
 	if !q.give(&a) {
-		return fmt.Errorf("%w: %q", ErrNoQuestion, id)
+		return nil, fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	}
 	if q.call != nil {
 		s.answered(c, q, &a)
-		return s.resume()
+		return s.resume(context.WithoutCancel(ctx))
 	}
-	return nil
+	return nil, nil
 }
 
 func (a *Answer) check() error {

@@ -234,6 +234,13 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	return o
 }
 
+// Resume runs a turn of [Session.Answer] when those before it have ended: the pending run goes on with its answers. The prompt has no parts; it says
+// who is asked and told. It is called once, in place of Run.
+func (t *Turn) Resume(p Prompt) *Outcome {
+	p.Parts, p.Shown, p.resume = nil, nil, true
+	return t.Run(p)
+}
+
 // send puts parts into the inbox of the turn. from is the turn whose prompt they are, if any.
 func (t *Turn) send(from *Turn, parts []model.Part) bool {
 	t.mu.Lock()

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webbridge
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// Config configures a [Handler] with a host of its own. Host.Agent is required, and Token or User.
+type Config[D, O any] struct {
+	// Host configures the host of the sessions: the agent, the store, the dependencies. Its Deps are made for a session when it is used. [Owner]
+	// says whose session it is.
+	Host host.Config[D, O]
+	Options
+}
+
+// Options are what a [Handler] offers, and to whom. Token or User must be set.
+type Options struct {
+	// Token lets in whoever knows it: see [NewToken]. It has at least 16 bytes. If it is empty, User alone decides.
+	Token string
+	// User returns who makes a request, as the program's own middleware knows it. An error refuses the request. The name owns the sessions that
+	// it makes, and sees no others. It is required where there is more than one user: without it everybody with the token is the
+	// same user, who sees the sessions without an owner.
+	User func(r *http.Request) (string, error)
+
+	// Hosts are the names by which the server is reached, such as "chat.example.com", with a port or without. Requests for other
+	// names are refused. Empty means loopback addresses and localhost.
+	Hosts []string
+	// Origins are other sites whose pages may use the API, such as "https://app.example.com". They need the token or what User wants, and
+	// cookies are not sent to them.
+	Origins []string
+	// Dirs are the directories that sessions may work in, as in [session.Info]. The first is the default. Sessions in other directories are not
+	// found. Empty allows sessions without a directory only.
+	Dirs []string
+
+	// Title and Version name the program, for people.
+	Title, Version string
+	// Accepts are the media types of files that prompts may have, besides text. Nil means what the agent's model accepts of PNG, JPEG, GIF,
+	// WebP and PDF.
+	Accepts []string
+	// Commands are the slash commands to offer. Nil means those of the agent.
+	Commands []view.SlashCommand
+	// Set changes a setting of a session, which the program shows as an entity of the kind [view.Options]. Nil means that there are none. Errors
+	// that wrap [session.ErrInvalid] are shown to the user.
+	Set func(ctx context.Context, s *host.Session, setting, value string) error
+	// Page serves what is not part of the API, such as the page at "/". Nil serves a line of text.
+	Page http.Handler
+	// Protocols are further ways to talk to the agent.
+	Protocols []Protocol
+
+	// Patience is how long a run waits for the approval of a call. After that the run ends pending: the question stays, and can be answered by any
+	// process that has the store. 0 means 10 minutes. A negative value ends the run at once.
+	Patience time.Duration
+	// Leave is how long a turn goes on when nobody follows the session's events any more. 0 means to its end.
+	Leave time.Duration
+	// Linger is how long a session stays open after its last use, so that other processes cannot open it. 0 means 30 seconds. It does not apply to
+	// handlers made by [On]: there the sessions are the host's.
+	Linger time.Duration
+	// Limits bounds what clients can make the server do.
+	Limits Limits
+	// Logger is told what goes wrong on the server's side. Nil means [slog.Default]. What users and models say is never logged.
+	Logger *slog.Logger
+}
+
+// Limits bounds what clients can make a [Handler] do. For each field, 0 means the default, and a negative value means no limit.
+type Limits struct {
+	// Body bounds the bodies of requests, in bytes: 1 MiB. Prompt bounds those with prompts, which may carry files: 24 MiB.
+	Body, Prompt int64
+	// BodyTime is the time to receive the body of a request: 30 seconds. WriteTime is the time for a client to take what it is sent: 30
+	// seconds. A client that is slower is disconnected, and can go on from its last position.
+	BodyTime, WriteTime time.Duration
+	// Streams bounds the open streams of events: 4,096 in all. UserStreams bounds those of one user: 256.
+	Streams, UserStreams int
+	// UserTurns bounds the turns of a user at a time, those that wait included: 64.
+	UserTurns int
+	// UserPrompts bounds the prompts of a user in a minute: 120.
+	UserPrompts int
+	// UserTokens and UserCost bound what the runs of a user may use within a Window, in tokens and in the currency of the agent's prices. The
+	// default is no limit, and a Window of a day. A turn that reaches a bound is cancelled after the response that does. Counts are
+	// kept in memory: they begin anew with the process, and each process counts for itself.
+	UserTokens int64
+	UserCost   float64
+	Window     time.Duration
+}
+
+// NewToken returns a random token of 130 bits.
+func NewToken() string { return rand.Text() }
+
+func (o *Options) check() error {
+	var errs []error
+	if o.Token == "" && o.User == nil {
+		errs = append(errs, errors.New("webbridge: config: set Token (see NewToken) or User: anybody who reaches the server could use the agent"))
+	}
+	if o.Token != "" && len(o.Token) < 16 {
+		errs = append(errs, fmt.Errorf("webbridge: config: Token has %d bytes: use at least 16, see NewToken", len(o.Token)))
+	}
+	for _, origin := range o.Origins {
+		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+			errs = append(errs, fmt.Errorf("webbridge: config: Origins has %q: use a scheme and a host, such as https://app.example.com", origin))
+		}
+	}
+	for _, name := range o.Hosts {
+		if name == "" || strings.ContainsAny(name, "/ *") {
+			errs = append(errs, fmt.Errorf("webbridge: config: Hosts has %q: use names such as chat.example.com, with a port or without", name))
+		}
+	}
+	if o.Leave < 0 || o.Linger < 0 {
+		errs = append(errs, errors.New("webbridge: config: Leave and Linger must not be negative"))
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) fill() {
+	o.Patience = cmp.Or(o.Patience, 10*time.Minute)
+	o.Linger = cmp.Or(o.Linger, 30*time.Second)
+	o.Title = cmp.Or(o.Title, "Agent")
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	o.Hosts = slices.Clone(o.Hosts)
+	for i := range o.Hosts {
+		o.Hosts[i] = strings.ToLower(o.Hosts[i])
+	}
+	l := &o.Limits
+	limit(&l.Body, 1<<20)
+	limit(&l.Prompt, 24<<20)
+	limit(&l.BodyTime, 30*time.Second)
+	limit(&l.WriteTime, 30*time.Second)
+	limit(&l.Streams, 4096)
+	limit(&l.UserStreams, 256)
+	limit(&l.UserTurns, 64)
+	limit(&l.UserPrompts, 120)
+	limit(&l.UserTokens, 0)
+	limit(&l.Window, 24*time.Hour)
+	if l.UserCost < 0 {
+		l.UserCost = 0
+	}
+}
+
+// limit makes 0 the default, and what is negative 0, which is no limit.
+func limit[N ~int | ~int64](n *N, normal N) {
+	switch {
+	case *n == 0:
+		*n = normal
+	case *n < 0:
+		*n = 0
+	}
+}
+
+// accepted returns the media types that a model accepts, of those that are safe to show.
+func accepted(media []string) []string {
+	all := []string{}
+	for _, t := range []string{"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"} {
+		kind, _, _ := strings.Cut(t, "/")
+		if slices.Contains(media, t) || slices.Contains(media, kind) {
+			all = append(all, t)
+		}
+	}
+	return all
+}

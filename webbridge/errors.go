@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webbridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
+)
+
+// Error is an error as clients are told of it. Functions of [Options] may return one.
+type Error struct {
+	// Status is the HTTP status. Kind classifies the error for programs, Message says what is wrong, where, and what to do.
+	Status  int    `json:"-"`
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+// Error implements error.
+func (e *Error) Error() string { return "webbridge: " + e.Kind + ": " + e.Message }
+
+// The kinds of errors, and their statuses.
+const (
+	KindInvalid      = "invalid"      // 400
+	KindUnauthorized = "unauthorized" // 401
+	KindForbidden    = "forbidden"    // 403
+	KindNotFound     = "not_found"    // 404
+	KindBusy         = "busy"         // 409: another turn is running
+	KindHeld         = "held"         // 409: another process has the session
+	KindAnswered     = "answered"     // 409: somebody else has answered the question
+	KindTooLarge     = "too_large"    // 413
+	KindMediaType    = "media_type"   // 415
+	KindHost         = "host"         // 421
+	KindLimit        = "limit"        // 429
+	KindInternal     = "internal"     // 500
+	KindUnavailable  = "unavailable"  // 503
+)
+
+var statuses = map[string]int{
+	KindInvalid: 400, KindUnauthorized: 401, KindForbidden: 403, KindNotFound: 404, KindBusy: 409, KindHeld: 409, KindAnswered: 409,
+	KindTooLarge: 413, KindMediaType: 415, KindHost: 421, KindLimit: 429, KindInternal: 500, KindUnavailable: 503,
+}
+
+func refuse(kind, format string, args ...any) *Error {
+	return &Error{Status: statuses[kind], Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// unknown is what is said of sessions that do not exist, and of those of other users.
+func unknown(id string) *Error { return refuse(KindNotFound, "there is no session %q", id) }
+
+// explain returns an error as clients are told of it. What is not known to be meant for them is internal.
+func (h *Handler) explain(err error) *Error {
+	var told *Error
+	var large *http.MaxBytesError
+	var at *session.Error
+	errors.As(err, &at)
+	switch {
+	case errors.As(err, &told):
+		return told
+	case errors.As(err, &large):
+		return refuse(KindTooLarge, "the body of the request is longer than %d bytes", large.Limit)
+	case errors.Is(err, session.ErrNotFound):
+		if at != nil {
+			return unknown(at.Session)
+		}
+		return refuse(KindNotFound, "there is no such session")
+	case errors.Is(err, session.ErrHeld):
+		by := "another program"
+		if at != nil && at.Holder != "" {
+			by = at.Holder
+		}
+		return refuse(KindHeld, "the session is open in %s: close it there, and try again", by)
+	case errors.Is(err, host.ErrBusy):
+		return refuse(KindBusy, "a turn of the session is running: wait for its end, or cancel it")
+	case errors.Is(err, session.ErrExists):
+		return refuse(KindInvalid, "a session with this id exists")
+	case errors.Is(err, session.ErrInvalid):
+		return refuse(KindInvalid, "%v", err)
+	case errors.Is(err, host.ErrClosed), errors.Is(err, session.ErrBusy), errors.Is(err, session.ErrUnavailable), errors.Is(err, session.ErrLeaseLost):
+		return refuse(KindUnavailable, "the session was closed or cannot be reached: try again")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return refuse(KindUnavailable, "the request was cancelled")
+	}
+	h.o.Logger.Error("webbridge: a request has failed", "error", fmt.Sprintf("%T", err))
+	return refuse(KindInternal, "the server has failed: its log says more")
+}
+
+// fail writes an error.
+func (h *Handler) fail(w http.ResponseWriter, err error) {
+	e := h.explain(err)
+	if e.Status == 0 {
+		e = refuse(e.Kind, "%s", e.Message)
+	}
+	if e.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	writeJSON(w, max(e.Status, 400), map[string]any{"error": e})
+}
+
+// writeJSON writes a body of JSON.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		status, data = http.StatusInternalServerError, []byte(`{"error":{"kind":"internal","message":"the answer cannot be written as JSON"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n'))
+}

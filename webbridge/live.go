@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webbridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
+)
+
+// ownerValue is the name of the session's value that says whose it is.
+const ownerValue = "owner"
+
+// Owner returns whose session it is: the name that [Options].User gave when it was made.
+func Owner(s *host.Session) string { return ownerOf(s.Info()) }
+
+func ownerOf(info session.Info) string {
+	var owner string
+	if data := info.Values[ownerValue]; data != nil && json.Unmarshal(data, &owner) != nil {
+		return "\x00" // nobody
+	}
+	return owner
+}
+
+// owned returns the values of a session of a user.
+func owned(user string) map[string]json.RawMessage {
+	if user == "" {
+		return nil
+	}
+	data, _ := json.Marshal(user) // a string always has a JSON form
+	return map[string]json.RawMessage{ownerValue: data}
+}
+
+// sees reports whether a user has a session, in a directory that is served.
+func (h *Handler) sees(user string, info session.Info) bool {
+	return ownerOf(info) == user && (info.Dir == "" || slices.Contains(h.o.Dirs, info.Dir))
+}
+
+// live is a session that is in use here, or was a moment ago.
+type live struct {
+	id string
+	// changing has an element while the session is opened or closed. It guards session.
+	changing chan struct{}
+	session  *host.Session
+
+	// What follows is guarded by the handler's mu.
+	uses, streams, turns int
+	linger, leave        *time.Timer
+	flipped              chan struct{} // closed when turns becomes 0 or 1; nil if nobody waits
+}
+
+// Session is a session that a request uses: see [Handler.Use].
+type Session struct {
+	*host.Session
+	handler *Handler
+	live    *live
+	user    string
+}
+
+// Use opens a session of the user who makes a request. Another user's session does not exist for this one. done must be called.
+func (h *Handler) Use(ctx context.Context, id string) (s *Session, done func(), err error) {
+	user := User(ctx)
+	l := h.enter(id)
+	defer func() {
+		if err != nil {
+			h.leave(l)
+		}
+	}()
+	select {
+	case l.changing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	defer func() { <-l.changing }()
+	if l.session == nil || h.host.Session(id) != l.session {
+		l.session = nil
+		if h.isClosing() {
+			return nil, nil, errClosing
+		}
+		info, err := h.host.Store().Get(ctx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !h.sees(user, info) {
+			return nil, nil, unknown(id)
+		}
+		if l.session, err = h.host.Open(ctx, id, nil); err != nil {
+			return nil, nil, err
+		}
+	} else if !h.sees(user, l.session.Info()) {
+		return nil, nil, unknown(id)
+	}
+	return &Session{l.session, h, l, user}, func() { h.leave(l) }, nil
+}
+
+func (h *Handler) enter(id string) *live {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.live[id]
+	if l == nil {
+		l = &live{id: id, changing: make(chan struct{}, 1)}
+		h.live[id] = l
+	}
+	l.uses++
+	if l.linger != nil {
+		l.linger.Stop()
+		l.linger = nil
+	}
+	return l
+}
+
+// leave ends a use. A session that nobody uses is closed after a while.
+func (h *Handler) leave(l *live) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.uses--; l.uses > 0 {
+		return
+	}
+	if !h.own {
+		delete(h.live, l.id)
+		return
+	}
+	select {
+	case <-h.ending:
+		return
+	default:
+	}
+	l.linger = time.AfterFunc(h.o.Linger, func() { h.retire(l) })
+}
+
+// retire closes a session, unless it is used again.
+func (h *Handler) retire(l *live) {
+	l.changing <- struct{}{}
+	defer func() { <-l.changing }()
+	h.mu.Lock()
+	used := l.uses > 0
+	h.mu.Unlock()
+	if used {
+		return
+	}
+	if l.session != nil && h.host.Session(l.id) == l.session {
+		if err := l.session.Close(context.Background()); err != nil {
+			h.o.Logger.Error("webbridge: a session was not closed", "session", l.id, "error", fmt.Sprintf("%T", err))
+		}
+	}
+	l.session = nil
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.uses == 0 && h.live[l.id] == l {
+		delete(h.live, l.id)
+	}
+}
+
+// turning notes that a turn begins (1) or has ended (-1).
+func (h *Handler) turning(l *live, by int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was := l.turns > 0
+	l.turns += by
+	h.counts.running.Add(int64(by))
+	if was != (l.turns > 0) && l.flipped != nil {
+		close(l.flipped)
+		l.flipped = nil
+	}
+}
+
+// isRunning reports whether a turn is running or waits to, and what to wait for until that changes.
+func (h *Handler) isRunning(l *live) (bool, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.flipped == nil {
+		l.flipped = make(chan struct{})
+	}
+	return l.turns > 0, l.flipped
+}
+
+// following notes that somebody follows the events of a session, until done is called.
+func (h *Handler) following(s *Session) (done func(), err error) {
+	a := h.account(s.user)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l, bounds := s.live, &h.o.Limits
+	if bounds.Streams > 0 && h.streams >= bounds.Streams {
+		return nil, &Error{http.StatusServiceUnavailable, KindUnavailable, "too many streams are open on this server: try again later"}
+	}
+	if bounds.UserStreams > 0 && a.streams >= bounds.UserStreams {
+		return nil, refuse(KindLimit, "you have %d open streams, which is the limit: close some", a.streams)
+	}
+	h.streams++
+	a.streams++
+	l.streams++
+	if l.leave != nil {
+		l.leave.Stop()
+		l.leave = nil
+	}
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.streams--
+		a.streams--
+		if l.streams--; l.streams == 0 && h.o.Leave > 0 {
+			l.leave = time.AfterFunc(h.o.Leave, func() { h.left(s) })
+		}
+	}, nil
+}
+
+// left cancels the turns of a session that nobody follows any more.
+func (h *Handler) left(s *Session) {
+	h.mu.Lock()
+	gone := s.live.streams == 0 && s.live.turns > 0
+	h.mu.Unlock()
+	if gone {
+		s.Cancel()
+	}
+}
+
+func (h *Handler) cancelAll() {
+	for _, s := range h.host.Sessions() {
+		h.mu.Lock()
+		l := h.live[s.ID()]
+		ours := l != nil && l.turns > 0
+		h.mu.Unlock()
+		if ours {
+			s.Cancel()
+		}
+	}
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webbridge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/show"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Parts []upload `json:"parts"`
+		Busy  string   `json:"busy"`
+	}
+	if err := h.decode(w, r, h.o.Limits.Prompt, &in); err != nil {
+		return err
+	}
+	busy, ok := map[string]host.Busy{"": host.BusyRefuse, "refuse": host.BusyRefuse, "wait": host.BusyQueue, "steer": host.BusySteer}[in.Busy]
+	if !ok {
+		return refuse(KindInvalid, "busy is %q: use refuse, wait or steer", in.Busy)
+	}
+	parts, shown, err := h.parts(in.Parts)
+	if err != nil {
+		return err
+	}
+	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer done()
+	began := make(chan string, 1)
+	t, err := s.Begin(context.WithoutCancel(r.Context()), Turn{
+		Parts: parts, Shown: shown, Busy: busy, Began: func(id string) { began <- id },
+	})
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Turn string `json:"turn,omitempty"`
+	}{}
+	if !t.queued {
+		select {
+		case answer.Turn = <-began:
+		case <-t.Done():
+			if o := t.Outcome(); o.Turn == "" && len(began) == 0 && o.Err != nil {
+				return o.Err
+			}
+			answer.Turn = t.Outcome().Turn
+		}
+	}
+	writeJSON(w, http.StatusAccepted, answer)
+	return nil
+}
+
+// Turn is what a prompt is.
+type Turn struct {
+	// Parts are what the model is given, and Shown what the user is shown of them, if it is something else.
+	Parts []model.Part
+	Shown []view.Content
+	// Busy says what becomes of the prompt while another turn is running.
+	Busy host.Busy
+	// NoQuestions denies calls that need approval, in place of asking.
+	NoQuestions bool
+	// Began is told the id of the turn when it begins, Observe each event of the run. Nil is fine. They must not block.
+	Began   func(id string)
+	Observe func(*agent.Event)
+	// Options are options of the run.
+	Options []agent.RunOption
+}
+
+// Going is a turn that goes on.
+type Going struct {
+	turn    *host.Turn
+	queued  bool
+	ended   chan struct{}
+	outcome *host.Outcome
+}
+
+// Done is closed when the turn has ended.
+func (g *Going) Done() <-chan struct{} { return g.ended }
+
+// Outcome is how the turn ended. It is called after Done.
+func (g *Going) Outcome() *host.Outcome { return g.outcome }
+
+// Cancel cancels the turn.
+func (g *Going) Cancel() { g.turn.Cancel(host.ErrCancelled) }
+
+// Begin begins a turn of the session, which goes on by itself until ctx ends. It is charged to the user.
+func (s *Session) Begin(ctx context.Context, t Turn) (*Going, error) {
+	h := s.handler
+	if h.isClosing() {
+		return nil, errClosing
+	}
+	free, err := h.charge(s.user)
+	if err != nil {
+		return nil, err
+	}
+	admitted, err := s.AdmitWith(ctx, t.Busy)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	running, _ := h.isRunning(s.live)
+	return s.start(admitted, running, t, func(p host.Prompt) *host.Outcome {
+		defer free()
+		p.Parts, p.Shown = t.Parts, t.Shown
+		return admitted.Run(p)
+	}), nil
+}
+
+// resume goes on with a pending run that has its answers.
+func (s *Session) resume(admitted *host.Turn) {
+	s.start(admitted, false, Turn{}, admitted.Resume)
+}
+
+// start runs a turn that was admitted, on a goroutine of its own.
+func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.Prompt) *host.Outcome) *Going {
+	h := s.handler
+	g := &Going{turn: admitted, queued: queued, ended: make(chan struct{})}
+	h.mu.Lock()
+	closing := h.isClosing()
+	if !closing {
+		h.turns.Add(1)
+	}
+	s.live.uses++
+	h.mu.Unlock()
+	if closing {
+		admitted.Cancel(errClosing)
+	}
+	h.turning(s.live, 1)
+	meter := h.meter(s.user, admitted.Cancel)
+	go func() {
+		defer close(g.ended)
+		defer h.leave(s.live)
+		if !closing {
+			defer h.turns.Done()
+		}
+		defer h.turning(s.live, -1)
+		g.outcome = run(host.Prompt{
+			Asker: h.asker(t.NoQuestions), Options: t.Options,
+			Began: func(t2 *host.Turn) {
+				if t.Began != nil {
+					t.Began(t2.ID())
+				}
+			},
+			Ending: h.conclude,
+			Observe: func(e *agent.Event) {
+				meter(e)
+				if t.Observe != nil {
+					t.Observe(e)
+				}
+			},
+		})
+		h.counts.turn(g.outcome.Reason)
+	}()
+	return g
+}
+
+// conclude tells the user how a turn ended that did not go well.
+func (h *Handler) conclude(t *host.Turn, o *host.Outcome) string {
+	switch {
+	case errors.Is(context.Cause(t.Context()), errSpent):
+		return "Stopped: what you may use is used up."
+	case errors.Is(context.Cause(t.Context()), errClosing):
+		return "Stopped: the server is shutting down. Send the prompt again."
+	case o.Reason == turn.Failed:
+		t.Notice("error", show.Line(clip(failure(o.Err))))
+	case o.Reason == turn.Refused:
+		return "The model's provider refused to answer."
+	case o.Finish == model.FinishLength:
+		return "Stopped: the model hit its token limit before finishing."
+	}
+	return ""
+}
+
+// failure returns what a run has failed of, without where in the run it was.
+func failure(err error) string {
+	var run *agent.RunError
+	switch {
+	case !errors.As(err, &run):
+		return err.Error()
+	case run.Tool != "":
+		return "tool " + run.Tool + ": " + run.Err.Error()
+	}
+	return run.Err.Error()
+}
+
+// clip bounds the text of an error.
+func clip(text string) string {
+	const most = 2000
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return text
+}
+
+// asker waits for the answers of those who see the session, which come through the host. After a while, and when the server is shut down,
+// approvals become pending.
+func (h *Handler) asker(deny bool) toolset.Asker {
+	return toolset.AskerFuncs{
+		OnApprove: func(ctx context.Context, _ toolset.ApprovalRequest) (toolset.Decision, error) {
+			if deny {
+				return toolset.Deny("Nobody can be asked here, so calls that need approval are denied."), nil
+			}
+			if h.o.Patience < 0 {
+				return toolset.Defer(), nil
+			}
+			patience := time.NewTimer(h.o.Patience)
+			defer patience.Stop()
+			select {
+			case <-ctx.Done():
+				return toolset.Decision{}, context.Cause(ctx)
+			case <-patience.C:
+			case <-h.closing:
+			}
+			return toolset.Defer(), nil
+		},
+		OnAnswer: func(ctx context.Context, _ toolset.Question) (toolset.Reply, error) {
+			if deny {
+				return toolset.Reply{}, toolset.ErrNobody
+			}
+			select {
+			case <-ctx.Done():
+				return toolset.Reply{}, context.Cause(ctx)
+			case <-h.closing:
+				return toolset.Reply{}, toolset.ErrNobody
+			}
+		},
+	}
+}
+
+func (h *Handler) postCancel(w http.ResponseWriter, r *http.Request) error {
+	if err := h.decode(w, r, h.o.Limits.Body, &struct{}{}); err != nil {
+		return err
+	}
+	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.Cancel()
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

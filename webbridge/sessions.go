@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webbridge
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// Bounds of lists and titles.
+const (
+	maxTitle  = 500  // bytes
+	maxQuery  = 200  // bytes
+	maxListed = 100  // sessions in an answer
+	maxLooked = 2000 // sessions of the store that a request looks at
+)
+
+// told returns a session as clients are told of it: without its values, which are the server's.
+func told(info session.Info) session.Info {
+	info.Values = nil
+	return info
+}
+
+func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	limit := session.DefaultLimit
+	if text := query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return refuse(KindInvalid, "limit is %q: use a number from 1 to %d", text, maxListed)
+		}
+		limit = n
+	}
+	limit = min(limit, maxListed)
+	words := strings.ToLower(query.Get("q"))
+	if len(words) > maxQuery {
+		return refuse(KindTooLarge, "q has %d bytes: use at most %d", len(words), maxQuery)
+	}
+	q := session.Query{Dir: query.Get("dir"), Cursor: query.Get("cursor")}
+	if q.Dir == "" && len(h.o.Dirs) == 1 {
+		q.Dir = h.o.Dirs[0]
+	}
+	user, found := User(r.Context()), []session.Info{}
+	for looked := 0; ; {
+		q.Limit = limit - len(found) // never more than there is room for, so that the cursor fits
+		page, err := h.host.List(r.Context(), q)
+		if err != nil {
+			return err
+		}
+		for _, info := range page.Sessions {
+			if h.sees(user, info) && (words == "" || strings.Contains(strings.ToLower(info.Title), words)) {
+				found = append(found, told(info))
+			}
+		}
+		looked += len(page.Sessions)
+		q.Cursor = page.Next
+		if q.Cursor == "" || len(found) == limit || looked >= maxLooked {
+			break
+		}
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Sessions []session.Info `json:"sessions"`
+		Next     string         `json:"next"`
+	}{found, q.Cursor})
+	return nil
+}
+
+func (h *Handler) createSession(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Title string `json:"title"`
+		Dir   string `json:"dir"`
+	}
+	if err := h.decode(w, r, h.o.Limits.Body, &in); err != nil {
+		return err
+	}
+	if h.isClosing() {
+		return errClosing
+	}
+	info, err := h.create(r, in.Title, in.Dir)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, told(info))
+	return nil
+}
+
+// create makes a session of the user. It is not opened: the first prompt may come to another machine.
+func (h *Handler) create(r *http.Request, title, dir string) (session.Info, error) {
+	if dir == "" && len(h.o.Dirs) > 0 {
+		dir = h.o.Dirs[0]
+	}
+	if dir != "" && !slices.Contains(h.o.Dirs, dir) {
+		return session.Info{}, refuse(KindForbidden, "sessions may not work in the directory %q", dir)
+	}
+	if err := checkTitle(title); err != nil {
+		return session.Info{}, err
+	}
+	return h.host.Store().Create(r.Context(), session.New{Title: title, Dir: dir, Values: owned(User(r.Context()))})
+}
+
+// Create makes a session for the user of a request, in the first of the directories.
+func (h *Handler) Create(r *http.Request) (session.Info, error) { return h.create(r, "", "") }
+
+func checkTitle(title string) error {
+	if len(title) > maxTitle {
+		return refuse(KindTooLarge, "the title has %d bytes: use at most %d", len(title), maxTitle)
+	}
+	if strings.ContainsFunc(title, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return refuse(KindInvalid, "the title has control characters")
+	}
+	return nil
+}
+
+// info returns a session of the user, without opening it.
+func (h *Handler) info(r *http.Request) (session.Info, error) {
+	id := r.PathValue("id")
+	info, err := h.host.Store().Get(r.Context(), id)
+	if errors.Is(err, session.ErrNotFound) || err == nil && !h.sees(User(r.Context()), info) {
+		return info, unknown(id)
+	}
+	return info, err
+}
+
+func (h *Handler) getSession(w http.ResponseWriter, r *http.Request) error {
+	info, err := h.info(r)
+	if err == nil {
+		writeJSON(w, http.StatusOK, told(info))
+	}
+	return err
+}
+
+func (h *Handler) patchSession(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Title *string `json:"title"`
+	}
+	if err := h.decode(w, r, h.o.Limits.Body, &in); err != nil {
+		return err
+	}
+	if in.Title == nil {
+		return refuse(KindInvalid, "title is missing")
+	}
+	if err := checkTitle(*in.Title); err != nil {
+		return err
+	}
+	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := s.SetTitle(r.Context(), *in.Title); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, told(s.Info()))
+	return nil
+}
+
+func (h *Handler) deleteSession(w http.ResponseWriter, r *http.Request) error {
+	info, err := h.info(r)
+	if err != nil {
+		return err
+	}
+	l := h.enter(info.ID)
+	defer h.leave(l)
+	l.changing <- struct{}{}
+	defer func() { <-l.changing }()
+	if err := h.host.Delete(r.Context(), info.ID); err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	l.session = nil
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// point names a prompt of a session.
+type point struct {
+	Before string `json:"before"`
+}
+
+func (h *Handler) postRewind(w http.ResponseWriter, r *http.Request) error {
+	var in point
+	if err := h.decode(w, r, h.o.Limits.Body, &in); err != nil {
+		return err
+	}
+	if in.Before == "" {
+		return refuse(KindInvalid, "before is missing: use the id of a prompt of the session")
+	}
+	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := s.Rewind(r.Context(), in.Before); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (h *Handler) postFork(w http.ResponseWriter, r *http.Request) error {
+	var in point
+	if err := h.decode(w, r, h.o.Limits.Body, &in); err != nil {
+		return err
+	}
+	info, err := h.info(r)
+	if err != nil {
+		return err
+	}
+	values := owned(User(r.Context()))
+	fork, err := h.host.Fork(r.Context(), info.ID, in.Before, session.New{Title: info.Title, Dir: info.Dir, Values: values})
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, told(fork))
+	return nil
+}
+
+func (h *Handler) putSetting(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Value *string `json:"value"`
+	}
+	if err := h.decode(w, r, h.o.Limits.Body, &in); err != nil {
+		return err
+	}
+	if in.Value == nil {
+		return refuse(KindInvalid, "value is missing")
+	}
+	s, done, err := h.Use(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer done()
+	if h.o.Set == nil {
+		return refuse(KindNotFound, "there is no setting %q", r.PathValue("setting"))
+	}
+	if err := h.o.Set(r.Context(), s.Session, r.PathValue("setting"), *in.Value); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

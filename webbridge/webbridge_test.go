@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webbridge_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/webbridge"
+)
+
+// gate is a model whose answers come from the test.
+type gate struct {
+	asked  chan string
+	answer chan string
+}
+
+func newGate() *gate { return &gate{make(chan string, 100), make(chan string, 100)} }
+
+func (g *gate) model() model.Model {
+	return modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+		last := req.Messages[len(req.Messages)-1]
+		g.asked <- last.Parts[len(last.Parts)-1].Text
+		select {
+		case text := <-g.answer:
+			if text == "fail" {
+				return nil, errors.New("the provider is away")
+			}
+			return model.Response(model.Text(text)), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+}
+
+type payment struct {
+	To string `json:"to"`
+}
+
+// pay is a tool that needs approval.
+func pay(paid chan<- string) *toolset.Tool[none] {
+	return toolset.Func("pay", "Pay.", func(_ context.Context, _ *toolset.RunContext[none], in payment) (string, error) {
+		paid <- in.To
+		return "paid " + in.To, nil
+	}, toolset.Approve(func(_ context.Context, _ *toolset.RunContext[none], in payment) (*toolset.Approval, error) {
+		return &toolset.Approval{Title: "Pay " + in.To}, nil
+	}))
+}
+
+// paying is a model that pays Ada, then Bob, and then answers.
+func paying() model.Model {
+	return modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		done := 0
+		for _, m := range req.Messages {
+			for _, p := range m.Parts {
+				if p.Kind == model.PartToolReturn {
+					done++
+				}
+			}
+		}
+		switch done {
+		case 0:
+			return model.Response(model.ToolCall("a", "pay", `{"to":"Ada"}`)), nil
+		case 1:
+			return model.Response(model.ToolCall("b", "pay", `{"to":"Bob"}`)), nil
+		}
+		return model.Response(model.Text("All done.")), nil
+	})
+}
+
+func TestConfigWithoutTokenAndUserIsRefused(t *testing.T) {
+	for want, o := range map[string]webbridge.Options{
+		"set Token":         {},
+		"at least 16":       {Token: "short"},
+		"a scheme and a ho": {Token: token, Origins: []string{"https://a.example/x"}},
+		"use names such as": {Token: token, Hosts: []string{"*.example.com"}},
+		"not be negative":   {Token: token, Linger: -1},
+	} {
+		_, err := webbridge.New(webbridge.Config[none, string]{Options: o})
+		require.ErrorContains(t, err, want)
+	}
+	_, err := webbridge.On(nil, webbridge.Options{Token: token})
+	require.ErrorContains(t, err, "the host is nil")
+	require.Len(t, webbridge.NewToken(), 26)
+}
+
+func TestSessionFromPromptToDelete(t *testing.T) {
+	s := serve(t, options{Options: webbridge.Options{Title: "Test", Version: "1.2", Dirs: []string{"/repo", "/other"}}})
+	config := s.do("GET", "/api/config", nil, 200)
+	require.Equal(t, "Test", config["title"])
+	require.Equal(t, false, config["store"])
+	s.do("GET", "/api/openapi.json", nil, 200)
+
+	made := s.do("POST", "/api/sessions", object{"title": "First", "dir": "/repo"}, 201)
+	path := "/api/sessions/" + made["id"].(string)
+	require.Equal(t, "/repo", made["dir"])
+	require.Equal(t, "forbidden", s.refused("POST", "/api/sessions", object{"dir": "/etc"}, 403))
+	require.NotEmpty(t, s.do("POST", path+"/prompts", say("hello"), 202)["turn"])
+	f := s.follow(path, "")
+	f.until(f.has("message assistant : You said hello"))
+	f.until(func() bool { return !f.running })
+
+	require.Equal(t, "Renamed", s.do("PATCH", path, object{"title": "Renamed"}, 200)["title"])
+	require.Equal(t, "Renamed", s.do("GET", path, nil, 200)["title"])
+	require.Len(t, s.do("GET", "/api/sessions?q=rENa&dir=/repo", nil, 200)["sessions"], 1)
+	require.Empty(t, s.do("GET", "/api/sessions?q=nothing", nil, 200)["sessions"])
+
+	prompt := ""
+	for e := range f.fold.Snapshot().Of(view.Message) {
+		if e.Role == view.User {
+			prompt = e.ID
+		}
+	}
+	fork := s.do("POST", path+"/fork", object{"before": prompt}, 201)
+	require.Equal(t, made["id"], fork["parent"])
+	whole := s.do("POST", path+"/fork", nil, 201)
+	other := s.follow("/api/sessions/"+whole["id"].(string), "")
+	other.until(other.has("You said hello"))
+	s.do("POST", path+"/rewind", object{"before": prompt}, 204)
+	f.until(func() bool { return !f.has("hello")() })
+	require.Equal(t, "invalid", s.refused("POST", path+"/rewind", object{"before": "prompt:x"}, 400))
+	require.Equal(t, "invalid", s.refused("POST", path+"/rewind", object{}, 400))
+
+	s.do("DELETE", path, nil, 204)
+	for f.next() {
+		continue
+	}
+	require.Contains(t, f.ended, "unavailable")
+	require.Equal(t, "not_found", s.refused("GET", path, nil, 404))
+	require.Equal(t, "not_found", s.refused("DELETE", path, nil, 404))
+	require.Equal(t, "not_found", s.refused("GET", path+"/events", nil, 404))
+}
+
+func TestListGoesThroughPages(t *testing.T) {
+	s := serve(t, options{})
+	for range 7 {
+		s.create()
+	}
+	seen := map[string]bool{}
+	cursor := ""
+	for {
+		page := s.do("GET", "/api/sessions?limit=3&cursor="+url.QueryEscape(cursor), nil, 200)
+		for _, info := range page["sessions"].([]any) {
+			seen[info.(object)["id"].(string)] = true
+		}
+		if cursor = page["next"].(string); cursor == "" {
+			break
+		}
+	}
+	require.Len(t, seen, 7)
+	require.Equal(t, "invalid", s.refused("GET", "/api/sessions?limit=x", nil, 400))
+	require.Equal(t, "invalid", s.refused("GET", "/api/sessions?cursor=x", nil, 400))
+	require.Equal(t, "too_large", s.refused("GET", "/api/sessions?q="+strings.Repeat("x", 201), nil, 413))
+}
+
+func TestPromptWhileATurnRuns(t *testing.T) {
+	g := newGate()
+	s := serve(t, options{model: g.model()})
+	path := s.create()
+	f := s.follow(path, "")
+	f.until(func() bool { return !f.running })
+	s.do("POST", path+"/prompts", say("one"), 202)
+	require.Equal(t, "one", <-g.asked)
+	f.until(func() bool { return f.running })
+	require.Equal(t, "busy", s.refused("POST", path+"/prompts", say("two"), 409))
+	require.Equal(t, "busy", s.refused("POST", path+"/fork", object{}, 409))
+	waits := say("three")
+	waits["busy"] = "wait"
+	require.Empty(t, s.do("POST", path+"/prompts", waits, 202))
+	g.answer <- "first"
+	require.Equal(t, "three", <-g.asked)
+	s.do("POST", path+"/cancel", object{}, 204)
+	f.until(func() bool { return !f.running })
+	s.do("POST", path+"/prompts", say("four"), 202)
+	require.Equal(t, "four", <-g.asked)
+	g.answer <- "fail"
+	f.until(f.has("notice  : the provider is away"))
+	waits["busy"] = "maybe"
+	require.Equal(t, "invalid", s.refused("POST", path+"/prompts", waits, 400))
+}
+
+func TestStreamGoesOnFromAPosition(t *testing.T) {
+	s := serve(t, options{})
+	path := s.create()
+	s.do("POST", path+"/prompts", say("one"), 202)
+	f := s.follow(path, "")
+	f.until(f.has("You said one"))
+	f.until(func() bool { return !f.running })
+	position := f.position
+	require.NotEmpty(t, position)
+	_ = f.res.Body.Close() // the connection is lost
+
+	s.do("POST", path+"/prompts", say("two"), 202)
+	again := s.follow(path, position)
+	again.fold = f.fold
+	again.until(again.has("You said two"))
+	require.Equal(t, 1, strings.Count(again.text(), "You said one"))
+	whole := s.follow(path, "")
+	whole.until(whole.has("You said two"))
+	require.Equal(t, whole.text(), again.text())
+
+	void := s.follow(path, "of-another-process.5")
+	void.fold = f.fold
+	void.until(func() bool { return void.position != "" })
+	require.Equal(t, whole.text(), void.text(), "what was there is replaced")
+}
+
+func TestLargeUpdatesAreSplit(t *testing.T) {
+	s := serve(t, options{model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return model.Response(model.Text(strings.Repeat("x", 50<<10))), nil
+	})})
+	path := s.create()
+	for range 5 {
+		s.do("POST", path+"/prompts", say("more"), 202)
+		f := s.follow(path, "")
+		f.until(func() bool { return !f.running && f.position != "" })
+		_ = f.res.Body.Close()
+	}
+	f := s.follow(path, "")
+	f.until(func() bool { return f.position != "" })
+	require.GreaterOrEqual(t, f.events, 4, "the state, and three updates")
+	require.Equal(t, 5, strings.Count(f.text(), "message assistant"))
+}
+
+func TestApprovalInAnotherTab(t *testing.T) {
+	paid := make(chan string, 2)
+	s := serve(t, options{model: paying(), tools: []*toolset.Tool[none]{pay(paid)}})
+	path := s.create()
+	one, two := s.follow(path, ""), s.follow(path, "")
+	s.do("POST", path+"/prompts", say("pay"), 202)
+	one.until(func() bool { return one.question() != nil })
+	two.until(func() bool { return two.question() != nil })
+	q := two.question()
+	require.Equal(t, "Pay Ada", q.Title)
+	require.NotEmpty(t, q.Parent)
+	at := path + "/questions/" + url.PathEscape(q.ID)
+	for _, wrong := range []object{{}, {"choice": "allow_once", "decision": object{"allow": true}}, {"choice": "maybe"}, {"decision": object{}}, {"reply": object{"action": "accept"}}, {"reply": object{"action": "run"}}} {
+		require.Equal(t, "invalid", s.refused("POST", at, wrong, 400))
+	}
+	s.do("POST", at, object{"decision": object{"allow": true, "args": object{"to": "Eve"}}}, 204)
+	require.Equal(t, "Eve", <-paid, "the arguments were edited")
+	one.until(func() bool { return one.question() != nil && one.question().ID != q.ID })
+	require.Equal(t, "answered", s.refused("POST", at, object{"choice": "allow_once"}, 409))
+	require.Equal(t, "not_found", s.refused("POST", path+"/questions/none", object{"choice": "allow_once"}, 404))
+	s.do("POST", path+"/questions/"+url.PathEscape(one.question().ID), object{"choice": host.RejectOnce}, 204)
+	two.until(two.has("All done."))
+	require.Empty(t, paid)
+	require.Equal(t, 1, strings.Count(two.text(), "question  completed: Pay Ada"))
+}
+
+// The first process is shut down while a run waits for approval. The second one answers, and is asked the next question.
+func TestApprovalInAnotherProcess(t *testing.T) {
+	paid := make(chan string, 2)
+	store := durable{new(session.Memory)}
+	first := serve(t, options{model: paying(), tools: []*toolset.Tool[none]{pay(paid)}, host: host.Config[none, string]{Store: store}})
+	path := first.create()
+	first.do("POST", path+"/prompts", say("pay"), 202)
+	f := first.follow(path, "")
+	f.until(func() bool { return f.question() != nil })
+	require.NoError(t, first.handler.Shutdown(t.Context()))
+	for f.next() {
+		continue
+	}
+	require.Contains(t, f.ended, "shutting down")
+
+	second := serve(t, options{model: paying(), tools: []*toolset.Tool[none]{pay(paid)}, host: host.Config[none, string]{Store: store}})
+	f = second.follow(path, "")
+	f.until(func() bool { return f.question() != nil })
+	require.Equal(t, "Pay Ada", f.question().Title)
+	old := f.question().ID
+	second.do("POST", path+"/questions/"+url.PathEscape(old), object{"choice": host.AllowOnce}, 204)
+	require.Equal(t, "Ada", <-paid)
+	f.until(func() bool { return f.question() != nil && f.question().ID != old })
+	require.True(t, f.running, "the run that goes on waits for the second answer")
+	second.do("POST", path+"/questions/"+url.PathEscape(f.question().ID), object{"choice": host.AllowOnce}, 204)
+	f.until(f.has("All done."))
+	require.Equal(t, "Bob", <-paid)
+}
+
+func TestApprovalBecomesPendingWhenPatienceEnds(t *testing.T) {
+	paid := make(chan string, 2)
+	s := serve(t, options{model: paying(), tools: []*toolset.Tool[none]{pay(paid)}, Options: webbridge.Options{Patience: -1}})
+	path := s.create()
+	s.do("POST", path+"/prompts", say("pay"), 202)
+	f := s.follow(path, "")
+	f.until(func() bool { return f.question() != nil && !f.running })
+	s.do("POST", path+"/questions/"+url.PathEscape(f.question().ID), object{"choice": host.AllowOnce}, 204)
+	require.Equal(t, "Ada", <-paid)
+	f.until(func() bool { return f.question() != nil && f.question().Title == "Pay Bob" && !f.running })
+}
+
+func TestSessionIsFreeForOthersAfterItsUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := durable{new(session.Memory)}
+		h := newHandler(t, options{host: host.Config[none, string]{Store: store}, Options: webbridge.Options{Linger: time.Minute}})
+		call := recorded(t, h)
+		id := call("POST", "/api/sessions", `{}`, 201)["id"].(string)
+		call("POST", "/api/sessions/"+id+"/prompts", `{"parts":[{"text":"one"}]}`, 202)
+		synctest.Wait()
+		other := recorded(t, newHandler(t, options{host: host.Config[none, string]{Store: store}}))
+		require.Equal(t, "held", other("POST", "/api/sessions/"+id+"/prompts", `{"parts":[{"text":"two"}]}`, 409)["error"].(object)["kind"])
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		_, open, _ := h.Open()
+		require.Zero(t, open)
+		other("POST", "/api/sessions/"+id+"/prompts", `{"parts":[{"text":"two"}]}`, 202)
+		time.Sleep(time.Minute)
+		require.NoError(t, h.Shutdown(t.Context()))
+	})
+}
+
+func TestTurnEndsWhenNobodyFollows(t *testing.T) {
+	for name, leave := range map[string]time.Duration{"goes on": 0, "ends": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				h := newHandler(t, options{model: g.model(), Options: webbridge.Options{Leave: leave}})
+				call := recorded(t, h)
+				id := call("POST", "/api/sessions", `{}`, 201)["id"].(string)
+				ctx, leaves := context.WithCancel(t.Context())
+				go h.ServeHTTP(discard{http.Header{}}, request(ctx, "GET", "/api/sessions/"+id+"/events", ""))
+				call("POST", "/api/sessions/"+id+"/prompts", `{"parts":[{"text":"one"}]}`, 202)
+				synctest.Wait()
+				leaves()
+				time.Sleep(time.Minute - 1)
+				synctest.Wait()
+				ended := metrics(h)
+				time.Sleep(1)
+				synctest.Wait()
+				require.NotContains(t, ended, "turns_total{")
+				if leave == 0 {
+					g.answer <- "done"
+					synctest.Wait()
+					require.Contains(t, metrics(h), `turns_total{reason="done"} 1`)
+				} else {
+					require.Contains(t, metrics(h), `turns_total{reason="cancelled"} 1`)
+				}
+				require.NoError(t, h.Shutdown(t.Context()))
+			})
+		})
+	}
+}
+
+func TestShutdownLetsTurnsEnd(t *testing.T) {
+	g := newGate()
+	s := serve(t, options{model: g.model()})
+	path := s.create()
+	s.do("POST", path+"/prompts", say("one"), 202)
+	f := s.follow(path, "")
+	<-g.asked
+	done := make(chan error)
+	go func() { done <- s.handler.Shutdown(context.Background()) }()
+	for s.health() == 200 {
+		continue
+	}
+	require.Equal(t, "unavailable", s.refused("POST", "/api/sessions", object{}, 503))
+	require.Equal(t, "unavailable", s.refused("POST", path+"/prompts", say("two"), 503))
+	require.Equal(t, "unavailable", s.refused("GET", path+"/events", nil, 503))
+	g.answer <- "the end"
+	f.until(f.has("the end"))
+	require.NoError(t, <-done)
+	for f.next() {
+		continue
+	}
+	require.Contains(t, f.ended, "shutting down")
+}
+
+func TestShutdownCancelsTurnsInTheEnd(t *testing.T) {
+	g := newGate()
+	s := serve(t, options{model: g.model()})
+	path := s.create()
+	s.do("POST", path+"/prompts", say("one"), 202)
+	<-g.asked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, s.handler.Shutdown(ctx), context.Canceled)
+}
+
+func TestFilesInPrompts(t *testing.T) {
+	seen := make(chan []model.Part, 1)
+	s := serve(t, options{Options: webbridge.Options{Accepts: []string{"image/png"}}, model: modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		seen <- req.Messages[0].Parts
+		return model.Response(model.Text("ok")), nil
+	})})
+	path := s.create()
+	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n"))
+	text := base64.StdEncoding.EncodeToString([]byte("a ``` b"))
+	s.do("POST", path+"/prompts", object{"parts": []object{
+		{"text": "Look."}, {"name": "a.png", "media_type": "image/png", "data": png}, {"name": "a.txt", "media_type": "text/plain; charset=utf-8", "data": text},
+	}}, 202)
+	parts := <-seen
+	require.Equal(t, model.PartMedia, parts[1].Kind)
+	require.Equal(t, "File a.txt:\n````\na ``` b\n````", parts[2].Text)
+	f := s.follow(path, "")
+	f.until(func() bool { return f.position != "" })
+	for e := range f.fold.Snapshot().Of(view.Message) {
+		require.Equal(t, view.Image, e.Content[1].Kind)
+		require.Equal(t, png, e.Content[1].Data)
+		require.Equal(t, "a ``` b", e.Content[2].Text)
+		break
+	}
+}
+
+func TestSettingsAreTheProgram(t *testing.T) {
+	set := ""
+	s := serve(t, options{Options: webbridge.Options{Set: func(_ context.Context, _ *host.Session, setting, value string) error {
+		if setting != "mode" {
+			return &session.Error{Op: "set", Err: session.ErrInvalid}
+		}
+		set = value
+		return nil
+	}}})
+	path := s.create()
+	s.do("PUT", path+"/settings/mode", object{"value": "plan"}, 204)
+	require.Equal(t, "plan", set)
+	require.Equal(t, "invalid", s.refused("PUT", path+"/settings/speed", object{"value": "1"}, 400))
+	require.Equal(t, "invalid", s.refused("PUT", path+"/settings/mode", object{}, 400))
+	without := serve(t, options{})
+	require.Equal(t, "not_found", without.refused("PUT", without.create()+"/settings/mode", object{"value": "plan"}, 404))
+}
+
+func TestHandlerOnAHost(t *testing.T) {
+	own := newHandler(t, options{})
+	h, err := webbridge.On(own.Host(), webbridge.Options{Token: token})
+	require.NoError(t, err)
+	call := recorded(t, h)
+	id := call("POST", "/api/sessions", `{}`, 201)["id"].(string)
+	call("POST", "/api/sessions/"+id+"/prompts", `{"parts":[{"text":"one"}]}`, 202)
+	require.NoError(t, h.Shutdown(t.Context()))
+	require.NotNil(t, own.Host().Session(id), "the host's sessions stay open")
+	require.NoError(t, own.Shutdown(t.Context()))
+}
+
+func TestMetricsCount(t *testing.T) {
+	s := serve(t, options{})
+	path := s.create()
+	f := s.follow(path, "")
+	s.do("POST", path+"/prompts", say("one"), 202)
+	f.until(f.has("You said one"))
+	f.until(func() bool { return !f.running })
+	s.refused("GET", "/api/nothing", nil, 404)
+	text := metrics(s.handler)
+	for _, line := range []string{
+		`ponte_web_turns_total{reason="done"} 1`, `ponte_web_requests_total{code="4xx"} 1`, "ponte_web_streams 1", "ponte_web_sessions_open 1", "ponte_web_turns_running 0", "# TYPE ponte_web_sent_bytes_total counter",
+	} {
+		require.Contains(t, text, line+"\n")
+	}
+}
