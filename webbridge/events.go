@@ -72,7 +72,7 @@ func (h *Handler) follow(ctx context.Context, s *Session, out *Stream, at string
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	var ready <-chan *host.Update // nil during the pause after an update
-	ending, last := h.ending, "" // what is there is sent before the stream ends; the sessions of a host of ours are closed, which ends it
+	ending, last := h.ending, ""  // what is there is sent before the stream ends; the sessions of a host of ours are closed, which ends it
 	var err error
 	running, flipped := h.isRunning(s.live)
 	out.state(running)
