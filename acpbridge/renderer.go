@@ -83,6 +83,9 @@ func messageID(entity string) acp.MessageID {
 
 // show shows a change.
 func (r *renderer) show(s *projection.Shown) {
+	if s.Op == view.Remove { // which this version of the protocol has not
+		return
+	}
 	switch s.Kind {
 	case view.Message, view.Thought:
 		if s.Role == view.User { // the client knows what it has sent
@@ -99,10 +102,6 @@ func (r *renderer) show(s *projection.Shown) {
 		}
 	case view.Plan:
 		r.send(acp.SessionUpdate{Plan: planOf(s.Entity)})
-	case view.Session:
-		if r.session.stored {
-			r.send(infoUpdate(s.Entity))
-		}
 	case view.Notice:
 		r.notice(s.Entity)
 	case view.Compaction:

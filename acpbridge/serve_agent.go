@@ -27,13 +27,14 @@ type server struct {
 	media       []string
 	busy        BusyPolicy
 	host        *host.Host
+	settings    bool // sessions have settings, and modes among them
+	modes       bool
 	stored      bool // sessions outlive the connection
 	shutdown    time.Duration
 	conn        acp.ConnOptions
 	log         *slog.Logger
 	mcp         MCPServers // nil means that there are none
 	auth        Auth       // nil means that nobody has to log in
-	commands    []acp.AvailableCommand
 	local       LocalFallback
 	linkedFiles int
 	client      acp.Client
@@ -92,7 +93,9 @@ func (s *server) NewSession(ctx context.Context, p *acp.NewSessionRequest) (*acp
 		return nil, s.withMethods(err)
 	}
 	s.log.Info("acpbridge: session begins", "session", session.id)
-	return &acp.NewSessionResponse{SessionID: session.id}, nil
+	resp := &acp.NewSessionResponse{SessionID: session.id}
+	resp.Modes, resp.ConfigOptions = session.offered()
+	return resp, nil
 }
 
 func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*session, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 )
 
@@ -62,6 +63,18 @@ type Config[D deps.Carrier, O any] struct {
 	// session's workspace, under its rules of paths; of a link to lines, only these. Files that it refuses, that do not fit, and that the
 	// model does not take are not an error: the model knows the link, and may read it with its tools. 0 leaves all of them to its tools.
 	LinkedFiles int
+
+	// Modes, Models and Thinking are what users can choose from in a session; the first is the default. Settings are the program's own.
+	// Clients get all of them as options with their categories, and the modes also in the older form. What was chosen is kept with the
+	// session. See [host.Modes] for modes that are shipped.
+	Modes    []host.Mode
+	Models   []host.Model
+	Thinking []string
+	Settings []host.Setting
+
+	// Commands are slash commands, beside those of the agent. See [host.BuiltIns] and [host.Templates] for commands that are there. If
+	// there are any, a command that does not exist is explained to the user. Otherwise it goes to the agent as text.
+	Commands []host.Command
 
 	// Busy says what happens to a prompt that comes while a turn of its session is running.
 	Busy BusyPolicy

@@ -34,10 +34,13 @@ func (s *server) LoadSession(ctx context.Context, p *acp.LoadSessionRequest) (*a
 		return s.UnimplementedAgent.LoadSession(ctx, p)
 	}
 	acp.Async(ctx)
-	if _, err := s.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers, true); err != nil {
+	session, err := s.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers, true)
+	if err != nil {
 		return nil, err
 	}
-	return &acp.LoadSessionResponse{}, nil
+	resp := &acp.LoadSessionResponse{}
+	resp.Modes, resp.ConfigOptions = session.offered()
+	return resp, nil
 }
 
 // ResumeSession implements [acp.Agent]. The client knows what the session shows.
@@ -46,10 +49,13 @@ func (s *server) ResumeSession(ctx context.Context, p *acp.ResumeSessionRequest)
 		return s.UnimplementedAgent.ResumeSession(ctx, p)
 	}
 	acp.Async(ctx)
-	if _, err := s.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers, false); err != nil {
+	session, err := s.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers, false)
+	if err != nil {
 		return nil, err
 	}
-	return &acp.ResumeSessionResponse{}, nil
+	resp := &acp.ResumeSessionResponse{}
+	resp.Modes, resp.ConfigOptions = session.offered()
+	return resp, nil
 }
 
 // reopen opens a session of the store, or takes one that is open.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent/approval"
@@ -25,6 +26,9 @@ type session struct {
 	stored  bool          // the session outlives the connection
 	hosted  *host.Session // nil until it is open
 	release sync.Once
+
+	setting sync.Mutex  // held while the client sets something
+	asked   atomic.Bool // the client has asked for what is being set
 
 	mu     sync.Mutex
 	closed error   // why no more turns begin, as the answer to a prompt; nil while they do

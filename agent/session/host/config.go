@@ -13,6 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/view"
 )
 
 // Config says which agent a host runs and how. Agent is required.
@@ -37,6 +38,19 @@ type Config[D, O any] struct {
 	Render func(output any) (string, error)
 	// Window is the size of the model's context in tokens. With it, usage is shown.
 	Window int
+
+	// Modes, Models and Thinking are what users can choose from; the first is the default. They are the settings [SettingMode],
+	// [SettingModel] and [SettingThinking]. Thinking are levels of model.Settings. Settings are the program's own.
+	Modes    []Mode
+	Models   []Model
+	Thinking []string
+	Settings []Setting
+	// Commands are slash commands of the program. If there are any, a command that does not exist is explained to the user. Otherwise it
+	// goes to the agent as text.
+	Commands []Command
+	// Announce, if not nil, is called when something has changed that belongs to a session as a whole: its settings or its title. It must
+	// not call methods of the session that wait for turns.
+	Announce func(ctx context.Context, s *Session, e *view.Entity)
 
 	// Busy says what becomes of a prompt that comes while a turn of its session is running.
 	Busy Busy
@@ -87,6 +101,7 @@ func (c *Config[D, O]) check() error {
 	if c.Idle < 0 {
 		errs = append(errs, fmt.Errorf("host: config: Idle is %v: use a positive duration, or 0 for never", c.Idle))
 	}
+	errs = append(errs, checkSettings(makeSettings(c.Modes, c.Models, c.Thinking, c.Settings)), checkCommands(c.Commands))
 	return errors.Join(errs...)
 }
 

@@ -9,11 +9,15 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // core is the typed side of a host. It is where the types are; nothing else here has type parameters.
 type core interface {
 	open(ctx context.Context, s *Session) (instance, error)
+	// commands returns the agent's slash commands.
+	commands() []view.SlashCommand
 }
 
 // instance is the typed side of a session that is awake.
@@ -22,6 +26,8 @@ type instance interface {
 	run(ctx context.Context, in *runInput, event func(*agent.Event)) (history []*model.Message, err error)
 	// command runs a slash command of the agent.
 	command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error)
+	// tools returns what the agent has, in the order in which it is offered.
+	tools(ctx context.Context) ([]Tool, error)
 	// keep reports whether the session stays awake.
 	keep() bool
 	// release frees the dependencies.
@@ -33,6 +39,7 @@ type runInput struct {
 	prompt  *Prompt
 	before  []agent.RunOption // that the user's options win over
 	options []agent.RunOption // that win
+	keep    func(tool string, kind toolset.Kind) bool
 }
 
 type typed[D, O any] struct{ config Config[D, O] }
@@ -57,6 +64,9 @@ func (i *typedInstance[D, O]) run(ctx context.Context, in *runInput, event func(
 	if err != nil {
 		return nil, err
 	}
+	if in.keep != nil {
+		ctx = i.config.Agent.Override(ctx, agent.Overrides[D]{Toolsets: []toolset.Toolset[D]{i.kept(in.keep)}})
+	}
 	stream := i.config.Agent.Stream(ctx, i.deps, "", options...)
 	for e := range stream.Events() {
 		event(&e)
@@ -70,6 +80,40 @@ func (i *typedInstance[D, O]) run(ctx context.Context, in *runInput, event func(
 		return nil, err
 	}
 	return result.Messages, nil
+}
+
+// kept returns the tools of the agent that are kept.
+func (i *typedInstance[D, O]) kept(keep func(string, toolset.Kind) bool) toolset.Toolset[D] {
+	return toolset.Filtered(i.config.Agent.Toolset(), func(_ context.Context, _ *toolset.RunContext[D], t *toolset.Tool[D]) (bool, error) {
+		return keep(t.Def.Name, t.Kind), nil
+	})
+}
+
+func (i *typedInstance[D, O]) tools(ctx context.Context) (all []Tool, err error) {
+	defer recovered(&err)
+	set := i.config.Agent.Toolset()
+	if keep := i.session.keeps(); keep != nil {
+		set = i.kept(keep)
+	}
+	run := &toolset.RunContext[D]{Deps: i.deps}
+	open, err := set.Open(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, open.Close(context.WithoutCancel(ctx))) }()
+	listing, err := open.Tools(ctx, run)
+	for _, t := range listing.Tools {
+		all = append(all, Tool{Name: t.Def.Name, Title: t.Title, Description: t.Def.Description, Kind: t.Kind})
+	}
+	return all, err
+}
+
+func (t *typed[D, O]) commands() []view.SlashCommand {
+	var all []view.SlashCommand
+	for _, c := range t.config.Agent.Commands() {
+		all = append(all, view.SlashCommand{Name: c.Name, Description: c.Description, Hint: c.Hint})
+	}
+	return all
 }
 
 func (i *typedInstance[D, O]) options(ctx context.Context, in *runInput) (options []agent.RunOption, err error) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/view"
 )
 
 // Host runs sessions. It is safe for concurrent use. [Host.Close] must be called.
@@ -30,6 +31,12 @@ type Host struct {
 	holder  string
 	log     *slog.Logger
 
+	modes    []Mode
+	models   []Model
+	settings []Setting
+	commands []Command
+	announce func(context.Context, *Session, *view.Entity)
+
 	mu       sync.Mutex
 	sessions map[string]*Session
 	closed   bool
@@ -43,6 +50,8 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	h := &Host{
 		store: c.Store, kept: c.Store != nil, durable: c.Store != nil, core: &typed[D, O]{c}, render: c.Render, window: c.Window, busy: c.Busy, idle: c.Idle,
 		holder: cmp.Or(c.Holder, holder()), log: c.Logger, sessions: map[string]*Session{},
+		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), announce: c.Announce,
+		settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),
 	}
 	if _, memory := c.Store.(*session.Memory); memory || c.Store == nil {
 		h.durable = false

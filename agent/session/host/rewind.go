@@ -36,14 +36,20 @@ func (s *Session) Rewind(ctx context.Context, prompt string) error {
 	if to == "" {
 		return noPrompt("rewind", s.id, prompt)
 	}
+	_, err = s.rewind(ctx, c, to)
+	return err
+}
+
+// rewind takes the session back to the beginning of a turn. The note is for the user. No other turn may be running.
+func (s *Session) rewind(ctx context.Context, c *conversation, to string) (note string, err error) {
 	if _, err := c.Rewind(ctx, to); err != nil {
-		return err
+		return "", err
 	}
 	c.proj.Begin(to, nil)
 	c.proj.Rewind(to)
 	s.takeResults(c)
 	s.touch(c)
-	return nil
+	return note, nil
 }
 
 func noPrompt(op, id, prompt string) error {

@@ -21,8 +21,8 @@ import (
 // run is the turn itself. The session is awake.
 func (t *Turn) run(p *Prompt, o *Outcome) {
 	s, c := t.session, t.c
-	t.id = rand.Text()
-	c.proj.Begin(t.id, p.Show)
+	t.id, t.show = rand.Text(), p.Show
+	c.proj.Begin(t.id, t.show)
 	defer c.proj.Stop()
 	if p.Began != nil {
 		p.Began(t)
@@ -83,6 +83,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 			s.logError("the session has no title", err)
 		}
 	}
+	c.proj.SetWindow(s.window())
 	before := c.Messages()
 	history, err := t.runAgent(now, p, parts)
 	s.recording.Store(nil)
@@ -107,8 +108,9 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 // runAgent runs the agent once.
 func (t *Turn) runAgent(now *turn.Turn, p *Prompt, parts []model.Part) ([]*model.Message, error) {
 	s, c := t.session, t.c
-	asker := approval.Logged(approval.Remember(&s.policy, s.asker(t, p)), s.host.log)
-	in := &runInput{prompt: p, before: append([]agent.RunOption{agent.WithAsker(asker)}, p.Options...)}
+	asker := approval.Logged(approval.Remember(&s.policy, s.moded(s.asker(t, p))), s.host.log)
+	in := &runInput{prompt: p, before: append([]agent.RunOption{agent.WithAsker(asker)}, s.options()...), keep: s.keeps()}
+	in.before = append(in.before, p.Options...)
 	in.options = []agent.RunOption{agent.WithHistory(c.Messages()), agent.WithRunID(now.ID()), agent.WithConversationID(s.id)}
 	if s.host.durable {
 		in.options = now.Options()
@@ -127,45 +129,6 @@ func (t *Turn) runAgent(now *turn.Turn, p *Prompt, parts []model.Part) ([]*model
 			p.Observe(e)
 		}
 	})
-}
-
-// command carries out the slash command that a prompt begins with, and returns what the agent is given in its place. more is false if no run
-// follows. An error of the command, such as one about its arguments, is shown to the user.
-func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.Content, more bool, err error) {
-	c := t.c
-	parts, shown = p.Parts, p.Shown
-	if parts[0].Kind != model.PartUser || !strings.HasPrefix(parts[0].Text, "/") {
-		return parts, shown, true, nil
-	}
-	res, ok, failed := s.instance.command(t.ctx, parts[0].Text, c.Messages())
-	if !ok {
-		return parts, shown, true, nil
-	}
-	if shown == nil {
-		shown = projection.Contents(parts)
-	}
-	if more = failed == nil && (res.Prompt != "" || res.Parts != nil); !more {
-		c.proj.Typed(shown)
-	}
-	if failed != nil {
-		c.proj.Say(oneLine(failed.Error()))
-		return nil, nil, false, nil
-	}
-	c.proj.Say(res.Notice)
-	if res.Messages != nil {
-		now, err := c.Begin(t.ctx)
-		if err == nil {
-			err = now.Finish(context.WithoutCancel(t.ctx), res.Messages, turn.Done)
-		}
-		if err != nil {
-			return nil, nil, false, err
-		}
-	}
-	var given []model.Part
-	if res.Prompt != "" {
-		given = append(given, model.User(res.Prompt))
-	}
-	return append(append(given, res.Parts...), parts[1:]...), shown, more, nil // what was attached stays
 }
 
 // keep records what was shown outside of a run.

@@ -111,6 +111,8 @@ func (s *Session) read(ctx context.Context) error {
 	}
 	c := &conversation{fold: new(view.Fold), epoch: rand.Text()}
 	c.proj = projection.New(projection.Options{Fold: c.fold, Render: s.host.render, Window: s.host.window, Changed: s.changed})
+	s.showInfo(c)
+	s.showOffers(c)
 	var err error
 	if c.Conversation, err = turn.OpenWith(ctx, s.w, c.proj.Replay); err != nil {
 		return err
@@ -120,9 +122,26 @@ func (s *Session) read(ctx context.Context) error {
 		return err
 	}
 	s.conversation = c
-	s.showInfo(c)
 	s.ask(c)
 	return nil
+}
+
+// showOffers shows settings and commands, if there are any.
+func (s *Session) showOffers(c *conversation) {
+	if len(s.host.settings) > 0 {
+		_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: projection.OptionsID, Entity: s.settingsEntity()})
+	}
+	if all := s.Commands(); len(all) > 0 {
+		_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: projection.CommandsID, Entity: &view.Entity{Kind: view.Commands, Slash: all}})
+	}
+}
+
+// window is the size of the context of the model that answers.
+func (s *Session) window() int {
+	if m := s.model(); m != nil {
+		return m.Info().ContextWindow
+	}
+	return s.host.window
 }
 
 // wake makes the dependencies. The caller has changing.

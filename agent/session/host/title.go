@@ -35,7 +35,7 @@ func (s *Session) SetTitle(ctx context.Context, title string) error {
 	if err := s.update(ctx, session.Change{Title: &title, Values: map[string]json.RawMessage{titledValue: by}}); err != nil {
 		return err
 	}
-	s.showInfo(c)
+	s.announce(ctx, c, s.infoEntity())
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (s *Session) nameAfter(ctx context.Context, c *conversation, parts []model.
 	if err := s.update(ctx, session.Change{Title: &title}); err != nil {
 		return false, err
 	}
-	c.proj.Info(s.infoEntity())
+	s.announce(ctx, c, s.infoEntity())
 	return true, nil
 }
 
@@ -80,9 +80,7 @@ func titleOf(parts []model.Part) string {
 // showInfo shows title and time of the session.
 func (s *Session) showInfo(c *conversation) {
 	e := s.infoEntity()
-	if e.Title != "" || c.fold.Get(e.ID) != nil {
-		_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
-	}
+	_ = c.fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
 
 func (s *Session) infoEntity() *view.Entity {

@@ -74,8 +74,9 @@ type Turn struct {
 	steers  *Turn   // the running turn that reads the prompt
 	ended   chan struct{}
 
-	id string
-	c  *conversation
+	id   string
+	c    *conversation
+	show func(*projection.Shown)
 
 	mu      sync.Mutex
 	inbox   *agent.Inbox // while the run goes on

@@ -125,8 +125,8 @@ func (p *Projector) Say(text string) {
 	p.add(&view.Entity{ID: id, Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: text}}})
 }
 
-// Info shows an entity that belongs to the session and not to a turn. It is not recorded.
-func (p *Projector) Info(e *view.Entity) { p.upsert(e) }
+// SetWindow sets the size of the model's context from now on: see [Options].Window.
+func (p *Projector) SetWindow(tokens int) { p.options.Window = tokens }
 
 // Finish returns the finish reason of the last response of the turn.
 func (p *Projector) Finish() model.FinishReason { return p.finish }

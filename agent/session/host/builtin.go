@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/show"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Tool describes a tool of the agent to people.
+type Tool struct {
+	// Name and Description are what the model is told, Title what people are.
+	Name, Title, Description string
+	Kind                     toolset.Kind
+}
+
+// BuiltIns returns commands that most programs want: /help, /mode, /model, /tools, /cost, /undo and /export. /mode and /model are offered
+// if there is something to choose from. prices may be nil; then /cost says nothing of money.
+func BuiltIns(prices model.PriceTable) []Command {
+	return []Command{
+		{Name: "help", Description: "List the commands.", Run: help},
+		{Name: "mode", Description: "Show the mode, or set it.", Hint: "mode", Offered: offers(SettingMode), Run: setBy(SettingMode)},
+		{Name: "model", Description: "Show the model, or set it.", Hint: "model", Offered: offers(SettingModel), Run: setBy(SettingModel)},
+		{Name: "tools", Description: "List the agent's tools.", Run: listTools},
+		{Name: "cost", Description: "Show what the session has used.", Run: func(_ context.Context, call *CommandCall) (agent.CommandResult, error) {
+			return cost(call, prices)
+		}},
+		{Name: "undo", Description: "Take back the last prompt and what followed from it.", Run: undo},
+		{Name: "export", Description: "Show the conversation as Markdown.", Run: export},
+	}
+}
+
+func help(_ context.Context, call *CommandCall) (res agent.CommandResult, err error) {
+	var b strings.Builder
+	for _, c := range call.Session.Commands() {
+		b.WriteString("- `/" + c.Name)
+		if c.Hint != "" {
+			b.WriteString(" " + show.Line(c.Hint))
+		}
+		b.WriteString("` " + show.Line(c.Description) + "\n")
+	}
+	res.Notice = b.String()
+	return res, nil
+}
+
+func offers(setting string) func(*Session) bool {
+	return func(s *Session) bool {
+		return slices.ContainsFunc(s.host.settings, func(one Setting) bool { return one.ID == setting })
+	}
+}
+
+// setBy shows a setting, or sets it to a value that is named by its id or title.
+func setBy(setting string) func(context.Context, *CommandCall) (agent.CommandResult, error) {
+	return func(ctx context.Context, call *CommandCall) (res agent.CommandResult, err error) {
+		all := call.Session.Settings()
+		one := &all[slices.IndexFunc(all, func(s view.Setting) bool { return s.ID == setting })]
+		for _, c := range one.Choices {
+			if call.Args != "" && (strings.EqualFold(c.ID, call.Args) || strings.EqualFold(c.Title, call.Args)) {
+				if _, err := call.Session.Set(ctx, setting, c.ID); err != nil {
+					return res, err
+				}
+				res.Notice = fmt.Sprintf("%s: %s", one.Title, show.Line(c.Title))
+				return res, nil
+			}
+		}
+		var b strings.Builder
+		if call.Args != "" {
+			fmt.Fprintf(&b, "There is no %s %s. Choose one of these:\n\n", setting, show.Line(call.Args))
+		}
+		for _, c := range one.Choices {
+			mark := ""
+			if c.ID == one.Value {
+				mark = " (current)"
+			}
+			fmt.Fprintf(&b, "- `%s`%s %s\n", show.Line(c.ID), mark, show.Line(c.Description))
+		}
+		res.Notice = b.String()
+		return res, nil
+	}
+}
+
+func listTools(ctx context.Context, call *CommandCall) (res agent.CommandResult, err error) {
+	tools, err := call.Session.instance.tools(ctx)
+	if err != nil {
+		return res, err
+	}
+	if res.Notice = "There are no tools."; len(tools) == 0 {
+		return res, nil
+	}
+	var b strings.Builder
+	for _, t := range tools {
+		line, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+		fmt.Fprintf(&b, "- `%s` %s\n", t.Name, show.Line(line))
+	}
+	res.Notice = b.String()
+	return res, nil
+}
+
+// cost adds up what the responses of the conversation say that they have used. What was taken back is not among them.
+func cost(call *CommandCall, prices model.PriceTable) (res agent.CommandResult, err error) {
+	var usage model.Usage
+	requests, money, unknown := 0, 0.0, false
+	for _, m := range call.Messages {
+		if m.Kind != model.KindResponse {
+			continue
+		}
+		requests++
+		usage.Add(m.Usage)
+		if prices != nil {
+			price, ok := prices.Price(m.Provider, m.Model, m.Time)
+			unknown = unknown || !ok
+			money += price.Of(m.Usage)
+		}
+	}
+	res.Notice = fmt.Sprintf("%d requests, %d tokens in, %d tokens out", requests, usage.InputTokens, usage.OutputTokens)
+	if prices != nil {
+		res.Notice += fmt.Sprintf(", cost %.4f", money)
+		if unknown {
+			res.Notice += " and what models cost whose price is not known"
+		}
+	}
+	return res, nil
+}
+
+// undo takes back the last prompt.
+func undo(ctx context.Context, call *CommandCall) (res agent.CommandResult, err error) {
+	t := call.turn
+	last := ""
+	for _, m := range slices.Backward(call.Messages) {
+		if root, _, _ := strings.Cut(m.RunID, "/"); root != "" {
+			last = root
+			break
+		}
+	}
+	if last == "" {
+		return res, errors.New("there is nothing to take back")
+	}
+	said := ""
+	if e := t.c.fold.Get(projection.PromptID(last)); e != nil {
+		said = titleOf([]model.Part{model.User(e.Text())})
+	}
+	note, err := call.Session.rewind(ctx, t.c, last)
+	if err != nil {
+		return res, err
+	}
+	t.c.proj.Begin(t.id, t.show)
+	res.Notice = "Taken back: " + said
+	if note != "" {
+		res.Notice += "\n\n" + note
+	}
+	return res, nil
+}
+
+// export shows the conversation as Markdown.
+func export(_ context.Context, call *CommandCall) (res agent.CommandResult, err error) {
+	text := Markdown(call.turn.c.fold.Snapshot())
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	res.Notice = fence + "markdown\n" + text + fence
+	return res, nil
+}
+
+// Markdown writes what was said, and which tools were called, as Markdown.
+func Markdown(s *view.Snapshot) string {
+	var b strings.Builder
+	for e := range s.All() {
+		switch {
+		case e.Kind == view.Message && e.Text() != "":
+			who := "Assistant"
+			if e.Role == view.User {
+				who = "User"
+			}
+			fmt.Fprintf(&b, "## %s\n\n%s\n\n", who, strings.TrimSpace(e.Text()))
+		case e.Kind == view.ToolCall:
+			fmt.Fprintf(&b, "- `%s` (%s)\n\n", strings.ReplaceAll(show.Line(e.Title), "`", "'"), show.Line(string(e.Status)))
+		}
+	}
+	return b.String()
+}

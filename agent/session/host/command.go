@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/nearest"
+)
+
+// Command is a slash command of the program. Those of the agent and its capabilities come before it, if they have the same name. See
+// [BuiltIns] and [Templates] for commands that are there.
+type Command struct {
+	// Name is what follows the slash: letters, digits, and characters of "_-.:". Description says in a line what the command does. Hint
+	// tells users what to type after the name; it is empty if the command takes no arguments.
+	Name, Description, Hint string
+	// Offered reports whether the session has the command. Nil is always.
+	Offered func(s *Session) bool
+	// Run carries the command out, in place of the session's turn. What the result asks for is done as for commands of agents.
+	Run func(ctx context.Context, call *CommandCall) (agent.CommandResult, error)
+}
+
+// CommandCall is a command as a user gave it.
+type CommandCall struct {
+	// Session is the session. Its methods that wait for turns must not be called.
+	Session *Session
+	// Args is what was typed after the name.
+	Args string
+	// Messages is the conversation so far. It is shared and must not be changed.
+	Messages []*model.Message
+
+	turn *Turn
+}
+
+// Commands returns the slash commands of the session: the agent's, and then the program's.
+func (s *Session) Commands() []view.SlashCommand {
+	all := slices.Clone(s.host.core.commands())
+	for i := range s.host.commands {
+		c := &s.host.commands[i]
+		taken := slices.ContainsFunc(all, func(other view.SlashCommand) bool { return other.Name == c.Name })
+		if !taken && (c.Offered == nil || c.Offered(s)) {
+			all = append(all, view.SlashCommand{Name: c.Name, Description: c.Description, Hint: c.Hint})
+		}
+	}
+	return all
+}
+
+func checkCommands(all []Command) error {
+	var errs []error
+	for i, c := range all {
+		switch {
+		case !isName(c.Name):
+			errs = append(errs, fmt.Errorf("host: config: the command %q: use letters, digits, and characters of %q", c.Name, "_-.:"))
+		case c.Run == nil:
+			errs = append(errs, fmt.Errorf("host: config: the command %q has no Run", c.Name))
+		case slices.ContainsFunc(all[:i], func(other Command) bool { return other.Name == c.Name }):
+			errs = append(errs, fmt.Errorf("host: config: the command %q is there twice", c.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func isName(name string) bool {
+	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-.:", r)
+	})
+}
+
+// dispatch carries out the command that a text begins with. It reports false if that is an ordinary prompt.
+func (s *Session) dispatch(t *Turn, text string) (res agent.CommandResult, ok bool, err error) {
+	res, ok, err = s.instance.command(t.ctx, text, t.c.Messages())
+	if ok || len(s.host.commands) == 0 {
+		return res, ok, err
+	}
+	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	name = strings.TrimSpace(name)
+	if !isName(name) {
+		return res, false, nil
+	}
+	i := slices.IndexFunc(s.host.commands, func(c Command) bool { return c.Name == name && (c.Offered == nil || c.Offered(s)) })
+	if i < 0 {
+		return res, true, errors.New(s.unknown(name))
+	}
+	c := &s.host.commands[i]
+	args = strings.TrimSpace(args)
+	if c.Hint == "" && args != "" {
+		return res, true, fmt.Errorf("/%s: %w", name, agent.ErrCommandArgs)
+	}
+	defer recovered(&err)
+	if res, err = c.Run(t.ctx, &CommandCall{Session: s, Args: args, Messages: slices.Clip(t.c.Messages()), turn: t}); err != nil {
+		return agent.CommandResult{}, true, fmt.Errorf("/%s: %w", name, err)
+	}
+	return res, true, nil
+}
+
+// unknown explains that there is no such command.
+func (s *Session) unknown(name string) string {
+	var names []string
+	for _, c := range s.Commands() {
+		names = append(names, c.Name)
+	}
+	text := fmt.Sprintf("There is no command /%s.", name)
+	if near := nearest.Of(name, slices.Values(names)); near != "" {
+		text += fmt.Sprintf(" Did you mean /%s?", near)
+	}
+	for i := range names {
+		names[i] = "/" + names[i]
+	}
+	return text + " Commands: " + strings.Join(names, ", ") + ". To send the text as it is, begin it with a space."
+}
+
+// command carries out the slash command that a prompt begins with, and returns what the agent is given in its place. more is false if no run
+// follows. An error of the command, such as one about its arguments, is shown to the user.
+func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.Content, more bool, err error) {
+	c := t.c
+	parts, shown = p.Parts, p.Shown
+	if parts[0].Kind != model.PartUser || !strings.HasPrefix(parts[0].Text, "/") {
+		return parts, shown, true, nil
+	}
+	res, ok, failed := s.dispatch(t, parts[0].Text)
+	if !ok {
+		return parts, shown, true, nil
+	}
+	if shown == nil {
+		shown = projection.Contents(parts)
+	}
+	if more = failed == nil && (res.Prompt != "" || res.Parts != nil); !more {
+		c.proj.Typed(shown)
+	}
+	if failed != nil {
+		c.proj.Say(oneLine(failed.Error()))
+		return nil, nil, false, nil
+	}
+	c.proj.Say(res.Notice)
+	if res.Messages != nil {
+		now, err := c.Begin(t.ctx)
+		if err == nil {
+			err = now.Finish(context.WithoutCancel(t.ctx), res.Messages, turn.Done)
+		}
+		if err != nil {
+			return nil, nil, false, err
+		}
+	}
+	var given []model.Part
+	if res.Prompt != "" {
+		given = append(given, model.User(res.Prompt))
+	}
+	return append(append(given, res.Parts...), parts[1:]...), shown, more, nil // what was attached stays
+}

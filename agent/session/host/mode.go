@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Mode is how a session works: which tools the agent has, what is asked about, and what the agent is told. A change holds at once for tools
+// and questions, and with the next turn for instructions.
+type Mode struct {
+	// ID identifies the mode. Title and Description are for people.
+	ID, Title, Description string
+	// Instructions are added to the agent's.
+	Instructions string
+	// Keep reports whether a tool is offered, by its name and kind. Nil offers all.
+	Keep func(tool string, kind toolset.Kind) bool
+	// Policy decides before anybody is asked; nil decides nothing. What the session remembers comes before it, and a denial that it
+	// remembers stays.
+	Policy func(next toolset.Asker) toolset.Asker
+}
+
+// ModeAsk is the mode in which every call that needs approval is asked about.
+func ModeAsk() Mode {
+	return Mode{ID: "ask", Title: "Ask", Description: "Asks before it changes files or runs commands."}
+}
+
+// ModeCode is the mode in which files are changed without a question. Everything else is asked about.
+func ModeCode() Mode {
+	return Mode{
+		ID: "code", Title: "Code", Description: "Changes files without asking. Asks before it runs commands.",
+		Policy: func(next toolset.Asker) toolset.Asker {
+			return toolset.AskerFuncs{OnAnswer: next.Answer, OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+				if r.Kind == toolset.KindEdit && !r.Once && onlyDiffs(&r.Approval) {
+					return toolset.Decision{Verdict: toolset.VerdictAllow, By: "mode code"}, nil
+				}
+				return next.Approve(ctx, r)
+			}}
+		},
+	}
+}
+
+// onlyDiffs reports whether all that a call would do is to change files.
+func onlyDiffs(a *toolset.Approval) bool {
+	for i := range a.Preview {
+		if a.Preview[i].Diff == nil || a.Preview[i].Diff.New == nil {
+			return false
+		}
+	}
+	return len(a.Preview) > 0
+}
+
+// ModePlan is the mode in which the agent has tools that read only, and makes a plan.
+func ModePlan() Mode {
+	return Mode{
+		ID: "plan", Title: "Plan", Description: "Reads and makes a plan. Changes nothing.",
+		Instructions: "You are in plan mode. Do not change anything. Read what you need, then answer with a plan of the changes that you " +
+			"would make, and wait for the user to approve it.",
+		Keep: func(tool string, kind toolset.Kind) bool {
+			switch kind {
+			case toolset.KindRead, toolset.KindSearch, toolset.KindThink, toolset.KindFetch:
+				return true
+			}
+			return tool == "ask_user"
+		},
+	}
+}
+
+// Modes returns the modes that are shipped: ask, code and plan.
+func Modes() []Mode { return []Mode{ModeAsk(), ModeCode(), ModePlan()} }
+
+// Model is a model that a user can choose.
+type Model struct {
+	// ID identifies the choice. Title and Description are for people.
+	ID, Title, Description string
+	// Model answers.
+	Model model.Model
+}
+
+// mode returns the mode of the session, nil if there are none.
+func (s *Session) mode() *Mode {
+	id := s.Setting(SettingMode)
+	for i := range s.host.modes {
+		if s.host.modes[i].ID == id {
+			return &s.host.modes[i]
+		}
+	}
+	return nil
+}
+
+// moded asks by the policy of the mode that the session has when there is something to ask.
+func (s *Session) moded(next toolset.Asker) toolset.Asker {
+	if len(s.host.modes) == 0 {
+		return next
+	}
+	return toolset.AskerFuncs{OnAnswer: next.Answer, OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+		if m := s.mode(); m != nil && m.Policy != nil {
+			return m.Policy(next).Approve(ctx, r)
+		}
+		return next.Approve(ctx, r)
+	}}
+}
+
+// keeps reports whether a tool is offered. It is nil if there are no modes.
+func (s *Session) keeps() func(tool string, kind toolset.Kind) bool {
+	if len(s.host.modes) == 0 {
+		return nil
+	}
+	return func(tool string, kind toolset.Kind) bool {
+		m := s.mode()
+		return m == nil || m.Keep == nil || m.Keep(tool, kind)
+	}
+}
+
+// options are the options of a run that the settings ask for.
+func (s *Session) options() []agent.RunOption {
+	var all []agent.RunOption
+	if m := s.mode(); m != nil && m.Instructions != "" {
+		all = append(all, agent.WithInstructions(m.Instructions))
+	}
+	if m := s.model(); m != nil {
+		all = append(all, agent.WithModel(m))
+	}
+	if level := s.Setting(SettingThinking); level != "" {
+		all = append(all, agent.WithSettings(model.Settings{Thinking: level}))
+	}
+	for i := range s.host.settings {
+		if own := &s.host.settings[i]; own.Options != nil {
+			all = append(all, own.Options(s.Setting(own.ID))...)
+		}
+	}
+	return all
+}
+
+// model returns the model that was chosen, nil for the agent's own.
+func (s *Session) model() model.Model {
+	id := s.Setting(SettingModel)
+	for i := range s.host.models {
+		if s.host.models[i].ID == id {
+			return s.host.models[i].Model
+		}
+	}
+	return nil
+}
