@@ -76,7 +76,7 @@ func TestSlowReaderHoldsUpTheWriter(t *testing.T) {
 		written := 0
 		go func() {
 			line := strings.Repeat("x", 10_000) + "\n"
-			for {
+			for written < 8<<20 {
 				if _, err := agent.out.Write([]byte(line)); err != nil {
 					return
 				}
