@@ -48,7 +48,8 @@ type Verdict struct {
 //     never chooses "always".
 //   - A request for a file or a command that is denied is answered with an error. One that is allowed goes on to the editor like any other.
 //
-// The editor never sees a request that was answered. What an agent does by itself, without asking, does not pass through the proxy.
+// The editor never sees a request that was answered. Methods that this package does not know are not decided about. What an agent does by itself,
+// without asking, does not pass through the proxy.
 //
 // With a policy, messages of the agent that readers could understand differently do not pass: lines that are not a message, batches, requests with
 // a member twice, and those of the requests above that have no id. Line separators within a message that some readers take for its end are written as escapes.

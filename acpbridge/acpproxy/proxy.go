@@ -98,6 +98,9 @@ func Serve(ctx context.Context, fromEditor io.Reader, toEditor io.Writer, fromAg
 func (p *proxy) wait(ctx context.Context, editor, agent <-chan error) error {
 	select {
 	case err := <-agent:
+		if p.toEditor.failure() != nil {
+			return p.editorGone(ctx, editor)
+		}
 		return p.agentEnded(ctx, err)
 	case err := <-editor:
 		if err != nil { // the agent does not read any more: it says what it has to say, and ends
@@ -111,13 +114,7 @@ func (p *proxy) wait(ctx context.Context, editor, agent <-chan error) error {
 			return err
 		}
 	case <-p.toEditor.done:
-		select {
-		case <-editor: // it has gone in both directions, as editors do
-			return nil
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-		}
-		return fmt.Errorf("acpproxy: write to the editor: %w", p.toEditor.failure())
+		return p.editorGone(ctx, editor)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -138,6 +135,17 @@ func (p *proxy) wait(ctx context.Context, editor, agent <-chan error) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// editorGone says how the editor has gone, which does not read any more.
+func (p *proxy) editorGone(ctx context.Context, editor <-chan error) error {
+	select {
+	case <-editor: // it has gone in both directions, as editors do
+		return nil
+	case <-time.After(100 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return fmt.Errorf("acpproxy: write to the editor: %w", p.toEditor.failure())
 }
 
 // agentEnded answers what the agent will not answer any more.

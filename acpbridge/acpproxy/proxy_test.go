@@ -146,6 +146,23 @@ func TestEditorThatIsGoneEndsTheProxy(t *testing.T) {
 	require.Error(t, err, "the agent notices")
 }
 
+// An editor that ends closes both of its streams. The agent may be writing just then.
+func TestEditorThatIsGoneInBothDirectionsIsNoError(t *testing.T) {
+	for range 20 {
+		editor, agent, wait := serve(t, acpproxy.Config{})
+		go func() {
+			for {
+				if _, err := agent.out.Write([]byte("hello\n")); err != nil {
+					return
+				}
+			}
+		}()
+		require.NoError(t, editor.out.Close())
+		require.NoError(t, editor.r.Close())
+		require.NoError(t, wait())
+	}
+}
+
 func TestContextEndsTheProxy(t *testing.T) {
 	reads, writes := acp.Pipe()
 	reads2, writes2 := acp.Pipe()

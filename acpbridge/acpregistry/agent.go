@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -157,8 +158,12 @@ func (a *Agent) check() error {
 		errs = append(errs, checkStart(where, b.Args, b.Env)...)
 	}
 	if p := d.Command; p != nil {
-		if p.Path == "" || len(p.Path) > maxText || strings.ContainsRune(p.Path, 0) {
+		switch {
+		case p.Path == "" || len(p.Path) > maxText || strings.ContainsRune(p.Path, 0):
 			bad("command", "path: %q is not the path of a program", cut(p.Path))
+		case filepath.Base(p.Path) != p.Path && !filepath.IsAbs(p.Path):
+			// It would be another program in each directory.
+			bad("command", "path: %q is neither a name nor an absolute path", cut(p.Path))
 		}
 		errs = append(errs, checkStart("command", p.Args, p.Env)...)
 	}

@@ -164,6 +164,8 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		entry("a", `{"npx":{"package":"a@1.0.0","args":["`+strings.Repeat("x", 5000)+`"]}}`):    "cannot be an argument",
 		entry("a", `{"npx":{"package":"a@1.0.0","args":[`+strings.Repeat(`"x",`, 100)+`"x"]}}`): "more than 100",
 		entry("a", `{"command":{"path":""}}`):                                                   "not the path of a program",
+		entry("a", `{"command":{"path":"./agent"}}`):                                            "neither a name nor an absolute path",
+		entry("a", `{"command":{"path":"bin/agent"}}`):                                          "neither a name nor an absolute path",
 	}
 	for text, want := range cases {
 		_, err := acpregistry.Parse([]byte(text))
