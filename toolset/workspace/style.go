@@ -81,12 +81,20 @@ func (s Style) Abs(dir, name string) (string, error) {
 		return "", malformed("the path contains a NUL byte")
 	}
 	if s == Windows {
-		return absWindows(dir, name)
+		var err error
+		if name, err = absWindows(dir, name); err != nil {
+			return "", err
+		}
+	} else {
+		if !path.IsAbs(name) {
+			name = dir + "/" + name
+		}
+		name = path.Clean(name)
 	}
-	if !path.IsAbs(name) {
-		name = dir + "/" + name
+	if len(name) > maxPath {
+		return "", malformed("the path is longer than %d bytes, with its directory", maxPath)
 	}
-	return path.Clean(name), nil
+	return name, nil
 }
 
 // Contains reports whether the clean path name is dir or lies in it. dir is clean, too.

@@ -115,6 +115,21 @@ func TestLocateRefusesWindowsPaths(t *testing.T) {
 	}
 }
 
+// TestAcceptedPathIsAcceptedAgain is about names that are too long only when their directory stands in front of them.
+func TestAcceptedPathIsAcceptedAgain(t *testing.T) {
+	for _, root := range []string{"/project", `C:\project`} {
+		fits, over := strings.Repeat("a", 4096-len(root)-1), strings.Repeat("a", 4096-len(root))
+		got, err := workspace.Locate([]string{root}, fits)
+		require.NoError(t, err)
+		_, err = workspace.Locate([]string{root}, got.Path)
+		require.NoError(t, err)
+		_, err = workspace.Locate([]string{root}, over)
+		require.ErrorIs(t, err, workspace.ErrPath)
+		_, err = workspace.Locate([]string{root}, "b/../"+fits)
+		require.NoError(t, err)
+	}
+}
+
 // FuzzLocate looks for paths that are accepted although they lie outside, or that are not clean.
 func FuzzLocate(f *testing.F) {
 	for _, seed := range []string{"a/../b", "../x", "file:///p/a%20b", `C:\p\a`, `\\srv\share\x`, `c:/P/./x`, "/p//a/", "ſ/K"} {
