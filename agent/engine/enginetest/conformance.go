@@ -3,6 +3,7 @@
 package enginetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,11 @@ type Harness struct {
 	// Open returns the engine of a life, and a function that releases it once the life has ended, after its context has. If
 	// the harness is Durable, it returns an engine that resumes what earlier lives of the same run have recorded.
 	Open func(t *testing.T, l *Life) (eng engine.Engine, release func())
+	// Play is set in place of Open by engines that work only in a place of their own, such as a workflow: it calls play there, with the engine of the
+	// life and a context that ends with ctx.
+	Play func(ctx context.Context, t *testing.T, l *Life, play func(ctx context.Context, eng engine.Engine))
+	// Unwatched says that the engine drops what tasks report. It is not for runs that somebody watches.
+	Unwatched bool
 	// Durable says that the engine records results, so that a run goes on after its process has died.
 	Durable bool
 }
@@ -30,7 +36,7 @@ type Harness struct {
 // messages that come in.
 func Conformance(t *testing.T, h Harness) {
 	for _, r := range rules {
-		if r.durable && !h.Durable {
+		if r.durable && !h.Durable || r.watched && h.Unwatched {
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) { r.check(t, &h) })
@@ -38,21 +44,21 @@ func Conformance(t *testing.T, h Harness) {
 }
 
 var rules = []struct {
-	name    string
-	durable bool
-	check   func(*testing.T, *Harness)
+	name             string
+	durable, watched bool
+	check            func(*testing.T, *Harness)
 }{
-	{"a run comes to its end", false, checkResults},
-	{"calls run side by side", false, checkParallel},
-	{"listeners are called while the run waits", false, checkListener},
-	{"errors of listeners reach the task", false, checkListenerError},
-	{"a run can be cancelled at every task", false, checkCancel},
-	{"a task that ends its goroutine fails", false, checkGoexit},
-	{"times and ids are set", false, checkStamps},
-	{"usage counts once", false, checkUsage},
-	{"a repeated run is the same and does nothing", true, checkReplay},
-	{"a run that dies anywhere goes on", true, checkDeath},
-	{"a run that was cancelled anywhere goes on", true, checkCancelled},
+	{"a run comes to its end", false, false, checkResults},
+	{"calls run side by side", false, false, checkParallel},
+	{"listeners are called while the run waits", false, true, checkListener},
+	{"errors of listeners reach the task", false, true, checkListenerError},
+	{"a run can be cancelled at every task", false, false, checkCancel},
+	{"a task that ends its goroutine fails", false, false, checkGoexit},
+	{"times and ids are set", false, false, checkStamps},
+	{"usage counts once", false, false, checkUsage},
+	{"a repeated run is the same and does nothing", true, false, checkReplay},
+	{"a run that dies anywhere goes on", true, false, checkDeath},
+	{"a run that was cancelled anywhere goes on", true, false, checkCancelled},
 }
 
 // life returns a life that is not disturbed.

@@ -224,8 +224,7 @@ func (l *Life) live(h *Harness) (res *loop.Result, err error) {
 	ctx, cancel := context.WithCancelCause(l.t.Context())
 	l.cancel, l.met, l.Meter = cancel, make(chan struct{}), new(toolset.Meter)
 	l.Worker = own{l}
-	eng, release := h.Open(l.t, l)
-	func() {
+	play := func(ctx context.Context, eng engine.Engine) {
 		defer func() {
 			if p := recover(); p != nil {
 				if _, ok := p.(death); !ok {
@@ -238,10 +237,17 @@ func (l *Life) live(h *Harness) (res *loop.Result, err error) {
 			Agent: "enginetest", RunID: l.RunID, Prompt: []model.Part{model.User("Go.")}, Meter: l.Meter,
 			Asks: true, Steered: true, Observed: l.stream, Stream: l.stream,
 		})
-	}()
-	cancel(nil)
-	if release != nil {
-		release()
+	}
+	if h.Play != nil {
+		h.Play(ctx, l.t, l, play)
+		cancel(nil)
+	} else {
+		eng, release := h.Open(l.t, l)
+		play(ctx, eng)
+		cancel(nil)
+		if release != nil {
+			release()
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

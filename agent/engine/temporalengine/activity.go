@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine"
+)
+
+// activities executes the tasks of runs on a worker.
+type activities struct {
+	// open returns what executes the tasks of a run, and a function that frees it.
+	open      func(ctx context.Context, in Input) (w engine.Worker, release func(context.Context) error, err error)
+	idle      time.Duration
+	histories histories
+
+	mu     sync.Mutex
+	runs   map[string]*runWorker
+	closed bool
+}
+
+// runWorker is what a worker has of one run.
+type runWorker struct {
+	ready   chan struct{} // closed when the next three are set
+	worker  engine.Worker
+	release func(context.Context) error
+	err     error
+	users   int
+	timer   *time.Timer
+}
+
+func newActivities(open func(context.Context, Input) (engine.Worker, func(context.Context) error, error), b Blobs, idle time.Duration) *activities {
+	return &activities{open: open, idle: idle, histories: histories{blobs: b}, runs: map[string]*runWorker{}}
+}
+
+// opener makes what executes the tasks of runs of an agent.
+func opener[D, O any](c *Config[D, O]) func(ctx context.Context, in Input) (engine.Worker, func(context.Context) error, error) {
+	return func(ctx context.Context, in Input) (w engine.Worker, release func(context.Context) error, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		var deps D
+		if c.Deps != nil {
+			if deps, err = c.Deps(ctx, in); err != nil {
+				return nil, nil, err
+			}
+		}
+		worker := agent.NewWorker(c.Agent, deps, c.Options...)
+		return worker, func(ctx context.Context) error {
+			err := worker.Close(ctx)
+			if c.Release != nil {
+				err = errors.Join(err, c.Release(ctx, deps))
+			}
+			return err
+		}, nil
+	}
+}
+
+// do is the activity.
+func (a *activities) do(ctx context.Context, in taskInput) (*taskOutput, error) {
+	task, err := engine.UnmarshalTask(in.Task)
+	if err != nil {
+		return nil, err
+	}
+	if in.History != nil {
+		if task.Info.Messages, err = a.histories.messages(ctx, in.History); err != nil {
+			return nil, err
+		}
+	}
+	r, err := a.use(ctx, in.Run)
+	if err != nil {
+		return nil, err
+	}
+	defer a.leave(in.Run.ID, r)
+	stop := beat(ctx)
+	defer stop()
+	var done engine.Done
+	perform(ctx, r.worker, task, &done)
+	if ctx.Err() != nil && errors.Is(done.Err, ctx.Err()) {
+		return nil, ctx.Err() // Temporal knows what it means
+	}
+	out := new(taskOutput)
+	out.Done, err = engine.MarshalDone(task, &done)
+	return out, err
+}
+
+// perform does the task. Panics of user code are the worker's business, but runtime.Goexit must not end Temporal's goroutine.
+func perform(ctx context.Context, w engine.Worker, task *engine.Task, done *engine.Done) {
+	ended := make(chan bool, 1)
+	go func() {
+		returned := false
+		defer func() { ended <- returned }()
+		w.Do(ctx, task, engine.Reporter(func([]byte) error { return nil }), done)
+		returned = true
+	}()
+	if !<-ended {
+		*done = engine.Done{Err: engine.ErrGoexit}
+	}
+}
+
+// beat tells the server that the activity is alive, which also tells the activity when it is cancelled.
+func beat(ctx context.Context) (stop func()) {
+	info := activity.GetInfo(ctx)
+	if info.IsLocalActivity || info.HeartbeatTimeout <= 0 {
+		return func() {}
+	}
+	activity.RecordHeartbeat(ctx)
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(info.HeartbeatTimeout / 4)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-ended
+	}
+}
+
+// use returns what there is of a run, and makes it if need be.
+func (a *activities) use(ctx context.Context, in Input) (*runWorker, error) {
+	a.mu.Lock()
+	r := a.runs[in.ID]
+	made := r == nil
+	if made {
+		r = &runWorker{ready: make(chan struct{})}
+		a.runs[in.ID] = r
+	}
+	r.users++
+	if r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
+	a.mu.Unlock()
+	if made {
+		// What is made outlives the activity.
+		r.worker, r.release, r.err = a.open(context.WithoutCancel(ctx), in)
+		close(r.ready)
+	}
+	select {
+	case <-r.ready:
+	case <-ctx.Done():
+		a.leave(in.ID, r)
+		return nil, context.Cause(ctx)
+	}
+	if r.err != nil {
+		err := fmt.Errorf("temporalengine: make the dependencies of run %s: %w", in.ID, r.err)
+		a.leave(in.ID, r)
+		return nil, err
+	}
+	return r, nil
+}
+
+// leave lets go of a run. What nobody uses for a time is released.
+func (a *activities) leave(id string, r *runWorker) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.users--; r.users > 0 {
+		return
+	}
+	idle := a.idle
+	if r.worker == nil { // the next activity tries again
+		if a.runs[id] == r {
+			delete(a.runs, id)
+		}
+		return
+	}
+	if a.closed {
+		idle = 0
+	}
+	r.timer = time.AfterFunc(idle, func() { a.free(id, r) })
+}
+
+// free releases what a run has on this worker, unless it is in use again.
+func (a *activities) free(id string, r *runWorker) {
+	a.mu.Lock()
+	if r.users > 0 || a.runs[id] != r {
+		a.mu.Unlock()
+		return
+	}
+	delete(a.runs, id)
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := r.release(ctx); err != nil {
+		slog.Error("temporalengine: release what a run had", "run", id, "kind", fmt.Sprintf("%T", err))
+	}
+}
+
+// close releases what is left of runs. It is called when the worker has stopped.
+func (a *activities) close() {
+	a.mu.Lock()
+	a.closed = true
+	left := map[string]*runWorker{}
+	for id, r := range a.runs {
+		if r.timer != nil && r.timer.Stop() {
+			left[id] = r
+		}
+	}
+	a.mu.Unlock()
+	for id, r := range left {
+		a.free(id, r)
+	}
+}

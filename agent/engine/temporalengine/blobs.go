@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Blobs keeps data by the hash of the data. Implementations are safe for concurrent use. All workers and clients of a run need the same blobs,
+// for as long as Temporal keeps the workflow.
+type Blobs interface {
+	// Put keeps data under a key, which is the data's hash: what is there already is the same. When it returns, others can get the data.
+	Put(ctx context.Context, key string, data []byte) error
+	// Get returns the data of a key. If there is none, the error wraps [ErrNoBlob].
+	Get(ctx context.Context, key string) ([]byte, error)
+}
+
+// ErrNoBlob means that data that a workflow refers to is not there.
+var ErrNoBlob = errors.New("temporalengine: no such blob")
+
+// keyOf returns the key of data.
+func keyOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// get returns the data of a key, and checks that it is what was put there.
+func get(ctx context.Context, b Blobs, key string) ([]byte, error) {
+	data, err := b.Get(ctx, key)
+	if err == nil && keyOf(data) != key {
+		err = fmt.Errorf("temporalengine: blob %s was changed", key)
+	}
+	return data, err
+}
+
+// MemoryBlobs are blobs in memory, for tests. The zero value is empty and ready to use.
+type MemoryBlobs struct{ data sync.Map }
+
+// Put implements [Blobs].
+func (m *MemoryBlobs) Put(ctx context.Context, key string, data []byte) error {
+	m.data.LoadOrStore(key, string(data))
+	return context.Cause(ctx)
+}
+
+// Get implements [Blobs].
+func (m *MemoryBlobs) Get(ctx context.Context, key string) ([]byte, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	data, ok := m.data.Load(key)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrNoBlob, key)
+	}
+	return []byte(data.(string)), nil
+}
+
+// DirBlobs are blobs in a directory, which may be on a file system that the machines share. Only their owner can read the files.
+type DirBlobs struct {
+	// Dir is the directory. It is made if it does not exist.
+	Dir string
+}
+
+func (d DirBlobs) path(key string) (string, error) {
+	if len(key) != 64 || strings.Trim(key, "0123456789abcdef") != "" {
+		return "", fmt.Errorf("temporalengine: %.80q is not the key of a blob", key)
+	}
+	return filepath.Join(d.Dir, key[:2], key), nil
+}
+
+// Put implements [Blobs].
+func (d DirBlobs) Put(ctx context.Context, key string, data []byte) error {
+	path, err := d.path(key)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-") // of mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// Get implements [Blobs].
+func (d DirBlobs) Get(ctx context.Context, key string) ([]byte, error) {
+	path, err := d.path(key)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %s", ErrNoBlob, key)
+	}
+	return data, err
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// ClientOptions say which runs a [Client] starts. Name and TaskQueue are required.
+type ClientOptions struct {
+	// Name is the Config.Name of the workers, TaskQueue their queue.
+	Name, TaskQueue string
+	// Timeout bounds a run, the time that it waits for people included. Zero means no bound.
+	Timeout time.Duration
+}
+
+// Client starts runs of an agent and finds those that there are. O is the type of their outputs. It is safe for concurrent use.
+type Client[O any] struct {
+	client  client.Client
+	options ClientOptions
+}
+
+// NewClient returns a client. c must convert as the workers do: see [Converter].
+func NewClient[O any](c client.Client, o ClientOptions) (*Client[O], error) {
+	if c == nil || o.Name == "" || o.TaskQueue == "" {
+		return nil, errors.New("temporalengine: a client needs a client of Temporal, a Name and a TaskQueue")
+	}
+	return &Client[O]{c, o}, nil
+}
+
+// Errors of runs.
+var (
+	// ErrRunning means that a run with the id is going on, or has been.
+	ErrRunning = errors.New("temporalengine: there is a run with this id")
+	// ErrNoRun means that there is no run with the id.
+	ErrNoRun = errors.New("temporalengine: there is no run with this id")
+	// ErrAnswer means that an answer was refused: nothing waits for it, or it is for another call.
+	ErrAnswer = errors.New("temporalengine: the answer was refused")
+)
+
+// Error is the error of a run that has failed or was cancelled. Its history can be continued.
+type Error struct {
+	// ID is the id of the run.
+	ID string
+	// Messages is the history. Usage is what the run has used.
+	Messages []*model.Message
+	Usage    toolset.Usage
+	// Err is the cause. That of a run that was cancelled is [context.Canceled].
+	Err error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("temporalengine: run %s: %v", e.ID, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Run is a run that was started. It is safe for concurrent use.
+type Run[O any] struct {
+	client client.Client
+	id     string
+}
+
+// ID returns the id of the run.
+func (r *Run[O]) ID() string { return r.id }
+
+// Start starts a run. If there is one with the id, the error wraps [ErrRunning].
+func (c *Client[O]) Start(ctx context.Context, in Input) (*Run[O], error) {
+	if in.ID == "" {
+		in.ID = rand.Text()
+	}
+	_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: in.ID, TaskQueue: c.options.TaskQueue, WorkflowExecutionTimeout: c.options.Timeout,
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+	}, c.options.Name, in)
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) {
+		return nil, fmt.Errorf("%w: %s", ErrRunning, in.ID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("temporalengine: start run %s: %w", in.ID, err)
+	}
+	return &Run[O]{c.client, in.ID}, nil
+}
+
+// Run returns the run with an id, which any program may have started. Whether there is one is found out by its methods.
+func (c *Client[O]) Run(id string) *Run[O] { return &Run[O]{c.client, id} }
+
+// Result waits for the end of the run. If the run has failed, the error is an [*Error] with the history.
+func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
+	res := new(agent.Result[O])
+	err := r.client.GetWorkflow(ctx, r.id, "").Get(ctx, res)
+	if err == nil {
+		return res, nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	if err := r.known(err); errors.Is(err, ErrNoRun) {
+		return nil, err
+	}
+	failed := &Error{ID: r.id, Err: err}
+	var details failureDetails
+	var application *temporal.ApplicationError
+	var cancelled *temporal.CanceledError
+	switch {
+	case errors.As(err, &application):
+		failed.Err = application
+		if application.HasDetails() {
+			err = application.Details(&details)
+		}
+	case errors.As(err, &cancelled):
+		failed.Err = context.Canceled
+		if cancelled.HasDetails() {
+			err = cancelled.Details(&details)
+		}
+	}
+	failed.Messages, failed.Usage = details.Messages, details.Usage
+	return nil, failed
+}
+
+// known gives errors of the service their identity.
+func (r *Run[O]) known(err error) error {
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return fmt.Errorf("%w: %s", ErrNoRun, r.id)
+	}
+	return err
+}
+
+// State says how far the run is. It needs a worker.
+func (r *Run[O]) State(ctx context.Context) (*State, error) {
+	value, err := r.client.QueryWorkflow(ctx, r.id, "", stateQuery)
+	if err != nil {
+		return nil, fmt.Errorf("temporalengine: state of run %s: %w", r.id, r.known(err))
+	}
+	state := new(State)
+	if err := value.Get(state); err != nil {
+		return nil, fmt.Errorf("temporalengine: state of run %s: %w", r.id, err)
+	}
+	return state, nil
+}
+
+// Answer answers calls that the run waits for, all of them or some. It returns how many are left. The run goes on with the last one. If an answer is for a call
+// that does not wait, none counts, and the error wraps [ErrAnswer].
+func (r *Run[O]) Answer(ctx context.Context, results toolset.DeferredResults) (left int, err error) {
+	handle, err := r.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: r.id, UpdateName: answerUpdate, Args: []any{results}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, &left)
+	}
+	var refused *temporal.ApplicationError
+	switch {
+	case errors.As(err, &refused):
+		return 0, fmt.Errorf("%w: run %s: %s", ErrAnswer, r.id, refused.Message())
+	case err != nil:
+		return 0, fmt.Errorf("temporalengine: answer run %s: %w", r.id, r.known(err))
+	}
+	return left, nil
+}
+
+// Send sends a message into the run, which reads it with its next request.
+func (r *Run[O]) Send(ctx context.Context, parts ...model.Part) error {
+	if err := r.client.SignalWorkflow(ctx, r.id, "", messageSignal, parts); err != nil {
+		return fmt.Errorf("temporalengine: send to run %s: %w", r.id, r.known(err))
+	}
+	return nil
+}
+
+// Cancel cancels the run: its activities end, its history is kept. It does not wait.
+func (r *Run[O]) Cancel(ctx context.Context) error {
+	if err := r.client.CancelWorkflow(ctx, r.id, ""); err != nil {
+		return fmt.Errorf("temporalengine: cancel run %s: %w", r.id, r.known(err))
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Config says which agent a worker runs, and how. Name, Agent and Blobs are required.
+type Config[D, O any] struct {
+	// Name is the name of the workflow's type. Clients start runs by it.
+	Name string
+	// Agent is the agent. All workers of a task queue must have the same one.
+	Agent *agent.Agent[D, O]
+	// Blobs keeps histories, and whatever is too large for an event.
+	Blobs Blobs
+	// Deps makes the dependencies of a run on this worker, when the first activity of the run comes here. They serve all activities of the
+	// run on this worker. Nil gives zero dependencies.
+	Deps func(ctx context.Context, in Input) (D, error)
+	// Release frees dependencies when no activity of the run has come for Idle, and when the worker stops. It may be nil.
+	Release func(ctx context.Context, d D) error
+	// Options are options for all runs, such as a model, or an asker that decides by policy. They must not differ between workers, and must not
+	// be those that Input or this package sets: history, prompt, run id, results, inbox, meter, engine, journal.
+	Options []agent.RunOption
+	// Tool says how the calls of a tool are executed. Nil means [DefaultActivity] for all of them. It must give the same answer each time.
+	Tool func(name string) Activity
+	// Step says how steps are executed: a request to the model each. The zero value means [DefaultActivity]. Steps are never local.
+	Step Activity
+	// Idle is after how long without an activity the dependencies of a run are released. Zero means 5 minutes.
+	Idle time.Duration
+}
+
+// Activity says how something is executed.
+type Activity struct {
+	// Local executes it in the process of the workflow, without events of its own until it has ended: a tenth of the time. It is executed again if
+	// the worker ends before that is recorded.
+	Local bool
+	// Timeout bounds an attempt. Zero means 10 minutes.
+	Timeout time.Duration
+	// Heartbeat is after how long without a sign of life the worker counts as lost. Zero means 30 seconds. Local ones have none.
+	Heartbeat time.Duration
+	// Attempts bounds how often it is tried if workers are lost or it takes too long. Zero means 10.
+	Attempts int32
+	// TaskQueue names another queue, for workers with other resources. Empty means that of the workflow.
+	TaskQueue string
+}
+
+// DefaultIdle is how long dependencies of a run that is idle are kept, if the configuration does not say.
+const DefaultIdle = 5 * time.Minute
+
+// DefaultActivity is how steps and calls are executed if nothing else is said.
+var DefaultActivity = Activity{Timeout: 10 * time.Minute, Heartbeat: 30 * time.Second, Attempts: 10}
+
+// orDefault fills in what is not set.
+func (a Activity) orDefault() Activity {
+	if a.Timeout == 0 {
+		a.Timeout = DefaultActivity.Timeout
+	}
+	if a.Heartbeat == 0 {
+		a.Heartbeat = DefaultActivity.Heartbeat
+	}
+	if a.Attempts == 0 {
+		a.Attempts = DefaultActivity.Attempts
+	}
+	return a
+}
+
+// Input is what a run begins with. It is stored with the workflow.
+type Input struct {
+	// ID is the id of the workflow and of the run. Empty makes one. A second run with the id of one that is going on is refused.
+	ID string `json:"id,omitempty"`
+	// Prompt is what the agent is asked. Parts is for more than text.
+	Prompt string       `json:"prompt,omitempty"`
+	Parts  []model.Part `json:"parts,omitempty"`
+	// History is what was said before.
+	History []*model.Message `json:"history,omitempty"`
+	// ConversationID identifies the conversation, if it has an id.
+	ConversationID string `json:"conversation_id,omitempty"`
+	// Limits bound the run, besides those of the agent.
+	Limits toolset.Limits `json:"limits,omitzero"`
+	// Metadata is for Config.Deps and for tools, such as who has asked. It must not hold secrets.
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// State is how far a run is.
+type State struct {
+	// Messages is the history. While a step or calls are going on, it is that of the beginning of the step.
+	Messages []*model.Message `json:"messages,omitempty"`
+	// Usage is what the run has used so far.
+	Usage toolset.Usage `json:"usage,omitzero"`
+	// Pending are the calls that wait for an answer. The run waits for all of them.
+	Pending []agent.PendingCall `json:"pending,omitempty"`
+}
+
+func (c *Config[D, O]) check() error {
+	var errs []error
+	if c.Agent == nil {
+		errs = append(errs, errors.New("temporalengine: Config.Agent is nil"))
+	}
+	if c.Name == "" {
+		errs = append(errs, errors.New("temporalengine: Config.Name is empty: it is the name by which clients start runs"))
+	}
+	if c.Blobs == nil {
+		errs = append(errs, errors.New("temporalengine: Config.Blobs is nil: set a store of blobs that all workers and clients share"))
+	}
+	if c.Step.Local {
+		errs = append(errs, errors.New("temporalengine: Config.Step is local: requests to models take too long for that"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// maxInline is the size in bytes up to which data is part of an event.
+	maxInline = 64 << 10
+	// blobTimeout bounds how long data is put or got. What fails is tried again by Temporal.
+	blobTimeout = 30 * time.Second
+	// byReference marks a payload whose data is the key of a blob.
+	byReference = "binary/ponte-blob"
+)
+
+// Converter converts what travels between clients, workflows and activities. It keeps everything that has more than 64 KiB in blobs, so that no
+// event of a run is larger. It belongs into client.Options.DataConverter of all programs that have to do with the runs. Workflows of other kinds can use it,
+// too.
+func Converter(b Blobs) converter.DataConverter {
+	return workflow.DataConverterWithoutDeadlockDetection(byReferences(b)) // to get a blob may take more than the second that a workflow has
+}
+
+func byReferences(b Blobs) converter.DataConverter {
+	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &references{b})
+}
+
+// references is a codec that keeps large payloads elsewhere.
+type references struct{ blobs Blobs }
+
+// Encode implements [converter.PayloadCodec].
+func (r *references) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), blobTimeout)
+	defer cancel()
+	made := make([]*commonpb.Payload, len(payloads))
+	for i, p := range payloads {
+		made[i] = p
+		if len(p.GetData()) <= maxInline {
+			continue
+		}
+		data, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
+		if err != nil {
+			return nil, err
+		}
+		key := keyOf(data)
+		if err := r.blobs.Put(ctx, key, data); err != nil {
+			return nil, fmt.Errorf("temporalengine: put blob: %w", err)
+		}
+		made[i] = &commonpb.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(byReference)}, Data: []byte(key)}
+	}
+	return made, nil
+}
+
+// Decode implements [converter.PayloadCodec].
+func (r *references) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), blobTimeout)
+	defer cancel()
+	made := make([]*commonpb.Payload, len(payloads))
+	for i, p := range payloads {
+		made[i] = p
+		if string(p.GetMetadata()[converter.MetadataEncoding]) != byReference {
+			continue
+		}
+		data, err := get(ctx, r.blobs, string(p.GetData()))
+		if err != nil {
+			return nil, fmt.Errorf("temporalengine: get blob: %w", err)
+		}
+		made[i] = new(commonpb.Payload)
+		if err := proto.Unmarshal(data, made[i]); err != nil {
+			return nil, fmt.Errorf("temporalengine: blob %s: %w", p.GetData(), err)
+		}
+	}
+	return made, nil
+}
