@@ -278,14 +278,20 @@ func requireNothingMarked(t *testing.T, mark string) {
 // A command may signal its own group, in which the watcher is.
 func TestWatcherIgnoresSignalsToTheGroup(t *testing.T) {
 	// No HUP and no INT: a shell cannot trap signals that were ignored when it started, as under nohup.
+	goOn := filepath.Join(t.TempDir(), "go on")
 	p, out := newShell(t, `trap 'echo got; :' TERM USR1 USR2; kill -TERM 0; kill -USR1 0; kill -USR2 0
-(trap '' TERM; exec sleep 300 >/dev/null 2>&1) & echo $!; exit 4`, nil)
+(trap '' TERM; exec sleep 300 >/dev/null 2>&1) & echo $!
+until test -e '`+goOn+`'; do sleep 0.01; done; exit 4`, nil)
 	var line string
 	for range 3 {
 		line, _ = out.ReadString('\n')
 		require.Equal(t, "got\n", line)
 	}
 	child := number(t, out)
+	if _, err := os.Stat("/proc/self/cmdline"); err == nil {
+		require.Len(t, watchersOf(t, p.Pid()), 1)
+	}
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
 	require.Equal(t, guard.Exit{Code: 4}, p.Exit())
 	p.Close()
 	requireGone(t, child)
