@@ -41,6 +41,8 @@ func (c *chain) agent(t *testing.T, level int) *agent.Agent[deps, string] {
 			return model.Response(model.Text("Working."), call("w", "work")), nil
 		case last && said == "back":
 			return model.Response(model.Text("Goodbye."), model.ToolCall("b", "hand_back", `{"reason":"not mine"}`)), nil
+		case last && said == "back without a word":
+			return model.Response(model.ToolCall("b", "hand_back", `{"reason":"not mine"}`)), nil
 		case !last && len(req.Messages) == 1:
 			return model.Response(model.ToolCall("1", "next", fmt.Sprintf(`{"prompt":%q}`, said))), nil
 		}
@@ -187,14 +189,16 @@ func TestHandBackOnARemoteEngine(t *testing.T) {
 
 // The conversation has been handed back even if the run fails before the outer model has answered.
 func TestHandBackHoldsWhenTheRunFails(t *testing.T) {
-	c := &chain{levels: 2}
-	res, err := c.say(t, "hello", nil)
-	require.NoError(t, err)
-	_, err = c.say(t, "back", res.Messages, agent.WithLimits(agent.Limits{Requests: 1}))
-	require.ErrorAs(t, err, new(*agent.LimitError))
-	res, err = c.say(t, "and?", asRunError(t, err).Messages)
-	require.NoError(t, err)
-	require.Equal(t, "level-1", res.Agent)
+	for _, said := range []string{"back", "back without a word"} {
+		c := &chain{levels: 2}
+		res, err := c.say(t, "hello", nil)
+		require.NoError(t, err)
+		_, err = c.say(t, said, res.Messages, agent.WithLimits(agent.Limits{Requests: 1}))
+		require.ErrorAs(t, err, new(*agent.LimitError))
+		res, err = c.say(t, "and?", asRunError(t, err).Messages)
+		require.NoError(t, err)
+		require.Equal(t, "level-1", res.Agent, said)
+	}
 }
 
 // An agent that hands back at once has answered the call by it. Going to and fro is bounded by the limits.
