@@ -31,7 +31,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-var runs = flag.Int("runs", 12, "how many runs go on while workers are killed with kill -9")
+var runs = flag.Int("runs", 6, "how many runs go on while workers are killed with kill -9")
 
 // start starts a worker for an agent until the test is over, and returns a client for its runs.
 func start(t testing.TB, c client.Client, config temporalengine.Config[deps, report]) *temporalengine.Client[report] {
