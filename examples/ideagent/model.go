@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/offline"
+	"github.com/ponte-go/ponte/examples/internal/offline"
 )
 
 // environment returns the value of a variable, as os.Getenv does.

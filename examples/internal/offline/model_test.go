@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/offline"
+	"github.com/ponte-go/ponte/examples/internal/offline"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/offline"
+	"github.com/ponte-go/ponte/examples/internal/offline"
 )
 
 func TestTheModelKeepsTheContract(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/examples/ideagent/internal/offline"
+	"github.com/ponte-go/ponte/examples/internal/offline"
 )
 
 // everyTool is what an editor with everything is offered, and the tools of checkpoints.

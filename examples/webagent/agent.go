@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
+	"github.com/ponte-go/ponte/toolset/workspace/local"
+	"github.com/ponte-go/ponte/webbridge"
+)
+
+const instructions = `You are a coding agent. Work on the files of the working directory with your tools.
+Look before you change: read a file before you write it, and search rather than guess. Make the smallest change that does
+what was asked, run the project's own tests where there are some, and say briefly what you did and what you found.
+If the user refuses something, do not try the same in another way; ask what to do instead.`
+
+// deps is what the tools of a session work on.
+type deps struct {
+	files   *local.Workspace
+	work    *workspace.Session
+	changes *checkpoint.Recorder
+}
+
+// newDeps opens the directory of a session.
+func newDeps(_ context.Context, s *host.Session) (deps, error) {
+	files, err := local.Open(local.Config{Roots: []string{s.Info().Dir}})
+	if err != nil {
+		return deps{}, err
+	}
+	changes := checkpoint.New(files, checkpoint.Options{})
+	return deps{files, workspace.NewSession(changes), changes}, nil
+}
+
+// release ends the commands of a session.
+func release(ctx context.Context, _ *host.Session, d deps) error {
+	return errors.Join(d.work.Close(ctx), d.files.Close())
+}
+
+// serve is what it takes to bring an agent into the browser: its tools, the agent, the handler.
+func serve(ctx context.Context, f *flags, dir string, m model.Model, store session.Store, out io.Writer) error {
+	a, err := agent.New(agent.Config[deps, string]{
+		Name:         "webagent",
+		Model:        m,
+		Instructions: instructions,
+		Toolsets: []toolset.Toolset[deps]{
+			workspace.Tools(func(d deps) *workspace.Session { return d.work }),
+			checkpoint.Tools(func(d deps) *checkpoint.Recorder { return d.changes }),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	token := webbridge.NewToken()
+	h, err := webbridge.New(webbridge.Config[deps, string]{
+		Host: host.Config[deps, string]{
+			Agent: a, Store: store, Deps: newDeps, Release: release, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Keep: func(_ *host.Session, d deps) bool { return len(d.work.Terminals()) > 0 },
+			RunOptions: func(_ context.Context, d deps, p *host.Prompt) ([]agent.RunOption, error) {
+				d.changes.Mark("prompt")
+				return nil, nil
+			},
+		},
+		Options: webbridge.Options{Token: token, Title: "Ponte", Dirs: []string{dir}, Page: page},
+	})
+	if err != nil {
+		return err
+	}
+	return listen(ctx, f, token, h, out)
+}
