@@ -72,6 +72,9 @@ type Config[D deps.Carrier, O any] struct {
 	Thinking []string
 	Settings []host.Setting
 
+	// Files takes the files of a session along when it goes back, as with /undo: see [host.Config].
+	Files func(d D) host.Files
+
 	// Commands are slash commands, beside those of the agent. See [host.BuiltIns] and [host.Templates] for commands that are there. If
 	// there are any, a command that does not exist is explained to the user. Otherwise it goes to the agent as text.
 	Commands []host.Command

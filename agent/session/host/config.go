@@ -32,6 +32,10 @@ type Config[D, O any] struct {
 	// Keep reports whether a session that is idle keeps its dependencies all the same, because something goes on in them. Nil is never.
 	Keep func(s *Session, d D) bool
 
+	// Files takes the files of a session along when it goes back, if it is not nil and does not return nil. Package checkpoint has an
+	// implementation. It is called with each use.
+	Files func(d D) Files
+
 	// RunOptions gives options for the run of a turn, if not nil. The host itself sets history, prompt, ids and journal, which win.
 	RunOptions func(ctx context.Context, d D, p *Prompt) ([]agent.RunOption, error)
 	// Render makes the text, in Markdown, of an output that the model did not write as text. Nil is its JSON.
@@ -60,6 +64,15 @@ type Config[D, O any] struct {
 	Holder string
 	// Logger is told what goes wrong where no caller is told; nil is [slog.Default]. What users, models and files say is never logged.
 	Logger *slog.Logger
+}
+
+// Files records what the turns of a session change, and takes it back.
+type Files interface {
+	// Mark says that a turn begins. title is for people.
+	Mark(turn, title string)
+	// Undo takes back what was changed since a turn began. The note says to people what was taken back and what could not be. After an
+	// error the session does not go back.
+	Undo(ctx context.Context, turn string) (note string, err error)
 }
 
 // Busy says what becomes of a prompt that comes while a turn of its session is running. A turn that has been cancelled does not count as

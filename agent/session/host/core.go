@@ -26,6 +26,8 @@ type instance interface {
 	run(ctx context.Context, in *runInput, event func(*agent.Event)) (history []*model.Message, err error)
 	// command runs a slash command of the agent.
 	command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error)
+	// files returns what takes files along, or nil.
+	files() Files
 	// tools returns what the agent has, in the order in which it is offered.
 	tools(ctx context.Context) ([]Tool, error)
 	// keep reports whether the session stays awake.
@@ -131,6 +133,13 @@ func (i *typedInstance[D, O]) options(ctx context.Context, in *runInput) (option
 
 func (i *typedInstance[D, O]) command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error) {
 	return i.config.Agent.Command(ctx, i.deps, text, history)
+}
+
+func (i *typedInstance[D, O]) files() Files {
+	if i.config.Files == nil {
+		return nil
+	}
+	return i.config.Files(i.deps)
 }
 
 func (i *typedInstance[D, O]) keep() bool {

@@ -13,16 +13,17 @@ import (
 )
 
 // Rewind takes the session back to the moment before a prompt, which is named by its id ([projection.PromptID]). That turn and those after it are
-// no longer part of the conversation, and are not shown. It fails with [ErrBusy] while a turn is running.
-func (s *Session) Rewind(ctx context.Context, prompt string) error {
+// no longer part of the conversation, and are not shown. With [Config].Files, what they changed is taken back; the note says to people which files
+// that are, and what could not be taken back. It fails with [ErrBusy] while a turn is running.
+func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err error) {
 	quiet, err := s.quiet(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer quiet()
 	c, done, err := s.use(ctx, true)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer done()
 	to := ""
@@ -34,16 +35,20 @@ func (s *Session) Rewind(ctx context.Context, prompt string) error {
 		}
 	}
 	if to == "" {
-		return noPrompt("rewind", s.id, prompt)
+		return "", noPrompt("rewind", s.id, prompt)
 	}
-	_, err = s.rewind(ctx, c, to)
-	return err
+	return s.rewind(ctx, c, to)
 }
 
 // rewind takes the session back to the beginning of a turn. The note is for the user. No other turn may be running.
 func (s *Session) rewind(ctx context.Context, c *conversation, to string) (note string, err error) {
+	if files := s.instance.files(); files != nil {
+		if note, err = files.Undo(ctx, to); err != nil {
+			return "", err
+		}
+	}
 	if _, err := c.Rewind(ctx, to); err != nil {
-		return "", err
+		return note, err
 	}
 	c.proj.Begin(to, nil)
 	c.proj.Rewind(to)

@@ -75,6 +75,9 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 		return
 	}
 	o.Turn = t.id
+	if files := s.instance.files(); files != nil {
+		files.Mark(t.id, titleOf(parts))
+	}
 	now.Views(c.proj.Records)
 	s.recording.Store(now)
 	if len(parts) > 0 {
