@@ -194,7 +194,7 @@ func (h *Handler) postRewind(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	if err := s.Rewind(r.Context(), in.Before); err != nil {
+	if _, err := s.Rewind(r.Context(), in.Before); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
