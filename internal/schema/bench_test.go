@@ -17,7 +17,7 @@ import (
 
 const weatherText = `{"city":"Oslo","days":3,"unit":"celsius"}`
 
-func TestDecodeAllocatesLittleMoreThanEncodingJSON(t *testing.T) {
+func TestDecodeAllocatesLittle(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector empties pools at random")
 	}
@@ -39,7 +39,7 @@ func TestDecodeAllocatesLittleMoreThanEncodingJSON(t *testing.T) {
 	require.LessOrEqual(t, strict, plain+3, "json.Unmarshal alone: %v", plain)
 }
 
-func TestLookingUpAMadeSchemaAllocatesNothing(t *testing.T) {
+func TestSchemaLookupDoesNotAllocate(t *testing.T) {
 	of := reflect.TypeFor[weatherQuery]()
 	typeFor[weatherQuery](t)
 	require.Zero(t, testing.AllocsPerRun(200, func() {

@@ -15,8 +15,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// maxSchemas bounds the schemas within one type. Types are inlined, so a few structs that hold each
-// other many times over could otherwise make a document that no model reads.
+// maxSchemas limits the number of schemas within one type. Types are inlined, so a few structs that contain each
+// other many times could otherwise produce a document too large for any model.
 const maxSchemas = 4000
 
 var (
@@ -28,28 +28,27 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// builder makes the schema of one Go type. It follows encoding/json's view of the type, because that
-// is what will decode the text; the keywords of the jsonschema tag are read by the jsonschema package.
+// builder builds the schema of one Go type. It sees the type as encoding/json does, which decodes the text later.
+// The jsonschema package reads the keywords of jsonschema tags.
 type builder struct {
 	open  []reflect.Type          // named types being built, outermost first
 	names map[reflect.Type]string // recursive types and their names in defs
 	defs  jsonschema.Definitions
-	// leaves are the schemas whose values Go decodes in one step.
+	// leaves has the schemas of values that Go decodes in one step.
 	leaves map[*jsonschema.Schema]leaf
 	count  int
 }
 
-// leaf is what Go does with the values of a schema.
+// leaf describes how Go decodes the values of a schema.
 type leaf struct {
 	goType reflect.Type
-	// custom says that the Go value is not the JSON value (a type decodes itself, a string holds
-	// base64 or, by the ,string option, another literal), so that validate tags about the one say
-	// nothing about the other.
+	// custom is set if the Go value differs from the JSON value: the type decodes itself, or a string holds base64 or,
+	// with the ,string option, another literal. Validate tags then do not apply to the JSON value.
 	custom bool
 	quoted bool // the ,string option
 }
 
-// typeError is a Go type that has no schema.
+// typeError reports a Go type that has no schema.
 type typeError struct {
 	path string // Go field names from the root
 	msg  string
@@ -62,7 +61,7 @@ func (e *typeError) Error() string {
 	return "field " + e.path + ": " + e.msg
 }
 
-// within puts a step in front of the path of a typeError.
+// within prepends a step to the path of a typeError.
 func within(step string, err error) error {
 	e, ok := err.(*typeError)
 	if !ok {
@@ -83,7 +82,7 @@ func newBuilder() *builder {
 	}
 }
 
-// build returns the schema of t, always of an object, and whether t had to be wrapped for that.
+// build returns the schema of t, which is always that of an object. It reports whether t had to be wrapped.
 func (b *builder) build(t reflect.Type) (root *jsonschema.Schema, wrapped bool, err error) {
 	root, err = b.schemaOf(t)
 	if err != nil {
@@ -111,7 +110,7 @@ func (b *builder) build(t reflect.Type) (root *jsonschema.Schema, wrapped bool, 
 	return root, wrapped, nil
 }
 
-// schemaOf returns a schema of t that the caller may add to.
+// schemaOf returns a schema of t. The caller may add to it.
 func (b *builder) schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	if b.count++; b.count > maxSchemas {
 		return nil, &typeError{msg: fmt.Sprintf("the schema has more than %d parts", maxSchemas)}
@@ -145,8 +144,7 @@ func (b *builder) schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// pointee follows pointers to the type that they end at. It gives up on a pointer type that points to
-// itself.
+// pointee follows pointers and returns the type they lead to. It gives up on a pointer type that points to itself.
 func pointee(t reflect.Type) reflect.Type {
 	for n := 0; t.Kind() == reflect.Pointer && n < 8; n++ {
 		t = t.Elem()
@@ -154,7 +152,7 @@ func pointee(t reflect.Type) reflect.Type {
 	return t
 }
 
-// selfMade returns the schema of a type that is not decoded by its kind, or nil.
+// selfMade returns the schema of a type that is not decoded by its kind. It returns nil for other types.
 func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 	var s *jsonschema.Schema
 	ptr := reflect.PointerTo(t)
@@ -186,8 +184,8 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// adopt takes over the definitions of a schema that a type made itself. They share one space of names
-// with all others, because references lead to the root.
+// adopt adds the definitions of a schema that a type returned itself. All definitions share one name space, because
+// references start at the root.
 func (b *builder) adopt(defs jsonschema.Definitions) error {
 	for name, def := range defs {
 		if known := b.defs[name]; known != nil && !sameSchema(known, def) || slices.Contains(slices.Collect(maps.Values(b.names)), name) {
@@ -198,13 +196,13 @@ func (b *builder) adopt(defs jsonschema.Definitions) error {
 	return nil
 }
 
-// schemer is a type that says itself what its schema is, as the jsonschema package defines it.
+// schemer is implemented by types that return their own schema, as defined by the jsonschema package.
 type schemer interface{ JSONSchema() *jsonschema.Schema }
 
-// extender is a type that changes its schema, as the jsonschema package defines it.
+// extender is implemented by types that change their schema, as defined by the jsonschema package.
 type extender interface{ JSONSchemaExtend(*jsonschema.Schema) }
 
-// composite returns the schema that follows from the kind of t.
+// composite returns the schema of t according to its kind.
 func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 	s := &jsonschema.Schema{}
 	var err error
@@ -268,7 +266,7 @@ func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// durationNote is part of the description of every time.Duration: nothing else would tell the unit.
+// durationNote is part of the description of every time.Duration, because nothing else names the unit.
 const durationNote = "duration in nanoseconds"
 
 // object returns the schema of a struct type.
@@ -317,9 +315,9 @@ func (b *builder) object(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// quote returns the schema of a field with the ,string option: a string that holds the literal. It
-// refuses types that decode themselves. encoding/json ignores the option when it encodes them, but not
-// when it decodes them, so no schema describes both.
+// quote returns the schema of a field with the ,string option: a string that holds the literal. It returns an error
+// for types that decode themselves. For these, encoding/json ignores the option when it encodes but not when it
+// decodes, so no schema describes both.
 func (b *builder) quote(s *jsonschema.Schema) (*jsonschema.Schema, error) {
 	l := b.leaves[s]
 	if l.custom && l.goType != numberType {

@@ -18,7 +18,7 @@ func (n *node) checksText() bool {
 	return n.minLength > 0 || n.maxLength != unbounded || n.pattern != nil || len(n.enum) > 0 || n.dateTime || n.base64
 }
 
-// checkText checks a string, given as it stands between its quotes.
+// checkText checks a string, given without its quotes and with its escapes.
 func (w *walker) checkText(n *node, inner []byte, escaped bool) {
 	s := inner
 	if escaped {
@@ -29,7 +29,7 @@ func (w *walker) checkText(n *node, inner []byte, escaped bool) {
 	}
 	if len(n.enum) > 0 && !n.listed(func(l literal) bool { return l.kind == typeString && l.text == string(s) }) {
 		report("enum", n.choices())
-		return // length and pattern would say less
+		return // length and pattern would add nothing
 	}
 	if n.minLength > 0 || n.maxLength != unbounded {
 		length := uint64(utf8.RuneCount(s))
@@ -97,12 +97,12 @@ func (w *walker) reportEnum(n *node, text []byte) {
 	w.report("enum", n.choices(), text)
 }
 
-// listed reports whether a value of the enum is the one that is looked for.
+// listed reports whether the enum has a value that satisfies is.
 func (n *node) listed(is func(literal) bool) bool {
 	return slices.ContainsFunc(n.enum, is)
 }
 
-// choices says what an enum allows.
+// choices describes the values that an enum allows.
 func (n *node) choices() string {
 	if len(n.enum) == 1 {
 		return "must be " + string(n.enum[0].json)
@@ -119,9 +119,9 @@ func (n *node) choices() string {
 	return "must be one of " + strings.Join(list, ", ")
 }
 
-// unescape decodes what stands between the quotes of a valid JSON string.
+// unescape decodes the text between the quotes of a valid JSON string.
 func unescape(inner []byte) []byte {
 	var s string
-	_ = json.Unmarshal(slices.Concat([]byte{'"'}, inner, []byte{'"'}), &s) // valid, as the walk found
+	_ = json.Unmarshal(slices.Concat([]byte{'"'}, inner, []byte{'"'}), &s) // the walk has checked that it is valid
 	return []byte(s)
 }

@@ -25,7 +25,7 @@ type bounds struct {
 	Odd      int            `json:"odd,omitempty" validate:"omitempty,ne=2"`
 }
 
-func TestEveryBoundIsHeld(t *testing.T) {
+func TestBoundsAreChecked(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"exclusive minimum":           refuses[bounds](`{"above":1.5}`, `above: must be greater than 1.5, got 1.5`),
 		"exclusive maximum":           refuses[bounds](`{"below":-5}`, `below: must be less than -5, got -5`),

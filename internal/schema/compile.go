@@ -14,17 +14,17 @@ import (
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
-// node is a schema in the form that a walk over JSON text needs. It holds the keywords that are
-// checked: type, properties, required, additionalProperties, items, enum, the bounds, uniqueItems,
-// multipleOf, pattern, format date-time, contentEncoding base64, and null as an alternative. What else
-// a schema may say (oneOf, not, other formats) is there for the model; the Go type checks it.
+// node is a schema compiled for a walk over JSON text. It holds the keywords that are checked: type, properties,
+// required, additionalProperties, items, enum, the bounds, uniqueItems, multipleOf, pattern, format date-time,
+// contentEncoding base64, and null as an alternative. Other keywords (oneOf, not, other formats) are for the model
+// only. The Go type checks those.
 type node struct {
 	types typeSet // what the value may be
 	enum  []literal
 
 	fields   []property
 	byName   map[string]int
-	rest     *node // of the fields not named; nil refuses them
+	rest     *node // for unnamed fields; nil if they are not allowed
 	minProps uint64
 	maxProps uint64
 
@@ -42,9 +42,9 @@ type node struct {
 	minimum, maximum, above, below *number
 	multipleOf                     float64
 
-	wrapper bool // the object holds a value that is not one
+	wrapper bool // the object wraps a value that is not an object
 
-	orNull *node // if not nil, the value is null or one of this node, and nothing else here counts
+	orNull *node // if not nil, the value is null or matches this node, and the other fields are ignored
 	leaf   leaf  // what Go decodes the value into, if it does so in one step
 }
 
@@ -110,7 +110,7 @@ func (c *compiler) definition(name string) (*node, error) {
 	return &n, c.fill(&n, c.defs[name])
 }
 
-// fill sets what s says in n, which accepts everything.
+// fill sets the fields of n according to s. n must accept everything so far.
 func (c *compiler) fill(n *node, s *jsonschema.Schema) error {
 	if inner, ok := nullable(s); ok {
 		if inner.Ref != "" { // perhaps to a definition that is still being filled

@@ -23,12 +23,12 @@ func TestDecodeCorners(t *testing.T) {
 	}
 }
 
-func TestFirstOfSeveralEqualItemsIsNamed(t *testing.T) {
+func TestFirstDuplicateItemIsReported(t *testing.T) {
 	_, err := decode[distinct](t, `{"v":[1,1,1]}`)
 	require.ErrorContains(t, err, "items 0 and 1")
 }
 
-func TestNumbersMustHaveTheirDigits(t *testing.T) {
+func TestNumbersNeedDigits(t *testing.T) {
 	for text, at := range map[string]string{`{"v":1.}`: "byte 7", `{"v":-}`: "byte 6", `{"v":1e}`: "byte 7", `{"v":1e+}`: "byte 8"} {
 		_, err := decode[one[float64]](t, text)
 		require.ErrorContains(t, err, at)
@@ -78,7 +78,7 @@ func TestKeywordsMustFitTheirFields(t *testing.T) {
 }
 
 // Rules for the keys of a map have no place in the schema. Those that follow are about its values.
-func TestRulesAfterKeysAreAboutValues(t *testing.T) {
+func TestRulesAfterEndkeysApplyToValues(t *testing.T) {
 	typ, err := schema.For(reflectType[struct {
 		V map[string]string `json:"v" validate:"dive,keys,max=3,endkeys,max=5"`
 	}]())
@@ -86,7 +86,7 @@ func TestRulesAfterKeysAreAboutValues(t *testing.T) {
 	require.Contains(t, string(typ.JSON()), `"additionalProperties":{"type":"string","maxLength":5}`)
 }
 
-func TestOneOfOfAnInterfaceIsLeftToTheValidator(t *testing.T) {
+func TestValidatorChecksOneOfOfInterfaces(t *testing.T) {
 	type choice struct {
 		V any `json:"v" validate:"oneof=a b"`
 	}
@@ -116,7 +116,7 @@ func (untidy) JSONSchemaExtend(s *jsonschema.Schema) {
 	s.Properties.Set("e", &jsonschema.Schema{AllOf: []*jsonschema.Schema{jsonschema.TrueSchema}, PrefixItems: []*jsonschema.Schema{jsonschema.TrueSchema}})
 }
 
-func TestSchemasOfUserCodeAreTidied(t *testing.T) {
+func TestUserSchemasAreTidied(t *testing.T) {
 	typ, err := schema.For(reflectType[struct {
 		V untidy `json:"v"`
 	}]())
@@ -138,7 +138,7 @@ func (p *packed) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, 
 
 func (packed) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
 
-func TestWrappedFindingsHaveTheWrapperPath(t *testing.T) {
+func TestProblemsOfWrappedValuesHaveWrapperPath(t *testing.T) {
 	_, err := decode[packed](t, `{"value":"km"}`)
 	require.NoError(t, err)
 	_, err = decode[packed](t, `{"value":"mile"}`)

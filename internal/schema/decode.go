@@ -54,9 +54,8 @@ func (t *Type) Decode(raw []byte, dst any) (err error) {
 	return w.verdict()
 }
 
-// fill decodes text, which is what w walked over or its one field, into dst, and validates that. What
-// w found does not keep it from trying: one answer should tell a model everything. The error is a
-// mistake in the program.
+// fill decodes text into dst and validates the result. text is the text that w walked over, or its only field. fill
+// runs even if w found problems, so that one answer tells the model all of them. The error is a mistake in the program.
 func (t *Type) fill(w *walker, text []byte, prefix string, dst any) error {
 	if err := json.Unmarshal(text, dst); err != nil {
 		t.probe(w)
@@ -73,8 +72,8 @@ func (t *Type) fill(w *walker, text []byte, prefix string, dst any) error {
 	return err
 }
 
-// probe finds the values that the Go types refuse although the schema allows them. encoding/json
-// stops at the first and does not tell where it was.
+// probe finds the values that match the schema but that the Go types do not accept. encoding/json stops at the first
+// one and does not report its position.
 func (t *Type) probe(found *walker) {
 	w := walkers.Get().(*walker)
 	defer w.release()
@@ -82,7 +81,7 @@ func (t *Type) probe(found *walker) {
 	found.add(w.check(t.root, found.data))
 }
 
-// verdict is the error of a walk, or nil.
+// verdict returns the error of a walk, or nil.
 func (w *walker) verdict() error {
 	if len(w.problems) == 0 {
 		return nil
@@ -90,8 +89,8 @@ func (w *walker) verdict() error {
 	return &Error{Problems: w.problems, More: w.more}
 }
 
-// add adds problems about values of which nothing is known yet, neither directly nor about what they
-// are part of: a missing struct lacks its required fields as well.
+// add adds the problems of values that have no problem yet, and are not part of a value that has one. For example, a
+// missing struct also lacks its required fields.
 func (w *walker) add(problems []Problem) {
 	for _, p := range problems {
 		switch {
@@ -104,13 +103,13 @@ func (w *walker) add(problems []Problem) {
 	}
 }
 
-// covers reports whether path is outer or leads to a part of it.
+// covers reports whether path is outer or a part of it.
 func covers(outer, path string) bool {
 	rest, ok := strings.CutPrefix(path, outer)
 	return ok && (rest == "" || outer == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// accepts reports whether dst is a pointer to the type, or to a pointer to it.
+// accepts returns an error unless dst is a pointer to the type, or to a pointer to it.
 func (t *Type) accepts(dst any) error {
 	got := reflect.TypeOf(dst)
 	if got != t.pointer && (got == nil || got.Kind() != reflect.Pointer || pointee(got) != t.goType) {

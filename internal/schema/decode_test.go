@@ -274,7 +274,7 @@ func TestFencesAroundADocumentAreTrimmed(t *testing.T) {
 	}
 }
 
-func TestNameIsFitForATool(t *testing.T) {
+func TestNameIsValidForTools(t *testing.T) {
 	require.Equal(t, "weatherQuery", typeFor[weatherQuery](t).Name())
 	require.Equal(t, "weatherQuery", typeFor[*weatherQuery](t).Name())
 	require.Equal(t, "page_weatherQuery", typeFor[page[weatherQuery]](t).Name())

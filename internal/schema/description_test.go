@@ -46,7 +46,7 @@ func TestDescriptionHasOneSource(t *testing.T) {
 	require.Contains(t, string(typeFor[fine](t).JSON()), `{"type":"string","title":"T","description":"One"}`)
 }
 
-func TestRulesOfStringsAreRefusedElsewhere(t *testing.T) {
+func TestStringRulesNeedStrings(t *testing.T) {
 	type list struct {
 		Mails []string `json:"mails" validate:"email"`
 	}

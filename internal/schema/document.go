@@ -10,9 +10,9 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// anything is the schema that accepts every value. It is written {}: many providers refuse the
-// boolean schema true, as which the jsonschema package writes a schema without keywords. Extras that
-// are empty but not nil make it write the braces.
+// anything is the schema that accepts every value. It is written as {}, because many providers do not accept the
+// boolean schema true, which the jsonschema package writes for a schema without keywords. Empty Extras that are not nil
+// make it write the braces.
 func anything() *jsonschema.Schema {
 	return &jsonschema.Schema{Extras: map[string]any{}}
 }
@@ -23,8 +23,8 @@ func reference(name string) *jsonschema.Schema {
 
 const refPrefix = "#/$defs/"
 
-// orNull returns a schema that accepts null as well. What describes the value stays outside, where a
-// model looks for it.
+// orNull returns a schema that also accepts null. The description of the value stays at the top, where models expect
+// it.
 func orNull(s *jsonschema.Schema) *jsonschema.Schema {
 	if isAnything(s) {
 		return s
@@ -37,7 +37,7 @@ func orNull(s *jsonschema.Schema) *jsonschema.Schema {
 	return outer
 }
 
-// nullable takes apart what orNull made.
+// nullable undoes orNull.
 func nullable(s *jsonschema.Schema) (inner *jsonschema.Schema, ok bool) {
 	if len(s.AnyOf) != 2 || s.Type != "" || s.Ref != "" || !reflect.DeepEqual(s.AnyOf[1], &jsonschema.Schema{Type: "null"}) {
 		return nil, false
@@ -49,15 +49,15 @@ func isAnything(s *jsonschema.Schema) bool {
 	return s == jsonschema.TrueSchema || reflect.DeepEqual(s, &jsonschema.Schema{}) || reflect.DeepEqual(s, anything())
 }
 
-// sameSchema reports whether two schemas are written the same.
+// sameSchema reports whether two schemas have the same JSON.
 func sameSchema(a, b *jsonschema.Schema) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// tidy readies a schema that user code made for being part of another: it has no identity of its own
-// and accepts anything by {} only.
+// tidy prepares a schema made by user code to be part of another schema. It removes its version and id, and writes
+// schemas that accept anything as {}.
 func tidy(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil || isAnything(s) {
 		return anything()

@@ -28,7 +28,7 @@ func TrimFences(text []byte) []byte {
 	return bytes.TrimSpace(inner)
 }
 
-// isWord reports whether r may be part of the language that follows a fence.
+// isWord reports whether r may be part of the language name that follows a fence.
 func isWord(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '+'
 }

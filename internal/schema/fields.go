@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// field is a field of a JSON object as encoding/json sees it: embedded structs are flattened, and
-// a name that several fields claim belongs to the one that encoding/json would fill.
+// field is a field of a JSON object as encoding/json sees it. Embedded structs are flattened. If several fields have the
+// same name, only the one that encoding/json would fill counts.
 type field struct {
 	reflect.StructField
 	name      string // in JSON
@@ -21,7 +21,7 @@ type field struct {
 	quoted    bool   // the ,string option applies
 }
 
-// jsonFields returns the fields of the struct type t in the order of their declaration.
+// jsonFields returns the fields of the struct type t in declaration order.
 func jsonFields(t reflect.Type) ([]field, error) {
 	var all []field
 	if err := collectFields(t, nil, nil, &all); err != nil {
@@ -40,8 +40,8 @@ func jsonFields(t reflect.Type) ([]field, error) {
 	return kept, nil
 }
 
-// collectFields appends the fields of t, and of the structs embedded in it, in declaration order.
-// open holds the embedded types on the way here: a struct that embeds itself adds nothing new.
+// collectFields appends the fields of t, and of the structs embedded in it, in declaration order. open holds the
+// embedded types that led to t, because a struct that embeds itself adds no fields.
 func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]field) error {
 	if slices.Contains(open, t) {
 		return nil
@@ -91,8 +91,8 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]fiel
 	return nil
 }
 
-// dominant picks the field that owns a name: the least embedded one, then the tagged one. Two that
-// are equal in both annihilate each other.
+// dominant returns the field that a name refers to: the least deeply embedded one, then the tagged one. If two fields
+// are equal in both, the name refers to neither.
 func dominant(fields []field) (field, bool) {
 	rank := func(a, b field) int {
 		if c := cmp.Compare(len(a.index), len(b.index)); c != 0 {

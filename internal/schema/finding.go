@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
-// ruleWords say what the validate tags ask for that models break most. %s is the parameter.
+// ruleWords has messages for the validate tags that models violate most. %s is the parameter.
 var ruleWords = map[string]string{
 	"required":         "is required and must not be empty",
 	"email":            "must be an email address",
@@ -50,7 +50,7 @@ var ruleWords = map[string]string{
 	"excluded_with":    "must be left out together with %s",
 }
 
-// problem words a finding of the validator.
+// problem returns the problem for an error of the validator.
 func (v *validation) problem(f validator.FieldError, prefix string) Problem {
 	path := strings.ReplaceAll(v.trimRoot(f.Namespace()), flattened+".", "")
 	if prefix != "" && path != "" && path[0] != '[' {
@@ -67,7 +67,7 @@ func (v *validation) problem(f validator.FieldError, prefix string) Problem {
 	}
 	p.Message = ruleMessage(f.Tag(), param)
 	if strings.HasPrefix(f.Tag(), "required_") {
-		return p // the value is what is missing
+		return p // there is no value to quote
 	}
 	if text, err := plainjson.Marshal(f.Value()); err == nil {
 		p.Value = shorten(text)
@@ -75,7 +75,7 @@ func (v *validation) problem(f validator.FieldError, prefix string) Problem {
 	return p
 }
 
-// trimRoot takes the name of the root type off a path of the validator.
+// trimRoot removes the name of the root type from a path of the validator.
 func (v *validation) trimRoot(path string) string {
 	if name := v.goType.Name(); name != "" && v.dive == "" {
 		return strings.TrimPrefix(path, name+".")
@@ -83,8 +83,8 @@ func (v *validation) trimRoot(path string) string {
 	return path
 }
 
-// jsonNames returns the parameter of a rule about other fields with their JSON names, which are the
-// ones that a model knows, and any other parameter as it is.
+// jsonNames returns the parameter of a rule. Names of other fields are replaced by their JSON names, because models
+// know no others.
 func (v *validation) jsonNames(f validator.FieldError) string {
 	tag, param := f.Tag(), f.Param()
 	if !strings.HasSuffix(tag, "field") && !strings.HasPrefix(tag, "required_") && !strings.HasPrefix(tag, "excluded_") {
@@ -130,7 +130,7 @@ func fieldByName(t reflect.Type, name string) (reflect.StructField, bool) {
 	return t.FieldByName(name)
 }
 
-// ruleMessage says what a validate tag asks for.
+// ruleMessage describes what a validate tag requires.
 func ruleMessage(tag, param string) string {
 	words, known := ruleWords[tag]
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// The keywords that the jsonschema package reads from a jsonschema tag, by the type that they apply
-// to. It skips any other without a word, so they are checked here.
+// The keywords that the jsonschema package reads from a jsonschema tag, by the type they apply to. It silently
+// ignores all others, so they are checked here.
 var (
 	anyKeywords    = []string{"title", "description", "type", "anchor", "oneof_required", "anyof_required", "oneof_ref", "oneof_type", "anyof_ref", "anyof_type"}
 	numberKeywords = []string{"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "default", "example", "enum"}
@@ -28,9 +28,9 @@ var (
 	}
 )
 
-// withKeywords returns the object schema with the children as its properties, to which it adds the
-// keywords of the fields' jsonschema tags. The jsonschema package does the reading: it reflects a
-// struct of stand-ins, each a type of its own (an array of length i), and gets the child for each.
+// withKeywords returns the schema of an object with the children as its properties, and adds the keywords of the
+// fields' jsonschema tags. The jsonschema package reads the tags: it reflects a struct with a placeholder type for
+// each field (an array of length i), and is given the child for each.
 func withKeywords(fields []field, children []*jsonschema.Schema) (*jsonschema.Schema, error) {
 	standIns := make([]reflect.StructField, len(fields))
 	for i, f := range fields {
@@ -74,8 +74,8 @@ func withKeywords(fields []field, children []*jsonschema.Schema) (*jsonschema.Sc
 
 type standIn struct{}
 
-// described returns the description that the tags give a field, but for one in the jsonschema tag, which the jsonschema
-// package reads.
+// described returns the description of a field from its tags, except the jsonschema tag, which the jsonschema package
+// reads.
 func described(f field) (description string, err error) {
 	by := ""
 	if slices.ContainsFunc(splitKeywords(f), func(item string) bool { return strings.HasPrefix(item, "description=") }) {
@@ -94,7 +94,7 @@ func described(f field) (description string, err error) {
 	return description, nil
 }
 
-// hidden reports whether the jsonschema tag keeps a field from the model.
+// hidden reports whether the jsonschema tag hides a field from the model.
 func hidden(f field) bool { return f.Tag.Get("jsonschema") == "-" }
 
 // hasOption reports whether the jsonschema tag has the word "required" or "nullable".
@@ -102,7 +102,7 @@ func hasOption(f field, word string) bool {
 	return slices.Contains(splitKeywords(f), word)
 }
 
-// assignments returns the keyword=value pairs of the jsonschema tag, commas escaped.
+// assignments returns the keyword=value pairs of the jsonschema tag, with commas still escaped.
 func assignments(f field) []string {
 	var list []string
 	for _, item := range splitKeywords(f) {
@@ -113,7 +113,7 @@ func assignments(f field) []string {
 	return list
 }
 
-// splitKeywords splits the jsonschema tag at the commas that no backslash escapes.
+// splitKeywords splits the jsonschema tag at unescaped commas.
 func splitKeywords(f field) []string {
 	const escaped = "\x00"
 	tag := strings.ReplaceAll(f.Tag.Get("jsonschema"), `\,`, escaped)
@@ -124,8 +124,8 @@ func splitKeywords(f field) []string {
 	return items
 }
 
-// checkKeywords finds the mistakes in a jsonschema tag that would otherwise lose a keyword, or half a
-// description, without a word.
+// checkKeywords reports mistakes in a jsonschema tag that would otherwise silently drop a keyword or half a
+// description.
 func checkKeywords(f field, s *jsonschema.Schema) error {
 	allowed := append(slices.Clip(anyKeywords), typeKeywords[s.Type]...)
 	if s.Items != nil {

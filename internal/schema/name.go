@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// defName returns a name for a recursive type that no other definition has.
+// defName returns a unique definition name for a recursive type.
 func (b *builder) defName(t reflect.Type) string {
 	taken := slices.Collect(maps.Values(b.names))
 	base := toolName(t)
@@ -21,8 +21,8 @@ func (b *builder) defName(t reflect.Type) string {
 	return name
 }
 
-// toolName is the name of t in characters that providers accept in names. Type arguments follow it
-// without their package paths: page[example.org/shop.Item] is page_Item.
+// toolName returns the name of t with only the characters that providers accept. Type arguments are appended without
+// their package paths: page[example.org/shop.Item] becomes page_Item.
 func toolName(t reflect.Type) string {
 	base, args, _ := strings.Cut(t.Name(), "[")
 	words := []string{plainASCII(base)}

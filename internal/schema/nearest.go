@@ -30,7 +30,7 @@ func unknownField(n *node, name string) string {
 	return message + ": the fields are " + strings.Join(known, ", ")
 }
 
-// nearestField returns the field that was probably meant, or "".
+// nearestField returns the name of the field that was probably meant, or "".
 func nearestField(n *node, name string) string {
 	return nearest.Of(name, func(yield func(string) bool) {
 		for _, f := range n.fields {

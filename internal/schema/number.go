@@ -9,10 +9,9 @@ import (
 	"strconv"
 )
 
-// number is a JSON number that compares exactly with other integers of up to 64 bits, and as a
-// float64 with anything else.
+// number is a JSON number. Integers of up to 64 bits are compared exactly, all others as float64.
 type number struct {
-	text      string // as the schema writes it; empty for a value
+	text      string // as written in the schema; empty for a value
 	float     float64
 	magnitude uint64
 	negative  bool
@@ -35,7 +34,7 @@ func parseNumber(text []byte) number {
 		}
 		return n
 	}
-	n.float, _ = strconv.ParseFloat(string(text), 64) // out of range: ±Inf, which compares well
+	n.float, _ = strconv.ParseFloat(string(text), 64) // out of range: ±Inf, which compares correctly
 	return n
 }
 

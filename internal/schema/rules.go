@@ -14,8 +14,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// formats and patterns are the validate tags that say the same as a JSON schema format or pattern.
-// The check itself stays with the validator, which is the stricter one of the two.
+// formats and patterns map validate tags to the JSON schema formats and patterns with the same meaning. The validator
+// does the check, because it is stricter.
 var (
 	formats = map[string]string{
 		"email": "email", "uri": "uri", "url": "uri", "http_url": "uri",
@@ -35,13 +35,13 @@ var (
 	}
 )
 
-// applyRules adds to s what the validate tag of f asks for, as far as a schema can say it, and
-// reports whether the tag makes the field required. The rest is left to the validator: rules about
-// other fields, alternatives (a|b), formats without a name.
+// applyRules adds the rules of the validate tag of f to s, as far as a schema can express them, and reports whether the
+// tag makes the field required. The validator checks the others: rules about other fields, alternatives (a|b), and
+// formats without a name.
 //
-// "required" asks for presence. What is present may be zero: false, 0, a struct of zeros. Only a
-// string must not be empty, which the schema says as a minimum length of 1. See withoutPresence,
-// which keeps the validator to this.
+// "required" means that the field must be present. Its value may be zero: false, 0, a struct of zeros. Only strings
+// must not be empty, which the schema expresses as a minimum length of 1. See withoutPresence, which makes the validator
+// agree.
 func (b *builder) applyRules(s *jsonschema.Schema, f field) (present bool, err error) {
 	tag := f.Tag.Get("validate")
 	if tag == "" || tag == "-" {
@@ -74,7 +74,7 @@ func (b *builder) applyRules(s *jsonschema.Schema, f field) (present bool, err e
 	return present, nil
 }
 
-// rules is where the validate rules of one value go.
+// rules collects the validate rules of one value.
 type rules struct {
 	builder  *builder
 	schema   *jsonschema.Schema
@@ -84,7 +84,7 @@ type rules struct {
 	lenient  bool // the zero value must stay acceptable
 }
 
-// dive returns the rules of the elements. Its schema is nil if there is none to add to.
+// dive returns the rules of the elements. Their schema is nil if there is none to add rules to.
 func (r rules) dive() rules {
 	t := pointee(r.goType)
 	if r.custom() {
@@ -99,7 +99,7 @@ func (r rules) dive() rules {
 	return rules{}
 }
 
-// custom reports whether the validator sees another value than the schema speaks of.
+// custom reports whether the validator sees a different value than the schema describes.
 func (r rules) custom() bool {
 	return r.schema.Ref != "" || r.builder.leaves[r.schema].custom
 }
@@ -113,8 +113,7 @@ func (r rules) required() {
 	}
 }
 
-// add adds one rule, name=param. A rule that would refuse a zero value that has to stay acceptable
-// is not added.
+// add adds one rule, name=param. It does not add a rule that would reject a zero value that must stay valid.
 func (r rules) add(token string) error {
 	if strings.Contains(token, "|") || r.custom() {
 		return nil
@@ -177,8 +176,8 @@ func (r rules) translate(name, param string) error {
 	return nil
 }
 
-// onlyText reports whether the validator refuses everything but strings under a rule, or panics. That nothing would ever be
-// valid is found when the type is defined: a list of strings needs dive, for example.
+// onlyText reports whether the validator accepts only strings under a rule, or panics on other values. Such a rule on
+// another type is an error when the type is defined. For example, a list of strings needs dive.
 func onlyText(rule string) bool {
 	switch rule {
 	case "datetime", "startswith", "endswith", "contains":
@@ -191,7 +190,7 @@ func onlyText(rule string) bool {
 	return format || pattern
 }
 
-// pattern sets the pattern of a string. A schema has one: the validator checks the others alone.
+// pattern sets the pattern of a string. A schema has only one, so the validator alone checks further ones.
 func (r rules) pattern(p string) {
 	if pointee(r.goType).Kind() == reflect.String && r.schema.Pattern == "" {
 		r.schema.Pattern = p
@@ -205,8 +204,8 @@ const (
 	upper
 )
 
-// bound adds a lower or upper bound: on the value of a number, in the given keyword, or on the length
-// of anything else, where delta turns an exclusive bound into an inclusive one.
+// bound adds a lower or upper bound: on the value of a number, with the given keyword, or on the length of anything
+// else. delta makes an exclusive bound on a length inclusive.
 func (r rules) bound(param string, delta int, keyword *json.Number, which side) error {
 	t := pointee(r.goType)
 	if t == timeType || t.Kind() == reflect.Interface {
@@ -238,8 +237,8 @@ func (r rules) bound(param string, delta int, keyword *json.Number, which side) 
 	return nil
 }
 
-// equal adds the rule that a number or length (or, unless only lengths are meant, a string or bool)
-// equals param.
+// equal adds the rule that a number or a length equals param. Unless the rule is only about lengths, that includes
+// strings and bools.
 func (r rules) equal(param string, length bool) error {
 	t := pointee(r.goType)
 	switch {
@@ -267,7 +266,7 @@ func (r rules) equal(param string, length bool) error {
 	return r.bound(param, 0, nil, upper)
 }
 
-// lengths returns the keywords that bound the length of the value.
+// lengths returns the keywords that limit the length of the value.
 func (r rules) lengths() (low, high **uint64, err error) {
 	s := r.schema
 	switch t := pointee(r.goType); t.Kind() {
@@ -328,8 +327,8 @@ func isNumeric(t reflect.Type) bool {
 	return false
 }
 
-// numberParam reads the parameter of a rule about t as the validator does: integers in any base,
-// durations in words.
+// numberParam parses the parameter of a rule about t like the validator: integers in any base, and durations such as
+// 1h30m.
 func numberParam(t reflect.Type, param string) (json.Number, error) {
 	switch t.Kind() {
 	case reflect.Float32, reflect.Float64:
@@ -370,7 +369,7 @@ func atMost(keyword **uint64, n uint64) {
 	}
 }
 
-// refusesZero reports whether the schema of a scalar refuses the zero value of its type.
+// refusesZero reports whether the schema of a scalar rejects the zero value of its type.
 func refusesZero(s *jsonschema.Schema) bool {
 	zero := map[string]string{"string": `""`, "integer": "0", "number": "0", "boolean": "false"}[s.Type]
 	if zero == "" {

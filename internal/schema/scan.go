@@ -4,8 +4,8 @@ package schema
 
 import "fmt"
 
-// The methods in this file read JSON text token by token. Each returns false if the text is broken
-// at that point; the walker has then recorded why and is done.
+// The methods in this file read JSON text token by token. Each returns false if the text is invalid at that point. The
+// walker has then recorded the problem, and the walk ends.
 
 func (w *walker) skipSpace() {
 	for w.pos < len(w.data) {
@@ -18,7 +18,7 @@ func (w *walker) skipSpace() {
 	}
 }
 
-// next returns the next byte that is not space, without taking it. It is 0 at the end.
+// next returns the next byte that is not space, without consuming it. It returns 0 at the end.
 func (w *walker) next() byte {
 	w.skipSpace()
 	if w.pos == len(w.data) {
@@ -27,7 +27,7 @@ func (w *walker) next() byte {
 	return w.data[w.pos]
 }
 
-// broken records why the text cannot be read further. Whatever was wrong before that matters less.
+// broken records why the text cannot be read further. It replaces the problems found before.
 func (w *walker) broken(want string) bool {
 	p := Problem{Path: w.where()}
 	if w.pos >= len(w.data) {
@@ -44,7 +44,7 @@ func (w *walker) broken(want string) bool {
 	return false
 }
 
-// word takes a literal: true, false or null.
+// word consumes a literal: true, false or null.
 func (w *walker) word(word string) bool {
 	for i := range len(word) {
 		if w.pos == len(w.data) || w.data[w.pos] != word[i] {
@@ -55,7 +55,7 @@ func (w *walker) word(word string) bool {
 	return true
 }
 
-// number takes a number and says whether it is written as an integer.
+// number consumes a number and reports whether it is written as an integer.
 func (w *walker) number() (integer, ok bool) {
 	if w.data[w.pos] == '-' {
 		w.pos++
@@ -97,7 +97,7 @@ func (w *walker) digits() bool {
 	return true
 }
 
-// text takes a string and returns what stands between its quotes, and whether that has escapes.
+// text consumes a string. It returns the text between its quotes, and whether it has escapes.
 func (w *walker) text() (inner []byte, escaped, ok bool) {
 	w.pos++
 	start := w.pos

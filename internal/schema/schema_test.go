@@ -111,7 +111,7 @@ func TestPropertiesKeepFieldOrder(t *testing.T) {
 		`"additionalProperties":false,"type":"object","required":["city"]}`, string(typeFor[weatherQuery](t).JSON()))
 }
 
-func TestTypesOfTheSameNameHaveDefinitionsOfTheirOwn(t *testing.T) {
+func TestTypesWithTheSameNameHaveOwnDefinitions(t *testing.T) {
 	type tree struct {
 		Up []tree `json:"up,omitempty"`
 	}

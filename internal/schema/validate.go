@@ -19,11 +19,11 @@ import (
 type validation struct {
 	goType   reflect.Type
 	validate *validator.Validate
-	dive     string // the tag that leads to the structs of a type that is none itself
-	maps     bool   // there is a map on the way to a rule: findings come in random order
+	dive     string // the tag that leads to the structs in a type that is not a struct
+	maps     bool   // there is a map on the way to a rule, so errors come in random order
 }
 
-// sharedValidator serves all types but those that need rules of their own.
+// sharedValidator is used for all types except those that need their own rules.
 var sharedValidator = sync.OnceValue(newValidator)
 
 func newValidator() *validator.Validate {
@@ -41,8 +41,8 @@ func newValidator() *validator.Validate {
 	return v
 }
 
-// newValidation returns nil if no validate tag is within reach of t. It finds the tags that the
-// validator cannot read, and fills the validator's cache for all structs within reach.
+// newValidation returns nil if t contains no validate tags. It reports tags that the validator cannot read, and fills
+// the validator's cache for all structs in t.
 func newValidation(t reflect.Type) (*validation, error) {
 	s := newSurvey(t)
 	elem, dives := elements(t)
@@ -73,7 +73,7 @@ func newValidation(t reflect.Type) (*validation, error) {
 	return v, nil
 }
 
-// prepare makes the validator read the tags of a struct, without running any.
+// prepare makes the validator parse the tags of a struct without applying them.
 func (v *validation) prepare(st reflect.Type) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -83,7 +83,7 @@ func (v *validation) prepare(st reflect.Type) (err error) {
 	return v.validate.StructPartial(reflect.New(st).Interface())
 }
 
-// survey knows the structs within reach of a type, and which of them have rules within reach.
+// survey holds the structs that a type contains, and which of them contain rules.
 type survey struct {
 	structs []reflect.Type
 	ruled   map[reflect.Type]bool
@@ -93,7 +93,7 @@ type survey struct {
 func newSurvey(t reflect.Type) *survey {
 	s := &survey{ruled: map[reflect.Type]bool{}}
 	s.collect(t)
-	for changed := true; changed; { // until it holds for types that contain each other as well
+	for changed := true; changed; { // types may contain each other
 		changed = false
 		for _, st := range s.structs {
 			for f := range validatedFields(st) {
@@ -134,8 +134,7 @@ func validatedFields(st reflect.Type) iter.Seq[reflect.StructField] {
 	}
 }
 
-// rules returns the rules that the validator must follow in place of the tags of st, by the names of the
-// fields, or nil.
+// rules returns the rules that replace the tags of st, by field name, or nil if the tags apply.
 func (s *survey) rules(st reflect.Type) map[string]string {
 	rules := map[string]string{}
 	for f := range validatedFields(st) {
@@ -150,8 +149,8 @@ func (s *survey) rules(st reflect.Type) map[string]string {
 	return rules
 }
 
-// withDives returns the tag by which the validator reaches the structs in slices and maps. Without "dive" in
-// the tag it would leave them out, although the schema promises that they are checked.
+// withDives returns the tag with which the validator reaches structs in slices and maps. Without "dive" in the tag it
+// would skip them, although the schema says that they are checked.
 func (s *survey) withDives(t reflect.Type, tag string) string {
 	elem, dives := elements(t)
 	if dives == 0 || !s.ruled[elem] || slices.Contains(strings.Split(tag, ","), "dive") {
@@ -166,9 +165,9 @@ func (s *survey) withDives(t reflect.Type, tag string) string {
 	return tag + strings.TrimSuffix(strings.Repeat("dive,", dives), ",")
 }
 
-// withoutPresence returns the tag of a value of type t without "required" where that would refuse a zero that is
-// there. The walk over the text has found by then that it is; the validator, which sees the decoded value alone,
-// cannot tell zero from missing.
+// withoutPresence returns the tag of a value of type t without "required", if that would reject a zero value that is
+// present. The walk over the text has already checked presence. The validator sees only the decoded value and cannot
+// distinguish zero from missing.
 func withoutPresence(t reflect.Type, tag string) string {
 	if !strings.Contains(tag, "required") {
 		return tag
@@ -193,8 +192,8 @@ func withoutPresence(t reflect.Type, tag string) string {
 	return strings.Join(kept, ",")
 }
 
-// zeroIsValue reports whether the zero value of t is one that a model may mean. It may not mean an empty string
-// where a string is required, and nil stands for null.
+// zeroIsValue reports whether the zero value of t is a valid value for a required field. An empty string is not, and nil
+// means null.
 func zeroIsValue(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
@@ -203,11 +202,11 @@ func zeroIsValue(t reflect.Type) bool {
 	return true
 }
 
-// maxDives bounds the slices and maps directly within each other, which may go round in a circle.
+// maxDives limits how deeply slices and maps are nested directly in each other. Types may be recursive.
 const maxDives = 8
 
-// elements follows pointers, slices and maps to what they hold in the end, and counts the slices and
-// maps on the way.
+// elements follows pointers, slices and maps, and returns the type they lead to and the number of slices and maps on
+// the way.
 func elements(t reflect.Type) (elem reflect.Type, dives int) {
 	for t = pointee(t); dives < maxDives; t = pointee(t.Elem()) {
 		switch t.Kind() {
@@ -220,7 +219,7 @@ func elements(t reflect.Type) (elem reflect.Type, dives int) {
 	return t, dives
 }
 
-// containsMap reports whether there is a map on the way that elements goes.
+// containsMap reports whether there is a map on the way that elements follows.
 func containsMap(t reflect.Type) bool {
 	for range maxDives {
 		switch t = pointee(t); t.Kind() {
@@ -235,13 +234,12 @@ func containsMap(t reflect.Type) bool {
 	return false
 }
 
-// validated reports whether the validator looks into values of type t.
+// validated reports whether the validator descends into values of type t.
 func validated(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !t.ConvertibleTo(timeType)
 }
 
-// check returns what the validator finds in the value that dst points to. An error that is no finding
-// is a mistake in the tags.
+// check returns the problems that the validator finds in the value dst points to. The error is a mistake in the tags.
 func (v *validation) check(dst any, prefix string) ([]Problem, error) {
 	value := reflect.ValueOf(dst)
 	for value.Elem().Kind() == reflect.Pointer {
@@ -270,12 +268,12 @@ func (v *validation) check(dst any, prefix string) ([]Problem, error) {
 	return problems, nil
 }
 
-// byPath sorts problems by their place. Package slices would add 8 kB to every program.
+// byPath sorts problems by path. Package slices would add 8 kB to every program.
 type byPath []Problem
 
 func (p byPath) Len() int           { return len(p) }
 func (p byPath) Less(i, j int) bool { return p[i].Path < p[j].Path }
 func (p byPath) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
 
-// flattened stands for an embedded struct in the validator's paths, where it is no step of the JSON path.
+// flattened is the name of an embedded struct in the validator's paths. It is not part of the JSON path.
 const flattened = "\x00"

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxProblems = 10  // more of them teach a model nothing
-	maxDepth    = 512 // of objects and arrays within each other
+	maxProblems = 10  // more would not help a model
+	maxDepth    = 512 // of nested objects and arrays
 )
 
 // walker checks one JSON text against a node, in one pass and without decoding it.
@@ -25,8 +25,8 @@ type walker struct {
 	seen     []uint64 // bit sets of the properties found, one for each open object
 	problems []Problem
 	more     bool
-	broke    bool   // the text is not JSON, or too deep: the walk ended there
-	probing  bool   // try every leaf on its Go type as well
+	broke    bool   // the walk ended early: the text is not JSON or nested too deeply
+	probing  bool   // also try every leaf on its Go type
 	scratch  []byte // for decoding base64
 	wrapped  []byte // the text of the last known field of the root
 }
@@ -40,14 +40,14 @@ type step struct {
 
 var walkers = sync.Pool{New: func() any { return new(walker) }}
 
-// release returns w to the pool, without what it knows of the text.
+// release clears w and returns it to the pool.
 func (w *walker) release() {
 	clear(w.path[:cap(w.path)])
 	*w = walker{path: w.path[:0], seen: w.seen[:0], scratch: w.scratch[:0]}
 	walkers.Put(w)
 }
 
-// check returns what is wrong with data, in document order.
+// check returns the problems of data, in document order.
 func (w *walker) check(n *node, data []byte) []Problem {
 	w.data = data
 	if w.value(n) {
@@ -58,8 +58,8 @@ func (w *walker) check(n *node, data []byte) []Problem {
 	return w.problems
 }
 
-// value takes one value and checks it against n. Like the methods in scan.go it returns false if the
-// text cannot be read further; a value that breaks a rule does not end the walk.
+// value consumes one value and checks it against n. Like the methods in scan.go, it returns false if the text cannot be
+// read further. A value that violates a rule does not end the walk.
 func (w *walker) value(n *node) bool {
 	c := w.next()
 	if n.orNull != nil {
@@ -110,7 +110,7 @@ func (w *walker) value(n *node) bool {
 	return true
 }
 
-// token takes the value that is known to be of the type got, and checks it.
+// token consumes a value of type got and checks it.
 func (w *walker) token(n *node, got typeSet) bool {
 	start := w.pos
 	switch got {
@@ -214,7 +214,7 @@ func (w *walker) object(n *node) bool {
 	return true
 }
 
-// known returns what the value of property i of n is checked against, and notes that it was found.
+// known returns the node for the value of property i of n, and marks the property as found.
 func (w *walker) known(n *node, i, base int) *node {
 	word, bit := &w.seen[base+i/64], uint64(1)<<(i%64)
 	if *word&bit != 0 {
@@ -222,7 +222,7 @@ func (w *walker) known(n *node, i, base int) *node {
 	}
 	*word |= bit
 	if !n.fields[i].required && w.next() == 'n' {
-		return free // null in an optional field means that there is none
+		return free // null in an optional field means absent
 	}
 	return n.fields[i].node
 }
@@ -299,8 +299,8 @@ func (w *walker) enter() bool {
 	return false
 }
 
-// lookup finds a property by its exact name. Models write fields in the order of the schema, so the
-// one expected is tried first.
+// lookup finds a property by its exact name. Models mostly write fields in schema order, so the expected one is tried
+// first.
 func (n *node) lookup(name []byte, expect int) (int, bool) {
 	if expect < len(n.fields) && n.fields[expect].name == string(name) {
 		return expect, true
@@ -309,7 +309,7 @@ func (n *node) lookup(name []byte, expect int) (int, bool) {
 	return i, ok
 }
 
-// report notes a problem with the current value.
+// report records a problem with the current value.
 func (w *walker) report(rule, message string, value []byte) {
 	if len(w.problems) == maxProblems {
 		w.more = true
@@ -318,7 +318,7 @@ func (w *walker) report(rule, message string, value []byte) {
 	w.problems = append(w.problems, Problem{Path: w.where(), Rule: rule, Value: shorten(value), Message: message})
 }
 
-// probe tries a value on the Go type that will take it.
+// probe decodes a value into its Go type to find out whether that accepts it.
 func (w *walker) probe(l leaf, text []byte) {
 	literal := text
 	if l.quoted {
@@ -329,7 +329,7 @@ func (w *walker) probe(l leaf, text []byte) {
 	}
 }
 
-// where is the path of the current value.
+// where returns the path of the current value.
 func (w *walker) where() string {
 	var b strings.Builder
 	for _, s := range w.path {

@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxValue is how many bytes of a value a problem quotes.
+// maxValue limits how many bytes of a value a problem quotes.
 const maxValue = 80
 
-// shorten cuts a quoted value down to its beginning, on one line.
+// shorten returns the beginning of a quoted value, on one line.
 func shorten(value []byte) string {
 	if len(value) <= maxValue {
 		return oneLine(value)
@@ -28,7 +28,7 @@ func shorten(value []byte) string {
 	return oneLine(value[:end]) + "…"
 }
 
-// shortenTail cuts a quoted text down to its end, on one line.
+// shortenTail returns the end of a quoted text, on one line.
 func shortenTail(text []byte) string {
 	if len(text) <= maxValue {
 		return oneLine(text)
@@ -40,8 +40,7 @@ func shortenTail(text []byte) string {
 	return "…" + oneLine(text[start:])
 }
 
-// oneLine joins the lines of a JSON text, which it may have between tokens only, and replaces what is
-// no UTF-8.
+// oneLine joins the lines of a JSON text, which has line breaks only between tokens, and replaces invalid UTF-8.
 func oneLine(text []byte) string {
 	lines := strings.Split(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
 	for i := range lines {
@@ -79,7 +78,7 @@ func plural(n uint64, noun string) string {
 	return strconv.FormatUint(n, 10) + " " + noun + "s"
 }
 
-// refusal says why a Go type does not take a JSON value that its schema allows.
+// refusal describes why a Go type does not accept a JSON value that matches its schema.
 func refusal(t reflect.Type, err error) string {
 	if mistyped := new(json.UnmarshalTypeError); !errors.As(err, &mistyped) {
 		return "is not accepted: " + shorten([]byte(err.Error()))
