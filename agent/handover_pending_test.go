@@ -280,3 +280,17 @@ func TestPendingHandOversKeepWhatAgentsFurtherInTold(t *testing.T) {
 		}
 	}
 }
+
+func TestHandOverThatWaitsIsPendingWhateverStandsBesideIt(t *testing.T) {
+	var ran []string
+	m := modeltest.Script(modeltest.Say(call("f", "free"), call("g", "free"), call("h", "free"), bill("1", "first")))
+	a := newAgent(t, cfg{Model: m, EndStrategy: agent.EndEarly, Limits: agent.Limits{ToolCalls: 2}, Alternatives: []agent.Alternative[deps, string]{
+		agent.HandOver("bill", "", waiter(t, &ran), sameDeps),
+	}}, says("free", "free"))
+	_, err := a.Run(t.Context(), deps{}, "go")
+	pending, _ := pendingOf(t, err)
+	require.Len(t, pending.Calls, 2, "no other call runs, so none is counted")
+	for i := range pending.Calls {
+		require.Equal(t, "waiter", pending.Calls[i].Agent)
+	}
+}

@@ -462,3 +462,23 @@ func TestNothingAfterAPendingHandOverStarts(t *testing.T) {
 		require.NoError(t, wellFormed(res.Messages[:3]))
 	}
 }
+
+func TestBrokenStateOfAnInnerRunEndsTheRun(t *testing.T) {
+	nests(t, func(t *testing.T, n *nest, opts func(string) []agent.RunOption) {
+		if n.levels == 1 {
+			return
+		}
+		n.calls = []model.Part{edit("x", "edit", "a", "1")}
+		_, err := n.run(t, "go", opts("0")...)
+		pending, failed := pendingOf(t, err)
+		_, history := stored(t, pending, failed)
+		for _, broken := range []string{`"text"`, `{"messages":1}`, `{"messages":[{"kind":"request","v":99}]}`} {
+			history[len(history)-1].SuspendedCalls[0].State = json.RawMessage(broken)
+			_, err = n.run(t, "", append(opts("1"+broken), agent.WithHistory(history), agent.WithResults(agent.DeferredResults{
+				Decisions: map[string]toolset.Decision{n.key("x"): toolset.Allow()},
+			}))...)
+			require.ErrorContains(t, err, "inner run: read the history", broken)
+			require.Empty(t, n.files)
+		}
+	})
+}

@@ -154,3 +154,11 @@ func TestPromptInPlaceOfAnswersToInnerCalls(t *testing.T) {
 		})
 	}
 }
+
+func TestPendingRequestWithoutCallsIsDropped(t *testing.T) {
+	history := []*model.Message{model.UserText("hi"), model.Response(model.Text("hello")), {Kind: model.KindRequest, Pending: true}}
+	a := newAgent(t, cfg{Model: modeltest.Script(modeltest.Fail(errBoom))})
+	_, err := a.Run(t.Context(), deps{}, "Go on.", agent.WithHistory(history))
+	require.ErrorIs(t, err, errBoom)
+	require.Equal(t, "request\n  user: hi\nresponse\n  text: hello\nrequest\n  user: Go on.\n", dump(asRunError(t, err).Messages))
+}

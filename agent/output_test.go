@@ -365,3 +365,13 @@ func TestHistoryAfterAnOutputToolCanBeContinued(t *testing.T) {
 	require.Equal(t, "Rome", res.Output.City)
 	require.Len(t, res.NewMessages(), 3)
 }
+
+func TestRetryNamesEveryOutputTool(t *testing.T) {
+	output := func(name string) agent.Alternative[deps, string] {
+		return agent.OutputFunc(name, "", func(context.Context, *toolset.RunContext[deps], none) (string, error) { return name, nil })
+	}
+	c := cfg{Alternatives: []agent.Alternative[deps, string]{output("yes"), output("no")}}
+	res, _, script := run(t, c, []modeltest.Step{modeltest.SayText("well"), modeltest.Say(call("1", "no"))}, says("hi", "hello"))
+	require.Equal(t, "no", res.Output)
+	require.Equal(t, "request\n  retry: A plain text answer cannot be used here. Call one of these tools to give the answer: yes, no.\n", last(script.Requests()[1].Messages))
+}

@@ -320,3 +320,53 @@ func TestCallStartsWhenItIsApproved(t *testing.T) {
 	require.Equal(t, []string{`1 tool_start 1 edit {"path":"a","text":"y"} by ada`, `end 1 {"path":"a","text":"y"}`, `end 2 {"path":"b","text":"x"}`},
 		starts(t, cfg{Asker: asker, Model: modeltest.Script(script)}, d.edit("edit")), "what is denied or pending does not start")
 }
+
+func TestModelIsToldThatTheObserverHasLeft(t *testing.T) {
+	for name, d := range map[string]model.Delta{
+		"text":    {Kind: model.PartText, Text: "more"},
+		"nothing": {Kind: model.PartText},
+		"usage":   {Usage: &model.Usage{OutputTokens: 1}},
+		"whole":   {Whole: &model.Part{Kind: model.PartOpaque}},
+	} {
+		sent := 0
+		m := model.Func(model.Info{}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
+			err := sink(model.Delta{Kind: model.PartText, Text: "stop here"})
+			for ; err == nil && sent < 100; sent++ { // it does not look at its context
+				err = sink(d)
+			}
+			return model.Response(model.Text("stop here")), err
+		})
+		s := newAgent(t, cfg{Model: m}).Stream(t.Context(), deps{}, "go")
+		for e := range s.Events() {
+			if e.Kind == agent.EventPartDelta {
+				break
+			}
+		}
+		_, err := s.Result()
+		require.ErrorIs(t, err, agent.ErrStopped, name)
+		require.LessOrEqual(t, sent, 1, name)
+	}
+}
+
+func TestPartsWithoutDeltasAreKeptAndNotShown(t *testing.T) {
+	secret := model.Part{Kind: model.PartThinking, Provider: "p", Signature: []byte("s")}
+	m := model.Func(model.Info{}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
+		for _, d := range []model.Delta{{Kind: model.PartText, Text: "hello"}, {Part: 1, Whole: &secret}} {
+			if err := sink(d); err != nil {
+				return nil, err
+			}
+		}
+		return model.Response(model.Text("hello"), secret), nil
+	})
+	s := newAgent(t, cfg{Model: m}).Stream(t.Context(), deps{}, "go")
+	var shown []model.PartKind
+	for e := range s.Events() {
+		if e.Kind == agent.EventPartStart || e.Kind == agent.EventPartEnd {
+			shown = append(shown, e.PartKind)
+		}
+	}
+	res, err := s.Result()
+	require.NoError(t, err)
+	require.Equal(t, []model.PartKind{model.PartText, model.PartText}, shown, "its beginning and its end")
+	require.Equal(t, []model.Part{model.Text("hello"), secret}, res.Messages[1].Parts)
+}
