@@ -5,6 +5,7 @@ package toolset_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -245,4 +246,18 @@ func TestNewReportsClashesOfFixedTools(t *testing.T) {
 	var clash *toolset.NameClashError
 	require.ErrorAs(t, err, &clash)
 	require.Equal(t, "twice", clash.Tool)
+}
+
+func TestInstructionsFollowToolsetsThatChange(t *testing.T) {
+	said := func(step int) set { return toolset.Instructed(tells("tell"), fmt.Sprint("In step ", step)) }
+	instance, err := toolset.Combine(perStep(said), toolset.Instructed(tells("second"), "Always.")).Open(t.Context(), &runContext{})
+	require.NoError(t, err)
+	for _, step := range []int{1, 2, 2, 3} {
+		run := &runContext{}
+		run.Step = step
+		l, err := instance.Tools(t.Context(), run)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("In step %d\n\nAlways.", step), l.Instructions)
+	}
+	require.NoError(t, instance.Close(t.Context()))
 }

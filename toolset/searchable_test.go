@@ -354,3 +354,16 @@ func ExampleSearchable() {
 	// These tools are now available:
 	// - find_hotel: Find a hotel for some nights. <nil>
 }
+
+func TestEqualMatchesKeepTheirOrder(t *testing.T) {
+	var pairs []string
+	var want strings.Builder
+	for i := range 30 {
+		pairs = append(pairs, fmt.Sprintf("x%d", (i*7)%30), "Pays an invoice.")
+		fmt.Fprintf(&want, "\n- x%d: Pays an invoice.", (i*7)%30)
+	}
+	pairs = append(pairs, "invoice", "Pays an invoice.")
+	res, err := toolsettest.Call(t.Context(), toolset.Searchable(described(pairs...), toolset.Search[deps]{Max: 50}), nil, "search_tools", `{"query":"invoice"}`)
+	require.NoError(t, err)
+	require.Equal(t, "These tools are now available:\n- invoice: Pays an invoice."+want.String(), res.Text)
+}

@@ -151,7 +151,7 @@ func checkSchema(schema json.RawMessage) error {
 	return nil
 }
 
-// kindOf names the kind of a decoded JSON value.
+// kindOf names the kind of a decoded JSON value that is not an object.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -162,8 +162,6 @@ func kindOf(v any) string {
 		return "a number"
 	case string:
 		return "a string"
-	case []any:
-		return "an array"
 	}
-	return "an object"
+	return "an array"
 }
