@@ -53,7 +53,11 @@ func (l dawdlingLog) Append(ctx context.Context, record []byte) error {
 // each of its requests once.
 func TestRandomTreesKeepLimitsWhenKilled(t *testing.T) {
 	counts := map[string]int{}
-	for seed := range uint64(*treeRuns) {
+	runs := *treeRuns
+	if raceEnabled {
+		runs = (runs + 3) / 4
+	}
+	for seed := range uint64(runs) {
 		plain := &tree{seed: seed, log: new(treeLog)}
 		needed := (&leg{Prompt: "turn 1"}).run(t, plain).Requests
 		rnd := rand.New(rand.NewPCG(seed, 1))
