@@ -70,6 +70,7 @@ var rules = map[string][]string{
 	"acpbridge/acpclient":                   {"acpbridge/acp", "acpbridge/acpregistry", "agent/approval", "agent/view", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/elicit", "internal/guard", "internal/show"},
 	"acpbridge/acpregistry":                 {"internal/nearest", "internal/show"},
 	"acpbridge/acpproxy":                    {"acpbridge/acp", "acpbridge/acpclient", "agent/approval", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/guard", "internal/show"},
+	"acpbridge/acphttp":                     {"acpbridge/acp"},
 	"acpbridge/acptrace":                    {"acpbridge/acp"},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "acpbridge/acpproxy", "agent/approval", "deps"},
 	"internal/agentcall":                    {"toolset"},

@@ -16,9 +16,28 @@ const send = (message) => process.stdout.write(JSON.stringify(message) + "\n");
 console.error = console.warn = (...what) =>
   send({ problem: what.map((w) => (typeof w === "string" ? w : inspect(w, { depth: 8 }))).join(" ") });
 
-const [command, ...args] = process.argv.slice(1);
-const agent = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
-const exited = new Promise((resolve) => agent.on("exit", (code) => resolve(code ?? 1)));
+// The agent is a command, or a server: ACP_URL is its address, ACP_TOKEN its token.
+const connectTo = async (url, token) => {
+  if (url.startsWith("ws")) {
+    const { createWebSocketStream } = await import("@agentclientprotocol/sdk/experimental/ws-client");
+    return createWebSocketStream(url, { protocols: ["acp", "bearer." + token] });
+  }
+  const { createHttpStream } = await import("@agentclientprotocol/sdk/experimental/http-client");
+  return createHttpStream(url, { headers: { Authorization: "Bearer " + token } });
+};
+
+const start = () => {
+  const [command, ...args] = process.argv.slice(1);
+  const agent = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
+  return {
+    stream: acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout)),
+    end: () => agent.stdin.end(),
+    exited: new Promise((resolve) => agent.on("exit", (code) => resolve(code ?? 1))),
+  };
+};
+const agent = process.env.ACP_URL
+  ? { stream: await connectTo(process.env.ACP_URL, process.env.ACP_TOKEN), end: () => connection.close(), exited: 0 }
+  : start();
 
 const waiting = new Map();
 let lastRequest = 0;
@@ -39,7 +58,7 @@ for (const method of [session.update, elicitation.complete]) {
   app.onNotification(method, ({ params }) => send({ notification: method, params }));
 }
 
-const connection = app.connect(acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout)));
+const connection = app.connect(agent.stream);
 
 // The SDK resolves an answer while its handlers are still on their way to the updates that came before it, so the test is told of the
 // answer once they are done.
@@ -73,5 +92,5 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
 }
 
-agent.stdin.end();
-process.exitCode = await exited;
+agent.end();
+process.exitCode = await agent.exited;
