@@ -9,7 +9,8 @@
 //		},
 //	}
 //
-// All files are read through the workspace, so nothing outside of it is read.
+// All files are read through the workspace, so nothing outside of it is read. In an editor that does not let agents read, they are read as they
+// are saved.
 //
 // # Which files
 //

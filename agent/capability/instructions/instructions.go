@@ -101,7 +101,7 @@ type project struct {
 
 // readable reports whether there is anything to read.
 func readable(w workspace.Workspace) bool {
-	return w != nil && w.Features().Read && len(w.Roots()) > 0
+	return w != nil && (w.Features().Read || w.Features().Saved) && len(w.Roots()) > 0
 }
 
 // standing is a toolset without tools. Its instructions are those that a run begins with.

@@ -4,6 +4,7 @@ package instructions_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,6 +71,28 @@ func TestNoFilesAddNothing(t *testing.T) {
 		p.deps.work = s
 		require.Empty(t, p.standing())
 	}
+}
+
+// savedOnly is an editor that does not let agents read unsaved text.
+type savedOnly struct{ *memory.Workspace }
+
+func (savedOnly) Features() workspace.Features { return workspace.Features{Saved: true, Walk: true} }
+
+func (s savedOnly) Read(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
+	if !r.Saved {
+		return workspace.File{}, errors.ErrUnsupported
+	}
+	return s.Workspace.Read(ctx, path, r)
+}
+
+func (savedOnly) Stat(context.Context, string) (workspace.Info, error) {
+	return workspace.Info{}, errors.ErrUnsupported
+}
+
+func TestSavedFilesAreReadWhereNothingElseCanBe(t *testing.T) {
+	p := newProject(t, instructions.Options{}, memory.Config{Files: files{"AGENTS.md": "Be kind. @more.md", "more.md": "more"}})
+	p.deps.work = workspace.NewSession(savedOnly{p.ws})
+	require.Equal(t, "AGENTS.md more.md", shown(p.standing()))
 }
 
 func TestFilesThatCannotBeReadAreNamed(t *testing.T) {

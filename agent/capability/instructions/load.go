@@ -135,7 +135,7 @@ func (l *loader) read(ctx context.Context, path, by string) (*document, error) {
 	}
 	l.lookups++
 	l.seen[key] = true
-	f, err := l.ws.Read(ctx, path, workspace.Range{Limit: l.options.MaxFile})
+	f, err := l.ws.Read(ctx, path, workspace.Range{Limit: l.options.MaxFile, Saved: !l.ws.Features().Read})
 	doc := &document{path: path}
 	switch {
 	case err != nil && fatal(ctx, err):

@@ -5,6 +5,7 @@ package skills_test
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -103,6 +104,25 @@ func TestSkillsOfTheWorkspace(t *testing.T) {
 		"The directory of the skill is .agents/skills/pdf. Paths in the skill are relative to it.\n\n"+
 		"Files of the skill. Read them with read_file; run scripts with run_command.\n- scripts/fill.sh", results[1])
 	require.Equal(t, "asked: Run sh .agents/skills/pdf/scripts/fill.sh", results[0], "scripts need approval like other commands")
+}
+
+// savedOnly is an editor that does not let agents read unsaved text.
+type savedOnly struct{ *memory.Workspace }
+
+func (savedOnly) Features() workspace.Features { return workspace.Features{Saved: true, Walk: true} }
+
+func (s savedOnly) Read(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
+	if !r.Saved {
+		return workspace.File{}, errors.ErrUnsupported
+	}
+	return s.Workspace.Read(ctx, path, r)
+}
+
+func TestSavedSkillsAreReadWhereNothingElseCanBe(t *testing.T) {
+	ws, _ := newWorkspace(t, map[string]string{".agents/skills/a/SKILL.md": skill("a", "A.", "Do it.")})
+	requests, results := run(t, skills.New(skills.Options{}, skills.Workspace(session)), deps{workspace.NewSession(savedOnly{ws})}, load("a"))
+	require.Contains(t, requests[0].Instructions, "- a: A.")
+	require.Contains(t, results[0], "Do it.")
 }
 
 func TestEmbeddedSkills(t *testing.T) {

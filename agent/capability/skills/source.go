@@ -76,7 +76,7 @@ func Workspace[D any](session func(deps D) *workspace.Session, dirs ...string) S
 		return s
 	}
 	files := func(deps D) workspace.Workspace {
-		if work := session(deps); work != nil && work.Workspace() != nil && work.Workspace().Features().Read && len(work.Workspace().Roots()) > 0 {
+		if work := session(deps); work != nil && work.Workspace() != nil && readable(work.Workspace()) && len(work.Workspace().Roots()) > 0 {
 			return work.Workspace()
 		}
 		return nil
@@ -116,6 +116,9 @@ func Workspace[D any](session func(deps D) *workspace.Session, dirs ...string) S
 	return s
 }
 
+// readable reports whether a workspace has files to read, if only as they are saved.
+func readable(w workspace.Workspace) bool { return w.Features().Read || w.Features().Saved }
+
 // fatal reports whether an error says that nothing more can be read.
 func fatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, workspace.ErrLost)
@@ -145,7 +148,7 @@ func workspaceFolder(w workspace.Workspace, dir string) *folder {
 	return &folder{
 		name: path.Base(dir), where: dir, dir: dir,
 		read: func(ctx context.Context, name string, offset int64, limit int) ([]byte, bool, error) {
-			f, err := w.Read(ctx, path.Join(dir, name), workspace.Range{Offset: offset, Limit: limit})
+			f, err := w.Read(ctx, path.Join(dir, name), workspace.Range{Offset: offset, Limit: limit, Saved: !w.Features().Read})
 			return f.Data, f.More, err
 		},
 		files: func(ctx context.Context) ([]string, error) {

@@ -104,7 +104,7 @@ type Problem struct {
 func Load(ctx context.Context, w workspace.Workspace, dir string) ([]Definition, []Problem, error) {
 	var all []Definition
 	var wrong []Problem
-	if w == nil || !w.Features().Read || !w.Features().Walk {
+	if w == nil || !w.Features().Read && !w.Features().Saved || !w.Features().Walk {
 		return nil, nil, nil
 	}
 	var names []string
@@ -122,7 +122,7 @@ func Load(ctx context.Context, w workspace.Workspace, dir string) ([]Definition,
 	}
 	for _, name := range names {
 		file := path.Join(dir, name)
-		f, err := w.Read(ctx, file, workspace.Range{Limit: maxDefinition})
+		f, err := w.Read(ctx, file, workspace.Range{Limit: maxDefinition, Saved: !w.Features().Read})
 		switch {
 		case err != nil && (ctx.Err() != nil || errors.Is(err, workspace.ErrLost)):
 			return nil, nil, fmt.Errorf("subagents: %w", err)
