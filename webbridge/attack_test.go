@@ -308,16 +308,22 @@ func (s *server) refusedEarly(r *http.Request) int {
 
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	s := serve(t, options{Options: webbridge.Options{Limits: webbridge.Limits{BodyTime: 50 * time.Millisecond}}})
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	require.NoError(t, err)
-	defer func() { _ = conn.Close() }()
-	_, err = fmt.Fprintf(conn, "POST /api/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", token)
-	require.NoError(t, err)
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	require.NoError(t, err)
-	_ = res.Body.Close()
-	require.Equal(t, 413, res.StatusCode)
-	require.True(t, res.Close)
+	for bearer, status := range map[string]int{token: 413, "a stranger": 401} {
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		require.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+		_, err = fmt.Fprintf(conn, "POST /api/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", bearer)
+		require.NoError(t, err)
+		answer := bufio.NewReader(conn)
+		res, err := http.ReadResponse(answer, nil)
+		require.NoError(t, err)
+		require.Equal(t, status, res.StatusCode)
+		_, err = io.Copy(io.Discard, res.Body)
+		require.NoError(t, err)
+		_ = res.Body.Close()
+		_, err = answer.ReadByte()
+		require.ErrorIs(t, err, io.EOF, "the connection is closed")
+	}
 }
 
 // Many more streams are tried than the limit allows. The server takes as many as its limit, and goes on working for others.
@@ -442,4 +448,12 @@ func TestPromptsAndSpendingAreLimited(t *testing.T) {
 	s = serve(t, options{model: g.model(), Options: webbridge.Options{Limits: webbridge.Limits{UserTurns: 1}}})
 	s.do("POST", s.create()+"/prompts", say("x"), 202)
 	require.Equal(t, "limit", s.refused("POST", s.create()+"/prompts", say("y"), 429))
+}
+
+func TestHeadDoesNotHoldAStream(t *testing.T) {
+	s := serve(t, options{})
+	res, err := http.DefaultClient.Do(s.request("HEAD", s.create()+"/events", nil))
+	require.NoError(t, err)
+	_ = res.Body.Close()
+	require.Equal(t, 400, res.StatusCode)
 }

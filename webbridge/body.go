@@ -32,12 +32,10 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request, limit int64) ([]b
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
 	}
-	if h.o.Limits.BodyTime > 0 {
-		control := http.NewResponseController(w)
-		_ = control.SetReadDeadline(time.Now().Add(h.o.Limits.BodyTime)) // not supported by recorders of tests
-		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	}
 	data, err := io.ReadAll(r.Body)
+	if err == nil {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	}
 	var large *http.MaxBytesError
 	var network net.Error
 	switch {
@@ -48,6 +46,13 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request, limit int64) ([]b
 		return nil, refuse(KindTooLarge, "the body of the request did not come within %v", h.o.Limits.BodyTime)
 	}
 	return nil, refuse(KindInvalid, "the body of the request did not come whole")
+}
+
+// hurry bounds the time to receive the body of a request, also of one that is refused: the server reads what is left of it.
+func (h *Handler) hurry(w http.ResponseWriter, r *http.Request) {
+	if h.o.Limits.BodyTime > 0 && r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.o.Limits.BodyTime)) // not supported by recorders of tests
+	}
 }
 
 // strictly decodes one JSON value.

@@ -23,6 +23,9 @@ const (
 )
 
 func (h *Handler) getEvents(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodGet { // HEAD would hold a stream that nobody reads
+		return refuse(KindInvalid, "use GET")
+	}
 	if h.isClosing() {
 		return errClosing
 	}

@@ -128,6 +128,7 @@ func (h *Handler) Handle(pattern string, f func(http.ResponseWriter, *http.Reque
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	counted := &recorder{ResponseWriter: w}
 	defer func() { h.counts.request(counted.status) }()
+	h.hurry(counted, r)
 	if h.preflight(counted, r) {
 		return
 	}
