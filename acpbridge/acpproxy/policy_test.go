@@ -142,10 +142,12 @@ func TestLayersArePolicies(t *testing.T) {
 }
 
 func TestPolicyThatPanicsDenies(t *testing.T) {
-	_, agent, _ := serve(t, acpproxy.Config{Policy: func(*acpproxy.Request) acpproxy.Verdict { panic("oops") }})
-	agent.write(request(1, acp.MethodWriteTextFile, `{"sessionId":"s","path":"/a","content":""}`), question(allowOnce))
-	require.Contains(t, agent.read(), "the policy failed")
-	require.Contains(t, agent.read(), "cancelled")
+	synctest.Test(t, func(t *testing.T) { // which ends at once if nobody answers
+		_, agent, _ := serve(t, acpproxy.Config{Policy: func(*acpproxy.Request) acpproxy.Verdict { panic("oops") }})
+		agent.write(request(1, acp.MethodWriteTextFile, `{"sessionId":"s","path":"/a","content":""}`), question(allowOnce))
+		require.Contains(t, agent.read(), "the policy failed")
+		require.Contains(t, agent.read(), "cancelled")
+	})
 }
 
 // What one reader takes for a harmless message, another one may take for a write.
