@@ -127,7 +127,7 @@ func changedPrefixes(requests []*model.Request) (n int) {
 		before, now := requests[i-1].Messages, requests[i].Messages
 		same := len(now) >= len(before) && requests[i].Instructions == requests[i-1].Instructions
 		for j := 0; same && j < len(before); j++ {
-			same = reflect.DeepEqual(form(before[j]), form(now[j]))
+			same = before[j] == now[j] || reflect.DeepEqual(form(before[j]), form(now[j]))
 		}
 		if !same {
 			n++
