@@ -16,6 +16,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/tty"
 )
 
 const chatUsage = `Talk to an agent in this terminal.
@@ -43,6 +44,7 @@ func chatCommand(ctx context.Context, args []string) int {
 	modelName := flags.String("model", "", "`model` of the agent; see ideagent -h")
 	agent := flags.String("agent", "", "another ACP agent: its `command` with quotes as a shell has them, such as 'npx -y \"@zed-industries/claude-code-acp\"'")
 	asJSON := flags.Bool("json", false, "write events as JSON, one on each line; nobody is asked then")
+	asPlain := flags.Bool("plain", false, "append text in place of drawing a screen")
 	verbose := flags.Bool("v", false, "show what the agent writes to standard error")
 	if code, done := parseFlags(flags, args, chatUsage); done {
 		return code
@@ -62,13 +64,21 @@ func chatCommand(ctx context.Context, args []string) int {
 	}
 	interrupts, stop := interrupts()
 	defer stop()
-	tty := isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb"
-	return term.Run(ctx, term.Config{
+	inTTY, outTTY := isTerminal(os.Stdin), isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb"
+	config := term.Config{
 		Agent: command, Dir: where, Prompt: strings.Join(flags.Args(), " "), AllowAll: *allowAll, Verbose: *verbose, JSON: *asJSON,
-		Version: release(), In: os.Stdin, Person: isTerminal(os.Stdin), Out: os.Stdout, Err: os.Stderr,
-		Color:      tty && os.Getenv("NO_COLOR") == "" && (runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""),
+		Version: release(), In: os.Stdin, Person: inTTY, Out: os.Stdout, Err: os.Stderr,
+		Color:      outTTY && os.Getenv("NO_COLOR") == "" && (runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""),
 		Interrupts: interrupts,
-	})
+	}
+	// One thing that needs no answers is shown as text, for people too.
+	if inTTY && outTTY && !*asPlain && !*asJSON && !(*allowAll && config.Prompt != "") {
+		config.Terminal = func() (tty.Terminal, error) { return tty.Open(os.Stdin, os.Stdout) }
+		if where, err := os.UserConfigDir(); err == nil {
+			config.History = filepath.Join(where, "ponte", "chat-history.jsonl")
+		}
+	}
+	return term.Run(ctx, config)
 }
 
 // agentOf returns the command that starts the agent: this program, unless there is another.

@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/events"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/plain"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/text"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/tty"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
@@ -40,6 +41,10 @@ type Config struct {
 	// Out and Err are where everything goes, and where errors go. Color says that Out may be coloured.
 	Out, Err io.Writer
 	Color    bool
+	// Terminal, if not nil, switches the terminal to a screen of its own, for a person. Nil appends text to Out.
+	Terminal func() (tty.Terminal, error)
+	// History is the file that keeps what was entered on such a screen, empty for none.
+	History string
 	// Interrupts receives a value for each Ctrl-C.
 	Interrupts <-chan struct{}
 }
@@ -66,7 +71,12 @@ func Run(ctx context.Context, config Config) int {
 	if config.JSON {
 		out, config.Person = events.New(config.Out), false
 	}
-	err := run(ctx, &config, out)
+	var err error
+	if config.Terminal != nil && config.Person {
+		err = runConsole(ctx, &config)
+	} else {
+		err = run(ctx, &config, out)
+	}
 	switch {
 	case err == nil:
 		return ExitOK
@@ -117,24 +127,12 @@ func run(ctx context.Context, config *Config, out front) error {
 	// Until the session is open, an interrupt ends everything.
 	err = t.interruptible(ctx, func(ctx context.Context) error {
 		var err error
-		t.client, err = acpclient.Start(ctx, config.Agent, acpclient.Config{
-			Name: "ideagent-chat", Version: config.Version, Workspace: careful{files}, Permission: t.permission,
-			OnStderr: func(line string) {
-				if config.Verbose {
-					out.Note("agent: " + line)
-				}
-			},
-		})
-		if err == nil {
-			t.session, err = t.client.NewSession(ctx, acpclient.SessionConfig{Cwd: config.Dir})
-		}
+		t.client, t.session, err = connect(ctx, config, acpclient.Config{Workspace: careful{files}, Permission: t.permission}, out.Note)
 		return err
 	})
-	if t.client != nil {
-		defer t.client.Close()
-	}
 	if err != nil {
 		return err
 	}
+	defer t.client.Close()
 	return t.hold(ctx)
 }

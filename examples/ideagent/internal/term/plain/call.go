@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/render"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/text"
 	"github.com/ponte-go/ponte/internal/linediff"
 	"github.com/ponte-go/ponte/internal/show"
@@ -30,7 +31,7 @@ func (p *Printer) call(e *view.Entity) {
 		return
 	}
 	for i := range e.Content {
-		if d := e.Content[i].Diff; d != nil && !slices.ContainsFunc(c.diffs, func(b view.FileChange) bool { return sameChange(&b, d) }) {
+		if d := e.Content[i].Diff; d != nil && !slices.ContainsFunc(c.diffs, func(b view.FileChange) bool { return render.SameChange(&b, d) }) {
 			c.diffs = append(c.diffs, *d)
 			p.beginCall(c, e)
 			p.diff(d)
@@ -50,11 +51,6 @@ func (p *Printer) call(e *view.Entity) {
 			}
 		}
 	}
-}
-
-func sameChange(a, b *view.FileChange) bool {
-	same := a.Path == b.Path && a.New == b.New && (a.Old == nil) == (b.Old == nil)
-	return same && (a.Old == nil || *a.Old == *b.Old)
 }
 
 // beginCall makes sure that the line of the call is above what is shown next.

@@ -10,10 +10,9 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
-	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/render"
 	"github.com/ponte-go/ponte/internal/show"
-	"github.com/ponte-go/ponte/toolset"
 )
 
 // Preview shows what a question is about: everything, however long it is, unless the tool call has just shown it.
@@ -26,70 +25,12 @@ func (p *Printer) Preview(r *acpclient.PermissionRequest) {
 			p.beginCall(c, r.Call)
 			shown = c.diffs
 		}
-		for _, part := range Parts(r, shown) {
+		for _, part := range render.Parts(r, shown) {
 			for line := range strings.SplitSeq(part, "\n") {
 				p.lines(styleNone, "    "+line)
 			}
 		}
 	})
-}
-
-// Parts are the texts that show everything that a question is about, besides the changes that have been shown.
-func Parts(r *acpclient.PermissionRequest, shown []view.FileChange) (parts []string) {
-	if r.Call == nil && r.Approval.Title != "" && len(r.Approval.Preview) == 0 {
-		parts = append(parts, show.Text(r.Approval.Title))
-	}
-	if r.Approval.Reason != "" {
-		parts = append(parts, show.Text(r.Approval.Reason))
-	}
-	all := r.Approval.Preview
-	for i := range all { // the commands first: nothing may push them out of sight
-		if all[i].Command != nil {
-			parts = append(parts, approval.PreviewText(&all[i]))
-		}
-	}
-	for i := range all {
-		if v := &all[i]; v.Command == nil && !repeats(r, v) && (v.Diff == nil || !has(shown, v.Diff)) {
-			parts = append(parts, approval.PreviewText(v))
-		}
-	}
-	if len(all) == 0 && r.Call != nil && len(r.Call.Input) > 0 {
-		parts = append(parts, "Arguments:\n"+show.Text(string(r.Call.Input)))
-	}
-	return parts
-}
-
-// repeats reports whether a text says nothing but what is shown of a command, in the session's directory. Agents of ours send both.
-func repeats(r *acpclient.PermissionRequest, v *toolset.Preview) bool {
-	text, fenced := strings.CutPrefix(strings.TrimSpace(v.Text), "```text\n")
-	if !fenced {
-		return false
-	}
-	text = strings.TrimSuffix(text, "\n```")
-	for i := range r.Approval.Preview {
-		if c := r.Approval.Preview[i].Command; c != nil {
-			at := *c
-			if at.Dir == "" && r.Session != nil {
-				at.Dir = r.Session.Cwd()
-			}
-			if text == approval.PreviewText(&toolset.Preview{Command: &at}) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func has(shown []view.FileChange, d *toolset.Diff) bool {
-	if d.New == nil {
-		return false
-	}
-	for i := range shown {
-		if sameChange(&shown[i], &view.FileChange{Path: d.Path, Old: d.Old, New: *d.New}) {
-			return true
-		}
-	}
-	return false
 }
 
 // Code returns a word that nobody can have typed before it was shown.

@@ -3,11 +3,8 @@
 package plain
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/render"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/text"
 	"github.com/ponte-go/ponte/internal/show"
 )
@@ -40,7 +37,7 @@ func (p *Printer) change(e *view.Entity) {
 	case view.Options:
 		p.options(e.Settings)
 	case view.Usage:
-		p.usage = Usage(e.Usage)
+		p.usage = render.Usage(e.Usage)
 	case view.Notice:
 		line := text.OneLine(e.Title)
 		if more := text.OneLine(e.Text()); more != "" {
@@ -56,31 +53,10 @@ func (p *Printer) change(e *view.Entity) {
 
 // say shows what a message or a thought has now and had not before.
 func (p *Printer) say(kind block, e *view.Entity) {
-	now := Said(e)
+	now := render.Said(e)
 	shown := min(p.said[e.ID], len(now))
 	p.said[e.ID] = len(now)
 	p.stream(kind, e.ID, now[shown:])
-}
-
-// Said returns the text of a message, with a word for each piece of content that is no text.
-func Said(e *view.Entity) string {
-	if !slices.ContainsFunc(e.Content, func(c view.Content) bool { return c.Kind != view.Text }) {
-		return e.Text()
-	}
-	var b strings.Builder
-	for i := range e.Content {
-		switch c := &e.Content[i]; c.Kind {
-		case view.Text:
-			b.WriteString(c.Text)
-		case view.Link:
-			b.WriteString("[" + text.OneLine(c.Name) + "]")
-		case view.Image, view.Audio, view.Resource:
-			b.WriteString("[" + string(c.Kind) + "]")
-		default:
-			b.WriteString("[content of an unknown kind]")
-		}
-	}
-	return b.String()
 }
 
 // showPlan shows the steps that are new or have changed.
@@ -111,22 +87,4 @@ func (p *Printer) options(all []view.Setting) {
 		}
 	}
 	p.settings = now
-}
-
-// Usage describes how full the context is, and what the conversation has cost.
-func Usage(t *view.Tokens) string {
-	if t == nil {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "context: %d", t.Used)
-	if t.Size > 0 {
-		fmt.Fprintf(&b, " of %d tokens (%.0f %%)", t.Size, float64(t.Used)/float64(t.Size)*100)
-	} else {
-		b.WriteString(" tokens")
-	}
-	if t.Currency != "" {
-		fmt.Fprintf(&b, ", cost: %.4f %s", t.Cost, text.OneLine(t.Currency))
-	}
-	return b.String()
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package markdown_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/markdown"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/text"
+)
+
+func shown(source string, width int) string {
+	var b strings.Builder
+	for _, l := range markdown.Render(source, width) {
+		b.WriteString(strings.TrimRight(l.Plain(), " ") + "\n")
+	}
+	return b.String()
+}
+
+const document = `# Title *em*
+
+A paragraph with **bold**, ` + "`code  x`" + `, [a link](http://x.example), <http://y.example> and ~~no~~
+soft break.  
+Hard break &amp; \*escape\* &#27;[31m.
+
+- one
+- [x] two
+  more
+
+3. three
+
+   para
+4. four 漢字かな交じり文の長い行は正しく折り返される
+
+> quote
+
+` + "```go\nfunc main() {\n\tprintln(\"漢字\") // ok\n}\n```" + `
+
+| a | long |
+|---|---|
+| 日本 | x |
+
+<b>html</b>
+
+---
+`
+
+func TestMarkdown(t *testing.T) {
+	require.Equal(t, `Title em
+
+A paragraph with bold, code  x, a link
+(http://x.example), http://y.example and
+no soft break.
+Hard break & *escape* ⟨ESC⟩[31m.
+
+• one
+• ☑ two more
+
+3. three
+
+   para
+
+4. four
+   漢字かな交じり文の長い行は正しく折り
+   返される
+
+│ quote
+
+  func main() {
+      println("漢字") // ok
+  }
+
+a    │ long
+───────────
+日本 │ x
+
+<b>html</b>
+
+────────────────────────────────────────
+`, shown(document, 40))
+}
+
+func TestMarkdownFitsEveryWidth(t *testing.T) {
+	for width := 20; width < 120; width++ {
+		for _, l := range markdown.Render(document, width) {
+			require.LessOrEqual(t, l.Width(), width, "%d: %s", width, l.Plain())
+			for _, s := range l {
+				require.NotContains(t, s.Text, "\n")
+			}
+		}
+	}
+}
+
+func TestHighlightKeepsTheText(t *testing.T) {
+	for _, language := range []string{"", "go", "python", "nonsense", "main.rs", "diff", "json", "bash"} {
+		source := "package x // a\n\n\tfoo(\"b\", 1)\n# c\n- d\n\n"
+		var got []string
+		for _, l := range markdown.Highlight(source, language) {
+			got = append(got, l.Plain())
+		}
+		require.Equal(t, strings.Split(strings.ReplaceAll(strings.TrimSuffix(source, "\n"), "\t", "    "), "\n"), got, language)
+	}
+	require.Equal(t, text.Style{Color: text.Magenta}, markdown.Highlight("func f() {}", "go")[0][0].Style)
+}
+
+func TestMarkdownOfAnyText(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"a ", "\n", "\n\n", "- ", "1. ", "```", "`", "**", "_", "|", "|-|-|\n", "> ", "    ", "# ", "&#10;", "&#27;", "\\", "[x](y)", "![", "<b>", "漢字", "👩‍👩‍👧", "\x1b[31m", "~~", "\t"}
+	for range 500 {
+		var source strings.Builder
+		for range r.IntN(40) {
+			source.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		for _, l := range markdown.Render(text.Clean(source.String()), 20+r.IntN(80)) {
+			require.NotContains(t, l.Plain(), "\n", source.String())
+			require.NotContains(t, l.Plain(), "\x1b", source.String())
+		}
+	}
+}
