@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// links are the files that the prompt names.
+var links string
+
 // fakeAgent does what the prompt says.
 type fakeAgent struct {
 	acp.UnimplementedAgent
@@ -50,6 +53,10 @@ func (a *fakeAgent) NewSession(_ context.Context, r *acp.NewSessionRequest) (*ac
 
 func (a *fakeAgent) Prompt(ctx context.Context, r *acp.PromptRequest) (*acp.PromptResponse, error) {
 	acp.Async(ctx)
+	links = ""
+	for _, b := range r.Prompt[1:] {
+		links += b.ResourceLink.Name + " " + b.ResourceLink.URI
+	}
 	for line := range strings.SplitSeq(r.Prompt[0].Text.Text, ";") {
 		said, stop, err := a.do(ctx, strings.TrimSpace(line))
 		if err != nil && ctx.Err() == nil {
@@ -81,6 +88,13 @@ func (a *fakeAgent) do(ctx context.Context, line string) (said string, stop acp.
 			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: "s", Update: acp.TextChunk(fmt.Sprintf("%d\n", i))})
 		}
 		return "", "", nil
+	case "gush":
+		for range 1000 {
+			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: "s", Update: acp.TextChunk(strings.Repeat("word ", 2000) + "\n\n")})
+		}
+		return "gushed", "", nil
+	case "links":
+		return links, "", nil
 	case "read":
 		got, err := a.client.ReadTextFile(ctx, &acp.ReadTextFileRequest{SessionID: "s", Path: a.path(rest)})
 		if err != nil {

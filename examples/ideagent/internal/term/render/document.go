@@ -75,7 +75,7 @@ func (d *Document) add(id string, together bool) *item {
 	it := &item{gap: true}
 	if len(d.items) == 0 {
 		it.gap = false
-	} else if last := d.items[len(d.items)-1]; together && (last.entity == nil || last.entity.Kind != view.Message) {
+	} else if last := d.items[len(d.items)-1].entity; together && (last == nil || last.Kind != view.Message && last.Kind != view.Thought) {
 		it.gap = false
 	}
 	d.items = append(d.items, it)

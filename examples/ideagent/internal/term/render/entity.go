@@ -45,8 +45,15 @@ func (d *Document) build(it *item) {
 	e := it.entity
 	switch {
 	case e.Kind == view.Message && e.Role != view.User:
-		d.buildPieces(it, Said(e), func(_ int, piece string) func(*Document) []text.Line {
-			return func(d *Document) []text.Line { return markdown.Render(text.Clean(piece), d.width) }
+		d.buildPieces(it, Said(e), func(i int, piece string) func(*Document) []text.Line {
+			gap := it.pieces.Gap(i)
+			return func(d *Document) []text.Line {
+				lines := markdown.Render(text.Clean(piece), d.width)
+				if gap && len(lines) > 0 {
+					lines = append([]text.Line{nil}, lines...)
+				}
+				return lines
+			}
 		})
 	case e.Kind == view.Message:
 		it.pieces.Code = true

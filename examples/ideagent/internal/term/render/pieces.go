@@ -14,6 +14,7 @@ type Pieces struct {
 
 	text  string
 	done  []string // whole pieces
+	gaps  []bool   // whether a blank line is above each piece, the last one included
 	start int      // where the text that is in no piece begins
 	at    int      // where the first line that has not been looked at begins
 	lines int      // since start
@@ -86,11 +87,19 @@ func closes(fence, line string) bool {
 }
 
 func (p *Pieces) cut(end int) {
-	if end > p.start {
-		p.done = append(p.done, p.open(p.text[p.start:end]))
+	if end == p.start {
+		return
 	}
+	p.done = append(p.done, p.open(p.text[p.start:end]))
+	if len(p.gaps) == 0 {
+		p.gaps = []bool{false}
+	}
+	p.gaps = append(p.gaps, !p.Code && p.blank && p.fence == "")
 	p.start, p.lines, p.blank, p.over = end, 0, false, p.fence
 }
+
+// Gap reports whether there is a blank line between a piece and the one before it. The last piece has the number of whole ones.
+func (p *Pieces) Gap(i int) bool { return i < len(p.gaps) && p.gaps[i] }
 
 func (p *Pieces) open(text string) string {
 	if p.over != "" {

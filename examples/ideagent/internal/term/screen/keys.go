@@ -16,6 +16,7 @@ func (m *Model) Input(now time.Time, events []input.Event) {
 	for _, e := range events {
 		if e.Kind != input.Report {
 			m.hint = ""
+			m.dots++
 		}
 		if len(m.questions) > 0 && m.questionKey(m.questions[0], e) {
 			continue
@@ -28,6 +29,9 @@ func (m *Model) Input(now time.Time, events []input.Event) {
 		}
 		if !m.key(e) && m.hint == "" {
 			m.tell("That key does nothing here. /help lists keys")
+		}
+		if len(m.questions) > 0 && m.questions[0].state < locked {
+			m.tell("Typed before the question was shown: it goes to the input")
 		}
 	}
 }
@@ -203,21 +207,26 @@ func (m *Model) Interrupt(now time.Time) { m.Input(now, []input.Event{{Kind: inp
 
 // scroll moves the transcript.
 func (m *Model) scroll(n int) bool {
-	end := m.doc.Back(m.doc.End(), m.room)
+	top := m.top
 	if m.follow {
-		m.top = end
+		top = m.doc.Back(m.doc.End(), m.room)
 	}
-	before := m.top
 	if n < 0 {
-		m.top = m.doc.Back(m.top, -n)
-	} else if lines, next := m.doc.From(m.top, n); len(lines) > 0 {
-		m.top = next
+		to := m.doc.Back(top, -n)
+		if to == top {
+			m.tell("This is the beginning")
+			return true
+		}
+		m.top, m.follow = to, false
+		return true
 	}
-	more, _ := m.doc.From(m.top, m.room+1)
-	m.follow = len(more) <= m.room
-	if m.follow && n < 0 || m.top == before {
-		m.tell(map[bool]string{true: "This is the beginning", false: "This is the end"}[n < 0])
+	if m.follow {
+		m.tell("This is the end")
+		return true
 	}
+	_, to := m.doc.From(top, n)
+	more, _ := m.doc.From(to, m.room+1)
+	m.top, m.follow = to, len(more) <= m.room
 	return true
 }
 

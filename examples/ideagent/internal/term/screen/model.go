@@ -112,7 +112,11 @@ func (m *Model) do(e Effect) { m.effects = append(m.effects, e) }
 
 // Resize says how large the terminal is.
 func (m *Model) Resize(width, height int) {
-	m.width, m.height = max(width, 1), max(height, 1)
+	width, height = max(width, 1), max(height, 1)
+	if width == m.width && height == m.height {
+		return
+	}
+	m.width, m.height = width, height
 	for _, q := range m.questions {
 		if q.state == drawn { // the terminal may have moved the cursor
 			q.state, q.seen = fresh, 0
@@ -175,7 +179,7 @@ func (m *Model) Begin(now time.Time) {
 
 // End says that the turn has ended. problem is empty if that is as it should be.
 func (m *Model) End(now time.Time, problem string) {
-	m.now, m.busy, m.doing = now, false, ""
+	m.now, m.busy, m.doing, m.hint = now, false, "", ""
 	if problem != "" {
 		m.Note("! "+problem, text.Style{Color: text.Yellow})
 	}
@@ -223,6 +227,5 @@ func (m *Model) Transcript(width, most int) []text.Line {
 }
 
 func (m *Model) tell(hint string) {
-	m.dots++
 	m.hint, m.hinted = hint, m.now
 }

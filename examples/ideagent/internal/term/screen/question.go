@@ -116,7 +116,6 @@ func (m *Model) questionKey(q *question, e input.Event) bool {
 		return true
 	}
 	if q.state == fresh || q.state == drawn {
-		m.tell("Typed before the question was shown: it goes to the input")
 		return false
 	}
 	switch e.Kind {
