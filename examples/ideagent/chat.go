@@ -9,14 +9,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	"github.com/ponte-go/ponte/acpbridge/acpregistry"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/tty"
+	"github.com/ponte-go/ponte/internal/show"
 )
 
 const chatUsage = `Talk to an agent in this terminal.
@@ -42,14 +45,22 @@ func chatCommand(ctx context.Context, args []string) int {
 	scratch := flags.Bool("scratch", false, "work on a copy of the directory, which is left for you to look at")
 	allowAll := flags.Bool("yes", false, "allow everything without asking")
 	modelName := flags.String("model", "", "`model` of the agent; see ideagent -h")
-	agent := flags.String("agent", "", "another ACP agent: its `command` with quotes as a shell has them, such as 'npx -y \"@zed-industries/claude-code-acp\"'")
+	agent := flags.String("agent", "", "another ACP `agent`: a name that -agents lists, or a command with quotes as a shell has them")
+	agents := flags.Bool("agents", false, "list the agents that have names, and how to install them")
 	asJSON := flags.Bool("json", false, "write events as JSON, one on each line; nobody is asked then")
 	asPlain := flags.Bool("plain", false, "append text in place of drawing a screen")
 	verbose := flags.Bool("v", false, "show what the agent writes to standard error")
 	if code, done := parseFlags(flags, args, chatUsage); done {
 		return code
 	}
+	if *agents {
+		return listAgents(os.Stdout)
+	}
 	command, err := agentOf(*agent, *modelName)
+	if _, ok := errors.AsType[*acpregistry.NotInstalledError](err); ok {
+		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
+		return exitError
+	}
 	if err != nil {
 		return misuse(err)
 	}
@@ -87,7 +98,7 @@ func agentOf(agent, modelName string) (c acpclient.Command, err error) {
 		if modelName != "" {
 			return c, errors.New("-model is for ideagent's own agent; leave it out with -agent")
 		}
-		if c, err = term.ParseCommand(agent); err != nil {
+		if c, err = otherAgent(agent); err != nil {
 			return c, fmt.Errorf("-agent: %w", err)
 		}
 		return c, nil
@@ -106,6 +117,44 @@ func agentOf(agent, modelName string) (c acpclient.Command, err error) {
 		c.Args = append(c.Args, "-pace", "8ms")
 	}
 	return c, nil
+}
+
+// otherAgent returns the command of an agent that was named, or whose command line was given. A single word is a name first, because
+// the registry knows the arguments, and then a program.
+func otherAgent(line string) (acpclient.Command, error) {
+	c, err := term.ParseCommand(line)
+	if err != nil || len(c.Args) > 0 || len(c.Env) > 0 || strings.ContainsAny(c.Path, `/\`) {
+		return c, err
+	}
+	named, err := acpclient.Named(c.Path)
+	if _, unknown := errors.AsType[*acpregistry.UnknownError](err); unknown {
+		if _, lookErr := exec.LookPath(c.Path); lookErr == nil {
+			return c, nil
+		}
+	}
+	return named, err
+}
+
+// listAgents lists the agents that have names.
+func listAgents(out io.Writer) int {
+	all, err := acpregistry.Load()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
+		return exitError
+	}
+	var store acpregistry.Store
+	for _, a := range all.Agents() {
+		state := "installed"
+		if _, err := store.Command(a); err != nil {
+			state = err.Error()
+			if missing, ok := errors.AsType[*acpregistry.NotInstalledError](err); ok {
+				state = "install it with: " + missing.Command
+			}
+		}
+		names := strings.Join(append([]string{a.ID}, a.Aliases...), ", ")
+		fmt.Fprintf(out, "%s: %s\n    %s\n", show.Line(names), show.Line(a.Name+" "+a.Version), show.Line(state))
+	}
+	return exitOK
 }
 
 // directory returns the absolute path of the directory to work in. told is where to say that it is a copy.

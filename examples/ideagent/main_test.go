@@ -94,6 +94,10 @@ func TestTheCommandLine(t *testing.T) {
 		{[]string{"-model", "offlin"}, 2, "", `ideagent: -model offlin: unknown; did you mean offline?`},
 		{[]string{"chat", "-model", "openai:x", "hi"}, 2, "", `no API key: set OPENAI_API_KEY`},
 		{[]string{"chat", "-agent", "x", "-model", "y"}, 2, "", `leave it out with -agent`},
+		{[]string{"chat", "-agent", `a "b`, "hi"}, 2, "", `ideagent: -agent: a quote is not closed`},
+		{[]string{"chat", "-agent", "claude-cod", "hi"}, 2, "", `did you mean claude-`},
+		{[]string{"chat", "-agent", "claude-code", "hi"}, 1, "", `is not installed. Install it with: `},
+		{[]string{"chat", "-agents"}, 0, "claude-acp, claude-code, ", ""},
 		{[]string{"chat", "-dir", "/no/such/dir", "hi"}, 1, "", `ideagent: -dir: `},
 		{[]string{"-model", "offline", "read a.txt"}, 2, "", `use: ideagent chat "read a.txt"`},
 	} {
