@@ -118,7 +118,7 @@ func random(n int) int {
 func (c *console) loop(ctx context.Context) error {
 	name := "agent"
 	if info := c.client.Agent().AgentInfo; info != nil {
-		name = strings.TrimSpace(info.Name + " " + info.Version)
+		name = info.Name
 	}
 	history := &edit.History{}
 	if c.config.History != "" {
@@ -130,7 +130,7 @@ func (c *console) loop(ctx context.Context) error {
 	c.painter = tty.Painter{Out: c.tty, Color: c.config.Color}
 	c.model.Resize(c.tty.Size())
 	if c.config.Prompt == "" {
-		c.model.Note(name+" in "+c.config.Dir+". Enter sends, /help lists keys, Ctrl-D leaves.", render.Dim)
+		c.model.Note("Talking to "+name+". Enter sends, /help lists keys, Ctrl-D leaves.", render.Dim)
 	}
 	changed := make(chan struct{}, 1)
 	following, stop := context.WithCancel(ctx)

@@ -263,7 +263,7 @@ func (q *question) options(width int) (lines []text.Line, short string) {
 		if !strings.HasPrefix(string(o.Kind), "allow") {
 			style.Color = text.Red
 		}
-		lines = append(lines, text.Indent(text.Break(text.Of(show.Line(o.Name), text.Style{}), width-3),
+		lines = append(lines, text.Indent(text.Wrap(text.Of(show.Line(o.Name), text.Style{}), width-3),
 			append(text.Of(key, style), text.Of("  ", text.Style{})...), text.Of("   ", text.Style{}))...)
 		name := strings.ReplaceAll(string(o.Kind), "_", " ")
 		if name = show.Line(name); len(name) > 16 || name == "" {
@@ -298,6 +298,13 @@ func (m *Model) drawQuestion(q *question) (lines []text.Line) {
 		lines = append(lines, text.Indent(p.pinned, side, side)...)
 	}
 	keys := text.Of(p.short, render.Bold)
+	switch {
+	case p.pinned == nil:
+	case len(all) > body:
+		keys = text.Of("↑ ↓ PgUp PgDn Home End scroll", render.Dim)
+	default:
+		keys = text.Of("Ctrl-C cancels the turn", render.Dim)
+	}
 	switch q.state {
 	case locked:
 		keys = text.Of("Type "+q.code+" to answer: this terminal does not tell what it shows", render.Bold)
