@@ -207,3 +207,29 @@ func TestFilesAreSentAsLinks(t *testing.T) {
 	require.Equal(t, term.ExitOK, wait())
 	require.Contains(t, strings.ReplaceAll(p.out.String(), "\n", ""), "/sub/main.go]")
 }
+
+func TestLogin(t *testing.T) {
+	for _, c := range []struct {
+		name, input, says string
+		person, screen    bool
+		code              int
+	}{
+		{"chosen", "2\n", "[hello]", true, false, term.ExitOK},
+		{"chosen, then a screen", "2\n", "[hello]", true, true, term.ExitOK},
+		{"fails", "1\n", "no key", true, false, term.ExitError},
+		{"left", "\n", "not logged in", true, false, term.ExitError},
+		{"nobody there", "2\n", "authenticate with one of: key, web", false, false, term.ExitError},
+	} {
+		p := newPerson(t)
+		p.Agent.Args = append(p.Agent.Args, "locked")
+		p.Prompt, p.Person, p.In = "say hello", c.person, strings.NewReader(c.input)
+		if c.screen {
+			p.sitDown()
+		}
+		require.Equal(t, c.code, p.start(t)(), c.name)
+		require.Contains(t, p.out.String()+p.errors.String(), c.says, c.name)
+		if c.person {
+			require.Contains(t, p.out.String(), "  1  API key\n  2  Web⟨ESC⟩[31m\n     opens a browser\n", c.name)
+		}
+	}
+}

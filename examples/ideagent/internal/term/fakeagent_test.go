@@ -37,16 +37,35 @@ type fakeAgent struct {
 	acp.UnimplementedAgent
 	client *acp.AgentConn
 	cwd    string
+	locked bool // a login is needed
 }
 
 func (a *fakeAgent) Initialize(context.Context, *acp.InitializeRequest) (*acp.InitializeResponse, error) {
 	if len(os.Args) > 2 && os.Args[2] == "mute" {
 		time.Sleep(time.Hour)
 	}
-	return &acp.InitializeResponse{ProtocolVersion: acp.Version, AgentInfo: &acp.Implementation{Name: "fake", Version: "1"}}, nil
+	hello := &acp.InitializeResponse{ProtocolVersion: acp.Version, AgentInfo: &acp.Implementation{Name: "fake", Version: "1"}}
+	if a.locked = len(os.Args) > 2 && os.Args[2] == "locked"; a.locked {
+		about := "opens\x1b[2J a browser"
+		hello.AuthMethods = []acp.AuthMethod{
+			{Agent: &acp.AuthMethodAgent{ID: "key", Name: "API key"}}, {Agent: &acp.AuthMethodAgent{ID: "web", Name: "Web\x1b[31m", Description: &about}},
+		}
+	}
+	return hello, nil
+}
+
+func (a *fakeAgent) Authenticate(_ context.Context, r *acp.AuthenticateRequest) (*acp.AuthenticateResponse, error) {
+	if r.MethodID != "web" {
+		return nil, acp.Errorf(acp.CodeInternal, "no key")
+	}
+	a.locked = false
+	return &acp.AuthenticateResponse{}, nil
 }
 
 func (a *fakeAgent) NewSession(_ context.Context, r *acp.NewSessionRequest) (*acp.NewSessionResponse, error) {
+	if a.locked {
+		return nil, acp.Errorf(acp.CodeAuthRequired, "log in first")
+	}
 	a.cwd = r.Cwd
 	return &acp.NewSessionResponse{SessionID: "s"}, nil
 }

@@ -183,6 +183,23 @@ func TestQuestionsShowWholeCommands(t *testing.T) {
 	require.Equal(t, 1000, strings.Count(got, "padding\n"))
 }
 
+// A text is left out if it repeats the command and its directory, and in no other case.
+func TestTextsBesideACommandAreShown(t *testing.T) {
+	for text, want := range map[string]bool{
+		"```text\nRun in a shell:\n  make\nDirectory:\n  /repo\n```":        false,
+		"```text\nRun in a shell:\n  make\nDirectory:\n  /repo\nshown\n```": true,
+		"```text\nshown\n```": true,
+		"shown":               true,
+	} {
+		p := newPaper(t, false)
+		p.Preview(&acpclient.PermissionRequest{Approval: toolset.Approval{Preview: []toolset.Preview{
+			{Text: text}, {Command: &toolset.CommandLine{Line: "make", Dir: "/repo"}},
+		}}})
+		require.True(t, strings.HasPrefix(p.String(), "    Run in a shell:\n      make\n    Directory:\n      /repo\n"), p.String())
+		require.Equal(t, want, strings.Contains(p.String(), "shown"), text)
+	}
+}
+
 func TestWholeDiffsAreShown(t *testing.T) {
 	p := newPaper(t, false)
 	p.updates(call("1", "Write", acp.ToolCallStatusPending, diff("/other/a", strings.Repeat("x\n", 100), strings.Repeat("y\n", 100))))

@@ -63,7 +63,7 @@ func group(all []linediff.Line, width int) (lines []text.Line) {
 	for deleted < len(all) && all[deleted].Op == linediff.Delete {
 		deleted++
 	}
-	paired := deleted > 0 && deleted*2 == len(all)
+	paired := deleted > 0 && deleted*2 == len(all) && deleted <= maxPairs
 	shown := make([]text.Line, len(all))
 	for i, l := range all {
 		shown[i] = text.Of(show.Text(l.Text), styleOf(l.Op, false))
@@ -94,8 +94,11 @@ func styleOf(op linediff.Op, differs bool) text.Style {
 	return text.Style{}
 }
 
-// maxWords is how many words a line may have for its words to be compared.
-const maxWords = 300
+// Bounds on the comparison of words: how many words a line may have, and how many lines may be replaced at once.
+const (
+	maxWords = 300
+	maxPairs = 100
+)
 
 // words highlights what differs between two lines. If hardly anything is the same, nothing is.
 func words(before, after string) (b, a text.Line) {
