@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives Chromium through a scenario: node drive.mjs SCENARIO URL DIRECTORY. Pictures go to the directory. The Go test kills and starts the
+// server when it reads a line on standard output that begins with "!", and answers with a line.
+import assert from "node:assert/strict";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+import { scenarios } from "./scenarios.mjs";
+
+const [name, url, dir] = process.argv.slice(2);
+const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
+const complaints = [];
+
+/** Opens a page. Whatever it asks of another origin, and whatever it complains about, fails the scenario. */
+async function open(path = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: "light", reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  page.on("pageerror", (err) => complaints.push("error in the page: " + err.message));
+  page.on("dialog", (d) => d.accept().catch(() => undefined));
+  page.on("console", (m) => {
+    if (m.type() === "error" && !/Failed to load resource|ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED/.test(m.text())) complaints.push("console: " + m.text());
+  });
+  await context.route("**/*", (route) => {
+    const to = new URL(route.request().url());
+    if (to.origin !== new URL(url).origin && to.protocol !== "data:") complaints.push("request to " + to.href);
+    return route.continue();
+  });
+  await page.addInitScript(() => {
+    window.violations = [];
+    addEventListener("securitypolicyviolation", (ev) => window.violations.push(ev.violatedDirective + " " + ev.blockedURI));
+  });
+  await page.goto(url + path);
+  return page;
+}
+
+const help = {
+  open, url, complaints, assert,
+  shot: (page, what) => page.screenshot({ path: `${dir}/${name}-${what}.png` }),
+  /** Tells the Go test to do something, and waits until it is done. */
+  async tell(what) {
+    process.stdout.write("!" + what + "\n");
+    await answers.next();
+  },
+  release: () => fetch(url + "mock/release", { method: "POST" }),
+  log: async () => (await fetch(url + "mock/log")).json(),
+  /** Waits until something holds. */
+  async until(what, f) {
+    const end = Date.now() + 20_000;
+    for (;;) {
+      if (await f()) return;
+      if (Date.now() > end) assert.fail("never: " + what);
+      await new Promise((r) => setTimeout(r, 25));
+    }
+  },
+  async send(page, text) {
+    await page.getByLabel("Message").fill(text);
+    await page.keyboard.press("Enter");
+  },
+};
+
+let failure;
+try {
+  await scenarios[name](help);
+  for (const context of browser.contexts()) for (const page of context.pages()) complaints.push(...(await page.evaluate(() => window.violations)));
+  assert.deepEqual(complaints, []);
+} catch (err) {
+  failure = err;
+  for (const context of browser.contexts()) for (const [i, page] of context.pages().entries()) await page.screenshot({ path: `${dir}/${name}-failed-${i}.png` }).catch(() => undefined);
+}
+await browser.close();
+if (failure) {
+  console.error(failure, complaints);
+  process.exit(1);
+}
+process.exit(0);

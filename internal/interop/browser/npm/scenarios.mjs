@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Fails if axe-core finds something serious. */
+async function accessible(page, assert) {
+  // Trusted types keep the script out of the page itself; the evaluation of the debugger is not subject to them.
+  await page.evaluate(axe);
+  const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = result.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+  assert.deepEqual(serious.map((v) => [v.id, v.nodes.slice(0, 4).map((n) => n.html.slice(0, 200) + " " + n.failureSummary)]), []);
+}
+
+async function fresh(h, options) {
+  const page = await h.open("", options);
+  await page.locator(".sidebar .new").or(page.getByRole("main").getByRole("button", { name: "New session" })).first().click();
+  await page.getByLabel("Message").waitFor();
+  return page;
+}
+
+export const scenarios = {
+  async stream(h) {
+    const page = await fresh(h);
+    await h.send(page, "stream a text");
+    await page.getByRole("heading", { name: "A stream" }).waitFor();
+    await page.getByText("half", { exact: false }).first().waitFor();
+    h.assert.equal(await page.locator("strong").count(), 0, "the second half has not come");
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await h.shot(page, "half");
+    await h.release();
+    await page.locator("strong", { hasText: "second" }).waitFor();
+    await page.locator("pre .hljs-keyword", { hasText: "func" }).waitFor();
+    await page.getByRole("cell", { name: "2" }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: /^Thought/ }).click();
+    await page.getByText("The user wants to see a stream.").last().waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: /stream a text/ }).waitFor();
+    await accessible(page, h.assert);
+    await h.shot(page, "whole");
+  },
+
+  async approve(h) {
+    const page = await fresh(h);
+    await h.send(page, "edit the file");
+    const dock = page.getByRole("region", { name: "Question" });
+    await dock.getByText("return a + b").waitFor();
+    h.assert.equal(await dock.locator("table.split").count(), 1);
+    await accessible(page, h.assert);
+    await h.shot(page, "question");
+    await dock.getByRole("button", { name: "Allow once" }).click();
+    await page.getByText("It is completed.").waitFor();
+    await page.locator(".call .diff").waitFor();
+    h.assert.equal(await dock.count(), 0);
+    h.assert.deepEqual((await h.log()).filter((l) => l.startsWith("answer")), ['answer question:run1 {"choice":"allow_once"}']);
+    await accessible(page, h.assert);
+    await h.shot(page, "done");
+  },
+
+  async deny(h) {
+    const page = await fresh(h);
+    await h.send(page, "edit the file");
+    const dock = page.getByRole("region", { name: "Question" });
+    await dock.getByRole("button", { name: "Reject with a reason" }).click();
+    await dock.getByLabel("What should the agent do instead?").fill("Use addition.");
+    await dock.getByRole("button", { name: "Reject and tell" }).click();
+    await page.getByText("It is failed.").waitFor();
+    h.assert.deepEqual((await h.log()).filter((l) => l.startsWith("answer")), ['answer question:run1 {"decision":{"allow":false,"reason":"Use addition."}}']);
+  },
+
+  // A key that is pressed before the question can have been read answers nothing.
+  async keys(h) {
+    const page = await fresh(h);
+    await h.send(page, "edit the file");
+    const dock = page.getByRole("region", { name: "Question" });
+    await dock.waitFor();
+    const allow = dock.getByRole("button", { name: "Allow once" });
+    await allow.and(page.locator(":enabled")).waitFor();
+    await page.keyboard.press("Alt+y");
+    await page.getByText("It is completed.").waitFor();
+    await h.send(page, "edit the file again");
+    await dock.getByRole("button", { name: "Reject", exact: true }).and(page.locator(":enabled")).waitFor();
+    await page.keyboard.press("Alt+n");
+    await page.getByText("It is failed.").waitFor();
+    const answers = (await h.log()).filter((l) => l.startsWith("answer"));
+    h.assert.deepEqual(answers, ['answer question:run1 {"choice":"allow_once"}', 'answer question:run2 {"choice":"reject_once"}']);
+  },
+
+  async edit(h) {
+    const page = await fresh(h);
+    await h.send(page, "edit the file");
+    const dock = page.getByRole("region", { name: "Question" });
+    await dock.getByRole("button", { name: "Edit arguments" }).click();
+    const area = dock.getByLabel("Arguments, as JSON.");
+    h.assert.match(await area.inputValue(), /"replace": "a \+ b"/);
+    await area.fill("{");
+    h.assert.equal(await dock.getByRole("button", { name: "Allow with" }).isDisabled(), true);
+    await area.fill('{"path": "add.go", "find": "a - b", "replace": "b + a"}');
+    await h.shot(page, "arguments");
+    await page.keyboard.press("Alt+y");
+    h.assert.equal((await h.log()).filter((l) => l.startsWith("answer")).length, 0, "the key does not allow edited arguments");
+    await dock.getByRole("button", { name: "Allow with these arguments" }).click();
+    await page.getByText("It is completed.").waitFor();
+    const answers = (await h.log()).filter((l) => l.startsWith("answer"));
+    h.assert.deepEqual(answers, ['answer question:run1 {"decision":{"allow":true,"args":{"path":"add.go","find":"a - b","replace":"b + a"}}}']);
+  },
+
+  async stop(h) {
+    const page = await fresh(h);
+    await h.send(page, "slow work");
+    await page.getByText("I am at it.").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Stopped by the user.").waitFor();
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("You said: Go on.").waitFor();
+    await h.send(page, "slow again");
+    await page.getByText("I am at it.").nth(1).waitFor();
+    await page.getByLabel("Message").press("Escape");
+    await page.getByText("Stopped by the user.").nth(1).waitFor();
+  },
+
+  async command(h) {
+    const page = await fresh(h);
+    await h.send(page, "command please");
+    const out = page.getByRole("region", { name: "Output of go test ./..." });
+    await out.getByText("example.com/a").waitFor();
+    await h.release();
+    await out.getByText("FAIL").waitFor();
+    h.assert.equal((await out.textContent()).includes("[31m"), false, "colours are left out");
+    await page.getByText("exit 1").waitFor();
+    await page.getByRole("button", { name: /go test/ }).click();
+    h.assert.equal(await out.count(), 0, "it folds");
+  },
+
+  async form(h) {
+    const page = await fresh(h);
+    await h.send(page, "ask me");
+    const dock = page.getByRole("region", { name: "Question" });
+    await dock.getByLabel("Name").fill("main");
+    await dock.getByLabel("sqlite").check();
+    await dock.getByLabel("Size").fill("3");
+    await accessible(page, h.assert);
+    await h.shot(page, "form");
+    await dock.getByRole("button", { name: "Answer" }).click();
+    await dock.waitFor({ state: "detached" });
+    h.assert.deepEqual((await h.log()).filter((l) => l.startsWith("answer")), ['answer question:run1 {"reply":{"action":"accept","content":{"name":"main","kind":"sqlite","size":3,"backup":false}}}']);
+    await h.send(page, "plan it");
+    await page.getByRole("region", { name: "Plan" }).getByRole("button").click();
+    await page.getByRole("listitem").filter({ hasText: "Mend the bug" }).waitFor();
+  },
+
+  async composer(h) {
+    const page = await fresh(h);
+    const area = page.getByLabel("Message");
+    await area.fill("/");
+    await page.getByRole("option", { name: /compact/ }).waitFor();
+    await accessible(page, h.assert);
+    await area.press("ArrowDown");
+    await area.press("Tab");
+    h.assert.equal(await area.inputValue(), "/compact ");
+    await area.fill("with a picture");
+    const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+    await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: png });
+    await page.getByRole("button", { name: "Remove dot.png" }).waitFor();
+    await area.press("Enter");
+    await page.locator(".user img[alt='dot.png']").waitFor();
+    await h.until("the picture is shown", () => page.locator(".user img").evaluate((i) => i.naturalWidth === 1));
+    await page.locator("input[type=file]").setInputFiles({ name: "a.zip", mimeType: "application/zip", buffer: png });
+    await page.getByText("Files of the type application/zip are not accepted.").waitFor();
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await page.getByLabel("Mode", { exact: true }).selectOption("auto");
+    await page.getByLabel("Model", { exact: true }).selectOption("large");
+    await h.until("the settings are told", async () => ["set mode auto", "set model large"].every(async (l) => (await h.log()).includes(l)));
+    await h.until("the mode is shown", async () => (await page.getByLabel("Mode", { exact: true }).inputValue()) === "auto");
+    await page.locator(".item.message").first().hover();
+    await page.getByRole("button", { name: "Fork" }).first().click();
+    await page.getByRole("heading", { name: /\(fork\)/ }).waitFor();
+  },
+
+  async rewind(h) {
+    const page = await fresh(h);
+    await h.send(page, "first thing");
+    await page.getByText("You said: first thing").waitFor();
+    await h.send(page, "second thing");
+    await page.getByText("You said: second thing").waitFor();
+    await page.locator(".item.message", { hasText: /^second thing/ }).hover();
+    await page.getByRole("button", { name: "Rewind" }).last().click();
+    await page.getByText("You said: second thing").waitFor({ state: "detached" });
+    h.assert.equal(await page.getByText("You said: first thing").count(), 1);
+    h.assert.equal(await page.getByLabel("Message").inputValue(), "second thing");
+    await page.getByRole("searchbox").fill("hundred");
+    await page.getByRole("link", { name: /Four hundred calls/ }).waitFor();
+    await h.until("others are filtered", async () => (await page.locator(".sessions a").count()) === 1);
+  },
+
+  async reload(h) {
+    const page = await fresh(h);
+    await h.send(page, "stream a text");
+    await page.getByRole("heading", { name: "A stream" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "A stream" }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await h.release();
+    await page.locator("strong", { hasText: "second" }).waitFor();
+    h.assert.equal(await page.getByText("stream a text").first().isVisible(), true);
+    h.assert.equal(await page.locator(".item.message").count(), 2);
+  },
+
+  async tabs(h) {
+    const one = await fresh(h);
+    await h.until("it has an address", async () => /#\/s\//.test(one.url()));
+    const two = await h.open(new URL(one.url()).hash);
+    await h.send(one, "edit the file");
+    for (const page of [one, two]) await page.getByRole("region", { name: "Question" }).waitFor();
+    await two.getByRole("button", { name: "Allow once" }).click();
+    for (const page of [one, two]) {
+      await page.getByText("It is completed.").waitFor();
+      h.assert.equal(await page.getByRole("region", { name: "Question" }).count(), 0);
+    }
+    await h.send(two, "burst of words");
+    for (const page of [one, two]) await page.getByText("word4999").waitFor();
+    await h.until("both show the same", async () => {
+      const [a, b] = await Promise.all([one, two].map((p) => p.locator(".item").allTextContents()));
+      return JSON.stringify(a) === JSON.stringify(b);
+    });
+    const text = await one.locator(".item.message").last().textContent();
+    h.assert.equal(text.trim().split(" ").every((w, i) => w === "word" + i), true, "no word is lost or doubled");
+  },
+
+  async kill(h) {
+    const page = await h.open("#/s/demo");
+    await page.getByText("Add subtracts").waitFor();
+    await h.tell("kill");
+    await page.getByText("The connection is lost.").waitFor();
+    h.assert.equal(await page.getByText("Add subtracts").count(), 1, "what was there stays");
+    await h.shot(page, "lost");
+    await h.tell("start");
+    await page.getByRole("button", { name: "Try now" }).click().catch(() => undefined);
+    await page.getByText("The connection is lost.").waitFor({ state: "detached" });
+    await page.getByText("Add subtracts").waitFor();
+    h.assert.equal(await page.getByText("Add subtracts").count(), 1, "nothing is doubled");
+    await h.until("the page went on from its position", async () => (await h.log()).some((l) => /^events from "\d+\.\d+"$/.test(l)));
+    await page.reload();
+    await page.getByText("Add subtracts").waitFor();
+  },
+
+  async many(h) {
+    const page = await h.open("#/s/many");
+    await page.getByText("Edit file 399").waitFor();
+    const scroller = page.getByRole("region", { name: "Conversation" });
+    let most = 0, seen = new Set();
+    for (let i = 0; i < 60; i++) {
+      most = Math.max(most, await page.evaluate(() => document.getElementsByTagName("*").length));
+      for (const t of await page.locator(".call .title").allTextContents()) seen.add(t);
+      await scroller.evaluate((el) => (el.scrollTop -= el.clientHeight * 3));
+      await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+    }
+    console.log("most elements: " + most);
+    h.assert.ok(most < 3500, `${most} elements`);
+    h.assert.ok(seen.size > 60, `${seen.size} calls were seen`);
+    await page.getByRole("button", { name: "Go to the end" }).click();
+    await page.getByText("Edit file 399").waitFor();
+    await h.shot(page, "end");
+  },
+
+  async attacks(h) {
+    const page = await h.open("#/s/attacks");
+    const scroller = page.getByRole("region", { name: "Conversation" });
+    await page.locator(".item").first().waitFor();
+    await scroller.evaluate((el) => (el.scrollTop = 0));
+    for (let last = -1, i = 0; i < 400; i++) {
+      for (const b of await page.locator(".scroller button.unfold[aria-expanded=false]").all()) await b.click({ timeout: 2000 }).catch(() => undefined);
+      const found = await page.evaluate(() => {
+        const bad = [];
+        for (const el of document.querySelectorAll("#root *")) {
+          if (/^(script|iframe|object|embed|style|link|base|meta|math|animate|frame|template)$/i.test(el.tagName)) bad.push(el.outerHTML);
+          for (const a of el.attributes) {
+            if (/^on|srcdoc|formaction/i.test(a.name)) bad.push(el.outerHTML);
+            if (/^(href|src|action|xlink:href)$/i.test(a.name) && !/^(https?:|mailto:|#\/s\/|data:image\/(png|jpeg|gif|webp);base64,|data:audio\/[\w.+-]+;base64,)/i.test(a.value)) bad.push(el.outerHTML);
+          }
+        }
+        return bad.map((s) => s.slice(0, 300));
+      });
+      h.assert.deepEqual(found, []);
+      h.assert.equal(await page.evaluate(() => window.hit), undefined);
+      const text = await page.locator("body").textContent();
+      h.assert.doesNotMatch(text, /[\u202a-\u202e\u2066-\u2069]/, "direction marks are shown by their code");
+      const at = await scroller.evaluate((el) => ((el.scrollTop += el.clientHeight * 0.8), el.scrollTop));
+      await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+      if (at === last) break;
+      last = at;
+    }
+    await h.shot(page, "end");
+  },
+
+  async widths(h) {
+    for (const [width, scheme] of [[1400, "light"], [1400, "dark"], [360, "light"], [360, "dark"]]) {
+      const page = await h.open("#/s/demo", { viewport: { width, height: width === 360 ? 740 : 900 }, colorScheme: scheme });
+      await page.getByText("Add subtracts").first().waitFor();
+      await page.getByRole("button", { name: "Allow once" }).and(page.locator(":enabled")).waitFor();
+      h.assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, "nothing sticks out at " + width);
+      h.assert.equal(await page.locator(".dock table.split").count(), width === 360 ? 0 : 1);
+      await h.shot(page, `${width}-${scheme}`);
+      await accessible(page, h.assert);
+      if (width === 360) {
+        await page.getByRole("button", { name: "Sessions" }).click();
+        await page.getByRole("link", { name: /Four hundred/ }).waitFor();
+        await h.shot(page, `${width}-${scheme}-list`);
+        await accessible(page, h.assert);
+        await page.getByRole("link", { name: /Four hundred/ }).click();
+        await page.getByText("Edit file 399").waitFor();
+        h.assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+        await h.shot(page, `${width}-${scheme}-many`);
+        await accessible(page, h.assert);
+      }
+    }
+  },
+
+  // From the address bar to an approval without a pointer.
+  async keyboard(h) {
+    const page = await h.open();
+    await page.getByRole("link", { name: /Mend the failing/ }).waitFor();
+    const focus = async (what, name) => {
+      for (let i = 0; i < 60; i++) {
+        await page.keyboard.press("Tab");
+        const at = await page.evaluate(() => (document.activeElement?.getAttribute("aria-label") || document.activeElement?.textContent || "").trim());
+        if (name.test(at)) return;
+      }
+      h.assert.fail("cannot reach " + what);
+    };
+    await focus("the session", /^Mend the failing/);
+    await page.keyboard.press("Enter");
+    await page.getByText("Add subtracts").waitFor();
+    await focus("the conversation", /^Conversation$/);
+    await focus("the call", /Read add.go/);
+    await page.keyboard.press("Enter");
+    await page.getByText("package add").first().waitFor();
+    await page.getByRole("button", { name: "Allow once" }).and(page.locator(":enabled")).waitFor();
+    await focus("the button", /^Allow once/);
+    await focus("the message", /^Message$/);
+  },
+};

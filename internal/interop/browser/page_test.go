@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package browser_test
+
+import "testing"
+
+func TestPageStreamsMarkdown(t *testing.T)                 { drive(t, "stream") }
+func TestPageApprovesWhatItShows(t *testing.T)             { drive(t, "approve") }
+func TestPageDeniesWithReason(t *testing.T)                { drive(t, "deny") }
+func TestPageAnswersByKey(t *testing.T)                    { drive(t, "keys") }
+func TestPageEditsArguments(t *testing.T)                  { drive(t, "edit") }
+func TestPageStopsAndGoesOn(t *testing.T)                  { drive(t, "stop") }
+func TestPageShowsLiveOutput(t *testing.T)                 { drive(t, "command") }
+func TestPageAsksWithForms(t *testing.T)                   { drive(t, "form") }
+func TestPageCompletesCommandsAndTakesImages(t *testing.T) { drive(t, "composer") }
+func TestPageRewindsAndSearches(t *testing.T)              { drive(t, "rewind") }
+func TestPageResumesAfterReload(t *testing.T)              { drive(t, "reload") }
+func TestTabsAgree(t *testing.T)                           { drive(t, "tabs") }
+func TestPageOutlivesKilledServer(t *testing.T)            { drive(t, "kill") }
+func TestManyCallsKeepThePageSmall(t *testing.T)           { drive(t, "many") }
+func TestAttacksInTranscriptsDoNotRun(t *testing.T)        { drive(t, "attacks") }
+func TestPageFitsNarrowAndWideScreens(t *testing.T)        { drive(t, "widths") }
+func TestPageWorksByKeyboard(t *testing.T)                 { drive(t, "keyboard") }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Answer, Busy, Config, Part, SessionInfo, SessionPage } from "./types.ts";
+
+/** A request that the server has refused, or that did not reach it. Status is 0 for the latter. */
+export class APIError extends Error {
+  constructor(readonly status: number, readonly kind: string, message: string) {
+    super(message);
+    this.name = "APIError";
+  }
+}
+
+/** Reads the error that the server gave with a response. */
+export async function errorOf(r: Response): Promise<APIError> {
+  let kind = "", message = "";
+  try {
+    const body = (await r.json()) as { error?: { kind?: string; message?: string } };
+    kind = String(body.error?.kind ?? "");
+    message = String(body.error?.message ?? "");
+  } catch {
+    // it has no JSON body
+  }
+  if (r.status === 401) message ||= "You are not signed in. Open the address that the program printed when it started.";
+  return new APIError(r.status, kind, message || `The server answered ${r.status}.`);
+}
+
+/** The JSON API below a base URL, such as "api/" beside the page. */
+export class API {
+  constructor(readonly base: string, private readonly fetcher: typeof fetch = (...a) => fetch(...a)) {}
+
+  config = () => this.#call<Config>("GET", "config");
+
+  sessions(q: { q?: string; cursor?: string; limit?: number; signal?: AbortSignal }): Promise<SessionPage> {
+    const p = new URLSearchParams();
+    if (q.q) p.set("q", q.q);
+    if (q.cursor) p.set("cursor", q.cursor);
+    p.set("limit", String(q.limit ?? 50));
+    return this.#call("GET", "sessions?" + p.toString(), undefined, q.signal);
+  }
+
+  create = (title?: string) => this.#call<SessionInfo>("POST", "sessions", title ? { title } : {});
+  session = (id: string) => this.#call<SessionInfo>("GET", at(id));
+  rename = (id: string, title: string) => this.#call<SessionInfo>("PATCH", at(id), { title });
+  remove = (id: string) => this.#call<void>("DELETE", at(id));
+  prompt = (id: string, parts: Part[], busy: Busy) => this.#call<{ turn: string }>("POST", at(id, "prompts"), { parts, busy });
+  answer = (id: string, question: string, a: Answer) => this.#call<void>("POST", at(id, "questions", question), a);
+  cancel = (id: string) => this.#call<void>("POST", at(id, "cancel"), {});
+  rewind = (id: string, before: string) => this.#call<void>("POST", at(id, "rewind"), { before });
+  fork = (id: string, before?: string) => this.#call<SessionInfo>("POST", at(id, "fork"), before ? { before } : {});
+  set = (id: string, setting: string, value: string) => this.#call<void>("PUT", at(id, "settings", setting), { value });
+
+  /** Opens the stream of a session's events after a position. */
+  async events(id: string, from: string, signal: AbortSignal): Promise<Response> {
+    const path = at(id, "events") + (from ? "?from=" + encodeURIComponent(from) : "");
+    const r = await this.#fetch(path, { headers: { Accept: "text/event-stream" }, signal });
+    if (!r.ok) throw await errorOf(r);
+    return r;
+  }
+
+  async #call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    const init: RequestInit = { method, headers: { Accept: "application/json" } };
+    if (signal) init.signal = signal;
+    if (method !== "GET") {
+      init.headers = { Accept: "application/json", "Content-Type": "application/json" };
+      if (body !== undefined) init.body = JSON.stringify(body);
+    }
+    const r = await this.#fetch(path, init);
+    if (!r.ok) throw await errorOf(r);
+    const text = await r.text();
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<Response> {
+    try {
+      return await this.fetcher(this.base + path, { credentials: "same-origin", cache: "no-store", redirect: "error", ...init });
+    } catch (err) {
+      if (init.signal?.aborted) throw err;
+      throw new APIError(0, "unreachable", "The server cannot be reached. Check that the program is still running.");
+    }
+  }
+}
+
+function at(id: string, ...more: string[]): string {
+  return ["sessions", id, ...more].map(encodeURIComponent).join("/");
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import type { API } from "../client/api.ts";
+import { textOf } from "../client/fold.ts";
+import { line } from "../client/text.ts";
+import type { Config, Entity, Setting, Tokens } from "../client/types.ts";
+import { Watch } from "../client/watch.ts";
+import { Composer } from "./composer.tsx";
+import { PageContext, useMedia, type Page } from "./context.ts";
+import { Icon, StatusMark } from "./icons.tsx";
+import { nameOf } from "./item.tsx";
+import { Dock } from "./question.tsx";
+import { Transcript } from "./transcript.tsx";
+
+interface Props {
+  api: API; config: Config; session: string; fail: (err: unknown) => void; menu: () => void; go: (session: string) => void;
+  changed: () => void; setTitle: (title: string) => void; removed: () => void;
+}
+
+const apart = new Set(["plan", "usage", "options", "commands", "session"]);
+const none: readonly Entity[] = [];
+
+/** A session. It is made anew for each one. */
+export function Chat(p: Props) {
+  const [watch, setWatch] = useState<Watch>();
+  useEffect(() => {
+    const w = new Watch(p.api, p.session);
+    setWatch(w);
+    const retry = () => document.visibilityState === "visible" && w.retry();
+    addEventListener("online", retry);
+    document.addEventListener("visibilitychange", retry);
+    return () => {
+      removeEventListener("online", retry);
+      document.removeEventListener("visibilitychange", retry);
+      w.close();
+    };
+  }, [p.api, p.session]);
+  return watch ? <Watched {...p} watch={watch} /> : null;
+}
+
+function Watched(p: Props & { watch: Watch }) {
+  const { api, session, fail, watch } = p;
+  const { snapshot, running, link, loaded, problem } = useSyncExternalStore(watch.subscribe, watch.state);
+  const wide = useMedia("(min-width: 900px)");
+  const [draft, setDraft] = useState("");
+  const opened = useRef(new Map<string, boolean>());
+
+  const { items, children, questions } = useMemo(() => arrange(snapshot.entities, snapshot.get), [snapshot]);
+  const one = <K extends Entity["kind"]>(kind: K) => snapshot.entities.findLast((e) => e.kind === kind);
+  const title = one("session")?.title ?? "";
+  const { setTitle, changed } = p;
+  useEffect(() => setTitle(title), [title, setTitle]);
+  useEffect(() => {
+    if (loaded) changed();
+  }, [running, loaded, changed]);
+
+  const rewind = useCallback((e: Entity) => {
+    if (!confirm("Take back this message and everything after it? Files stay as they are.")) return;
+    api.rewind(session, e.id).then(() => setDraft((d) => d || textOf(e)), fail);
+  }, [api, session, fail]);
+  const { go } = p;
+  const fork = useCallback((e: Entity) => {
+    api.fork(session, e.id).then((s) => go(s.id), fail);
+  }, [api, session, fail, go]);
+  const page = useMemo<Page>(() => ({
+    api, session, wide, running, fail, rewind, fork, get: snapshot.get, children: (id) => children.get(id) ?? none,
+    opened: (id) => opened.current.get(id), open: (id, is) => void opened.current.set(id, is),
+  }), [api, session, wide, running, fail, rewind, fork, snapshot, children]);
+
+  const last = items[items.length - 1];
+  const cut = !running && questions.length === 0 && last && last.role !== "user" && (last.status === "failed" || last.status === "cancelled" || last.class === "warning" || last.class === "error");
+  const prompt = (text: string) => api.prompt(session, [{ text }], "wait").catch(fail);
+  const set = (s: Setting, value: string) => void api.set(session, s.id, value).catch(fail);
+
+  return (
+    <PageContext value={page}>
+      <main className="chat">
+        <header>
+          <button type="button" className="quiet square narrow" aria-label="Sessions" onClick={p.menu}><Icon name="menu" /></button>
+          <h2 className="clip" dir="auto">{line(title) || "New session"}</h2>
+          <Usage u={one("usage")?.usage} />
+          <Menu {...p} title={title} />
+        </header>
+        {link !== "live" && (link !== "connecting" || loaded) && (
+          <div className="connection" role="alert">
+            <span>{link === "lost" ? "The connection is lost. Trying again." : link === "closed" ? "There is no such session." : problem || "Not connected."}</span>
+            {link === "lost" && <button type="button" className="quiet" onClick={watch.retry}>Try now</button>}
+          </div>
+        )}
+        {items.length === 0 ? (
+          <div className="empty">{link === "live" ? <p>What should be done?</p> : <p className="dim">Loading</p>}</div>
+        ) : (
+          <Transcript items={items} running={running} foot={
+            running && questions.length === 0 ? <p className="working"><span className="mark spin" /> Working</p> : cut ? <button type="button" onClick={() => void prompt("Go on.")}>Go on</button> : null
+          } />
+        )}
+        <div className="bottom">
+          <Plan e={one("plan")} />
+          <Dock questions={questions} entities={snapshot.entities} />
+          <Composer
+            running={running} connected={link === "live"} draft={draft} setDraft={setDraft} fail={fail} accepts={p.config.accepts}
+            commands={one("commands")?.slash ?? p.config.commands ?? []} settings={one("options")?.settings ?? []} set={set}
+            stop={() => void api.cancel(session).catch(fail)}
+            send={(parts, busy) => api.prompt(session, parts, busy).then(() => true, (err: unknown) => (fail(err), false))}
+          />
+        </div>
+        <div className="sr" role="status" aria-live="polite">
+          {questions[0] ? "Question: " + line(questions[0].title ?? "") : running ? "Working" : loaded && last ? nameOf(last) + (last.role === "user" ? "" : " has finished") : ""}
+        </div>
+      </main>
+    </PageContext>
+  );
+}
+
+/** What is listed, what is inside of something else, and what waits for an answer. */
+function arrange(all: readonly Entity[], get: (id: string) => Entity | undefined) {
+  const items: Entity[] = [], questions: Entity[] = [];
+  const children = new Map<string, Entity[]>();
+  const shown = new Set<string>(); // commands that calls show
+  for (const e of all) for (const c of e.content ?? []) if (c.kind === "command" && c.ref) shown.add(c.ref);
+  for (const e of all) {
+    if (apart.has(e.kind)) continue;
+    if (e.kind === "question" && e.status === "pending") questions.push(e);
+    if (e.kind === "command" && shown.has(e.id)) continue;
+    const parent = e.parent && e.parent !== e.id && within(e, get) ? e.parent : "";
+    if (!parent) {
+      if (e.kind !== "question" || e.status !== "pending") items.push(e);
+      continue;
+    }
+    const of = children.get(parent);
+    if (of) of.push(e);
+    else children.set(parent, [e]);
+  }
+  return { items, children, questions };
+}
+
+/** Whether the parents of an entity are there and end somewhere. */
+function within(e: Entity, get: (id: string) => Entity | undefined): boolean {
+  let depth = 0;
+  for (let at: Entity | undefined = e; at?.parent; depth++) {
+    at = get(at.parent);
+    if (!at || depth > 20) return false;
+  }
+  return true;
+}
+
+function Usage({ u }: { u: Tokens | undefined }) {
+  if (!u) return null;
+  const k = (n: number) => (n >= 1000 ? Math.round(n / 1000) + "k" : String(n));
+  const cost = u.cost && u.currency ? u.cost.toFixed(u.cost < 1 ? 3 : 2) + " " + line(u.currency) : "";
+  return <span className="usage dim" title="Tokens in the context, and what the session has cost">{k(u.used)}{u.size ? " of " + k(u.size) : ""} tokens{cost && " · " + cost}</span>;
+}
+
+function Plan({ e }: { e: Entity | undefined }) {
+  const [open, setOpen] = useState(false);
+  const steps = e?.steps ?? [];
+  if (steps.length === 0) return null;
+  const done = steps.filter((s) => s.status === "completed").length;
+  const now = steps.find((s) => s.status === "in_progress") ?? steps.find((s) => s.status !== "completed");
+  if (!now && !open) return null;
+  return (
+    <section className="plan" aria-label="Plan">
+      <button type="button" className="quiet unfold" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <span className="label">Plan</span> <span className="dim">{done} of {steps.length}</span> <span className="clip">{line(now?.text ?? "")}</span>
+      </button>
+      {open && <ol>{steps.map((s, i) => <li key={i} className={s.status}><StatusMark status={s.status} /> <span dir="auto">{line(s.text)}</span>{s.priority === "high" && <span className="tag">high</span>}</li>)}</ol>}
+    </section>
+  );
+}
+
+/** What can be done with the session. */
+function Menu(p: Props & { title: string }) {
+  const rename = () => {
+    const title = prompt("The title of the session", p.title);
+    if (title?.trim()) p.api.rename(p.session, title.trim()).then(p.changed, p.fail);
+  };
+  const fork = () => p.api.fork(p.session).then((s) => p.go(s.id), p.fail);
+  const remove = () => {
+    if (confirm("Delete this session for good?")) p.api.remove(p.session).then(p.removed, p.fail);
+  };
+  const details = useRef<HTMLDetailsElement>(null);
+  const act = (f: () => void) => () => {
+    if (details.current) details.current.open = false;
+    f();
+  };
+  return (
+    <details ref={details} className="menu" onKeyDown={(ev) => {
+      if (ev.key === "Escape") act(() => undefined)();
+    }}>
+      <summary className="quiet" aria-label="Session menu" title="Session menu">⋯</summary>
+      <div>
+        <button type="button" className="quiet" onClick={act(rename)}>Rename</button>
+        <button type="button" className="quiet" onClick={act(fork)}>Fork</button>
+        <button type="button" className="quiet bad" onClick={act(remove)}>Delete</button>
+      </div>
+    </details>
+  );
+}
