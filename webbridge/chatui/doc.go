@@ -19,7 +19,7 @@
 //
 // The sources are in the directory page, and the built page, dist, is committed. After a change, with Node.js 20.19 or newer:
 //
-//	cd webbridge/chatui/page && npm ci && npm run check && npm test && npm run build
+//	cd webbridge/chatui/page && npm install --ignore-scripts && npm run check && npm test && npm run build
 //
 // CI builds it again from the pinned packages and compares the result with what is committed.
 package chatui

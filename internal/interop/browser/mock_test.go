@@ -116,7 +116,9 @@ func (m *mock) handler() http.Handler {
 			if e.ID == before {
 				break
 			}
-			f.put(*e)
+			if e.Kind != view.Session {
+				f.put(*e)
+			}
 		}
 		reply(w, 201, f.info())
 	})

@@ -23,3 +23,4 @@ func TestManyCallsKeepThePageSmall(t *testing.T)           { drive(t, "many") }
 func TestAttacksInTranscriptsDoNotRun(t *testing.T)        { drive(t, "attacks") }
 func TestPageFitsNarrowAndWideScreens(t *testing.T)        { drive(t, "widths") }
 func TestPageWorksByKeyboard(t *testing.T)                 { drive(t, "keyboard") }
+func TestPictureOfTheReadme(t *testing.T)                  { drive(t, "picture") }

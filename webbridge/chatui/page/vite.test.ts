@@ -7,7 +7,7 @@ export default defineConfig({
   publicDir: false,
   build: {
     ssr: true,
-    outDir: ".cache/test",
+    outDir: "node_modules/.cache/test",
     emptyOutDir: true,
     target: "node20",
     minify: false,

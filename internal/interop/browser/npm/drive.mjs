@@ -55,7 +55,7 @@ const help = {
     }
   },
   async send(page, text) {
-    await page.getByLabel("Message").fill(text);
+    await page.getByLabel("Message", { exact: true }).fill(text);
     await page.keyboard.press("Enter");
   },
 };

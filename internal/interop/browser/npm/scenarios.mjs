@@ -16,7 +16,7 @@ async function accessible(page, assert) {
 async function fresh(h, options) {
   const page = await h.open("", options);
   await page.locator(".sidebar .new").or(page.getByRole("main").getByRole("button", { name: "New session" })).first().click();
-  await page.getByLabel("Message").waitFor();
+  await page.getByLabel("Message", { exact: true }).waitFor();
   return page;
 }
 
@@ -116,7 +116,7 @@ export const scenarios = {
     await page.getByText("You said: Go on.").waitFor();
     await h.send(page, "slow again");
     await page.getByText("I am at it.").nth(1).waitFor();
-    await page.getByLabel("Message").press("Escape");
+    await page.getByLabel("Message", { exact: true }).press("Escape");
     await page.getByText("Stopped by the user.").nth(1).waitFor();
   },
 
@@ -137,7 +137,7 @@ export const scenarios = {
     const page = await fresh(h);
     await h.send(page, "ask me");
     const dock = page.getByRole("region", { name: "Question" });
-    await dock.getByLabel("Name").fill("main");
+    await dock.getByLabel("Name", { exact: false }).fill("main");
     await dock.getByLabel("sqlite").check();
     await dock.getByLabel("Size").fill("3");
     await accessible(page, h.assert);
@@ -152,7 +152,7 @@ export const scenarios = {
 
   async composer(h) {
     const page = await fresh(h);
-    const area = page.getByLabel("Message");
+    const area = page.getByLabel("Message", { exact: true });
     await area.fill("/");
     await page.getByRole("option", { name: /compact/ }).waitFor();
     await accessible(page, h.assert);
@@ -188,7 +188,7 @@ export const scenarios = {
     await page.getByRole("button", { name: "Rewind" }).last().click();
     await page.getByText("You said: second thing").waitFor({ state: "detached" });
     h.assert.equal(await page.getByText("You said: first thing").count(), 1);
-    h.assert.equal(await page.getByLabel("Message").inputValue(), "second thing");
+    h.assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "second thing");
     await page.getByRole("searchbox").fill("hundred");
     await page.getByRole("link", { name: /Four hundred calls/ }).waitFor();
     await h.until("others are filtered", async () => (await page.locator(".sessions a").count()) === 1);
@@ -247,7 +247,7 @@ export const scenarios = {
 
   async many(h) {
     const page = await h.open("#/s/many");
-    await page.getByText("Edit file 399").waitFor();
+    await page.locator(".call .title", { hasText: "Edit file 399" }).waitFor();
     const scroller = page.getByRole("region", { name: "Conversation" });
     let most = 0, seen = new Set();
     for (let i = 0; i < 60; i++) {
@@ -260,7 +260,7 @@ export const scenarios = {
     h.assert.ok(most < 3500, `${most} elements`);
     h.assert.ok(seen.size > 60, `${seen.size} calls were seen`);
     await page.getByRole("button", { name: "Go to the end" }).click();
-    await page.getByText("Edit file 399").waitFor();
+    await page.locator(".call .title", { hasText: "Edit file 399" }).waitFor();
     await h.shot(page, "end");
   },
 
@@ -309,12 +309,22 @@ export const scenarios = {
         await h.shot(page, `${width}-${scheme}-list`);
         await accessible(page, h.assert);
         await page.getByRole("link", { name: /Four hundred/ }).click();
-        await page.getByText("Edit file 399").waitFor();
+        await page.locator(".call .title", { hasText: "Edit file 399" }).waitFor();
         h.assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
         await h.shot(page, `${width}-${scheme}-many`);
         await accessible(page, h.assert);
       }
     }
+  },
+
+  // The picture of the README: docs/chat.png.
+  async picture(h) {
+    for (const id of ["attacks", "many"]) await fetch(h.url + "api/sessions/" + id, { method: "DELETE" });
+    const page = await h.open("#/s/demo", { viewport: { width: 1100, height: 780 } });
+    await page.getByText("Add subtracts").first().waitFor();
+    await page.getByRole("button", { name: "Allow once" }).and(page.locator(":enabled")).waitFor();
+    await h.until("the call is in sight", () => page.getByText("waits for you").isVisible());
+    await h.shot(page, "readme");
   },
 
   // From the address bar to an approval without a pointer.

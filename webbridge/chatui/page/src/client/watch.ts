@@ -33,6 +33,7 @@ export function backOff(attempt: number, random: number): number {
 export class Watch {
   #fold = new Fold();
   #position = "";
+  #whole = false; // the stream that is read began with everything there is
   #told: boolean | undefined; // whether a turn is running, if the server says so
   #link: Link = "connecting";
   #loaded = false;
@@ -98,6 +99,7 @@ export class Watch {
   /** Reads one stream to its end. It reports whether anything came. */
   async #follow(): Promise<boolean> {
     const abort = (this.#abort = new AbortController());
+    this.#whole = this.#position === "";
     const r = await this.api.events(this.session, this.#position, abort.signal);
     let heard = false, changed = false;
     const parser = new EventParser((e) => {
@@ -134,8 +136,9 @@ export class Watch {
     switch (e.event) {
       case "update": {
         const u = data as Update;
-        this.#fold.update(u);
-        this.#position = e.id || u.position || this.#position;
+        this.#fold.update(this.#whole ? { ...u, reset: true } : u);
+        this.#whole = false;
+        this.#position = e.id || this.#position; // a part of a large update has none
         this.#loaded = true;
         return true;
       }

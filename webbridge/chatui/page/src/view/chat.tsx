@@ -68,6 +68,8 @@ function Watched(p: Props & { watch: Watch }) {
   }), [api, session, wide, running, fail, rewind, fork, snapshot, children]);
 
   const last = items[items.length - 1];
+  const worked = useRef(false); // what was there when the page was opened is not announced
+  if (running) worked.current = true;
   const cut = !running && questions.length === 0 && last && last.role !== "user" && (last.status === "failed" || last.status === "cancelled" || last.class === "warning" || last.class === "error");
   const prompt = (text: string) => api.prompt(session, [{ text }], "wait").catch(fail);
   const set = (s: Setting, value: string) => void api.set(session, s.id, value).catch(fail);
@@ -105,7 +107,7 @@ function Watched(p: Props & { watch: Watch }) {
           />
         </div>
         <div className="sr" role="status" aria-live="polite">
-          {questions[0] ? "Question: " + line(questions[0].title ?? "") : running ? "Working" : loaded && last ? nameOf(last) + (last.role === "user" ? "" : " has finished") : ""}
+          {questions[0] ? "Question: " + line(questions[0].title ?? "") : running ? "Working" : worked.current && last ? nameOf(last) + (last.role === "user" ? "" : " has finished") : ""}
         </div>
       </main>
     </PageContext>

@@ -26,6 +26,7 @@ export const DiffView = memo(function DiffView({ change, whole, wide }: { change
       </figcaption>
       <div className="scroll" tabIndex={0} role="region" aria-label={title}>
         <table className={split ? "split" : "unified"}>
+          {split && <colgroup><col className="no" /><col /><col className="no" /><col /></colgroup>}
           <thead className="sr"><tr>{split ? <><th>Line</th><th>Before</th><th>Line</th><th>After</th></> : <><th>Line</th><th>Text</th></>}</tr></thead>
           <tbody>{(split ? rows : unify(rows)).map((row, i) => <RowView key={i} row={row} split={split} />)}</tbody>
         </table>

@@ -55,7 +55,7 @@ export function Transcript({ items, running, foot }: { items: readonly Entity[];
     <div className="transcript">
       <div ref={scroller} className="scroller" tabIndex={0} role="region" aria-label="Conversation" onScroll={scrolled} onWheel={(ev) => ev.deltaY < 0 && (pinned.current = false)}>
         <div ref={inner}>
-          <div className="feed" role="feed" aria-label="Messages" aria-busy={running} style={{ height: virtual.getTotalSize() }}>
+          <div className="feed" role="feed" aria-label="Transcript" aria-busy={running} style={{ height: virtual.getTotalSize() }}>
             {shown.map((v) => {
               const e = items[v.index];
               if (!e) return null;
