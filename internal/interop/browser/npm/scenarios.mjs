@@ -270,7 +270,12 @@ export const scenarios = {
     await page.locator(".item").first().waitFor();
     await scroller.evaluate((el) => (el.scrollTop = 0));
     for (let last = -1, i = 0; i < 400; i++) {
-      for (const b of await page.locator(".scroller button.unfold[aria-expanded=false]").all()) await b.click({ timeout: 2000 }).catch(() => undefined);
+      for (let depth = 0; depth < 4; depth++) {
+        await page.evaluate(() => {
+          for (const b of document.querySelectorAll(".scroller button.unfold[aria-expanded=false]")) b.click();
+          return new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
+        });
+      }
       const found = await page.evaluate(() => {
         const bad = [];
         for (const el of document.querySelectorAll("#root *")) {
