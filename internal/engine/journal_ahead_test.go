@@ -135,7 +135,7 @@ func (k *known) used(t testing.TB) (u toolset.Usage) {
 func everyKill(levels int) int {
 	n := 2*levels - 3
 	if raceEnabled {
-		n *= 5
+		n *= 3
 	}
 	return n
 }
@@ -184,7 +184,7 @@ func TestResumedRunsKeepOuterLimits(t *testing.T) {
 							break
 						}
 					}
-					require.Greater(t, resumed, 2)
+					require.GreaterOrEqual(t, resumed, 2)
 				})
 			}
 		}

@@ -17,7 +17,7 @@ type past struct {
 	// there are none.
 	perStep      []int
 	left, oldest int
-	// answered is the latest step that the model has answered.
+	// answered is the latest step that the model has answered, or an agent that the conversation stays with.
 	answered int
 }
 
@@ -67,8 +67,8 @@ func (p *past) add(r *record) error {
 		return fmt.Errorf("%w: it is about what is recorded already: two processes have run the run at once", journal.ErrCorrupt)
 	}
 	p.records[k] = r
-	if r.Op == opModel {
-		p.answered = r.Step
+	if r.Op == opModel || r.Op == opOutput { // an agent that has the conversation answers without a request
+		p.answered = max(p.answered, r.Step)
 	}
 	if old == nil {
 		for len(p.perStep) <= r.Step {
