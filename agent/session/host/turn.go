@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
@@ -75,7 +76,8 @@ type Turn struct {
 	ended   chan struct{}
 
 	id   string
-	c    *conversation
+	c    *conversation // of the goroutine that runs the turn
+	live atomic.Pointer[conversation]
 	show func(*projection.Shown)
 
 	mu      sync.Mutex
@@ -169,17 +171,18 @@ func (t *Turn) Say(text string) { t.c.proj.Say(text) }
 // Report takes what a surface knows of an entity: see [projection.Projector.Report]. It may be called by any goroutine while the turn goes
 // on. Show is not told.
 func (t *Turn) Report(e *view.Entity) {
-	if t.c != nil {
-		t.c.proj.Report(e)
+	if c := t.live.Load(); c != nil {
+		c.proj.Report(e)
 	}
 }
 
 // Running returns the names of the tools of the turn that have not returned.
 func (t *Turn) Running() []string {
-	if t.c == nil {
+	c := t.live.Load()
+	if c == nil {
 		return nil
 	}
-	return t.c.proj.Running()
+	return c.proj.Running()
 }
 
 func (t *Turn) isEnded() bool {
@@ -196,6 +199,8 @@ func (t *Turn) isGoing() bool { return t.ctx.Err() == nil && !t.isEnded() }
 
 func (t *Turn) end() {
 	t.cancel(nil)
+	t.c, t.show = nil, nil // a turn that is remembered keeps no conversation
+	t.live.Store(nil)
 	close(t.ended)
 }
 
@@ -231,6 +236,7 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	}
 	defer done()
 	t.c = c
+	t.live.Store(c)
 	t.run(&p, o)
 	return o
 }
