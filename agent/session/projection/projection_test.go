@@ -142,6 +142,7 @@ func travel(steps ...modeltest.Step) *agent.Agent[none, string] {
 			old := "a"
 			run.Emit(view.Entity{Title: "Edit /a", Content: []view.Content{{Kind: view.Diff, Diff: &view.FileChange{Path: "/a", Old: &old, New: "b"}}}, Locations: []view.Location{{Path: "/a", Line: 3}}})
 			run.Emit(view.Change{Op: view.Upsert, ID: "plan", Entity: &view.Entity{ID: "plan", Kind: view.Plan, Steps: []view.Step{{Text: "one"}}}})
+			run.Emit((*view.Entity)(nil)) // shows nothing, and harms nobody
 			run.Emit(view.Change{Op: view.Upsert, ID: "n", Entity: &view.Entity{ID: "n", Kind: view.Notice, Title: "Nearly full"}})
 			run.Emit(view.Change{Op: view.Upsert, ID: "m", Entity: &view.Entity{ID: "m", Kind: view.Message, Role: view.User, Content: []view.Content{{Kind: view.Text, Text: "forged"}}}})
 			return "edited", nil

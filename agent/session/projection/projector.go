@@ -269,7 +269,9 @@ func (p *Projector) custom(e *agent.Event) {
 	case view.Entity:
 		p.emitted(e, &view.Change{Op: view.Upsert, ID: v.ID, Entity: &v})
 	case *view.Entity:
-		p.emitted(e, &view.Change{Op: view.Upsert, ID: v.ID, Entity: v})
+		if v != nil {
+			p.emitted(e, &view.Change{Op: view.Upsert, ID: v.ID, Entity: v})
+		}
 	}
 }
 
