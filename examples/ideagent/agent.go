@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/keys"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -36,10 +38,14 @@ func agentCommand(ctx context.Context, args []string) int {
 	if code, done := parseFlags(flags, args, usage); done {
 		return code
 	}
+	if command := flags.Arg(0); (command == "login" || command == "logout") && flags.NArg() == 1 { // an editor has put it behind its own arguments
+		provider, _, _ := strings.Cut(cmp.Or(*name, "openai"), ":")
+		return keepKey(command, provider)
+	}
 	if flags.NArg() > 0 {
 		return misuse(fmt.Errorf("unknown argument %q; to ask for something, use: ideagent chat %q", flags.Arg(0), flags.Arg(0)))
 	}
-	choose := chooser{env: os.Getenv, pace: *pace, tell: func(c choice) {
+	choose := chooser{env: os.Getenv, stored: keys.Open(os.Getenv), pace: *pace, tell: func(c choice) {
 		fmt.Fprintf(os.Stderr, "ideagent: model %s: %s\n", c.name, c.why)
 	}}
 	m, err := choose.choose(ctx, *name)
@@ -85,8 +91,10 @@ func configure(m model.Model) (config acpbridge.Config[session, string], err err
 		return config, err
 	}
 	title := "Ponte IDE agent"
+	auth, _ := m.(acpbridge.Auth) // a model that needs a key
 	return acpbridge.Config[session, string]{
 		Agent: a,
+		Auth:  auth,
 		MCP:   servers,
 		Deps: func(_ context.Context, d deps.ACPDeps) (session, error) {
 			changes := checkpoint.New(d.Workspace.Workspace(), checkpoint.Options{})

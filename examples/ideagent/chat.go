@@ -17,6 +17,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/acpbridge/acpregistry"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/keys"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/tty"
 	"github.com/ponte-go/ponte/internal/show"
@@ -108,7 +109,7 @@ func agentOf(agent, modelName string) (c acpclient.Command, err error) {
 	}
 	if modelName != "" {
 		// What is wrong with it is said here rather than by a child that dies of it.
-		if _, err := (chooser{env: os.Getenv}).named(context.Background(), modelName); err != nil {
+		if _, err := (chooser{env: withKeys(context.Background(), os.Getenv, keys.Open(os.Getenv))}).named(context.Background(), modelName); err != nil {
 			return c, err
 		}
 		c.Args = append(c.Args, "-model", modelName)

@@ -7,6 +7,7 @@
 //	ideagent [-model MODEL]                          speak ACP on standard input and output, for an IDE
 //	ideagent chat [-dir DIR] [-yes] [flags] [PROMPT] talk to it in a terminal
 //	ideagent proxy [flags] AGENT [ARGUMENT...]       stand between an IDE and another agent, and record what they say
+//	ideagent login [PROVIDER]                        keep an API key in the system's keyring; logout forgets it
 //	ideagent version
 //
 // An IDE starts it without arguments. Which model answers is said on standard error; the default is the model of a key
@@ -56,6 +57,8 @@ Usage:
 	ideagent [flags]                 speak ACP on standard input and output, for an IDE
 	ideagent chat [flags] [PROMPT]   talk to the agent in this terminal
 	ideagent proxy [flags] AGENT …   stand between an IDE and another agent
+	ideagent login [PROVIDER]        keep an API key in the system's keyring
+	ideagent logout [PROVIDER]       forget it
 	ideagent version                 print the version
 
 Run "ideagent chat -h" for the flags of chat.
@@ -79,13 +82,15 @@ func run(args []string) int {
 		return chatCommand(ctx, args)
 	case "proxy":
 		return proxyCommand(context.Background(), args)
+	case "login", "logout":
+		return loginCommand(command, args)
 	case "version":
 		fmt.Println("ideagent", version())
 		return exitOK
 	case "help":
 		return agentCommand(context.Background(), []string{"-h"})
 	}
-	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, "chat", "proxy", "version", "help")))
+	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, "chat", "proxy", "login", "logout", "version", "help")))
 }
 
 // misuse reports a mistake in the command line.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/keys"
 	"github.com/ponte-go/ponte/examples/internal/offline"
 )
 
@@ -29,6 +30,8 @@ type chooser struct {
 	pace time.Duration // of the offline model
 	// tell is called once with the choice.
 	tell func(choice)
+	// stored are the keys that the user has stored, nil for none.
+	stored *keys.Keys
 	// patience is how long a local Ollama may take to answer, 300 ms if 0.
 	patience time.Duration
 }
@@ -56,7 +59,7 @@ func (c chooser) keyed() (name, why string) {
 	if c.env("OPENAI_API_KEY") == "" && c.env("OPENAI_BASE_URL") != "" && c.env("OPENAI_MODEL") != "" {
 		return "openai:" + c.env("OPENAI_MODEL"), "OPENAI_BASE_URL and OPENAI_MODEL are set"
 	}
-	for provider, key := range keys() {
+	for provider, key := range keyVariables() {
 		if c.env(key) == "" {
 			continue
 		}
@@ -86,6 +89,10 @@ func (c chooser) named(ctx context.Context, name string) (choice, error) {
 
 // open returns the model that a string names.
 func (c chooser) open(ctx context.Context, name string) (choice, error) {
+	if _, variable := keyOf(name); variable != "" && c.stored != nil {
+		m, err := newKeyed(ctx, name, c.env, c.stored)
+		return choice{Model: m, name: name}, err
+	}
 	m, err := model.OpenWith(ctx, name, model.OpenOptions{Getenv: c.env})
 	return choice{Model: m, name: name}, err
 }
@@ -111,7 +118,19 @@ type lister interface {
 	Models(ctx context.Context) ([]string, error)
 }
 
+// localOrOffline also looks for keys that are stored, which may take a moment too.
 func (c chooser) localOrOffline(ctx context.Context) choice {
+	if c.stored != nil {
+		for provider, variable := range keyVariables() {
+			if _, err := c.stored.Get(ctx, variable); err != nil {
+				continue
+			}
+			if found, err := c.open(ctx, provider+":"+defaultModels[provider]); err == nil {
+				found.why = "a key for " + provider + " is stored"
+				return found
+			}
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.patience, 300*time.Millisecond))
 	defer cancel()
 	why := "no Ollama answers"

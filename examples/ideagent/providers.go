@@ -21,8 +21,8 @@ var defaultModels = map[string]string{
 	"groq":       "openai/gpt-oss-120b",
 }
 
-// keys iterates over the providers of this program that have a default model, openai first, and the variables of their keys.
-func keys() iter.Seq2[string, string] {
+// keyVariables iterates over the providers of this program that have a default model, openai first, and the variables of their keys.
+func keyVariables() iter.Seq2[string, string] {
 	return func(yield func(provider, variable string) bool) {
 		for provider, driver := range model.Providers() {
 			if provider == "openai" && !yield(provider, driver.Env[0]) {

@@ -131,6 +131,8 @@ var thirdParty = map[string][]string{
 	"examples/ideagent/internal/term/text":     {"github.com/clipperhouse/displaywidth"},
 	"examples/ideagent/internal/term/tty":      {"golang.org/x/sys/windows", "golang.org/x/term"},
 	"internal/schema":                          {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
+	"examples/ideagent":                        {"golang.org/x/term"},
+	"examples/ideagent/internal/keys":          {"github.com/zalando/go-keyring"},
 }
 
 type pkg struct {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package keys
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// file is a file of keys that only its owner can read.
+type file string
+
+func (f file) String() string { return string(f) }
+
+func (f file) get(name string) (string, error) {
+	all, err := f.read()
+	if err != nil {
+		return "", err
+	}
+	if all[name] == "" {
+		return "", ErrNone
+	}
+	return all[name], nil
+}
+
+func (f file) set(name, key string) error {
+	all, err := f.read()
+	if err != nil {
+		return err
+	}
+	all[name] = key
+	return f.write(all)
+}
+
+func (f file) remove(name string) error {
+	all, err := f.read()
+	switch {
+	case err != nil:
+		return err
+	case all[name] == "":
+		return ErrNone
+	}
+	delete(all, name)
+	return f.write(all)
+}
+
+// read returns what the file holds. No error quotes any of it.
+func (f file) read() (map[string]string, error) {
+	info, err := os.Stat(string(f))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return map[string]string{}, nil
+	case err != nil:
+		return nil, err
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("other users can read it: replace the keys in it, and run chmod 600 %s", f)
+	}
+	data, err := os.ReadFile(string(f))
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]string
+	if json.Unmarshal(data, &all) != nil || all == nil {
+		return nil, errors.New("it is not a JSON object of strings")
+	}
+	return all, nil
+}
+
+// write replaces the file. Whoever reads it meanwhile gets the old one or the new one.
+func (f file) write(all map[string]string) error {
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(string(f))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	t, err := os.CreateTemp(dir, ".keys-*") // which nobody else can read
+	if err != nil {
+		return err
+	}
+	defer os.Remove(t.Name())
+	_, err = t.Write(append(data, '\n'))
+	if err = errors.Join(err, t.Sync(), t.Close()); err != nil {
+		return err
+	}
+	return os.Rename(t.Name(), string(f))
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package keys keeps the API keys of a user: in the system's keyring, or where there is none in a file that only the user can read.
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// ErrNone means that there is no key of the name.
+var ErrNone = errors.New("no such key is stored")
+
+// place is somewhere that keys are kept.
+type place interface {
+	get(name string) (string, error) // ErrNone if it has none
+	set(name, key string) error
+	remove(name string) error // ErrNone if it has none
+	String() string           // for people
+}
+
+// Keys keeps keys by name, such as OPENAI_API_KEY. It may be used by several goroutines and processes.
+type Keys struct{ places []place }
+
+// Open returns the keys of the user. getenv returns environment variables: if IDEAGENT_KEYS is set, it is the file that the keys are kept
+// in, and the keyring is not used. Nothing is read or made before it is needed.
+func Open(getenv func(string) string) *Keys {
+	if name := getenv("IDEAGENT_KEYS"); name != "" {
+		return &Keys{[]place{file(name)}}
+	}
+	k := &Keys{}
+	if hasKeyring(getenv) {
+		k.places = append(k.places, ring{})
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		k.places = append(k.places, file(filepath.Join(dir, "ideagent", "keys.json")))
+	}
+	return k
+}
+
+// Get returns a key, or an error that is [ErrNone]. A keyring that is locked may ask the user to open it; Get returns when ctx ends.
+func (k *Keys) Get(ctx context.Context, name string) (key string, err error) {
+	var errs []error
+	for _, p := range k.places {
+		key, err := within(ctx, func() (string, error) { return p.get(name) })
+		if err == nil {
+			return key, nil
+		}
+		if !errors.Is(err, ErrNone) {
+			errs = append(errs, fmt.Errorf("%v: %w", p, err))
+		}
+	}
+	if errs != nil {
+		return "", errors.Join(errs...)
+	}
+	return "", ErrNone
+}
+
+// Set keeps a key, in the first place that takes it, and says where that is.
+func (k *Keys) Set(ctx context.Context, name, key string) (where string, err error) {
+	var errs []error
+	for _, p := range k.places {
+		_, err := within(ctx, func() (string, error) { return "", p.set(name, key) })
+		if err == nil {
+			return p.String(), nil
+		}
+		errs = append(errs, fmt.Errorf("%v: %w", p, err))
+	}
+	return "", errors.Join(append(errs, errors.New("the key is not stored"))...)
+}
+
+// Remove forgets a key, wherever it is kept. If it is nowhere, the error is [ErrNone].
+func (k *Keys) Remove(ctx context.Context, name string) error {
+	err := ErrNone
+	for _, p := range k.places {
+		_, e := within(ctx, func() (string, error) { return "", p.remove(name) })
+		switch {
+		case e == nil && errors.Is(err, ErrNone):
+			err = nil
+		case e != nil && !errors.Is(e, ErrNone):
+			err = fmt.Errorf("%v: %w", p, e)
+		}
+	}
+	return err
+}
+
+// within waits for f no longer than ctx. A keyring cannot be interrupted.
+func within(ctx context.Context, f func() (string, error)) (string, error) {
+	type result struct {
+		key string
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		key, err := f()
+		done <- result{key, err}
+	}()
+	select {
+	case r := <-done:
+		return r.key, r.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
