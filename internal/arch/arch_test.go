@@ -71,6 +71,7 @@ var rules = map[string][]string{
 	"acpbridge/acpregistry":                 {"internal/nearest", "internal/show"},
 	"acpbridge/acpproxy":                    {"acpbridge/acp", "acpbridge/acpclient", "agent/approval", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/guard", "internal/show"},
 	"acpbridge/acphttp":                     {"acpbridge/acp"},
+	"acpbridge/acphttp/acpws":               {"acpbridge/acphttp"},
 	"acpbridge/acptrace":                    {"acpbridge/acp"},
 	"acpbridge/acptest":                     {"acpbridge", "acpbridge/acp", "acpbridge/acpproxy", "agent/approval", "deps"},
 	"internal/agentcall":                    {"toolset"},
@@ -100,7 +101,8 @@ var rules = map[string][]string{
 // thirdParty says which packages of others a package may import outside of tests; a trailing slash means all packages below.
 // Packages that are not listed get none.
 var thirdParty = map[string][]string{
-	"toolset/command": {"mvdan.cc/sh/v3/syntax"},
+	"acpbridge/acphttp/acpws": {"github.com/coder/websocket"},
+	"toolset/command":         {"mvdan.cc/sh/v3/syntax"},
 	"agent/otelagent": { // the API; the SDK is for programs and tests
 		"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
 		"go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/trace",

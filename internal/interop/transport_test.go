@@ -19,13 +19,15 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acphttp"
+	"github.com/ponte-go/ponte/acpbridge/acphttp/acpws"
 )
 
 const transportToken = "a-token-of-the-interop-tests"
 
 // The TypeScript SDK has experimental transports. The agent is in this process.
 
-func TestHTTPOfTypeScriptSDK(t *testing.T) { runTransport(t, "http") }
+func TestHTTPOfTypeScriptSDK(t *testing.T)      { runTransport(t, "http") }
+func TestWebSocketOfTypeScriptSDK(t *testing.T) { runTransport(t, "ws") }
 
 func runTransport(t *testing.T, scheme string) {
 	e, lines := openEditorOver(t, scheme)
@@ -72,12 +74,18 @@ func openEditorOver(t *testing.T, scheme string) (*editor, func() transcript) {
 		}
 		return acpbridge.Serve(ctx, c)
 	}
+	ws, err := acpws.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.WebSocket = ws
 	h, err := acphttp.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(h)
 	t.Cleanup(func() {
+		_ = ws.Close()
 		_ = h.Close()
 		server.Close()
 	})

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpws_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	"github.com/ponte-go/ponte/acpbridge/acphttp"
+	"github.com/ponte-go/ponte/acpbridge/acphttp/acpws"
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/deps"
+)
+
+const token = "0123456789abcdef-token"
+
+func serveAgent(ctx context.Context, in io.Reader, out io.Writer) error {
+	a, err := agent.New(agent.Config[deps.ACPDeps, string]{Model: modeltest.Script(modeltest.SayText("hello"), modeltest.SayText("again"))})
+	if err != nil {
+		return err
+	}
+	return acpbridge.Serve(ctx, acpbridge.Config[deps.ACPDeps, string]{Agent: a, In: in, Out: out, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// server returns the address of an agent that is served over WebSocket, through the handler for HTTP.
+func server(t *testing.T, change func(*acphttp.Config)) string {
+	t.Helper()
+	config := acphttp.Config{Guard: acphttp.Guard{Token: token, Origins: []string{"https://editor.example"}}, Serve: serveAgent, Logger: slog.New(slog.DiscardHandler)}
+	if change != nil {
+		change(&config)
+	}
+	ws, err := acpws.New(config)
+	require.NoError(t, err)
+	config.WebSocket = ws
+	h, err := acphttp.New(config)
+	require.NoError(t, err)
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		require.NoError(t, ws.Close())
+		require.NoError(t, h.Close())
+		s.Close()
+	})
+	return "ws" + strings.TrimPrefix(s.URL, "http")
+}
+
+func TestOurOwnClientOverWebSocket(t *testing.T) {
+	url := server(t, nil)
+	rw, err := acpws.Dial(t.Context(), url, token)
+	require.NoError(t, err)
+	c, err := acpclient.Connect(t.Context(), rw, rw, acpclient.Config{})
+	require.NoError(t, err)
+	s, err := c.NewSession(t.Context(), acpclient.SessionConfig{Cwd: "/repo"})
+	require.NoError(t, err)
+	for _, want := range []string{"hello", "again"} {
+		turn, err := s.Say(t.Context(), "hi")
+		require.NoError(t, err)
+		require.Equal(t, want, turn.Text())
+	}
+	require.Empty(t, c.Problems())
+	require.NoError(t, c.Close())
+}
+
+func TestWebSocketIsGuarded(t *testing.T) {
+	url := server(t, nil)
+	dial := func(o *websocket.DialOptions) int {
+		conn, resp, err := websocket.Dial(t.Context(), url, o)
+		if err == nil {
+			_ = conn.CloseNow()
+		}
+		require.NotNil(t, resp, err)
+		return resp.StatusCode
+	}
+	header := func(more ...string) http.Header {
+		h := http.Header{"Authorization": {"Bearer " + token}}
+		for i := 0; i < len(more); i += 2 {
+			h.Set(more[i], more[i+1])
+		}
+		return h
+	}
+	require.Equal(t, http.StatusSwitchingProtocols, dial(&websocket.DialOptions{HTTPHeader: header()}))
+	require.Equal(t, http.StatusSwitchingProtocols, dial(&websocket.DialOptions{HTTPHeader: header("Origin", "https://editor.example")}))
+	require.Equal(t, http.StatusSwitchingProtocols, dial(&websocket.DialOptions{Subprotocols: []string{"acp", "bearer." + token}}))
+	require.Equal(t, http.StatusUnauthorized, dial(&websocket.DialOptions{Subprotocols: []string{"acp", "bearer.wrong"}}))
+	require.Equal(t, http.StatusUnauthorized, dial(&websocket.DialOptions{}))
+	require.Equal(t, http.StatusForbidden, dial(&websocket.DialOptions{HTTPHeader: header("Origin", "https://evil.example")}))
+	require.Equal(t, http.StatusForbidden, dial(&websocket.DialOptions{HTTPHeader: header("Origin", url)}))
+	require.Equal(t, http.StatusMisdirectedRequest, dial(&websocket.DialOptions{HTTPHeader: header(), Host: "evil.example"}))
+	_, err := acpws.Dial(t.Context(), url, "wrong")
+	require.ErrorContains(t, err, "acpws: ")
+}
+
+func TestWebSocketMessagesMayHaveLineBreaks(t *testing.T) {
+	url := server(t, func(c *acphttp.Config) { c.MaxMessage = 1000 })
+	conn, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	require.NoError(t, err)
+	defer conn.CloseNow()
+	ask := func(text string) string {
+		require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(text)))
+		_, data, err := conn.Read(t.Context())
+		require.NoError(t, err)
+		return string(data)
+	}
+	require.Contains(t, ask("{\"jsonrpc\":\"2.0\",\n\"id\":1,\n\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}"), `"id":1,"result"`)
+	require.Contains(t, ask("{\n\nno json"), "-32700")
+	require.NoError(t, conn.Write(t.Context(), websocket.MessageBinary, []byte(`{"jsonrpc":"2.0","id":2,"method":"x"}`)))
+	require.Contains(t, ask(`{"jsonrpc":"2.0","id":3,"method":"x"}`), `"id":3`, "binary messages are ignored")
+	require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(strings.Repeat("x", 1001))))
+	_, _, err = conn.Read(t.Context())
+	require.Equal(t, websocket.StatusMessageTooBig, websocket.CloseStatus(err))
+}
+
+func TestWebSocketConnectionsAreBounded(t *testing.T) {
+	url := server(t, func(c *acphttp.Config) { c.MaxConnections = 1 })
+	one, err := acpws.Dial(t.Context(), url, token)
+	require.NoError(t, err)
+	defer one.Close()
+	_, err = acpws.Dial(t.Context(), url, token)
+	require.ErrorContains(t, err, "503")
+}
