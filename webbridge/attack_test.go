@@ -203,6 +203,7 @@ func TestAnotherUsersSessionIsNotFound(t *testing.T) {
 	f.until(func() bool { return !f.running })
 	fork := ada.do("POST", path+"/fork", object{}, 201)["id"].(string)
 	require.Equal(t, "not_found", eve.refused("GET", "/api/sessions/"+fork, nil, 404), "a fork has the owner, too")
+	ada.do("GET", "/api/sessions/"+fork, nil, 200)
 }
 
 func TestSessionsOfOtherDirectoriesAreNotFound(t *testing.T) {
