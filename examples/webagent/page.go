@@ -2,7 +2,7 @@
 
 package main
 
-import "net/http"
+import "github.com/ponte-go/ponte/webbridge/chatui"
 
-// page is the page at "/". Nil serves a line of text.
-var page http.Handler
+// page is the page at "/".
+var page = chatui.Handler()

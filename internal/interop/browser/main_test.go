@@ -124,10 +124,19 @@ func (s *server) kill() {
 	_ = s.cmd.Wait()
 }
 
-// drive runs a scenario.
+// drive runs a scenario against the mock.
 func drive(t *testing.T, scenario string) {
 	t.Helper()
 	deep(t)
+	var s server
+	s.start(t)
+	defer func() { s.kill() }()
+	driveAt(t, scenario, "http://"+s.addr+"/", nil, map[string]func(){"!kill": s.kill, "!start": func() { s.start(t) }})
+}
+
+// driveAt runs a scenario against a server. The scenario asks for actions by a line of its output.
+func driveAt(t *testing.T, scenario, url string, env []string, actions map[string]func()) {
+	t.Helper()
 	browser := chromium(t)
 	dir, err := install()
 	if err != nil {
@@ -137,12 +146,8 @@ func drive(t *testing.T, scenario string) {
 	if pictures == "" {
 		pictures = t.TempDir()
 	}
-	var s server
-	s.start(t)
-	defer s.kill()
-
-	cmd := exec.Command("node", filepath.Join(dir, "drive.mjs"), scenario, "http://"+s.addr+"/", pictures)
-	cmd.Env = append(os.Environ(), "CHROMIUM="+browser)
+	cmd := exec.Command("node", filepath.Join(dir, "drive.mjs"), scenario, url, pictures)
+	cmd.Env = append(append(os.Environ(), "CHROMIUM="+browser), env...)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	in, err := cmd.StdinPipe()
@@ -158,15 +163,12 @@ func drive(t *testing.T, scenario string) {
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		switch lines.Text() {
-		case "!kill":
-			s.kill()
-		case "!start":
-			s.start(t)
-		default:
+		act := actions[lines.Text()]
+		if act == nil {
 			t.Log(lines.Text())
 			continue
 		}
+		act()
 		_, _ = io.WriteString(in, "done\n")
 	}
 	if err := cmd.Wait(); err != nil {

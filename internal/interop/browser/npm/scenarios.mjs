@@ -332,6 +332,28 @@ export const scenarios = {
     await h.shot(page, "readme");
   },
 
+  // The sample agent with the offline model, from the address that it prints to a file that has changed.
+  async webagent(h) {
+    const page = await h.open("?token=" + process.env.PONTE_TOKEN);
+    h.assert.equal(new URL(page.url()).search, "", "the token is not left in the address");
+    await page.locator(".sidebar .new").click();
+    await h.send(page, 'replace "+ 23" with "+ 32" in temperature.go');
+    const dock = page.getByRole("region", { name: "Question" });
+    await dock.locator("td.plus", { hasText: "+ 32" }).waitFor();
+    await h.shot(page, "question");
+    await page.reload();
+    await dock.locator("td.plus", { hasText: "+ 32" }).waitFor();
+    await dock.getByRole("button", { name: "Allow once" }).click();
+    await page.getByText("return Fahrenheit(c*9/5 + 32)").waitFor();
+    await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+    await accessible(page, h.assert);
+    await h.shot(page, "done");
+    const items = await page.locator(".item").count();
+    await page.reload();
+    await page.getByText("return Fahrenheit(c*9/5 + 32)").waitFor();
+    h.assert.equal(await page.locator(".item").count(), items);
+  },
+
   // From the address bar to an approval without a pointer.
   async keyboard(h) {
     const page = await h.open();

@@ -15,6 +15,9 @@ interface Props {
 /** The largest file that is attached. The server may take less. */
 const largest = 10 << 20;
 
+/** What every server takes. */
+const texts = ["text/*", "application/json"];
+
 /** Where prompts are written. */
 export function Composer(p: Props) {
   const [files, setFiles] = useState<Attachment[]>([]);
@@ -31,6 +34,7 @@ export function Composer(p: Props) {
     el.style.height = Math.min(el.scrollHeight, innerHeight * 0.4) + "px";
   }, [p.draft]);
 
+  const kinds = [...texts, ...(p.accepts ?? [])];
   const typed = /^\/(\S*)$/.exec(p.draft)?.[1];
   const matches = typed === undefined || dismissed === p.draft ? [] : p.commands.filter((c) => c.name.toLowerCase().startsWith(typed.toLowerCase())).slice(0, 8);
   const at = Math.min(chosen, matches.length - 1);
@@ -40,9 +44,9 @@ export function Composer(p: Props) {
     for (const f of all) {
       const type = f.type || "text/plain";
       if (f.size > largest) p.fail(new Error(`${f.name} is larger than 10 MB.`));
-      else if (p.accepts && !p.accepts.some((a) => a === type || (a.endsWith("/*") && type.startsWith(a.slice(0, -1))))) p.fail(new Error(`Files of the type ${type} are not accepted.`));
+      else if (!kinds.some((a) => a === type || (a.endsWith("/*") && type.startsWith(a.slice(0, -1))))) p.fail(new Error(`Files of the type ${type} are not accepted.`));
       else {
-        const one = { name: f.name || "image", media_type: type, data: await base64(f) };
+        const one = { name: f.name.replace(/[/\\:\p{Cc}]/gu, "_") || "image", media_type: type, data: await base64(f) };
         setFiles((before) => [...before, one]);
       }
     }
@@ -129,7 +133,7 @@ export function Composer(p: Props) {
         onChange={(ev) => p.setDraft(ev.target.value)} onKeyDown={key} onPaste={paste}
       />
       <div className="bar">
-        <input ref={picker} type="file" multiple hidden tabIndex={-1} accept={p.accepts?.join(",")} aria-label="Files" onChange={(ev) => {
+        <input ref={picker} type="file" multiple hidden tabIndex={-1} accept={kinds.join(",")} aria-label="Files" onChange={(ev) => {
           void attach([...(ev.target.files ?? [])]);
           ev.target.value = "";
         }} />
