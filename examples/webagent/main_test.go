@@ -125,6 +125,14 @@ func TestFirstLineIsThePage(t *testing.T) {
 	require.NoError(t, err)
 	_ = res.Body.Close()
 	require.Equal(t, http.StatusSeeOther, res.StatusCode)
+	r, err := http.NewRequest(http.MethodGet, p.base+"/", nil)
+	require.NoError(t, err)
+	r.AddCookie(res.Cookies()[0])
+	res, err = http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	require.Equal(t, 200, res.StatusCode)
+	require.Contains(t, res.Header.Get("Content-Type"), "text/html")
 }
 
 func TestMistakesInTheCommandLine(t *testing.T) {
