@@ -4,7 +4,6 @@ package webbridge
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -53,9 +52,6 @@ type Options struct {
 	Accepts []string
 	// Commands are the slash commands to offer. Nil means those of the agent.
 	Commands []view.SlashCommand
-	// Set changes a setting of a session, which the program shows as an entity of the kind [view.Options]. Nil means that there are none. Errors
-	// that wrap [session.ErrInvalid] are shown to the user.
-	Set func(ctx context.Context, s *host.Session, setting, value string) error
 	// Page serves what is not part of the API, such as the page at "/". Nil serves a line of text.
 	Page http.Handler
 	// Protocols are further ways to talk to the agent.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 )
 
 // Bounds of lists and titles.
@@ -234,10 +235,13 @@ func (h *Handler) putSetting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	if h.o.Set == nil {
-		return refuse(KindNotFound, "there is no setting %q", r.PathValue("setting"))
-	}
-	if err := h.o.Set(r.Context(), s.Session, r.PathValue("setting"), *in.Value); err != nil {
+	setting := r.PathValue("setting")
+	switch _, err := s.Set(r.Context(), setting, *in.Value); {
+	case errors.Is(err, host.ErrNoSetting):
+		return refuse(KindNotFound, "there is no setting %q", setting)
+	case errors.Is(err, host.ErrSettingValue):
+		return refuse(KindInvalid, "the setting %q has no value %q: use one of its choices, or true or false for a switch", setting, *in.Value)
+	case err != nil:
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -416,22 +416,64 @@ func TestFilesInPrompts(t *testing.T) {
 	}
 }
 
-func TestSettingsAreTheProgram(t *testing.T) {
-	set := ""
-	s := serve(t, options{Options: webbridge.Options{Set: func(_ context.Context, _ *host.Session, setting, value string) error {
-		if setting != "mode" {
-			return &session.Error{Op: "set", Err: session.ErrInvalid}
+// setting returns the value of a setting as the stream shows it.
+func (s *stream) setting(id string) string {
+	for e := range s.fold.Snapshot().Of(view.Options) {
+		for i := range e.Settings {
+			if e.Settings[i].ID == id {
+				return e.Settings[i].Value
+			}
 		}
-		set = value
-		return nil
-	}}})
+	}
+	return ""
+}
+
+func TestSettingsChange(t *testing.T) {
+	s := serve(t, options{host: host.Config[none, string]{
+		Modes: host.Modes(), Settings: []host.Setting{{Setting: view.Setting{ID: "fast", Switch: true, Value: "false"}}},
+	}})
 	path := s.create()
+	f := s.follow(path, "")
+	f.until(func() bool { return f.setting("mode") == "ask" })
 	s.do("PUT", path+"/settings/mode", object{"value": "plan"}, 204)
-	require.Equal(t, "plan", set)
-	require.Equal(t, "invalid", s.refused("PUT", path+"/settings/speed", object{"value": "1"}, 400))
+	f.until(func() bool { return f.setting("mode") == "plan" })
+	s.do("PUT", path+"/settings/fast", object{"value": "true"}, 204)
+	f.until(func() bool { return f.setting("fast") == "true" })
+	require.Equal(t, "plan", f.setting("mode"), "the entity has all settings")
+
+	require.Equal(t, "not_found", s.refused("PUT", path+"/settings/speed", object{"value": "1"}, 404))
+	require.Equal(t, "invalid", s.refused("PUT", path+"/settings/mode", object{"value": "fly"}, 400))
 	require.Equal(t, "invalid", s.refused("PUT", path+"/settings/mode", object{}, 400))
+	other := s.follow(path, "")
+	other.until(func() bool { return other.setting("mode") != "" })
+	require.Equal(t, "plan", other.setting("mode"), "what was refused has changed nothing")
+
 	without := serve(t, options{})
 	require.Equal(t, "not_found", without.refused("PUT", without.create()+"/settings/mode", object{"value": "plan"}, 404))
+}
+
+// A mode that is set while a turn runs holds for the turn's next question.
+func TestModeChangesWhileATurnRuns(t *testing.T) {
+	called, goOn := make(chan struct{}), make(chan struct{})
+	edit := toolset.Func("edit", "Edit.", func(context.Context, *toolset.RunContext[none], none) (string, error) { return "ok", nil },
+		toolset.OfKind(toolset.KindEdit, "Edit"), toolset.Approve(func(context.Context, *toolset.RunContext[none], none) (*toolset.Approval, error) {
+			text := "new"
+			return &toolset.Approval{Title: "Edit a.go", Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: "a.go", New: &text}}}}, nil
+		}))
+	m := modeltest.Script(func(context.Context, *model.Request) (*model.Message, error) {
+		close(called)
+		<-goOn
+		return model.Response(model.ToolCall("1", "edit", "{}")), nil
+	}, modeltest.SayText("Edited."))
+	s := serve(t, options{model: m, tools: []*toolset.Tool[none]{edit}, host: host.Config[none, string]{Modes: host.Modes()}})
+	path := s.create()
+	f := s.follow(path, "")
+	s.do("POST", path+"/prompts", say("Edit."), 202)
+	<-called
+	s.do("PUT", path+"/settings/mode", object{"value": "code"}, 204)
+	close(goOn)
+	f.until(f.has("Edited."))
+	require.Contains(t, f.text(), "mode code")
 }
 
 func TestHandlerOnAHost(t *testing.T) {
