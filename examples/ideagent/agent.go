@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -16,8 +17,11 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpmcp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/keys"
+	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -34,6 +38,9 @@ func agentCommand(ctx context.Context, args []string) int {
 	name := flags.String("model", "", "`model` that answers, as PROVIDER:NAME: openai:gpt-5-mini, ollama:qwen3:8b, openrouter:…, or offline. Keys and addresses\n"+
 		"come from the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OLLAMA_HOST, …\n"+
 		"Default: the provider of a key, with OPENAI_MODEL for openai's, else a local Ollama, else offline")
+	storeAt := flags.String("store", "", "`directory` to keep sessions in (default: ideagent/sessions in XDG_STATE_HOME, or else in ~/.local/state,\n"+
+		"~/Library/Application Support on macOS, LocalAppData on Windows)")
+	noStore := flags.Bool("no-store", false, "keep sessions in memory only, until the connection ends")
 	pace := flags.Duration("pace", 0, "how long the offline model waits between two pieces of text, for people to watch")
 	if code, done := parseFlags(flags, args, usage); done {
 		return code
@@ -52,7 +59,22 @@ func agentCommand(ctx context.Context, args []string) int {
 	if err != nil {
 		return misuse(err)
 	}
-	if err := serve(ctx, m); err != nil {
+	var o options
+	if !*noStore {
+		dir, err := storeDir(*storeAt, os.Getenv)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "ideagent: %v\nideagent: going on without a store: sessions end with the connection\n", err)
+		} else {
+			store := &lazyStore{dir: dir, tell: func(err error) {
+				fmt.Fprintf(os.Stderr, "ideagent: %s\nideagent: this session is kept in memory and ends with the connection\n", show.Line(err.Error()))
+			}}
+			defer store.Close()
+			o.store = store
+		}
+	} else if *storeAt != "" {
+		return misuse(errors.New("-store and -no-store: use one of them"))
+	}
+	if err := serve(ctx, m, o); err != nil {
 		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
 		return exitError
 	}
@@ -60,22 +82,28 @@ func agentCommand(ctx context.Context, args []string) int {
 }
 
 // serve is what it takes to bring an agent into every IDE that speaks ACP: its tools, the agent, the bridge.
-func serve(ctx context.Context, m model.Model) error {
-	config, err := configure(m)
+func serve(ctx context.Context, m model.Model, o options) error {
+	config, err := configure(m, o)
 	if err != nil {
 		return err
 	}
 	return acpbridge.Serve(ctx, config)
 }
 
+// options say how the agent is served.
+type options struct {
+	store sessions.Store // nil keeps sessions in memory
+}
+
 // session is what the tools of a session know: its files and commands, and what was changed in the files.
 type session struct {
 	deps.ACPDeps
 	changes *checkpoint.Recorder
+	turns   *checkpoint.Turns
 }
 
 // configure returns the agent and how it is served.
-func configure(m model.Model) (config acpbridge.Config[session, string], err error) {
+func configure(m model.Model, o options) (config acpbridge.Config[session, string], err error) {
 	servers := acpmcp.New(acpmcp.Config{})
 	a, err := agent.New(agent.Config[session, string]{
 		Name:         "ideagent",
@@ -96,27 +124,18 @@ func configure(m model.Model) (config acpbridge.Config[session, string], err err
 		Agent: a,
 		Auth:  auth,
 		MCP:   servers,
+		Store: o.store,
+		// A session that slept would forget what /undo takes back, and end commands in the background.
+		Idle:     -1,
+		Modes:    host.Modes(),
+		Commands: host.BuiltIns(nil),
+		Files:    func(s session) host.Files { return s.turns },
 		Deps: func(_ context.Context, d deps.ACPDeps) (session, error) {
 			changes := checkpoint.New(d.Workspace.Workspace(), checkpoint.Options{})
 			d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
-			return session{d, changes}, nil
-		},
-		RunOptions: func(_ context.Context, s session, prompt *acp.PromptRequest) ([]agent.RunOption, error) {
-			s.changes.Mark(titleOf(prompt))
-			return nil, nil
+			return session{d, changes, checkpoint.NewTurns(changes)}, nil
 		},
 		Info:   acp.Implementation{Name: "ideagent", Title: &title, Version: release()},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}, nil
-}
-
-// titleOf returns the first text of a prompt, which names the checkpoint that its turn begins with.
-func titleOf(prompt *acp.PromptRequest) string {
-	for _, block := range prompt.Prompt {
-		if block.Text != nil {
-			line, _, _ := strings.Cut(block.Text.Text, "\n")
-			return strings.ToValidUTF8(line[:min(len(line), 200)], "")
-		}
-	}
-	return ""
 }

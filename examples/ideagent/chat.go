@@ -107,6 +107,7 @@ func agentOf(agent, modelName string) (c acpclient.Command, err error) {
 	if c.Path, err = os.Executable(); err != nil {
 		return c, err
 	}
+	c.Args = []string{"-no-store"} // chat cannot continue a session
 	if modelName != "" {
 		// What is wrong with it is said here rather than by a child that dies of it.
 		if _, err := (chooser{env: withKeys(context.Background(), os.Getenv, keys.Open(os.Getenv))}).named(context.Background(), modelName); err != nil {

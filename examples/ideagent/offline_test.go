@@ -45,7 +45,7 @@ func openIDE(t *testing.T, files, programs map[string]string) *ide {
 	e.Client = acptest.New(o)
 	t.Cleanup(e.Close)
 	e.conn = acptest.Connect(t, e.Client, func(ctx context.Context, r io.Reader, w io.Writer) error {
-		config, err := configure(offline.New(offline.Config{}))
+		config, err := configure(offline.New(offline.Config{}), options{})
 		if err != nil {
 			return err
 		}
