@@ -7,6 +7,7 @@
 //	ideagent [-model MODEL]                          speak ACP on standard input and output, for an IDE
 //	ideagent chat [-dir DIR] [-yes] [flags] [PROMPT] talk to it in a terminal
 //	ideagent proxy [flags] AGENT [ARGUMENT...]       stand between an IDE and another agent, and record what they say
+//	ideagent sessions list|show|export|purge         look at the sessions that it keeps, and remove them
 //	ideagent login [PROVIDER]                        keep an API key in the system's keyring; logout forgets it
 //	ideagent version
 //
@@ -57,11 +58,12 @@ Usage:
 	ideagent [flags]                 speak ACP on standard input and output, for an IDE
 	ideagent chat [flags] [PROMPT]   talk to the agent in this terminal
 	ideagent proxy [flags] AGENT …   stand between an IDE and another agent
+	ideagent sessions COMMAND        list, show, export or purge the sessions that it keeps
 	ideagent login [PROVIDER]        keep an API key in the system's keyring
 	ideagent logout [PROVIDER]       forget it
 	ideagent version                 print the version
 
-Run "ideagent chat -h" for the flags of chat.
+Run "ideagent chat -h" for the flags of chat, and "ideagent sessions -h" for the commands of sessions.
 
 Flags:
 
@@ -82,6 +84,8 @@ func run(args []string) int {
 		return chatCommand(ctx, args)
 	case "proxy":
 		return proxyCommand(context.Background(), args)
+	case "sessions":
+		return sessionsCommand(context.Background(), args)
 	case "login", "logout":
 		return loginCommand(command, args)
 	case "version":
@@ -90,7 +94,7 @@ func run(args []string) int {
 	case "help":
 		return agentCommand(context.Background(), []string{"-h"})
 	}
-	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, "chat", "proxy", "login", "logout", "version", "help")))
+	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, "chat", "proxy", "sessions", "login", "logout", "version", "help")))
 }
 
 // misuse reports a mistake in the command line.
