@@ -76,6 +76,7 @@ func (s *server) Initialize(_ context.Context, p *acp.InitializeRequest) (*acp.I
 			Auth:                s.authCapabilities(),
 		},
 		AuthMethods: s.authMethods(),
+		Meta:        steeringMeta(),
 	}, nil
 }
 

@@ -122,6 +122,10 @@ const (
 	BusyReject BusyPolicy = iota
 	// BusyQueue runs prompts one after another, in the order in which they were sent. session/cancel cancels those that wait too.
 	BusyQueue
+	// BusySteer passes the prompt to the running turn, which reads it with its next request to the model. It is answered behind that turn, with
+	// the same stop reason or error. If the turn ends before it has read the prompt, the prompt is a turn of its own. So is a
+	// slash command. Files that the prompt links to are left to the model's tools: see LinkedFiles.
+	BusySteer
 )
 
 const defaultIdle = 10 * time.Minute
@@ -145,8 +149,8 @@ func (c *Config[D, O]) check() error {
 	if (c.In == nil) != (c.Out == nil) {
 		bad("In and Out: only one is set: set both, or neither for the process's standard input and output")
 	}
-	if c.Busy > BusyQueue {
-		bad("Busy is %d: use BusyReject or BusyQueue", c.Busy)
+	if c.Busy > BusySteer {
+		bad("Busy is %d: use BusyReject, BusyQueue or BusySteer", c.Busy)
 	}
 	if c.LinkedFiles < 0 {
 		bad("LinkedFiles is %d: use a number of bytes, or 0 to leave files to the model's tools", c.LinkedFiles)

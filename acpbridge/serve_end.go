@@ -49,7 +49,7 @@ func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	conn := acp.NewAgentConn(watchedReader{in, watch}, watchedWriter{out, watch}, func(c *acp.AgentConn) acp.Agent {
 		s.client = c
 		return s
-	}, &s.conn)
+	}, s.extend(s.conn))
 
 	// The connection outlives ctx for as long as turns need it to end: a terminal is released by a call of the client.
 	connDone := make(chan error, 1)

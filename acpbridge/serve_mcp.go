@@ -47,14 +47,18 @@ func (s *server) tellNews(r *renderer, turn *host.Turn) {
 		return
 	}
 	news := s.mcp.News(r.session.id)
-	if len(news) == 0 {
-		return
+	if len(news) > 0 {
+		s.tell(r, turn, news...)
 	}
+}
+
+// tell tells the user something in notices, or in a message if the client has none.
+func (s *server) tell(r *renderer, turn *host.Turn, lines ...string) {
 	if r.notices {
-		for _, line := range news {
+		for _, line := range lines {
 			turn.Notice("warning", oneLine(line))
 		}
 		return
 	}
-	turn.Say(strings.Join(news, "\n\n"))
+	turn.Say(strings.Join(lines, "\n\n"))
 }

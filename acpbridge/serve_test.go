@@ -27,7 +27,7 @@ func TestConfigErrorsAreJoinedAndSayWhatToDo(t *testing.T) {
 	require.Error(t, err)
 	for _, want := range []string{
 		"Agent is nil: make one with agent.New", "Deps is nil: set a function that returns a acpbridge_test.own",
-		"In and Out: only one is set", "Busy is 7: use BusyReject or BusyQueue", "LinkedFiles is -1", "ShutdownTimeout is -1s",
+		"In and Out: only one is set", "Busy is 7: use BusyReject, BusyQueue or BusySteer", "LinkedFiles is -1", "ShutdownTimeout is -1s",
 	} {
 		assert.ErrorContains(t, err, want)
 	}
@@ -53,6 +53,7 @@ func TestInitializeAnnouncesWhatIsTrue(t *testing.T) {
 	assert.JSONEq(t, `{
 		"protocolVersion": 1,
 		"agentInfo": {"name": "test", "title": "Test", "version": "1"},
+		"_meta": {"steering": {"supported": true}},
 		"agentCapabilities": {
 			"loadSession": false,
 			"promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},

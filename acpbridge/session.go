@@ -97,8 +97,24 @@ func (s *session) admit(ctx context.Context, policy BusyPolicy) (*turn, error) {
 	}
 	t := newTurn(ctx, s)
 	t.before = slices.Clone(s.turns)
+	busy := host.BusyQueue
+	if t.steers = policy == BusySteer && slices.ContainsFunc(s.turns, (*turn).isGoing); t.steers {
+		busy = host.BusySteer
+	}
+	var err error
+	if t.hosted, err = s.hosted.AdmitWith(t.ctx, busy); err != nil {
+		t.cancel(nil)
+		return nil, failureOf(err)
+	}
 	s.turns = append(s.turns, t)
 	return t, nil
+}
+
+// going returns the turns that have not been answered and not been cancelled.
+func (s *session) going() []*turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.turns), func(t *turn) bool { return t.isAnswered() || t.ctx.Err() != nil })
 }
 
 // end cancels all turns and lets no more begin: prompts are answered with the given error.

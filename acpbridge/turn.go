@@ -3,8 +3,9 @@
 package acpbridge
 
 import (
+	"cmp"
 	"context"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -24,10 +25,12 @@ type turn struct {
 	cancel  context.CancelCauseFunc
 	before  []*turn // that have to be answered before this one begins
 
-	hosted   atomic.Pointer[host.Turn] // nil before the turn begins
-	ended    chan struct{}             // closed when the turn has ended, and its answer is about to go out
-	failed   bool                      // the answer is an error; valid once ended is closed
-	answered chan struct{}             // closed when an answer that is no error stands in the order of the wire
+	hosted   *host.Turn
+	steers   bool          // the prompt is for the turn that was running when it came
+	ended    chan struct{} // closed when the turn has ended, and its answer is about to go out
+	failed   bool          // the answer is an error; valid once ended is closed
+	end      *ending       // valid once ended is closed
+	answered chan struct{} // closed when an answer that is no error stands in the order of the wire
 }
 
 func newTurn(ctx context.Context, s *session) *turn {
@@ -69,31 +72,50 @@ func (t *turn) waitAnswered(ending <-chan struct{}) {
 // run is the turn itself. What it returns answers the prompt. It begins, or ends if it has been cancelled meanwhile, when the turns before
 // it have been answered: none of its updates is taken for one of theirs, and prompts are answered in their order.
 func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
+	var end *ending
+	before := t.before
 	defer func() {
-		t.failed = err != nil
+		t.failed, t.end, t.before = err != nil, end, nil
 		close(t.ended)
 	}()
-	for _, b := range t.before {
-		b.waitAnswered(s.ending)
+	wait := func() {
+		for _, b := range before {
+			b.waitAnswered(s.ending)
+		}
 	}
-	t.before = nil
-	if end := cancelled(t.ctx); end != nil {
+	if !t.steers {
+		wait()
+	}
+	if end = cancelled(t.ctx); end != nil {
+		t.hosted.Run(host.Prompt{})
+		wait()
 		return end.answer()
 	}
-	hosted, err := t.session.hosted.AdmitWith(t.ctx, host.BusyQueue)
-	if err != nil {
-		return nil, failureOf(err)
+	began := false
+	begin := func() {
+		began = true
+		t.session.client.enter(t.ctx, t.hosted)
 	}
-	t.session.client.enter(t.ctx, hosted)
-	defer t.session.client.leave()
-	t.hosted.Store(hosted)
+	defer func() {
+		if began {
+			t.session.client.leave()
+		}
+	}()
+	if !t.steers {
+		begin()
+	}
 
 	r := newRenderer(t.ctx, t.session, s.log)
-	var end *ending
-	o := hosted.Run(host.Prompt{
+	o := t.hosted.Run(host.Prompt{
 		Parts: in.parts, Shown: promptContent(in.prompt.Prompt), Meta: in.prompt, Asker: t.session.asker(),
-		Show: r.show, Observe: func(e *agent.Event) { r.custom(e, hosted) },
-		Began: func(turn *host.Turn) { s.tellNews(r, turn) },
+		Show: r.show, Observe: func(e *agent.Event) { r.custom(e, t.hosted) },
+		Began: func(turn *host.Turn) {
+			if !began {
+				wait()
+				begin()
+			}
+			s.tellNews(r, turn)
+		},
 		More: func(*host.Turn) []model.Part {
 			work := t.session.made().Workspace
 			if work == nil {
@@ -107,11 +129,24 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			}
 			s.tellNews(r, turn)
 			r.close()
+			if n := len(o.Unread); n > 0 {
+				s.tell(r, turn, unread(n))
+			}
 			return end.notice
 		},
 		Closed: func(turn *host.Turn) { r.report(t.session.tracker.EndRun(r.ctx, turn.ID())) },
 	})
 	defer r.done()
+	if o.Steered {
+		wait()
+		if i := slices.IndexFunc(before, func(b *turn) bool { return b.hosted.ID() == o.Turn }); i >= 0 {
+			end = before[i].end
+		}
+		if own := cancelled(t.ctx); own != nil || end == nil {
+			end = cmp.Or(own, endingOf(o.Err, o.Finish))
+		}
+		return end.answer()
+	}
 	if end == nil {
 		if end = cancelled(t.ctx); end == nil {
 			end = endingOf(o.Err, o.Finish)
@@ -135,10 +170,7 @@ func (s *session) asker() toolset.Asker {
 
 // runningTools returns the names of the tools that have not returned.
 func (t *turn) runningTools() []string {
-	if hosted := t.hosted.Load(); hosted != nil {
-		return hosted.Running()
-	}
-	return nil
+	return t.hosted.Running()
 }
 
 func isClosed(ch <-chan struct{}) bool {

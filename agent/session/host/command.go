@@ -75,6 +75,17 @@ func isName(name string) bool {
 	})
 }
 
+// isCommand reports whether parts begin with a slash command. It waits for its turn, also where prompts steer.
+func (s *Session) isCommand(parts []model.Part) bool {
+	if len(parts) == 0 || parts[0].Kind != model.PartUser {
+		return false
+	}
+	name, ok := strings.CutPrefix(parts[0].Text, "/")
+	name, _, _ = strings.Cut(name, " ")
+	name = strings.TrimSpace(name)
+	return ok && isName(name) && (len(s.host.commands) > 0 || slices.ContainsFunc(s.Commands(), func(c view.SlashCommand) bool { return c.Name == name }))
+}
+
 // dispatch carries out the command that a text begins with. It reports false if that is an ordinary prompt.
 func (s *Session) dispatch(t *Turn, text string) (res agent.CommandResult, ok bool, err error) {
 	res, ok, err = s.instance.command(t.ctx, text, t.c.Messages())

@@ -51,6 +51,7 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 
 // conclude shows how the turn ended.
 func (t *Turn) conclude(p *Prompt, o *Outcome) {
+	o.Unread = t.closeInbox()
 	notice := ""
 	if p.Ending != nil {
 		notice = p.Ending(t, o)
@@ -122,7 +123,6 @@ func (t *Turn) runAgent(now *turn.Turn, p *Prompt, parts []model.Part) ([]*model
 	if results := s.takeResults(c); results != nil {
 		in.options = append(in.options, agent.WithResults(*results))
 	}
-	defer t.closeInbox()
 	return s.instance.run(t.ctx, in, func(e *agent.Event) {
 		if s.host.durable {
 			now.Observe(*e)

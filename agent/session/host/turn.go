@@ -60,6 +60,8 @@ type Outcome struct {
 	Finish model.FinishReason
 	// Steered says that the running turn has read the prompt; the rest is that turn's.
 	Steered bool
+	// Unread are the parts of each [Session.Steer] to this turn that the run has not read, in order. Prompt.Ending can tell the user.
+	Unread [][]model.Part
 	// Titled says that the session has got a title by this turn.
 	Titled bool
 	// Err is the error of the run. It is nil if the run has an output, and if a command needed no run.
@@ -81,7 +83,7 @@ type Turn struct {
 	show func(*projection.Shown)
 
 	mu      sync.Mutex
-	inbox   *agent.Inbox // while the run goes on
+	inbox   *agent.Inbox // while the turn can be steered
 	steered []*Turn      // whose prompts are in the inbox, in order
 	unread  bool         // the prompt was not read by the turn that it steers
 	outcome *Outcome
@@ -93,6 +95,11 @@ func (s *Session) Admit(ctx context.Context) (*Turn, error) { return s.AdmitWith
 
 // AdmitWith is like [Session.Admit], with a policy.
 func (s *Session) AdmitWith(ctx context.Context, busy Busy) (*Turn, error) {
+	return s.admit(ctx, busy, true)
+}
+
+// admit registers a turn. steered says that others may steer it from now on.
+func (s *Session) admit(ctx context.Context, busy Busy, steered bool) (*Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed != nil {
@@ -106,6 +113,9 @@ func (s *Session) AdmitWith(ctx context.Context, busy Busy) (*Turn, error) {
 	t := &Turn{session: s, before: slices.Clone(s.turns), ended: make(chan struct{})}
 	if busy == BusySteer && going >= 0 {
 		t.steers = s.turns[going]
+	}
+	if steered && t.steers == nil {
+		t.inbox = new(agent.Inbox)
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	s.turns = append(s.turns, t)
@@ -130,7 +140,8 @@ func (s *Session) Cancel() {
 	}
 }
 
-// Steer passes parts to the running turn, which reads them with its next request. It reports false if no turn takes them.
+// Steer passes parts to the running turn, which reads them with its next request. A turn that has been admitted and has not begun takes them
+// too. Steer reports false if no turn takes them. If the turn ends before it has read them, they are in its [Outcome].Unread.
 func (s *Session) Steer(parts ...model.Part) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +155,7 @@ func (s *Session) Steer(parts ...model.Part) bool {
 
 // quiet waits until no turn is running, and keeps others from beginning until done is called. It fails with [ErrBusy] if one is going on.
 func (s *Session) quiet(ctx context.Context) (done func(), err error) {
-	t, err := s.AdmitWith(ctx, BusyRefuse)
+	t, err := s.admit(ctx, BusyRefuse, false)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +226,8 @@ func (t *Turn) wait() {
 // Run runs the turn when those before it have ended. It is called once.
 func (t *Turn) Run(p Prompt) (o *Outcome) {
 	defer t.end()
-	if t.steers != nil {
+	defer t.closeInbox()
+	if t.steers != nil && t.ctx.Err() == nil && !t.session.isCommand(p.Parts) {
 		if t.steers.send(t, p.Parts) {
 			t.wait()
 			if !t.unread {
@@ -264,20 +276,31 @@ func (t *Turn) send(from *Turn, parts []model.Part) bool {
 func (t *Turn) openInbox() *agent.Inbox {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.inbox = new(agent.Inbox)
+	if t.inbox == nil {
+		t.inbox = new(agent.Inbox)
+	}
 	return t.inbox
 }
 
-func (t *Turn) closeInbox() {
+// closeInbox tells the turns whose prompts were not read, and returns what [Session.Steer] has passed that was not.
+func (t *Turn) closeInbox() (unread [][]model.Part) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	left := len(t.inbox.Left())
-	for _, from := range t.steered[max(0, len(t.steered)-left):] {
-		if from != nil {
-			from.unread = true
+	if t.inbox == nil {
+		return nil
+	}
+	left := t.inbox.Left()
+	from := t.steered[max(0, len(t.steered)-len(left)):]
+	left = left[len(left)-len(from):]
+	for i := range from {
+		if from[i] != nil {
+			from[i].unread = true
+			continue
 		}
+		unread = append(unread, left[i])
 	}
 	t.inbox, t.steered = nil, nil
+	return unread
 }
 
 // reasonOf says how a run ended.
