@@ -28,7 +28,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
 
-const instructions = `You are a coding agent in the user's editor. Work on the files of the working directory with your tools.
+const task = `You are a coding agent in the user's editor. Work on the files of the working directory with your tools.
 Look before you change: read a file before you write it, and search rather than guess. Make the smallest change that does
 what was asked, run the project's own tests where there are some, and say briefly what you did and what you found.
 If the user refuses something, do not try the same in another way; ask what to do instead.`
@@ -41,6 +41,8 @@ func agentCommand(ctx context.Context, args []string) int {
 	storeAt := flags.String("store", "", "`directory` to keep sessions in (default: ideagent/sessions in XDG_STATE_HOME, or else in ~/.local/state,\n"+
 		"~/Library/Application Support on macOS, LocalAppData on Windows)")
 	noStore := flags.Bool("no-store", false, "keep sessions in memory only, until the connection ends")
+	bare := flags.Bool("bare", false, "leave out what is beside the tools for files, commands and MCP servers: AGENTS.md and CLAUDE.md, skills, plan,\n"+
+		"questions, notes, compaction of long conversations, and the agent that explores")
 	pace := flags.Duration("pace", 0, "how long the offline model waits between two pieces of text, for people to watch")
 	if code, done := parseFlags(flags, args, usage); done {
 		return code
@@ -59,7 +61,7 @@ func agentCommand(ctx context.Context, args []string) int {
 	if err != nil {
 		return misuse(err)
 	}
-	var o options
+	o := options{bare: *bare}
 	if !*noStore {
 		dir, err := storeDir(*storeAt, os.Getenv)
 		if err != nil {
@@ -93,6 +95,7 @@ func serve(ctx context.Context, m model.Model, o options) error {
 // options say how the agent is served.
 type options struct {
 	store sessions.Store // nil keeps sessions in memory
+	bare  bool           // no capabilities
 }
 
 // session is what the tools of a session know: its files and commands, and what was changed in the files.
@@ -100,15 +103,23 @@ type session struct {
 	deps.ACPDeps
 	changes *checkpoint.Recorder
 	turns   *checkpoint.Turns
+	files   workspace.Workspace // below changes
 }
 
 // configure returns the agent and how it is served.
 func configure(m model.Model, o options) (config acpbridge.Config[session, string], err error) {
 	servers := acpmcp.New(acpmcp.Config{})
+	var more []agent.Capability[session]
+	if !o.bare {
+		if more, err = capabilities(m); err != nil {
+			return config, err
+		}
+	}
 	a, err := agent.New(agent.Config[session, string]{
 		Name:         "ideagent",
 		Model:        m,
-		Instructions: instructions,
+		Instructions: task,
+		Capabilities: more,
 		Toolsets: []toolset.Toolset[session]{
 			acpbridge.Toolset[session](), // the user's files and terminals, through the IDE
 			checkpoint.Tools(func(s session) *checkpoint.Recorder { return s.changes }),
@@ -131,9 +142,10 @@ func configure(m model.Model, o options) (config acpbridge.Config[session, strin
 		Commands: host.BuiltIns(nil),
 		Files:    func(s session) host.Files { return s.turns },
 		Deps: func(_ context.Context, d deps.ACPDeps) (session, error) {
-			changes := checkpoint.New(d.Workspace.Workspace(), checkpoint.Options{})
+			files := d.Workspace.Workspace()
+			changes := checkpoint.New(files, checkpoint.Options{})
 			d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
-			return session{d, changes, checkpoint.NewTurns(changes)}, nil
+			return session{d, changes, checkpoint.NewTurns(changes), files}, nil
 		},
 		Info:   acp.Implementation{Name: "ideagent", Title: &title, Version: release()},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
