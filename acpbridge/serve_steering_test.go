@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session/host"
@@ -237,4 +239,56 @@ func TestBusySteerLeavesCommandsToTheirTurn(t *testing.T) {
 	requireStop(t, acp.StopReasonEndTurn, e.answer(first))
 	requireStop(t, acp.StopReasonEndTurn, e.answer(second))
 	assert.Equal(t, "(a|b)Mode: Plan", e.text(id))
+}
+
+// Messages that come at any time of a turn are read once, or given back once.
+func TestSteeringIsNeitherLostNorRepeated(t *testing.T) {
+	var read string // all that the model has been told; a turn has one request at a time
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	c := config(t, modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		read = said(req)
+		if strings.HasSuffix(read, "prompt") { // a turn begins
+			asked <- struct{}{}
+			<-goOn
+		}
+		return model.Response(model.Text("ok")), nil
+	}))
+	editor := acptest.New(acptest.Options{})
+	conn, _ := served(t, editor, c)
+	id, err := conn.Start(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	var injected []string
+	for n := range 100 {
+		done := make(chan error, 1)
+		go func() {
+			_, err := conn.Say(t.Context(), id, "prompt")
+			done <- err
+		}()
+		<-asked
+		for i := range 3 {
+			if i == 1 { // one message comes while the turn runs, the others about when it ends
+				goOn <- struct{}{}
+			}
+			text := fmt.Sprintf("<%d.%d>", n, i)
+			var answer struct{ Outcome string }
+			require.NoError(t, conn.Call(t.Context(), acpbridge.MethodSteering, &acp.PromptRequest{SessionID: id, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}, &answer))
+			if answer.Outcome == "injected" {
+				injected = append(injected, text)
+			}
+		}
+		require.NoError(t, <-done)
+	}
+	_, err = conn.Say(t.Context(), id, "last")
+	require.NoError(t, err)
+	kept := 0
+	for _, text := range injected {
+		n := strings.Count(read, text)
+		require.LessOrEqual(t, n, 1, "%s was read twice", text)
+		kept += n
+	}
+	text := editor.State(id).Text
+	one, several := strings.Count(text, "Send it again"), strings.Count(text, "Send them again")
+	require.LessOrEqual(t, kept+one+2*several, len(injected))
+	require.GreaterOrEqual(t, kept+one+3*several, len(injected))
+	require.GreaterOrEqual(t, len(injected), 100)
 }
