@@ -82,16 +82,21 @@ func TestPromptForATurnThatNeverBegan(t *testing.T) {
 }
 
 func TestCommandsDoNotSteer(t *testing.T) {
-	g := newGate()
-	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(g.model()), Busy: host.BusySteer, Modes: host.Modes(), Commands: host.BuiltIns(nil)}))
-	var all sync.WaitGroup
-	all.Go(func() { prompt(t, s, "first") })
-	require.Equal(t, "first", <-g.asked)
-	command, err := s.Admit(t.Context())
-	require.NoError(t, err)
-	all.Go(func() { command.Run(say("/mode plan")) })
-	g.answer <- "done"
-	all.Wait()
-	require.Equal(t, "plan", s.Setting(host.SettingMode))
-	require.Empty(t, g.asked, "the model has not read it")
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		h, err := host.New(host.Config[none, string]{Agent: newAgent(g.model()), Busy: host.BusySteer, Modes: host.Modes(), Commands: host.BuiltIns(nil)})
+		require.NoError(t, err)
+		s := create(t, h)
+		var all sync.WaitGroup
+		var o *host.Outcome
+		all.Go(func() { prompt(t, s, "first") })
+		require.Equal(t, "first", <-g.asked)
+		all.Go(func() { o = prompt(t, s, "/mode plan") })
+		synctest.Wait()
+		g.answer <- "done"
+		all.Wait()
+		require.False(t, o.Steered)
+		require.Equal(t, "plan", s.Setting(host.SettingMode))
+		require.NoError(t, h.Close(t.Context()))
+	})
 }
