@@ -28,6 +28,39 @@ type rawClient struct {
 	lines  chan []byte   // of the agent; closed at their end
 	read   chan struct{} // closed at the same time
 	waited bool          // for the agent's end
+	known  map[string]bool
+}
+
+// announces reports whether a message is an update that an agent sends about a session by itself, such as the commands that it has. There must be
+// none before the client knows the session.
+func (c *rawClient) announces(m *wireMessage) bool {
+	var params struct {
+		ID      string `json:"sessionId"`
+		Updated struct {
+			Kind string `json:"sessionUpdate"`
+		} `json:"update"`
+	}
+	if m.isAnswer() {
+		if json.Unmarshal(m.Result, &params) == nil && params.ID != "" {
+			if c.known == nil {
+				c.known = map[string]bool{}
+			}
+			c.known[params.ID] = true
+		}
+		return false
+	}
+	if m.Method != "session/update" || json.Unmarshal(m.Params, &params) != nil {
+		return false
+	}
+	switch params.Updated.Kind {
+	case "available_commands_update", "config_option_update", "current_mode_update", "session_info_update":
+	default:
+		return false
+	}
+	if !c.known[params.ID] {
+		c.t.Fatalf("%s %s came before the session's answer", m.Method, m.Params)
+	}
+	return true
 }
 
 // startRaw starts the agent. A test that does not read its output has to wait for its end.
@@ -122,7 +155,7 @@ func (c *rawClient) write(data []byte) {
 	}
 }
 
-// next returns the agent's next message, which has to be one JSON object on a line.
+// next returns the agent's next message, which has to be one JSON object on a line. What the agent announces about sessions is passed over.
 func (c *rawClient) next() wireMessage {
 	c.t.Helper()
 	return c.nextBefore(time.After(patience))
@@ -130,19 +163,24 @@ func (c *rawClient) next() wireMessage {
 
 func (c *rawClient) nextBefore(timeout <-chan time.Time) wireMessage {
 	c.t.Helper()
-	select {
-	case line, ok := <-c.lines:
-		if !ok {
-			c.t.Fatalf("the agent has ended its output\n%s", &c.stderr)
+	for {
+		select {
+		case line, ok := <-c.lines:
+			if !ok {
+				c.t.Fatalf("the agent has ended its output\n%s", &c.stderr)
+			}
+			var m wireMessage
+			if err := json.Unmarshal(line, &m); err != nil || m.Version != "2.0" || line[len(line)-1] != '\n' || !utf8.Valid(line) {
+				c.t.Fatalf("not a message: %v\n%s", err, line)
+			}
+			if c.announces(&m) {
+				continue
+			}
+			return m
+		case <-timeout:
+			c.t.Fatalf("no answer from the agent for %v\n%s", patience, &c.stderr)
+			return wireMessage{}
 		}
-		var m wireMessage
-		if err := json.Unmarshal(line, &m); err != nil || m.Version != "2.0" || line[len(line)-1] != '\n' || !utf8.Valid(line) {
-			c.t.Fatalf("not a message: %v\n%s", err, line)
-		}
-		return m
-	case <-timeout:
-		c.t.Fatalf("no answer from the agent for %v\n%s", patience, &c.stderr)
-		return wireMessage{}
 	}
 }
 

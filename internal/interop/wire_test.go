@@ -258,8 +258,8 @@ func TestSession(t *testing.T) {
 		{name: "a working directory that is relative", send: `{"jsonrpc":"2.0","id":100,"method":"session/new","params":{"cwd":"src","mcpServers":[]}}`, id: `100`, code: invalidParams},
 		{name: "no working directory", send: `{"jsonrpc":"2.0","id":100,"method":"session/new","params":{"mcpServers":[]}}`, id: `100`, code: invalidParams},
 		{name: "another directory that is relative", send: `{"jsonrpc":"2.0","id":100,"method":"session/new","params":{"cwd":"/","mcpServers":[],"additionalDirectories":["src"]}}`, id: `100`, code: invalidParams},
-		{name: "a load that was not announced", send: `{"jsonrpc":"2.0","id":100,"method":"session/load","params":{"sessionId":"%s","cwd":"/","mcpServers":[]}}`, id: `100`, code: methodNotFound},
-		{name: "a mode that was not announced", send: `{"jsonrpc":"2.0","id":100,"method":"session/set_mode","params":{"sessionId":"%s","modeId":"ask"}}`, id: `100`, code: methodNotFound},
+		{name: "a load of an unknown session", send: `{"jsonrpc":"2.0","id":100,"method":"session/load","params":{"sessionId":"unknown","cwd":"/","mcpServers":[]}}`, id: `100`, code: notFound},
+		{name: "an unknown mode", send: `{"jsonrpc":"2.0","id":100,"method":"session/set_mode","params":{"sessionId":"%s","modeId":"unknown"}}`, id: `100`, code: invalidParams},
 	})
 	t.Run("ids are never the same", func(t *testing.T) {
 		t.Parallel()
