@@ -64,7 +64,7 @@ func serve(ctx context.Context, f *flags, dir string, m model.Model, store sessi
 	token := webbridge.NewToken()
 	h, err := webbridge.New(webbridge.Config[deps, string]{
 		Host: host.Config[deps, string]{
-			Agent: a, Store: store, Deps: newDeps, Release: release, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Agent: a, Store: store, Modes: host.Modes(), Deps: newDeps, Release: release, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 			Keep: func(_ *host.Session, d deps) bool { return len(d.work.Terminals()) > 0 },
 			RunOptions: func(_ context.Context, d deps, p *host.Prompt) ([]agent.RunOption, error) {
 				d.changes.Mark("prompt")
