@@ -92,7 +92,7 @@ func TestAgentInTheBrowser(t *testing.T) {
 	p := start(t, dir, store)
 	path := "/api/sessions/" + p.call("POST", "/api/sessions", `{}`, 201)["id"].(string)
 	p.call("POST", path+"/prompts", `{"parts":[{"text":"replace one with two in notes.txt"}]}`, 202)
-	line := p.until(path, `"choices":[`)
+	line := p.until(path, `"kind":"question"`)
 	require.Contains(t, line, `"kind":"diff"`, "the whole change is shown")
 	_, id, _ := strings.Cut(line, `"id":"question:`)
 	id, _, _ = strings.Cut(id, `"`)
