@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/ponte-go/ponte/agent"
@@ -147,6 +149,16 @@ func TestMessagesReachTheRun(t *testing.T) {
 		all = append(all, text)
 	}
 	require.Equal(t, []string{"Go.", "Be brief."}, all)
+}
+
+func TestRunThatWaitsForPeopleCanBeCancelled(t *testing.T) {
+	c := config(newAgent(t, modeltest.Script(modeltest.Say(model.ToolCall("a", "guarded", `{"n":1}`)))), new(temporalengine.MemoryBlobs))
+	env := environment(t, c)
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Hour)
+	env.ExecuteWorkflow(c.Name, temporalengine.Input{Prompt: "Go."})
+	require.True(t, env.IsWorkflowCompleted())
+	var cancelled *temporal.CanceledError
+	require.ErrorAs(t, env.GetWorkflowError(), &cancelled)
 }
 
 func TestLimitsBoundTheRun(t *testing.T) {

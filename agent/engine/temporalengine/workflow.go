@@ -97,7 +97,11 @@ func (f *flow[D, O]) run(ctx workflow.Context, in Input) (*agent.Result[O], erro
 			return nil, f.failed(ctx, state, err)
 		}
 		state.pending = pending.Calls
-		answered.Receive(ctx, nil)
+		// A channel alone would not end with the context.
+		selector := workflow.NewSelector(ctx)
+		selector.AddReceive(answered, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) })
+		selector.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {})
+		selector.Select(ctx)
 		if ctx.Err() != nil {
 			return nil, f.failed(ctx, state, context.Canceled)
 		}
