@@ -168,6 +168,9 @@ func (c *Client) failed(ctx context.Context, method string, err error) error {
 		}
 		return fmt.Errorf("acpclient: %s: %w", method, context.Cause(ctx))
 	}
+	if errors.Is(cause, ErrClosed) && c.conn.Err() != nil {
+		cause = c.conn.Err() // the client's ctx ends behind the connection: a call may notice that first
+	}
 	if errors.Is(cause, acp.ErrClosed) {
 		return c.lost(method, cause)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,6 +163,22 @@ func TestAgentThatHangsUp(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 	_, err = s.Say(t.Context(), "again")
 	require.Error(t, err)
+}
+
+// A call that is slow to wait finds the end of the connection and that of the client's ctx at once.
+func TestAgentThatHangsUpBeforeTheCallWaits(t *testing.T) {
+	for range 20 {
+		var c atomic.Pointer[acpclient.Client]
+		config := acpclient.Config{Conn: acp.ConnOptions{Trace: func(e acp.Event) {
+			if e.Direction == acp.Sent && e.Kind == acp.KindRequest && e.Method == acp.MethodPrompt {
+				<-c.Load().Done()
+			}
+		}}}
+		s := begin(t, config, func(a *raw) { a.open(); a.await("session/prompt") })
+		c.Store(s.Client())
+		_, err := s.Say(t.Context(), "hello")
+		require.EqualError(t, err, "acpclient: session/prompt: the agent broke the protocol: the connection has ended")
+	}
 }
 
 func TestGarbageBetweenMessagesIsOverlooked(t *testing.T) {
