@@ -295,7 +295,10 @@ func readSession(t *testing.T, r io.Reader) acp.SessionID {
 }
 
 func TestNothingIsLostOnASlowClientAndMemoryIsBounded(t *testing.T) {
-	const updates = 100_000
+	updates := 100_000
+	if testing.Short() {
+		updates = 20_000
+	}
 	m := model.Func(model.Info{}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
 		for i := range updates {
 			if err := sink(model.Delta{Kind: model.PartText, Text: fmt.Sprintf("%d,", i)}); err != nil {

@@ -296,7 +296,10 @@ func TestCancelInMidTurnAnswersCancelledAndNothingFollows(t *testing.T) {
 }
 
 func TestTwoPipelinedPromptsAreNeverReordered(t *testing.T) {
-	const trials = 2000
+	trials := 2000
+	if testing.Short() {
+		trials = 200
+	}
 	var calls atomic.Int64
 	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
 		calls.Add(1)

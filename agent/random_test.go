@@ -29,6 +29,8 @@ func conversations(byDefault int) int {
 	switch {
 	case *randomRuns > 0:
 		return *randomRuns
+	case testing.Short():
+		return byDefault / 10
 	case raceEnabled: // several times as slow; the run without the detector plays them all
 		return byDefault / 4
 	}

@@ -18,7 +18,11 @@ var engineRuns = flag.Int("engine-runs", 25, "how many random runs are compared 
 // in a process of its own. Their histories, outputs and usage are equal.
 func TestRandomRunsAreEqualOnAllEngines(t *testing.T) {
 	tasks := map[string]*int{"in JSON": new(int), "in child processes": new(int)}
-	for seed := range uint64(*engineRuns) {
+	runs := *engineRuns
+	if testing.Short() {
+		runs = min(runs, 10)
+	}
+	for seed := range uint64(runs) {
 		p := program{Name: "story", Seed: seed}
 		play := func(opts ...agent.RunOption) *told {
 			s := &story{seed: seed}

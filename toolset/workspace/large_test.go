@@ -17,6 +17,9 @@ import (
 
 // The memory of a search does not depend on the size of a file: all that is allocated for 64 MiB is far less than the file.
 func TestSearchOfLargeFileUsesLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches 64 MB")
+	}
 	dir := t.TempDir()
 	block := []byte(strings.Repeat(strings.Repeat("x", 127)+"\n", 8<<10))
 	data := append(bytes.Repeat(block, 64), "needle\n"...)
