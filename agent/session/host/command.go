@@ -134,7 +134,7 @@ func (s *Session) unknown(name string) string {
 func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.Content, more bool, err error) {
 	c := t.c
 	parts, shown = p.Parts, p.Shown
-	if parts[0].Kind != model.PartUser || !strings.HasPrefix(parts[0].Text, "/") {
+	if p.Plain || parts[0].Kind != model.PartUser || !strings.HasPrefix(parts[0].Text, "/") {
 		return parts, shown, true, nil
 	}
 	res, ok, failed := s.dispatch(t, parts[0].Text)

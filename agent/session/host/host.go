@@ -37,9 +37,10 @@ type Host struct {
 	commands []Command
 	announce func(context.Context, *Session, *view.Entity)
 
-	mu       sync.Mutex
-	sessions map[string]*Session
-	closed   bool
+	mu        sync.Mutex
+	sessions  map[string]*Session
+	ephemeral *Host // nil until it is asked for
+	closed    bool
 }
 
 // New returns a host.
@@ -205,7 +206,7 @@ func (h *Host) Close(ctx context.Context) error {
 		all.Go(func() { errs[i] = s.Close(ctx) })
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, h.closeEphemeral(ctx))...)
 }
 
 func wrap(doing, id string, err error) error {

@@ -20,6 +20,7 @@ func (s *Session) ask(c *conversation) {
 	for _, call := range agent.PendingCalls(history) {
 		run := history[len(history)-1].RunID
 		q := pendingQuestion(run, &call)
+		q.entity.Parent = c.proj.Waiting(&call)
 		q.given = make(chan struct{})
 		s.mu.Lock()
 		known := s.questions[q.entity.ID] != nil

@@ -98,6 +98,7 @@ func TestPendingRunResumesInAnotherProcess(t *testing.T) {
 	snapshot, _, err := s.Snapshot(t.Context())
 	require.NoError(t, err)
 	for q := range snapshot.Of(view.Question) {
+		require.Equal(t, q.ID[strings.LastIndex(q.ID, "/"):], q.Parent[strings.LastIndex(q.Parent, "/"):], "the question names its call")
 		choice := host.AllowOnce
 		if strings.HasSuffix(q.ID, "/d") {
 			choice = host.RejectOnce

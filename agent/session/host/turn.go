@@ -19,8 +19,10 @@ import (
 
 // Prompt is what a turn is asked to do.
 type Prompt struct {
-	// Parts are what the model is given. A text that begins with a slash may be a command.
+	// Parts are what the model is given. A text that begins with a slash may be a command, unless Plain is set.
 	Parts []model.Part
+	// Plain gives the text to the agent whatever it begins with.
+	Plain bool
 	// Shown is what the user has written, if the parts show something else.
 	Shown []view.Content
 	// Meta is for [Config].RunOptions.
@@ -227,7 +229,7 @@ func (t *Turn) wait() {
 func (t *Turn) Run(p Prompt) (o *Outcome) {
 	defer t.end()
 	defer t.closeInbox()
-	if t.steers != nil && t.ctx.Err() == nil && !t.session.isCommand(p.Parts) {
+	if t.steers != nil && t.ctx.Err() == nil && (p.Plain || !t.session.isCommand(p.Parts)) {
 		if t.steers.send(t, p.Parts) {
 			t.wait()
 			if !t.unread {

@@ -221,6 +221,26 @@ func (p *Projector) closeCalls(why string) {
 	}
 }
 
+// Waiting returns the entity of a pending call of the last response, or the empty string if there is none. For a call of an agent inside a
+// call it is the one of the inner call, or of the call around it if that is not shown.
+func (p *Projector) Waiting(pending *agent.PendingCall) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(pending.Path) < 2 {
+		return p.latest[pending.ID]
+	}
+	var inner []string
+	for id, c := range p.calls {
+		if c.entity.Parent != "" && c.entity.Name == pending.Tool && !c.entity.Status.Ended() && strings.HasSuffix(id, "/"+pending.ID) {
+			inner = append(inner, id)
+		}
+	}
+	if len(inner) == 1 {
+		return inner[0]
+	}
+	return p.latest[pending.Path[0]]
+}
+
 // openCalls returns the calls of a run that are open, in a stable order. Those of earlier turns count as the run's.
 func (p *Projector) openCalls(run string) []string {
 	p.mu.Lock()

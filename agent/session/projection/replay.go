@@ -64,6 +64,7 @@ func (p *Projector) Replay(i *turn.Item) {
 	switch i.Kind {
 	case session.KindMessage:
 		p.replayMessage(i)
+		p.claimed(i.Message)
 	case session.KindView:
 		p.view(i)
 	case session.KindStep:
@@ -348,4 +349,22 @@ func (p *Projector) Rewind(run string) {
 	clear(p.calls)
 	clear(p.latest)
 	p.mu.Unlock()
+}
+
+// claimed marks what is shown of a message that a client has claimed.
+func (p *Projector) claimed(m *model.Message) {
+	if m.Metadata[turn.Claimed] == "" {
+		return
+	}
+	id := p.message.id
+	if m.Kind == model.KindRequest {
+		if id = PromptID(p.run); p.numbers.said > 0 {
+			id = saidID(p.run, p.numbers.said)
+		}
+	}
+	if e := p.options.Fold.Get(id); e != nil {
+		marked := *e
+		marked.Meta = json.RawMessage(`{"claimed":true}`)
+		p.upsert(&marked)
+	}
 }

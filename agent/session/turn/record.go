@@ -109,6 +109,9 @@ const (
 	Rewound = "rewound"
 )
 
+// Claimed is the key in a message's metadata that says that a client has claimed the message: nothing proves that it was said.
+const Claimed = "claimed"
+
 func responseKey(step int) string { return fmt.Sprintf("%d/response", step) }
 
 // split takes the last member out of a record. It reports whether join puts it back byte for byte.

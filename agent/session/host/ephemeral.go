@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// Ephemeral returns a host with the same configuration whose sessions are kept in memory, whatever the store. They are not listed with the
+// others, their runs have no journal, and a session is gone when it is closed. It is for clients that send their whole conversation with
+// each request: see [Session.Seed]. It is the same host each time, and [Host.Close] closes it too.
+func (h *Host) Ephemeral() *Host {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ephemeral == nil {
+		h.ephemeral = &Host{
+			store: new(session.Memory), core: h.core, render: h.render, window: h.window, busy: h.busy, idle: h.idle, holder: h.holder, log: h.log,
+			modes: h.modes, models: h.models, settings: h.settings, commands: h.commands, announce: h.announce,
+			sessions: map[string]*Session{}, closed: h.closed,
+		}
+		h.ephemeral.ephemeral = h.ephemeral
+	}
+	return h.ephemeral
+}
+
+// closeEphemeral closes the ephemeral sessions.
+func (h *Host) closeEphemeral(ctx context.Context) error {
+	h.mu.Lock()
+	e := h.ephemeral
+	h.mu.Unlock()
+	if e == nil || e == h {
+		return nil
+	}
+	return e.Close(ctx)
+}
