@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
@@ -90,16 +91,41 @@ func (h *Handler) explain(err error) *Error {
 	return refuse(KindInternal, "the server has failed: its log says more")
 }
 
-// fail writes an error.
-func (h *Handler) fail(w http.ResponseWriter, err error) {
+// form is how errors are written below a path.
+type form struct {
+	prefix string
+	write  func(http.ResponseWriter, *Error)
+}
+
+// Errors sets how errors are written below a path, such as "/v1/", for a [Protocol] that has a form of its own. It is called by
+// Protocol.Register.
+func (h *Handler) Errors(prefix string, write func(w http.ResponseWriter, e *Error)) {
+	h.forms = append(h.forms, form{prefix, write})
+}
+
+// Explain returns an error as clients are told of it. What is not meant for them is logged, and told as [KindInternal].
+func (h *Handler) Explain(err error) *Error {
 	e := h.explain(err)
 	if e.Status == 0 {
 		e = refuse(e.Kind, "%s", e.Message)
 	}
+	e.Status = max(e.Status, 400)
+	return e
+}
+
+// fail writes an error.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := h.Explain(err)
 	if e.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	writeJSON(w, max(e.Status, 400), map[string]any{"error": e})
+	for _, f := range h.forms {
+		if strings.HasPrefix(r.URL.Path, f.prefix) {
+			f.write(w, e)
+			return
+		}
+	}
+	writeJSON(w, e.Status, map[string]any{"error": e})
 }
 
 // writeJSON writes a body of JSON.

@@ -21,6 +21,7 @@ type Handler struct {
 	own     bool // the host is closed with the handler
 	secrets *secrets
 	mux     *http.ServeMux
+	forms   []form // of errors
 
 	mu       sync.Mutex
 	live     map[string]*live
@@ -119,7 +120,7 @@ func (h *Handler) routes() map[string]func(http.ResponseWriter, *http.Request) e
 func (h *Handler) Handle(pattern string, f func(http.ResponseWriter, *http.Request) error) {
 	h.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := f(w, r); err != nil {
-			h.fail(w, err)
+			h.fail(w, r, err)
 		}
 	})
 }
@@ -137,10 +138,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		r, err = h.identify(r)
+		if known, wrong := h.identify(r); wrong != nil {
+			err = wrong
+		} else {
+			r = known
+		}
 	}
 	if err != nil {
-		h.fail(counted, err)
+		h.fail(counted, r, err)
 		return
 	}
 	h.mux.ServeHTTP(counted, r)

@@ -48,6 +48,7 @@ type live struct {
 	// changing has an element while the session is opened or closed. It guards session.
 	changing chan struct{}
 	session  *host.Session
+	fleeting *host.Session // the session, if it is ephemeral
 
 	// What follows is guarded by the handler's mu.
 	uses, streams, turns int
@@ -61,6 +62,7 @@ type Session struct {
 	handler *Handler
 	live    *live
 	user    string
+	paid    func() // ends what was charged for the turn to come, nil if nothing was
 }
 
 // Use opens a session of the user who makes a request. Another user's session does not exist for this one. done must be called.
@@ -96,7 +98,7 @@ func (h *Handler) Use(ctx context.Context, id string) (s *Session, done func(), 
 	} else if !h.sees(user, l.session.Info()) {
 		return nil, nil, unknown(id)
 	}
-	return &Session{l.session, h, l, user}, func() { h.leave(l) }, nil
+	return &Session{Session: l.session, handler: h, live: l, user: user}, func() { h.leave(l) }, nil
 }
 
 func (h *Handler) enter(id string) *live {
@@ -118,8 +120,14 @@ func (h *Handler) enter(id string) *live {
 // leave ends a use. A session that nobody uses is closed after a while.
 func (h *Handler) leave(l *live) {
 	h.mu.Lock()
+	if l.uses--; l.uses == 0 && l.fleeting != nil {
+		delete(h.live, l.id)
+		h.mu.Unlock()
+		h.close(l.fleeting)
+		return
+	}
 	defer h.mu.Unlock()
-	if l.uses--; l.uses > 0 {
+	if l.uses > 0 {
 		return
 	}
 	if !h.own {
@@ -145,15 +153,19 @@ func (h *Handler) retire(l *live) {
 		return
 	}
 	if l.session != nil && h.host.Session(l.id) == l.session {
-		if err := l.session.Close(context.Background()); err != nil {
-			h.o.Logger.Error("webbridge: a session was not closed", "session", l.id, "error", fmt.Sprintf("%T", err))
-		}
+		h.close(l.session)
 	}
 	l.session = nil
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if l.uses == 0 && h.live[l.id] == l {
 		delete(h.live, l.id)
+	}
+}
+
+func (h *Handler) close(s *host.Session) {
+	if err := s.Close(context.Background()); err != nil {
+		h.o.Logger.Error("webbridge: a session was not closed", "session", s.ID(), "error", fmt.Sprintf("%T", err))
 	}
 }
 
@@ -221,7 +233,7 @@ func (h *Handler) left(s *Session) {
 }
 
 func (h *Handler) cancelAll() {
-	for _, s := range h.host.Sessions() {
+	for _, s := range append(h.host.Sessions(), h.host.Ephemeral().Sessions()...) {
 		h.mu.Lock()
 		l := h.live[s.ID()]
 		ours := l != nil && l.turns > 0

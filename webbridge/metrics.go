@@ -86,7 +86,7 @@ func (h *Handler) Metrics() http.Handler {
 		}{
 			{"ponte_web_turns_running", "gauge", "Turns that are running or wait to.", c.running.Load()},
 			{"ponte_web_streams", "gauge", "Streams of events that are open.", int64(streams)},
-			{"ponte_web_sessions_open", "gauge", "Sessions that are open.", int64(len(h.host.Sessions()))},
+			{"ponte_web_sessions_open", "gauge", "Sessions that are open.", int64(len(h.host.Sessions()) + len(h.host.Ephemeral().Sessions()))},
 			{"ponte_web_sent_bytes_total", "counter", "Bytes of events that were sent.", c.sent.Load()},
 			{"ponte_web_tokens_total", "counter", "Tokens that runs have used.", c.tokens.Load()},
 		} {

@@ -11,6 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/agent/session/turn"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/show"
@@ -19,7 +20,7 @@ import (
 
 func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
-		Parts []upload `json:"parts"`
+		Parts []Upload `json:"parts"`
 		Busy  string   `json:"busy"`
 	}
 	if err := h.decode(w, r, h.o.Limits.Prompt, &in); err != nil {
@@ -67,6 +68,8 @@ type Turn struct {
 	// Parts are what the model is given, and Shown what the user is shown of them, if it is something else.
 	Parts []model.Part
 	Shown []view.Content
+	// Plain gives the text to the agent, even if it begins with a slash as commands do.
+	Plain bool
 	// Busy says what becomes of the prompt while another turn is running.
 	Busy host.Busy
 	// NoQuestions denies calls that need approval, in place of asking.
@@ -74,6 +77,8 @@ type Turn struct {
 	// Began is told the id of the turn when it begins, Observe each event of the run. Nil is fine. They must not block.
 	Began   func(id string)
 	Observe func(*agent.Event)
+	// Show is told of each change that the run makes to what is shown, in order. It must not block.
+	Show func(*projection.Shown)
 	// Options are options of the run.
 	Options []agent.RunOption
 }
@@ -101,7 +106,7 @@ func (s *Session) Begin(ctx context.Context, t Turn) (*Going, error) {
 	if h.isClosing() {
 		return nil, errClosing
 	}
-	free, err := h.charge(s.user)
+	free, err := s.charge()
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +118,7 @@ func (s *Session) Begin(ctx context.Context, t Turn) (*Going, error) {
 	running, _ := h.isRunning(s.live)
 	return s.start(admitted, running, t, func(p host.Prompt) *host.Outcome {
 		defer free()
-		p.Parts, p.Shown = t.Parts, t.Shown
+		p.Parts, p.Shown, p.Plain = t.Parts, t.Shown, t.Plain
 		return admitted.Run(p)
 	}), nil
 }
@@ -147,7 +152,7 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 		}
 		defer h.turning(s.live, -1)
 		g.outcome = run(host.Prompt{
-			Asker: h.asker(t.NoQuestions), Options: t.Options,
+			Asker: h.asker(t.NoQuestions), Options: t.Options, Show: t.Show,
 			Began: func(t2 *host.Turn) {
 				if t.Began != nil {
 					t.Began(t2.ID())

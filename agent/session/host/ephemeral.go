@@ -2,11 +2,7 @@
 
 package host
 
-import (
-	"context"
-
-	"github.com/ponte-go/ponte/agent/session"
-)
+import "context"
 
 // Ephemeral returns a host with the same configuration whose sessions are kept in memory, whatever the store. They are not listed with the
 // others, their runs have no journal, and a session is gone when it is closed. It is for clients that send their whole conversation with
@@ -15,11 +11,8 @@ func (h *Host) Ephemeral() *Host {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ephemeral == nil {
-		h.ephemeral = &Host{
-			store: new(session.Memory), core: h.core, render: h.render, window: h.window, busy: h.busy, idle: h.idle, holder: h.holder, log: h.log,
-			modes: h.modes, models: h.models, settings: h.settings, commands: h.commands, announce: h.announce,
-			sessions: map[string]*Session{}, closed: h.closed,
-		}
+		h.ephemeral = h.without()
+		h.ephemeral.closed = h.closed
 		h.ephemeral.ephemeral = h.ephemeral
 	}
 	return h.ephemeral

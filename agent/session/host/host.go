@@ -39,7 +39,8 @@ type Host struct {
 
 	mu        sync.Mutex
 	sessions  map[string]*Session
-	ephemeral *Host // nil until it is asked for
+	ephemeral *Host        // nil until it is asked for
+	without   func() *Host // makes a host without the store
 	closed    bool
 }
 
@@ -72,6 +73,12 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	}
 	if h.log == nil {
 		h.log = slog.Default()
+	}
+	h.without = func() *Host {
+		same := c
+		same.Store = nil
+		other, _ := New(same) // the configuration was checked
+		return other
 	}
 	return h, nil
 }

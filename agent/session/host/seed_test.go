@@ -18,7 +18,9 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-func claim(role view.Role, parts ...model.Part) host.Claim { return host.Claim{Role: role, Parts: parts} }
+func claim(role view.Role, parts ...model.Part) host.Claim {
+	return host.Claim{Role: role, Parts: parts}
+}
 
 func TestSeededHistoryIsMarkedAsClaimed(t *testing.T) {
 	var seen []*model.Message
