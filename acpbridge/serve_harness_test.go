@@ -172,7 +172,7 @@ func (e *editor) result() error {
 	case err := <-e.served:
 		e.served <- err
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(e.t, "Serve does not end")
 		return nil
 	}

@@ -331,5 +331,5 @@ func TestRandomNestedRunsKeepTheInvariants(t *testing.T) {
 	for _, how := range []string{"output", "pending", "cancelled", "failed", "left or panicked", "resumed", "limit", "inner limit", "pending at depth 2", "pending at depth 3", "handed over", "stays", "interrupted response", "interrupted request"} {
 		require.Positive(t, ends[how], how)
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 5*time.Second, 10*time.Millisecond, "no goroutine is left")
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, time.Minute, 10*time.Millisecond, "no goroutine is left")
 }

@@ -32,7 +32,7 @@ func (p *paper) waitFor(t *testing.T, pattern string) []string {
 	require.Eventually(t, func() bool {
 		found = regexp.MustCompile(pattern).FindStringSubmatch(p.String())
 		return found != nil
-	}, 20*time.Second, 5*time.Millisecond, "%s in:\n%s", pattern, p)
+	}, time.Minute, 5*time.Millisecond, "%s in:\n%s", pattern, p)
 	return found
 }
 
@@ -65,7 +65,7 @@ func TestCtrlCCancelsTheTurn(t *testing.T) {
 func TestSIGTERMLeavesNothingBehind(t *testing.T) {
 	cmd, out := startChat(t, "run sleep 32123")
 	out.waitFor(t, `sleep 32123`)
-	require.Eventually(t, func() bool { return len(processes(t, "sleep 32123")) > 1 }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(processes(t, "sleep 32123")) > 1 }, time.Minute, 20*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.Error(t, cmd.Wait())
 	require.Empty(t, processes(t, "sleep 32123"))

@@ -272,7 +272,7 @@ func closeFamily(t *testing.T, name string, env ...string) {
 
 func requireNothingMarked(t *testing.T, mark string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(marked(t, mark)) == 0 }, 10*time.Second, 5*time.Millisecond, "left: %q", marked(t, mark))
+	require.Eventually(t, func() bool { return len(marked(t, mark)) == 0 }, time.Minute, 5*time.Millisecond, "left: %q", marked(t, mark))
 }
 
 // A command may signal its own group, in which the watcher is.

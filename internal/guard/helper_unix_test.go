@@ -65,7 +65,7 @@ func alive(pid int) bool {
 func requireGone(t *testing.T, pids ...int) {
 	t.Helper()
 	for _, pid := range pids {
-		require.Eventually(t, func() bool { return !alive(pid) }, 10*time.Second, time.Millisecond, "process %d is left", pid)
+		require.Eventually(t, func() bool { return !alive(pid) }, time.Minute, time.Millisecond, "process %d is left", pid)
 	}
 }
 

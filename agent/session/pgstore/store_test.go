@@ -48,7 +48,7 @@ func TestOfTwoMachinesOneAppends(t *testing.T) {
 		require.NoError(t, err)
 		taken, err = second.Acquire(t.Context(), "a", session.Claim{Holder: "second"})
 		return err == nil
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	_, err = second.Append(t.Context(), taken, 0, session.Entry{Kind: session.KindMessage, Data: []byte(`"second"`)})
 	require.NoError(t, err)
 	_, err = first.Append(t.Context(), l, 1, session.Entry{Kind: session.KindMessage, Data: []byte(`"first"`)})

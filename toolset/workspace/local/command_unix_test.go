@@ -54,7 +54,7 @@ func number(t testing.TB, p workspace.Process) int {
 	require.Eventually(t, func() bool {
 		text = outputOf(t, p)
 		return strings.Contains(text, "\n")
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	require.NoError(t, err)
 	return n
@@ -118,7 +118,7 @@ func TestOutputOfBackgroundProcessesIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "now\n", outputOf(t, p))
 	put(t, filepath.Join(root, "go"), "")
-	require.Eventually(t, func() bool { return outputOf(t, p) == "now\nlater\n" }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return outputOf(t, p) == "now\nlater\n" }, time.Minute, time.Millisecond)
 }
 
 func TestCloseOfTheWorkspaceEndsItsCommands(t *testing.T) {

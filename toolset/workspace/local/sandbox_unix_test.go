@@ -126,7 +126,7 @@ func TestSandboxEndsDaemons(t *testing.T) {
 		}
 		return info.Size()
 	}
-	require.Eventually(t, func() bool { return beats() > 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return beats() > 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, p.Close(t.Context()))
 	text, err := exec.Command("sh", "-c", "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'echo [x] >>beat'").Output()
 	_ = err // grep finds nothing

@@ -57,7 +57,7 @@ func (t *teletype) mark() int { return len(t.String()) }
 // waitAfter waits for text that is shown after a mark.
 func (t *teletype) waitAfter(test *testing.T, mark int, text string) {
 	test.Helper()
-	require.Eventually(test, func() bool { return strings.Contains(t.String()[mark:], text) }, 20*time.Second, 2*time.Millisecond, "waiting for %q", text)
+	require.Eventually(test, func() bool { return strings.Contains(t.String()[mark:], text) }, time.Minute, 2*time.Millisecond, "waiting for %q", text)
 }
 
 func (p *person) sitDown() *teletype {
@@ -75,7 +75,7 @@ func (t *teletype) answer(test *testing.T, key, until string) {
 		}
 		t.types(key)
 		return false
-	}, 20*time.Second, 400*time.Millisecond)
+	}, time.Minute, 400*time.Millisecond)
 }
 
 func TestConversationOnAScreen(t *testing.T) {

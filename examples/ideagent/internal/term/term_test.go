@@ -43,7 +43,7 @@ func (p *paper) String() string {
 
 func (p *paper) waitFor(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(p.String(), text) }, 20*time.Second, 2*time.Millisecond, "waiting for %q", text)
+	require.Eventually(t, func() bool { return strings.Contains(p.String(), text) }, time.Minute, 2*time.Millisecond, "waiting for %q", text)
 }
 
 // person is somebody who holds a conversation.
@@ -77,7 +77,7 @@ func (p *person) start(t *testing.T) (wait func() int) {
 		select {
 		case c := <-code:
 			return c
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("the conversation does not end; so far:\n%s%s", p.out.String(), p.errors.String())
 			return 0
 		}
