@@ -62,11 +62,11 @@ func (a *activity) perform(ctx context.Context, call *toolset.Call, do func(ctx 
 	switch {
 	case errors.As(err, new(*toolset.ApprovalRequiredError)): // the call comes here again
 	case err != nil:
-		_ = a.Tracker.Fail(ctx, a.id, forUser(ctx, err))
+		_ = a.Tracker.Fail(endedCall(ctx), a.id, forUser(ctx, err))
 	case res.Outcome != "":
-		_ = a.Tracker.Fail(ctx, a.id, res.Text)
+		_ = a.Tracker.Fail(endedCall(ctx), a.id, res.Text)
 	default:
-		a.update(ctx, a.completed(&res))
+		a.update(endedCall(ctx), a.completed(&res))
 	}
 	return res, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/deps"
 )
 
 // renderer shows a client the changes of what a session shows, as updates of version 1 of the protocol. It is used by the run's goroutine;
@@ -183,6 +184,14 @@ func (r *renderer) agent(e *view.Entity) {
 
 func unescapeRun(run string) string { return strings.NewReplacer("%2F", "/", "%25", "%").Replace(run) }
 
+// observe shows what an event means for the client alone.
+func (r *renderer) observe(e *agent.Event, turn reporter) {
+	if e.Kind == agent.EventToolResult {
+		r.report(r.session.client.recorded(r.ctx, deps.ToolCallID(turn.ID(), e.Step, e.CallID)))
+	}
+	r.custom(e, turn)
+}
+
 // custom sends the updates that tools emit.
 func (r *renderer) custom(e *agent.Event, turn reporter) {
 	if e.Kind != agent.EventCustom {
@@ -212,7 +221,11 @@ func (r *renderer) custom(e *agent.Event, turn reporter) {
 }
 
 // reporter takes what is shown that the run does not say.
-type reporter interface{ Report(e *view.Entity) }
+type reporter interface {
+	Report(e *view.Entity)
+	// ID is the id of the turn's run. It is empty until the turn begins.
+	ID() string
+}
 
 func (r *renderer) send(u acp.SessionUpdate) {
 	r.report(r.session.client.SessionUpdate(r.ctx, &acp.SessionNotification{SessionID: r.session.id, Update: u}))

@@ -5,6 +5,8 @@ package acpbridge
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -31,6 +33,7 @@ type sessionClient struct {
 	early     []*acp.SessionNotification // sent before that
 	turn      context.Context            // the running turn's; nil between turns
 	shows     reporter                   // takes what is told about tool calls; nil between turns
+	held      []*acp.SessionNotification // how tools say that their calls have ended: see [endedCall]
 	closed    bool
 
 	announcing chan struct{} // holds a token while somebody sends early
@@ -65,6 +68,9 @@ func (c *sessionClient) SessionUpdate(ctx context.Context, n *acp.SessionNotific
 	}
 	if shows != nil && (n.Update.ToolCall != nil || n.Update.ToolCallUpdate != nil) {
 		shows.Report(callOf(&n.Update))
+	}
+	if c.hold(ctx, n) {
+		return nil
 	}
 	return c.Client.SessionUpdate(ctx, n)
 }
@@ -111,7 +117,53 @@ func (c *sessionClient) leave() {
 	c.endVisits()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.turn, c.shows = nil, nil
+	c.turn, c.shows, c.held = nil, nil, nil
+}
+
+// endedKey marks the context of a report by which a tool says that its call has ended.
+type endedKey struct{}
+
+// endedCall returns the context of a report by which a tool says that its call has ended. Its result is recorded after that. The client is
+// told of the end when it has been, so that what it was told is still there if this process is killed.
+func endedCall(ctx context.Context) context.Context { return context.WithValue(ctx, endedKey{}, true) }
+
+// hold keeps the end of a call of the running turn until the result is recorded. It reports whether it did.
+func (c *sessionClient) hold(ctx context.Context, n *acp.SessionNotification) bool {
+	u := n.Update.ToolCallUpdate
+	if u == nil || ctx.Value(endedKey{}) == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shows == nil || !strings.HasPrefix(string(u.ToolCallID), c.shows.ID()+"/") { // or of an agent inside the run
+		return false
+	}
+	kept := *n
+	c.held = append(c.held, &kept)
+	return true
+}
+
+// recorded sends what was held of a call whose result is recorded. The empty id is for all calls, when the turn ends.
+func (c *sessionClient) recorded(ctx context.Context, id acp.ToolCallID) error {
+	c.mu.Lock()
+	var ready []*acp.SessionNotification
+	c.held = slices.DeleteFunc(c.held, func(n *acp.SessionNotification) bool {
+		is := id == "" || n.Update.ToolCallUpdate.ToolCallID == id
+		if is {
+			ready = append(ready, n)
+		}
+		return is
+	})
+	turn := c.turn
+	c.mu.Unlock()
+	if turn != nil {
+		ctx = &turnCtx{ctx, turn}
+	}
+	var errs []error
+	for _, n := range ready {
+		errs = append(errs, c.Client.SessionUpdate(ctx, n))
+	}
+	return errors.Join(errs...)
 }
 
 func (c *sessionClient) close() {

@@ -108,7 +108,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	r := newRenderer(t.ctx, t.session, s.log)
 	o := t.hosted.Run(host.Prompt{
 		Parts: in.parts, Shown: promptContent(in.prompt.Prompt), Meta: in.prompt, Asker: t.session.asker(),
-		Show: r.show, Observe: func(e *agent.Event) { r.custom(e, t.hosted) },
+		Show: r.show, Observe: func(e *agent.Event) { r.observe(e, t.hosted) },
 		Began: func(turn *host.Turn) {
 			if !began {
 				wait()
@@ -134,7 +134,10 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			}
 			return end.notice
 		},
-		Closed: func(turn *host.Turn) { r.report(t.session.tracker.EndRun(r.ctx, turn.ID())) },
+		Closed: func(turn *host.Turn) {
+			r.report(t.session.client.recorded(r.ctx, ""))
+			r.report(t.session.tracker.EndRun(r.ctx, turn.ID()))
+		},
 	})
 	defer r.done()
 	if o.Steered {

@@ -149,6 +149,9 @@ func (c *call) recorded() []record {
 	if !reflect.DeepEqual(e.Content, c.base.Content) {
 		d.Content, without = slices.Clone(e.Content), len(e.Content) == 0
 	}
+	if e.Status.Ended() && !c.base.Status.Ended() && len(e.Content) == 0 {
+		without = true // the result, which is recorded behind this, may have some
+	}
 	d.Locations, d.Output, d.Meta = e.Locations, e.Output, e.Meta
 	if !bytes.Equal(e.Input, c.base.Input) {
 		d.Input = e.Input
