@@ -39,28 +39,37 @@ type acpxUser struct {
 // answered: it was not if acpx has ended the agent.
 func newACPX(t *testing.T, whole bool) *acpxUser {
 	t.Helper()
-	cli := filepath.Join(node(t), "node_modules", "acpx", "dist", "cli.js")
-	home, err := os.MkdirTemp(scratch, "acpx") // with a short path, since sockets are made below it
-	if err != nil {
-		t.Fatal(err)
-	}
-	agent, file := recorded(t, ideagent())
-	for _, word := range agent {
-		if strings.ContainsAny(word, " '\"\\") {
-			t.Fatalf("acpx would have to be told to quote %q", word)
-		}
-	}
-	a := &acpxUser{t: t, cli: cli, home: home, dir: t.TempDir(), agent: strings.Join(agent, " "), transcript: file}
+	a := newACPXFor(t, ideagent(), t.TempDir())
 	t.Cleanup(func() {
-		mustBeGone(t, file) // the agent's recorder and the agent
-		mustBeGone(t, home) // acpx in the background
-		wire := readTranscript(t, file)
+		wire := readTranscript(t, a.transcript)
 		if whole {
 			wire.check(t)
 		}
 		if schemas, err := loadSchema(); err == nil {
 			wire.checkSchema(t, schemas)
 		}
+	})
+	return a
+}
+
+// newACPXFor is newACPX for an agent and a directory. Only that no process is left is checked.
+func newACPXFor(t *testing.T, command []string, dir string) *acpxUser {
+	t.Helper()
+	cli := filepath.Join(node(t), "node_modules", "acpx", "dist", "cli.js")
+	home, err := os.MkdirTemp(scratch, "acpx") // with a short path, since sockets are made below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, file := recorded(t, command)
+	for _, word := range agent {
+		if strings.ContainsAny(word, " '\"\\") {
+			t.Fatalf("acpx would have to be told to quote %q", word)
+		}
+	}
+	a := &acpxUser{t: t, cli: cli, home: home, dir: dir, agent: strings.Join(agent, " "), transcript: file}
+	t.Cleanup(func() {
+		mustBeGone(t, file) // the agent's recorder and the agent
+		mustBeGone(t, home) // acpx in the background
 	})
 	return a
 }

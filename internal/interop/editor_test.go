@@ -27,6 +27,7 @@ type editor struct {
 	mu        sync.Mutex
 	changed   chan struct{} // closed when something has changed
 	updates   []updateNotification
+	raw       []json.RawMessage // the same, as the peer has passed them on
 	questions []permissionRequest
 	calls     []string // the methods that the agent has called
 	terminals map[string]*terminal
@@ -66,9 +67,7 @@ func openEditorOf(t *testing.T, command []string, dial connect, capabilities obj
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &editor{t: t, dir: dir, user: user, changed: make(chan struct{}), terminals: map[string]*terminal{}, schemas: loadSchema}
-	agent, file := recorded(t, command)
-	e.peer = dial(t, agent, e)
+	e, file := startEditor(t, command, dial, dir, user)
 	t.Cleanup(func() {
 		problems, err := e.peer.close()
 		if err != nil {
@@ -86,14 +85,28 @@ func openEditorOf(t *testing.T, command []string, dial connect, capabilities obj
 			e.show(wire)
 		}
 	})
+	e.initialize(capabilities)
+	return e
+}
+
+// startEditor starts the agent with a peer, and a recorder between them that writes to the file.
+func startEditor(t *testing.T, command []string, dial connect, dir string, user func(*permissionRequest) string) (e *editor, file string) {
+	t.Helper()
+	e = &editor{t: t, dir: dir, user: user, changed: make(chan struct{}), terminals: map[string]*terminal{}, schemas: loadSchema}
+	agent, file := recorded(t, command)
+	e.peer = dial(t, agent, e)
+	return e, file
+}
+
+func (e *editor) initialize(capabilities object) {
+	e.t.Helper()
 	var result struct {
 		ProtocolVersion int `json:"protocolVersion"`
 	}
 	e.call("initialize", object{"protocolVersion": 1, "clientCapabilities": capabilities}, &result)
 	if result.ProtocolVersion != 1 {
-		t.Fatalf("the agent speaks version %d of the protocol", result.ProtocolVersion)
+		e.t.Fatalf("the agent speaks version %d of the protocol", result.ProtocolVersion)
 	}
-	return e
 }
 
 // show logs the end of a transcript.
@@ -261,7 +274,9 @@ func (e *editor) notification(method string, params json.RawMessage) {
 	if err := json.Unmarshal(params, &n); err != nil {
 		e.t.Errorf("%s: %v", method, err)
 	}
-	e.change(func() { e.updates = append(e.updates, n) })
+	e.change(func() {
+		e.updates, e.raw = append(e.updates, n), append(e.raw, params)
+	})
 }
 
 // request implements [handler].

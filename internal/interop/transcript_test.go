@@ -76,8 +76,9 @@ type checker struct {
 }
 
 type sessionState struct {
-	turns int
-	calls map[string]string // the status of each tool call
+	turns   int
+	loading bool              // it is being replayed
+	calls   map[string]string // the status of each tool call
 }
 
 func (c *checker) bad(format string, args ...any) {
@@ -180,6 +181,8 @@ func (c *checker) fromClient(m *wireMessage) {
 		if s := c.sessions[sessionOf(m.Params)]; s != nil {
 			s.turns++
 		}
+	case "session/load":
+		c.sessions[sessionOf(m.Params)] = &sessionState{loading: true, calls: map[string]string{}}
 	}
 }
 
@@ -223,6 +226,16 @@ func (c *checker) answer(m *wireMessage) {
 	case "session/new":
 		if m.Error == nil {
 			c.sessions[sessionOf(m.Result)] = &sessionState{calls: map[string]string{}}
+		}
+	case "session/resume":
+		if m.Error == nil {
+			c.sessions[sessionOf(request.Params)] = &sessionState{calls: map[string]string{}}
+		}
+	case "session/load":
+		if m.Error == nil {
+			c.sessions[sessionOf(request.Params)].loading = false
+		} else {
+			delete(c.sessions, sessionOf(request.Params))
 		}
 	case "session/prompt":
 		if s := c.sessions[sessionOf(request.Params)]; s != nil {
@@ -308,7 +321,7 @@ func (c *checker) notification(m *wireMessage) {
 	turnless := []string{
 		"available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "usage_update",
 	}
-	if s.turns == 0 && !slices.Contains(turnless, u.Kind) {
+	if s.turns == 0 && !s.loading && !slices.Contains(turnless, u.Kind) {
 		c.bad("an update outside of a turn: behind the prompt's answer, or before the prompt")
 	}
 	switch u.Kind {

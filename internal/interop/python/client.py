@@ -56,7 +56,13 @@ CALLS = {
     "authenticate": ("authenticate", schema.AuthenticateRequest),
     "session/new": ("new_session", schema.NewSessionRequest),
     "session/prompt": ("prompt", schema.PromptRequest),
+    "session/load": ("load_session", schema.LoadSessionRequest),
+    "session/resume": ("resume_session", schema.ResumeSessionRequest),
+    "session/list": ("list_sessions", schema.ListSessionsRequest),
     "session/close": ("close_session", schema.CloseSessionRequest),
+    "session/fork": ("fork_session", schema.ForkSessionRequest),
+    "session/set_mode": ("set_session_mode", schema.SetSessionModeRequest),
+    "session/set_config_option": ("set_config_option", schema.SetSessionConfigOptionSelectRequest),
     "session/cancel": ("cancel", schema.CancelNotification),
 }
 
