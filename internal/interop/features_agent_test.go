@@ -128,6 +128,35 @@ func updates(id acp.SessionID) []unstable.SessionUpdate {
 	}
 }
 
+// stable are the stable updates, one of each kind that the client takes.
+func stable(takes acp.ClientCapabilities) []acp.SessionUpdate {
+	chunk := func(text string) *acp.ContentChunk { return &acp.ContentChunk{Content: acp.TextBlock(text)} }
+	entry := acp.PlanEntry{Content: "do it", Priority: acp.PlanEntryPriorityHigh, Status: acp.PlanEntryStatusPending}
+	mode := acp.SessionConfigOption{ID: "mode", Name: "Mode", Select: &acp.SessionConfigSelect{
+		CurrentValue: "ask", Options: acp.SessionConfigSelectOptions{Ungrouped: []acp.SessionConfigSelectOption{{Value: "ask", Name: "Ask"}}},
+	}}
+	all := []acp.SessionUpdate{
+		{UserMessageChunk: chunk("said")}, {AgentMessageChunk: chunk("answered")}, {AgentThoughtChunk: chunk("thought")},
+		{ToolCall: &acp.ToolCall{ToolCallID: "extra", Title: "Extra", Kind: acp.ToolKindThink, Status: acp.ToolCallStatusPending}},
+		{ToolCallUpdate: &acp.ToolCallUpdate{ToolCallID: "extra", Status: acp.ToolCallStatusCompleted}},
+		{Plan: &acp.Plan{Entries: []acp.PlanEntry{entry}}},
+		{AvailableCommandsUpdate: &acp.AvailableCommandsUpdate{AvailableCommands: []acp.AvailableCommand{{Name: "help", Description: "Help."}}}},
+		{CurrentModeUpdate: &acp.CurrentModeUpdate{CurrentModeID: "ask"}},
+		{ConfigOptionUpdate: &acp.ConfigOptionUpdate{ConfigOptions: []acp.SessionConfigOption{mode}}},
+		{SessionInfoUpdate: &acp.SessionInfoUpdate{Title: acp.Replace("A title")}},
+		{UsageUpdate: &acp.UsageUpdate{Used: 1, Size: 2}},
+	}
+	if s := takes.Session; s != nil && s.Notices != nil {
+		all = append(all, acp.SessionUpdate{Notice: &acp.Notice{Severity: acp.NoticeSeverityInfo, Title: "Something"}})
+	}
+	if s := takes.Session; s != nil && s.Compaction != nil {
+		all = append(all, acp.SessionUpdate{CompactionUpdate: &acp.CompactionUpdate{CompactionID: "c", Status: acp.CompactionStatusInProgress}},
+			acp.SessionUpdate{CompactionSummaryChunk: &acp.CompactionSummaryChunk{CompactionID: "c", Content: acp.TextBlock("in short")}},
+			acp.SessionUpdate{CompactionUpdate: &acp.CompactionUpdate{CompactionID: "c", Status: acp.CompactionStatusCompleted}})
+	}
+	return all
+}
+
 // traced has the agent's requests belong to the trace of their prompt.
 func traced() (opts acp.ConnOptions) {
 	acptrace.Install(&opts)
@@ -184,6 +213,14 @@ func featuresConfig() acpbridge.Config[deps.ACPDeps, string] {
 					err = run.Deps.Client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: run.Deps.Session.ID, Update: stable})
 				}
 				if err != nil {
+					return "", err
+				}
+			}
+			return "updated", nil
+		}),
+		toolset.Func("every", "", func(ctx context.Context, run *toolset.RunContext[deps.ACPDeps], _ noArguments) (string, error) {
+			for _, u := range stable(run.Deps.Session.Capabilities) {
+				if err := run.Deps.Client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: run.Deps.Session.ID, Update: u}); err != nil {
 					return "", err
 				}
 			}

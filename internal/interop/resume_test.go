@@ -142,8 +142,8 @@ func wireOf(t *testing.T, file string) (wire []json.RawMessage, terminals func(s
 func TestClientsResumeKilledSessions(t *testing.T) {
 	t.Run("acpclient", func(t *testing.T) { t.Parallel(); acpclientResumes(t) })
 	t.Run("TypeScript SDK", func(t *testing.T) { t.Parallel(); sdkResumes(t, typeScript) })
-	t.Run("Python SDK", func(t *testing.T) { t.Parallel(); sdkResumes(t, pythonSDK) })
-	t.Run("acpx", func(t *testing.T) { t.Parallel(); acpxResumes(t) })
+	t.Run("Python SDK", func(t *testing.T) { deepTier(t); t.Parallel(); sdkResumes(t, pythonSDK) })
+	t.Run("acpx", func(t *testing.T) { deepTier(t); t.Parallel(); acpxResumes(t) })
 }
 
 func acpclientResumes(t *testing.T) {

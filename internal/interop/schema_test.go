@@ -90,12 +90,17 @@ var (
 	loadUnstable = sync.OnceValues(func() (*schemaSet, error) { return readSchema("schema.unstable.json") })
 )
 
-func readSchema(file string) (*schemaSet, error) {
+// readSchemaFile returns a schema of the TypeScript SDK.
+func readSchemaFile(file string) ([]byte, error) {
 	dir, err := nodePeers()
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk", "schema", "v1", file))
+	return os.ReadFile(filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk", "schema", "v1", file))
+}
+
+func readSchema(file string) (*schemaSet, error) {
+	data, err := readSchemaFile(file)
 	if err != nil {
 		return nil, err
 	}

@@ -113,11 +113,16 @@ for name, method, request, response in REQUESTS:
 
 
 async def call(agent, message):
-    name, request = CALLS[message.get("method") or message["notify"]]
-    model = request.model_validate(message["params"])
+    method = message.get("method") or message["notify"]
     try:
-        result = await getattr(agent, name)(**{field: getattr(model, field) for field in model.model_fields_set})
-        answer = {"result": dump(result)}
+        if method.startswith("_"):  # the SDK puts the underscore before the name
+            extension = agent.ext_method if "call" in message else agent.ext_notification
+            answer = {"result": await extension(method[1:], message["params"])}
+        else:
+            name, request = CALLS[method]
+            model = request.model_validate(message["params"])
+            result = await getattr(agent, name)(**{field: getattr(model, field) for field in model.model_fields_set})
+            answer = {"result": dump(result)}
     except acp.RequestError as error:
         answer = {"error": error.to_error_obj()}
     except Exception as error:  # the answer is not what the SDK's types say

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package interop_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// acpx sets a mode by the older request, and by the option that has the same meaning.
+func TestACPXSetsMode(t *testing.T) {
+	deepTier(t)
+	t.Parallel()
+	r := newResumable(t)
+	a := newACPXFor(t, r.command(), r.dir)
+	a.run(acpxOK, "sessions", "new")
+	a.run(acpxOK, "set-mode", "code")
+	a.run(acpxOK, "--ttl", "60", "--approve-all", "replace grey with blue in colour.txt")
+	a.wantFile("colour.txt", "the sky is blue\n")
+	for _, line := range readTranscript(t, a.transcript) {
+		if strings.Contains(string(line.raw), `"session/request_permission"`) {
+			t.Errorf("mode code asks: %s", line.raw)
+		}
+	}
+	a.run(acpxOK, "set", "mode", "plan")
+	wantText(t, a.run(acpxOK, "--ttl", "60", "--approve-all", "replace blue with grey in colour.txt"), "I was not given the tool")
+	a.wantFile("colour.txt", "the sky is blue\n")
+	a.run(1, "set-mode", "no-such-mode")
+	a.run(acpxOK, "sessions", "close")
+}
+
+// acpx sets a model by the option of that category.
+func TestACPXSetsModel(t *testing.T) {
+	deepTier(t)
+	t.Parallel()
+	a := newACPXFor(t, ideagent("-no-store"), t.TempDir())
+	a.run(acpxOK, "sessions", "new")
+	if !offersModels(t) {
+		t.Skip("ideagent offers no choice of models")
+	}
+	a.run(acpxOK, "--ttl", "60", "set", "model", "offline")
+	a.run(1, "--ttl", "60", "set", "model", "no-such-model")
+	wantText(t, a.run(acpxOK, "--ttl", "60", "help"), "offline demo model")
+	a.run(acpxOK, "sessions", "close")
+}
+
+// offersModels reports whether ideagent has a config option with the category model.
+func offersModels(t *testing.T) bool {
+	t.Helper()
+	e := openEditor(t, typeScript, everything, nobody(t))
+	var made struct {
+		Options []struct {
+			Category string `json:"category"`
+		} `json:"configOptions"`
+	}
+	e.call("session/new", object{"cwd": e.dir, "mcpServers": []any{}}, &made)
+	for _, o := range made.Options {
+		if o.Category == "model" {
+			return true
+		}
+	}
+	return false
+}
+
+// Of two clients of one session the second is told who has it, until the first one lets it go.
+func TestSecondClientIsToldWhoHasTheSession(t *testing.T) {
+	for name, dial := range map[string]connect{"TypeScript SDK": typeScript, "Python SDK": pythonSDK} {
+		t.Run(name, func(t *testing.T) {
+			if name == "Python SDK" {
+				deepTier(t)
+			}
+			t.Parallel()
+			r := newResumable(t)
+			open := func() *editor {
+				e := openEditorOf(t, r.command(), dial, everything, nobody(t))
+				e.dir = r.dir
+				return e
+			}
+			first, second := open(), open()
+			s := first.newSession()
+			s.prompt("read greeting.txt").mustEnd("end_turn")
+			params := object{"sessionId": s.id, "cwd": r.dir, "mcpServers": []any{}}
+			for _, method := range []string{"session/load", "session/resume"} {
+				err := second.try(method, params, new(object))
+				wantError(t, err, invalidRequest)
+				failure, _ := errors.AsType[*rpcError](err)
+				var data struct{ Kind, Holder string }
+				if failure == nil || json.Unmarshal(failure.Data, &data) != nil || data.Kind != "held" || data.Holder == "" ||
+					!strings.Contains(failure.Message, "the session is in use by "+data.Holder+" since ") {
+					t.Errorf("%s is answered with %v", method, err)
+				}
+			}
+			first.call("session/close", object{"sessionId": s.id}, new(object))
+			second.call("session/load", params, new(object))
+			if !slices.ContainsFunc(second.updates, func(u updateNotification) bool { return strings.Contains(u.Update.text(), "hello from disk") }) {
+				t.Error("the session is not replayed")
+			}
+		})
+	}
+	t.Run("acpx", func(t *testing.T) {
+		deepTier(t)
+		t.Parallel()
+		r := newResumable(t)
+		e := openEditorOf(t, r.command(), typeScript, everything, nobody(t))
+		e.dir = r.dir
+		s := e.newSession()
+		s.prompt("read greeting.txt").mustEnd("end_turn")
+		a := newACPXFor(t, r.command(), r.dir)
+		refused := a.start("sessions", "new", "--resume-session", s.id)
+		refused.wait(1)
+		wantText(t, refused.stdout.String()+refused.stderr.String(), "the session is in use by ")
+	})
+}
