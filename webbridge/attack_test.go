@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
@@ -445,11 +446,36 @@ func TestPromptsAndSpendingAreLimited(t *testing.T) {
 	f.until(func() bool { return !f.running })
 	require.Equal(t, "limit", s.refused("POST", path+"/prompts", say("y"), 429))
 
+	asked := 0
+	priced := host.Config[none, string]{Agent: agent.Must(agent.New(agent.Config[none, string]{
+		Tools: []*toolset.Tool[none]{toolset.Func("again", "Go on.", func(context.Context, *toolset.RunContext[none], none) (string, error) { return "", nil })},
+		Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+			asked++
+			m := model.Response(model.ToolCall("a", "again", "{}"))
+			m.Provider, m.Model, m.Usage = "test", "test", model.Usage{InputTokens: 1_000_000}
+			return m, nil
+		}),
+		Prices: prices{Input: 1},
+	}))}
+	s = serve(t, options{host: priced, Options: webbridge.Options{Limits: webbridge.Limits{UserCost: 2.5}}})
+	path = s.create()
+	s.do("POST", path+"/prompts", say("x"), 202)
+	f = s.follow(path, "")
+	f.until(f.has("Stopped: what you may use is used up."))
+	f.until(func() bool { return !f.running })
+	require.Equal(t, 3, asked, "the run is cancelled after the response that reaches the bound")
+	require.Equal(t, "limit", s.refused("POST", path+"/prompts", say("y"), 429))
+
 	g := newGate()
 	s = serve(t, options{model: g.model(), Options: webbridge.Options{Limits: webbridge.Limits{UserTurns: 1}}})
 	s.do("POST", s.create()+"/prompts", say("x"), 202)
 	require.Equal(t, "limit", s.refused("POST", s.create()+"/prompts", say("y"), 429))
 }
+
+// prices are those of every model.
+type prices model.Price
+
+func (p prices) Price(string, string, time.Time) (model.Price, bool) { return model.Price(p), true }
 
 func TestHeadDoesNotHoldAStream(t *testing.T) {
 	s := serve(t, options{})

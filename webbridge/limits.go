@@ -3,7 +3,6 @@
 package webbridge
 
 import (
-	"errors"
 	"time"
 
 	"github.com/ponte-go/ponte/agent"
@@ -83,7 +82,7 @@ func (h *Handler) spent(a *account, now time.Time) bool {
 	return l.UserTokens > 0 && a.tokens >= l.UserTokens || l.UserCost > 0 && a.cost >= l.UserCost
 }
 
-var errSpent = errors.New("webbridge: what the user may use is used up")
+var errSpent = refuse(KindLimit, "what you may use is used up")
 
 // meter returns what counts the usage of a run for a user, and calls stop when it is too much.
 func (h *Handler) meter(user string, stop func(error)) func(*agent.Event) {

@@ -97,6 +97,9 @@ func (g *Going) Done() <-chan struct{} { return g.ended }
 // Outcome is how the turn ended. It is called after Done.
 func (g *Going) Outcome() *host.Outcome { return g.outcome }
 
+// Failure says to the user why the turn has failed. It is called after Done, if the outcome has an error.
+func (g *Going) Failure() string { return show.Line(clip(failure(g.outcome.Err))) }
+
 // Cancel cancels the turn.
 func (g *Going) Cancel() { g.turn.Cancel(host.ErrCancelled) }
 

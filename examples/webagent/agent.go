@@ -18,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 	"github.com/ponte-go/ponte/webbridge"
+	"github.com/ponte-go/ponte/webbridge/openaiapi"
 )
 
 const instructions = `You are a coding agent. Work on the files of the working directory with your tools.
@@ -71,7 +72,7 @@ func serve(ctx context.Context, f *flags, dir string, m model.Model, store sessi
 				return nil, nil
 			},
 		},
-		Options: webbridge.Options{Token: token, Title: "Ponte", Dirs: []string{dir}, Page: page},
+		Options: webbridge.Options{Token: token, Title: "Ponte", Dirs: []string{dir}, Page: page, Protocols: []webbridge.Protocol{openaiapi.New(openaiapi.Options{Name: "webagent"})}},
 	})
 	if err != nil {
 		return err

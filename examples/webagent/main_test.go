@@ -102,6 +102,11 @@ func TestAgentInTheBrowser(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "two\n", string(data))
 	p.until(path, `"running":false`)
+	v := p.call("POST", "/v1/chat/completions", `{"model":"webagent","messages":[{"role":"user","content":"replace two with three in notes.txt"}]}`, 200)
+	require.NotEmpty(t, v["choices"])
+	data, err = os.ReadFile(filepath.Join(dir, "notes.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "two\n", string(data), "nobody has allowed it")
 	p.stop()
 
 	p = start(t, dir, store) // another process
