@@ -62,7 +62,7 @@ func (r *agentRun[D, O]) decode(c *engine.Call, complete bool) (decoded any, rep
 	if t := r.tool(c.Tool); t == nil {
 		a := r.agent.output.alternative(c.Tool)
 		if a == nil {
-			return nil, nil, forModel(fmt.Errorf("the tool %q is gone", c.Tool))
+			return nil, nil, forModel(fmt.Errorf("%w: %q", ErrToolGone, c.Tool))
 		}
 		if a.over != nil && !json.Valid(c.Args) {
 			decoded, repaired, err = a.prompt(a, c.Args, complete)
@@ -106,7 +106,7 @@ func (r *agentRun[D, O]) ownCheck(ctx context.Context, call *engine.Call) (ret *
 func (r *agentRun[D, O]) preview(ctx context.Context, call *engine.Call) (*toolset.Approval, error) {
 	tool := r.tool(call.Tool)
 	if tool == nil || tool.Approval == nil {
-		return nil, errors.New("the tool is gone")
+		return nil, ErrToolGone
 	}
 	return tool.Approval(ctx, r.looking(call), call.Decoded)
 }

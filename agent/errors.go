@@ -42,6 +42,8 @@ var (
 	ErrRunning = errors.New("agent: the run is still going on: call Result after the range over its events")
 	// ErrInboxInUse means that another run that has not ended uses the same [Inbox].
 	ErrInboxInUse = errors.New("the inbox belongs to another run that is going on: give each run an inbox of its own")
+	// ErrToolGone means that a [Worker] was given a call of a tool that its agent does not offer. The agent of the run is another version.
+	ErrToolGone = errors.New("the agent does not have the tool any more")
 	// ErrGoexit means that a tool called runtime.Goexit, for example through a failed assertion in a test.
 	ErrGoexit = engine.ErrGoexit
 )

@@ -143,7 +143,7 @@ func argsJSON(args model.RawArgs) json.RawMessage {
 func (r *agentRun[D, O]) call(ctx context.Context, t *engine.Task, run *toolset.RunContext[D]) engine.Done {
 	tool := r.tool(t.Call.Tool)
 	if tool == nil {
-		return engine.Done{Err: errors.New("the tool is gone")}
+		return engine.Done{Err: ErrToolGone}
 	}
 	timeout := tool.Timeout
 	if timeout == 0 {

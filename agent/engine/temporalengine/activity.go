@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/engine"
@@ -67,32 +68,45 @@ func opener[D, O any](c *Config[D, O]) func(ctx context.Context, in Input) (engi
 	}
 }
 
-// do is the activity.
+// do is the activity. Its errors are those that another attempt may not have; errors of the task are part of its result.
 func (a *activities) do(ctx context.Context, in taskInput) (*taskOutput, error) {
 	task, err := engine.UnmarshalTask(in.Task)
-	if err != nil {
-		return nil, err
+	if err != nil { // perhaps another worker is newer
+		return nil, short(err)
 	}
 	if in.History != nil {
 		if task.Info.Messages, err = a.histories.messages(ctx, in.History); err != nil {
-			return nil, err
+			return nil, short(err)
 		}
 	}
 	r, err := a.use(ctx, in.Run)
 	if err != nil {
-		return nil, err
+		return nil, short(err)
 	}
 	defer a.leave(in.Run.ID, r)
 	stop := beat(ctx)
 	defer stop()
 	var done engine.Done
 	perform(ctx, r.worker, task, &done)
-	if ctx.Err() != nil && errors.Is(done.Err, ctx.Err()) {
+	switch {
+	case ctx.Err() != nil && errors.Is(done.Err, ctx.Err()):
 		return nil, ctx.Err() // Temporal knows what it means
+	case errors.Is(done.Err, agent.ErrToolGone): // perhaps other workers have a version of the agent that has it
+		return nil, short(fmt.Errorf("step %d of run %s: %w", task.Info.Step, in.Run.ID, done.Err))
 	}
-	out := new(taskOutput)
-	out.Done, err = engine.MarshalDone(task, &done)
-	return out, err
+	out := &taskOutput{Key: task.Key()}
+	if out.Done, err = engine.MarshalDone(task, &done); err != nil {
+		return nil, temporal.NewNonRetryableApplicationError(shortened(err.Error()), errorType, nil) // it would be executed again
+	}
+	return out, nil
+}
+
+// short is an error whose text is no longer than an event should have it.
+func short(err error) error {
+	if text := err.Error(); len(text) > maxText {
+		return errors.New(shortened(text))
+	}
+	return err
 }
 
 // perform does the task. Panics of user code are the worker's business, but runtime.Goexit must not end Temporal's goroutine.

@@ -27,6 +27,9 @@ type Blobs interface {
 // ErrNoBlob means that data that a workflow refers to is not there.
 var ErrNoBlob = errors.New("temporalengine: no such blob")
 
+// errChanged means that data is not what was put there.
+var errChanged = errors.New("temporalengine: a blob was changed")
+
 // keyOf returns the key of data.
 func keyOf(data []byte) string {
 	sum := sha256.Sum256(data)
@@ -37,7 +40,7 @@ func keyOf(data []byte) string {
 func get(ctx context.Context, b Blobs, key string) ([]byte, error) {
 	data, err := b.Get(ctx, key)
 	if err == nil && keyOf(data) != key {
-		err = fmt.Errorf("temporalengine: blob %s was changed", key)
+		err = fmt.Errorf("%w: %s", errChanged, key)
 	}
 	return data, err
 }

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -58,7 +59,7 @@ type Error struct {
 	// Messages is the history. Usage is what the run has used.
 	Messages []*model.Message
 	Usage    toolset.Usage
-	// Err is the cause. That of a run that was cancelled is [context.Canceled].
+	// Err is the cause. It keeps its identity as errors of engine.RegisterErrors do. That of a run that was cancelled is [context.Canceled].
 	Err error
 }
 
@@ -128,6 +129,9 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 		if cancelled.HasDetails() {
 			err = cancelled.Details(&details)
 		}
+	}
+	if done, decodeErr := engine.UnmarshalDone(&engine.Task{Op: engine.OpModel}, details.Error); decodeErr == nil && done.Err != nil {
+		failed.Err = done.Err
 	}
 	failed.Messages, failed.Usage = details.Messages, details.Usage
 	return nil, failed

@@ -47,8 +47,14 @@ type Activity struct {
 	Heartbeat time.Duration
 	// Attempts bounds how often it is tried if workers are lost or it takes too long. Zero means 10.
 	Attempts int32
-	// TaskQueue names another queue, for workers with other resources. Empty means that of the workflow.
+	// TaskQueue names another queue, for workers with other resources. Empty means that of the workflow. The workers of a queue can share a
+	// rate limit: see TaskQueueActivitiesPerSecond of the options of Temporal's workers.
 	TaskQueue string
+	// Child has the calls of a tool that was made with [agent.AsTool] executed by workflows of their own: it is the Config.Name of the agent inside,
+	// which is registered with the workers of the queue. Its dependencies are made by its own configuration; Input.Metadata is that of the run. Without
+	// Child, the agent inside runs within the activity of the call, which begins anew if the worker is lost. Of the other fields, only
+	// Timeout and TaskQueue count. Zero Timeout means no bound.
+	Child string
 }
 
 // DefaultIdle is how long dependencies of a run that is idle are kept, if the configuration does not say.
@@ -111,6 +117,9 @@ func (c *Config[D, O]) check() error {
 	}
 	if c.Step.Local {
 		errs = append(errs, errors.New("temporalengine: Config.Step is local: requests to models take too long for that"))
+	}
+	if c.Step.Child != "" {
+		errs = append(errs, errors.New("temporalengine: Config.Step has a Child: that is for calls of tools"))
 	}
 	return errors.Join(errs...)
 }

@@ -61,7 +61,8 @@ func TestConformance(t *testing.T) {
 					cancel(context.Cause(life))
 				}
 			})
-			play(run, &runEngine{ctx: ctx, local: l.Worker, name: "task", run: Input{ID: l.RunID}, ids: new(uint64)})
+			play(run, &runEngine{ctx: ctx, local: l.Worker, name: "task", run: Input{ID: l.RunID},
+				state: new(state), messages: workflow.GetSignalChannel(ctx, messageSignal)})
 			return nil
 		}, workflow.RegisterOptions{Name: "play"})
 		defer context.AfterFunc(life, env.CancelWorkflow)()

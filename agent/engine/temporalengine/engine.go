@@ -16,6 +16,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // taskInput is the input of an activity.
@@ -27,27 +28,40 @@ type taskInput struct {
 	History *reference      `json:"history,omitempty"`
 }
 
-// taskOutput is what an activity returns.
+// taskOutput is what an activity returns, and the workflow of a call.
 type taskOutput struct {
+	// Key is that of the task. A workflow whose next task is another one was begun by another agent.
+	Key string `json:"key"`
 	// Done is the result in the form of engine.MarshalDone.
 	Done json.RawMessage `json:"done"`
 }
 
 // runEngine is the engine of one run, in its workflow. All methods are called on the workflow's coroutine.
 type runEngine struct {
-	ctx   workflow.Context
-	local engine.Worker
-	name  string // of the activity
-	run   Input
-	tool  func(name string) Activity
-	step  Activity
-	chain chain
-	ids   *uint64
+	ctx      workflow.Context
+	local    engine.Worker
+	name     string // of the activity
+	run      Input
+	tool     func(name string) Activity
+	step     Activity
+	state    *state
+	messages workflow.ReceiveChannel
+	chain    chain
+	ids      uint64
+	// steps is how many steps the legs before have made, highest how many this one has. Steps of tasks count from the run's beginning, so that
+	// idempotency keys are unique.
+	steps, highest int
+	// before is what the legs before have used, until it is counted on the meter of this one.
+	before *toolset.Usage
+	// resumed is the last message of an earlier execution, until the step that it is the request of is prepared.
+	resumed *model.Message
 }
 
 type future struct {
 	task   *engine.Task
 	ctx    context.Context // of the task
+	key    string
+	child  bool
 	cancel workflow.CancelFunc
 	result workflow.Future
 	tip    tip
@@ -63,22 +77,41 @@ func (e *runEngine) Fuses() bool { return true }
 // Start implements [engine.Engine].
 func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 	f := &future{task: t, ctx: ctx}
-	if t.Op == engine.OpInbox {
+	if e.before != nil { // this is the first task of the leg: nobody has looked at the meter yet
+		t.Info.Usage = t.Info.Meter.Add(*e.before)
+		e.before = nil
+	}
+	e.highest = max(e.highest, t.Info.Step)
+	switch t.Op {
+	case engine.OpInbox:
 		f.done = new(engine.Done)
+		e.receive()
 		e.local.Do(ctx, t, nil, f.done)
 		f.done.Used = nil // it was counted here
 		return f
-	}
-	in, err := e.input(f)
-	if err != nil {
-		f.done = &engine.Done{Err: err}
-		return f
+	case engine.OpStep, engine.OpPrepare:
+		e.state.messages, e.state.usage = t.Info.Messages, t.Info.Meter.Usage()
+		if t.Op == engine.OpStep && e.fullBefore(t) {
+			f.done = &engine.Done{Err: errFull}
+			return f
+		}
 	}
 	how := e.step
 	if t.Op == engine.OpTool && e.tool != nil {
 		how = e.tool(t.Call.Tool)
 	}
-	how = how.orDefault()
+	if how.Child != "" {
+		return e.startChild(f, how)
+	}
+	return e.startActivity(f, how.orDefault())
+}
+
+func (e *runEngine) startActivity(f *future, how Activity) *future {
+	in, err := e.input(f)
+	if err != nil {
+		f.done = &engine.Done{Err: err}
+		return f
+	}
 	retries := &temporal.RetryPolicy{MaximumAttempts: how.Attempts}
 	var wctx workflow.Context
 	wctx, f.cancel = workflow.WithCancel(e.ctx)
@@ -90,16 +123,37 @@ func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 	wctx = workflow.WithActivityOptions(wctx, workflow.ActivityOptions{
 		StartToCloseTimeout: how.Timeout, HeartbeatTimeout: how.Heartbeat, TaskQueue: how.TaskQueue, RetryPolicy: retries,
 		WaitForCancellation: true, // a tool that goes on must not be forgotten
-		Summary:             summary(t),
+		Summary:             summary(f.task),
 	})
 	f.result = workflow.ExecuteActivity(wctx, e.name, in)
 	return f
 }
 
+// receive puts the messages that were sent into the inbox. No coroutine does that: one that has received a message and does not run any more
+// would lose it when the workflow is continued as a new one.
+func (e *runEngine) receive() {
+	for {
+		var parts []model.Part
+		if !e.messages.ReceiveAsync(&parts) {
+			return
+		}
+		e.state.heard = true
+		e.state.inbox.Send(parts...)
+	}
+}
+
+// endLeg makes the engine ready for the next leg.
+func (e *runEngine) endLeg() {
+	e.steps, e.highest = e.steps+e.highest, 0
+	if e.before == nil {
+		e.before = &e.state.usage
+	}
+}
+
 // summary is what people read in Temporal's UI.
 func summary(t *engine.Task) string {
 	if t.Call != nil {
-		return fmt.Sprintf("step %d: %s %s", t.Info.Step, t.Op, t.Call.Tool)
+		return fmt.Sprintf("step %d: %s %.100s", t.Info.Step, t.Op, t.Call.Tool)
 	}
 	return fmt.Sprintf("step %d: %s", t.Info.Step, t.Op)
 }
@@ -108,15 +162,18 @@ func summary(t *engine.Task) string {
 func (e *runEngine) input(f *future) (taskInput, error) {
 	in := taskInput{Run: e.run}
 	task := *f.task
-	if task.Info != nil && task.Request == nil {
-		ref, t, err := e.chain.next(task.Info.Messages)
+	info := *task.Info
+	info.Step += e.steps
+	task.Info, f.key = &info, ""
+	if task.Request == nil {
+		ref, t, err := e.chain.next(info.Messages)
 		if err != nil {
 			return in, err
 		}
-		info := *task.Info
-		info.Messages = nil
-		task.Info, in.History, f.tip = &info, ref, t
+		in.History, f.tip = ref, t
 	}
+	info.Messages = nil
+	f.key = task.Key()
 	var err error
 	in.Task, err = engine.MarshalTask(&task)
 	return in, err
@@ -147,22 +204,43 @@ func (e *runEngine) detached() workflow.Context {
 	return ctx
 }
 
-// finish takes the result of an activity.
+// finish takes the result of an activity or a child.
 func (e *runEngine) finish(f *future) {
 	defer f.cancel()
 	var out taskOutput
 	err := f.result.Get(e.detached(), &out)
+	e.state.worked = true
 	var done *engine.Done
-	if err == nil {
+	switch {
+	case err == nil && out.Key != f.key:
+		panic(fmt.Sprintf("temporalengine: run %s was begun by another version of its agent: it went on with %q, and the agent of this worker goes on with %q. "+
+			"Let workers of that version finish the run, or give the new agent another Config.Name", e.run.ID, out.Key, f.key))
+	case err == nil:
 		e.chain.keep(f.tip)
 		done, err = engine.UnmarshalDone(f.task, out.Done)
+	case errors.Is(err, errBlobs):
+		panic(err) // the task of the workflow fails and is tried again
+	case f.child:
+		done, err = failedChild(f, err), nil
 	}
 	if err != nil {
 		f.done = &engine.Done{Err: failure(f, err)}
 		return
 	}
+	if f.task.Op == engine.OpStep && e.resumed != nil && done.Offer != nil {
+		e.instruct(f.task, done.Offer)
+	}
 	f.task.Count(done)
 	f.done = done
+}
+
+// instruct gives the request of the first step of an execution its instructions. The loop does that for requests of its own leg only.
+func (e *runEngine) instruct(t *engine.Task, offer *engine.Offer) {
+	last := t.Info.Messages[len(t.Info.Messages)-1]
+	if last == e.resumed && offer.History == nil && last.RunID == t.Info.RunID && last.Kind == model.KindRequest {
+		last.Instructions = offer.Instructions
+	}
+	e.resumed = nil
 }
 
 // ErrWorkerLost means that an activity was given up, because its workers were lost or took too long.
@@ -184,8 +262,8 @@ func (e *runEngine) Stamp(m *model.Message) { m.Time = workflow.Now(e.ctx).UTC()
 
 // NewID implements [engine.Engine]. Ids are made of the workflow's, so that they are the same in each replay.
 func (e *runEngine) NewID() string {
-	*e.ids++
+	e.ids++
 	info := workflow.GetInfo(e.ctx)
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(info.WorkflowExecution.ID+"\x00"+info.OriginalRunID+"\x00"), *e.ids))
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(info.WorkflowExecution.ID+"\x00"+info.OriginalRunID+"\x00"), e.ids))
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16])
 }

@@ -4,6 +4,7 @@ package temporalengine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,9 +19,32 @@ const (
 	maxInline = 64 << 10
 	// blobTimeout bounds how long data is put or got. What fails is tried again by Temporal.
 	blobTimeout = 30 * time.Second
+	// loadTimeout bounds how long a history is loaded.
+	loadTimeout = 5 * time.Minute
 	// byReference marks a payload whose data is the key of a blob.
 	byReference = "binary/ponte-blob"
 )
+
+// errBlobs is part of the errors of payloads that are kept in blobs that cannot be reached.
+var errBlobs = errors.New("temporalengine: the blobs cannot be reached")
+
+// patiently calls f until it succeeds, the context ends, or there is no such blob. Temporal drops a signal that cannot be read.
+func patiently(ctx context.Context, f func() error) error {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, ErrNoBlob) || errors.Is(err, errChanged) {
+			return fmt.Errorf("%w: %w", errBlobs, err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", errBlobs, err)
+		}
+	}
+}
 
 // Converter converts what travels between clients, workflows and activities. It keeps everything that has more than 64 KiB in blobs, so that no
 // event of a run is larger. It belongs into client.Options.DataConverter of all programs that have to do with the runs. Workflows of other kinds can use it,
@@ -51,8 +75,8 @@ func (r *references) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, 
 			return nil, err
 		}
 		key := keyOf(data)
-		if err := r.blobs.Put(ctx, key, data); err != nil {
-			return nil, fmt.Errorf("temporalengine: put blob: %w", err)
+		if err := patiently(ctx, func() error { return r.blobs.Put(ctx, key, data) }); err != nil {
+			return nil, fmt.Errorf("put blob: %w", err)
 		}
 		made[i] = &commonpb.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(byReference)}, Data: []byte(key)}
 	}
@@ -69,9 +93,13 @@ func (r *references) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, 
 		if string(p.GetMetadata()[converter.MetadataEncoding]) != byReference {
 			continue
 		}
-		data, err := get(ctx, r.blobs, string(p.GetData()))
+		var data []byte
+		err := patiently(ctx, func() (err error) {
+			data, err = get(ctx, r.blobs, string(p.GetData()))
+			return err
+		})
 		if err != nil {
-			return nil, fmt.Errorf("temporalengine: get blob: %w", err)
+			return nil, fmt.Errorf("get blob: %w", err)
 		}
 		made[i] = new(commonpb.Payload)
 		if err := proto.Unmarshal(data, made[i]); err != nil {

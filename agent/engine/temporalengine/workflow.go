@@ -5,8 +5,6 @@ package temporalengine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -15,15 +13,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/engine"
-	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
-)
-
-// The names of what a workflow answers to.
-const (
-	stateQuery    = "state"
-	answerUpdate  = "answer"
-	messageSignal = "message"
 )
 
 // activityName is the name of the activity of a kind of runs.
@@ -40,77 +30,99 @@ func Register[D, O any](r worker.Registry, c Config[D, O]) (closeRuns func(), er
 	}
 	a := newActivities(opener(&c), c.Blobs, c.Idle)
 	r.RegisterActivityWithOptions(a.do, activity.RegisterOptions{Name: activityName(c.Name)})
-	r.RegisterWorkflowWithOptions((&flow[D, O]{&c}).run, workflow.RegisterOptions{Name: c.Name})
+	r.RegisterWorkflowWithOptions((&flow[D, O]{&c, &a.histories}).run, workflow.RegisterOptions{Name: c.Name})
 	return a.close, nil
 }
 
 // flow is the workflow.
-type flow[D, O any] struct{ config *Config[D, O] }
-
-// legState is what is known between the legs of a run: from its start or from answers to its end, or to calls that wait for answers.
-type legState struct {
-	messages []*model.Message
-	usage    toolset.Usage
-	pending  []agent.PendingCall
-	results  toolset.DeferredResults
+type flow[D, O any] struct {
+	config    *Config[D, O]
+	histories *histories
 }
 
-func (f *flow[D, O]) run(ctx workflow.Context, in Input) (*agent.Result[O], error) {
-	info := workflow.GetInfo(ctx)
-	in.ID = info.WorkflowExecution.ID
-	state := &legState{messages: in.History}
-	inbox := new(agent.Inbox)
-	answered := workflow.NewBufferedChannel(ctx, 1)
-	if err := f.handlers(ctx, state, inbox, answered); err != nil {
+// begin is the input of a workflow: that of the client, and what an earlier execution or the run around this one adds.
+type begin struct {
+	Input
+	// Carried is what an earlier execution of the run has left.
+	Carried *carried `json:"carried,omitempty"`
+	// Around is set if the run is a call of another run.
+	Around *around `json:"around,omitempty"`
+}
+
+// run is one execution of the workflow. It returns an [agent.Result], or a [taskOutput] if the run is a call of another one.
+func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
+	in.ID = workflow.GetInfo(ctx).WorkflowExecution.ID
+	s := &state{messages: in.History, inbox: new(agent.Inbox)}
+	e := &runEngine{
+		ctx: ctx, name: activityName(f.config.Name), run: in.Input, tool: f.config.Tool, step: f.config.Step, state: s,
+		messages: workflow.GetSignalChannel(ctx, messageSignal),
+	}
+	e.run.History, e.run.Prompt, e.run.Parts = nil, "", nil
+	options := []agent.RunOption{agent.WithParts(in.Parts...)}
+	prompt := in.Prompt
+	if in.Around != nil {
+		var err error
+		if prompt, options, err = in.Around.start(s); err != nil {
+			return nil, temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
+		}
+	}
+	if in.Carried != nil {
+		prompt, options = "", nil
+		f.resume(ctx, e, in.Carried)
+	}
+	if err := f.handlers(ctx, s); err != nil {
 		return nil, err
 	}
-	slim := in
-	slim.History, slim.Prompt, slim.Parts = nil, "", nil
-	e := &runEngine{ctx: ctx, name: activityName(f.config.Name), run: slim, tool: f.config.Tool, step: f.config.Step, ids: new(uint64)}
-	meter := toolset.NewMeter(in.Limits)
-	for leg := 0; ; leg++ {
-		options := append(append([]agent.RunOption{}, f.config.Options...), agent.WithRunID(in.ID), agent.WithInbox(inbox), agent.WithMeter(meter),
-			agent.WithHistory(state.messages), agent.WithMetadata(in.Metadata))
-		if in.ConversationID != "" {
-			options = append(options, agent.WithConversationID(in.ConversationID))
+	waits := in.Carried != nil && in.Carried.Waits
+	for {
+		if waits {
+			if err := workflow.Await(ctx, func() bool { return len(s.unanswered()) == 0 || e.fullWaiting() }); err != nil {
+				s.pending = nil
+				return nil, f.failed(ctx, in, s, err)
+			}
+			if len(s.unanswered()) > 0 {
+				return nil, f.again(ctx, e, in, true)
+			}
+			prompt, options = "", []agent.RunOption{agent.WithResults(s.results)}
+			s.pending, s.results = nil, toolset.DeferredResults{}
 		}
-		prompt := ""
-		if leg == 0 {
-			prompt = in.Prompt
-			options = append(options, agent.WithParts(in.Parts...))
-		} else {
-			options = append(options, agent.WithResults(state.results))
+		outer, err := in.meter()
+		if err != nil {
+			return nil, temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
 		}
-		state.results = toolset.DeferredResults{}
-		res, err := f.leg(ctx, e, prompt, options)
+		res, err := f.leg(ctx, e, in, prompt, append(options, agent.WithMeter(outer)))
+		started := e.before == nil
+		e.endLeg()
 		if err == nil {
-			res.Usage = meter.Usage()
+			s.messages, s.usage = res.Messages, res.Usage
+			if in.Around != nil {
+				return in.Around.output(ctx, s, res.Output)
+			}
 			return res, nil
 		}
-		var failed *agent.RunError
-		if errors.As(err, &failed) {
-			state.messages = failed.Messages
+		if failed := new(agent.RunError); errors.As(err, &failed) && failed.Messages != nil {
+			s.messages = failed.Messages
+			if started {
+				s.usage = failed.Usage
+			}
 		}
-		state.usage = meter.Usage()
 		var pending *agent.PendingError
-		if !errors.As(err, &pending) {
-			return nil, f.failed(ctx, state, err)
+		switch {
+		case ctx.Err() != nil:
+			return nil, f.failed(ctx, in, s, err)
+		case errors.Is(err, errFull):
+			return nil, f.again(ctx, e, in, false)
+		case in.Around != nil:
+			return in.Around.ended(s, outer, err)
+		case !errors.As(err, &pending):
+			return nil, f.failed(ctx, in, s, err)
 		}
-		state.pending = pending.Calls
-		// A channel alone would not end with the context.
-		selector := workflow.NewSelector(ctx)
-		selector.AddReceive(answered, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) })
-		selector.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {})
-		selector.Select(ctx)
-		if ctx.Err() != nil {
-			return nil, f.failed(ctx, state, context.Canceled)
-		}
-		state.pending = nil
+		s.pending, waits = pending.Calls, true
 	}
 }
 
-// leg runs the agent until its end, or until calls wait for answers.
-func (f *flow[D, O]) leg(wctx workflow.Context, e *runEngine, prompt string, options []agent.RunOption) (*agent.Result[O], error) {
+// leg runs the agent until its end, until calls wait for answers, or until the history of the workflow is full.
+func (f *flow[D, O]) leg(wctx workflow.Context, e *runEngine, in begin, prompt string, more []agent.RunOption) (*agent.Result[O], error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	over, end := workflow.WithCancel(wctx)
@@ -121,6 +133,12 @@ func (f *flow[D, O]) leg(wctx workflow.Context, e *runEngine, prompt string, opt
 			cancel(context.Canceled)
 		}
 	})
+	options := append([]agent.RunOption{}, f.config.Options...)
+	options = append(options, agent.WithRunID(in.ID), agent.WithInbox(e.state.inbox), agent.WithHistory(e.state.messages), agent.WithMetadata(in.Metadata))
+	if in.ConversationID != "" {
+		options = append(options, agent.WithConversationID(in.ConversationID))
+	}
+	options = append(options, more...)
 	options = append(options, agent.WithEngine(func(_ context.Context, local engine.Worker) (engine.Engine, error) {
 		e.local = local
 		return e, nil
@@ -129,105 +147,14 @@ func (f *flow[D, O]) leg(wctx workflow.Context, e *runEngine, prompt string, opt
 	return f.config.Agent.Run(ctx, deps, prompt, options...)
 }
 
-// failure is what a workflow that has failed says of itself.
-type failureDetails struct {
-	Messages []*model.Message `json:"messages,omitempty"`
-	Usage    toolset.Usage    `json:"usage,omitzero"`
-}
-
-// failed is the error of the workflow. It carries the history.
-func (f *flow[D, O]) failed(ctx workflow.Context, state *legState, err error) error {
-	details := failureDetails{state.messages, state.usage}
-	if ctx.Err() != nil {
-		return temporal.NewCanceledError(details)
+// meter returns the meter above that of a leg. It has counted what runs around this one have, and nothing of this one.
+func (in *begin) meter() (*toolset.Meter, error) {
+	if in.Around == nil {
+		return toolset.NewMeter(in.Limits), nil
 	}
-	return temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil, details)
-}
-
-// errorType is the type of the errors of runs.
-const errorType = "ponte.RunError"
-
-// handlers answers queries and updates, and passes messages on.
-func (f *flow[D, O]) handlers(ctx workflow.Context, state *legState, inbox *agent.Inbox, answered workflow.Channel) error {
-	err := workflow.SetQueryHandler(ctx, stateQuery, func() (*State, error) {
-		return &State{Messages: state.messages, Usage: state.usage, Pending: state.pending}, nil
-	})
+	task, err := engine.UnmarshalTask(in.Around.Task)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, answerUpdate, func(ctx workflow.Context, results toolset.DeferredResults) (left int, err error) {
-		merge(&state.results, results)
-		if left = len(unanswered(state)); left == 0 {
-			answered.Send(ctx, true)
-		}
-		return left, nil
-	}, workflow.UpdateHandlerOptions{Validator: func(results toolset.DeferredResults) error { return checkAnswers(state, &results) }})
-	if err != nil {
-		return err
-	}
-	messages := workflow.GetSignalChannel(ctx, messageSignal)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var parts []model.Part
-			messages.Receive(ctx, &parts)
-			if ctx.Err() != nil {
-				return
-			}
-			inbox.Send(parts...)
-		}
-	})
-	return nil
-}
-
-// merge adds results to others.
-func merge(all *toolset.DeferredResults, more toolset.DeferredResults) {
-	if all.Decisions == nil {
-		all.Decisions = more.Decisions
-	} else {
-		maps.Copy(all.Decisions, more.Decisions)
-	}
-	if all.Results == nil {
-		all.Results = more.Results
-	} else {
-		maps.Copy(all.Results, more.Results)
-	}
-}
-
-// unanswered returns the pending calls that have no answer yet.
-func unanswered(state *legState) (left []agent.PendingCall) {
-	for _, c := range state.pending {
-		_, decided := state.results.Decisions[c.Key()]
-		_, resulted := state.results.Results[c.Key()]
-		if !decided && !resulted {
-			left = append(left, c)
-		}
-	}
-	return left
-}
-
-// checkAnswers refuses answers that nothing waits for.
-func checkAnswers(state *legState, results *toolset.DeferredResults) error {
-	waiting := map[string]bool{}
-	for _, c := range unanswered(state) {
-		waiting[c.Key()] = true
-	}
-	var wrong []error
-	check := func(key string) {
-		if !waiting[key] {
-			wrong = append(wrong, fmt.Errorf("temporalengine: no call %q waits for an answer", key))
-		}
-	}
-	n := 0
-	for key := range results.Decisions {
-		check(key)
-		n++
-	}
-	for key := range results.Results {
-		check(key)
-		n++
-	}
-	if n == 0 {
-		wrong = append(wrong, errors.New("temporalengine: there is no answer"))
-	}
-	return errors.Join(wrong...)
+	return task.Info.Meter, nil
 }

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// A call of an agent ([agent.AsTool]) can be a workflow of its own, a child of that of the run. What it does and what becomes of it is what it
+// would be within an activity; agent.AsTool has the rules.
+
+// around is the call that a run is.
+type around struct {
+	// Task is the task of the call, in the form of engine.MarshalTask, without the history of the run around.
+	Task json.RawMessage `json:"task"`
+}
+
+// insideState is what a run inside leaves when calls of it wait for answers. Its form is that of package agent.
+type insideState struct {
+	Messages []*model.Message `json:"messages,omitempty"`
+	Ref      string           `json:"ref,omitempty"`
+}
+
+// startChild starts the workflow of a call.
+func (e *runEngine) startChild(f *future, how Activity) *future {
+	task := *f.task
+	info := *task.Info
+	info.Messages, info.Step = nil, info.Step+e.steps
+	task.Info, task.Options = &info, nil
+	data, err := engine.MarshalTask(&task)
+	if err != nil {
+		f.done = &engine.Done{Err: err}
+		return f
+	}
+	f.key, f.child = task.Key(), true
+	var wctx workflow.Context
+	wctx, f.cancel = workflow.WithCancel(e.ctx)
+	wctx = workflow.WithChildOptions(wctx, workflow.ChildWorkflowOptions{
+		WorkflowID: childID(e.run.ID, f.key), TaskQueue: how.TaskQueue, WorkflowExecutionTimeout: how.Timeout,
+		WaitForCancellation: true, ParentClosePolicy: enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+	})
+	in := begin{Input: Input{Metadata: e.run.Metadata}, Around: &around{data}}
+	f.result = workflow.ExecuteChildWorkflow(wctx, how.Child, in)
+	return f
+}
+
+// childID returns the id of the workflow of a call. Ids of calls are the model's, so what is long is hashed.
+func childID(run, key string) string {
+	if len(run)+len(key) > 500 {
+		sum := sha256.Sum256([]byte(key))
+		key = hex.EncodeToString(sum[:16])
+	}
+	return run + "/" + key
+}
+
+// failedChild is the result of a call whose workflow has given none: it was cancelled or terminated by itself, or could not be
+// started. The model is told.
+func failedChild(f *future, err error) *engine.Done {
+	if cause := context.Cause(f.ctx); cause != nil {
+		return &engine.Done{Err: cause}
+	}
+	why := shortened(err.Error())
+	var application *temporal.ApplicationError
+	switch {
+	case errors.As(err, &application):
+		why = shortened(application.Message())
+	case errors.As(err, new(*temporal.CanceledError)):
+		why = "it was cancelled"
+	case errors.As(err, new(*temporal.TerminatedError)):
+		why = "it was terminated"
+	case errors.As(err, new(*temporal.TimeoutError)):
+		why = "it took too long"
+	}
+	return &engine.Done{Return: failedReturn(f.task.Call.Tool, why)}
+}
+
+func failedReturn(tool, why string) engine.Return {
+	return engine.Return{Result: toolset.Result{Text: fmt.Sprintf("%s failed: %s", tool, why), Outcome: model.OutcomeFailed}}
+}
+
+// start returns what the run is asked, or how it goes on if calls of it have been answered.
+func (a *around) start(s *state) (prompt string, options []agent.RunOption, err error) {
+	task, err := engine.UnmarshalTask(a.Task)
+	if err != nil {
+		return "", nil, err
+	}
+	if task.Call == nil {
+		return "", nil, errors.New("temporalengine: the call is missing")
+	}
+	if resume := task.Call.Resume; resume != nil {
+		var left insideState
+		if err := json.Unmarshal(resume.State, &left); err != nil {
+			return "", nil, fmt.Errorf("temporalengine: call %s: read the history: %w", task.Call.ID, err)
+		}
+		if left.Ref != "" {
+			return "", nil, fmt.Errorf("temporalengine: call %s has begun within an activity, and its history is in a store of the worker: it cannot go on as a workflow", task.Call.ID)
+		}
+		if s.messages = left.Messages; resume.Results != nil {
+			options = append(options, agent.WithResults(*resume.Results))
+		}
+		return "", options, nil
+	}
+	var args struct {
+		Prompt string `json:"prompt"`
+	}
+	if err := json.Unmarshal(task.Call.Args, &args); err != nil || args.Prompt == "" {
+		return "", nil, fmt.Errorf("temporalengine: tool %s has no prompt among its arguments: Activity.Child is for tools made by agent.AsTool", task.Call.Tool)
+	}
+	return args.Prompt, nil, nil
+}
+
+// output is the result of the workflow if the run has an output.
+func (a *around) output(_ workflow.Context, s *state, output any) (*taskOutput, error) {
+	// The tool makes of the output what agent.AsTool would.
+	tool := toolset.Func("output", "", func(context.Context, *toolset.RunContext[struct{}], struct{}) (any, error) { return output, nil })
+	res, err := tool.Call(context.Background(), nil, struct{}{})
+	if err != nil {
+		return a.result(s, nil, engine.Done{Err: err})
+	}
+	return a.result(s, nil, engine.Done{Return: engine.Return{Result: res}})
+}
+
+// ended is the result of the workflow if the run has ended without an output. outer is the meter above that of the run.
+func (a *around) ended(s *state, outer *toolset.Meter, err error) (*taskOutput, error) {
+	task, invalid := engine.UnmarshalTask(a.Task)
+	if invalid != nil {
+		return nil, temporal.NewNonRetryableApplicationError(invalid.Error(), errorType, nil)
+	}
+	var pending *agent.PendingError
+	var failed *agent.RunError
+	if errors.As(err, &pending) && errors.As(err, &failed) {
+		state, err := json.Marshal(insideState{Messages: s.messages})
+		if err != nil {
+			return nil, temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
+		}
+		calls := slices.Clone(pending.Calls)
+		for i := range calls {
+			if len(calls[i].Path) == 0 {
+				calls[i].Agent = failed.Agent
+			}
+		}
+		return a.result(s, outer, engine.Done{Return: engine.Return{Pending: &toolset.PendingError{Calls: calls, State: state}}})
+	}
+	var limit interface{ Applies(*toolset.Meter) bool } // a *toolset.LimitError or a *toolset.PriceError
+	if errors.As(err, &limit) && limit.Applies(outer) || task.Call.Resume != nil && errors.Is(err, agent.ErrResults) {
+		return a.result(s, outer, engine.Done{Err: err})
+	}
+	why := err
+	if inner := errors.Unwrap(err); inner != nil {
+		why = inner
+	}
+	return a.result(s, outer, engine.Done{Return: failedReturn(task.Call.Tool, why.Error())})
+}
+
+// result is the result of the workflow.
+func (a *around) result(s *state, outer *toolset.Meter, done engine.Done) (*taskOutput, error) {
+	task, err := engine.UnmarshalTask(a.Task)
+	if err == nil {
+		if outer != nil {
+			task.Info.Meter = outer // limits that were reached are of this one
+		}
+		done.Used = &s.usage
+		out := &taskOutput{Key: task.Key()}
+		if out.Done, err = engine.MarshalDone(task, &done); err == nil {
+			return out, nil
+		}
+	}
+	return nil, temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// The names of what a workflow answers to.
+const (
+	stateQuery    = "state"
+	answerUpdate  = "answer"
+	messageSignal = "message"
+)
+
+// state is what is known of a run outside of its loop. It is used on the coroutines of the workflow only.
+type state struct {
+	messages []*model.Message
+	usage    toolset.Usage
+	pending  []agent.PendingCall
+	results  toolset.DeferredResults
+	inbox    *agent.Inbox
+	// worked says that this execution has done something, heard that it has been told something.
+	worked, heard bool
+}
+
+// handlers answers queries and updates.
+func (f *flow[D, O]) handlers(ctx workflow.Context, s *state) error {
+	err := workflow.SetQueryHandler(ctx, stateQuery, func() (*State, error) {
+		return &State{Messages: s.messages, Usage: s.usage, Pending: s.unanswered()}, nil
+	})
+	if err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, answerUpdate, func(_ workflow.Context, results toolset.DeferredResults) (left int, err error) {
+		merge(&s.results, results)
+		s.heard = true
+		return len(s.unanswered()), nil
+	}, workflow.UpdateHandlerOptions{Validator: func(results toolset.DeferredResults) error { return s.check(&results) }})
+}
+
+// merge adds results to others.
+func merge(all *toolset.DeferredResults, more toolset.DeferredResults) {
+	if all.Decisions == nil {
+		all.Decisions = more.Decisions
+	} else {
+		maps.Copy(all.Decisions, more.Decisions)
+	}
+	if all.Results == nil {
+		all.Results = more.Results
+	} else {
+		maps.Copy(all.Results, more.Results)
+	}
+}
+
+// unanswered returns the pending calls that have no answer yet.
+func (s *state) unanswered() (left []agent.PendingCall) {
+	for _, c := range s.pending {
+		_, decided := s.results.Decisions[c.Key()]
+		_, resulted := s.results.Results[c.Key()]
+		if !decided && !resulted {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// check refuses answers that nothing waits for.
+func (s *state) check(results *toolset.DeferredResults) error {
+	waiting := map[string]bool{}
+	for _, c := range s.unanswered() {
+		waiting[c.Key()] = true
+	}
+	var wrong []error
+	check := func(key string) {
+		if !waiting[key] {
+			wrong = append(wrong, fmt.Errorf("temporalengine: no call %q waits for an answer", key))
+		}
+	}
+	n := 0
+	for key := range results.Decisions {
+		check(key)
+		n++
+	}
+	for key := range results.Results {
+		check(key)
+		n++
+	}
+	if n == 0 {
+		wrong = append(wrong, errors.New("temporalengine: there is no answer"))
+	}
+	return errors.Join(wrong...)
+}
+
+// failureDetails is what a workflow that has failed says of itself.
+type failureDetails struct {
+	Messages []*model.Message `json:"messages,omitempty"`
+	Usage    toolset.Usage    `json:"usage,omitzero"`
+	// Error is the error, in the form of engine.MarshalDone.
+	Error []byte `json:"error,omitempty"`
+}
+
+// failed is the error of the workflow. It carries the history, unless the run is a call of another one.
+func (f *flow[D, O]) failed(ctx workflow.Context, in begin, s *state, err error) error {
+	details := failureDetails{Messages: s.messages, Usage: s.usage}
+	if in.Around != nil {
+		details.Messages = nil
+	}
+	if ctx.Err() != nil {
+		return temporal.NewCanceledError(details)
+	}
+	if data, err := engine.MarshalDone(&engine.Task{Op: engine.OpModel}, &engine.Done{Err: err}); err == nil {
+		details.Error = data
+	}
+	return temporal.NewNonRetryableApplicationError(shortened(err.Error()), errorType, nil, details)
+}
+
+// errorType is the type of the errors of runs.
+const errorType = "ponte.RunError"
+
+// maxText bounds texts of errors that are part of events.
+const maxText = 4 << 10
+
+// shortened bounds the text of an error. Texts of models and tools have no bound.
+func shortened(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return text[:maxText] + "…"
+}
