@@ -114,12 +114,8 @@ func (f *flow[D, O]) resume(ctx workflow.Context, e *runEngine, c *carried) {
 // load returns the history that is kept under a key. Blobs that cannot be had fail the task of the workflow, not the workflow: Temporal
 // tries the task again.
 func (f *flow[D, O]) load(ctx workflow.Context, key string) (messages []*model.Message) {
-	// To get blobs may take longer than the second that a workflow has.
-	patient := workflow.DataConverterWithoutDeadlockDetection(loader{converter.GetDefaultDataConverter(), f.histories})
-	if aware, ok := patient.(workflow.ContextAware); ok {
-		patient = aware.WithWorkflowContext(ctx)
-	}
-	if err := patient.FromPayload(&commonpb.Payload{Data: []byte(key)}, &messages); err != nil {
+	chain := patient(ctx, loader{converter.GetDefaultDataConverter(), f.histories})
+	if err := chain.FromPayload(&commonpb.Payload{Data: []byte(key)}, &messages); err != nil {
 		panic(fmt.Sprintf("temporalengine: load the history of run %s: %v", workflow.GetInfo(ctx).WorkflowExecution.ID, err))
 	}
 	return messages

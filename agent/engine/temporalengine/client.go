@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/ponte-go/ponte/agent"
@@ -24,6 +26,8 @@ import (
 type ClientOptions struct {
 	// Name is the Config.Name of the workers, TaskQueue their queue.
 	Name, TaskQueue string
+	// Blobs are those of the workers. Without them, the history of a run that has failed comes from a worker if it is longer than 64 KiB.
+	Blobs Blobs
 	// Timeout bounds a run, the time that it waits for people included. Zero means no bound.
 	Timeout time.Duration
 }
@@ -39,6 +43,7 @@ func NewClient[O any](c client.Client, o ClientOptions) (*Client[O], error) {
 	if c == nil || o.Name == "" || o.TaskQueue == "" {
 		return nil, errors.New("temporalengine: a client needs a client of Temporal, a Name and a TaskQueue")
 	}
+	registerErrors()
 	return &Client[O]{c, o}, nil
 }
 
@@ -72,6 +77,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Run is a run that was started. It is safe for concurrent use.
 type Run[O any] struct {
 	client client.Client
+	blobs  Blobs
 	id     string
 }
 
@@ -95,11 +101,11 @@ func (c *Client[O]) Start(ctx context.Context, in Input) (*Run[O], error) {
 	if err != nil {
 		return nil, fmt.Errorf("temporalengine: start run %s: %w", in.ID, err)
 	}
-	return &Run[O]{c.client, in.ID}, nil
+	return &Run[O]{c.client, c.options.Blobs, in.ID}, nil
 }
 
 // Run returns the run with an id, which any program may have started. Whether there is one is found out by its methods.
-func (c *Client[O]) Run(id string) *Run[O] { return &Run[O]{c.client, id} }
+func (c *Client[O]) Run(id string) *Run[O] { return &Run[O]{c.client, c.options.Blobs, id} }
 
 // Result waits for the end of the run. If the run has failed, the error is an [*Error] with the history.
 func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
@@ -115,26 +121,40 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 		return nil, err
 	}
 	failed := &Error{ID: r.id, Err: err}
-	var details failureDetails
+	var raw converter.RawValue
 	var application *temporal.ApplicationError
 	var cancelled *temporal.CanceledError
 	switch {
 	case errors.As(err, &application):
 		failed.Err = application
 		if application.HasDetails() {
-			err = application.Details(&details)
+			_ = application.Details(&raw)
 		}
 	case errors.As(err, &cancelled):
 		failed.Err = context.Canceled
 		if cancelled.HasDetails() {
-			err = cancelled.Details(&details)
+			_ = cancelled.Details(&raw)
 		}
 	}
+	details := r.details(ctx, raw.Payload())
 	if done, decodeErr := engine.UnmarshalDone(&engine.Task{Op: engine.OpModel}, details.Error); decodeErr == nil && done.Err != nil {
 		failed.Err = done.Err
 	}
 	failed.Messages, failed.Usage = details.Messages, details.Usage
 	return nil, failed
+}
+
+// details returns what a workflow that has failed says of itself.
+func (r *Run[O]) details(ctx context.Context, p *commonpb.Payload) (details failureDetails) {
+	if p == nil {
+		return details
+	}
+	if r.blobs != nil || string(p.GetMetadata()[converter.MetadataEncoding]) != byReference {
+		_ = byReferences(r.blobs).FromPayload(p, &details)
+	} else if state, err := r.State(ctx); err == nil {
+		details.Messages, details.Usage = state.Messages, state.Usage
+	}
+	return details
 }
 
 // known gives errors of the service their identity.

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -245,6 +246,13 @@ func (e *runEngine) instruct(t *engine.Task, offer *engine.Offer) {
 
 // ErrWorkerLost means that an activity was given up, because its workers were lost or took too long.
 var ErrWorkerLost = errors.New("temporalengine: the activity was given up")
+
+var registering sync.Once
+
+// registerErrors lets errors of this package keep their identity up to clients.
+func registerErrors() {
+	registering.Do(func() { engine.RegisterErrors(engine.Sentinel("temporal_worker_lost", ErrWorkerLost)) })
+}
 
 // failure is the error of a task whose activity has failed.
 func failure(f *future, err error) error {

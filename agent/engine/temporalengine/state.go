@@ -3,10 +3,12 @@
 package temporalengine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -99,7 +101,10 @@ func (s *state) check(results *toolset.DeferredResults) error {
 	if n == 0 {
 		wrong = append(wrong, errors.New("temporalengine: there is no answer"))
 	}
-	return errors.Join(wrong...)
+	if err := errors.Join(wrong...); err != nil {
+		return short(err)
+	}
+	return nil
 }
 
 // failureDetails is what a workflow that has failed says of itself.
@@ -107,7 +112,7 @@ type failureDetails struct {
 	Messages []*model.Message `json:"messages,omitempty"`
 	Usage    toolset.Usage    `json:"usage,omitzero"`
 	// Error is the error, in the form of engine.MarshalDone.
-	Error []byte `json:"error,omitempty"`
+	Error json.RawMessage `json:"error,omitempty"`
 }
 
 // failed is the error of the workflow. It carries the history, unless the run is a call of another one.
@@ -117,12 +122,31 @@ func (f *flow[D, O]) failed(ctx workflow.Context, in begin, s *state, err error)
 		details.Messages = nil
 	}
 	if ctx.Err() != nil {
-		return temporal.NewCanceledError(details)
+		return temporal.NewCanceledError(f.byReference(ctx, details))
 	}
 	if data, err := engine.MarshalDone(&engine.Task{Op: engine.OpModel}, &engine.Done{Err: err}); err == nil {
 		details.Error = data
 	}
-	return temporal.NewNonRetryableApplicationError(shortened(err.Error()), errorType, nil, details)
+	return temporal.NewNonRetryableApplicationError(shortened(err.Error()), errorType, nil, f.byReference(ctx, details))
+}
+
+// byReference returns a value as [Converter] converts it. Temporal converts details of errors with another converter, and never ends a workflow
+// whose details are larger than 2 MiB.
+func (f *flow[D, O]) byReference(ctx workflow.Context, value any) any {
+	payload, err := patient(ctx, byReferences(f.config.Blobs)).ToPayload(value)
+	if err != nil {
+		panic(err) // the task of the workflow fails and is tried again
+	}
+	return converter.NewRawValue(payload)
+}
+
+// patient is a converter for workflows that may take longer than the second that a workflow has.
+func patient(ctx workflow.Context, c converter.DataConverter) converter.DataConverter {
+	c = workflow.DataConverterWithoutDeadlockDetection(c)
+	if aware, ok := c.(workflow.ContextAware); ok {
+		c = aware.WithWorkflowContext(ctx)
+	}
+	return c
 }
 
 // errorType is the type of the errors of runs.

@@ -25,6 +25,7 @@ func Register[D, O any](r worker.Registry, c Config[D, O]) (closeRuns func(), er
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	registerErrors()
 	if c.Idle == 0 {
 		c.Idle = DefaultIdle
 	}
@@ -32,6 +33,17 @@ func Register[D, O any](r worker.Registry, c Config[D, O]) (closeRuns func(), er
 	r.RegisterActivityWithOptions(a.do, activity.RegisterOptions{Name: activityName(c.Name)})
 	r.RegisterWorkflowWithOptions((&flow[D, O]{&c, &a.histories}).run, workflow.RegisterOptions{Name: c.Name})
 	return a.close, nil
+}
+
+// RegisterWorkflow registers the workflow of an agent's runs alone. It is for tests that replay histories of runs with a new version of the agent
+// ([worker.NewWorkflowReplayer]).
+func RegisterWorkflow[D, O any](r worker.WorkflowRegistry, c Config[D, O]) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	registerErrors()
+	r.RegisterWorkflowWithOptions((&flow[D, O]{&c, &histories{blobs: c.Blobs}}).run, workflow.RegisterOptions{Name: c.Name})
+	return nil
 }
 
 // flow is the workflow.

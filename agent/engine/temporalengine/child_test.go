@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine/temporalengine"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// familyOf is a story of an agent that asks another one, which has the model.
+func familyOf(t *testing.T, child bool, inner model.Model, change func(*agent.Config[deps, report])) *story {
+	t.Helper()
+	k := new(keys)
+	s := storyOf(t, false, child, k, change)
+	inside := researcher(inner, k)
+	s.config.Agent = storyteller(said(
+		model.Response(model.ToolCall("a", "research", `{"prompt":"Find it."}`), model.ToolCall("b", "research", `{"prompt":"Find that."}`)),
+		model.Response(final("done")),
+	), inside, k, change)
+	if child {
+		s.register = func(env *testsuite.TestWorkflowEnvironment) {
+			closeRuns, err := temporalengine.Register(env, temporalengine.Config[deps, string]{Name: "researcher", Agent: inside, Blobs: s.config.Blobs, Deps: s.config.Deps})
+			require.NoError(t, err)
+			t.Cleanup(closeRuns)
+		}
+	}
+	return s
+}
+
+func TestModelIsToldWhyAChildFailed(t *testing.T) {
+	down := modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+		return nil, errors.New("the provider is down")
+	})
+	var texts []string
+	for _, child := range []bool{false, true} {
+		res, err := familyOf(t, child, down, nil).play(t, temporalengine.Input{Prompt: "Go."})
+		require.NoError(t, err)
+		require.Contains(t, res.Messages[2].Parts[1].Text, "research failed: ")
+		require.Contains(t, res.Messages[2].Parts[1].Text, "the provider is down")
+		texts = append(texts, plain(t, res.Messages))
+	}
+	require.Equal(t, texts[0], texts[1], "as within an activity")
+}
+
+// TestLimitsOfAnAgentInsideBoundItAlone and what it used counts outside.
+func TestLimitsOfAnAgentInsideBoundItAlone(t *testing.T) {
+	endless := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		return model.Response(model.ToolCall("a", "nothing", `{}`)), nil
+	})
+	var used []toolset.Usage
+	for _, child := range []bool{false, true} {
+		s := familyOf(t, child, endless, nil)
+		res, err := s.play(t, temporalengine.Input{Prompt: "Go."})
+		require.NoError(t, err)
+		require.Equal(t, model.OutcomeFailed, res.Messages[2].Parts[0].Outcome)
+		used = append(used, res.Usage)
+	}
+	require.Equal(t, used[0], used[1])
+	require.Equal(t, 6, used[0].Requests, "two of each agent inside, which may try once more")
+}
+
+func TestOuterLimitsBoundAChild(t *testing.T) {
+	for _, child := range []bool{false, true} {
+		asked := 0
+		busy := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+			asked++
+			return model.Response(model.ToolCall("a", "guarded", `{"n":1}`)), nil
+		})
+		s := familyOf(t, child, busy, func(c *agent.Config[deps, report]) { c.Limits.Requests = 3; c.MaxParallelCalls = 1 })
+		s.answer = allow
+		_, err := s.play(t, temporalengine.Input{Prompt: "Go.", Metadata: ada})
+		require.ErrorContains(t, err, "usage limit reached: 3 requests, limit 3", "child %v", child)
+		require.Equal(t, 2, asked, "child %v", child)
+	}
+}
+
+func TestToolThatIsNoAgentCannotBeAChild(t *testing.T) {
+	s := familyOf(t, true, insideModel(), nil)
+	s.config.Agent = storyteller(said(model.Response(model.ToolCall("a", "work", `{"n":1}`)), model.Response(final("done"))), researcher(insideModel(), new(keys)), new(keys), nil)
+	s.config.Tool = func(string) temporalengine.Activity { return temporalengine.Activity{Child: "researcher"} }
+	res, err := s.play(t, temporalengine.Input{Prompt: "Go."})
+	require.NoError(t, err)
+	require.Contains(t, res.Messages[2].Parts[0].Text, "tool work has no prompt among its arguments")
+}
+
+// TestHandOverIsKept plays two turns with an agent that the conversation stays with, natively and with an execution for each step.
+func TestHandOverIsKept(t *testing.T) {
+	expert := agent.Must(agent.New(agent.Config[deps, report]{
+		Name: "expert", Tools: []*toolset.Tool[deps]{guardedTool(new(keys))},
+		Model: modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+			last := req.Messages[len(req.Messages)-1].Parts[0]
+			switch {
+			case last.Kind == model.PartUser && last.Text == "Go.":
+				return model.Response(model.ToolCall("g", "guarded", `{"n":1}`)), nil
+			case last.Kind == model.PartUser:
+				return model.Response(final("again: " + last.Text)), nil
+			}
+			return model.Response(final("first: " + last.Text)), nil
+		}),
+	}))
+	desk := func() *agent.Agent[deps, report] {
+		return agent.Must(agent.New(agent.Config[deps, report]{
+			Name: "desk", Tools: []*toolset.Tool[deps]{toolset.Func("work", "Work.", func(context.Context, *toolset.RunContext[deps], args) (string, error) { return "worked", nil })},
+			Model:        said(model.Response(model.ToolCall("w", "work", `{"n":1}`)), model.Response(model.ToolCall("h", "expert", `{"prompt":"Go."}`))),
+			Alternatives: []agent.Alternative[deps, report]{agent.HandOver[deps, deps, report]("expert", "Ask the expert.", expert, func(d deps) deps { return d }, agent.Stay())},
+		}))
+	}
+	want := native(t, desk(), allow)
+	require.Contains(t, want.Output.Text, "first: guarded 1 for ada")
+	wantNext, err := desk().Run(t.Context(), deps{"ada"}, "And now?", agent.WithHistory(want.Messages))
+	require.NoError(t, err)
+	require.Equal(t, "again: And now?", wantNext.Output.Text)
+
+	s := &story{config: config(desk(), new(temporalengine.MemoryBlobs)), full: true, answer: allow}
+	got, err := s.play(t, temporalengine.Input{Prompt: "Go.", Metadata: ada})
+	require.NoError(t, err)
+	require.Greater(t, s.executions, 2)
+	require.Equal(t, want.Output, got.Output)
+	require.Equal(t, len(want.Messages), len(got.Messages))
+	gotNext, err := s.play(t, temporalengine.Input{Prompt: "And now?", History: got.Messages, Metadata: ada})
+	require.NoError(t, err)
+	require.Equal(t, wantNext.Output, gotNext.Output)
+	require.Equal(t, wantNext.Agent, gotNext.Agent)
+}
