@@ -194,10 +194,10 @@ func TestWorkerRefusesWhatIsNotForIt(t *testing.T) {
 	require.ErrorContains(t, do(&engine.Task{Op: engine.OpModel}), "no run")
 	require.ErrorContains(t, do(&engine.Task{Op: engine.OpInbox, Info: info}), "local worker")
 	require.ErrorIs(t, do(&engine.Task{Op: engine.OpModel, Info: info, Request: &model.Request{}}), agent.ErrNoModel)
-	require.ErrorContains(t, do(&engine.Task{Op: engine.OpTool, Info: info, Call: gone}), "gone")
-	require.ErrorContains(t, do(&engine.Task{Op: engine.OpPreview, Info: info, Call: gone}), "gone")
+	require.ErrorIs(t, do(&engine.Task{Op: engine.OpTool, Info: info, Call: gone}), agent.ErrToolGone)
+	require.ErrorIs(t, do(&engine.Task{Op: engine.OpPreview, Info: info, Call: gone}), agent.ErrToolGone)
 	changed := &engine.Call{Call: toolset.Call{ID: "1", Tool: "add", Args: model.RawArgs(`{"x":1,"y":2}`)}}
-	require.ErrorContains(t, do(&engine.Task{Op: engine.OpPreview, Info: info, Call: changed}), "gone", "a tool that asks no more is not the one that was offered")
+	require.ErrorIs(t, do(&engine.Task{Op: engine.OpPreview, Info: info, Call: changed}), agent.ErrToolGone, "a tool that asks no more is not the one that was offered")
 	require.Error(t, do(&engine.Task{Op: engine.OpTool, Info: info}))
 	require.ErrorContains(t, do(&engine.Task{Op: engine.OpOutput, Info: info, Call: gone}), "gone")
 	require.Error(t, do(&engine.Task{Op: 99, Info: info}))
