@@ -99,7 +99,7 @@ func (r *renderer) show(s *projection.Shown) {
 		r.agent(s.Entity)
 	case view.Usage:
 		if u := s.Entity.Usage; u != nil {
-			r.send(acp.SessionUpdate{UsageUpdate: &acp.UsageUpdate{Used: u.Used, Size: u.Size}})
+			r.send(usageUpdate(u))
 		}
 	case view.Plan:
 		r.send(acp.SessionUpdate{Plan: planOf(s.Entity)})

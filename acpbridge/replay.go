@@ -41,7 +41,7 @@ func (r *renderer) whole(e *view.Entity, all *view.Snapshot) []acp.SessionUpdate
 		return []acp.SessionUpdate{{Plan: planOf(e)}}
 	case view.Usage:
 		if u := e.Usage; u != nil {
-			return []acp.SessionUpdate{{UsageUpdate: &acp.UsageUpdate{Used: u.Used, Size: u.Size}}}
+			return []acp.SessionUpdate{usageUpdate(u)}
 		}
 	case view.Session:
 		return []acp.SessionUpdate{infoUpdate(e)}
@@ -51,6 +51,15 @@ func (r *renderer) whole(e *view.Entity, all *view.Snapshot) []acp.SessionUpdate
 		return r.compacted(e)
 	}
 	return nil
+}
+
+// usageUpdate says how full the context is, and what the session has cost.
+func usageUpdate(u *view.Tokens) acp.SessionUpdate {
+	all := &acp.UsageUpdate{Used: u.Used, Size: u.Size}
+	if u.Cost > 0 {
+		all.Cost = &acp.Cost{Amount: u.Cost, Currency: u.Currency}
+	}
+	return acp.SessionUpdate{UsageUpdate: all}
 }
 
 // chunks returns a message or a thought.

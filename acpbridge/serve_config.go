@@ -59,6 +59,11 @@ type Config[D deps.Carrier, O any] struct {
 	// announced in initialize. With a ContextWindow the user is shown how full it is.
 	Model *model.Info
 
+	// Prices are the prices of the models, if not nil: with a ContextWindow, the user is shown what the session has cost so far, as far as
+	// prices are known. Package agent/model/prices has a table. Currency is that of the table, an ISO 4217 code; empty is USD.
+	Prices   model.PriceTable
+	Currency string
+
 	// LinkedFiles is how many bytes of the files that a prompt links to the model is given with it, in all. They are read through the
 	// session's workspace, under its rules of paths; of a link to lines, only these. Files that it refuses, that do not fit, and that the
 	// model does not take are not an error: the model knows the link, and may read it with its tools. 0 leaves all of them to its tools.

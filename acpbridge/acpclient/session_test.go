@@ -312,3 +312,33 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	_, err = s.Client().NewSession(t.Context(), acpclient.SessionConfig{Cwd: "/repo"})
 	require.ErrorIs(t, err, acpclient.ErrClosed)
 }
+
+func TestCancelIsSentOnce(t *testing.T) {
+	cancels, started := 0, make(chan struct{})
+	s := begin(t, acpclient.Config{}, func(a *raw) {
+		a.open()
+		a.await("session/prompt")
+		close(started)
+		for m := a.next(); m.Method != ""; m = a.next() {
+			switch m.Method {
+			case "session/cancel": // the agent takes its time
+				cancels++
+			case "_ping":
+				a.answer(m, `{}`)
+			}
+		}
+	})
+	said := make(chan error, 1)
+	go func() {
+		_, err := s.Say(t.Context(), "hello")
+		said <- err
+	}()
+	<-started
+	require.NoError(t, s.Cancel(t.Context()))
+	require.NoError(t, s.Cancel(t.Context()))
+	require.NoError(t, s.Close(t.Context()), "the agent has no session/close")
+	require.NoError(t, s.Client().Conn().Call(t.Context(), "_ping", struct{}{}, nil))
+	require.Equal(t, 1, cancels)
+	require.NoError(t, s.Client().Close())
+	require.Error(t, <-said)
+}

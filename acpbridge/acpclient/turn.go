@@ -52,11 +52,12 @@ func (t *Turn) Text() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// turn is a turn in progress. The session's mu guards cancelled.
+// turn is a turn in progress. The session's mu guards cancelled and told.
 type turn struct {
 	ctx       context.Context // ends when nobody wants the turn any more
 	cancel    context.CancelCauseFunc
-	cancelled bool          // session/cancel has been sent
+	cancelled bool          // nobody wants the turn any more
+	told      bool          // session/cancel has been sent, or is about to be
 	done      chan struct{} // closed when the agent has answered, or will not
 	result    *Turn
 	err       error
@@ -193,7 +194,8 @@ func (s *Session) tooLarge() error {
 	return fmt.Errorf("%w: more than %d bytes", ErrLimit, s.client.config.MaxState)
 }
 
-// Cancel cancels the turn in progress, if there is one. Its prompt returns when the agent has ended it. Open questions are withdrawn.
+// Cancel cancels the turn in progress, if there is one. Its prompt returns when the agent has ended it. Open questions are withdrawn. The
+// agent is told once; a Cancel that failed can be tried again.
 func (s *Session) Cancel(ctx context.Context) error {
 	s.mu.Lock()
 	t := s.turn
@@ -201,10 +203,17 @@ func (s *Session) Cancel(ctx context.Context) error {
 		s.mu.Unlock()
 		return nil
 	}
-	t.cancelled = true
+	told := t.told
+	t.cancelled, t.told = true, true
 	s.mu.Unlock()
 	t.cancel(context.Canceled)
+	if told {
+		return nil
+	}
 	if err := s.client.conn.Cancel(ctx, &acp.CancelNotification{SessionID: s.id}); err != nil {
+		s.mu.Lock()
+		t.told = false
+		s.mu.Unlock()
 		return s.client.failed(ctx, acp.MethodCancel, err)
 	}
 	return nil
@@ -213,11 +222,11 @@ func (s *Session) Cancel(ctx context.Context) error {
 // abandon cancels a turn that nobody waits for. It does not wait.
 func (s *Session) abandon(t *turn, cause error) {
 	s.mu.Lock()
-	again := t.cancelled
-	t.cancelled = true
+	told := t.told
+	t.cancelled, t.told = true, true
 	s.mu.Unlock()
 	t.cancel(cause)
-	if again {
+	if told {
 		return
 	}
 	s.client.work.Go(func() {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
 )
@@ -42,6 +43,10 @@ type Config[D, O any] struct {
 	Render func(output any) (string, error)
 	// Window is the size of the model's context in tokens. With it, usage is shown.
 	Window int
+	// Prices are the prices of the models, if not nil. Usage then has the cost of the session so far, as far as prices are known. Currency is
+	// that of the table, an ISO 4217 code; empty is USD.
+	Prices   model.PriceTable
+	Currency string
 
 	// Modes, Models and Thinking are what users can choose from; the first is the default. They are the settings [SettingMode],
 	// [SettingModel] and [SettingThinking]. Thinking are levels of model.Settings. Settings are the program's own.

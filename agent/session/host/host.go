@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
 )
@@ -26,6 +27,8 @@ type Host struct {
 	core    core
 	render  func(any) (string, error)
 	window  int
+	prices  model.PriceTable
+	money   string // the currency of prices
 	busy    Busy
 	idle    time.Duration
 	holder  string
@@ -51,6 +54,7 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	}
 	h := &Host{
 		store: c.Store, kept: c.Store != nil, durable: c.Store != nil, core: &typed[D, O]{c}, render: c.Render, window: c.Window, busy: c.Busy, idle: c.Idle,
+		prices: c.Prices, money: cmp.Or(c.Currency, "USD"),
 		holder: cmp.Or(c.Holder, holder()), log: c.Logger, sessions: map[string]*Session{},
 		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), announce: c.Announce,
 		settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),

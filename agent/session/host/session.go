@@ -110,7 +110,9 @@ func (s *Session) read(ctx context.Context) error {
 		return nil
 	}
 	c := &conversation{fold: new(view.Fold), epoch: rand.Text()}
-	c.proj = projection.New(projection.Options{Fold: c.fold, Render: s.host.render, Window: s.host.window, Changed: s.changed})
+	c.proj = projection.New(projection.Options{
+		Fold: c.fold, Render: s.host.render, Window: s.host.window, Prices: s.host.prices, Currency: s.host.money, Changed: s.changed,
+	})
 	s.showInfo(c)
 	s.showOffers(c)
 	var err error

@@ -29,6 +29,9 @@ type call struct {
 	after string
 	// over is what was recorded, while entries are read.
 	over *view.Entity
+	// asking says that somebody is asked about the call. asked is what it shows because of that: see [call.answered].
+	asking bool
+	asked  []view.Content
 }
 
 // edit is a change of a call. Fields that are empty stay as they were.
@@ -281,10 +284,10 @@ func (p *Projector) change(id string, edits ...edit) {
 	shown := &Shown{Kind: view.ToolCall, Patch: &view.Entity{}}
 	for _, ed := range edits {
 		if !before.Status.Ended() && (p.replay == nil || c.base == nil) {
-			ed.apply(&c.entity, shown)
+			ed.apply(&c.entity, c.asked, shown)
 		}
 		if !ed.own && c.base != nil && !c.base.Status.Ended() {
-			ed.apply(c.base, nil)
+			ed.apply(c.base, nil, nil)
 		}
 	}
 	if p.replay != nil {
@@ -312,8 +315,9 @@ func (p *Projector) put(c *call, before *view.Entity, s *Shown) bool {
 	return true
 }
 
-// apply changes an entity, and notes what it changes. A status never goes back.
-func (ed *edit) apply(e *view.Entity, s *Shown) {
+// apply changes an entity, and notes what it changes. A status never goes back. Content takes the place of what was shown for a question, which is
+// asked, and is dropped if there is other content.
+func (ed *edit) apply(e *view.Entity, asked []view.Content, s *Shown) {
 	var patch view.Entity
 	set(&e.Title, ed.Title, &patch.Title)
 	set(&e.Class, ed.Class, &patch.Class)
@@ -323,14 +327,21 @@ func (ed *edit) apply(e *view.Entity, s *Shown) {
 	if ed.Input != nil && !bytes.Equal(ed.Input, e.Input) {
 		e.Input, patch.Input = ed.Input, ed.Input
 	}
-	if ed.Content != nil && len(e.Content) == 0 {
-		e.Content, patch.Content = ed.Content, ed.Content
+	replaced := false
+	if ed.Content != nil {
+		if rest := withoutAsked(e.Content, asked); len(rest) == countNotes(rest) {
+			replaced = len(e.Content) > 0
+			e.Content, patch.Content = append(slices.Clip(ed.Content), rest...), ed.Content
+		}
 	}
 	e.Content = append(slices.Clip(e.Content), ed.added...)
 	if s == nil {
 		return
 	}
 	into := s.Patch
+	if replaced {
+		into.Content, s.Added, patch.Content = e.Content, nil, nil
+	}
 	set(&into.Title, patch.Title, nil)
 	set(&into.Class, patch.Class, nil)
 	if patch.Status != "" {
@@ -338,6 +349,10 @@ func (ed *edit) apply(e *view.Entity, s *Shown) {
 	}
 	if patch.Input != nil {
 		into.Input = patch.Input
+	}
+	if into.Content != nil { // it has them
+		into.Content = e.Content
+		return
 	}
 	s.Added = append(s.Added, patch.Content...)
 	s.Added = append(s.Added, ed.added...)
@@ -371,6 +386,9 @@ func (p *Projector) Report(e *view.Entity) {
 		p.merge(e)
 		return
 	}
+	if e.Kind == view.Question {
+		p.askedAbout(e)
+	}
 	p.record(record{Op: view.Upsert, ID: e.ID, Entity: e})
 	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
@@ -402,6 +420,9 @@ func (p *Projector) merge(e *view.Entity) *Shown {
 	}
 	s := &Shown{Kind: view.ToolCall, Patch: e}
 	mergeInto(&c.entity, p.unlabelled(c, e))
+	if e.Content != nil {
+		c.noteAsked(before.Content)
+	}
 	p.put(c, &before, s)
 	changed := !reflect.DeepEqual(&before, &c.entity)
 	if changed {

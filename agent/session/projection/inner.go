@@ -44,6 +44,8 @@ func (p *Projector) inside(call, path, tool string, n *agent.Nested) {
 		return
 	}
 	switch e.Kind {
+	case agent.EventResponse:
+		p.usedInside(e.Message)
 	case agent.EventToolCall:
 		p.call(run.run, run.agent.ID, e)
 	case agent.EventToolStart:

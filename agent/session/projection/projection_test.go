@@ -51,7 +51,7 @@ func open(t *testing.T, store *session.Memory, journal bool) *shown {
 	w, err := session.Open(t.Context(), store, "s", session.Claim{Force: true})
 	require.NoError(t, err)
 	s := &shown{t: t, store: store, w: w, fold: new(view.Fold), journal: journal}
-	s.p = projection.New(projection.Options{Fold: s.fold, Render: render, Window: 1000})
+	s.p = projection.New(projection.Options{Fold: s.fold, Render: render, Window: 1000, Prices: perRequest(0.1), Currency: "EUR"})
 	s.c, err = turn.OpenWith(t.Context(), w, s.p.Replay)
 	require.NoError(t, err)
 	s.p.Replayed()
@@ -120,7 +120,7 @@ func requireSame(t *testing.T, s *shown) {
 func read(t *testing.T, store session.Store) *view.Fold {
 	t.Helper()
 	fold := new(view.Fold)
-	p := projection.New(projection.Options{Fold: fold, Render: render, Window: 1000})
+	p := projection.New(projection.Options{Fold: fold, Render: render, Window: 1000, Prices: perRequest(0.1), Currency: "EUR"})
 	_, err := turn.ReadWith(t.Context(), store, "s", p.Replay)
 	require.NoError(t, err)
 	p.Replayed()
@@ -281,7 +281,8 @@ func TestRewindShowsWhatWasBefore(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{second, third}, gone)
 	s.p.Rewind(second)
-	require.Equal(t, before, text(s.fold))
+	paid := strings.Replace(before, `"cost":0.1`, `"cost":0.4`, 1) // and is not given back
+	require.Equal(t, paid, text(s.fold))
 	requireSame(t, s)
 	require.Len(t, s.c.Messages(), 2)
 	require.NoError(t, prompt(s, travel(modeltest.SayText("Other.")), "Another", nil))

@@ -22,6 +22,10 @@ type Options struct {
 	Render func(output any) (string, error)
 	// Window is the size of the model's context in tokens. Without it, usage is not shown.
 	Window int
+	// Prices are the prices of the models, in Currency, an ISO 4217 code. With them, usage has the cost of the session so far, as far as
+	// prices are known. What an agent inside a call has used is counted too, unless the process ends before its turn does.
+	Prices   model.PriceTable
+	Currency string
 	// Changed is called when [Projector.Records] has something new, if it is not nil. It must not wait.
 	Changed func()
 }
@@ -32,9 +36,10 @@ type Shown struct {
 	// Kind and Role are those of the entity.
 	Kind view.Kind
 	Role view.Role
-	// Patch is set if an Upsert changes an entity that is there. Its fields that are not empty are new, except for Content.
+	// Patch is set if an Upsert changes an entity that is there. Its fields that are not empty are new. Content, if it is not nil, is all of
+	// the entity's.
 	Patch *view.Entity
-	// Added is content that an Upsert with a Patch has added to the entity's.
+	// Added is content that an Upsert with a Patch has added to the entity's. It is nil if the Patch has content.
 	Added []view.Content
 }
 
@@ -55,6 +60,11 @@ type Projector struct {
 	early            []string // calls of the response in hand that were shown before it was complete
 	numbers          struct{ notice, said int }
 	inner            map[string]*innerRun // by the calls around the run
+
+	// The session's.
+	spent      float64
+	spentInner float64 // by agents inside calls of this turn, which no message of the session says
+	full       uint64  // the tokens of the context
 
 	replay *replay // while entries are read
 
@@ -153,7 +163,7 @@ func (p *Projector) Event(e *agent.Event) {
 		}
 		p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
 		p.media(e.Message)
-		p.usage(e.Message.Usage)
+		p.usage(e.Message)
 		p.settle(e)
 	case agent.EventToolCall:
 		p.call(p.run, "", e)
@@ -224,13 +234,6 @@ func (p *Projector) media(m *model.Message) {
 			}
 			p.emit(&Shown{Change: view.Change{Op: view.Append, ID: p.message.id, Content: c}, Kind: view.Message, Role: view.Assistant})
 		}
-	}
-}
-
-// usage shows how full the context is: what the model has read and written last is what it will read next.
-func (p *Projector) usage(u model.Usage) {
-	if used := u.TotalTokens(); p.options.Window > 0 && used > 0 {
-		p.upsert(&view.Entity{ID: UsageID, Kind: view.Usage, Usage: &view.Tokens{Used: uint64(used), Size: uint64(p.options.Window)}})
 	}
 }
 
@@ -339,6 +342,7 @@ func (p *Projector) handedOver(around *agent.Event, e *agent.Event) {
 
 // End ends the turn, for one of the reasons of package turn: calls that are open have failed then, unless the turn is pending.
 func (p *Projector) End(reason string) {
+	p.recordSpent()
 	if reason != turn.Pending {
 		why := whyUnfinished(reason)
 		p.closeInner(why)

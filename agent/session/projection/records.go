@@ -106,6 +106,9 @@ func (p *Projector) Records() []json.RawMessage {
 		c := p.calls[q.id]
 		if c != nil && len(changes) == 0 {
 			changes = c.recorded()
+			if changes == nil && p.records.last[q.id] != nil { // the messages say all of it now
+				changes = []record{{Op: opMerge, ID: q.id, Entity: &view.Entity{}}}
+			}
 		}
 		for _, rec := range changes {
 			rec.Version = recordVersion

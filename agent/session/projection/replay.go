@@ -270,6 +270,8 @@ func (p *Projector) showRecord(rec *record, anyway bool) {
 		return
 	}
 	switch {
+	case rec.Op == opSpent && rec.Entity != nil:
+		p.replaySpent(rec.Entity.Usage)
 	case rec.Op == opMerge && rec.Entity != nil:
 		if rec.Without {
 			rec.Entity.Content = []view.Content{}
