@@ -24,7 +24,10 @@ type renderer struct {
 	ctx                  context.Context
 	session              *session
 	notices, compactions bool // what the client takes
+	takes                clientUpdates
 	log                  *slog.Logger
+
+	calls, agents map[string]*view.Entity // by the calls' ids: calls that have not ended, and the agents inside them, for takes.subagents
 
 	message, thought chunk
 	cancel           context.CancelFunc // of close; nil before it
@@ -39,7 +42,10 @@ type chunk struct {
 }
 
 func newRenderer(ctx context.Context, s *session, log *slog.Logger) *renderer {
-	r := &renderer{ctx: ctx, session: s, log: log}
+	r := &renderer{ctx: ctx, session: s, log: log, takes: s.takes}
+	if r.takes.subagents {
+		r.calls, r.agents = map[string]*view.Entity{}, map[string]*view.Entity{}
+	}
 	if takes := s.info.Capabilities.Session; takes != nil {
 		r.notices, r.compactions = takes.Notices != nil, takes.Compaction != nil
 	}
@@ -95,6 +101,7 @@ func (r *renderer) show(s *projection.Shown) {
 		r.text(s)
 	case view.ToolCall:
 		r.call(s)
+		r.noteCall(s.Entity)
 	case view.SubAgent:
 		r.agent(s.Entity)
 	case view.Usage:
@@ -102,7 +109,7 @@ func (r *renderer) show(s *projection.Shown) {
 			r.send(usageUpdate(u))
 		}
 	case view.Plan:
-		r.send(acp.SessionUpdate{Plan: planOf(s.Entity)})
+		r.sendAll(r.planned(s.Entity))
 	case view.Notice:
 		r.notice(s.Entity)
 	case view.Compaction:
@@ -174,6 +181,7 @@ func (r *renderer) call(s *projection.Shown) {
 // agent shows an agent inside a tool call. The protocol does not nest calls, so those of the agent stand among the others, with its name before
 // their titles.
 func (r *renderer) agent(e *view.Entity) {
+	defer r.showSubagent(e)
 	run := unescapeRun(strings.TrimPrefix(e.ID, "agent:"))
 	if !e.Status.Ended() {
 		r.session.tracker.Label(run, e.Name)
@@ -214,10 +222,17 @@ func (r *renderer) custom(e *agent.Event, turn reporter) {
 	default:
 		return
 	}
-	r.send(update)
-	if update.Plan != nil {
-		turn.Report(&view.Entity{ID: projection.PlanID, Kind: view.Plan, Steps: stepsOf(update.Plan)})
+	if update.Plan == nil {
+		r.send(update)
+		return
 	}
+	plan := &view.Entity{ID: projection.PlanID, Kind: view.Plan, Steps: stepsOf(update.Plan)}
+	if r.takes.plans {
+		r.sendAll(r.planned(plan))
+	} else {
+		r.send(update)
+	}
+	turn.Report(plan)
 }
 
 // reporter takes what is shown that the run does not say.
@@ -229,6 +244,12 @@ type reporter interface {
 
 func (r *renderer) send(u acp.SessionUpdate) {
 	r.report(r.session.client.SessionUpdate(r.ctx, &acp.SessionNotification{SessionID: r.session.id, Update: u}))
+}
+
+func (r *renderer) sendAll(updates []acp.SessionUpdate) {
+	for _, u := range updates {
+		r.send(u)
+	}
 }
 
 // report logs an update that could not be sent. That the turn or the connection has ended is no news.

@@ -12,9 +12,7 @@ import (
 
 // notice shows a notice.
 func (r *renderer) notice(e *view.Entity) {
-	for _, u := range r.noticed(e) {
-		r.send(u)
-	}
+	r.sendAll(r.noticed(e))
 }
 
 // noticed returns the updates that show a notice. What the host says is a message for clients that take no notices; what tools and processors
@@ -42,9 +40,7 @@ func severityOf(class string) acp.NoticeSeverity {
 
 // compaction shows that a part of the history was replaced by a summary.
 func (r *renderer) compaction(e *view.Entity) {
-	for _, u := range r.compacted(e) {
-		r.send(u)
-	}
+	r.sendAll(r.compacted(e))
 }
 
 func (r *renderer) compacted(e *view.Entity) []acp.SessionUpdate {

@@ -17,7 +17,7 @@ func (s *server) replay(ctx context.Context, session *session, all bool) error {
 	}
 	snapshot, _, err := session.hosted.Snapshot(ctx)
 	if err != nil {
-		return sessionFailure(err)
+		return s.failure("the session cannot be loaded", session.id, err)
 	}
 	r := newRenderer(ctx, session, s.log)
 	for e := range snapshot.All() {
@@ -38,7 +38,12 @@ func (r *renderer) whole(e *view.Entity, all *view.Snapshot) []acp.SessionUpdate
 	case view.ToolCall:
 		return []acp.SessionUpdate{{ToolCall: wholeCall(e, all)}}
 	case view.Plan:
-		return []acp.SessionUpdate{{Plan: planOf(e)}}
+		if len(e.Steps) == 0 { // nothing shows it any more
+			return nil
+		}
+		return r.planned(e)
+	case view.SubAgent:
+		return r.wholeSubagent(e, all)
 	case view.Usage:
 		if u := e.Usage; u != nil {
 			return []acp.SessionUpdate{usageUpdate(u)}

@@ -57,6 +57,8 @@ import (
 // key, are answered with -32000, whose data.authMethods are the ways to log in. The session stays, and its history has the prompt. See the
 // rules of the protocol in its
 // chapters on initialization, session setup and the prompt turn.
+//
+// With [Config].Unstable, clients can also use methods and updates of the protocol that may still change: see there.
 func Serve[D deps.Carrier, O any](ctx context.Context, config Config[D, O]) error {
 	if err := config.check(); err != nil {
 		return err
@@ -98,7 +100,7 @@ func newServer[D deps.Carrier, O any](config *Config[D, O]) (*server, error) {
 	}
 	hosted, err := newHost(config, answers.ContextWindow)
 	return &server{
-		info: config.Info, media: answers.Media, busy: config.Busy, host: hosted, stored: config.Store != nil,
+		info: config.Info, media: answers.Media, busy: config.Busy, host: hosted, stored: config.Store != nil, unstable: config.Unstable,
 		settings: len(config.Modes)+len(config.Models)+len(config.Thinking)+len(config.Settings) > 0, modes: len(config.Modes) > 0, linkedFiles: config.LinkedFiles,
 		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, mcp: config.MCP, auth: config.Auth,
 		local:    config.Local,

@@ -16,7 +16,6 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
-	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
 // server is the agent's side of a connection. It has no type parameters: open makes the typed side of a session.
@@ -30,6 +29,7 @@ type server struct {
 	settings    bool // sessions have settings, and modes among them
 	modes       bool
 	stored      bool // sessions outlive the connection
+	unstable    bool // what is not stable is served too
 	shutdown    time.Duration
 	conn        acp.ConnOptions
 	log         *slog.Logger
@@ -42,6 +42,7 @@ type server struct {
 
 	mu       sync.Mutex
 	peer     acp.InitializeRequest // what the client has said about itself
+	takes    clientUpdates
 	sessions map[acp.SessionID]*session
 	opening  map[acp.SessionID]bool // that are being loaded or resumed
 	closing  bool
@@ -50,10 +51,13 @@ type server struct {
 var _ acp.Agent = (*server)(nil)
 
 // Initialize implements [acp.Agent]. It does no I/O. Whatever version the client proposes, the answer is the one that there is.
-func (s *server) Initialize(_ context.Context, p *acp.InitializeRequest) (*acp.InitializeResponse, error) {
+func (s *server) Initialize(ctx context.Context, p *acp.InitializeRequest) (*acp.InitializeResponse, error) {
 	s.mu.Lock()
 	s.peer = *p
 	s.mu.Unlock()
+	if err := s.initializeUnstable(ctx); err != nil {
+		return nil, err
+	}
 	info := s.info
 	var servers acp.MCPCapabilities
 	if s.mcp != nil {
@@ -103,7 +107,7 @@ func (s *server) newSession(ctx context.Context, p *acp.NewSessionRequest) (*ses
 	made := s.makeSession(acp.SessionID(rand.Text()), p.Cwd, p.AdditionalDirectories)
 	var err error
 	if made.hosted, err = s.host.Create(ctx, description(made.id, p.Cwd, p.AdditionalDirectories), made); err != nil {
-		return nil, s.notOpened(made.id, err)
+		return nil, s.notOpened("the session cannot be made", made.id, err)
 	}
 	if err := s.opened(ctx, made, p.MCPServers); err != nil {
 		return nil, err
@@ -116,18 +120,9 @@ func (s *server) makeSession(id acp.SessionID, dir string, more []string) *sessi
 	client := newSessionClient(s.client)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &session{id: id, client: client, tracker: deps.NewTracker(client, id, nil), local: s.local, stored: s.stored, info: &deps.Session{
+	return &session{id: id, client: client, tracker: deps.NewTracker(client, id, nil), local: s.local, stored: s.stored, takes: s.takes, info: &deps.Session{
 		ID: id, Cwd: dir, AdditionalDirectories: more, Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo,
 	}}
-}
-
-// notOpened logs that a session is not open, and returns the answer.
-func (s *server) notOpened(id acp.SessionID, err error) error {
-	s.logError("session not made", id, err)
-	if wrong, ok := errors.AsType[workspaceError](err); ok {
-		return workspaceFailure(wrong.error)
-	}
-	return sessionFailure(err)
 }
 
 // opened makes a session known to the client, after the answer to the request.
@@ -160,27 +155,6 @@ func checkDirectories(cwd string, more []string) error {
 		}
 	}
 	return nil
-}
-
-// workspaceFailure is the answer to session/new when this machine cannot do what it has to.
-func workspaceFailure(err error) error {
-	if wrong, ok := errors.AsType[*workspace.PathError](err); ok {
-		return acp.Errorf(acp.CodeInvalidParams, "invalid params: the directory %q cannot be used: %s", wrong.Path, oneLine(wrong.Err.Error())).
-			WithData(errorData{Kind: KindSession})
-	}
-	return sessionFailure(err)
-}
-
-// sessionFailure is the answer to session/new when Deps failed.
-func sessionFailure(err error) error {
-	if e, ok := errors.AsType[*acp.Error](err); ok {
-		return e
-	}
-	data := errorData{Kind: KindSession}
-	if _, ok := errors.AsType[*agent.PanicError](err); ok {
-		data.Kind = KindPanic
-	}
-	return acp.Errorf(acp.CodeInternal, "%s", oneLine("the session cannot be made: "+err.Error())).WithData(data)
 }
 
 // warnAboutServers names the MCP servers that the session does without. Their commands and headers may hold secrets.

@@ -84,6 +84,14 @@ type Config[D deps.Carrier, O any] struct {
 	// there are any, a command that does not exist is explained to the user. Otherwise it goes to the agent as text.
 	Commands []host.Command
 
+	// Unstable serves parts of the protocol that may change with each of its releases, to clients that ask for them. With a Store these are
+	// session/fork, session/archive, session/unarchive, session/set_title, session/status, and archived sessions in session/list, which leaves
+	// them out unless the client asks. Clients that announce "plan" get several plans, as plan_update and plan_removed, in place of plan.
+	// Clients that announce "subagents" are told of the agents inside tool calls, with subagent_update, and what they were asked and have
+	// answered, with session_message and session_message_chunk; their tool calls stay among those of the session. Prompts are answered with
+	// what the turn has used. See package unstable.
+	Unstable bool
+
 	// Busy says what happens to a prompt that comes while a turn of its session is running.
 	Busy BusyPolicy
 

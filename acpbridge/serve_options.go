@@ -119,7 +119,7 @@ func (s *server) SetSessionConfigOption(ctx context.Context, p *acp.SetSessionCo
 	}
 	all, err := session.set(ctx, string(p.ConfigID), value)
 	if err != nil {
-		return nil, settingFailure(err)
+		return nil, s.settingFailure(session, err)
 	}
 	return &acp.SetSessionConfigOptionResponse{ConfigOptions: session.configOptions(all)}, nil
 }
@@ -134,7 +134,7 @@ func (s *server) SetSessionMode(ctx context.Context, p *acp.SetSessionModeReques
 		return nil, unknownSession(p.SessionID)
 	}
 	if _, err := session.set(ctx, host.SettingMode, string(p.ModeID)); err != nil {
-		return nil, settingFailure(err)
+		return nil, s.settingFailure(session, err)
 	}
 	return nil, nil
 }
@@ -148,11 +148,11 @@ func (s *session) set(ctx context.Context, id, value string) ([]view.Setting, er
 	return s.hosted.Set(ctx, id, value)
 }
 
-func settingFailure(err error) error {
+func (s *server) settingFailure(session *session, err error) error {
 	if errors.Is(err, host.ErrNoSetting) || errors.Is(err, host.ErrSettingValue) {
 		return acp.Errorf(acp.CodeInvalidParams, "invalid params: %s", oneLine(err.Error())).WithData(errorData{Kind: KindSession})
 	}
-	return sessionFailure(err)
+	return s.failure("the setting cannot be changed", session.id, err)
 }
 
 // announce tells the client what has changed that belongs to the session as a whole.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -60,6 +59,10 @@ func (s *server) ResumeSession(ctx context.Context, p *acp.ResumeSessionRequest)
 
 // reopen opens a session of the store, or takes one that is open.
 func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more []string, servers []acp.MCPServer, replay bool) (*session, error) {
+	what := "the session cannot be resumed"
+	if replay {
+		what = "the session cannot be loaded"
+	}
 	if err := checkDirectories(dir, more); err != nil {
 		return nil, err
 	}
@@ -74,8 +77,7 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	s.mu.Unlock()
 	switch {
 	case opening, known != nil && len(known.unfinished()) > 0:
-		return nil, acp.Errorf(acp.CodeInvalidRequest, "the session is busy: wait for the running turn to end, or cancel it").
-			WithData(errorData{Kind: KindBusy, SessionID: id})
+		return nil, busySession(id)
 	case known != nil:
 		return known, s.replay(ctx, known, replay)
 	}
@@ -87,7 +89,7 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	made := s.makeSession(id, dir, more)
 	hosted, err := s.host.Open(ctx, string(id), made)
 	if err != nil {
-		return nil, s.notReopened(id, err)
+		return nil, s.notReopened(what, id, err)
 	}
 	made.hosted = hosted
 	if err := s.replay(ctx, made, replay); err != nil {
@@ -99,19 +101,6 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	}
 	s.log.Info("acpbridge: session goes on", "session", id)
 	return made, nil
-}
-
-// notReopened returns the answer to a request for a session that cannot be opened.
-func (s *server) notReopened(id acp.SessionID, err error) error {
-	var held *sessions.Error
-	switch {
-	case errors.Is(err, sessions.ErrNotFound), errors.Is(err, sessions.ErrInvalid):
-		return unknownSession(id)
-	case errors.Is(err, sessions.ErrHeld) && errors.As(err, &held):
-		return acp.Errorf(acp.CodeInvalidRequest, "%s", oneLine(fmt.Sprintf("the session is in use by %s since %s: close it there first",
-			held.Holder, held.Since.Format(time.DateTime)))).WithData(errorData{Kind: KindHeld, SessionID: id, Holder: held.Holder})
-	}
-	return s.notOpened(id, err)
 }
 
 // ListSessions implements [acp.Agent].
@@ -127,12 +116,12 @@ func (s *server) ListSessions(ctx context.Context, p *acp.ListSessionsRequest) (
 	if p.Cursor != nil {
 		q.Cursor = *p.Cursor
 	}
-	page, err := s.host.List(ctx, q)
+	page, err := s.listed(ctx, q)
 	if errors.Is(err, sessions.ErrInvalid) {
 		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: cursor is not one that session/list has returned").WithData(errorData{Kind: KindSession})
 	}
 	if err != nil {
-		return nil, sessionFailure(err)
+		return nil, s.failure("the sessions cannot be listed", "", err)
 	}
 	resp := &acp.ListSessionsResponse{Sessions: make([]acp.SessionInfo, len(page.Sessions))}
 	for i := range page.Sessions {
@@ -141,7 +130,7 @@ func (s *server) ListSessions(ctx context.Context, p *acp.ListSessionsRequest) (
 	if page.Next != "" {
 		resp.NextCursor = &page.Next
 	}
-	return resp, nil
+	return resp, s.tellArchived(ctx, &page)
 }
 
 func sessionInfo(i *sessions.Info) acp.SessionInfo {
@@ -169,7 +158,7 @@ func (s *server) DeleteSession(ctx context.Context, p *acp.DeleteSessionRequest)
 	case errors.Is(err, sessions.ErrNotFound), errors.Is(err, sessions.ErrInvalid):
 		return nil, nil
 	case err != nil:
-		return nil, s.notReopened(p.SessionID, err)
+		return nil, s.notReopened("the session cannot be deleted", p.SessionID, err)
 	}
 	return nil, nil
 }

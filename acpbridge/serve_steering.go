@@ -36,6 +36,7 @@ func (s *server) extend(opts acp.ConnOptions) *acp.ConnOptions {
 		}
 		return nil, acp.Errorf(acp.CodeMethodNotFound, "method not found: %s", method)
 	}
+	s.extendUnstable(&opts)
 	return &opts
 }
 

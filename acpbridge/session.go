@@ -23,7 +23,8 @@ type session struct {
 	client  *sessionClient
 	tracker *deps.Tracker
 	local   LocalFallback
-	stored  bool          // the session outlives the connection
+	stored  bool // the session outlives the connection
+	takes   clientUpdates
 	hosted  *host.Session // nil until it is open
 	release sync.Once
 
@@ -92,8 +93,7 @@ func (s *session) admit(ctx context.Context, policy BusyPolicy) (*turn, error) {
 	}
 	s.turns = slices.DeleteFunc(s.turns, (*turn).isAnswered)
 	if policy == BusyReject && slices.ContainsFunc(s.turns, (*turn).isGoing) {
-		return nil, acp.Errorf(acp.CodeInvalidRequest, "the session is busy: wait for the running turn to end, or cancel it").
-			WithData(errorData{Kind: KindBusy, SessionID: s.id})
+		return nil, busySession(s.id)
 	}
 	t := newTurn(ctx, s)
 	t.before = slices.Clone(s.turns)
@@ -187,6 +187,11 @@ func (s *session) unfinished() []*turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.turns), (*turn).isEnded)
+}
+
+func busySession(id acp.SessionID) error {
+	return acp.Errorf(acp.CodeInvalidRequest, "the session is busy: wait for the running turn to end, or cancel it").
+		WithData(errorData{Kind: KindBusy, SessionID: id})
 }
 
 func unknownSession(id acp.SessionID) error {

@@ -46,6 +46,8 @@ const (
 	KindPanic ErrorKind = "panic"
 	// KindHeld: another program has the session (-32600; data.holder names it).
 	KindHeld ErrorKind = "held"
+	// KindStore: what keeps the sessions has failed, because a disk is full or damaged, for example (-32603). The message says what to do.
+	KindStore ErrorKind = "store"
 	// KindShutdown: the agent is ending (-32800).
 	KindShutdown ErrorKind = "shutdown"
 )
@@ -160,6 +162,8 @@ func failureOf(err error) *acp.Error {
 		}
 	case errors.Is(err, model.ErrAuth), errors.Is(err, acp.ErrAuthRequired):
 		data.Kind, code = KindAuth, acp.CodeAuthRequired
+	case ofStore(err):
+		data.Kind = KindStore
 	case errors.Is(err, model.ErrRateLimited):
 		data.Kind = KindRateLimited
 	case errors.Is(err, model.ErrContextLength):

@@ -106,9 +106,15 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	}
 
 	r := newRenderer(t.ctx, t.session, s.log)
+	var used *toolset.Usage
 	o := t.hosted.Run(host.Prompt{
 		Parts: in.parts, Shown: promptContent(in.prompt.Prompt), Meta: in.prompt, Asker: t.session.asker(),
-		Show: r.show, Observe: func(e *agent.Event) { r.observe(e, t.hosted) },
+		Show: r.show, Observe: func(e *agent.Event) {
+			if e.Kind == agent.EventUsage {
+				used = e.Usage
+			}
+			r.observe(e, t.hosted)
+		},
 		Began: func(turn *host.Turn) {
 			if !began {
 				wait()
@@ -156,6 +162,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		}
 	}
 	s.logEnding(t, end, o.Err)
+	s.tellUsage(t.ctx, used)
 	return end.answer()
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpmcp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/prices"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
@@ -139,7 +140,9 @@ func configure(m model.Model, o options) (config acpbridge.Config[session, strin
 		// A session that slept would forget what /undo takes back, and end commands in the background.
 		Idle:     -1,
 		Modes:    host.Modes(),
-		Commands: host.BuiltIns(nil),
+		Commands: host.BuiltIns(prices.Table()),
+		Prices:   prices.Table(),
+		Unstable: true, // forks, archived sessions and more, for editors that know them
 		Files:    func(s session) host.Files { return s.turns },
 		Deps: func(_ context.Context, d deps.ACPDeps) (session, error) {
 			files := d.Workspace.Workspace()

@@ -180,7 +180,9 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 }
 
 // Fork makes a session that has what another one has, and goes its own way from there. With before, the id of a prompt ([projection.PromptID]),
-// it has what was before that prompt. The other session may be open, but no turn of it may be running. The fork is not open.
+// it has what was before that prompt. It has the values of the other one, such as its settings, unless n has its own. What the user has
+// allowed always was allowed for the other session and is asked about again; what was rejected always stays rejected. The other session may
+// be open, but no turn of it may be running. The fork is not open.
 func (h *Host) Fork(ctx context.Context, id, before string, n session.New) (session.Info, error) {
 	if s := h.Session(id); s != nil {
 		done, err := s.quiet(ctx)
@@ -199,8 +201,8 @@ func (h *Host) Fork(ctx context.Context, id, before string, n session.New) (sess
 			return info, err
 		}
 	}
-	if n.Values == nil {
-		n.Values = map[string]json.RawMessage{}
+	if n.Values, err = forkedValues(&info, n.Values); err != nil {
+		return info, wrap("fork", id, err)
 	}
 	return h.store.Fork(ctx, id, at, n)
 }

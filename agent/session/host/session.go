@@ -286,7 +286,7 @@ func (s *Session) End(cause error) {
 }
 
 // Close ends the session: turns are cancelled and waited for, dependencies are released, and the session can be opened by others. A
-// session without entries is removed from the store, and so is one that is kept in memory. If ctx ends before the turns do, Close returns its cause, and can be called again.
+// session without entries is removed from the store, unless it is archived or a person has named it, and so is one that is kept in memory. If ctx ends before the turns do, Close returns its cause, and can be called again.
 func (s *Session) Close(ctx context.Context) error {
 	s.End(ErrClosed)
 	for _, t := range s.running() {
@@ -310,7 +310,8 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	w := s.w
 	s.w = nil
-	gone := w.Head() == 0 || !s.host.kept
+	info := s.Info()
+	gone := w.Head() == 0 && !lasts(&info) || !s.host.kept
 	err = errors.Join(err, s.saveRules(ctx), w.Close(context.WithoutCancel(ctx)))
 	if gone {
 		err = errors.Join(err, s.host.remove(ctx, s.id))

@@ -28,15 +28,19 @@ func (s *Session) SetTitle(ctx context.Context, title string) error {
 		return err
 	}
 	defer done()
-	by := json.RawMessage("true")
-	if title == "" {
-		by = nil
-	}
-	if err := s.update(ctx, session.Change{Title: &title, Values: map[string]json.RawMessage{titledValue: by}}); err != nil {
+	if err := s.update(ctx, titleChange(title)); err != nil {
 		return err
 	}
 	s.announce(ctx, c, s.infoEntity())
 	return nil
+}
+
+func titleChange(title string) session.Change {
+	by := json.RawMessage("true")
+	if title == "" {
+		by = nil
+	}
+	return session.Change{Title: &title, Values: map[string]json.RawMessage{titledValue: by}}
 }
 
 // nameAfter gives a session without a title one that is made of a prompt.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpbridge
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent"
+	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// notReopened returns the answer to a request for a session of the store. what says what cannot be done.
+func (s *server) notReopened(what string, id acp.SessionID, err error) error {
+	var held *sessions.Error
+	switch {
+	case errors.Is(err, sessions.ErrNotFound), errors.Is(err, sessions.ErrInvalid):
+		return unknownSession(id)
+	case errors.Is(err, sessions.ErrHeld) && errors.As(err, &held):
+		since := ""
+		if !held.Since.IsZero() {
+			since = " since " + held.Since.Format(time.DateTime)
+		}
+		return acp.Errorf(acp.CodeInvalidRequest, "%s", oneLine(fmt.Sprintf("the session is in use by %s%s: close it there first", held.Holder, since))).
+			WithData(errorData{Kind: KindHeld, SessionID: id, Holder: held.Holder})
+	}
+	return s.notOpened(what, id, err)
+}
+
+// notOpened returns the answer to a request that opens a session.
+func (s *server) notOpened(what string, id acp.SessionID, err error) error {
+	if wrong, ok := errors.AsType[workspaceError](err); ok {
+		if path, ok := errors.AsType[*workspace.PathError](wrong.error); ok {
+			s.logError(what, id, err)
+			return acp.Errorf(acp.CodeInvalidParams, "invalid params: the directory %q cannot be used: %s", path.Path, oneLine(path.Err.Error())).
+				WithData(errorData{Kind: KindSession})
+		}
+	}
+	return s.failure(what, id, err)
+}
+
+// failure logs that something about a session failed, and returns the answer. Errors of Deps that are a [*acp.Error] know what they say.
+func (s *server) failure(what string, id acp.SessionID, err error) error {
+	s.logError(what, id, err)
+	if e, ok := errors.AsType[*acp.Error](err); ok {
+		return e
+	}
+	data := errorData{Kind: KindSession}
+	if _, ok := errors.AsType[*agent.PanicError](err); ok {
+		data.Kind = KindPanic
+	} else if ofStore(err) {
+		data.Kind, data.Retryable = KindStore, errors.Is(err, sessions.ErrBusy) || errors.Is(err, sessions.ErrUnavailable)
+	}
+	return acp.Errorf(acp.CodeInternal, "%s", oneLine(what+": "+err.Error())).WithData(data)
+}
+
+// ofStore reports whether what keeps the sessions is what failed.
+func ofStore(err error) bool {
+	return slices.ContainsFunc([]error{
+		sessions.ErrFull, sessions.ErrCorrupt, sessions.ErrReadOnly, sessions.ErrVersion, sessions.ErrBusy, sessions.ErrUnavailable,
+		sessions.ErrLeaseLost, sessions.ErrHeadMoved, sessions.ErrClosed,
+	}, func(cause error) bool { return errors.Is(err, cause) })
+}

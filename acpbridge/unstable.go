@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpbridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
+	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/internal/show"
+)
+
+// unstableAgent handles the methods of the protocol that are not stable, for [Config].Unstable.
+type unstableAgent struct {
+	unstable.UnsupportedAgent
+	server *server
+}
+
+// unstableMethods are those that unstableAgent has. They need a store.
+var unstableMethods = []string{
+	unstable.MethodForkSession, unstable.MethodArchiveSession, unstable.MethodUnarchiveSession, unstable.MethodSetSessionTitle, unstable.MethodSessionStatus,
+}
+
+// extendUnstable has a connection with these options handle the methods that are not stable, before what the options handle already.
+func (s *server) extendUnstable(opts *acp.ConnOptions) {
+	if !s.unstable || !s.stored {
+		return
+	}
+	var own acp.ConnOptions
+	unstable.ServeAgent(&own, &unstableAgent{server: s})
+	next := opts.ExtMethod
+	opts.ExtMethod = func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		if slices.Contains(unstableMethods, method) {
+			return own.ExtMethod(ctx, method, params)
+		}
+		return next(ctx, method, params)
+	}
+}
+
+// clientUpdates are the updates that are not stable and that a client takes.
+type clientUpdates struct{ subagents, plans bool }
+
+// initializeUnstable reads what a client can do that is not stable, and announces what the agent can.
+func (s *server) initializeUnstable(ctx context.Context) error {
+	if !s.unstable {
+		return nil
+	}
+	var takes clientUpdates
+	if more, err := unstable.Params[unstable.InitializeRequest](ctx); err == nil && more.ClientCapabilities != nil { // else it is of another form
+		takes = clientUpdates{more.ClientCapabilities.Subagents != nil, more.ClientCapabilities.Plan != nil}
+	}
+	s.mu.Lock()
+	s.takes = takes
+	s.mu.Unlock()
+	if !s.stored {
+		return nil
+	}
+	return unstable.ExtendAnswer(ctx, unstable.InitializeResponse{AgentCapabilities: &unstable.AgentCapabilities{SessionCapabilities: &unstable.SessionCapabilities{
+		Fork: &unstable.SessionForkCapabilities{}, Archive: &unstable.SessionArchiveCapabilities{}, Status: &unstable.SessionStatusCapabilities{},
+		Title: &unstable.SessionTitleCapabilities{},
+	}}})
+}
+
+// ForkSession implements [unstable.Agent].
+func (a *unstableAgent) ForkSession(ctx context.Context, p *unstable.ForkSessionRequest) (*unstable.ForkSessionResponse, error) {
+	acp.Async(ctx)
+	s := a.server
+	if err := checkDirectories(p.Cwd, p.AdditionalDirectories); err != nil {
+		return nil, err
+	}
+	if p.SystemPrompt != nil {
+		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: systemPrompt is not supported").WithData(errorData{Kind: KindSession})
+	}
+	if err := s.checkAuth(ctx); err != nil {
+		return nil, err
+	}
+	const what = "the session cannot be forked"
+	n := description("", p.Cwd, p.AdditionalDirectories)
+	if n.Values == nil { // of the parent, which are not asked for
+		n.Values = map[string]json.RawMessage{directoriesValue: nil}
+	}
+	info, err := s.host.Fork(ctx, string(p.SessionID), "", n)
+	switch {
+	case errors.Is(err, host.ErrBusy):
+		return nil, busySession(p.SessionID)
+	case err != nil:
+		return nil, s.notReopened(what, p.SessionID, err)
+	}
+	made := s.makeSession(acp.SessionID(info.ID), p.Cwd, p.AdditionalDirectories)
+	if made.hosted, err = s.host.Open(ctx, info.ID, made); err != nil {
+		err = s.notOpened(what, p.SessionID, err)
+		if gone := s.host.Delete(context.WithoutCancel(ctx), info.ID); gone != nil {
+			s.logError("the fork is left", made.id, gone)
+		}
+		return nil, err
+	}
+	if err := s.opened(ctx, made, p.MCPServers); err != nil {
+		return nil, err
+	}
+	s.log.Info("acpbridge: session forked", "session", p.SessionID, "fork", made.id)
+	resp := &unstable.ForkSessionResponse{SessionID: made.id}
+	resp.Modes, resp.ConfigOptions = made.offered()
+	return resp, nil
+}
+
+// ArchiveSession implements [unstable.Agent]. A session that is open is closed as by session/close.
+func (a *unstableAgent) ArchiveSession(ctx context.Context, p *unstable.ArchiveSessionRequest) (*unstable.ArchiveSessionResponse, error) {
+	s := a.server
+	session := s.take(p.SessionID)
+	acp.Async(ctx)
+	bounded, cancel := context.WithTimeout(ctx, s.shutdown)
+	defer cancel()
+	err := s.host.SetArchived(bounded, string(p.SessionID), true)
+	if session != nil {
+		s.close(ctx, session)
+	}
+	if err != nil {
+		return nil, s.notReopened("the session cannot be archived", p.SessionID, err)
+	}
+	return nil, nil
+}
+
+// UnarchiveSession implements [unstable.Agent].
+func (a *unstableAgent) UnarchiveSession(ctx context.Context, p *unstable.UnarchiveSessionRequest) (*unstable.UnarchiveSessionResponse, error) {
+	acp.Async(ctx)
+	if err := a.server.host.SetArchived(ctx, string(p.SessionID), false); err != nil {
+		return nil, a.server.notReopened("the session cannot be unarchived", p.SessionID, err)
+	}
+	return nil, nil
+}
+
+// maxTitle bounds the title that a person sets, in characters.
+const maxTitle = 200
+
+// SetSessionTitle implements [unstable.Agent].
+func (a *unstableAgent) SetSessionTitle(ctx context.Context, p *unstable.SetSessionTitleRequest) (*unstable.SetSessionTitleResponse, error) {
+	acp.Async(ctx)
+	title := strings.Join(strings.Fields(p.Title), " ")
+	if runes := []rune(title); len(runes) > maxTitle {
+		title = strings.TrimSpace(string(runes[:maxTitle-1])) + "…"
+	}
+	if title = show.Line(title); title == "" {
+		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: the title is empty").WithData(errorData{Kind: KindSession, SessionID: p.SessionID})
+	}
+	if err := a.server.host.SetTitle(ctx, string(p.SessionID), title); err != nil {
+		return nil, a.server.notReopened("the title cannot be set", p.SessionID, err)
+	}
+	return &unstable.SetSessionTitleResponse{Title: title}, nil
+}
+
+// SessionStatus implements [unstable.Agent]. A session that another process has is open, too.
+func (a *unstableAgent) SessionStatus(ctx context.Context, p *unstable.SessionStatusRequest) (*unstable.SessionStatusResponse, error) {
+	acp.Async(ctx)
+	s := a.server
+	if s.host.Session(string(p.SessionID)) != nil {
+		return &unstable.SessionStatusResponse{Status: unstable.SessionStatusOpen}, nil
+	}
+	info, err := s.host.Store().Get(ctx, string(p.SessionID))
+	switch {
+	case err != nil:
+		return nil, s.notReopened("the status is not known", p.SessionID, err)
+	case info.Holder != "":
+		return &unstable.SessionStatusResponse{Status: unstable.SessionStatusOpen}, nil
+	}
+	return &unstable.SessionStatusResponse{Status: unstable.SessionStatusSaved}, nil
+}
+
+// listed returns the page of a list. Sessions that are archived are in it if they are asked for.
+func (s *server) listed(ctx context.Context, q sessions.Query) (sessions.Page, error) {
+	filter := unstable.SessionArchiveFilterInclude
+	if s.unstable {
+		more, err := unstable.Params[unstable.ListSessionsRequest](ctx)
+		if err != nil {
+			return sessions.Page{}, err
+		}
+		if filter = more.Archived; filter == "" {
+			filter = unstable.SessionArchiveFilterExclude
+		}
+	}
+	switch filter {
+	case unstable.SessionArchiveFilterInclude:
+		return s.host.List(ctx, q)
+	case unstable.SessionArchiveFilterExclude, unstable.SessionArchiveFilterOnly:
+	default:
+		return sessions.Page{}, acp.Errorf(acp.CodeInvalidParams, "invalid params: archived is %q: use exclude, include or only", oneLine(string(filter))).
+			WithData(errorData{Kind: KindSession})
+	}
+	for {
+		page, err := s.host.List(ctx, q)
+		if err != nil {
+			return page, err
+		}
+		page.Sessions = slices.DeleteFunc(page.Sessions, func(i sessions.Info) bool {
+			return host.Archived(&i) != (filter == unstable.SessionArchiveFilterOnly)
+		})
+		if len(page.Sessions) > 0 || page.Next == "" {
+			return page, nil
+		}
+		q.Cursor, q.Limit = page.Next, sessions.MaxLimit // there may be many that are left out
+	}
+}
+
+// tellArchived adds to the answer which sessions of a page are archived.
+func (s *server) tellArchived(ctx context.Context, page *sessions.Page) error {
+	if !s.unstable || !slices.ContainsFunc(page.Sessions, func(i sessions.Info) bool { return host.Archived(&i) }) {
+		return nil
+	}
+	more := make([]unstable.SessionInfo, len(page.Sessions))
+	for i := range page.Sessions {
+		if host.Archived(&page.Sessions[i]) {
+			more[i].Archived = new(true)
+		}
+	}
+	return unstable.ExtendAnswer(ctx, unstable.ListSessionsResponse{Sessions: more})
+}

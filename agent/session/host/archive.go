@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/ponte-go/ponte/agent/approval"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// archivedValue is the name of the session's value that says that it is archived.
+const archivedValue = "archived"
+
+// Archived reports whether a session is archived. Archived sessions have everything that others have: surfaces leave them out of lists.
+func Archived(i *session.Info) bool { return i.Values[archivedValue] != nil }
+
+// SetArchived archives a session of the store, or takes it back. A session that is open here is closed before it is archived. If another process
+// has it, the error wraps [session.ErrHeld].
+func (h *Host) SetArchived(ctx context.Context, id string, archived bool) error {
+	var mark json.RawMessage
+	if archived {
+		mark = json.RawMessage("true")
+	}
+	s := h.Session(id)
+	if s != nil {
+		if err := s.update(ctx, session.Change{Values: map[string]json.RawMessage{archivedValue: mark}}); err != nil || !archived {
+			return err
+		}
+		return s.Close(ctx)
+	}
+	info, err := h.store.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if archived && info.Holder != "" {
+		return &session.Error{Op: "archive", Session: id, Holder: info.Holder, Err: session.ErrHeld}
+	}
+	if Archived(&info) == archived {
+		return nil
+	}
+	_, err = h.store.Update(ctx, id, session.Change{Values: map[string]json.RawMessage{archivedValue: mark}})
+	return err
+}
+
+// SetTitle sets the title of a session of the store, which may be open or not: see [Session.SetTitle].
+func (h *Host) SetTitle(ctx context.Context, id, title string) error {
+	if s := h.Session(id); s != nil {
+		return s.SetTitle(ctx, title)
+	}
+	_, err := h.store.Update(ctx, id, titleChange(title))
+	return err
+}
+
+// lasts reports whether a session is kept although it has no entries.
+func lasts(i *session.Info) bool { return Archived(i) || i.Values[titledValue] != nil }
+
+// forkedValues returns what a fork has in place of the values of its parent. What the user has allowed for the parent is not allowed in the
+// fork; what was rejected for good stays rejected.
+func forkedValues(parent *session.Info, own map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	values := map[string]json.RawMessage{archivedValue: nil, rulesValue: nil}
+	if data := parent.Values[rulesValue]; data != nil {
+		var all, kept approval.Policy
+		if err := json.Unmarshal(data, &all); err != nil {
+			return nil, err
+		}
+		for _, r := range all.Rules() {
+			if r.Verdict == toolset.VerdictDeny {
+				kept.RememberApproval(r.Tool, &toolset.Approval{Source: r.Source, Scope: r.Scope}, r.Verdict)
+			}
+		}
+		if len(kept.Rules()) > 0 {
+			data, err := json.Marshal(&kept)
+			if err != nil {
+				return nil, err
+			}
+			values[rulesValue] = data
+		}
+	}
+	for name, v := range own {
+		values[name] = v
+	}
+	return values, nil
+}
