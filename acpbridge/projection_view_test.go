@@ -32,7 +32,7 @@ func shows(t *testing.T, capabilities string, changes ...view.Change) []acp.Sess
 	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "go"))
 	var all []acp.SessionUpdate
 	for _, u := range e.updates(id) {
-		if u.Plan != nil || u.Notice != nil || u.CompactionUpdate != nil {
+		if u.Plan != nil || u.Notice != nil || u.CompactionUpdate != nil || u.CompactionSummaryChunk != nil {
 			all = append(all, u)
 		}
 	}
@@ -67,10 +67,15 @@ func TestNoticesAndCompactionsAreShownToClientsThatTakeThem(t *testing.T) {
 	}
 	require.Empty(t, shows(t, "{}", changes...))
 	got := shows(t, `{"session":{"notices":{},"compaction":{}}}`, changes...)
-	require.Len(t, got, 5)
+	require.Len(t, got, 6)
 	assert.Equal(t, &acp.Notice{Severity: acp.NoticeSeverityWarning, Title: "Nearly full⟨ESC⟩"}, got[0].Notice)
 	assert.Equal(t, acp.NoticeSeverityInfo, got[1].Notice.Severity)
 	assert.Equal(t, &acp.CompactionUpdate{CompactionID: "c1", Status: acp.CompactionStatusInProgress}, got[2].CompactionUpdate)
-	assert.Equal(t, []acp.ContentBlock{acp.TextBlock("They said\nhello.")}, got[3].CompactionUpdate.Summary)
-	assert.Equal(t, acp.Replace("no model"), got[4].CompactionUpdate.Error)
+	assert.Equal(t, &acp.CompactionSummaryChunk{CompactionID: "c1", Content: acp.TextBlock("They said\nhello.")}, got[3].CompactionSummaryChunk)
+	assert.Equal(t, &acp.CompactionUpdate{CompactionID: "c1", Status: acp.CompactionStatusCompleted}, got[4].CompactionUpdate)
+	assert.Equal(t, acp.Replace("no model"), got[5].CompactionUpdate.Error)
+
+	alone := shows(t, `{"session":{"compaction":{}}}`, upsert(view.Entity{ID: "c", Kind: view.Compaction, Status: view.Completed, Content: []view.Content{{Kind: view.Text, Text: "All."}}}))
+	require.Len(t, alone, 1)
+	assert.Equal(t, []acp.ContentBlock{acp.TextBlock("All.")}, alone[0].CompactionUpdate.Summary, "one that was not announced")
 }

@@ -29,6 +29,8 @@ type renderer struct {
 
 	calls, agents map[string]*view.Entity // by the calls' ids: calls that have not ended, and the agents inside them, for takes.subagents
 
+	compacting string // the entity of the compaction that goes on
+
 	message, thought chunk
 	cancel           context.CancelFunc // of close; nil before it
 }

@@ -38,9 +38,21 @@ func severityOf(class string) acp.NoticeSeverity {
 	return severity
 }
 
-// compaction shows that a part of the history was replaced by a summary.
+// compaction shows that a part of the history was replaced by a summary. The summary of one that was announced is sent by itself.
 func (r *renderer) compaction(e *view.Entity) {
-	r.sendAll(r.compacted(e))
+	all := r.compacted(e)
+	if r.compacting == e.ID && e.Status == view.Completed {
+		for _, u := range all {
+			for _, block := range u.CompactionUpdate.Summary {
+				r.send(acp.SessionUpdate{CompactionSummaryChunk: &acp.CompactionSummaryChunk{CompactionID: u.CompactionUpdate.CompactionID, Content: block}})
+			}
+			u.CompactionUpdate.Summary = nil
+		}
+	}
+	if r.compacting = ""; !e.Status.Ended() {
+		r.compacting = e.ID
+	}
+	r.sendAll(all)
 }
 
 func (r *renderer) compacted(e *view.Entity) []acp.SessionUpdate {

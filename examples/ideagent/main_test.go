@@ -164,7 +164,7 @@ func TestAnIDETalksToTheAgentInLines(t *testing.T) {
 	for {
 		m := receive()
 		if m.ID != nil {
-			require.JSONEq(t, `{"stopReason":"end_turn"}`, string(m.Result))
+			require.Contains(t, string(m.Result), `"stopReason":"end_turn"`)
 			break
 		}
 		require.Equal(t, "session/update", m.Method)

@@ -93,17 +93,17 @@ func covers(t *testing.T, dial connect, known, old []string) {
 			t.Errorf("%s is known to the SDK and was not used", method)
 		}
 	}
-	for _, kind := range stableUpdates(t) {
+	for _, kind := range updatesOf(t, "schema.json") {
 		if !slices.Contains(old, kind) && !c.updates[kind] {
 			t.Errorf("the SDK has passed on no update %s, but %v", kind, slices.Sorted(maps.Keys(c.updates)))
 		}
 	}
 }
 
-// stableUpdates returns the kinds of updates that the official schema has.
-func stableUpdates(t *testing.T) (kinds []string) {
+// updatesOf returns the kinds of updates that an official schema has.
+func updatesOf(t *testing.T, file string) (kinds []string) {
 	t.Helper()
-	data, err := readSchemaFile("schema.json")
+	data, err := readSchemaFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,11 +28,14 @@ import (
 
 // featuresMain is an agent that does what the sample does not. The first word of a prompt says what: it is the name of a tool, whose
 // result the agent repeats.
-// With the argument "login" somebody has to log in first.
+// With the argument "login" somebody has to log in first. With "hosted" its sessions last, and it has all that sessions can show: see hosted.
 func featuresMain(args []string) int {
 	config := featuresConfig()
 	if slices.Contains(args, "login") {
 		config.Auth = &needsLogin{}
+	}
+	if slices.Contains(args, "hosted") {
+		config = hosted()
 	}
 	if slices.Contains(args, "unstable") {
 		unstable.ServeAgent(&config.Conn, forker{})

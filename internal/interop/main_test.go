@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -47,7 +48,14 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return m.Run()
+	code := m.Run()
+	if code == 0 && wholeRun() {
+		if missing := unmetRequirements(); len(missing) > 0 {
+			fmt.Fprintf(os.Stderr, "FAIL: requirements without a test that ran:\n%s\n", strings.Join(missing, "\n"))
+			return 1
+		}
+	}
+	return code
 }
 
 // ideagent returns the command line of the agent.

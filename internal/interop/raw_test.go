@@ -28,6 +28,8 @@ type rawClient struct {
 	lines  chan []byte   // of the agent; closed at their end
 	read   chan struct{} // closed at the same time
 	waited bool          // for the agent's end
+	wire   transcript    // for validated
+	calls  int           // so far, of call
 	known  map[string]bool
 }
 
@@ -66,6 +68,7 @@ func (c *rawClient) announces(m *wireMessage) bool {
 // startRaw starts the agent. A test that does not read its output has to wait for its end.
 func startRaw(t testing.TB, agent []string, env ...string) *rawClient {
 	t.Helper()
+	ranTest(t)
 	c := &rawClient{t: t, cmd: exec.Command(agent[0], agent[1:]...), lines: make(chan []byte, 1<<16), read: make(chan struct{})}
 	c.cmd.Env = cleanEnv(append(env, "HOME="+scratch)...)
 	c.cmd.Stderr = &c.stderr
@@ -115,6 +118,16 @@ func initialized(t testing.TB, env ...string) (c *rawClient, session string) {
 	return c, c.newSession(`2`)
 }
 
+// validated has what the agent has sent held against the schema at the end of the test, where there is node.
+func (c *rawClient) validated(t *testing.T) *rawClient {
+	t.Cleanup(func() {
+		if schemas, err := loadUnstable(); err == nil {
+			c.wire.checkSchema(t, schemas)
+		}
+	})
+	return c
+}
+
 func initializeLine(version int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%d,"clientCapabilities":{}}}`, version)
 }
@@ -144,6 +157,7 @@ func (c *rawClient) send(lines ...string) {
 	var all []byte
 	for _, line := range lines {
 		all = append(append(all, line...), '\n')
+		c.wire = append(c.wire, wireLine{raw: []byte(line)})
 	}
 	c.write(all)
 }
@@ -173,6 +187,7 @@ func (c *rawClient) nextBefore(timeout <-chan time.Time) wireMessage {
 			if err := json.Unmarshal(line, &m); err != nil || m.Version != "2.0" || line[len(line)-1] != '\n' || !utf8.Valid(line) {
 				c.t.Fatalf("not a message: %v\n%s", err, line)
 			}
+			c.wire = append(c.wire, wireLine{byAgent: true, raw: line})
 			if c.announces(&m) {
 				continue
 			}

@@ -223,7 +223,7 @@ func (c *checker) answer(m *wireMessage) {
 	}
 	delete(c.sent, string(m.ID))
 	switch request.Method {
-	case "session/new":
+	case "session/new", "session/fork":
 		if m.Error == nil {
 			c.sessions[sessionOf(m.Result)] = &sessionState{calls: map[string]string{}}
 		}
