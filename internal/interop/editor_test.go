@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,7 +94,7 @@ func openEditorOf(t *testing.T, command []string, dial connect, capabilities obj
 func startEditor(t *testing.T, command []string, dial connect, dir string, user func(*permissionRequest) string) (e *editor, file string) {
 	t.Helper()
 	e = &editor{t: t, dir: dir, user: user, changed: make(chan struct{}), terminals: map[string]*terminal{}, schemas: loadSchema}
-	if command[0] == binary { // the sample serves what is not stable, which the unstable schema has beside the stable
+	if slices.Contains(command, binary) { // the sample serves what is not stable, which the unstable schema has beside the stable
 		e.schemas = loadUnstable
 	}
 	ranTest(t)
