@@ -26,6 +26,7 @@ const module = "github.com/ponte-go/ponte"
 var rules = map[string][]string{
 	"agent/model":                           {"internal/nearest"},
 	"agent/model/":                          {"agent/model", "internal/adapter"},
+	"agent/model/modelwrap":                 {"agent/model", "internal/adapter", "internal/fetch"},
 	"agent/model/genkitmodel/":              {"agent/model", "agent/model/genkitmodel", "internal/adapter"},
 	"agent/model/genkitmodel/genkitdev":     {"agent", "agent/model", "toolset"},
 	"agent/model/genkitmodel/googledialect": {"agent/model", "agent/model/geminimodel", "agent/model/genkitmodel", "internal/adapter"},
@@ -54,6 +55,7 @@ var rules = map[string][]string{
 	"agent/capability/ask":                  {"agent", "toolset", "internal/clean"},
 	"agent/capability/skills":               {"agent", "toolset", "toolset/workspace", "internal/clean", "internal/frontmatter"},
 	"agent/capability/subagents":            {"agent", "agent/model", "toolset", "toolset/workspace", "internal/clean", "internal/frontmatter"},
+	"agent/capability/webfetch":             {"agent", "agent/model", "toolset", "internal/clean", "internal/fetch"},
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
 	"agent/session":                         {}, // the core does not import it
@@ -79,6 +81,8 @@ var rules = map[string][]string{
 	"webbridge/":                            {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "webbridge", "internal/show"},
 	"internal/adapter":                      {"agent/model", "internal/plainjson"},
 	"internal/adaptertest":                  {"agent/model"},
+	"internal/fetch":                        {"internal/adapter"},
+	"internal/fetch/fetchtest":              {},
 	"internal/clean":                        {"internal/show"},
 	"internal/elicit":                       {"acpbridge/acp", "internal/show"},
 	"internal/frontmatter":                  {},
@@ -123,6 +127,8 @@ var thirdParty = map[string][]string{
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
 	},
 	"internal/guard":               {"golang.org/x/sys/windows"},
+	"internal/fetch/fetchtest":     {"golang.org/x/net/dns/dnsmessage"},
+	"agent/capability/webfetch":    {"github.com/JohannesKaufmann/html-to-markdown/v2/", "golang.org/x/net/html", "golang.org/x/net/html/", "golang.org/x/net/idna"},
 	"toolset/mcptoolset":           {"github.com/google/jsonschema-go/jsonschema", "github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
 	"toolset/mcptoolset/mcpserver": {"github.com/modelcontextprotocol/go-sdk/mcp"},
 	"toolset/workspace":            {"github.com/bmatcuk/doublestar/v4"},

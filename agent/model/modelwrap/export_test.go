@@ -5,15 +5,18 @@ package modelwrap
 import (
 	"net/http"
 	"net/netip"
+
+	"github.com/ponte-go/ponte/internal/fetch"
 )
 
 // CheckRedirect is FetchMedia's check of a redirect. Testing redirects from HTTPS would otherwise need a server with a
 // certificate that the system trusts.
 func CheckRedirect(p FetchPolicy, to *http.Request, via []*http.Request) error {
-	return guardedClient(p).CheckRedirect(to, via)
+	return fetch.New(fetch.Policy{Hosts: p.Hosts, AllowPrivate: p.AllowPrivate}).CheckRedirect(to, via)
 }
 
 // CheckAddress is FetchMedia's check of an address before it connects.
 func CheckAddress(p FetchPolicy, ip netip.Addr) error {
-	return p.checkAddress(netip.AddrPortFrom(ip, 80).String())
+	guard := fetch.Policy{Hosts: p.Hosts, AllowPrivate: p.AllowPrivate}
+	return guard.CheckIP(ip)
 }

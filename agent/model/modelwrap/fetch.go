@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/fetch"
 )
 
 // FetchPolicy determines what [FetchMedia] may download. The zero value allows public addresses only.
@@ -74,21 +75,17 @@ func FetchMedia(m model.Model, p FetchPolicy) model.Model {
 	if p.CacheBytes == 0 {
 		p.CacheBytes = 64 << 20
 	}
-	header := http.Header{}
-	for name, values := range p.Header {
-		for _, value := range values {
-			header.Add(name, value) // under the name that is removed on redirects
-		}
-	}
-	p.Hosts, p.AllowPrivate, p.Header = slices.Clone(p.Hosts), slices.Clone(p.AllowPrivate), header
-	return &fetcher{Model: m, policy: p, client: guardedClient(p), cache: lru[string, download]{maxBytes: p.CacheBytes}}
+	client := fetch.New(fetch.Policy{
+		Hosts: p.Hosts, AllowPrivate: p.AllowPrivate, MaxBytes: p.MaxBytes, Timeout: p.Timeout, Header: p.Header,
+	})
+	return &fetcher{Model: m, policy: p, client: client, cache: lru[string, download]{maxBytes: p.CacheBytes}}
 }
 
 type fetcher struct {
 	model.Model
 
 	policy FetchPolicy
-	client *http.Client
+	client *fetch.Client
 	cache  lru[string, download]
 }
 
@@ -179,7 +176,7 @@ func (f *fetcher) fetchAll(ctx context.Context, wanted map[want]bool) (map[want]
 			defer mu.Unlock()
 			got[w] = d
 			if total += int64(len(d.data)); total > f.policy.MaxTotalBytes {
-				cancel(&FetchError{URL: shown(w.url), Err: fmt.Errorf("%w: the limit for all media of the request is %d bytes", ErrMediaTooLarge, f.policy.MaxTotalBytes)})
+				cancel(&FetchError{URL: fetch.Shown(w.url), Err: fmt.Errorf("%w: the limit for all media of the request is %d bytes", ErrMediaTooLarge, f.policy.MaxTotalBytes)})
 			}
 		})
 	}

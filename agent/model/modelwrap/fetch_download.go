@@ -8,18 +8,23 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
-	"slices"
 	"strings"
 
-	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/fetch"
 )
 
-const userAgent = "ponte-fetch"
+// Reasons why [FetchMedia] does not download something. A [*FetchError] wraps one of them.
+var (
+	// ErrPrivateAddress means that a URL leads to an address that is not public.
+	ErrPrivateAddress = fetch.ErrPrivateAddress
+	// ErrHostNotAllowed means that a URL, or a redirect, leads to a host that is not listed in the policy.
+	ErrHostNotAllowed = fetch.ErrHostNotAllowed
+	// ErrMediaTooLarge means that the size exceeds a limit of the policy.
+	ErrMediaTooLarge = fetch.ErrTooLarge
+)
 
 // FetchError reports that media could not be downloaded.
 type FetchError struct {
@@ -62,7 +67,7 @@ func (f *fetcher) fetch(ctx context.Context, w want) (download, error) {
 		}
 		f.cache.put(w.url, d, int64(len(d.data)))
 	}
-	return agreed(d, w.mediaType, shown(w.url), http.StatusOK)
+	return agreed(d, w.mediaType, fetch.Shown(w.url), http.StatusOK)
 }
 
 // agreed determines the media type: that of the message if it has one and the data can be of that type, otherwise the
@@ -88,62 +93,14 @@ func agreed(d download, wanted, from string, status int) (download, error) {
 
 // get downloads a URL.
 func (f *fetcher) get(ctx context.Context, from string) (download, error) {
-	ctx, stop := context.WithTimeoutCause(ctx, f.policy.Timeout,
-		fmt.Errorf("timed out after %s: %w", f.policy.Timeout, os.ErrDeadlineExceeded))
-	defer stop()
-	failed := func(status int, err error) (download, error) {
-		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-			err = wrapped.Err // the outer error contains the URL with its query
-		}
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return download{}, &FetchError{URL: shown(from), Status: status, Err: adapter.Cleaned(err, adapter.CleanText)}
+	c, err := f.client.Get(ctx, from)
+	if failed := (*fetch.Error)(nil); errors.As(err, &failed) {
+		return download{}, &FetchError{URL: failed.URL, Status: failed.Status, Err: failed.Err}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return failed(0, errors.New("invalid URL")) // the parse error quotes a part of the URL, perhaps a password
+		return download{}, err
 	}
-	if err := f.policy.checkURL(req.URL); err != nil {
-		return failed(0, err)
-	}
-	req.Header.Set("User-Agent", userAgent)
-	for name, values := range f.policy.Header {
-		req.Header[name] = slices.Clone(values)
-	}
-	resp, err := f.client.Do(req)
-	if err != nil {
-		return failed(0, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return failed(resp.StatusCode, fmt.Errorf("HTTP %s", resp.Status))
-	}
-	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return failed(resp.StatusCode, fmt.Errorf("response is compressed (%s), although that was not requested", coding))
-	}
-	if resp.ContentLength > f.policy.MaxBytes {
-		return failed(resp.StatusCode, fmt.Errorf("%w: %d bytes, limit %d", ErrMediaTooLarge, resp.ContentLength, f.policy.MaxBytes))
-	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, f.policy.MaxBytes+1))
-	switch {
-	case err != nil:
-		return failed(resp.StatusCode, err)
-	case int64(len(data)) > f.policy.MaxBytes:
-		return failed(resp.StatusCode, fmt.Errorf("%w: limit %d bytes", ErrMediaTooLarge, f.policy.MaxBytes))
-	case len(data) == 0:
-		return failed(resp.StatusCode, errors.New("response is empty"))
-	}
-	return download{data, plainType(resp.Header.Get("Content-Type"))}, nil
-}
-
-// shown returns a URL in a form that errors may contain.
-func shown(from string) string {
-	u, err := url.Parse(from)
-	if err != nil {
-		return "(invalid URL)"
-	}
-	return adapter.CleanURL(u)
+	return download{c.Data, plainType(c.Type)}, nil
 }
 
 // plainType returns a media type without parameters, in lower case.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package modelwrap
+package fetch
 
 import (
 	"fmt"
@@ -9,17 +9,17 @@ import (
 )
 
 // checkAddress checks an address with port before a connection is made to it.
-func (p *FetchPolicy) checkAddress(address string) error {
+func (p *Policy) checkAddress(address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("%w: %s", ErrPrivateAddress, address)
 	}
-	return p.checkIP(at.Addr())
+	return p.CheckIP(at.Addr())
 }
 
-// checkIP returns an error unless ip is public or allowed by the policy. If an allowed address contains an IPv4 address,
+// CheckIP returns an error unless ip is public or allowed by the policy. If an allowed address contains an IPv4 address,
 // such as one of NAT64, that address is checked too.
-func (p *FetchPolicy) checkIP(ip netip.Addr) error {
+func (p *Policy) CheckIP(ip netip.Addr) error {
 	ip = ip.WithZone("")
 	if isPublic(ip) {
 		return nil
@@ -29,7 +29,7 @@ func (p *FetchPolicy) checkIP(ip netip.Addr) error {
 		if !ok {
 			return nil
 		}
-		if err := p.checkIP(inner); err == nil {
+		if err := p.CheckIP(inner); err == nil {
 			return nil
 		}
 	}
