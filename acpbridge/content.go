@@ -12,6 +12,9 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
+// metaCites is the member of _meta with the places in the message that a link is the source of.
+const metaCites = "ponte-go.dev/cites"
+
 // blockOf returns content as the protocol has it.
 func blockOf(c *view.Content) acp.ContentBlock {
 	var mediaType *string
@@ -24,7 +27,13 @@ func blockOf(c *view.Content) acp.ContentBlock {
 	case view.Audio:
 		return acp.ContentBlock{Audio: &acp.AudioContent{Data: c.Data, MIMEType: c.MIMEType}}
 	case view.Link:
-		return acp.ContentBlock{ResourceLink: &acp.ResourceLink{Name: c.Name, URI: c.URI, MIMEType: mediaType}}
+		l := &acp.ResourceLink{Name: c.Name, URI: c.URI, MIMEType: mediaType}
+		if c.Cites != nil {
+			if cites, err := json.Marshal(c.Cites); err == nil {
+				l.Meta = map[string]json.RawMessage{metaCites: cites}
+			}
+		}
+		return acp.ContentBlock{ResourceLink: l}
 	case view.Resource:
 		var r acp.EmbeddedResourceResource
 		if c.Data != "" {

@@ -116,7 +116,7 @@ func (m *Model) check(req *model.Request) error {
 	if s := req.Settings; s != nil {
 		for name, set := range map[string]bool{
 			"MaxTokens": s.MaxTokens != 0, "Temperature": s.Temperature != nil, "TopP": s.TopP != nil, "Stop": s.Stop != nil, "Seed": s.Seed != nil,
-			"Thinking": s.Thinking != "", "ServiceTier": s.ServiceTier != "", "ExtraHeaders": s.ExtraHeaders != nil, "ExtraBody": s.ExtraBody != nil,
+			"Thinking": s.Thinking != "", "ServiceTier": s.ServiceTier != "", "NativeTools": s.NativeTools != nil, "CompactAt": s.CompactAt != 0, "ExtraHeaders": s.ExtraHeaders != nil, "ExtraBody": s.ExtraBody != nil,
 		} {
 			if set {
 				return refuse("the setting %s", name)

@@ -44,6 +44,8 @@ type settingsJSON struct {
 	ParallelToolCalls *bool                      `json:"parallel_tool_calls,omitempty"`
 	Thinking          string                     `json:"thinking,omitempty"`
 	ServiceTier       string                     `json:"service_tier,omitempty"`
+	NativeTools       []model.NativeTool         `json:"native_tools,omitempty"`
+	CompactAt         int                        `json:"compact_at,omitempty"`
 	ExtraHeaders      map[string]string          `json:"extra_headers,omitempty"`
 	ExtraBody         map[string]json.RawMessage `json:"extra_body,omitempty"`
 }

@@ -37,6 +37,12 @@ type Info struct {
 	// NoForcedCalls reports that tool calls cannot be required: requests with [ToolChoiceRequired] or [ToolChoiceTool]
 	// are errors. An agent without tools then prefers NativeOutput to an output tool.
 	NoForcedCalls bool
+	// NativeSearch and NativeFetch report that the provider searches the web and reads its pages itself, also in requests
+	// with tools ([NativeWebSearch], [NativeWebFetch]). NativeDomains reports that it can be restricted to certain hosts
+	// then.
+	NativeSearch, NativeFetch, NativeDomains bool
+	// NativeCompaction reports that the provider can compact conversations itself ([Settings.CompactAt]).
+	NativeCompaction bool
 	// Media lists the kinds of input that the model accepts besides text, as the top-level part of a media type ("image",
 	// "audio") or a complete media type ("application/pdf").
 	Media []string

@@ -27,6 +27,13 @@ type Settings struct {
 	Thinking string
 	// ServiceTier is the provider's name for a class of price and priority.
 	ServiceTier string
+	// NativeTools are tools that the provider runs itself. They require [Info.NativeSearch] or [Info.NativeFetch].
+	NativeTools []NativeTool
+	// CompactAt, if not 0, lets the provider replace the older part of the conversation with a summary as soon as a
+	// request has this many tokens. It requires [Info.NativeCompaction]. The response then contains the summary, as a part
+	// of kind [PartOpaque], which takes the place of everything before it when it is sent back. Each provider has its own
+	// minimum.
+	CompactAt int
 	// ExtraHeaders and ExtraBody are added to the HTTP request. A key of ExtraBody replaces the adapter's top-level field
 	// with that name.
 	ExtraHeaders map[string]string
@@ -41,7 +48,7 @@ func (s *Settings) Clone() *Settings {
 	c := *s
 	c.Temperature, c.TopP, c.Seed = clone(s.Temperature), clone(s.TopP), clone(s.Seed)
 	c.ParallelToolCalls = clone(s.ParallelToolCalls)
-	c.Stop = slices.Clone(s.Stop)
+	c.Stop, c.NativeTools = slices.Clone(s.Stop), slices.Clone(s.NativeTools)
 	c.ExtraHeaders = maps.Clone(s.ExtraHeaders)
 	c.ExtraBody = maps.Clone(s.ExtraBody)
 	for name, value := range c.ExtraBody {
@@ -89,6 +96,12 @@ func (s *Settings) Merge(over *Settings) *Settings {
 	}
 	if over.ServiceTier != "" {
 		m.ServiceTier = over.ServiceTier
+	}
+	if over.NativeTools != nil {
+		m.NativeTools = over.NativeTools
+	}
+	if over.CompactAt != 0 {
+		m.CompactAt = over.CompactAt
 	}
 	m.ExtraHeaders = unionHeaders(s.ExtraHeaders, over.ExtraHeaders)
 	m.ExtraBody = union(s.ExtraBody, over.ExtraBody)

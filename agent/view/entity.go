@@ -118,7 +118,7 @@ const (
 	Text     ContentKind = "text"     // Text
 	Image    ContentKind = "image"    // MIMEType, Data or URI
 	Audio    ContentKind = "audio"    // MIMEType, Data
-	Link     ContentKind = "link"     // URI, Name, MIMEType
+	Link     ContentKind = "link"     // URI, Name, MIMEType, Cites
 	Resource ContentKind = "resource" // URI, MIMEType, Text or Data
 	Diff     ContentKind = "diff"     // Diff
 	Output   ContentKind = "command"  // Ref: the entity of the command whose output is shown here
@@ -136,8 +136,17 @@ type Content struct {
 	Name     string      `json:"name,omitempty"`
 	Ref      string      `json:"ref,omitempty"`
 	Diff     *FileChange `json:"diff,omitempty"`
+	// Cites are the places that a link is the source of, in what Text returns of the entity.
+	Cites []Span `json:"cites,omitempty"`
 	// Raw is content of a kind that this package does not know, as it came.
 	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// Span is a place in a text, in bytes: text[Start:End].
+type Span struct {
+	// Start is where it begins, End where it ends.
+	Start int `json:"start"`
+	End   int `json:"end"`
 }
 
 // FileChange is a change of a file. Old is nil if the file is new. The texts may be the whole file or the part that changes.

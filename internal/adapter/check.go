@@ -63,10 +63,12 @@ func CheckSettings(s *model.Settings) error {
 	if s.MaxTokens < 0 {
 		return fmt.Errorf("the setting MaxTokens is %d, must not be negative", s.MaxTokens)
 	}
-	for name, value := range map[string]*float64{"Temperature": s.Temperature, "TopP": s.TopP} {
+	name, value := "Temperature", s.Temperature
+	for range 2 {
 		if value != nil && (math.IsNaN(*value) || math.IsInf(*value, 0)) {
 			return fmt.Errorf("the setting %s is %v, must be a number", name, *value)
 		}
+		name, value = "TopP", s.TopP
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ExtraBody)) {
 		if !json.Valid(s.ExtraBody[name]) {
@@ -114,6 +116,29 @@ func CheckTools(req *model.Request) error {
 		}
 	default:
 		return fmt.Errorf("unknown tool choice mode %q", choice.Mode)
+	}
+	return nil
+}
+
+// CheckNative returns why the provider cannot run what the settings ask it to run itself, or nil. What it cannot do wraps
+// [model.ErrUnsupported].
+func CheckNative(info *model.Info, req *model.Request, s *model.Settings) error {
+	for i := range s.NativeTools {
+		t := &s.NativeTools[i]
+		switch {
+		case (t.Kind != model.NativeWebSearch || !info.NativeSearch) && (t.Kind != model.NativeWebFetch || !info.NativeFetch):
+			return Unsupported(*info, "native "+string(t.Kind))
+		case len(t.Allowed)+len(t.Blocked) > 0 && !info.NativeDomains:
+			return Unsupported(*info, "hosts for native "+string(t.Kind))
+		}
+		for j := range req.Tools {
+			if req.Tools[j].Name == string(t.Kind) {
+				return errors.New("a tool has the name of a native tool: " + req.Tools[j].Name)
+			}
+		}
+	}
+	if s.CompactAt < 0 || s.CompactAt != 0 && !info.NativeCompaction {
+		return Unsupported(*info, "the setting CompactAt")
 	}
 	return nil
 }

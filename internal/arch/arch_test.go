@@ -62,7 +62,7 @@ var rules = map[string][]string{
 	"deps":                                  {"acpbridge/acp", "agent/approval", "toolset/workspace"},
 	"agent/session/":                        {"agent/session"},
 	"agent/session/turn":                    {"agent", "agent/journal", "agent/model", "agent/session", "internal/loop"},
-	"agent/session/projection":              {"agent", "agent/approval", "agent/model", "agent/session", "agent/session/turn", "agent/view", "toolset", "internal/show"},
+	"agent/session/projection":              {"agent", "agent/approval", "agent/model", "agent/model/native", "agent/session", "agent/session/turn", "agent/view", "toolset", "internal/show"},
 	"agent/session/host":                    {"agent", "agent/approval", "agent/model", "agent/session", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "internal/nearest", "internal/show"},
 	"acpbridge":                             {"agent", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "acpbridge/acp/unstable", "internal/"},
 	"acpbridge/acp":                         {},

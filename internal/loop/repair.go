@@ -117,7 +117,8 @@ func answerOpen(open []*model.Part, response *model.Message, requests []*model.M
 	for at < len(first.Parts) && answersCall(&first.Parts[at]) {
 		at++
 	}
-	first.Parts = slices.Insert(first.Parts, at, answers...)
+	rest := first.Parts[at:]
+	first.Parts = append(append(first.Parts[:at:at], answers...), rest...)
 	requests[0] = first
 	return requests
 }

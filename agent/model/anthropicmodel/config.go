@@ -49,8 +49,9 @@ type Config struct {
 	// Betas are sent in the header anthropic-beta, together with values from extra headers of that name.
 	Betas []string
 	// ServerTools are tools that the provider runs itself, each an object as described in its API, such as
-	// {"type":"web_search_20250305","name":"web_search"}. They are offered in every request, before its own tools. Their
-	// calls and results are opaque parts of the response.
+	// {"type":"code_execution_20250825","name":"code_execution"}. They are offered in every request, before its own tools.
+	// Their calls and results are opaque parts of the response. For web search and web fetch, use
+	// [model.Settings.NativeTools]. A server tool takes the place of a native tool of the same name.
 	ServerTools []json.RawMessage
 	// Timeouts and Retry have usable zero values.
 	Timeouts model.Timeouts
@@ -122,6 +123,9 @@ func New(config Config) (*Model, error) {
 			Name:          config.Name,
 			NativeOutput:  p.NativeOutput,
 			NoForcedCalls: p.ForcedTools == ForcedToolsNever,
+			NativeSearch:  p.NativeTools, NativeFetch: p.NativeTools, NativeDomains: p.NativeTools,
+			NativeCompaction: p.NativeCompaction,
+
 			Media:         p.Media,
 			MediaURLs:     p.MediaURLs,
 			ContextWindow: cmp.Or(config.ContextWindow, p.ContextWindow),

@@ -135,7 +135,9 @@ func TestProfileForNamesOfAllPlatforms(t *testing.T) {
 	for _, name := range []string{
 		"claude-opus-4-5-20251101", "anthropic/claude-opus-4.5", "us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5@20251101", "CLAUDE-OPUS-4.5:thinking",
 	} {
-		require.Equal(t, opus45, anthropicmodel.ProfileFor(name), name)
+		want := opus45
+		want.NativeTools = name == "claude-opus-4-5-20251101" || name == "CLAUDE-OPUS-4.5:thinking" // other platforms may not have them
+		require.Equal(t, want, anthropicmodel.ProfileFor(name), name)
 	}
 	for a, b := range map[string]string{
 		"claude-opus-4-20250514": "claude-opus-4-0", "claude-opus-4-12": "claude-opus-4", "claude-sonnet-5-20260401": "claude-sonnet-5",
@@ -160,6 +162,7 @@ func TestInfo(t *testing.T) {
 	m := newModel(t, "")
 	want := model.Info{
 		Provider: "anthropic", Name: "claude-haiku-4-5", NativeOutput: true, ContextWindow: 200_000,
+		NativeSearch: true, NativeFetch: true, NativeDomains: true,
 		Media: []string{"image", "application/pdf", "text/plain"}, MediaURLs: []string{"image", "application/pdf"},
 	}
 	require.Equal(t, want, m.Info())

@@ -109,6 +109,12 @@ func (e *exchange) options() []option.RequestOption {
 			options = append(options, option.WithHeader(name, value))
 		}
 	}
+	if at := e.settings.CompactAt; at > 0 {
+		betas = append(betas, compactionBeta)
+		if _, replaced := e.settings.ExtraBody["context_management"]; !replaced {
+			options = append(options, option.WithJSONSet("context_management", compactionAt(at)))
+		}
+	}
 	if len(betas) > 0 {
 		options = append(options, option.WithHeader(betaHeader, strings.Join(betas, ",")))
 	}

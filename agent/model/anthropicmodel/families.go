@@ -27,9 +27,14 @@ func ProfileFor(name string) Profile {
 		}
 	}
 	if best < 0 {
-		return newest()
+		p := newest()
+		p.NativeTools, p.NativeCompaction = at == 0, at == 0
+		return p
 	}
 	p := families[best].profile()
+	if at > 0 || strings.Contains(name, "@") { // another platform, which may not have them
+		p.NativeTools, p.NativeCompaction = false, false
+	}
 	p.Media, p.MediaURLs = allMedia(), mediaURLs()
 	return p
 }
@@ -125,7 +130,7 @@ func generation3(maxTokens int, thinking map[string]Thinking) Profile {
 func generation4(maxTokens int, sampling Sampling, structured bool) Profile {
 	return Profile{
 		MaxTokens: maxTokens, ContextWindow: 200_000, NativeOutput: structured, Strict: structured, Thinking: budgets(),
-		Sampling: sampling, ForcedTools: ForcedToolsUnthinking,
+		Sampling: sampling, ForcedTools: ForcedToolsUnthinking, NativeTools: true,
 	}
 }
 
@@ -133,7 +138,7 @@ func generation4(maxTokens int, sampling Sampling, structured bool) Profile {
 func generation46() Profile {
 	return Profile{
 		MaxTokens: 64_000, ContextWindow: 1_000_000, NativeOutput: true, Strict: true, Thinking: adaptive(&Thinking{}, false),
-		Sampling: SamplingOne, ForcedTools: ForcedToolsUnthinking,
+		Sampling: SamplingOne, ForcedTools: ForcedToolsUnthinking, NativeTools: true, NativeCompaction: true,
 	}
 }
 

@@ -3,6 +3,7 @@
 package anthropicmodel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,7 +77,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 	if settings == nil {
 		settings = &model.Settings{}
 	}
-	if err := check(m.info, req, settings); err != nil {
+	if err := cmp.Or(check(m.info, req, settings), m.checkNative(req, settings)); err != nil {
 		return nil, fmt.Errorf("anthropicmodel: %w", err)
 	}
 	e := &exchange{m: m, settings: settings, assembly: newAssembly(m.info.Provider, sink)}

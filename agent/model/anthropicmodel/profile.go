@@ -32,6 +32,9 @@ type Profile struct {
 	ForcedTools ForcedTools
 	// SystemMessages reports that a system prompt may occur within the conversation.
 	SystemMessages bool
+	// NativeTools is [model.Info.NativeSearch] and [model.Info.NativeFetch]: the provider has its own web search and
+	// fetches pages itself. NativeCompaction is [model.Info.NativeCompaction].
+	NativeTools, NativeCompaction bool
 	// Media is [model.Info.Media]. This package supports "image" (PNG, JPEG, GIF, WebP), "application/pdf" and
 	// "text/plain". MediaURLs is [model.Info.MediaURLs].
 	Media, MediaURLs []string
@@ -55,6 +58,12 @@ func (t Thinking) thinks() bool { return t.Type == "adaptive" || t.Type == "enab
 
 // minBudget is the minimum for thinking.budget_tokens.
 const minBudget = 1024
+
+// minCompactAt is the minimum of [model.Settings.CompactAt], and compactionBeta the beta that it needs.
+const (
+	minCompactAt   = 50_000
+	compactionBeta = "compact-2026-01-12"
+)
 
 // thinkingBindingBeta is the beta that [Profile.DropStaleThinking] needs.
 const thinkingBindingBeta = "thinking-binding-controls-2026-08-01"

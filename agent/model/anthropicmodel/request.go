@@ -155,6 +155,11 @@ func (m *Model) setTools(params *anthropic.MessageNewParams, req *model.Request,
 	for _, tool := range m.serverTools {
 		params.Tools = append(params.Tools, param.Override[anthropic.ToolUnionParam](tool))
 	}
+	for i := range s.NativeTools {
+		if t := &s.NativeTools[i]; !m.hasServerTool(t.Kind) {
+			params.Tools = append(params.Tools, nativeTool(t))
+		}
+	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
 		schema := t.Schema

@@ -95,6 +95,8 @@ func New(config Config) (*Model, error) {
 			Provider:      c.Provider,
 			Name:          c.Name,
 			NativeOutput:  c.Profile.NativeOutput,
+			NativeSearch:  c.Profile.NativeTools && c.Profile.NativeWithTools,
+			NativeFetch:   c.Profile.NativeTools && c.Profile.NativeWithTools,
 			Media:         c.Profile.Media,
 			MediaURLs:     c.Profile.MediaURLs,
 			ContextWindow: cmp.Or(c.ContextWindow, c.Profile.ContextWindow),

@@ -223,7 +223,7 @@ func TestNewReportsAllProblems(t *testing.T) {
 func TestInfo(t *testing.T) {
 	m := newModel(t, "", named("gemini-3.5-flash"))
 	want := model.Info{
-		Provider: "google", Name: "gemini-3.5-flash", NativeOutput: true,
+		Provider: "google", Name: "gemini-3.5-flash", NativeOutput: true, NativeSearch: true, NativeFetch: true,
 		Media:         []string{"image", "audio", "video", "application/pdf", "text/plain"},
 		MediaURLs:     []string{"image", "application/pdf", "text/plain"},
 		ContextWindow: 1 << 20,

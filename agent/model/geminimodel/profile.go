@@ -24,6 +24,9 @@ type Profile struct {
 	// StrictTools reports that the model supports the mode VALIDATED, in which calls match the tools' schemas. It is used
 	// if every tool of a request is strict and the tool choice is auto.
 	StrictTools bool
+	// NativeTools reports that the model has Google Search and reads URLs itself. NativeWithTools reports that it does so
+	// in requests that also offer tools, which [model.Info.NativeSearch] and [model.Info.NativeFetch] require.
+	NativeTools, NativeWithTools bool
 	// RequireSignatures reports that the model returns an error for a history in which the first call of a response has
 	// no signature, as is the case for other providers' calls. They are sent with the marker that Google's documentation
 	// recommends.
@@ -49,11 +52,12 @@ func ProfileFor(backend Backend, name string) Profile {
 	switch {
 	case old:
 	case strings.HasPrefix(name, "gemini-2"):
-		p.StrictTools = true
+		p.StrictTools, p.NativeTools = true, true
 		p.Thinking = thinkingBudgets(!strings.Contains(name, "pro"))
 		p.NativeOutput = !strings.Contains(name, "image")
 	default:
 		p.OutputWithTools, p.StrictTools, p.RequireSignatures = true, true, true
+		p.NativeTools, p.NativeWithTools = true, backend != VertexAI // https://ai.google.dev/gemini-api/docs/tool-combination
 		p.Thinking = thinkingLevels()
 		if !knowsMinimal(name) {
 			delete(p.Thinking, "minimal")

@@ -38,7 +38,11 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings) ([]b
 			return nil, err
 		}
 	}
-	if err := m.appendTools(&b, req); err != nil {
+	native, err := m.nativeTools(req, settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.appendTools(&b, req, native); err != nil {
 		return nil, err
 	}
 	generation, err := m.generationConfig(req, settings)
@@ -139,9 +143,12 @@ func systemParts(req *model.Request) []*genai.Part {
 	return parts
 }
 
-func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
+func (m *Model) appendTools(b *bodyBuilder, req *model.Request, native []*genai.Tool) error {
 	if len(req.Tools) == 0 {
-		return nil
+		if len(native) == 0 {
+			return nil
+		}
+		return b.member("tools", native)
 	}
 	declared := make([]*genai.FunctionDeclaration, len(req.Tools))
 	strict := m.profile.StrictTools
@@ -157,10 +164,14 @@ func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
 			declared[i].ParametersJsonSchema = schema
 		}
 	}
-	if err := b.member("tools", []*genai.Tool{{FunctionDeclarations: declared}}); err != nil {
+	if err := b.member("tools", append(native, &genai.Tool{FunctionDeclarations: declared})); err != nil {
 		return err
 	}
 	choice := &genai.FunctionCallingConfig{}
+	config := genai.ToolConfig{FunctionCallingConfig: choice}
+	if len(native) > 0 {
+		config.IncludeServerSideToolInvocations = new(true)
+	}
 	switch req.ToolChoice.Mode {
 	case model.ToolChoiceNone:
 		choice.Mode = genai.FunctionCallingConfigModeNone
@@ -170,12 +181,12 @@ func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
 		choice.Mode = genai.FunctionCallingConfigModeAny
 		choice.AllowedFunctionNames = []string{req.ToolChoice.Tool}
 	default:
-		if !strict {
+		if !strict && len(native) == 0 {
 			return nil
 		}
 		choice.Mode = genai.FunctionCallingConfigModeValidated
 	}
-	return b.member("toolConfig", genai.ToolConfig{FunctionCallingConfig: choice})
+	return b.member("toolConfig", config)
 }
 
 // generationConfig returns the generation settings, or nil if nothing is set.
@@ -208,7 +219,7 @@ func (m *Model) generationConfig(req *model.Request, s *model.Settings) (*genai.
 		switch {
 		case !m.profile.NativeOutput:
 			return nil, adapter.Unsupported(m.info, "output bound to a JSON schema")
-		case len(req.Tools) > 0 && !m.profile.OutputWithTools:
+		case len(req.Tools)+len(s.NativeTools) > 0 && !m.profile.OutputWithTools:
 			return nil, adapter.Unsupported(m.info, "output bound to a JSON schema together with tools")
 		}
 		schema, err := adaptSchema(req.Output.Schema)

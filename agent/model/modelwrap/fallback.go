@@ -48,11 +48,16 @@ func Fallback(models []model.Model, policy FallbackPolicy) model.Model {
 	if f.policy.On == nil {
 		f.policy.On = func(err error) bool { return errors.As(err, new(*model.APIError)) }
 	}
-	f.native = true
-	for _, m := range models {
+	for i, m := range models {
 		mustWrap("Fallback", m)
 		info := m.Info()
-		f.native, f.unforced = f.native && info.NativeOutput, f.unforced || info.NoForcedCalls
+		if i == 0 {
+			f.can = info
+		}
+		can := &f.can
+		can.NativeOutput, can.NoForcedCalls = can.NativeOutput && info.NativeOutput, can.NoForcedCalls || info.NoForcedCalls
+		can.NativeSearch, can.NativeFetch = can.NativeSearch && info.NativeSearch, can.NativeFetch && info.NativeFetch
+		can.NativeDomains, can.NativeCompaction = can.NativeDomains && info.NativeDomains, can.NativeCompaction && info.NativeCompaction
 	}
 	return f
 }
@@ -60,13 +65,15 @@ func Fallback(models []model.Model, policy FallbackPolicy) model.Model {
 type fallback struct {
 	models []model.Model
 	policy FallbackPolicy
-	// native and unforced are the combined NativeOutput and NoForcedCalls.
-	native, unforced bool
+	// can has what all models can do: NativeOutput and the like, and NoForcedCalls if one of them cannot be forced.
+	can model.Info
 }
 
 func (f *fallback) Info() model.Info {
 	info := f.models[0].Info()
-	info.NativeOutput, info.NoForcedCalls = f.native, f.unforced
+	info.NativeOutput, info.NoForcedCalls = f.can.NativeOutput, f.can.NoForcedCalls
+	info.NativeSearch, info.NativeFetch, info.NativeDomains = f.can.NativeSearch, f.can.NativeFetch, f.can.NativeDomains
+	info.NativeCompaction = f.can.NativeCompaction
 	return info
 }
 

@@ -161,6 +161,19 @@ func (d *digester) settings(s *model.Settings) {
 	d.text(s.ServiceTier)
 	pairs(d, s.ExtraHeaders, d.text)
 	pairs(d, s.ExtraBody, func(v json.RawMessage) { d.bytes(v) })
+	if len(s.NativeTools) == 0 && s.CompactAt == 0 { // the key is that of earlier versions
+		return
+	}
+	d.text("native") // what follows otherwise is the kind of a message
+	d.int(int64(len(s.NativeTools)))
+	for i := range s.NativeTools {
+		t := &s.NativeTools[i]
+		d.text(string(t.Kind))
+		d.texts(t.Allowed)
+		d.texts(t.Blocked)
+		d.int(int64(t.MaxUses))
+	}
+	d.int(int64(s.CompactAt))
 }
 
 func (d *digester) message(m *model.Message) {

@@ -65,6 +65,8 @@ type Profile struct {
 	Media []string
 	// MediaURLs lists the kinds in Media that may be sent as a URL instead of data: "image", "application/pdf".
 	MediaURLs []string
+	// Native reports that the endpoint searches the web and compacts conversations itself. It applies to [NewResponses].
+	Native bool
 	// KeyHeader is the header for [Config.APIKey]. If empty, the key is sent in Authorization, as a bearer token.
 	KeyHeader string
 }

@@ -31,6 +31,7 @@ var providers = map[string]provider{
 		domains: []string{"openai.com"},
 		differs: func(p *Profile) {
 			p.MaxTokensField = "max_completion_tokens"
+			p.Native = true
 			p.CallIDMax = 40 // "Expected a string with maximum length 40"
 		},
 	},

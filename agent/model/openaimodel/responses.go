@@ -29,8 +29,9 @@ var _ model.Model = (*Responses)(nil)
 // from models whose profile says that they never think ([Profile.ForModel]), because OpenAI returns an error for that.
 //
 // [model.Settings.Thinking] sets the reasoning effort ("off" becomes "none") and requests summaries, which are the
-// thinking parts of the response. ExtraBody replaces whole top-level fields, so tools that run at the provider
-// ({"tools":[{"type":"web_search"}]}) replace the request's own tools.
+// thinking parts of the response. OpenAI's own web search ([model.NativeWebSearch]) and compaction
+// ([model.Settings.CompactAt]) are supported. ExtraBody replaces whole top-level fields, so other tools that run at the
+// provider ({"tools":[{"type":"code_interpreter"}]}) replace the request's own tools.
 func NewResponses(config Config) (*Responses, error) {
 	e, err := newEndpoint(config, "response")
 	if err != nil {
@@ -41,6 +42,7 @@ func NewResponses(config Config) (*Responses, error) {
 	}
 	e.info.Media = sendable(e.info.Media)
 	e.info.MediaURLs = e.info.MediaURLs[:0:0]
+	e.info.NativeSearch, e.info.NativeDomains, e.info.NativeCompaction = e.profile.Native, e.profile.Native, e.profile.Native
 	if len(e.profile.MediaURLs) > 0 { // this protocol supports URLs for all kinds of media
 		e.info.MediaURLs = slices.Clone(e.info.Media)
 	}

@@ -178,7 +178,9 @@ func (c *itemCollector) insert(at int, it *item) error {
 	if len(c.items) == maxItems {
 		return errTooManyItems
 	}
-	c.items = slices.Insert(c.items, at, it)
+	c.items = append(c.items, nil) // slices.Insert would be compiled for this type alone
+	copy(c.items[at+1:], c.items[at:])
+	c.items[at] = it
 	return nil
 }
 

@@ -5,7 +5,6 @@ package openaimodel
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -60,7 +59,9 @@ func (it *item) thought(index int, raw bool) (*thought, error) {
 		return nil, errTooManyItems
 	}
 	t := &thought{index: index, raw: raw}
-	it.thoughts = slices.Insert(it.thoughts, at, t)
+	it.thoughts = append(it.thoughts, nil)
+	copy(it.thoughts[at+1:], it.thoughts[at:])
+	it.thoughts[at] = t
 	return t, nil
 }
 

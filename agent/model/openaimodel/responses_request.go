@@ -3,6 +3,7 @@
 package openaimodel
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -28,10 +29,22 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 	if m.reasons && b.field("include") {
 		b.dst = append(b.dst, `["reasoning.encrypted_content"]`...)
 	}
-	if m.offersTools(req) {
-		if err := m.appendTools(&b, req); err != nil {
+	for i := range settings.NativeTools {
+		switch t := &settings.NativeTools[i]; {
+		case len(t.Blocked) > 0:
+			return nil, m.unsupported("blocked hosts")
+		case t.MaxUses > 0 && b.field("max_tool_calls"):
+			b.dst = strconv.AppendInt(b.dst, int64(t.MaxUses), 10)
+		}
+	}
+	if m.offersTools(req) || len(settings.NativeTools) > 0 {
+		if err := m.appendTools(&b, req, settings.NativeTools); err != nil {
 			return nil, err
 		}
+	}
+	if settings.CompactAt > 0 && b.field("context_management") {
+		b.dst = append(b.dst, `[{"type":"compaction","compact_threshold":`...)
+		b.dst = append(strconv.AppendInt(b.dst, int64(settings.CompactAt), 10), "}]"...)
 	}
 	if err := m.appendOutput(&b, req.Output); err != nil {
 		return nil, err
@@ -51,9 +64,17 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 	return append(b.dst, '}'), nil
 }
 
-func (m *Responses) appendTools(b *bodyBuilder, req *model.Request) error {
+func (m *Responses) appendTools(b *bodyBuilder, req *model.Request, native []model.NativeTool) error {
 	if b.field("tools") {
 		sep := byte('[')
+		for i := range native { // web searches: there is no other kind
+			tool := `{"type":"web_search"}`
+			if hosts, err := json.Marshal(native[i].Allowed); err == nil && len(native[i].Allowed) > 0 {
+				tool = `{"type":"web_search","filters":{"allowed_domains":` + string(hosts) + `}}`
+			}
+			b.dst = append(append(b.dst, sep), tool...)
+			sep = ','
+		}
 		for i := range req.Tools {
 			t := &req.Tools[i]
 			b.dst = append(b.dst, sep)
@@ -101,8 +122,16 @@ func (m *Responses) appendOutput(b *bodyBuilder, out *model.OutputSchema) error 
 	return nil
 }
 
-// efforts maps levels of thinking to their names in the protocol.
-var efforts = map[string]string{"off": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"}
+// effortOf returns the name of a level of thinking in the protocol, or "" if it has none.
+func effortOf(level string) string {
+	switch level {
+	case "off":
+		return "none"
+	case "minimal", "low", "medium", "high":
+		return level
+	}
+	return ""
+}
 
 // appendSettings writes the settings in the order of [model.Settings].
 func (m *Responses) appendSettings(b *bodyBuilder, s *model.Settings, hasTools bool) error {
@@ -125,7 +154,7 @@ func (m *Responses) appendSettings(b *bodyBuilder, s *model.Settings, hasTools b
 		return err
 	}
 	if s.Thinking != "" {
-		effort := efforts[s.Thinking]
+		effort := effortOf(s.Thinking)
 		if _, known := m.profile.Thinking[s.Thinking]; !known || effort == "" {
 			return m.unsupported("thinking " + strconv.Quote(s.Thinking))
 		}

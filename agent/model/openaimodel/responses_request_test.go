@@ -165,7 +165,7 @@ func TestNoReasoningForOtherModels(t *testing.T) {
 func TestInfoOfResponses(t *testing.T) {
 	info := newResponses(t, "").Info()
 	require.Equal(t, model.Info{
-		Provider: "openai", Name: "test-model", NativeOutput: true,
+		Provider: "openai", Name: "test-model", NativeOutput: true, NativeSearch: true, NativeDomains: true, NativeCompaction: true,
 		Media: []string{"image", "application/pdf"}, MediaURLs: []string{"image", "application/pdf"},
 	}, info)
 	info.Media[0], info.MediaURLs[0] = "changed", "changed"

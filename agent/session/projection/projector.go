@@ -163,6 +163,7 @@ func (p *Projector) Event(e *agent.Event) {
 		}
 		p.finish, p.textual = e.Message.Finish, !e.Message.HasToolCalls()
 		p.media(e.Message)
+		p.native(e.Step, e.Message)
 		p.usage(e.Message)
 		p.settle(e)
 	case agent.EventToolCall:

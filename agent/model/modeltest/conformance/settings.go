@@ -17,6 +17,8 @@ type setting struct {
 	// against, if not nil, is the opposite setting. The provider's default may equal the setting, so nothing need be sent
 	// for it, but it cannot equal both.
 	against *model.Settings
+	// can, if not nil, reports whether Info says that the model has the setting.
+	can func(*model.Info) bool
 }
 
 var settings = []named[setting]{
@@ -35,6 +37,13 @@ var settings = []named[setting]{
 	{"Thinking: medium", setting{settings: model.Settings{Thinking: "medium"}}},
 	{"Thinking: high", setting{settings: model.Settings{Thinking: "high"}}},
 	{"ServiceTier", setting{settings: model.Settings{ServiceTier: "priority"}, value: "priority"}},
+	{"NativeTools: web_search", setting{
+		settings: model.Settings{NativeTools: []model.NativeTool{{Kind: model.NativeWebSearch}}}, can: func(i *model.Info) bool { return i.NativeSearch },
+	}},
+	{"NativeTools: web_fetch", setting{
+		settings: model.Settings{NativeTools: []model.NativeTool{{Kind: model.NativeWebFetch}}}, can: func(i *model.Info) bool { return i.NativeFetch },
+	}},
+	{"CompactAt", setting{settings: model.Settings{CompactAt: 61_803}, value: "61803", can: func(i *model.Info) bool { return i.NativeCompaction }}},
 	{"ExtraHeaders", setting{settings: model.Settings{ExtraHeaders: map[string]string{extraHeader: "rain"}}}},
 	{"ExtraBody", setting{
 		settings: model.Settings{ExtraBody: map[string]json.RawMessage{"x_conformance": json.RawMessage(`[9007199254740993]`)}},
@@ -65,6 +74,9 @@ func settingIsSent(s *subject) {
 	want := find(s, settings)
 	sent, ok := s.sentOrRefused("the setting "+s.scenario.Case, withSettings(&want.settings))
 	if !ok {
+		if info := s.m.Info(); want.can != nil && want.can(&info) {
+			s.t.Error("Info says that the model has the setting, but the request was an error")
+		}
 		return
 	}
 	if want.settings.ExtraHeaders != nil {

@@ -44,10 +44,16 @@ type recordingJSON struct {
 }
 
 type infoJSON struct {
-	Provider      string   `json:"provider"`
-	Name          string   `json:"name"`
-	NativeOutput  bool     `json:"native_output,omitempty"`
-	NoForcedCalls bool     `json:"no_forced_calls,omitempty"`
+	Provider      string `json:"provider"`
+	Name          string `json:"name"`
+	NativeOutput  bool   `json:"native_output,omitempty"`
+	NoForcedCalls bool   `json:"no_forced_calls,omitempty"`
+
+	NativeSearch     bool `json:"native_search,omitempty"`
+	NativeFetch      bool `json:"native_fetch,omitempty"`
+	NativeDomains    bool `json:"native_domains,omitempty"`
+	NativeCompaction bool `json:"native_compaction,omitempty"`
+
 	Media         []string `json:"media,omitempty"`
 	MediaURLs     []string `json:"media_urls,omitempty"`
 	ContextWindow int      `json:"context_window,omitempty"`

@@ -51,6 +51,8 @@ type sentOptions struct {
 	ParallelToolCalls *bool                      `json:"parallel_tool_calls,omitempty"`
 	Thinking          string                     `json:"thinking,omitempty"`
 	ServiceTier       string                     `json:"service_tier,omitempty"`
+	NativeTools       []model.NativeTool         `json:"native_tools,omitempty"`
+	CompactAt         int                        `json:"compact_at,omitempty"`
 	ExtraHeaders      []string                   `json:"extra_headers,omitempty"` // names only
 	ExtraBody         map[string]json.RawMessage `json:"extra_body,omitempty"`
 }
@@ -102,6 +104,7 @@ func frameOf(req *model.Request) *sentFrame {
 		f.Settings = &sentOptions{
 			MaxTokens: s.MaxTokens, Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop, Seed: s.Seed,
 			ParallelToolCalls: s.ParallelToolCalls, Thinking: s.Thinking, ServiceTier: s.ServiceTier,
+			NativeTools: s.NativeTools, CompactAt: s.CompactAt,
 		}
 		for name := range s.ExtraHeaders {
 			f.Settings.ExtraHeaders = append(f.Settings.ExtraHeaders, name)

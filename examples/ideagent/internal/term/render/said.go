@@ -22,7 +22,11 @@ func Said(e *view.Entity) string {
 		case view.Text:
 			b.WriteString(c.Text)
 		case view.Link:
-			b.WriteString("[" + text.OneLine(c.Name) + "]")
+			if name, at := text.OneLine(c.Name), text.OneLine(c.URI); len(c.Cites) > 0 || strings.HasPrefix(at, "https://") { // a source, as it came
+				b.WriteString("\n[" + name + "] <" + at + ">")
+			} else {
+				b.WriteString("[" + name + "]")
+			}
 		case view.Image, view.Audio, view.Resource:
 			b.WriteString("[" + string(c.Kind) + "]")
 		default:

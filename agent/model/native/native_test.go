@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package native_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/native"
+)
+
+func opaque(data string) model.Part {
+	return model.Part{Kind: model.PartOpaque, Provider: "p", Data: []byte(data)}
+}
+
+func cites(url, title, quote, data string) model.Part {
+	return model.Part{Kind: model.PartCitation, Provider: "p", URL: url, Name: title, Text: quote, Data: []byte(data)}
+}
+
+func TestCallsOfEveryProviderAreRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		parts []model.Part
+		want  []native.Call
+	}{
+		"OpenAI": {[]model.Part{
+			opaque(`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"tea","sources":[]}}`),
+			opaque(`{"type":"web_search_call","id":"ws_2","status":"completed","action":{"type":"search","queries":["a","b"]}}`),
+			opaque(`{"type":"web_search_call","id":"ws_3","status":"failed","action":{"type":"open_page","url":"https://a.test/"}}`),
+			opaque(`{"type":"code_interpreter_call","code":"1+1"}`), opaque(`{"type":"reasoning"}`), opaque(`[1]`), opaque(`{`),
+		}, []native.Call{{Tool: "web_search", Input: "tea"}, {Tool: "web_search", Input: "a, b"}, {Tool: "web_fetch", Input: "https://a.test/", Failed: true}, {Tool: "code_interpreter"}}},
+		"Anthropic": {[]model.Part{
+			opaque(`{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"tea"}}`),
+			opaque(`{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"type":"web_search_result","url":"https://a.test/","encrypted_content":"E"}]}`),
+			opaque(`{"type":"server_tool_use","id":"s2","name":"web_fetch","input":{"url":"https://a.test/"}}`),
+			opaque(`{"type":"web_fetch_tool_result","tool_use_id":"s2","content":{"type":"web_fetch_tool_result_error","error_code":"url_not_accessible"}}`),
+			opaque(`{"type":"server_tool_use","id":"s3","name":"web_fetch","input":"odd"}`),
+			opaque(`{"type":"web_fetch_tool_result","tool_use_id":"s3","content":{"type":"web_fetch_result","url":"https://a.test/"}}`),
+		}, []native.Call{{Tool: "web_search", Input: "tea"}, {Tool: "web_fetch", Input: "https://a.test/", Failed: true}, {Tool: "web_fetch"}}},
+		"Google": {[]model.Part{
+			opaque(`{"toolCall":{"toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["tea","cups"]},"id":"g1"},"thoughtSignature":"AA=="}`),
+			opaque(`{"toolResponse":{"toolType":"GOOGLE_SEARCH_WEB","response":{},"id":"g1"}}`),
+			opaque(`{"toolCall":{"toolType":"URL_CONTEXT","args":{"urls":["https://a.test/"]},"id":"g2"}}`),
+			opaque(`{"metadata":{"groundingMetadata":{"webSearchQueries":["tea"]}}}`),
+		}, []native.Call{{Tool: "web_search", Input: "tea, cups"}, {Tool: "web_fetch", Input: "https://a.test/"}}},
+		"Google without other tools": {[]model.Part{
+			opaque(`{"metadata":{"groundingMetadata":{"webSearchQueries":["tea"]},"urlContextMetadata":{"urlMetadata":[{"retrievedUrl":"https://a.test/","urlRetrievalStatus":"URL_RETRIEVAL_STATUS_ERROR"}]}}}`),
+		}, []native.Call{{Tool: "web_search", Input: "tea"}, {Tool: "web_fetch", Input: "https://a.test/", Failed: true}}},
+	} {
+		require.Equal(t, test.want, native.Calls(model.Response(test.parts...)), name)
+	}
+}
+
+func TestSourcesSayWhichTextTheyAreFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		parts []model.Part
+		want  []native.Source
+	}{
+		"OpenAI, in characters": {[]model.Part{
+			model.Text("Größe: "), model.Text("日本 is big (a.test)."),
+			cites("https://a.test/", "A", "", `{"type":"url_citation","start_index":13,"end_index":19,"url":"https://a.test/"}`),
+			cites("https://a.test/", "A", "", `{"type":"url_citation","start_index":0,"end_index":2,"url":"https://a.test/"}`),
+		}, []native.Source{{URL: "https://a.test/", Title: "A", Spans: []native.Span{{9, 15}, {26, 32}}}}},
+		"chat": {[]model.Part{
+			model.Text("Tea."), cites("https://a.test/", "A", "", `{"type":"url_citation","url_citation":{"start_index":0,"end_index":3,"url":"https://a.test/"}}`),
+		}, []native.Source{{URL: "https://a.test/", Title: "A", Spans: []native.Span{{0, 3}}}}},
+		"Anthropic, whole blocks": {[]model.Part{
+			model.Text("I looked. "), model.Text("Tea is green."),
+			cites("https://a.test/", "A", "green tea", `{"type":"web_search_result_location","encrypted_index":"E"}`), model.Text(" Yes."),
+		}, []native.Source{{URL: "https://a.test/", Title: "A", Quote: "green tea", Spans: []native.Span{{10, 23}}}}},
+		"Google, in bytes": {[]model.Part{
+			model.Text("Größe zählt. Tea too."),
+			cites("https://r.test/1", "a.test", "", `{"web":{"uri":"https://r.test/1","title":"a.test"}}`),
+			cites("https://r.test/2", "b.test", "", `{"web":{"uri":"https://r.test/2","title":"b.test"}}`),
+			opaque(`{"metadata":{"groundingMetadata":{"groundingChunks":[{"web":{"uri":"https://r.test/1","title":"a.test"}},{"web":{"uri":"https://r.test/2","title":"b.test"}}],` +
+				`"groundingSupports":[{"segment":{"endIndex":15,"text":"Größe zählt."},"groundingChunkIndices":[0]},{"segment":{"startIndex":1,"endIndex":3,"text":"Tea too."},"groundingChunkIndices":[0,1]}]}}}`),
+		}, []native.Source{
+			{URL: "https://r.test/1", Title: "a.test", Spans: []native.Span{{0, 15}, {16, 24}}},
+			{URL: "https://r.test/2", Title: "b.test", Spans: []native.Span{{16, 24}}},
+		}},
+		"no place": {[]model.Part{
+			model.Text("Tea."), cites("https://a.test/", "", "", `"https://a.test/"`), cites("", "file.pdf", "", `{}`), cites("", "", "x", `{}`),
+			cites("https://a.test/", "A", "q", `{"start_index":-1,"end_index":99}`),
+		}, []native.Source{{URL: "https://a.test/", Title: "A", Quote: "q"}, {Title: "file.pdf"}}},
+	} {
+		msg := model.Response(test.parts...)
+		require.Equal(t, test.want, native.Sources(msg), name)
+		for _, s := range native.Sources(msg) {
+			for _, span := range s.Spans {
+				require.NotEmpty(t, msg.Text()[span.Start:span.End], name)
+			}
+		}
+	}
+}
+
+func TestCompactionsAreFound(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"type":"compaction","content":"They drank tea."}`:         "They drank tea.",
+		`{"type":"compaction","id":"c","encrypted_content":"gAAA"}`: "",
+		`{"type":"compaction","content":null}`:                      "",
+	} {
+		p := opaque(data)
+		summary, ok := native.Compaction(&p)
+		require.True(t, ok, data)
+		require.Equal(t, want, summary)
+	}
+	for _, p := range []model.Part{opaque(`{"type":"server_tool_use"}`), opaque(`x`), model.Text(`{"type":"compaction"}`)} {
+		_, ok := native.Compaction(&p)
+		require.False(t, ok)
+	}
+}
+
+func FuzzNativeParts(f *testing.F) {
+	f.Add(`{"type":"url_citation","start_index":1,"end_index":3}`, "größe")
+	f.Add(`{"metadata":{"groundingMetadata":{"groundingChunks":[1],"groundingSupports":[{"segment":{"startIndex":5,"endIndex":1,"text":"a"},"groundingChunkIndices":[0,-1]}]}}}`, "a")
+	f.Fuzz(func(t *testing.T, data, text string) {
+		m := model.Response(model.Text(text), cites("https://a.test/", "", "", data), cites("https://b.test/", "", "", "1"), opaque(data))
+		native.Calls(m)
+		native.Compaction(&m.Parts[3])
+		for _, s := range native.Sources(m) {
+			for _, span := range s.Spans {
+				require.Greater(t, span.End, span.Start)
+				_ = m.Text()[span.Start:span.End]
+			}
+		}
+	})
+}
+
+func ExampleSources() {
+	m := model.Response(
+		model.Text("Tea is a plant."),
+		model.Part{Kind: model.PartCitation, URL: "https://tea.test/", Name: "On tea", Data: []byte(`{"type":"url_citation","start_index":0,"end_index":3}`)},
+	)
+	for _, s := range native.Sources(m) {
+		fmt.Printf("%s (%s) for %q\n", s.Title, s.URL, m.Text()[s.Spans[0].Start:s.Spans[0].End])
+	}
+	// Output:
+	// On tea (https://tea.test/) for "Tea"
+}
