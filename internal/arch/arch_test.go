@@ -56,6 +56,7 @@ var rules = map[string][]string{
 	"agent/capability/skills":               {"agent", "toolset", "toolset/workspace", "internal/clean", "internal/frontmatter"},
 	"agent/capability/subagents":            {"agent", "agent/model", "toolset", "toolset/workspace", "internal/clean", "internal/frontmatter"},
 	"agent/capability/webfetch":             {"agent", "agent/model", "toolset", "internal/clean", "internal/fetch"},
+	"agent/capability/websearch":            {"agent", "agent/model", "toolset", "internal/clean", "internal/fetch"},
 	"agent/history":                         {"agent/model", "toolset"},
 	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
 	"agent/session":                         {}, // the core does not import it

@@ -21,12 +21,17 @@ const (
 	DefaultWindow = 128_000
 	// MinWindow is the least context window, in tokens.
 	MinWindow = 4000
+	// MinNative is from which size on providers compact conversations, in tokens.
+	MinNative = 50_000
 )
 
 // Options configures [New]. Model is required.
 type Options[D any] struct {
 	// Model writes the summaries. A small one does.
 	Model model.Model
+	// Native leaves compaction to the provider if the model of a run can do it ([model.Info.NativeCompaction]) and 85 % of
+	// the bound are at least [MinNative] tokens. See "Native compaction" in the package documentation.
+	Native bool
 	// Window is the context window of the agent's model, in tokens. 0 means what the model of the run says, or [DefaultWindow].
 	Window int
 	// Reserve is the room for instructions that grow, estimates that are wrong, and the response. 0 means an eighth of the window.
@@ -154,6 +159,9 @@ func (c *compactor[D]) at(bound int) []history.Processor[D] {
 
 // process is the history processor.
 func (c *compactor[D]) process(ctx context.Context, run *toolset.RunContext[D], messages []*model.Message) ([]*model.Message, error) {
+	if run != nil && c.nativeAt(run) > 0 {
+		return messages, nil // the provider leaves out what its summary replaces
+	}
 	bound := c.bound(run)
 	now := c.size(messages)
 	if now <= int64(bound*clearAt/100) {
@@ -175,6 +183,9 @@ func (c *compactor[D]) process(ctx context.Context, run *toolset.RunContext[D], 
 
 // request sends a request again that the provider refuses because it is too long.
 func (c *compactor[D]) request(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
+	if at := c.nativeAt(run); at > 0 && run.Call.ID == "" {
+		req = withNative(req, at)
+	}
 	resp, err := next(ctx, req)
 	if !errors.Is(err, model.ErrContextLength) || run.Call.ID != "" {
 		return resp, err

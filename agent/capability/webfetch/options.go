@@ -56,6 +56,10 @@ type Options struct {
 	PartBytes int
 	// Timeout limits the duration of a download. 0 means [DefaultTimeout].
 	Timeout time.Duration
+	// Native uses the provider's own fetch instead of web_fetch if the model has it ([model.NativeWebFetch]) and can be
+	// restricted as Only and Deny say. The provider asks nobody, so Allow and AllowAll mean nothing to it. It fetches only
+	// URLs that occur in the conversation.
+	Native bool
 	// NoMedia refuses images and PDF files even if the model of the run accepts them.
 	NoMedia bool
 	// Header is sent with each download, with a User-Agent added if it has none. It is not sent to another host after a

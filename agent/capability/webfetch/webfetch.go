@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
@@ -37,10 +38,50 @@ func New[D any](o Options) agent.Capability[D] {
 	}
 	o.Allow = ascii(o.Allow)
 	policy := o.policy()
-	set := toolset.PerRun(ToolFetch, func(context.Context, *toolset.RunContext[D]) (toolset.Toolset[D], error) {
+	set := toolset.PerRun(ToolFetch, func(_ context.Context, run *toolset.RunContext[D]) (toolset.Toolset[D], error) {
+		if o.native(run.Model) {
+			return nil, nil
+		}
 		return tools[D](&reader{options: o, policy: policy}), nil
 	})
-	return agent.Capability[D]{Name: "webfetch", Toolsets: []toolset.Toolset[D]{&checked[D]{set, err}}}
+	c := agent.Capability[D]{Name: "webfetch", Toolsets: []toolset.Toolset[D]{&checked[D]{set, err}}}
+	if o.Native {
+		c.Hooks = []agent.Hooks[D]{{Request: func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
+			if run.Call.ID == "" && o.native(run.Model) {
+				req = o.withNative(req)
+			}
+			return next(ctx, req)
+		}}}
+	}
+	return c
+}
+
+// native reports whether the provider's own fetch is used with a model.
+func (o *Options) native(info *model.Info) bool {
+	restricted := len(o.Only) > 0 || len(o.Deny) > 0
+	return o.Native && info != nil && info.NativeFetch && (!restricted || info.NativeDomains && (len(o.Only) == 0 || len(o.Deny) == 0))
+}
+
+// withNative returns a request with the provider's own fetch, unless it has that already.
+func (o *Options) withNative(req *model.Request) *model.Request {
+	var settings model.Settings
+	if req.Settings != nil {
+		settings = *req.Settings
+	}
+	if slices.ContainsFunc(settings.NativeTools, func(t model.NativeTool) bool { return t.Kind == model.NativeWebFetch }) {
+		return req
+	}
+	bare := func(hosts []string) []string { // providers include subdomains
+		var all []string
+		for _, host := range ascii(hosts) {
+			all = append(all, strings.TrimPrefix(host, "."))
+		}
+		return all
+	}
+	settings.NativeTools = append(slices.Clip(settings.NativeTools), model.NativeTool{Kind: model.NativeWebFetch, Allowed: bare(o.Only), Blocked: bare(o.Deny)})
+	changed := *req
+	changed.Settings = &settings
+	return &changed
 }
 
 // checked reports invalid options.

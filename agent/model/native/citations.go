@@ -24,6 +24,7 @@ type Source struct {
 
 // Span is a place in [model.Message.Text], in bytes: Text[Start:End].
 type Span struct {
+	// Start is where it begins, End where it ends.
 	Start int `json:"start"`
 	End   int `json:"end"`
 }

@@ -21,7 +21,7 @@ const (
 	maxNativeText = 300
 )
 
-// native shows what the provider did itself while it answered: the calls of its own tools, and the sources that it names. The message says
+// native shows what the provider did itself while it answered: summaries of the conversation, the calls of its own tools, and the sources that it names. The message says
 // it, so nothing is recorded.
 func (p *Projector) native(step int, m *model.Message) {
 	beyond := false
@@ -30,6 +30,15 @@ func (p *Projector) native(step int, m *model.Message) {
 	}
 	if !beyond {
 		return
+	}
+	for i := range m.Parts {
+		if summary, ok := native.Compaction(&m.Parts[i]); ok {
+			e := &view.Entity{ID: "compaction:" + stepOf(p.run, step) + "/native", Kind: view.Compaction, Status: view.Completed}
+			if summary != "" {
+				e.Content = []view.Content{textContent(Clip(summary))}
+			}
+			p.upsert(e)
+		}
 	}
 	for i, c := range native.Calls(m) {
 		if i == maxNative {
