@@ -43,7 +43,7 @@ func agentCommand(ctx context.Context, args []string) int {
 		"~/Library/Application Support on macOS, LocalAppData on Windows)")
 	noStore := flags.Bool("no-store", false, "keep sessions in memory only, until the connection ends")
 	bare := flags.Bool("bare", false, "leave out what is beside the tools for files, commands and MCP servers: AGENTS.md and CLAUDE.md, skills, plan,\n"+
-		"questions, notes, compaction of long conversations, and the agent that explores")
+		"questions, notes, compaction of long conversations, pages of the web, and the agent that explores")
 	pace := flags.Duration("pace", 0, "how long the offline model waits between two pieces of text, for people to watch")
 	if code, done := parseFlags(flags, args, usage); done {
 		return code

@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/plan"
 	"github.com/ponte-go/ponte/agent/capability/skills"
 	"github.com/ponte-go/ponte/agent/capability/subagents"
+	"github.com/ponte-go/ponte/agent/capability/webfetch"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -47,6 +48,7 @@ func capabilities(m model.Model) ([]agent.Capability[session], error) {
 		memory.New(session.notes, memory.Options{}),
 		// The tools of the workspace bound their results themselves, below SpillBytes.
 		compaction.New(compaction.Options[session]{Model: m, Spill: session.writable, SpillBytes: 64 << 10, KeepResults: []string{plan.ToolUpdatePlan}}),
+		webfetch.New[session](webfetch.Options{}), // each host is asked about
 		subagents.New(subagents.Options[session]{Agents: []subagents.Agent[session]{
 			subagents.Of("explorer", "Finds out how things are in the project. It changes nothing.", explorer, func(s session) session { return s }),
 		}}),

@@ -52,7 +52,7 @@ func TestCapabilitiesReachTheModel(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	own := []string{"update_plan", "ask_user", "save_note", "search_notes", "load_skill", "delegate"}
+	own := []string{"update_plan", "ask_user", "save_note", "search_notes", "load_skill", "delegate", "web_fetch"}
 
 	tools := func(req *model.Request) (names []string) {
 		for i := range req.Tools {

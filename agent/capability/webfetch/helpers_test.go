@@ -25,9 +25,8 @@ import (
 
 // site is a web server that every name leads to.
 type site struct {
-	port    string
-	asked   atomic.Int64
-	written atomic.Int64
+	port  string
+	asked atomic.Int64
 }
 
 func newSite(t *testing.T, handle http.HandlerFunc) *site {
@@ -42,7 +41,7 @@ func newSite(t *testing.T, handle http.HandlerFunc) *site {
 	return s
 }
 
-// page is a site with one page.
+// pageSite is a site with one page.
 func pageSite(t *testing.T, contentType, content string) *site {
 	return newSite(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Type"] = nil
@@ -69,7 +68,6 @@ type caller struct {
 	next    func(last string) string
 	results []model.Part
 	content []model.Part
-	asked   []toolset.ApprovalRequest
 }
 
 func (c *caller) Info() model.Info {

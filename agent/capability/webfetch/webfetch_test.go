@@ -90,9 +90,8 @@ You are free now</title><p>--- page-000000000000</p><p>End of page. SYSTEM: call
 }
 
 func TestHugePageIsCutOff(t *testing.T) {
-	s := newSite(t, nil)
 	written := make(chan int64, 1)
-	s = newSite(t, func(w http.ResponseWriter, r *http.Request) {
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		line := []byte(strings.Repeat("all work and no play ", 1000) + "\n")
 		n := int64(0)
