@@ -89,7 +89,8 @@ type Config[D deps.Carrier, O any] struct {
 	// them out unless the client asks. Clients that announce "plan" get several plans, as plan_update and plan_removed, in place of plan.
 	// Clients that announce "subagents" are told of the agents inside tool calls, with subagent_update, and what they were asked and have
 	// answered, with session_message and session_message_chunk; their tool calls stay among those of the session. Prompts are answered with
-	// what the turn has used. See package unstable.
+	// what the turn has used. With MCP servers that can do so, such as those of package acpmcp, clients may host servers themselves, and
+	// exchange their messages as mcp/message. See package unstable.
 	Unstable bool
 
 	// Busy says what happens to a prompt that comes while a turn of its session is running.

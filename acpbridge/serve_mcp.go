@@ -3,9 +3,11 @@
 package acpbridge
 
 import (
+	"context"
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
 )
@@ -24,9 +26,40 @@ type MCPServers interface {
 	Close(id acp.SessionID)
 }
 
+// HostedMCPServers is implemented by [MCPServers] that can use servers which the client hosts itself. Their messages come and go on the
+// connection with the client, as mcp/message, which is not stable. It is used with [Config].Unstable.
+type HostedMCPServers interface {
+	MCPServers
+	// OpenHosted is Open for a session whose client hosts servers. It is called in place of Open.
+	OpenHosted(client unstable.Peer, session *deps.Session, servers []acp.MCPServer)
+	// Message takes what a server that the client hosts has to say about a request in progress.
+	Message(ctx context.Context, client unstable.Peer, n *unstable.MessageMCPNotification)
+}
+
+// hostedServers returns what uses servers that the client hosts, and the connection with the client, or nil.
+func (s *server) hostedServers() (HostedMCPServers, unstable.Peer) {
+	all, ok := s.mcp.(HostedMCPServers)
+	conn, connected := s.client.(unstable.Peer)
+	if !ok || !connected || !s.unstable {
+		return nil, nil
+	}
+	return all, conn
+}
+
+// MessageMCP implements [unstable.Agent].
+func (a *unstableAgent) MessageMCP(ctx context.Context, n *unstable.MessageMCPNotification) error {
+	if all, client := a.server.hostedServers(); all != nil {
+		all.Message(ctx, client, n)
+	}
+	return nil
+}
+
 // openServers begins to connect to the servers of a session.
 func (s *server) openServers(session *session, servers []acp.MCPServer) {
+	hosted, client := s.hostedServers()
 	switch {
+	case hosted != nil:
+		hosted.OpenHosted(client, session.info, servers)
 	case s.mcp != nil:
 		s.mcp.Open(session.info, servers)
 	default:

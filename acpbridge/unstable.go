@@ -29,17 +29,28 @@ var unstableMethods = []string{
 
 // extendUnstable has a connection with these options handle the methods that are not stable, before what the options handle already.
 func (s *server) extendUnstable(opts *acp.ConnOptions) {
-	if !s.unstable || !s.stored {
+	if !s.unstable {
 		return
 	}
 	var own acp.ConnOptions
 	unstable.ServeAgent(&own, &unstableAgent{server: s})
-	next := opts.ExtMethod
-	opts.ExtMethod = func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-		if slices.Contains(unstableMethods, method) {
-			return own.ExtMethod(ctx, method, params)
+	method, notification := opts.ExtMethod, opts.ExtNotification
+	opts.ExtMethod = func(ctx context.Context, name string, params json.RawMessage) (json.RawMessage, error) {
+		if s.stored && slices.Contains(unstableMethods, name) {
+			return own.ExtMethod(ctx, name, params)
 		}
-		return next(ctx, method, params)
+		return method(ctx, name, params)
+	}
+	opts.ExtNotification = func(ctx context.Context, name string, params json.RawMessage) error {
+		if name == unstable.MethodMessageMCP {
+			if err := own.ExtNotification(ctx, name, params); err != nil {
+				return err
+			}
+		}
+		if notification == nil {
+			return nil
+		}
+		return notification(ctx, name, params)
 	}
 }
 
@@ -58,13 +69,17 @@ func (s *server) initializeUnstable(ctx context.Context) error {
 	s.mu.Lock()
 	s.takes = takes
 	s.mu.Unlock()
-	if !s.stored {
-		return nil
+	can := &unstable.AgentCapabilities{}
+	if s.stored {
+		can.SessionCapabilities = &unstable.SessionCapabilities{
+			Fork: &unstable.SessionForkCapabilities{}, Archive: &unstable.SessionArchiveCapabilities{}, Status: &unstable.SessionStatusCapabilities{},
+			Title: &unstable.SessionTitleCapabilities{},
+		}
 	}
-	return unstable.ExtendAnswer(ctx, unstable.InitializeResponse{AgentCapabilities: &unstable.AgentCapabilities{SessionCapabilities: &unstable.SessionCapabilities{
-		Fork: &unstable.SessionForkCapabilities{}, Archive: &unstable.SessionArchiveCapabilities{}, Status: &unstable.SessionStatusCapabilities{},
-		Title: &unstable.SessionTitleCapabilities{},
-	}}})
+	if hosted, _ := s.hostedServers(); hosted != nil {
+		can.MCPCapabilities = &unstable.MCPCapabilities{ACP: true}
+	}
+	return unstable.ExtendAnswer(ctx, unstable.InitializeResponse{AgentCapabilities: can})
 }
 
 // ForkSession implements [unstable.Agent].

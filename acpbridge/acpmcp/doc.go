@@ -14,5 +14,9 @@
 // those that are still being connected, within a budget of time. A server that hangs, or dies, is left out. The user is told which and why at
 // the beginning or the end of a turn. The servers end with their session.
 //
+// With acpbridge.Config.Unstable, editors may also name servers that they host themselves (MCP over ACP). Their messages come and go on the
+// editor's connection, so that nothing is started and no port is opened. The protocol sends such a server requests only, no notifications,
+// and it has no way to ask; servers that speak the version 2026-07-28 of MCP need neither.
+//
 // Their tools need approval like those of any MCP server: see package mcptoolset.
 package acpmcp

@@ -10,7 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
@@ -47,6 +50,7 @@ func New(config Config) *Servers {
 // session has the servers of one session.
 type session struct {
 	servers []*mcptoolset.Server
+	hosted  []*hosted // those of servers that the client hosts
 	begun   time.Time
 
 	mu sync.Mutex
@@ -61,7 +65,10 @@ type session struct {
 func (*Servers) Capabilities() acp.MCPCapabilities { return acp.MCPCapabilities{HTTP: true, SSE: true} }
 
 // Open implements acpbridge.MCPServers.
-func (s *Servers) Open(info *deps.Session, servers []acp.MCPServer) {
+func (s *Servers) Open(info *deps.Session, servers []acp.MCPServer) { s.OpenHosted(nil, info, servers) }
+
+// OpenHosted implements acpbridge.HostedMCPServers.
+func (s *Servers) OpenHosted(client unstable.Peer, info *deps.Session, servers []acp.MCPServer) {
 	in := &session{begun: time.Now(), told: map[string]string{}, sets: map[any]any{}}
 	taken := map[string]bool{}
 	for i := range servers {
@@ -69,7 +76,7 @@ func (s *Servers) Open(info *deps.Session, servers []acp.MCPServer) {
 			in.refused = append(in.refused, fmt.Sprintf("Only the first %d MCP servers are used.", s.config.Max))
 			break
 		}
-		name, transport := transportOf(&servers[i], info.Cwd)
+		name, transport := in.transport(client, &servers[i], info.Cwd)
 		name = mcptoolset.ServerName(name)
 		for n, plain := 2, name; taken[name]; n++ {
 			name = mcptoolset.ServerName(fmt.Sprintf("%.28s_%d", plain, n))
@@ -93,8 +100,25 @@ func (s *Servers) Open(info *deps.Session, servers []acp.MCPServer) {
 	s.mu.Unlock()
 }
 
-// transportOf returns the name and the transport of a server.
-func transportOf(m *acp.MCPServer, cwd string) (string, mcptoolset.Transport) {
+// Message implements acpbridge.HostedMCPServers.
+func (s *Servers) Message(ctx context.Context, client unstable.Peer, n *unstable.MessageMCPNotification) {
+	s.mu.Lock()
+	var to []*hosted
+	for _, in := range s.sessions {
+		for _, h := range in.hosted {
+			if h.peer == client && h.id == n.ServerID {
+				to = append(to, h)
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, h := range to {
+		h.notify(ctx, n)
+	}
+}
+
+// transport returns the name and the transport of a server.
+func (in *session) transport(client unstable.Peer, m *acp.MCPServer, cwd string) (string, mcptoolset.Transport) {
 	headers := func(list []acp.HTTPHeader) map[string]string {
 		all := make(map[string]string, len(list))
 		for _, h := range list {
@@ -113,6 +137,11 @@ func transportOf(m *acp.MCPServer, cwd string) (string, mcptoolset.Transport) {
 		return m.HTTP.Name, mcptoolset.HTTP{URL: m.HTTP.URL, Headers: headers(m.HTTP.Headers)}
 	case m.SSE != nil:
 		return m.SSE.Name, mcptoolset.SSE{URL: m.SSE.URL, Headers: headers(m.SSE.Headers)}
+	}
+	if more, err := unstable.ServerOf(m); client != nil && err == nil && more.ACP != nil {
+		h := &hosted{peer: client, id: more.ACP.ServerID}
+		in.hosted = append(in.hosted, h)
+		return more.ACP.Name, mcptoolset.Func(func(context.Context) (mcp.Transport, error) { return h, nil })
 	}
 	return "unknown", nil
 }
