@@ -132,6 +132,7 @@ var thirdParty = map[string][]string{
 	"agent/capability/webfetch":    {"github.com/JohannesKaufmann/html-to-markdown/v2/", "golang.org/x/net/html", "golang.org/x/net/html/", "golang.org/x/net/idna"},
 	"toolset/mcptoolset":           {"github.com/google/jsonschema-go/jsonschema", "github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
 	"toolset/mcptoolset/mcpserver": {"github.com/modelcontextprotocol/go-sdk/mcp"},
+	"acpbridge/acpmcp":             {"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"}, // for servers that editors host
 	"toolset/workspace":            {"github.com/bmatcuk/doublestar/v4"},
 	"internal/adaptertest":         {"github.com/stretchr/testify/require"}, // only tests import it
 	// The terminal client of the sample.
