@@ -3,9 +3,8 @@
 package approval
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -15,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Config is a user's configuration for calls that need approval. [ParseConfig] reads its JSON form:
+// Config is a configuration for calls that need approval, such as a user's. [ParseConfig] reads its JSON form:
 //
 //	{
 //		"mode": "ask",
@@ -27,6 +26,9 @@ import (
 //		]
 //	}
 type Config struct {
+	// Name names the layer, and says in reasons whose configuration it is. Empty is "configuration" and "the user's configuration". It is
+	// not a part of the JSON form.
+	Name string `json:"-"`
 	// Mode decides about calls that no rule matches.
 	Mode Mode `json:"mode,omitempty"`
 	// Rules are about tools, paths and commands. Their order does not matter.
@@ -78,120 +80,42 @@ func (r ConfigRule) String() string {
 	return text
 }
 
-// ParseConfig reads a configuration. Its error lists everything that is wrong: what, where, and how to fix it.
-func ParseConfig(data []byte) (*Config, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return nil, configError(syntaxPlace(data, err), "%v; the configuration is a JSON object with mode and rules", err)
-	}
-	var errs []error
-	var c Config
-	unknown(&errs, "", members, "mode", "rules")
-	if raw, ok := members["mode"]; ok {
-		decodeString(&errs, "mode", raw, (*string)(&c.Mode))
-	}
-	if raw, ok := members["rules"]; ok {
-		var rules []json.RawMessage
-		if err := json.Unmarshal(raw, &rules); err != nil {
-			errs = append(errs, configError("rules", "want a list of rules"))
-		}
-		for i, raw := range rules {
-			c.Rules = append(c.Rules, parseRule(&errs, fmt.Sprintf("rules[%d]", i), raw))
-		}
-	}
-	if len(errs) == 0 {
-		errs = append(errs, c.check())
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return &c, nil
-}
-
-func parseRule(errs *[]error, where string, data []byte) (r ConfigRule) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(data, &members) != nil || members == nil {
-		*errs = append(*errs, configError(where, "want an object with decision and one of tool, path and command"))
-		return r
-	}
-	unknown(errs, where+".", members, "decision", "tool", "path", "command", "reason")
-	for name, field := range map[string]*string{"decision": (*string)(&r.Decision), "tool": &r.Tool, "path": &r.Path, "command": &r.Command, "reason": &r.Reason} {
-		if raw, ok := members[name]; ok {
-			decodeString(errs, where+"."+name, raw, field)
-		}
-	}
-	return r
-}
-
-func unknown(errs *[]error, where string, members map[string]json.RawMessage, known ...string) {
-	names := make([]string, 0, len(members))
-	for name := range members {
-		if !slices.Contains(known, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		*errs = append(*errs, configError(where+name, "unknown; use %s", strings.Join(known, ", ")))
-	}
-}
-
-func decodeString(errs *[]error, where string, data []byte, to *string) {
-	if json.Unmarshal(data, to) != nil || string(data) == "null" {
-		*errs = append(*errs, configError(where, "want a string"))
-	}
-}
-
-func configError(where, format string, args ...any) error {
-	if where != "" {
-		where += ": "
-	}
-	return fmt.Errorf("approval: configuration: %s"+format, append([]any{where}, args...)...)
-}
-
-// syntaxPlace returns the line and column of a syntax error.
-func syntaxPlace(data []byte, err error) string {
-	syntax, ok := errors.AsType[*json.SyntaxError](err)
-	if !ok {
-		return ""
-	}
-	before := data[:min(int(syntax.Offset), len(data))]
-	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')-1)
-}
-
 // check returns what is wrong with the values.
 func (c *Config) check() error {
 	var errs []error
+	bad := func(field, format string, args ...any) {
+		errs = append(errs, &ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
+	}
 	switch c.Mode {
 	case "", ModeAsk, ModeReadOnly, ModeAuto:
 	default:
-		errs = append(errs, configError("mode", "unknown mode %q; use ask, read-only or auto", c.Mode))
+		bad("mode", "unknown mode %q; use ask, read-only or auto", c.Mode)
 	}
 	for i, r := range c.Rules {
 		where := fmt.Sprintf("rules[%d]", i)
 		switch r.Decision {
 		case toolset.VerdictAllow, toolset.VerdictDeny, VerdictAsk:
 		default:
-			errs = append(errs, configError(where+".decision", "unknown decision %q; use allow, deny or ask", r.Decision))
+			bad(where+".decision", "unknown decision %q; use allow, deny or ask", r.Decision)
 		}
 		if r.Tool == "" && r.Path == "" && r.Command == "" {
-			errs = append(errs, configError(where, "matches nothing; set tool, path or command, or use mode for all calls"))
+			bad(where, "matches nothing; set tool, path or command, or use mode for all calls")
 		}
 		if r.Path != "" && r.Command != "" {
-			errs = append(errs, configError(where, "has a path and a command, which no call has both; make two rules of it"))
+			bad(where, "has a path and a command, which no call has both; make two rules of it")
 		}
 		if r.Command != "" && len(strings.Fields(r.Command)) == 0 {
-			errs = append(errs, configError(where+".command", "is blank"))
+			bad(where+".command", "is blank")
 		}
 		if _, err := path.Match(strings.ReplaceAll(r.Path, "**", "*"), ""); err != nil || strings.ContainsAny(r.Path, `[]\`) {
-			errs = append(errs, configError(where+".path", "%q is not a pattern; use names, *, ? and **, with slashes between them", r.Path))
+			bad(where+".path", "%q is not a pattern; use names, *, ? and **, with slashes between them", r.Path)
 		}
 		if slices.Contains(strings.Split(r.Path, "/"), "..") {
-			errs = append(errs, configError(where+".path", "%q must not have \"..\"; write the path that is meant", r.Path))
+			bad(where+".path", "%q must not have \"..\"; write the path that is meant", r.Path)
 		}
 		for _, name := range strings.Split(r.Path, "/") {
 			if strings.Contains(name, "**") && name != "**" {
-				errs = append(errs, configError(where+".path", "\"**\" in %q must stand alone between slashes", r.Path))
+				bad(where+".path", "\"**\" in %q must stand alone between slashes", r.Path)
 				break
 			}
 		}
@@ -199,15 +123,15 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// Layer returns the layer "configuration". Roots are the session's directories, to which patterns of paths are relative. It returns an
+// Layer returns the configuration as a layer. Roots are the session's directories, to which patterns of paths are relative. It returns an
 // error if the configuration is invalid.
 func (c *Config) Layer(roots ...string) (Layer, error) {
 	if err := c.check(); err != nil {
 		return Layer{}, err
 	}
-	own := Config{Mode: c.Mode, Rules: slices.Clone(c.Rules)}
+	own := Config{Name: c.Name, Mode: c.Mode, Rules: slices.Clone(c.Rules)}
 	roots = slices.Clone(roots)
-	return Layer{Name: "configuration", Decide: func(ctx context.Context, r *toolset.ApprovalRequest) (Ruling, error) {
+	return Layer{Name: cmp.Or(c.Name, "configuration"), Decide: func(ctx context.Context, r *toolset.ApprovalRequest) (Ruling, error) {
 		return own.decide(ctx, roots, r)
 	}}, nil
 }
@@ -232,7 +156,7 @@ func (c *Config) decide(ctx context.Context, roots []string, r *toolset.Approval
 	}
 	if best.Verdict != "" {
 		if best.Verdict == toolset.VerdictDeny && best.Reason != "" {
-			best.Reason = "Not permitted by the user's configuration: " + best.Reason
+			best.Reason = "Not permitted by " + cmp.Or(c.Name, "the user's configuration") + ": " + best.Reason
 		}
 		return best, nil
 	}

@@ -45,6 +45,31 @@ func TestErrorsOfConfigurationsSayWhatToDo(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestErrorsOfConfigurationsSayWhere(t *testing.T) {
+	_, err := approval.ParseConfig([]byte("{\n  \"mode\": \"ask\",\n  \"rules\": [\n    {\"decison\": \"deny\", \"tool\": 7},\n    {\"decision\": \"deny\", \"path\": \"é\"}\n  ]\n}"))
+	require.EqualError(t, err, `approval: configuration: line 4, column 6: rules[0].decison: unknown; use decision, tool, path, command, reason; did you mean decision?
+approval: configuration: line 4, column 33: rules[0].tool: want a string`)
+	_, err = approval.ParseConfig([]byte("{\"rules\": [{\"decision\": \"allow\", \"tool\": \"é\", \"path\": \"[\"},\n {\"decision\": \"deny\"}], \"mode\": \"Ask\"}"))
+	require.EqualError(t, err, `approval: configuration: line 2, column 33: mode: unknown mode "Ask"; use ask, read-only or auto
+approval: configuration: line 1, column 55: rules[0].path: "[" is not a pattern; use names, *, ? and **, with slashes between them
+approval: configuration: line 2, column 2: rules[1]: matches nothing; set tool, path or command, or use mode for all calls`)
+	_, err = approval.ParseConfig([]byte(`{"rules": [], "rules": [{"decision": "deny", "tool": "*"}]}`))
+	var e *approval.ConfigError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, approval.ConfigError{Line: 1, Column: 15, Problem: `"rules" is there twice; the configuration is a JSON object with mode and rules`}, *e)
+}
+
+func TestConfigHasAName(t *testing.T) {
+	c := approval.Config{Name: "the project's configuration", Rules: []approval.ConfigRule{{Decision: toolset.VerdictDeny, Tool: "*", Reason: "no"}}}
+	layer, err := c.Layer("/repo")
+	require.NoError(t, err)
+	require.Equal(t, "the project's configuration", layer.Name)
+	r := writes("/repo/a")
+	ruling, err := layer.Decide(t.Context(), &r)
+	require.NoError(t, err)
+	require.Equal(t, "Not permitted by the project's configuration: no", ruling.Reason)
+}
+
 // decided is what a configuration says about a call in /repo.
 func decided(t testing.TB, config string, r toolset.ApprovalRequest) approval.Ruling {
 	t.Helper()
