@@ -241,3 +241,25 @@ func TestLocalCommandsEndWithServe(t *testing.T) {
 	require.Equal(t, "killed", exit.Signal)
 	require.Empty(t, work.Workspace.Terminals())
 }
+
+// The client could do all of it. Nothing of it reaches the client.
+func TestLocalIsPreferred(t *testing.T) {
+	dir := project(t, map[string]string{"a": "saved\n"})
+	editor := acptest.New(acptest.Options{Files: map[string]string{filepath.Join(dir, "a"): "unsaved\n"}})
+	for _, c := range []struct {
+		local acpbridge.LocalFallback
+		reads string
+	}{
+		{acpbridge.LocalFallback{Files: true, Commands: true, Prefer: acpbridge.Prefer{Files: true, Commands: true}}, "saved\n"},
+		{acpbridge.LocalFallback{Prefer: acpbridge.Prefer{Files: true}}, "unsaved\n"},
+	} {
+		config, m := worker(t, nil, []model.Part{call("1", "read_file", args{"path": "a"})})
+		config.Local = c.local
+		conn, _ := served(t, editor, config)
+		id, err := conn.Start(t.Context(), dir)
+		require.NoError(t, err)
+		_, err = conn.Say(t.Context(), id, "Go.")
+		require.NoError(t, err)
+		require.Equal(t, []string{c.reads}, told(m))
+	}
+}

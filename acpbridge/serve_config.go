@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
@@ -77,12 +78,17 @@ type Config[D deps.Carrier, O any] struct {
 	Thinking []string
 	Settings []host.Setting
 
+	// Layers decide about calls that need approval before anything else does, such as a configuration of the user's. See [host.Config].
+	Layers func(d D) []approval.Layer
+
 	// Files takes the files of a session along when it goes back, as with /undo: see [host.Config].
 	Files func(d D) host.Files
 
 	// Commands are slash commands, beside those of the agent. See [host.BuiltIns] and [host.Templates] for commands that are there. If
 	// there are any, a command that does not exist is explained to the user. Otherwise it goes to the agent as text.
 	Commands []host.Command
+	// SessionCommands gives the commands that a session has beside Commands, such as those of its directory. See [host.Config].
+	SessionCommands func(s *deps.Session) []host.Command
 
 	// Unstable serves parts of the protocol that may change with each of its releases, to clients that ask for them. With a Store these are
 	// session/fork, session/archive, session/unarchive, session/set_title, session/status, and archived sessions in session/list, which leaves

@@ -20,11 +20,16 @@ import (
 
 // newHost makes the host of the sessions. It is where the types are; nothing else here has type parameters.
 func newHost[D deps.Carrier, O any](config *Config[D, O], window int) (*host.Host, error) {
+	var more func(*host.Session) []host.Command
+	if config.SessionCommands != nil {
+		more = func(s *host.Session) []host.Command { return config.SessionCommands(s.Attached().(*session).info) }
+	}
 	return host.New(host.Config[D, O]{
 		Agent: config.Agent, Render: config.render, Window: window, Busy: host.BusyQueue, Logger: config.Logger,
 		Store: config.Store, Idle: config.Idle,
 		Prices: config.Prices, Currency: config.Currency,
 		Files: config.Files, Modes: config.Modes, Models: config.Models, Thinking: config.Thinking, Settings: config.Settings, Commands: config.Commands,
+		SessionCommands: more, Layers: config.Layers,
 		Announce: func(ctx context.Context, s *host.Session, e *view.Entity) { s.Attached().(*session).announce(ctx, e) },
 		Deps: func(ctx context.Context, s *host.Session) (D, error) {
 			return openDeps(ctx, config, s.Attached().(*session), s)

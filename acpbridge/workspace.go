@@ -22,10 +22,16 @@ type LocalFallback struct {
 	Files bool
 	// Commands lets commands run on this machine if the client has no terminals.
 	Commands bool
+	// Prefer has this machine do what Files and Commands allow also for clients that can do it. Files are then as they are saved, and commands
+	// do not run in the editor's terminals.
+	Prefer Prefer
 	// Config configures files and commands on this machine: the environment, limits and a sandbox. Roots and NoCommands are set by the
 	// bridge.
 	Config local.Config
 }
+
+// Prefer says what this machine does although the client could. What is not allowed by a [LocalFallback] is done by the client all the same.
+type Prefer struct{ Files, Commands bool }
 
 // Workspace is the files and commands of an ACP session. What the client has announced is done by the client: files are read as the editor
 // has them, including unsaved changes, and commands run in its terminals. What it has not announced is done by this machine if a
@@ -54,6 +60,12 @@ var (
 // [ws.PathError]), or the sandbox cannot be had ([local.ErrSandbox]).
 func NewWorkspace(d deps.ACPDeps, f LocalFallback) (*Workspace, error) {
 	w := &Workspace{editor: newEditor(d), fallback: f}
+	if f.Files && f.Prefer.Files {
+		w.editor.features.Read, w.editor.features.Write = false, false
+	}
+	if f.Commands && f.Prefer.Commands {
+		w.editor.features.Commands = false
+	}
 	if len(w.editor.roots) == 0 {
 		return w, nil
 	}

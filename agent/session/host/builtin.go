@@ -55,7 +55,7 @@ func help(_ context.Context, call *CommandCall) (res agent.CommandResult, err er
 
 func offers(setting string) func(*Session) bool {
 	return func(s *Session) bool {
-		return slices.ContainsFunc(s.host.settings, func(one Setting) bool { return one.ID == setting })
+		return s.setting(setting) != nil
 	}
 }
 

@@ -44,8 +44,7 @@ type CommandCall struct {
 // Commands returns the slash commands of the session: the agent's, and then the program's.
 func (s *Session) Commands() []view.SlashCommand {
 	all := slices.Clone(s.host.core.commands())
-	for i := range s.host.commands {
-		c := &s.host.commands[i]
+	for _, c := range s.programs() {
 		taken := slices.ContainsFunc(all, func(other view.SlashCommand) bool { return other.Name == c.Name })
 		if !taken && (c.Offered == nil || c.Offered(s)) {
 			all = append(all, view.SlashCommand{Name: c.Name, Description: c.Description, Hint: c.Hint})
@@ -53,6 +52,24 @@ func (s *Session) Commands() []view.SlashCommand {
 	}
 	return all
 }
+
+// programs are the commands of the program, and then those of the session. A name is there once.
+func (s *Session) programs() []Command {
+	all := s.host.commands
+	if s.host.more == nil {
+		return all
+	}
+	all = slices.Clip(all)
+	for _, c := range s.host.more(s) {
+		if isName(c.Name) && c.Run != nil && !slices.ContainsFunc(all, func(other Command) bool { return other.Name == c.Name }) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// explains reports whether a command that does not exist is explained.
+func (h *Host) explains() bool { return len(h.commands) > 0 || h.more != nil }
 
 func checkCommands(all []Command) error {
 	var errs []error
@@ -83,13 +100,13 @@ func (s *Session) isCommand(parts []model.Part) bool {
 	name, ok := strings.CutPrefix(parts[0].Text, "/")
 	name, _, _ = strings.Cut(name, " ")
 	name = strings.TrimSpace(name)
-	return ok && isName(name) && (len(s.host.commands) > 0 || slices.ContainsFunc(s.Commands(), func(c view.SlashCommand) bool { return c.Name == name }))
+	return ok && isName(name) && (s.host.explains() || slices.ContainsFunc(s.Commands(), func(c view.SlashCommand) bool { return c.Name == name }))
 }
 
 // dispatch carries out the command that a text begins with. It reports false if that is an ordinary prompt.
 func (s *Session) dispatch(t *Turn, text string) (res agent.CommandResult, ok bool, err error) {
 	res, ok, err = s.instance.command(t.ctx, text, t.c.Messages())
-	if ok || len(s.host.commands) == 0 {
+	if ok || !s.host.explains() {
 		return res, ok, err
 	}
 	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
@@ -97,11 +114,12 @@ func (s *Session) dispatch(t *Turn, text string) (res agent.CommandResult, ok bo
 	if !isName(name) {
 		return res, false, nil
 	}
-	i := slices.IndexFunc(s.host.commands, func(c Command) bool { return c.Name == name && (c.Offered == nil || c.Offered(s)) })
+	all := s.programs()
+	i := slices.IndexFunc(all, func(c Command) bool { return c.Name == name && (c.Offered == nil || c.Offered(s)) })
 	if i < 0 {
 		return res, true, errors.New(s.unknown(name))
 	}
-	c := &s.host.commands[i]
+	c := &all[i]
 	args = strings.TrimSpace(args)
 	if c.Hint == "" && args != "" {
 		return res, true, fmt.Errorf("/%s: %w", name, agent.ErrCommandArgs)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
@@ -48,8 +49,13 @@ type Config[D, O any] struct {
 	Prices   model.PriceTable
 	Currency string
 
+	// Layers decide about calls that need approval before anything else does: before what the session remembers, its mode, and the user. See
+	// [approval.Layered]. It is called with each run. Nil is none.
+	Layers func(d D) []approval.Layer
+
 	// Modes, Models and Thinking are what users can choose from; the first is the default. They are the settings [SettingMode],
-	// [SettingModel] and [SettingThinking]. Thinking are levels of model.Settings. Settings are the program's own.
+	// [SettingModel] and [SettingThinking]. Thinking are levels of model.Settings, and [ThinkingDefault]; a model may have its own. Settings
+	// are the program's own.
 	Modes    []Mode
 	Models   []Model
 	Thinking []string
@@ -57,6 +63,9 @@ type Config[D, O any] struct {
 	// Commands are slash commands of the program. If there are any, a command that does not exist is explained to the user. Otherwise it
 	// goes to the agent as text.
 	Commands []Command
+	// SessionCommands gives the commands that a session has beside Commands, such as those of its directory. Commands whose name is taken, or
+	// is not a name, are left out. It is called whenever commands are listed or looked up. Nil is none.
+	SessionCommands func(s *Session) []Command
 	// Announce, if not nil, is called when something has changed that belongs to a session as a whole: its settings or its title. It must
 	// not call methods of the session that wait for turns.
 	Announce func(ctx context.Context, s *Session, e *view.Entity)
@@ -119,7 +128,7 @@ func (c *Config[D, O]) check() error {
 	if c.Idle < 0 {
 		errs = append(errs, fmt.Errorf("host: config: Idle is %v: use a positive duration, or 0 for never", c.Idle))
 	}
-	errs = append(errs, checkSettings(makeSettings(c.Modes, c.Models, c.Thinking, c.Settings)), checkCommands(c.Commands))
+	errs = append(errs, checkSettings(makeSettings(c.Modes, c.Models, c.Thinking, c.Settings)), checkThinking(c.Models), checkCommands(c.Commands))
 	return errors.Join(errs...)
 }
 

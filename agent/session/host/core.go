@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
@@ -26,6 +27,8 @@ type instance interface {
 	run(ctx context.Context, in *runInput, event func(*agent.Event)) (history []*model.Message, err error)
 	// command runs a slash command of the agent.
 	command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error)
+	// layers are those that decide about calls first.
+	layers() ([]approval.Layer, error)
 	// files returns what takes files along, or nil.
 	files() Files
 	// tools returns what the agent has, in the order in which it is offered.
@@ -133,6 +136,14 @@ func (i *typedInstance[D, O]) options(ctx context.Context, in *runInput) (option
 
 func (i *typedInstance[D, O]) command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error) {
 	return i.config.Agent.Command(ctx, i.deps, text, history)
+}
+
+func (i *typedInstance[D, O]) layers() (all []approval.Layer, err error) {
+	defer recovered(&err)
+	if i.config.Layers != nil {
+		all = i.config.Layers(i.deps)
+	}
+	return all, nil
 }
 
 func (i *typedInstance[D, O]) files() Files {

@@ -37,7 +37,9 @@ type Host struct {
 	modes    []Mode
 	models   []Model
 	settings []Setting
+	thinking []string
 	commands []Command
+	more     func(*Session) []Command // nil if sessions have no commands of their own
 	announce func(context.Context, *Session, *view.Entity)
 
 	mu        sync.Mutex
@@ -56,8 +58,8 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 		store: c.Store, kept: c.Store != nil, durable: c.Store != nil, core: &typed[D, O]{c}, render: c.Render, window: c.Window, busy: c.Busy, idle: c.Idle,
 		prices: c.Prices, money: cmp.Or(c.Currency, "USD"),
 		holder: cmp.Or(c.Holder, holder()), log: c.Logger, sessions: map[string]*Session{},
-		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), announce: c.Announce,
-		settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),
+		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), more: c.SessionCommands, announce: c.Announce,
+		thinking: slices.Clone(c.Thinking), settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),
 	}
 	if _, memory := c.Store.(*session.Memory); memory || c.Store == nil {
 		h.durable = false

@@ -79,6 +79,9 @@ type Model struct {
 	ID, Title, Description string
 	// Model answers.
 	Model model.Model
+	// Thinking are the levels of thinking that the model has, in place of [Config].Thinking: the first is the default. Nil takes those of the
+	// Config, and a list without elements says that there is nothing to choose.
+	Thinking []string
 }
 
 // mode returns the mode of the session, nil if there are none.
@@ -125,7 +128,7 @@ func (s *Session) options() []agent.RunOption {
 	if m := s.model(); m != nil {
 		all = append(all, agent.WithModel(m))
 	}
-	if level := s.Setting(SettingThinking); level != "" {
+	if level := s.Setting(SettingThinking); level != "" && level != ThinkingDefault {
 		all = append(all, agent.WithSettings(model.Settings{Thinking: level}))
 	}
 	for i := range s.host.settings {
@@ -138,10 +141,18 @@ func (s *Session) options() []agent.RunOption {
 
 // model returns the model that was chosen, nil for the agent's own.
 func (s *Session) model() model.Model {
+	if m := s.chosen(); m != nil {
+		return m.Model
+	}
+	return nil
+}
+
+// chosen returns the choice of a model, nil if there is none.
+func (s *Session) chosen() *Model {
 	id := s.Setting(SettingModel)
 	for i := range s.host.models {
 		if s.host.models[i].ID == id {
-			return s.host.models[i].Model
+			return &s.host.models[i]
 		}
 	}
 	return nil

@@ -112,7 +112,11 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 // runAgent runs the agent once.
 func (t *Turn) runAgent(now *turn.Turn, p *Prompt, parts []model.Part) ([]*model.Message, error) {
 	s, c := t.session, t.c
-	asker := approval.Logged(approval.Remember(&s.policy, s.moded(s.asker(t, p))), s.host.log)
+	layers, err := s.instance.layers()
+	if err != nil {
+		return nil, err
+	}
+	asker := approval.Logged(approval.Layered(approval.Remember(&s.policy, s.moded(s.asker(t, p))), layers...), s.host.log)
 	in := &runInput{prompt: p, before: append([]agent.RunOption{agent.WithAsker(asker)}, s.options()...), keep: s.keeps()}
 	in.before = append(in.before, p.Options...)
 	in.options = []agent.RunOption{agent.WithHistory(c.Messages()), agent.WithRunID(now.ID()), agent.WithConversationID(s.id)}

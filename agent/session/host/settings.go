@@ -22,6 +22,9 @@ const (
 	SettingThinking = "thinking"
 )
 
+// ThinkingDefault is the level of thinking that leaves it to the model's provider how much there is.
+const ThinkingDefault = "default"
+
 // Setting is something of the program's own that a user can set for a session. Its Value is the default; for a switch "true" or "false".
 type Setting struct {
 	view.Setting
@@ -55,12 +58,33 @@ func makeSettings(modes []Mode, models []Model, thinking []string, own []Setting
 		choices = append(choices, view.Choice{ID: m.ID, Title: m.Title, Description: m.Description})
 	}
 	add(SettingModel, "Model", "model", choices)
-	choices = nil
+	for i := range models {
+		if len(thinking) == 0 { // the models have their own: see Session.setting
+			thinking = models[i].Thinking
+		}
+	}
+	add(SettingThinking, "Thinking", "thought_level", levels(thinking))
+	return append(all, own...)
+}
+
+func levels(thinking []string) (choices []view.Choice) {
 	for _, level := range thinking {
 		choices = append(choices, view.Choice{ID: level, Title: level})
 	}
-	add(SettingThinking, "Thinking", "thought_level", choices)
-	return append(all, own...)
+	return choices
+}
+
+// checkThinking reports models whose levels of thinking cannot be chosen.
+func checkThinking(models []Model) error {
+	var errs []error
+	for i := range models {
+		for n, level := range models[i].Thinking {
+			if level == "" || slices.Contains(models[i].Thinking[:n], level) {
+				errs = append(errs, fmt.Errorf("host: config: the model %q: its levels of thinking must be unique and not empty", models[i].ID))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // checkSettings reports settings that cannot be set.
@@ -97,13 +121,34 @@ func (s *Setting) has(value string) bool {
 
 func settingValue(id string) string { return "setting:" + id }
 
-// Setting returns the value of a setting, or the empty string if there is none. A value that does not exist any more counts as the default.
-func (s *Session) Setting(id string) string {
+// setting returns a setting as the session has it: the model decides which levels of thinking there are. It is nil if there is none.
+func (s *Session) setting(id string) *Setting {
 	i := slices.IndexFunc(s.host.settings, func(one Setting) bool { return one.ID == id })
 	if i < 0 {
-		return ""
+		return nil
 	}
 	one := &s.host.settings[i]
+	if id != SettingThinking {
+		return one
+	}
+	thinking := s.host.thinking
+	if m := s.chosen(); m != nil && m.Thinking != nil {
+		thinking = m.Thinking
+	}
+	if len(thinking) == 0 {
+		return nil
+	}
+	own := *one
+	own.Choices, own.Value = levels(thinking), thinking[0]
+	return &own
+}
+
+// Setting returns the value of a setting, or the empty string if there is none. A value that does not exist any more counts as the default.
+func (s *Session) Setting(id string) string {
+	one := s.setting(id)
+	if one == nil {
+		return ""
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var value string
@@ -115,10 +160,13 @@ func (s *Session) Setting(id string) string {
 
 // Settings returns all settings, with the values that the session has.
 func (s *Session) Settings() []view.Setting {
-	all := make([]view.Setting, len(s.host.settings))
+	all := make([]view.Setting, 0, len(s.host.settings))
 	for i := range s.host.settings {
-		all[i] = s.host.settings[i].Setting
-		all[i].Value = s.Setting(all[i].ID)
+		if one := s.setting(s.host.settings[i].ID); one != nil {
+			now := one.Setting
+			now.Value = s.Setting(now.ID)
+			all = append(all, now)
+		}
 	}
 	return all
 }
@@ -126,11 +174,11 @@ func (s *Session) Settings() []view.Setting {
 // Set sets a setting of the session, and returns all of them. The value is kept with the session. It holds for the next turn; a mode
 // holds at once for tools and questions.
 func (s *Session) Set(ctx context.Context, id, value string) ([]view.Setting, error) {
-	i := slices.IndexFunc(s.host.settings, func(one Setting) bool { return one.ID == id })
+	one := s.setting(id)
 	switch {
-	case i < 0:
+	case one == nil:
 		return nil, fmt.Errorf("host: set %q: %w", id, ErrNoSetting)
-	case !s.host.settings[i].has(value):
+	case !one.has(value):
 		return nil, fmt.Errorf("host: set %q to %q: %w", id, value, ErrSettingValue)
 	}
 	c, done, err := s.use(ctx, false)

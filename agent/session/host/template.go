@@ -45,7 +45,7 @@ func Templates(fsys fs.FS, dir string) ([]Command, error) {
 		}
 		c, err := template(fsys, path.Join(dir, f.Name()), name)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("host: template %s: %w", f.Name(), err))
+			errs = append(errs, fmt.Errorf("host: template %q: %w", f.Name(), err))
 			continue
 		}
 		all = append(all, c)
@@ -56,6 +56,11 @@ func Templates(fsys fs.FS, dir string) ([]Command, error) {
 func template(fsys fs.FS, file, name string) (Command, error) {
 	if !isName(name) {
 		return Command{}, errors.New("the name is no name of a command")
+	}
+	if info, err := fs.Stat(fsys, file); err != nil {
+		return Command{}, err
+	} else if !info.Mode().IsRegular() { // to open a pipe is to wait
+		return Command{}, errors.New("it is not a regular file")
 	}
 	f, err := fsys.Open(file)
 	if err != nil {
