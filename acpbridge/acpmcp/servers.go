@@ -29,6 +29,9 @@ type Config struct {
 	Base mcptoolset.Config
 	// Max is the number of servers of a session that are used, 50 by default.
 	Max int
+	// Servers are those that each session has beside the client's. One with the name of a server of the client is left out. Programs are started
+	// in the session's directory, unless they have another.
+	Servers []mcptoolset.ServerConfig
 }
 
 // Servers holds the servers of all sessions. It implements acpbridge.MCPServers.
@@ -91,6 +94,24 @@ func (s *Servers) OpenHosted(client unstable.Peer, info *deps.Session, servers [
 		server, err := mcptoolset.New(config)
 		if err != nil {
 			in.refused = append(in.refused, fmt.Sprintf("The MCP server %q cannot be used: %v", name, err))
+			continue
+		}
+		in.servers = append(in.servers, server)
+	}
+	for i := range s.config.Servers {
+		c := &s.config.Servers[i]
+		if taken[c.Name] || c.Disabled {
+			continue
+		}
+		config := s.config.Base
+		config.Name, config.Transport = c.Name, c.Transport
+		if program, ok := c.Transport.(mcptoolset.Command); ok && program.Dir == "" {
+			program.Dir = info.Cwd
+			config.Transport = program
+		}
+		server, err := mcptoolset.New(config)
+		if err != nil {
+			in.refused = append(in.refused, fmt.Sprintf("The MCP server %q cannot be used: %v", c.Name, err))
 			continue
 		}
 		in.servers = append(in.servers, server)

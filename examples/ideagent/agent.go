@@ -10,17 +10,21 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpmcp"
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/prices"
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/config"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/keys"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
@@ -44,6 +48,8 @@ func agentCommand(ctx context.Context, args []string) int {
 	noStore := flags.Bool("no-store", false, "keep sessions in memory only, until the connection ends")
 	bare := flags.Bool("bare", false, "leave out what is beside the tools for files, commands and MCP servers: AGENTS.md and CLAUDE.md, skills, plan,\n"+
 		"questions, notes, compaction of long conversations, pages of the web, and the agent that explores")
+	configFile := flags.String("config", "", "configuration `file` (default: ideagent/config.json in your configuration directory, if it is there; see docs/configuration.md)")
+	idle := flags.Duration("idle", 0, "after what time without a prompt a session gives its memory back (default 10m)")
 	pace := flags.Duration("pace", 0, "how long the offline model waits between two pieces of text, for people to watch")
 	if code, done := parseFlags(flags, args, usage); done {
 		return code
@@ -55,14 +61,42 @@ func agentCommand(ctx context.Context, args []string) int {
 	if flags.NArg() > 0 {
 		return misuse(fmt.Errorf("unknown argument %q; to ask for something, use: ideagent chat %q", flags.Arg(0), flags.Arg(0)))
 	}
+	if *idle < 0 {
+		return misuse(errors.New("-idle: use a positive duration, such as 10m"))
+	}
+	user, wrong := readConfig(*configFile)
+	if wrong != nil {
+		user = &config.User{}
+	}
 	choose := chooser{env: os.Getenv, stored: keys.Open(os.Getenv), pace: *pace, tell: func(c choice) {
 		fmt.Fprintf(os.Stderr, "ideagent: model %s: %s\n", c.name, c.why)
 	}}
-	m, err := choose.choose(ctx, *name)
-	if err != nil {
-		return misuse(err)
+	named := *name
+	if named == "" && user.Model != "" {
+		named, choose.says = user.Model, "the configuration"
 	}
-	o := options{bare: *bare}
+	o := options{user: user, idle: *idle, tell: func(err error) { fmt.Fprintf(os.Stderr, "ideagent: %s\n", show.Line(err.Error())) }}
+	m, err := choose.choose(ctx, named)
+	switch {
+	case err != nil && *name != "":
+		return misuse(err)
+	case err != nil:
+		wrong = user.Wrong("model", withoutFlag(err))
+	default:
+		if o.models, err = choose.models(ctx, m, named, user); err != nil {
+			wrong = err
+		}
+	}
+	if wrong != nil {
+		m, o.user, o.models = choose.offline().Model, &config.User{}, nil
+	}
+	o.user.Bare = o.user.Bare || *bare
+	if o.wrong = wrong; wrong != nil {
+		for line := range strings.Lines(wrong.Error()) {
+			fmt.Fprintf(os.Stderr, "ideagent: %s\n", show.Line(strings.TrimSpace(line)))
+		}
+		fmt.Fprintln(os.Stderr, "ideagent: no session begins until this is mended and ideagent is started again")
+	}
 	if !*noStore {
 		dir, err := storeDir(*storeAt, os.Getenv)
 		if err != nil {
@@ -95,8 +129,19 @@ func serve(ctx context.Context, m model.Model, o options) error {
 
 // options say how the agent is served.
 type options struct {
-	store sessions.Store // nil keeps sessions in memory
-	bare  bool           // no capabilities
+	store  sessions.Store // nil keeps sessions in memory
+	user   *config.User
+	wrong  error        // with the configuration: no session begins
+	models []host.Model // that users can choose from
+	idle   time.Duration
+	tell   func(error)
+}
+
+// say tells the user something that is wrong and does not stop the agent.
+func (o *options) say(err error) {
+	if o.tell != nil {
+		o.tell(err)
+	}
 }
 
 // session is what the tools of a session know: its files and commands, and what was changed in the files.
@@ -105,52 +150,82 @@ type session struct {
 	changes *checkpoint.Recorder
 	turns   *checkpoint.Turns
 	files   workspace.Workspace // below changes
+	layers  []approval.Layer    // that decide before the user is asked
 }
 
 // configure returns the agent and how it is served.
-func configure(m model.Model, o options) (config acpbridge.Config[session, string], err error) {
-	servers := acpmcp.New(acpmcp.Config{})
+func configure(m model.Model, o options) (c acpbridge.Config[session, string], err error) {
+	if o.user == nil {
+		o.user = &config.User{}
+	}
+	servers := acpmcp.New(acpmcp.Config{Servers: o.user.MCPServers})
 	var more []agent.Capability[session]
-	if !o.bare {
+	if !o.user.Bare {
 		if more, err = capabilities(m); err != nil {
-			return config, err
+			return c, err
 		}
 	}
 	a, err := agent.New(agent.Config[session, string]{
 		Name:         "ideagent",
 		Model:        m,
-		Instructions: task,
+		Instructions: strings.TrimSpace(task + "\n\n" + o.user.Instructions),
 		Capabilities: more,
 		Toolsets: []toolset.Toolset[session]{
 			acpbridge.Toolset[session](), // the user's files and terminals, through the IDE
 			checkpoint.Tools(func(s session) *checkpoint.Recorder { return s.changes }),
-			acpmcp.Toolset(servers, mcptoolset.Options[session]{}), // the IDE's MCP servers
+			acpmcp.Toolset(servers, mcptoolset.Options[session]{}), // the IDE's MCP servers, and the user's
 		},
 	})
 	if err != nil {
-		return config, err
+		return c, err
 	}
 	title := "Ponte IDE agent"
-	auth, _ := m.(acpbridge.Auth) // a model that needs a key
-	return acpbridge.Config[session, string]{
-		Agent: a,
-		Auth:  auth,
-		MCP:   servers,
-		Store: o.store,
-		// A session that slept would forget what /undo takes back, and end commands in the background.
-		Idle:     -1,
-		Modes:    host.Modes(),
-		Commands: host.BuiltIns(prices.Table()),
-		Prices:   prices.Table(),
-		Unstable: true, // forks, archived sessions and more, for editors that know them
-		Files:    func(s session) host.Files { return s.turns },
+	rules, kept := &rules{user: o.user}, &undo{tell: o.say}
+	if lasting, ok := o.store.(*lazyStore); ok {
+		kept.store = lasting.dir
+	}
+	commands := host.BuiltIns(prices.Table())
+	c = acpbridge.Config[session, string]{
+		Agent:           a,
+		MCP:             servers,
+		Store:           o.store,
+		Idle:            o.idle,
+		Local:           fallback(o.user),
+		Modes:           modesFrom(o.user.Mode),
+		Models:          o.models,
+		Commands:        append(commands, userPrompts(o.user, commands, o.say)...),
+		SessionCommands: projectPrompts,
+		Prices:          prices.Table(),
+		Unstable:        true, // forks, archived sessions and more, for editors that know them
+		Layers:          func(s session) []approval.Layer { return s.layers },
+		Files:           func(s session) host.Files { return s.turns },
 		Deps: func(_ context.Context, d deps.ACPDeps) (session, error) {
+			if o.wrong != nil {
+				return session{}, fmt.Errorf("mend the configuration and start ideagent again: %w", o.wrong)
+			}
+			layers, err := rules.of(d.Session)
+			if err != nil {
+				return session{}, err
+			}
 			files := d.Workspace.Workspace()
-			changes := checkpoint.New(files, checkpoint.Options{})
+			changes := kept.open(d.Session, files)
 			d.Workspace = workspace.NewSession(changes) // the tools work through the recorder
-			return session{d, changes, checkpoint.NewTurns(changes), files}, nil
+			return session{d, changes, checkpoint.NewTurns(changes), files, layers}, nil
 		},
 		Info:   acp.Implementation{Name: "ideagent", Title: &title, Version: release()},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	}, nil
+	}
+	if o.wrong == nil {
+		c.Auth, _ = m.(acpbridge.Auth) // a model that needs a key
+	}
+	return c, nil
+}
+
+// modesFrom returns the modes, and first the one in which sessions begin.
+func modesFrom(first string) []host.Mode {
+	all := host.Modes()
+	if i := slices.IndexFunc(all, func(m host.Mode) bool { return m.ID == first }); i > 0 {
+		all[0], all[i] = all[i], all[0]
+	}
+	return all
 }

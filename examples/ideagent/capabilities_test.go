@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/deps"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/config"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
@@ -66,7 +67,7 @@ func TestCapabilitiesReachTheModel(t *testing.T) {
 	require.Contains(t, req.Instructions, "Write tests first.")
 	require.Contains(t, req.Instructions, "How to release.")
 
-	req = requestOf(t, dir, files, options{bare: true})
+	req = requestOf(t, dir, files, options{user: &config.User{Bare: true}})
 	for _, name := range own {
 		require.NotContains(t, tools(req), name)
 	}

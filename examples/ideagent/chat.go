@@ -17,6 +17,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/acpbridge/acpregistry"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/config"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/keys"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/tty"
@@ -46,6 +47,7 @@ func chatCommand(ctx context.Context, args []string) int {
 	scratch := flags.Bool("scratch", false, "work on a copy of the directory, which is left for you to look at")
 	allowAll := flags.Bool("yes", false, "allow everything without asking")
 	modelName := flags.String("model", "", "`model` of the agent; see ideagent -h")
+	configFile := flags.String("config", "", "configuration `file` of the agent; see ideagent -h")
 	agent := flags.String("agent", "", "another ACP `agent`: a name that -agents lists, or a command with quotes as a shell has them")
 	agents := flags.Bool("agents", false, "list the agents that have names, and how to install them")
 	asJSON := flags.Bool("json", false, "write events as JSON, one on each line; nobody is asked then")
@@ -57,7 +59,13 @@ func chatCommand(ctx context.Context, args []string) int {
 	if *agents {
 		return listAgents(os.Stdout)
 	}
-	command, err := agentOf(*agent, *modelName)
+	command, err := agentOf(*agent, *modelName, *configFile)
+	if _, ok := errors.AsType[*config.Problem](err); ok {
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintf(os.Stderr, "ideagent: %s\n", show.Line(strings.TrimSpace(line)))
+		}
+		return exitError
+	}
 	if _, ok := errors.AsType[*acpregistry.NotInstalledError](err); ok {
 		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
 		return exitError
@@ -77,27 +85,30 @@ func chatCommand(ctx context.Context, args []string) int {
 	interrupts, stop := interrupts()
 	defer stop()
 	inTTY, outTTY := isTerminal(os.Stdin), isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb"
-	config := term.Config{
+	terminal := term.Config{
 		Agent: command, Dir: where, Prompt: strings.Join(flags.Args(), " "), AllowAll: *allowAll, Verbose: *verbose, JSON: *asJSON,
 		Version: release(), In: os.Stdin, Person: inTTY, Out: os.Stdout, Err: os.Stderr,
 		Color:      outTTY && os.Getenv("NO_COLOR") == "" && (runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""),
 		Interrupts: interrupts,
 	}
 	// One thing that needs no answers is shown as text, for people too.
-	if inTTY && outTTY && !*asPlain && !*asJSON && !(*allowAll && config.Prompt != "") {
-		config.Terminal = func() (tty.Terminal, error) { return tty.Open(os.Stdin, os.Stdout) }
+	if inTTY && outTTY && !*asPlain && !*asJSON && !(*allowAll && terminal.Prompt != "") {
+		terminal.Terminal = func() (tty.Terminal, error) { return tty.Open(os.Stdin, os.Stdout) }
 		if where, err := os.UserConfigDir(); err == nil {
-			config.History = filepath.Join(where, "ponte", "chat-history.jsonl")
+			terminal.History = filepath.Join(where, "ponte", "chat-history.jsonl")
 		}
 	}
-	return term.Run(ctx, config)
+	return term.Run(ctx, terminal)
 }
 
 // agentOf returns the command that starts the agent: this program, unless there is another.
-func agentOf(agent, modelName string) (c acpclient.Command, err error) {
+func agentOf(agent, modelName, configFile string) (c acpclient.Command, err error) {
 	if agent != "" {
 		if modelName != "" {
 			return c, errors.New("-model is for ideagent's own agent; leave it out with -agent")
+		}
+		if configFile != "" {
+			return c, errors.New("-config is for ideagent's own agent; leave it out with -agent")
 		}
 		if c, err = otherAgent(agent); err != nil {
 			return c, fmt.Errorf("-agent: %w", err)
@@ -107,7 +118,13 @@ func agentOf(agent, modelName string) (c acpclient.Command, err error) {
 	if c.Path, err = os.Executable(); err != nil {
 		return c, err
 	}
+	if _, err := readConfig(configFile); err != nil {
+		return c, err
+	}
 	c.Args = []string{"-no-store"} // chat cannot continue a session
+	if configFile != "" {
+		c.Args = append(c.Args, "-config", configFile)
+	}
 	if modelName != "" {
 		// What is wrong with it is said here rather than by a child that dies of it.
 		if _, err := (chooser{env: withKeys(context.Background(), os.Getenv, keys.Open(os.Getenv))}).named(context.Background(), modelName); err != nil {

@@ -49,6 +49,7 @@ type keyed struct {
 	env                      environment
 	stored                   *keys.Keys
 	info                     model.Info
+	levels                   []string // of thinking
 
 	mu     sync.Mutex
 	opened model.Model
@@ -68,8 +69,14 @@ func newKeyed(ctx context.Context, name string, env environment, stored *keys.Ke
 		return nil, err
 	}
 	k.info = m.Info()
+	if t, ok := m.(thinker); ok {
+		k.levels = t.ThinkingLevels()
+	}
 	return k, nil
 }
+
+// ThinkingLevels returns the levels of thinking that the model has.
+func (k *keyed) ThinkingLevels() []string { return k.levels }
 
 // Info implements [model.Model].
 func (k *keyed) Info() model.Info { return k.info }

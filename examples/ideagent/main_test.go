@@ -44,6 +44,7 @@ func TestMain(m *testing.M) {
 	os.Unsetenv("OPENAI_MODEL")
 	os.Setenv("OLLAMA_HOST", "127.0.0.1:1")
 	os.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state")) // nor sessions of theirs
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)

@@ -28,6 +28,8 @@ type choice struct {
 type chooser struct {
 	env  environment
 	pace time.Duration // of the offline model
+	// says is where the name of a model comes from, "-model" if it is empty.
+	says string
 	// tell is called once with the choice.
 	tell func(choice)
 	// stored are the keys that the user has stored, nil for none.
@@ -39,7 +41,7 @@ type chooser struct {
 // choose returns the model that -model names. An empty name means whatever there is; to find that out may take a moment,
 // which the first request to the model waits for, and nobody else.
 func (c chooser) choose(ctx context.Context, name string) (model.Model, error) {
-	why := "-model says so"
+	why := cmp.Or(c.says, "-model") + " says so"
 	if name == "" {
 		if name, why = c.keyed(); name == "" {
 			return c.search(ctx), nil

@@ -49,6 +49,7 @@ type sessionsFlags struct {
 	all   bool
 	older time.Duration
 	ids   []string
+	at    string // the directory of the store
 }
 
 // sessionsCommand is "ideagent sessions".
@@ -118,6 +119,7 @@ func (f *sessionsFlags) check(verb string) error {
 // run opens the store, which it does not make, and does what was asked.
 func (f *sessionsFlags) run(ctx context.Context, at string, do func(context.Context, *sqlitestore.Store, io.Writer, *sessionsFlags) error) (err error) {
 	dir, err := storeDir(at, os.Getenv)
+	f.at = dir
 	if err != nil {
 		return err
 	}
@@ -255,6 +257,7 @@ func purgeSessions(ctx context.Context, store *sqlitestore.Store, out io.Writer,
 		pruned, err := sessions.Purge(ctx, store, sessions.Query{Dir: f.dir})
 		done, errs = pruned, append(errs, err)
 	}
+	errs = append(errs, forgetUndo(f.at, done.Removed...))
 	fmt.Fprintf(out, "Removed: %d\n", len(done.Removed))
 	if done.Held > 0 {
 		errs = append(errs, fmt.Errorf("%d left: %w: close them there first", done.Held, sessions.ErrHeld))

@@ -158,7 +158,10 @@ func (s *lazyStore) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return store.Delete(ctx, id)
+	if err := store.Delete(ctx, id); err != nil {
+		return err
+	}
+	return forgetUndo(s.dir, sessions.Info{ID: id})
 }
 
 // Acquire implements [sessions.Store].

@@ -33,7 +33,13 @@ type agentProcess struct {
 
 func startAgent(t *testing.T, work string, args ...string) *agentProcess {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, append([]string{"-model", "offline"}, args...)...)
+	return startAgentWith(t, work, nil, acpclient.AllowAll, append([]string{"-model", "offline"}, args...)...)
+}
+
+func startAgentWith(t *testing.T, work string, env []string, permission acpclient.PermissionFunc, args ...string) *agentProcess {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = append(os.Environ(), env...)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -44,7 +50,7 @@ func startAgent(t *testing.T, work string, args ...string) *agentProcess {
 	files, err := local.Open(local.Config{Roots: []string{work}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = files.Close() })
-	p.Client, err = acpclient.Connect(t.Context(), out, in, acpclient.Config{Workspace: files, Permission: acpclient.AllowAll})
+	p.Client, err = acpclient.Connect(t.Context(), out, in, acpclient.Config{Workspace: files, Permission: permission})
 	require.NoError(t, err, p.stderr.String())
 	t.Cleanup(p.kill)
 	return p

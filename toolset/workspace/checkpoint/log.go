@@ -97,8 +97,8 @@ func (l *Log) addCommand(c workspace.Command) {
 }
 
 // add adds a checkpoint.
-func (l *Log) add(title string, undo bool) Checkpoint {
-	c := Checkpoint{ID: l.last() + 1, Title: title, Time: time.Now().UTC(), Undo: undo}
+func (l *Log) add(title, turn string, undo bool) Checkpoint {
+	c := Checkpoint{ID: l.last() + 1, Title: title, Turn: turn, Time: time.Now().UTC(), Undo: undo}
 	l.Checkpoints = append(l.Checkpoints, c)
 	return c
 }

@@ -141,10 +141,11 @@ func (r *Recorder) remember(path string, version workspace.Version, data []byte)
 
 // record adds a change to the log. Changes of one file that follow each other since one checkpoint become one.
 func (r *Recorder) record(path string, before, after found, unsure bool) {
+	defer r.save()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.log.Checkpoints) == 0 {
-		r.log.add("", false)
+		r.log.add("", "", false)
 	}
 	c := Change{Checkpoint: r.log.last(), Path: path, Before: stateOf(before), After: stateOf(after), Unsure: unsure}
 	last := r.log.lastOf(r.style, path, c.Checkpoint)

@@ -22,6 +22,9 @@ type Options struct {
 	// MaxChanges is how many changes, and how many checkpoints, are kept, 10,000 each by default. Several writes to a file since one checkpoint are
 	// one change, unless somebody else wrote in between.
 	MaxChanges int
+	// Problem, if not nil, is told what a recorder of [Keep] could not write. It must not call methods of the recorder that change files or make
+	// checkpoints.
+	Problem func(error)
 }
 
 // Checkpoint is a moment to which files can be taken back.
@@ -30,6 +33,8 @@ type Checkpoint struct {
 	ID int `json:"id"`
 	// Title is what the program called it, such as the prompt of the turn that began.
 	Title string `json:"title,omitempty"`
+	// Turn is the turn that began, for checkpoints of [Turns].
+	Turn string `json:"turn,omitempty"`
 	// Time is when it was made.
 	Time time.Time `json:"time"`
 	// Undo says that the changes which follow are those of an undo. To undo them is to redo.
@@ -61,6 +66,7 @@ type Recorder struct {
 	style     workspace.Style
 	options   Options
 	writing   chan struct{} // holds a token while a file is changed
+	keeper    *keeper       // nil unless the recorder is kept in a directory
 
 	mu       sync.Mutex
 	log      Log
@@ -94,12 +100,13 @@ func (r *Recorder) Unwrap() workspace.Workspace { return r.workspace }
 
 // Mark makes a checkpoint. Changes belong to the last checkpoint before them. Call it when a turn begins. The first change makes a checkpoint
 // itself if there is none.
-func (r *Recorder) Mark(title string) Checkpoint { return r.mark(title, false) }
+func (r *Recorder) Mark(title string) Checkpoint { return r.mark(title, "", false) }
 
-func (r *Recorder) mark(title string, undo bool) Checkpoint {
+func (r *Recorder) mark(title, turn string, undo bool) Checkpoint {
+	defer r.save()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.log.add(title, undo)
+	c := r.log.add(title, turn, undo)
 	r.bound()
 	return c
 }

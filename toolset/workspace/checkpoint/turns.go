@@ -7,37 +7,37 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 )
 
 // Turns takes the files of a session along when the session goes back: it is a host.Files for package agent/session/host. It marks each turn in
-// a recorder. The zero value is of no use; see [NewTurns].
-type Turns struct {
-	recorder *Recorder
-
-	mu  sync.Mutex
-	ids map[string]int
-}
+// a recorder. What it knows is in the recorder's log, so with a recorder of [Keep] it survives the process. The zero value is of no use; see
+// [NewTurns].
+type Turns struct{ recorder *Recorder }
 
 // NewTurns returns the turns of a session that works on r.
-func NewTurns(r *Recorder) *Turns { return &Turns{recorder: r, ids: map[string]int{}} }
+func NewTurns(r *Recorder) *Turns { return &Turns{r} }
 
 // Mark says that a turn begins. title is for people.
-func (t *Turns) Mark(turn, title string) {
-	c := t.recorder.Mark(title)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ids[turn] = c.ID
+func (t *Turns) Mark(turn, title string) { t.recorder.mark(title, turn, false) }
+
+// begun returns the checkpoint with which a turn began, 0 if there is none.
+func (r *Recorder) begun(turn string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := len(r.log.Checkpoints) - 1; i >= 0; i-- {
+		if c := &r.log.Checkpoints[i]; c.Turn == turn && turn != "" {
+			return c.ID
+		}
+	}
+	return 0
 }
 
 // Undo takes back what was written since a turn began: see [Recorder.Undo]. The note says to people which files were taken back, and what could
-// not be, such as the changes of a turn of an earlier process. The error is that of ctx.
+// not be, such as the changes of a turn that is not recorded. The error is that of ctx.
 func (t *Turns) Undo(ctx context.Context, turn string) (note string, err error) {
-	t.mu.Lock()
-	id, ok := t.ids[turn]
-	t.mu.Unlock()
-	if !ok {
-		return "Files stay as they are: their changes were not recorded in this process.", nil
+	id := t.recorder.begun(turn)
+	if id == 0 {
+		return "Files stay as they are: their changes are not recorded.", nil
 	}
 	res, err := t.recorder.Undo(ctx, Since(id))
 	if cause := context.Cause(ctx); cause != nil && err != nil {

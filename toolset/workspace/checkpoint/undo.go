@@ -103,12 +103,12 @@ func (r *Recorder) Apply(ctx context.Context, p *Plan) (*Result, error) {
 	slices.SortFunc(todo, func(a, b *FileUndo) int { return cmp.Compare(a.order, b.order) })
 	if len(todo) > 0 {
 		before := r.current()
-		res.Checkpoint = r.mark(undoTitle(p.Span), true)
+		res.Checkpoint = r.mark(undoTitle(p.Span), "", true)
 		complete = r.apply(ctx, todo) && complete
 		if complete {
 			res.Checkpoint = r.undoes(res.Checkpoint.ID, p.Span, before.ID)
 		}
-		r.mark(before.Title, false)
+		r.mark(before.Title, "", false)
 		if !slices.ContainsFunc(res.Files, func(f FileUndo) bool { return f.Done }) {
 			res.Checkpoint = Checkpoint{}
 		}
@@ -155,6 +155,7 @@ func (r *Recorder) current() Checkpoint {
 
 // undoes records what a checkpoint took back.
 func (r *Recorder) undoes(id int, s Span, last int) Checkpoint {
+	defer r.save()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.To == 0 {

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // ErrNone means that there is no key of the name.
@@ -23,13 +25,17 @@ type place interface {
 }
 
 // Keys keeps keys by name, such as OPENAI_API_KEY. It may be used by several goroutines and processes.
-type Keys struct{ places []place }
+type Keys struct {
+	places []place
+	// ringed has the names of the keys in the keyring, because to look there may take a moment and ask the user. It has no keys.
+	ringed file
+}
 
 // Open returns the keys of the user. getenv returns environment variables: if IDEAGENT_KEYS is set, it is the file that the keys are kept
 // in, and the keyring is not used. Nothing is read or made before it is needed.
 func Open(getenv func(string) string) *Keys {
 	if name := getenv("IDEAGENT_KEYS"); name != "" {
-		return &Keys{[]place{file(name)}}
+		return &Keys{places: []place{file(name)}}
 	}
 	k := &Keys{}
 	if hasKeyring(getenv) {
@@ -37,6 +43,7 @@ func Open(getenv func(string) string) *Keys {
 	}
 	if dir, err := os.UserConfigDir(); err == nil {
 		k.places = append(k.places, file(filepath.Join(dir, "ideagent", "keys.json")))
+		k.ringed = file(filepath.Join(dir, "ideagent", "keyring.json"))
 	}
 	return k
 }
@@ -65,6 +72,9 @@ func (k *Keys) Set(ctx context.Context, name, key string) (where string, err err
 	for _, p := range k.places {
 		_, err := within(ctx, func() (string, error) { return "", p.set(name, key) })
 		if err == nil {
+			if _, ok := p.(ring); ok && k.ringed != "" {
+				_ = k.ringed.set(name, "in the keyring") // without it, the key is found all the same
+			}
 			return p.String(), nil
 		}
 		errs = append(errs, fmt.Errorf("%v: %w", p, err))
@@ -75,6 +85,9 @@ func (k *Keys) Set(ctx context.Context, name, key string) (where string, err err
 // Remove forgets a key, wherever it is kept. If it is nowhere, the error is [ErrNone].
 func (k *Keys) Remove(ctx context.Context, name string) error {
 	err := ErrNone
+	if k.ringed != "" {
+		_ = k.ringed.remove(name)
+	}
 	for _, p := range k.places {
 		_, e := within(ctx, func() (string, error) { return "", p.remove(name) })
 		switch {
@@ -85,6 +98,21 @@ func (k *Keys) Remove(ctx context.Context, name string) error {
 		}
 	}
 	return err
+}
+
+// Names returns the names of keys that have been stored, sorted. It reads no key and asks no keyring, so a key may be missing all the same.
+func (k *Keys) Names() []string {
+	if k == nil {
+		return nil
+	}
+	names := map[string]string{}
+	for _, p := range append(slices.Clone(k.places), k.ringed) {
+		if f, ok := p.(file); ok && f != "" {
+			all, _ := f.read() // what cannot be read has no keys either
+			maps.Copy(names, all)
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // within waits for f no longer than ctx. A keyring cannot be interrupted.

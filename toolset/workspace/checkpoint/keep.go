@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/ponte-go/ponte/toolset/workspace"
+)
+
+// logFile is the name of the log in a directory of [Keep]. Contents are files that are named by their hash.
+const logFile = "log.json"
+
+// Keep returns a recorder that goes on from what a directory has, and keeps in it what is recorded: the log and the contents, after each
+// checkpoint and each change. What is taken back after a restart, also after one that nobody planned, is then the same. Directories that do not
+// exist are made with the first checkpoint, for the user alone, and so are the files. What the recorder drops is removed. A directory belongs to one
+// recorder at a time. Nothing is synced to the disk: what the last moments before a power failure recorded may be lost.
+//
+// A log that cannot be used is [ErrLog], and left as it is. Contents that are missing or damaged cannot be taken back. [Options.Problem] is
+// told what could not be written; the change of the file itself stays.
+func Keep(w workspace.Workspace, dir string, o Options) (*Recorder, error) {
+	k := &keeper{dir: dir, saved: map[string]bool{}, problem: o.Problem}
+	data, err := os.ReadFile(filepath.Join(dir, logFile))
+	r := New(w, o)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	default:
+		var l Log
+		if err := json.Unmarshal(data, &l); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrLog, filepath.Join(dir, logFile), err)
+		}
+		if r, err = Restore(w, l, k.content, o); err != nil {
+			return nil, err
+		}
+		k.known()
+	}
+	r.keeper = k
+	return r, nil
+}
+
+// keeper keeps a recorder in a directory.
+type keeper struct {
+	dir     string
+	problem func(error)
+
+	mu    sync.Mutex
+	saved map[string]bool // hashes of contents that are in the directory
+}
+
+// name returns the file of contents. It is empty for what is not a hash.
+func (k *keeper) name(hash string) string {
+	sum, ok := strings.CutPrefix(hash, "sha256:")
+	if !ok || len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
+		return ""
+	}
+	return filepath.Join(k.dir, sum)
+}
+
+// content reads contents. Those that are damaged count as missing.
+func (k *keeper) content(hash string) ([]byte, error) {
+	name := k.name(hash)
+	if name == "" {
+		return nil, fs.ErrNotExist
+	}
+	data, err := os.ReadFile(name)
+	if err == nil && hashOf(data) != hash {
+		err = fs.ErrNotExist
+	}
+	return data, err
+}
+
+// known finds out what the directory has.
+func (k *keeper) known() {
+	files, _ := os.ReadDir(k.dir) // what is not found is written again
+	for _, f := range files {
+		if hash := "sha256:" + f.Name(); k.name(hash) != "" {
+			k.saved[hash] = true
+		}
+	}
+}
+
+// save writes what is new. Saves follow each other, each with the log as it is then.
+func (r *Recorder) save() {
+	k := r.keeper
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r.mu.Lock()
+	l := r.log
+	data, err := json.Marshal(&l)
+	contents := make(map[string][]byte, len(r.contents.byHash))
+	for hash, c := range r.contents.byHash {
+		contents[hash] = c.data // which is never changed
+	}
+	r.mu.Unlock()
+	if err == nil {
+		err = os.MkdirAll(k.dir, 0o700)
+	}
+	for hash, data := range contents {
+		if err == nil && !k.saved[hash] {
+			if err = replace(k.name(hash), data); err == nil {
+				k.saved[hash] = true
+			}
+		}
+	}
+	if err == nil {
+		err = replace(filepath.Join(k.dir, logFile), data)
+	}
+	if err != nil {
+		if k.problem != nil {
+			k.problem(fmt.Errorf("checkpoint: cannot keep checkpoints: %w", err))
+		}
+		return
+	}
+	for hash := range k.saved {
+		if _, used := contents[hash]; !used {
+			_ = os.Remove(k.name(hash)) // what stays is removed another time
+			delete(k.saved, hash)
+		}
+	}
+}
+
+// replace writes a file. Whoever reads it gets the old one or the new one.
+func replace(name string, data []byte) error {
+	t, err := os.CreateTemp(filepath.Dir(name), ".new-*") // which nobody else can read
+	if err != nil {
+		return err
+	}
+	_, err = t.Write(data)
+	if err = errors.Join(err, t.Close()); err == nil {
+		err = os.Rename(t.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(t.Name()))
+	}
+	return nil
+}
