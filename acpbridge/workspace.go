@@ -31,7 +31,12 @@ type LocalFallback struct {
 }
 
 // Prefer says what this machine does although the client could. What is not allowed by a [LocalFallback] is done by the client all the same.
-type Prefer struct{ Files, Commands bool }
+type Prefer struct {
+	// Files has files read and written on this machine.
+	Files bool
+	// Commands has commands run on this machine.
+	Commands bool
+}
 
 // Workspace is the files and commands of an ACP session. What the client has announced is done by the client: files are read as the editor
 // has them, including unsaved changes, and commands run in its terminals. What it has not announced is done by this machine if a
