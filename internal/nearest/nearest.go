@@ -27,22 +27,25 @@ func plain(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// distance is the number of characters to insert, remove or replace to turn a into b.
+// distance is the number of characters to insert, remove or replace, or of neighbours to swap, to turn a into b.
 func distance(a, b string) int {
 	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1)
+	before, above, row := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i, r := range from {
-		diagonal := row[0]
+		before, above, row = above, row, before
 		row[0] = i + 1
 		for j, s := range to {
-			cost := diagonal
+			cost := above[j]
 			if r != s {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+				cost = 1 + min(cost, above[j+1], row[j])
+				if i > 0 && j > 0 && r == to[j-1] && s == from[i-1] {
+					cost = min(cost, before[j-1]+1)
+				}
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			row[j+1] = cost
 		}
 	}
 	return row[len(to)]

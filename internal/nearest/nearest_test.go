@@ -12,6 +12,12 @@ import (
 	"github.com/ponte-go/ponte/internal/nearest"
 )
 
+func TestSwappedLettersAreOneMistake(t *testing.T) {
+	names := []string{"idle", "models", "model"}
+	require.Equal(t, "model", nearest.Of("modle", slices.Values(names)))
+	require.Equal(t, "model", nearest.Of("omdel", slices.Values(names)))
+}
+
 func TestTheNameThatWasProbablyMeantIsFound(t *testing.T) {
 	names := []string{"openai", "openai-responses", "openrouter", "user_name", "groq"}
 	for typed, want := range map[string]string{
