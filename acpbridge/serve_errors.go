@@ -55,7 +55,27 @@ func (s *server) failure(what string, id acp.SessionID, err error) error {
 	} else if ofStore(err) {
 		data.Kind, data.Retryable = KindStore, errors.Is(err, sessions.ErrBusy) || errors.Is(err, sessions.ErrUnavailable)
 	}
-	return acp.Errorf(acp.CodeInternal, "%s", oneLine(what+": "+err.Error())).WithData(data)
+	return acp.Errorf(acp.CodeInternal, "%s", oneLine(what+": "+err.Error()+advice(err))).WithData(data)
+}
+
+// advice says what to do about an error of a store, after the error's text.
+func advice(err error) string {
+	for _, a := range []struct {
+		cause error
+		text  string
+	}{
+		{sessions.ErrFull, "Make room on the disk and try again. Nothing is lost."},
+		{sessions.ErrCorrupt, "Export what is left of it, or restore a backup."},
+		{sessions.ErrReadOnly, "Make it writable and try again."},
+		{sessions.ErrVersion, "Use that version."},
+		{sessions.ErrBusy, "Try again."},
+		{sessions.ErrUnavailable, "Try again when it is there."},
+	} {
+		if errors.Is(err, a.cause) {
+			return ". " + a.text
+		}
+	}
+	return ""
 }
 
 // ofStore reports whether what keeps the sessions is what failed.

@@ -164,6 +164,7 @@ func failureOf(err error) *acp.Error {
 		data.Kind, code = KindAuth, acp.CodeAuthRequired
 	case ofStore(err):
 		data.Kind = KindStore
+		message += advice(err)
 	case errors.Is(err, model.ErrRateLimited):
 		data.Kind = KindRateLimited
 	case errors.Is(err, model.ErrContextLength):
