@@ -34,17 +34,21 @@ func (m *Message) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the versioned form. For a message written by a newer version of this package it returns
 // [ErrMessageVersion] rather than losing data. A message that is neither a request nor a response is also an error.
 func (m *Message) UnmarshalJSON(data []byte) error {
-	var version struct {
-		Version int `json:"v"`
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return fmt.Errorf("model: message: %w", err)
-	}
-	if version.Version > MessageVersion {
-		return fmt.Errorf("model: %w: %d, this program reads up to %d", ErrMessageVersion, version.Version, MessageVersion)
-	}
 	var read Message
-	if err := json.Unmarshal(data, &messageJSON{messageFields: (*messageFields)(&read)}); err != nil {
+	form := messageJSON{messageFields: (*messageFields)(&read)}
+	err := json.Unmarshal(data, &form)
+	if err != nil { // perhaps because of the version
+		var only struct {
+			Version int `json:"v"`
+		}
+		if json.Unmarshal(data, &only) == nil {
+			form.Version = only.Version
+		}
+	}
+	if form.Version > MessageVersion {
+		return fmt.Errorf("model: %w: %d, this program reads up to %d", ErrMessageVersion, form.Version, MessageVersion)
+	}
+	if err != nil {
 		return fmt.Errorf("model: message: %w", err)
 	}
 	if err := read.check(); err != nil {

@@ -52,6 +52,7 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 			return nil, err
 		}
 		var m *model.Message
+		var d ended
 		switch e.Kind {
 		case session.KindMessage:
 			if m, err = messageOf(&e); err != nil {
@@ -62,13 +63,13 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 				h.add(m, e.Seq)
 			}
 		case session.KindEnd:
-			if err := h.end(&e, messages); err != nil {
+			if err := h.end(&e, &d, messages); err != nil {
 				return nil, corrupt(id, &e, err)
 			}
 			open = slices.DeleteFunc(open, func(old session.Entry) bool { return rootOf(old.Run) == e.Run })
 		}
 		if watch != nil {
-			watch(itemOf(&e, m))
+			watch(itemOf(&e, m, &d))
 		}
 		if e.Kind == session.KindEnd {
 			continue
@@ -102,22 +103,21 @@ func corrupt(id string, e *session.Entry, err error) error {
 
 // messageOf returns the message of an entry, in the form that it has in the history.
 func messageOf(e *session.Entry) (*model.Message, error) {
-	var b body
-	m := new(model.Message)
+	var b struct { // as in body, read in one go
+		Message      *model.Message `json:"message"`
+		Conversation string         `json:"conversation"`
+		Record       *record        `json:"record"`
+	}
 	if err := json.Unmarshal(e.Data, &b); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(b.Message, m); err != nil {
-		return nil, err
+	switch {
+	case b.Message == nil:
+		return nil, errors.New("there is no message")
+	case b.Record == nil:
+		return b.Message, nil
 	}
-	if b.Record == nil {
-		return m, nil
-	}
-	var r record
-	if err := json.Unmarshal(b.Record, &r); err != nil {
-		return nil, err
-	}
-	return stamped(m, b.Conversation, e.Run, &r), nil
+	return stamped(b.Message, b.Conversation, e.Run, b.Record), nil
 }
 
 // stamped returns a recorded response as the run has it.
@@ -130,10 +130,9 @@ func stamped(m *model.Message, conversation, run string, r *record) *model.Messa
 	return m
 }
 
-// end takes the end of a turn.
-func (h *History) end(e *session.Entry, messages map[int64]*model.Message) error {
-	var d ended
-	if err := json.Unmarshal(e.Data, &d); err != nil {
+// end takes the end of a turn. Nobody has the messages yet, so they grow where they are.
+func (h *History) end(e *session.Entry, d *ended, messages map[int64]*model.Message) error {
+	if err := json.Unmarshal(e.Data, d); err != nil {
 		return err
 	}
 	if d.Version > endVersion {
@@ -142,7 +141,7 @@ func (h *History) end(e *session.Entry, messages map[int64]*model.Message) error
 	if d.Keep < 0 || d.Keep > len(h.Messages) {
 		return fmt.Errorf("the turn keeps %d messages of %d", d.Keep, len(h.Messages))
 	}
-	h.Messages, h.seqs = h.Messages[:d.Keep:d.Keep], h.seqs[:d.Keep:d.Keep]
+	h.Messages, h.seqs = h.Messages[:d.Keep], h.seqs[:d.Keep]
 	for _, seq := range d.Messages {
 		m := messages[seq]
 		if m == nil {
@@ -153,9 +152,9 @@ func (h *History) end(e *session.Entry, messages map[int64]*model.Message) error
 	return nil
 }
 
-// add appends a message of the turn that was cut off.
+// add appends a message of the turn that was cut off, or of no turn.
 func (h *History) add(m *model.Message, seq int64) {
-	h.Messages, h.seqs = append(slices.Clip(h.Messages), m), append(slices.Clip(h.seqs), seq)
+	h.Messages, h.seqs = append(h.Messages, m), append(h.seqs, seq)
 }
 
 // interrupt appends what is known of the turn that was cut off.

@@ -42,8 +42,8 @@ type Item struct {
 	Data json.RawMessage
 }
 
-// itemOf returns the item of an entry. The entry can be damaged or of a newer version; then it has the first fields only.
-func itemOf(e *session.Entry, m *model.Message) *Item {
+// itemOf returns the item of an entry, whose message or end has been read. The entry can be damaged or of a newer version; then it has the first fields only.
+func itemOf(e *session.Entry, m *model.Message, end *ended) *Item {
 	i := &Item{Seq: e.Seq, Time: e.Time, Kind: e.Kind, Run: e.Run, Key: e.Key}
 	switch e.Kind {
 	case session.KindMessage:
@@ -67,10 +67,7 @@ func itemOf(e *session.Entry, m *model.Message) *Item {
 			i.Step, i.Part, i.Piece, i.Thinking = stepOf(e.Key), p.Part, p.Text, p.Kind == model.PartThinking
 		}
 	case session.KindEnd:
-		var d ended
-		if json.Unmarshal(e.Data, &d) == nil {
-			i.Reason, i.To = d.Reason, d.To
-		}
+		i.Reason, i.To = end.Reason, end.To
 	default:
 		i.Data = e.Data
 	}
