@@ -62,7 +62,7 @@ func (c *sessionClient) SessionUpdate(ctx context.Context, n *acp.SessionNotific
 		return nil
 	}
 	c.mu.Unlock()
-	if turn != nil {
+	if turn != nil && ctx != turn {
 		// The connection refuses what comes behind a turn's answer if it can tell from ctx whose it is.
 		ctx = &turnCtx{ctx, turn}
 	}

@@ -74,7 +74,8 @@ type Turn struct {
 	Busy host.Busy
 	// NoQuestions denies calls that need approval, in place of asking.
 	NoQuestions bool
-	// Began is told the id of the turn when it begins, Observe each event of the run. Nil is fine. They must not block.
+	// Began is told the id of the turn when it begins, Observe each event of the run, which is valid during the call. Nil is fine. They must
+	// not block.
 	Began   func(id string)
 	Observe func(*agent.Event)
 	// Show is told of each change that the run makes to what is shown, in order. It must not block.

@@ -23,7 +23,7 @@ type core interface {
 
 // instance is the typed side of a session that is awake.
 type instance interface {
-	// run runs the agent once. It returns the whole history also if it fails, unless the run has not begun.
+	// run runs the agent once. Events are valid during the call. It returns the whole history also if it fails, unless the run has not begun.
 	run(ctx context.Context, in *runInput, event func(*agent.Event)) (history []*model.Message, err error)
 	// command runs a slash command of the agent.
 	command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error)
@@ -73,8 +73,9 @@ func (i *typedInstance[D, O]) run(ctx context.Context, in *runInput, event func(
 		ctx = i.config.Agent.Override(ctx, agent.Overrides[D]{Toolsets: []toolset.Toolset[D]{i.kept(in.keep)}})
 	}
 	stream := i.config.Agent.Stream(ctx, i.deps, "", options...)
-	for e := range stream.Events() {
-		event(&e)
+	var now agent.Event // one for all, because deltas come by the thousand
+	for now = range stream.Events() {
+		event(&now)
 	}
 	result, err := stream.Result()
 	if err != nil {

@@ -45,7 +45,7 @@ type Prompt struct {
 	Closed func(t *Turn)
 	// Show, if not nil, is told of each change that the run makes, in order. The run waits for it.
 	Show func(*projection.Shown)
-	// Observe, if not nil, is called for each event of the run. The run waits for it.
+	// Observe, if not nil, is called for each event of the run. The run waits for it. The event is valid during the call.
 	Observe func(*agent.Event)
 
 	// resume says that there is no prompt: a pending run has its answers.
