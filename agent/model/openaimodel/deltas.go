@@ -3,8 +3,6 @@
 package openaimodel
 
 import (
-	"fmt"
-
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
@@ -12,7 +10,7 @@ import (
 // maxResponse limits the total size of one response, in bytes.
 const maxResponse = 64 << 20
 
-var errResponseTooLong = fmt.Errorf("the response is longer than %d MiB", maxResponse>>20)
+var errResponseTooLong = exceeds("the response is longer than %d MiB", maxResponse>>20)
 
 // deltas passes the growing parts of a response to the sink and counts their size.
 type deltas struct {

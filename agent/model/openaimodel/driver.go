@@ -16,9 +16,10 @@ import (
 )
 
 func init() {
-	for name, p := range providers {
-		model.Register(name, model.Driver{Env: p.env(), Open: func(_ context.Context, of string, o model.OpenOptions) (model.Model, error) {
-			config, err := p.config(name, of, o)
+	for i := range providers {
+		p := &providers[i]
+		model.Register(p.name, model.Driver{Env: p.env(), Open: func(_ context.Context, of string, o model.OpenOptions) (model.Model, error) {
+			config, err := p.config(p.name, of, o)
 			if err != nil {
 				return nil, err
 			}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -147,3 +148,8 @@ func (m *endpoint) brokenResponse(resp *http.Response, cause error, retryable bo
 		RequestID: m.secret.Redact(adapter.RequestID(resp.Header)), Retryable: retryable, Err: adapter.Cleaned(cause, m.secret.Redact),
 	}
 }
+
+// exceeds returns the error for a limit. Not inlined, it keeps programs smaller.
+//
+//go:noinline
+func exceeds(format string, limit int) error { return fmt.Errorf(format, limit) }

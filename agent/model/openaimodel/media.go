@@ -29,7 +29,7 @@ func (m *Model) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 		dst = appendDataURL(dst, mediaType, p)
 		return append(dst, "}}"...), nil
 	case "audio":
-		format := audioFormats[mediaType]
+		format := audioFormat(mediaType)
 		if format == "" || len(p.Data) == 0 {
 			return nil, m.unsupported("input of type " + mediaType + " (use WAV or MP3)")
 		}
@@ -48,10 +48,15 @@ func (m *Model) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 	return nil, m.unsupported("input of type " + mediaType)
 }
 
-// audioFormats maps media types to their names in the protocol.
-var audioFormats = map[string]string{
-	"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/vnd.wave": "wav",
-	"audio/mpeg": "mp3", "audio/mp3": "mp3",
+// audioFormat returns the name of a media type in the protocol, or "".
+func audioFormat(mediaType string) string {
+	switch mediaType {
+	case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave":
+		return "wav"
+	case "audio/mpeg", "audio/mp3":
+		return "mp3"
+	}
+	return ""
 }
 
 // appendDataURL appends the part's URL, or its data as a data URL, as a JSON string.

@@ -54,7 +54,7 @@ type wireAudio struct {
 // maxImages limits the number of images in one response.
 const maxImages = 1024
 
-var errTooManyImages = fmt.Errorf("the response has more than %d images", maxImages)
+var errTooManyImages = exceeds("the response has more than %d images", maxImages)
 
 // addImage adds an image, only once if the endpoint repeats it. What is neither a URL nor data is ignored.
 func (m *mediaOut) addImage(url imageURL) error {

@@ -90,7 +90,7 @@ const (
 // memory with other results. See [Profile.ForModel] for the limitations of individual models.
 func ProfileFor(provider, baseURL string) Profile {
 	name := provider
-	if _, known := providers[name]; !known {
+	if providerOf(name) == nil {
 		name = detectProvider(baseURL)
 	}
 	p := Profile{
@@ -108,18 +108,21 @@ func ProfileFor(provider, baseURL string) Profile {
 		Media:              []string{"image", "audio", "application/pdf"},
 		MediaURLs:          []string{"image"},
 	}
-	if differs := providers[name].differs; differs != nil {
-		differs(&p)
+	if known := providerOf(name); known != nil && known.differs != nil {
+		known.differs(&p)
 	}
 	return p
 }
 
+// thinkingLevels are the levels in the order of effort's arguments.
+var thinkingLevels = [...]string{"off", "minimal", "low", "medium", "high"}
+
 // effort maps levels to values of the field reasoning_effort. Levels with an empty value are left out.
 func effort(off, minimal, low, medium, high string) map[string]json.RawMessage {
 	levels := map[string]json.RawMessage{}
-	for level, value := range map[string]string{"off": off, "minimal": minimal, "low": low, "medium": medium, "high": high} {
+	for i, value := range [...]string{off, minimal, low, medium, high} {
 		if value != "" {
-			levels[level] = json.RawMessage(`{"reasoning_effort":"` + value + `"}`)
+			levels[thinkingLevels[i]] = json.RawMessage(`{"reasoning_effort":"` + value + `"}`)
 		}
 	}
 	return levels
@@ -134,9 +137,9 @@ func detectProvider(baseURL string) string {
 		return ""
 	}
 	host := strings.ToLower(u.Hostname())
-	for name, p := range providers {
-		if slices.ContainsFunc(p.domains, func(domain string) bool { return inDomain(host, domain) }) {
-			return name
+	for i := range providers {
+		if slices.ContainsFunc(providers[i].domains, func(domain string) bool { return inDomain(host, domain) }) {
+			return providers[i].name
 		}
 	}
 	switch {

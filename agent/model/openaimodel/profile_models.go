@@ -29,12 +29,12 @@ type modelFact struct {
 // only if the model does not think.
 var modelFacts = []modelFact{
 	{provider: "openai", pattern: "gpt-5-chat*", never: true},
-	{provider: "openai", pattern: "gpt-5.*-chat*", unsupported: alwaysThinks, thinking: []string{"medium"}},
+	{provider: "openai", pattern: "gpt-5.*-chat*", unsupported: []string{"temperature", "top_p", "stop"}, thinking: []string{"medium"}},
 	{provider: "openai", pattern: "gpt-5.*", thinking: []string{"off", "low", "medium", "high"}},
-	{provider: "openai", pattern: "gpt-5*", unsupported: alwaysThinks, thinking: []string{"minimal", "low", "medium", "high"}},
+	{provider: "openai", pattern: "gpt-5*", unsupported: []string{"temperature", "top_p", "stop"}, thinking: []string{"minimal", "low", "medium", "high"}},
 	{provider: "openai", pattern: "gpt-6-[sl]*", unsupported: []string{"temperature", "top_p"}, thinking: []string{"off", "low", "medium", "high"}},
 	{provider: "openai", pattern: "gpt-6*", unsupported: []string{"temperature", "top_p"}, thinking: []string{"low", "medium", "high"}},
-	{provider: "openai", pattern: "o[134]*", unsupported: alwaysThinks, thinking: []string{"low", "medium", "high"}},
+	{provider: "openai", pattern: "o[134]*", unsupported: []string{"temperature", "top_p", "stop"}, thinking: []string{"low", "medium", "high"}},
 	{provider: "openai", pattern: "gpt-4*", never: true},
 	{provider: "openai", pattern: "gpt-3*", never: true},
 	{provider: "openai", pattern: "chatgpt-4o*", never: true},
@@ -49,9 +49,6 @@ var modelFacts = []modelFact{
 	{provider: "xai", pattern: "grok-code*", unsupported: []string{"stop"}, thinking: []string{}},
 	{provider: "xai", pattern: "grok-build*", unsupported: []string{"stop"}, thinking: []string{}},
 }
-
-// alwaysThinks lists the fields that OpenAI's models do not accept while they think.
-var alwaysThinks = []string{"temperature", "top_p", "stop"}
 
 // ForModel returns the profile with the known limitations of a model of OpenAI or xAI. For example, OpenAI's reasoning
 // models do not accept a temperature. For other models and providers it returns the profile unchanged. [New] calls it for

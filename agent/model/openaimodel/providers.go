@@ -7,6 +7,8 @@ import "encoding/json"
 // provider describes an endpoint that speaks Chat Completions: its address, its authentication, and how its protocol
 // differs. The source is the provider's API reference unless a comment names another one.
 type provider struct {
+	// name is valid in ProfileFor and, before a colon, in model.Open.
+	name string
 	// base is the address. If parts of it come from the environment, address returns it instead.
 	base    string
 	address func(getenv func(string) string) (string, error)
@@ -24,10 +26,10 @@ type provider struct {
 	differs func(*Profile)
 }
 
-// providers maps names to providers. The names are valid in ProfileFor and, before a colon, in model.Open.
-var providers = map[string]provider{
-	"openai": {
-		base: DefaultBaseURL, baseEnv: "OPENAI_BASE_URL", keyEnv: []string{"OPENAI_API_KEY"}, needsKey: true,
+// providers is a list of constants and not a map, so that the linker lays it out and a program does not have to build it.
+var providers = [...]provider{
+	{
+		name: "openai", base: DefaultBaseURL, baseEnv: "OPENAI_BASE_URL", keyEnv: []string{"OPENAI_API_KEY"}, needsKey: true,
 		domains: []string{"openai.com"},
 		differs: func(p *Profile) {
 			p.MaxTokensField = "max_completion_tokens"
@@ -37,8 +39,8 @@ var providers = map[string]provider{
 	},
 	// "Azure OpenAI in Microsoft Foundry Models v1 API". The model is the name of a deployment. Files are not accepted in
 	// chat (pydantic-ai, providers/azure.py).
-	"azure": {
-		address: azureAddress, keyEnv: []string{"AZURE_OPENAI_API_KEY"}, needsKey: true, moreEnv: []string{"AZURE_OPENAI_ENDPOINT"},
+	{
+		name: "azure", address: azureAddress, keyEnv: []string{"AZURE_OPENAI_API_KEY"}, needsKey: true, moreEnv: []string{"AZURE_OPENAI_ENDPOINT"},
 		domains: []string{"openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"},
 		differs: func(p *Profile) {
 			p.KeyHeader = "api-key"
@@ -49,8 +51,8 @@ var providers = map[string]provider{
 	},
 	// "Invoke a model with the OpenAI Chat Completions API" and "API keys" in the user guide of Amazon Bedrock. Written
 	// from the documentation, never tested with the service.
-	"bedrock": {
-		address: bedrockAddress, keyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"}, needsKey: true, moreEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION"},
+	{
+		name: "bedrock", address: bedrockAddress, keyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"}, needsKey: true, moreEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION"},
 		differs: func(p *Profile) {
 			p.MaxTokensField = "max_completion_tokens"
 			p.Strict = false
@@ -60,8 +62,8 @@ var providers = map[string]provider{
 	},
 	// "Currently unsupported OpenAI features" (pydantic-ai, providers/cerebras.py, names the two settings). Thinking can
 	// be turned off only for GLM.
-	"cerebras": {
-		base: "https://api.cerebras.ai/v1", baseEnv: "CEREBRAS_BASE_URL", keyEnv: []string{"CEREBRAS_API_KEY"}, needsKey: true,
+	{
+		name: "cerebras", base: "https://api.cerebras.ai/v1", baseEnv: "CEREBRAS_BASE_URL", keyEnv: []string{"CEREBRAS_API_KEY"}, needsKey: true,
 		domains: []string{"cerebras.ai"},
 		differs: func(p *Profile) {
 			p.MaxTokensField = "max_completion_tokens"
@@ -72,8 +74,8 @@ var providers = map[string]provider{
 			p.Media, p.MediaURLs = nil, nil
 		},
 	},
-	"deepseek": {
-		base: "https://api.deepseek.com/v1", baseEnv: "DEEPSEEK_BASE_URL", keyEnv: []string{"DEEPSEEK_API_KEY"}, needsKey: true,
+	{
+		name: "deepseek", base: "https://api.deepseek.com/v1", baseEnv: "DEEPSEEK_BASE_URL", keyEnv: []string{"DEEPSEEK_API_KEY"}, needsKey: true,
 		domains: []string{"deepseek.com"},
 		differs: func(p *Profile) {
 			p.NativeOutput = false
@@ -87,8 +89,8 @@ var providers = map[string]provider{
 			p.Media, p.MediaURLs = nil, nil
 		},
 	},
-	"fireworks": {
-		base: "https://api.fireworks.ai/inference/v1", baseEnv: "FIREWORKS_BASE_URL", keyEnv: []string{"FIREWORKS_API_KEY"}, needsKey: true,
+	{
+		name: "fireworks", base: "https://api.fireworks.ai/inference/v1", baseEnv: "FIREWORKS_BASE_URL", keyEnv: []string{"FIREWORKS_API_KEY"}, needsKey: true,
 		domains: []string{"fireworks.ai"},
 		differs: func(p *Profile) {
 			p.Thinking = effort("none", "", "low", "medium", "high")
@@ -96,8 +98,8 @@ var providers = map[string]provider{
 		},
 	},
 	// "Reasoning": none for the Qwen models, levels for gpt-oss. The server checks which model supports which.
-	"groq": {
-		base: "https://api.groq.com/openai/v1", baseEnv: "GROQ_BASE_URL", keyEnv: []string{"GROQ_API_KEY"}, needsKey: true,
+	{
+		name: "groq", base: "https://api.groq.com/openai/v1", baseEnv: "GROQ_BASE_URL", keyEnv: []string{"GROQ_API_KEY"}, needsKey: true,
 		domains: []string{"groq.com"},
 		differs: func(p *Profile) {
 			p.MaxTokensField = "max_completion_tokens"
@@ -107,8 +109,8 @@ var providers = map[string]provider{
 		},
 	},
 	// "Inference Providers": a router to many providers, each of which may not support a setting.
-	"huggingface": {
-		base: "https://router.huggingface.co/v1", baseEnv: "HF_BASE_URL", keyEnv: []string{"HF_TOKEN"}, needsKey: true,
+	{
+		name: "huggingface", base: "https://router.huggingface.co/v1", baseEnv: "HF_BASE_URL", keyEnv: []string{"HF_TOKEN"}, needsKey: true,
 		domains: []string{"router.huggingface.co"},
 		differs: func(p *Profile) {
 			p.Thinking = effort("", "", "low", "medium", "high")
@@ -116,8 +118,8 @@ var providers = map[string]provider{
 			p.Media = []string{"image"}
 		},
 	},
-	"llamacpp": {
-		base: "http://127.0.0.1:8080", baseEnv: "LLAMACPP_BASE_URL", keyEnv: []string{"LLAMA_API_KEY"},
+	{
+		name: "llamacpp", base: "http://127.0.0.1:8080", baseEnv: "LLAMACPP_BASE_URL", keyEnv: []string{"LLAMA_API_KEY"},
 		differs: func(p *Profile) {
 			p.Thinking = map[string]json.RawMessage{"off": json.RawMessage(`{"chat_template_kwargs":{"enable_thinking":false}}`)}
 			for _, level := range []string{"low", "medium", "high"} {
@@ -128,8 +130,8 @@ var providers = map[string]provider{
 			p.Media = []string{"image", "audio"}
 		},
 	},
-	"lmstudio": {
-		base: "http://127.0.0.1:1234", baseEnv: "LMSTUDIO_BASE_URL", keyEnv: []string{"LM_API_TOKEN"},
+	{
+		name: "lmstudio", base: "http://127.0.0.1:1234", baseEnv: "LMSTUDIO_BASE_URL", keyEnv: []string{"LM_API_TOKEN"},
 		differs: func(p *Profile) {
 			p.NamedToolChoice = false
 			p.Thinking = nil
@@ -141,8 +143,8 @@ var providers = map[string]provider{
 	// not permitted", including stream_options, but usage is sent anyway), "Tool call id was … but must be a-z, A-Z, 0-9,
 	// with a length of 9", "Unexpected role 'user' after role 'tool'". There is one level of thinking (@ai-sdk/mistral).
 	// A PDF would need another kind of part.
-	"mistral": {
-		base: "https://api.mistral.ai/v1", baseEnv: "MISTRAL_BASE_URL", keyEnv: []string{"MISTRAL_API_KEY"}, needsKey: true,
+	{
+		name: "mistral", base: "https://api.mistral.ai/v1", baseEnv: "MISTRAL_BASE_URL", keyEnv: []string{"MISTRAL_API_KEY"}, needsKey: true,
 		domains: []string{"mistral.ai"},
 		differs: func(p *Profile) {
 			p.SeedField = "random_seed"
@@ -157,8 +159,8 @@ var providers = map[string]provider{
 		},
 	},
 	// "API Reference" of NIM. Thinking depends on each model's template, so no level works for all.
-	"nvidia": {
-		base: "https://integrate.api.nvidia.com/v1", baseEnv: "NVIDIA_BASE_URL", keyEnv: []string{"NVIDIA_API_KEY"}, needsKey: true,
+	{
+		name: "nvidia", base: "https://integrate.api.nvidia.com/v1", baseEnv: "NVIDIA_BASE_URL", keyEnv: []string{"NVIDIA_API_KEY"}, needsKey: true,
 		domains: []string{"api.nvidia.com"},
 		differs: func(p *Profile) {
 			p.Strict = false
@@ -168,8 +170,8 @@ var providers = map[string]provider{
 		},
 	},
 	// Ollama ignores tool_choice (https://github.com/ollama/ollama/issues/17921, for 0.32.15).
-	"ollama": {
-		address: ollamaAddress, keyEnv: []string{"OLLAMA_API_KEY"}, moreEnv: []string{"OLLAMA_HOST"},
+	{
+		name: "ollama", address: ollamaAddress, keyEnv: []string{"OLLAMA_API_KEY"}, moreEnv: []string{"OLLAMA_HOST"},
 		domains: []string{"ollama.com"},
 		differs: func(p *Profile) {
 			p.Strict = false
@@ -181,22 +183,22 @@ var providers = map[string]provider{
 			p.Media, p.MediaURLs = []string{"image"}, nil
 		},
 	},
-	"openrouter": {
-		base: "https://openrouter.ai/api/v1", baseEnv: "OPENROUTER_BASE_URL", keyEnv: []string{"OPENROUTER_API_KEY"}, needsKey: true,
+	{
+		name: "openrouter", base: "https://openrouter.ai/api/v1", baseEnv: "OPENROUTER_BASE_URL", keyEnv: []string{"OPENROUTER_API_KEY"}, needsKey: true,
 		domains: []string{"openrouter.ai"},
 		differs: func(p *Profile) {
 			p.ReasoningField = "reasoning"
 			p.ReasoningDetails = true
 			p.Thinking = map[string]json.RawMessage{}
-			for level, value := range map[string]string{"off": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"} {
-				p.Thinking[level] = json.RawMessage(`{"reasoning":{"effort":"` + value + `"}}`)
+			for _, level := range thinkingLevels {
+				p.Thinking[level] = json.RawMessage(`{"reasoning":{"effort":"` + effortOf(level) + `"}}`)
 			}
 			p.MediaURLs = []string{"image", "application/pdf"}
 		},
 	},
 	// "Chat Completions" and "Reasoning": thinking can be turned off for hybrid models, gpt-oss has levels.
-	"together": {
-		base: "https://api.together.xyz/v1", baseEnv: "TOGETHER_BASE_URL", keyEnv: []string{"TOGETHER_API_KEY"}, needsKey: true,
+	{
+		name: "together", base: "https://api.together.xyz/v1", baseEnv: "TOGETHER_BASE_URL", keyEnv: []string{"TOGETHER_API_KEY"}, needsKey: true,
 		domains: []string{"together.xyz", "together.ai"},
 		differs: func(p *Profile) {
 			p.Strict = false
@@ -207,8 +209,8 @@ var providers = map[string]provider{
 			p.Media = []string{"image"}
 		},
 	},
-	"vllm": {
-		base: "http://127.0.0.1:8000", baseEnv: "VLLM_BASE_URL", keyEnv: []string{"VLLM_API_KEY"},
+	{
+		name: "vllm", base: "http://127.0.0.1:8000", baseEnv: "VLLM_BASE_URL", keyEnv: []string{"VLLM_API_KEY"},
 		differs: func(p *Profile) {
 			p.Thinking = effort("", "", "low", "medium", "high")
 			p.Thinking["off"] = json.RawMessage(`{"chat_template_kwargs":{"enable_thinking":false}}`)
@@ -217,8 +219,8 @@ var providers = map[string]provider{
 		},
 	},
 	// "Chat completions" and "Reasoning" of the xAI API. The limitations of reasoning models are in modelFacts.
-	"xai": {
-		base: "https://api.x.ai/v1", baseEnv: "XAI_BASE_URL", keyEnv: []string{"XAI_API_KEY"}, needsKey: true,
+	{
+		name: "xai", base: "https://api.x.ai/v1", baseEnv: "XAI_BASE_URL", keyEnv: []string{"XAI_API_KEY"}, needsKey: true,
 		domains: []string{"x.ai"},
 		differs: func(p *Profile) {
 			p.MaxTokensField = "max_completion_tokens"
@@ -228,4 +230,14 @@ var providers = map[string]provider{
 			p.Media = []string{"image"}
 		},
 	},
+}
+
+// providerOf returns the provider of a name, or nil.
+func providerOf(name string) *provider {
+	for i := range providers {
+		if providers[i].name == name {
+			return &providers[i]
+		}
+	}
+	return nil
 }

@@ -35,7 +35,7 @@ type itemCollector struct {
 // maxItems limits the number of items in a response, and of pieces in an item.
 const maxItems = 4096
 
-var errTooManyItems = fmt.Errorf("the response has more than %d items", maxItems)
+var errTooManyItems = exceeds("the response has more than %d items", maxItems)
 
 // event processes an event of a stream. Its type is in the data. Servers need not repeat it as the event's name.
 func (c *itemCollector) event(name string, data []byte) error {

@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	openai := providers["openai"]
+	openai := providerOf("openai")
 	model.Register("openai-responses", model.Driver{Env: openai.env(), Open: func(_ context.Context, of string, o model.OpenOptions) (model.Model, error) {
 		config, err := openai.config("openai", of, o)
 		if err != nil {

@@ -5,14 +5,13 @@ package openaimodel
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 )
 
 // maxEvent limits the size of one event of a stream, in bytes. A longer one can only be a mistake or an attack.
 const maxEvent = 16 << 20
 
-var errEventTooLong = fmt.Errorf("an event of the stream is longer than %d MiB", maxEvent>>20)
+var errEventTooLong = exceeds("an event of the stream is longer than %d MiB", maxEvent>>20)
 
 // eventReader reads server-sent events (WHATWG HTML standard, section 9.2.6) from r. It deviates in three ways to suit
 // servers: an event cut short by the end of the stream is still delivered, a field "error" becomes an error event, and

@@ -4,7 +4,6 @@ package openaimodel
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -14,7 +13,7 @@ import (
 // maxCalls limits the number of calls in one response.
 const maxCalls = 1024
 
-var errTooManyCalls = fmt.Errorf("the response has more than %d tool calls", maxCalls)
+var errTooManyCalls = exceeds("the response has more than %d tool calls", maxCalls)
 
 // callAssembler joins the calls of one response from fragments.
 type callAssembler struct {
