@@ -99,6 +99,16 @@ func adaptHooks[N, D any](h Hooks[N], inside func(*toolset.RunContext[D]) *tools
 			return h.Run(ctx, inside(run), next)
 		}
 	}
+	if h.Input != nil {
+		adapted.Input = func(ctx context.Context, run *toolset.RunContext[D], parts []model.Part) ([]model.Part, error) {
+			return h.Input(ctx, inside(run), parts)
+		}
+	}
+	if h.Approval != nil {
+		adapted.Approval = func(ctx context.Context, run *toolset.RunContext[D], a *toolset.Approval) (*toolset.Approval, error) {
+			return h.Approval(ctx, inside(run), a)
+		}
+	}
 	if h.Request != nil {
 		adapted.Request = func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next RequestFunc) (*model.Message, error) {
 			return h.Request(ctx, inside(run), req, next)

@@ -108,7 +108,15 @@ func (r *agentRun[D, O]) preview(ctx context.Context, call *engine.Call) (*tools
 	if tool == nil || tool.Approval == nil {
 		return nil, ErrToolGone
 	}
-	return tool.Approval(ctx, r.looking(call), call.Decoded)
+	approval, err := tool.Approval(ctx, r.looking(call), call.Decoded)
+	for i := range r.hooks {
+		if hook := r.hooks[i].Approval; hook != nil && approval != nil && err == nil {
+			run := r.looking(call)
+			run.Host = (*stepHost[D, O])(r)
+			approval, err = hook(ctx, run, approval)
+		}
+	}
+	return approval, err
 }
 
 // looking is the run context of functions that look at a call before it runs. They cannot turn to the run.

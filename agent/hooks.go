@@ -10,14 +10,18 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Hooks wrap the three boundaries of a run. A hook calls next to continue, with its context or one derived from it, and may
+// Hooks wrap the boundaries of a run. A hook calls next to continue, with its context or one derived from it, and may
 // act before and after. The hooks of [Config.Hooks] nest, the first one outermost. Nil hooks are skipped. Hooks must be safe
 // for concurrent use; Call runs on several goroutines of one run.
 type Hooks[D any] struct {
 	// Run wraps the whole run.
 	Run RunHook[D]
+	// Input sees what the user says, before the run does.
+	Input InputHook[D]
 	// Request wraps each request to the model.
 	Request RequestHook[D]
+	// Approval sees what will be asked about a call whose tool needs approval.
+	Approval ApprovalHook[D]
 	// Call wraps each tool call whose arguments are valid. To wrap the calls of one toolset only, use [toolset.Wrapped].
 	Call toolset.CallHook[D]
 }
@@ -29,9 +33,19 @@ type RunHook[D any] func(ctx context.Context, run *toolset.RunContext[D], next R
 // RunFunc executes a run within the remaining hooks. The summary is never nil.
 type RunFunc func(ctx context.Context) (*Summary, error)
 
+// InputHook gets the parts of a prompt, or of a message from the run's [Inbox], before anything keeps or sends them. What it
+// returns takes their place: in the history, in the journal, in events and for the model. It must not change the slice or what it
+// points to. An error ends the run. The hooks are called in order, inside the Run hooks; run has neither ids nor messages for a
+// prompt. To check a prompt before a run begins, see [Agent.Input].
+type InputHook[D any] func(ctx context.Context, run *toolset.RunContext[D], parts []model.Part) ([]model.Part, error)
+
 // RequestHook wraps a request to the model. It may pass on another request or return another response. It also wraps the
 // requests that tools make ([toolset.RunContext.Generate]); run.Call says which call made it.
 type RequestHook[D any] func(ctx context.Context, run *toolset.RunContext[D], req *model.Request, next RequestFunc) (*model.Message, error)
+
+// ApprovalHook gets the approval that a tool asks for before it runs ([toolset.Approve]), and returns the one that is asked for in its place.
+// It must not return nil, and must not change what it gets. It may be called again before an approved call runs.
+type ApprovalHook[D any] func(ctx context.Context, run *toolset.RunContext[D], a *toolset.Approval) (*toolset.Approval, error)
 
 // RequestFunc sends a request to the model within the remaining hooks.
 type RequestFunc func(ctx context.Context, req *model.Request) (*model.Message, error)
@@ -126,7 +140,7 @@ func (r *agentRun[D, O]) hookedRequest(ctx context.Context, run *toolset.RunCont
 		return r.options.model.Generate(ctx, req, sink)
 	}
 	next := RequestFunc(func(ctx context.Context, req *model.Request) (*model.Message, error) {
-		return r.options.model.Generate(ctx, req, sink)
+		return r.options.model.Generate(ctx, req, sinkIn(ctx, sink))
 	})
 	for i := len(r.hooks) - 1; i >= 0; i-- {
 		if hook, inner := r.hooks[i].Request, next; hook != nil {

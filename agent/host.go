@@ -22,11 +22,16 @@ type callHost[D, O any] struct {
 	listener engine.Listener
 	// runs counts the runs inside the call.
 	runs atomic.Int32
+	// held has the events that are held back, or is nil. See [HoldEvents]. It is set before the tool is called.
+	held *held
 }
 
 // Emit implements [toolset.Host].
 func (h *callHost[D, O]) Emit(_ toolset.Call, value any) {
-	if h.run.stream && h.call != nil {
+	if !h.run.stream || h.call == nil {
+		return
+	}
+	if h.held == nil || !h.held.keep(value) {
 		_ = h.listener.Custom(h.call, value)
 	}
 }

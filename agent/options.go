@@ -27,6 +27,7 @@ type runOptions struct {
 	metadata              map[string]string
 	results               *DeferredResults
 	inbox                 *Inbox
+	input                 *Input
 	meter                 *toolset.Meter
 	asker                 toolset.Asker
 	outer                 outer

@@ -126,7 +126,12 @@ func (r *agentRun[D, O]) runHooked(ctx context.Context, cfg *loop.Config) (*Resu
 	var result *Result[O]
 	err := r.hookedRun(ctx, func(ctx context.Context) (*Summary, error) {
 		var err error
-		if result, err = r.run(ctx, cfg); err != nil {
+		if err = r.input(ctx, cfg); err != nil {
+			err = r.unstarted(err)
+		} else {
+			result, err = r.run(ctx, cfg)
+		}
+		if err != nil {
 			var failed *RunError
 			errors.As(err, &failed)
 			return &Summary{a.config.Name, failed.RunID, failed.ConversationID, nil, failed.Messages, failed.Usage}, err

@@ -22,6 +22,10 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 	switch t.Op {
 	case engine.OpModel:
 		// Runs spend their time in here: what is on the stack is what a waiting run costs.
+		if len(r.hooks) > 0 && r.options.runOn != nil {
+			r.meteredRequest(ctx, t, l, done)
+			return
+		}
 		done.Response, done.Err = r.request(ctx, t, l)
 	case engine.OpPrepare:
 		done.Err = r.prepare(ctx, t, l, done)
@@ -30,7 +34,9 @@ func (r *agentRun[D, O]) Do(ctx context.Context, t *engine.Task, l engine.Listen
 	case engine.OpCheck:
 		done.Checked = r.check(ctx, t.Checks)
 	case engine.OpInbox:
-		done.Inbox = r.options.inbox.take(t.AtEnd)
+		if done.Inbox = r.options.inbox.take(t.AtEnd); len(r.hooks) > 0 {
+			r.steered(ctx, t, done)
+		}
 	default:
 		r.local(ctx, t, l, done)
 	}
@@ -83,6 +89,18 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 	}
 	if r.options.runOn != nil {
 		done.Used = new(run.Meter.Own())
+	}
+}
+
+// meteredRequest is a request that says what its hooks have used, which a record of the task must have.
+//
+//go:noinline
+func (r *agentRun[D, O]) meteredRequest(ctx context.Context, t *engine.Task, l engine.Listener, done *engine.Done) {
+	meter := r.context.Meter
+	defer func() { r.context.Meter = meter }()
+	r.context.Meter = meter.Sub()
+	if done.Response, done.Err = r.request(ctx, t, l); done.Err == nil {
+		done.Used = new(r.context.Meter.Own())
 	}
 }
 
