@@ -105,11 +105,22 @@ func endingOf(err error, finish model.FinishReason) *ending {
 	case errors.Is(err, agent.ErrTokenLimit), errors.Is(err, agent.ErrIncompleteToolCall):
 		return &ending{stop: acp.StopReasonMaxTokens, notice: "Stopped: the model has reached its token limit before it had finished."}
 	case errors.Is(err, agent.ErrContentFilter):
-		return &ending{stop: acp.StopReasonRefusal, notice: "The answer was withheld by the provider's content filter. This prompt is not part of the conversation any more."}
+		notice := "The answer was withheld by the provider's content filter."
+		if own, ok := errors.AsType[refusal](err); ok {
+			notice = own.Refused()
+		}
+		return &ending{stop: acp.StopReasonRefusal, notice: notice + " This prompt is not part of the conversation any more."}
 	case errors.As(err, &limit):
 		return limitEnding(limit)
 	}
 	return &ending{err: failureOf(err)}
+}
+
+// refusal is an error of the program's own checks, such as a guardrail.
+type refusal interface {
+	error
+	// Refused tells the user why, in a sentence.
+	Refused() string
 }
 
 // limitEnding maps limits on tokens to max_tokens and those on work to max_turn_requests.

@@ -185,11 +185,21 @@ func (h *Handler) conclude(t *host.Turn, o *host.Outcome) string {
 	case o.Reason == turn.Failed:
 		t.Notice("error", show.Line(clip(failure(o.Err))))
 	case o.Reason == turn.Refused:
+		if own, ok := errors.AsType[refusal](o.Err); ok {
+			return show.Line(clip(own.Refused()))
+		}
 		return "The model's provider refused to answer."
 	case o.Finish == model.FinishLength:
 		return "Stopped: the model hit its token limit before finishing."
 	}
 	return ""
+}
+
+// refusal is an error of the program's own checks, such as a guardrail.
+type refusal interface {
+	error
+	// Refused tells the user why, in a sentence.
+	Refused() string
 }
 
 // failure returns what a run has failed of, without where in the run it was.

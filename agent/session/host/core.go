@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"slices"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/approval"
@@ -25,6 +26,8 @@ type core interface {
 type instance interface {
 	// run runs the agent once. Events are valid during the call. It returns the whole history also if it fails, unless the run has not begun.
 	run(ctx context.Context, in *runInput, event func(*agent.Event)) (history []*model.Message, err error)
+	// input passes a prompt through the agent's checks of its input.
+	input(ctx context.Context, in *runInput, parts []model.Part) (*agent.Input, error)
 	// command runs a slash command of the agent.
 	command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error)
 	// layers are those that decide about calls first.
@@ -45,6 +48,8 @@ type runInput struct {
 	before  []agent.RunOption // that the user's options win over
 	options []agent.RunOption // that win
 	keep    func(tool string, kind toolset.Kind) bool
+	// own are before and those of RunOptions, once they have been asked for.
+	own []agent.RunOption
 }
 
 type typed[D, O any] struct{ config Config[D, O] }
@@ -88,6 +93,15 @@ func (i *typedInstance[D, O]) run(ctx context.Context, in *runInput, event func(
 	return result.Messages, nil
 }
 
+func (i *typedInstance[D, O]) input(ctx context.Context, in *runInput, parts []model.Part) (_ *agent.Input, err error) {
+	defer recovered(&err)
+	options, err := i.options(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return i.config.Agent.Input(ctx, i.deps, parts, options...)
+}
+
 // kept returns the tools of the agent that are kept.
 func (i *typedInstance[D, O]) kept(keep func(string, toolset.Kind) bool) toolset.Toolset[D] {
 	return toolset.Filtered(i.config.Agent.Toolset(), func(_ context.Context, _ *toolset.RunContext[D], t *toolset.Tool[D]) (bool, error) {
@@ -124,15 +138,17 @@ func (t *typed[D, O]) commands() []view.SlashCommand {
 
 func (i *typedInstance[D, O]) options(ctx context.Context, in *runInput) (options []agent.RunOption, err error) {
 	defer recovered(&err)
-	options = in.before
-	if i.config.RunOptions != nil {
-		own, err := i.config.RunOptions(ctx, i.deps, in.prompt)
-		if err != nil {
-			return nil, err
+	if in.own == nil {
+		in.own = in.before
+		if i.config.RunOptions != nil {
+			own, err := i.config.RunOptions(ctx, i.deps, in.prompt)
+			if err != nil {
+				return nil, err
+			}
+			in.own = append(in.own, own...)
 		}
-		options = append(options, own...)
 	}
-	return append(options, in.options...), nil
+	return append(slices.Clip(in.own), in.options...), nil
 }
 
 func (i *typedInstance[D, O]) command(ctx context.Context, text string, history []*model.Message) (agent.CommandResult, bool, error) {

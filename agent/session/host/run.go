@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -68,6 +69,18 @@ func (t *Turn) conclude(p *Prompt, o *Outcome) {
 // perform runs the agent and records the turn.
 func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.Content) {
 	s, c := t.session, t.c
+	in, err := t.input(p)
+	var checked *agent.Input
+	if err == nil {
+		checked, err = s.instance.input(t.ctx, in, parts)
+	}
+	if err != nil {
+		t.refuse(p, o, err)
+		return
+	}
+	if !reflect.DeepEqual(checked.Parts, parts) { // what was typed must not be seen
+		parts, shown = checked.Parts, nil
+	}
 	now, err := c.BeginAs(t.ctx, t.id, parts...)
 	if err != nil {
 		o.Reason, o.Err = reasonOf(t.ctx, err), err
@@ -89,7 +102,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	}
 	c.proj.SetWindow(s.window())
 	before := c.Messages()
-	history, err := t.runAgent(now, p, parts)
+	history, err := t.runAgent(now, p, in, checked)
 	s.recording.Store(nil)
 	o.Err, o.Finish, o.Reason = err, c.proj.Finish(), reasonOf(t.ctx, err)
 	if history == nil || o.Reason == turn.Refused {
@@ -109,9 +122,9 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	s.ask(c)
 }
 
-// runAgent runs the agent once.
-func (t *Turn) runAgent(now *turn.Turn, p *Prompt, parts []model.Part) ([]*model.Message, error) {
-	s, c := t.session, t.c
+// input returns what the run of a turn is given, without what it continues.
+func (t *Turn) input(p *Prompt) (*runInput, error) {
+	s := t.session
 	layers, err := s.instance.layers()
 	if err != nil {
 		return nil, err
@@ -119,11 +132,23 @@ func (t *Turn) runAgent(now *turn.Turn, p *Prompt, parts []model.Part) ([]*model
 	asker := approval.Logged(approval.Layered(approval.Remember(&s.policy, s.moded(s.asker(t, p))), layers...), s.host.log)
 	in := &runInput{prompt: p, before: append([]agent.RunOption{agent.WithAsker(asker)}, s.options()...), keep: s.keeps()}
 	in.before = append(in.before, p.Options...)
+	return in, nil
+}
+
+// refuse ends a turn whose prompt was not accepted. Nothing of the prompt is recorded.
+func (t *Turn) refuse(p *Prompt, o *Outcome, err error) {
+	o.Reason, o.Err = reasonOf(t.ctx, err), err
+	t.conclude(p, o)
+}
+
+// runAgent runs the agent once.
+func (t *Turn) runAgent(now *turn.Turn, p *Prompt, in *runInput, checked *agent.Input) ([]*model.Message, error) {
+	s, c := t.session, t.c
 	in.options = []agent.RunOption{agent.WithHistory(c.Messages()), agent.WithRunID(now.ID()), agent.WithConversationID(s.id)}
 	if s.host.durable {
 		in.options = now.Options()
 	}
-	in.options = append(in.options, agent.WithParts(parts...), agent.WithInbox(t.openInbox()))
+	in.options = append(in.options, agent.WithInput(checked), agent.WithInbox(t.openInbox()))
 	if results := s.takeResults(c); results != nil {
 		in.options = append(in.options, agent.WithResults(*results))
 	}
