@@ -34,6 +34,9 @@ type Ruling struct {
 	Rule string
 	// Reason is what the model is told when the call is denied. If it is empty, the model is told which layer denied it.
 	Reason string
+	// Yields lets a permission give way to any layer that wants a person asked, those of an inner asker included. Use it for layers that
+	// may be mistaken, such as a [Judge].
+	Yields bool
 }
 
 // Layered returns an asker that consults the layers, in order, before it asks asker. Typical layers are what the program forbids,
@@ -41,7 +44,8 @@ type Ruling struct {
 // [Remember].
 //
 //   - A denial of any layer wins, and so does one that a session remembers.
-//   - Otherwise the first layer that allows the call, or wants a person asked, decides.
+//   - Otherwise the first layer that allows the call, or wants a person asked, decides. A permission that yields counts only if no layer
+//     wants a person asked.
 //   - If no layer decides, asker does.
 //
 // A person who is asked because of [VerdictAsk] is asked every time: see [toolset.ApprovalRequest.Once]. Decision.By names the layer that
@@ -58,9 +62,18 @@ type layered struct {
 	layers []Layer
 }
 
-// denier is an asker that knows of denials without asking anybody.
+// denier is an asker that knows of denials without asking anybody, and of calls that it would ask a person about whatever others say.
 type denier interface {
 	denied(ctx context.Context, r *toolset.ApprovalRequest) (toolset.Decision, bool, error)
+	insists(ctx context.Context, r *toolset.ApprovalRequest) (bool, error)
+}
+
+// insists asks an asker that may be a denier.
+func insists(ctx context.Context, a toolset.Asker, r *toolset.ApprovalRequest) (bool, error) {
+	if d, ok := a.(denier); ok {
+		return d.insists(ctx, r)
+	}
+	return false, nil
 }
 
 // Approve implements [toolset.Asker].
@@ -77,6 +90,11 @@ func (l *layered) Approve(ctx context.Context, r toolset.ApprovalRequest) (tools
 				return decision, err
 			}
 		}
+		if first.Yields {
+			if asks, err := insists(ctx, l.asker, &r); asks || err != nil {
+				return l.asked(ctx, r, err)
+			}
+		}
 		return decisionOf(name, first), nil
 	case first.Verdict == VerdictAsk:
 		r.Once = true
@@ -84,7 +102,24 @@ func (l *layered) Approve(ctx context.Context, r toolset.ApprovalRequest) (tools
 	return l.asker.Approve(ctx, r)
 }
 
-// rule returns the ruling of the layers: the first denial, or else the first that says anything.
+// asked asks the inner asker, unless there is an error.
+func (l *layered) asked(ctx context.Context, r toolset.ApprovalRequest, err error) (toolset.Decision, error) {
+	if err != nil {
+		return toolset.Decision{}, err
+	}
+	return l.asker.Approve(ctx, r)
+}
+
+// insists implements denier.
+func (l *layered) insists(ctx context.Context, r *toolset.ApprovalRequest) (bool, error) {
+	ruling, _, err := l.rule(ctx, r)
+	if err != nil || ruling.Verdict == VerdictAsk {
+		return err == nil, err
+	}
+	return insists(ctx, l.asker, r)
+}
+
+// rule returns the ruling of the layers: the first denial, or else the first that says anything and does not yield.
 func (l *layered) rule(ctx context.Context, r *toolset.ApprovalRequest) (first Ruling, name string, err error) {
 	for _, layer := range l.layers {
 		ruling, err := layer.Decide(ctx, r)
@@ -95,7 +130,7 @@ func (l *layered) rule(ctx context.Context, r *toolset.ApprovalRequest) (first R
 		case toolset.VerdictDeny:
 			return ruling, layer.Name, nil
 		case toolset.VerdictAllow, VerdictAsk:
-			if first.Verdict == "" {
+			if first.Verdict == "" || first.Yields && ruling.Verdict == VerdictAsk {
 				first, name = ruling, layer.Name
 			}
 		case "", toolset.VerdictDefer:
@@ -187,6 +222,10 @@ func (l *logged) Approve(ctx context.Context, r toolset.ApprovalRequest) (toolse
 	}
 	l.log.InfoContext(ctx, "approval: decided", append(attrs, "verdict", string(d.Verdict), "by", d.By, "rule", RuleOf(d), "always", d.Always)...)
 	return d, nil
+}
+
+func (l *logged) insists(ctx context.Context, r *toolset.ApprovalRequest) (bool, error) {
+	return insists(ctx, l.Asker, r)
 }
 
 func (l *logged) denied(ctx context.Context, r *toolset.ApprovalRequest) (toolset.Decision, bool, error) {

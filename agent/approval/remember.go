@@ -75,6 +75,11 @@ func (r *remembering) denied(ctx context.Context, req *toolset.ApprovalRequest) 
 	return toolset.Decision{}, false, nil
 }
 
+// insists implements denier.
+func (r *remembering) insists(ctx context.Context, req *toolset.ApprovalRequest) (bool, error) {
+	return insists(ctx, r.asker, req)
+}
+
 // Answer implements [toolset.Asker].
 func (r *remembering) Answer(ctx context.Context, q toolset.Question) (toolset.Reply, error) {
 	return r.asker.Answer(ctx, q)
