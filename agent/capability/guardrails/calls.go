@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guardrails
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/show"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Source begins the [toolset.Approval.Source] of calls that a guard wants approved. Rules about the tool itself do not cover such a call.
+const Source = "guardrail "
+
+// call is the Call hook.
+func (g *guardrails[D]) call(ctx context.Context, run *toolset.RunContext[D], args any, next toolset.CallFunc) (toolset.Result, error) {
+	if err := g.allowed(ctx, run); err != nil {
+		return toolset.Result{}, err
+	}
+	tool := run.Call.Tool
+	if !g.has(func(c *Guard[D]) bool { return c.On&Result != 0 && c.names(tool) }) {
+		return next(ctx, args)
+	}
+	release := agent.HoldEvents(run)
+	res, err := next(ctx, args)
+	made, err, same := g.result(ctx, run, res, err)
+	release(same)
+	return made, err
+}
+
+// approval is the Approval hook: what a guard wants to be asked is asked together with what the tool asks.
+func (g *guardrails[D]) approval(ctx context.Context, run *toolset.RunContext[D], a *toolset.Approval) (*toolset.Approval, error) {
+	d, err := g.decided(ctx, run)
+	if err != nil || d.denied != nil || d.replaced || len(d.asked) == 0 {
+		return a, err // the Call hook says the rest
+	}
+	own := approvalOf(&run.Call, d)
+	both := *a
+	both.Source, both.Scope, both.ScopeTitle, both.Covers, both.Parts = own.Source, own.Scope, own.ScopeTitle, nil, nil
+	if a.Source != "" {
+		both.Source += "; " + a.Source
+	}
+	if both.Reason = own.Reason; a.Reason != "" {
+		both.Reason += "\n" + a.Reason
+	}
+	return &both, nil
+}
+
+// decided returns what the guards say about a call. It asks them only if they have not been asked when the model made it.
+func (g *guardrails[D]) decided(ctx context.Context, run *toolset.RunContext[D]) (*decision, error) {
+	c := &run.Call
+	key := callKey{run.Step, c.Tool, string(c.Args)}
+	if d := stateOf(ctx).get(key); d != nil {
+		return d, nil
+	}
+	d, err := g.decide(ctx, run, &Subject{Stage: Call, Text: string(c.Args), Tool: c.Tool, CallID: c.ID}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if d.replaced { // too late: a history has them
+		d.denied, d.deniedBy = &Verdict{Reason: "these arguments are not allowed"}, d.by
+	}
+	stateOf(ctx).put(key, d)
+	return d, nil
+}
+
+// allowed returns nil if a call may run, and otherwise what the run is told.
+func (g *guardrails[D]) allowed(ctx context.Context, run *toolset.RunContext[D]) error {
+	c := &run.Call
+	d, err := g.decided(ctx, run)
+	if err != nil {
+		return err
+	}
+	if d.denied != nil {
+		return toolset.Denied("Not executed: %s (guardrail %q). Do not try to do the same in another way.", cmp.Or(d.denied.Reason, "not permitted"), d.deniedBy)
+	}
+	if len(d.asked) == 0 {
+		return nil
+	}
+	a := approvalOf(c, d)
+	switch {
+	case !c.Approved:
+		return toolset.ApprovalRequired(a)
+	case c.Approval != nil && (c.Approval.Source == a.Source || strings.HasPrefix(c.Approval.Source, a.Source+"; ")):
+		return nil
+	}
+	// Somebody has approved the call, and was not told what the guard says, because the arguments were others.
+	return toolset.Denied("Not executed: it needs the approval of a person (guardrail %s).", strings.Join(d.asked, ", "))
+}
+
+// approvalOf is what a person is asked about a call. An "always" covers the same call and no other.
+func approvalOf(c *toolset.Call, d *decision) toolset.Approval {
+	sum := sha256.Sum256(append([]byte(c.Tool+"\x00"), c.Args...))
+	return toolset.Approval{
+		Title:      "Call " + show.Line(c.Tool),
+		Reason:     fmt.Sprintf("The guardrail %s wants you to decide: %s", strings.Join(d.asked, ", "), strings.Join(d.reasons, "; ")),
+		Source:     Source + strings.Join(d.asked, ", "),
+		Scope:      hex.EncodeToString(sum[:16]),
+		ScopeTitle: "exactly this call",
+		Preview:    []toolset.Preview{{Text: fmt.Sprintf("Tool: %s\nArguments:\n%s", show.Line(c.Tool), show.Lines("  ", string(c.Args)))}},
+	}
+}
+
+// result checks what a tool returned. same says that it has passed as it is.
+func (g *guardrails[D]) result(ctx context.Context, run *toolset.RunContext[D], res toolset.Result, err error) (_ toolset.Result, _ error, same bool) {
+	s := &Subject{Stage: Result, Tool: run.Call.Tool, CallID: run.Call.ID}
+	var retry *toolset.RetryError
+	switch {
+	case errors.As(err, &retry):
+		s.Text = retry.Message
+	case err != nil:
+		return res, err, false // the model does not see it
+	default:
+		texts := []string{res.Text}
+		for _, p := range res.Content {
+			if p.Kind == model.PartMedia {
+				s.Media = append(s.Media, p)
+			} else {
+				texts = append(texts, p.Text)
+			}
+		}
+		s.Text = strings.Join(texts, "\n")
+	}
+	d, wrong := g.decide(ctx, run, s, nil)
+	switch {
+	case wrong != nil:
+		return toolset.Result{}, wrong, false
+	case !d.replaced:
+		return res, err, true
+	case retry != nil:
+		return toolset.Result{}, toolset.Retry("%s", d.text), false
+	}
+	return toolset.Result{Text: d.text, Outcome: res.Outcome, Content: s.Media}, nil, false // Meta may have a copy
+}

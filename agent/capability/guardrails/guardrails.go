@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guardrails
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Stage is a place in a run at which text is checked. Stages can be combined: Input|Output.
+type Stage uint8
+
+const (
+	// Input is the user's prompt, or a message that is steered into the run.
+	Input Stage = 1 << iota
+	// Output is the text of a response, its thinking, or the arguments of the call that gives the run's output.
+	Output
+	// Call is the arguments of a tool call, before the call runs.
+	Call
+	// Result is the result of a tool call, before the model sees it.
+	Result
+
+	all = Input | Output | Call | Result
+)
+
+// String returns the name of the stage.
+func (s Stage) String() string {
+	var names []string
+	for i, name := range []string{"input", "output", "call", "result"} {
+		if s&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 || s&^all != 0 {
+		return fmt.Sprintf("Stage(%d)", uint8(s))
+	}
+	return strings.Join(names, "|")
+}
+
+// Subject is what a guard checks.
+type Subject struct {
+	// Stage says what the text is.
+	Stage Stage
+	// Text is the text of the prompt, of the response or of the result, joined if it has several parts, or the arguments of a call as
+	// the model wrote them. If an earlier guard has replaced it, it is the replacement.
+	Text string
+	// Media are the parts of the prompt or of the result that are not text. They are shared and must not be changed.
+	Media []model.Part
+	// Tool and CallID identify the call, for arguments, results, and outputs that are tool calls.
+	Tool, CallID string
+	// Thinking says that the text is the model's reasoning.
+	Thinking bool
+	// Partial says that the response is still being written: Text is what has been written so far.
+	Partial bool
+}
+
+// Action is what becomes of a subject.
+type Action uint8
+
+const (
+	// ActionPass lets it pass.
+	ActionPass Action = iota
+	// ActionReplace puts another text in its place.
+	ActionReplace
+	// ActionAsk asks the person that the run belongs to.
+	ActionAsk
+	// ActionDeny denies a tool call, and tells the model why. At other stages it is ActionBlock.
+	ActionDeny
+	// ActionBlock ends the run with a [*BlockedError].
+	ActionBlock
+)
+
+// Verdict is the outcome of a check. The zero value passes.
+type Verdict struct {
+	// Action is what becomes of the subject.
+	Action Action
+	// Text is the replacement.
+	Text string
+	// Reason is for people and for errors. A model is told it if a call is denied. It should not quote what it is about.
+	Reason string
+}
+
+// Pass lets the subject pass.
+func Pass() Verdict { return Verdict{} }
+
+// Replace puts a text in the place of the subject's. An output or the arguments of a call must still be JSON.
+func Replace(text, reason string) Verdict {
+	return Verdict{Action: ActionReplace, Text: text, Reason: reason}
+}
+
+// Ask asks the person that the run belongs to. A tool call becomes a call that needs approval, which may stay pending. At other stages the
+// run waits for the answer; if there is nobody, the subject is blocked.
+func Ask(reason string) Verdict { return Verdict{Action: ActionAsk, Reason: reason} }
+
+// Deny denies a tool call, and tells the model why. At other stages it blocks.
+func Deny(reason string) Verdict { return Verdict{Action: ActionDeny, Reason: reason} }
+
+// Block ends the run with a [*BlockedError].
+func Block(reason string) Verdict { return Verdict{Action: ActionBlock, Reason: reason} }
+
+// Check checks a subject. An error means that it could not be checked. It is called by several goroutines at once.
+type Check[D any] func(ctx context.Context, run *toolset.RunContext[D], s *Subject) (Verdict, error)
+
+// Guard is a check and when it is made. Name, On and Check are required.
+type Guard[D any] struct {
+	// Name identifies the guard in errors and to people. It must be unique within a capability.
+	Name string
+	// On are the stages at which the check is made.
+	On Stage
+	// Check makes the check.
+	Check Check[D]
+
+	// Tools are the names of the tools whose calls and results are checked, in which "*" stands for any characters. Empty is all.
+	Tools []string
+	// Parallel has the input checked while the model already works on its first response. Nothing of the response is shown, recorded or
+	// executed before the check has passed. If the check does not pass, the request is cancelled. The prompt has then been recorded and
+	// sent, so it cannot be replaced: a replacement blocks.
+	Parallel bool
+	// Stream lets a text be shown while it is written: Check is asked about the growing text, with Partial set, and about the whole in
+	// the end. The last Stream bytes are held back, so a check finds whatever is no longer than that before any of it is shown. It must
+	// pass or replace what it passed or replaced before, or block. 0 holds all text back until the response is complete.
+	Stream int
+	// SkipThinking leaves the model's reasoning unchecked.
+	SkipThinking bool
+	// Open lets the subject pass if the check fails. By default a failure blocks.
+	Open bool
+	// Timeout bounds a check. A check that takes longer has failed. 0 means no bound.
+	Timeout time.Duration
+}
+
+// New returns the capability "guardrails" with the guards, which are asked in order: each sees what the ones before it have left. The
+// strictest verdict counts; a block ends the checks. agent.New reports guards that are not valid.
+//
+// List the capability last.
+func New[D any](guards ...Guard[D]) agent.Capability[D] {
+	g := &guardrails[D]{guards: slices.Clone(guards)}
+	return agent.Capability[D]{
+		Name:     "guardrails",
+		Hooks:    []agent.Hooks[D]{{Run: g.run, Input: g.input, Request: g.request, Approval: g.approval, Call: g.call}},
+		Toolsets: []toolset.Toolset[D]{&checked[D]{toolset.Of[D](), g.check}},
+	}
+}
+
+// guardrails applies guards. It has no state of its own.
+type guardrails[D any] struct{ guards []Guard[D] }
+
+func (g *guardrails[D]) check() error {
+	var errs []error
+	seen := map[string]bool{}
+	for i := range g.guards {
+		c := &g.guards[i]
+		if c.Name == "" {
+			errs = append(errs, fmt.Errorf("guardrails: guard %d has no name", i))
+		}
+		wrong := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("guardrails: %q: "+format, append([]any{c.Name}, args...)...))
+		}
+		if seen[c.Name] {
+			wrong("there are two guards of this name")
+		}
+		seen[c.Name] = true
+		if c.Check == nil {
+			wrong("Check is nil")
+		}
+		if c.On == 0 || c.On&^all != 0 {
+			wrong("On is %v; use Input, Output, Call and Result", c.On)
+		}
+		if c.Parallel && c.On&Input == 0 {
+			wrong("Parallel needs On to have Input")
+		}
+		if c.Stream < 0 || c.Stream > 0 && c.On&Output == 0 {
+			wrong("Stream is %d; it must not be negative, and needs On to have Output", c.Stream)
+		}
+		if c.Timeout < 0 {
+			wrong("Timeout is %v; it must not be negative", c.Timeout)
+		}
+		for _, pattern := range c.Tools {
+			if _, err := path.Match(pattern, ""); err != nil {
+				wrong("%q is not a pattern for names of tools", pattern)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checked is an empty toolset through which agent.New learns of invalid guards.
+type checked[D any] struct {
+	toolset.Toolset[D]
+	check func() error
+}
+
+// Check implements [toolset.Checker].
+func (c *checked[D]) Check() error { return c.check() }
+
+// applies reports whether a guard is asked about a subject.
+func (c *Guard[D]) applies(s *Subject) bool {
+	if c.On&s.Stage == 0 || s.Thinking && c.SkipThinking {
+		return false
+	}
+	return s.Stage&(Call|Result) == 0 || c.names(s.Tool)
+}
+
+// names reports whether a guard is for the calls and results of a tool.
+func (c *Guard[D]) names(tool string) bool {
+	return len(c.Tools) == 0 || slices.ContainsFunc(c.Tools, func(pattern string) bool {
+		ok, _ := path.Match(pattern, tool)
+		return ok
+	})
+}
+
+// has reports whether there is a guard for which f holds.
+func (g *guardrails[D]) has(f func(*Guard[D]) bool) bool {
+	for i := range g.guards {
+		if f(&g.guards[i]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package spend bounds what agents may spend in a window of time, over all runs and all processes that share a store: 5 dollars a day for
+// each user, for example, or a million tokens an hour for the program.
+//
+// Before each request to the model, an amount is reserved in a ledger; after it, what was spent takes the place of the reservation. A request
+// that would exceed the window is not made: the run ends with an [*Error] that says when there is room again. Requests that go on at the
+// same time count with what they have reserved, so a window is exceeded by no more than what these requests use beyond their
+// reservations. What a process had reserved when it was killed counts as spent.
+//
+// A ledger is a session of a [session.Store] with the directory [Dir], so lists of sessions by directory do not have it. It has one entry, and
+// is bounded in size. Windows slide: an amount leaves its window after the window's length and at most a sixtieth of it. The clocks of the
+// machines that share a store should agree about as well as that.
+//
+// An agent counts the requests that it makes itself, those of its tools ([toolset.RunContext.Generate]) included. Install the capability in
+// each agent, sub-agents too. Checks by models of their own and other tools that ask a model directly are not counted.
+package spend
