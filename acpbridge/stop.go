@@ -105,11 +105,11 @@ func endingOf(err error, finish model.FinishReason) *ending {
 	case errors.Is(err, agent.ErrTokenLimit), errors.Is(err, agent.ErrIncompleteToolCall):
 		return &ending{stop: acp.StopReasonMaxTokens, notice: "Stopped: the model has reached its token limit before it had finished."}
 	case errors.Is(err, agent.ErrContentFilter):
-		notice := "The answer was withheld by the provider's content filter."
+		notice := "The answer was withheld by the provider's content filter. This prompt is not part of the conversation any more."
 		if own, ok := errors.AsType[refusal](err); ok {
-			notice = own.Refused()
+			notice = own.Refused() + " This prompt is not part of the conversation any more."
 		}
-		return &ending{stop: acp.StopReasonRefusal, notice: notice + " This prompt is not part of the conversation any more."}
+		return &ending{stop: acp.StopReasonRefusal, notice: notice}
 	case errors.As(err, &limit):
 		return limitEnding(limit)
 	}
