@@ -141,7 +141,7 @@ var thirdParty = map[string][]string{
 	"internal/adaptertest":         {"github.com/stretchr/testify/require"}, // only tests import it
 	// The terminal client of the sample.
 	"examples/ideagent/internal/term/edit":     {"github.com/clipperhouse/displaywidth"},
-	"examples/ideagent/internal/term/markdown": {"github.com/alecthomas/chroma/v2", "github.com/alecthomas/chroma/v2/lexers", "github.com/yuin/goldmark", "github.com/yuin/goldmark/"},
+	"examples/ideagent/internal/term/markdown": {"github.com/yuin/goldmark", "github.com/yuin/goldmark/"},
 	"examples/ideagent/internal/term/text":     {"github.com/clipperhouse/displaywidth"},
 	"examples/ideagent/internal/term/tty":      {"golang.org/x/sys/windows", "golang.org/x/term"},
 	"internal/schema":                          {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},

@@ -3,7 +3,6 @@
 package offline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -134,7 +133,7 @@ const maxChanged = 128 << 10
 // whole reads a file that is to be changed.
 func (s *script) whole(path string) (string, bool) {
 	content, ok := s.call(toolRead, "read "+code(path), readArgs{Path: path})
-	if ok && (len(content) > maxChanged || cutShort.MatchString(content)) {
+	if ok && (len(content) > maxChanged || cutShort().MatchString(content)) {
 		s.say("I changed nothing: %s is too large for me to change.\n\n", code(path))
 		return "", false
 	}
@@ -142,4 +141,4 @@ func (s *script) whole(path string) (string, bool) {
 }
 
 // cutShort is how read_file says that there is more than it shows.
-var cutShort = regexp.MustCompile(`\n\[Cut here: [^\n]*\]\n?$`)
+var cutShort = pattern(`\n\[Cut here: [^\n]*\]\n?$`)

@@ -3,7 +3,6 @@
 package offline
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -44,7 +43,7 @@ func trimSentence(s string) string {
 }
 
 // listMarker is what stands before an item of a list: "1.", "2)", "-", "*".
-var listMarker = regexp.MustCompile(`^(\d{1,3}[.)]|[-*•])$`)
+var listMarker = pattern(`^(\d{1,3}[.)]|[-*•])$`)
 
 // split cuts a request into clauses: at line breaks, semicolons and list markers, and at a comma, "and", "then" or
 // full stop if a verb follows.
@@ -63,7 +62,7 @@ func split(src string) []clause {
 		switch {
 		case t.kind == semicolon:
 			cut(i, i+1)
-		case (t.newline || i == 0) && t.kind == word && listMarker.MatchString(t.text):
+		case (t.newline || i == 0) && t.kind == word && listMarker().MatchString(t.text):
 			cut(i, i+1)
 		case i > from && t.newline && t.kind == word && !continues(tokens[i-1], t):
 			cut(i, i)

@@ -78,7 +78,7 @@ func (p *parser) replace(k *cursor) ([]step, string) {
 
 // isNumberedLine reports whether the text at from is the number of a line: "line 5".
 func isNumberedLine(tokens []token, from int) bool {
-	return from > 0 && tokens[from-1].is("line", "lines") && lineRange.MatchString(tokens[from].plain())
+	return from > 0 && tokens[from-1].is("line", "lines") && lineRange().MatchString(tokens[from].plain())
 }
 
 // in returns where "in FILE" begins behind the text that begins at from, or the number of tokens.

@@ -3,14 +3,13 @@
 package offline
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
 
 var (
-	lineRange  = regexp.MustCompile(`^(\d{1,9})(?:(?:-|–|\.\.)(\d{1,9}))?$`)
-	pathSuffix = regexp.MustCompile(`^(.+?):(\d{1,9})(?:(?:-|–)(\d{1,9}))?$`)
+	lineRange  = pattern(`^(\d{1,9})(?:(?:-|–|\.\.)(\d{1,9}))?$`)
+	pathSuffix = pattern(`^(.+?):(\d{1,9})(?:(?:-|–)(\d{1,9}))?$`)
 )
 
 // read understands FILES, "lines A-B of FILE", "FILE from line A to B", "the first N lines of FILE" and FILE:A-B. "Show files" is a list.
@@ -51,7 +50,7 @@ func (p *parser) read(k *cursor) ([]step, string) {
 		if article && !named && !quotedName && !pathish(token{text: s.path}) && s.path != p.file {
 			return nil, "which file should I read?" // "read the code"
 		}
-		if m := pathSuffix.FindStringSubmatch(s.path); m != nil && line == 0 && !quotedName {
+		if m := pathSuffix().FindStringSubmatch(s.path); m != nil && line == 0 && !quotedName {
 			s.path = m[1]
 			s.line, s.limit = span(m[2], m[3], true)
 		}
@@ -99,10 +98,10 @@ func lines(tokens []token) (rest []token, line, limit, ranges int) {
 			limit = number(next(1))
 			ranges++
 			i += 2
-		case tokens[i].is("from") && next(1).is("line", "lines") && lineRange.MatchString(next(2).plain()):
+		case tokens[i].is("from") && next(1).is("line", "lines") && lineRange().MatchString(next(2).plain()):
 			open = true
-		case tokens[i].is("line", "lines") && lineRange.MatchString(next(1).plain()):
-			m := lineRange.FindStringSubmatch(next(1).plain())
+		case tokens[i].is("line", "lines") && lineRange().MatchString(next(1).plain()):
+			m := lineRange().FindStringSubmatch(next(1).plain())
 			i++
 			ranges++
 			upper := m[2]

@@ -5,7 +5,6 @@ package offline
 import (
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -62,7 +61,7 @@ func (t token) plain() string {
 }
 
 // fileLink is how a mention of a file reaches a model: a Markdown link to a file URI.
-var fileLink = regexp.MustCompile(`^\[(?:[^\]\n\\]|\\.){0,255}\]\((?:(file://[^)\s]{1,1000})|<(file://[^>\n]{1,1000})>)\)`)
+var fileLink = pattern(`^\[(?:[^\]\n\\]|\\.){0,255}\]\((?:(file://[^)\s]{1,1000})|<(file://[^>\n]{1,1000})>)\)`)
 
 var closing = map[rune]string{'"': `"`, '\'': `'`, '`': "`", '“': "”", '‘': "’", '«': "»", '„': "“"}
 
@@ -135,7 +134,7 @@ func quotation(src string, at int, unclosed map[string]bool) (token, bool) {
 			return token{text: inner, kind: quoted, start: at, end: at + 3 + end + 3}, true
 		}
 	}
-	if m := fileLink.FindStringSubmatch(src[at:]); m != nil {
+	if m := fileLink().FindStringSubmatch(src[at:]); m != nil {
 		if u, err := url.Parse(m[1] + m[2]); err == nil && u.Path != "" {
 			return token{text: u.Path, kind: quoted, start: at, end: at + len(m[0])}, true
 		}

@@ -44,8 +44,8 @@ func lastTurn(messages []*model.Message) turn {
 			case p.Kind == model.PartToolCall:
 				t.calls++
 				t.exchanges = append(t.exchanges, exchange{call: p})
-			case p.Kind == model.PartToolReturn && p.Tool == toolUndo && undoCheckpoint.MatchString(p.Text):
-				t.undo = undoCheckpoint.FindStringSubmatch(p.Text)[1]
+			case p.Kind == model.PartToolReturn && p.Tool == toolUndo && undoCheckpoint().MatchString(p.Text):
+				t.undo = undoCheckpoint().FindStringSubmatch(p.Text)[1]
 				fallthrough
 			case p.Kind == model.PartToolReturn, p.Kind == model.PartRetry && p.CallID != "":
 				for j := range t.exchanges {

@@ -4,7 +4,6 @@ package offline
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -28,7 +27,7 @@ func (s *script) use(st step) bool {
 }
 
 // undoCheckpoint is how undo_changes says how to take back what it did.
-var undoCheckpoint = regexp.MustCompile(`call ` + toolUndo + ` with checkpoint (\d{1,9})`)
+var undoCheckpoint = pattern(`call ` + toolUndo + ` with checkpoint (\d{1,9})`)
 
 func (s *script) undo() bool {
 	result, ok := s.call(toolUndo, "undo the last changes", json.RawMessage(`{}`))
@@ -58,7 +57,7 @@ func (s *script) redo() bool {
 func undone(result string) string {
 	var kept []string
 	for line := range strings.SplitSeq(result, "\n") {
-		if !undoCheckpoint.MatchString(line) {
+		if !undoCheckpoint().MatchString(line) {
 			kept = append(kept, line)
 		}
 	}

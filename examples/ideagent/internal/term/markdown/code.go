@@ -5,9 +5,6 @@ package markdown
 import (
 	"strings"
 
-	"github.com/alecthomas/chroma/v2"
-	"github.com/alecthomas/chroma/v2/lexers"
-
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/text"
 )
 
@@ -20,7 +17,7 @@ func code(source, language string, width int) (lines []text.Line) {
 	return lines
 }
 
-// maxHighlighted is how many bytes of a block are highlighted; lexers take a while.
+// maxHighlighted is how many bytes of a block are highlighted.
 const maxHighlighted = 64 << 10
 
 // Highlight returns the lines of code in a language, which may also be the name of a file. The text must be clean.
@@ -40,55 +37,19 @@ func tokenise(source, language string) []text.Line {
 	if language == "" || len(source) > maxHighlighted {
 		return nil
 	}
-	lexer := lexers.Get(language)
-	if lexer == nil {
-		lexer = lexers.Match(language)
-	}
-	if lexer == nil {
-		return nil
-	}
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, source)
-	if err != nil {
+	known := syntaxOf(language)
+	if known == nil {
 		return nil
 	}
 	lines := []text.Line{nil}
-	var whole strings.Builder
-	for t := tokens(); t != chroma.EOF; t = tokens() {
-		whole.WriteString(t.Value)
-		style := styleOf(t.Type)
-		for i, part := range strings.Split(t.Value, "\n") {
+	known.colored(source, func(piece string, style text.Style) {
+		for i, part := range strings.Split(piece, "\n") {
 			if i > 0 {
 				lines = append(lines, nil)
 			}
 			last := &lines[len(lines)-1]
 			*last = append(*last, text.Of(part, style)...)
 		}
-	}
-	if whole.String() != source && whole.String() != source+"\n" {
-		return nil // a lexer that loses text is of no use
-	}
-	if n := len(lines) - 1; n > 0 && lines[n] == nil && strings.HasSuffix(whole.String(), "\n") && !strings.HasSuffix(source, "\n") {
-		lines = lines[:n]
-	}
+	})
 	return lines
-}
-
-func styleOf(t chroma.TokenType) text.Style {
-	switch {
-	case t.InCategory(chroma.Comment):
-		return text.Style{Color: text.Gray, Italic: true}
-	case t.InCategory(chroma.Keyword):
-		return text.Style{Color: text.Magenta}
-	case t.InSubCategory(chroma.LiteralString):
-		return text.Style{Color: text.Green}
-	case t.InSubCategory(chroma.LiteralNumber):
-		return text.Style{Color: text.Cyan}
-	case t == chroma.NameFunction, t == chroma.NameClass, t == chroma.NameBuiltin, t == chroma.NameTag:
-		return text.Style{Color: text.Blue}
-	case t == chroma.GenericDeleted:
-		return text.Style{Color: text.Red}
-	case t == chroma.GenericInserted:
-		return text.Style{Color: text.Green}
-	}
-	return text.Style{}
 }

@@ -107,6 +107,47 @@ func TestHighlightKeepsTheText(t *testing.T) {
 	require.Equal(t, text.Style{Color: text.Magenta}, markdown.Highlight("func f() {}", "go")[0][0].Style)
 }
 
+func TestHighlightColors(t *testing.T) {
+	comment, keyword, quoted, number, function := text.Style{Color: text.Gray, Italic: true}, text.Style{Color: text.Magenta}, text.Style{Color: text.Green}, text.Style{Color: text.Cyan}, text.Style{Color: text.Blue}
+	for _, c := range []struct {
+		language, code string
+		want           map[string]text.Style
+	}{
+		{"go", "return f(\"a//b\", 0x1F) // c 'd'", map[string]text.Style{"return": keyword, "f": function, `"a//b"`: quoted, "0x1F": number, "// c 'd'": comment}},
+		{"/repo/a.py", "def f(): # it's\n  x = '''a\nb''' + y1", map[string]text.Style{"def": keyword, "f": function, "# it's": comment, "'''a": quoted, "b'''": quoted}},
+		{"SQL", "SELECT a FROM b -- c", map[string]text.Style{"SELECT": keyword, "FROM": keyword, "-- c": comment}},
+		{"rust", "fn f<'a>(x: &'a str) /* x", map[string]text.Style{"fn": keyword, "/* x": comment}},
+		{"bash", "echo $# 'x' # y", map[string]text.Style{"'x'": quoted, "# y": comment}},
+		{"html", "<p class=\"x\"></p><!-- y -->", map[string]text.Style{"<p": function, `"x"`: quoted, "</p": function, "<!-- y -->": comment}},
+		{"diff", "-a\n+b\n c", map[string]text.Style{"-a": {Color: text.Red}, "+b": quoted}},
+		{"json", `{"a": [1, true]}`, map[string]text.Style{`"a"`: quoted, "1": number, "true": keyword}},
+	} {
+		got := map[string]text.Style{}
+		for _, line := range markdown.Highlight(c.code, c.language) {
+			for _, span := range line {
+				if span.Style != (text.Style{}) {
+					got[span.Text] = span.Style
+				}
+			}
+		}
+		require.Equal(t, c.want, got, c.language)
+	}
+}
+
+// Each of these texts takes long if what follows is looked through again and again.
+func TestHighlightOfHostileCode(t *testing.T) {
+	for _, piece := range []string{`\"`, `"\`, "'", "/*", "<", "`", `"""`, "a1", "#", "é"} {
+		source := strings.Repeat(piece, 60_000/len(piece))
+		for _, language := range []string{"go", "python", "html", "rust"} {
+			got := ""
+			for _, l := range markdown.Highlight(source, language) {
+				got += l.Plain()
+			}
+			require.Equal(t, source, got)
+		}
+	}
+}
+
 func TestMarkdownOfAnyText(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"a ", "\n", "\n\n", "- ", "1. ", "```", "`", "**", "_", "|", "|-|-|\n", "> ", "    ", "# ", "&#10;", "&#27;", "\\", "[x](y)", "![", "<b>", "漢字", "👩‍👩‍👧", "\x1b[31m", "~~", "\t"}
