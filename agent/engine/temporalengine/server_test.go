@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		child(spec)
 		return
 	}
+	if spec := os.Getenv(waitingEnv); spec != "" {
+		waitingChild(spec)
+		return
+	}
 	code := leaktest.Run(m)
 	if shared.server != nil {
 		shared.server.close()
