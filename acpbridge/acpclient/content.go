@@ -9,6 +9,12 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
+// metaCites is the member of _meta with the places in a message that a link is the source of. maxCites limits it, in bytes.
+const (
+	metaCites = "ponte-go.dev/cites"
+	maxCites  = 16 << 10
+)
+
 // contentOf returns a content block as it is shown.
 func contentOf(b *acp.ContentBlock) view.Content {
 	switch {
@@ -20,7 +26,9 @@ func contentOf(b *acp.ContentBlock) view.Content {
 		return view.Content{Kind: view.Audio, MIMEType: b.Audio.MIMEType, Data: b.Audio.Data}
 	case b.ResourceLink != nil:
 		l := b.ResourceLink
-		return view.Content{Kind: view.Link, URI: l.URI, Name: l.Name, MIMEType: opt(l.MIMEType)}
+		c := view.Content{Kind: view.Link, URI: l.URI, Name: l.Name, MIMEType: opt(l.MIMEType)}
+		c.Cites = citesOf(l.Meta[metaCites])
+		return c
 	case b.Resource != nil && b.Resource.Resource.Text != nil:
 		r := b.Resource.Resource.Text
 		return view.Content{Kind: view.Resource, URI: r.URI, MIMEType: opt(r.MIMEType), Text: r.Text}
@@ -31,6 +39,20 @@ func contentOf(b *acp.ContentBlock) view.Content {
 		return view.Content{Kind: view.Other, Raw: b.Resource.Resource.Unknown}
 	}
 	return view.Content{Kind: view.Other, Raw: b.Unknown}
+}
+
+// citesOf returns the places that a link is the source of, or nil if the agent says something else.
+func citesOf(data json.RawMessage) []view.Span {
+	var cites []view.Span
+	if len(data) == 0 || len(data) > maxCites || json.Unmarshal(data, &cites) != nil {
+		return nil
+	}
+	for _, c := range cites {
+		if c.Start < 0 || c.End <= c.Start {
+			return nil
+		}
+	}
+	return cites
 }
 
 // sizeOf is how many bytes of content there are.

@@ -106,6 +106,19 @@ func TestTheRestIsFolded(t *testing.T) {
 	require.Equal(t, "in short", s.Last(view.Compaction).Text())
 }
 
+func TestSourcesAreFolded(t *testing.T) {
+	link := func(meta string) string {
+		return `{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"resource_link","uri":"https://a.test/","name":"A","_meta":` + meta + `}}`
+	}
+	s := fold(t, chunk("agent_message_chunk", "m", "Tea."), link(`{"ponte-go.dev/cites":[{"start":0,"end":3}]}`))
+	require.Equal(t, []view.Content{
+		{Kind: view.Text, Text: "Tea."}, {Kind: view.Link, URI: "https://a.test/", Name: "A", Cites: []view.Span{{Start: 0, End: 3}}},
+	}, s.Last(view.Message).Content)
+	for _, meta := range []string{`{}`, `{"ponte-go.dev/cites":1}`, `{"ponte-go.dev/cites":[{"start":-1,"end":3}]}`, `{"ponte-go.dev/cites":[{"start":3,"end":3}]}`, `{"ponte-go.dev/cites":[` + strings.Repeat(`{"start":0,"end":1},`, 1000) + `{}]}`} {
+		require.Nil(t, fold(t, link(meta)).Last(view.Message).Content[0].Cites, meta[:20%len(meta)])
+	}
+}
+
 func TestPromptsThatAreRepeatedAreShownOnce(t *testing.T) {
 	for _, c := range []struct {
 		echo []string

@@ -136,7 +136,8 @@ type Content struct {
 	Name     string      `json:"name,omitempty"`
 	Ref      string      `json:"ref,omitempty"`
 	Diff     *FileChange `json:"diff,omitempty"`
-	// Cites are the places that a link is the source of, in what Text returns of the entity.
+	// Cites are the places that a link is the source of, in what Text returns of the entity. Those of other agents may lie
+	// beyond its end.
 	Cites []Span `json:"cites,omitempty"`
 	// Raw is content of a kind that this package does not know, as it came.
 	Raw json.RawMessage `json:"raw,omitempty"`

@@ -107,7 +107,7 @@ func (c *Client) Get(ctx context.Context, from string) (*Content, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return failed(resp.StatusCode, fmt.Errorf("HTTP %s", resp.Status))
+		return failed(resp.StatusCode, fmt.Errorf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))) // not the server's words
 	}
 	body, err := p.decoded(resp)
 	if err != nil {

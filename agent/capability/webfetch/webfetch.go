@@ -169,7 +169,7 @@ func (r *reader) read(ctx context.Context, u *url.URL, offset int, accepts []str
 			return nil, r.failed(ctx, u, err)
 		}
 		if p, err = pageOf(content, accepts); err != nil {
-			return nil, toolset.Failed("%s: %s", from, clean.Line(err.Error()))
+			return nil, toolset.Failed("%s: %s", from, clean.Short(err.Error(), 500))
 		}
 		r.cache.put(from, p)
 	}
@@ -185,6 +185,9 @@ func (r *reader) failed(ctx context.Context, u *url.URL, err error) error {
 		return context.Cause(ctx)
 	}
 	if moved := (*elsewhere)(nil); errors.As(err, &moved) {
+		if len(moved.to.String()) > maxURL {
+			return toolset.Failed("%s redirects to another host, with a URL that is too long.", u)
+		}
 		return toolset.Failed("%s redirects to another host. To go on, call %s with this URL: %s", u, ToolFetch, moved.to)
 	}
 	return toolset.Failed("%s", refused(u, err))

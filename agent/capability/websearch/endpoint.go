@@ -114,7 +114,7 @@ func (e *Endpoint) search(ctx context.Context, q Query) ([]Result, error) {
 	case err != nil:
 		return nil, err
 	case resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("HTTP %s", resp.Status)
+		return nil, fmt.Errorf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	case len(body) > maxAnswer:
 		return nil, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 	}

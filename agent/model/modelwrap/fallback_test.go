@@ -236,3 +236,10 @@ func TestFallbackHasNativeOutputOnlyIfAllHave(t *testing.T) {
 	require.Equal(t, model.Info{Provider: "test", Name: "one", ContextWindow: 9}, fallback(modelwrap.FallbackPolicy{}, with, without).Info())
 	require.True(t, fallback(modelwrap.FallbackPolicy{}, with, with).Info().NativeOutput)
 }
+
+func TestFallbackHasNativeToolsOnlyIfAllHave(t *testing.T) {
+	with := model.Func(model.Info{Name: "one", NativeSearch: true, NativeFetch: true, NativeDomains: true, NativeCompaction: true}, nil)
+	without := model.Func(model.Info{Name: "two", NativeSearch: true}, nil)
+	require.Equal(t, model.Info{Name: "one", NativeSearch: true}, fallback(modelwrap.FallbackPolicy{}, with, without).Info())
+	require.Equal(t, with.Info(), fallback(modelwrap.FallbackPolicy{}, with, with).Info())
+}

@@ -4,6 +4,7 @@ package native_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,11 +113,23 @@ func TestCompactionsAreFound(t *testing.T) {
 	}
 }
 
-func FuzzNativeParts(f *testing.F) {
-	f.Add(`{"type":"url_citation","start_index":1,"end_index":3}`, "größe")
-	f.Add(`{"metadata":{"groundingMetadata":{"groundingChunks":[1],"groundingSupports":[{"segment":{"startIndex":5,"endIndex":1,"text":"a"},"groundingChunkIndices":[0,-1]}]}}}`, "a")
-	f.Fuzz(func(t *testing.T, data, text string) {
-		m := model.Response(model.Text(text), cites("https://a.test/", "", "", data), cites("https://b.test/", "", "", "1"), opaque(data))
+// TestRandomPartsDoNoHarm reads parts that are damaged at random.
+func TestRandomPartsDoNoHarm(t *testing.T) {
+	forms := []string{
+		`{"type":"url_citation","start_index":1,"end_index":3}`, `{"type":"web_search_result_location"}`, `{"url_citation":{"start_index":0,"end_index":9}}`,
+		`{"metadata":{"groundingMetadata":{"groundingChunks":[1],"groundingSupports":[{"segment":{"startIndex":5,"endIndex":1,"text":"a"},"groundingChunkIndices":[0,-1]}]}}}`,
+		`{"type":"server_tool_use","id":"1","name":"x","input":{"query":["a"]}}`, `{"type":"compaction","content":{}}`, `{"toolCall":{"args":1}}`,
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	form := func() string {
+		data := []byte(forms[rng.IntN(len(forms))])
+		for range rng.IntN(3) {
+			data[rng.IntN(len(data))] = "0123456789-,{}[]\"ae"[rng.IntN(19)]
+		}
+		return string(data)
+	}
+	for range 5000 {
+		m := model.Response(model.Text("größe"), cites("https://a.test/", "", "", form()), cites("https://b.test/", "", "", "1"), opaque(form()), opaque(form()))
 		native.Calls(m)
 		native.Compaction(&m.Parts[3])
 		for _, s := range native.Sources(m) {
@@ -125,7 +138,7 @@ func FuzzNativeParts(f *testing.F) {
 				_ = m.Text()[span.Start:span.End]
 			}
 		}
-	})
+	}
 }
 
 func ExampleSources() {

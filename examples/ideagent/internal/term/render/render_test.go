@@ -168,3 +168,14 @@ func TestLongConversationsAreRenderedInParts(t *testing.T) {
 		frame()
 	}), 500.0, "of a folded output the last lines are looked at")
 }
+
+func TestSourcesAreShownWithTheirAddress(t *testing.T) {
+	said := render.Said(&view.Entity{Kind: view.Message, Content: []view.Content{
+		{Kind: view.Text, Text: "Tea."},
+		{Kind: view.Link, URI: "https://a.test/\x1b[2J", Name: "On\ntea\x1b", Cites: []view.Span{{Start: 0, End: 3}}}, {Kind: view.Link, URI: "file:///main.go", Name: "main.go"},
+	}})
+	require.True(t, strings.HasPrefix(said, "Tea.\n[On tea"), said)
+	require.Contains(t, said, "] <https://a.test/")
+	require.True(t, strings.HasSuffix(said, "[main.go]"), said)
+	require.NotContains(t, said, "\x1b")
+}
