@@ -84,24 +84,30 @@ func (h *Handler) postAnswer(w http.ResponseWriter, r *http.Request) error {
 // Decide answers a question of the session in the name of the user. The store has the questions: what a client says about them counts for
 // nothing.
 func (s *Session) Decide(ctx context.Context, question string, a host.Answer) error {
-	t, err := s.Answer(ctx, question, s.user, a)
+	_, err := s.Resolve(ctx, question, a, Turn{})
+	return err
+}
+
+// Resolve is like [Session.Decide]. If the answer was the last one that a pending run waits for, it returns the turn that resumes the run, which is
+// as t says and has no prompt.
+func (s *Session) Resolve(ctx context.Context, question string, a host.Answer, t Turn) (*Going, error) {
+	admitted, err := s.Answer(ctx, question, s.user, a)
 	switch {
 	case errors.Is(err, host.ErrNoQuestion):
 		snapshot, _, wrong := s.Snapshot(ctx)
 		if wrong != nil {
-			return wrong
+			return nil, wrong
 		}
 		if e := snapshot.Get(question); e != nil && e.Kind == view.Question {
-			return refuse(KindAnswered, "the question has been answered already")
+			return nil, refuse(KindAnswered, "the question has been answered already")
 		}
-		return refuse(KindNotFound, "there is no question %q in this session", question)
+		return nil, refuse(KindNotFound, "there is no question %q in this session", question)
 	case err != nil && !errors.Is(err, host.ErrClosed) && ctx.Err() == nil:
-		return refuse(KindInvalid, "the answer does not fit the question: use one of its choices, or a decision about a call, or a reply to a form")
+		return nil, refuse(KindInvalid, "the answer does not fit the question: use one of its choices, or a decision about a call, or a reply to a form")
 	case err != nil:
-		return err
+		return nil, err
+	case admitted == nil:
+		return nil, nil
 	}
-	if t != nil {
-		s.resume(t)
-	}
-	return nil
+	return s.start(admitted, false, t, admitted.Resume), nil
 }

@@ -54,6 +54,7 @@ type live struct {
 	uses, streams, turns int
 	linger, leave        *time.Timer
 	flipped              chan struct{} // closed when turns becomes 0 or 1; nil if nobody waits
+	ended                ended         // how the last turn ended
 }
 
 // Session is a session that a request uses: see [Handler.Use].

@@ -72,8 +72,9 @@ type Turn struct {
 	Plain bool
 	// Busy says what becomes of the prompt while another turn is running.
 	Busy host.Busy
-	// NoQuestions denies calls that need approval, in place of asking.
-	NoQuestions bool
+	// NoQuestions denies calls that need approval, in place of asking. Defer ends the run pending at once where a call needs approval, in place of
+	// waiting for [Options].Patience: its questions are answered with [Session.Resolve]. Questions of tools wait all the same.
+	NoQuestions, Defer bool
 	// Began is told the id of the turn when it begins, Observe each event of the run, which is valid during the call. Nil is fine. They must
 	// not block.
 	Began   func(id string)
@@ -127,11 +128,6 @@ func (s *Session) Begin(ctx context.Context, t Turn) (*Going, error) {
 	}), nil
 }
 
-// resume goes on with a pending run that has its answers.
-func (s *Session) resume(admitted *host.Turn) {
-	s.start(admitted, false, Turn{}, admitted.Resume)
-}
-
 // start runs a turn that was admitted, on a goroutine of its own.
 func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.Prompt) *host.Outcome) *Going {
 	h := s.handler
@@ -156,7 +152,7 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 		}
 		defer h.turning(s.live, -1)
 		g.outcome = run(host.Prompt{
-			Asker: h.asker(t.NoQuestions), Options: t.Options, Show: t.Show,
+			Asker: h.asker(t.NoQuestions), Defer: t.Defer, Options: t.Options, Show: t.Show,
 			Began: func(t2 *host.Turn) {
 				if t.Began != nil {
 					t.Began(t2.ID())
@@ -171,6 +167,7 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 			},
 		})
 		h.counts.turn(g.outcome.Reason)
+		s.note(g.outcome)
 	}()
 	return g
 }

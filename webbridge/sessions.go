@@ -92,16 +92,22 @@ func (h *Handler) createSession(w http.ResponseWriter, r *http.Request) error {
 
 // create makes a session of the user. It is not opened: the first prompt may come to another machine.
 func (h *Handler) create(r *http.Request, title, dir string) (session.Info, error) {
-	if dir == "" && len(h.o.Dirs) > 0 {
-		dir = h.o.Dirs[0]
-	}
 	if dir != "" && !slices.Contains(h.o.Dirs, dir) {
 		return session.Info{}, refuse(KindForbidden, "sessions may not work in the directory %q", dir)
 	}
 	if err := checkTitle(title); err != nil {
 		return session.Info{}, err
 	}
-	return h.host.Store().Create(r.Context(), session.New{Title: title, Dir: dir, Values: owned(User(r.Context()))})
+	return h.make(r, session.New{Title: title, Dir: dir})
+}
+
+// make makes a session of the user, in the first of the directories if it has none.
+func (h *Handler) make(r *http.Request, n session.New) (session.Info, error) {
+	if n.Dir == "" && len(h.o.Dirs) > 0 {
+		n.Dir = h.o.Dirs[0]
+	}
+	n.Values = owned(User(r.Context()))
+	return h.host.Store().Create(r.Context(), n)
 }
 
 // Create makes a session for the user of a request, in the first of the directories.

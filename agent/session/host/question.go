@@ -160,6 +160,9 @@ func (q *question) taken() *Answer {
 func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
 	return toolset.AskerFuncs{
 		OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (d toolset.Decision, err error) {
+			if p.Defer {
+				return toolset.Defer(), nil
+			}
 			q := approvalQuestion(&r)
 			a, err := s.wait(ctx, t, p, q, func(ctx context.Context, asker toolset.Asker) (*Answer, error) {
 				d, err := asker.Approve(ctx, r)

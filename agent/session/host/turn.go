@@ -33,6 +33,8 @@ type Prompt struct {
 	// Asker is asked about calls that need approval, beside whoever watches the session. The context of its question ends with the
 	// cause [ErrDecided] if the question has been answered with [Session.Decide].
 	Asker toolset.Asker
+	// Defer ends the run pending where a call needs approval, without asking anybody. Questions of tools are asked all the same.
+	Defer bool
 	// Wait has questions wait for [Session.Decide] if the Asker has nobody to ask. Otherwise the run ends pending.
 	Wait bool
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webbridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// Asked is a question about a tool call, as a [Protocol] shows it that has approvals of its own.
+type Asked struct {
+	// ID identifies what was shown: the question, its previews and the arguments of the call. If any of these change, so does the ID. An answer
+	// to an ID that is not that of an open question has no effect.
+	ID string
+	// Question is the entity of the question. Call is that of the call that the run itself has made: the question may be about it, or about a call
+	// of an agent inside it.
+	Question, Call *view.Entity
+	// Inside says that it is about a call of an agent inside.
+	Inside bool
+	// External says that the call waits for a result from outside, not for approval.
+	External bool
+	// Form says that a tool asks for input, which Question.Input describes as a JSON schema.
+	Form bool
+}
+
+// AskedIn returns what a question of a snapshot is about. ok is false if its call is not known.
+func AskedIn(s *view.Snapshot, q *view.Entity) (a Asked, ok bool) {
+	call, inside := callOf(s, q)
+	if call == nil {
+		return Asked{}, false
+	}
+	a = Asked{Question: q, Call: call, Inside: inside, Form: q.Input != nil}
+	a.External = !a.Form && len(q.Choices) == 0
+	data, err := json.Marshal(struct {
+		ID, Title, Name string
+		Content         []view.Content
+		Input, Form     json.RawMessage
+	}{q.ID, q.Title, q.Name, q.Content, valid(call.Input), valid(q.Input)})
+	if err != nil {
+		return Asked{}, false
+	}
+	sum := sha256.Sum256(data)
+	a.ID = hex.EncodeToString(sum[:16])
+	return a, true
+}
+
+// Open returns the questions of the session that wait for an answer, in their order.
+func (s *Session) Open(ctx context.Context) ([]Asked, error) {
+	snapshot, _, err := s.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Asked
+	for q := range snapshot.Of(view.Question) {
+		if a, ok := AskedIn(snapshot, q); ok && q.Status == view.Pending {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+func valid(data json.RawMessage) json.RawMessage {
+	if len(data) == 0 || json.Valid(data) {
+		return data
+	}
+	quoted, _ := json.Marshal(string(data)) // a string always has a JSON form
+	return quoted
+}
+
+// callOf returns the run's own call that a question is about, nil if it is not known. inside says that it is about a call of an agent inside it.
+func callOf(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bool) {
+	if q.Parent == "" {
+		return pendingCall(s, q)
+	}
+	e := s.Get(q.Parent)
+	for depth := 0; e != nil && e.Parent != "" && depth < 100; depth++ {
+		e, inside = s.Get(e.Parent), true
+	}
+	if e == nil || e.Kind != view.ToolCall {
+		return nil, false
+	}
+	return e, inside
+}
+
+var unescapeKey = strings.NewReplacer("~1", "/", "~0", "~")
+
+// pendingCall returns the call of a question of a run that is pending: see [projection.PendingID]. It is the last one with its id before the question: the
+// run that asks may be a later one than that whose response has the call.
+func pendingCall(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bool) {
+	_, key, ok := strings.Cut(q.ID, "/pending/")
+	if !ok {
+		return nil, false
+	}
+	if path, is := strings.CutPrefix(key, "/"); is {
+		key, _, inside = strings.Cut(path, "/")
+		key = unescapeKey.Replace(key)
+	}
+	for e := range s.All() {
+		if e.ID == q.ID {
+			break
+		}
+		if e.Kind == view.ToolCall && e.Parent == "" && CallOf(e.ID) == key {
+			call = e
+		}
+	}
+	return call, inside
+}
+
+// StepOf returns what the ids of the entities of one response have in common, such as "RUN/STEP", empty for ids of other entities. CallOf returns the
+// model's id of a call, from the id of its entity: see [projection.CallID].
+func StepOf(id string) string {
+	kind, rest, _ := strings.Cut(id, ":")
+	switch kind {
+	case "message", "thought", "call", "output":
+	default:
+		return ""
+	}
+	run, rest, ok := strings.Cut(rest, "/")
+	if !ok {
+		return ""
+	}
+	step, _, _ := strings.Cut(rest, "/")
+	return run + "/" + step
+}
+
+// CallOf is described at [StepOf].
+func CallOf(id string) string {
+	rest, ok := strings.CutPrefix(id, "call:")
+	for range 2 {
+		if ok {
+			_, rest, ok = strings.Cut(rest, "/")
+		}
+	}
+	if !ok {
+		return ""
+	}
+	return rest
+}
+
+// promptPrefix is what the ids of prompts begin with.
+var promptPrefix = projection.PromptID("")
+
+// IsPrompt reports whether an entity is the prompt of a turn.
+func IsPrompt(e *view.Entity) bool {
+	return e.Kind == view.Message && e.Role == view.User && strings.HasPrefix(e.ID, promptPrefix)
+}
+
+// Exchange is a prompt, and what was shown after it. A turn that resumes a pending one belongs to the exchange of that one.
+type Exchange struct {
+	// Prompt is nil for what was shown before the first prompt.
+	Prompt *view.Entity
+	Answer []*view.Entity
+}
+
+// Exchanges returns the exchanges of a snapshot, in order.
+func Exchanges(s *view.Snapshot) []Exchange {
+	all := []Exchange{{}}
+	for e := range s.All() {
+		if IsPrompt(e) {
+			all = append(all, Exchange{Prompt: e})
+			continue
+		}
+		last := &all[len(all)-1]
+		last.Answer = append(last.Answer, e)
+	}
+	return all
+}
