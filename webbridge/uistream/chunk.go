@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package uistream
+
+import (
+	"encoding/json"
+
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// chunk is an event of the stream. Type says which fields are used.
+type chunk struct {
+	Type string `json:"type"`
+
+	ID        string `json:"id,omitempty"`
+	Delta     string `json:"delta,omitempty"`
+	MessageID string `json:"messageId,omitempty"`
+
+	CallID     string          `json:"toolCallId,omitempty"`
+	Tool       string          `json:"toolName,omitempty"`
+	Title      string          `json:"title,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Output     any             `json:"output,omitempty"`
+	Executed   bool            `json:"providerExecuted,omitempty"`
+	ApprovalID string          `json:"approvalId,omitempty"`
+	Approved   *bool           `json:"approved,omitempty"`
+	Descriptor *Approval       `json:"approvalDescriptor,omitempty"`
+	ErrorText  string          `json:"errorText,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+
+	SourceID  string `json:"sourceId,omitempty"`
+	URL       string `json:"url,omitempty"`
+	MediaType string `json:"mediaType,omitempty"`
+	Filename  string `json:"filename,omitempty"`
+
+	Parts     []userPart `json:"parts,omitempty"`
+	Data      any        `json:"data,omitempty"`
+	Transient bool       `json:"transient,omitempty"`
+
+	Finish   string    `json:"finishReason,omitempty"`
+	Metadata *metadata `json:"messageMetadata,omitempty"`
+	Provider *provider `json:"providerMetadata,omitempty"`
+}
+
+// metadata is that of an answer.
+type metadata struct {
+	Session string `json:"session"`
+}
+
+// provider has the entity that a part shows, so that a later stream can go on behind it.
+type provider struct {
+	Ponte struct {
+		Entity string `json:"entity"`
+	} `json:"ponte"`
+}
+
+func shows(entity string) *provider {
+	p := new(provider)
+	p.Ponte.Entity = entity
+	return p
+}
+
+// userPart is a part of a message of the user.
+type userPart struct {
+	Type      string `json:"type"`
+	Text      string `json:"text,omitempty"`
+	MediaType string `json:"mediaType,omitempty"`
+	URL       string `json:"url,omitempty"`
+	Filename  string `json:"filename,omitempty"`
+}
+
+// Approval is the approvalDescriptor of a call that needs approval: what a person must see before deciding.
+type Approval struct {
+	// Question is the id of the question in the API of webbridge, which takes edited arguments and "always" too. Choices are those of the question.
+	Question string        `json:"question"`
+	Choices  []view.Choice `json:"choices,omitempty"`
+	// Tool is the tool that would run. It is not that of the part if the question is about a call of an agent inside it. Title and Preview say what
+	// it would do.
+	Tool    string         `json:"tool"`
+	Title   string         `json:"title"`
+	Preview []view.Content `json:"preview,omitempty"`
+}
+
+// Data is the data of the data parts. Each has the fields of [view.Entity] that its kind uses:
+//
+//	data-plan        steps
+//	data-usage       used, size, cost, currency
+//	data-notice      title, class
+//	data-agent       name, title, status, parent (the tool part, or another agent)
+//	data-call        name, title, class, status, input, content, parent (the agent)
+//	data-command     title, dir, status, output (its last 4 KiB), exit, parent
+//	data-question    title, name, status, value, choices, input (a JSON schema), content, parent
+//	data-compaction  title, status
+//	data-session     title; transient
+type Data struct {
+	// Title, Name, Class, Status and Parent are those of the entity.
+	Title  string      `json:"title,omitempty"`
+	Name   string      `json:"name,omitempty"`
+	Class  string      `json:"class,omitempty"`
+	Status view.Status `json:"status,omitempty"`
+	Parent string      `json:"parent,omitempty"`
+	// Steps are those of a plan.
+	Steps []view.Step `json:"steps,omitempty"`
+	// Input and Content are those of a call, or of a question, which has Choices and Value as well.
+	Input   json.RawMessage `json:"input,omitempty"`
+	Content []view.Content  `json:"content,omitempty"`
+	Choices []view.Choice   `json:"choices,omitempty"`
+	Value   string          `json:"value,omitempty"`
+	// Dir, Output and Exit are those of a command.
+	Dir    string     `json:"dir,omitempty"`
+	Output string     `json:"output,omitempty"`
+	Exit   *view.Exit `json:"exit,omitempty"`
+}

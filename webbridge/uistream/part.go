@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package uistream
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// fileOf returns the chunk of a file or a source, nil if there is nothing to send.
+func fileOf(c *view.Content, entity string, n int) *chunk {
+	switch {
+	case c.Data != "" && c.MIMEType != "":
+		return &chunk{Type: "file", MediaType: c.MIMEType, URL: "data:" + c.MIMEType + ";base64," + c.Data, Provider: shows(entity)}
+	case c.Kind == view.Link && c.MIMEType != "" && c.URI != "":
+		return &chunk{Type: "file", MediaType: c.MIMEType, URL: c.URI, Provider: shows(entity)}
+	case c.Kind == view.Link && c.URI != "":
+		return &chunk{Type: "source-url", SourceID: entity + "#" + strconv.Itoa(n), URL: c.URI, Title: c.Name, Provider: shows(entity)}
+	}
+	return nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// outputOf returns what a call has returned: what the tool has said of it, or text, or what is shown.
+func outputOf(e *view.Entity) any {
+	if len(e.Output) > 0 && json.Valid(e.Output) {
+		return e.Output
+	}
+	for i := range e.Content {
+		if e.Content[i].Kind != view.Text {
+			return map[string]any{"content": e.Content}
+		}
+	}
+	return textOf(e)
+}
+
+// textOf returns the text of a call, without who has allowed it.
+func textOf(e *view.Entity) string {
+	var all strings.Builder
+	for i := range e.Content {
+		if c := &e.Content[i]; c.Kind == view.Text && !strings.HasPrefix(c.Text, projection.AllowedByPrefix) {
+			all.WriteString(c.Text)
+		}
+	}
+	return all.String()
+}
+
+func jsonOf(data json.RawMessage) json.RawMessage {
+	if len(data) == 0 {
+		return json.RawMessage("{}")
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, data) != nil {
+		return projection.Input(model.RawArgs(data))
+	}
+	return b.Bytes()
+}
+
+// data shows what is no part of the conversation. The client replaces the part with the same id.
+func (r *renderer) data(p *part, e *view.Entity, name string) {
+	if e.Kind == view.Notice && e.Class == "error" && p.entity == nil {
+		r.failure = e.Title
+	}
+	var d any
+	switch e.Kind {
+	case view.Usage:
+		d = e.Usage
+	case view.Session:
+		if e.Title == "" {
+			return
+		}
+		d = Data{Title: e.Title}
+	case view.Command:
+		d = Data{Title: e.Title, Dir: e.Dir, Status: e.Status, Output: tail(e.Text()), Exit: e.Exit, Parent: e.Parent}
+	case view.ToolCall:
+		d = Data{Title: e.Title, Name: e.Name, Class: e.Class, Status: e.Status, Parent: e.Parent, Input: jsonOf(e.Input), Content: e.Content}
+	default:
+		d = Data{
+			Title: e.Title, Name: e.Name, Class: e.Class, Status: e.Status, Parent: e.Parent, Steps: e.Steps, Input: valid(e.Input),
+			Choices: e.Choices, Value: e.Value, Content: e.Content,
+		}
+	}
+	data, err := json.Marshal(d)
+	if err != nil || bytes.Equal(data, p.data) {
+		return
+	}
+	p.data = data
+	r.send(&chunk{Type: name, ID: e.ID, Data: json.RawMessage(data), Transient: e.Kind == view.Session})
+}
+
+func valid(data json.RawMessage) json.RawMessage {
+	if !json.Valid(data) {
+		return nil
+	}
+	return data
+}
+
+// maxTail bounds the output of a command that is sent while it runs, in bytes: a data part is sent whole with each change.
+const maxTail = 4 << 10
+
+func tail(text string) string {
+	if len(text) <= maxTail {
+		return text
+	}
+	text = text[len(text)-maxTail:]
+	for text != "" && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+var dataNames = map[view.Kind]string{
+	view.Plan: "data-plan", view.Usage: "data-usage", view.Notice: "data-notice", view.SubAgent: "data-agent", view.Command: "data-command",
+	view.Compaction: "data-compaction", view.Session: "data-session",
+}
+
+func userParts(e *view.Entity) []userPart {
+	all := []userPart{}
+	for i := range e.Content {
+		switch c := &e.Content[i]; {
+		case c.Kind == view.Text:
+			all = append(all, userPart{Type: "text", Text: c.Text})
+		case c.Data != "":
+			all = append(all, userPart{Type: "file", MediaType: c.MIMEType, URL: "data:" + c.MIMEType + ";base64," + c.Data, Filename: nameOf(c)})
+		case c.Kind == view.Resource:
+			all = append(all, userPart{Type: "file", MediaType: orElse(c.MIMEType, "text/plain"), URL: textURL(c.Text), Filename: nameOf(c)})
+		case c.URI != "":
+			all = append(all, userPart{Type: "file", MediaType: orElse(c.MIMEType, "application/octet-stream"), URL: c.URI, Filename: nameOf(c)})
+		}
+	}
+	return all
+}
+
+func nameOf(c *view.Content) string {
+	name := orElse(c.Name, c.URI)
+	if strings.ContainsAny(name, "/\\") {
+		return ""
+	}
+	return name
+}
+
+// textURL returns the URL of a file of text.
+func textURL(text string) string {
+	return "data:text/plain;base64," + base64.StdEncoding.EncodeToString([]byte(text))
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package uistream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/webbridge"
+)
+
+// Options are the options of the protocol. The zero value is useful.
+type Options struct {
+	// Path is that of the chat. Empty means "/api/chat", which is the default of useChat.
+	Path string
+	// CancelOnLeave cancels a turn when the client closes the stream of the request that began or resumed it. Then the stop function of useChat is
+	// enough to stop the agent, but a page that is loaded anew, and a connection that is lost, stop it too. Without it the turn goes on, and
+	// the page stops it with POST PATH/ID/stop.
+	CancelOnLeave bool
+	// Results are the names of external tools (see [toolset.ExternalTool]) whose results the client may give, with addToolOutput. Results of other
+	// tools are ignored.
+	Results []string
+}
+
+// New returns the protocol, for [webbridge.Options].Protocols.
+func New(o Options) webbridge.Protocol {
+	o.Path = strings.TrimSuffix(cmp.Or(o.Path, "/api/chat"), "/")
+	return &protocol{o: o}
+}
+
+type protocol struct {
+	o Options
+	h *webbridge.Handler
+}
+
+// Register implements [webbridge.Protocol].
+func (p *protocol) Register(h *webbridge.Handler) {
+	on := &protocol{p.o, h}
+	h.Handle("POST "+p.o.Path, on.post)
+	h.Handle("GET "+p.o.Path+"/{id}/stream", on.resume)
+	h.Handle("GET "+p.o.Path+"/{id}/messages", on.list)
+	h.Handle("POST "+p.o.Path+"/{id}/stop", on.stop)
+}
+
+// stream is the stream of an answer.
+type stream struct {
+	*renderer
+	session *webbridge.Session
+	out     *webbridge.Stream
+	follow  *webbridge.Follower
+}
+
+func (p *protocol) begin(w http.ResponseWriter, s *webbridge.Session, f *webbridge.Follower, prompt string) *stream {
+	w.Header().Set("X-Vercel-AI-UI-Message-Stream", "v1")
+	st := &stream{session: s, follow: f, out: p.h.Stream(w)}
+	st.renderer = newRenderer(prompt, st.write)
+	st.write(&chunk{Type: "start", MessageID: answerID(prompt), Metadata: &metadata{s.ID()}})
+	return st
+}
+
+func (st *stream) write(c *chunk) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return // every field was checked
+	}
+	st.out.Write(func(b []byte) []byte { return append(append(append(b, "data: "...), data...), "\n\n"...) })
+}
+
+// end writes what follows the answer. o is nil if it is not known how the turn ended.
+func (st *stream) end(o *host.Outcome) {
+	st.endStep()
+	reason := "stop"
+	switch {
+	case st.failure != "":
+		st.write(&chunk{Type: "error", ErrorText: st.failure})
+		st.done()
+		return
+	case st.asks():
+		reason = "tool-calls"
+	case o == nil:
+	case o.Reason == turn.Cancelled:
+		st.write(&chunk{Type: "abort", Reason: "cancelled"})
+		reason = "interrupted"
+	case o.Reason == turn.Refused:
+		reason = "content-filter"
+	case o.Finish == model.FinishLength:
+		reason = "length"
+	case o.Reason != turn.Done:
+		reason = "other"
+	}
+	st.write(&chunk{Type: "finish", Finish: reason})
+	st.done()
+}
+
+func (st *stream) done() {
+	st.out.Write(func(b []byte) []byte { return append(b, "data: [DONE]\n\n"...) })
+}
+
+func (p *protocol) post(w http.ResponseWriter, r *http.Request) error {
+	body, err := p.h.Body(w, r)
+	if err != nil {
+		return err
+	}
+	q, err := parse(body)
+	if err != nil {
+		return err
+	}
+	role := q.last().Role
+	if role != "user" && role != "assistant" || role == "assistant" && q.Trigger == "regenerate-message" {
+		return invalid("the last message has the role %q: send a message of the user, or an answer with decisions", role)
+	}
+	info, err := p.h.Named(r, q.ID, role == "user")
+	if err != nil {
+		return err
+	}
+	s, done, err := p.h.Use(r.Context(), info.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	f, err := s.Follow()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if role == "user" {
+		return p.prompt(w, r, q, s, f)
+	}
+	return p.decide(w, r, q, s, f)
+}
+
+// prompt begins a turn, and shows its answer.
+func (p *protocol) prompt(w http.ResponseWriter, r *http.Request, q *request, s *webbridge.Session, f *webbridge.Follower) error {
+	uploads, err := q.prompt()
+	if err != nil {
+		return err
+	}
+	parts, shown, err := p.h.Parts(uploads)
+	if err != nil {
+		return err
+	}
+	if q.MessageID != "" || q.Trigger == "regenerate-message" {
+		if err := rewind(r.Context(), q, s); err != nil {
+			return err
+		}
+	}
+	began := make(chan string, 1)
+	t := p.turn()
+	t.Parts, t.Shown, t.Began = parts, shown, func(id string) { began <- id }
+	if p.o.CancelOnLeave { // the server may hear of it later than the client's next message
+		t.Busy = host.BusyQueue
+	}
+	g, err := s.Begin(context.WithoutCancel(r.Context()), t)
+	if err != nil {
+		return err
+	}
+	var id string
+	select {
+	case id = <-began:
+	case <-r.Context().Done():
+		p.left(g)
+		return context.Cause(r.Context())
+	case <-g.Done():
+		if o := g.Outcome(); len(began) == 0 {
+			if o.Err != nil {
+				return o.Err
+			}
+			return invalid("the message began no turn")
+		}
+		id = <-began
+	}
+	p.show(r.Context(), p.begin(w, s, f, projection.PromptID(id)), g)
+	return nil
+}
+
+// rewind takes the session back to before the message.
+func rewind(ctx context.Context, q *request, s *webbridge.Session) error {
+	snapshot, _, err := s.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	prompt, err := q.target(snapshot)
+	if err != nil || prompt == "" {
+		return err
+	}
+	_, err = s.Rewind(ctx, prompt)
+	return err
+}
+
+func (p *protocol) turn() webbridge.Turn { return webbridge.Turn{Defer: true} }
+
+// show shows the answer of a turn until it ends.
+func (p *protocol) show(ctx context.Context, st *stream, g *webbridge.Going) {
+	st.follow.Run(ctx, st.out, g.Done(), st.update)
+	if ctx.Err() != nil || st.out.Err() != nil {
+		p.left(g)
+		return
+	}
+	select {
+	case <-g.Done():
+		st.end(g.Outcome())
+	default:
+		st.end(nil)
+	}
+}
+
+func (p *protocol) left(g *webbridge.Going) {
+	if p.o.CancelOnLeave {
+		g.Cancel()
+	}
+}
+
+// decide takes the decisions of the last message, and shows how the answer goes on.
+func (p *protocol) decide(w http.ResponseWriter, r *http.Request, q *request, s *webbridge.Session, f *webbridge.Follower) error {
+	parts, err := q.parts()
+	if err != nil {
+		return err
+	}
+	snapshot, _, err := s.Snapshot(r.Context())
+	if err != nil {
+		return err
+	}
+	prompt, ok := promptOf(q.last().ID)
+	if !ok || prompt != "" && snapshot.Get(prompt) == nil {
+		return invalid("the message %q is no answer of this chat: begin with the messages that it has, see …/messages", q.last().ID)
+	}
+	open, err := s.Open(r.Context())
+	if err != nil {
+		return err
+	}
+	var going *webbridge.Going
+	for i := range parts {
+		question, answer := p.answer(&parts[i], open)
+		if question == "" {
+			continue
+		}
+		g, err := s.Resolve(context.WithoutCancel(r.Context()), question, answer, p.turn())
+		var told *webbridge.Error
+		if errors.As(err, &told) && (told.Kind == webbridge.KindAnswered || told.Kind == webbridge.KindNotFound) {
+			continue // somebody was quicker: what they have decided is shown
+		}
+		if err != nil {
+			return err
+		}
+		if g != nil {
+			going = g
+		}
+	}
+	st := p.begin(w, s, f, prompt)
+	st.claim(parts)
+	if going != nil {
+		p.show(r.Context(), st, going)
+		return nil
+	}
+	p.watch(r.Context(), st)
+	return nil
+}
+
+// answer returns the question that a part has an answer to, and the answer.
+func (p *protocol) answer(c *claimed, open []webbridge.Asked) (question string, a host.Answer) {
+	for _, asked := range open {
+		switch {
+		case asked.External:
+			if c.CallID != asked.Call.ID || !slices.Contains(p.o.Results, asked.Question.Name) || asked.Inside {
+				continue
+			}
+			switch c.State {
+			case "output-available":
+				text := string(c.Output)
+				var plain string
+				if json.Unmarshal(c.Output, &plain) == nil {
+					text = plain
+				}
+				return asked.Question.ID, host.Answer{Result: &toolset.Result{Text: text}}
+			case "output-error":
+				return asked.Question.ID, host.Answer{Result: &toolset.Result{Text: c.ErrorText, Outcome: model.OutcomeFailed}}
+			}
+		case c.Approval != nil && c.Approval.ID == asked.ID && c.State == "approval-responded" && c.Approval.Approved != nil:
+			d := toolset.Allow()
+			if !*c.Approval.Approved {
+				d = toolset.Deny(orElse(c.Approval.Reason, "The user rejected this. The tool was not run. Do not try to do the same in another way; ask what to do instead."))
+			}
+			return asked.Question.ID, host.Answer{Decision: &d}
+		}
+	}
+	return "", host.Answer{}
+}
+
+// watch shows an answer until the session is idle.
+func (p *protocol) watch(ctx context.Context, st *stream) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	running := st.session.Running()
+	st.follow.Run(ctx, st.out, st.session.Idle(ctx), st.update)
+	if ctx.Err() != nil {
+		return
+	}
+	var last *host.Outcome
+	if running && !st.session.Running() {
+		last = st.session.Last()
+	}
+	st.end(last)
+}
+
+// justNow is how long an answer can be resumed after its end, for pages that have read the messages before it.
+const justNow = 5 * time.Second
+
+// resume shows an answer that is being written, from its beginning.
+func (p *protocol) resume(w http.ResponseWriter, r *http.Request) error {
+	none := func(err error) error {
+		var told *webbridge.Error
+		if err != nil && (!errors.As(err, &told) || told.Kind != webbridge.KindNotFound) {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	info, err := p.h.Named(r, r.PathValue("id"), false)
+	if err != nil {
+		return none(err)
+	}
+	s, done, err := p.h.Use(r.Context(), info.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if d, ok := s.Since(); !s.Running() && (!ok || d > justNow) {
+		return none(nil)
+	}
+	f, err := s.Follow()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	snapshot, _, err := s.Snapshot(r.Context())
+	if err != nil {
+		return err
+	}
+	all := webbridge.Exchanges(snapshot)
+	prompt := ""
+	if last := all[len(all)-1].Prompt; last != nil {
+		prompt = last.ID
+	}
+	p.watch(r.Context(), p.begin(w, s, f, prompt))
+	return nil
+}
+
+func (p *protocol) list(w http.ResponseWriter, r *http.Request) error {
+	info, err := p.h.Named(r, r.PathValue("id"), false)
+	if err != nil {
+		return err
+	}
+	s, done, err := p.h.Use(r.Context(), info.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	snapshot, _, err := s.Snapshot(r.Context())
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(messages(snapshot, s.ID()))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data)
+	return nil
+}
+
+func (p *protocol) stop(w http.ResponseWriter, r *http.Request) error {
+	if _, err := p.h.Body(w, r); err != nil {
+		return err
+	}
+	info, err := p.h.Named(r, r.PathValue("id"), false)
+	if err != nil {
+		return err
+	}
+	s, done, err := p.h.Use(r.Context(), info.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.Cancel()
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
