@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agui
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/webbridge"
+)
+
+// version is that of the protocol.
+const version = "1.0"
+
+// Options are the options of the protocol. The zero value is useful.
+type Options struct {
+	// Path is that of the agent. Empty means "/api/agui".
+	Path string
+	// CancelOnLeave cancels a turn when the client closes the stream of the run that began or resumed it. Then abortRun is enough to stop the agent,
+	// but a page that is loaded anew, and a connection that is lost, stop it too. Without it the turn goes on, and the page stops it with
+	// POST PATH/ID/stop.
+	CancelOnLeave bool
+	// Results are the names of external tools (see [toolset.ExternalTool]) whose results the client may give, as messages with the role tool. These
+	// are the program's frontend tools. Results of other tools, and tools that the client describes, are ignored.
+	Results []string
+}
+
+// New returns the protocol, for [webbridge.Options].Protocols.
+func New(o Options) webbridge.Protocol {
+	o.Path = strings.TrimSuffix(cmp.Or(o.Path, "/api/agui"), "/")
+	return &protocol{o: o}
+}
+
+type protocol struct {
+	o Options
+	h *webbridge.Handler
+}
+
+// Register implements [webbridge.Protocol].
+func (p *protocol) Register(h *webbridge.Handler) {
+	on := &protocol{p.o, h}
+	h.Handle("POST "+p.o.Path, on.run)
+	h.Handle("POST "+p.o.Path+"/{id}/stop", on.stop)
+}
+
+// run is a run of the protocol.
+type run struct {
+	*protocol
+	in     *input
+	s      *webbridge.Session
+	follow *webbridge.Follower
+	w      http.ResponseWriter
+	out    *webbridge.Stream
+	r      *renderer
+	going  *webbridge.Going // the turn of the run, nil if it only watches
+}
+
+func (p *protocol) run(w http.ResponseWriter, r *http.Request) error {
+	body, err := p.h.Body(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := parse(body)
+	if err != nil {
+		return err
+	}
+	user := in.last("user")
+	info, err := p.h.Named(r, in.ThreadID, user != nil && len(in.Resume) == 0)
+	if err != nil {
+		return err
+	}
+	s, done, err := p.h.Use(r.Context(), info.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	f, err := s.Follow()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	x := &run{protocol: p, in: in, s: s, follow: f, w: w}
+	open, err := s.Open(r.Context())
+	if err != nil {
+		return err
+	}
+	var results []webbridge.Asked
+	open = slices.DeleteFunc(open, func(a webbridge.Asked) bool {
+		if a.External {
+			results = append(results, a)
+		}
+		return a.External
+	})
+	switch {
+	case len(in.Resume) > 0:
+		return x.resume(r.Context(), open)
+	case user != nil:
+		snapshot, _, err := s.Snapshot(r.Context())
+		if err != nil {
+			return err
+		}
+		known := snapshot.Get(user.ID)
+		again := known != nil && webbridge.IsPrompt(known)
+		switch {
+		case again && s.Running(): // the page was loaded anew
+		case len(open) > 0 && !again:
+			return x.refuse("interrupts_open", "the thread waits for answers: resume with an entry for each interrupt")
+		default:
+			return x.prompt(r.Context(), user, again)
+		}
+	case len(results) > 0:
+		if err := x.give(r.Context(), results); err != nil {
+			return err
+		}
+	}
+	x.begin("")
+	return x.show(r.Context())
+}
+
+// begin begins the events of the run.
+func (x *run) begin(prompt string) {
+	x.out = x.h.Stream(x.w)
+	x.r = newRenderer(prompt, x.s.ID(), x.write)
+	x.write(&event{Type: "RUN_STARTED", ThreadID: x.in.ThreadID, RunID: x.in.RunID, Version: version})
+}
+
+func (x *run) write(e *event) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return // every field was checked
+	}
+	x.out.Write(func(b []byte) []byte { return append(append(append(b, "data: "...), data...), "\n\n"...) })
+}
+
+// refuse ends the run with an error. Nothing has happened.
+func (x *run) refuse(code, text string) error {
+	x.begin("")
+	x.write(&event{Type: "RUN_ERROR", Message: text, Code: code})
+	return nil
+}
+
+// prompt begins a turn, and shows its answer. again says that the thread has the message already.
+func (x *run) prompt(ctx context.Context, user *incoming, again bool) error {
+	uploads, err := user.prompt()
+	if err != nil {
+		return err
+	}
+	parts, shown, err := x.h.Parts(uploads)
+	if err != nil {
+		return err
+	}
+	if again {
+		if _, err := x.s.Rewind(ctx, user.ID); err != nil {
+			return err
+		}
+	}
+	began := make(chan string, 1)
+	t := webbridge.Turn{Parts: parts, Shown: shown, Defer: true, Began: func(id string) { began <- id }}
+	if x.o.CancelOnLeave { // the server may hear of it later than the client's next message
+		t.Busy = host.BusyQueue
+	}
+	if x.going, err = x.s.Begin(context.WithoutCancel(ctx), t); err != nil {
+		return err
+	}
+	var id string
+	select {
+	case id = <-began:
+	case <-ctx.Done():
+		x.left()
+		return context.Cause(ctx)
+	case <-x.going.Done():
+		if o := x.going.Outcome(); len(began) == 0 {
+			if o.Err != nil {
+				return o.Err
+			}
+			return invalid("the message began no turn")
+		}
+		id = <-began
+	}
+	x.begin(projection.PromptID(id))
+	return x.show(ctx)
+}
+
+// resume takes the answers to interrupts, and shows how the answer goes on. Nothing is taken unless every entry is valid and every interrupt has one.
+func (x *run) resume(ctx context.Context, open []webbridge.Asked) error {
+	answers := map[string]host.Answer{}
+	for _, entry := range x.in.Resume {
+		i := slices.IndexFunc(open, func(a webbridge.Asked) bool { return a.ID == entry.ID })
+		if i < 0 {
+			if len(open) == 0 { // it was answered elsewhere: what became of it is shown
+				continue
+			}
+			return x.refuse("unknown_interrupt", "the interrupt "+quote(entry.ID)+" does not wait for an answer: what it asks has changed, or was answered")
+		}
+		a, problem := answerOf(&entry, open[i])
+		if problem != "" {
+			return x.refuse("invalid_payload", "the answer to the interrupt "+quote(entry.ID)+" is not valid: "+problem)
+		}
+		answers[open[i].Question.ID] = a
+	}
+	for _, a := range open {
+		if _, ok := answers[a.Question.ID]; !ok {
+			return x.refuse("interrupts_open", "the interrupt "+quote(a.ID)+" has no entry: answer all of them")
+		}
+	}
+	before, _, err := x.s.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range open {
+		g, err := x.s.Resolve(context.WithoutCancel(ctx), a.Question.ID, answers[a.Question.ID], webbridge.Turn{Defer: true})
+		if err := ignoreLate(err); err != nil {
+			return err
+		}
+		x.going = cmp.Or(g, x.going)
+	}
+	x.begin("")
+	x.r.begin(before)
+	return x.show(ctx)
+}
+
+// ignoreLate returns an error unless it says that somebody was quicker.
+func ignoreLate(err error) error {
+	var told *webbridge.Error
+	if errors.As(err, &told) && (told.Kind == webbridge.KindAnswered || told.Kind == webbridge.KindNotFound) {
+		return nil
+	}
+	return err
+}
+
+func quote(id string) string {
+	data, _ := json.Marshal(id[:min(len(id), 100)]) // a string always has a JSON form
+	return string(data)
+}
+
+// answerOf returns the answer that an entry has. problem says what is wrong with it.
+func answerOf(entry *resumed, a webbridge.Asked) (answer host.Answer, problem string) {
+	switch {
+	case entry.Status == "cancelled" && a.Form:
+		return host.Answer{Reply: &toolset.Reply{Action: toolset.ActionCancel}}, ""
+	case entry.Status == "cancelled":
+		d := toolset.Deny("The user cancelled this. The tool was not run.")
+		return host.Answer{Decision: &d}, ""
+	case entry.Status != "resolved":
+		return answer, "its status is neither resolved nor cancelled"
+	case a.Form:
+		content := entry.Payload
+		if len(content) == 0 {
+			content = json.RawMessage("{}")
+		}
+		return host.Answer{Reply: &toolset.Reply{Action: toolset.ActionAccept, Content: content}}, ""
+	}
+	var payload struct {
+		Approved *bool           `json:"approved"`
+		Reason   string          `json:"reason"`
+		Edited   json.RawMessage `json:"editedArgs"`
+	}
+	if json.Unmarshal(entry.Payload, &payload) != nil || payload.Approved == nil {
+		return answer, "the payload has to be an object with approved, which is true or false"
+	}
+	d := toolset.Deny(cmp.Or(payload.Reason, "The user rejected this. The tool was not run. Do not try to do the same in another way; ask what to do instead."))
+	switch {
+	case *payload.Approved && len(payload.Edited) > 0 && payload.Edited[0] != '{':
+		return answer, "editedArgs has to be an object"
+	case *payload.Approved && len(payload.Edited) > 0:
+		d = toolset.AllowWith(payload.Edited)
+	case *payload.Approved:
+		d = toolset.Allow()
+	}
+	return host.Answer{Decision: &d}, ""
+}
+
+// give gives the results of frontend tools that the messages end with.
+func (x *run) give(ctx context.Context, waiting []webbridge.Asked) error {
+	for _, m := range x.in.results() {
+		for _, a := range waiting {
+			if m.CallID != a.Call.ID || a.Inside || !slices.Contains(x.o.Results, a.Question.Name) {
+				continue
+			}
+			result := &toolset.Result{Text: m.text()}
+			if m.Error != "" {
+				result = &toolset.Result{Text: m.Error, Outcome: model.OutcomeFailed}
+			}
+			g, err := x.s.Resolve(context.WithoutCancel(ctx), a.Question.ID, host.Answer{Result: result}, webbridge.Turn{Defer: true})
+			if err := ignoreLate(err); err != nil {
+				return err
+			}
+			x.going = cmp.Or(g, x.going)
+		}
+	}
+	return nil
+}
+
+func (x *run) left() {
+	if x.going != nil && x.o.CancelOnLeave {
+		x.going.Cancel()
+	}
+}
+
+// show shows the session until the turn has ended.
+func (x *run) show(ctx context.Context) error {
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	running := x.s.Running()
+	var done <-chan struct{}
+	if x.going != nil {
+		done = x.going.Done()
+	} else {
+		done = x.s.Idle(watching)
+	}
+	x.follow.Run(ctx, x.out, done, x.r.update)
+	if ctx.Err() != nil || x.out.Err() != nil {
+		x.left()
+		return nil
+	}
+	var o *host.Outcome
+	select {
+	case <-done:
+		if x.going != nil {
+			o = x.going.Outcome()
+		} else if running {
+			o = x.s.Last()
+		}
+	default:
+	}
+	x.end(o)
+	return nil
+}
+
+// end ends the run. o is nil if it is not known how the turn ended.
+func (x *run) end(o *host.Outcome) {
+	out := x.r.finish()
+	switch {
+	case x.r.failure != "":
+		x.write(&event{Type: "RUN_ERROR", Message: x.r.failure, Code: "failed"})
+		return
+	case out.Type == "success" && o != nil && o.Reason == turn.Cancelled:
+		out = &outcome{Type: "cancelled"}
+	}
+	x.write(&event{Type: "RUN_FINISHED", ThreadID: x.in.ThreadID, RunID: x.in.RunID, Outcome: out})
+}
+
+func (p *protocol) stop(w http.ResponseWriter, r *http.Request) error {
+	if _, err := p.h.Body(w, r); err != nil {
+		return err
+	}
+	info, err := p.h.Named(r, r.PathValue("id"), false)
+	if err != nil {
+		return err
+	}
+	s, done, err := p.h.Use(r.Context(), info.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.Cancel()
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

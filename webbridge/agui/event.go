@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agui
+
+import (
+	"encoding/json"
+
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// event is an event of the protocol. Type says which fields are used.
+type event struct {
+	Type string `json:"type"`
+
+	ThreadID string   `json:"threadId,omitempty"`
+	RunID    string   `json:"runId,omitempty"`
+	Version  string   `json:"protocolVersion,omitempty"`
+	Outcome  *outcome `json:"outcome,omitempty"`
+	Message  string   `json:"message,omitempty"`
+	Code     string   `json:"code,omitempty"`
+
+	MessageID string     `json:"messageId,omitempty"`
+	Role      string     `json:"role,omitempty"`
+	Delta     any        `json:"delta,omitempty"` // text, or a JSON patch
+	Messages  *[]message `json:"messages,omitempty"`
+	Snapshot  any        `json:"snapshot,omitempty"`
+
+	CallID          string `json:"toolCallId,omitempty"`
+	Call            string `json:"toolCallName,omitempty"`
+	ParentMessageID string `json:"parentMessageId,omitempty"`
+	Content         any    `json:"content,omitempty"`
+	Activity        string `json:"activityType,omitempty"`
+	Step            string `json:"stepName,omitempty"`
+
+	Subagent       string `json:"subagentRunId,omitempty"`
+	Name           string `json:"name,omitempty"`
+	ParentCall     string `json:"parentToolCallId,omitempty"`
+	ParentSubagent string `json:"parentSubagentRunId,omitempty"`
+}
+
+type outcome struct {
+	Type       string      `json:"type"`
+	Interrupts []interrupt `json:"interrupts,omitempty"`
+	Pending    []string    `json:"pendingToolCallIds,omitempty"`
+}
+
+// interrupt is something that a run needs from outside.
+type interrupt struct {
+	ID             string          `json:"id"`
+	Reason         string          `json:"reason"`
+	Message        string          `json:"message"`
+	CallID         string          `json:"toolCallId,omitempty"`
+	ResponseSchema json.RawMessage `json:"responseSchema"`
+	Metadata       struct {
+		Ponte Asked `json:"ponte"`
+	} `json:"metadata"`
+}
+
+// Asked is the metadata of an interrupt, as "ponte": what a person must see before answering.
+type Asked struct {
+	// Question is the id of the question in the API of webbridge, which takes "always" too. Choices are those of the question.
+	Question string        `json:"question"`
+	Choices  []view.Choice `json:"choices,omitempty"`
+	// Tool is the tool that would run, or that asks. It is not that of the call if an agent inside the call calls it. Preview is what it would do.
+	Tool    string         `json:"tool"`
+	Preview []view.Content `json:"preview,omitempty"`
+}
+
+// message is a message of the conversation.
+type message struct {
+	ID        string     `json:"id"`
+	Role      string     `json:"role"`
+	Content   any        `json:"content,omitempty"`
+	ToolCalls []toolCall `json:"toolCalls,omitempty"`
+	CallID    string     `json:"toolCallId,omitempty"`
+	Error     string     `json:"error,omitempty"`
+	Activity  string     `json:"activityType,omitempty"`
+	Subagent  string     `json:"subagentRunId,omitempty"`
+}
+
+type toolCall struct {
+	ID       string   `json:"id"`
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// contentPart is a part of a message of the user.
+type contentPart struct {
+	Type   string  `json:"type"`
+	Text   string  `json:"text,omitempty"`
+	Source *source `json:"source,omitempty"`
+}
+
+type source struct {
+	Type     string `json:"type"`
+	Value    string `json:"value"`
+	MIMEType string `json:"mimeType,omitempty"`
+}
