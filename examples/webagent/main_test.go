@@ -67,6 +67,22 @@ func (p *program) call(method, path, body string, status int) map[string]any {
 	return v
 }
 
+// stream sends a request and returns the stream that answers it.
+func (p *program) stream(path, body string) string {
+	p.t.Helper()
+	r, err := http.NewRequest("POST", p.base+path, strings.NewReader(body))
+	require.NoError(p.t, err)
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(p.t, err)
+	defer func() { _ = res.Body.Close() }()
+	data, err := io.ReadAll(res.Body)
+	require.NoError(p.t, err)
+	require.Equal(p.t, 200, res.StatusCode, string(data))
+	return string(data)
+}
+
 // until reads the events of a session until one has a text, and returns it.
 func (p *program) until(path, text string) string {
 	p.t.Helper()
@@ -107,10 +123,18 @@ func TestAgentInTheBrowser(t *testing.T) {
 	data, err = os.ReadFile(filepath.Join(dir, "notes.txt"))
 	require.NoError(t, err)
 	require.Equal(t, "two\n", string(data), "nobody has allowed it")
+	for path, body := range map[string]string{
+		"/api/chat": `{"id":"one","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"replace two with three in notes.txt"}]}]}`,
+		"/api/agui": `{"threadId":"two","runId":"r","messages":[{"id":"m","role":"user","content":"replace two with three in notes.txt"}]}`,
+	} {
+		shown := p.stream(path, body)
+		require.Contains(t, shown, `"kind":"diff"`, "%s shows the whole change and asks", path)
+		require.Contains(t, shown, `"toolCallId"`)
+	}
 	p.stop()
 
 	p = start(t, dir, store) // another process
-	require.Len(t, p.call("GET", "/api/sessions", "", 200)["sessions"], 1)
+	require.Len(t, p.call("GET", "/api/sessions", "", 200)["sessions"], 3)
 	p.until(path, "Replaced `one` with `two`")
 	p.stop()
 	p = start(t, t.TempDir(), store) // another directory
