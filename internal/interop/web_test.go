@@ -210,7 +210,7 @@ func TestPageOfTheDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, page, found := strings.Cut(string(data), "```jsx\n")
+	_, page, found := strings.Cut(string(data), "```text\n// ChatPage.jsx\n")
 	page, _, closed := strings.Cut(page, "```\n")
 	if !found || !closed {
 		t.Fatal("docs/web.md has no page")
