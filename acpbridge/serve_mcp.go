@@ -3,7 +3,9 @@
 package acpbridge
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -56,6 +58,7 @@ func (a *unstableAgent) MessageMCP(ctx context.Context, n *unstable.MessageMCPNo
 
 // openServers begins to connect to the servers of a session.
 func (s *server) openServers(session *session, servers []acp.MCPServer) {
+	session.named(servers)
 	hosted, client := s.hostedServers()
 	switch {
 	case hosted != nil:
@@ -65,6 +68,24 @@ func (s *server) openServers(session *session, servers []acp.MCPServer) {
 	default:
 		s.warnAboutServers(session.id, servers)
 	}
+}
+
+// reopenServers connects to the servers that a client names for a session that is open, if they are others than before. No turn is running.
+func (s *server) reopenServers(session *session, servers []acp.MCPServer) {
+	if session.named(servers) {
+		s.closeServers(session)
+		s.openServers(session, servers)
+	}
+}
+
+// named notes which servers a client has named, and reports whether they are others than before.
+func (s *session) named(servers []acp.MCPServer) (others bool) {
+	names, err := json.Marshal(append([]acp.MCPServer{}, servers...))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	others = err != nil || !bytes.Equal(names, s.servers)
+	s.servers = names
+	return others
 }
 
 // closeServers ends the servers of a session.

@@ -79,6 +79,7 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	case opening, known != nil && len(known.unfinished()) > 0:
 		return nil, busySession(id)
 	case known != nil:
+		s.reopenServers(known, servers)
 		return known, s.replay(ctx, known, replay)
 	}
 	defer func() {

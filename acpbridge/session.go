@@ -32,8 +32,10 @@ type session struct {
 	asked   atomic.Bool // the client has asked for what is being set
 
 	mu     sync.Mutex
-	closed error   // why no more turns begin, as the answer to a prompt; nil while they do
-	turns  []*turn // that have not been answered, in order; at most one of them runs
+	closed error // why no more turns begin, as the answer to a prompt; nil while they do
+	// servers are the MCP servers that the client has named last, as JSON.
+	servers []byte
+	turns   []*turn // that have not been answered, in order; at most one of them runs
 
 	awake *awake // the last one; nil before the dependencies are made
 }

@@ -22,10 +22,12 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
 	"github.com/ponte-go/ponte/acpbridge/acpmcp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/internal/leaktest"
 	"github.com/ponte-go/ponte/toolset"
@@ -105,6 +107,11 @@ func (e *editor) said() string {
 
 // serve serves an agent that has the tools of the editor's MCP servers.
 func serve(t *testing.T, m model.Model, servers *acpmcp.Servers) *editor {
+	return serveStored(t, m, servers, nil)
+}
+
+// serveStored is serve with sessions that are kept.
+func serveStored(t *testing.T, m model.Model, servers *acpmcp.Servers, store session.Store) *editor {
 	t.Helper()
 	a, err := agent.New(agent.Config[deps.ACPDeps, string]{
 		Model: m, Toolsets: []toolset.Toolset[deps.ACPDeps]{acpmcp.Toolset(servers, mcptoolset.Options[deps.ACPDeps]{})},
@@ -115,7 +122,7 @@ func serve(t *testing.T, m model.Model, servers *acpmcp.Servers) *editor {
 	served, connected := make(chan error, 1), make(chan error, 1)
 	go func() {
 		served <- acpbridge.Serve(context.WithoutCancel(t.Context()), acpbridge.Config[deps.ACPDeps, string]{
-			Agent: a, MCP: servers, In: agentIn, Out: agentOut, Logger: slog.New(slog.DiscardHandler), ShutdownTimeout: 10 * time.Second,
+			Agent: a, MCP: servers, Store: store, Unstable: store != nil, In: agentIn, Out: agentOut, Logger: slog.New(slog.DiscardHandler), ShutdownTimeout: 10 * time.Second,
 		})
 	}()
 	e := &editor{}
@@ -175,6 +182,67 @@ func TestEditorsServersOfWhichThreeAreBroken(t *testing.T) {
 	}
 	e.prompt(t, session.SessionID, "again")
 	require.Equal(t, 1, strings.Count(e.said(), `"crashes"`), "news are told once")
+}
+
+// reopened are the ways to come to a session that is there already, with servers for it.
+func reopened() map[string]func(ctx context.Context, e *editor, id acp.SessionID, dir string, servers []acp.MCPServer) (acp.SessionID, error) {
+	return map[string]func(ctx context.Context, e *editor, id acp.SessionID, dir string, servers []acp.MCPServer) (acp.SessionID, error){
+		"load": func(ctx context.Context, e *editor, id acp.SessionID, dir string, servers []acp.MCPServer) (acp.SessionID, error) {
+			_, err := e.LoadSession(ctx, &acp.LoadSessionRequest{SessionID: id, Cwd: dir, MCPServers: servers})
+			return id, err
+		},
+		"resume": func(ctx context.Context, e *editor, id acp.SessionID, dir string, servers []acp.MCPServer) (acp.SessionID, error) {
+			_, err := e.ResumeSession(ctx, &acp.ResumeSessionRequest{SessionID: id, Cwd: dir, MCPServers: servers})
+			return id, err
+		},
+		"fork": func(ctx context.Context, e *editor, id acp.SessionID, dir string, servers []acp.MCPServer) (acp.SessionID, error) {
+			res, err := unstable.CallAgent(e.ClientConn).ForkSession(ctx, &unstable.ForkSessionRequest{SessionID: id, Cwd: dir, MCPServers: servers})
+			if err != nil {
+				return "", err
+			}
+			return res.SessionID, nil
+		},
+	}
+}
+
+// TestServersOfReopenedSessions has a server that hangs and one that crashes in front of one that works: the answer waits for none of them,
+// and a turn for what hangs no longer than it may. If they were connected one after another, the last one would never be there. A session
+// that is open gets the servers that are named now.
+func TestServersOfReopenedSessions(t *testing.T) {
+	for how, reopen := range reopened() {
+		for _, closed := range []bool{true, false} {
+			if !closed && how == "fork" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s closed=%t", how, closed), func(t *testing.T) {
+				t.Parallel()
+				m := modeltest.Script(modeltest.SayText("First."), modeltest.Say(model.ToolCall("1", "works_echo", `{"n":1}`)), modeltest.SayText("Done."))
+				e := serveStored(t, m, acpmcp.New(acpmcp.Config{Base: mcptoolset.Config{Wait: 3 * time.Second, ConnectTimeout: time.Hour}}), new(session.Memory))
+				_, err := e.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
+				require.NoError(t, err)
+				dir := t.TempDir()
+				first, err := e.NewSession(t.Context(), &acp.NewSessionRequest{Cwd: dir, MCPServers: []acp.MCPServer{}})
+				require.NoError(t, err)
+				e.prompt(t, first.SessionID, "first")
+				if closed && how != "fork" {
+					_, err = e.CloseSession(t.Context(), &acp.CloseSessionRequest{SessionID: first.SessionID})
+					require.NoError(t, err)
+				}
+				servers := []acp.MCPServer{stdio("crashes", "crash"), stdio("works", "serve")}
+				if closed {
+					servers = append([]acp.MCPServer{stdio("hangs", "hang")}, servers...)
+				}
+				id, err := reopen(t.Context(), e, first.SessionID, dir, servers)
+				require.NoError(t, err)
+				e.prompt(t, id, "go")
+				messages := m.Requests()[2].Messages
+				require.Equal(t, `{"n":1}`, messages[len(messages)-1].Parts[0].Text)
+				require.Len(t, messages, 5, "the conversation goes on")
+				require.Contains(t, e.said(), `The MCP server "crashes" is not available: the server exited with code 3`)
+				require.Equal(t, closed, strings.Contains(e.said(), `The MCP server "hangs" has not answered yet.`))
+			})
+		}
+	}
 }
 
 func TestSessionsHaveServersOfTheirOwn(t *testing.T) {
