@@ -161,7 +161,7 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 	servers := acpmcp.New(acpmcp.Config{Servers: o.user.MCPServers})
 	var more []agent.Capability[session]
 	if !o.user.Bare {
-		if more, err = capabilities(m); err != nil {
+		if more, err = capabilities(m, o.store); err != nil {
 			return c, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/capability/ask"
 	"github.com/ponte-go/ponte/agent/capability/compaction"
+	"github.com/ponte-go/ponte/agent/capability/conversations"
 	"github.com/ponte-go/ponte/agent/capability/instructions"
 	"github.com/ponte-go/ponte/agent/capability/memory"
 	"github.com/ponte-go/ponte/agent/capability/plan"
@@ -16,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/capability/webfetch"
 	"github.com/ponte-go/ponte/agent/model"
+	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -24,7 +26,7 @@ const explorerInstructions = `You explore the project in the user's editor. Find
 You cannot change anything.`
 
 // capabilities returns what the agent has beside its tools.
-func capabilities(m model.Model) ([]agent.Capability[session], error) {
+func capabilities(m model.Model, store sessions.Store) ([]agent.Capability[session], error) {
 	work := func(s session) *workspace.Session { return s.Workspace }
 	project := instructions.New(work, instructions.Options{Names: []string{"AGENTS.md", "CLAUDE.md"}})
 	reading := func(_ context.Context, _ *toolset.RunContext[session], t *toolset.Tool[session]) (bool, error) {
@@ -40,7 +42,7 @@ func capabilities(m model.Model) ([]agent.Capability[session], error) {
 	if err != nil {
 		return nil, err
 	}
-	return []agent.Capability[session]{
+	all := []agent.Capability[session]{
 		project,
 		skills.New(skills.Options{}, skills.Workspace(work, ".agents/skills", ".claude/skills")),
 		plan.New[session](),
@@ -52,7 +54,13 @@ func capabilities(m model.Model) ([]agent.Capability[session], error) {
 		subagents.New(subagents.Options[session]{Agents: []subagents.Agent[session]{
 			subagents.Of("explorer", "Finds out how things are in the project. It changes nothing.", explorer, func(s session) session { return s }),
 		}}),
-	}, nil
+	}
+	if store != nil { // the sessions of this directory
+		all = append(all, conversations.New(func(s session) conversations.Scope {
+			return conversations.Scope{Store: store, Dir: s.Session.Cwd, Current: string(s.Session.ID)}
+		}))
+	}
+	return all, nil
 }
 
 // notes returns the notes of the project. They are no part of what an undo takes back.

@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acptest"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/config"
 	"github.com/ponte-go/ponte/toolset/workspace"
@@ -66,6 +67,10 @@ func TestCapabilitiesReachTheModel(t *testing.T) {
 	require.Contains(t, req.Instructions, "You are a coding agent in the user's editor.")
 	require.Contains(t, req.Instructions, "Write tests first.")
 	require.Contains(t, req.Instructions, "How to release.")
+
+	require.NotContains(t, tools(req), "search_conversations", "sessions are not kept")
+	req = requestOf(t, dir, files, options{store: new(sessions.Memory)})
+	require.Subset(t, tools(req), append(own, "search_conversations", "read_conversation"))
 
 	req = requestOf(t, dir, files, options{user: &config.User{Bare: true}})
 	for _, name := range own {
