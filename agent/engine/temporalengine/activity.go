@@ -15,6 +15,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/agent/model"
 )
 
 // activities executes the tasks of runs on a worker.
@@ -88,10 +89,10 @@ func (a *activities) do(ctx context.Context, in taskInput) (*taskOutput, error) 
 	defer stop()
 	var done engine.Done
 	perform(ctx, r.worker, task, &done)
-	switch {
-	case ctx.Err() != nil && errors.Is(done.Err, ctx.Err()):
-		return nil, ctx.Err() // Temporal knows what it means
-	case errors.Is(done.Err, agent.ErrToolGone): // perhaps other workers have a version of the agent that has it
+	if err := interrupted(ctx, &done); err != nil {
+		return nil, err
+	}
+	if errors.Is(done.Err, agent.ErrToolGone) { // perhaps other workers have a version of the agent that has it
 		return nil, short(fmt.Errorf("step %d of run %s: %w", task.Info.Step, in.Run.ID, done.Err))
 	}
 	out := &taskOutput{Key: task.Key()}
@@ -99,6 +100,20 @@ func (a *activities) do(ctx context.Context, in taskInput) (*taskOutput, error) 
 		return nil, temporal.NewNonRetryableApplicationError(shortened(err.Error()), errorType, nil) // it would be executed again
 	}
 	return out, nil
+}
+
+// interrupted returns the error of an activity whose context has ended before the task was done well. If the worker lost touch with the server, what
+// became of the task means nothing, and it is executed again.
+func interrupted(ctx context.Context, done *engine.Done) error {
+	well := done.Err == nil && !done.Return.Retry && done.Return.Outcome == model.OutcomeSuccess
+	switch cause := context.Cause(ctx); {
+	case ctx.Err() == nil || well:
+		return nil
+	case temporal.IsCanceledError(cause) || errors.Is(ctx.Err(), context.DeadlineExceeded): // Temporal knows what it means
+		return ctx.Err()
+	default:
+		return short(fmt.Errorf("the worker lost touch with the server: %w", cause))
+	}
 }
 
 // short is an error whose text is no longer than an event should have it.

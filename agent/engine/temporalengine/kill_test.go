@@ -171,7 +171,7 @@ func TestRunsSurviveKills(t *testing.T) {
 					t.Error(err)
 				}
 				continue
-			case <-time.After(time.Duration(500+mathrand.IntN(1000)) * time.Millisecond):
+			case <-time.After(time.Duration(1000+mathrand.IntN(2000)) * time.Millisecond):
 			}
 			_ = workers[i].Process.Kill()
 			_ = workers[i].Wait()
