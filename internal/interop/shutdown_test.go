@@ -111,6 +111,7 @@ func TestShutdown(t *testing.T) {
 
 // endsWithItsClient kills a client with a signal that it cannot handle. Nothing of the agent may stay.
 func endsWithItsClient(t *testing.T) {
+	ranTest(t)
 	agent := ideagent()
 	own := filepath.Join(t.TempDir(), "ideagent") // a name that no other process has
 	if err := os.Symlink(agent[0], own); err != nil {

@@ -61,6 +61,7 @@ func runTransport(t *testing.T, scheme string) {
 // the wire.
 func openEditorOver(t *testing.T, scheme string) (*editor, func() transcript) {
 	t.Helper()
+	ranTest(t)
 	var mu sync.Mutex
 	var wire transcript
 	config := acphttp.Config{Guard: acphttp.Guard{Token: transportToken}, Logger: slog.New(slog.DiscardHandler)}
