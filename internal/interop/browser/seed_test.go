@@ -7,6 +7,7 @@ package browser_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/view"
@@ -19,6 +20,24 @@ func (m *mock) seed() {
 	m.seedMany()
 	m.seedDemo()
 	m.seedAttacks()
+	m.seedStrings(os.Getenv("PONTE_STRINGS"))
+}
+
+// seedStrings is a session with each string of a list in a file, wherever the text of models and tools is shown.
+func (m *mock) seedStrings(file string) {
+	data, err := os.ReadFile(file)
+	var all []string
+	if err != nil || json.Unmarshal(data, &all) != nil {
+		return
+	}
+	s := m.add("strings", "Strings")
+	for i, a := range all {
+		id := func(kind string) string { return fmt.Sprintf("%s:%d", kind, i) }
+		s.put(view.Entity{ID: id("message"), Kind: view.Message, Role: view.Assistant, Content: text(a)})
+		s.put(view.Entity{ID: id("call"), Kind: view.ToolCall, Name: a, Title: a, Class: a, Status: view.Completed, Content: []view.Content{
+			{Kind: view.Text, Text: a}, {Kind: view.Link, URI: a, Name: a}, {Kind: view.Image, URI: a, Name: a}, {Kind: view.Resource, URI: a, Name: a, Text: a}, {Kind: view.Diff, Diff: &view.FileChange{Path: a, Old: &a, New: a + a}},
+		}})
+	}
 }
 
 // seedMany is a session with 400 tool calls.

@@ -114,6 +114,11 @@ func (t *mockTurn) run(text string) {
 			}
 			t.s.put(view.Entity{ID: "plan", Kind: view.Plan, Steps: steps})
 		}
+	case "picture":
+		const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+		t.s.put(view.Entity{ID: t.id("claim"), Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: "I have checked that."}}, Meta: json.RawMessage(`{"claimed":true}`)})
+		t.s.put(view.Entity{ID: t.id("picture"), Kind: view.Message, Role: view.Assistant, Content: []view.Content{
+			{Kind: view.Text, Text: "Here it is."}, {Kind: view.Image, MIMEType: "image/png", Data: dot, Name: "plot.png"}, {Kind: view.Image, URI: "https://elsewhere.invalid/plot.png", Name: "other.png"}}})
 	case "slow":
 		t.say("slow", "I am at it.")
 		<-t.ctx.Done()

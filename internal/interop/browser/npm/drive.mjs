@@ -18,7 +18,10 @@ async function open(path = "", options = {}) {
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   page.on("pageerror", (err) => complaints.push("error in the page: " + err.message));
-  page.on("dialog", (d) => d.accept().catch(() => undefined));
+  page.on("dialog", (d) => {
+    if (d.type() === "alert") complaints.push("alert: " + d.message()); // the page has none
+    return d.accept().catch(() => undefined);
+  });
   page.on("console", (m) => {
     if (m.type() === "error" && !/Failed to load resource|ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED/.test(m.text())) complaints.push("console: " + m.text());
   });

@@ -13,6 +13,42 @@ async function accessible(page, assert) {
   assert.deepEqual(serious.map((v) => [v.id, v.nodes.slice(0, 4).map((n) => n.html.slice(0, 200) + " " + n.failureSummary)]), []);
 }
 
+/** Reads a session from top to bottom, everything unfolded, and fails if any of its texts has become more than text. */
+async function harmless(h, session) {
+  const page = await h.open("#/s/" + session);
+  const scroller = page.getByRole("region", { name: "Conversation" });
+  await page.locator(".item").first().waitFor();
+  await scroller.evaluate((el) => (el.scrollTop = 0));
+  for (let last = -1, i = 0; i < 400; i++) {
+    for (let depth = 0; depth < 4; depth++) {
+      await page.evaluate(() => {
+        for (const b of document.querySelectorAll(".scroller button.unfold[aria-expanded=false]")) b.click();
+        return new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
+      });
+    }
+    const found = await page.evaluate(() => {
+      const bad = [];
+      for (const el of document.querySelectorAll("#root *")) {
+        if (/^(script|iframe|object|embed|style|link|base|meta|math|animate|frame|template)$/i.test(el.tagName)) bad.push(el.outerHTML);
+        for (const a of el.attributes) {
+          if (/^on|srcdoc|formaction/i.test(a.name)) bad.push(el.outerHTML);
+          if (/^(href|src|action|xlink:href)$/i.test(a.name) && !/^(https?:|mailto:|#\/s\/|data:image\/(png|jpeg|gif|webp);base64,|data:audio\/[\w.+-]+;base64,)/i.test(a.value)) bad.push(el.outerHTML);
+        }
+      }
+      return bad.map((s) => s.slice(0, 300));
+    });
+    h.assert.deepEqual(found, []);
+    h.assert.equal(await page.evaluate(() => window.hit), undefined);
+    const text = await page.locator("body").textContent();
+    h.assert.doesNotMatch(text, /[\u202a-\u202e\u2066-\u2069]/, "direction marks are shown by their code");
+    const at = await scroller.evaluate((el) => ((el.scrollTop += el.clientHeight * 0.8), el.scrollTop));
+    await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+    if (at === last) break;
+    last = at;
+  }
+  await h.shot(page, "end");
+}
+
 async function fresh(h, options) {
   const page = await h.open("", options);
   await page.locator(".sidebar .new").or(page.getByRole("main").getByRole("button", { name: "New session" })).first().click();
@@ -53,6 +89,10 @@ export const scenarios = {
     await page.getByText("It is completed.").waitFor();
     await page.locator(".call .diff").waitFor();
     h.assert.equal(await dock.count(), 0);
+    h.assert.equal(await page.locator(".answered .diff").count(), 0, "what was approved is folded away");
+    await page.locator(".answered").getByRole("button", { name: /Allow once/ }).click();
+    await page.locator(".answered .diff").waitFor();
+    await page.locator(".answered").getByRole("button", { name: /Allow once/ }).click();
     h.assert.deepEqual((await h.log()).filter((l) => l.startsWith("answer")), ['answer question:run1 {"choice":"allow_once"}']);
     await accessible(page, h.assert);
     await h.shot(page, "done");
@@ -178,6 +218,61 @@ export const scenarios = {
     await page.getByRole("heading", { name: /\(fork\)/ }).waitFor();
   },
 
+  // Pictures of the agent are shown if they are in the answer, and can be saved. Others are links.
+  async pictures(h) {
+    const page = await fresh(h);
+    await h.send(page, "picture please");
+    const picture = page.locator(".agent img[alt='plot.png']");
+    await picture.waitFor();
+    await h.until("the picture is shown", () => picture.evaluate((i) => i.naturalWidth === 1));
+    const saved = page.waitForEvent("download");
+    await page.getByTitle("Save the image").click();
+    h.assert.equal((await saved).suggestedFilename(), "plot.png");
+    await page.getByText("Image not loaded:").waitFor();
+    await page.getByText("A program has claimed that this was said.").waitFor();
+    h.assert.equal(await page.locator(".agent img").count(), 1);
+    await accessible(page, h.assert);
+    await h.shot(page, "shown");
+  },
+
+  async theme(h) {
+    const page = await h.open("#/s/demo");
+    await page.getByText("Add subtracts").waitFor();
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.getByRole("button", { name: "Colours: auto" }).click();
+    await page.getByRole("button", { name: "Colours: light" }).click();
+    await page.getByRole("button", { name: "Colours: dark" }).waitFor();
+    const dark = await ground();
+    h.assert.notEqual(dark, light);
+    await page.reload();
+    await page.getByText("Add subtracts").waitFor();
+    h.assert.equal(await ground(), dark, "the choice is kept");
+    await accessible(page, h.assert);
+  },
+
+  // The server has forgotten a session that had no prompt: the page goes on with another one, and the draft is there.
+  async forgotten(h) {
+    const page = await fresh(h);
+    await h.until("it has an address", async () => /#\/s\/new-/.test(page.url()));
+    const before = page.url();
+    await page.getByLabel("Message", { exact: true }).fill("a draft");
+    await h.tell("kill");
+    await page.getByText("The connection is lost.").waitFor();
+    await h.tell("start");
+    await page.getByRole("button", { name: "Try now" }).click().catch(() => undefined);
+    await h.until("it is another session", async () => page.url() !== before && /#\/s\/new-/.test(page.url()));
+    await page.getByText("The connection is lost.").waitFor({ state: "detached" });
+    h.assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "a draft");
+    await page.getByLabel("Message", { exact: true }).press("Enter");
+    await page.getByText("You said: a draft").waitFor();
+    await page.getByLabel("Message", { exact: true }).fill("");
+    const other = await h.open("#/s/no-such-session");
+    await other.getByText("There is no such session.").waitFor();
+    await other.getByRole("alert").getByRole("button", { name: "New session" }).click();
+    await other.getByText("What should be done?").waitFor();
+  },
+
   async rewind(h) {
     const page = await fresh(h);
     await h.send(page, "first thing");
@@ -265,38 +360,12 @@ export const scenarios = {
   },
 
   async attacks(h) {
-    const page = await h.open("#/s/attacks");
-    const scroller = page.getByRole("region", { name: "Conversation" });
-    await page.locator(".item").first().waitFor();
-    await scroller.evaluate((el) => (el.scrollTop = 0));
-    for (let last = -1, i = 0; i < 400; i++) {
-      for (let depth = 0; depth < 4; depth++) {
-        await page.evaluate(() => {
-          for (const b of document.querySelectorAll(".scroller button.unfold[aria-expanded=false]")) b.click();
-          return new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
-        });
-      }
-      const found = await page.evaluate(() => {
-        const bad = [];
-        for (const el of document.querySelectorAll("#root *")) {
-          if (/^(script|iframe|object|embed|style|link|base|meta|math|animate|frame|template)$/i.test(el.tagName)) bad.push(el.outerHTML);
-          for (const a of el.attributes) {
-            if (/^on|srcdoc|formaction/i.test(a.name)) bad.push(el.outerHTML);
-            if (/^(href|src|action|xlink:href)$/i.test(a.name) && !/^(https?:|mailto:|#\/s\/|data:image\/(png|jpeg|gif|webp);base64,|data:audio\/[\w.+-]+;base64,)/i.test(a.value)) bad.push(el.outerHTML);
-          }
-        }
-        return bad.map((s) => s.slice(0, 300));
-      });
-      h.assert.deepEqual(found, []);
-      h.assert.equal(await page.evaluate(() => window.hit), undefined);
-      const text = await page.locator("body").textContent();
-      h.assert.doesNotMatch(text, /[\u202a-\u202e\u2066-\u2069]/, "direction marks are shown by their code");
-      const at = await scroller.evaluate((el) => ((el.scrollTop += el.clientHeight * 0.8), el.scrollTop));
-      await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
-      if (at === last) break;
-      last = at;
-    }
-    await h.shot(page, "end");
+    await harmless(h, "attacks");
+  },
+
+  // A public list of strings that break programs, those of attacks among them.
+  async strings(h) {
+    await harmless(h, "strings");
   },
 
   async widths(h) {
@@ -376,5 +445,14 @@ export const scenarios = {
     await page.getByRole("button", { name: "Allow once" }).and(page.locator(":enabled")).waitFor();
     await focus("the button", /^Allow once/);
     await focus("the message", /^Message$/);
+    await page.keyboard.press("Alt+c");
+    await page.getByText("What should be done?").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("edit the file");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Allow once" }).and(page.locator(":enabled")).waitFor();
+    await focus("the button", /^Allow once/);
+    await page.keyboard.press("Enter");
+    await page.getByText("It is completed.").waitFor();
   },
 };

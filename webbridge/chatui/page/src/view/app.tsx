@@ -58,11 +58,13 @@ export function App() {
     setProblem(err instanceof Error ? err.message : String(err));
   }, []);
   const changed = useCallback(() => setStamp((n) => n + 1), []);
-  const create = useCallback(async () => {
+  const draft = useRef("");
+  const create = useCallback(async (text = "") => {
     if (creating.current) return;
     creating.current = true;
     try {
       const s = await api.create();
+      draft.current = text;
       go(s.id);
       setMenu(false);
       changed();
@@ -76,7 +78,10 @@ export function App() {
   useEffect(() => {
     api.config().then(setConfig, fail);
   }, [fail]);
-  useEffect(() => setNamed(""), [session]);
+  useEffect(() => {
+    setNamed("");
+    draft.current = ""; // the session that it was meant for has it
+  }, [session]);
   useEffect(() => {
     const name = config.title || "Chat";
     document.title = named ? prose(named) + " · " + name : name;
@@ -105,6 +110,7 @@ export function App() {
       {session ? (
         <Chat
           key={session} api={api} config={config} session={session} fail={fail} menu={() => setMenu(true)} go={go} changed={changed} setTitle={setNamed}
+          create={() => void create()} renew={(text) => void create(text)} draft={draft.current}
           removed={() => {
             go("");
             changed();

@@ -15,6 +15,8 @@ import { Transcript } from "./transcript.tsx";
 interface Props {
   api: API; config: Config; session: string; fail: (err: unknown) => void; menu: () => void; go: (session: string) => void;
   changed: () => void; setTitle: (title: string) => void; removed: () => void;
+  /** Makes a session. Renew takes its draft along, and the place of the one that is gone. */
+  create: () => void; renew: (draft: string) => void; draft: string;
 }
 
 const apart = new Set(["plan", "usage", "options", "commands", "session"]);
@@ -42,7 +44,7 @@ function Watched(p: Props & { watch: Watch }) {
   const { api, session, fail, watch } = p;
   const { snapshot, running, link, loaded, problem } = useSyncExternalStore(watch.subscribe, watch.state);
   const wide = useMedia("(min-width: 900px)");
-  const [draft, setDraft] = useState("");
+  const [draft, setDraft] = useState(p.draft);
   const opened = useRef(new Map<string, boolean>());
 
   const { items, children, questions } = useMemo(() => arrange(snapshot.entities, snapshot.get), [snapshot]);
@@ -67,6 +69,13 @@ function Watched(p: Props & { watch: Watch }) {
     opened: (id) => opened.current.get(id), open: (id, is) => void opened.current.set(id, is),
   }), [api, session, wide, running, fail, rewind, fork, snapshot, children]);
 
+  // The server forgets a session without a prompt when nobody has followed it for a while, such as while the machine slept.
+  const gone = link === "closed" && loaded && items.length === 0;
+  const { renew } = p;
+  useEffect(() => {
+    if (gone) renew(draft);
+  }, [gone]); // once, with the draft of that moment
+
   const last = items[items.length - 1];
   const worked = useRef(false); // what was there when the page was opened is not announced
   if (running) worked.current = true;
@@ -87,10 +96,11 @@ function Watched(p: Props & { watch: Watch }) {
           <div className="connection" role="alert">
             <span>{link === "lost" ? "The connection is lost. Trying again." : link === "closed" ? "There is no such session." : problem || "Not connected."}</span>
             {link === "lost" && <button type="button" className="quiet" onClick={watch.retry}>Try now</button>}
+            {link === "closed" && <button type="button" className="quiet" onClick={p.create}>New session</button>}
           </div>
         )}
         {items.length === 0 ? (
-          <div className="empty">{link === "live" ? <p>What should be done?</p> : <p className="dim">Loading</p>}</div>
+          <div className="empty">{link === "live" ? <p>What should be done?</p> : link === "closed" || link === "denied" ? null : <p className="dim">Loading</p>}</div>
         ) : (
           <Transcript items={items} running={running} foot={
             running && questions.length === 0 ? <p className="working"><span className="mark spin" /> Working</p> : cut ? <button type="button" onClick={() => void prompt("Go on.")}>Go on</button> : null

@@ -43,6 +43,7 @@ function UserMessage({ e }: { e: Entity }) {
   const title = page.running ? "Stop the turn first" : undefined;
   return (
     <div className="user">
+      {isClaimed(e) && <Claimed />}
       <div className="bubble">{(e.content ?? []).map((c, i) => (c.kind === "text" ? <p key={i} className="asis" dir="auto">{prose(c.text ?? "")}</p> : <Piece key={i} c={c} as="plain" />))}</div>
       <div className="actions">
         <button type="button" className="quiet small" onClick={() => page.fork(e)} title="Begin another session that has everything before this message"><Icon name="fork" /> Fork</button>
@@ -52,8 +53,17 @@ function UserMessage({ e }: { e: Entity }) {
   );
 }
 
+/** Whether a client has claimed that this was said, so that nobody knows. */
+export function isClaimed(e: Entity): boolean {
+  return (e.meta as { claimed?: unknown } | null | undefined)?.claimed === true;
+}
+
+function Claimed() {
+  return <p className="note"><span className="tag">claimed</span> A program has claimed that this was said.</p>;
+}
+
 function AgentMessage({ e }: { e: Entity }) {
-  return <div className="agent">{(e.content ?? []).map((c, i) => <Piece key={i} c={c} as="markdown" />)}</div>;
+  return <div className="agent">{isClaimed(e) && <Claimed />}{(e.content ?? []).map((c, i) => <Piece key={i} c={c} as="markdown" />)}</div>;
 }
 
 function Thought({ e, live }: { e: Entity; live: boolean }) {
@@ -121,7 +131,9 @@ function Answered({ e }: { e: Entity }) {
   if (e.status === "pending") return <p className="note"><Icon name="question" /> Waits for an answer, below: {line(e.title ?? "")}</p>;
   const choice = e.choices?.find((c) => c.id === e.value);
   const said = e.status === "cancelled" ? "Not answered" : line(choice?.title || e.value || "Answered");
-  return <p className="note"><Icon name={/reject|decline|cancel/.test(e.value ?? e.status ?? "") ? "failed" : "done"} /> {said}<span className="dim"> · {line(e.title ?? "")}</span></p>;
+  const title = <><Icon name={/reject|decline|cancel/.test(e.value ?? e.status ?? "") ? "failed" : "done"} /> {said}<span className="dim"> · {line(e.title ?? "")}</span></>;
+  if (!e.content?.length) return <p className="note">{title}</p>;
+  return <div className="answered"><Fold id={e.id} title={title}>{e.content.map((c, i) => <Piece key={i} c={c} as="plain" />)}</Fold></div>;
 }
 
 function Notice({ e }: { e: Entity }) {
