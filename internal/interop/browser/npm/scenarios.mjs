@@ -15,16 +15,19 @@ async function accessible(page, assert) {
 
 /** Reads a session from top to bottom, everything unfolded, and fails if any of its texts has become more than text. */
 async function harmless(h, session) {
-  const page = await h.open("#/s/" + session);
+  const page = await h.open("#/s/" + session, { viewport: { width: 1400, height: 3000 } });
   const scroller = page.getByRole("region", { name: "Conversation" });
   await page.locator(".item").first().waitFor();
   await scroller.evaluate((el) => (el.scrollTop = 0));
-  for (let last = -1, i = 0; i < 400; i++) {
-    for (let depth = 0; depth < 4; depth++) {
-      await page.evaluate(() => {
-        for (const b of document.querySelectorAll(".scroller button.unfold[aria-expanded=false]")) b.click();
-        return new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
+  for (let last = -1, i = 0; ; i++) {
+    h.assert.ok(i < 400, "the end is not reached");
+    for (let depth = 0; depth < 5; depth++) {
+      const unfolded = await page.evaluate(() => {
+        const all = document.querySelectorAll(".scroller button.unfold[aria-expanded=false]");
+        for (const b of all) b.click();
+        return new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(all.length))));
       });
+      if (unfolded === 0) break;
     }
     const found = await page.evaluate(() => {
       const bad = [];
