@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package webagent
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ func start(t *testing.T, dir, store string) *program {
 	out, in := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := run(ctx, []string{"-dir", dir, "-store", store, "-open=false", "-model", "offline"}, in)
+		err := Run(ctx, []string{"-dir", dir, "-store", store, "-open=false", "-model", "offline"}, in, nil)
 		_ = in.CloseWithError(err)
 		done <- err
 	}()
@@ -166,8 +166,8 @@ func TestFirstLineIsThePage(t *testing.T) {
 
 func TestMistakesInTheCommandLine(t *testing.T) {
 	for want, args := range map[string][]string{
-		"unknown argument": {"x"}, "no such file": {"-dir", "/nowhere/at/all"}, "unknown provider": {"-model", "gpt"},
+		"unknown argument": {"x"}, "no such file": {"-dir", "/nowhere/at/all"}, "unknown provider": {"-model", "gpt"}, "examples/webagent/postgres": {"-store", "postgres://localhost/app"},
 	} {
-		require.ErrorContains(t, run(t.Context(), args, io.Discard), want)
+		require.ErrorContains(t, Run(t.Context(), args, io.Discard, nil), want)
 	}
 }

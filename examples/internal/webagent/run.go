@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package webagent is the program of examples/webagent, so that mains with other stores have it too.
+package webagent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ponte-go/ponte/agent/model"
+	_ "github.com/ponte-go/ponte/agent/model/openaimodel" // openai, openrouter, groq, mistral, ollama, …
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/sqlitestore"
+	"github.com/ponte-go/ponte/examples/internal/offline"
+)
+
+// Store is a store that is closed at the end.
+type Store interface {
+	session.Store
+	Close() error
+}
+
+// Stores open stores by the scheme of their addresses, such as "postgres". An address without a scheme is a directory, which is not here.
+type Stores map[string]func(ctx context.Context, address string) (Store, error)
+
+// Main runs the program until it is told to end, and exits.
+func Main(stores Stores) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := Run(ctx, os.Args[1:], os.Stdout, stores); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(os.Stderr, "webagent: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// flags are those of the command line.
+type flags struct {
+	dir, addr, store, model string
+	open                    bool
+}
+
+// Run is the program, without the process around it. It returns when ctx has ended and the turns have.
+func Run(ctx context.Context, args []string, out io.Writer, stores Stores) error {
+	var f flags
+	set := flag.NewFlagSet("webagent", flag.ContinueOnError)
+	set.StringVar(&f.dir, "dir", ".", "the `directory` that the agent works in")
+	set.StringVar(&f.addr, "addr", "127.0.0.1:0", "the `address` to listen on")
+	set.StringVar(&f.store, "store", "", "the `directory` that sessions are kept in, or the address of a database, if the program has one (default: ponte/sessions in the user's configuration directory)")
+	set.StringVar(&f.model, "model", "", "the `model` that answers, as PROVIDER:NAME, or offline (default: openai:gpt-5-mini if OPENAI_API_KEY is set, else offline)")
+	set.BoolVar(&f.open, "open", true, "open the page in the browser")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("unknown argument %q", set.Arg(0))
+	}
+	dir, err := filepath.Abs(f.dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return err
+	}
+	m, err := choose(ctx, f.model)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(ctx, f.store, stores)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	return serve(ctx, &f, dir, m, store, out)
+}
+
+// openStore opens the store that the sessions are kept in.
+func openStore(ctx context.Context, address string, stores Stores) (Store, error) {
+	scheme, _, ok := strings.Cut(address, "://")
+	switch open := stores[scheme]; {
+	case ok && open == nil:
+		return nil, fmt.Errorf("-store: this program has no stores of the kind %q: see examples/webagent/postgres", scheme)
+	case ok:
+		return open(ctx, address)
+	case address == "":
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return nil, fmt.Errorf("there is no directory for sessions: use -store: %w", err)
+		}
+		address = filepath.Join(config, "ponte", "sessions")
+	}
+	return sqlitestore.Open(address, sqlitestore.Options{})
+}
+
+// choose returns the model that answers.
+func choose(ctx context.Context, name string) (model.Model, error) {
+	if name == "" && os.Getenv("OPENAI_API_KEY") != "" {
+		name = "openai:" + cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-5-mini")
+	}
+	if name == "" || name == "offline" {
+		return offline.New(offline.Config{Delay: 20 * time.Millisecond}), nil
+	}
+	return model.Open(ctx, name)
+}
+
+// listen serves a handler until ctx ends, and then lets what goes on end.
+func listen(ctx context.Context, f *flags, token string, h shutdowner, out io.Writer) error {
+	listener, err := net.Listen("tcp", f.addr)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	page := "http://" + listener.Addr().String() + "/?token=" + url.QueryEscape(token)
+	_, _ = fmt.Fprintln(out, page)
+	if f.open {
+		open(page)
+	}
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	last, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return errors.Join(err, h.Shutdown(last), server.Shutdown(last))
+}
+
+// shutdowner is a handler that is shut down before its server.
+type shutdowner interface {
+	http.Handler
+	Shutdown(ctx context.Context) error
+}
+
+// open opens a page in the user's browser, if there is one.
+func open(page string) {
+	name, args := "xdg-open", []string{page}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", page}
+	}
+	cmd := exec.Command(name, args...)
+	if cmd.Start() == nil {
+		go func() { _ = cmd.Wait() }()
+	}
+}
