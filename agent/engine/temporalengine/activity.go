@@ -24,6 +24,8 @@ type activities struct {
 	open      func(ctx context.Context, in Input) (w engine.Worker, release func(context.Context) error, err error)
 	idle      time.Duration
 	histories histories
+	// transcripts keeps what was said.
+	transcripts transcripts
 
 	mu     sync.Mutex
 	runs   map[string]*runWorker
@@ -77,6 +79,11 @@ func (a *activities) do(ctx context.Context, in taskInput) (*taskOutput, error) 
 	}
 	if in.History != nil {
 		if task.Info.Messages, err = a.histories.messages(ctx, in.History); err != nil {
+			return nil, short(err)
+		}
+	}
+	if task.Op == engine.OpStep || task.Op == engine.OpPrepare {
+		if err := a.transcripts.keep(ctx, in.Run.ID, task.Info.Messages); err != nil {
 			return nil, short(err)
 		}
 	}

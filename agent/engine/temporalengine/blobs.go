@@ -13,19 +13,16 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Blobs keeps data by the hash of the data. Implementations are safe for concurrent use. All workers and clients of a run need the same blobs,
-// for as long as Temporal keeps the workflow.
-type Blobs interface {
-	// Put keeps data under a key, which is the data's hash: what is there already is the same. When it returns, others can get the data.
-	Put(ctx context.Context, key string, data []byte) error
-	// Get returns the data of a key. If there is none, the error wraps [ErrNoBlob].
-	Get(ctx context.Context, key string) ([]byte, error)
-}
+// Blobs keeps data by the hash of the data. All workers and clients of a run need the same blobs, for as long as Temporal keeps the workflow.
+// Package agent/session/pgstore has them in Postgres, beside the sessions.
+type Blobs = session.Blobs
 
 // ErrNoBlob means that data that a workflow refers to is not there.
-var ErrNoBlob = errors.New("temporalengine: no such blob")
+var ErrNoBlob = session.ErrNoBlob
 
 // errChanged means that data is not what was put there.
 var errChanged = errors.New("temporalengine: a blob was changed")

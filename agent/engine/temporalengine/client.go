@@ -107,7 +107,8 @@ func (c *Client[O]) Start(ctx context.Context, in Input) (*Run[O], error) {
 // Run returns the run with an id, which any program may have started. Whether there is one is found out by its methods.
 func (c *Client[O]) Run(id string) *Run[O] { return &Run[O]{c.client, c.options.Blobs, id} }
 
-// Result waits for the end of the run. If the run has failed, the error is an [*Error] with the history.
+// Result waits for the end of the run. If the run has failed, the error is an [*Error] with the history. Other errors say that the end could not
+// be waited for, because of ctx or of the server.
 func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 	res := new(agent.Result[O])
 	err := r.client.GetWorkflow(ctx, r.id, "").Get(ctx, res)
@@ -119,6 +120,13 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 	}
 	if err := r.known(err); errors.Is(err, ErrNoRun) {
 		return nil, err
+	}
+	if !errors.As(err, new(*temporal.WorkflowExecutionError)) { // the run has not ended
+		var late *serviceerror.DeadlineExceeded
+		if _, bounded := ctx.Deadline(); bounded && errors.As(err, &late) { // the service knew first
+			err = context.DeadlineExceeded
+		}
+		return nil, fmt.Errorf("temporalengine: result of run %s: %w", r.id, err)
 	}
 	failed := &Error{ID: r.id, Err: err}
 	var raw converter.RawValue

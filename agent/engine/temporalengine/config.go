@@ -9,6 +9,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -32,6 +33,10 @@ type Config[D, O any] struct {
 	Tool func(name string) Activity
 	// Step says how steps are executed: a request to the model each. The zero value means [DefaultActivity]. Steps are never local.
 	Step Activity
+	// Transcripts, if not nil, gets the messages of each run, in a session with the id of the run: message n is entry n. Other programs can follow a
+	// run with [session.Watcher], from any position on. What a run waits for is not part of it: see Run.State. It must be set for all workers or for
+	// none. Messages that history processors change later stay as they were.
+	Transcripts session.Store
 	// Idle is after how long without an activity the dependencies of a run are released. Zero means 5 minutes.
 	Idle time.Duration
 }

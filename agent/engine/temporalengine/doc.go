@@ -24,15 +24,25 @@
 // Each tool call is another one; [Config].Tool can make it a local activity, which is faster, and may be executed again when the worker ends.
 // Dependencies are made on the worker, by a function of the run's input. They are never stored.
 //
+// # Long runs
+//
+// The history of a workflow is limited to 51,200 events and 50 MiB. Long before that, the workflow is continued as a new one with the same id: between two
+// steps, or while the run waits. Clients notice nothing.
+//
 // # Payloads
 //
-// An event of a workflow holds 2 MiB at most, and a workflow 50 MiB. So activities get the history as a reference, and everything that has more
+// An event of a workflow holds 2 MiB at most. So activities get the history as a reference, and everything that has more
 // than 64 KiB is kept in [Blobs] and travels as its hash: see [Converter]. All programs need the same blobs and the same converter.
 //
 // # People
 //
-// If calls need an approval or a result from elsewhere, the run waits for as long as it takes. [Run.Pending] says what for, [Run.Answer] answers. Nothing
+// If calls need an approval or a result from elsewhere, the run waits for as long as it takes. [Run.State] says what for, [Run.Answer] answers. Nothing
 // of a waiting run is held in a worker that cannot be evicted.
+//
+// # Agents inside
+//
+// A call of an agent ([agent.AsTool]) is executed within its activity, or by a workflow of its own: see [Activity].Child. Limits and usage, approvals,
+// cancellation and failures are the same for both.
 //
 // # Errors and retries
 //

@@ -318,6 +318,22 @@ func TestErrorsKeepTheirIdentity(t *testing.T) {
 	}
 }
 
+// TestResultIsNotAFailureWhenItsContextEnds, whoever finds out first.
+func TestResultIsNotAFailureWhenItsContextEnds(t *testing.T) {
+	blobs := new(temporalengine.MemoryBlobs)
+	c := dial(t, blobs)
+	run, err := start(t, c, config(newAgent(t, said(model.Response(model.ToolCall("a", "guarded", `{"n":1}`)))), blobs)).Start(t.Context(), temporalengine.Input{Prompt: "Go."})
+	require.NoError(t, err)
+	waiting(t, run)
+	for i := range 30 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i)*3*time.Millisecond)
+		_, err := run.Result(ctx)
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.False(t, errors.As(err, new(*temporalengine.Error)))
+	}
+}
+
 func smallEvents(t *testing.T, c client.Client, id string) {
 	t.Helper()
 	for _, e := range history(t, c, id) {

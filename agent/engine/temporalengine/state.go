@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -84,21 +85,14 @@ func (s *state) check(results *toolset.DeferredResults) error {
 		waiting[c.Key()] = true
 	}
 	var wrong []error
-	check := func(key string) {
+	keys := slices.Concat(slices.Collect(maps.Keys(results.Decisions)), slices.Collect(maps.Keys(results.Results)))
+	slices.Sort(keys)
+	for _, key := range keys {
 		if !waiting[key] {
 			wrong = append(wrong, fmt.Errorf("temporalengine: no call %q waits for an answer", key))
 		}
 	}
-	n := 0
-	for key := range results.Decisions {
-		check(key)
-		n++
-	}
-	for key := range results.Results {
-		check(key)
-		n++
-	}
-	if n == 0 {
+	if len(keys) == 0 {
 		wrong = append(wrong, errors.New("temporalengine: there is no answer"))
 	}
 	if err := errors.Join(wrong...); err != nil {

@@ -3,6 +3,7 @@
 package temporalengine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -115,4 +116,20 @@ func plain(t *testing.T, messages []*model.Message) string {
 	data, err := json.MarshalIndent(all, "", " ")
 	require.NoError(t, err)
 	return string(data)
+}
+
+// resultSoon returns what a run comes to unless it waits for an answer.
+func resultSoon(t *testing.T, run *temporalengine.Run[report]) (*agent.Result[report], error) {
+	t.Helper()
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		res, err := run.Result(ctx)
+		cancel()
+		if err == nil || ctx.Err() == nil {
+			return res, err
+		}
+		if state, err := run.State(t.Context()); err == nil && len(state.Pending) > 0 {
+			return nil, errors.New("it waits")
+		}
+	}
 }

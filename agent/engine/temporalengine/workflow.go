@@ -5,6 +5,7 @@ package temporalengine
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -30,6 +31,8 @@ func Register[D, O any](r worker.Registry, c Config[D, O]) (closeRuns func(), er
 		c.Idle = DefaultIdle
 	}
 	a := newActivities(opener(&c), c.Blobs, c.Idle)
+	a.transcripts.store = c.Transcripts
+	r.RegisterActivityWithOptions(a.transcribe, activity.RegisterOptions{Name: transcriptName(c.Name)})
 	r.RegisterActivityWithOptions(a.do, activity.RegisterOptions{Name: activityName(c.Name)})
 	r.RegisterWorkflowWithOptions((&flow[D, O]{&c, &a.histories}).run, workflow.RegisterOptions{Name: c.Name})
 	return a.close, nil
@@ -107,6 +110,9 @@ func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
 		e.endLeg()
 		if err == nil {
 			s.messages, s.usage = res.Messages, res.Usage
+			if err := f.transcribe(ctx, e); err != nil {
+				return nil, f.failed(ctx, in, s, err)
+			}
 			if in.Around != nil {
 				return in.Around.output(ctx, s, res.Output)
 			}
@@ -116,6 +122,11 @@ func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
 			s.messages = failed.Messages
 			if started {
 				s.usage = failed.Usage
+			}
+		}
+		if !errors.Is(err, errFull) {
+			if lost := f.transcribe(ctx, e); lost != nil {
+				err = errors.Join(err, lost)
 			}
 		}
 		var pending *agent.PendingError
@@ -157,6 +168,23 @@ func (f *flow[D, O]) leg(wctx workflow.Context, e *runEngine, in begin, prompt s
 	}))
 	var deps D
 	return f.config.Agent.Run(ctx, deps, prompt, options...)
+}
+
+// transcribe keeps what the run has said so far, when it waits or ends. Steps keep what was said before them.
+func (f *flow[D, O]) transcribe(ctx workflow.Context, e *runEngine) error {
+	if f.config.Transcripts == nil {
+		return nil
+	}
+	history, _, err := e.chain.next(e.state.messages)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(ctx) // a run that was cancelled is followed up to its end, too
+	defer cancel()
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: DefaultActivity.Attempts},
+	})
+	return workflow.ExecuteLocalActivity(ctx, transcriptName(f.config.Name), taskInput{Run: e.run, History: history}).Get(ctx, nil)
 }
 
 // meter returns the meter above that of a leg. It has counted what runs around this one have, and nothing of this one.

@@ -31,6 +31,10 @@
 // A watch wakes up by a notification of the server. Notifications are sent after the append, outside of its transaction, because a transaction
 // with a notification makes all others like it wait. If one is lost, a watch finds the entries when Options.Poll is over.
 //
+// # Blobs
+//
+// [Store.Blobs] keeps data by its hash, such as the large payloads of runs on Temporal.
+//
 // # Versions
 //
 // Open changes tables of an older version to the present one, in a transaction. It refuses those of a newer version with

@@ -23,7 +23,7 @@ func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
 // statements are the statements with the name of the schema in them.
 type statements struct {
-	create, get, list, lock, update, fork, remove, acquire, release, appendTo, find, parent, page string
+	create, get, list, lock, update, fork, remove, acquire, release, appendTo, find, parent, page, putBlob, getBlob, removeBlobs string
 }
 
 // infoColumns are what scanInfo scans.
@@ -51,6 +51,9 @@ func prepared(schema string) statements {
 				SELECT *, sum(octet_length(data)) OVER (ORDER BY seq) - octet_length(data) AS before FROM (
 					SELECT seq, time, kind, run, key, data FROM SCHEMA.entries WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4) p
 			) q WHERE coalesce(before, 0) < $5 ORDER BY seq`),
+		putBlob:     in("INSERT INTO SCHEMA.blobs AS b (key, data, put) VALUES ($1, $2, $3) ON CONFLICT (key) DO UPDATE SET put = excluded.put WHERE b.put < $4"),
+		getBlob:     in("SELECT data FROM SCHEMA.blobs WHERE key = $1"),
+		removeBlobs: in("DELETE FROM SCHEMA.blobs WHERE put < $1"),
 	}
 }
 
