@@ -53,7 +53,7 @@ func movesAbout(t *testing.T, program string, kill bool) {
 		t.Fatal(err)
 	}
 	path := "/api/sessions/" + url.PathEscape(string(s.ID()))
-	web := serveWeb(t, program, r.dir, r.store)
+	web := startWeb(t, program, r.dir, r.store)
 	if status, text := web.call("POST", path+"/prompts", `{"parts":[{"text":"read colour.txt"}]}`); status != http.StatusConflict || !strings.Contains(text, "ideagent") {
 		t.Errorf("while the editor has the session: %d %s", status, text)
 	}
@@ -120,7 +120,7 @@ type webProgram struct {
 	base, token string
 }
 
-func serveWeb(t *testing.T, program, dir, store string) *webProgram {
+func startWeb(t *testing.T, program, dir, store string) *webProgram {
 	t.Helper()
 	cmd := exec.Command(program, "-dir", dir, "-store", store, "-open=false", "-model", "offline")
 	cmd.Stderr, cmd.Env = os.Stderr, cleanEnv("HOME="+filepath.Dir(store))
