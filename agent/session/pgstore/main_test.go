@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 		child(spec)
 		return
 	}
+	if spec := os.Getenv(turnsEnv); spec != "" {
+		turnsChild(spec)
+		return
+	}
 	os.Exit(run(m))
 }
 
