@@ -195,7 +195,7 @@ func (s *webServer) mustHavePaid(t *testing.T, want ...string) {
 func TestUseChat(t *testing.T) {
 	s := serveWeb(t)
 	t.Logf("%s", s.drive(t, "chat.mjs")["chunks"])
-	s.mustHavePaid(t, "Ada")
+	s.mustHavePaid(t, "Ada", "Dora", "Cleo")
 }
 
 func TestHttpAgent(t *testing.T) {

@@ -12,7 +12,7 @@ for (const name of ['window', 'document', 'HTMLElement', 'Node', 'Element', 'Eve
 const { createElement } = await import('react')
 const { createRoot } = await import('react-dom/client')
 const { useChat } = await import('@ai-sdk/react')
-const { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, uiMessageChunkSchema, validateUIMessages } = await import('ai')
+const { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls, uiMessageChunkSchema, validateUIMessages } = await import('ai')
 
 const base = process.env.BASE
 const headers = { Authorization: `Bearer ${process.env.TOKEN}`, 'Content-Type': 'application/json' }
@@ -208,6 +208,44 @@ await call('POST', '/api/chat/two/stop')
 await it.chat.stop()
 await it.chat.sendMessage({ text: 'count' })
 await answered(10, '5 prompts')
+
+// Arguments are edited by the API, and the answer goes on here.
+it = mount({ id: 'three' })
+await ready(it)
+it.chat.sendMessage({ text: 'pay' })
+await until('two approvals', () => it.chat.status === 'ready' && tools(it).filter((p) => p.state === 'approval-requested').length === 2)
+const decide = (part, body) =>
+  fetch(`${base}/api/sessions/${last(it).metadata.session}/questions/${encodeURIComponent(part.approval.descriptor.question)}`, { method: 'POST', headers, body: JSON.stringify(body) })
+;[, ada, bob] = tools(it)
+assert.equal((await decide(ada, { decision: { allow: true, args: { to: 'Dora' } } })).status, 204)
+assert.equal((await decide(bob, { choice: 'reject_once' })).status, 204)
+await it.chat.resumeStream()
+await says(it, 'All done.')
+assert.deepEqual(tools(it)[1].input, { to: 'Dora' })
+await ready(it)
+await same(it, 'three')
+
+// A call of an agent inside a call needs approval, which is that of the call around it.
+it.chat.sendMessage({ text: 'delegate' })
+await until('the approval', () => it.chat.status === 'ready' && last(it).parts.some((p) => p.type === 'tool-delegate' && p.state === 'approval-requested'))
+const asked = tools(it).at(-1).approval
+assert.deepEqual([asked.descriptor.tool, asked.descriptor.title], ['pay', 'Pay Cleo'])
+await it.chat.addToolApprovalResponse({ id: asked.id, approved: true })
+await says(it, 'All done.')
+await until('the call has ended', () => tools(it).at(-1).state === 'output-available')
+await ready(it)
+
+// A tool of the page.
+it = mount({ id: 'four', sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls })
+await ready(it)
+it.chat.sendMessage({ text: 'choose' })
+const choose = await until('the call', () => it.chat.status === 'ready' && tools(it)[0])
+assert.equal(choose.state, 'input-available')
+assert.ok(!choose.providerExecuted)
+it.chat.addToolOutput({ tool: 'choose', toolCallId: choose.toolCallId, output: 'the first' })
+await says(it, 'All done.')
+await ready(it)
+assert.equal((await stored('four')).at(-1).parts.find((p) => p.type === 'tool-choose').output, 'the first')
 
 // Other ids are other chats, whatever is in them.
 for (const id of ['../../etc/passwd', 'a/b?c#d', '%2e%2e', 'æøå', "'; drop table--"]) {
