@@ -41,8 +41,7 @@ const token = "a token for the tests"
 // server is a handler that speaks the protocol.
 type server struct {
 	*httptest.Server
-	t    *testing.T
-	user string
+	t *testing.T
 }
 
 func serve(t *testing.T, m model.Model, tools ...*toolset.Tool[none]) *server {

@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge/uistream"
 )
 
@@ -79,6 +80,30 @@ func TestApprovalHoldsForOneQuestion(t *testing.T) {
 	c.answer(true)
 	c.send(nil)
 	require.Len(t, paid, 2)
+}
+
+func TestResultsOfPageToolsNeedTheProgram(t *testing.T) {
+	choosing := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		if n, _ := returns(req); n == 0 {
+			return model.Response(model.ToolCall("c", "choose", `{"to":"one"}`), model.ToolCall("o", "other", `{"to":"two"}`)), nil
+		}
+		return model.Response(model.Text("All done.")), nil
+	})
+	s := serve(t, choosing, uistream.Options{Results: []string{"choose"}}, toolset.ExternalTool[none, payment]("choose", "Choose."), toolset.ExternalTool[none, payment]("other", "Choose."))
+	c := s.chat("one")
+	c.say("choose")
+	c.messages = c.list()
+	for _, p := range c.messages[1]["parts"].([]any)[1:] {
+		p.(object)["state"], p.(object)["output"] = "output-available", object{"n": 1}
+	}
+	all := c.send(nil)
+	require.Equal(t, "tool-calls", find(all, "finish")["finishReason"], "the other tool still waits")
+	for range 2 {
+		require.NotContains(t, lines(all), "All done.")
+		parts := c.list()[1]["parts"].([]any)
+		require.Equal(t, "input-available", parts[2].(object)["state"], "the program takes results of choose only")
+		all = c.send(nil)
+	}
 }
 
 func TestConcurrentDecisionsCountOnce(t *testing.T) {

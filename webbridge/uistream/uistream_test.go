@@ -202,17 +202,6 @@ func (c *chat) answer(approved ...bool) object {
 	return last
 }
 
-func types(all []object) []string {
-	var names []string
-	for _, c := range all {
-		if n := len(names); n > 0 && names[n-1] == c["type"] {
-			continue
-		}
-		names = append(names, c["type"].(string))
-	}
-	return names
-}
-
 func find(all []object, kind string) object {
 	for _, c := range all {
 		if c["type"] == kind {
