@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -175,6 +176,52 @@ func TestPermissionsOfUserAndProject(t *testing.T) {
 	asked.Store(0)
 	answer(t, s, `create .agents/ideagent.json with "{ }"`)
 	require.Equal(t, int32(1), asked.Load())
+}
+
+// A link gives a file another name, and rules are about files.
+func TestRulesFollowLinks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a privilege")
+	}
+	work := write(t, workDir(t), map[string]string{
+		".env": "one\n", "sub/x": "one\n", "docs/a": "one\n", "other": "one\n",
+		".agents/ideagent.json": `{"permissions": {"rules": [{"decision": "deny", "path": "**/.env"}, {"decision": "deny", "path": "sub/**"}]}}`,
+	})
+	for link, to := range map[string]string{"pub.txt": ".env", "dir": "sub", "ag": ".agents", "docs/out": "../other", "chain": "pub.txt"} {
+		require.NoError(t, os.Symlink(to, filepath.Join(work, link)))
+	}
+	file := configFile(t, `{"permissions": {"rules": [{"decision": "allow", "path": "docs/**"}, {"decision": "allow", "path": "pub.txt"}]}}`)
+	var asked atomic.Int32
+	s := newSession(t, startAgentWith(t, work, nil, countQuestions(&asked), "-model", "offline", "-config", file), work)
+	for _, c := range []struct {
+		prompt, said string
+		asked        int32
+	}{
+		{"replace one with two in pub.txt", "not permitted", 0},
+		{"replace one with two in chain", "not permitted", 0},
+		{"replace one with two in dir/x", "not permitted", 0},
+		{`create dir/new with "x"`, "not permitted", 0},
+		{"replace one with two in docs/a", "Replaced", 0},
+		{"replace one with two in docs/out", "Replaced", 1}, // only the link is in docs
+		{`create ag/ideagent.json with "{}"`, "Wrote", 1},
+	} {
+		asked.Store(0)
+		require.Contains(t, answer(t, s, c.prompt), c.said, c.prompt)
+		require.Equal(t, c.asked, asked.Load(), c.prompt)
+	}
+	require.Equal(t, "one\n", text(t, work, ".env"))
+	require.Equal(t, "one\n", text(t, work, "sub/x"))
+
+	// A session may be in a directory that is a link itself.
+	write(t, work, map[string]string{".agents/ideagent.json": `{"permissions": {"rules": [{"decision": "deny", "path": "**/.env"}]}}`})
+	link := filepath.Join(workDir(t), "link")
+	require.NoError(t, os.Symlink(work, link))
+	file = configFile(t, fmt.Sprintf(`{"permissions": {"rules": [{"decision": "allow", "path": %q}]}}`, filepath.ToSlash(link)+"/docs/**"))
+	s = newSession(t, startAgentWith(t, link, nil, countQuestions(&asked), "-model", "offline", "-config", file), link)
+	asked.Store(0)
+	require.Contains(t, answer(t, s, "replace two with three in docs/a"), "Replaced")
+	require.Contains(t, answer(t, s, "replace one with two in pub.txt"), "not permitted")
+	require.Zero(t, asked.Load())
 }
 
 func TestProjectFileThatPermitsStopsTheSession(t *testing.T) {
