@@ -266,6 +266,33 @@ func TestSessionsHaveServersOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestProgramHasServersOfItsOwn(t *testing.T) {
+	own := func(name, mode string) mcptoolset.ServerConfig {
+		return mcptoolset.ServerConfig{Name: name, Transport: mcptoolset.Command{Path: os.Args[0], Env: []string{"ACPMCP_TEST_MODE=" + mode}}}
+	}
+	off := own("off", "serve")
+	off.Disabled = true
+	m := modeltest.Script(modeltest.SayText("One."), modeltest.SayText("Two."))
+	e := serve(t, m, acpmcp.New(acpmcp.Config{Servers: []mcptoolset.ServerConfig{own("own", "serve"), own("same", "crash"), off}}))
+	_, err := e.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
+	require.NoError(t, err)
+	for i, c := range []struct {
+		servers []acp.MCPServer
+		tools   []string
+	}{{[]acp.MCPServer{stdio("same", "serve")}, []string{"same_die", "same_echo", "own_die", "own_echo"}}, {[]acp.MCPServer{}, []string{"own_die", "own_echo"}}} {
+		s, err := e.NewSession(t.Context(), &acp.NewSessionRequest{Cwd: t.TempDir(), MCPServers: c.servers})
+		require.NoError(t, err)
+		e.prompt(t, s.SessionID, "go")
+		var names []string
+		for _, tool := range m.Requests()[i].Tools {
+			names = append(names, tool.Name)
+		}
+		require.Equal(t, c.tools, names)
+		_, err = e.CloseSession(t.Context(), &acp.CloseSessionRequest{SessionID: s.SessionID})
+		require.NoError(t, err)
+	}
+}
+
 func TestRunWithoutASessionHasNoTools(t *testing.T) {
 	m := modeltest.Script(modeltest.SayText("Hi."))
 	a := agent.Must(agent.New(agent.Config[deps.ACPDeps, string]{

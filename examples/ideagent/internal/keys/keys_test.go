@@ -3,6 +3,7 @@
 package keys_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -96,8 +97,18 @@ func TestKeysAreKeptInTheKeyring(t *testing.T) {
 	got, err := k.Get(ctx, "A_KEY")
 	require.NoError(t, err)
 	require.Equal(t, "secret", got)
+	require.Equal(t, []string{"A_KEY"}, k.Names(), "without asking the keyring")
+	require.NoError(t, filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NotContains(t, string(data), "secret", "the key is in the keyring only")
+		}
+		return err
+	}))
 	require.NoError(t, k.Remove(ctx, "A_KEY"))
 	require.ErrorIs(t, k.Remove(ctx, "A_KEY"), keys.ErrNone)
+	require.Empty(t, k.Names())
 
 	keyring.MockInitWithError(keyring.ErrUnsupportedPlatform)
 	where, err = k.Set(ctx, "A_KEY", "filed")
