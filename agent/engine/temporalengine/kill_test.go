@@ -105,7 +105,7 @@ func child(spec string) {
 		wk := worker.New(c, w.Queue, worker.Options{})
 		outer, inner := killAgents(w.Log)
 		cfg := config(outer, blobs)
-		fast := temporalengine.Activity{Heartbeat: time.Second, Attempts: 1000}
+		fast := temporalengine.Activity{Heartbeat: 3 * time.Second, Attempts: 1000}
 		cfg.Step, cfg.Tool = fast, func(name string) temporalengine.Activity {
 			switch name {
 			case "local":
@@ -171,7 +171,7 @@ func TestRunsSurviveKills(t *testing.T) {
 					t.Error(err)
 				}
 				continue
-			case <-time.After(time.Duration(1000+mathrand.IntN(2000)) * time.Millisecond):
+			case <-time.After(time.Duration(2000+mathrand.IntN(4000)) * time.Millisecond):
 			}
 			_ = workers[i].Process.Kill()
 			_ = workers[i].Wait()
@@ -183,7 +183,7 @@ func TestRunsSurviveKills(t *testing.T) {
 	require.NoError(t, err)
 	results := make([]*agent.Result[report], *runs)
 	var all sync.WaitGroup
-	limit := make(chan struct{}, 50)
+	limit := make(chan struct{}, 30)
 	for n := range *runs {
 		all.Go(func() {
 			limit <- struct{}{}
