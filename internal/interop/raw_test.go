@@ -6,6 +6,7 @@ package interop_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type rawClient struct {
 	lines  chan []byte   // of the agent; closed at their end
 	read   chan struct{} // closed at the same time
 	waited bool          // for the agent's end
-	wire   transcript    // for validated
+	wire   transcript    // for validate
 	calls  int           // so far, of call
 	known  map[string]bool
 }
@@ -84,6 +85,7 @@ func startRaw(t testing.TB, agent []string, env ...string) *rawClient {
 // reading hands over the agent's lines as they come. Unless the test has seen to the agent's end, it is ended with the test, which it
 // has to survive without an error.
 func (c *rawClient) reading() *rawClient {
+	c.t.Cleanup(c.validate)
 	c.t.Cleanup(func() {
 		if c.waited {
 			return
@@ -118,14 +120,44 @@ func initialized(t testing.TB, env ...string) (c *rawClient, session string) {
 	return c, c.newSession(`2`)
 }
 
-// validated has what the agent has sent held against the schema at the end of the test, where there is node.
-func (c *rawClient) validated(t *testing.T) *rawClient {
-	t.Cleanup(func() {
-		if schemas, err := loadUnstable(); err == nil {
-			c.wire.checkSchema(t, schemas)
+// validate holds what the agent has sent against the schema, where there is node. Text comes in many pieces, of which some are enough.
+func (c *rawClient) validate() {
+	schemas, err := loadUnstable()
+	if err != nil {
+		return
+	}
+	sent, pieces := map[string]string{}, 0 // the client's methods, by id
+	for _, line := range c.wire {
+		var m wireMessage
+		if json.Unmarshal(line.raw, &m) != nil {
+			continue // nonsense of the client's
 		}
-	})
-	return c
+		id := string(m.ID)
+		name, value := schemas.requests[m.Method], m.Params
+		switch {
+		case !line.byAgent:
+			if m.isRequest() && sent[id] == "" {
+				sent[id] = m.Method
+			}
+			continue
+		case m.isAnswer() && m.Error != nil:
+			delete(sent, id)
+			name, value = "Error", mustMarshal(m.Error)
+		case m.isAnswer():
+			name, value = schemas.responses[sent[id]], m.Result
+			delete(sent, id)
+		case bytes.Contains(line.raw, []byte(`_message_chunk"`)):
+			if pieces++; pieces > 10 {
+				continue
+			}
+		}
+		if name == "" && m.isAnswer() { // to what was not written as a line
+			continue
+		}
+		if err := schemas.validate(name, value); err != nil {
+			c.t.Errorf("the agent breaks the schema: %v\n%s", err, line.raw[:min(len(line.raw), 1000)])
+		}
+	}
 }
 
 func initializeLine(version int) string {

@@ -24,7 +24,7 @@ func keeping(t *testing.T, dir string) *rawClient {
 // greeted is a client of an agent, with capabilities.
 func greeted(t *testing.T, agent []string, capabilities string) *rawClient {
 	t.Helper()
-	c := startRaw(t, agent).reading().validated(t)
+	c := startRaw(t, agent).reading()
 	c.send(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":` + capabilities + `}}`)
 	c.wantResult(`"hello"`)
 	return c

@@ -47,8 +47,12 @@ func titleChange(title string) session.Change {
 func (s *Session) nameAfter(ctx context.Context, c *conversation, parts []model.Part) (changed bool, err error) {
 	info := s.Info()
 	title := titleOf(parts)
-	if info.Title != "" || info.Values[titledValue] != nil || title == "" {
+	named := func() bool { return info.Title != "" || info.Values[titledValue] != nil }
+	if named() || title == "" {
 		return false, nil
+	}
+	if info, err = s.host.store.Get(ctx, s.id); err != nil || named() { // by somebody else, meanwhile
+		return false, err
 	}
 	if err := s.update(ctx, session.Change{Title: &title}); err != nil {
 		return false, err
