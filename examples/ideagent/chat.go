@@ -121,7 +121,9 @@ func agentOf(agent, modelName, configFile string) (c acpclient.Command, err erro
 	if _, err := readConfig(configFile); err != nil {
 		return c, err
 	}
-	c.Args = []string{"-no-store"} // chat cannot continue a session
+	if !isTerminal(os.Stdin) {
+		c.Args = []string{"-no-store"} // nobody will continue the session
+	}
 	if configFile != "" {
 		c.Args = append(c.Args, "-config", configFile)
 	}

@@ -30,14 +30,16 @@ type glass struct {
 	file  *os.File
 	ended chan struct{}
 
+	patience time.Duration // with what is waited for
+
 	mu       sync.Mutex
 	emulator *vt.Emulator
 	rows     int
 }
 
 func startInTerminal(t *testing.T, columns, rows int, args ...string) *glass {
-	g := &glass{t: t, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{}), emulator: vt.NewEmulator(columns, rows), rows: rows}
-	g.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "XDG_CONFIG_HOME="+t.TempDir(), "OLLAMA_HOST=127.0.0.1:1", "NO_COLOR=")
+	g := &glass{t: t, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{}), patience: 30 * time.Second, emulator: vt.NewEmulator(columns, rows), rows: rows}
+	g.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "XDG_CONFIG_HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir(), "OLLAMA_HOST=127.0.0.1:1", "NO_COLOR=")
 	var err error
 	if g.file, err = pty.StartWithSize(g.cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil {
 		t.Fatal(err)
@@ -123,7 +125,7 @@ func (g *glass) waitFor(what string, ok func(screen string) bool) string {
 		if ok(screen) {
 			return screen
 		}
-		if time.Since(begin) > 30*time.Second {
+		if time.Since(begin) > g.patience {
 			g.t.Fatalf("waiting for %s; the screen:\n%s", what, screen)
 		}
 	}

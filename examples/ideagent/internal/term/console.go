@@ -36,12 +36,16 @@ type console struct {
 	painter tty.Painter
 	keys    input.Parser
 
-	calls chan func() // to be called by the loop
-	over  chan struct{}
-	work  sync.WaitGroup
+	calls    chan func()   // to be called by the loop
+	changed  chan struct{} // something of the session has
+	unfollow func()        // ends that
+	over     chan struct{}
+	work     sync.WaitGroup
 
 	asked   int
 	answers map[int]chan acp.PermissionOptionID
+	lines   map[int]chan string // for fields of forms
+	filling sync.Mutex
 	refused bool
 	running bool // a turn
 	shown   *view.Snapshot
@@ -66,13 +70,14 @@ func runConsole(ctx context.Context, config *Config) error {
 	}
 	defer files.Close()
 	c := &console{
-		config: config, files: files, calls: make(chan func(), 16), over: make(chan struct{}), answers: map[int]chan acp.PermissionOptionID{},
+		config: config, files: files, calls: make(chan func(), 16), changed: make(chan struct{}, 1), over: make(chan struct{}), answers: map[int]chan acp.PermissionOptionID{},
+		lines: map[int]chan string{},
 	}
 	stop := waiting(config.Out, "Starting "+text.OneLine(config.Agent.String()))
 	opening := &talk{config: config}
 	err = opening.interruptible(ctx, func(ctx context.Context) error {
 		var err error
-		c.client, c.session, err = connect(ctx, config, acpclient.Config{Workspace: careful{files}, Permission: c.permission}, func(note string) {
+		c.client, c.session, err = connect(ctx, config, acpclient.Config{Workspace: careful{files}, Permission: c.permission, Elicitation: c.elicit}, func(note string) {
 			select {
 			case c.calls <- func() { c.model.Note(note, render.Dim) }:
 			case <-c.over:
@@ -132,21 +137,8 @@ func (c *console) loop(ctx context.Context) error {
 	if c.config.Prompt == "" {
 		c.model.Note("Talking to "+name+". Enter sends, /help lists keys, Ctrl-D leaves.", render.Dim)
 	}
-	changed := make(chan struct{}, 1)
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	sub := c.session.Subscribe(nil)
-	c.work.Go(func() {
-		for {
-			if _, err := sub.Next(following); err != nil {
-				return
-			}
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
-		}
-	})
+	defer func() { c.unfollow() }()
+	c.follow(ctx)
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	escape := time.NewTimer(time.Hour)
@@ -179,7 +171,7 @@ func (c *console) loop(ctx context.Context) error {
 		case <-escape.C:
 			c.model.Input(time.Now(), c.keys.Flush())
 			dirty, waits = true, false
-		case <-changed:
+		case <-c.changed:
 			c.catchUp()
 			waits, dirty = !dirty || waits, true
 		case f := <-c.calls:
@@ -217,10 +209,11 @@ func (c *console) effects(ctx context.Context) {
 		case screen.Send:
 			c.send(ctx, e.Text)
 		case screen.Cancel:
+			session := c.session
 			c.work.Go(func() {
 				ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 				defer cancel()
-				_ = c.session.Cancel(ctx) // if the agent is gone, the loop is told
+				_ = session.Cancel(ctx) // if the agent is gone, the loop is told
 			})
 		case screen.Quit:
 			c.quit = true
@@ -229,13 +222,26 @@ func (c *console) effects(ctx context.Context) {
 				delete(c.answers, e.Question)
 				answer <- acp.PermissionOptionID(e.Option)
 			}
+		case screen.AnswerLine:
+			if answer := c.lines[e.Question]; answer != nil {
+				delete(c.lines, e.Question)
+				answer <- e.Text
+			}
 		case screen.ListFiles:
 			c.work.Go(func() {
 				files := list(ctx, c.files)
 				c.call(func() { c.model.SetFiles(files) })
 			})
 		case screen.Set:
-			c.work.Go(func() { c.set(ctx, e.Text) })
+			session := c.session
+			c.work.Go(func() { c.set(ctx, session, e.Text) })
+		case screen.NewSession:
+			c.work.Go(func() { c.open(ctx, "") })
+		case screen.ListSessions:
+			now := c.session.ID()
+			c.work.Go(func() { c.listSessions(ctx, now) })
+		case screen.LoadSession:
+			c.work.Go(func() { c.open(ctx, acp.SessionID(e.Text)) })
 		}
 	}
 }
@@ -252,9 +258,9 @@ func (c *console) call(f func()) {
 func (c *console) send(ctx context.Context, prompt string) {
 	c.model.Begin(time.Now())
 	c.running = true
-	blocks := blocks(prompt, c.config.Dir, c.model.Files())
+	blocks, session := blocks(prompt, c.config.Dir, c.model.Files()), c.session
 	c.work.Go(func() {
-		turn, err := c.session.Prompt(ctx, blocks...)
+		turn, err := session.Prompt(ctx, blocks...)
 		c.call(func() { c.end(turn, err) })
 	})
 }
@@ -298,6 +304,20 @@ func (c *console) permission(ctx context.Context, r *acpclient.PermissionRequest
 			return allow, nil
 		}
 	}
+	option := c.choose(ctx, r)
+	if option == "" {
+		return "", nil
+	}
+	if k := kindOf(r, option); k != acp.PermissionOptionKindAllowOnce && k != acp.PermissionOptionKindAllowAlways {
+		c.call(func() { c.refused = true })
+	} else if r.Unasked {
+		c.call(func() { c.showAllowed(r) })
+	}
+	return option, nil
+}
+
+// choose has the person choose an option. It is empty if the question was taken back.
+func (c *console) choose(ctx context.Context, r *acpclient.PermissionRequest) acp.PermissionOptionID {
 	answer := make(chan acp.PermissionOptionID, 1)
 	id := 0
 	c.call(func() {
@@ -309,12 +329,7 @@ func (c *console) permission(ctx context.Context, r *acpclient.PermissionRequest
 	})
 	select {
 	case option := <-answer:
-		if k := kindOf(r, option); k != acp.PermissionOptionKindAllowOnce && k != acp.PermissionOptionKindAllowAlways {
-			c.call(func() { c.refused = true })
-		} else if r.Unasked {
-			c.call(func() { c.showAllowed(r) })
-		}
-		return option, nil
+		return option
 	case <-ctx.Done():
 	case <-c.over:
 	}
@@ -322,7 +337,7 @@ func (c *console) permission(ctx context.Context, r *acpclient.PermissionRequest
 		delete(c.answers, id)
 		c.model.Withdraw(id)
 	})
-	return "", nil
+	return ""
 }
 
 func kindOf(r *acpclient.PermissionRequest, id acp.PermissionOptionID) acp.PermissionOptionKind {
@@ -350,12 +365,12 @@ func (c *console) showAllowed(r *acpclient.PermissionRequest) {
 }
 
 // set sets an option of the session: "ID VALUE".
-func (c *console) set(ctx context.Context, line string) {
+func (c *console) set(ctx context.Context, session *acpclient.Session, line string) {
 	id, value, _ := strings.Cut(line, " ")
 	value = strings.TrimSpace(value)
-	err := c.session.SetOption(ctx, acp.SessionConfigID(id), value)
+	err := session.SetOption(ctx, acp.SessionConfigID(id), value)
 	if err != nil && id == "mode" {
-		err = c.session.SetMode(ctx, acp.SessionModeID(value))
+		err = session.SetMode(ctx, acp.SessionModeID(value))
 	}
 	c.call(func() {
 		if err != nil {

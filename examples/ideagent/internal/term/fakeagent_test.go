@@ -4,6 +4,7 @@ package term_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -38,6 +39,8 @@ type fakeAgent struct {
 	client *acp.AgentConn
 	cwd    string
 	locked bool // a login is needed
+	made   int
+	id     acp.SessionID // of the last prompt
 }
 
 func (a *fakeAgent) Initialize(context.Context, *acp.InitializeRequest) (*acp.InitializeResponse, error) {
@@ -45,6 +48,8 @@ func (a *fakeAgent) Initialize(context.Context, *acp.InitializeRequest) (*acp.In
 		time.Sleep(time.Hour)
 	}
 	hello := &acp.InitializeResponse{ProtocolVersion: acp.Version, AgentInfo: &acp.Implementation{Name: "fake", Version: "1"}}
+	hello.AgentCapabilities.LoadSession = true
+	hello.AgentCapabilities.SessionCapabilities.List = &acp.SessionListCapabilities{}
 	if a.locked = len(os.Args) > 2 && os.Args[2] == "locked"; a.locked {
 		about := "opens\x1b[2J a browser"
 		hello.AuthMethods = []acp.AuthMethod{
@@ -67,12 +72,40 @@ func (a *fakeAgent) NewSession(_ context.Context, r *acp.NewSessionRequest) (*ac
 		return nil, acp.Errorf(acp.CodeAuthRequired, "log in first")
 	}
 	a.cwd = r.Cwd
-	return &acp.NewSessionResponse{SessionID: "s"}, nil
+	a.made++
+	return &acp.NewSessionResponse{SessionID: acp.SessionID(fmt.Sprint("s", a.made))}, nil
+}
+
+func (a *fakeAgent) ListSessions(_ context.Context, r *acp.ListSessionsRequest) (*acp.ListSessionsResponse, error) {
+	return &acp.ListSessionsResponse{Sessions: []acp.SessionInfo{
+		{SessionID: "old", Cwd: *r.Cwd, Title: new("an old\u202e one"), UpdatedAt: new("2026-01-02T12:00:00Z")},
+	}}, nil
+}
+
+func (a *fakeAgent) LoadSession(ctx context.Context, r *acp.LoadSessionRequest) (*acp.LoadSessionResponse, error) {
+	return &acp.LoadSessionResponse{}, a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: r.SessionID, Update: acp.TextChunk("what was said")})
+}
+
+// elicit asks with a form or an address, and says what came of it.
+func (a *fakeAgent) elicit(ctx context.Context, r *acp.CreateElicitationRequest) (string, acp.StopReason, error) {
+	got, err := a.client.CreateElicitation(ctx, r)
+	switch {
+	case err != nil:
+		return "", "", err
+	case got.Decline != nil:
+		return "declined", "", nil
+	case got.Accept == nil:
+		return "cancelled", "", nil
+	case got.Accept.Content == nil:
+		return "accepted", "", nil
+	}
+	data, err := json.Marshal(got.Accept.Content)
+	return string(data), "", err
 }
 
 func (a *fakeAgent) Prompt(ctx context.Context, r *acp.PromptRequest) (*acp.PromptResponse, error) {
 	acp.Async(ctx)
-	links = ""
+	a.id, links = r.SessionID, ""
 	for _, b := range r.Prompt[1:] {
 		links += b.ResourceLink.Name + " " + b.ResourceLink.URI
 	}
@@ -85,7 +118,7 @@ func (a *fakeAgent) Prompt(ctx context.Context, r *acp.PromptRequest) (*acp.Prom
 			said = err.Error()
 		}
 		if said != "" {
-			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: "s", Update: acp.TextChunk("[" + said + "]\n")})
+			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: r.SessionID, Update: acp.TextChunk("[" + said + "]\n")})
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -104,29 +137,29 @@ func (a *fakeAgent) do(ctx context.Context, line string) (said string, stop acp.
 		return rest, "", nil
 	case "flood":
 		for i := range 3000 {
-			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: "s", Update: acp.TextChunk(fmt.Sprintf("%d\n", i))})
+			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: a.id, Update: acp.TextChunk(fmt.Sprintf("%d\n", i))})
 		}
 		return "", "", nil
 	case "gush":
 		for range 1000 {
-			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: "s", Update: acp.TextChunk(strings.Repeat("word ", 2000) + "\n\n")})
+			_ = a.client.SessionUpdate(ctx, &acp.SessionNotification{SessionID: a.id, Update: acp.TextChunk(strings.Repeat("word ", 2000) + "\n\n")})
 		}
 		return "gushed", "", nil
 	case "links":
 		return links, "", nil
 	case "read":
-		got, err := a.client.ReadTextFile(ctx, &acp.ReadTextFileRequest{SessionID: "s", Path: a.path(rest)})
+		got, err := a.client.ReadTextFile(ctx, &acp.ReadTextFileRequest{SessionID: a.id, Path: a.path(rest)})
 		if err != nil {
 			return "", "", err
 		}
 		return got.Content, "", nil
 	case "write":
-		_, err := a.client.WriteTextFile(ctx, &acp.WriteTextFileRequest{SessionID: "s", Path: a.path(rest), Content: "written\n"})
+		_, err := a.client.WriteTextFile(ctx, &acp.WriteTextFileRequest{SessionID: a.id, Path: a.path(rest), Content: "written\n"})
 		return "", "", err
 	case "permission":
 		title := "Write " + rest
 		got, err := a.client.RequestPermission(ctx, &acp.RequestPermissionRequest{
-			SessionID: "s", ToolCall: acp.ToolCallUpdate{ToolCallID: "p", Title: &title, RawInput: []byte(`{"path":"` + rest + `"}`)},
+			SessionID: a.id, ToolCall: acp.ToolCallUpdate{ToolCallID: "p", Title: &title, RawInput: []byte(`{"path":"` + rest + `"}`)},
 			Options: []acp.PermissionOption{
 				{OptionID: "always", Name: "Always allow", Kind: acp.PermissionOptionKindAllowAlways},
 				{OptionID: "once", Name: "Allow once", Kind: acp.PermissionOptionKindAllowOnce},
@@ -140,21 +173,31 @@ func (a *fakeAgent) do(ctx context.Context, line string) (said string, stop acp.
 		}
 		return "no choice", "", nil
 	case "run", "leave":
-		t, err := a.client.CreateTerminal(ctx, &acp.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", rest},
+		t, err := a.client.CreateTerminal(ctx, &acp.CreateTerminalRequest{SessionID: a.id, Command: "sh", Args: []string{"-c", rest},
 			Env: []acp.EnvVariable{{Name: "GREETING", Value: "hi"}}})
 		if err != nil || verb == "leave" {
 			return "", "", err
 		}
-		defer a.client.ReleaseTerminal(context.WithoutCancel(ctx), &acp.ReleaseTerminalRequest{SessionID: "s", TerminalID: t.TerminalID})
-		exit, err := a.client.WaitForTerminalExit(ctx, &acp.WaitForTerminalExitRequest{SessionID: "s", TerminalID: t.TerminalID})
+		defer a.client.ReleaseTerminal(context.WithoutCancel(ctx), &acp.ReleaseTerminalRequest{SessionID: a.id, TerminalID: t.TerminalID})
+		exit, err := a.client.WaitForTerminalExit(ctx, &acp.WaitForTerminalExitRequest{SessionID: a.id, TerminalID: t.TerminalID})
 		if err != nil {
 			return "", "", err
 		}
-		out, err := a.client.TerminalOutput(ctx, &acp.TerminalOutputRequest{SessionID: "s", TerminalID: t.TerminalID})
+		out, err := a.client.TerminalOutput(ctx, &acp.TerminalOutputRequest{SessionID: a.id, TerminalID: t.TerminalID})
 		if err != nil {
 			return "", "", err
 		}
 		return fmt.Sprintf("exit %d: %s", *exit.ExitCode, strings.TrimSpace(out.Output)), "", nil
+	case "form":
+		form := &acp.ElicitationFormMode{Session: &acp.ElicitationSessionScope{SessionID: a.id}}
+		err := json.Unmarshal([]byte(`{"type":"object","required":["city"],"properties":{"city":{"type":"string","title":"City","pattern":"^[A-Z]"},"rain":{"type":"boolean","default":false}}}`), &form.RequestedSchema)
+		if err != nil {
+			return "", "", err
+		}
+		return a.elicit(ctx, &acp.CreateElicitationRequest{Message: "Where\u202e to?", Form: form})
+	case "visit":
+		return a.elicit(ctx, &acp.CreateElicitationRequest{Message: "Log in.", URL: &acp.ElicitationURLMode{
+			Session: &acp.ElicitationSessionScope{SessionID: a.id}, ElicitationID: "v", URL: "https://example.com/login?a=b\u202e"}})
 	case "hang":
 		<-ctx.Done()
 		return "", "", ctx.Err()

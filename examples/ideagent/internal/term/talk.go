@@ -13,6 +13,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term/screen"
 )
 
 // talk is a conversation in which text is only appended.
@@ -22,6 +23,8 @@ type talk struct {
 	lines   *lines
 	client  *acpclient.Client
 	session *acpclient.Session
+
+	listed []screen.Session // the last time
 
 	asking sync.Mutex // one question at a time
 
@@ -59,6 +62,9 @@ func (t *talk) hold(ctx context.Context) error {
 			}
 			if answered != nil {
 				answered.Answered()
+			}
+			if t.command(ctx, line) {
+				continue
 			}
 			err := t.turn(ctx, line)
 			switch {

@@ -127,7 +127,11 @@ func run(ctx context.Context, config *Config, out front) error {
 	// Until the session is open, an interrupt ends everything.
 	err = t.interruptible(ctx, func(ctx context.Context) error {
 		var err error
-		t.client, t.session, err = connect(ctx, config, acpclient.Config{Workspace: careful{files}, Permission: t.permission}, out.Note)
+		base := acpclient.Config{Workspace: careful{files}, Permission: t.permission}
+		if _, shows := out.(*plain.Printer); shows && config.Person {
+			base.Elicitation = t.elicit
+		}
+		t.client, t.session, err = connect(ctx, config, base, out.Note)
 		return err
 	})
 	if err != nil {

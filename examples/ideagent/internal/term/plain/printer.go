@@ -120,6 +120,15 @@ func (p *Printer) stream(kind block, id, more string) {
 	p.breaks += len(more) - len(body)
 }
 
+// Reset begins another conversation: nothing of it has been shown.
+func (p *Printer) Reset() {
+	p.locked(func() {
+		p.begin(blockNone)
+		p.said, p.calls, p.commands = map[string]int{}, map[string]*call{}, map[string]*output{}
+		p.plan, p.settings, p.usage = nil, nil, ""
+	})
+}
+
 // lines shows whole lines.
 func (p *Printer) lines(style string, lines ...string) {
 	p.begin(blockLine)

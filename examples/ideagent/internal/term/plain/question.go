@@ -56,6 +56,18 @@ func (p *Printer) Ask(options []acp.PermissionOption, code string) {
 	})
 }
 
+// Field asks for a field of a form, whose answer is the next line.
+func (p *Printer) Field(about []string) {
+	p.locked(func() {
+		for _, line := range about {
+			p.lines(styleNone, "  "+line)
+		}
+		p.begin(blockLine)
+		p.out.WriteString(p.style(styleBold, "  › "))
+		p.block, p.blank = blockQuestion, false
+	})
+}
+
 // Answer reads an answer to [Printer.Ask]. It returns -1 for a line that is none.
 func Answer(line, code string, options int) int {
 	number, word, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -293,6 +293,12 @@ func (d *Document) plan(steps []view.Step) (lines []text.Line) {
 // answered shows how a question was answered.
 func (d *Document) answered(e *view.Entity) []text.Line {
 	answer, style := "withdrawn", Dim
+	switch e.Value { // of a form or an address, which have no such choices
+	case "accept":
+		answer, style = "answered", text.Style{Color: text.Green}
+	case "decline":
+		answer, style = "declined", text.Style{Color: text.Red}
+	}
 	for _, c := range e.Choices {
 		if c.ID == e.Value && e.Value != "" {
 			answer, style = c.Title, text.Style{Color: text.Green}

@@ -64,6 +64,9 @@ func (m *Model) Frame() Frame {
 // drawInput returns the status, what waits to be sent, the input, and completions. The cursor is relative to them.
 func (m *Model) drawInput(f *Frame) []text.Line {
 	lines := []text.Line{m.status()}
+	if m.field != nil {
+		lines = append(lines, m.drawField()...)
+	}
 	for i, s := range m.queue {
 		if i == 3 {
 			lines = append(lines, text.Of(fmt.Sprintf("  … and %d more", len(m.queue)-3), render.Dim))
@@ -84,7 +87,10 @@ func (m *Model) drawInput(f *Frame) []text.Line {
 	if first > 0 {
 		prompt = rest
 	}
-	if m.buffer.Text() == "" && !m.busy {
+	switch {
+	case m.buffer.Text() == "" && m.field != nil:
+		all = []text.Line{text.Of("Enter answers, Ctrl-C cancels the turn", render.Dim)}
+	case m.buffer.Text() == "" && !m.busy:
 		all = []text.Line{text.Of("What is to be done? /help", render.Dim)}
 	}
 	lines = append(lines, text.Indent(all, prompt, rest)...)
@@ -124,7 +130,7 @@ func (m *Model) activity() string {
 	switch {
 	case m.cancelling:
 		doing = "cancelling"
-	case len(m.questions) > 0:
+	case len(m.questions) > 0, m.field != nil:
 		doing = "waiting for you"
 	case doing == "":
 		doing = "waiting for the agent"

@@ -248,6 +248,10 @@ func (m *Model) enter() bool {
 		m.buffer.Set(before + "\n")
 		return true
 	}
+	if m.field != nil {
+		m.answerLine()
+		return true
+	}
 	if strings.TrimSpace(line) == "" {
 		m.tell("Type what to do, and Enter. Ctrl-D leaves")
 		return true
@@ -258,11 +262,12 @@ func (m *Model) enter() bool {
 	if m.command(strings.TrimSpace(line)) {
 		return true
 	}
-	if m.busy {
+	if m.busy || m.sending || m.opening {
 		m.queue = append(m.queue, line)
 		m.tell("It is sent when the turn has ended")
 		return true
 	}
+	m.sending = true
 	m.do(Effect{Do: Send, Text: line})
 	return true
 }
@@ -282,6 +287,11 @@ func (m *Model) command(line string) bool {
 		m.do(Effect{Do: Quit})
 	case "/set":
 		m.set(strings.TrimSpace(rest))
+	case "/new", "/sessions":
+		if name == "/new" && strings.TrimSpace(rest) != "" {
+			return false
+		}
+		m.openSession(name, strings.TrimSpace(rest))
 	default:
 		return false
 	}
@@ -297,6 +307,8 @@ Ctrl-O         fold or show thoughts, outputs, arguments
 Ctrl-C         clears the input, then cancels the turn, then leaves
 Ctrl-D         leaves
 Ctrl-A E B F K U W Y Z, Alt-B F D: editing as in a shell
+/new           begins a new conversation
+/sessions      lists the agent's sessions; /sessions NUMBER goes on with one
 /set           what can be set; /set ID VALUE sets it
 /quit          leaves`
 

@@ -209,6 +209,8 @@ func TestCommandsOfTheClient(t *testing.T) {
 	require.Equal(t, []screen.Effect{{Do: screen.Set, Text: "mode code"}}, d.done())
 	d.typed("/unknown thing\r")
 	require.Equal(t, []screen.Effect{{Do: screen.Send, Text: "/unknown thing"}}, d.done(), "the agent may know it")
+	d.Begin(d.now)
+	d.End(d.now, "")
 	d.updates(acp.SessionUpdate{AvailableCommandsUpdate: &acp.AvailableCommandsUpdate{AvailableCommands: []acp.AvailableCommand{{Name: "quit"}}}})
 	d.typed("/quit\r")
 	require.Equal(t, []screen.Effect{{Do: screen.Send, Text: "/quit"}}, d.done(), "the agent's own commands go first")

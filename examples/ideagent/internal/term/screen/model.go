@@ -37,7 +37,7 @@ type Config struct {
 // Effect is something to do. Do says what, and which fields are used.
 type Effect struct {
 	Do Do
-	// Text is the prompt that is to be sent, or the option that is to be set, as "ID VALUE".
+	// Text is the prompt that is to be sent, the option that is to be set, as "ID VALUE", the line that answers, or the id of a session.
 	Text string
 	// Question and Option are the answer to a question.
 	Question int
@@ -55,6 +55,11 @@ const (
 	Answer                  // Question, Option
 	ListFiles               // for completion
 	Set                     // an option: Text
+
+	AnswerLine   // Question, Text
+	NewSession   // in place of this one
+	ListSessions // see [Model.SetSessions]
+	LoadSession  // in place of this one: Text
 )
 
 // Model is the screen. It is not safe for concurrent use.
@@ -80,11 +85,15 @@ type Model struct {
 	usage    string
 
 	busy, cancelling bool
+	sending          bool      // a turn is about to begin
 	since            time.Time // the turn began
 	doing            string    // what is running
 	queue            []string
 
 	questions []*question
+	field     *field    // that is asked for
+	sessions  []Session // as they were listed
+	opening   bool      // another session is being opened
 	hint      string
 	hinted    time.Time
 	recalled  bool      // the text comes from the history: it is not completed
@@ -174,7 +183,7 @@ func (m *Model) Update(now time.Time, changes []view.Change) {
 // Begin says that a turn has begun.
 func (m *Model) Begin(now time.Time) {
 	m.now, m.busy, m.cancelling, m.since, m.doing = now, true, false, now, ""
-	m.follow = true
+	m.follow, m.sending = true, false
 }
 
 // End says that the turn has ended. problem is empty if that is as it should be.

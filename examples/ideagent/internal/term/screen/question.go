@@ -77,6 +77,9 @@ func (m *Model) Ask(now time.Time, id int, r *acpclient.PermissionRequest) {
 
 // Withdraw removes a question.
 func (m *Model) Withdraw(id int) {
+	if m.field != nil && m.field.id == id {
+		m.endField()
+	}
 	m.questions = slices.DeleteFunc(m.questions, func(q *question) bool { return q.id == id })
 }
 
