@@ -99,7 +99,7 @@ var varies = []struct {
 	by   string
 }{
 	{regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \d+s `), "* 0s "},
-	{regexp.MustCompile(` +(auto · |ask · )*context: .*`), ""}, // it counts the tokens of a path
+	{regexp.MustCompile(` +(auto · |ask · |offline · )*context: .*`), ""}, // it counts the tokens of a path
 }
 
 // screen returns what the terminal shows, without what varies.
