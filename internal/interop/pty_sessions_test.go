@@ -99,8 +99,7 @@ func TestForeignAgentInTheTerminal(t *testing.T) {
 	if !ran(t, place) {
 		t.Error("the command did not run")
 	}
-	g.types("/new\r")
-	g.waitForText("A new conversation.")
+	g.waitForText("What is to be done?")
 	g.leave()
 }
 
