@@ -94,7 +94,7 @@ func TestConversationOnAScreen(t *testing.T) {
 	screen.answer(t, "y", "[exit 0: hi]")
 	screen.waitFor(t, "exit code 0")
 	require.Empty(t, p.errors.String())
-	screen.types("stop refusal", "\r")
+	screen.types("\x15", "stop refusal", "\r") // what was pressed after the answer is in the input
 	screen.waitFor(t, "the agent refuses to answer that")
 	mark := screen.mark()
 	screen.types("\x04")
