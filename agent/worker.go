@@ -144,6 +144,7 @@ func (r *agentRun[D, O]) approve(ctx context.Context, t *engine.Task) engine.Don
 	req := toolset.ApprovalRequest{Origin: r.origin(t.Call), Args: argsJSON(t.Call.Args), Invalid: t.Text}
 	if t.Approval != nil {
 		req.Approval = *t.Approval
+		req.Once = req.Approval.Once
 	}
 	d, err := r.asking.approve(ctx, req)
 	return engine.Done{Decision: &d, Err: err}

@@ -58,8 +58,8 @@ type ApprovalRequest struct {
 	// Invalid is set if the call is asked about again because the previous decision changed its arguments to invalid
 	// ones. It describes the problem. That decision had no effect.
 	Invalid string `json:"invalid,omitempty"`
-	// Once is set if a policy wants a person asked every time. An "always" decision to allow is then not remembered and should not
-	// be offered.
+	// Once is set if a policy, or the Approval, wants a person asked every time. No rule may then allow the call, and an "always"
+	// decision to allow is not remembered and should not be offered.
 	Once bool `json:"once,omitempty"`
 }
 

@@ -110,15 +110,12 @@ type judged struct {
 
 // isReserved reports whether a call is for a person.
 func (j *Judge) isReserved(r *toolset.ApprovalRequest) bool {
-	return r.Once || strings.HasPrefix(r.Approval.Source, guardrailSource) || slices.Contains(j.ReservedKinds, r.Kind) ||
+	return r.Once || r.Approval.Once || slices.Contains(j.ReservedKinds, r.Kind) ||
 		slices.ContainsFunc(j.Reserved, func(pattern string) bool {
 			ok, _ := path.Match(pattern, r.Tool)
 			return ok
 		})
 }
-
-// guardrailSource is that of calls that a guardrail wants a person asked about: see package guardrails.
-const guardrailSource = "guardrail "
 
 func (j *Judge) decide(ctx context.Context, r *toolset.ApprovalRequest, native bool) (_ judged, err error) {
 	defer func() {

@@ -70,7 +70,7 @@ func TestJudgeDecidesWithinItsPolicy(t *testing.T) {
 
 func TestJudgeLeavesTheRestToThePerson(t *testing.T) {
 	once, guarded, edit := request("x"), request("x"), request("x")
-	once.Once, guarded.Approval.Source, edit.Kind = true, "guardrail g", toolset.KindDelete
+	once.Once, guarded.Approval.Once, edit.Kind = true, true, toolset.KindDelete
 	long := request("x")
 	long.Args = json.RawMessage(`"` + strings.Repeat("x", 100) + `"`)
 	spent := toolset.NewMeter(toolset.Limits{Requests: 1})

@@ -47,6 +47,7 @@ type Ruling struct {
 //   - Otherwise the first layer that allows the call, or wants a person asked, decides. A permission that yields counts only if no layer
 //     wants a person asked.
 //   - If no layer decides, asker does.
+//   - A call with [toolset.ApprovalRequest.Once] is allowed by no layer.
 //
 // A person who is asked because of [VerdictAsk] is asked every time: see [toolset.ApprovalRequest.Once]. Decision.By names the layer that
 // decided; [RuleOf] returns its rule. Questions in the middle of calls go to asker. A nil asker is nobody.
@@ -130,6 +131,9 @@ func (l *layered) rule(ctx context.Context, r *toolset.ApprovalRequest) (first R
 		case toolset.VerdictDeny:
 			return ruling, layer.Name, nil
 		case toolset.VerdictAllow, VerdictAsk:
+			if r.Once && ruling.Verdict == toolset.VerdictAllow {
+				continue // a person is asked
+			}
 			if first.Verdict == "" || first.Yields && ruling.Verdict == VerdictAsk {
 				first, name = ruling, layer.Name
 			}

@@ -36,6 +36,8 @@ type Approval struct {
 	// tool's Approval function is called again just before an approved call runs. If the basis has changed, the person is
 	// asked again, with the new preview.
 	Basis string `json:"basis,omitempty"`
+	// Once says that a person must be asked, every time: no rule, mode or judge may allow the call. They may deny it.
+	Once bool `json:"once,omitempty"`
 	// Meta is for the application's use.
 	Meta json.RawMessage `json:"meta,omitzero"`
 }

@@ -45,6 +45,7 @@ func (g *guardrails[D]) approval(ctx context.Context, run *toolset.RunContext[D]
 	own := approvalOf(&run.Call, d)
 	both := *a
 	both.Source, both.Scope, both.ScopeTitle, both.Covers, both.Parts = own.Source, own.Scope, own.ScopeTitle, nil, nil
+	both.Once = true
 	if a.Source != "" {
 		both.Source += "; " + a.Source
 	}
@@ -96,13 +97,14 @@ func (g *guardrails[D]) allowed(ctx context.Context, run *toolset.RunContext[D])
 	return toolset.Denied("Not executed: it needs the approval of a person (guardrail %s).", strings.Join(d.asked, ", "))
 }
 
-// approvalOf is what a person is asked about a call. An "always" covers the same call and no other.
+// approvalOf is what a person is asked about a call, every time.
 func approvalOf(c *toolset.Call, d *decision) toolset.Approval {
 	sum := sha256.Sum256(append([]byte(c.Tool+"\x00"), c.Args...))
 	return toolset.Approval{
 		Title:      "Call " + show.Line(c.Tool),
 		Reason:     fmt.Sprintf("The guardrail %s wants you to decide: %s", strings.Join(d.asked, ", "), strings.Join(d.reasons, "; ")),
 		Source:     Source + strings.Join(d.asked, ", "),
+		Once:       true, // a person, and no rule
 		Scope:      hex.EncodeToString(sum[:16]),
 		ScopeTitle: "exactly this call",
 		Preview:    []toolset.Preview{{Text: fmt.Sprintf("Tool: %s\nArguments:\n%s", show.Line(c.Tool), show.Lines("  ", string(c.Args)))}},

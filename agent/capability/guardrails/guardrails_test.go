@@ -18,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/guardrails"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -224,11 +225,23 @@ func TestGuardAndToolAskTogether(t *testing.T) {
 	require.Contains(t, asked[0].Approval.Reason, "It costs money.")
 	require.Equal(t, "paid", res.Messages[2].Parts[0].Text)
 
-	policy := allowing("pay")
-	asked = nil
-	_, err = made().Run(t.Context(), none{}, "Pay.", agent.WithAsker(approval.Remember(policy, asker)))
+	judge, err := approval.Judge{Model: modeltest.Script(modeltest.SayText(`{"verdict":"allow"}`)), Policy: "All is allowed."}.Layer()
 	require.NoError(t, err)
-	require.Len(t, asked, 1, "a rule about the tool does not cover what a guard asks about")
+	config, err := (&approval.Config{Mode: approval.ModeAuto, Rules: []approval.ConfigRule{{Decision: toolset.VerdictAllow, Tool: "pay"}}}).Layer()
+	require.NoError(t, err)
+	for name, layered := range map[string]toolset.Asker{
+		"a rule about the tool": approval.Remember(allowing("pay"), asker),
+		"a judge":               approval.Layered(asker, judge),
+		"the configuration":     approval.Layered(asker, config),
+		"automatic mode":        approval.Layered(asker, approval.Auto()),
+		"mode code":             host.ModeCode().Policy(asker),
+	} {
+		asked = nil
+		_, err = made().Run(t.Context(), none{}, "Pay.", agent.WithAsker(layered))
+		require.NoError(t, err)
+		require.Len(t, asked, 1, "%s does not cover what a guard asks about", name)
+		require.True(t, asked[0].Once)
+	}
 }
 
 // allowing is a policy that always allows a tool.

@@ -126,10 +126,11 @@ func (g *guardrails[D]) trip(ctx context.Context, run *toolset.RunContext[D], me
 	return t, request
 }
 
-// wait waits for the check. failed says that the request has failed, so that the check does not matter unless it is the reason.
-func (t *tripwire) wait(failed bool) error {
+// wait waits for the check, and returns what it says of the input. failed says that the request has failed, so that nothing depends on the
+// check any more: it is cancelled, and passed is false unless it was over.
+func (t *tripwire) wait(failed bool) (tripped error, passed bool) {
 	if t == nil {
-		return nil
+		return nil, true
 	}
 	if failed {
 		t.cancel()
@@ -137,9 +138,9 @@ func (t *tripwire) wait(failed bool) error {
 	<-t.done
 	t.cancel()
 	if failed && errors.Is(t.err, context.Canceled) {
-		return nil
+		return nil, false
 	}
-	return t.err
+	return t.err, t.err == nil
 }
 
 // waiting returns the channel that is closed when the check is over, or nil.

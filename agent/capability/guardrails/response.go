@@ -22,12 +22,16 @@ func (g *guardrails[D]) request(ctx context.Context, run *toolset.RunContext[D],
 	wire, within := g.trip(ctx, run, req.Messages)
 	t := g.tap(ctx, run, wire.waiting())
 	resp, err := next(agent.WithSink(within, t.wrap), req)
-	if tripped := wire.wait(err != nil || resp == nil); tripped != nil {
+	tripped, passed := wire.wait(err != nil || resp == nil)
+	if tripped != nil {
 		t.charge(run.Meter, run.Model, resp)
 		return nil, tripped
 	}
 	if err != nil || resp == nil {
-		return resp, errors.Join(err, t.flush())
+		if passed { // what was read before the request failed may be shown, and kept
+			_ = t.flush() // the request fails already
+		}
+		return resp, err
 	}
 	made, err := g.response(ctx, run, resp, t)
 	if err != nil {

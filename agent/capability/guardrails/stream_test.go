@@ -225,6 +225,24 @@ func TestNothingIsShownBeforeTheTripwire(t *testing.T) {
 	})
 }
 
+func TestFailedRequestShowsNothingUnchecked(t *testing.T) {
+	boom := errors.New("boom")
+	for after, want := range map[time.Duration]string{0: "", 2 * time.Second: "A bad answer."} {
+		synctest.Test(t, func(t *testing.T) {
+			m := model.Func(model.Info{}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
+				if err := sink(model.Delta{Kind: model.PartText, Text: "A bad answer."}); err != nil {
+					return nil, err
+				}
+				time.Sleep(after)
+				return nil, boom
+			})
+			pieces, err := streamed(t, newAgent(t, m, guard{Name: "g", On: input, Check: slow(guardrails.Pass()), Parallel: true}))
+			require.ErrorIs(t, err, boom)
+			require.Equal(t, want, strings.Join(pieces, ""))
+		})
+	}
+}
+
 func TestNoToolRunsBeforeTheTripwire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := modeltest.Script(modeltest.Say(model.ToolCall("c1", "echo", `{"text":"a"}`)))
