@@ -17,10 +17,35 @@ import (
 // committed. It also checks the types and runs the unit tests of the page, because they need the same packages.
 func TestPageIsBuiltFromItsSources(t *testing.T) {
 	deep(t)
-	chatui := filepath.Join("..", "..", "..", "webbridge", "chatui")
-	dir := t.TempDir()
-	page := filepath.Join(dir, "page")
-	source := os.DirFS(filepath.Join(chatui, "page"))
+	chatui, dir := chatuiDir, t.TempDir()
+	page := copyPage(t, dir)
+	for _, script := range []string{"check", "test", "build"} {
+		cmd := exec.Command("npm", "run", script)
+		cmd.Dir = page
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("npm run %s: %v\n%s", script, err, out)
+		}
+	}
+	committed, built := contents(t, filepath.Join(chatui, "dist")), contents(t, filepath.Join(dir, "dist"))
+	for name := range committed {
+		if _, ok := built[name]; !ok {
+			t.Errorf("%s is committed and not built", name)
+		}
+	}
+	for name, text := range built {
+		if committed[name] != text {
+			t.Errorf("%s is not what is committed: build the page and commit dist", name)
+		}
+	}
+}
+
+var chatuiDir = filepath.Join("..", "..", "..", "webbridge", "chatui")
+
+// copyPage copies the sources of the page to DIR/page, and installs the packages that they are built with.
+func copyPage(t *testing.T, dir string) (page string) {
+	t.Helper()
+	page = filepath.Join(dir, "page")
+	source := os.DirFS(filepath.Join(chatuiDir, "page"))
 	for _, name := range []string{"src", "test"} {
 		part, err := fs.Sub(source, name)
 		if err != nil {
@@ -42,24 +67,7 @@ func TestPageIsBuiltFromItsSources(t *testing.T) {
 	if err := npm(page, "install"); err != nil {
 		missing(t, err)
 	}
-	for _, script := range []string{"check", "test", "build"} {
-		cmd := exec.Command("npm", "run", script)
-		cmd.Dir = page
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("npm run %s: %v\n%s", script, err, out)
-		}
-	}
-	committed, built := contents(t, filepath.Join(chatui, "dist")), contents(t, filepath.Join(dir, "dist"))
-	for name := range committed {
-		if _, ok := built[name]; !ok {
-			t.Errorf("%s is committed and not built", name)
-		}
-	}
-	for name, text := range built {
-		if committed[name] != text {
-			t.Errorf("%s is not what is committed: build the page and commit dist", name)
-		}
-	}
+	return page
 }
 
 func contents(t *testing.T, dir string) map[string]string {

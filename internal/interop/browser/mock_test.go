@@ -65,6 +65,10 @@ func mockMain(args []string) int {
 func (m *mock) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", chatui.Handler())
+	if dist := os.Getenv("PONTE_DIST"); dist != "" { // a page that a test has built
+		mux.Handle("GET /{$}", http.FileServer(http.Dir(dist)))
+		mux.Handle("GET /assets/", http.FileServer(http.Dir(dist)))
+	}
 	mux.HandleFunc("GET /api/config", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, 200, map[string]any{"title": "Ponte", "accepts": []string{"image/png", "image/jpeg", "text/*"}, "store": true})
 	})

@@ -48,7 +48,7 @@ func TestSampleAgentInTheBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	driveAt(t, "webagent", "http://"+u.Host+"/", []string{"PONTE_TOKEN=" + u.Query().Get("token")}, nil)
+	driveAt(t, "webagent", "http://"+u.Host+"/", []string{"PONTE_TOKEN=" + u.Query().Get("token")})
 	text, err := os.ReadFile(filepath.Join(dir, "temperature.go"))
 	if err != nil {
 		t.Fatal(err)

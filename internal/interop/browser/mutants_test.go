@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package browser_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// pageMutants break rules of the page, one each. The unit tests of the page have to fail then, or a scenario, if one is named.
+var pageMutants = []struct{ rule, file, find, put, scenario string }{
+	{"links with other schemes are not followed", "client/text.ts", `if (u.protocol === "mailto:")`, `if (u.protocol)`, ""},
+	{"addresses with a password are not followed", "client/text.ts", `if (u.username || u.password) return undefined;`, ``, ""},
+	{"only pictures that cannot run scripts are shown", "client/text.ts", `"image/webp"]`, `"image/webp", "image/svg+xml"]`, ""},
+	{"direction marks are shown by their code", "client/text.ts", `\u202a-\u202e\u2060-\u206f\ufeff\ufff9`, `\u2060-\u2065\ufeff\ufff9`, ""},
+	{"what is approved is shown exactly", "client/text.ts", `return s.replace(invisible, name);`, `return s;`, ""},
+	{"escape sequences are left out", "client/text.ts", `s.replace(escapes, "")`, `s`, ""},
+	{"a reset clears what was there", "client/fold.ts", `if (u.reset) {`, `if (false) {`, ""},
+	{"a part of a large update is not gone on from", "client/watch.ts", `this.#position = e.id || this.#position;`, `this.#position = u.position;`, ""},
+	{"a watch goes on at its position", "client/watch.ts", `this.api.events(this.session, this.#position, abort.signal)`, `this.api.events(this.session, "", abort.signal)`, ""},
+	{"the key does not allow edited arguments", "view/question.tsx", `key === "KeyY" && edited === undefined && `, `key === "KeyY" && `, "edit"},
+	{"pictures from elsewhere are not loaded", "view/content.tsx", `if (c.uri) return <p className="remote">`, `if (c.uri) return <img src={c.uri} alt="" />; if (c.uri) return <p className="remote">`, "pictures"},
+	{"what was approved is folded away", "view/item.tsx", `<div className="answered"><Fold id={e.id} title={title}>`, `<div className="answered"><Fold id={e.id} title={title} initially>`, "approve"},
+	{"few elements are on the page", "view/transcript.tsx", `overscan: 8,`, `overscan: 4000,`, "many"},
+}
+
+// TestRulesOfThePageHaveTests breaks each rule and looks whether a test fails.
+func TestRulesOfThePageHaveTests(t *testing.T) {
+	deep(t)
+	dir := t.TempDir()
+	page := copyPage(t, dir)
+	for _, m := range pageMutants {
+		t.Run(m.rule, func(t *testing.T) {
+			file := filepath.Join(page, "src", filepath.FromSlash(m.file))
+			whole, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(whole), m.find); n != 1 {
+				t.Fatalf("%s has the text to replace %d times, it must be there once", m.file, n)
+			}
+			if err := os.WriteFile(file, []byte(strings.Replace(string(whole), m.find, m.put, 1)), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := os.WriteFile(file, whole, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}()
+			script := "test"
+			if m.scenario != "" {
+				script = "build"
+			}
+			cmd := exec.Command("npm", "run", script)
+			cmd.Dir = page
+			out, err := cmd.CombinedOutput()
+			if m.scenario == "" {
+				if err == nil || !strings.Contains(string(out), "not ok") {
+					t.Fatalf("no unit test fails: %v\n%s", err, out)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			s := server{env: []string{"PONTE_DIST=" + filepath.Join(dir, "dist")}}
+			s.start(t)
+			defer s.kill()
+			if driven(t, m.scenario, "http://"+s.addr+"/", nil, nil) == nil {
+				t.Fatalf("the scenario %s does not fail", m.scenario)
+			}
+		})
+	}
+}
