@@ -205,6 +205,41 @@ func TestClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
 	require.Contains(t, lines(s.chat("two").say("more")), long)
 }
 
+func TestClientThatLeavesCancelsIfWanted(t *testing.T) {
+	asked, ended := make(chan string, 4), make(chan error, 4)
+	m := modeltest.Func(func(ctx context.Context, req *model.Request) (*model.Message, error) {
+		_, prompt := returns(req)
+		asked <- prompt
+		if prompt == "wait" {
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return nil, ctx.Err()
+		}
+		return model.Response(model.Text("You said " + prompt)), nil
+	})
+	s := serve(t, m, uistream.Options{CancelOnLeave: true})
+	body := object{"id": "one", "message": object{"id": "m", "role": "user", "parts": []object{{"type": "text", "text": "wait"}}}}
+	res := s.open("POST", "/api/chat", body)
+	require.Equal(t, "wait", <-asked)
+	_ = res.Body.Close()
+	c := s.chat("one")
+	require.Contains(t, lines(c.say("hello")), "You said hello", "the next message waits for the end of the turn")
+	require.ErrorIs(t, <-ended, context.Canceled)
+
+	other := serve(t, m, uistream.Options{})
+	res = other.open("POST", "/api/chat", body)
+	<-asked
+	<-asked
+	_ = res.Body.Close()
+	res = other.open("GET", "/api/chat/one/stream", nil)
+	require.Equal(t, 200, res.StatusCode, "without it, the turn goes on")
+	status, _ := other.get("POST", "/api/chat/one/stop", "{}")
+	require.Equal(t, 204, status)
+	all := other.chat("one").read(res)
+	require.Equal(t, "interrupted", find(all, "finish")["finishReason"])
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
 func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 	s := serve(t, paying(), uistream.Options{})
 	r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+"/api/chat", strings.NewReader(`{"id":"x","messages":[]}`))

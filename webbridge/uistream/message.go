@@ -66,7 +66,9 @@ type uiApproval struct {
 // messages returns what a session shows as UI messages: those that a client has that has followed all of it.
 func messages(s *view.Snapshot, session string) []*message {
 	all := []*message{}
-	for _, x := range webbridge.Exchanges(s) {
+	var ofAll []*view.Entity // what belongs to no answer in particular is shown with the last one
+	exchanges := webbridge.Exchanges(s)
+	for i, x := range exchanges {
 		prompt := ""
 		if x.Prompt != nil {
 			prompt = x.Prompt.ID
@@ -74,10 +76,18 @@ func messages(s *view.Snapshot, session string) []*message {
 		}
 		m := &message{ID: answerID(prompt), Role: "assistant", Metadata: &metadata{session}, Parts: []*uiPart{}}
 		r := newRenderer(prompt, m.add)
-		r.all(s)
+		if i == len(exchanges)-1 {
+			x.Answer = append(x.Answer, ofAll...)
+		}
+		r.show(s, x.Answer)
 		r.endStep()
 		if len(m.Parts) > 0 {
 			all = append(all, m)
+		}
+		for _, e := range x.Answer {
+			if ofSession(e) {
+				ofAll = append(ofAll, e)
+			}
 		}
 	}
 	return all
