@@ -152,3 +152,19 @@ func (s *Session) Since() (d time.Duration, ok bool) {
 	defer s.handler.mu.Unlock()
 	return time.Since(s.live.ended.at), s.live.ended.outcome != nil
 }
+
+// Asked returns the id of the last prompt of the session: of one that has begun in this process, even if it is not shown yet, or of a snapshot. It is
+// empty if there is none.
+func (s *Session) Asked(snapshot *view.Snapshot) string {
+	s.handler.mu.Lock()
+	prompt := s.live.prompt
+	s.handler.mu.Unlock()
+	if prompt != "" && s.Running() && snapshot.Get(prompt) == nil {
+		return prompt
+	}
+	all := Exchanges(snapshot)
+	if last := all[len(all)-1].Prompt; last != nil {
+		return last.ID
+	}
+	return ""
+}

@@ -55,6 +55,7 @@ type live struct {
 	linger, leave        *time.Timer
 	flipped              chan struct{} // closed when turns becomes 0 or 1; nil if nobody waits
 	ended                ended         // how the last turn ended
+	prompt               string        // the entity of the last prompt that has begun here
 }
 
 // Session is a session that a request uses: see [Handler.Use].

@@ -154,6 +154,11 @@ func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.
 		g.outcome = run(host.Prompt{
 			Asker: h.asker(t.NoQuestions), Defer: t.Defer, Options: t.Options, Show: t.Show,
 			Began: func(t2 *host.Turn) {
+				if len(t.Parts) > 0 {
+					h.mu.Lock()
+					s.live.prompt = projection.PromptID(t2.ID())
+					h.mu.Unlock()
+				}
 				if t.Began != nil {
 					t.Began(t2.ID())
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
 )
@@ -225,6 +226,10 @@ func (x *run) resume(ctx context.Context, open []webbridge.Asked) error {
 		x.going = cmp.Or(g, x.going)
 	}
 	x.begin("")
+	x.r.answered = map[*view.Entity]bool{}
+	for _, a := range open {
+		x.r.answered[a.Question] = true
+	}
 	x.r.begin(before)
 	return x.show(ctx)
 }

@@ -46,10 +46,15 @@ type server struct {
 
 func serve(t *testing.T, m model.Model, tools ...*toolset.Tool[none]) *server {
 	t.Helper()
+	return serveWith(t, agui.Options{Results: []string{"choose"}}, m, tools...)
+}
+
+func serveWith(t *testing.T, o agui.Options, m model.Model, tools ...*toolset.Tool[none]) *server {
+	t.Helper()
 	h, err := webbridge.New(webbridge.Config[none, string]{
 		Host: host.Config[none, string]{Agent: agent.Must(agent.New(agent.Config[none, string]{Model: m, Tools: tools})), Logger: slog.New(slog.DiscardHandler)},
 		Options: webbridge.Options{
-			Token: token, Protocols: []webbridge.Protocol{agui.New(agui.Options{Results: []string{"choose"}})}, Limits: webbridge.Limits{Prompt: 256 << 10},
+			Token: token, Protocols: []webbridge.Protocol{agui.New(o)}, Limits: webbridge.Limits{Prompt: 256 << 10},
 		},
 	})
 	require.NoError(t, err)
@@ -269,6 +274,55 @@ func TestResultsOfFrontendToolsNeedTheProgram(t *testing.T) {
 	}
 	left := last(s.run("one", results(pending...)))["outcome"].(object)["pendingToolCallIds"].([]any)
 	require.Equal(t, pending[1:], left, "the program takes results of choose only")
+}
+
+func TestQuestionsOfToolsAreInterrupts(t *testing.T) {
+	form := `{"type":"object","properties":{"to":{"type":"string"}}}`
+	ask := toolset.Func("choose", "Choose.", func(ctx context.Context, run *toolset.RunContext[none], _ payment) (string, error) {
+		r, err := run.Ask(ctx, toolset.Question{Message: "Whom?", Schema: json.RawMessage(form)})
+		return string(r.Action) + string(r.Content), err
+	})
+	other := toolset.Func("other", "Other.", func(context.Context, *toolset.RunContext[none], payment) (string, error) { return "other", nil })
+	s := serve(t, paying(), ask, other)
+	for thread, want := range map[string]object{
+		"one": {"content": `accept{"to":"Ada"}`, "entry": object{"status": "resolved", "payload": object{"to": "Ada"}}},
+		"two": {"content": "cancel", "entry": object{"status": "cancelled"}},
+	} {
+		first := s.say(thread, "choose")
+		id := interrupts(t, first)[0]
+		asked := last(first)["outcome"].(object)["interrupts"].([]any)[0].(object)
+		require.Equal(t, "input_required", asked["reason"])
+		require.Equal(t, "Whom?", asked["message"])
+		require.Equal(t, "object", asked["responseSchema"].(object)["type"])
+		answer := want["entry"].(object)
+		answer["interruptId"] = id
+		second := s.run(thread, object{"resume": []object{answer}})
+		require.Equal(t, object{"type": "success"}, last(second)["outcome"])
+		require.Contains(t, lines(second), strings.ReplaceAll(want["content"].(string), `"`, `\"`))
+		require.Contains(t, lines(second), "All done.")
+	}
+}
+
+func TestClientThatLeavesCancelsIfWanted(t *testing.T) {
+	asked, ended := make(chan struct{}), make(chan error, 1)
+	m := modeltest.Func(func(ctx context.Context, _ *model.Request) (*model.Message, error) {
+		close(asked)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	})
+	s := serveWith(t, agui.Options{CancelOnLeave: true}, m)
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/api/agui", strings.NewReader(`{"threadId":"x","runId":"r","messages":[{"id":"m","role":"user","content":"hello"}]}`))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	<-asked
+	leave()
+	_ = res.Body.Close()
+	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
 func TestMalformedInputIsRefused(t *testing.T) {

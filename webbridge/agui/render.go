@@ -21,16 +21,18 @@ type renderer struct {
 	prompt  string // the prompt of the run, which the snapshot has to have; "" if there is none
 	session string
 
-	began   bool // what was before is sent
-	shown   bool // what follows was looked at once
-	parts   map[string]*part
-	steps   map[string]bool
-	step    string // that is open
-	open    *part  // the text or reasoning that is being written
-	agents  []string
-	asked   map[string]webbridge.Asked // by question
-	order   []string
-	failure string
+	began  bool // what was before is sent
+	shown  bool // what follows was looked at once
+	parts  map[string]*part
+	steps  map[string]bool
+	step   string // that is open
+	open   *part  // the text or reasoning that is being written
+	agents []string
+	asked  map[string]webbridge.Asked // by question
+	// answered are questions that this run has answered, as they were: they change by and by.
+	answered map[*view.Entity]bool
+	order    []string
+	failure  string
 }
 
 // part is what is known of an entity.
@@ -355,7 +357,7 @@ func (r *renderer) ask(s *view.Snapshot, e *view.Entity) {
 // waits reports whether a turn waits for an answer. One that is pending has ended.
 func (r *renderer) waits() bool {
 	for _, a := range r.asked {
-		if a.Question.Status == view.Pending && !strings.Contains(a.Question.ID, "/pending/") {
+		if a.Question.Status == view.Pending && !r.answered[a.Question] && !strings.Contains(a.Question.ID, "/pending/") {
 			return true
 		}
 	}
@@ -373,7 +375,7 @@ func (r *renderer) finish() *outcome {
 	for _, id := range r.order {
 		a := r.asked[id]
 		switch {
-		case a.Question.Status != view.Pending:
+		case a.Question.Status != view.Pending, r.answered[a.Question]:
 		case a.External:
 			o.Pending = append(o.Pending, a.Call.ID)
 		default:

@@ -59,6 +59,9 @@ func (r *renderer) request(p *part, all []*asked) {
 		if a.External || a.responded {
 			continue
 		}
+		if r.answered[q] {
+			return
+		}
 		pending := q.Status == view.Pending
 		if !pending && q.Status != view.Completed {
 			a.responded = true
@@ -90,7 +93,7 @@ func (r *renderer) request(p *part, all []*asked) {
 func (r *renderer) asks() bool {
 	for _, all := range r.asked {
 		for _, a := range all {
-			if a.Question.Status == view.Pending {
+			if a.Question.Status == view.Pending && !r.answered[a.Question] {
 				return true
 			}
 		}

@@ -4,7 +4,9 @@ package uistream_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -203,6 +205,65 @@ func TestClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
 		_, text = s.get("GET", "/api/chat/one/messages", nil)
 	}
 	require.Contains(t, lines(s.chat("two").say("more")), long)
+}
+
+func TestTurnOfAnotherSurfaceIsApprovedHere(t *testing.T) {
+	paid := make(chan string, 4)
+	s := serve(t, paying(), uistream.Options{}, pay(paid), look())
+	status, text := s.get("POST", "/api/sessions", "{}")
+	require.Equal(t, 201, status)
+	var made object
+	require.NoError(t, json.Unmarshal([]byte(text), &made))
+	c := s.chat(made["id"].(string))
+	status, _ = s.get("POST", "/api/sessions/"+c.id+"/prompts", object{"parts": []object{{"text": "pay one"}}})
+	require.Equal(t, 202, status)
+	for _, approved := range []bool{true, false} { // the run waits in the process, for each
+		shown := c.read(c.open("GET", "/api/chat/"+c.id+"/stream", nil))
+		require.NotNil(t, find(shown, "tool-approval-request"))
+		require.Equal(t, "tool-calls", find(shown, "finish")["finishReason"])
+		last := c.answer(approved)
+		all := c.send(object{"messageId": last["id"]})
+		require.Equal(t, approved, find(all, "tool-approval-request") != nil, "the next one is asked in the same stream")
+		require.Equal(t, !approved, strings.Contains(lines(all), "All done."))
+	}
+	require.Equal(t, "Ada", <-paid)
+	require.Empty(t, paid)
+}
+
+func TestQuestionsOfToolsAreDataParts(t *testing.T) {
+	ask := toolset.Func("look", "Look.", func(ctx context.Context, run *toolset.RunContext[none], _ payment) (string, error) {
+		r, err := run.Ask(ctx, toolset.Question{Message: "Whom?", Schema: []byte(`{"type":"object","properties":{"to":{"type":"string"}}}`)})
+		return string(r.Content), err
+	})
+	s := serve(t, modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+		if n, _ := returns(req); n == 0 {
+			return model.Response(model.ToolCall("l", "look", `{"to":"x"}`)), nil
+		}
+		return model.Response(model.Text("All done.")), nil
+	}), uistream.Options{}, ask)
+	c := s.chat("one")
+	var all sync.WaitGroup
+	all.Go(func() {
+		shown := lines(c.say("look"))
+		if !strings.Contains(shown, `"status":"completed"`) || !strings.Contains(shown, "All done.") {
+			t.Error(shown)
+		}
+	})
+	var answer string
+	for answer == "" {
+		status, text := s.get("GET", "/api/chat/one/messages", nil)
+		if _, rest, ok := strings.Cut(text, `"id":"question:`); status == 200 && ok {
+			id, _, _ := strings.Cut(rest, `"`)
+			_, rest, _ = strings.Cut(text, `"session":"`)
+			session, _, _ := strings.Cut(rest, `"`)
+			answer = "/api/sessions/" + session + "/questions/" + url.PathEscape("question:"+id)
+			require.Contains(t, text, `"data-question"`)
+			require.Contains(t, text, `"title":"Whom?"`)
+		}
+	}
+	status, _ := s.get("POST", answer, object{"reply": object{"action": "accept", "content": object{"to": "Ada"}}})
+	require.Equal(t, 204, status)
+	all.Wait()
 }
 
 func TestClientThatLeavesCancelsIfWanted(t *testing.T) {

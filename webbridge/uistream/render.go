@@ -19,6 +19,8 @@ type renderer struct {
 	parts  map[string]*part
 	asked  map[string][]*asked // the questions about a call
 	calls  []string            // that there are questions about, in order
+	// answered are questions that this request has answered, as they were: they change by and by.
+	answered map[*view.Entity]bool
 
 	steps  map[string]bool // that have begun
 	inStep bool
@@ -110,7 +112,7 @@ func (r *renderer) show(s *view.Snapshot, entities []*view.Entity) (more bool) {
 	more = true
 	for _, all := range r.asked {
 		for _, a := range all {
-			more = more && !a.waits()
+			more = more && (!a.waits() || r.answered[a.Question])
 		}
 	}
 	return more

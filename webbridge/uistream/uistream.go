@@ -16,6 +16,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
 )
@@ -240,12 +241,14 @@ func (p *protocol) decide(w http.ResponseWriter, r *http.Request, q *request, s 
 		return err
 	}
 	var going *webbridge.Going
+	answered := map[*view.Entity]bool{}
 	for i := range parts {
 		question, answer := p.answer(&parts[i], open)
-		if question == "" {
+		if question == nil {
 			continue
 		}
-		g, err := s.Resolve(context.WithoutCancel(r.Context()), question, answer, p.turn())
+		answered[question] = true
+		g, err := s.Resolve(context.WithoutCancel(r.Context()), question.ID, answer, p.turn())
 		var told *webbridge.Error
 		if errors.As(err, &told) && (told.Kind == webbridge.KindAnswered || told.Kind == webbridge.KindNotFound) {
 			continue // somebody was quicker: what they have decided is shown
@@ -258,6 +261,7 @@ func (p *protocol) decide(w http.ResponseWriter, r *http.Request, q *request, s 
 		}
 	}
 	st := p.begin(w, s, f, prompt)
+	st.answered = answered
 	st.claim(parts)
 	if going != nil {
 		p.show(r.Context(), st, going)
@@ -268,7 +272,7 @@ func (p *protocol) decide(w http.ResponseWriter, r *http.Request, q *request, s 
 }
 
 // answer returns the question that a part has an answer to, and the answer.
-func (p *protocol) answer(c *claimed, open []webbridge.Asked) (question string, a host.Answer) {
+func (p *protocol) answer(c *claimed, open []webbridge.Asked) (question *view.Entity, a host.Answer) {
 	for _, asked := range open {
 		switch {
 		case asked.External:
@@ -282,19 +286,19 @@ func (p *protocol) answer(c *claimed, open []webbridge.Asked) (question string, 
 				if json.Unmarshal(c.Output, &plain) == nil {
 					text = plain
 				}
-				return asked.Question.ID, host.Answer{Result: &toolset.Result{Text: text}}
+				return asked.Question, host.Answer{Result: &toolset.Result{Text: text}}
 			case "output-error":
-				return asked.Question.ID, host.Answer{Result: &toolset.Result{Text: c.ErrorText, Outcome: model.OutcomeFailed}}
+				return asked.Question, host.Answer{Result: &toolset.Result{Text: c.ErrorText, Outcome: model.OutcomeFailed}}
 			}
 		case c.Approval != nil && c.Approval.ID == asked.ID && c.State == "approval-responded" && c.Approval.Approved != nil:
 			d := toolset.Allow()
 			if !*c.Approval.Approved {
 				d = toolset.Deny(orElse(c.Approval.Reason, "The user rejected this. The tool was not run. Do not try to do the same in another way; ask what to do instead."))
 			}
-			return asked.Question.ID, host.Answer{Decision: &d}
+			return asked.Question, host.Answer{Decision: &d}
 		}
 	}
-	return "", host.Answer{}
+	return nil, host.Answer{}
 }
 
 // watch shows an answer until the session is idle.
@@ -347,11 +351,7 @@ func (p *protocol) resume(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all := webbridge.Exchanges(snapshot)
-	prompt := ""
-	if last := all[len(all)-1].Prompt; last != nil {
-		prompt = last.ID
-	}
+	prompt := s.Asked(snapshot)
 	p.watch(r.Context(), p.begin(w, s, f, prompt))
 	return nil
 }
