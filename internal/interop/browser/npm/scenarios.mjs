@@ -396,7 +396,7 @@ export const scenarios = {
 
   // The picture of the README: docs/chat.png.
   async picture(h) {
-    for (const id of ["attacks", "many"]) await fetch(h.url + "api/sessions/" + id, { method: "DELETE" });
+    for (const id of ["attacks", "many", "strings"]) await fetch(h.url + "api/sessions/" + id, { method: "DELETE" });
     const page = await h.open("#/s/demo", { viewport: { width: 1100, height: 780 } });
     await page.getByText("Add subtracts").first().waitFor();
     await page.getByRole("button", { name: "Allow once" }).and(page.locator(":enabled")).waitFor();
