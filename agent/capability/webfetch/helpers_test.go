@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -57,7 +58,7 @@ func (s *site) url(host, path string) string { return "http://" + host + ":" + s
 // options lets the tool reach the site, without approval.
 func (s *site) options() webfetch.Options {
 	return webfetch.Options{
-		AllowAll: true, AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		AllowAll: true, Timeout: 10 * time.Minute, AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Resolver: fetchtest.Resolver(func(string) []netip.Addr { return []netip.Addr{netip.MustParseAddr("127.0.0.1")} }),
 	}
 }
