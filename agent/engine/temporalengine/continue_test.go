@@ -312,3 +312,20 @@ func TestLongRunWithoutSuggestionsIsContinued(t *testing.T) {
 		})
 	}
 }
+
+// TestMessagesToAWaitingRunOutliveItsExecution: each message ends an execution, because the history is full, and the next one has it.
+func TestMessagesToAWaitingRunOutliveItsExecution(t *testing.T) {
+	m := said(model.Response(model.ToolCall("a", "guarded", `{"n":1}`)), model.Response(final("done")))
+	s := &story{config: config(newAgent(t, m), new(temporalengine.MemoryBlobs)), full: true, answer: allow}
+	s.during = func(env *testsuite.TestWorkflowEnvironment, n int) {
+		if n == 2 || n == 3 { // the first one has made the step
+			env.RegisterDelayedCallback(func() { env.SignalWorkflow("message", []model.Part{model.User(fmt.Sprint("message ", n))}) }, time.Minute)
+		}
+	}
+	res, err := s.play(t, temporalengine.Input{Prompt: "Go.", Metadata: ada})
+	require.NoError(t, err)
+	require.Greater(t, s.executions, 3)
+	text := plain(t, res.Messages)
+	require.Contains(t, text, "message 2")
+	require.Contains(t, text, "message 3")
+}
