@@ -93,13 +93,13 @@ func TestSessionTenTimesAsLongAsTheWindowIsFinished(t *testing.T) {
 
 	var messages []*model.Message
 	var pasted int64
-	compacted, changed, right, turns := 0, 0, 0, 0
+	changed, right, turns := 0, 0, 0
 	for pasted < 10*window {
 		before := len(m.requests)
 		stream := a.Stream(t.Context(), struct{}{}, fmt.Sprintf("%s\nWhich code has the locker of this page?", page(turns)), agent.WithHistory(messages))
 		for e := range stream.Events() {
 			if e.Kind == agent.EventCustom {
-				t.Logf("turn %d: %T %.200v", turns, e.Value, e.Value)
+				t.Logf("turn %d: %T", turns, e.Value)
 			}
 		}
 		res, err := stream.Result()
@@ -117,7 +117,7 @@ func TestSessionTenTimesAsLongAsTheWindowIsFinished(t *testing.T) {
 		pasted += int64(len(page(turns)) / 6) // a word of the page has at least six bytes and is at least one token
 		turns++
 	}
-	compacted = len(summaries.requests)
+	compacted := len(summaries.requests)
 	t.Logf("%d turns, %d right, %d summaries, %d prefixes changed", turns, right, compacted, changed)
 	require.Zero(t, m.refused+summaries.refused)
 	require.Positive(t, compacted)
