@@ -5,6 +5,7 @@ package approval_test
 import (
 	"encoding/json"
 	"fmt"
+	"log"
 
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/toolset"
@@ -22,4 +23,18 @@ func ExamplePolicy() {
 	// allow
 	// defer
 	// {"version":1,"rules":[{"tool":"run_command","scope":"go test","verdict":"allow"}]}
+}
+
+func ExampleThroughLinks() {
+	config, err := approval.ParseConfig([]byte(`{"rules": [{"decision": "deny", "path": "**/.env"}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	layer, err := config.Layer("/repo")
+	if err != nil {
+		log.Fatal(err)
+	}
+	layer = approval.ThroughLinks(layer, "/repo") // notes.txt may be a link to .env
+	fmt.Println(layer.Name)
+	// Output: configuration
 }

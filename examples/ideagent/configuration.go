@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"weak"
@@ -81,61 +80,14 @@ func (r *rules) of(s *deps.Session) ([]approval.Layer, error) {
 		if err != nil {
 			return nil, err
 		}
-		layers = append(layers, throughLinks(layer, roots))
+		layers = append(layers, approval.ThroughLinks(layer, roots...))
 	}
 	var all []string
 	for _, root := range roots {
 		all = append(all, variants(root)...)
 	}
 	layer, err := user.Layer(all...)
-	return append(layers, throughLinks(layer, roots)), err
-}
-
-// throughLinks has a layer decide about the files that a call names and about those that links lead to: what is denied or asked about under one
-// name is under the other, and what is allowed must be so under both.
-func throughLinks(l approval.Layer, roots []string) approval.Layer {
-	decide := l.Decide
-	l.Decide = func(ctx context.Context, r *toolset.ApprovalRequest) (approval.Ruling, error) {
-		named, err := decide(ctx, r)
-		real, linked := behindLinks(r, roots)
-		if err != nil || !linked {
-			return named, err
-		}
-		there, err := decide(ctx, real)
-		for _, verdict := range []toolset.Verdict{toolset.VerdictDeny, approval.VerdictAsk, ""} {
-			if named.Verdict == verdict {
-				return named, err
-			} else if there.Verdict == verdict {
-				return there, err
-			}
-		}
-		return named, err
-	}
-	return l
-}
-
-// behindLinks returns a request with the files that links lead to, and whether there are links. Links on the way to the session's directories do
-// not count: files below them keep their names.
-func behindLinks(r *toolset.ApprovalRequest, roots []string) (*toolset.ApprovalRequest, bool) {
-	real, linked := *r, false
-	real.Approval.Preview = slices.Clone(r.Approval.Preview)
-	for i := range real.Approval.Preview {
-		if d := real.Approval.Preview[i].Diff; d != nil {
-			path := resolved(d.Path)
-			for _, root := range roots {
-				if rest, ok := strings.CutPrefix(path, resolved(root)+string(filepath.Separator)); ok {
-					path = filepath.Join(root, rest)
-					break
-				}
-			}
-			if path != filepath.Clean(d.Path) {
-				diff := *d
-				diff.Path, linked = path, true
-				real.Approval.Preview[i].Diff = &diff
-			}
-		}
-	}
-	return &real, linked
+	return append(layers, approval.ThroughLinks(layer, roots...)), err
 }
 
 // read returns the projects of a session.
@@ -210,23 +162,12 @@ func guarded(roots []string) approval.Layer {
 	}
 	return approval.Layer{Name: "ideagent", Decide: func(_ context.Context, r *toolset.ApprovalRequest) (approval.Ruling, error) {
 		for i := range r.Approval.Preview {
-			if d := r.Approval.Preview[i].Diff; d != nil && (is(filepath.Clean(d.Path)) || is(resolved(d.Path))) {
+			if d := r.Approval.Preview[i].Diff; d != nil && (is(filepath.Clean(d.Path)) || is(approval.ResolveLinks(d.Path))) {
 				return approval.Ruling{Verdict: approval.VerdictAsk, Rule: "changes of ideagent's configuration are asked about"}, nil
 			}
 		}
 		return approval.Ruling{}, nil
 	}}
-}
-
-// resolved returns a path without symbolic links, as far as it exists.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(real, filepath.Base(path))
-	}
-	return path
 }
 
 // userPrompts returns the commands of the user's prompts. What is wrong with others is told.

@@ -23,9 +23,9 @@ import (
 // patience is how long anything may take before a test gives up on it: much longer with the race detector.
 var patience = func() time.Duration {
 	if os.Getenv("PONTE_INTEROP_RACE") != "" {
-		return 2 * time.Minute
+		return 4 * time.Minute
 	}
-	return 20 * time.Second
+	return time.Minute
 }()
 
 // peer is a client's connection to the agent, made with an SDK of others.

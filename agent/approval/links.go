@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// ThroughLinks has a layer decide about the files of this machine that a call changes and about those that symbolic links lead to: what is
+// denied or asked about under one name is so under the other, and what is allowed must be so under both. Without it, a rule about a file
+// does not hold for a link to it. Roots are the absolute directories that the layer's paths are relative to; links on the way to them do
+// not count. Hard links are names like any other.
+//
+// The links are followed when the layer decides. Nothing keeps another program from changing them before the call runs.
+func ThroughLinks(l Layer, roots ...string) Layer {
+	decide := l.Decide
+	if decide == nil {
+		return l
+	}
+	l.Decide = func(ctx context.Context, r *toolset.ApprovalRequest) (Ruling, error) {
+		named, err := decide(ctx, r)
+		real, linked := behindLinks(r, roots)
+		if err != nil || !linked {
+			return named, err
+		}
+		there, err := decide(ctx, real)
+		for _, verdict := range []toolset.Verdict{toolset.VerdictDeny, VerdictAsk, ""} {
+			if named.Verdict == verdict {
+				return named, err
+			} else if there.Verdict == verdict {
+				return there, err
+			}
+		}
+		return named, err
+	}
+	return l
+}
+
+// behindLinks returns a request with the files that links lead to, and whether there are links.
+func behindLinks(r *toolset.ApprovalRequest, roots []string) (*toolset.ApprovalRequest, bool) {
+	real, linked := *r, false
+	real.Approval.Preview = slices.Clone(r.Approval.Preview)
+	for i := range real.Approval.Preview {
+		if d := real.Approval.Preview[i].Diff; d != nil {
+			path := ResolveLinks(d.Path)
+			for _, root := range roots {
+				if rest, ok := strings.CutPrefix(path, ResolveLinks(root)+string(filepath.Separator)); ok {
+					path = filepath.Join(root, rest)
+					break
+				}
+			}
+			if path != filepath.Clean(d.Path) {
+				diff := *d
+				diff.Path, linked = path, true
+				real.Approval.Preview[i].Diff = &diff
+			}
+		}
+	}
+	return &real, linked
+}
+
+// ResolveLinks returns an absolute path without symbolic links, as far as it exists.
+func ResolveLinks(path string) string {
+	for dir, rest := filepath.Clean(path), ""; ; {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return path
+		}
+		dir, rest = parent, filepath.Join(filepath.Base(dir), rest)
+	}
+}
