@@ -361,7 +361,7 @@ func TestFailedChecksBlock(t *testing.T) {
 func TestCancelledCheckIsNoVerdict(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")
-	a := newAgent(t, modeltest.Script(), guard{Name: "g", On: input, Open: true, Check: func(ctx context.Context, _ *toolset.RunContext[none], _ *subject) (verdict, error) {
+	a := newAgent(t, modeltest.Script(), guard{Name: "g", On: input, Check: func(ctx context.Context, _ *toolset.RunContext[none], _ *subject) (verdict, error) {
 		cancel(stop)
 		return guardrails.Pass(), ctx.Err()
 	}})
