@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -84,3 +85,10 @@ func (q *Query) hash() string {
 	sum := sha256.Sum256(data)
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
+
+// InternalDir is the beginning of the directories of sessions that are no conversations, such as ledgers of what was spent. They are in
+// the store like all others, and hosts do not list them.
+const InternalDir = "ponte:"
+
+// Internal reports whether a session is no conversation.
+func Internal(i *Info) bool { return strings.HasPrefix(i.Dir, InternalDir) }

@@ -155,6 +155,9 @@ func each(ctx context.Context, store sessions.Store, dir string, do func(*sessio
 			return err
 		}
 		for i := range page.Sessions {
+			if sessions.Internal(&page.Sessions[i]) {
+				continue
+			}
 			if err := do(&page.Sessions[i]); err != nil {
 				return err
 			}

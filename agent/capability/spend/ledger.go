@@ -20,8 +20,8 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Dir is the directory of the sessions that are ledgers.
-const Dir = "ponte:spend"
+// Dir is the directory of the sessions that are ledgers. Hosts do not list them.
+const Dir = session.InternalDir + "spend"
 
 // slots is how many amounts a ledger tells apart.
 const slots = 60

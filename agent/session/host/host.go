@@ -166,9 +166,20 @@ func (h *Host) Sessions() []*Session {
 	return all
 }
 
-// List lists the sessions of the store.
+// List lists the sessions of the store that are conversations: those that a program keeps for itself ([session.Internal]) are left out. A page may
+// have fewer sessions than the query asks for, and more may follow all the same.
 func (h *Host) List(ctx context.Context, q session.Query) (session.Page, error) {
-	return h.store.List(ctx, q)
+	for {
+		page, err := h.store.List(ctx, q)
+		if err != nil {
+			return page, err
+		}
+		page.Sessions = slices.DeleteFunc(page.Sessions, func(i session.Info) bool { return session.Internal(&i) })
+		if len(page.Sessions) > 0 || page.Next == "" {
+			return page, nil
+		}
+		q.Cursor = page.Next
+	}
 }
 
 // Delete closes a session, if it is open here, and removes it from the store. That there is no such session is [session.ErrNotFound].

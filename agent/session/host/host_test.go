@@ -400,3 +400,32 @@ func TestMain(m *testing.M) {
 }
 
 // The surface of the last answer is that of the turn that goes on.
+
+func TestSessionsOfTheProgramAreNotListed(t *testing.T) {
+	store := new(session.Memory)
+	for i := range 20 {
+		dir := session.InternalDir + "spend"
+		if i%7 == 0 {
+			dir = "/repo"
+		}
+		_, err := store.Create(t.Context(), session.New{Dir: dir})
+		require.NoError(t, err)
+	}
+	h, err := host.New(host.Config[none, string]{Agent: newAgent(echo()), Store: store})
+	require.NoError(t, err)
+	n := 0
+	for q := (session.Query{Limit: 2}); ; {
+		page, err := h.List(t.Context(), q)
+		require.NoError(t, err)
+		for _, i := range page.Sessions {
+			require.Equal(t, "/repo", i.Dir)
+			n++
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			break
+		}
+		require.NotEmpty(t, page.Sessions, "a page is empty only at the end")
+	}
+	require.Equal(t, 3, n)
+	require.NoError(t, h.Close(t.Context()))
+}
