@@ -71,6 +71,9 @@ func TestFusingEngineConforms(t *testing.T) {
 
 // TestChildProcessEngineConforms has each task of the suite executed by a process of its own.
 func TestChildProcessEngineConforms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each task runs in a process of its own")
+	}
 	child := program{Name: "suite"}
 	enginetest.Conformance(t, enginetest.Harness{Open: func(_ *testing.T, l *enginetest.Life) (engine.Engine, func()) {
 		eng := enginetest.NewRemote(l.Worker, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {

@@ -145,13 +145,13 @@ func perform(ctx context.Context, w engine.Worker, task *engine.Task, done *engi
 	}
 }
 
-// beat tells the server that the activity is alive, which also tells the activity when it is cancelled.
+// beat tells the server that the activity is alive, which also tells the activity when it is cancelled. It says nothing at first: most
+// activities are short, and each sign of life costs the server a write.
 func beat(ctx context.Context) (stop func()) {
 	info := activity.GetInfo(ctx)
 	if info.IsLocalActivity || info.HeartbeatTimeout <= 0 {
 		return func() {}
 	}
-	activity.RecordHeartbeat(ctx)
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
