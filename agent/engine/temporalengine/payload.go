@@ -50,8 +50,37 @@ func patiently(ctx context.Context, f func() error) error {
 // event of a run is larger. It belongs into client.Options.DataConverter of all programs that have to do with the runs. Workflows of other kinds can use it,
 // too.
 func Converter(b Blobs) converter.DataConverter {
-	return workflow.DataConverterWithoutDeadlockDetection(byReferences(b)) // to get a blob may take more than the second that a workflow has
+	return anywhere{byReferences(b)}
 }
+
+// anywhere is a converter that is patient in workflows: to get a blob may take more than the second that a workflow has before Temporal calls it
+// stuck. In activities it is not. A local activity gets the converter of its workflow, and would pause that detection from a goroutine of
+// its own, while the workflow's may end: in SDK 1.50 both wait for each other's lock then, and the worker stands still.
+type anywhere struct{ converter.DataConverter }
+
+// WithWorkflowContext implements [workflow.ContextAware].
+func (c anywhere) WithWorkflowContext(ctx workflow.Context) converter.DataConverter {
+	return inWorkflow{patient(ctx, c.DataConverter), c}
+}
+
+// WithContext implements [workflow.ContextAware].
+func (c anywhere) WithContext(context.Context) converter.DataConverter { return c }
+
+// inWorkflow is the converter of a workflow.
+type inWorkflow struct {
+	converter.DataConverter
+	outside anywhere
+}
+
+// WithWorkflowContext implements [workflow.ContextAware].
+func (c inWorkflow) WithWorkflowContext(ctx workflow.Context) converter.DataConverter {
+	return c.outside.WithWorkflowContext(ctx)
+}
+
+// WithContext implements [workflow.ContextAware].
+func (c inWorkflow) WithContext(context.Context) converter.DataConverter { return c.outside }
+
+var _, _ workflow.ContextAware = anywhere{}, inWorkflow{}
 
 func byReferences(b Blobs) converter.DataConverter {
 	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &references{b})
