@@ -206,19 +206,7 @@ func (s *server) listed(ctx context.Context, q sessions.Query) (sessions.Page, e
 		return sessions.Page{}, acp.Errorf(acp.CodeInvalidParams, "invalid params: archived is %q: use exclude, include or only", oneLine(string(filter))).
 			WithData(errorData{Kind: KindSession})
 	}
-	for {
-		page, err := s.host.List(ctx, q)
-		if err != nil {
-			return page, err
-		}
-		page.Sessions = slices.DeleteFunc(page.Sessions, func(i sessions.Info) bool {
-			return host.Archived(&i) != (filter == unstable.SessionArchiveFilterOnly)
-		})
-		if len(page.Sessions) > 0 || page.Next == "" {
-			return page, nil
-		}
-		q.Cursor, q.Limit = page.Next, sessions.MaxLimit // there may be many that are left out
-	}
+	return s.host.List(ctx, q, func(i *sessions.Info) bool { return host.Archived(i) == (filter == unstable.SessionArchiveFilterOnly) })
 }
 
 // tellArchived adds to the answer which sessions of a page are archived.

@@ -49,7 +49,7 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) error {
 	user, found := User(r.Context()), []session.Info{}
 	for looked := 0; ; {
 		q.Limit = limit - len(found) // never more than there is room for, so that the cursor fits
-		page, err := h.host.List(r.Context(), q)
+		page, err := h.host.List(r.Context(), q, func(i *session.Info) bool { return !host.Archived(i) })
 		if err != nil {
 			return err
 		}

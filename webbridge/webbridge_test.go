@@ -5,6 +5,7 @@ package webbridge_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"strings"
@@ -163,6 +164,18 @@ func TestListGoesThroughPages(t *testing.T) {
 	require.Equal(t, "invalid", s.refused("GET", "/api/sessions?limit=x", nil, 400))
 	require.Equal(t, "invalid", s.refused("GET", "/api/sessions?cursor=x", nil, 400))
 	require.Equal(t, "too_large", s.refused("GET", "/api/sessions?q="+strings.Repeat("x", 201), nil, 413))
+}
+
+func TestArchivedSessionsAreNotListed(t *testing.T) {
+	store := new(session.Memory)
+	s := serve(t, options{host: host.Config[none, string]{Store: store}})
+	archived := strings.TrimPrefix(s.create(), "/api/sessions/")
+	s.create()
+	require.Len(t, s.do("GET", "/api/sessions", nil, 200)["sessions"], 2)
+	_, err := store.Update(t.Context(), archived, session.Change{Values: map[string]json.RawMessage{"archived": json.RawMessage("true")}})
+	require.NoError(t, err)
+	require.Len(t, s.do("GET", "/api/sessions", nil, 200)["sessions"], 1)
+	s.do("GET", "/api/sessions/"+archived, nil, 200)
 }
 
 func TestPromptWhileATurnRuns(t *testing.T) {

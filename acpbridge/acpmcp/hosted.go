@@ -32,7 +32,7 @@ type hosted struct {
 // Connect implements [mcp.Transport].
 func (h *hosted) Connect(context.Context) (mcp.Connection, error) {
 	c := &hostedConn{
-		server: h, prefix: rand.Text()[:8], calls: map[string]*hostedCall{}, incoming: make(chan jsonrpc.Message), ended: make(chan struct{}),
+		server: h, prefix: rand.Text()[:8], calls: map[string]context.CancelFunc{}, incoming: make(chan jsonrpc.Message), ended: make(chan struct{}),
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,12 +82,7 @@ type hostedConn struct {
 
 	mu     sync.Mutex
 	closed bool
-	calls  map[string]*hostedCall // by the identifier on the wire
-}
-
-// hostedCall is a request that has not been answered.
-type hostedCall struct {
-	cancel context.CancelFunc
+	calls  map[string]context.CancelFunc // of requests without an answer, by the identifier on the wire
 }
 
 // SessionID implements [mcp.Connection].
@@ -128,7 +123,7 @@ func (c *hostedConn) Write(_ context.Context, msg jsonrpc.Message) error {
 		cancel()
 		return fmt.Errorf("acpmcp: %w", mcp.ErrConnectionClosed)
 	}
-	c.calls[id] = &hostedCall{cancel}
+	c.calls[id] = cancel
 	c.work.Add(1)
 	c.mu.Unlock()
 	go func() {
@@ -176,8 +171,8 @@ func (c *hostedConn) cancel(params json.RawMessage) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if call := c.calls[c.wireID(id)]; call != nil {
-		call.cancel()
+	if cancel := c.calls[c.wireID(id)]; cancel != nil {
+		cancel()
 	}
 }
 
@@ -211,8 +206,8 @@ func (c *hostedConn) Close() error {
 	if !c.closed {
 		c.closed = true
 		close(c.ended)
-		for _, call := range c.calls {
-			call.cancel()
+		for _, cancel := range c.calls {
+			cancel()
 		}
 	}
 	c.mu.Unlock()

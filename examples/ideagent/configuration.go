@@ -127,7 +127,7 @@ func (r *rules) read(s *deps.Session, roots []string) (all []*config.Project, er
 
 // variants returns a directory as it is named, and without symbolic links.
 func variants(dir string) []string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil && real != filepath.Clean(dir) {
+	if real := approval.ResolveLinks(dir); real != filepath.Clean(dir) {
 		return []string{dir, real}
 	}
 	return []string{dir}
