@@ -146,7 +146,7 @@ var thirdParty = map[string][]string{
 	"examples/ideagent/internal/term/tty":      {"golang.org/x/sys/windows", "golang.org/x/term"},
 	"examples/support":                         {"github.com/modelcontextprotocol/go-sdk/mcp"}, // it is an MCP server, too
 	"internal/schema":                          {"github.com/invopop/jsonschema", "github.com/go-playground/validator/v10"},
-	"examples/ideagent":                        {"golang.org/x/term"},
+	"examples/ideagent/internal/program":       {"golang.org/x/term"},
 	"examples/ideagent/internal/keys":          {"github.com/zalando/go-keyring"},
 }
 

@@ -2,7 +2,7 @@
 
 //go:build providers
 
-package main
+package program
 
 // With -tags providers the program knows every provider, at the price of their SDKs: 28 MB in place of 11, and twice the time
 // to build.

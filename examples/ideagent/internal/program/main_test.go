@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package program
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "ideagent.exe") // a name that Windows runs too
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary, "../..").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		os.Exit(1)
 	}
@@ -196,15 +196,15 @@ func TestAnIDETalksToTheAgentInLines(t *testing.T) {
 const demonstration = `run go test ./..., search "+ 23", replace "+ 23" with "+ 32" in temperature.go, and run go test ./...`
 
 func TestTheDemonstration(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
+	readme, err := os.ReadFile("../../../README.md")
 	require.NoError(t, err)
 	require.Contains(t, string(readme), demonstration)
-	original, err := os.ReadFile("../demo/temperature.go")
+	original, err := os.ReadFile("../../../demo/temperature.go")
 	require.NoError(t, err)
 	require.Contains(t, string(original), "+ 23", "the mistake is there")
 	t.Setenv("TMPDIR", t.TempDir())
 	begin := time.Now()
-	out, stderr, code := ideagent(t, "chat", "-model", "offline", "-yes", "-scratch", "-dir", "../demo", demonstration)
+	out, stderr, code := ideagent(t, "chat", "-model", "offline", "-yes", "-scratch", "-dir", "../../../demo", demonstration)
 	t.Logf("the demonstration took %v", time.Since(begin))
 	require.Equal(t, 0, code, stderr)
 	require.Empty(t, stderr)
@@ -223,7 +223,7 @@ func TestTheDemonstration(t *testing.T) {
 	mended, err := os.ReadFile(filepath.Join(where[1], "temperature.go"))
 	require.NoError(t, err)
 	require.Equal(t, strings.Replace(string(original), "+ 23", "+ 32", 1), string(mended))
-	still, err := os.ReadFile("../demo/temperature.go")
+	still, err := os.ReadFile("../../../demo/temperature.go")
 	require.NoError(t, err)
 	require.Equal(t, string(original), string(still), "the clone stays clean")
 }
@@ -232,7 +232,7 @@ func TestTheDemonstration(t *testing.T) {
 func project(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "demo")
-	require.NoError(t, os.CopyFS(dir, os.DirFS("../demo")))
+	require.NoError(t, os.CopyFS(dir, os.DirFS("../../../demo")))
 	return dir
 }
 

@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package main
+package program
 
 import (
 	"os/exec"

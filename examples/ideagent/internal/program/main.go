@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package program is the program of examples/ideagent, so that mains with other stores have it too.
+package program
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/ponte-go/ponte/internal/nearest"
+)
+
+// Main runs the program with the arguments of the process, and exits.
+func Main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// Exit codes. Those of chat are in package term.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+const usage = `Ideagent is a coding agent that speaks the Agent Client Protocol (ACP).
+
+Usage:
+
+	ideagent [flags]                 speak ACP on standard input and output, for an IDE
+	ideagent chat [flags] [PROMPT]   talk to the agent in this terminal
+	ideagent proxy [flags] AGENT …   stand between an IDE and another agent
+	ideagent sessions COMMAND        list, show, export or purge the sessions that it keeps
+	ideagent login [PROVIDER]        keep an API key in the system's keyring
+	ideagent logout [PROVIDER]       forget it
+	ideagent version                 print the version
+
+Run "ideagent chat -h" for the flags of chat, and "ideagent sessions -h" for the commands of sessions.
+
+Flags:
+
+`
+
+// run is the program, without the process around it.
+func run(args []string) int {
+	command := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		command, args = args[0], args[1:]
+	}
+	switch command {
+	case "":
+		return agentCommand(context.Background(), args) // acpbridge.Serve minds the signals
+	case "chat":
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		return chatCommand(ctx, args)
+	case "proxy":
+		return proxyCommand(context.Background(), args)
+	case "sessions":
+		return sessionsCommand(context.Background(), args)
+	case "login", "logout":
+		return loginCommand(command, args)
+	case "version":
+		fmt.Println("ideagent", version())
+		return exitOK
+	case "help":
+		return agentCommand(context.Background(), []string{"-h"})
+	}
+	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, "chat", "proxy", "sessions", "login", "logout", "version", "help")))
+}
+
+// misuse reports a mistake in the command line.
+func misuse(err error) int {
+	fmt.Fprintf(os.Stderr, "ideagent: %v\nRun \"ideagent -h\" for help.\n", err)
+	return exitUsage
+}
+
+// parseFlags parses a command line. done says that the program is to end with the code: after -h, or a mistake.
+func parseFlags(flags *flag.FlagSet, args []string, usage string) (code int, done bool) {
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(args)
+	switch {
+	case err == nil:
+		return 0, false
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(usage)
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
+		return exitOK, true
+	}
+	hint := ""
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: "); ok {
+		var known []string
+		flags.VisitAll(func(f *flag.Flag) { known = append(known, "-"+f.Name) })
+		err, hint = fmt.Errorf("unknown flag %s", name), didYouMean(name, known...)
+	}
+	return misuse(fmt.Errorf("%w%s", err, hint)), true
+}
+
+// didYouMean suggests the known word that was probably meant by a wrong one, if there is one.
+func didYouMean(wrong string, known ...string) string {
+	if meant := nearest.Of(wrong, slices.Values(known)); meant != "" {
+		return fmt.Sprintf("; did you mean %s?", meant)
+	}
+	return ""
+}
