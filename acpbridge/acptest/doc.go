@@ -2,9 +2,8 @@
 
 // Package acptest has a client of the Agent Client Protocol for tests: an editor without a window, in memory.
 //
-// [Client] has files with unsaved changes, terminals that run Go functions as programs, a user who answers permission
-// requests as scripted, and a memory of everything it was told. It implements acp.Client, so an agent is tested with no
-// process, no pipe and no network:
+// [Client] has files with unsaved changes, terminals whose programs are Go functions, and a user who answers permission requests
+// as scripted. It remembers everything that it was told. It implements acp.Client, so tests need no process, pipe or network:
 //
 //	editor := acptest.New(acptest.Options{
 //		Files:    map[string]string{"/project/main.go": "package main\n"},
@@ -12,14 +11,17 @@
 //		Answers:  []acptest.Answer{acptest.AllowOnce},
 //	})
 //	defer editor.Close()
-//	res, err := a.Run(ctx, Deps{ACPDeps: editor.Deps("/project")}, "Fix the build.")
+//	d := editor.Deps("/project")
+//	res, err := a.Run(ctx, Deps{ACPDeps: d}, "Fix the build.", agent.WithAsker(acpbridge.Asker(d)))
 //	…
 //	state := editor.State()                 // what the user sees now
 //	content, _ := editor.File("/project/main.go")
 //	require.Empty(t, editor.Violations())   // the agent kept the protocol
 //	require.Empty(t, editor.Open())         // and released its terminals
 //
-// [Connect] puts the client at the other end of an in-memory pair of connections, for tests of a whole agent.
+// Without the asker, a call that needs approval ends the run with a *agent.PendingError, as in any run that has nobody to ask.
+//
+// [Connect] puts the client at the other end of an in-memory connection, for tests of acpbridge.Serve.
 //
 // # Faults
 //

@@ -1,52 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package temporalengine runs agents as workflows of Temporal. A run survives the end of any process: another worker goes on with it, and a
-// step or a tool call that has been recorded is not executed again.
+// Package temporalengine runs agents as workflows of Temporal. A run survives the end of any process: another worker resumes it, and does
+// not execute recorded steps and tool calls again.
 //
-// The program of a worker registers an agent:
+// A worker registers an agent:
 //
 //	c, err := client.Dial(client.Options{DataConverter: temporalengine.Converter(blobs)})
 //	w := worker.New(c, "agents", worker.Options{})
-//	err = temporalengine.Register(w, temporalengine.Config[Deps, Report]{Name: "reporter", Agent: a, Blobs: blobs, Deps: newDeps})
+//	closeRuns, err := temporalengine.Register(w, temporalengine.Config[Deps, Report]{Name: "reporter", Agent: a, Blobs: blobs, Deps: newDeps})
+//	defer closeRuns()
 //	err = w.Run(worker.InterruptCh())
 //
-// Another program starts runs and waits for their outputs:
+// A client, in another program, starts runs and waits for their outputs:
 //
-//	runs := temporalengine.NewClient[Report](c, temporalengine.ClientOptions{Name: "reporter", TaskQueue: "agents"})
+//	runs, err := temporalengine.NewClient[Report](c, temporalengine.ClientOptions{Name: "reporter", TaskQueue: "agents"})
 //	run, err := runs.Start(ctx, temporalengine.Input{ID: "report-17", Prompt: "Write the report."})
 //	res, err := run.Result(ctx)
 //
-// It is a module of its own, so that other programs do not have Temporal's SDK among their requirements.
+// The package is a module of its own, so that other programs do not depend on Temporal's SDK. Tests need no server: they register the agent
+// with Temporal's test environment, as in the example.
 //
 // # What is executed where
 //
 // The loop of the run is the workflow. Each step is one activity, which prepares the request, asks the model and checks the arguments of the calls.
-// Each tool call is another one; [Config].Tool can make it a local activity, which is faster, and may be executed again when the worker ends.
+// Each tool call is another one. [Config].Tool can make it a local activity, which is faster but may be executed again if the worker ends.
 // Dependencies are made on the worker, by a function of the run's input. They are never stored.
 //
 // # Long runs
 //
-// The history of a workflow is limited to 51,200 events and 50 MiB. Long before that, the workflow is continued as a new one with the same id: between two
-// steps, or while the run waits. Clients notice nothing.
+// Temporal limits the history of a workflow to 51,200 events and 50 MiB. Long before that, the workflow is continued as a new one with the
+// same id, between two steps or while the run waits. Clients notice nothing.
 //
 // # Payloads
 //
-// An event of a workflow holds 2 MiB at most. So activities get the history as a reference, and everything that has more
-// than 64 KiB is kept in [Blobs] and travels as its hash: see [Converter]. All programs need the same blobs and the same converter.
+// An event of a workflow holds at most 2 MiB. Activities therefore get the history as a reference, and everything larger than 64 KiB is kept
+// in [Blobs] and sent as its hash: see [Converter]. All workers and clients need the same blobs and the same converter.
 //
 // # People
 //
-// If calls need an approval or a result from elsewhere, the run waits for as long as it takes. [Run.State] says what for, [Run.Answer] answers. Nothing
-// of a waiting run is held in a worker that cannot be evicted.
+// If calls need an approval or a result from elsewhere, the run waits for as long as it takes. [Run.State] lists these calls, and [Run.Answer]
+// answers them. A worker can evict a waiting run from its memory.
 //
 // # Agents inside
 //
-// A call of an agent ([agent.AsTool]) is executed within its activity, or by a workflow of its own: see [Activity].Child. Limits and usage, approvals,
-// cancellation and failures are the same for both.
+// An agent that is a tool ([agent.AsTool]) runs within the activity of the call, or as a workflow of its own: see [Activity].Child. Limits,
+// usage, approvals, cancellation and failures are the same for both.
 //
 // # Errors and retries
 //
-// What goes wrong in a model or a tool is the agent's business: the loop retries as the agent says, and an error that ends the run ends the
-// workflow. Temporal retries an activity only if its worker was lost or it took too long, so retries do not multiply. A tool whose worker was lost
-// may have had effects: toolset.RunContext.IdempotencyKey is the same for both attempts.
+// The agent handles the errors of models and tools: the loop retries as the agent is configured, and an error that ends the run ends the
+// workflow. Temporal retries an activity only if its worker was lost or it took too long, so retries do not multiply. A tool whose worker was
+// lost may have had effects. toolset.RunContext.IdempotencyKey is the same for both attempts.
 package temporalengine

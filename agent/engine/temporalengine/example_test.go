@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"log/slog"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine/temporalengine"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+)
+
+// Customer is what the agent of the examples depends on.
+type Customer struct{ Name string }
+
+func newGreeter(m model.Model) *agent.Agent[Customer, string] {
+	return agent.Must(agent.New(agent.Config[Customer, string]{
+		Name: "greeter", Model: m,
+		Dynamic: []agent.InstructionFunc[Customer]{agent.Instruct(func(c Customer) string { return "Greet " + c.Name + "." })},
+	}))
+}
+
+// newCustomer makes the dependencies of a run on the worker.
+func newCustomer(_ context.Context, in temporalengine.Input) (Customer, error) {
+	return Customer{Name: in.Metadata["customer"]}, nil
+}
+
+// A worker executes the runs of an agent.
+func ExampleRegister() {
+	m, err := model.Open(context.Background(), "openai:gpt-4.1-mini")
+	if err != nil {
+		log.Fatal(err)
+	}
+	blobs := temporalengine.DirBlobs{Dir: "/var/lib/agents"} // shared by all workers and clients
+	c, err := client.Dial(client.Options{DataConverter: temporalengine.Converter(blobs)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	w := worker.New(c, "agents", worker.Options{})
+	closeRuns, err := temporalengine.Register(w, temporalengine.Config[Customer, string]{
+		Name: "greeter", Agent: newGreeter(m), Blobs: blobs, Deps: newCustomer,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer closeRuns()
+	if err := w.Run(worker.InterruptCh()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A client starts runs and waits for their outputs. It needs no model, tools or dependencies.
+func ExampleNewClient() {
+	ctx := context.Background()
+	blobs := temporalengine.DirBlobs{Dir: "/var/lib/agents"}
+	c, err := client.Dial(client.Options{DataConverter: temporalengine.Converter(blobs)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	runs, err := temporalengine.NewClient[string](c, temporalengine.ClientOptions{Name: "greeter", TaskQueue: "agents", Blobs: blobs})
+	if err != nil {
+		log.Fatal(err)
+	}
+	run, err := runs.Start(ctx, temporalengine.Input{ID: "greeting-17", Prompt: "Hello!", Metadata: map[string]string{"customer": "Ada"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	res, err := run.Result(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(res.Output)
+}
+
+// A test needs no server: Temporal's test environment runs the workflow and its activities in the process.
+func Example_test() {
+	script := modeltest.Script(modeltest.SayText("Good morning, Ada."))
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	closeRuns, err := temporalengine.Register(env, temporalengine.Config[Customer, string]{
+		Name: "greeter", Agent: newGreeter(script), Blobs: new(temporalengine.MemoryBlobs), Deps: newCustomer,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer closeRuns()
+	env.ExecuteWorkflow("greeter", temporalengine.Input{Prompt: "Hello!", Metadata: map[string]string{"customer": "Ada"}})
+	var res agent.Result[string]
+	if err := env.GetWorkflowResult(&res); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(script.Requests()[0].Instructions)
+	fmt.Println(res.Output)
+	// Output:
+	// Greet Ada.
+	// Good morning, Ada.
+}
