@@ -265,6 +265,17 @@ func (e *editor) said(session, text string) bool {
 	return strings.Contains(b.String(), text)
 }
 
+// replayed returns what the agent has sent about sessions up to the first list of commands, which comes behind what is replayed when a session is loaded.
+func (e *editor) replayed() (updates []updateNotification, raw []json.RawMessage) {
+	e.t.Helper()
+	e.await("the list of commands", func() bool {
+		end := slices.IndexFunc(e.updates, func(u updateNotification) bool { return u.Update.Kind == "available_commands_update" })
+		updates, raw = slices.Clone(e.updates[:end+1]), slices.Clone(e.raw[:end+1])
+		return end >= 0
+	})
+	return updates, raw
+}
+
 // notification implements [handler].
 func (e *editor) notification(method string, params json.RawMessage) {
 	if method == "elicitation/complete" {

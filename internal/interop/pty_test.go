@@ -7,6 +7,7 @@ package interop_test
 import (
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,7 +58,9 @@ func startInTerminal(t *testing.T, columns, rows int, args ...string) *glass {
 			}
 		}
 	}()
+	answered := make(chan struct{})
 	go func() { // what the terminal answers
+		defer close(answered)
 		buf := make([]byte, 1024)
 		for {
 			n, err := g.emulator.Read(buf)
@@ -73,6 +76,8 @@ func startInTerminal(t *testing.T, columns, rows int, args ...string) *glass {
 		_ = g.cmd.Process.Kill()
 		_ = g.file.Close()
 		<-g.ended
+		_ = g.emulator.InputPipe().(io.Closer).Close() // Emulator.Close is not for use beside Read
+		<-answered
 		_ = g.emulator.Close()
 	})
 	return g

@@ -205,7 +205,10 @@ func sdkResumes(t *testing.T, dial connect) {
 	_, terminals, _ := wireOf(t, file)
 	prompts := []string{wholeTurn, cutTurn}
 	var seen []json.RawMessage
-	for _, raw := range first.raw { // as the SDK has passed them on, behind the prompts
+	first.mu.Lock()
+	said := slices.Clone(first.raw)
+	first.mu.Unlock()
+	for _, raw := range said { // as the SDK has passed them on, behind the prompts
 		var n updateNotification
 		if err := json.Unmarshal(raw, &n); err != nil {
 			t.Fatal(err)
@@ -222,9 +225,10 @@ func sdkResumes(t *testing.T, dial connect) {
 		second := openEditorOf(t, r.command(), dial, everything, answer(allowOnce))
 		second.dir = r.dir
 		second.call(method, object{"sessionId": s.id, "cwd": r.dir, "mcpServers": []any{}}, new(object))
+		updates, raw := second.replayed()
 		if method == "session/load" {
-			mustBeEqual(t, before, foldUpdates(t, second.raw, terminals))
-		} else if slices.ContainsFunc(second.updates, func(u updateNotification) bool { return strings.HasSuffix(u.Update.Kind, "_chunk") }) {
+			mustBeEqual(t, before, foldUpdates(t, raw, terminals))
+		} else if slices.ContainsFunc(updates, func(u updateNotification) bool { return strings.HasSuffix(u.Update.Kind, "_chunk") }) {
 			t.Error("session/resume replays the conversation")
 		}
 		again := conversation{second, s.id}
@@ -259,7 +263,8 @@ func acpxResumes(t *testing.T) {
 
 	loaded := openEditorOf(t, r.command(), typeScript, everything, nobody(t))
 	loaded.call("session/load", object{"sessionId": id, "cwd": r.dir, "mcpServers": []any{}}, new(object))
-	after := foldUpdates(t, loaded.raw, terminals)
+	_, raw := loaded.replayed()
+	after := foldUpdates(t, raw, terminals)
 	end := slices.IndexFunc(after, func(line string) bool { return strings.Contains(line, `"read colour.txt"`) })
 	if end < 0 {
 		t.Fatalf("the last prompt is missing:\n%s", strings.Join(after, "\n"))

@@ -76,7 +76,7 @@ func TestSecondClientIsToldWhoHasTheSession(t *testing.T) {
 			}
 			first.call("session/close", object{"sessionId": s.id}, new(object))
 			second.call("session/load", params, new(object))
-			if !slices.ContainsFunc(second.updates, func(u updateNotification) bool { return strings.Contains(u.Update.text(), "hello from disk") }) {
+			if updates, _ := second.replayed(); !slices.ContainsFunc(updates, func(u updateNotification) bool { return strings.Contains(u.Update.text(), "hello from disk") }) {
 				t.Error("the session is not replayed")
 			}
 		})
