@@ -160,8 +160,8 @@ func checkValues(values map[string]json.RawMessage) error {
 		if name == "" || !utf8.ValidString(name) {
 			return fmt.Errorf("%w: %q is not the name of a value", ErrInvalid, name)
 		}
-		if v != nil && !json.Valid(v) {
-			return fmt.Errorf("%w: value %q is not a JSON document", ErrInvalid, name)
+		if v != nil && (!json.Valid(v) || !utf8.Valid(v)) {
+			return fmt.Errorf("%w: value %q is not a JSON document in UTF-8", ErrInvalid, name)
 		}
 	}
 	return nil

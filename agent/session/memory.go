@@ -175,7 +175,7 @@ func (m *Memory) List(ctx context.Context, q Query) (Page, error) {
 	place := func(s *memorySession) *Position { return &Position{q.timeOf(&s.info), s.info.ID} }
 	var found []*memorySession
 	for _, s := range m.sessions {
-		if (q.Dir == "" || s.info.Dir == q.Dir) && (q.Parent == "" || s.info.Parent == q.Parent) && (start == nil || before(start, place(s)) < 0) {
+		if q.Selects(&s.info) && (start == nil || before(start, place(s)) < 0) {
 			found = append(found, s)
 		}
 	}

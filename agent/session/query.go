@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -47,7 +46,7 @@ func (q *Query) Start() (*Position, error) {
 		return nil, fmt.Errorf("%w: the cursor was not made by a list of sessions: use the Next of a page", ErrInvalid)
 	}
 	if p.Query != q.hash() {
-		return nil, fmt.Errorf("%w: the cursor belongs to a list with another directory, parent or order", ErrInvalid)
+		return nil, fmt.Errorf("%w: the cursor belongs to another list: keep the Dir, Parent, Conversations and Order of the first page", ErrInvalid)
 	}
 	return &Position{time.Unix(0, p.Time).UTC(), p.ID}, nil
 }
@@ -78,7 +77,11 @@ func (q *Query) timeOf(i *Info) time.Time {
 }
 
 func (q *Query) hash() string {
-	data, err := json.Marshal([]string{q.Dir, q.Parent, string(q.Order)})
+	selects := []string{q.Dir, q.Parent, string(q.Order)}
+	if q.Conversations { // cursors from before there was such a thing stay valid
+		selects = append(selects, "conversations")
+	}
+	data, err := json.Marshal(selects)
 	if err != nil {
 		panic(err) // it is made of strings
 	}
@@ -86,9 +89,7 @@ func (q *Query) hash() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// InternalDir is the beginning of the directories of sessions that are no conversations, such as ledgers of what was spent. They are in
-// the store like all others, and hosts do not list them.
-const InternalDir = "ponte:"
-
-// Internal reports whether a session is no conversation.
-func Internal(i *Info) bool { return strings.HasPrefix(i.Dir, InternalDir) }
+// Selects reports whether a list of the query has a session, apart from pages. Implementations of [Store] can use it.
+func (q *Query) Selects(i *Info) bool {
+	return (q.Dir == "" || i.Dir == q.Dir) && (q.Parent == "" || i.Parent == q.Parent) && (!q.Conversations || !Internal(i))
+}

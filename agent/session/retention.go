@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Retention says which sessions [Prune] removes. A bound that is zero does not count.
+// Retention says which sessions [Prune] removes. A bound that is zero does not count. The bounds are for conversations: see [Internal].
 type Retention struct {
 	// MaxAge bounds the time since a session was changed.
 	MaxAge time.Duration
@@ -35,7 +35,7 @@ type Pruned struct {
 }
 
 // Prune removes the sessions that are older, more or larger than r allows. It never removes a session that is held, or that has
-// changed since Prune has begun.
+// changed since Prune has begun. Internal sessions do not count, and none is removed for a bound; those that are stale are removed.
 func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 	var done Pruned
 	begin := now()
@@ -47,6 +47,14 @@ func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 			return done, err
 		}
 		for _, info := range page.Sessions {
+			if Internal(&info) {
+				if stale(&info, begin) && (r.Keep == nil || !r.Keep(info)) {
+					if _, err := remove(ctx, s, info, r.DryRun, &done); err != nil {
+						return done, err
+					}
+				}
+				continue
+			}
 			excess := r.MaxAge > 0 && begin.Sub(info.Updated) > r.MaxAge ||
 				r.MaxSessions > 0 && kept >= r.MaxSessions ||
 				r.MaxBytes > 0 && bytes+info.Size > r.MaxBytes
@@ -98,7 +106,7 @@ type Compacter interface {
 }
 
 // Purge removes all sessions that a query selects, whatever its Limit, and then compacts the store if it is a [Compacter]. It leaves the
-// sessions that are held.
+// sessions that are held. Without Query.Conversations it removes internal sessions too, so that windows of spending begin anew.
 func Purge(ctx context.Context, s Store, q Query) (Pruned, error) {
 	var done Pruned
 	q.Limit = MaxLimit

@@ -3,11 +3,13 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -76,6 +78,83 @@ func TestPruneBoundsAgeNumberAndSize(t *testing.T) {
 			})
 		})
 	}
+}
+
+// withLedgers adds internal sessions, changed after all others: one that is never stale, and one each that is stale after an hour and a day.
+func withLedgers(t *testing.T, m *session.Memory, age time.Duration) *session.Memory {
+	t.Helper()
+	for id, values := range map[string]map[string]json.RawMessage{
+		"lnever": nil, "lhour": session.StaleAfter(time.Hour), "lday": session.StaleAfter(24 * time.Hour),
+		"lbad": {"stale_after": json.RawMessage(`"soon"`)}, "lzero": session.StaleAfter(0),
+	} {
+		_, err := m.Create(t.Context(), session.New{ID: id, Dir: session.InternalDir + "ledgers", Created: time.Now().Add(-age), Values: values})
+		require.NoError(t, err)
+	}
+	_, err := m.Create(t.Context(), session.New{ID: "lown", Dir: "/project", Created: time.Now().Add(time.Minute), Values: session.StaleAfter(time.Nanosecond)})
+	require.NoError(t, err)
+	return m
+}
+
+func TestPruneDoesNotCountInternalSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := withLedgers(t, aged(t), time.Minute)
+		done, err := session.Prune(t.Context(), m, session.Retention{MaxSessions: 4, MaxBytes: 400})
+		require.NoError(t, err)
+		require.Equal(t, "own,0,bad,day,hour,never,zero,1,2,7", idList(t, m), "the newest four and the one that is held; the ledgers take no place")
+		require.Len(t, done.Removed, 6)
+	})
+}
+
+func TestPruneRemovesStaleInternalSessions(t *testing.T) {
+	for name, c := range map[string]struct {
+		age  time.Duration
+		r    session.Retention
+		left string
+	}{
+		"none is stale":           {time.Hour, session.Retention{MaxAge: time.Second, Keep: people}, "bad,day,hour,never,zero"},
+		"one is stale":            {time.Hour + 1, session.Retention{}, "bad,day,never,zero"},
+		"two are":                 {24*time.Hour + 1, session.Retention{MaxSessions: 100}, "bad,never,zero"},
+		"they are only reported":  {24*time.Hour + 1, session.Retention{DryRun: true}, "bad,day,hour,never,zero"},
+		"they are to be kept":     {24*time.Hour + 1, session.Retention{Keep: func(session.Info) bool { return true }}, "bad,day,hour,never,zero"},
+		"another directory":       {24*time.Hour + 1, session.Retention{Dir: "/odd"}, "bad,day,hour,never,zero"},
+		"the directory of theirs": {24*time.Hour + 1, session.Retention{Dir: session.InternalDir + "ledgers", MaxAge: 1, MaxSessions: 1}, "bad,never,zero"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := withLedgers(t, new(session.Memory), c.age)
+				_, err := session.Prune(t.Context(), m, c.r)
+				require.NoError(t, err)
+				require.Equal(t, "own,"+c.left, idList(t, m), "a conversation is never stale")
+			})
+		})
+	}
+}
+
+// people keeps what is not internal.
+func people(i session.Info) bool { return !session.Internal(&i) }
+
+func TestPurgeOfConversationsLeavesInternalSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := withLedgers(t, aged(t), 48*time.Hour)
+		_, err := session.Purge(t.Context(), m, session.Query{Conversations: true})
+		require.NoError(t, err)
+		require.Equal(t, "7,bad,day,hour,never,zero", idList(t, m))
+	})
+}
+
+// idList returns the ids of all sessions without their first letter, the one that was changed last first, those of one time by name.
+func idList(t *testing.T, s session.Store) string {
+	t.Helper()
+	page, err := s.List(t.Context(), session.Query{})
+	require.NoError(t, err)
+	slices.SortStableFunc(page.Sessions, func(a, b session.Info) int {
+		return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.ID, b.ID))
+	})
+	var found []string
+	for _, i := range page.Sessions {
+		found = append(found, i.ID[1:])
+	}
+	return strings.Join(found, ",")
 }
 
 // late is a store in which somebody changes a session just before it is removed.

@@ -25,8 +25,8 @@ type Store interface {
 	// Update changes the title and values of a session, and returns it as it is then. It needs no lease.
 	Update(ctx context.Context, id string, c Change) (Info, error)
 	// Fork makes a session that has the entries of another one up to and including number at, and goes its own way from there. The
-	// number 0 forks before the first entry. Title, directory and values are those of the other session unless n has its own. The cost
-	// does not grow with the number of entries. It needs no lease.
+	// number 0 forks before the first entry. Title, directory and values are those of the other session unless n has its own; a value that is
+	// nil in n is one that the fork does not have. The cost does not grow with the number of entries. It needs no lease.
 	Fork(ctx context.Context, id string, at int64, n New) (Info, error)
 	// Delete removes a session. Sessions that were forked from it keep their entries. While the session is held, Delete fails with
 	// [ErrHeld].
@@ -134,10 +134,12 @@ type Query struct {
 	Dir string
 	// Parent selects the sessions that were forked from another one. Empty selects all.
 	Parent string
+	// Conversations leaves out the sessions that programs keep for themselves: see [Internal].
+	Conversations bool
 	// Order is the order of the list. Sessions of the same time are ordered by id.
 	Order Order
-	// Cursor is the Next of the page before, or empty for the first page. It belongs to a query with the same Dir, Parent and
-	// Order, and stays valid. Any other text is an error that wraps [ErrInvalid].
+	// Cursor is the Next of the page before, or empty for the first page. It belongs to a query with the same Dir, Parent,
+	// Conversations and Order, and stays valid. Any other text is an error that wraps [ErrInvalid].
 	Cursor string
 	// Limit bounds the page. 0 means [DefaultLimit].
 	Limit int

@@ -134,7 +134,7 @@ func (s Scope) search(ctx context.Context, query string) (string, error) {
 	var hits []hit
 	more := false
 	sessions, size := 0, int64(0)
-	for q := (session.Query{Dir: s.Dir, Limit: 50}); ; {
+	for q := (session.Query{Dir: s.Dir, Conversations: true, Limit: 50}); ; {
 		page, err := s.Store.List(ctx, q)
 		if err != nil {
 			return "", fmt.Errorf("conversations: %w", err)

@@ -9,8 +9,10 @@
 // reservations. What a process had reserved when it was killed counts as spent.
 //
 // A ledger is a session of a [session.Store] with the directory [Dir], so lists of sessions by directory do not have it. It has one entry, and
-// is bounded in size. Windows slide: an amount leaves its window after the window's length and at most a sixtieth of it. The clocks of the
-// machines that share a store should agree about as well as that.
+// is bounded in size. [session.Prune] removes a ledger when nothing is left in its window, and not before.
+//
+// Windows slide: an amount leaves its window after the window's length and at most a sixtieth of it. The clocks of the machines that share a
+// store should agree about as well as that.
 //
 // An agent counts the requests that it makes itself, those of its tools ([toolset.RunContext.Generate]) included. Install the capability in
 // each agent, sub-agents too. Checks by models of their own and other tools that ask a model directly are not counted.

@@ -50,6 +50,8 @@ type account struct {
 	Spent []amount `json:"spent,omitempty"`
 	// Held are reservations.
 	Held []amount `json:"held,omitempty"`
+	// Length is the longest window that the session is marked for, in milliseconds: it is stale when nothing can be in that window any more.
+	Length int64 `json:"length,omitempty"`
 }
 
 type amount struct {
@@ -152,7 +154,7 @@ func (l *ledger) change(ctx context.Context, change func(a *account, now time.Ti
 func (l *ledger) try(ctx context.Context, change func(a *account, now time.Time) error) error {
 	lease, err := l.store.Acquire(ctx, l.id, session.Claim{Holder: "spend", Force: true})
 	if errors.Is(err, session.ErrNotFound) {
-		_, err = l.store.Create(ctx, session.New{ID: l.id, Title: "Spending: " + l.name, Dir: Dir})
+		_, err = l.store.Create(ctx, session.New{ID: l.id, Title: "Spending: " + l.name, Dir: Dir, Values: l.stale()})
 		if err == nil || errors.Is(err, session.ErrExists) {
 			lease, err = l.store.Acquire(ctx, l.id, session.Claim{Holder: "spend", Force: true})
 		}
@@ -170,6 +172,12 @@ func (l *ledger) try(ctx context.Context, change func(a *account, now time.Time)
 	if err := change(a, now); err != nil {
 		return err
 	}
+	if length := l.length.Milliseconds(); length > a.Length { // a new ledger, or a longer window than before
+		if _, err := l.store.Update(ctx, l.id, session.Change{Values: l.stale()}); err != nil {
+			return fmt.Errorf("spend: %w", err)
+		}
+		a.Length = length
+	}
 	data, err := json.Marshal(content{Message: model.Message{Kind: model.KindRequest}, Account: a})
 	if err != nil {
 		return fmt.Errorf("spend: %w", err)
@@ -179,6 +187,11 @@ func (l *ledger) try(ctx context.Context, change func(a *account, now time.Time)
 		return fmt.Errorf("spend: %w", err)
 	}
 	return nil
+}
+
+// stale returns the values that let [session.Prune] remove the ledger once nothing can be in the window any more. Clocks may differ by a slot.
+func (l *ledger) stale() map[string]json.RawMessage {
+	return session.StaleAfter(l.length + 2*l.length/slots + time.Second)
 }
 
 // content is the data of the entry: a message without content, for whoever opens the session as a conversation, and the account.

@@ -166,17 +166,18 @@ func (h *Host) Sessions() []*Session {
 	return all
 }
 
-// List lists the sessions of the store that are conversations, and that keep, if there is one, returns true for: sessions that a program has
-// for itself ([session.Internal]) are left out. A page may have fewer sessions than the query asks for although more follow; it is empty at the
+// List lists the conversations of the store, and of these, if there is a keep, the ones that it returns true for. Internal sessions are left out,
+// see [session.Internal]. A page may have fewer sessions than the query asks for although more follow; it is empty at the
 // end only, and never has more.
 func (h *Host) List(ctx context.Context, q session.Query, keep ...func(*session.Info) bool) (session.Page, error) {
+	q.Conversations = true
 	for {
 		page, err := h.store.List(ctx, q)
 		if err != nil {
 			return page, err
 		}
 		page.Sessions = slices.DeleteFunc(page.Sessions, func(i session.Info) bool {
-			return session.Internal(&i) || slices.ContainsFunc(keep, func(k func(*session.Info) bool) bool { return !k(&i) })
+			return slices.ContainsFunc(keep, func(k func(*session.Info) bool) bool { return !k(&i) })
 		})
 		if len(page.Sessions) > 0 || page.Next == "" {
 			return page, nil

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/session"
@@ -44,22 +43,4 @@ func TestBlobs(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrNoBlob)
 	require.NoError(t, other.Close())
 	require.ErrorIs(t, other.Blobs().Put(t.Context(), "a", nil), session.ErrClosed)
-}
-
-func TestTablesOfAnOlderVersionAreChanged(t *testing.T) {
-	url, schema := database(t)
-	s := store(t, url, pgstore.Options{Schema: schema})
-	_, err := s.Create(t.Context(), session.New{ID: "a", Title: "old"})
-	require.NoError(t, err)
-	require.NoError(t, s.Close())
-	name := pgx.Identifier{schema}.Sanitize()
-	for _, statement := range []string{"DROP TABLE " + name + ".blobs", "UPDATE " + name + ".version SET version = 1"} {
-		_, err := admin(t, url).Exec(t.Context(), statement)
-		require.NoError(t, err)
-	}
-	s = store(t, url, pgstore.Options{Schema: schema})
-	info, err := s.Get(t.Context(), "a")
-	require.NoError(t, err)
-	require.Equal(t, "old", info.Title)
-	require.NoError(t, s.Blobs().Put(t.Context(), "a", []byte("hello")))
 }

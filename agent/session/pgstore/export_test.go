@@ -2,7 +2,14 @@
 
 package pgstore
 
-import "context"
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
 
 // SettingOfPresence returns a setting of a connection that is made as the one with the lock is.
 func SettingOfPresence(ctx context.Context, s *Store, name string) (string, error) {
@@ -14,4 +21,25 @@ func SettingOfPresence(ctx context.Context, s *Store, name string) (string, erro
 	var value string
 	err := p.conn.QueryRow(ctx, "SHOW "+name).Scan(&value)
 	return value, err
+}
+
+// AtVersion makes tables of an older version, until it is mended.
+func AtVersion(n int) (mend func()) {
+	old := steps
+	steps = steps[:n]
+	return func() { steps = old }
+}
+
+// ListPlan returns what the server did for a list.
+func ListPlan(ctx context.Context, s *Store, q session.Query) (string, error) {
+	query, args, err := s.listQuery(&q)
+	if err != nil {
+		return "", err
+	}
+	rows, err := s.pool.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF) "+query, args...)
+	if err != nil {
+		return "", err
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return strings.Join(lines, "\n"), err
 }

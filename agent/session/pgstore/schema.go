@@ -23,8 +23,11 @@ var schemaV1 string
 //go:embed schema_v2.sql
 var schemaV2 string
 
+//go:embed schema_v3.sql
+var schemaV3 string
+
 // steps change a database from each version to the next. A new version is a new step; steps never change.
-var steps = []string{schemaV1, schemaV2}
+var steps = []string{schemaV1, schemaV2, schemaV3}
 
 // inSchema puts the name of a schema into a statement.
 func inSchema(statement, schema string) string {

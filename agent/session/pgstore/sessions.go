@@ -23,7 +23,7 @@ func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
 // statements are the statements with the name of the schema in them.
 type statements struct {
-	create, get, list, lock, update, fork, remove, acquire, release, appendTo, find, parent, page, putBlob, getBlob, removeBlobs string
+	create, get, list, listPart, lock, update, fork, remove, acquire, release, appendTo, find, parent, page, putBlob, getBlob, removeBlobs string
 }
 
 // infoColumns are what scanInfo scans.
@@ -34,9 +34,9 @@ func prepared(schema string) statements {
 	return statements{
 		create: in(`INSERT INTO SCHEMA.sessions (id, title, dir, vals, created, updated, head, size, parent_id, forked_at, pinned, token, holder, instance, since)
 			VALUES ($1, $2, $3, $4, $5, $5, 0, 0, '', 0, 0, 0, '', 0, 0)`),
-		get: in("SELECT " + infoColumns + " FROM SCHEMA.sessions WHERE id = $1"),
-		// The list is made before the holders are looked for: only those of the page count.
-		list:     in("SELECT " + infoColumns + " FROM (SELECT * FROM SCHEMA.sessions WHERE id IS NOT NULL%s ORDER BY %s DESC, id DESC LIMIT %d) found ORDER BY %[2]s DESC, id DESC"),
+		get:      in("SELECT " + infoColumns + " FROM SCHEMA.sessions WHERE id = $1"),
+		list:     in("SELECT " + infoColumns + " FROM ("),
+		listPart: in("SELECT * FROM SCHEMA.sessions WHERE id IS NOT NULL"),
 		lock:     in("SELECT title, vals, updated FROM SCHEMA.sessions WHERE id = $1 FOR UPDATE"),
 		update:   in("UPDATE SCHEMA.sessions SET title = $2, vals = $3, updated = $4 WHERE id = $1"),
 		fork:     in("SELECT made, last FROM SCHEMA.fork($1, $2, $3, $4, $5, $6, $7)"),
@@ -149,18 +149,17 @@ func (s *Store) Get(ctx context.Context, id string) (session.Info, error) {
 	return info, fail("get", id, err)
 }
 
-// List implements [session.Store].
-func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+// listQuery returns the statement that reads a page, and one session more.
+func (s *Store) listQuery(q *session.Query) (query string, args []any, err error) {
 	start, err := q.Start()
 	if err != nil {
-		return session.Page{}, fail("list", "", err)
+		return "", nil, err
 	}
 	column := "updated"
 	if q.Order == session.OrderCreated {
 		column = "created"
 	}
 	var where strings.Builder
-	var args []any
 	if q.Dir != "" {
 		args = append(args, toText(q.Dir))
 		fmt.Fprintf(&where, " AND dir = $%d", len(args))
@@ -173,10 +172,31 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		args = append(args, start.Time.UnixNano(), toText(start.ID))
 		fmt.Fprintf(&where, " AND (%s, id) < ($%d, $%d)", column, len(args)-1, len(args))
 	}
+	order := " ORDER BY " + column + " DESC, id DESC"
+	part := func(more string) string { // the sessions of the page, of those with a condition more
+		return fmt.Sprintf("%s%s%s%s LIMIT %d", s.sql.listPart, where.String(), more, order, q.PageSize()+1)
+	}
+	query = part("")
+	switch {
+	case q.Conversations:
+		query = part(" AND NOT internal")
+	case q.Dir == "" && q.Parent == "": // the index has them apart
+		query = fmt.Sprintf("SELECT * FROM ((%s) UNION ALL (%s)) every%s LIMIT %d", part(" AND NOT internal"), part(" AND internal"), order, q.PageSize()+1)
+	}
+	// The list is made before the holders are looked for: only those of the page count.
+	return s.sql.list + query + ") found" + order, args, nil
+}
+
+// List implements [session.Store].
+func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	query, args, err := s.listQuery(&q)
+	if err != nil {
+		return session.Page{}, fail("list", "", err)
+	}
 	var page session.Page
 	err = s.try(ctx, func() error {
 		page = session.Page{}
-		rows, err := s.pool.Query(ctx, fmt.Sprintf(s.sql.list, where.String(), column, q.PageSize()+1), args...)
+		rows, err := s.pool.Query(ctx, query, args...)
 		if err != nil {
 			return err
 		}
@@ -247,7 +267,7 @@ func (s *Store) Fork(ctx context.Context, id string, at int64, n session.New) (s
 		return session.Info{}, fail("fork", id, err)
 	}
 	complete(&n)
-	values, err := encodeValues(n.Values)
+	values, err := encodeChanges(n.Values)
 	if err == nil {
 		err = s.try(ctx, func() error {
 			var made bool

@@ -3,24 +3,54 @@
 package pgstore
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Postgres has no NUL in texts. It becomes the two characters U+E000 and 0, and U+E000, which is for private use, the two characters U+E000 and 1.
+// Postgres has no NUL in texts, and nothing that is not UTF-8. NUL becomes the two characters U+E000 and 0, a byte that is not UTF-8 becomes U+E000, 2
+// and the byte in two hexadecimal digits, and U+E000, which is for private use, the two characters U+E000 and 1.
 var (
 	escape   = strings.NewReplacer("\x00", "\ue0000", "\ue000", "\ue0001")
 	unescape = strings.NewReplacer("\ue0000", "\x00", "\ue0001", "\ue000")
 )
 
 // toText makes a text of Postgres of a string.
-func toText(s string) string { return escape.Replace(s) }
+func toText(s string) string {
+	if utf8.ValidString(s) {
+		return escape.Replace(s)
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			fmt.Fprintf(&b, "\ue0002%02x", s[i])
+		} else {
+			b.WriteString(escape.Replace(s[i : i+n]))
+		}
+		i += n
+	}
+	return b.String()
+}
 
 // fromText is the opposite of toText.
-func fromText(s string) string { return unescape.Replace(s) }
+func fromText(s string) string {
+	parts := strings.Split(s, "\ue0002")
+	for i, part := range parts {
+		if i > 0 && len(part) >= 2 {
+			if c, err := hex.DecodeString(part[:2]); err == nil {
+				parts[i] = string(c) + unescape.Replace(part[2:])
+				continue
+			}
+		}
+		parts[i] = unescape.Replace(part)
+	}
+	return strings.Join(parts, "")
+}
 
 // encodeValues writes values as a JSON object of strings, so that no byte of them is lost.
 func encodeValues(values map[string]json.RawMessage) (string, error) {
@@ -28,6 +58,20 @@ func encodeValues(values map[string]json.RawMessage) (string, error) {
 	for name, v := range values {
 		if v != nil {
 			texts[toText(name)] = toText(string(v))
+		}
+	}
+	data, err := json.Marshal(texts)
+	return string(data), err
+}
+
+// encodeChanges is like encodeValues, with null for values that are to go.
+func encodeChanges(values map[string]json.RawMessage) (string, error) {
+	texts := map[string]*string{}
+	for name, v := range values {
+		texts[toText(name)] = nil
+		if v != nil {
+			text := toText(string(v))
+			texts[toText(name)] = &text
 		}
 	}
 	data, err := json.Marshal(texts)

@@ -14,7 +14,7 @@ import (
 )
 
 // Benchmark measures a store: durable appends of a message of 12.6 kB to 1, 8 and 64 sessions, loading 2,000 such messages, and listing a page
-// of 10,000 sessions. newStore returns a store without sessions.
+// of 10,000 conversations that have 10,000 internal sessions beside them. newStore returns a store without sessions.
 func Benchmark(b *testing.B, newStore func(b *testing.B) session.Store) {
 	for _, sessions := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint("Append/", sessions, "Sessions"), func(b *testing.B) { benchmarkAppend(b, newStore(b), sessions) })
@@ -91,19 +91,22 @@ func benchmarkLoad(b *testing.B, s session.Store) {
 }
 
 func benchmarkList(b *testing.B, s session.Store) {
-	var all sync.WaitGroup
-	for w := range 100 {
-		all.Go(func() {
-			for i := range 100 {
-				n := session.New{ID: fmt.Sprintf("%02d.%02d", w, i), Title: "a title", Dir: []string{"/repo", "/other"}[i%2]}
-				if _, err := s.Create(b.Context(), n); err != nil {
-					b.Error(err)
+	// The ledgers were changed last, so a list of conversations must not walk past them.
+	for _, dirs := range [][]string{{"/repo", "/other"}, {session.InternalDir + "ledgers"}} {
+		var all sync.WaitGroup
+		for w := range 100 {
+			all.Go(func() {
+				for i := range 100 {
+					dir := dirs[i%len(dirs)]
+					if _, err := s.Create(b.Context(), session.New{ID: fmt.Sprintf("%s %02d.%02d", dir, w, i), Title: "a title", Dir: dir}); err != nil {
+						b.Error(err)
+					}
 				}
-			}
-		})
+			})
+		}
+		all.Wait()
 	}
-	all.Wait()
-	for name, q := range map[string]session.Query{"All": {}, "Directory": {Dir: "/repo"}} {
+	for name, q := range map[string]session.Query{"All": {}, "Conversations": {Conversations: true}, "Directory": {Dir: "/repo"}} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -145,6 +145,7 @@ const (
 	rulePage     = "a page has a bound"
 	ruleStable   = "a list is stable while sessions come and go"
 	ruleOnce     = "a session that changes is listed once at most"
+	ruleTalks    = "a list of conversations leaves out internal sessions"
 	ruleCursor   = "a cursor belongs to its list"
 	ruleFork     = "a fork has what its parent had, and goes its own way"
 	ruleForks    = "a fork can be forked"

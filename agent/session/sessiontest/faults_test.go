@@ -410,6 +410,47 @@ func listFaults() []broken {
 				return p, err
 			}
 		}},
+		{"it lists internal sessions as conversations", []string{ruleTalks}, func(f *fault) {
+			f.list = func(ctx context.Context, q session.Query) (session.Page, error) {
+				q.Conversations = false
+				return f.Memory.List(ctx, q)
+			}
+		}},
+		{"it never lists internal sessions", []string{ruleTalks}, func(f *fault) {
+			f.list = func(ctx context.Context, q session.Query) (session.Page, error) {
+				q.Conversations = true
+				return f.Memory.List(ctx, q)
+			}
+		}},
+		{"it takes all that has the prefix in any case for internal", []string{ruleTalks}, func(f *fault) {
+			f.list = func(ctx context.Context, q session.Query) (session.Page, error) {
+				p, err := f.Memory.List(ctx, q)
+				if q.Conversations {
+					p.Sessions = slices.DeleteFunc(p.Sessions, func(i session.Info) bool {
+						return len(i.Dir) >= 6 && strings.EqualFold(i.Dir[:6], session.InternalDir)
+					})
+				}
+				return p, err
+			}
+		}},
+		{"a page is filtered after it was made", []string{ruleTalks}, func(f *fault) {
+			f.list = func(ctx context.Context, q session.Query) (session.Page, error) {
+				if !q.Conversations {
+					return f.Memory.List(ctx, q)
+				}
+				q.Conversations = false
+				p, err := f.Memory.List(ctx, q)
+				p.Sessions = slices.DeleteFunc(p.Sessions, func(i session.Info) bool { return session.Internal(&i) })
+				return p, err
+			}
+		}},
+		{"a fork has values that it should not have", []string{ruleFork}, func(f *fault) {
+			f.fork = func(ctx context.Context, id string, at int64, n session.New) (session.Info, error) {
+				n.Values = maps.Clone(n.Values)
+				maps.DeleteFunc(n.Values, func(_ string, v json.RawMessage) bool { return v == nil })
+				return f.Memory.Fork(ctx, id, at, n)
+			}
+		}},
 		{"its cursors belong to every list", []string{ruleCursor}, func(f *fault) {
 			f.list = func(ctx context.Context, q session.Query) (session.Page, error) {
 				p, err := f.Memory.List(ctx, q)

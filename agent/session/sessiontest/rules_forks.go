@@ -3,6 +3,7 @@
 package sessiontest
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/session"
@@ -26,6 +27,11 @@ func forkRules() []rule {
 			p.described(b, session.Info{ID: "b", Title: "title", Dir: "/repo", Values: values("v", `1`, "w", `3`), Created: date(1), Updated: date(1), Head: 2, Parent: "a", ForkedAt: 2}, "a fork")
 			p.described(p.get("b"), b, "Get of a fork")
 			named := p.fork("a", 3, session.New{ID: "named", Title: "other", Dir: "/other"})
+			less := p.fork("a", 3, session.New{ID: "less", Values: map[string]json.RawMessage{"v": nil, "x": nil}})
+			p.described(p.get("less"), less, "Get of a fork without a value")
+			if len(less.Values) != 1 || less.Values["w"] == nil {
+				p.report("a fork for which the value \"v\" is nil has the values %v, want only \"w\"", less.Values)
+			}
 			equal(p, named.Title+named.Dir, "other/other", "title and directory of a fork that has its own")
 			m := p.acquire("b", "somebody else")
 			equal(p, m.Head, int64(2), "the head that the lease of a fork says")
@@ -41,7 +47,7 @@ func forkRules() []rule {
 			equal(p, p.get("b").Title, "title", "the title of the fork")
 			equal(p, len(p.get("b").Values), 2, "how many values the fork has")
 			listed, _ := p.list(session.Query{Parent: "a", Limit: 2}, nil)
-			equal(p, len(listed), 3, "how many forks are listed")
+			equal(p, len(listed), 4, "how many forks are listed")
 		}},
 		{"a fork can be forked", func(p *probe) {
 			p.create(session.New{ID: "a"})

@@ -38,6 +38,10 @@ func leaseRules() []rule {
 			p.append(first, text("1"))
 			p.ok(p.Release(p.ctx, first), "Release")
 			equal(p, p.get("a").Holder, "", "the holder after Release")
+			const odd = "\x00\xff \ue0002ff\ue000"
+			l := p.acquire("a", odd)
+			equal(p, p.get("a").Holder, odd, "a holder whose name is not UTF-8")
+			p.ok(p.Release(p.ctx, l), "Release")
 			other := p.another()
 			second, err := other.Acquire(p.ctx, "a", session.Claim{Holder: "a browser"})
 			p.ok(err, "Acquire in another process after Release")

@@ -5,6 +5,7 @@ package sessiontest
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
@@ -147,13 +148,46 @@ func listRules() []rule {
 				}
 			}
 		}},
+		{"a list of conversations leaves out internal sessions", func(p *probe) {
+			var every, conversations []string
+			for i, dir := range []string{session.InternalDir + "a", "/repo", session.InternalDir, "", "ponte", "PONTE:a", "/ponte:", session.InternalDir + "a", "/repo", session.InternalDir + "b"} {
+				id := fmt.Sprint(i)
+				p.create(session.New{ID: id, Dir: dir, Created: date(i)})
+				every = append([]string{id}, every...)
+				if !strings.HasPrefix(dir, session.InternalDir) {
+					conversations = append([]string{id}, conversations...)
+				}
+			}
+			p.fork("1", 0, session.New{ID: "fork", Dir: session.InternalDir + "a", Created: date(10)})
+			every = append([]string{"fork"}, every...)
+			for _, c := range []struct {
+				q    session.Query
+				want []string
+			}{
+				{session.Query{}, every},
+				{session.Query{Conversations: true}, conversations},
+				{session.Query{Dir: "/repo", Conversations: true}, []string{"8", "1"}},
+				{session.Query{Dir: session.InternalDir + "a", Conversations: true}, nil},
+				{session.Query{Dir: session.InternalDir + "a"}, []string{"fork", "7", "0"}},
+				{session.Query{Parent: "1", Conversations: true}, nil},
+				{session.Query{Parent: "1"}, []string{"fork"}},
+			} {
+				for _, c.q.Order = range []session.Order{session.OrderUpdated, session.OrderCreated} {
+					for _, c.q.Limit = range []int{0, 1, 3} {
+						if got, _ := p.list(c.q, nil); !slices.Equal(got, c.want) {
+							p.report("List(%+v) has %q, want %q", c.q, got, c.want)
+						}
+					}
+				}
+			}
+		}},
 		{"a cursor belongs to its list", func(p *probe) {
 			for i := range 3 {
 				p.create(session.New{ID: fmt.Sprint(i), Dir: "/repo"})
 			}
 			page, err := p.List(p.ctx, session.Query{Limit: 1, Dir: "/repo"})
 			p.ok(err, "List")
-			for _, q := range []session.Query{{}, {Dir: "/other"}, {Dir: "/repo", Order: session.OrderCreated}, {Dir: "/repo", Parent: "1"}} {
+			for _, q := range []session.Query{{}, {Dir: "/other"}, {Dir: "/repo", Order: session.OrderCreated}, {Dir: "/repo", Parent: "1"}, {Dir: "/repo", Conversations: true}} {
 				q.Cursor = page.Next
 				_, err := p.List(p.ctx, q)
 				p.is(err, session.ErrInvalid, "List with the cursor of another list")

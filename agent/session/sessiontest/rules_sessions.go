@@ -63,19 +63,25 @@ func sessionRules() []rule {
 		}},
 		{"what does not exist is not found", func(p *probe) {
 			p.create(session.New{ID: "there"})
-			_, err := p.Get(p.ctx, "a")
-			equal(p, p.is(err, session.ErrNotFound, "Get").Session, "a", "the session of the error")
-			_, err = p.Update(p.ctx, "a", session.Change{})
-			p.is(err, session.ErrNotFound, "Update")
-			_, err = p.Fork(p.ctx, "a", 0, session.New{})
-			p.is(err, session.ErrNotFound, "Fork")
-			p.is(p.Delete(p.ctx, "a"), session.ErrNotFound, "Delete")
-			_, err = p.Acquire(p.ctx, "a", session.Claim{})
-			p.is(err, session.ErrNotFound, "Acquire")
-			p.is(loadError(p, p.ctx, "a"), session.ErrNotFound, "Load")
-			_, err = p.Append(p.ctx, session.Lease{Session: "a", Token: 1}, 0, text("x"))
-			p.is(err, session.ErrNotFound, "Append")
-			p.is(p.Release(p.ctx, session.Lease{Session: "a", Token: 1}), session.ErrNotFound, "Release")
+			for _, id := range []string{"a", "", "\xff", "a\x00b", strings.Repeat("x", 3000)} {
+				_, err := p.Get(p.ctx, id)
+				equal(p, p.is(err, session.ErrNotFound, "Get").Session, id, "the session of the error")
+				_, err = p.Update(p.ctx, id, session.Change{})
+				p.is(err, session.ErrNotFound, "Update")
+				_, err = p.Fork(p.ctx, id, 0, session.New{})
+				p.is(err, session.ErrNotFound, "Fork")
+				p.is(p.Delete(p.ctx, id), session.ErrNotFound, "Delete")
+				_, err = p.Acquire(p.ctx, id, session.Claim{})
+				p.is(err, session.ErrNotFound, "Acquire")
+				p.is(loadError(p, p.ctx, id), session.ErrNotFound, "Load")
+				_, err = p.Append(p.ctx, session.Lease{Session: id, Token: 1}, 0, text("x"))
+				p.is(err, session.ErrNotFound, "Append")
+				p.is(p.Release(p.ctx, session.Lease{Session: id, Token: 1}), session.ErrNotFound, "Release")
+			}
+			for _, q := range []session.Query{{Dir: "\xff"}, {Parent: "\xff"}, {Dir: "a\x00b"}, {Parent: "a\x00b"}} {
+				found, _ := p.list(q, nil)
+				equal(p, len(found), 0, "how many sessions List(%+v) has", q)
+			}
 		}},
 		{"invalid arguments are refused", func(p *probe) {
 			for _, n := range []session.New{
@@ -87,7 +93,7 @@ func sessionRules() []rule {
 			}
 			p.create(session.New{ID: "a"})
 			bad := "\xff"
-			for _, c := range []session.Change{{Title: &bad}, {Values: values("a", `nonsense`)}} {
+			for _, c := range []session.Change{{Title: &bad}, {Values: values("a", `nonsense`)}, {Values: values("a", "\"\xff\"")}} {
 				_, err := p.Update(p.ctx, "a", c)
 				p.is(err, session.ErrInvalid, "Update")
 			}

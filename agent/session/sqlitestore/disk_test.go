@@ -239,7 +239,7 @@ func TestOlderStoreIsMigratedAndBackedUp(t *testing.T) {
 	require.NoError(t, old.Close())
 	broken := sqlitestore.AddStep("nonsense")
 	_, err = sqlitestore.Open(dir, sqlitestore.Options{})
-	require.ErrorContains(t, err, "change version 2 to 3")
+	require.ErrorContains(t, err, "change version 3 to 4")
 	broken()
 
 	s, err := sqlitestore.Open(dir, sqlitestore.Options{Busy: 1})
@@ -251,7 +251,7 @@ func TestOlderStoreIsMigratedAndBackedUp(t *testing.T) {
 	_, err = sqlitestore.Open(dir, sqlitestore.Options{})
 	require.ErrorIs(t, err, session.ErrVersion)
 
-	backups, err := filepath.Glob(filepath.Join(dir, "sessions.v1-*.db"))
+	backups, err := filepath.Glob(filepath.Join(dir, "sessions.v2-*.db"))
 	require.NoError(t, err)
 	require.Len(t, backups, 2, "one of the migration that failed")
 	other := t.TempDir()
@@ -260,4 +260,58 @@ func TestOlderStoreIsMigratedAndBackedUp(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(other, "sessions.db"), data, 0o600))
 	good, _, _ = count(t, store(t, other), "s1")
 	require.Equal(t, 5, good, "the backup is a store of the old version")
+}
+
+func TestStoreOfFirstVersionListsConversations(t *testing.T) {
+	dir := t.TempDir()
+	mend := sqlitestore.AtVersion(1)
+	old := store(t, dir)
+	fill(t, old, 2, 5)
+	_, err := old.Create(t.Context(), session.New{ID: "ledger", Dir: session.InternalDir + "ledgers"})
+	require.NoError(t, err)
+	require.NoError(t, old.Close())
+	mend()
+	s := store(t, dir)
+	for conversations, want := range map[bool][]string{true: {"s0", "s1"}, false: {"ledger", "s0", "s1"}} {
+		page, err := s.List(t.Context(), session.Query{Conversations: conversations})
+		require.NoError(t, err)
+		var got []string
+		for _, i := range page.Sessions {
+			got = append(got, i.ID)
+		}
+		require.ElementsMatch(t, want, got)
+	}
+	good, damaged, _ := count(t, s, "s1")
+	require.Equal(t, [2]int{5, 0}, [2]int{good, damaged})
+	backups, err := filepath.Glob(filepath.Join(dir, "sessions.v1-*.db"))
+	require.NoError(t, err)
+	require.Len(t, backups, 1)
+	check(t, dir)
+}
+
+// TestListsWalkAnIndex looks at SQLite's plans: a list reads as many sessions as its page has, whatever else is in the store.
+func TestListsWalkAnIndex(t *testing.T) {
+	s := store(t, t.TempDir())
+	for name, c := range map[string]struct {
+		q    session.Query
+		want string
+	}{
+		"conversations":                {session.Query{Conversations: true}, "sessions_internal_updated (internal=?"},
+		"conversations by creation":    {session.Query{Conversations: true, Order: session.OrderCreated}, "sessions_internal_created (internal=?"},
+		"all":                          {session.Query{}, "sessions_internal_updated (internal=?"},
+		"all by creation":              {session.Query{Order: session.OrderCreated}, "sessions_internal_created (internal=?"},
+		"those of a directory":         {session.Query{Dir: "/repo"}, "sessions_dir_updated (dir=?"},
+		"conversations of a directory": {session.Query{Dir: "/repo", Conversations: true}, "sessions_dir_updated (dir=?"},
+	} {
+		for _, cursor := range []string{"", c.q.Next(&session.Info{ID: "a", Created: time.Unix(1, 0), Updated: time.Unix(1, 0)})} {
+			c.q.Cursor = cursor
+			plan, err := sqlitestore.ListPlan(s, c.q)
+			require.NoError(t, err)
+			require.Contains(t, plan, c.want, name)
+			require.NotContains(t, plan, "SCAN sessions", name)
+			if c.q.Conversations || c.q.Dir != "" { // of all two pages are sorted
+				require.NotContains(t, plan, "B-TREE FOR ORDER BY", name)
+			}
+		}
+	}
 }

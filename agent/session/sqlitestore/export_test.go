@@ -2,11 +2,42 @@
 
 package sqlitestore
 
-import "slices"
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
 
 // AddStep adds a step to the schema, as a newer version of the program would, until it is mended.
 func AddStep(step string) (mend func()) {
 	old := steps
 	steps = append(slices.Clone(steps), step)
 	return func() { steps = old }
+}
+
+// AtVersion makes stores of an older version, until it is mended.
+func AtVersion(n int) (mend func()) {
+	old := steps
+	steps = steps[:n]
+	return func() { steps = old }
+}
+
+// ListPlan returns SQLite's plan for a list.
+func ListPlan(s *Store, q session.Query) (string, error) {
+	query, args, err := listQuery(&q)
+	if err != nil {
+		return "", err
+	}
+	var plan []string
+	err = s.query(context.Background(), func(rows *sql.Rows) error {
+		var a, b, c int
+		var line string
+		err := rows.Scan(&a, &b, &c, &line)
+		plan = append(plan, line)
+		return err
+	}, "EXPLAIN QUERY PLAN "+query, args...)
+	return strings.Join(plan, "\n"), err
 }

@@ -5,44 +5,63 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
-	"strings"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// List implements [session.Store].
-func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+// listQuery returns the statement that reads a page, and one session more.
+func listQuery(q *session.Query) (query string, args []any, err error) {
 	start, err := q.Start()
 	if err != nil {
-		return session.Page{}, fail("list", "", s.dir, err)
+		return "", nil, err
 	}
 	column := "updated"
 	if q.Order == session.OrderCreated {
 		column = "created"
 	}
-	var b strings.Builder
-	var args []any
-	b.WriteString("SELECT " + infoColumns + " FROM sessions WHERE id IS NOT NULL")
-	if q.Dir != "" {
-		b.WriteString(" AND dir = ?")
-		args = append(args, q.Dir)
+	found := func(where string) string { // the sessions of the page, of those with a condition
+		if q.Dir != "" {
+			where += " AND dir = ?"
+			args = append(args, q.Dir)
+		}
+		if q.Parent != "" {
+			where += " AND parent_id = ?"
+			args = append(args, q.Parent)
+		}
+		if start != nil {
+			where += " AND (" + column + ", id) < (?, ?)"
+			args = append(args, start.Time.UnixNano(), start.ID)
+		}
+		args = append(args, q.PageSize()+1)
+		return "SELECT " + infoColumns + " FROM sessions WHERE id IS NOT NULL" + where + " ORDER BY " + column + " DESC, id DESC LIMIT ?"
 	}
-	if q.Parent != "" {
-		b.WriteString(" AND parent_id = ?")
-		args = append(args, q.Parent)
+	switch {
+	case q.Conversations && q.Dir != "": // which has sessions of one kind only, so the plus keeps SQLite to the index on directories
+		query = found(" AND +internal = 0")
+	case q.Conversations:
+		query = found(" AND internal = 0")
+	case q.Dir != "" || q.Parent != "":
+		query = found("")
+	default: // the index has them apart
+		query = "SELECT * FROM (" + found(" AND internal = 0") + ") UNION ALL SELECT * FROM (" + found(" AND internal = 1") + ")" +
+			" ORDER BY " + column + " DESC, id DESC LIMIT ?"
+		args = append(args, q.PageSize()+1)
 	}
-	if start != nil {
-		b.WriteString(" AND (" + column + ", id) < (?, ?)")
-		args = append(args, start.Time.UnixNano(), start.ID)
+	return query, args, nil
+}
+
+// List implements [session.Store].
+func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error) {
+	query, args, err := listQuery(&q)
+	if err != nil {
+		return session.Page{}, fail("list", "", s.dir, err)
 	}
-	b.WriteString(" ORDER BY " + column + " DESC, id DESC LIMIT ?")
-	args = append(args, q.PageSize()+1)
 	var rows []*row
 	err = s.query(ctx, func(found *sql.Rows) error {
 		r, err := scanInfo(found)
 		rows = append(rows, r)
 		return err
-	}, b.String(), args...)
+	}, query, args...)
 	if err != nil {
 		return session.Page{}, fail("list", "", s.dir, err)
 	}

@@ -76,6 +76,13 @@ CREATE TABLE media (
 ) WITHOUT ROWID;
 CREATE INDEX media_entry ON media (session, seq);
 CREATE TABLE garbage (hash TEXT PRIMARY KEY) WITHOUT ROWID; -- files that may be needed no more
+`, `
+-- Lists of conversations do not walk past internal sessions. What the indexes replaced were for is read from both halves of these.
+ALTER TABLE sessions ADD COLUMN internal INTEGER NOT NULL GENERATED ALWAYS AS (substr(dir, 1, 6) = 'ponte:') VIRTUAL;
+DROP INDEX sessions_updated;
+DROP INDEX sessions_created;
+CREATE INDEX sessions_internal_updated ON sessions (internal, updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_internal_created ON sessions (internal, created, id) WHERE id IS NOT NULL;
 `}
 
 // prepareSchema makes, checks or migrates the schema. Nothing else uses the connection.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"time"
 
 	sessions "github.com/ponte-go/ponte/agent/session"
@@ -148,16 +149,13 @@ func (f *sessionsFlags) run(ctx context.Context, at string, do func(context.Cont
 
 // each calls do with the sessions that a query selects.
 func each(ctx context.Context, store sessions.Store, dir string, do func(*sessions.Info) error) error {
-	q := sessions.Query{Dir: dir, Limit: sessions.MaxLimit}
+	q := sessions.Query{Dir: dir, Conversations: true, Limit: sessions.MaxLimit}
 	for {
 		page, err := store.List(ctx, q)
 		if err != nil {
 			return err
 		}
 		for i := range page.Sessions {
-			if sessions.Internal(&page.Sessions[i]) {
-				continue
-			}
 			if err := do(&page.Sessions[i]); err != nil {
 				return err
 			}
@@ -257,10 +255,11 @@ func purgeSessions(ctx context.Context, store *sqlitestore.Store, out io.Writer,
 		}
 		errs = append(errs, err)
 	default:
-		pruned, err := sessions.Purge(ctx, store, sessions.Query{Dir: f.dir})
+		pruned, err := sessions.Purge(ctx, store, sessions.Query{Dir: f.dir, Conversations: true})
 		done, errs = pruned, append(errs, err)
 	}
 	errs = append(errs, forgetUndo(f.at, done.Removed...))
+	done.Removed = slices.DeleteFunc(done.Removed, func(i sessions.Info) bool { return sessions.Internal(&i) }) // nobody knows of these
 	fmt.Fprintf(out, "Removed: %d\n", len(done.Removed))
 	if done.Held > 0 {
 		errs = append(errs, fmt.Errorf("%d left: %w: close them there first", done.Held, sessions.ErrHeld))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -103,6 +104,25 @@ func TestSessionsCommand(t *testing.T) {
 	stdout, _, code = run("list")
 	require.Equal(t, 0, code)
 	require.Empty(t, stdout)
+}
+
+func TestPurgeLeavesLedgers(t *testing.T) {
+	at := t.TempDir()
+	store, err := sqlitestore.Open(at, sqlitestore.Options{})
+	require.NoError(t, err)
+	defer store.Close()
+	for id, dir := range map[string]string{"ledger": sessions.InternalDir + "spend", "talk": "/repo"} {
+		_, err := store.Create(t.Context(), sessions.New{ID: id, Dir: dir, Created: time.Now().Add(-time.Hour)})
+		require.NoError(t, err)
+	}
+	for _, f := range []sessionsFlags{{all: true, at: at}, {older: time.Minute, at: at}} {
+		var out strings.Builder
+		require.NoError(t, purgeSessions(t.Context(), store, &out, &f))
+	}
+	_, err = store.Get(t.Context(), "ledger")
+	require.NoError(t, err)
+	_, err = store.Get(t.Context(), "talk")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
 func TestSessionsCommandLine(t *testing.T) {

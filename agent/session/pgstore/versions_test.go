@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/pgstore"
+)
+
+func TestTablesOfAnOlderVersionAreChanged(t *testing.T) {
+	for version := 1; version <= 2; version++ {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			url, schema := database(t)
+			mend := pgstore.AtVersion(version)
+			old := store(t, url, pgstore.Options{Schema: schema})
+			made, err := old.Create(t.Context(), session.New{ID: "a", Title: "old", Values: map[string]json.RawMessage{"v": []byte("1"), "w": []byte("2")}})
+			require.NoError(t, err)
+			_, err = old.Create(t.Context(), session.New{ID: "ledger", Dir: session.InternalDir + "ledgers"})
+			require.NoError(t, err)
+			w, err := session.Open(t.Context(), old, "a", session.Claim{Holder: "an older program"})
+			require.NoError(t, err)
+			_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Data: []byte(`"1"`)})
+			require.NoError(t, err)
+			mend()
+
+			s := store(t, url, pgstore.Options{Schema: schema})
+			_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Data: []byte(`"2"`)})
+			require.NoError(t, err, "a program that had the older tables open goes on")
+			_, err = old.Create(t.Context(), session.New{ID: "b"})
+			require.NoError(t, err)
+			_, err = old.Fork(t.Context(), "a", 1, session.New{ID: "c"})
+			require.NoError(t, err)
+			require.NoError(t, w.Close(t.Context()))
+			info, err := s.Get(t.Context(), "a")
+			require.NoError(t, err)
+			require.Equal(t, made.Title, info.Title)
+			require.EqualValues(t, 2, info.Head)
+			page, err := s.List(t.Context(), session.Query{Conversations: true, Order: session.OrderCreated})
+			require.NoError(t, err)
+			require.Len(t, page.Sessions, 3)
+			require.Equal(t, made.Values, page.Sessions[0].Values, "a fork by the older program")
+			require.NoError(t, s.Blobs().Put(t.Context(), "a", []byte("hello")))
+			require.NoError(t, old.Close())
+			_, err = s.Fork(t.Context(), "a", 1, session.New{ID: "d", Values: map[string]json.RawMessage{"v": nil}})
+			require.NoError(t, err)
+			info, err = s.Get(t.Context(), "d")
+			require.NoError(t, err)
+			require.Equal(t, map[string]json.RawMessage{"w": []byte("2")}, info.Values)
+		})
+	}
+}
+
+// TestListsWalkAnIndex looks at the server's plans: a list reads as many sessions as its page has, whatever else is in the tables.
+func TestListsWalkAnIndex(t *testing.T) {
+	url, schema := database(t)
+	s := store(t, url, pgstore.Options{Schema: schema})
+	_, err := admin(t, url).Exec(t.Context(), fmt.Sprintf(`INSERT INTO "%s".sessions (id, title, dir, vals, created, updated, head, size, parent_id, forked_at, pinned, token, holder, instance, since)
+		SELECT 's' || n, '', CASE WHEN n > 5000 THEN 'ponte:ledgers' WHEN n %% 2 = 0 THEN '/repo' ELSE '/other' END, '{}', n, n, 0, 0, '', 0, 0, 0, '', 0, 0
+		FROM generate_series(1, 10000) n`, schema))
+	require.NoError(t, err)
+	_, err = admin(t, url).Exec(t.Context(), fmt.Sprintf(`ANALYZE "%s".sessions`, schema))
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		q    session.Query
+		want []string
+	}{
+		"conversations":             {session.Query{Conversations: true}, []string{"sessions_internal_updated"}},
+		"conversations by creation": {session.Query{Conversations: true, Order: session.OrderCreated}, []string{"sessions_internal_created"}},
+		"all":                       {session.Query{}, []string{"sessions_internal_updated"}},
+		"all by creation":           {session.Query{Order: session.OrderCreated}, []string{"sessions_internal_created"}},
+		"those of a directory":      {session.Query{Dir: "/repo"}, []string{"sessions_dir_updated"}},
+		"conversations of one":      {session.Query{Dir: "/repo", Conversations: true}, []string{"sessions_dir_updated"}},
+		"ledgers":                   {session.Query{Dir: session.InternalDir + "ledgers"}, []string{"sessions_dir_updated"}},
+	} {
+		page, err := s.List(t.Context(), c.q)
+		require.NoError(t, err)
+		for _, c.q.Cursor = range []string{"", page.Next} {
+			plan, err := pgstore.ListPlan(t.Context(), s, c.q)
+			require.NoError(t, err)
+			for _, want := range c.want {
+				require.Contains(t, plan, want, name)
+			}
+			require.NotContains(t, plan, "Rows Removed by Filter", name)
+			require.NotContains(t, plan, "Seq Scan on sessions", name)
+		}
+	}
+}
