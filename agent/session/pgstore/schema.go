@@ -135,6 +135,12 @@ func answered(err error) bool {
 	return errors.As(err, &pg)
 }
 
+// terminated reports whether the server has ended the connection, and with it the transaction.
+func terminated(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "57P01" // admin_shutdown
+}
+
 // fail returns the error of an operation on a session.
 func fail(op, id string, err error) error {
 	if err == nil {

@@ -76,21 +76,24 @@ func scanInfo(from pgx.Row) (info session.Info, num int64, err error) {
 	return info, num, err
 }
 
-// try does something with the database. It is done again once if the connection was lost before anything was sent, as it is with connections of the pool
-// after a restart of the server.
+// try does something with the database. It is done again if the connection was lost before anything was sent, or ended by the server, as it is with
+// connections of the pool after a restart of the server.
 func (s *Store) try(ctx context.Context, do func() error) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
 	err := do()
 	for range s.pool.Config().MaxConns {
-		if err == nil || !pgconn.SafeToRetry(err) || s.open(ctx) != nil {
+		if err == nil || !pgconn.SafeToRetry(err) && !terminated(err) || s.open(ctx) != nil {
 			break
 		}
 		err = do()
 	}
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
+	case err != nil && (terminated(err) || !answered(err) && errors.Is(translate(err), session.ErrUnavailable)):
+		s.pool.Reset() // the other connections are probably lost, too
 	}
 	return err
 }
