@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -28,6 +29,8 @@ type renderer struct {
 	log                  *slog.Logger
 
 	calls, agents map[string]*view.Entity // by the calls' ids: calls that have not ended, and the agents inside them, for takes.subagents
+
+	inner map[string]*innerAgent // by their entities: agents inside calls that have not ended
 
 	compacting string // the entity of the compaction that goes on
 
@@ -105,7 +108,7 @@ func (r *renderer) show(s *projection.Shown) {
 		r.call(s)
 		r.noteCall(s.Entity)
 	case view.SubAgent:
-		r.agent(s.Entity)
+		r.agent(s)
 	case view.Usage:
 		if u := s.Entity.Usage; u != nil {
 			r.send(usageUpdate(u))
@@ -159,6 +162,7 @@ func (r *renderer) call(s *projection.Shown) {
 	e := s.Patch
 	if e == nil {
 		e = s.Entity
+		r.label(e)
 		r.report(tracker.Start(r.ctx, acp.ToolCall{
 			ToolCallID: id, Title: e.Title, Name: &e.Name, Kind: acp.ToolKind(e.Class), Status: acp.ToolCallStatus(e.Status),
 			Content: toolContent(e), Locations: locationsOf(e.Locations), RawInput: e.Input,
@@ -182,14 +186,44 @@ func (r *renderer) call(s *projection.Shown) {
 
 // agent shows an agent inside a tool call. The protocol does not nest calls, so those of the agent stand among the others, with its name before
 // their titles.
-func (r *renderer) agent(e *view.Entity) {
-	defer r.showSubagent(e)
-	run := unescapeRun(strings.TrimPrefix(e.ID, "agent:"))
+func (r *renderer) agent(s *projection.Shown) {
+	defer r.showSubagent(s)
+	e := s.Entity
+	in := r.inner[e.ID]
+	if in == nil {
+		in = &innerAgent{name: e.Name, runs: []string{unescapeRun(strings.TrimPrefix(e.ID, "agent:"))}}
+	}
 	if !e.Status.Ended() {
-		r.session.tracker.Label(run, e.Name)
+		if r.inner == nil {
+			r.inner = map[string]*innerAgent{}
+		}
+		r.inner[e.ID] = in
 		return
 	}
-	r.report(r.session.tracker.EndRun(r.ctx, run))
+	delete(r.inner, e.ID)
+	for _, run := range in.runs {
+		r.report(r.session.tracker.EndRun(r.ctx, run))
+	}
+}
+
+// innerAgent is an agent inside a tool call, with its runs: there are several if its calls have waited for answers.
+type innerAgent struct {
+	name string
+	runs []string
+}
+
+// label has the name of its agent before the title of a call.
+func (r *renderer) label(call *view.Entity) {
+	in := r.inner[call.Parent]
+	if in == nil {
+		return
+	}
+	run, _, _ := strings.Cut(strings.TrimPrefix(call.ID, "call:"), "/")
+	run = unescapeRun(run)
+	if !slices.Contains(in.runs, run) {
+		in.runs = append(in.runs, run)
+	}
+	r.session.tracker.Label(run, in.name)
 }
 
 func unescapeRun(run string) string { return strings.NewReplacer("%2F", "/", "%25", "%").Replace(run) }

@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/host"
+	sessionturn "github.com/ponte-go/ponte/agent/session/turn"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -106,6 +107,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	}
 
 	r := newRenderer(t.ctx, t.session, s.log)
+	waits := false
 	var used *toolset.Usage
 	o := t.hosted.Run(host.Prompt{
 		Parts: in.parts, Shown: promptContent(in.prompt.Prompt), Meta: in.prompt, Asker: t.session.asker(),
@@ -130,6 +132,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			return linkedFiles(t.ctx, work.Workspace(), in.links, s.media, s.linkedFiles)
 		},
 		Ending: func(turn *host.Turn, o *host.Outcome) string {
+			waits = o.Reason == sessionturn.Pending
 			if end = cancelled(t.ctx); end == nil {
 				end = endingOf(o.Err, o.Finish)
 			}
@@ -142,7 +145,9 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		},
 		Closed: func(turn *host.Turn) {
 			r.report(t.session.client.recorded(r.ctx, ""))
-			r.report(t.session.tracker.EndRun(r.ctx, turn.ID()))
+			if !waits { // else the calls are open until they are answered
+				r.report(t.session.tracker.EndRun(r.ctx, turn.ID()))
+			}
 		},
 	})
 	defer r.done()

@@ -59,8 +59,19 @@ func delegated(e, call *view.Entity) []acp.SessionUpdate {
 	return unstableUpdates(all...)
 }
 
-// rested says that an agent inside a call does nothing more for now.
-func rested(e *view.Entity) []acp.SessionUpdate {
+// state says what an agent inside a call does now.
+func state(e *view.Entity) []acp.SessionUpdate {
+	return unstableUpdates(unstable.SessionUpdate{SubagentUpdate: &unstable.SubagentUpdate{SessionID: subagent(e), State: stateOf(e)}})
+}
+
+// stateOf returns what an agent inside a call does.
+func stateOf(e *view.Entity) *unstable.StateUpdate {
+	switch {
+	case e.Status == view.Pending:
+		return &unstable.StateUpdate{RequiresAction: &unstable.RequiresActionStateUpdate{}}
+	case !e.Status.Ended():
+		return &unstable.StateUpdate{Running: &unstable.RunningStateUpdate{}}
+	}
 	reason := string(acp.StopReasonEndTurn)
 	if e.Status == view.Cancelled {
 		reason = string(acp.StopReasonCancelled)
@@ -69,7 +80,7 @@ func rested(e *view.Entity) []acp.SessionUpdate {
 	if e.Status == view.Failed {
 		idle.StopReason = nil // none that the protocol knows
 	}
-	return unstableUpdates(unstable.SessionUpdate{SubagentUpdate: &unstable.SubagentUpdate{SessionID: subagent(e), State: &unstable.StateUpdate{Idle: idle}}})
+	return &unstable.StateUpdate{Idle: idle}
 }
 
 // reported shows what an agent inside a call has answered: the result of the call.
@@ -98,17 +109,20 @@ func taskOf(call *view.Entity) string {
 	return string(call.Input)
 }
 
-// showSubagent shows that an agent inside a call begins or ends.
-func (r *renderer) showSubagent(e *view.Entity) {
+// showSubagent shows that an agent inside a call begins, waits, goes on or ends.
+func (r *renderer) showSubagent(s *projection.Shown) {
 	if !r.takes.subagents {
 		return
 	}
+	e := s.Entity
 	if !e.Status.Ended() {
-		r.sendAll(delegated(e, r.calls[e.Parent]))
 		r.agents[e.Parent] = e
+	}
+	if s.Patch == nil {
+		r.sendAll(delegated(e, r.calls[e.Parent]))
 		return
 	}
-	r.sendAll(rested(e))
+	r.sendAll(state(e))
 }
 
 // noteCall notes a call, for an agent inside it, and shows the result of one that an agent has worked on.
@@ -136,8 +150,8 @@ func (r *renderer) wholeSubagent(e *view.Entity, all *view.Snapshot) []acp.Sessi
 	}
 	call := all.Get(e.Parent)
 	updates := delegated(e, call)
-	if e.Status.Ended() {
-		updates = append(updates, rested(e)...)
+	if e.Status != view.Running {
+		updates = append(updates, state(e)...)
 	}
 	if call != nil && call.Status == view.Completed {
 		updates = append(updates, reported(e, call)...)

@@ -24,7 +24,6 @@ type call struct {
 	entity view.Entity
 	// base is what the messages say of the call. What entity has beyond it is recorded. It is nil if no message has the call.
 	base *view.Entity
-	run  string
 	// after is the entity that was shown before it.
 	after string
 	// over is what was recorded, while entries are read.
@@ -43,8 +42,9 @@ type edit struct {
 	own bool
 }
 
-func (p *Projector) callID(run string, step int, id string) string {
-	if p.step == 0 && run == p.run { // of a response of an earlier run
+// callID returns the entity of a call of the turn's run. A run that resumes calls numbers them with the step before its first request.
+func (p *Projector) callID(step int, id string) string {
+	if p.first == 0 || step < p.first {
 		p.mu.Lock()
 		known := p.latest[id]
 		p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *Projector) callID(run string, step int, id string) string {
 			return known
 		}
 	}
-	return CallID(run, step, id)
+	return CallID(p.run, step, id)
 }
 
 // begin shows a call as soon as the model begins to write it, if it is known what is called.
@@ -61,7 +61,7 @@ func (p *Projector) begin(e *agent.Event) {
 		return
 	}
 	p.early = append(p.early, e.CallID)
-	p.announce(p.run, "", e, nil)
+	p.announce(p.callID(e.Step, e.CallID), "", e, nil)
 }
 
 // settle is called with the complete response: a call that was shown and is not in it will not be made.
@@ -88,22 +88,26 @@ func (p *Projector) settle(e *agent.Event) {
 }
 
 // call shows a call with its complete arguments. It is pending until it starts to run.
-func (p *Projector) call(run, parent string, e *agent.Event) {
+func (p *Projector) call(e *agent.Event) {
+	id := p.callID(e.Step, e.CallID)
 	if e.Output {
-		p.record(record{Op: view.Remove, ID: p.callID(run, e.Step, e.CallID)})
+		p.record(record{Op: view.Remove, ID: id})
 		return
 	}
-	args := e.Args
+	p.announce(id, "", e, inputOf(e))
+}
+
+// inputOf returns the arguments that a call is shown with.
+func inputOf(e *agent.Event) json.RawMessage {
 	if e.Repaired != nil {
-		args = e.Repaired
+		return Input(e.Repaired)
 	}
-	p.announce(run, parent, e, Input(args))
+	return Input(e.Args)
 }
 
 // announce shows a call, or what is new about it.
-func (p *Projector) announce(run, parent string, e *agent.Event, input json.RawMessage) {
-	id := p.callID(run, e.Step, e.CallID)
-	p.known(id, run, parent, e.Tool)
+func (p *Projector) announce(id, parent string, e *agent.Event, input json.RawMessage) {
+	p.known(id, parent, e.Tool)
 	own := edit{own: true}
 	own.Title, own.Class = e.ToolTitle, string(e.ToolKind)
 	ed := edit{}
@@ -112,13 +116,13 @@ func (p *Projector) announce(run, parent string, e *agent.Event, input json.RawM
 }
 
 // known makes sure that a call is known.
-func (p *Projector) known(id, run, parent, tool string) {
+func (p *Projector) known(id, parent, tool string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.calls[id] != nil {
 		return
 	}
-	c := &call{run: run, entity: view.Entity{
+	c := &call{entity: view.Entity{
 		ID: id, Parent: parent, Kind: view.ToolCall, Name: tool, Title: tool, Class: string(toolset.KindOther), Status: view.Pending,
 	}}
 	if parent == "" {
@@ -132,14 +136,14 @@ func (p *Projector) known(id, run, parent, tool string) {
 }
 
 // started shows that a call has started, with the arguments that it runs with.
-func (p *Projector) started(run string, e *agent.Event) {
+func (p *Projector) started(id string, e *agent.Event) {
 	if e.Output {
 		return
 	}
 	ed := edit{}
 	ed.Status = view.Running
 	p.decided(&ed, e.Decision, e.Args)
-	p.change(p.callID(run, e.Step, e.CallID), ed)
+	p.change(id, ed)
 }
 
 // decided shows what a decision has made of a call.
@@ -171,16 +175,16 @@ func AllowedBy(d *toolset.Decision) string {
 }
 
 // result shows how a call ended.
-func (p *Projector) result(run string, e *agent.Event) {
+func (p *Projector) result(id string, e *agent.Event) {
 	if e.Output {
 		return
 	}
-	id := p.callID(run, e.Step, e.CallID)
 	if e.Result == nil { // what ended the run
 		p.change(id, failed(failureText(e.Err), true))
 		return
 	}
 	p.returned(id, e.Result)
+	p.closeWaiting(id)
 }
 
 // returned shows the result of a call as the model is shown it.
@@ -219,38 +223,43 @@ func failureText(err error) string {
 
 // closeCalls ends the calls of the turn that are open.
 func (p *Projector) closeCalls(why string) {
-	for _, id := range p.openCalls(p.run) {
+	for _, id := range p.openCalls("") {
 		p.change(id, failed(why, false))
 	}
 }
 
 // Waiting returns the entity of a pending call of the last response, or the empty string if there is none. For a call of an agent inside a
-// call it is the one of the inner call, or of the call around it if that is not shown.
+// call it is the one of the inner call, or of the call around it if that is not shown. It is called like Event.
 func (p *Projector) Waiting(pending *agent.PendingCall) string {
+	path := pending.Path
+	if len(path) == 0 {
+		path = []string{pending.ID}
+	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(pending.Path) < 2 {
-		return p.latest[pending.ID]
-	}
-	var inner []string
-	for id, c := range p.calls {
-		if c.entity.Parent != "" && c.entity.Name == pending.Tool && !c.entity.Status.Ended() && strings.HasSuffix(id, "/"+pending.ID) {
-			inner = append(inner, id)
+	id := p.latest[path[0]]
+	p.mu.Unlock()
+	for _, call := range path[1:] {
+		run := p.inner[id]
+		if run == nil {
+			return id
 		}
+		inner := p.openInside(run, call)
+		if inner == "" {
+			return id
+		}
+		id = inner
 	}
-	if len(inner) == 1 {
-		return inner[0]
-	}
-	return p.latest[pending.Path[0]]
+	return id
 }
 
-// openCalls returns the calls of a run that are open, in a stable order. Those of earlier turns count as the run's.
-func (p *Projector) openCalls(run string) []string {
+// openCalls returns the calls of an agent that are open, in a stable order, by the agent's entity. Those of the turn and of earlier turns have
+// none.
+func (p *Projector) openCalls(parent string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var open []string
 	for id, c := range p.calls {
-		if !c.entity.Status.Ended() && (c.run == run || c.entity.Parent == "" && run == p.run) {
+		if !c.entity.Status.Ended() && c.entity.Parent == parent {
 			open = append(open, id)
 		}
 	}

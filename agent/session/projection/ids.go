@@ -47,6 +47,19 @@ func PendingID(run, key string) string { return "question:" + escape(run) + "/pe
 // AgentID returns the id of an agent inside a tool call, by its run.
 func AgentID(run string) string { return "agent:" + escape(run) }
 
+// runOf returns the run of an agent inside a tool call: it is the inverse of [AgentID].
+func runOf(id string) string {
+	return strings.NewReplacer("%2F", "/", "%25", "%").Replace(strings.TrimPrefix(id, "agent:"))
+}
+
+// callOf returns the model's id of a call: see [CallID].
+func callOf(id string) string {
+	for range 2 {
+		_, id, _ = strings.Cut(id, "/")
+	}
+	return id
+}
+
 func noticeID(run string, n int) string { return "notice:" + stepOf(run, n) }
 
 func saidID(run string, n int) string { return "said:" + stepOf(run, n) }

@@ -4,90 +4,154 @@ package projection
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"slices"
-
-	"context"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// innerRun is the run of an agent inside a tool call.
+// innerRun is an agent inside a tool call. If its calls have waited for answers, a run of its own goes on with them, and is shown as the same
+// agent.
 type innerRun struct {
-	run   string
+	run   string // the last one
 	agent view.Entity
 }
 
-// nested shows an event of the run inside a call of a run. The inner run is known when it has its first response: until then it has no
-// calls.
-func (p *Projector) nested(around string, outer *agent.Event, n *agent.Nested) {
-	p.inside(p.callID(around, outer.Step, outer.CallID), outer.CallID, outer.Tool, n)
-}
-
-// inside shows an event of the run inside a call. path is the way to the call.
-func (p *Projector) inside(call, path, tool string, n *agent.Nested) {
+// inside shows an event of the run inside a call. The inner run is known when it has its first response: until then it has no calls.
+func (p *Projector) inside(call, tool string, n *agent.Nested) {
 	e := &n.Event
-	if e.Kind == agent.EventResponse && p.inner[path] == nil && e.Message != nil && e.Message.RunID != "" {
-		if p.inner == nil {
-			p.inner = map[string]*innerRun{}
+	run := p.inner[call]
+	if e.Kind == agent.EventResponse && e.Message != nil && e.Message.RunID != "" {
+		if run == nil {
+			run = p.began(call, &innerRun{e.Message.RunID, view.Entity{
+				ID: AgentID(e.Message.RunID), Parent: call, Kind: view.SubAgent, Name: cmp.Or(n.Agent, tool),
+			}})
+			p.agent(run, view.Running)
 		}
-		run := &innerRun{e.Message.RunID, view.Entity{
-			ID: AgentID(e.Message.RunID), Parent: call, Kind: view.SubAgent, Name: cmp.Or(n.Agent, tool), Status: view.Running,
-		}}
-		p.inner[path] = run
-		p.agent(run, view.Running)
+		run.run = e.Message.RunID
 	}
-	run := p.inner[path]
 	if run == nil {
 		return
 	}
 	switch e.Kind {
+	case agent.EventRunStart:
+		if run.agent.Status == view.Pending {
+			p.agent(run, view.Running)
+		}
 	case agent.EventResponse:
 		p.usedInside(e.Message)
 	case agent.EventToolCall:
-		p.call(run.run, run.agent.ID, e)
+		p.callInside(run, e)
 	case agent.EventToolStart:
-		p.started(run.run, e)
+		p.started(p.idInside(run, e), e)
 	case agent.EventToolResult:
-		p.result(run.run, e)
+		p.result(p.idInside(run, e), e)
 	case agent.EventCustom:
 		if deeper, ok := e.Value.(agent.Nested); ok {
-			p.inside(CallID(run.run, e.Step, e.CallID), path+"\x00"+e.CallID, e.Tool, &deeper)
+			p.inside(p.idInside(run, e), e.Tool, &deeper)
 		}
 	case agent.EventRunEnd:
-		delete(p.inner, path)
-		why, status := "Not finished: the agent ended before.", view.Completed
-		if e.Err != nil {
-			status = view.Failed
-		}
-		if errors.Is(e.Err, context.Canceled) {
-			why, status = "Cancelled.", view.Cancelled
-		}
-		p.closeRun(run, why, status)
+		p.endInside(run, e.Err)
 	}
+}
+
+// began notes the agent inside a call.
+func (p *Projector) began(call string, run *innerRun) *innerRun {
+	if p.inner == nil {
+		p.inner = map[string]*innerRun{}
+	}
+	p.inner[call] = run
+	return run
+}
+
+// callInside shows a call of an inner run.
+func (p *Projector) callInside(run *innerRun, e *agent.Event) {
+	id := p.idInside(run, e)
+	if e.Output {
+		p.record(record{Op: view.Remove, ID: id})
+		return
+	}
+	p.announce(id, run.agent.ID, e, inputOf(e))
+}
+
+// idInside returns the entity of a call of an inner run. A call that is open belongs to the last response, which may be that of an earlier run.
+func (p *Projector) idInside(run *innerRun, e *agent.Event) string {
+	id := CallID(run.run, e.Step, e.CallID)
+	p.mu.Lock()
+	c := p.calls[id]
+	open := c != nil && !c.entity.Status.Ended()
+	p.mu.Unlock()
+	if open {
+		return id
+	}
+	return cmp.Or(p.openInside(run, e.CallID), id)
+}
+
+// openInside returns the entity of an open call of an inner run by the model's id of it, or the empty string if there is none.
+func (p *Projector) openInside(run *innerRun, call string) string {
+	for _, id := range p.openCalls(run.agent.ID) {
+		if callOf(id) == call {
+			return id
+		}
+	}
+	return ""
+}
+
+// endInside shows the end of an inner run. One that is pending waits, and so do its calls.
+func (p *Projector) endInside(run *innerRun, err error) {
+	if d := agent.DescribeError(err); d != nil && d.Kind == agent.ErrorPending {
+		p.agent(run, view.Pending)
+		return
+	}
+	maps.DeleteFunc(p.inner, func(_ string, r *innerRun) bool { return r.agent.ID == run.agent.ID })
+	why, status := "Not finished: the agent ended before.", view.Completed
+	if err != nil {
+		status = view.Failed
+	}
+	if errors.Is(err, context.Canceled) {
+		why, status = "Cancelled.", view.Cancelled
+	}
+	p.closeRun(run, why, status)
 }
 
 // agent shows an inner run.
 func (p *Projector) agent(run *innerRun, status view.Status) {
 	run.agent.Status = status
 	e := run.agent
-	p.add(&e)
+	s := &Shown{Change: view.Change{Op: view.Upsert, ID: e.ID, Entity: &e}, Kind: e.Kind}
+	if p.isThere(e.ID) {
+		s.Patch = &view.Entity{Status: status}
+	}
+	p.record(record{Op: view.Upsert, ID: e.ID, Entity: &e})
+	p.emit(s)
 }
 
-// closeRun ends the calls of an inner run, and then the run.
+// closeRun ends the calls of an inner run with the agents inside them, and then the run.
 func (p *Projector) closeRun(run *innerRun, why string, status view.Status) {
-	for _, id := range p.openCalls(run.run) {
+	for _, id := range p.openCalls(run.agent.ID) {
 		p.change(id, failed(why, false))
+		p.closeWaiting(id)
 	}
 	p.agent(run, status)
 }
 
+// closeWaiting ends the agent inside a call that has ended while the agent waited.
+func (p *Projector) closeWaiting(call string) {
+	if run := p.inner[call]; run != nil && run.agent.Status == view.Pending {
+		delete(p.inner, call)
+		p.closeRun(run, "Not run: the agent was not resumed.", view.Cancelled)
+	}
+}
+
 // closeInner ends the runs that have not ended.
 func (p *Projector) closeInner(why string) {
-	for _, path := range slices.Sorted(maps.Keys(p.inner)) {
-		p.closeRun(p.inner[path], why, view.Failed)
+	for _, call := range slices.Sorted(maps.Keys(p.inner)) {
+		if run := p.inner[call]; run != nil {
+			p.closeRun(run, why, view.Failed)
+		}
 	}
 	p.inner = nil
 }

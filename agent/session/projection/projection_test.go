@@ -68,12 +68,17 @@ func prompt[O any](s *shown, a *agent.Agent[none, O], text string, each func(*ag
 	s.t.Helper()
 	ctx := s.t.Context()
 	parts := []model.Part{model.User(text)}
+	if text == "" { // resumes
+		parts = nil
+	}
 	now, err := s.c.Begin(ctx, parts...)
 	require.NoError(s.t, err)
 	now.Views(s.p.Records)
 	s.turn = now
 	s.p.Begin(now.ID(), nil)
-	s.p.Prompt(parts, nil)
+	if parts != nil {
+		s.p.Prompt(parts, nil)
+	}
 	opts = append(opts, agent.WithRunID(now.ID()), agent.WithHistory(s.c.Messages()))
 	if s.journal {
 		opts = append(opts, now.Options()...)
@@ -88,7 +93,10 @@ func prompt[O any](s *shown, a *agent.Agent[none, O], text string, each func(*ag
 	}
 	res, err := stream.Result()
 	reason := turn.Done
-	if err != nil {
+	switch {
+	case errors.As(err, new(*agent.PendingError)):
+		reason = turn.Pending
+	case err != nil:
 		reason = turn.Failed
 	}
 	s.p.End(reason)

@@ -55,11 +55,12 @@ type Projector struct {
 	delta            Shown // for text, which comes by the thousand
 	message, thought stream
 	step             int
+	first            int // the step of the run's first request, 0 before it
 	finish           model.FinishReason
 	textual          bool     // the last response called no tool, so that its text is the output
 	early            []string // calls of the response in hand that were shown before it was complete
 	numbers          struct{ notice, said int }
-	inner            map[string]*innerRun // by the calls around the run
+	inner            map[string]*innerRun // by the entities of the calls around the runs
 
 	// The session's.
 	spent      float64
@@ -92,8 +93,8 @@ func New(options Options) *Projector {
 // [Projector.Report] changes.
 func (p *Projector) Begin(run string, show func(*Shown)) {
 	p.run, p.show = run, show
-	p.message, p.thought, p.step, p.finish, p.textual, p.early = stream{}, stream{}, 0, "", false, nil
-	p.numbers.notice, p.numbers.said, p.inner = 0, 0, nil
+	p.message, p.thought, p.step, p.first, p.finish, p.textual, p.early = stream{}, stream{}, 0, 0, "", false, nil
+	p.numbers.notice, p.numbers.said = 0, 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, c := range p.calls {
@@ -145,7 +146,7 @@ func (p *Projector) Finish() model.FinishReason { return p.finish }
 func (p *Projector) Event(e *agent.Event) {
 	switch e.Kind {
 	case agent.EventRequestStart:
-		p.newStep(p.run, e.Step)
+		p.requested(e.Step)
 	case agent.EventPartStart:
 		if e.PartKind == model.PartToolCall {
 			p.begin(e)
@@ -167,17 +168,25 @@ func (p *Projector) Event(e *agent.Event) {
 		p.usage(e.Message)
 		p.settle(e)
 	case agent.EventToolCall:
-		p.call(p.run, "", e)
+		p.call(e)
 	case agent.EventToolStart:
-		p.started(p.run, e)
+		p.started(p.callID(e.Step, e.CallID), e)
 	case agent.EventToolResult:
-		p.result(p.run, e)
+		p.result(p.callID(e.Step, e.CallID), e)
 	case agent.EventMessage:
 		p.said(e.Message)
 	case agent.EventCustom:
 		p.custom(e)
 	case agent.EventOutput:
 		p.output(e)
+	}
+}
+
+// requested notes a request of the run.
+func (p *Projector) requested(step int) {
+	p.newStep(p.run, step)
+	if p.first == 0 {
+		p.first = step
 	}
 }
 
@@ -267,7 +276,7 @@ func (p *Projector) custom(e *agent.Event) {
 		if v.HandOver {
 			p.handedOver(e, &v.Event)
 		}
-		p.nested(p.run, e, &v)
+		p.inside(p.callID(e.Step, e.CallID), e.Tool, &v)
 	case view.Change:
 		p.emitted(e, &v)
 	case view.Entity:
@@ -302,7 +311,7 @@ func (p *Projector) emitted(e *agent.Event, c *view.Change) {
 		p.numbers.notice++
 		shown.ID = "note:" + stepOf(p.run, p.numbers.notice)
 	case id == "" && e.CallID != "":
-		shown.ID = p.callID(p.run, e.Step, e.CallID)
+		shown.ID = p.callID(e.Step, e.CallID)
 		if s := p.merge(&shown); s != nil {
 			p.rendered(s)
 		}

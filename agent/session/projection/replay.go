@@ -4,6 +4,7 @@ package projection
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 type replay struct {
 	overlays map[string]*view.Entity // of entities that are not there yet
 	waiting  []record                // for what they were shown after
-	agents   []*view.Entity          // agents inside calls, and questions, that have not ended
+	asked    []*view.Entity          // questions that have not been answered
 	turn     replayedTurn
 }
 
@@ -116,17 +117,12 @@ func (p *Projector) endReplayed(reason string) {
 		}
 	}
 	if reason != turn.Pending {
-		for _, a := range p.replay.agents {
-			if a.Kind == view.Question {
-				q := *a
-				q.Status = view.Cancelled
-				p.upsert(&q)
-				continue
-			}
-			run := &innerRun{strings.TrimPrefix(a.ID, "agent:"), *a}
-			p.closeRun(run, whyUnfinished(reason), view.Failed)
+		for _, a := range p.replay.asked {
+			q := *a
+			q.Status = view.Cancelled
+			p.upsert(&q)
 		}
-		p.replay.agents = nil
+		p.replay.asked = nil
 	}
 	p.End(reason)
 	p.mu.Lock()
@@ -188,7 +184,7 @@ func (p *Projector) response(i *turn.Item) {
 		return
 	}
 	t.step = step
-	p.newStep(p.run, step)
+	p.requested(step)
 	for _, s := range [...]*stream{&p.message, &p.thought} {
 		if s.open = p.isThere(s.id); s.open { // by pieces, which the message takes the place of
 			p.upsert(&view.Entity{ID: s.id, Kind: s.kind, Role: roleOf(s.kind)})
@@ -202,7 +198,7 @@ func (p *Projector) response(i *turn.Item) {
 			p.say(&p.thought, part.Text)
 		case model.PartToolCall:
 			e := &agent.Event{Step: step, CallID: part.CallID, Tool: part.Tool, Args: part.Args}
-			p.call(p.run, "", e)
+			p.call(e)
 		}
 	}
 	p.Event(&agent.Event{Kind: agent.EventResponse, Step: step, Message: i.Message})
@@ -293,21 +289,32 @@ func (p *Projector) showRecord(rec *record, anyway bool) {
 // recorded shows an entity that no message has.
 func (p *Projector) recorded(e *view.Entity) {
 	if e.Kind == view.ToolCall {
-		c := &call{entity: *e, run: p.run}
-		if e.Parent != "" {
-			c.run = strings.TrimPrefix(e.Parent, "agent:")
-		}
 		p.mu.Lock()
-		p.calls[e.ID] = c
+		p.calls[e.ID] = &call{entity: *e}
 		p.mu.Unlock()
 	}
-	if e.Kind == view.SubAgent || e.Kind == view.Question {
-		p.replay.agents = slices.DeleteFunc(p.replay.agents, func(a *view.Entity) bool { return a.ID == e.ID })
+	if e.Kind == view.Question {
+		p.replay.asked = slices.DeleteFunc(p.replay.asked, func(a *view.Entity) bool { return a.ID == e.ID })
 		if !e.Status.Ended() {
-			p.replay.agents = append(p.replay.agents, e)
+			p.replay.asked = append(p.replay.asked, e)
 		}
 	}
+	if e.Kind == view.SubAgent {
+		p.recordedAgent(e)
+	}
 	p.upsert(e)
+}
+
+// recordedAgent notes an agent inside a call. The call has started.
+func (p *Projector) recordedAgent(e *view.Entity) {
+	if e.Status.Ended() {
+		maps.DeleteFunc(p.inner, func(_ string, r *innerRun) bool { return r.agent.ID == e.ID })
+		return
+	}
+	p.began(e.Parent, &innerRun{runOf(e.ID), *e})
+	ed := edit{}
+	ed.Status = view.Running
+	p.change(e.Parent, ed)
 }
 
 // overlay notes what was recorded of a call.
@@ -350,6 +357,7 @@ func (p *Projector) Rewind(run string) {
 	p.mu.Lock()
 	clear(p.calls)
 	clear(p.latest)
+	p.inner = nil
 	p.mu.Unlock()
 }
 

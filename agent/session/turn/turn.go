@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -349,6 +350,13 @@ func End[O any](ctx context.Context, t *Turn, res *agent.Result[O], err error) e
 	return t.end(ctx, t.c.h.Messages, reason)
 }
 
+// hasResults reports whether a message holds results of calls.
+func hasResults(m *model.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p model.Part) bool {
+		return p.CallID != "" && (p.Kind == model.PartToolReturn || p.Kind == model.PartRetry)
+	})
+}
+
 // end records what the history is from now on.
 func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string) error {
 	t.text.stop()
@@ -390,7 +398,7 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 	step := 0 // of the responses of this run
 	steps := make([]int, len(end.Messages))
 	for i, m := range messages[keep:] {
-		if m.Kind == model.KindResponse && m.RunID == t.id {
+		if m.RunID == t.id && (m.Kind == model.KindResponse || step == 0 && hasResults(m)) { // a run that resumes calls begins with their step
 			step++
 		}
 		steps[i] = step
