@@ -104,7 +104,7 @@ func (a *activities) do(ctx context.Context, in taskInput) (*taskOutput, error) 
 	}
 	out := &taskOutput{Key: task.Key()}
 	if out.Done, err = engine.MarshalDone(task, &done); err != nil {
-		return nil, temporal.NewNonRetryableApplicationError(shortened(err.Error()), errorType, nil) // it would be executed again
+		return nil, final(err) // it would be executed again
 	}
 	return out, nil
 }
@@ -121,14 +121,6 @@ func interrupted(ctx context.Context, done *engine.Done) error {
 	default:
 		return short(fmt.Errorf("the worker lost touch with the server: %w", cause))
 	}
-}
-
-// short is an error whose text is no longer than an event should have it.
-func short(err error) error {
-	if text := err.Error(); len(text) > maxText {
-		return errors.New(shortened(text))
-	}
-	return err
 }
 
 // perform does the task. Panics of user code are the worker's business, but runtime.Goexit must not end Temporal's goroutine.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
@@ -59,13 +60,23 @@ func (e *runEngine) startChild(f *future, how Activity) *future {
 	return f
 }
 
-// childID returns the id of the workflow of a call. Ids of calls are the model's, so what is long is hashed.
+// maxID bounds ids of workflows. The server takes 1,000 bytes.
+const maxID = 900
+
+// childID returns the id of the workflow of a call. Ids of calls are the model's, so what is long or cannot be read is hashed.
 func childID(run, key string) string {
-	if len(run)+len(key) > 500 {
-		sum := sha256.Sum256([]byte(key))
-		key = hex.EncodeToString(sum[:16])
+	if unreadable := func(r rune) bool { return r <= ' ' || r > '~' }; len(run)+len(key) > 500 || strings.ContainsFunc(key, unreadable) {
+		key = hashed(key)
+	}
+	if len(run)+len(key) > maxID { // agents inside agents
+		run = hashed(run)
 	}
 	return run + "/" + key
+}
+
+func hashed(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
 }
 
 // failedChild is the result of a call whose workflow has given none: it was cancelled or terminated by itself, or could not be
@@ -139,14 +150,14 @@ func (a *around) output(_ workflow.Context, s *state, output any) (*taskOutput, 
 func (a *around) ended(s *state, outer *toolset.Meter, err error) (*taskOutput, error) {
 	task, invalid := engine.UnmarshalTask(a.Task)
 	if invalid != nil {
-		return nil, temporal.NewNonRetryableApplicationError(invalid.Error(), errorType, nil)
+		return nil, final(invalid)
 	}
 	var pending *agent.PendingError
 	var failed *agent.RunError
 	if errors.As(err, &pending) && errors.As(err, &failed) {
 		state, err := json.Marshal(insideState{Messages: s.messages})
 		if err != nil {
-			return nil, temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
+			return nil, final(err)
 		}
 		calls := slices.Clone(pending.Calls)
 		for i := range calls {
@@ -180,5 +191,5 @@ func (a *around) result(s *state, outer *toolset.Meter, done engine.Done) (*task
 			return out, nil
 		}
 	}
-	return nil, temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
+	return nil, final(err)
 }

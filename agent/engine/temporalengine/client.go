@@ -51,6 +51,8 @@ func NewClient[O any](c client.Client, o ClientOptions) (*Client[O], error) {
 var (
 	// ErrRunning means that a run with the id is going on, or has been.
 	ErrRunning = errors.New("temporalengine: there is a run with this id")
+	// ErrEnded means that the run has ended.
+	ErrEnded = errors.New("temporalengine: the run has ended")
 	// ErrNoRun means that there is no run with the id.
 	ErrNoRun = errors.New("temporalengine: there is no run with this id")
 	// ErrAnswer means that an answer was refused: nothing waits for it, or it is for another call.
@@ -61,7 +63,8 @@ var (
 type Error struct {
 	// ID is the id of the run.
 	ID string
-	// Messages is the history. Usage is what the run has used.
+	// Messages is the history. Usage is what the run has used. If the workflow was terminated or took too long, they come from a worker, and are empty
+	// if none is there.
 	Messages []*model.Message
 	Usage    toolset.Usage
 	// Err is the cause. It keeps its identity as errors of engine.RegisterErrors do. That of a run that was cancelled is [context.Canceled].
@@ -118,7 +121,7 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
-	if err := r.known(err); errors.Is(err, ErrNoRun) {
+	if err := r.known(ctx, err); errors.Is(err, ErrNoRun) {
 		return nil, err
 	}
 	if !errors.As(err, new(*temporal.WorkflowExecutionError)) { // the run has not ended
@@ -144,6 +147,12 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 			_ = cancelled.Details(&raw)
 		}
 	}
+	if application == nil && cancelled == nil { // it was terminated, or took too long: it has said nothing of itself
+		if state, err := r.State(ctx); err == nil {
+			failed.Messages, failed.Usage = state.Messages, state.Usage
+		}
+		return nil, failed
+	}
 	details := r.details(ctx, raw.Payload())
 	if done, decodeErr := engine.UnmarshalDone(&engine.Task{Op: engine.OpModel}, details.Error); decodeErr == nil && done.Err != nil {
 		failed.Err = done.Err
@@ -166,19 +175,22 @@ func (r *Run[O]) details(ctx context.Context, p *commonpb.Payload) (details fail
 }
 
 // known gives errors of the service their identity.
-func (r *Run[O]) known(err error) error {
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
-		return fmt.Errorf("%w: %s", ErrNoRun, r.id)
+func (r *Run[O]) known(ctx context.Context, err error) error {
+	if !errors.As(err, new(*serviceerror.NotFound)) {
+		return err
 	}
-	return err
+	// The service says the same of a workflow that has ended.
+	if _, err := r.client.DescribeWorkflowExecution(ctx, r.id, ""); err == nil {
+		return fmt.Errorf("%w: %s", ErrEnded, r.id)
+	}
+	return fmt.Errorf("%w: %s", ErrNoRun, r.id)
 }
 
 // State says how far the run is. It needs a worker.
 func (r *Run[O]) State(ctx context.Context) (*State, error) {
 	value, err := r.client.QueryWorkflow(ctx, r.id, "", stateQuery)
 	if err != nil {
-		return nil, fmt.Errorf("temporalengine: state of run %s: %w", r.id, r.known(err))
+		return nil, fmt.Errorf("temporalengine: state of run %s: %w", r.id, r.known(ctx, err))
 	}
 	state := new(State)
 	if err := value.Get(state); err != nil {
@@ -188,7 +200,7 @@ func (r *Run[O]) State(ctx context.Context) (*State, error) {
 }
 
 // Answer answers calls that the run waits for, all of them or some. It returns how many are left. The run goes on with the last one. If an answer is for a call
-// that does not wait, none counts, and the error wraps [ErrAnswer].
+// that does not wait, or cannot be one, none counts, and the error wraps [ErrAnswer]. If the run has ended, the error wraps [ErrEnded].
 func (r *Run[O]) Answer(ctx context.Context, results toolset.DeferredResults) (left int, err error) {
 	handle, err := r.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: r.id, UpdateName: answerUpdate, Args: []any{results}, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -201,23 +213,24 @@ func (r *Run[O]) Answer(ctx context.Context, results toolset.DeferredResults) (l
 	case errors.As(err, &refused):
 		return 0, fmt.Errorf("%w: run %s: %s", ErrAnswer, r.id, refused.Message())
 	case err != nil:
-		return 0, fmt.Errorf("temporalengine: answer run %s: %w", r.id, r.known(err))
+		return 0, fmt.Errorf("temporalengine: answer run %s: %w", r.id, r.known(ctx, err))
 	}
 	return left, nil
 }
 
-// Send sends a message into the run, which reads it with its next request.
+// Send sends a message into the run, which reads it with its next request. If the run has ended, the error wraps [ErrEnded]. A message that reaches the run
+// while it ends is in State.Unread.
 func (r *Run[O]) Send(ctx context.Context, parts ...model.Part) error {
 	if err := r.client.SignalWorkflow(ctx, r.id, "", messageSignal, parts); err != nil {
-		return fmt.Errorf("temporalengine: send to run %s: %w", r.id, r.known(err))
+		return fmt.Errorf("temporalengine: send to run %s: %w", r.id, r.known(ctx, err))
 	}
 	return nil
 }
 
-// Cancel cancels the run: its activities end, its history is kept. It does not wait.
+// Cancel cancels the run: its activities end, its history is kept. It does not wait. It does nothing if the run has ended.
 func (r *Run[O]) Cancel(ctx context.Context) error {
 	if err := r.client.CancelWorkflow(ctx, r.id, ""); err != nil {
-		return fmt.Errorf("temporalengine: cancel run %s: %w", r.id, r.known(err))
+		return fmt.Errorf("temporalengine: cancel run %s: %w", r.id, r.known(ctx, err))
 	}
 	return nil
 }

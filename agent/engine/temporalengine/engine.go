@@ -52,6 +52,8 @@ type runEngine struct {
 	// steps is how many steps the legs before have made, highest how many this one has. Steps of tasks count from the run's beginning, so that
 	// idempotency keys are unique.
 	steps, highest int
+	// acted says that this leg has asked the model or called a tool.
+	acted bool
 	// before is what the legs before have used, until it is counted on the meter of this one.
 	before *toolset.Usage
 	// resumed is the last message of an earlier execution, until the step that it is the request of is prepared.
@@ -83,6 +85,9 @@ func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 		e.before = nil
 	}
 	e.highest = max(e.highest, t.Info.Step)
+	if t.Op == engine.OpTool || t.Op == engine.OpStep || t.Op == engine.OpModel {
+		e.acted = true
+	}
 	switch t.Op {
 	case engine.OpInbox:
 		f.done = new(engine.Done)
@@ -145,7 +150,7 @@ func (e *runEngine) receive() {
 
 // endLeg makes the engine ready for the next leg.
 func (e *runEngine) endLeg() {
-	e.steps, e.highest = e.steps+e.highest, 0
+	e.steps, e.highest, e.acted = e.steps+e.highest, 0, false
 	if e.before == nil {
 		e.before = &e.state.usage
 	}

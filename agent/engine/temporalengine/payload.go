@@ -66,10 +66,29 @@ func (c anywhere) WithWorkflowContext(ctx workflow.Context) converter.DataConver
 // WithContext implements [workflow.ContextAware].
 func (c anywhere) WithContext(context.Context) converter.DataConverter { return c }
 
-// inWorkflow is the converter of a workflow.
+// inWorkflow is the converter of a workflow. Data that cannot be had fails the task of the workflow, which Temporal tries again, on this worker or
+// another one. An error would fail the workflow if the data is its input, and a signal would be dropped.
 type inWorkflow struct {
 	converter.DataConverter
 	outside anywhere
+}
+
+// FromPayload implements [converter.DataConverter].
+func (c inWorkflow) FromPayload(p *commonpb.Payload, to any) error {
+	return reached(c.DataConverter.FromPayload(p, to))
+}
+
+// FromPayloads implements [converter.DataConverter].
+func (c inWorkflow) FromPayloads(p *commonpb.Payloads, to ...any) error {
+	return reached(c.DataConverter.FromPayloads(p, to...))
+}
+
+// reached panics if the blobs could not be reached.
+func reached(err error) error {
+	if errors.Is(err, errBlobs) {
+		panic(short(err))
+	}
+	return err
 }
 
 // WithWorkflowContext implements [workflow.ContextAware].

@@ -33,6 +33,10 @@ type state struct {
 	pending  []agent.PendingCall
 	results  toolset.DeferredResults
 	inbox    *agent.Inbox
+	// unread are messages that came too late.
+	unread [][]model.Part
+	// refused is why the answers that were given last did not fit.
+	refused string
 	// worked says that this execution has done something, heard that it has been told something.
 	worked, heard bool
 }
@@ -40,7 +44,7 @@ type state struct {
 // handlers answers queries and updates.
 func (f *flow[D, O]) handlers(ctx workflow.Context, s *state) error {
 	err := workflow.SetQueryHandler(ctx, stateQuery, func() (*State, error) {
-		return &State{Messages: s.messages, Usage: s.usage, Pending: s.unanswered()}, nil
+		return &State{Messages: s.messages, Usage: s.usage, Pending: s.unanswered(), Refused: s.refused, Unread: s.unread}, nil
 	})
 	if err != nil {
 		return err
@@ -87,9 +91,15 @@ func (s *state) check(results *toolset.DeferredResults) error {
 	var wrong []error
 	keys := slices.Concat(slices.Collect(maps.Keys(results.Decisions)), slices.Collect(maps.Keys(results.Results)))
 	slices.Sort(keys)
-	for _, key := range keys {
-		if !waiting[key] {
+	for i, key := range keys {
+		decision, decided := results.Decisions[key]
+		switch {
+		case !waiting[key]:
 			wrong = append(wrong, fmt.Errorf("temporalengine: no call %q waits for an answer", key))
+		case i > 0 && keys[i-1] == key:
+			wrong = append(wrong, fmt.Errorf("temporalengine: call %q has a decision and a result", key))
+		case decided && decision.Verdict != toolset.VerdictAllow && decision.Verdict != toolset.VerdictDeny:
+			wrong = append(wrong, fmt.Errorf("temporalengine: call %q has the verdict %q, must be %q or %q", key, decision.Verdict, toolset.VerdictAllow, toolset.VerdictDeny))
 		}
 	}
 	if len(keys) == 0 {
@@ -141,18 +151,4 @@ func patient(ctx workflow.Context, c converter.DataConverter) converter.DataConv
 		c = aware.WithWorkflowContext(ctx)
 	}
 	return c
-}
-
-// errorType is the type of the errors of runs.
-const errorType = "ponte.RunError"
-
-// maxText bounds texts of errors that are part of events.
-const maxText = 4 << 10
-
-// shortened bounds the text of an error. Texts of models and tools have no bound.
-func shortened(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	return text[:maxText] + "…"
 }

@@ -55,15 +55,18 @@ func TestWatchersFollowARunByItsTranscript(t *testing.T) {
 }
 
 // brokenStore cannot be written to.
-type brokenStore struct{ session.Memory }
+type brokenStore struct {
+	session.Memory
+	err error
+}
 
-func (*brokenStore) Acquire(context.Context, string, session.Claim) (session.Lease, error) {
-	return session.Lease{}, errors.New("no room")
+func (b *brokenStore) Acquire(context.Context, string, session.Claim) (session.Lease, error) {
+	return session.Lease{}, b.err
 }
 
 func TestRunWhoseTranscriptCannotBeKeptFails(t *testing.T) {
 	s := storyOf(t, false, false, new(keys), nil)
-	s.config.Transcripts, s.config.Step = new(brokenStore), temporalengine.Activity{Attempts: 1}
+	s.config.Transcripts, s.config.Step = &brokenStore{err: errors.New("no room")}, temporalengine.Activity{Attempts: 1}
 	_, err := s.play(t, temporalengine.Input{Prompt: "Go.", Metadata: ada})
 	require.ErrorContains(t, err, "transcript of run story: no room")
 }

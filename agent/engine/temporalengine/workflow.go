@@ -73,12 +73,21 @@ func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
 		messages: workflow.GetSignalChannel(ctx, messageSignal),
 	}
 	e.run.History, e.run.Prompt, e.run.Parts = nil, "", nil
+	out, err := f.legs(ctx, e, in)
+	e.receive()
+	s.unread = s.inbox.Left()
+	return out, err
+}
+
+// legs runs the agent until its end, or until the workflow is to be continued as a new one.
+func (f *flow[D, O]) legs(ctx workflow.Context, e *runEngine, in begin) (any, error) {
+	s := e.state
 	options := []agent.RunOption{agent.WithParts(in.Parts...)}
 	prompt := in.Prompt
 	if in.Around != nil {
 		var err error
 		if prompt, options, err = in.Around.start(s); err != nil {
-			return nil, temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
+			return nil, final(err)
 		}
 	}
 	if in.Carried != nil {
@@ -91,7 +100,11 @@ func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
 	waits := in.Carried != nil && in.Carried.Waits
 	for {
 		if waits {
-			if err := workflow.Await(ctx, func() bool { return len(s.unanswered()) == 0 || e.fullWaiting() }); err != nil {
+			err := workflow.Await(ctx, func() bool { return len(s.unanswered()) == 0 || e.fullWaiting() })
+			if err == nil {
+				err = ctx.Err() // both may come at once, and the next execution would not hear of it
+			}
+			if err != nil {
 				s.pending = nil
 				return nil, f.failed(ctx, in, s, err)
 			}
@@ -103,11 +116,17 @@ func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
 		}
 		outer, err := in.meter()
 		if err != nil {
-			return nil, temporal.NewNonRetryableApplicationError(err.Error(), errorType, nil)
+			return nil, final(err)
 		}
+		before := s.messages
 		res, err := f.leg(ctx, e, in, prompt, append(options, agent.WithMeter(outer)))
-		started := e.before == nil
+		started, acted := e.before == nil, e.acted
 		e.endLeg()
+		if left := agent.PendingCalls(before); waits && !acted && len(left) > 0 && errors.Is(err, agent.ErrResults) { // nothing was done
+			s.messages, s.pending, s.refused = before, left, shortened(err.Error())
+			continue
+		}
+		s.refused = ""
 		if err == nil {
 			s.messages, s.usage = res.Messages, res.Usage
 			if err := f.transcribe(ctx, e); err != nil {
@@ -116,6 +135,7 @@ func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
 			if in.Around != nil {
 				return in.Around.output(ctx, s, res.Output)
 			}
+			f.byReference(ctx, res) // blobs that cannot be reached fail the task, not the workflow
 			return res, nil
 		}
 		if failed := new(agent.RunError); errors.As(err, &failed) && failed.Messages != nil {
