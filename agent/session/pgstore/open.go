@@ -50,13 +50,12 @@ var (
 )
 
 // Open connects to a database, given as a URL or as keywords and values in the form of libpq, and makes or migrates the tables. Passwords
-// may come from PGPASSWORD or a pgpass file. The pool has as many connections as pool_max_conns says; without it, four for each processor, but at
+// may come from PGPASSWORD or a pgpass file; special characters of one in a URL are percent-encoded. Errors never have the password in them. The pool has as many connections as pool_max_conns says; without it, four for each processor, but at
 // least eight.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
-	config, err := pgxpool.ParseConfig(database)
+	config, err := parse(database)
 	if err != nil {
-		// pgx leaves out the password.
-		return nil, &session.Error{Op: "open", Err: fmt.Errorf("%w: %w", session.ErrInvalid, err)}
+		return nil, err
 	}
 	if !hasPoolSize(database) {
 		config.MaxConns = max(config.MaxConns, 8)
