@@ -29,7 +29,38 @@ type Command struct {
 	Dir string
 }
 
-func (c *Command) String() string { return show.Command(append([]string{c.Path}, c.Args...)) }
+// String returns the command line for people. Passwords in URLs are left out.
+func (c *Command) String() string {
+	words := []string{c.Path}
+	for _, arg := range c.Args {
+		words = append(words, withoutPassword(arg))
+	}
+	return show.Command(words)
+}
+
+// withoutPassword returns an argument without the password that it has if it is a URL.
+func withoutPassword(arg string) string {
+	before, rest, ok := strings.Cut(arg, "://")
+	if !ok {
+		return arg
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		if name, _, ok := strings.Cut(rest[:at], ":"); ok {
+			rest = name + ":…" + rest[at:]
+		}
+	}
+	address, query, ok := strings.Cut(rest, "?")
+	if !ok {
+		return before + "://" + rest
+	}
+	options := strings.Split(query, "&")
+	for i, o := range options {
+		if name, _, ok := strings.Cut(o, "="); ok && strings.HasSuffix(strings.ToLower(name), "password") {
+			options[i] = name + "=…"
+		}
+	}
+	return before + "://" + address + "?" + strings.Join(options, "&")
+}
 
 func (c *Command) environment() []string {
 	if c.OnlyEnv {
