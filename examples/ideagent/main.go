@@ -27,4 +27,4 @@ package main
 
 import "github.com/ponte-go/ponte/examples/ideagent/internal/program"
 
-func main() { program.Main() }
+func main() { program.Main(nil) }

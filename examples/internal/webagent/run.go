@@ -18,31 +18,20 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel" // openai, openrouter, groq, mistral, ollama, …
-	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 	"github.com/ponte-go/ponte/examples/internal/offline"
+	"github.com/ponte-go/ponte/examples/internal/stores"
 )
 
-// Store is a store that is closed at the end.
-type Store interface {
-	session.Store
-	Close() error
-}
-
-// Stores open stores by the scheme of their addresses, such as "postgres". An address without a scheme is a directory, which is not here.
-type Stores map[string]func(ctx context.Context, address string) (Store, error)
-
-// Main runs the program until it is told to end, and exits.
-func Main(stores Stores) {
+// Main runs the program until it is told to end, and exits. kinds are the databases that it can keep sessions in.
+func Main(kinds stores.Kinds) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := Run(ctx, os.Args[1:], os.Stdout, stores); err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := Run(ctx, os.Args[1:], os.Stdout, kinds); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintf(os.Stderr, "webagent: %v\n", err)
 		os.Exit(1)
 	}
@@ -55,7 +44,7 @@ type flags struct {
 }
 
 // Run is the program, without the process around it. It returns when ctx has ended and the turns have.
-func Run(ctx context.Context, args []string, out io.Writer, stores Stores) error {
+func Run(ctx context.Context, args []string, out io.Writer, kinds stores.Kinds) error {
 	var f flags
 	set := flag.NewFlagSet("webagent", flag.ContinueOnError)
 	set.StringVar(&f.dir, "dir", ".", "the `directory` that the agent works in")
@@ -67,7 +56,7 @@ func Run(ctx context.Context, args []string, out io.Writer, stores Stores) error
 		return err
 	}
 	if set.NArg() > 0 {
-		return fmt.Errorf("unknown argument %q", set.Arg(0))
+		return fmt.Errorf("unknown argument %q", stores.Mask(set.Arg(0)))
 	}
 	dir, err := filepath.Abs(f.dir)
 	if err == nil {
@@ -80,7 +69,7 @@ func Run(ctx context.Context, args []string, out io.Writer, stores Stores) error
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, f.store, stores)
+	store, err := openStore(ctx, f.store, kinds)
 	if err != nil {
 		return err
 	}
@@ -89,21 +78,19 @@ func Run(ctx context.Context, args []string, out io.Writer, stores Stores) error
 }
 
 // openStore opens the store that the sessions are kept in.
-func openStore(ctx context.Context, address string, stores Stores) (Store, error) {
-	scheme, _, ok := strings.Cut(address, "://")
-	switch open := stores[scheme]; {
-	case ok && open == nil:
-		return nil, fmt.Errorf("-store: this program has no stores of the kind %q: see examples/webagent/postgres", scheme)
-	case ok:
-		return open(ctx, address)
-	case address == "":
+func openStore(ctx context.Context, name string, kinds stores.Kinds) (stores.Store, error) {
+	if name == "" {
 		config, err := os.UserConfigDir()
 		if err != nil {
 			return nil, fmt.Errorf("there is no directory for sessions: use -store: %w", err)
 		}
-		address = filepath.Join(config, "ponte", "sessions")
+		name = filepath.Join(config, "ponte", "sessions")
 	}
-	return sqlitestore.Open(address, sqlitestore.Options{})
+	place, err := kinds.At(name, "examples/webagent/postgres")
+	if err != nil {
+		return nil, err
+	}
+	return place.Open(ctx)
 }
 
 // choose returns the model that answers.

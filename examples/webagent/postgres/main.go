@@ -12,13 +12,14 @@ import (
 	"context"
 
 	"github.com/ponte-go/ponte/agent/session/pgstore"
+	"github.com/ponte-go/ponte/examples/internal/stores"
 	"github.com/ponte-go/ponte/examples/internal/webagent"
 )
 
-func main() { webagent.Main(stores) }
+func main() { webagent.Main(kinds) }
 
-var stores = webagent.Stores{"postgres": open, "postgresql": open}
+var kinds = stores.Kinds{"postgres": open, "postgresql": open}
 
-func open(ctx context.Context, address string) (webagent.Store, error) {
+func open(ctx context.Context, address string) (stores.Store, error) {
 	return pgstore.Open(ctx, address, pgstore.Options{})
 }

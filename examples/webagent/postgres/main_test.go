@@ -33,7 +33,7 @@ func TestSessionsAreInPostgres(t *testing.T) {
 		out, in := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
-			err := webagent.Run(ctx, []string{"-dir", dir, "-store", server.URL(), "-open=false", "-model", "offline"}, in, stores)
+			err := webagent.Run(ctx, []string{"-dir", dir, "-store", server.URL(), "-open=false", "-model", "offline"}, in, kinds)
 			_ = in.CloseWithError(err)
 			done <- err
 		}()

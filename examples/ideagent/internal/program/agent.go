@@ -26,6 +26,7 @@ import (
 	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/config"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/keys"
+	"github.com/ponte-go/ponte/examples/internal/stores"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/mcptoolset"
@@ -38,13 +39,13 @@ Look before you change: read a file before you write it, and search rather than 
 what was asked, run the project's own tests where there are some, and say briefly what you did and what you found.
 If the user refuses something, do not try the same in another way; ask what to do instead.`
 
-func agentCommand(ctx context.Context, args []string) int {
+func agentCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 	flags := flag.NewFlagSet("ideagent", flag.ContinueOnError)
 	name := flags.String("model", "", "`model` that answers, as PROVIDER:NAME: openai:gpt-5-mini, ollama:qwen3:8b, openrouter:…, or offline. Keys and addresses\n"+
 		"come from the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OLLAMA_HOST, …\n"+
 		"Default: the provider of a key, with OPENAI_MODEL for openai's, else a local Ollama, else offline")
-	storeAt := flags.String("store", "", "`directory` to keep sessions in (default: ideagent/sessions in XDG_STATE_HOME, or else in ~/.local/state,\n"+
-		"~/Library/Application Support on macOS, LocalAppData on Windows)")
+	storeAt := flags.String("store", "", "`directory` to keep sessions in, or the address of a database, if the program has one (default: ideagent/sessions in\n"+
+		"XDG_STATE_HOME, or else in ~/.local/state, ~/Library/Application Support on macOS, LocalAppData on Windows)")
 	noStore := flags.Bool("no-store", false, "keep sessions in memory only, until the connection ends")
 	bare := flags.Bool("bare", false, "leave out what is beside the tools for files, commands and MCP servers: AGENTS.md and CLAUDE.md, skills, plan,\n"+
 		"questions, notes, compaction of long conversations, pages of the web, and the agent that explores")
@@ -59,7 +60,8 @@ func agentCommand(ctx context.Context, args []string) int {
 		return keepKey(command, provider)
 	}
 	if flags.NArg() > 0 {
-		return misuse(fmt.Errorf("unknown argument %q; to ask for something, use: ideagent chat %q", flags.Arg(0), flags.Arg(0)))
+		shown := stores.Mask(flags.Arg(0))
+		return misuse(fmt.Errorf("unknown argument %q; to ask for something, use: ideagent chat %q", shown, shown))
 	}
 	if *idle < 0 {
 		return misuse(errors.New("-idle: use a positive duration, such as 10m"))
@@ -97,19 +99,23 @@ func agentCommand(ctx context.Context, args []string) int {
 		}
 		fmt.Fprintln(os.Stderr, "ideagent: no session begins until this is mended and ideagent is started again")
 	}
-	if !*noStore {
-		dir, err := storeDir(*storeAt, os.Getenv)
+	switch {
+	case *noStore && *storeAt != "":
+		return misuse(errors.New("-store and -no-store: use one of them"))
+	case !*noStore:
+		place, err := placeOf(*storeAt, kinds, os.Getenv)
+		if err != nil && *storeAt != "" {
+			return misuse(err)
+		}
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "ideagent: %v\nideagent: going on without a store: sessions end with the connection\n", err)
-		} else {
-			store := &lazyStore{dir: dir, tell: func(err error) {
-				fmt.Fprintf(os.Stderr, "ideagent: %s\nideagent: this session is kept in memory and ends with the connection\n", show.Line(err.Error()))
-			}}
-			defer store.Close()
-			o.store = store
+			break
 		}
-	} else if *storeAt != "" {
-		return misuse(errors.New("-store and -no-store: use one of them"))
+		store := newStore(place, localDir(place, os.Getenv), func(err error) {
+			fmt.Fprintf(os.Stderr, "ideagent: %s\nideagent: this session is kept in memory and ends with the connection\n", show.Line(err.Error()))
+		})
+		defer store.Close()
+		o.store = store
 	}
 	if err := serve(ctx, m, o); err != nil {
 		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
@@ -182,7 +188,7 @@ func configure(m model.Model, o options) (c acpbridge.Config[session, string], e
 	title := "Ponte IDE agent"
 	rules, kept := &rules{user: o.user}, &undo{tell: o.say}
 	if lasting, ok := o.store.(*lazyStore); ok {
-		kept.store = lasting.dir
+		kept.dir = lasting.undoDir
 	}
 	commands := host.BuiltIns(prices.Table())
 	c = acpbridge.Config[session, string]{

@@ -21,6 +21,7 @@ import (
 	"github.com/ponte-go/ponte/examples/ideagent/internal/keys"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term"
 	"github.com/ponte-go/ponte/examples/ideagent/internal/term/tty"
+	"github.com/ponte-go/ponte/examples/internal/stores"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -41,13 +42,14 @@ Flags:
 
 `
 
-func chatCommand(ctx context.Context, args []string) int {
+func chatCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 	flags := flag.NewFlagSet("chat", flag.ContinueOnError)
 	dir := flags.String("dir", ".", "`directory` to work in")
 	scratch := flags.Bool("scratch", false, "work on a copy of the directory, which is left for you to look at")
 	allowAll := flags.Bool("yes", false, "allow everything without asking")
 	modelName := flags.String("model", "", "`model` of the agent; see ideagent -h")
 	configFile := flags.String("config", "", "configuration `file` of the agent; see ideagent -h")
+	storeAt := flags.String("store", "", "`directory` or database of the agent's sessions; see ideagent -h")
 	agent := flags.String("agent", "", "another ACP `agent`: a name that -agents lists, or a command with quotes as a shell has them")
 	agents := flags.Bool("agents", false, "list the agents that have names, and how to install them")
 	asJSON := flags.Bool("json", false, "write events as JSON, one on each line; nobody is asked then")
@@ -59,7 +61,7 @@ func chatCommand(ctx context.Context, args []string) int {
 	if *agents {
 		return listAgents(os.Stdout)
 	}
-	command, err := agentOf(*agent, *modelName, *configFile)
+	command, err := agentOf(*agent, own{model: *modelName, config: *configFile, store: *storeAt}, kinds)
 	if _, ok := errors.AsType[*config.Problem](err); ok {
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(os.Stderr, "ideagent: %s\n", show.Line(strings.TrimSpace(line)))
@@ -101,14 +103,16 @@ func chatCommand(ctx context.Context, args []string) int {
 	return term.Run(ctx, terminal)
 }
 
+// own are the flags for ideagent's own agent.
+type own struct{ model, config, store string }
+
 // agentOf returns the command that starts the agent: this program, unless there is another.
-func agentOf(agent, modelName, configFile string) (c acpclient.Command, err error) {
+func agentOf(agent string, o own, kinds stores.Kinds) (c acpclient.Command, err error) {
 	if agent != "" {
-		if modelName != "" {
-			return c, errors.New("-model is for ideagent's own agent; leave it out with -agent")
-		}
-		if configFile != "" {
-			return c, errors.New("-config is for ideagent's own agent; leave it out with -agent")
+		for _, f := range [][2]string{{"-model", o.model}, {"-config", o.config}, {"-store", o.store}} {
+			if f[1] != "" {
+				return c, fmt.Errorf("%s is for ideagent's own agent; leave it out with -agent", f[0])
+			}
 		}
 		if c, err = otherAgent(agent); err != nil {
 			return c, fmt.Errorf("-agent: %w", err)
@@ -118,21 +122,27 @@ func agentOf(agent, modelName, configFile string) (c acpclient.Command, err erro
 	if c.Path, err = os.Executable(); err != nil {
 		return c, err
 	}
-	if _, err := readConfig(configFile); err != nil {
+	if _, err := readConfig(o.config); err != nil {
 		return c, err
 	}
-	if !isTerminal(os.Stdin) {
-		c.Args = []string{"-no-store"} // nobody will continue the session
-	}
-	if configFile != "" {
-		c.Args = append(c.Args, "-config", configFile)
-	}
-	if modelName != "" {
-		// What is wrong with it is said here rather than by a child that dies of it.
-		if _, err := (chooser{env: withKeys(context.Background(), os.Getenv, keys.Open(os.Getenv))}).named(context.Background(), modelName); err != nil {
+	switch {
+	case o.store != "":
+		if _, err := placeOf(o.store, kinds, os.Getenv); err != nil {
 			return c, err
 		}
-		c.Args = append(c.Args, "-model", modelName)
+		c.Args = []string{"-store", o.store}
+	case !isTerminal(os.Stdin):
+		c.Args = []string{"-no-store"} // nobody will continue the session
+	}
+	if o.config != "" {
+		c.Args = append(c.Args, "-config", o.config)
+	}
+	if o.model != "" {
+		// What is wrong with it is said here rather than by a child that dies of it.
+		if _, err := (chooser{env: withKeys(context.Background(), os.Getenv, keys.Open(os.Getenv))}).named(context.Background(), o.model); err != nil {
+			return c, err
+		}
+		c.Args = append(c.Args, "-model", o.model)
 	}
 	if isTerminal(os.Stdout) {
 		c.Args = append(c.Args, "-pace", "8ms")

@@ -15,12 +15,13 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ponte-go/ponte/examples/internal/stores"
 	"github.com/ponte-go/ponte/internal/nearest"
 )
 
-// Main runs the program with the arguments of the process, and exits.
-func Main() {
-	os.Exit(run(os.Args[1:]))
+// Main runs the program with the arguments of the process, and exits. kinds are the databases that it can keep sessions in.
+func Main(kinds stores.Kinds) {
+	os.Exit(run(os.Args[1:], kinds))
 }
 
 // Exit codes. Those of chat are in package term.
@@ -49,31 +50,31 @@ Flags:
 `
 
 // run is the program, without the process around it.
-func run(args []string) int {
+func run(args []string, kinds stores.Kinds) int {
 	command := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		command, args = args[0], args[1:]
 	}
 	switch command {
 	case "":
-		return agentCommand(context.Background(), args) // acpbridge.Serve minds the signals
+		return agentCommand(context.Background(), args, kinds) // acpbridge.Serve minds the signals
 	case "chat":
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
-		return chatCommand(ctx, args)
+		return chatCommand(ctx, args, kinds)
 	case "proxy":
 		return proxyCommand(context.Background(), args)
 	case "sessions":
-		return sessionsCommand(context.Background(), args)
+		return sessionsCommand(context.Background(), args, kinds)
 	case "login", "logout":
 		return loginCommand(command, args)
 	case "version":
 		fmt.Println("ideagent", version())
 		return exitOK
 	case "help":
-		return agentCommand(context.Background(), []string{"-h"})
+		return agentCommand(context.Background(), []string{"-h"}, kinds)
 	}
-	return misuse(fmt.Errorf("unknown command %q%s", command, didYouMean(command, "chat", "proxy", "sessions", "login", "logout", "version", "help")))
+	return misuse(fmt.Errorf("unknown command %q%s", stores.Mask(command), didYouMean(command, "chat", "proxy", "sessions", "login", "logout", "version", "help")))
 }
 
 // misuse reports a mistake in the command line.
@@ -96,13 +97,16 @@ func parseFlags(flags *flag.FlagSet, args []string, usage string) (code int, don
 		flags.PrintDefaults()
 		return exitOK, true
 	}
-	hint := ""
+	text, hint := err.Error(), ""
+	if before, _, ok := strings.Cut(text, "://"); ok { // the address of a database, which may have a password
+		text = before + "://…"
+	}
 	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: "); ok {
 		var known []string
 		flags.VisitAll(func(f *flag.Flag) { known = append(known, "-"+f.Name) })
-		err, hint = fmt.Errorf("unknown flag %s", name), didYouMean(name, known...)
+		text, hint = "unknown flag "+stores.Mask(name), didYouMean(name, known...)
 	}
-	return misuse(fmt.Errorf("%w%s", err, hint)), true
+	return misuse(errors.New(text + hint)), true
 }
 
 // didYouMean suggests the known word that was probably meant by a wrong one, if there is one.

@@ -14,14 +14,15 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/session/projection"
-	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 	"github.com/ponte-go/ponte/agent/session/turn"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/examples/internal/stores"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -50,25 +51,25 @@ type sessionsFlags struct {
 	all   bool
 	older time.Duration
 	ids   []string
-	at    string // the directory of the store
+	at    string // the directory of what this machine keeps beside the sessions
 }
 
 // sessionsCommand is "ideagent sessions".
-func sessionsCommand(ctx context.Context, args []string) int {
+func sessionsCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 	verb := ""
 	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
 		verb, args = args[0], args[1:]
 	}
-	verbs := map[string]func(context.Context, *sqlitestore.Store, io.Writer, *sessionsFlags) error{
+	verbs := map[string]func(context.Context, stores.Store, io.Writer, *sessionsFlags) error{
 		"list": listSessions, "show": showSession, "export": exportSessions, "purge": purgeSessions,
 	}
 	do, ok := verbs[verb]
 	if verb != "" && !ok {
-		return misuse(fmt.Errorf("sessions: unknown command %q%s", show.Line(verb), didYouMean(verb, "list", "show", "export", "purge")))
+		return misuse(fmt.Errorf("sessions: unknown command %q%s", show.Line(stores.Mask(verb)), didYouMean(verb, "list", "show", "export", "purge")))
 	}
 	var f sessionsFlags
 	flags := flag.NewFlagSet("sessions", flag.ContinueOnError)
-	at := flags.String("store", "", "`directory` of the sessions, as for ideagent")
+	at := flags.String("store", "", "`directory` of the sessions or address of a database, as for ideagent")
 	if verb != "show" {
 		flags.StringVar(&f.dir, "dir", "", "only sessions that work in this `directory`")
 	}
@@ -88,7 +89,11 @@ func sessionsCommand(ctx context.Context, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	if err := f.run(ctx, *at, do); err != nil {
+	place, err := placeOf(*at, kinds, os.Getenv)
+	if err != nil {
+		return misuse(fmt.Errorf("sessions: %w", err))
+	}
+	if err := f.run(ctx, place, do); err != nil {
 		fmt.Fprintf(os.Stderr, "ideagent: %s\n", show.Text(err.Error()))
 		return exitError
 	}
@@ -99,10 +104,12 @@ func sessionsCommand(ctx context.Context, args []string) int {
 func (f *sessionsFlags) check(verb string) error {
 	some := f.dir != "" || f.older != 0 || f.all
 	switch {
+	case slices.ContainsFunc(f.ids, func(id string) bool { return strings.Contains(id, "://") }):
+		return fmt.Errorf("%s: this is not the id of a session; the address of a database belongs after -store", verb)
 	case verb == "":
 		return errors.New("say what to do: list, show, export or purge")
 	case verb == "list" && len(f.ids) > 0:
-		return fmt.Errorf("list: unknown argument %q", f.ids[0])
+		return fmt.Errorf("list: unknown argument %q", stores.Mask(f.ids[0]))
 	case verb == "show" && len(f.ids) != 1:
 		return errors.New("show: give the id of one session, after the flags")
 	case len(f.ids) > 0 && some:
@@ -117,26 +124,24 @@ func (f *sessionsFlags) check(verb string) error {
 	return nil
 }
 
-// run opens the store, which it does not make, and does what was asked.
-func (f *sessionsFlags) run(ctx context.Context, at string, do func(context.Context, *sqlitestore.Store, io.Writer, *sessionsFlags) error) (err error) {
-	dir, err := storeDir(at, os.Getenv)
-	f.at = dir
-	if err != nil {
-		return err
-	}
+// run opens the store, and does what was asked. The directory of a store is not made.
+func (f *sessionsFlags) run(ctx context.Context, place stores.Place, do func(context.Context, stores.Store, io.Writer, *sessionsFlags) error) (err error) {
+	f.at = localDir(place, os.Getenv)
 	if f.dir != "" {
 		if f.dir, err = filepath.Abs(f.dir); err != nil {
 			return err
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "sessions.db")); errors.Is(err, fs.ErrNotExist) {
-		if len(f.ids) > 0 {
-			return fmt.Errorf("%s: %w: there are no sessions in %s", f.ids[0], sessions.ErrNotFound, dir)
+	if dir := place.Dir(); dir != "" {
+		if _, err := os.Stat(filepath.Join(dir, "sessions.db")); errors.Is(err, fs.ErrNotExist) {
+			if len(f.ids) > 0 {
+				return fmt.Errorf("%s: %w: there are no sessions in %s", f.ids[0], sessions.ErrNotFound, dir)
+			}
+			fmt.Fprintf(os.Stderr, "ideagent: there are no sessions in %s\n", show.Line(dir))
+			return nil
 		}
-		fmt.Fprintf(os.Stderr, "ideagent: there are no sessions in %s\n", show.Line(dir))
-		return nil
 	}
-	store, err := sqlitestore.Open(dir, sqlitestore.Options{})
+	store, err := openWithin(ctx, place)
 	if errors.Is(err, sessions.ErrBusy) {
 		return fmt.Errorf("%w: try again when the agents that use it are idle", err)
 	}
@@ -145,6 +150,14 @@ func (f *sessionsFlags) run(ctx context.Context, at string, do func(context.Cont
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	return do(ctx, store, os.Stdout, f)
+}
+
+// compact has a store give back the room of what was removed, if it has to be told.
+func compact(ctx context.Context, store sessions.Store) error {
+	if c, ok := store.(sessions.Compacter); ok {
+		return c.Compact(ctx)
+	}
+	return nil
 }
 
 // each calls do with the sessions that a query selects.
@@ -166,7 +179,7 @@ func each(ctx context.Context, store sessions.Store, dir string, do func(*sessio
 	}
 }
 
-func listSessions(ctx context.Context, store *sqlitestore.Store, out io.Writer, f *sessionsFlags) error {
+func listSessions(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
 	lines := json.NewEncoder(out)
 	return each(ctx, store, f.dir, func(i *sessions.Info) error {
 		if f.json {
@@ -187,7 +200,7 @@ type shownSession struct {
 	Entities []*view.Entity `json:"entities"`
 }
 
-func showSession(ctx context.Context, store *sqlitestore.Store, out io.Writer, f *sessionsFlags) error {
+func showSession(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
 	info, err := store.Get(ctx, f.ids[0])
 	if err != nil {
 		return err
@@ -211,7 +224,7 @@ func showSession(ctx context.Context, store *sqlitestore.Store, out io.Writer, f
 	return err
 }
 
-func exportSessions(ctx context.Context, store *sqlitestore.Store, out io.Writer, f *sessionsFlags) error {
+func exportSessions(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
 	ids := f.ids
 	for _, id := range ids { // nothing is written if one is unknown
 		if _, err := store.Get(ctx, id); err != nil {
@@ -229,7 +242,7 @@ func exportSessions(ctx context.Context, store *sqlitestore.Store, out io.Writer
 	return sessions.Export(ctx, store, out, ids...)
 }
 
-func purgeSessions(ctx context.Context, store *sqlitestore.Store, out io.Writer, f *sessionsFlags) error {
+func purgeSessions(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
 	var done sessions.Pruned
 	var errs []error
 	switch {
@@ -246,12 +259,12 @@ func purgeSessions(ctx context.Context, store *sqlitestore.Store, out io.Writer,
 			done.Removed = append(done.Removed, info)
 		}
 		if len(done.Removed) > 0 {
-			errs = append(errs, store.Compact(ctx))
+			errs = append(errs, compact(ctx, store))
 		}
 	case f.older > 0:
 		pruned, err := sessions.Prune(ctx, store, sessions.Retention{MaxAge: f.older, Dir: f.dir})
 		if done = pruned; err == nil {
-			err = store.Compact(ctx)
+			err = compact(ctx, store)
 		}
 		errs = append(errs, err)
 	default:

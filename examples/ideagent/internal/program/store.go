@@ -7,68 +7,106 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
-	"runtime"
 	"sync"
+	"time"
 
 	sessions "github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/agent/session/sqlitestore"
+	"github.com/ponte-go/ponte/examples/internal/stores"
 )
 
-// storeDir returns the directory of the sessions: what the flag says, or a directory for the user's state.
-func storeDir(given string, env environment) (string, error) {
-	if given != "" {
-		return filepath.Abs(given)
-	}
-	if dir := env("XDG_STATE_HOME"); filepath.IsAbs(dir) { // the specification has other values ignored
-		return filepath.Join(dir, "ideagent", "sessions"), nil
-	}
-	if dir := env("LocalAppData"); runtime.GOOS == "windows" && dir != "" {
-		return filepath.Join(dir, "ideagent", "sessions"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("no directory for sessions: %w: use -store DIR", err)
-	}
-	if runtime.GOOS == "darwin" {
-		return filepath.Join(home, "Library", "Application Support", "ideagent", "sessions"), nil
-	}
-	return filepath.Join(home, ".local", "state", "ideagent", "sessions"), nil
-}
+// patience is how long a store may take to open. A server that does not answer must not keep an editor waiting.
+const patience = 10 * time.Second
 
-// lazyStore is the store in a directory, which is opened when it is needed first. While it cannot be opened, new sessions are kept in memory
+// lazyStore is the store of a place, which is opened when it is needed first. While it cannot be opened, new sessions are kept in memory
 // and everything else fails with the reason. Each request tries again.
 type lazyStore struct {
-	dir string
-	// tell is called with the reason when a session is kept in memory. It may be nil.
-	tell func(error)
+	place stores.Place
+	local string      // the directory of what this machine keeps beside the sessions, empty if there is none
+	tell  func(error) // is called with the reason when a session is kept in memory
 
-	mu     sync.Mutex
-	opened *sqlitestore.Store
-	closed bool
-	memory *sessions.Memory // nil until a session is kept there
+	background context.Context // of what goes on without a request
+	stop       func()          // ends it
+	ended      sync.WaitGroup
+
+	mu      sync.Mutex
+	opened  stores.Store
+	opening *opening // nil if nobody waits for the store
+	closed  bool
+	memory  *sessions.Memory // nil until a session is kept there
+}
+
+// opening is an attempt to open the store. Requests that come meanwhile wait for it, too.
+type opening struct {
+	done  chan struct{}
+	store stores.Store
+	err   error
 }
 
 var _ sessions.Store = (*lazyStore)(nil)
 var _ sessions.Watcher = (*lazyStore)(nil)
 
-// open returns the store of the directory.
-func (s *lazyStore) open() (*sqlitestore.Store, error) {
+func newStore(place stores.Place, local string, tell func(error)) *lazyStore {
+	s := &lazyStore{place: place, local: local, tell: tell}
+	s.background, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// open returns the store of the place.
+func (s *lazyStore) open(ctx context.Context) (stores.Store, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opened != nil {
-		return s.opened, nil
-	}
 	if s.closed {
+		s.mu.Unlock()
 		return nil, &sessions.Error{Op: "open", Err: sessions.ErrClosed}
 	}
-	opened, err := sqlitestore.Open(s.dir, sqlitestore.Options{})
-	if err != nil {
-		return nil, err
+	if s.opened != nil {
+		defer s.mu.Unlock()
+		return s.opened, nil
 	}
-	s.opened = opened
-	return opened, nil
+	if s.opening == nil {
+		o := &opening{done: make(chan struct{})}
+		s.opening = o
+		s.ended.Go(func() { s.attempt(o) })
+	}
+	o := s.opening
+	s.mu.Unlock()
+	select {
+	case <-o.done:
+		return o.store, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// attempt opens the store.
+func (s *lazyStore) attempt(o *opening) {
+	store, err := openWithin(s.background, s.place)
+	s.mu.Lock()
+	closed := s.closed
+	if err == nil && !closed {
+		s.opened = store
+	}
+	s.opening = nil
+	s.mu.Unlock()
+	if err == nil && closed {
+		_ = store.Close()
+		err = &sessions.Error{Op: "open", Err: sessions.ErrClosed}
+	}
+	o.store, o.err = store, err
+	close(o.done)
+	if err == nil {
+		forgetGone(s.background, store, s.local)
+	}
+}
+
+// openWithin opens the store of a place, if that does not take too long.
+func openWithin(ctx context.Context, place stores.Place) (stores.Store, error) {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	store, err := place.Open(bounded)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		err = &sessions.Error{Op: "open", Err: fmt.Errorf("%w: no answer within %v", sessions.ErrUnavailable, patience)}
+	}
+	return store, err
 }
 
 // of returns the store that has a session.
@@ -81,23 +119,41 @@ func (s *lazyStore) of(ctx context.Context, id string) (sessions.Store, error) {
 			return memory, nil
 		}
 	}
-	return s.open()
+	return s.open(ctx)
 }
 
 // Close closes the store if it has been opened.
 func (s *lazyStore) Close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.ended.Wait()
 	if s.opened == nil {
 		return nil
 	}
 	return s.opened.Close()
 }
 
+// undoDir returns the directory of what /undo needs of a session, or "" if the session does not outlive the process.
+func (s *lazyStore) undoDir(id string) string {
+	s.mu.Lock()
+	memory := s.memory
+	s.mu.Unlock()
+	if s.local == "" {
+		return ""
+	}
+	if memory != nil {
+		if _, err := memory.Get(context.Background(), id); err == nil {
+			return ""
+		}
+	}
+	return undoDir(s.local, id)
+}
+
 // Create implements [sessions.Store].
 func (s *lazyStore) Create(ctx context.Context, n sessions.New) (sessions.Info, error) {
-	opened, err := s.open()
+	opened, err := s.open(ctx)
 	if err == nil {
 		return opened.Create(ctx, n)
 	}
@@ -118,7 +174,7 @@ func (s *lazyStore) Create(ctx context.Context, n sessions.New) (sessions.Info, 
 
 // List implements [sessions.Store]. Sessions in memory are not listed.
 func (s *lazyStore) List(ctx context.Context, q sessions.Query) (sessions.Page, error) {
-	opened, err := s.open()
+	opened, err := s.open(ctx)
 	if err != nil {
 		return sessions.Page{}, err
 	}
@@ -161,7 +217,7 @@ func (s *lazyStore) Delete(ctx context.Context, id string) error {
 	if err := store.Delete(ctx, id); err != nil {
 		return err
 	}
-	return forgetUndo(s.dir, sessions.Info{ID: id})
+	return forgetUndo(s.local, sessions.Info{ID: id})
 }
 
 // Acquire implements [sessions.Store].

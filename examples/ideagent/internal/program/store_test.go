@@ -21,6 +21,7 @@ import (
 	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/examples/internal/offline"
+	"github.com/ponte-go/ponte/examples/internal/stores"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 )
 
@@ -177,9 +178,9 @@ func TestDefaultStoreIsInTheStateDirectory(t *testing.T) {
 
 	if runtime.GOOS == "linux" {
 		t.Setenv("HOME", "/home/ann")
-		dir, err := storeDir("", env("XDG_STATE_HOME", "relative"))
+		place, err := placeOf("", nil, env("XDG_STATE_HOME", "relative"))
 		require.NoError(t, err)
-		require.Equal(t, "/home/ann/.local/state/ideagent/sessions", dir)
+		require.Equal(t, "/home/ann/.local/state/ideagent/sessions", place.Dir())
 	}
 }
 
@@ -205,7 +206,9 @@ func TestStoreOpensOnceItCan(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	var told []error
-	s := &lazyStore{dir: filepath.Join(file, "sessions"), tell: func(err error) { told = append(told, err) }}
+	place, err := stores.Kinds{}.At(filepath.Join(file, "sessions"), sample)
+	require.NoError(t, err)
+	s := newStore(place, place.Dir(), func(err error) { told = append(told, err) })
 	ctx := t.Context()
 	first, err := s.Create(ctx, sessions.New{})
 	require.NoError(t, err)
@@ -223,7 +226,7 @@ func TestStoreOpensOnceItCan(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Close())
-	_, err = (&lazyStore{closed: true}).Create(ctx, sessions.New{})
+	_, err = s.Create(ctx, sessions.New{})
 	require.ErrorIs(t, err, sessions.ErrClosed)
 }
 

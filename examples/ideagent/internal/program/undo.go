@@ -3,14 +3,17 @@
 package program
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 	"weak"
 
 	sessions "github.com/ponte-go/ponte/agent/session"
@@ -19,7 +22,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 )
 
-// undoDir returns the directory of what /undo needs of a session, in the directory of the store.
+// undoDir returns the directory of what /undo needs of a session, in a directory of this machine.
 func undoDir(store, id string) string {
 	other := func(r rune) bool {
 		return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
@@ -33,6 +36,9 @@ func undoDir(store, id string) string {
 
 // forgetUndo removes what /undo needs of sessions that have been removed.
 func forgetUndo(store string, removed ...sessions.Info) error {
+	if store == "" {
+		return nil
+	}
 	for _, info := range removed {
 		if err := os.RemoveAll(undoDir(store, info.ID)); err != nil {
 			return fmt.Errorf("the session %s is removed, but not what /undo has of it: %w", info.ID, err)
@@ -41,10 +47,34 @@ func forgetUndo(store string, removed ...sessions.Info) error {
 	return nil
 }
 
+// gone is how old what /undo needs of a session has to be for it to be removed because the store has no such session. A store that is
+// empty for a day, such as while a backup is restored, is not the reason to forget it.
+const gone = 30 * 24 * time.Hour
+
+// forgetGone removes what /undo needs of sessions that another program has removed, on this machine or another one.
+func forgetGone(ctx context.Context, store sessions.Store, local string) {
+	if local == "" {
+		return
+	}
+	kept, err := os.ReadDir(filepath.Join(local, "undo"))
+	if err != nil {
+		return // there is none
+	}
+	for _, dir := range kept {
+		info, err := dir.Info()
+		if err != nil || time.Since(info.ModTime()) < gone || undoDir(local, dir.Name()) != filepath.Join(local, "undo", dir.Name()) {
+			continue // it is in use, or its name is not the session's
+		}
+		if _, err := store.Get(ctx, dir.Name()); errors.Is(err, sessions.ErrNotFound) {
+			_ = os.RemoveAll(filepath.Join(local, "undo", dir.Name())) // the next time, if not now
+		}
+	}
+}
+
 // undo makes the recorders of sessions. They outlive the process, if the sessions do.
 type undo struct {
-	store string // the directory of the sessions; empty if they are kept in memory
-	tell  func(error)
+	dir  func(id string) string // of a session; it returns "" for one that is kept in memory, and nil stands for all of them
+	tell func(error)
 
 	mu sync.Mutex
 	// memory has the recorders that could not be kept in a directory, for when their sessions wake.
@@ -75,7 +105,11 @@ func (u *undo) open(s *deps.Session, files workspace.Workspace) *checkpoint.Reco
 			return r
 		}
 	}
-	if u.store != "" {
+	dir := ""
+	if u.dir != nil {
+		dir = u.dir(string(s.ID))
+	}
+	if dir != "" {
 		var r *checkpoint.Recorder
 		told := sync.Once{}
 		o := bounds
@@ -84,7 +118,7 @@ func (u *undo) open(s *deps.Session, files workspace.Workspace) *checkpoint.Reco
 			u.remember(s, r)
 		}
 		var err error
-		if r, err = checkpoint.Keep(files, undoDir(u.store, string(s.ID)), o); err == nil {
+		if r, err = checkpoint.Keep(files, dir, o); err == nil {
 			return r
 		}
 		u.tell(fmt.Errorf("/undo of this session forgets when ideagent ends: %w", err))

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Postgres is ideagent with its sessions in Postgres, where any number of machines share them. It is a module of its own, which keeps the
+// driver of Postgres out of the main one.
+//
+// Usage, in this directory:
+//
+//	go build -o ideagent .
+//	ideagent -store postgres://user@host/database [flags]
+//	ideagent chat -store postgres://user@host/database [flags] [PROMPT]
+//	ideagent sessions list|show|export|purge -store postgres://user@host/database [flags]
+//
+// Everything else is as it is without Postgres. The password can be in the address, but other users of the machine see the arguments of programs: it
+// is better in the file .pgpass of the home directory, or in PGPASSWORD.
+package main
+
+import (
+	"context"
+
+	"github.com/ponte-go/ponte/agent/session/pgstore"
+	"github.com/ponte-go/ponte/examples/ideagent/internal/program"
+	"github.com/ponte-go/ponte/examples/internal/stores"
+)
+
+func main() { program.Main(stores.Kinds{"postgres": open, "postgresql": open}) }
+
+func open(ctx context.Context, address string) (stores.Store, error) {
+	return pgstore.Open(ctx, address, pgstore.Options{})
+}

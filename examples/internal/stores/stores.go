@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package stores opens the stores of sessions that the -store flag of the samples names: a directory, or a database of a kind that the
+// program's main knows.
+package stores
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/sqlitestore"
+)
+
+// Store is a store that is closed at the end.
+type Store interface {
+	session.Store
+	Close() error
+}
+
+// Kinds open databases by the scheme of their addresses, in lower case, such as "postgres". Their errors must not have a password in them.
+type Kinds map[string]func(ctx context.Context, address string) (Store, error)
+
+// Place is where sessions are kept. Its address may have a password, so it has no method that returns it.
+type Place struct {
+	dir, kind, rest string // dir is set, or the others are
+	open            func(ctx context.Context, address string) (Store, error)
+}
+
+// At returns the place that a flag names: the address of a database, which has "://" in it, or a directory. sample is the directory of the
+// sample that has more kinds of databases. Errors have nothing in them that could be a password.
+func (k Kinds) At(name, sample string) (Place, error) {
+	kind, rest, ok := strings.Cut(name, "://")
+	switch {
+	case ok && isScheme(kind):
+		kind = strings.ToLower(kind)
+		if k[kind] == nil {
+			return Place{}, fmt.Errorf("-store: this program has no stores of the kind %q: see %s", kind, sample)
+		}
+		return Place{kind: kind, rest: rest, open: k[kind]}, nil
+	case ok, mistaken(name):
+		return Place{}, errors.New("-store: give a directory, or the address of a database in the form postgres://user@host/database")
+	}
+	dir, err := filepath.Abs(name)
+	return Place{dir: dir}, err
+}
+
+// Dir returns the directory, or "" if the place is a database.
+func (p Place) Dir() string { return p.dir }
+
+// Open opens the store. That of a directory is made if it does not exist.
+func (p Place) Open(ctx context.Context) (Store, error) {
+	if p.open == nil {
+		return sqlitestore.Open(p.dir, sqlitestore.Options{})
+	}
+	return p.open(ctx, p.kind+"://"+p.rest)
+}
+
+// String returns the directory, or the kind of the database.
+func (p Place) String() string { return cmp.Or(p.dir, "the "+p.kind+" database") }
+
+// Key returns a name for the database that is the same for all addresses with the same server and database, and tells nothing of the address. It goes
+// into the names of directories. getenv has the variables of libpq, which stand for what an address leaves out.
+func (p Place) Key(getenv func(string) string) string {
+	rest, query, _ := strings.Cut(p.rest, "?")
+	user := ""
+	if i := strings.LastIndex(rest, "@"); i >= 0 {
+		user, _, _ = strings.Cut(rest[:i], ":")
+		rest = rest[i+1:]
+	}
+	values, _ := url.ParseQuery(query)
+	host, database, _ := strings.Cut(rest, "/")
+	parts := []string{
+		cmp.Or(host, values.Get("host"), getenv("PGHOST")), cmp.Or(values.Get("port"), getenv("PGPORT")),
+		cmp.Or(database, values.Get("dbname"), values.Get("database"), getenv("PGDATABASE"), user, values.Get("user"), getenv("PGUSER")),
+		cmp.Or(values.Get("service"), getenv("PGSERVICE")),
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Mask returns an argument of a command line that is going to be shown, without what could be the rest of a database's address.
+func Mask(arg string) string {
+	before, _, ok := strings.Cut(arg, "://")
+	switch {
+	case ok && isScheme(before):
+		return before + "://…"
+	case ok, mistaken(arg):
+		return "…"
+	}
+	return arg
+}
+
+func isScheme(s string) bool {
+	for i, c := range []byte(strings.ToLower(s)) {
+		if letter := c >= 'a' && c <= 'z'; !letter && (i == 0 || !strings.ContainsRune("0123456789+.-", rune(c))) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// mistaken reports whether a name is an address in another form, which must not be taken for a directory: names of directories are shown.
+func mistaken(name string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	for _, prefix := range []string{"postgres:", "postgresql:", "jdbc:"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	_, value, ok := strings.Cut(name, "password")
+	return ok && strings.HasPrefix(strings.TrimSpace(value), "=")
+}
