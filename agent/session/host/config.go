@@ -74,7 +74,8 @@ type Config[D, O any] struct {
 	Busy Busy
 	// Idle is after what time without use a session gives its memory back. 0 is never.
 	Idle time.Duration
-	// Holder is who has the sessions that are open, for people: another process is told. Empty is the program and the process.
+	// Holder is who has the sessions that are open, for people: another process is told. Empty is the program, the process and
+	// the machine.
 	Holder string
 	// Logger is told what goes wrong where no caller is told; nil is [slog.Default]. What users, models and files say is never logged.
 	Logger *slog.Logger
@@ -137,5 +138,9 @@ func holder() string {
 	if exe, err := os.Executable(); err == nil {
 		name = filepath.Base(exe)
 	}
-	return fmt.Sprintf("%s, process %d", name, os.Getpid())
+	name = fmt.Sprintf("%s, process %d", name, os.Getpid())
+	if machine, err := os.Hostname(); err == nil {
+		name += " on " + machine
+	}
+	return name
 }

@@ -37,7 +37,7 @@ func (r *Recorder) begun(turn string) int {
 func (t *Turns) Undo(ctx context.Context, turn string) (note string, err error) {
 	id := t.recorder.begun(turn)
 	if id == 0 {
-		return "Files stay as they are: their changes are not recorded.", nil
+		return "Files stay as they are: their changes are not recorded here.", nil
 	}
 	res, err := t.recorder.Undo(ctx, Since(id))
 	if cause := context.Cause(ctx); cause != nil && err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,8 +104,11 @@ func openWithin(ctx context.Context, place stores.Place) (stores.Store, error) {
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	store, err := place.Open(bounded)
-	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() == nil && bounded.Err() != nil:
 		err = &sessions.Error{Op: "open", Err: fmt.Errorf("%w: no answer within %v", sessions.ErrUnavailable, patience)}
+	case errors.Is(err, sessions.ErrInvalid): // the address is, and not what an editor has asked for
+		err = &sessions.Error{Op: "open", Err: errors.New(strings.TrimPrefix(err.Error(), "session: open: "))}
 	}
 	return store, err
 }
