@@ -30,85 +30,90 @@ type Config[D deps.Carrier, O any] struct {
 	// memory until they are closed or the connection ends. Serve does not close the store.
 	Store sessions.Store
 
-	// Idle is after what time without a turn a session of the Store gives its memory back. It wakes with the next prompt. 0 is 10 minutes,
-	// a negative time is never.
+	// Idle is the time without a turn after which a session of the Store is released: see Deps and Release. 0 means
+	// 10 minutes, a negative value never.
 	Idle time.Duration
 
-	// Deps makes the dependencies of a session; they embed what it is given. Its Workspace ends with the session, and so does one that Deps
-	// puts in its place. It is called before session/new, session/load and session/resume are answered, with a ctx that ends with that
-	// request; calls for different sessions may run at the same time. Its error is the answer. Updates that it sends, such as the session's
-	// slash commands, go out behind that answer.
+	// Deps makes the dependencies of a session. They must contain acp, with its Workspace or another one, which ends
+	// with the session. Deps is called before session/new, session/load and session/resume are answered, with a ctx
+	// that ends with the request, and its error is the answer. Updates that it sends, such as slash commands, are
+	// sent after the answer. Calls for different sessions may be concurrent.
 	//
-	// With a Store it is called again when a session that was idle is used; see Idle. Release has been called for the dependencies before.
-	// What must be the same all the time belongs elsewhere.
+	// With a Store, Deps is called again when an idle session is used, after Release was called for its previous
+	// dependencies.
 	//
-	// Nil hands on what the bridge has if D is [deps.ACPDeps].
+	// Deps may be nil if D is [deps.ACPDeps].
 	Deps func(ctx context.Context, acp deps.ACPDeps) (D, error)
 
-	// Local is what this machine does for clients without files or terminals. The zero value is nothing: the tools are not offered then.
-	// With it, session/new fails with -32602 if this machine is needed and a directory of the session is not a directory here.
+	// Local lets this machine provide files and commands that a client lacks. By default, the tools for them are not
+	// offered. With Local, session/new fails with -32602 if this machine is needed and a directory of the session
+	// does not exist on it.
 	Local LocalFallback
 
-	// Release frees what Deps has made. It is called once for each call of Deps: when the session has been closed or Serve ends, after the
-	// session's last turn, and when a session has been idle. Its ctx ends when Serve waits no longer.
+	// Release frees what Deps has made, once for each call of Deps: when the session is closed or has been idle, or
+	// when Serve ends. No turn of the session is running then. Its ctx ends when Serve stops waiting.
 	Release func(ctx context.Context, d D)
 
-	// Info is who the agent says it is. An empty Name or Version is taken from the program's build information.
+	// Info is the agent's name and version. By default, they are taken from the program's build information.
 	Info acp.Implementation
 
-	// Model describes what answers; nil is the agent's own model. Media decides whether prompts may hold images and audio, which is
-	// announced in initialize. With a ContextWindow the user is shown how full it is.
+	// Model describes the model that answers. Nil means the agent's own. Its Media decides whether prompts may
+	// contain images and audio, as announced in initialize. If it has a ContextWindow, the user is shown how full it
+	// is.
 	Model *model.Info
 
-	// Prices are the prices of the models, if not nil: with a ContextWindow, the user is shown what the session has cost so far, as far as
-	// prices are known. Package agent/model/prices has a table. Currency is that of the table, an ISO 4217 code; empty is USD.
+	// Prices are the prices of the models, such as those of package agent/model/prices. If set, and the model has a
+	// ContextWindow, the user is shown the cost of the session so far, for models of known price. Currency is the ISO
+	// 4217 code of the prices. Empty means USD.
 	Prices   model.PriceTable
 	Currency string
 
-	// LinkedFiles is how many bytes of the files that a prompt links to the model is given with it, in all. They are read through the
-	// session's workspace, under its rules of paths; of a link to lines, only these. Files that it refuses, that do not fit, and that the
-	// model does not take are not an error: the model knows the link, and may read it with its tools. 0 leaves all of them to its tools.
+	// LinkedFiles bounds the bytes of linked files that are added to a prompt, in total. Files are read through the
+	// session's workspace, under its rules for paths. Of a link to lines, only these are read. Files that the
+	// workspace or the model does not accept, or that do not fit, are left to the model's tools. So are all files if
+	// LinkedFiles is 0.
 	LinkedFiles int
 
-	// Modes, Models and Thinking are what users can choose from in a session; the first is the default. Settings are the program's own.
-	// Clients get all of them as options with their categories, and the modes also in the older form. What was chosen is kept with the
-	// session. See [host.Modes] for modes that are shipped.
+	// Modes, Models and Thinking are what users can choose from in a session; the first is the default. Settings are
+	// the program's own. Clients get all of them as options with their categories, and the modes also in the older
+	// form. The choice is kept with the session. [host.Modes] returns ready-made modes.
 	Modes    []host.Mode
 	Models   []host.Model
 	Thinking []string
 	Settings []host.Setting
 
-	// Layers decide about calls that need approval before anything else does, such as a configuration of the user's. See [host.Config].
+	// Layers returns the layers that decide first about calls that need approval, such as a user's configuration. See
+	// [host.Config].
 	Layers func(d D) []approval.Layer
 
-	// Files takes the files of a session along when it goes back, as with /undo: see [host.Config].
+	// Files returns what takes back changes of files, as /undo does. See [host.Config].
 	Files func(d D) host.Files
 
-	// Commands are slash commands, beside those of the agent. See [host.BuiltIns] and [host.Templates] for commands that are there. If
-	// there are any, a command that does not exist is explained to the user. Otherwise it goes to the agent as text.
+	// Commands are slash commands, in addition to those of the agent. [host.BuiltIns] and [host.Templates] return
+	// ready-made ones. If there are any, an unknown command is explained to the user. Otherwise it is a prompt.
 	Commands []host.Command
-	// SessionCommands gives the commands that a session has beside Commands, such as those of its directory. See [host.Config].
+	// SessionCommands returns further commands of a session, such as those of its directory. See [host.Config].
 	SessionCommands func(s *deps.Session) []host.Command
 
-	// Unstable serves parts of the protocol that may change with each of its releases, to clients that ask for them. With a Store these are
-	// session/fork, session/archive, session/unarchive, session/set_title, session/status, and archived sessions in session/list, which leaves
-	// them out unless the client asks. Clients that announce "plan" get several plans, as plan_update and plan_removed, in place of plan.
-	// Clients that announce "subagents" are told of the agents inside tool calls, with subagent_update, and what they were asked and have
-	// answered, with session_message and session_message_chunk; their tool calls stay among those of the session. Prompts are answered with
-	// what the turn has used. With MCP servers that can do so, such as those of package acpmcp, clients may host servers themselves, and
-	// exchange their messages as mcp/message. See package unstable.
+	// Unstable serves parts of the protocol that may change with each of its releases, to clients that ask for them.
+	// With a Store these are session/fork, session/archive, session/unarchive, session/set_title, session/status, and
+	// archived sessions in session/list, which leaves them out unless the client asks. Clients that announce "plan"
+	// get several plans, as plan_update and plan_removed, in place of plan. Clients that announce "subagents" get
+	// inner agents as subagent_update, and their prompts and answers as session_message and session_message_chunk.
+	// Answers to prompts have the usage of the turn. With MCP servers of package acpmcp, clients may host servers
+	// themselves and exchange their messages as mcp/message. See package unstable.
 	Unstable bool
 
 	// Busy says what happens to a prompt that comes while a turn of its session is running.
 	Busy BusyPolicy
 
-	// RunOptions gives the options of a turn, if not nil. Calls that need approval are asked about by [Asker], unless there is an
-	// agent.WithAsker among them. The bridge itself sets history, prompt, run id and conversation id. What the
-	// client has sent with the prompt, _meta for example, is in prompt, which must not be changed. An error is the turn's.
+	// RunOptions returns options for the run of a turn. It may be nil. The bridge sets history, prompt, run id and
+	// conversation id itself, and [Asker] unless the options include agent.WithAsker. prompt is the client's request,
+	// with its _meta, and must not be changed. An error ends the turn.
 	RunOptions func(ctx context.Context, d D, prompt *acp.PromptRequest) ([]agent.RunOption, error)
 
-	// Render makes the text, in Markdown, that the user is shown of an output which the model did not write as text. Nil is indented
-	// JSON in a code block.
+	// Render returns the Markdown text of an output that the model did not write as text. Nil means indented JSON in
+	// a code block.
 	Render func(output O) string
 
 	// In and Out are the connection's streams, closed at its end if they are [io.Closer]s. If both are nil the process's standard
@@ -119,14 +124,14 @@ type Config[D deps.Carrier, O any] struct {
 	// ShutdownTimeout bounds how long Serve waits for turns, Release and the client when it ends; 0 is 1.5 s.
 	ShutdownTimeout time.Duration
 
-	// MCP connects to the MCP servers that clients name, if it is not nil: see package acpmcp. Otherwise the log names them.
+	// MCP connects to the MCP servers that clients name: see package acpmcp. If it is nil, they are only logged.
 	MCP MCPServers
 
-	// Auth logs the user in and out. Nil means that nobody has to.
+	// Auth logs the user in and out. Nil means that no login is needed.
 	Auth Auth
 
-	// Logger is told about sessions and what goes wrong; nil is [slog.Default], which writes to standard error. What users, models and
-	// files say is never logged.
+	// Logger gets messages about sessions and errors. Nil means [slog.Default], which writes to standard error. Texts
+	// of users, models and files are never logged.
 	Logger *slog.Logger
 
 	// Conn tunes the connection; see there for the limits of messages and queues. Its Logger is this one unless it has its own.
@@ -142,9 +147,10 @@ const (
 	BusyReject BusyPolicy = iota
 	// BusyQueue runs prompts one after another, in the order in which they were sent. session/cancel cancels those that wait too.
 	BusyQueue
-	// BusySteer passes the prompt to the running turn, which reads it with its next request to the model. It is answered behind that turn, with
-	// the same stop reason or error. If the turn ends before it has read the prompt, the prompt is a turn of its own. So is a
-	// slash command. Files that the prompt links to are left to the model's tools: see LinkedFiles.
+	// BusySteer passes the prompt to the running turn, which reads it with its next request to the model. It is
+	// answered after that turn, with the same stop reason or error. If the turn ends before it has read the prompt,
+	// the prompt becomes a turn of its own. So does a slash command. Files that the prompt links to are left to the
+	// model's tools: see LinkedFiles.
 	BusySteer
 )
 

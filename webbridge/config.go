@@ -20,54 +20,56 @@ import (
 
 // Config configures a [Handler] with a host of its own. Host.Agent is required, and Token or User.
 type Config[D, O any] struct {
-	// Host configures the host of the sessions: the agent, the store, the dependencies. Its Deps are made for a session when it is used. [Owner]
-	// says whose session it is.
+	// Host configures the agent, the store and the dependencies of sessions. In Host.Deps, [Owner] returns the user
+	// who owns the session.
 	Host host.Config[D, O]
 	Options
 }
 
-// Options are what a [Handler] offers, and to whom. Token or User must be set.
+// Options configure what a [Handler] offers, and to whom. Token or User must be set.
 type Options struct {
-	// Token lets in whoever knows it: see [NewToken]. It has at least 16 bytes. If it is empty, User alone decides.
+	// Token admits every request that has it: see [NewToken]. It has at least 16 bytes. If it is empty, User alone
+	// decides.
 	Token string
-	// User returns who makes a request, as the program's own middleware knows it. An error refuses the request. The name owns the sessions that
-	// it makes, and sees no others. It is required where there is more than one user: without it everybody with the token is the
-	// same user, who sees the sessions without an owner.
+	// User returns the user of a request, for example from the program's own middleware. An error refuses the
+	// request. A user owns the sessions that it creates, and sees no others. User is required if there are several
+	// users: without it, everybody with the token is the same user, who sees the sessions without an owner.
 	User func(r *http.Request) (string, error)
 
 	// Hosts are the names by which the server is reached, such as "chat.example.com", with a port or without. Requests for other
 	// names are refused. Empty means loopback addresses and localhost.
 	Hosts []string
-	// Origins are other sites whose pages may use the API, such as "https://app.example.com". They need the token or what User wants, and
-	// cookies are not sent to them.
+	// Origins are other sites whose pages may use the API, such as "https://app.example.com". They need the token, or
+	// what User requires. They get no cookies.
 	Origins []string
-	// Dirs are the directories that sessions may work in, as in [session.Info]. The first is the default. Sessions in other directories are not
-	// found. Empty allows sessions without a directory only.
+	// Dirs are the directories that sessions may work in, as in [session.Info]. The first is the default. Sessions in
+	// other directories are not found. If Dirs is empty, sessions have no directory.
 	Dirs []string
 
 	// Title and Version name the program, for people.
 	Title, Version string
-	// Accepts are the media types of files that prompts may have, besides text. Nil means what the agent's model accepts of PNG, JPEG, GIF,
-	// WebP and PDF.
+	// Accepts are the media types of files in prompts, besides text. Nil means PNG, JPEG, GIF, WebP and PDF, as far
+	// as the agent's model accepts them.
 	Accepts []string
 	// Commands are the slash commands to offer. Nil means those of the agent.
 	Commands []view.SlashCommand
-	// Page serves what is not part of the API, such as the page at "/". Nil serves a line of text.
+	// Page serves all paths outside the API, such as a page at "/": see package chatui. Nil serves a line of text.
 	Page http.Handler
-	// Protocols are further ways to talk to the agent.
+	// Protocols are further protocols, such as those of packages uistream, agui and openaiapi.
 	Protocols []Protocol
 
-	// Patience is how long a run waits for the approval of a call. After that the run ends pending: the question stays, and can be answered by any
-	// process that has the store. 0 means 10 minutes. A negative value ends the run at once.
+	// Patience is how long a run waits for the approval of a call. Then the run ends pending: the question is kept,
+	// and any process with the store can accept the answer. 0 means 10 minutes. With a negative value, the run does
+	// not wait.
 	Patience time.Duration
-	// Leave is how long a turn goes on when nobody follows the session's events any more. 0 means to its end.
+	// Leave is how long a turn continues when nobody follows the session's events any more. 0 means to its end.
 	Leave time.Duration
 	// Linger is how long a session stays open after its last use, so that other processes cannot open it. 0 means 30 seconds. It does not apply to
 	// handlers made by [On]: there the sessions are the host's.
 	Linger time.Duration
 	// Limits bounds what clients can make the server do.
 	Limits Limits
-	// Logger is told what goes wrong on the server's side. Nil means [slog.Default]. What users and models say is never logged.
+	// Logger gets errors of the server. Nil means [slog.Default]. Texts of users and models are never logged.
 	Logger *slog.Logger
 }
 
@@ -75,18 +77,19 @@ type Options struct {
 type Limits struct {
 	// Body bounds the bodies of requests, in bytes: 1 MiB. Prompt bounds those with prompts, which may carry files: 24 MiB.
 	Body, Prompt int64
-	// BodyTime is the time to receive the body of a request: 30 seconds. WriteTime is the time for a client to take what it is sent: 30
-	// seconds. A client that is slower is disconnected, and can go on from its last position.
+	// BodyTime is the time to receive the body of a request: 30 seconds. WriteTime is the time for a client to take
+	// what it is sent: 30 seconds. A slower client is disconnected, and can reconnect at its last position.
 	BodyTime, WriteTime time.Duration
 	// Streams bounds the open streams of events: 4,096 in all. UserStreams bounds those of one user: 256.
 	Streams, UserStreams int
-	// UserTurns bounds the turns of a user at a time, those that wait included: 64.
+	// UserTurns bounds the concurrent turns of a user, including queued ones: 64.
 	UserTurns int
 	// UserPrompts bounds the prompts of a user in a minute: 120.
 	UserPrompts int
-	// UserTokens and UserCost bound what the runs of a user may use within a Window, in tokens and in the currency of the agent's prices. The
-	// default is no limit, and a Window of a day. A turn that reaches a bound is cancelled after the response that does. Counts are
-	// kept in memory: they begin anew with the process, and each process counts for itself.
+	// UserTokens and UserCost bound what the runs of a user may use within a Window, in tokens and in the currency of
+	// the agent's prices. The default is no limit, and a Window of a day. A turn that reaches a bound is cancelled
+	// after the response that does. Counts are in the memory of each process. Package spend bounds spending over all
+	// processes.
 	UserTokens int64
 	UserCost   float64
 	Window     time.Duration

@@ -22,35 +22,37 @@ import (
 type Config[D, O any] struct {
 	// Agent answers the prompts of all sessions.
 	Agent *agent.Agent[D, O]
-	// Store keeps the sessions. Nil keeps them in memory: they end with the process, and their runs have no journal.
+	// Store keeps the sessions. Nil keeps them in memory, without a journal, until the process ends.
 	Store session.Store
 
-	// Deps makes the dependencies of a session; nil uses the zero value. It is called when a session is created or opened, and again when
-	// one that was idle is used. Calls for different sessions may run at the same time. It must not use the methods of the session that
-	// run turns.
+	// Deps makes the dependencies of a session. Nil means the zero value. It is called when a session is created or
+	// opened, and again when an idle session is used. Calls for different sessions may be concurrent. It must not
+	// call methods of the session that run turns.
 	Deps func(ctx context.Context, s *Session) (D, error)
-	// Release frees what Deps has made, once for each call of it: when the session is closed, and when it has been idle.
+	// Release frees what Deps has made, once for each call of Deps, when the session is closed or has been idle.
 	Release func(ctx context.Context, s *Session, d D) error
-	// Keep reports whether a session that is idle keeps its dependencies all the same, because something goes on in them. Nil is never.
+	// Keep reports whether an idle session keeps its dependencies, for example because a command is running in them.
+	// Nil means that it never does.
 	Keep func(s *Session, d D) bool
 
-	// Files takes the files of a session along when it goes back, if it is not nil and does not return nil. Package checkpoint has an
-	// implementation. It is called with each use.
+	// Files returns what takes back changes of files when a session is rewound: see [Session.Rewind]. Package
+	// checkpoint has an implementation. Files, and its result, may be nil.
 	Files func(d D) Files
 
-	// RunOptions gives options for the run of a turn, if not nil. The host itself sets history, prompt, ids and journal, which win.
+	// RunOptions returns options for the run of a turn. It may be nil. The host sets history, prompt, ids and journal
+	// itself.
 	RunOptions func(ctx context.Context, d D, p *Prompt) ([]agent.RunOption, error)
-	// Render makes the text, in Markdown, of an output that the model did not write as text. Nil is its JSON.
+	// Render returns the Markdown text of an output that the model did not write as text. Nil means its JSON.
 	Render func(output any) (string, error)
-	// Window is the size of the model's context in tokens. With it, usage is shown.
+	// Window is the size of the model's context in tokens. If it is set, usage is shown.
 	Window int
-	// Prices are the prices of the models, if not nil. Usage then has the cost of the session so far, as far as prices are known. Currency is
-	// that of the table, an ISO 4217 code; empty is USD.
+	// Prices are the prices of the models. If set, usage includes the cost of the session so far, for models of known
+	// price. Currency is the ISO 4217 code of the prices. Empty means USD.
 	Prices   model.PriceTable
 	Currency string
 
-	// Layers decide about calls that need approval before anything else does: before what the session remembers, its mode, and the user. See
-	// [approval.Layered]. It is called with each run. Nil is none.
+	// Layers returns the layers that decide first about calls that need approval: before the session's remembered
+	// decisions, its mode and the user. See [approval.Layered]. It is called for each run, and may be nil.
 	Layers func(d D) []approval.Layer
 
 	// Modes, Models and Thinking are what users can choose from; the first is the default. They are the settings [SettingMode],
@@ -60,33 +62,34 @@ type Config[D, O any] struct {
 	Models   []Model
 	Thinking []string
 	Settings []Setting
-	// Commands are slash commands of the program. If there are any, a command that does not exist is explained to the user. Otherwise it
-	// goes to the agent as text.
+	// Commands are slash commands of the program. If there are any, an unknown command is explained to the user.
+	// Otherwise it is a prompt.
 	Commands []Command
-	// SessionCommands gives the commands that a session has beside Commands, such as those of its directory. Commands whose name is taken, or
-	// is not a name, are left out. It is called whenever commands are listed or looked up. Nil is none.
+	// SessionCommands returns further commands of a session, such as those of its directory. Commands with a
+	// duplicate or invalid name are left out. It is called whenever commands are listed or looked up, and may be nil.
 	SessionCommands func(s *Session) []Command
-	// Announce, if not nil, is called when something has changed that belongs to a session as a whole: its settings or its title. It must
-	// not call methods of the session that wait for turns.
+	// Announce, if not nil, is called when the settings or the title of a session have changed. It must not call
+	// methods of the session that wait for turns.
 	Announce func(ctx context.Context, s *Session, e *view.Entity)
 
 	// Busy says what becomes of a prompt that comes while a turn of its session is running.
 	Busy Busy
-	// Idle is after what time without use a session gives its memory back. 0 is never.
+	// Idle is the time without use after which a session releases its dependencies and its memory. 0 means never.
 	Idle time.Duration
-	// Holder is who has the sessions that are open, for people: another process is told. Empty is the program, the process and
-	// the machine.
+	// Holder names the holder of open sessions to users of other processes. Empty means the program's name, the process
+	// id and the machine.
 	Holder string
-	// Logger is told what goes wrong where no caller is told; nil is [slog.Default]. What users, models and files say is never logged.
+	// Logger gets the errors that no caller gets. Nil means [slog.Default]. Texts of users, models and files are
+	// never logged.
 	Logger *slog.Logger
 }
 
-// Files records what the turns of a session change, and takes it back.
+// Files records the changes that the turns of a session make, and undoes them.
 type Files interface {
 	// Mark says that a turn begins. title is for people.
 	Mark(turn, title string)
-	// Undo takes back what was changed since a turn began. The note says to people what was taken back and what could not be. After an
-	// error the session does not go back.
+	// Undo undoes the changes since a turn began. The note tells the user what was undone and what could not be.
+	// After an error the session is not rewound.
 	Undo(ctx context.Context, turn string) (note string, err error)
 }
 
@@ -99,8 +102,8 @@ const (
 	BusyRefuse Busy = iota
 	// BusyQueue runs prompts one after another.
 	BusyQueue
-	// BusySteer passes the prompt to the running turn, which reads it with its next request. If the turn has ended before that, the
-	// prompt is a turn of its own.
+	// BusySteer passes the prompt to the running turn, which reads it with its next request. If the turn ends before
+	// that, the prompt becomes a turn of its own.
 	BusySteer
 )
 
@@ -110,7 +113,7 @@ var (
 	ErrBusy = errors.New("host: the session is busy: wait for the running turn to end, or cancel it")
 	// ErrClosed means that the session has been closed.
 	ErrClosed = errors.New("host: the session has been closed")
-	// ErrNoQuestion means that no question with this id waits for an answer: it has been answered, or there is none.
+	// ErrNoQuestion means that no question with this id is open: it was answered, or does not exist.
 	ErrNoQuestion = errors.New("host: no such question waits for an answer")
 	// ErrDecided is the cause of the context of a surface's question that has been answered elsewhere.
 	ErrDecided = errors.New("host: the question has been answered elsewhere")
