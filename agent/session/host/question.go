@@ -51,8 +51,9 @@ type question struct {
 	cancel context.CancelCauseFunc
 }
 
-// Decide answers a question by the id of its entity. The first answer counts: a later one fails with [ErrNoQuestion]. by is who answers, for
-// the record; empty is the user who sees the session. With the last answer to the questions of a pending run, the run is resumed.
+// Decide answers a question by the id of its entity. The first answer counts, and later ones fail with
+// [ErrNoQuestion]. by names who answered, for the record. Empty means the user of the session. The last answer to a
+// pending run resumes it.
 func (s *Session) Decide(ctx context.Context, id, by string, a Answer) error {
 	t, err := s.Answer(ctx, id, by, a)
 	if t != nil {
@@ -61,8 +62,9 @@ func (s *Session) Decide(ctx context.Context, id, by string, a Answer) error {
 	return err
 }
 
-// Answer is like [Session.Decide], for surfaces that have a say in the turn that resumes a pending run: if the answer was the last one, it
-// returns that turn. Its context has the values of ctx and does not end with it. [Turn.Resume] must be called.
+// Answer is like [Session.Decide], but leaves it to the caller to resume a pending run: after the last answer, it
+// returns a turn, on which [Turn.Resume] must be called. The context of the turn has the values of ctx and does not
+// end with it. Otherwise the turn is nil.
 func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, error) {
 	if err := a.check(); err != nil {
 		return nil, err
@@ -156,7 +158,7 @@ func (q *question) taken() *Answer {
 	return q.answer
 }
 
-// asker returns who is asked by the run of a turn: the surface of the prompt, and whoever watches.
+// asker returns the asker of a turn's run. It asks the surface of the prompt, and those who watch the session.
 func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
 	return toolset.AskerFuncs{
 		OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (d toolset.Decision, err error) {
@@ -196,7 +198,7 @@ func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
 	}
 }
 
-// wait asks the surface, and waits for whoever answers first. It returns nil if there is nobody.
+// wait asks the surface, and waits for the first answer. The answer is nil if nobody can be asked.
 func (s *Session) wait(ctx context.Context, t *Turn, p *Prompt, q *question, ask func(context.Context, toolset.Asker) (*Answer, error)) (a *Answer, err error) {
 	if p.Asker == nil && !p.Wait {
 		return nil, nil
@@ -233,7 +235,7 @@ func (s *Session) wait(ctx context.Context, t *Turn, p *Prompt, q *question, ask
 	return a, err
 }
 
-// pose shows a question. Of two about the same call the later one counts.
+// pose shows a question. A later one about the same call replaces it.
 func (s *Session) pose(c *conversation, q *question) {
 	q.given = make(chan struct{})
 	s.mu.Lock()
@@ -246,7 +248,7 @@ func (s *Session) pose(c *conversation, q *question) {
 	c.proj.Report(&e)
 }
 
-// settle shows what became of a question.
+// settle shows the outcome of a question.
 func (s *Session) settle(c *conversation, q *question, a *Answer, err error) {
 	s.mu.Lock()
 	if s.questions[q.entity.ID] == q {
@@ -329,7 +331,7 @@ func previews(a *model.Approval) []view.Content {
 	return all
 }
 
-// choices are what a person can choose from: "always" only where it is remembered.
+// choices returns the choices of a person, with "always" only if it is remembered.
 func choices(tool string, a *model.Approval, always bool) []view.Choice {
 	scope := "every call of " + tool
 	switch {

@@ -20,14 +20,15 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Session is a session that is open. It is safe for concurrent use.
+// Session is an open session. It is safe for concurrent use.
 type Session struct {
 	host     *Host
 	id       string
 	attached any
 	policy   approval.Policy
 
-	// changing has an element while the session wakes, falls asleep or closes. It guards w, instance and conversation.
+	// changing is a lock with a context: it has an element while the session wakes, falls asleep or closes. It guards
+	// w, instance and conversation.
 	changing     chan struct{}
 	w            *session.Writer
 	instance     instance      // nil while asleep
@@ -65,7 +66,7 @@ func (s *Session) Attached() any { return s.attached }
 // Policy returns what the session remembers about approvals. It is kept with the session.
 func (s *Session) Policy() *approval.Policy { return &s.policy }
 
-// Info describes the session as this process knows it: other processes may have changed title and values.
+// Info describes the session as this process knows it. Other processes may have changed its title and values.
 func (s *Session) Info() session.Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +76,7 @@ func (s *Session) Info() session.Info {
 // rulesValue is the name of the session's value with the rules of the policy.
 const rulesValue = "approvals"
 
-// open takes hold of the session and wakes it.
+// open acquires the session and wakes it.
 func (s *Session) open(ctx context.Context) error {
 	w, err := session.Open(ctx, s.host.store, s.id, session.Claim{Holder: s.host.holder})
 	if err != nil {
@@ -104,7 +105,7 @@ func (s *Session) open(ctx context.Context) error {
 	return nil
 }
 
-// read reads the conversation. The caller has changing.
+// read reads the conversation. The caller holds changing.
 func (s *Session) read(ctx context.Context) error {
 	if s.conversation != nil {
 		return nil
@@ -146,7 +147,7 @@ func (s *Session) window() int {
 	return s.host.window
 }
 
-// wake makes the dependencies. The caller has changing.
+// wake makes the dependencies. The caller holds changing.
 func (s *Session) wake(ctx context.Context) error {
 	if s.instance != nil {
 		return nil
@@ -166,7 +167,7 @@ func (s *Session) changed() {
 	}
 }
 
-// enter waits for the right to change what the session has.
+// enter acquires changing.
 func (s *Session) enter(ctx context.Context) error {
 	select {
 	case s.changing <- struct{}{}:
@@ -181,7 +182,7 @@ func (s *Session) enter(ctx context.Context) error {
 	}
 }
 
-// use keeps the session awake, with dependencies if they are asked for, until done is called.
+// use keeps the session awake until done is called, with its dependencies if deps is true.
 func (s *Session) use(ctx context.Context, deps bool) (c *conversation, done func(), err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
@@ -209,7 +210,7 @@ func (s *Session) use(ctx context.Context, deps bool) (c *conversation, done fun
 	}, nil
 }
 
-// rest has the session fall asleep when it has not been used for long.
+// rest starts the timer after which an unused session falls asleep.
 func (s *Session) rest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +223,7 @@ func (s *Session) rest() {
 	s.timer = time.AfterFunc(s.host.idle, s.sleep)
 }
 
-// sleep gives back what the session has, unless it is in use.
+// sleep releases the dependencies and the conversation, unless the session is in use.
 func (s *Session) sleep() {
 	ctx := context.Background()
 	if s.enter(ctx) != nil {
@@ -248,7 +249,7 @@ func (s *Session) sleep() {
 	s.mu.Unlock()
 }
 
-// release frees the dependencies. The caller has changing.
+// release frees the dependencies. The caller holds changing.
 func (s *Session) release(ctx context.Context) error {
 	i := s.instance
 	s.instance = nil
@@ -258,7 +259,7 @@ func (s *Session) release(ctx context.Context) error {
 	return i.release(ctx)
 }
 
-// drop has the conversation read again, because the store does not have what it should.
+// drop makes the next use read the conversation again, because the store does not match it.
 func (s *Session) drop(c *conversation) {
 	_ = s.enter(context.Background())
 	defer func() { <-s.changing }()
@@ -270,7 +271,7 @@ func (s *Session) drop(c *conversation) {
 
 var errDropped = errors.New("host: read again")
 
-// End lets no more turns begin, and cancels those that there are with a cause. [Session.Close] waits for them.
+// End cancels all turns with a cause, and lets no more begin. It does not wait: see [Session.Close].
 func (s *Session) End(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,8 +286,9 @@ func (s *Session) End(cause error) {
 	}
 }
 
-// Close ends the session: turns are cancelled and waited for, dependencies are released, and the session can be opened by others. A
-// session without entries is removed from the store, unless it is archived or a person has named it, and so is one that is kept in memory. If ctx ends before the turns do, Close returns its cause, and can be called again.
+// Close cancels the turns and waits for them, releases the dependencies, and lets others open the session. A session
+// that is kept in memory is removed, and so is one without entries, unless it is archived or the user has named it.
+// If ctx ends before the turns do, Close returns its cause and can be called again.
 func (s *Session) Close(ctx context.Context) error {
 	s.End(ErrClosed)
 	for _, t := range s.running() {
@@ -320,7 +322,7 @@ func (s *Session) Close(ctx context.Context) error {
 	return err
 }
 
-// forget takes the session from those that are open.
+// forget removes the session from the host's open sessions.
 func (s *Session) forget(cause error) {
 	s.End(cause)
 	s.host.mu.Lock()
@@ -345,7 +347,7 @@ func (s *Session) policyText() string {
 	return string(data)
 }
 
-// saveRules keeps the rules of the policy, if they have changed.
+// saveRules stores the rules of the policy if they have changed.
 func (s *Session) saveRules(ctx context.Context) error {
 	text := s.policyText()
 	s.mu.Lock()
@@ -378,7 +380,7 @@ func (s *Session) update(ctx context.Context, c session.Change) error {
 	return nil
 }
 
-// logError logs the kind of an error, not its text, which may hold what users and files say.
+// logError logs the type of an error, because its text may quote users and files.
 func (s *Session) logError(what string, err error) {
 	s.host.log.Error("host: "+what, "session", s.id, "error", fmt.Sprintf("%T", err))
 }

@@ -19,38 +19,39 @@ import (
 
 // Prompt is what a turn is asked to do.
 type Prompt struct {
-	// Parts are what the model is given. A text that begins with a slash may be a command, unless Plain is set.
+	// Parts are the prompt. A text that begins with a slash may be a command, unless Plain is set.
 	Parts []model.Part
-	// Plain gives the text to the agent whatever it begins with.
+	// Plain passes the text to the agent even if it begins with a slash.
 	Plain bool
-	// Shown is what the user has written, if the parts show something else.
+	// Shown is what the user wrote, if the parts are something else.
 	Shown []view.Content
 	// Meta is for [Config].RunOptions.
 	Meta any
-	// Options are options of the run. Those of RunOptions come after them.
+	// Options are options of the run. Those of [Config].RunOptions follow them.
 	Options []agent.RunOption
 
-	// Asker is asked about calls that need approval, beside whoever watches the session. The context of its question ends with the
-	// cause [ErrDecided] if the question has been answered with [Session.Decide].
+	// Asker is asked about calls that need approval, in addition to those who watch the session. The context of its
+	// question ends with the cause [ErrDecided] if the question is answered with [Session.Decide].
 	Asker toolset.Asker
-	// Defer ends the run pending where a call needs approval, without asking anybody. Questions of tools are asked all the same.
+	// Defer ends the run pending when a call needs approval, without asking. Questions of tools are still asked.
 	Defer bool
-	// Wait has questions wait for [Session.Decide] if the Asker has nobody to ask. Otherwise the run ends pending.
+	// Wait makes questions wait for [Session.Decide] if there is no Asker, or it has nobody to ask. Otherwise the run
+	// ends pending.
 	Wait bool
 
-	// Began, if not nil, is called when the turn begins, Ending when the run has ended, and Closed when its open calls have been closed.
-	// The result of Ending is then shown to the user as a warning. More returns parts that follow those of the prompt; what a command
-	// made of the prompt has them too. They are called on the goroutine of the turn, and the session is awake.
+	// Began, if not nil, is called when the turn begins, Ending when the run has ended, and Closed when its open
+	// calls have been closed. The result of Ending is shown to the user as a warning. More returns parts to append to
+	// the prompt, after a command has been expanded. All are called on the goroutine of the turn.
 	Began  func(t *Turn)
 	More   func(t *Turn) []model.Part
 	Ending func(t *Turn, o *Outcome) (notice string)
 	Closed func(t *Turn)
-	// Show, if not nil, is told of each change that the run makes, in order. The run waits for it.
+	// Show, if not nil, is called for each change of what is shown, in order. The run waits for it.
 	Show func(*projection.Shown)
 	// Observe, if not nil, is called for each event of the run. The run waits for it. The event is valid during the call.
 	Observe func(*agent.Event)
 
-	// resume says that there is no prompt: a pending run has its answers.
+	// resume marks the turn that resumes a pending run, without a prompt.
 	resume bool
 }
 
@@ -62,13 +63,13 @@ type Outcome struct {
 	Reason string
 	// Finish is the finish reason of the last response.
 	Finish model.FinishReason
-	// Steered says that the running turn has read the prompt; the rest is that turn's.
+	// Steered reports that the running turn has read the prompt. The other fields are those of that turn.
 	Steered bool
 	// Unread are the parts of each [Session.Steer] to this turn that the run has not read, in order. Prompt.Ending can tell the user.
 	Unread [][]model.Part
-	// Titled says that the session has got a title by this turn.
+	// Titled reports that this turn gave the session its title.
 	Titled bool
-	// Err is the error of the run. It is nil if the run has an output, and if a command needed no run.
+	// Err is the error of the run. It is nil if the run has an output, or if a command needed no run.
 	Err error
 }
 
@@ -93,8 +94,8 @@ type Turn struct {
 	outcome *Outcome
 }
 
-// Admit registers a turn, so that the session knows it before it begins: what comes next finds it. The policy is that of the host. Run must be
-// called.
+// Admit registers a turn with the host's policy, so that later calls see it before it begins. Call [Turn.Run] on the
+// result.
 func (s *Session) Admit(ctx context.Context) (*Turn, error) { return s.AdmitWith(ctx, s.host.busy) }
 
 // AdmitWith is like [Session.Admit], with a policy.
@@ -102,7 +103,7 @@ func (s *Session) AdmitWith(ctx context.Context, busy Busy) (*Turn, error) {
 	return s.admit(ctx, busy, true)
 }
 
-// admit registers a turn. steered says that others may steer it from now on.
+// admit registers a turn. If steered is true, others can steer it from now on.
 func (s *Session) admit(ctx context.Context, busy Busy, steered bool) (*Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +136,7 @@ func (s *Session) Prompt(ctx context.Context, p Prompt) (*Outcome, error) {
 	return t.Run(p), nil
 }
 
-// Cancel cancels the turns of the session, those that wait too. They end by and by.
+// Cancel cancels all turns of the session, including queued ones. It does not wait for them to end.
 func (s *Session) Cancel() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,8 +145,9 @@ func (s *Session) Cancel() {
 	}
 }
 
-// Steer passes parts to the running turn, which reads them with its next request. A turn that has been admitted and has not begun takes them
-// too. Steer reports false if no turn takes them. If the turn ends before it has read them, they are in its [Outcome].Unread.
+// Steer passes parts to the running turn, which reads them with its next request, or to one that was admitted and has
+// not begun. It reports whether a turn took them. If that turn ends before it has read them, they are in its
+// [Outcome].Unread.
 func (s *Session) Steer(parts ...model.Part) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +159,7 @@ func (s *Session) Steer(parts ...model.Part) bool {
 	return false
 }
 
-// quiet waits until no turn is running, and keeps others from beginning until done is called. It fails with [ErrBusy] if one is going on.
+// quiet keeps turns from beginning until done is called. It fails with [ErrBusy] if one is running.
 func (s *Session) quiet(ctx context.Context) (done func(), err error) {
 	t, err := s.admit(ctx, BusyRefuse, false)
 	if err != nil {
@@ -176,22 +178,22 @@ func (t *Turn) Context() context.Context { return t.ctx }
 // Cancel cancels the turn.
 func (t *Turn) Cancel(cause error) { t.cancel(cause) }
 
-// Notice shows a message to the user that is no part of the conversation. class is info, warning or error. It must be called by Began or
-// Ending.
+// Notice shows the user a message that is not part of the conversation. class is info, warning or error. Call it only
+// in Began or Ending.
 func (t *Turn) Notice(class, title string) { t.c.proj.Notice(class, title) }
 
-// Say shows a message of the agent that is no part of the conversation. It must be called by Began or Ending.
+// Say shows a message of the agent that is not part of the conversation. Call it only in Began or Ending.
 func (t *Turn) Say(text string) { t.c.proj.Say(text) }
 
-// Report takes what a surface knows of an entity: see [projection.Projector.Report]. It may be called by any goroutine while the turn goes
-// on. Show is not told.
+// Report adds what a surface knows about an entity: see [projection.Projector.Report]. Any goroutine may call it
+// while the turn runs. Show is not called for it.
 func (t *Turn) Report(e *view.Entity) {
 	if c := t.live.Load(); c != nil {
 		c.proj.Report(e)
 	}
 }
 
-// Running returns the names of the tools of the turn that have not returned.
+// Running returns the names of the turn's tools that are running.
 func (t *Turn) Running() []string {
 	c := t.live.Load()
 	if c == nil {
@@ -227,7 +229,7 @@ func (t *Turn) wait() {
 	t.before = nil
 }
 
-// Run runs the turn when those before it have ended. It is called once.
+// Run waits for earlier turns to end, and runs the turn. It must be called exactly once.
 func (t *Turn) Run(p Prompt) (o *Outcome) {
 	defer t.end()
 	defer t.closeInbox()
@@ -257,8 +259,8 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	return o
 }
 
-// Resume runs a turn of [Session.Answer] when those before it have ended: the pending run goes on with its answers. The prompt has no parts; it says
-// who is asked and told. It is called once, in place of Run.
+// Resume is like Run, for a turn returned by [Session.Answer]: it resumes the pending run with its answers. Parts of
+// the prompt are ignored. Its other fields apply.
 func (t *Turn) Resume(p Prompt) *Outcome {
 	p.Parts, p.Shown, p.resume = nil, nil, true
 	return t.Run(p)
@@ -276,7 +278,7 @@ func (t *Turn) send(from *Turn, parts []model.Part) bool {
 	return true
 }
 
-// openInbox lets others steer the turn, and closeInbox no more.
+// openInbox lets others steer the turn, until closeInbox.
 func (t *Turn) openInbox() *agent.Inbox {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -286,7 +288,7 @@ func (t *Turn) openInbox() *agent.Inbox {
 	return t.inbox
 }
 
-// closeInbox tells the turns whose prompts were not read, and returns what [Session.Steer] has passed that was not.
+// closeInbox marks the turns whose prompts were not read, and returns the unread parts of [Session.Steer].
 func (t *Turn) closeInbox() (unread [][]model.Part) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

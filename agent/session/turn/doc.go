@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package turn records the runs of an agent in a session, and makes the history for the next run of what is recorded.
+// Package turn records the runs of an agent in a session, and restores the history for the next run.
 //
 //	w, err := session.Open(ctx, store, id, session.Claim{Holder: "editor"})
 //	c, err := turn.Open(ctx, w)
@@ -14,20 +14,22 @@
 //
 // # What is recorded
 //
-// A [Turn] is a journal: see package journal. Each result of a step is an entry of the session before the run goes on. A response of the
-// model is the message of the conversation, with what a journal adds to it beside it; the requests that it answers are recorded with it. A
-// decision about a tool call is an entry of its own, with what was shown. Text that [Turn.Observe] sees is kept in pieces of
-// a quarter of a second, so that what a user has read survives the end of the process; the response takes their place.
+// A [Turn] is a journal: see package journal. Each result of a step is an entry of the session before the run
+// continues. The entry of a response is both the message and the journal's record, and is written together with the
+// requests before it. A decision about a tool call has its own entry, with what was shown. Text that [Turn.Observe]
+// sees is recorded every quarter of a second, so that what a user has read survives the end of the process. The
+// response replaces it.
 //
-// [End] ends the turn. It says which messages the history has from then on, and the results of steps go: they are part of the messages.
+// [End] ends the turn. It records which messages the history has, and removes the results of steps, which the
+// messages contain.
 //
 // # After a crash
 //
-// A turn without an end was cut off. [Open] finds it. [Conversation.Messages] then has everything up to the last recorded step: responses,
-// the results of the calls of the last one, and the text that was shown of a response that was not complete. It is settled with the next
-// [Conversation.Begin], and the next run sees that it was interrupted. Instead, [Conversation.Resume] continues the turn where it was cut
-// off: run the agent with the same prompt, and recorded steps are not made again.
+// [Open] finds a turn without an end. [Conversation.Messages] then has everything up to the last recorded step:
+// responses, the results of the last one's calls, and the text that was shown of an incomplete response. The next
+// [Conversation.Begin] settles the turn, and the next run sees that it was interrupted. Alternatively,
+// [Conversation.Resume] continues it: run the agent with the same prompt, and recorded steps are not executed again.
 //
-// Processors of package history apply to turns as always: the history that the run ended with is the one that the next run begins with.
-// The messages that it has lost stay in the session.
+// If processors of package history have changed the history, the next run begins with the changed one. The removed
+// messages stay in the session.
 package turn

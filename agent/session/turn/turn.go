@@ -27,9 +27,9 @@ const promptKey = "prompt"
 type Turn struct {
 	c  *Conversation
 	id string
-	// kept are the messages of the run that entries have.
+	// kept are the messages of the run that have entries.
 	kept []keptMessage
-	// past are the records that are there already, by run.
+	// past are the records so far, by run.
 	past map[string][][]byte
 
 	mu     sync.Mutex
@@ -45,7 +45,7 @@ type Turn struct {
 
 var _ journal.Journal = (*Turn)(nil)
 
-// keptMessage is a message of the run that has an entry: the message as JSON, in the form that the history has.
+// keptMessage is a message of the run that has an entry. data is its JSON.
 type keptMessage struct {
 	seq  int64
 	key  string
@@ -59,8 +59,8 @@ func (c *Conversation) turn(id string) *Turn {
 	return t
 }
 
-// Begin begins a turn with a prompt, which is recorded. The run must be given the same prompt. A turn without parts resumes the history, such
-// as one that waits for answers. If the last turn was cut off, it is settled first.
+// Begin begins a turn and records its prompt. The run must be given the same prompt. A turn without parts resumes the
+// history, for example a pending run. If the last turn was interrupted, Begin settles it first.
 func (c *Conversation) Begin(ctx context.Context, prompt ...model.Part) (*Turn, error) {
 	return c.BeginAs(ctx, rand.Text(), prompt...)
 }
@@ -91,8 +91,8 @@ func (c *Conversation) BeginAs(ctx context.Context, id string, prompt ...model.P
 	return t, err
 }
 
-// Resume goes on with the turn that was cut off. The run must be given the same prompt as the first time. Steps that are recorded are not
-// made again.
+// Resume continues the interrupted turn. The run must be given the same prompt as the first time. Recorded steps are
+// not executed again.
 func (c *Conversation) Resume(context.Context) (*Turn, error) {
 	if c.h.Interrupted == "" {
 		return nil, &session.Error{Op: "resume", Session: c.w.Session(), Err: fmt.Errorf("%w: %w", session.ErrInvalid, errNothing)}
@@ -107,7 +107,7 @@ func (c *Conversation) Resume(context.Context) (*Turn, error) {
 	return t, nil
 }
 
-// load takes the entries that are there.
+// load reads the entries of the interrupted turn.
 func (t *Turn) load(entries []session.Entry) error {
 	for i := range entries {
 		e := &entries[i]
@@ -220,8 +220,8 @@ func (l *log) Close() error {
 	return nil
 }
 
-// Sent is called before a request is made, with the history that is sent. What the run has added to it since the last response is recorded
-// with the next one.
+// Sent is called before each request, with its history. The messages that the run has added since the last response
+// are recorded together with the next one.
 func (l *log) Sent(step int, history []*model.Message) {
 	t := l.turn
 	if l.run != t.id {
@@ -293,7 +293,7 @@ func (l *log) Append(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// keep notes that a message has an entry, which has taken the place of those with its key.
+// keep notes that a message has an entry, which replaces the one with its key.
 func (t *Turn) keep(k keptMessage) {
 	for i := range t.kept {
 		if t.kept[i].key == k.key {
@@ -304,33 +304,33 @@ func (t *Turn) keep(k keptMessage) {
 	t.kept = append(t.kept, k)
 }
 
-// Observe keeps the text of responses while they are streamed. It is given the events of the run, and never waits.
+// Observe records the text of responses while they are streamed. Pass it all events of the run. It never blocks.
 func (t *Turn) Observe(ev agent.Event) { t.text.observe(&ev) }
 
 // ViewKey is the key of the entries that [Turn.Views] makes.
 const ViewKey = "view"
 
-// Views sets a function that returns what is to be recorded of the way in which the turn is shown, as JSON documents: what the messages do
-// not say, such as titles. It returns each once. It is called before every record, and a quarter of a second after [Turn.Changed]; it is
-// called from several goroutines, one at a time or not, and must not wait. The documents are entries of the kind [session.KindView] with the
-// key [ViewKey], in front of the record that follows.
+// Views sets a function that returns JSON documents with what is shown and is not in the messages, such as titles,
+// each once. They become entries of kind [session.KindView] with the key [ViewKey], before the next record. next is
+// called before every record, and a quarter of a second after [Turn.Changed], possibly concurrently. It must not
+// block.
 func (t *Turn) Views(next func() []json.RawMessage) {
 	t.text.mu.Lock()
 	defer t.text.mu.Unlock()
 	t.text.views = next
 }
 
-// Changed says that the function of [Turn.Views] has something to record. It never waits.
+// Changed says that the function of [Turn.Views] has something to record. It never blocks.
 func (t *Turn) Changed() { t.text.changed() }
 
-// Finish ends a turn with the messages that the history has from now on, and a reason: one of the constants, or [Refused] with the history of
-// before. It is what [End] does for runs of an agent.
+// Finish ends a turn, with the messages of the resulting history and a reason, which is one of the constants. With
+// [Refused], the messages are those from before the turn. For runs of an agent use [End].
 func (t *Turn) Finish(ctx context.Context, messages []*model.Message, reason string) error {
 	return t.end(ctx, messages, reason)
 }
 
-// End ends a turn, with what [agent.Agent.Run] or [agent.Stream.Result] returned. It must be called when the run has ended, however it did.
-// The turn's messages are the history from then on.
+// End ends a turn with the results of [agent.Agent.Run] or [agent.Stream.Result]. Call it whenever the run has ended,
+// also after an error. The messages of the run become the history.
 func End[O any](ctx context.Context, t *Turn, res *agent.Result[O], err error) error {
 	if err == nil {
 		return t.end(ctx, res.Messages, Done)
@@ -357,7 +357,7 @@ func hasResults(m *model.Message) bool {
 	})
 }
 
-// end records what the history is from now on.
+// end records the resulting history.
 func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string) error {
 	t.text.stop()
 	t.mu.Lock()
