@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acpclient drives agents that speak the Agent Client Protocol, such as Claude Code, Codex, Gemini CLI or another program
-// that calls acpbridge.Serve. It starts the agent, holds sessions with it, shows what it does, and gives it files and commands.
+// Package acpclient drives agents that speak the Agent Client Protocol, such as Claude Code, Codex, Gemini CLI or
+// another program that calls acpbridge.Serve. It starts the agent, opens sessions, shows what the agent does, and
+// serves it files and commands.
 //
 //	client, err := acpclient.Start(ctx, acpclient.Command{Path: "codex-acp"}, acpclient.Config{Permission: ask})
 //	if err != nil {
@@ -20,23 +21,24 @@
 //
 // # What is shown
 //
-// The updates of a session are folded into entities of package view: messages, thoughts, tool calls, the plan, slash commands, options,
-// usage. [Session.Snapshot] returns what is shown now, and [Session.Subscribe] follows it.
+// The updates of a session become entities of package view: messages, thoughts, tool calls, the plan, slash commands,
+// options, usage. [Session.Snapshot] returns the current ones, and [Session.Subscribe] follows them.
 //
 // # Permission
 //
-// [Config.Permission] answers the agent's questions. Without it the answer is no. If a [workspace.Workspace] is served to the agent,
-// every write and every command is asked about there too, unless the agent itself has asked in this turn, has shown exactly this write or
-// this command, and was allowed to. See [PermissionRequest].
+// [Config.Permission] answers the agent's questions. Without it the answer is no. If a [workspace.Workspace] is
+// served to the agent, it is also asked about every write and every command, unless the agent has asked in this turn,
+// has shown exactly this write or command, and was allowed to. See [PermissionRequest].
 //
 // # Errors
 //
-// An agent's error is an [*AgentError] with its code and details. A process that has ended is a [*ProcessError] with its exit code and
-// its last lines of standard error. A method that the agent does not offer is an [*UnsupportedError], and nothing is sent. An answer that
-// breaks the protocol is a [*ProtocolError]; what can be overlooked is reported by [Client.Problems]. Every wait ends with its context.
+// An agent's error is an [*AgentError] with its code and details. A process that has ended is a [*ProcessError] with
+// its exit code and its last lines of standard error. A method that the agent does not offer is an
+// [*UnsupportedError], and nothing is sent. An answer that breaks the protocol is a [*ProtocolError].
+// [Client.Problems] returns minor problems. Every wait ends with its context.
 //
 // # Concurrency
 //
-// Clients and sessions are safe for concurrent use. A session has one turn at a time. Callbacks are called on goroutines of their own,
-// several at a time, and may use the client, except that [Client.Close] would wait for them.
+// Clients and sessions are safe for concurrent use. A session has one turn at a time. Callbacks run on goroutines of
+// their own, possibly concurrently, and may use the client. They must not call [Client.Close], which waits for them.
 package acpclient

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acphttp serves agents of the Agent Client Protocol over HTTP, for clients that do not start the agent's process. The transport is the
-// experimental one of the protocol's SDKs, "streamable HTTP": clients post their messages, and read those of the agent as server-sent
-// events. It may change with them.
+// Package acphttp serves agents over HTTP, for clients of the Agent Client Protocol that do not start the agent's
+// process. It uses "streamable HTTP", the experimental transport of the protocol's SDKs: clients post their messages,
+// and read those of the agent as server-sent events. The transport may still change.
 //
 //	handler, err := acphttp.New(acphttp.Config{
 //		Guard: acphttp.Guard{Token: token},
@@ -17,12 +17,14 @@
 //
 // # Who may connect
 //
-// An agent reads files and runs commands for whoever can talk to it. So [ListenAndServe] listens on loopback addresses only, every request
-// needs the token, and requests of web pages and with unknown host names are refused: see [Guard].
+// Anyone who can talk to an agent can make it read files and run commands. So [ListenAndServe] listens only on
+// loopback addresses, every request needs the token, and requests of web pages or with unknown host names are
+// refused: see [Guard].
 //
 // # Connections
 //
-// The post of an initialize request begins a connection, whose id its answer has in the header Acp-Connection-Id. Each connection is a call
-// of Config.Serve. Messages of a session come on the session's event stream, in their order, and all others on the connection's. What
-// comes before its stream is opened is kept, within bounds. A connection ends with DELETE, with the handler, and when it has been idle.
+// Posting an initialize request opens a connection. The header Acp-Connection-Id of the answer has its id. Each
+// connection is one call of Config.Serve. Messages of a session are sent in order on the session's event stream, and
+// all others on the connection's. Messages are kept, within bounds, until their stream is opened. A connection ends
+// with DELETE, with the handler, or when it has been idle.
 package acphttp

@@ -2,17 +2,20 @@
 
 // Package session defines where conversations live.
 //
-// A session is a conversation as a list of entries: messages, the steps of the running turn, what a surface showed, decisions,
-// values. Entries belong to no surface. A conversation that was begun in an editor goes on in a terminal or a browser.
+// A session is a conversation as a list of entries: messages, steps of the running turn, what was shown, decisions
+// and values. Entries do not depend on who shows them, so a conversation can start in an editor and continue in a
+// terminal or a browser.
 //
-// A [Store] keeps sessions. [Memory] keeps them in memory; package sqlitestore keeps them on disk. Package sessiontest checks an
-// implementation against the contract. Package turn records the run of an agent in a session and makes the history for the next one.
+// A [Store] keeps sessions: [Memory] in memory, package sqlitestore on disk, and package pgstore in Postgres. Package
+// sessiontest checks implementations against the contract. Package turn records the runs of an agent in a session,
+// and package host runs sessions for editors and browsers.
 //
 // # Writing
 //
-// One writer at a time appends to a session. It acquires a [Lease], and each lease has a greater token than the one before. An append
-// with an old lease fails with [ErrLeaseLost], however late it arrives. An append also names the head that it expects, so a writer
-// that has missed an entry is told with [ErrHeadMoved]. [Open] returns a [Writer], which does both:
+// One writer at a time appends to a session. It acquires a [Lease], whose token is greater than those of earlier
+// leases. An append with an old lease fails with [ErrLeaseLost], however late it arrives. An append also names the
+// head that it expects, and fails with [ErrHeadMoved] if the writer has missed an entry. [Open] returns a [Writer],
+// which does both:
 //
 //	w, err := session.Open(ctx, store, id, session.Claim{Holder: "editor"})
 //	if errors.Is(err, session.ErrHeld) {
@@ -25,31 +28,32 @@
 //
 // # Superseded entries
 //
-// Some entries stand for something that is yet to come, and go when it does:
+// Some entries are temporary, until something replaces them:
 //
-//   - An appended message with a key takes the place of the views and messages with the same run and key. The text that was kept while a
-//     response was streamed is one: the response replaces it.
-//   - An appended end of a run takes the place of the steps of that run and of the runs inside it. They were needed to resume it.
+//   - An appended message with a key replaces the views and messages with the same run and key. For example, a
+//     response replaces the text that was recorded while it was streamed.
+//   - An appended end of a run removes the steps of that run and of the runs inside it. They were needed to resume it.
 //
 // The numbers of such entries are not used again, so the numbers of a session's entries grow but can have gaps. Entries that a fork
 // inherits stay as they were when it was made.
 //
 // # Errors
 //
-// Errors are a [*Error], which says what was done to which session, and wrap one of the sentinels of this package:
+// Errors are a [*Error] with the operation and the session, and wrap one of these:
 //
-//	ErrNotFound   the session does not exist
-//	ErrExists     a session with this id exists
-//	ErrHeld       another writer has the session: Error.Holder and Error.Since
-//	ErrLeaseLost  the lease has ended: Error.Holder is who has the session now
-//	ErrHeadMoved  the head is another one: Error.Head
-//	ErrInvalid    an argument is not valid
-//	ErrVersion    a newer version of the program wrote the data
-//	ErrCorrupt    data is damaged: Error.Seq if it is that of one entry
-//	ErrFull       there is no room left
-//	ErrBusy       the storage was locked for too long
-//	ErrReadOnly   the storage cannot be written to
-//	ErrClosed     the store has been closed
+//	ErrNotFound     the session does not exist
+//	ErrExists       a session with this id exists
+//	ErrHeld         another writer has the session: Error.Holder and Error.Since
+//	ErrLeaseLost    the lease has ended: Error.Holder is who has the session now
+//	ErrHeadMoved    the head is another one: Error.Head
+//	ErrInvalid      an argument is not valid
+//	ErrVersion      a newer version of the program wrote the data
+//	ErrCorrupt      data is damaged: Error.Seq if it is that of one entry
+//	ErrFull         there is no room left
+//	ErrBusy         the storage was locked for too long
+//	ErrUnavailable  the server of the storage cannot be reached
+//	ErrReadOnly     the storage cannot be written to
+//	ErrClosed       the store has been closed
 //
-// After each of them, everything else in the store is as it was.
+// After an error, the rest of the store is unchanged.
 package session

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view describes a conversation as it is shown: as entities with ids, and changes to them. Messages, thoughts, tool calls,
-// commands, plans, questions and the rest are all of type [Entity]. A terminal, an editor, a web page and a transcript are renderings
-// of the same entities.
+// Package view describes what a conversation shows: entities with ids, and changes to them. Messages, thoughts, tool
+// calls, commands, plans, questions and all else are of type [Entity]. Terminals, editors, web pages and transcripts
+// render the same entities.
 //
 // A [Fold] applies changes in order. It gives immutable snapshots and subscriptions:
 //
@@ -15,11 +15,12 @@
 //
 // # Cost
 //
-// Appending text takes amortised constant time and does not copy what is there. A snapshot takes time in proportion to what has
-// changed since the last one, and one pointer for 64 entities. Snapshots share everything that has not changed.
+// Appending text takes amortised constant time and does not copy existing text. A snapshot takes time in proportion
+// to the changes since the last one, and one pointer for 64 entities. Snapshots share everything that has not
+// changed.
 //
 // # Concurrency
 //
-// A Fold and its subscriptions are safe for concurrent use. Entities and snapshots are never changed once they have been handed
-// out, so they may be shared between goroutines. Nobody may change them.
+// A Fold and its subscriptions are safe for concurrent use. Entities and snapshots never change once they have been
+// returned, so they may be shared between goroutines. Callers must not modify them.
 package view

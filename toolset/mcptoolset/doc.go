@@ -13,22 +13,22 @@
 //		…
 //	})
 //
-// A [Server] is made once and serves many runs at the same time. It connects when a run needs it first, and again when the connection has been
-// lost. A server that runs as a process ends with this program, however this program ends.
+// Create a [Server] once: it serves many runs at the same time. It connects when a run first needs it, and again
+// after the connection was lost. A server that is a process ends with this program, however this program ends.
 //
 // # Trust
 //
-// What a server says is data. Every call of its tools needs approval unless a policy of the program allows it ([Options.Policy]). The server's
-// hints, such as "only reads", are shown to the person who is asked, and decide nothing. The tools have no kind that a policy could take for one
-// ([toolset.KindOther]). An approval that is remembered covers a tool as it is defined: if the server changes the tool, the person is asked
-// again. A tool that changes between the approval and its call is not called. Where people read what a server says, invisible characters are
-// written out. Sizes are limited ([Limits]).
+// What a server says is data. Every call of its tools needs approval unless a policy of the program allows it
+// ([Options.Policy]). The server's hints, such as "only reads", are shown to the user and decide nothing, and all
+// tools are of kind [toolset.KindOther]. A remembered approval covers a tool as it is defined: if the server changes
+// the tool, the user is asked again. A tool that changes between the approval and its call is not called. Text of a
+// server is shown with invisible characters escaped. Sizes are limited ([Limits]).
 //
 // # Failures
 //
-// A server cannot end a run. Errors of its tools, and the loss of the connection during a call, are told to the model as failures of the
-// call. A call is never repeated. A server that cannot be reached is left out ([Options.Required] changes that). [Server.Status] says what
-// is wrong.
+// A server cannot end a run. Errors of its tools, and the loss of the connection during a call, are failed calls. A
+// call is never repeated. A server that cannot be reached is left out, unless [Options.Required] is set.
+// [Server.Status] reports problems.
 //
 // # Requests of servers
 //

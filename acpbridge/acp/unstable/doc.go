@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unstable has the methods, updates and fields of the Agent Client Protocol that are not stable: session/fork, session/archive,
-// session/unarchive, session/set_title, session/status, auth/status, the providers of models, messages of MCP servers that a client hosts;
-// the updates of sub-agents, of messages between sessions, and of several plans; and fields such as systemPrompt. They may change with
-// every release of the protocol, and this package with them. Package acp has what is stable, and knows nothing of this one.
-//
-// Nothing of it is used by a program that does not ask for it.
+// Package unstable has the unstable methods, updates and fields of the Agent Client Protocol: session/fork,
+// session/archive, session/unarchive, session/set_title, session/status, auth/status, the providers of models,
+// messages of MCP servers that a client hosts; the updates of sub-agents, of messages between sessions, and of
+// several plans; and fields such as systemPrompt. They, and this package, may change with every release of the
+// protocol. Package acp has the stable part and does not import this one.
 //
 // # Methods
 //
@@ -19,9 +18,9 @@
 //
 // # Fields
 //
-// Types that have the name of a type of package acp, such as [SessionCapabilities] and [NewSessionRequest], hold the fields and variants
-// that are not stable, and nothing else. [Params] returns those of a request within its handler, and [ExtendAnswer] adds them to its
-// answer. [Call] calls a stable method with them.
+// Types that have the name of a type of package acp, such as [SessionCapabilities] and [NewSessionRequest], hold only
+// its unstable fields and variants. [Params] returns those of a request within its handler, and [ExtendAnswer] adds
+// them to its answer. [Call] calls a stable method with them.
 //
 // # Updates
 //

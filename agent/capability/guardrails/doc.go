@@ -10,7 +10,7 @@
 //		Capabilities: []agent.Capability[Deps]{…, guardrails.New(secrets, topic)},
 //	}
 //
-// List it last, so that its hooks are innermost: what other capabilities see, record or write to files has then been checked.
+// List it last, so that its hooks are innermost: then other capabilities see and record only what has been checked.
 //
 // # What is checked when
 //
@@ -19,19 +19,19 @@
 // output, if that is a tool call. A result of a tool is checked before the model, the history or an event has it, and what the tool emits
 // meanwhile is held back until then. A replaced text is therefore the only one that anything but the check has seen.
 //
-// Streamed responses are held back as well. The text is shown at once when the whole response has passed. A guard with [Guard.Stream] is
-// asked about the text as it grows, and text is shown behind it; that works only if all guards of the output have it. Text that was shown
-// cannot be taken back: if a guard later wants to replace it, the response is blocked.
+// Streamed responses are held back as well. The text is shown at once when the whole response has passed. A guard
+// with [Guard.Stream] checks the text as it grows, and text is shown with a delay. All guards of the output must set
+// it. Text that was shown cannot be taken back: if a guard later wants to replace it, the response is blocked.
 //
-// Not checked are the history that a program passes in, instructions, results that come from outside the run
-// ([agent.WithResults], external tools), what a tool shows by other means than its run context, and the requests that a tool sends to the
-// model itself. A sub-agent is checked by its own guardrails.
+// Guards do not check the history that a program passes in, instructions, results from outside the run
+// ([agent.WithResults], external tools), output of a tool that bypasses its run context, and requests that a tool
+// sends to the model itself. A sub-agent has its own guardrails.
 //
 // # Failure, cost and resumed runs
 //
 // A check that fails blocks, unless its guard is Open. A request of [ByModel] counts on the meter of the run, under its limits.
 //
-// What a journal has recorded was checked before, and is not checked again when the run resumes. The prompt is: the program passes it in
-// again, and it must come out the same, so a check that replaces text must give the same text each time. Hosts store the prompt that
-// has been checked (see [agent.Agent.Input]). A call that waits for approval is checked again if it runs in another process.
+// Recorded responses, calls and results are not checked again when the run resumes. The prompt is, because the
+// program passes it in again. A check that replaces text must therefore return the same text each time. Hosts store
+// the checked prompt (see [agent.Agent.Input]). A pending call is checked again if it runs in another process.
 package guardrails

@@ -13,15 +13,15 @@
 //
 // # Stores
 //
-// [Files] keeps each note in a file NAME.md of a workspace, where the user can read and edit it, or remove it. The workspace may be that of the
-// project, so that notes go with it, or one of its own in the user's configuration directory. [Map] keeps notes in memory. A store
-// is chosen by the dependencies of a run, so each user has one of their own.
+// [Files] keeps each note in a file NAME.md of a workspace, where the user can read and edit it, or remove it. The
+// workspace may be that of the project, or a separate one in the user's configuration directory. [Map] keeps notes in
+// memory. The dependencies of a run choose the store, so each user can have one.
 //
 // # Approval
 //
-// What is in a note reaches the model in all later sessions. A note that a web page or a file talked the model into would stay. So writing and
-// removing a note needs approval, with a preview of the change, unless [Options.Unasked] is set. What is written is what was shown: if the note
-// has changed meanwhile, the change is shown again.
+// A note reaches the model in all later sessions, even one that a web page or a file talked the model into. So
+// writing and removing a note needs approval, with a preview of the change, unless [Options.Unasked] is set. If the
+// note has changed meanwhile, the change is shown again.
 //
 // # Bounds
 //

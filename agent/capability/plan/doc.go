@@ -6,9 +6,9 @@
 //		Capabilities: []agent.Capability[Deps]{plan.New[Deps]()},
 //	}
 //
-// The model writes the plan with the tool update_plan, as a whole each time. Each plan is an event of the run: a custom event
-// whose value is a [view.Change] that replaces the entity [EntityID], of the kind [view.Plan]. acpbridge shows it in the editor as the protocol's
-// plan. The plan is in the history as well, as the arguments of the last call; [Of] reads it from there.
+// The model writes the whole plan with each call of the tool update_plan. The run then emits a custom event, whose
+// value is a [view.Change] that replaces the entity [EntityID], of kind [view.Plan]. Editors show it as the
+// protocol's plan. [Of] reads the plan from a history, where it is the arguments of the last call.
 //
 // A plan of an agent inside a tool is an event of that agent, nested like the others.
 package plan

@@ -11,19 +11,19 @@
 //
 // # Skills
 //
-// A skill is a folder with a file SKILL.md: YAML front matter between two lines "---", then Markdown. The front matter has a name of 1 to 64
-// lower-case letters, digits and single hyphens, which is also the folder's name, and a description of 1 to 1,024 characters. License,
-// compatibility (up to 500 characters) and metadata may follow. Other fields are ignored. So is allowed-tools: a file does not
-// permit anything.
+// A skill is a folder with a file SKILL.md: YAML front matter between two lines "---", then Markdown. The front
+// matter has a name of 1 to 64 lower-case letters, digits and single hyphens, which is also the folder's name, and a
+// description of 1 to 1,024 characters. License, compatibility (up to 500 characters) and metadata may follow. Other
+// fields are ignored, including allowed-tools: a file grants no permissions.
 //
-// A skill that breaks these rules is left out, and reported by name with what is wrong: to [Options.Problem], and to whoever types
-// the command /skill. If two sources have a skill of one name, the first source counts.
+// A skill that breaks these rules is left out. [Options.Problem] and the command /skill report it with the reason. If
+// names are equal, the first source is used.
 //
 // # What the model sees
 //
-// The instructions of a run list the names and descriptions, sorted, in at most [Options.MaxCatalogue] bytes. They are read once, when a run
-// begins, so they stay the same in all its requests. The tool load_skill returns the instructions of a skill, as they are by then, and
-// the names of its files.
+// The instructions of a run list the names and descriptions, sorted, in at most [Options.MaxCatalogue] bytes. They
+// are read once, when a run begins, so they are the same in all its requests. The tool load_skill returns the current
+// instructions of a skill and the names of its files.
 //
 // # Files and scripts
 //

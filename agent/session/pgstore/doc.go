@@ -8,28 +8,30 @@
 //	}
 //	defer store.Close()
 //
-// It is a module of its own, so that programs without Postgres do not have its driver among their requirements. It needs Postgres 13 or
-// later. The tables and functions are in a schema of their own, "ponte" by default, which Open makes.
+// The package is a module of its own, so that other programs do not depend on the Postgres driver. It needs Postgres
+// 13 or later. Open creates its tables and functions in a schema of their own, "ponte" by default.
 //
 // # Durability
 //
-// What has been appended is as durable as a commit of the server when Append returns. Views are committed without a wait for the disk:
-// they survive the end of the program, and the end of the server from the next other append on.
+// When Append returns, the entries are as durable as a commit of the server. Views are committed without waiting for
+// the disk: they survive the end of the program at once, and a crash of the server from the next other append on.
 //
 // # Leases
 //
-// A store has a connection of its own, on which it holds an advisory lock for as long as it is open. The sessions that were acquired by way of it
-// are free as soon as that connection is gone. When a process ends, the server notices at once; when a machine or its network is gone, the server
-// notices after Options.Lost. A store whose connection was cut connects again, and goes on with the sessions that nobody has acquired in the meantime.
-// Whoever was taken for dead cannot append any more, whatever he believes: each append is checked against the token of the latest lease.
+// An open store holds an advisory lock on a connection of its own. When this connection is gone, the sessions that it
+// has acquired are free. The server notices the end of a process at once, and the loss of a machine or its network
+// after Options.Lost. A store that has lost its connection connects again, and keeps the sessions that nobody has
+// acquired in the meantime. Each append is checked against the token of the latest lease, so a writer that was
+// presumed dead cannot append any more.
 //
-// The connection string must lead to the server itself, or to a pooler in session mode: a pooler in transaction mode (PgBouncer) takes away the
-// connection that holds the lock.
+// The connection string must lead to the server itself, or to a pooler in session mode. A pooler in transaction mode
+// (PgBouncer) does not keep the connection that holds the lock.
 //
 // # Watching
 //
-// A watch wakes up by a notification of the server. Notifications are sent after the append, outside of its transaction, because a transaction
-// with a notification makes all others like it wait. If one is lost, a watch finds the entries when Options.Poll is over.
+// Notifications of the server wake watches. They are sent after the append, outside of its transaction, because
+// transactions with notifications wait for each other. If a notification is lost, a watch finds the entries after
+// Options.Poll.
 //
 // # Blobs
 //
@@ -37,11 +39,11 @@
 //
 // # Versions
 //
-// Open changes tables of an older version to the present one, in a transaction. It refuses those of a newer version with
+// Open migrates tables of an older version, in a transaction. It refuses those of a newer version with
 // [session.ErrVersion].
 //
 // # Errors
 //
-// A server that cannot be reached is an error that wraps [session.ErrUnavailable]. If the connection is lost while entries are appended, they may have been
-// appended or not; [session.Writer] finds out with the next append.
+// A server that cannot be reached is an error that wraps [session.ErrUnavailable]. If the connection is lost during
+// an append, the entries may have been appended or not. [session.Writer] finds out with its next append.
 package pgstore

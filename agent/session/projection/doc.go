@@ -2,7 +2,7 @@
 
 // Package projection turns the runs of an agent into what a conversation shows: changes of the entities of package view.
 //
-// A [Projector] serves one conversation. While a run goes on it is given the events:
+// A [Projector] serves one conversation. Pass it the events of a run:
 //
 //	p := projection.New(projection.Options{Fold: &fold})
 //	p.Begin(turnID, func(s *projection.Shown) { render(s) })
@@ -12,22 +12,22 @@
 //	}
 //	p.End(turn.Done)
 //
-// Later, or in another process, it is given the entries of the session and makes the same entities, with the same ids:
+// Later, or in another process, pass it the entries of the session. It makes the same entities, with the same ids:
 //
 //	c, err := turn.OpenWith(ctx, w, p.Replay)
 //
 // # What is recorded
 //
-// Most of what is shown is in the messages. [Projector.Records] returns the rest, such as the title of a call and the diff that its tool
-// has shown, for [turn.Turn.Views]. A call without anything of its own has no record.
+// Most of what is shown is in the messages. [Projector.Records] returns the rest for [turn.Turn.Views], such as the
+// title of a call and the diff that its tool has shown.
 //
 // # Ids
 //
-// Ids are made of a kind, the id of the run, the step and the model's id of the call: see [PromptID], [MessageID], [CallID]. They are the
-// same in every process, and no two entities of a conversation share one.
+// An id consists of a kind, the id of the run, the step, and the model's id of the call: see [PromptID], [MessageID],
+// [CallID]. Ids are unique within a conversation and the same in every process.
 //
 // # What is not shown
 //
-// Calls of output tools are not shown as calls: the output is a message. Agents inside tool calls are shown with their calls; what they
-// write is for the agent around them. An agent that the run was handed over to is shown with what it says.
+// Calls of output tools are not shown: the output is a message. Of agents inside tool calls, only the calls are
+// shown, because their text is for the outer agent. The text of an agent that took over by a hand-over is shown.
 package projection

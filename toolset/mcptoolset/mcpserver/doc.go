@@ -11,12 +11,13 @@
 //
 // # Calls
 //
-// Each call is a run of its own: it has its own dependencies and opens the toolset. The tools that are offered are those of the first step when
-// the server is made. Arguments are checked before the tool runs. Failures, and requests for other arguments, are results with isError. An
-// unexpected error, or a panic, is logged, and the client is told only that the tool failed.
+// Each call is a separate run, which opens the toolset and has its own dependencies. The server offers the tools that
+// the toolset has in its first step when the server is created. Arguments are checked before the tool runs. Failures
+// and retries are results with isError. An unexpected error or a panic is logged, and the client is told only that
+// the tool failed.
 //
 // # Approvals
 //
-// There is no person. A call that needs approval is denied unless [Config.Approve] allows it, whatever the client may have asked its own user.
-// The same holds for the calls of an agent's tools. External tools are not offered.
+// Nobody can be asked. A call that needs approval is denied unless [Config.Approve] allows it, even if the client has
+// asked its own user. The same applies to the calls of an agent's tools. External tools are not offered.
 package mcpserver

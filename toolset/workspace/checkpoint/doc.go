@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package checkpoint records what is changed in the files of a workspace, so that the changes of a turn can be listed, shown as one diff
-// and undone. It works with every backend.
+// Package checkpoint records changes of files in a workspace, so that the changes of a turn can be listed, shown as
+// one diff and undone. It works with every backend.
 //
-// A [Recorder] is a [workspace.Workspace] in front of another one. A program makes a session of it, and calls [Recorder.Mark] when a turn
-// begins. [Recorder.Changes], [Recorder.Diff] and [Recorder.Undo] then deal with the changes since a checkpoint, or with those of one turn.
-// [Tools] offers them to a model.
+// A [Recorder] is a [workspace.Workspace] that wraps another one. Make a session of it, and call [Recorder.Mark] when
+// a turn begins. [Recorder.Changes], [Recorder.Diff] and [Recorder.Undo] list, show and undo the changes since a
+// checkpoint, or those of one turn. [Tools] offers them to a model.
 //
 // # Undo
 //
-// An undo takes back what was written through the recorder and nothing else. If somebody else has changed a file meanwhile, the two are
-// merged by lines: the other changes stay. Where both changed the same or neighbouring lines, there is a conflict. A file with a conflict is
-// left as it is, and the conflict is shown. A created file is removed, unless somebody else has changed it. An undo is a
-// checkpoint of its own, so it can be undone as well.
+// An undo reverts only what was written through the recorder. If somebody else has changed a file meanwhile, the
+// changes are merged by lines, and theirs stay. If both changed the same or neighbouring lines, there is a conflict,
+// which is reported, and the file is left alone. A created file is removed, unless somebody else has changed it. An
+// undo is itself a checkpoint, so it can be undone.
 //
 // These limits hold:
 //
