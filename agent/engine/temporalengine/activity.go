@@ -38,6 +38,7 @@ type runWorker struct {
 	worker  engine.Worker
 	release func(context.Context) error
 	err     error
+	stop    context.CancelFunc // ends the making
 	users   int
 	timer   *time.Timer
 }
@@ -168,10 +169,12 @@ func beat(ctx context.Context) (stop func()) {
 func (a *activities) use(ctx context.Context, in Input) (*runWorker, error) {
 	a.mu.Lock()
 	r := a.runs[in.ID]
-	made := r == nil
-	if made {
+	if r == nil {
 		r = &runWorker{ready: make(chan struct{})}
 		a.runs[in.ID] = r
+		var making context.Context
+		making, r.stop = context.WithCancel(context.WithoutCancel(ctx)) // what is made outlives the activity
+		go a.make(making, in, r)
 	}
 	r.users++
 	if r.timer != nil {
@@ -179,11 +182,6 @@ func (a *activities) use(ctx context.Context, in Input) (*runWorker, error) {
 		r.timer = nil
 	}
 	a.mu.Unlock()
-	if made {
-		// What is made outlives the activity.
-		r.worker, r.release, r.err = a.open(context.WithoutCancel(ctx), in)
-		close(r.ready)
-	}
 	select {
 	case <-r.ready:
 	case <-ctx.Done():
@@ -198,6 +196,22 @@ func (a *activities) use(ctx context.Context, in Input) (*runWorker, error) {
 	return r, nil
 }
 
+// make makes what there is of a run. It has a goroutine of its own, so that an activity ends in time even if that blocks or ends its goroutine.
+func (a *activities) make(ctx context.Context, in Input, r *runWorker) {
+	made := runWorker{err: engine.ErrGoexit}
+	defer func() {
+		a.mu.Lock()
+		r.worker, r.release, r.err = made.worker, made.release, made.err
+		late := r.users == 0
+		a.mu.Unlock()
+		close(r.ready)
+		if late && made.err == nil {
+			released(in.ID, made.release)
+		}
+	}()
+	made.worker, made.release, made.err = a.open(ctx, in)
+}
+
 // leave lets go of a run. What nobody uses for a time is released.
 func (a *activities) leave(id string, r *runWorker) {
 	a.mu.Lock()
@@ -206,7 +220,8 @@ func (a *activities) leave(id string, r *runWorker) {
 		return
 	}
 	idle := a.idle
-	if r.worker == nil { // the next activity tries again
+	if r.worker == nil { // it could not be made, or nobody waits for it any more: the next activity tries again
+		r.stop()
 		if a.runs[id] == r {
 			delete(a.runs, id)
 		}
@@ -227,9 +242,23 @@ func (a *activities) free(id string, r *runWorker) {
 	}
 	delete(a.runs, id)
 	a.mu.Unlock()
+	released(id, r.release)
+	r.stop()
+}
+
+// released releases what a run has.
+func released(id string, release func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := r.release(ctx); err != nil {
+	err := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil { // it would end the program
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		return release(ctx)
+	}()
+	if err != nil {
 		slog.Error("temporalengine: release what a run had", "run", id, "kind", fmt.Sprintf("%T", err))
 	}
 }

@@ -60,12 +60,12 @@ func (e *runEngine) startChild(f *future, how Activity) *future {
 	return f
 }
 
-// maxID bounds ids of workflows. The server takes 1,000 bytes.
-const maxID = 900
+// maxID bounds ids of workflows. The server takes 1,000 bytes, a session of a transcript 256.
+const maxID = 250
 
 // childID returns the id of the workflow of a call. Ids of calls are the model's, so what is long or cannot be read is hashed.
 func childID(run, key string) string {
-	if unreadable := func(r rune) bool { return r <= ' ' || r > '~' }; len(run)+len(key) > 500 || strings.ContainsFunc(key, unreadable) {
+	if unreadable := func(r rune) bool { return r <= ' ' || r > '~' }; len(run)+len(key) > maxID || strings.ContainsFunc(key, unreadable) {
 		key = hashed(key)
 	}
 	if len(run)+len(key) > maxID { // agents inside agents

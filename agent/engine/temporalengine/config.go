@@ -22,7 +22,9 @@ type Config[D, O any] struct {
 	// Blobs keeps histories, and whatever is too large for an event.
 	Blobs Blobs
 	// Deps makes the dependencies of a run on this worker, when the first activity of the run comes here. They serve all activities of the
-	// run on this worker. Nil gives zero dependencies.
+	// run on this worker. Nil gives zero dependencies. ctx ends if nobody waits for them any more, and after Release. An error fails the
+	// activity, which is tried again: up to Activity.Attempts times, with growing pauses, for five minutes by default. An error of
+	// [temporal.NewNonRetryableApplicationError] fails the run at once.
 	Deps func(ctx context.Context, in Input) (D, error)
 	// Release frees dependencies when no activity of the run has come for Idle, and when the worker stops. It may be nil.
 	Release func(ctx context.Context, d D) error

@@ -204,6 +204,18 @@ func TestDependenciesThatCannotBeMadeFailTheRun(t *testing.T) {
 	}
 }
 
+func TestDependenciesThatCannotEverBeMade(t *testing.T) {
+	c := config(newAgent(t, modeltest.Script()), new(temporalengine.MemoryBlobs))
+	tries := 0
+	c.Deps = func(context.Context, temporalengine.Input) (deps, error) {
+		tries++
+		return deps{}, temporal.NewNonRetryableApplicationError("no such user", "", nil)
+	}
+	_, err := play(t, c, temporalengine.Input{Prompt: "Go."})
+	require.ErrorContains(t, err, "no such user")
+	require.Equal(t, 1, tries)
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	_, err := temporalengine.Register[deps, report](nil, temporalengine.Config[deps, report]{Step: temporalengine.Activity{Local: true}})
 	for _, want := range []string{"Config.Agent is nil", "Config.Name is empty", "Config.Blobs is nil", "Config.Step is local"} {
