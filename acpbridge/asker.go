@@ -18,24 +18,24 @@ import (
 )
 
 // Asker asks the user of an editor about tool calls that need approval, with session/request_permission. The user sees what the
-// call would do (see [toolset.Approval.Preview]), and may allow or reject it, once or always; what holds always is kept in the
-// session's policy. The protocol knows neither reasons nor changed arguments. Without a client or session there is nobody to ask.
+// call would do (see [toolset.Approval.Preview]), and may allow or reject it, once or always. "Always" is kept in the session's
+// policy. The protocol supports neither reasons nor changed arguments. Without a client or session, nobody can be asked.
 //
 // # Questions
 //
-// Questions that tools ask during a call go to the client with elicitation/create, if it has announced that it can show forms or open
-// addresses. An answer is checked against the form. One that does not fit is asked for again, three times in all. Addresses must be plain
-// http or https ones. When the turn ends, the client is told with elicitation/complete about each address that was opened in it, unless a
-// tool has done that before.
+// Questions of tools go to the client with elicitation/create, if it has announced that it can show forms or open addresses. An
+// answer is checked against the form. After an invalid one the user is asked again, three times in all. Addresses must be plain http
+// or https ones. When the turn ends, the client gets elicitation/complete for each address that was opened in it, unless a tool has
+// sent it before.
 //
-// For clients without elicitation, a choice of at most eight values, a yes or no, and an address become a session/request_permission, whose
-// options are the choices. A client that allows everything by itself then chooses the first value. No other question can be answered
-// in the middle of a call: it fails with an error that is [toolset.ErrNobody] and a [toolset.FailedError]. A tool that returns this error
-// has failed, and the model is told to ask the question in its reply.
+// For clients without elicitation, a choice of at most eight values, a yes or no, and an address become a session/request_permission
+// whose options are the choices. A client that allows everything then chooses the first value. Other questions fail with an error that
+// is [toolset.ErrNobody] and a [toolset.FailedError]. If a tool returns this error, the call has failed, and the model is told to ask
+// the question in its reply.
 //
-// A question ends with its ctx, and the client is told so.
+// If its ctx ends, a question is withdrawn.
 //
-// [Serve] gives it to each turn, in place of the agent's own asker. An option of Config.RunOptions comes before it.
+// [Serve] passes Asker to each turn, instead of the agent's own asker. An agent.WithAsker of Config.RunOptions takes precedence.
 func Asker(d deps.ACPDeps) toolset.Asker {
 	if d.Client == nil || d.Session == nil {
 		return toolset.AskerFuncs{}

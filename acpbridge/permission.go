@@ -21,8 +21,8 @@ type PermissionRequest struct {
 	Session  *deps.Session
 	ToolCall acp.ToolCallUpdate
 
-	// Path is the file that is to be written, absolute; Command and Args are what is to be run, Cwd is where, and Env is what is
-	// added to the environment, each as "NAME=value". A line that a shell is to run is the last argument of the shell.
+	// Path is the absolute path of the file to write. Command and Args are the command to run, Cwd is its directory,
+	// and Env are additions to its environment, each as "NAME=value". A shell line is the last argument of the shell.
 	Path    string
 	Command string
 	Args    []string

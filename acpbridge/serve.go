@@ -11,39 +11,37 @@ import (
 	"github.com/ponte-go/ponte/deps"
 )
 
-// Serve lets editors use an agent over the Agent Client Protocol, version 1. It speaks JSON-RPC, one message a line, on config's
-// streams, and returns when the client is gone:
+// Serve serves an agent to an editor over the Agent Client Protocol, version 1. It speaks JSON-RPC, one message a line, on the
+// streams of config. It returns
 //
 //   - nil when the client has ended its side, which is how editors stop an agent, or is gone;
 //   - nil after SIGTERM, SIGHUP or SIGINT, if it uses the process's streams, also if ctx ends with the signal;
 //   - the cause of ctx when ctx ends;
-//   - an error if a stream fails, or if the configuration is wrong, which joins all that is;
+//   - an error if a stream fails, or with all problems of the configuration;
 //   - a [*StuckError] if something does not end with its context.
 //
-// However it comes about, turns are cancelled, their tools and the tools' terminals are given time to end, sessions are released, and
-// Serve waits for all of that, for at most ShutdownTimeout. A program should exit when Serve returns.
+// In each case, turns are cancelled, their tools and the tools' terminals are given time to end, and sessions are released. Serve
+// waits for this, for at most ShutdownTimeout. A program should exit when Serve returns.
 //
 // # Standard input and output
 //
-// Without In and Out, Serve takes over the process's streams for as long as it runs. What the program prints to its standard output
-// goes to standard error, since a stray line would break the connection; standard input is empty for it and its children; and no
-// child inherits the real streams. On Unix that holds for descriptors 0 and 1, so for code in other languages too; elsewhere for
-// os.Stdin and os.Stdout only. Serve also listens for SIGTERM, SIGHUP and SIGINT then, the second of which ends the process as
-// usual.
+// Without In and Out, Serve takes over the process's streams while it runs. What the program prints to standard output goes to
+// standard error, because a stray line would break the connection. Standard input is empty for the program and its children, and no
+// child inherits the real streams. On Unix this applies to descriptors 0 and 1, so to code in other languages too, and elsewhere to
+// os.Stdin and os.Stdout only. Serve then also handles SIGTERM, SIGHUP and SIGINT. A second signal ends the process as usual.
 //
 // # Sessions and turns
 //
-// Sessions run in parallel and know nothing of each other. A session has one turn at a time; see [BusyPolicy]. A turn is one run of
-// the agent over the session's history: text and thoughts are streamed, each tool call is announced once and then updated, a
-// structured output is sent as one message, and a [acp.SessionUpdate] that a tool emits goes out as it is. A client that reads
-// slowly slows the run down; nothing is dropped or piled up. Commands in the background belong to the session, not to the turn that has
-// started them: they end with the session. What a turn did stays in the history however it ended, except for
-// a refusal.
+// Sessions are independent and run in parallel. A session has one turn at a time: see [BusyPolicy]. A turn is one run of the agent
+// over the session's history: text and thoughts are streamed, each tool call is announced once and then updated, a structured output
+// is sent as one message, and an [acp.SessionUpdate] that a tool emits is sent unchanged. A client that reads slowly slows the run
+// down. Commands in the background belong to the session and end with it. The history keeps what a turn did, however it ended.
+// Refused turns are dropped.
 //
-// The prompt is answered when the run has ended, behind all its updates:
+// The prompt is answered when the run has ended, after all its updates:
 //
 //   - end_turn after an output, or max_tokens if the model was cut off;
-//   - cancelled after session/cancel, $/cancel_request and session/close, whatever error that led to;
+//   - cancelled after session/cancel, $/cancel_request and session/close, whatever error they led to;
 //   - max_turn_requests at the limits of requests and tool calls, max_tokens at those of tokens, refusal if the provider withheld
 //     the answer. The user is also told in a notice, or a short message if the client has no notices, because editors show little
 //     of a stop reason. Otherwise an error, whose data.kind is an [ErrorKind].

@@ -29,14 +29,14 @@ const (
 	ToolReleaseTerminal     = workspace.ToolReleaseTerminal
 )
 
-// Toolset returns the tools of package workspace for the user's files and terminals, and shows their calls in the editor: what each is
-// about, changes as diffs, commands live. A run is offered the tools that its client can serve, see [Workspace]; without a client, none.
+// Toolset returns the tools of package workspace for the user's files and terminals, and shows their calls in the editor: titles,
+// changes as diffs, commands live. A run gets the tools that its client supports, see [Workspace], and none without a client.
 //
-//   - The tools work on the session in [deps.ACPDeps].Workspace. If there is none, the run gets a [Workspace] of its own, which is closed
-//     when the run ends, with all commands.
-//   - write_file, edit_file and run_command need approval. [Serve] has the user asked; a run without Serve needs agent.WithAsker with
-//     [Asker], or its calls are left pending. See [WithPermissions] for agents that nobody watches.
-//   - Whatever the client answers with an error is told to the model, which can go on. The end of the connection ends the run.
+//   - The tools use the session in [deps.ACPDeps].Workspace. If there is none, the run gets a [Workspace] of its own, which is closed
+//     with all commands when the run ends.
+//   - write_file, edit_file and run_command need approval. [Serve] asks the user. A run without Serve needs agent.WithAsker with [Asker],
+//     otherwise these calls are left pending. For agents that nobody watches see [WithPermissions].
+//   - If the client answers with an error, the call fails and the model is told. If the connection ends, the run ends.
 //
 // See [workspace.Tools] for the rest.
 func Toolset[D deps.Carrier](opts ...ToolsetOption) toolset.Toolset[D] {

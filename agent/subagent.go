@@ -16,17 +16,17 @@ type task struct {
 	Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
 }
 
-// AsTool makes a tool of an agent: the model gives it a prompt and is shown its output. deps makes the inner agent's
-// dependencies of the outer run's.
+// AsTool makes a tool of an agent: the model calls it with a prompt and gets the agent's output. deps derives the inner agent's
+// dependencies from the outer run's.
 //
-// The inner run's usage also counts as the outer run's, so that the outer limits bound both while the inner run goes on; the
-// inner agent's limits bound the inner run alone. Its events appear in the outer stream as [Nested]. It starts without the
-// outer history. If it fails, the outer model is told and the outer run goes on; that includes a limit of the inner agent. The
-// outer run ends if it was cancelled, or if a limit that bounds it was reached.
+// The inner run's usage also counts as the outer run's, and the limits of both bound the inner run. The inner agent's own limits do
+// not bound the outer run. Its events appear in the outer stream as [Nested]. It starts without the outer history. If it fails, or
+// reaches a limit of its own, the tool call fails and the outer model is told. If the outer run is cancelled, or a limit that bounds
+// it is reached, the outer run ends.
 //
 // If calls of the inner run are pending, the outer run is pending as well: its [PendingError] lists them with their path. When
-// the outer run is resumed with their answers, the inner run goes on where it stood, as a run of its own with a new id. Its
-// history is part of the outer one until then; see [WithHistoryStore].
+// the outer run is resumed with their answers, the inner run is resumed too, with a new id. Until then its history is part of the
+// outer one: see [WithHistoryStore].
 func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...toolset.Option) *toolset.Tool[D] {
 	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
 		var out O

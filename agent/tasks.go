@@ -58,9 +58,9 @@ type workerRun[D any] struct {
 	place   seat
 }
 
-// NewWorker returns a worker for runs of an agent. deps and the options take the place of those of the runs as far as these are not data:
-// the model, the asker, the history store, the journal of inner runs. Instructions, settings, the tool choice and the number of retries
-// come with each task.
+// NewWorker returns a worker for runs of an agent. deps and the options replace what tasks cannot carry: the dependencies, the model, the
+// asker, the history store, the journal of inner runs. Instructions, settings, the tool choice and the number of retries come with
+// each task.
 func NewWorker[D, O any](a *Agent[D, O], deps D, opts ...RunOption) *Worker {
 	registerErrors()
 	opts = slices.Clone(opts)

@@ -17,10 +17,10 @@ import (
 // maxChatName bounds the names that clients give their chats, in bytes.
 const maxChatName = 256
 
-// Named returns the session for a name that a client has chosen, such as the chat id of useChat or the thread id of AG-UI. A name that is the id
-// of one of the user's sessions means that session. Every other name means a session of the user's own, whose id is made of a hash of the user
-// and the name: the same name of another user means another session, and a name says nothing about the sessions of others. If there is no such
-// session, Named makes it, or fails with an error of [KindNotFound] if create is false.
+// Named returns the session for a name that a client has chosen, such as the chat id of useChat or the thread id of AG-UI. The id of one of
+// the user's sessions means that session. Every other name means a session whose id is a hash of the user and the name, so equal names of
+// different users are different sessions, and reveal nothing about each other. If the session does not exist, Named creates it, or fails
+// with an error of [KindNotFound] if create is false.
 func (h *Handler) Named(r *http.Request, name string, create bool) (session.Info, error) {
 	if name == "" || len(name) > maxChatName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return session.Info{}, refuse(KindInvalid, "the id of the chat has %d bytes: use 1 to %d, without control characters", len(name), maxChatName)

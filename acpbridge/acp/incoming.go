@@ -53,22 +53,21 @@ func incomingOf(ctx context.Context) *incoming {
 	return in
 }
 
-// Async lets the next message of the session be handled while the calling handler goes on. A handler that takes long, such as that
-// of a prompt, calls it with its ctx as soon as it has registered what the next message must find, and not before: until then
-// nothing that the peer wrote later has been handled. Calling it twice, or with a ctx that is no handler's, does nothing.
+// Async lets the next message of the session be handled while the calling handler is still running. A handler that takes long, such
+// as that of a prompt, calls it with its ctx after registering what the next message must find. Until then, no later message of the
+// session is handled. Calling it twice, or with a ctx that is not a handler's, does nothing.
 func Async(ctx context.Context) {
 	if in := incomingOf(ctx); in != nil {
 		in.conn.release(in)
 	}
 }
 
-// AfterResponse has f called once the answer to the request whose handler has the ctx stands in the order of the wire, on the
-// handler's goroutine and before the lane goes on. What f sends with the ctx it is given goes out behind the answer: so an agent
-// announces the commands of a session that the client has to know first. Functions are called in the order in which they were
-// registered, and not at all if the answer is an error or the connection has ended.
+// AfterResponse registers a function to call after the handler's response has been queued, on the handler's goroutine and before the
+// next message of the session is handled. Messages that f sends with its ctx are written after the response. For example, an agent
+// announces the commands of a session that the client must know first. Functions are called in the order of their registration, and
+// not at all if the response is an error or the connection has ended.
 //
-// With a ctx that is not a request handler's, which happens where a handler is tested without a connection, f is not called, and
-// ok is false.
+// If ctx is not that of a request handler, as in a test without a connection, f is not called, and ok is false.
 func AfterResponse(ctx context.Context, f func(ctx context.Context)) (ok bool) {
 	in := incomingOf(ctx)
 	if in == nil || !in.request {

@@ -19,15 +19,14 @@ import (
 // Provider is the provider in the info and the messages of a [Model].
 const Provider = "acp"
 
-// Model is an agent as the model of another one: a whole turn of it is a response. It suits agents without tools of their own: a named
-// sub-agent (agent.HandOver, agent.AsTool), and an agent with a typed output, which has to be asked for in the prompt
-// (agent.OutputPrompted), checked, and asked for again.
+// Model uses an ACP agent as the model of another agent: each response is a whole turn. It suits agents without tools of their own: a named
+// sub-agent (agent.HandOver, agent.AsTool), or an agent with a typed output and agent.OutputPrompted.
 //
-//   - What cannot be kept is refused by name: tools, a demanded tool call, a schema that binds the text, settings, media. The error is an
-//     [errors.ErrUnsupported].
-//   - A response goes on in the session of the response before it. If that session is gone, as in another process, a new one is told the
+//   - Unsupported parts of a request are errors that name them and wrap [errors.ErrUnsupported]: tools, a required tool call, a schema that
+//     constrains the text, settings, media.
+//   - A request continues the session of the previous response. If that session is gone, as in another process, a new one gets the
 //     conversation as text.
-//   - The agent's own tool calls are no part of the messages. Its questions go to Session.Permission or Config.Permission.
+//   - The messages do not contain the agent's own tool calls. Its questions go to Session.Permission or Config.Permission.
 //
 // It is safe for concurrent use. Close must be called.
 type Model struct {

@@ -19,15 +19,15 @@ type task struct {
 	Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
 }
 
-// Tool makes a tool of an agent: the model gives it a prompt and is shown what the agent said. Each call is a session of its own.
+// Tool makes a tool of an ACP agent: the model calls it with a prompt and gets the agent's answer. Each call is a new session.
 //
-//   - The agent's tool calls are events of the outer run, each in an [agent.Nested], as those of agents made by agent.AsTool are.
-//     Everything that it shows, such as its plan, is in a custom event in there, as a [view.Change].
-//   - Its questions go to the outer run's asker, unless Session.Permission or Session.Elicitation is set. With nobody to ask, the answer is no. A
-//     decision that defers withdraws the question.
-//   - Tokens that it tells are counted on the run's meter at the end of the turn, and cost in US dollars as it is told. A limit that is reached
-//     ends the turn and the run.
-//   - If it fails, the model is told why, and the run goes on. The end of the run ends the agent.
+//   - The agent's tool calls are events of the outer run, each in an [agent.Nested], as with agent.AsTool. All that it shows, such as its
+//     plan, is in a custom event in there, as a [view.Change].
+//   - Its questions go to the outer run's asker, unless Session.Permission or Session.Elicitation is set. If nobody can be asked, the answer
+//     is no. A decision that defers withdraws the question.
+//   - The tokens and the cost in US dollars that it reports are counted on the run's meter at the end of the turn. If a limit is reached,
+//     the turn and the run end.
+//   - If it fails, the model is told why, and the run continues. The end of the run ends the agent.
 func Tool[D any](name, description string, a Agent, opts ...toolset.Option) *toolset.Tool[D] {
 	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (string, error) {
 		c := &call{

@@ -47,8 +47,8 @@ func UserFile() (string, error) {
 	return filepath.Join(dir, "ponte", "agents.json"), nil
 }
 
-// Load returns the agents of [Builtin] and of the user's file. An entry of the user's file takes the place of each entry that has one of its
-// names. A user's file that does not exist is no error. One that other users may write is, because it says what runs.
+// Load returns the agents of [Builtin] and of the user's file, whose entries replace those with one of their names.
+// The file need not exist. If other users can write it, that is an error, because it says what runs.
 func Load() (*Registry, error) {
 	name, err := UserFile()
 	if err != nil { // a user without a configuration directory has no file in it

@@ -26,8 +26,9 @@ func (f *fault) next() (delay time.Duration, failure error) {
 	return f.delay, failure
 }
 
-// Fail makes the next calls of a method fail with err, after what [Client.Slow] says: as many as times says, or all if times is
-// negative. An error that is no [*acp.Error] reaches an agent behind a connection as an internal error. A nil err ends it.
+// Fail makes the next calls of a method fail with err, after the delay of [Client.Slow]: the next times calls, or all
+// if times is negative. An agent at the other end of a connection gets an error that is not an [*acp.Error] as an
+// internal error. A nil err turns this off.
 func (c *Client) Fail(method string, times int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

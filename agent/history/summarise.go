@@ -65,16 +65,16 @@ const (
 	minThreshold     = 1000
 )
 
-// Summarise replaces the older part of a history by one message with a summary, which a model writes, whenever the history
-// has grown beyond a threshold. What a summary says goes into the next one, so that no message is summarised twice.
+// Summarise replaces the older part of a history by a summary, written by a model, when the history exceeds a threshold. Each summary
+// includes the previous one, so no message is summarised twice.
 //
-// The summary is a message of the user's kind behind the system prompts, marked with [MetaSummary], because what a
-// conversation says must not get the authority of a system prompt. It has the run id and the time of the last message
-// that it stands for, so that the messages of a run tell its whole story even if a part of it was summarised.
+// The summary is a user message after the system prompts, marked with [MetaSummary], because conversation must not get the authority
+// of a system prompt. It has the run id and the time of the last message that it replaces, so the messages of a run still cover all of
+// the run.
 //
-// The request is counted on the run's meter; limits take effect with the agent's next request. Each compaction emits a
-// [Summarised]. One is only made if it frees a quarter of the threshold, so a history that is large because of its last
-// messages is left to [TokenBudget].
+// The request is counted on the run's meter, and limits take effect with the agent's next request. Each compaction emits a
+// [Summarised]. It is made only if it frees a quarter of the threshold. A history that is large because of its last messages is left
+// to [TokenBudget].
 func Summarise[D any](s Summary) Processor[D] {
 	if err := s.complete("Summarise"); err != nil {
 		return broken[D]("%w", err)

@@ -29,9 +29,8 @@ type Config struct {
 	// Content records what was said, in spans: instructions, messages, arguments and results of tools, and the texts of
 	// errors and retries. It is off by default, because all of these may hold what should not leave the process.
 	Content bool
-	// MaxContent bounds the bytes of content in one attribute. What is longer is cut off where a character ends; an
-	// attribute with several parts shares the bound out among them. Zero is [DefaultMaxContent], a negative number is no
-	// bound.
+	// MaxContent bounds the bytes of content in one attribute. Longer content is cut at the end of a character. The
+	// parts of an attribute share the bound. Zero means [DefaultMaxContent], a negative number no bound.
 	MaxContent int
 
 	// Attributes, if not nil, returns more attributes for a span. It is called when a span that is recorded begins, of a

@@ -11,7 +11,8 @@ import (
 // may change although the contents do not. Versions of different workspaces or files are not comparable.
 type Version string
 
-// AnyVersion stands for whatever is there. The zero Version stands for no file. No file has either of them as its version.
+// AnyVersion matches every version of a file, or none. The zero Version means that there is no file. No file has
+// either of them as its version.
 const AnyVersion Version = "*"
 
 // MaxRead is how large a file may be, in bytes, to be read without a limit: 64 MiB. More is [ErrTooLarge].
@@ -39,10 +40,9 @@ type File struct {
 	// Info describes the file. Its Version is set if the whole file was read, and may be empty otherwise. Size is that of the whole
 	// file, or -1 if the backend cannot tell.
 	Info
-	// Data is what was read. Beyond the end of a file it is empty; that is not an error.
+	// Data is what was read. Beyond the end of a file it is empty, without an error.
 	Data []byte
-	// More says that the file goes on after Data. It is not set if a range of lines ends before the end of the file: then it says whether
-	// the range goes on, that is, whether Limit cut it off.
+	// More reports that Limit has cut off Data: the file, or the selected range of lines, continues after it.
 	More bool
 	// Lines is how many lines the file has, if Range.Line was set and Range.Lines was not, and 0 otherwise. An end without
 	// "\n" counts as a line.

@@ -13,18 +13,17 @@ import (
 )
 
 // Tools returns the tools for the files and commands of a session: read_file, write_file, edit_file, list_files, search_files,
-// run_command, get_terminal_output, wait_for_terminal_exit, kill_terminal and release_terminal. A run is offered those that the session's
+// run_command, get_terminal_output, wait_for_terminal_exit, kill_terminal and release_terminal. A run gets those that the session's
 // workspace has the [Features] for.
 //
-// session returns the session from the dependencies of a run. It is called often and must return the same session throughout a run. Nil
-// means that the run gets none of the tools.
+// session returns the session from the dependencies of a run. It is called often and must return the same session throughout a run. If
+// it returns nil, the run gets none of the tools.
 //
-//   - write_file, edit_file and run_command need approval, with a preview: the diff, or the command with its directory and environment. A
-//     file that has changed since it was shown is shown again. Ending a command needs no approval: it can only be one that the session has
-//     started.
+//   - write_file, edit_file and run_command need approval, with a preview: the diff, or the command with its directory and environment. If
+//     the file has changed since, it is shown again. Ending a command needs no approval, because only commands of the session can be ended.
 //   - The tools that write, and run_command, are barriers among the calls of a response. The others run in parallel.
 //   - Results are bounded, and say how to read on.
-//   - What cannot be done is told to the model, which can go on. The end of the run's context ends the run.
+//   - Failures are told to the model, and the run continues, unless its context has ended.
 func Tools[D any](session func(deps D) *Session, opts ...ToolsOption) toolset.Toolset[D] {
 	o := options{readLimit: 256 << 10, outputLimit: 32 << 10, commandTimeout: 10 * time.Minute, scope: DefaultScope}
 	for _, opt := range opts {

@@ -28,7 +28,7 @@ type Options struct {
 	// Path is that of the agent. Empty means "/api/agui".
 	Path string
 	// CancelOnLeave cancels a turn when the client closes the stream of the run that began or resumed it. Then abortRun is enough to stop the agent,
-	// but a page that is loaded anew, and a connection that is lost, stop it too. Without it the turn goes on, and the page stops it with
+	// but reloading the page or losing the connection stops it too. Without it the turn goes on, and the page stops it with
 	// POST PATH/ID/stop.
 	CancelOnLeave bool
 	// Results are the names of external tools (see [toolset.ExternalTool]) whose results the client may give, as messages with the role tool. These

@@ -26,7 +26,7 @@ type Options struct {
 	// Path is that of the chat. Empty means "/api/chat", which is the default of useChat.
 	Path string
 	// CancelOnLeave cancels a turn when the client closes the stream of the request that began or resumed it. Then the stop function of useChat is
-	// enough to stop the agent, but a page that is loaded anew, and a connection that is lost, stop it too. Without it the turn goes on, and
+	// enough to stop the agent, but reloading the page or losing the connection stops it too. Without it the turn goes on, and
 	// the page stops it with POST PATH/ID/stop.
 	CancelOnLeave bool
 	// Results are the names of external tools (see [toolset.ExternalTool]) whose results the client may give, with addToolOutput. Results of other

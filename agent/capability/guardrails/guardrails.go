@@ -125,9 +125,10 @@ type Guard[D any] struct {
 	// executed before the check has passed. If the check does not pass, the request is cancelled. The prompt has then been recorded and
 	// sent, so it cannot be replaced: a replacement blocks.
 	Parallel bool
-	// Stream lets a text be shown while it is written: Check is asked about the growing text, with Partial set, and about the whole in
-	// the end. The last Stream bytes are held back, so a check finds whatever is no longer than that before any of it is shown. It must
-	// pass or replace what it passed or replaced before, or block. 0 holds all text back until the response is complete.
+	// Stream shows text while it is written: Check is called with the growing text, with Partial set, and with the
+	// complete text. The last Stream bytes are held back, so Check finds anything up to that length before any of it
+	// is shown. It must give the same verdict as before for text that it has passed or replaced, or block. 0 holds
+	// all text back until the response is complete.
 	Stream int
 	// SkipThinking leaves the model's reasoning unchecked.
 	SkipThinking bool

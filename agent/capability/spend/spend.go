@@ -38,7 +38,7 @@ type Window[D any] struct {
 	// Reserve is what a request reserves, in the unit of the window. It should be what an expensive request needs. 0 means a twentieth of
 	// the bound.
 	Reserve float64
-	// Key says who spends, such as a user: each key has a window of its own. Nil is one window for all.
+	// Key returns who spends, such as a user. Each key has its own window. Nil means one window for all.
 	Key func(run *toolset.RunContext[D]) string
 }
 

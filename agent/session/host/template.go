@@ -22,11 +22,12 @@ const (
 	maxTemplates = 200
 )
 
-// Templates makes a command of each Markdown file of a directory: review.md is /review. The text of the file is the prompt. $ARGUMENTS in it
-// is what was typed after the name; without it, that follows after a blank line. Files may begin with lines between two of three hyphens;
-// "description:" and "argument-hint:" are read there, everything else is ignored.
+// Templates makes a command of each Markdown file of a directory: review.md is /review. The text of the file is the prompt. $ARGUMENTS in
+// it is replaced by what was typed after the name. Without $ARGUMENTS, that is appended after a blank line. Front matter between two
+// lines "---" may have "description:" and "argument-hint:". Other lines of it are ignored.
 //
-// A file that cannot be a command is an error that names it, beside the commands of the others. That there is no directory is no error.
+// The error joins the problems of all files that cannot be commands. It is returned together with the commands of the others. A
+// directory that does not exist is not an error.
 func Templates(fsys fs.FS, dir string) ([]Command, error) {
 	files, err := fs.ReadDir(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -301,10 +301,9 @@ func (c *Conversation) Settle(ctx context.Context) error {
 	return t.end(ctx, messages, Interrupted)
 }
 
-// Rewind takes the conversation back to the moment before a turn, which is named by its id. The messages of that turn and of those after
-// it are no longer part of the history; their entries stay. It returns the ids of the turns that are gone, the first one first. A turn that
-// the history does not have, because a processor has dropped it or the conversation went back before, is an error that wraps
-// [session.ErrInvalid]. No turn may be going on.
+// Rewind removes a turn, given by its id, and all later ones from the history. Their entries stay in the session. It returns the ids of
+// the removed turns, the first one first. If the history does not have the turn, because a processor or an earlier Rewind has removed
+// it, the error wraps [session.ErrInvalid]. No turn may be running.
 func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, err error) {
 	if err := c.Settle(ctx); err != nil {
 		return nil, err

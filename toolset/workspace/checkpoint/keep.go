@@ -18,13 +18,13 @@ import (
 // logFile is the name of the log in a directory of [Keep]. Contents are files that are named by their hash.
 const logFile = "log.json"
 
-// Keep returns a recorder that goes on from what a directory has, and keeps in it what is recorded: the log and the contents, after each
-// checkpoint and each change. What is taken back after a restart, also after one that nobody planned, is then the same. Directories that do not
-// exist are made with the first checkpoint, for the user alone, and so are the files. What the recorder drops is removed. A directory belongs to one
-// recorder at a time. Nothing is synced to the disk: what the last moments before a power failure recorded may be lost.
+// Keep returns a recorder that restores its log and contents from a directory, and writes them there after each checkpoint and each
+// change. So the next process can undo the same changes, even if this one was killed. Directories and files are created with the first
+// checkpoint, accessible only to the user. What the recorder drops is removed. A directory belongs to one recorder at a time. Nothing
+// is synced to the disk: a power failure may lose the last changes.
 //
-// A log that cannot be used is [ErrLog], and left as it is. Contents that are missing or damaged cannot be taken back. [Options.Problem] is
-// told what could not be written; the change of the file itself stays.
+// A log that cannot be used is [ErrLog], and is not changed. Changes whose contents are missing or damaged cannot be undone. Errors of
+// writing go to [Options.Problem], and the change of the file itself is kept.
 func Keep(w workspace.Workspace, dir string, o Options) (*Recorder, error) {
 	k := &keeper{dir: dir, saved: map[string]bool{}, problem: o.Problem}
 	data, err := os.ReadFile(filepath.Join(dir, logFile))

@@ -272,7 +272,8 @@ func (p *process) Kill(context.Context) error {
 	return nil
 }
 
-// Close implements [workspace.Process]. It waits until nothing of the command is left. If ctx ends before, the end goes on behind it.
+// Close implements [workspace.Process]. It waits until all processes of the command have ended. If ctx ends first,
+// they are ended in the background.
 func (p *process) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
