@@ -108,6 +108,16 @@ func (w *Workspace) Close() error {
 	return w.here.Close()
 }
 
+// Local returns the files of the session's directories as this machine has them, or nil if they are not here. It is for files that the agent
+// writes for itself, such as long results that it spills: a client takes what is written by way of it for changes of the model, shows them, or asks the
+// user about them. What the model writes goes through w.
+func (w *Workspace) Local() ws.Workspace {
+	if w.here == nil {
+		return nil
+	}
+	return w.here
+}
+
 // madeFor reports whether the workspace uses the client and the session of dependencies.
 func (w *Workspace) madeFor(d deps.ACPDeps) bool {
 	return w.editor.Session == d.Session && sameClient(w.editor.Client, d.Client)

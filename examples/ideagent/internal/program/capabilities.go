@@ -49,7 +49,7 @@ func capabilities(m model.Model, store sessions.Store) ([]agent.Capability[sessi
 		ask.New[session](ask.Options{}),
 		memory.New(session.notes, memory.Options{}),
 		// The tools of the workspace bound their results themselves, below SpillBytes.
-		compaction.New(compaction.Options[session]{Model: m, Spill: session.writable, SpillBytes: 64 << 10, KeepResults: []string{plan.ToolUpdatePlan}}),
+		compaction.New(compaction.Options[session]{Model: m, Spill: session.results, SpillBytes: 64 << 10, KeepResults: []string{plan.ToolUpdatePlan}}),
 		webfetch.New[session](webfetch.Options{}), // each host is asked about
 		subagents.New(subagents.Options[session]{Agents: []subagents.Agent[session]{
 			subagents.Of("explorer", "Finds out how things are in the project. It changes nothing.", explorer, func(s session) session { return s }),
@@ -69,6 +69,15 @@ func (s session) notes() memory.Store {
 		return memory.Files(w, ".agents/memory")
 	}
 	return nil
+}
+
+// results returns the files that long results are written to. The agent writes them itself, on this machine: a client would ask the user about what the
+// model has not asked for. They are written nowhere if the client does not let the agent write.
+func (s session) results() workspace.Workspace {
+	if bridge, ok := s.writable().(*acpbridge.Workspace); ok && bridge.Local() != nil {
+		return bridge.Local()
+	}
+	return s.writable()
 }
 
 // writable returns the files below the recorder, or nil if the client does not let the agent write.
