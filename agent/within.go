@@ -3,8 +3,6 @@
 package agent
 
 import (
-	"fmt"
-
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/toolset"
@@ -23,7 +21,7 @@ type outer struct {
 // Within makes a run part of the run that called the tool. Tools that run another agent pass it to that agent's Run. The inner
 // run counts on the outer run's meter and is bounded by its limits. It uses the outer run's asker, unless it has its own. If the
 // outer run has a journal, the inner run is recorded there under the idempotency key of the call. If a call runs several agents,
-// numbers are appended to the key in the order of the calls of Within, so that order must be the same each time. Later options
+// "/~2", "/~3" and so on are appended to the key in the order of the calls of Within, so that order must be the same each time. Later options
 // can override all of these.
 //
 //	res, err := researcher.Run(ctx, deps, in.Question, agent.Within(run))
@@ -91,9 +89,7 @@ func (r *agentRun[D, O]) inside(meter *toolset.Meter, run *toolset.RunContext[D]
 	if r.options.journal == nil {
 		return in
 	}
-	in.journal, in.runOn, in.runID = r.options.journal, r.options.runOn, run.IdempotencyKey()
-	if n > 1 {
-		in.runID = fmt.Sprintf("%s/%d", in.runID, n)
-	}
+	in.journal, in.runOn = r.options.journal, r.options.runOn
+	in.runID = r.options.journal.(prepayer).insideID(run.RunID, run.Step, run.Call.ID, int(n))
 	return in
 }

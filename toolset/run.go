@@ -66,7 +66,14 @@ type Call struct {
 
 // IdempotencyKey identifies the call in progress, or the output being made. The key is different for every call. It stays
 // the same when a run with a journal is resumed. A tool whose effects must not happen twice passes the key to the service
-// it calls. The key is made of the ids of run, step and call.
+// it calls. The key is made of the ids of run, step and call, with the id of the call as [model.EscapeID] returns it.
 func (r *RunContext[D]) IdempotencyKey() string {
-	return r.RunID + "/" + strconv.Itoa(r.Step) + "/" + r.Call.ID
+	id := r.Call.ID
+	if h, ok := r.Host.(plainIDs); !ok || !h.PlainIDs() {
+		id = model.EscapeID(id)
+	}
+	return r.RunID + "/" + strconv.Itoa(r.Step) + "/" + id
 }
+
+// plainIDs is implemented by hosts of runs that may have begun before ids of calls were escaped in keys.
+type plainIDs interface{ PlainIDs() bool }

@@ -93,7 +93,8 @@ func (t *Task) Count(d *Done) {
 	}
 }
 
-// Key identifies the task within its run: it is the same when the run is repeated. Tasks that agree in operation, step and call, such as
+// Key identifies the task within its run: it is the same when the run is repeated. It has the id of the call as [model.EscapeID] returns
+// it. Tasks that agree in operation, step and call, such as
 // the second preview of a call, have the same key. They are never under way at the same time, so the engine can number them in the
 // order in which they are started.
 func (t *Task) Key() string {
@@ -102,9 +103,9 @@ func (t *Task) Key() string {
 	case t.Op == OpInbox && t.AtEnd:
 		key += "/end"
 	case t.Op == OpTool && t.Call.Approved:
-		key += "/" + t.Call.ID + "/approved"
+		key += "/" + model.EscapeID(t.Call.ID) + "/approved"
 	case t.Call != nil:
-		key += "/" + t.Call.ID
+		key += "/" + model.EscapeID(t.Call.ID)
 	}
 	return key
 }

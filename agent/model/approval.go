@@ -151,6 +151,10 @@ func (c PendingCall) Key() string {
 	return key.String()
 }
 
+// EscapeID returns a call id as it stands in keys and ids that are joined with slashes: with "~0" for "~" and "~1" for "/". Most ids have
+// neither and stay as they are.
+func EscapeID(id string) string { return keyEscaper.Replace(id) }
+
 var keyEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // SuspendedCall is a tool call that has started and waits for calls inside it.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ponte-go/ponte/agent/journal"
@@ -24,6 +25,7 @@ type recorded struct {
 	// others are the ids of calls that no response has, done are the calls of the step last whose result is recorded.
 	others []string
 	done   map[string]bool
+	plain  bool // see PlainIDs
 }
 
 // place is where runs inside a run are: in a call, in an output without a call or in the preparation of a step, which have no id.
@@ -32,11 +34,18 @@ type place struct {
 	call string
 }
 
-// runID returns the id of the n-th run in a place. It is that of agent.Within.
-func (p place) runID(run string, n int) string {
-	id := fmt.Sprintf("%s/%d/%s", run, p.step, p.call)
+// InsideID returns the id of the n-th run in a call, or in what a step does outside of calls. No two runs inside a run have the same: ids of
+// calls, which are the model's, are escaped, and a number has a mark. In records before version 3 both were plain.
+func InsideID(run string, step int, call string, n int, plain bool) string {
+	number := "/~"
+	if plain {
+		number = "/"
+	} else {
+		call = model.EscapeID(call)
+	}
+	id := fmt.Sprintf("%s/%d/%s", run, step, call)
 	if n > 1 {
-		id = fmt.Sprintf("%s/%d", id, n)
+		id += number + strconv.Itoa(n)
 	}
 	return id
 }
@@ -50,6 +59,7 @@ func (s *recorded) add(r *record) {
 	}
 	switch r.Op {
 	case opStart:
+		s.plain = r.Start.plain()
 		s.others, s.used.ToolCalls = r.Start.Calls, r.Start.Given
 	case opModel:
 		addUsage(&s.used, toolset.Usage{Requests: 1, Usage: r.Response.Usage, Cost: r.Cost})
@@ -130,14 +140,14 @@ type ahead struct {
 }
 
 // aheadOf returns what the runs in some places have recorded, with the runs inside them.
-func aheadOf(ctx context.Context, j journal.Journal, run string, places []place) []ahead {
+func aheadOf(ctx context.Context, j journal.Journal, run string, places []place, plain bool) []ahead {
 	if j == nil {
 		return nil
 	}
 	var all []ahead
 	for _, p := range places {
 		for n, none := 1, 0; none < p.unused(); n++ {
-			id := p.runID(run, n)
+			id := InsideID(run, p.step, p.call, n, plain)
 			s := read(ctx, j, id)
 			if s == nil {
 				none++
@@ -153,7 +163,7 @@ func aheadOf(ctx context.Context, j journal.Journal, run string, places []place)
 // total is what a run counts when it is replayed, with the runs inside it.
 func (s *recorded) total(ctx context.Context, j journal.Journal, run string) toolset.Usage {
 	total := s.used
-	for _, a := range aheadOf(ctx, j, run, s.places()) {
+	for _, a := range aheadOf(ctx, j, run, s.places(), s.plain) {
 		addUsage(&total, a.used)
 	}
 	return total
@@ -188,9 +198,9 @@ func read(ctx context.Context, j journal.Journal, run string) (s *recorded) {
 }
 
 // Prepay counts ahead what the runs inside a call have recorded. The returned function takes back what they do not use.
-func Prepay(ctx context.Context, j journal.Journal, m *toolset.Meter, run string, step int, call string) (takeBack func()) {
+func Prepay(ctx context.Context, j journal.Journal, m *toolset.Meter, run string, step int, call string, plain bool) (takeBack func()) {
 	var p prepaid
-	p.pay(m, aheadOf(ctx, j, run, []place{{step, call}}))
+	p.pay(m, aheadOf(ctx, j, run, []place{{step, call}}, plain))
 	return p.takeAllBack
 }
 
@@ -237,7 +247,7 @@ func (j *Journal) caughtUp(ctx context.Context, step int, live bool) {
 		return
 	}
 	if j.ahead == nil {
-		j.ahead = aheadOf(ctx, j.runs, j.start.Run, j.recorded.places())
+		j.ahead = aheadOf(ctx, j.runs, j.start.Run, j.recorded.places(), j.start.plain())
 	}
 	begun := slices.ContainsFunc(j.ahead, func(a ahead) bool { return a.step == step && a.call != "" })
 	if begun && !live {

@@ -18,7 +18,9 @@ import (
 //
 // Version 2 records a verdict by its name, and that a call needs no approval any more. In version 1 calls that need approval ran
 // after all others of their step.
-const recordVersion = 2
+//
+// Version 3 gives runs inside the run other ids: see [InsideID].
+const recordVersion = 3
 
 // start has the parameters of a run that must be the same when the run resumes.
 type start struct {
@@ -74,6 +76,9 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 	s.results1 = hash("results", cfg.Answers != nil, answers1(cfg.Answers))
 	return s, err
 }
+
+// plain reports whether the records have the ids of version 2 for the runs inside: see [InsideID].
+func (s *start) plain() bool { return s.Version < 3 }
 
 // openCalls returns the calls that a history may be resumed in: those of its last response, those that wait for calls inside them, and
 // the hand-over that the conversation stays with.

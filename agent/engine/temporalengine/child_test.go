@@ -5,12 +5,14 @@ package temporalengine_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/engine/temporalengine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
@@ -35,6 +37,29 @@ func familyOf(t *testing.T, child bool, inner model.Model, change func(*agent.Co
 		}
 	}
 	return s
+}
+
+// TestNoTwoChildrenShareAnID has calls whose ids look like the way to other calls, in a run and in its children.
+func TestNoTwoChildrenShareAnID(t *testing.T) {
+	keys := []string{}
+	for _, call := range []string{"c", "c/2", "c/approved", "c/1/tool/c", "c/approved/1/tool/c", "~", "~1", "/", strings.Repeat("x", 600)} {
+		for _, approved := range []bool{false, true} {
+			task := engine.Task{Op: engine.OpTool, Info: &toolset.RunInfo{Step: 1}, Call: &engine.Call{Call: toolset.Call{ID: call, Approved: approved}}}
+			keys = append(keys, task.Key())
+		}
+	}
+	seen := map[string]bool{}
+	add := func(id string) string {
+		require.NotContains(t, seen, id)
+		seen[id] = true
+		return id
+	}
+	for _, key := range keys {
+		child := add(temporalengine.ChildID("run", key))
+		for _, inner := range keys {
+			add(temporalengine.ChildID(child, inner))
+		}
+	}
 }
 
 func TestModelIsToldWhyAChildFailed(t *testing.T) {

@@ -6,4 +6,6 @@ package temporalengine
 var ByReferences = byReferences
 
 // ChildID is the id of the workflow of a call.
+
+// ChildID returns the id of the workflow of a call.
 var ChildID = childID
