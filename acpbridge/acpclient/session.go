@@ -18,23 +18,25 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// SessionConfig says what a session is about.
+// SessionConfig configures a session.
 type SessionConfig struct {
-	// Cwd is the session's directory, absolute. The default is the first root of the workspace, or the current directory.
+	// Cwd is the absolute path of the session's directory. The default is the first root of the workspace, or else
+	// the current directory.
 	Cwd string
-	// AdditionalDirectories are further directories, absolute. An agent that does not offer them is an error. The further roots of a workspace
-	// are told to agents that do.
+	// AdditionalDirectories are the absolute paths of further directories. If the agent does not support them, that
+	// is an error. The default is the further roots of the workspace, if the agent supports them.
 	AdditionalDirectories []string
-	// MCPServers are servers that the agent is to connect to.
+	// MCPServers are MCP servers for the agent to connect to.
 	MCPServers []acp.MCPServer
-	// Workspace replaces [Config.Workspace] for this session. It must not have features that that one lacks, because the agent was told of
-	// those when it was started.
+	// Workspace replaces [Config.Workspace] for this session. It must not have more features, because the agent was
+	// told of them when it was started.
 	Workspace workspace.Workspace
 	// Permission replaces [Config.Permission] for this session.
 	Permission PermissionFunc
-	// Elicitation replaces [Config.Elicitation] for this session. If that one is nil, the agent does not ask.
+	// Elicitation replaces [Config.Elicitation] for this session. It is used only if that one is set too, because
+	// agents are told about it when they are started.
 	Elicitation ElicitationFunc
-	// Policy remembers what was decided for good. The default is an empty one for each session.
+	// Policy remembers "always" decisions. The default is an empty one for each session.
 	Policy *approval.Policy
 }
 
@@ -82,7 +84,7 @@ func (c *Client) NewSession(ctx context.Context, config SessionConfig) (*Session
 	return s, c.register(s, acp.MethodNewSession)
 }
 
-// LoadSession opens a session of before. The agent replays its conversation, and LoadSession returns when that has been folded.
+// LoadSession opens an earlier session. It returns when the agent has replayed the conversation.
 func (c *Client) LoadSession(ctx context.Context, id acp.SessionID, config SessionConfig) (*Session, error) {
 	if !c.hello.AgentCapabilities.LoadSession {
 		return nil, c.unsupported(acp.MethodLoadSession)
@@ -110,7 +112,7 @@ func (c *Client) LoadSession(ctx context.Context, id acp.SessionID, config Sessi
 	return s, nil
 }
 
-// ResumeSession opens a session of before without a replay. What was said before is not shown.
+// ResumeSession opens an earlier session without a replay, so the earlier conversation is not shown.
 func (c *Client) ResumeSession(ctx context.Context, id acp.SessionID, config SessionConfig) (*Session, error) {
 	if c.hello.AgentCapabilities.SessionCapabilities.Resume == nil {
 		return nil, c.unsupported(acp.MethodResumeSession)
@@ -134,7 +136,7 @@ func (c *Client) ResumeSession(ctx context.Context, id acp.SessionID, config Ses
 	return s, nil
 }
 
-// Sessions lists the sessions that the agent knows, of a directory or, if it is empty, of all. It asks for one page after the other. An
+// Sessions lists the agent's sessions in a directory, or all of them if dir is empty. It requests page after page. An
 // error is yielded last.
 func (c *Client) Sessions(ctx context.Context, dir string) iter.Seq2[acp.SessionInfo, error] {
 	return func(yield func(acp.SessionInfo, error) bool) {
@@ -171,7 +173,7 @@ func (c *Client) Sessions(ctx context.Context, dir string) iter.Seq2[acp.Session
 	}
 }
 
-// DeleteSession deletes a session for good.
+// DeleteSession deletes a session.
 func (c *Client) DeleteSession(ctx context.Context, id acp.SessionID) error {
 	if c.hello.AgentCapabilities.SessionCapabilities.Delete == nil {
 		return c.unsupported(acp.MethodDeleteSession)
@@ -239,7 +241,7 @@ func servers(all []acp.MCPServer) []acp.MCPServer {
 	return all
 }
 
-// register makes a session known to the handlers, with the updates that came before its id was known here.
+// register makes a session known to the handlers, and applies the updates that arrived before its id did.
 func (c *Client) register(s *Session, method string) error {
 	c.mu.Lock()
 	if c.closed {
@@ -265,7 +267,7 @@ func (c *Client) register(s *Session, method string) error {
 	return nil
 }
 
-// opened ends a call of session/new. Updates that nobody claims are a problem.
+// opened ends a call of session/new. Updates that belong to no session are a problem.
 func (c *Client) opened() {
 	c.mu.Lock()
 	c.opening--
@@ -296,7 +298,7 @@ func (c *Client) session(id acp.SessionID) *Session {
 	return c.sessions[id]
 }
 
-// ID returns the session's id, by which it can be loaded again.
+// ID returns the session's id, for [Client.LoadSession].
 func (s *Session) ID() acp.SessionID { return s.id }
 
 // Client returns the client that the session belongs to.
@@ -305,19 +307,19 @@ func (s *Session) Client() *Client { return s.client }
 // Cwd returns the session's directory.
 func (s *Session) Cwd() string { return s.cwd }
 
-// Workspace returns what is served to the agent, nil if there is nothing.
+// Workspace returns the workspace that is served to the agent, or nil.
 func (s *Session) Workspace() workspace.Workspace { return s.workspace }
 
 // Snapshot returns what the session shows now.
 func (s *Session) Snapshot() *view.Snapshot { return s.fold.view.Snapshot() }
 
-// Subscribe follows what the session shows: everything there is, or what has changed since a snapshot of the session. It ends when the
-// session is closed or the connection ends.
+// Subscribe follows what the session shows: all of it if from is nil, otherwise the changes since that snapshot. The
+// subscription ends when the session is closed or the connection ends.
 func (s *Session) Subscribe(from *view.Snapshot) *view.Subscription {
 	return s.fold.view.Subscribe(from)
 }
 
-// SetMode sets the mode: one that [Session.Options] has with the id "mode".
+// SetMode sets the mode, to a choice of the option "mode" of [Session.Options].
 func (s *Session) SetMode(ctx context.Context, mode acp.SessionModeID) error {
 	s.mu.Lock()
 	modes := s.fold.modes
@@ -362,7 +364,7 @@ func (s *Session) SetOption(ctx context.Context, id acp.SessionConfigID, value s
 	return nil
 }
 
-// Options returns what can be set: the mode, if the agent has modes, and its options.
+// Options returns the agent's options, including the mode if the agent has modes.
 func (s *Session) Options() []view.Setting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -375,8 +377,8 @@ func (s *Session) options(modes *acp.SessionModeState, options []acp.SessionConf
 	s.fold.setOptions(modes, options)
 }
 
-// Close ends the session: its turn, its terminals, and the session of the agent, if the agent offers to close one. It may be called several
-// times.
+// Close ends the session's turn and terminals, and closes the agent's session if the agent supports it. It may be
+// called several times.
 func (s *Session) Close(ctx context.Context) error {
 	s.client.mu.Lock()
 	open := s.client.sessions[s.id] == s
@@ -403,7 +405,7 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.client.failed(ctx, acp.MethodCloseSession, err)
 }
 
-// end ends what the session has in this process.
+// end ends the session's turn, terminals and subscriptions in this process.
 func (s *Session) end(err error) {
 	s.mu.Lock()
 	s.ended = true

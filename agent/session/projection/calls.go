@@ -19,16 +19,18 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// call is a tool call that can still change.
+// call is a tool call of the current turn.
 type call struct {
 	entity view.Entity
-	// base is what the messages say of the call. What entity has beyond it is recorded. It is nil if no message has the call.
+	// base is what the messages say about the call. It is nil if no message has the call. Where entity differs from
+	// base, the difference is recorded.
 	base *view.Entity
 	// after is the entity that was shown before it.
 	after string
-	// over is what was recorded, while entries are read.
+	// over is the recorded difference, while entries are replayed.
 	over *view.Entity
-	// asking says that somebody is asked about the call. asked is what it shows because of that: see [call.answered].
+	// asking reports that a question about the call is open. asked is the content that it shows because of that: see
+	// [call.answered].
 	asking bool
 	asked  []view.Content
 }
@@ -36,9 +38,9 @@ type call struct {
 // edit is a change of a call. Fields that are empty stay as they were.
 type edit struct {
 	view.Entity
-	// added is content that follows what is there.
+	// added is content to append.
 	added []view.Content
-	// own says that no message says so.
+	// own reports that the change is not in the messages, so it must be recorded.
 	own bool
 }
 
@@ -55,7 +57,7 @@ func (p *Projector) callID(step int, id string) string {
 	return CallID(p.run, step, id)
 }
 
-// begin shows a call as soon as the model begins to write it, if it is known what is called.
+// begin shows a call as soon as the model begins to write it, if the tool's name is known.
 func (p *Projector) begin(e *agent.Event) {
 	if e.Tool == "" || e.CallID == "" || e.Output || slices.Contains(p.early, e.CallID) {
 		return
@@ -146,7 +148,7 @@ func (p *Projector) started(id string, e *agent.Event) {
 	p.change(id, ed)
 }
 
-// decided shows what a decision has made of a call.
+// decided shows the effects of a decision on a call.
 func (p *Projector) decided(ed *edit, d *toolset.Decision, args model.RawArgs) {
 	if d == nil {
 		return
@@ -159,13 +161,13 @@ func (p *Projector) decided(ed *edit, d *toolset.Decision, args model.RawArgs) {
 	}
 }
 
-// ByUser is the By of decisions that the user made who sees the conversation.
+// ByUser is the By of decisions made by the user of the conversation.
 const ByUser = "user"
 
-// AllowedByPrefix is what the text of [AllowedBy] begins with.
+// AllowedByPrefix begins the text of [AllowedBy].
 const AllowedByPrefix = "Allowed by: "
 
-// AllowedBy says who allowed a call that the user was not asked about.
+// AllowedBy returns a text that says who allowed a call that the user was not asked about.
 func AllowedBy(d *toolset.Decision) string {
 	text := AllowedByPrefix + d.By
 	if rule := approval.RuleOf(*d); rule != "" {
@@ -187,7 +189,7 @@ func (p *Projector) result(id string, e *agent.Event) {
 	p.closeWaiting(id)
 }
 
-// returned shows the result of a call as the model is shown it.
+// returned shows the result of a call, as the model sees it.
 func (p *Projector) returned(id string, r *model.Part) {
 	if r.Kind == model.PartRetry || r.Outcome != model.OutcomeSuccess {
 		p.change(id, failed(Clip(r.Text), false))
@@ -221,15 +223,16 @@ func failureText(err error) string {
 	return oneLine(err.Error())
 }
 
-// closeCalls ends the calls of the turn that are open.
+// closeCalls marks the open calls of the turn as failed.
 func (p *Projector) closeCalls(why string) {
 	for _, id := range p.openCalls("") {
 		p.change(id, failed(why, false))
 	}
 }
 
-// Waiting returns the entity of a pending call of the last response, or the empty string if there is none. For a call of an agent inside a
-// call it is the one of the inner call, or of the call around it if that is not shown. It is called like Event.
+// Waiting returns the id of the entity of a pending call of the last response, or the empty string. For a call of an
+// inner agent, it is that of the inner call, or of the call around it if the inner one is not shown. Call it from the
+// goroutine of Event.
 func (p *Projector) Waiting(pending *agent.PendingCall) string {
 	path := pending.Path
 	if len(path) == 0 {
@@ -252,8 +255,8 @@ func (p *Projector) Waiting(pending *agent.PendingCall) string {
 	return id
 }
 
-// openCalls returns the calls of an agent that are open, in a stable order, by the agent's entity. Those of the turn and of earlier turns have
-// none.
+// openCalls returns the ids of the open calls of an agent, sorted. parent is the agent's entity. It is empty for
+// calls of the turn itself and of earlier turns.
 func (p *Projector) openCalls(parent string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -281,7 +284,7 @@ func (p *Projector) Running() []string {
 	return names
 }
 
-// change makes changes of a call in one go, and shows it. Once a call has ended only its messages are noted.
+// change applies edits to a call and shows the result. After a call has ended, only base changes.
 func (p *Projector) change(id string, edits ...edit) {
 	p.mu.Lock()
 	c := p.calls[id]
@@ -311,7 +314,7 @@ func (p *Projector) change(id string, edits ...edit) {
 	p.changed()
 }
 
-// put tells the fold of a call. It reports whether it has changed. mu is held.
+// put passes a call to the fold, and reports whether it has changed. mu must be held.
 func (p *Projector) put(c *call, before *view.Entity, s *Shown) bool {
 	e := c.entity
 	s.Change = view.Change{Op: view.Upsert, ID: e.ID, Entity: &e}
@@ -324,8 +327,8 @@ func (p *Projector) put(c *call, before *view.Entity, s *Shown) bool {
 	return true
 }
 
-// apply changes an entity, and notes what it changes. A status never goes back. Content takes the place of what was shown for a question, which is
-// asked, and is dropped if there is other content.
+// apply applies the edit to e, and adds the changes to s, which may be nil. A status never goes back. New content
+// replaces content that was shown for a question (asked), and is dropped if there is other content.
 func (ed *edit) apply(e *view.Entity, asked []view.Content, s *Shown) {
 	var patch view.Entity
 	set(&e.Title, ed.Title, &patch.Title)
@@ -388,8 +391,9 @@ func rank(s view.Status) int {
 	return 2
 }
 
-// Report takes what a surface or a tool says of an entity. Of a call, fields that are empty stay as they were, content replaces what is
-// there, a status never goes back, and a call that has ended does not change. Other entities are made or replaced, and recorded.
+// Report adds what a surface or a tool knows about an entity. For a call, non-empty fields replace those of the
+// entity, but a status never goes back, and a call that has ended does not change. Other entities are created or
+// replaced, and recorded.
 func (p *Projector) Report(e *view.Entity) {
 	if e.Kind == view.ToolCall {
 		p.merge(e)
@@ -402,19 +406,19 @@ func (p *Projector) Report(e *view.Entity) {
 	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: e})
 }
 
-// Ask shows a question of a pending run. It is not recorded, because the history has it.
+// Ask shows a question of a pending run. It is not recorded, because it is in the history.
 func (p *Projector) Ask(e *view.Entity) {
 	shown := *e
 	_ = p.options.Fold.Apply(view.Change{Op: view.Upsert, ID: e.ID, Entity: &shown})
 }
 
-// Remove shows an entity no more that Report has shown.
+// Remove removes an entity that Report has shown.
 func (p *Projector) Remove(id string) {
 	p.record(record{Op: view.Remove, ID: id})
 	_ = p.options.Fold.Apply(view.Change{Op: view.Remove, ID: id})
 }
 
-// merge merges what is known of a call. It returns nil if nothing has changed.
+// merge merges e into a call. It returns nil if nothing has changed.
 func (p *Projector) merge(e *view.Entity) *Shown {
 	p.mu.Lock()
 	c := p.calls[e.ID]
@@ -445,7 +449,7 @@ func (p *Projector) merge(e *view.Entity) *Shown {
 	return s
 }
 
-// unlabelled returns what is said of a call without the name of its agent before the title, which surfaces add that do not nest calls.
+// unlabelled returns e without the agent's name before the title, which surfaces without nested calls add.
 func (p *Projector) unlabelled(c *call, e *view.Entity) *view.Entity {
 	if c.entity.Parent == "" || e.Title == "" {
 		return e
@@ -458,7 +462,7 @@ func (p *Projector) unlabelled(c *call, e *view.Entity) *view.Entity {
 	return e
 }
 
-// mergeInto sets the fields that are not empty. A status does not go back.
+// mergeInto copies the non-empty fields of more to e. A status does not go back.
 func mergeInto(e, more *view.Entity) {
 	set(&e.Title, more.Title, nil)
 	set(&e.Name, more.Name, nil)

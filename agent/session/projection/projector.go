@@ -16,35 +16,37 @@ import (
 
 // Options are the options of a [Projector].
 type Options struct {
-	// Fold is told of all changes. It must not be nil.
+	// Fold gets all changes. It must not be nil.
 	Fold *view.Fold
-	// Render makes the text, in Markdown, of an output that the model did not write as text. Nil shows no such output.
+	// Render returns the Markdown text of an output that the model did not write as text. If it is nil, such outputs
+	// are not shown.
 	Render func(output any) (string, error)
 	// Window is the size of the model's context in tokens. Without it, usage is not shown.
 	Window int
-	// Prices are the prices of the models, in Currency, an ISO 4217 code. With them, usage has the cost of the session so far, as far as
-	// prices are known. What an agent inside a call has used is counted too, unless the process ends before its turn does.
+	// Prices are the prices of the models, in Currency, an ISO 4217 code. With them, usage includes the cost of the
+	// session so far, for models of known price. The usage of agents inside calls counts too, unless the process ends
+	// before the turn.
 	Prices   model.PriceTable
 	Currency string
-	// Changed is called when [Projector.Records] has something new, if it is not nil. It must not wait.
+	// Changed, if not nil, is called when [Projector.Records] has something new. It must not block.
 	Changed func()
 }
 
-// Shown is a change that an event has made, as a renderer is told of it. It is valid during the call only.
+// Shown is a change made by an event, for a renderer. It is valid only during the call.
 type Shown struct {
 	view.Change
 	// Kind and Role are those of the entity.
 	Kind view.Kind
 	Role view.Role
-	// Patch is set if an Upsert changes an entity that is there. Its fields that are not empty are new. Content, if it is not nil, is all of
-	// the entity's.
+	// Patch is set if an Upsert changes an existing entity. Its non-empty fields have changed. Content, if not nil,
+	// is the entity's whole content.
 	Patch *view.Entity
-	// Added is content that an Upsert with a Patch has added to the entity's. It is nil if the Patch has content.
+	// Added is content that an Upsert with a Patch appends to the entity's. It is nil if the Patch has content.
 	Added []view.Content
 }
 
-// Projector makes what is shown of a conversation. Begin, Prompt, Event, Notice, End and Replay are called by one goroutine at a time.
-// Report, Records, Running and Hidden may be called at any time, by any goroutine.
+// Projector makes the entities of a conversation. Begin, Prompt, Event, Notice, End and Replay must be called by one
+// goroutine at a time. Report, Records, Running and Hidden may be called at any time, by any goroutine.
 type Projector struct {
 	options Options
 
@@ -89,8 +91,8 @@ func New(options Options) *Projector {
 	return &Projector{options: options, calls: map[string]*call{}, latest: map[string]string{}}
 }
 
-// Begin begins a turn. show is told of each change that the turn's events make, in order; it may be nil. It is not told of what
-// [Projector.Report] changes.
+// Begin begins a turn. show, if not nil, is called for each change of the turn's events, in order, but not for
+// changes by [Projector.Report].
 func (p *Projector) Begin(run string, show func(*Shown)) {
 	p.run, p.show = run, show
 	p.message, p.thought, p.step, p.first, p.finish, p.textual, p.early = stream{}, stream{}, 0, 0, "", false, nil
@@ -104,7 +106,7 @@ func (p *Projector) Begin(run string, show func(*Shown)) {
 	}
 }
 
-// Prompt shows the prompt of the turn. shown is what the user wrote; nil shows the parts.
+// Prompt shows the prompt of the turn. shown is what the user wrote. If it is nil, the parts are shown.
 func (p *Projector) Prompt(parts []model.Part, shown []view.Content) {
 	said := Contents(parts)
 	e := &view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: said}
@@ -115,18 +117,18 @@ func (p *Projector) Prompt(parts []model.Part, shown []view.Content) {
 	p.upsert(e)
 }
 
-// Typed shows what the user has typed in a turn that has no prompt, such as a slash command.
+// Typed shows what the user typed in a turn without a prompt, such as a slash command.
 func (p *Projector) Typed(shown []view.Content) {
 	p.add(&view.Entity{ID: PromptID(p.run), Kind: view.Message, Role: view.User, Content: shown})
 }
 
-// Notice shows a message to the user that is no part of the conversation. class is info, warning or error.
+// Notice shows the user a message that is not part of the conversation. class is info, warning or error.
 func (p *Projector) Notice(class, title string) {
 	p.numbers.notice++
 	p.add(&view.Entity{ID: noticeID(p.run, p.numbers.notice), Kind: view.Notice, Class: class, Title: title})
 }
 
-// Say shows a message of the agent that is no part of the conversation.
+// Say shows a message of the agent that is not part of the conversation.
 func (p *Projector) Say(text string) {
 	if text == "" {
 		return
