@@ -5,6 +5,7 @@ package arch
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -79,4 +80,19 @@ func TestNestedModulesUseTheWorkTree(t *testing.T) {
 		}
 	})
 	require.NotZero(t, found)
+}
+
+// TestNoBuiltProgramsAreCommitted keeps programs that somebody built in the clone, and other large files, out of the repository.
+func TestNoBuiltProgramsAreCommitted(t *testing.T) {
+	root := filepath.Join("..", "..")
+	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z").Output()
+	if err != nil {
+		t.Skip("this is not a clone:", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
+		if err == nil { // otherwise it is about to be removed
+			require.LessOrEqual(t, info.Size(), int64(1<<20), "%s: is it a program that was built here?", name)
+		}
+	}
 }
