@@ -133,8 +133,10 @@ func (s *Server) Close() error {
 }
 
 // URL is the address of the server's database.
-func (s *Server) URL() string {
-	u := url.URL{Scheme: "postgres", User: url.User("test"), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), Path: "/postgres", RawQuery: "sslmode=disable"}
+func (s *Server) URL() string { return address(s.port) }
+
+func address(port int) string {
+	u := url.URL{Scheme: "postgres", User: url.User("test"), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Path: "/postgres", RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
@@ -146,9 +148,12 @@ func (s *Server) run(name string, args ...string) error {
 	return nil
 }
 
-// command is a program of Postgres, run as somebody else if this is root.
+// command is a program of Postgres, or another one with its whole path, run as somebody else if this is root.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	args = append([]string{filepath.Join(s.bin, name)}, args...)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.bin, name)
+	}
+	args = append([]string{name}, args...)
 	if os.Geteuid() == 0 {
 		args = append([]string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}, args...)
 	}

@@ -13,14 +13,62 @@ import (
 
 // Acquire implements [session.Store].
 func (s *Store) Acquire(ctx context.Context, id string, c session.Claim) (session.Lease, error) {
-	var lease session.Lease
-	err := s.try(ctx, func() error {
+	s.commits.mu.Lock()
+	if err := s.open(ctx); err != nil { // Close waits for those that are in
+		s.commits.mu.Unlock()
+		return session.Lease{}, fail("acquire", id, err)
+	}
+	type acquired struct {
+		session.Lease
+		error
+	}
+	done := make(chan acquired)
+	// A statement that is cancelled may have been executed. Then this store would hold the session with a lease that nobody has.
+	s.ended.Go(func() {
+		l, err := s.acquireAgain(s.background, id, c)
+		select {
+		case done <- acquired{l, err}:
+		case <-ctx.Done():
+			if err == nil {
+				_ = s.release(s.background, l)
+			}
+		}
+	})
+	s.commits.mu.Unlock()
+	select {
+	case a := <-done:
+		return a.Lease, fail("acquire", id, a.error)
+	case <-ctx.Done():
+		return session.Lease{}, fail("acquire", id, context.Cause(ctx))
+	}
+}
+
+// acquireAgain acquires a session, once more if the connection is lost meanwhile.
+func (s *Store) acquireAgain(ctx context.Context, id string, c session.Claim) (session.Lease, error) {
+	at := s.moment()
+	l, err := s.acquire(ctx, id, c, at)
+	if err == nil || answered(err) || ctx.Err() != nil {
+		return l, err
+	}
+	// The session may be held all the same, by a lease that nobody has. The moment tells it from all others of this store.
+	lost := s.read(ctx, func() error {
+		_, err := s.pool.Exec(ctx, s.sql.unacquire, toText(id), s.presence.lock, at)
+		return err
+	})
+	if lost != nil {
+		return l, err
+	}
+	return s.acquire(ctx, id, c, s.moment())
+}
+
+func (s *Store) acquire(ctx context.Context, id string, c session.Claim, at int64) (lease session.Lease, err error) {
+	err = s.try(ctx, func() error {
 		var token, since *int64
 		var head int64
 		var holder string
-		err := s.pool.QueryRow(ctx, s.sql.acquire, toText(id), c.Force, toText(c.Holder), s.presence.lock, now().UnixNano()).Scan(&token, &head, &holder, &since)
+		err := s.pool.QueryRow(ctx, s.sql.acquire, toText(id), c.Force, toText(c.Holder), s.presence.lock, at).Scan(&token, &head, &holder, &since)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return session.ErrNotFound
+			return &session.Error{Err: session.ErrNotFound}
 		}
 		if err == nil && token == nil {
 			return &session.Error{Err: session.ErrHeld, Holder: fromText(holder), Since: fromNano(*since)}
@@ -30,12 +78,26 @@ func (s *Store) Acquire(ctx context.Context, id string, c session.Claim) (sessio
 		}
 		return err
 	})
-	return lease, fail("acquire", id, err)
+	return lease, err
+}
+
+// moment returns the time, but never the same twice.
+func (s *Store) moment() int64 {
+	for {
+		last := s.last.Load()
+		if at := max(now().UnixNano(), last+1); s.last.CompareAndSwap(last, at) {
+			return at
+		}
+	}
 }
 
 // Release implements [session.Store].
 func (s *Store) Release(ctx context.Context, l session.Lease) error {
-	err := s.try(ctx, func() error {
+	return fail("release", l.Session, s.release(ctx, l))
+}
+
+func (s *Store) release(ctx context.Context, l session.Lease) error {
+	return s.try(ctx, func() error {
 		done, err := s.pool.Exec(ctx, s.sql.release, toText(l.Session), l.Token)
 		if err != nil || done.RowsAffected() == 1 {
 			return err
@@ -44,7 +106,6 @@ func (s *Store) Release(ctx context.Context, l session.Lease) error {
 		_, err = a.scan(s.pool.QueryRow(ctx, s.sql.appendTo, a.args(false)...)) // says why
 		return err
 	})
-	return fail("release", l.Session, err)
 }
 
 // Append implements [session.Store].
@@ -71,6 +132,7 @@ type addition struct {
 	session                      string
 	token, head                  int64
 	soft                         bool
+	size                         int // of the data
 	seqs, times                  []int64
 	kinds, runs, keys            []string
 	places, clearKeys, clearRuns []*string
@@ -90,6 +152,7 @@ func newAddition(l session.Lease, head int64, entries []session.Entry) *addition
 		a.kinds[i], a.runs[i], a.keys[i] = toText(string(e.Kind)), toText(e.Run), toText(e.Key)
 		a.places[i] = place(e)
 		a.clearKeys[i], a.clearRuns[i] = clears(e)
+		a.size += len(e.Data)
 		a.soft = a.soft && e.Kind == session.KindView
 	}
 	return a

@@ -27,12 +27,11 @@ const lately = 12 * time.Hour
 
 // Put implements [session.Blobs].
 func (b *Blobs) Put(ctx context.Context, key string, data []byte) error {
-	at := now()
 	if data == nil {
 		data = []byte{} // which is not NULL
 	}
 	return b.do(ctx, "put blob", key, func() error {
-		_, err := b.store.pool.Exec(ctx, b.store.sql.putBlob, toText(key), data, at.UnixNano(), at.Add(-lately).UnixNano())
+		_, err := b.store.pool.Exec(ctx, b.store.sql.putBlob, toText(key), data, lately.Nanoseconds())
 		return err
 	})
 }
@@ -49,11 +48,15 @@ func (b *Blobs) Get(ctx context.Context, key string) (data []byte, err error) {
 	return data, err
 }
 
-// RemoveBefore removes the blobs that were put last before a time, and returns how many. That time is exact to half a day. Remove only what
-// nobody refers to any more: for runs on Temporal, what is older than the retention of the namespace and the longest run together.
+// RemoveBefore removes blobs that were put last half a day or more before a time, and returns how many. A blob that was put within the last
+// half day is never removed, whatever the time is. The clock is that of the server.
+//
+// Remove only what nobody refers to any more. A run on Temporal refers to blobs from its start on, however long it waits and however often it
+// continues as new, and Temporal refers to them until it deletes the workflow. So the time must not be later than the first start of the
+// oldest run that is open or within the retention of its namespace.
 func (b *Blobs) RemoveBefore(ctx context.Context, t time.Time) (removed int64, err error) {
 	err = b.do(ctx, "remove blobs", "", func() error {
-		done, err := b.store.pool.Exec(ctx, b.store.sql.removeBlobs, t.Add(-lately).UnixNano())
+		done, err := b.store.pool.Exec(ctx, b.store.sql.removeBlobs, t.UnixNano(), lately.Nanoseconds())
 		removed = done.RowsAffected()
 		return err
 	})

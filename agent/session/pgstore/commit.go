@@ -17,6 +17,8 @@ import (
 const (
 	// maxBatch is how many appends share a transaction, and so a wait for the disk.
 	maxBatch = 64
+	// maxBytes bounds the data of such appends, as far as there are several.
+	maxBytes = 8 << 20
 	// maxCommits is how many such transactions are under way at a time.
 	maxCommits = 4
 )
@@ -58,11 +60,22 @@ func (s *Store) commit(ctx context.Context, a *addition) (int64, error) {
 	}
 }
 
+// next returns how many of the appends that wait share the next transaction. The commits must be locked.
+func (c *commits) next() (n int) {
+	size := 0
+	for ; n < min(len(c.waiting), maxBatch); n++ {
+		if size += c.waiting[n].size; size > maxBytes && n > 0 {
+			break
+		}
+	}
+	return n
+}
+
 // commitAll makes transactions until nothing waits.
 func (s *Store) commitAll() {
 	for {
 		s.commits.mu.Lock()
-		n := min(len(s.commits.waiting), maxBatch)
+		n := s.commits.next()
 		if n == 0 {
 			s.commits.running--
 			s.commits.mu.Unlock()

@@ -9,7 +9,8 @@
 //	defer store.Close()
 //
 // The package is a module of its own, so that other programs do not depend on the Postgres driver. It needs Postgres
-// 13 or later. Open creates its tables and functions in a schema of their own, "ponte" by default.
+// 13 or later, and a database in UTF-8. Open creates its tables and functions in a schema of their own, "ponte" by
+// default.
 //
 // # Durability
 //
@@ -22,10 +23,15 @@
 // has acquired are free. The server notices the end of a process at once, and the loss of a machine or its network
 // after Options.Lost. A store that has lost its connection connects again, and keeps the sessions that nobody has
 // acquired in the meantime. Each append is checked against the token of the latest lease, so a writer that was
-// presumed dead cannot append any more.
+// presumed dead cannot append any more. No clock decides who has a session, so the clocks of the machines may differ.
 //
-// The connection string must lead to the server itself, or to a pooler in session mode. A pooler in transaction mode
-// (PgBouncer) does not keep the connection that holds the lock.
+// The connection string must lead to the server itself, or to a pooler in session mode. Open refuses a pooler that
+// shares connections between transactions or statements, such as PgBouncer with that pool_mode, because others would
+// get the connection that holds the lock. Behind a pooler in session mode, the pooler must notice the loss of a machine or
+// its network, by its own keepalive settings. Each store occupies one of its connections.
+//
+// If a standby takes over that has not received all transactions, those are lost, with their leases. Use synchronous
+// replication.
 //
 // # Watching
 //
@@ -39,11 +45,16 @@
 //
 // # Versions
 //
-// Open migrates tables of an older version, in a transaction. It refuses those of a newer version with
-// [session.ErrVersion].
+// Open migrates tables of an older version, in a transaction. Programs that have the older tables open continue. Open
+// refuses tables of a newer version with [session.ErrVersion].
 //
 // # Errors
 //
 // A server that cannot be reached is an error that wraps [session.ErrUnavailable]. If the connection is lost during
-// an append, the entries may have been appended or not. [session.Writer] finds out with its next append.
+// an append, the entries may have been appended or not. [session.Writer] finds out with its next append. Reading and
+// acquiring are repeated when a connection is lost and the server can be reached.
+//
+// Transactions that the server aborts because of others, such as deadlocks and serialization failures, are repeated. A
+// statement that exceeds a timeout of the server is an error that wraps [session.ErrBusy]. So is a migration that waits for
+// a lock for more than ten seconds. A standby, or a role that may not write, is an error that wraps [session.ErrReadOnly].
 package pgstore

@@ -5,6 +5,7 @@ package pgstore
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,7 +14,7 @@ import (
 
 // SettingOfPresence returns a setting of a connection that is made as the one with the lock is.
 func SettingOfPresence(ctx context.Context, s *Store, name string) (string, error) {
-	p := newPresence(s.pool.Config().ConnConfig, s.options)
+	p := newPresence(s.pool.Config(), s.options)
 	if err := p.connect(ctx); err != nil {
 		return "", err
 	}
@@ -42,4 +43,18 @@ func ListPlan(ctx context.Context, s *Store, q session.Query) (string, error) {
 	}
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	return strings.Join(lines, "\n"), err
+}
+
+// Waiting returns how many sessions the store has noted because they are watched.
+func Waiting(s *Store) int {
+	s.watchers.mu.Lock()
+	defer s.watchers.mu.Unlock()
+	return len(s.watchers.waiting)
+}
+
+// HurryMigrations makes migrations wait for a short time only, until it is mended.
+func HurryMigrations() (mend func()) {
+	old := maxLock
+	maxLock = 10 * time.Millisecond
+	return func() { maxLock = old }
 }

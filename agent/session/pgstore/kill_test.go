@@ -24,6 +24,8 @@ import (
 
 var kills = flag.Int("kills", 3, "how many clients are killed with kill -9, and how often the server is")
 
+var large = flag.Int("large", 1<<20, "how many bytes a large entry has")
+
 const childEnv = "PONTE_PGSTORE_CHILD"
 
 // work is what a child process is told to do: to append to all sessions, until it is killed.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,6 +36,8 @@ type Store struct {
 	presence *presence
 	watchers watchers
 	commits  commits
+
+	last atomic.Int64 // see moment
 
 	once   sync.Once
 	closed chan struct{}
@@ -94,19 +97,23 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	case o.Poll < 0:
 		return fail(fmt.Errorf("%w: Poll is %v", session.ErrInvalid, o.Poll))
 	}
-	if err := migrate(ctx, pool, o.Schema); err != nil {
+	here := newPresence(pool.Config(), o)
+	err := here.connect(ctx)
+	if err == nil {
+		err = here.alone(ctx, pool)
+	}
+	if err == nil {
+		err = migrate(ctx, pool, o.Schema)
+	}
+	if err != nil {
+		here.close(here.conn)
 		return fail(err)
 	}
 	background, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := func() { cancel(session.ErrClosed) }
 	s := &Store{
 		pool: pool, options: o, sql: prepared(pgx.Identifier{o.Schema}.Sanitize()),
-		closed: make(chan struct{}), background: background, stop: stop, watchers: watchers{waiting: map[string]chan struct{}{}, tell: make(chan struct{}, 1)},
-	}
-	s.presence = newPresence(pool.Config().ConnConfig, o)
-	if err := s.presence.connect(ctx); err != nil {
-		stop()
-		return fail(err)
+		closed: make(chan struct{}), background: background, stop: stop, presence: here, watchers: watchers{tell: make(chan struct{}, 1)},
 	}
 	s.ended.Go(func() { s.presence.keep(background, s.watchers.wake, s.watchers.wakeAll) })
 	s.ended.Go(func() { s.notify(background) })

@@ -7,31 +7,34 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // presence is a connection with an advisory lock. While the lock is held, the sessions of its store are held. The connection listens to
 // changes of sessions, too.
 type presence struct {
-	config  *pgx.ConnConfig
+	config  *pgxpool.Config
 	lost    time.Duration
 	lock    int64
 	channel string
 	conn    *pgx.Conn // nil if it was lost
 }
 
-func newPresence(config *pgx.ConnConfig, o Options) *presence {
+func newPresence(config *pgxpool.Config, o Options) *presence {
 	var random [8]byte
 	_, _ = rand.Read(random[:])
 	channel := fnv.New64a()
 	_, _ = channel.Write([]byte(o.Schema))
 	return &presence{
-		config: config.Copy(), lost: o.Lost,
+		config: config, lost: o.Lost,
 		lock:    int64(binary.BigEndian.Uint64(random[:])>>1 | 1), // never 0
 		channel: "ponte_" + hex.EncodeToString(channel.Sum(nil)),
 	}
@@ -39,7 +42,14 @@ func newPresence(config *pgx.ConnConfig, o Options) *presence {
 
 // connect makes the connection and takes the lock.
 func (p *presence) connect(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, p.config)
+	config := p.config.ConnConfig.Copy()
+	if p.config.BeforeConnect != nil { // it may have a new password
+		if err := p.config.BeforeConnect(ctx, config); err != nil {
+			return err
+		}
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepared statements would not be used again
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -49,6 +59,11 @@ func (p *presence) connect(ctx context.Context) error {
 			p.close(conn)
 		}
 	}()
+	if p.config.AfterConnect != nil {
+		if err := p.config.AfterConnect(ctx, conn); err != nil {
+			return err
+		}
+	}
 	// The server asks three times in the time after which a silent machine counts as lost. Sockets of the same machine need none of it.
 	every := strconv.Itoa(max(1, int(p.lost/time.Second)/3))
 	for _, setting := range [][2]string{
@@ -72,6 +87,35 @@ func (p *presence) connect(ctx context.Context) error {
 		return fmt.Errorf("pgstore: the server has not noticed yet that the connection was lost")
 	}
 	p.conn, done = conn, true
+	return nil
+}
+
+// alone returns an error if the connection is not its own: if a pooler gives what is behind it to others between transactions, the lock is somebody
+// else's.
+func (p *presence) alone(ctx context.Context, pool *pgxpool.Pool) error {
+	const ask = "SELECT pg_backend_pid()"
+	for range 3 { // one that is busy may give back the same by chance
+		var before, other, after int
+		err := p.conn.QueryRow(ctx, ask).Scan(&before)
+		if err == nil {
+			err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+				if err := tx.QueryRow(ctx, ask, pgx.QueryExecModeExec).Scan(&other); err != nil {
+					return err
+				}
+				return p.conn.QueryRow(ctx, ask).Scan(&after)
+			})
+		}
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) && pg.Code == "08P01" { // protocol_violation: a transaction where statements are shared
+			return fmt.Errorf("%w: %w", errPooler, err)
+		}
+		if err != nil {
+			return err
+		}
+		if other == before || other == after || before != after {
+			return errPooler
+		}
+	}
 	return nil
 }
 
@@ -114,8 +158,11 @@ func (p *presence) keep(ctx context.Context, wake func(id string), wakeAll func(
 	}
 }
 
-// close closes a connection, however it is.
+// close closes a connection, however it is, if there is one.
 func (p *presence) close(conn *pgx.Conn) {
+	if conn == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,9 +35,11 @@ func inSchema(statement, schema string) string {
 	return strings.ReplaceAll(statement, "SCHEMA.", schema+".")
 }
 
+// maxLock is how long a migration waits for a lock on tables that others use. Everybody else waits behind it meanwhile.
+var maxLock = 10 * time.Second
+
 // migrate makes the tables, or changes them to the present version.
 func migrate(ctx context.Context, pool *pgxpool.Pool, name string) error {
-	schema := pgx.Identifier{name}.Sanitize()
 	version, err := versionOf(ctx, pool, name)
 	if err != nil || version == len(steps) {
 		return err
@@ -53,16 +56,15 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, name string) error {
 			return err
 		}
 		if version == 0 {
-			if _, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, "CREATE TABLE "+schema+".version (version integer NOT NULL)"); err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, "INSERT INTO "+schema+".version VALUES (0)"); err != nil {
-				return err
-			}
+			err = makeSchema(ctx, tx, name)
 		}
+		if err == nil {
+			_, err = tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", maxLock.Milliseconds()))
+		}
+		if err != nil {
+			return err
+		}
+		schema := pgx.Identifier{name}.Sanitize()
 		for ; version < len(steps); version++ {
 			if _, err := tx.Exec(ctx, inSchema(steps[version], schema)); err != nil {
 				return fmt.Errorf("migration to version %d: %w", version+1, err)
@@ -71,6 +73,30 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, name string) error {
 		_, err = tx.Exec(ctx, "UPDATE "+schema+".version SET version = $1", version)
 		return err
 	})
+}
+
+// makeSchema makes the schema, unless it exists, and the table with its version.
+func makeSchema(ctx context.Context, tx pgx.Tx, name string) error {
+	var encoding string
+	var there bool
+	err := tx.QueryRow(ctx, "SELECT current_setting('server_encoding'), EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)", name).Scan(&encoding, &there)
+	if err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("%w: the database has the encoding %s, must have UTF8", session.ErrInvalid, encoding)
+	}
+	schema := pgx.Identifier{name}.Sanitize()
+	var statements []string
+	if !there { // IF NOT EXISTS would need the right to make one all the same
+		statements = append(statements, "CREATE SCHEMA "+schema)
+	}
+	for _, statement := range append(statements, "CREATE TABLE "+schema+".version (version integer NOT NULL)", "INSERT INTO "+schema+".version VALUES (0)") {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // versionOf returns the version of the tables, 0 if there are none.
@@ -93,6 +119,10 @@ func versionOf(ctx context.Context, db interface {
 	return version, nil
 }
 
+// errPooler says what is wrong with an address that leads to a pooler in transaction mode.
+var errPooler = fmt.Errorf("%w: the address leads to a pooler that shares connections between transactions, and leases need a connection of their own: "+
+	"use the server itself, or a pooler in session mode", session.ErrInvalid)
+
 // translate gives an error the identity that package session has for it.
 func translate(err error) error {
 	var known *session.Error
@@ -113,7 +143,11 @@ func translate(err error) error {
 			identity = session.ErrFull
 		case pg.Code == "25006": // read_only_sql_transaction: a standby
 			identity = session.ErrReadOnly
-		case class == "42" && pg.Code == "42501": // insufficient_privilege
+		case pg.Code == "26000", pg.Code == "42P05": // a prepared statement does not exist, or does
+			return fmt.Errorf("%w: %w", errPooler, err)
+		case pg.Code == "57014": // query_canceled: a timeout of the server, because callers' contexts are looked at before
+			identity = session.ErrBusy
+		case pg.Code == "42501": // insufficient_privilege
 			identity = session.ErrReadOnly
 		case class == "08", class == "53", class == "57", class == "28", class == "3D": // connection, resources, shutdown, authorisation, database
 			identity = session.ErrUnavailable
@@ -129,10 +163,15 @@ func translate(err error) error {
 	return fmt.Errorf("%w: %w", identity, err)
 }
 
-// answered reports whether an error is the server's answer to a statement, so that its transaction has ended without effect.
+// answered reports whether an error is the answer to a statement, the server's or this package's, so that its transaction has ended without effect. When
+// the server ends the connection, that may have been before the transaction was committed or after it.
 func answered(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg)
+	if errors.As(err, &pg) {
+		return pg.SeverityUnlocalized == "ERROR"
+	}
+	var known *session.Error
+	return errors.As(err, &known)
 }
 
 // terminated reports whether the server has ended the connection, and with it the transaction.

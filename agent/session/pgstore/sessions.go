@@ -23,8 +23,11 @@ func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
 // statements are the statements with the name of the schema in them.
 type statements struct {
-	create, get, list, listPart, lock, update, fork, remove, acquire, release, appendTo, find, parent, page, putBlob, getBlob, removeBlobs string
+	create, get, list, listPart, lock, update, fork, remove, acquire, release, appendTo, find, parent, page, unacquire, putBlob, getBlob, removeBlobs string
 }
+
+// serverNow is the time of the server, in nanoseconds since 1970.
+const serverNow = "(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint"
 
 // infoColumns are what scanInfo scans.
 const infoColumns = "num, id, title, dir, vals, created, updated, head, size, parent_id, forked_at, CASE WHEN SCHEMA.alive(instance) THEN holder ELSE '' END"
@@ -34,26 +37,28 @@ func prepared(schema string) statements {
 	return statements{
 		create: in(`INSERT INTO SCHEMA.sessions (id, title, dir, vals, created, updated, head, size, parent_id, forked_at, pinned, token, holder, instance, since)
 			VALUES ($1, $2, $3, $4, $5, $5, 0, 0, '', 0, 0, 0, '', 0, 0)`),
-		get:      in("SELECT " + infoColumns + " FROM SCHEMA.sessions WHERE id = $1"),
-		list:     in("SELECT " + infoColumns + " FROM ("),
-		listPart: in("SELECT * FROM SCHEMA.sessions WHERE id IS NOT NULL"),
-		lock:     in("SELECT title, vals, updated FROM SCHEMA.sessions WHERE id = $1 FOR UPDATE"),
-		update:   in("UPDATE SCHEMA.sessions SET title = $2, vals = $3, updated = $4 WHERE id = $1"),
-		fork:     in("SELECT made, last FROM SCHEMA.fork($1, $2, $3, $4, $5, $6, $7)"),
-		remove:   in("SELECT held, had, had_since FROM SCHEMA.remove($1)"),
-		acquire:  in("SELECT new_token, last, had, had_since FROM SCHEMA.acquire($1, $2, $3, $4, $5)"),
-		release:  in("UPDATE SCHEMA.sessions SET instance = 0 WHERE id = $1 AND token = $2 AND instance <> 0"),
-		appendTo: in("SELECT outcome, last, had, had_since FROM SCHEMA.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"),
-		find:     in("SELECT num, head, forked_at, parent FROM SCHEMA.sessions WHERE id = $1"),
-		parent:   in("SELECT forked_at, parent FROM SCHEMA.sessions WHERE num = $1"),
+		get:       in("SELECT " + infoColumns + " FROM SCHEMA.sessions WHERE id = $1"),
+		list:      in("SELECT " + infoColumns + " FROM ("),
+		listPart:  in("SELECT * FROM SCHEMA.sessions WHERE id IS NOT NULL"),
+		lock:      in("SELECT title, vals, updated FROM SCHEMA.sessions WHERE id = $1 FOR UPDATE"),
+		update:    in("UPDATE SCHEMA.sessions SET title = $2, vals = $3, updated = $4 WHERE id = $1"),
+		fork:      in("SELECT made, last FROM SCHEMA.fork($1, $2, $3, $4, $5, $6, $7)"),
+		remove:    in("SELECT held, had, had_since FROM SCHEMA.remove($1)"),
+		acquire:   in("SELECT new_token, last, had, had_since FROM SCHEMA.acquire($1, $2, $3, $4, $5)"),
+		release:   in("UPDATE SCHEMA.sessions SET instance = 0 WHERE id = $1 AND token = $2 AND instance <> 0"),
+		unacquire: in("UPDATE SCHEMA.sessions SET instance = 0 WHERE id = $1 AND instance = $2 AND since = $3"),
+		appendTo:  in("SELECT outcome, last, had, had_since FROM SCHEMA.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"),
+		find:      in("SELECT num, head, forked_at, parent FROM SCHEMA.sessions WHERE id = $1"),
+		parent:    in("SELECT forked_at, parent FROM SCHEMA.sessions WHERE num = $1"),
 		// Of a page only as much is read as the bound on bytes allows, but at least one entry.
 		page: in(`SELECT seq, time, kind, run, key, data FROM (
 				SELECT *, sum(octet_length(data)) OVER (ORDER BY seq) - octet_length(data) AS before FROM (
 					SELECT seq, time, kind, run, key, data FROM SCHEMA.entries WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4) p
 			) q WHERE coalesce(before, 0) < $5 ORDER BY seq`),
-		putBlob:     in("INSERT INTO SCHEMA.blobs AS b (key, data, put) VALUES ($1, $2, $3) ON CONFLICT (key) DO UPDATE SET put = excluded.put WHERE b.put < $4"),
+		// The clock is the server's, so that it does not matter which machine has put a blob.
+		putBlob:     in("INSERT INTO SCHEMA.blobs AS b (key, data, put) VALUES ($1, $2, " + serverNow + ") ON CONFLICT (key) DO UPDATE SET put = excluded.put WHERE b.put < excluded.put - $3::bigint"),
 		getBlob:     in("SELECT data FROM SCHEMA.blobs WHERE key = $1"),
-		removeBlobs: in("DELETE FROM SCHEMA.blobs WHERE put < $1"),
+		removeBlobs: in("DELETE FROM SCHEMA.blobs WHERE put < least($1::bigint, " + serverNow + ") - $2::bigint"),
 	}
 }
 
@@ -76,31 +81,9 @@ func scanInfo(from pgx.Row) (info session.Info, num int64, err error) {
 	return info, num, err
 }
 
-// try does something with the database. It is done again if the connection was lost before anything was sent, or ended by the server, as it is with
-// connections of the pool after a restart of the server.
-func (s *Store) try(ctx context.Context, do func() error) error {
-	if err := s.open(ctx); err != nil {
-		return err
-	}
-	err := do()
-	for range s.pool.Config().MaxConns {
-		if err == nil || !pgconn.SafeToRetry(err) && !terminated(err) || s.open(ctx) != nil {
-			break
-		}
-		err = do()
-	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case err != nil && (terminated(err) || !answered(err) && errors.Is(translate(err), session.ErrUnavailable)):
-		s.pool.Reset() // the other connections are probably lost, too
-	}
-	return err
-}
-
 // get returns the description of a session, and the number of its row.
 func (s *Store) get(ctx context.Context, id string) (info session.Info, num int64, err error) {
-	err = s.try(ctx, func() error {
+	err = s.read(ctx, func() error {
 		info, num, err = scanInfo(s.pool.QueryRow(ctx, s.sql.get, id))
 		return err
 	})
@@ -197,7 +180,7 @@ func (s *Store) List(ctx context.Context, q session.Query) (session.Page, error)
 		return session.Page{}, fail("list", "", err)
 	}
 	var page session.Page
-	err = s.try(ctx, func() error {
+	err = s.read(ctx, func() error {
 		page = session.Page{}
 		rows, err := s.pool.Query(ctx, query, args...)
 		if err != nil {

@@ -16,30 +16,52 @@ import (
 // watchers are those who wait for changes of sessions, and the changes that other processes are to be told of.
 type watchers struct {
 	mu      sync.Mutex
-	waiting map[string]chan struct{}
+	waiting map[string]*waiter
 	changes map[string]bool
 	tell    chan struct{} // has an element if there are changes
 }
 
-// wait returns a channel that is closed with the next change of a session that this process hears of.
+// waiter is what those who watch a session have in common.
+type waiter struct {
+	watches int
+	changed chan struct{} // is closed with the next change
+}
+
+// join notes that somebody watches a session, until leave is called.
+func (w *watchers) join(id string) (leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.waiting[id]
+	if one == nil {
+		if w.waiting == nil {
+			w.waiting = map[string]*waiter{}
+		}
+		one = &waiter{changed: make(chan struct{})}
+		w.waiting[id] = one
+	}
+	one.watches++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if one.watches--; one.watches == 0 {
+			delete(w.waiting, id)
+		}
+	}
+}
+
+// wait returns a channel that is closed with the next change of a session that this process hears of. The caller has joined.
 func (w *watchers) wait(id string) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c := w.waiting[id]
-	if c == nil {
-		c = make(chan struct{})
-		w.waiting[id] = c
-	}
-	return c
+	return w.waiting[id].changed
 }
 
 // wake wakes those who wait for a session.
 func (w *watchers) wake(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c := w.waiting[id]; c != nil {
-		close(c)
-		delete(w.waiting, id)
+	if one := w.waiting[id]; one != nil {
+		one.wake()
 	}
 }
 
@@ -47,54 +69,91 @@ func (w *watchers) wake(id string) {
 func (w *watchers) wakeAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for id, c := range w.waiting {
-		close(c)
-		delete(w.waiting, id)
+	for _, one := range w.waiting {
+		one.wake()
 	}
+}
+
+func (w *waiter) wake() {
+	close(w.changed)
+	w.changed = make(chan struct{})
 }
 
 // changed tells this process of a change, and has the others told.
 func (s *Store) changed(id string) {
 	s.watchers.wake(id)
-	s.watchers.mu.Lock()
-	if s.watchers.changes == nil {
-		s.watchers.changes = map[string]bool{}
+	s.watchers.tellOf(id)
+}
+
+// tellOf notes sessions of which others are to be told.
+func (w *watchers) tellOf(ids ...string) {
+	w.mu.Lock()
+	if w.changes == nil {
+		w.changes = map[string]bool{}
 	}
-	s.watchers.changes[id] = true
-	s.watchers.mu.Unlock()
+	for _, id := range ids {
+		w.changes[id] = true
+	}
+	w.mu.Unlock()
 	select {
-	case s.watchers.tell <- struct{}{}:
+	case w.tell <- struct{}{}:
 	default:
 	}
 }
 
-// quiet is how long changes are collected before others are told.
-const quiet = 5 * time.Millisecond
+// take returns the sessions of which others are to be told.
+func (w *watchers) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ids := slices.Collect(maps.Keys(w.changes))
+	w.changes = nil
+	return ids
+}
 
-// notify tells other processes of changes until ctx ends. Many changes share a transaction. What cannot be told is found by polling.
+const (
+	// quiet is how long changes are collected before others are told.
+	quiet = 5 * time.Millisecond
+	// again is how long it takes until changes are told again that could not be told.
+	again = 100 * time.Millisecond
+)
+
+// notify tells other processes of changes until ctx ends, those before that included. Many changes share a transaction.
 func (s *Store) notify(ctx context.Context) {
-	for {
+	for wait := quiet; ; {
 		select {
 		case <-s.watchers.tell:
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+			}
 		case <-ctx.Done():
+		}
+		ids := s.watchers.take()
+		wait = quiet
+		if err := s.tell(ctx, ids); err != nil {
+			s.watchers.tellOf(ids...)
+			wait = again
+		}
+		if ctx.Err() != nil {
 			return
 		}
-		select {
-		case <-time.After(quiet):
-		case <-ctx.Done(): // the last changes are told, too
-		}
-		s.watchers.mu.Lock()
-		ids := slices.Collect(maps.Keys(s.watchers.changes))
-		s.watchers.changes = nil
-		s.watchers.mu.Unlock()
-		for i, id := range ids {
-			ids[i] = toText(id)
-		}
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		// Notifications are not worth a wait for the disk.
-		_, _ = s.pool.Exec(bounded, "SELECT set_config('synchronous_commit', 'off', true), (SELECT count(pg_notify($1, id)) FROM unnest($2::text[]) id)", s.presence.channel, ids)
-		cancel()
 	}
+}
+
+// tell tells other processes of changes.
+func (s *Store) tell(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = toText(id)
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	// Notifications are not worth a wait for the disk.
+	_, err := s.pool.Exec(bounded, "SELECT set_config('synchronous_commit', 'off', true), (SELECT count(pg_notify($1, id)) FROM unnest($2::text[]) id)", s.presence.channel, texts)
+	return err
 }
 
 // Watch implements [session.Watcher].
@@ -103,10 +162,11 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[ses
 		var first int64
 		poll := time.NewTicker(s.options.Poll)
 		defer poll.Stop()
+		defer s.watchers.join(id)()
 		for {
 			changed := s.watchers.wait(id)
 			var num, head int64
-			err := s.try(ctx, func() (err error) {
+			err := s.read(ctx, func() (err error) {
 				num, head, _, err = s.find(ctx, id, 1<<62)
 				return err
 			})

@@ -3,7 +3,9 @@
 package sqlitestore_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -55,4 +57,28 @@ func store(t testing.TB, dir string) *sqlitestore.Store {
 		}
 	})
 	return s
+}
+
+func TestEndedWatchesLeaveNothing(t *testing.T) {
+	s := store(t, t.TempDir())
+	for n := range 10 {
+		id := fmt.Sprint(n)
+		_, err := s.Create(t.Context(), session.New{ID: id})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, err := range s.Watch(ctx, id, 0) {
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		w, err := session.Open(t.Context(), s, id, session.Claim{})
+		require.NoError(t, err)
+		_, err = w.Append(t.Context(), value("x"))
+		require.NoError(t, err)
+		for _, err := range s.Watch(t.Context(), id, 0) {
+			require.NoError(t, err)
+			break
+		}
+		require.NoError(t, w.Close(t.Context()))
+	}
+	require.Zero(t, sqlitestore.Waiting(s))
 }

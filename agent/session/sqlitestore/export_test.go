@@ -41,3 +41,10 @@ func ListPlan(s *Store, q session.Query) (string, error) {
 	}, "EXPLAIN QUERY PLAN "+query, args...)
 	return strings.Join(plan, "\n"), err
 }
+
+// Waiting returns how many sessions the store has noted because they are watched.
+func Waiting(s *Store) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.watchers)
+}

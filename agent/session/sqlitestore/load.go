@@ -205,16 +205,33 @@ func (s *Store) yield(ctx context.Context, id string, e *stored, yield func(sess
 	return yield(e.Entry, nil)
 }
 
-// watched returns a channel that is closed with the next change that this process makes to a session.
-func (s *Store) watched(id string) <-chan struct{} {
+// watcher is what those who watch a session have in common.
+type watcher struct {
+	watches int
+	changed chan struct{} // is closed with the next change that this process makes
+}
+
+// join notes that somebody watches a session, until leave is called. watched returns the channel that is closed with the next change.
+func (s *Store) join(id string) (watched func() <-chan struct{}, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.watchers[id]
-	if c == nil {
-		c = make(chan struct{})
-		s.watchers[id] = c
+	w := s.watchers[id]
+	if w == nil {
+		w = &watcher{changed: make(chan struct{})}
+		s.watchers[id] = w
 	}
-	return c
+	w.watches++
+	return func() <-chan struct{} {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return w.changed
+		}, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if w.watches--; w.watches == 0 {
+				delete(s.watchers, id)
+			}
+		}
 }
 
 // changed tells those who watch sessions.
@@ -222,9 +239,9 @@ func (s *Store) changed(ids []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		if c := s.watchers[id]; c != nil {
-			close(c)
-			delete(s.watchers, id)
+		if w := s.watchers[id]; w != nil {
+			close(w.changed)
+			w.changed = make(chan struct{})
 		}
 	}
 }
@@ -239,8 +256,10 @@ func (s *Store) Watch(ctx context.Context, id string, after int64) iter.Seq2[ses
 		}
 		poll := time.NewTicker(s.options.Poll)
 		defer poll.Stop()
+		watched, leave := s.join(id)
+		defer leave()
 		for {
-			changed := s.watched(id)
+			changed := watched()
 			again, err := s.find(ctx, id)
 			if err == nil && again.num != r.num {
 				err = session.ErrNotFound

@@ -49,7 +49,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	reads    map[string]*sql.Stmt
-	watchers map[string]chan struct{}
+	watchers map[string]*watcher
 }
 
 var (
@@ -82,7 +82,7 @@ func open(dir string, o Options) (s *Store, err error) {
 	s = &Store{
 		dir: dir, path: filepath.Join(dir, "sessions.db"), options: o,
 		queue: make(chan *op), closed: make(chan struct{}), ended: make(chan struct{}),
-		reads: map[string]*sql.Stmt{}, watchers: map[string]chan struct{}{},
+		reads: map[string]*sql.Stmt{}, watchers: map[string]*watcher{},
 	}
 	if err := makeFiles(dir, s.path); err != nil {
 		return nil, err

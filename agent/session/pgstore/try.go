@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/ponte-go/ponte/agent/session"
+)
+
+// maxConflicts is how often a transaction is made again that the server has ended because of others.
+const maxConflicts = 20
+
+// try does something with the database. It is done again if nothing has come of it: if the connection was lost before anything was sent, or ended by the
+// server, as it is with connections of the pool after a restart of the server, and if the server has ended the transaction because of others.
+func (s *Store) try(ctx context.Context, do func() error) error {
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	err := do()
+	for lost, ended := int32(0), 0; err != nil && s.open(ctx) == nil; err = do() {
+		switch {
+		case (pgconn.SafeToRetry(err) || terminated(err)) && lost < s.connections():
+			lost++
+			continue
+		case isConflict(err) && ended < maxConflicts:
+			ended++
+			select {
+			case <-time.After(rand.N(min(time.Millisecond<<ended, 50*time.Millisecond))):
+				continue
+			case <-ctx.Done():
+			case <-s.closed:
+			}
+		}
+		break
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err != nil && (terminated(err) || !answered(err) && errors.Is(translate(err), session.ErrUnavailable)):
+		s.pool.Reset() // the other connections are probably lost, too
+	}
+	return err
+}
+
+// read is like try, for what changes nothing: it is done again also if the connection was lost in the middle.
+func (s *Store) read(ctx context.Context, do func() error) error {
+	err := s.try(ctx, do)
+	for range s.connections() { // each of the pool may be a lost one
+		var connect *pgconn.ConnectError
+		if err == nil || ctx.Err() != nil || errors.As(err, &connect) || !errors.Is(translate(err), session.ErrUnavailable) {
+			break
+		}
+		err = s.try(ctx, do)
+	}
+	return err
+}
+
+// connections returns how many connections the pool has at most.
+func (s *Store) connections() int32 { return s.pool.Config().MaxConns }
+
+// isConflict reports whether the server has ended a transaction that may succeed when it is made again.
+func isConflict(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01") // serialization_failure, deadlock_detected
+}
