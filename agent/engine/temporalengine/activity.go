@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/ponte-go/ponte/agent"
@@ -73,7 +74,7 @@ func opener[D, O any](c *Config[D, O]) func(ctx context.Context, in Input) (engi
 }
 
 // do is the activity. Its errors are those that another attempt may not have; errors of the task are part of its result.
-func (a *activities) do(ctx context.Context, in taskInput) (*taskOutput, error) {
+func (a *activities) do(ctx context.Context, in taskInput) (any, error) {
 	task, err := engine.UnmarshalTask(in.Task)
 	if err != nil { // perhaps another worker is newer
 		return nil, short(err)
@@ -107,7 +108,14 @@ func (a *activities) do(ctx context.Context, in taskInput) (*taskOutput, error) 
 	if out.Done, err = engine.MarshalDone(task, &done); err != nil {
 		return nil, final(err) // it would be executed again
 	}
-	return out, nil
+	if !activity.GetInfo(ctx).IsLocalActivity {
+		return out, nil
+	}
+	payload, err := byReferencesOver(a.histories.blobs, localInline).ToPayload(out)
+	if err != nil {
+		return nil, short(err)
+	}
+	return converter.NewRawValue(payload), nil
 }
 
 // interrupted returns the error of an activity whose context has ended before the task was done well. If the worker lost touch with the server, what

@@ -121,10 +121,18 @@ func (f *flow[D, O]) load(ctx workflow.Context, key string) (messages []*model.M
 	return messages
 }
 
-// loader is a converter that makes a history of its key.
+// loader is a converter that makes a history of its key, and keeps a history.
 type loader struct {
 	converter.DataConverter
 	histories *histories
+}
+
+// ToPayload implements [converter.DataConverter]. It keeps a history.
+func (l loader) ToPayload(value any) (*commonpb.Payload, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
+	defer cancel()
+	_, err := l.histories.messages(ctx, value.(*reference))
+	return nil, err
 }
 
 // FromPayload implements [converter.DataConverter].

@@ -38,7 +38,7 @@ type insideState struct {
 }
 
 // startChild starts the workflow of a call.
-func (e *runEngine) startChild(f *future, how Activity) *future {
+func (e *runEngine) startChild(f *future, how Activity) {
 	task := *f.task
 	info := *task.Info
 	info.Messages, info.Step = nil, info.Step+e.steps
@@ -46,7 +46,7 @@ func (e *runEngine) startChild(f *future, how Activity) *future {
 	data, err := engine.MarshalTask(&task)
 	if err != nil {
 		f.done = &engine.Done{Err: err}
-		return f
+		return
 	}
 	f.key, f.child = task.Key(), true
 	var wctx workflow.Context
@@ -56,8 +56,7 @@ func (e *runEngine) startChild(f *future, how Activity) *future {
 		WaitForCancellation: true, ParentClosePolicy: enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 	})
 	in := begin{Input: Input{Metadata: e.run.Metadata}, Around: &around{data}}
-	f.result = workflow.ExecuteChildWorkflow(wctx, how.Child, in)
-	return f
+	f.result = workflow.ExecuteChildWorkflow(wctx, how.Child, e.compact(in))
 }
 
 // maxID bounds ids of workflows. The server takes 1,000 bytes, a session of a transcript 256.

@@ -46,7 +46,7 @@ type Config[D, O any] struct {
 // Activity says how something is executed.
 type Activity struct {
 	// Local executes it in the process of the workflow, without events of its own until it has ended: a tenth of the time. It is executed again if
-	// the worker ends before that is recorded.
+	// the worker ends before that is recorded. If a step has more than 250 local calls, the others are not local.
 	Local bool
 	// Timeout bounds an attempt. Zero means 10 minutes.
 	Timeout time.Duration

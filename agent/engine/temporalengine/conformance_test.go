@@ -61,7 +61,7 @@ func TestConformance(t *testing.T) {
 					cancel(context.Cause(life))
 				}
 			})
-			play(run, &runEngine{ctx: ctx, local: l.Worker, name: "task", run: Input{ID: l.RunID},
+			play(run, &runEngine{ctx: ctx, local: l.Worker, name: "task", run: Input{ID: l.RunID}, histories: &histories{blobs: new(MemoryBlobs)},
 				state: new(state), messages: workflow.GetSignalChannel(ctx, messageSignal)})
 			return nil
 		}, workflow.RegisterOptions{Name: "play"})

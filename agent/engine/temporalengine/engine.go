@@ -48,7 +48,10 @@ type runEngine struct {
 	state    *state
 	messages workflow.ReceiveChannel
 	chain    chain
-	ids      uint64
+	crowd    crowd
+	// histories keeps what is too large for the events of many calls.
+	histories *histories
+	ids       uint64
 	// steps is how many steps the legs before have made, highest how many this one has. Steps of tasks count from the run's beginning, so that
 	// idempotency keys are unique.
 	steps, highest int
@@ -64,6 +67,7 @@ type future struct {
 	task   *engine.Task
 	ctx    context.Context // of the task
 	key    string
+	how    Activity
 	child  bool
 	cancel workflow.CancelFunc
 	result workflow.Future
@@ -97,42 +101,57 @@ func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 		return f
 	case engine.OpStep, engine.OpPrepare:
 		e.state.messages, e.state.usage = t.Info.Messages, t.Info.Meter.Usage()
+		e.crowd.begin()
 		if t.Op == engine.OpStep && e.fullBefore(t) {
 			f.done = &engine.Done{Err: errFull}
 			return f
 		}
 	}
-	how := e.step
+	f.how = e.step
 	if t.Op == engine.OpTool && e.tool != nil {
-		how = e.tool(t.Call.Tool)
+		f.how = e.tool(t.Call.Tool)
 	}
-	if how.Child != "" {
-		return e.startChild(f, how)
+	if e.crowd.full() {
+		e.crowd.waiting = append(e.crowd.waiting, f)
+		return f
 	}
-	return e.startActivity(f, how.orDefault())
+	e.execute(f)
+	return f
 }
 
-func (e *runEngine) startActivity(f *future, how Activity) *future {
+// execute starts the activity or the child of a task.
+func (e *runEngine) execute(f *future) {
+	e.crowd.calls++
+	if f.how.Child != "" {
+		e.startChild(f, f.how)
+	} else {
+		e.startActivity(f, f.how.orDefault())
+	}
+	if f.done == nil {
+		e.crowd.going++
+	}
+}
+
+func (e *runEngine) startActivity(f *future, how Activity) {
 	in, err := e.input(f)
 	if err != nil {
 		f.done = &engine.Done{Err: err}
-		return f
+		return
 	}
 	retries := &temporal.RetryPolicy{MaximumAttempts: how.Attempts}
 	var wctx workflow.Context
 	wctx, f.cancel = workflow.WithCancel(e.ctx)
-	if how.Local {
+	if how.Local && e.crowd.local() {
 		wctx = workflow.WithLocalActivityOptions(wctx, workflow.LocalActivityOptions{StartToCloseTimeout: how.Timeout, RetryPolicy: retries})
 		f.result = workflow.ExecuteLocalActivity(wctx, e.name, in)
-		return f
+		return
 	}
 	wctx = workflow.WithActivityOptions(wctx, workflow.ActivityOptions{
 		StartToCloseTimeout: how.Timeout, HeartbeatTimeout: how.Heartbeat, TaskQueue: how.TaskQueue, RetryPolicy: retries,
 		WaitForCancellation: true, // a tool that goes on must not be forgotten
 		Summary:             summary(f.task),
 	})
-	f.result = workflow.ExecuteActivity(wctx, e.name, in)
-	return f
+	f.result = workflow.ExecuteActivity(wctx, e.name, e.compact(in))
 }
 
 // receive puts the messages that were sent into the inbox. No coroutine does that: one that has received a message and does not run any more
@@ -176,6 +195,13 @@ func (e *runEngine) input(f *future) (taskInput, error) {
 		if err != nil {
 			return in, err
 		}
+		if e.crowd.many() && len(ref.Messages) > 0 { // all calls that follow get the key alone
+			e.keepHistory(ref)
+			e.chain.keep(t)
+			if ref, t, err = e.chain.next(info.Messages); err != nil {
+				return in, err
+			}
+		}
 		in.History, f.tip = ref, t
 	}
 	info.Messages = nil
@@ -192,6 +218,14 @@ func (e *runEngine) WaitAny(futures []engine.Future, _ engine.Listener) int {
 		for i := range futures {
 			f := futures[i].(*future)
 			if f.done != nil {
+				return i
+			}
+			if f.result == nil { // it waits for others
+				if f.ctx.Err() == nil {
+					continue
+				}
+				e.crowd.drop(f)
+				f.done = &engine.Done{Err: context.Cause(f.ctx)}
 				return i
 			}
 			if f.ctx.Err() != nil { // the loop needs it no more, or the workflow was cancelled
@@ -213,6 +247,7 @@ func (e *runEngine) detached() workflow.Context {
 // finish takes the result of an activity or a child.
 func (e *runEngine) finish(f *future) {
 	defer f.cancel()
+	defer e.next()
 	var out taskOutput
 	err := f.result.Get(e.detached(), &out)
 	e.state.worked = true

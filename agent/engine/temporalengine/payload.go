@@ -101,12 +101,18 @@ func (c inWorkflow) WithContext(context.Context) converter.DataConverter { retur
 
 var _, _ workflow.ContextAware = anywhere{}, inWorkflow{}
 
-func byReferences(b Blobs) converter.DataConverter {
-	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &references{b})
+func byReferences(b Blobs) converter.DataConverter { return byReferencesOver(b, maxInline) }
+
+// byReferencesOver keeps in blobs what has more bytes than the limit.
+func byReferencesOver(b Blobs, limit int) converter.DataConverter {
+	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &references{b, limit})
 }
 
 // references is a codec that keeps large payloads elsewhere.
-type references struct{ blobs Blobs }
+type references struct {
+	blobs Blobs
+	limit int
+}
 
 // Encode implements [converter.PayloadCodec].
 func (r *references) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
@@ -115,7 +121,7 @@ func (r *references) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, 
 	made := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
 		made[i] = p
-		if len(p.GetData()) <= maxInline {
+		if len(p.GetData()) <= r.limit {
 			continue
 		}
 		data, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)

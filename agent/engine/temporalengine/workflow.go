@@ -70,7 +70,7 @@ func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
 	s := &state{messages: in.History, inbox: new(agent.Inbox)}
 	e := &runEngine{
 		ctx: ctx, name: activityName(f.config.Name), run: in.Input, tool: f.config.Tool, step: f.config.Step, state: s,
-		messages: workflow.GetSignalChannel(ctx, messageSignal),
+		histories: f.histories, messages: workflow.GetSignalChannel(ctx, messageSignal),
 	}
 	e.run.History, e.run.Prompt, e.run.Parts = nil, "", nil
 	out, err := f.legs(ctx, e, in)
