@@ -36,3 +36,26 @@ func TestAlwaysCoversScope(t *testing.T) {
 	require.Contains(t, asked[4], "X=1 cat a")
 	require.Equal(t, []string{"Edit a: changes to a", "Edit b: changes to b"}, asked[5:])
 }
+
+// WithScope replaces what "always" covers: here all changes, by whichever tool, and nothing of commands.
+func TestScopeOfTheProgram(t *testing.T) {
+	changes := func(_ context.Context, _ workspace.Workspace, tool string, a *toolset.Approval) {
+		if tool == "run_command" {
+			return
+		}
+		require.NotNil(t, a.Preview[0].Diff)
+		a.Scope, a.ScopeTitle = "changes", "all changes"
+	}
+	r, _ := inMemory(t, memory.Config{
+		Files:   map[string]string{"a": "1\n", "b": "1\n"},
+		Command: func(workspace.Command) memory.Script { return memory.Print("", 0) },
+	}, workspace.WithScope(nil), workspace.WithScope(changes))
+	r.calls(edit("a", "1", "2"), edit("b", "1", "2"), command("go test ./a"))
+	require.Len(t, r.asked, 3)
+	for _, asked := range r.asked[:2] {
+		require.Equal(t, "changes", asked.Approval.Scope)
+		require.Equal(t, "all changes", asked.Approval.ScopeTitle)
+		require.Empty(t, asked.Approval.Covers)
+	}
+	require.Empty(t, r.asked[2].Approval.Scope)
+}
