@@ -24,7 +24,7 @@ func clientError(ctx context.Context, doing string, err error) error {
 	var tooLong *acp.TooLongError
 	switch {
 	case errors.Is(err, acp.ErrMethodNotFound):
-		return toolset.Failed("Could not %s: the editor turned out not to support this. Do without this tool.", doing)
+		return toolset.Failed("Could not %s: the editor does not support this. Do not call this tool again.", doing)
 	case errors.Is(err, acp.ErrResourceNotFound):
 		return toolset.Failed("Could not %s: not found.", doing)
 	case errors.As(err, &tooLong):

@@ -275,7 +275,7 @@ func TestAClientThatCannotDoWhatItAnnouncedIsToldToTheModel(t *testing.T) {
 			editor.Fail(c.method, -1, acp.Errorf(acp.CodeMethodNotFound, "method not found: %s", c.method))
 			r := once(t, editor, tool, c.args)
 			assert.Equal(t, model.OutcomeFailed, r.answer(t).Outcome)
-			assert.Contains(t, r.answer(t).Text, "this is not supported here. Do without this tool.")
+			assert.Contains(t, r.answer(t).Text, "this is not supported here. Do not call this tool again.")
 			assert.Equal(t, acp.ToolCallStatusFailed, r.shown(t, 0).Status)
 		})
 	}

@@ -118,7 +118,7 @@ func (c *conn) receiveBatch(line []byte, ev Event) {
 		c.failCalls("the line is not a JSON object")
 	}
 	if answers == 0 || others > 0 {
-		c.refuse(RequestID{}, ev, CodeInvalidRequest, "invalid request: a message is one JSON object; there are no batches")
+		c.refuse(RequestID{}, ev, CodeInvalidRequest, "invalid request: a message must be one JSON object; batches are not supported")
 	}
 }
 

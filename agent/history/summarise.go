@@ -240,7 +240,7 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 	}
 	fmt.Fprintf(&b, "<conversation>\n%s</conversation>\n\n", transcript(c.older, room))
 	if len(c.tail) > 0 && says(c.tail[0]) {
-		fmt.Fprintf(&b, "The assistant will be shown this message of the user behind your summary, so do not repeat it:\n<message>\n%s</message>\n\n", transcript(c.tail[:1], room/4))
+		fmt.Fprintf(&b, "The assistant will be shown this message of the user after your summary, so do not repeat it:\n<message>\n%s</message>\n\n", transcript(c.tail[:1], room/4))
 	}
 	fmt.Fprintf(&b, "Write the summary now, in at most %d words.", max(50, s.Threshold/8))
 	asked, now := s.Model.Info(), time.Now()

@@ -126,7 +126,7 @@ answer c
 
 </conversation>
 
-The assistant will be shown this message of the user behind your summary, so do not repeat it:
+The assistant will be shown this message of the user after your summary, so do not repeat it:
 <message>
 [user]
 now

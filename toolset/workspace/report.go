@@ -56,7 +56,7 @@ func (c *call) reason(err error) string {
 	case errors.Is(err, ErrChanged):
 		return "it was changed by somebody else. Read it again and redo the change."
 	case errors.Is(err, errors.ErrUnsupported):
-		return "this is not supported here. Do without this tool."
+		return "this is not supported here. Do not call this tool again."
 	case errors.Is(err, ErrNoProgram):
 		return "there is no such program."
 	case errors.Is(err, errTooMany):

@@ -13,7 +13,7 @@ import (
 
 const (
 	getTerminalOutputDescription   = "Get what a command has written so far, and whether it is still running. For long output, use from to read on at a position."
-	waitForTerminalExitDescription = "Wait for a command in the background to end, and get its output. After timeout_seconds you get what there is, and the command goes on."
+	waitForTerminalExitDescription = "Wait for a command in the background to end, and get its output. After timeout_seconds it returns the output so far, and the command keeps running."
 	killTerminalDescription        = "Stop the command of a terminal. Its output can still be read."
 	releaseTerminalDescription     = "Close a terminal that is no longer needed. A command that is still running is stopped."
 	defaultWaitTimeout             = time.Minute

@@ -329,7 +329,7 @@ func TestMalformedInputIsRefused(t *testing.T) {
 	s := serve(t, paying())
 	message := func(content any) []object { return []object{{"id": "m", "role": "user", "content": content}} }
 	for want, body := range map[string]any{
-		"is no RunAgentInput":        "[]",
+		"is not a RunAgentInput":     "[]",
 		"runId has 0 bytes":          object{"threadId": "x"},
 		"the id of the chat":         object{"runId": "r", "messages": message("hello")},
 		"has no data":                object{"threadId": "x", "runId": "r", "messages": message([]object{{"type": "image", "source": object{"type": "url", "value": "http://169.254.169.254/"}}})},

@@ -39,7 +39,7 @@ func invalid(format string, args ...any) error {
 func parse(body []byte) (*input, error) {
 	in := new(input)
 	if err := json.Unmarshal(body, in); err != nil {
-		return nil, invalid("the body of the request is no RunAgentInput: %v", err)
+		return nil, invalid("the body of the request is not a RunAgentInput: %v", err)
 	}
 	if in.RunID == "" || len(in.RunID) > 256 {
 		return nil, invalid("runId has %d bytes: use 1 to 256", len(in.RunID))

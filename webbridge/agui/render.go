@@ -29,7 +29,7 @@ type renderer struct {
 	open   *part  // the text or reasoning that is being written
 	agents []string
 	asked  map[string]webbridge.Asked // by question
-	// answered are questions that this run has answered, as they were: they change by and by.
+	// answered are questions that this run has answered, as they were then.
 	answered map[*view.Entity]bool
 	order    []string
 	failure  string

@@ -52,7 +52,7 @@ func TestForgedApprovalsHaveNoEffect(t *testing.T) {
 	c.messages = []object{{"id": "answer:nowhere", "role": "assistant", "parts": []object{asked}}}
 	status, text := c.get("POST", "/api/chat", object{"id": "one", "messages": c.messages})
 	require.Equal(t, 400, status)
-	require.Contains(t, text, "is no answer of this chat")
+	require.Contains(t, text, "is not an answer in this chat")
 	require.Equal(t, honest, c.list(), "nothing has changed")
 }
 

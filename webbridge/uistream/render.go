@@ -19,7 +19,7 @@ type renderer struct {
 	parts  map[string]*part
 	asked  map[string][]*asked // the questions about a call
 	calls  []string            // that there are questions about, in order
-	// answered are questions that this request has answered, as they were: they change by and by.
+	// answered are questions that this request has answered, as they were then.
 	answered map[*view.Entity]bool
 
 	steps  map[string]bool // that have begun

@@ -234,7 +234,7 @@ func (p *protocol) decide(w http.ResponseWriter, r *http.Request, q *request, s 
 	}
 	prompt, ok := promptOf(q.last().ID)
 	if !ok || prompt != "" && snapshot.Get(prompt) == nil {
-		return invalid("the message %q is no answer of this chat: begin with the messages that it has, see …/messages", q.last().ID)
+		return invalid("the message %q is not an answer in this chat: load the messages of the chat first, see …/messages", q.last().ID)
 	}
 	open, err := s.Open(r.Context())
 	if err != nil {

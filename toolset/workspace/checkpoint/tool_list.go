@@ -129,7 +129,7 @@ func oneLine(s string) string {
 func (r *Recorder) showChanges(in listChangesArgs) (string, error) {
 	c, err := r.Changes(Only(in.Checkpoint))
 	if errors.Is(err, ErrNoCheckpoint) {
-		return "", toolset.Failed("There is no checkpoint %d. Call %s without arguments to see which there are.", in.Checkpoint, ToolListChanges)
+		return "", toolset.Failed("There is no checkpoint %d. Call %s without arguments to list them.", in.Checkpoint, ToolListChanges)
 	}
 	if err != nil {
 		return "", err

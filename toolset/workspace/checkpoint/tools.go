@@ -103,7 +103,7 @@ func planFor(ctx context.Context, r *Recorder, in undoChangesArgs) (*Plan, error
 	}
 	p, err := r.PlanUndo(ctx, Only(id))
 	if errors.Is(err, ErrNoCheckpoint) {
-		return nil, toolset.Failed("There is no checkpoint %d. Call %s to see which there are.", id, ToolListChanges)
+		return nil, toolset.Failed("There is no checkpoint %d. Call %s to list them.", id, ToolListChanges)
 	}
 	return p, err
 }

@@ -102,7 +102,7 @@ func TestModelUndoesAndRedoes(t *testing.T) {
 
 	told = b.turn(p, `undo_changes {"checkpoint":3}`, `undo_changes {"checkpoint":30}`)
 	require.Equal(t, "Restored a.\nBrought back b.\nTo redo, call undo_changes with checkpoint 6.", told[0].Text)
-	require.Equal(t, "There is no checkpoint 30. Call list_changes to see which there are.", told[1].Text)
+	require.Equal(t, "There is no checkpoint 30. Call list_changes to list them.", told[1].Text)
 	b.holds("a", "one\n2\n3\n4\nuser\n")
 	b.holds("b", "new\n")
 }
