@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Asked is a question about a tool call, as a [Protocol] shows it that has approvals of its own.
+// Asked is a question about a tool call, for a [Protocol] that has its own form of approvals.
 type Asked struct {
 	// ID identifies what was shown: the question, its previews and the arguments of the call. If any of these change, so does the ID. An answer
 	// to an ID that is not that of an open question has no effect.
@@ -29,7 +29,7 @@ type Asked struct {
 	Form bool
 }
 
-// AskedIn returns what a question of a snapshot is about. ok is false if its call is not known.
+// AskedIn returns what a question of a snapshot is about. ok is false if the snapshot does not have its call.
 func AskedIn(s *view.Snapshot, q *view.Entity) (a Asked, ok bool) {
 	call, inside := callOf(s, q)
 	if call == nil {
@@ -151,7 +151,7 @@ func IsPrompt(e *view.Entity) bool {
 	return e.Kind == view.Message && e.Role == view.User && strings.HasPrefix(e.ID, promptPrefix)
 }
 
-// Exchange is a prompt, and what was shown after it. A turn that resumes a pending one belongs to the exchange of that one.
+// Exchange is a prompt, and what was shown after it, including turns that resume its pending run.
 type Exchange struct {
 	// Prompt is nil for what was shown before the first prompt.
 	Prompt *view.Entity

@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Config configures a [Handler] with a host of its own. Host.Agent is required, and Token or User.
+// Config configures a [Handler] and its host. Host.Agent is required, and Token or User.
 type Config[D, O any] struct {
 	// Host configures the agent, the store and the dependencies of sessions. In Host.Deps, [Owner] returns the user
 	// who owns the session.

@@ -9,9 +9,9 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-// Ephemeral makes a session for the user of a request, for a [Protocol] whose clients send their whole conversation each time: see
-// [host.Host.Ephemeral]. Nobody finds it by its id. One prompt is charged to the user at once; the session is gone when done has been
-// called and its turn has ended.
+// Ephemeral makes a session for the user of a request, for a [Protocol] whose clients send their whole conversation
+// each time: see [host.Host.Ephemeral]. It cannot be found by its id. One prompt is charged to the user at once. The
+// session is removed when done has been called and its turn has ended.
 func (h *Handler) Ephemeral(r *http.Request) (s *Session, done func(), err error) {
 	if h.isClosing() {
 		return nil, nil, errClosing

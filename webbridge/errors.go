@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 )
 
-// Error is an error as clients are told of it. Functions of [Options] may return one.
+// Error is an error for clients. Functions of [Options] may return one.
 type Error struct {
 	// Status is the HTTP status. Kind classifies the error for programs, Message says what is wrong, where, and what to do.
 	Status  int    `json:"-"`
@@ -103,7 +103,7 @@ func (h *Handler) Errors(prefix string, write func(w http.ResponseWriter, e *Err
 	h.forms = append(h.forms, form{prefix, write})
 }
 
-// Explain returns an error as clients are told of it. What is not meant for them is logged, and told as [KindInternal].
+// Explain returns an error for clients. Errors that are not meant for them are logged and become [KindInternal].
 func (h *Handler) Explain(err error) *Error {
 	e := h.explain(err)
 	if e.Status == 0 {

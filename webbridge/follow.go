@@ -29,9 +29,9 @@ func (s *Session) Follow() (*Follower, error) {
 // Close ends the stream.
 func (f *Follower) Close() { f.done() }
 
-// Run calls show with what the session shows until done is closed, show returns false, or the client is gone. It begins with everything
-// there is, as an update with Reset and without Changes. When done is closed, show is called once more with everything. Changes of 15 ms become
-// one update. While nothing changes, comments are written to out.
+// Run calls show with what the session shows until done is closed, show returns false, or the client is gone. The
+// first update has Reset and no Changes. When done is closed, show is called once more with the complete state.
+// Changes within 15 ms are combined. While nothing changes, comments are written to out.
 func (f *Follower) Run(ctx context.Context, out *Stream, done <-chan struct{}, show func(*host.Update) (more bool)) {
 	s := f.session
 	snapshot, from, err := s.Snapshot(ctx)

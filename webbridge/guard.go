@@ -23,7 +23,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 type userKey struct{}
 
-// User returns who has made the request that a context belongs to. The runs of a turn have the user of the prompt.
+// User returns the user of the request that a context belongs to. In the runs of a turn, it is the user of the
+// prompt.
 func User(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)
 	return user

@@ -34,7 +34,7 @@ type Handler struct {
 	counts  counts
 }
 
-// Protocol is another way to talk to the agent of a handler. Packages below this one have some.
+// Protocol is another protocol for the agent of a handler. Packages uistream, agui and openaiapi have some.
 type Protocol interface {
 	// Register adds the routes of the protocol, with [Handler.Handle].
 	Register(h *Handler)
@@ -115,8 +115,9 @@ func (h *Handler) routes() map[string]func(http.ResponseWriter, *http.Request) e
 	}
 }
 
-// Handle adds a route of a [Protocol], with a pattern as [http.ServeMux] has them. The request was checked as all are, and its context has its
-// [User]. An error that the function returns is answered as JSON, unless the function has written already.
+// Handle adds a route of a [Protocol], with a pattern as [http.ServeMux] has them. Requests are checked like all
+// others, and their context has the [User]. An error of the function is the answer, as JSON, unless the function has
+// already written.
 func (h *Handler) Handle(pattern string, f func(http.ResponseWriter, *http.Request) error) {
 	h.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := f(w, r); err != nil {
@@ -188,9 +189,10 @@ func (h *Handler) getConfig(w http.ResponseWriter, _ *http.Request) error {
 // Host returns the host of the sessions.
 func (h *Handler) Host() *host.Host { return h.host }
 
-// Shutdown lets the turns end, and then closes the sessions. New prompts and streams are refused, runs that wait for approval end pending, and streams go
-// on until the turns have ended. If ctx ends before that, the turns are cancelled, and Shutdown returns its cause. The server is shut down
-// after the handler, whose streams would hold it up.
+// Shutdown waits for the turns to end, and then closes the sessions. New prompts and streams are refused, runs that
+// wait for approval end pending, and streams continue until the turns have ended. If ctx ends first, the turns are
+// cancelled, and Shutdown returns its cause. Shut the server down after the handler, because open streams would delay
+// it.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if !h.isClosing() {

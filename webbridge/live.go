@@ -17,7 +17,7 @@ import (
 // ownerValue is the name of the session's value that says whose it is.
 const ownerValue = "owner"
 
-// Owner returns whose session it is: the name that [Options].User gave when it was made.
+// Owner returns the user who created a session, as returned by [Options].User.
 func Owner(s *host.Session) string { return ownerOf(s.Info()) }
 
 func ownerOf(info session.Info) string {
@@ -67,7 +67,7 @@ type Session struct {
 	paid    func() // ends what was charged for the turn to come, nil if nothing was
 }
 
-// Use opens a session of the user who makes a request. Another user's session does not exist for this one. done must be called.
+// Use opens a session of the user of a request. Sessions of other users are not found. done must be called.
 func (h *Handler) Use(ctx context.Context, id string) (s *Session, done func(), err error) {
 	user := User(ctx)
 	l := h.enter(id)

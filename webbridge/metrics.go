@@ -54,7 +54,8 @@ func (r *recorder) WriteHeader(status int) {
 // Unwrap is for [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// Metrics serves what the handler counts, in the text format of Prometheus. It asks for no token: mount it where only those can reach it who may.
+// Metrics serves the handler's metrics in the text format of Prometheus. It requires no token: mount it where the
+// public cannot reach it.
 func (h *Handler) Metrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
@@ -96,7 +97,8 @@ func (h *Handler) Metrics() http.Handler {
 	})
 }
 
-// Health answers 200 while the handler takes prompts, and 503 when it is shut down, for balancers. It asks for no token.
+// Health answers load balancers: 200 while the handler accepts prompts, and 503 when it is shut down. It requires no
+// token.
 func (h *Handler) Health() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -58,7 +58,7 @@ func (h *Handler) parts(in []Upload) (parts []model.Part, shown []view.Content, 
 	return parts, shown, nil
 }
 
-// Parts returns what the model is given of the parts of a prompt, and what is shown of them. Files are checked as those of the API are.
+// Parts converts the parts of a prompt, for the model and for showing them. Files are checked like those of the API.
 func (h *Handler) Parts(in []Upload) (parts []model.Part, shown []view.Content, err error) {
 	return h.parts(in)
 }

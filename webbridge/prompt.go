@@ -85,7 +85,7 @@ type Turn struct {
 	Options []agent.RunOption
 }
 
-// Going is a turn that goes on.
+// Going is a running turn.
 type Going struct {
 	turn    *host.Turn
 	queued  bool
@@ -96,10 +96,11 @@ type Going struct {
 // Done is closed when the turn has ended.
 func (g *Going) Done() <-chan struct{} { return g.ended }
 
-// Outcome is how the turn ended. It is called after Done.
+// Outcome returns how the turn ended. Call it after Done.
 func (g *Going) Outcome() *host.Outcome { return g.outcome }
 
-// Failure says to the user why the turn has failed. It is called after Done, if the outcome has an error.
+// Failure returns a text for the user that says why the turn has failed. Call it after Done, if the outcome has an
+// error.
 func (g *Going) Failure() string { return show.Line(clip(failure(g.outcome.Err))) }
 
 // Cancel cancels the turn.

@@ -14,11 +14,11 @@ import (
 // archivedValue is the name of the session's value that says that it is archived.
 const archivedValue = "archived"
 
-// Archived reports whether a session is archived. Archived sessions have everything that others have: surfaces leave them out of lists.
+// Archived reports whether a session is archived. Archived sessions are complete, and only left out of lists.
 func Archived(i *session.Info) bool { return i.Values[archivedValue] != nil }
 
-// SetArchived archives a session of the store, or takes it back. A session that is open here is closed before it is archived. If another process
-// has it, the error wraps [session.ErrHeld].
+// SetArchived archives a session of the store, or restores it. If the host has the session open, it is closed first.
+// If another process has it open, the error wraps [session.ErrHeld].
 func (h *Host) SetArchived(ctx context.Context, id string, archived bool) error {
 	var mark json.RawMessage
 	if archived {
@@ -45,7 +45,7 @@ func (h *Host) SetArchived(ctx context.Context, id string, archived bool) error 
 	return err
 }
 
-// SetTitle sets the title of a session of the store, which may be open or not: see [Session.SetTitle].
+// SetTitle sets the title of a session, open or not: see [Session.SetTitle].
 func (h *Host) SetTitle(ctx context.Context, id, title string) error {
 	if s := h.Session(id); s != nil {
 		return s.SetTitle(ctx, title)

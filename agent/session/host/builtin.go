@@ -24,8 +24,8 @@ type Tool struct {
 	Kind                     toolset.Kind
 }
 
-// BuiltIns returns commands that most programs want: /help, /mode, /model, /tools, /cost, /undo and /export. /mode and /model are offered
-// if there is something to choose from. prices may be nil; then /cost says nothing of money.
+// BuiltIns returns commands that most programs want: /help, /mode, /model, /tools, /cost, /undo and /export. /mode
+// and /model are offered if there is something to choose from. prices may be nil. Then /cost shows only tokens.
 func BuiltIns(prices model.PriceTable) []Command {
 	return []Command{
 		{Name: "help", Description: "List the commands.", Run: help},
@@ -172,7 +172,7 @@ func export(_ context.Context, call *CommandCall) (res agent.CommandResult, err 
 	return res, nil
 }
 
-// Markdown writes what was said, and which tools were called, as Markdown.
+// Markdown returns the conversation as Markdown, with the names of the tools that were called.
 func Markdown(s *view.Snapshot) string {
 	var b strings.Builder
 	for e := range s.All() {

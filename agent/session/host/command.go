@@ -23,13 +23,13 @@ type Command struct {
 	// Name is what follows the slash: letters, digits, and characters of "_-.:". Description says in a line what the command does. Hint
 	// tells users what to type after the name; it is empty if the command takes no arguments.
 	Name, Description, Hint string
-	// Offered reports whether the session has the command. Nil is always.
+	// Offered reports whether the session has the command. Nil means that it always has.
 	Offered func(s *Session) bool
-	// Run carries the command out, in place of the session's turn. What the result asks for is done as for commands of agents.
+	// Run runs the command in the session's turn. Its result has the same effects as that of an agent's command.
 	Run func(ctx context.Context, call *CommandCall) (agent.CommandResult, error)
 }
 
-// CommandCall is a command as a user gave it.
+// CommandCall is a command that a user has entered.
 type CommandCall struct {
 	// Session is the session. Its methods that wait for turns must not be called.
 	Session *Session

@@ -72,7 +72,7 @@ type Config[D, O any] struct {
 	// methods of the session that wait for turns.
 	Announce func(ctx context.Context, s *Session, e *view.Entity)
 
-	// Busy says what becomes of a prompt that comes while a turn of its session is running.
+	// Busy says what happens to a prompt that arrives while a turn of its session is running.
 	Busy Busy
 	// Idle is the time without use after which a session releases its dependencies and its memory. 0 means never.
 	Idle time.Duration
@@ -86,14 +86,14 @@ type Config[D, O any] struct {
 
 // Files records the changes that the turns of a session make, and undoes them.
 type Files interface {
-	// Mark says that a turn begins. title is for people.
+	// Mark is called when a turn begins. title is for people.
 	Mark(turn, title string)
 	// Undo undoes the changes since a turn began. The note tells the user what was undone and what could not be.
 	// After an error the session is not rewound.
 	Undo(ctx context.Context, turn string) (note string, err error)
 }
 
-// Busy says what becomes of a prompt that comes while a turn of its session is running. A turn that has been cancelled does not count as
+// Busy says what happens to a prompt that arrives while a turn of its session is running. A turn that has been cancelled does not count as
 // running: whatever the policy, the next prompt waits for its end.
 type Busy uint8
 

@@ -113,8 +113,9 @@ func (h *Host) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// Open opens a session of the store, and makes its dependencies. If it is open already, Open returns it as it is. If another process has it, the
-// error wraps [session.ErrHeld]. attach is what [Session.Attached] returns, also while the dependencies are made.
+// Open opens a session of the store, and makes its dependencies. If the host already has it open, Open returns that
+// one. If another process has it open, the error wraps [session.ErrHeld]. attach is what [Session.Attached] returns,
+// also while the dependencies are made.
 func (h *Host) Open(ctx context.Context, id string, attach any) (*Session, error) {
 	h.mu.Lock()
 	s := h.sessions[id]
@@ -147,14 +148,14 @@ func (h *Host) open(ctx context.Context, id string, attach any) (*Session, error
 	return s, nil
 }
 
-// Session returns a session that is open, nil if it is not.
+// Session returns an open session, or nil.
 func (h *Host) Session(id string) *Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.sessions[id]
 }
 
-// Sessions returns the sessions that are open, ordered by id.
+// Sessions returns the open sessions, ordered by id.
 func (h *Host) Sessions() []*Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +187,8 @@ func (h *Host) List(ctx context.Context, q session.Query, keep ...func(*session.
 	}
 }
 
-// Delete closes a session, if it is open here, and removes it from the store. That there is no such session is [session.ErrNotFound].
+// Delete removes a session from the store, after closing it if this host has it open. If there is no such session,
+// the error wraps [session.ErrNotFound].
 func (h *Host) Delete(ctx context.Context, id string) error {
 	if s := h.Session(id); s != nil {
 		if err := s.Close(ctx); err != nil {
@@ -196,10 +198,10 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	return h.store.Delete(ctx, id)
 }
 
-// Fork makes a session that has what another one has, and goes its own way from there. With before, the id of a prompt ([projection.PromptID]),
-// it has what was before that prompt. It has the values of the other one, such as its settings, unless n has its own. What the user has
-// allowed always was allowed for the other session and is asked about again; what was rejected always stays rejected. The other session may
-// be open, but no turn of it may be running. The fork is not open.
+// Fork makes a copy of a session. With before, the id of a prompt ([projection.PromptID]), the copy ends before that
+// prompt. It has the values of the original, such as its settings, unless n has its own. "Always reject" answers
+// still apply in the copy, "always allow" answers do not. The original may be open, but no turn of it may be running.
+// Fork does not open the copy.
 func (h *Host) Fork(ctx context.Context, id, before string, n session.New) (session.Info, error) {
 	if s := h.Session(id); s != nil {
 		done, err := s.quiet(ctx)
@@ -224,7 +226,7 @@ func (h *Host) Fork(ctx context.Context, id, before string, n session.New) (sess
 	return h.store.Fork(ctx, id, at, n)
 }
 
-// Close closes all sessions. It waits for their turns, which are cancelled, until ctx ends.
+// Close cancels all turns, and closes the sessions when they have ended. It waits until ctx ends.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true

@@ -27,7 +27,7 @@ type Answer struct {
 	Decision *toolset.Decision
 	// Reply answers the question of a tool.
 	Reply *toolset.Reply
-	// Result is the result of a call that waits for one from outside.
+	// Result is the result of an external call.
 	Result *toolset.Result
 }
 

@@ -14,12 +14,12 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// Claim is something that was said before the session began, as a client tells it. Nothing proves that it was said.
+// Claim is a part of an earlier conversation, as a client tells it. Nothing proves that it was said.
 type Claim struct {
-	// Role is who is claimed to have said it.
+	// Role is the alleged speaker.
 	Role view.Role
-	// Parts are what was said: texts, and for the user also media with Data. Of each part the text, or the data with its type and name,
-	// is taken, and nothing else.
+	// Parts are what was said: texts, and for the user also media with Data. Of each part, only the text, or the data
+	// with its type and name, is used.
 	Parts []model.Part
 }
 
