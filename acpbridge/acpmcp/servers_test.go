@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -205,6 +206,37 @@ func reopened() map[string]func(ctx context.Context, e *editor, id acp.SessionID
 	}
 }
 
+// attempts are the servers that have been connected, or could not be, as they are logged.
+type attempts chan string
+
+func (a attempts) Enabled(context.Context, slog.Level) bool { return true }
+func (a attempts) WithAttrs([]slog.Attr) slog.Handler       { return a }
+func (a attempts) WithGroup(string) slog.Handler            { return a }
+
+// Handle implements [slog.Handler].
+func (a attempts) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(attr slog.Attr) bool {
+		if attr.Key == "server" {
+			a <- attr.Value.String()
+		}
+		return true
+	})
+	return nil
+}
+
+// of waits for the first attempts to connect servers.
+func (a attempts) of(t *testing.T, servers ...string) {
+	t.Helper()
+	for len(servers) > 0 {
+		select {
+		case name := <-a:
+			servers = slices.DeleteFunc(servers, func(s string) bool { return s == name })
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("no attempt to connect %v has ended", servers)
+		}
+	}
+}
+
 // TestServersOfReopenedSessions has a server that hangs and one that crashes in front of one that works: the answer waits for none of them,
 // and a turn for what hangs no longer than it may. If they were connected one after another, the last one would never be there. A session
 // that is open gets the servers that are named now.
@@ -217,7 +249,9 @@ func TestServersOfReopenedSessions(t *testing.T) {
 			t.Run(fmt.Sprintf("%s closed=%t", how, closed), func(t *testing.T) {
 				t.Parallel()
 				m := modeltest.Script(modeltest.SayText("First."), modeltest.Say(model.ToolCall("1", "works_echo", `{"n":1}`)), modeltest.SayText("Done."))
-				e := serveStored(t, m, acpmcp.New(acpmcp.Config{Base: mcptoolset.Config{Wait: 3 * time.Second, ConnectTimeout: time.Hour}}), new(session.Memory))
+				attempts := make(attempts, 1000)
+				base := mcptoolset.Config{Wait: time.Millisecond, ConnectTimeout: time.Hour, Logger: slog.New(attempts)}
+				e := serveStored(t, m, acpmcp.New(acpmcp.Config{Base: base}), new(session.Memory))
 				_, err := e.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
 				require.NoError(t, err)
 				dir := t.TempDir()
@@ -234,6 +268,7 @@ func TestServersOfReopenedSessions(t *testing.T) {
 				}
 				id, err := reopen(t.Context(), e, first.SessionID, dir, servers)
 				require.NoError(t, err)
+				attempts.of(t, "crashes", "works")
 				e.prompt(t, id, "go")
 				messages := m.Requests()[2].Messages
 				require.Equal(t, `{"n":1}`, messages[len(messages)-1].Parts[0].Text)
