@@ -107,7 +107,7 @@ func TestAnEditorThatGoesAwayEndsTheTurn(t *testing.T) {
 		_ = editor.Await(t.Context(), func(s acptest.State) bool { return len(s.ToolCalls) == 1 && len(s.ToolCalls[0].Content) == 1 })
 		editor.Disconnect()
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	_, err := conn.Say(ctx, session, "Go.")
 	require.Error(t, err)

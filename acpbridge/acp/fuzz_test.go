@@ -33,7 +33,7 @@ func FuzzConnLine(f *testing.F) {
 		in := io.MultiReader(bytes.NewReader(data), strings.NewReader("\n"+request(`"last"`, "initialize", `{"protocolVersion":1}`)+"\n"))
 		var out bytes.Buffer
 		conn := acp.NewAgentConn(in, &out, func(*acp.AgentConn) acp.Agent { return &fakeAgent{} }, opts)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		require.NoError(t, conn.Serve(ctx))
 		answered := false

@@ -206,8 +206,8 @@ func tellsExitCode(t *testing.T, dial connect) {
 	}
 }
 
-// quickly is how soon a cancelled turn has to end.
-const quickly = 2 * time.Second
+// quickly is how soon a cancelled turn of a minute has to end, on a busy machine.
+const quickly = 20 * time.Second
 
 // mustBeCancelled waits for the end of a turn that is being cancelled.
 func mustBeCancelled(t *testing.T, wait func() turn) {

@@ -19,8 +19,9 @@ import (
 	"time"
 )
 
-// soon is how long the agent may live on when nobody is there for it.
-const soon = 2 * time.Second
+// soon is how long the agent may live on when nobody is there for it: long enough for a busy machine, and short enough to tell that from
+// waiting for the minute that its turns take.
+const soon = 20 * time.Second
 
 // mustEndSoon waits for the agent's end.
 func mustEndSoon(t *testing.T, c *rawClient, code int) {

@@ -206,7 +206,7 @@ func failed(t testing.TB, res toolset.Result, err error) string {
 
 // patience bounds how long a test waits for something that must happen. It proves nothing.
 const (
-	patience = 20 * time.Second
+	patience = 2 * time.Minute
 	tick     = time.Millisecond
 )
 

@@ -71,7 +71,7 @@ func TestRulesOfThePageHaveTests(t *testing.T) {
 			s := server{env: []string{"PONTE_DIST=" + filepath.Join(dir, "dist")}}
 			s.start(t)
 			defer s.kill()
-			if driven(t, m.scenario, "http://"+s.addr+"/", nil, nil) == nil {
+			if driven(t, m.scenario, "http://"+s.addr+"/", []string{"PATIENCE=20000"}, nil) == nil {
 				t.Fatalf("the scenario %s does not fail", m.scenario)
 			}
 		})

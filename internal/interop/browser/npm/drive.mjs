@@ -7,6 +7,8 @@ import { chromium } from "playwright-core";
 import { scenarios } from "./scenarios.mjs";
 
 const [name, url, dir] = process.argv.slice(2);
+// How long anything may take, in milliseconds. It only bounds how late a failure is noticed.
+const patience = Number(process.env.PATIENCE || 180_000);
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
@@ -16,7 +18,7 @@ const complaints = [];
 async function open(path = "", options = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: "light", reducedMotion: "reduce", ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(patience);
   page.on("pageerror", (err) => complaints.push("error in the page: " + err.message));
   page.on("dialog", (d) => {
     if (d.type() === "alert") complaints.push("alert: " + d.message()); // the page has none
@@ -50,7 +52,7 @@ const help = {
   log: async () => (await fetch(url + "mock/log")).json(),
   /** Waits until something holds. */
   async until(what, f) {
-    const end = Date.now() + 20_000;
+    const end = Date.now() + patience;
     for (;;) {
       if (await f()) return;
       if (Date.now() > end) assert.fail("never: " + what);
