@@ -85,7 +85,7 @@ func (a *activities) do(ctx context.Context, in taskInput) (any, error) {
 		}
 	}
 	if task.Op == engine.OpStep || task.Op == engine.OpPrepare {
-		if err := a.transcripts.keep(ctx, in.Run.ID, task.Info.Messages); err != nil {
+		if err := a.transcripts.keep(ctx, in.Run.ID, task.Info.Messages, in.Dropped); err != nil {
 			return nil, short(err)
 		}
 	}

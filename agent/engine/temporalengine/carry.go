@@ -40,6 +40,8 @@ type carried struct {
 	Usage toolset.Usage `json:"usage,omitzero"`
 	Steps int           `json:"steps,omitempty"`
 	IDs   uint64        `json:"ids,omitempty"`
+	// Dropped is how many messages of the transcript the history has no more.
+	Dropped int `json:"dropped,omitempty"`
 	// Inbox are the messages that the run has not read yet.
 	Inbox [][]model.Part `json:"inbox,omitempty"`
 	// Waits says that the history ends with calls that wait for answers. Results are the answers that have come.
@@ -83,7 +85,7 @@ func (f *flow[D, O]) again(ctx workflow.Context, e *runEngine, in begin, waits b
 	}
 	in.Prompt, in.Parts, in.History = "", nil, nil
 	in.Carried = &carried{
-		History: history, Instructions: instructions(s.messages), Usage: s.usage, Steps: e.steps, IDs: e.ids, Inbox: s.inbox.Left(), Waits: waits, Results: s.results,
+		History: history, Instructions: instructions(s.messages), Usage: s.usage, Steps: e.steps, IDs: e.ids, Dropped: e.dropped, Inbox: s.inbox.Left(), Waits: waits, Results: s.results,
 	}
 	return workflow.NewContinueAsNewError(ctx, f.config.Name, in)
 }
@@ -102,7 +104,7 @@ func (f *flow[D, O]) resume(ctx workflow.Context, e *runEngine, c *carried) {
 		e.chain.kept = tip{last: messages[n-1], n: n, key: c.History.Before}
 	}
 	s.messages, s.usage, s.results = messages, c.Usage, c.Results
-	e.before, e.steps, e.ids = &c.Usage, c.Steps, c.IDs
+	e.before, e.steps, e.ids, e.dropped = &c.Usage, c.Steps, c.IDs, c.Dropped
 	for _, parts := range c.Inbox {
 		s.inbox.Send(parts...)
 	}

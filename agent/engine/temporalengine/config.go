@@ -35,9 +35,10 @@ type Config[D, O any] struct {
 	Tool func(name string) Activity
 	// Step says how steps are executed: a request to the model each. The zero value means [DefaultActivity]. Steps are never local.
 	Step Activity
-	// Transcripts, if not nil, gets the messages of each run, in a session with the id of the run: message n is entry n. Other programs can follow a
+	// Transcripts, if not nil, gets the messages of each run, in a session with the id of the run, one entry each. Other programs can follow a
 	// run with [session.Watcher], from any position on. What a run waits for is not part of it: see Run.State. It must be set for all workers or for
-	// none. Messages that history processors change later stay as they were.
+	// none. Messages that history processors change or take away later stay as they were. A run whose id is that of a session with other entries, or of
+	// one that somebody has, fails. If an operator resets the workflow, the transcript keeps what was said first, and lacks as many messages of what is said instead.
 	Transcripts session.Store
 	// Idle is after how long without an activity the dependencies of a run are released. Zero means 5 minutes.
 	Idle time.Duration

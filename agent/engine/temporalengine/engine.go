@@ -27,6 +27,8 @@ type taskInput struct {
 	// Task is a task in the form of engine.MarshalTask, without the history. History stands for it.
 	Task    json.RawMessage `json:"task"`
 	History *reference      `json:"history,omitempty"`
+	// Dropped is how many messages of the transcript the history has no more.
+	Dropped int `json:"dropped,omitempty"`
 }
 
 // taskOutput is what an activity returns, and the workflow of a call.
@@ -48,7 +50,9 @@ type runEngine struct {
 	state    *state
 	messages workflow.ReceiveChannel
 	chain    chain
-	crowd    crowd
+	// dropped is how many messages history processors have taken away.
+	dropped int
+	crowd   crowd
 	// histories keeps what is too large for the events of many calls.
 	histories *histories
 	ids       uint64
@@ -185,7 +189,7 @@ func summary(t *engine.Task) string {
 
 // input is the input of the activity for a task.
 func (e *runEngine) input(f *future) (taskInput, error) {
-	in := taskInput{Run: e.run}
+	in := taskInput{Run: e.run, Dropped: e.dropped}
 	task := *f.task
 	info := *task.Info
 	info.Step += e.steps
@@ -270,6 +274,9 @@ func (e *runEngine) finish(f *future) {
 	}
 	if f.task.Op == engine.OpStep && e.resumed != nil && done.Offer != nil {
 		e.instruct(f.task, done.Offer)
+	}
+	if done.Err == nil && done.Offer != nil && done.Offer.History != nil {
+		e.dropped += f.tip.n - len(done.Offer.History)
 	}
 	f.task.Count(done)
 	f.done = done

@@ -22,7 +22,7 @@ func transcriptName(name string) string { return name + ".transcript" }
 func (a *activities) transcribe(ctx context.Context, in taskInput) error {
 	messages, err := a.histories.messages(ctx, in.History)
 	if err == nil {
-		err = a.transcripts.keep(ctx, in.Run.ID, messages)
+		err = a.transcripts.keep(ctx, in.Run.ID, messages, in.Dropped)
 	}
 	if err != nil {
 		return short(err)
@@ -30,8 +30,12 @@ func (a *activities) transcribe(ctx context.Context, in taskInput) error {
 	return nil
 }
 
-// keep appends the messages of a run that its session does not have yet: message n is its n-th entry, so what is kept again changes nothing.
-func (t *transcripts) keep(ctx context.Context, run string, messages []*model.Message) (err error) {
+// holder is who holds the sessions of transcripts.
+const holder = "temporalengine"
+
+// keep appends the messages of a run that its session does not have yet. Message n of the history is entry n of the session, or, if history processors
+// have taken some away, a later one by as many, so what is kept again changes nothing.
+func (t *transcripts) keep(ctx context.Context, run string, messages []*model.Message, dropped int) (err error) {
 	if t.store == nil {
 		return nil
 	}
@@ -40,13 +44,10 @@ func (t *transcripts) keep(ctx context.Context, run string, messages []*model.Me
 			err = fmt.Errorf("temporalengine: transcript of run %s: %w", run, err)
 		}
 	}()
-	claim := session.Claim{Holder: "temporalengine", Force: true} // whoever has it is an attempt that was given up
-	w, err := session.Open(ctx, t.store, run, claim)
-	if errors.Is(err, session.ErrNotFound) {
-		if _, err = t.store.Create(ctx, session.New{ID: run}); err == nil || errors.Is(err, session.ErrExists) {
-			w, err = session.Open(ctx, t.store, run, claim)
-		}
+	if err := t.prepare(ctx, run); err != nil {
+		return err
 	}
+	w, err := session.Open(ctx, t.store, run, session.Claim{Holder: holder, Force: true}) // whoever has it is an attempt that was given up
 	if err != nil {
 		return err
 	}
@@ -54,12 +55,12 @@ func (t *transcripts) keep(ctx context.Context, run string, messages []*model.Me
 	if n := len(messages); n > 0 && messages[n-1].Pending { // it is replaced by one that has all results
 		messages = messages[:n-1]
 	}
-	head := int(w.Lease().Head)
-	if head >= len(messages) {
+	next := max(int(w.Lease().Head)-dropped, 0)
+	if next >= len(messages) {
 		return nil
 	}
 	var entries []session.Entry
-	for _, m := range messages[head:] {
+	for _, m := range messages[next:] {
 		data, err := json.Marshal(struct {
 			Message *model.Message `json:"message"`
 		}{m})
@@ -70,4 +71,29 @@ func (t *transcripts) keep(ctx context.Context, run string, messages []*model.Me
 	}
 	_, err = w.Append(ctx, entries...)
 	return err
+}
+
+// prepare makes the session of a run. One that somebody else has, or that has other entries, is not touched.
+func (t *transcripts) prepare(ctx context.Context, run string) error {
+	info, err := t.store.Get(ctx, run)
+	if errors.Is(err, session.ErrNotFound) {
+		if _, err = t.store.Create(ctx, session.New{ID: run}); errors.Is(err, session.ErrExists) {
+			err = nil
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	own := info.Holder == "" || info.Holder == holder
+	for e, err := range t.store.Load(ctx, run, max(info.Head-1, 0)) {
+		if err != nil {
+			return err
+		}
+		own = own && e.Kind == session.KindMessage && e.Run == run
+	}
+	if !own {
+		return final(fmt.Errorf("the session %q belongs to somebody else: start the run with another id", run))
+	}
+	return nil
 }

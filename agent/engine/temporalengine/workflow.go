@@ -204,7 +204,7 @@ func (f *flow[D, O]) transcribe(ctx workflow.Context, e *runEngine) error {
 	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: DefaultActivity.Attempts},
 	})
-	return workflow.ExecuteLocalActivity(ctx, transcriptName(f.config.Name), taskInput{Run: e.run, History: history}).Get(ctx, nil)
+	return workflow.ExecuteLocalActivity(ctx, transcriptName(f.config.Name), taskInput{Run: e.run, History: history, Dropped: e.dropped}).Get(ctx, nil)
 }
 
 // meter returns the meter above that of a leg. It has counted what runs around this one have, and nothing of this one.
