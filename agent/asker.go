@@ -82,10 +82,18 @@ func (s *seat) approve(ctx context.Context, r toolset.ApprovalRequest) (toolset.
 	return toolset.Deny("Not executed: the arguments were changed to something that is not valid JSON."), nil
 }
 
-func (s *seat) answer(ctx context.Context, q toolset.Question) (toolset.Reply, error) {
-	if s == nil {
-		return toolset.Reply{}, toolset.ErrNobody
+// answer asks a question. One that the asker does not answer goes to behind, which may be nil.
+func (s *seat) answer(ctx context.Context, behind engine.Answerer, q toolset.Question) (reply toolset.Reply, err error) {
+	if err = toolset.ErrNobody; s != nil {
+		reply, err = s.ask(ctx, q)
 	}
+	if behind != nil && errors.Is(err, toolset.ErrNobody) {
+		return behind.Answer(ctx, q)
+	}
+	return reply, err
+}
+
+func (s *seat) ask(ctx context.Context, q toolset.Question) (toolset.Reply, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return toolset.Reply{}, err

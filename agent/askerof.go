@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -17,13 +18,14 @@ import (
 // It may be used until the tool returns.
 func AskerOf[D any](run *toolset.RunContext[D]) toolset.Asker {
 	out := outside(run)
-	return &outerAsker{seat: out.asking, path: out.path}
+	return &outerAsker{seat: out.asking, behind: out.behind, path: out.path}
 }
 
 // outerAsker asks in the place of a call.
 type outerAsker struct {
-	seat *seat // nil if there is nobody
-	path []string
+	seat   *seat // nil if there is nobody
+	behind engine.Answerer
+	path   []string
 }
 
 // Approve implements [toolset.Asker].
@@ -38,5 +40,5 @@ func (a *outerAsker) Approve(ctx context.Context, r toolset.ApprovalRequest) (to
 // Answer implements [toolset.Asker].
 func (a *outerAsker) Answer(ctx context.Context, q toolset.Question) (toolset.Reply, error) {
 	q.Path = slices.Concat(a.path, q.Path)
-	return a.seat.answer(ctx, q)
+	return a.seat.answer(ctx, a.behind, q)
 }

@@ -42,7 +42,15 @@ func (h *callHost[D, O]) PlainIDs() bool { return plainIDs(h.run.options.journal
 // Ask implements [toolset.Host].
 func (h *callHost[D, O]) Ask(ctx context.Context, _ toolset.Call, q toolset.Question) (toolset.Reply, error) {
 	q.Origin = h.run.origin(h.call)
-	return h.run.asking.answer(ctx, q)
+	return h.run.asking.answer(ctx, h.behind(), q)
+}
+
+// behind returns who answers what the asker of the run does not, or nil.
+func (h *callHost[D, O]) behind() engine.Answerer {
+	if a, ok := h.listener.(engine.Answerer); ok {
+		return a
+	}
+	return h.run.options.outer.behind
 }
 
 // Generate implements [toolset.Host].

@@ -12,6 +12,8 @@ import (
 type outer struct {
 	// asking is where questions go if the run has no asker of its own; nil if there is nobody.
 	asking *seat
+	// behind answers the questions that nobody there does; it may be nil.
+	behind engine.Answerer
 	// path has the ids of the calls that led to the run, the outermost first.
 	path []string
 	// store keeps the histories of pending inner runs; nil if they are kept in the outer one.
@@ -72,13 +74,17 @@ type insider interface {
 
 // inside implements [insider].
 func (h *callHost[D, O]) inside(meter *toolset.Meter) outerRun {
-	return h.run.inside(meter, &h.context, h.call, h.runs.Add(1))
+	in := h.run.inside(meter, &h.context, h.call, h.runs.Add(1))
+	in.behind = h.behind()
+	return in
 }
 
 // inside implements [insider].
 func (h *stepHost[D, O]) inside(meter *toolset.Meter) outerRun {
 	r := (*agentRun[D, O])(h)
-	return r.inside(meter, &r.context, nil, 1)
+	in := r.inside(meter, &r.context, nil, 1)
+	in.behind = r.options.outer.behind
+	return in
 }
 
 // inside makes the options of the n-th run inside a call, or inside an output that is made without a call.

@@ -75,6 +75,9 @@ type Question struct {
 	// URL is an address for the person to visit. Schema is then nil. ID identifies the visit to the tool that asks.
 	URL string `json:"url,omitempty"`
 	ID  string `json:"id,omitempty"`
+	// Deferrable is set by a tool that defers its call ([Deferred]) if nobody answers. An asker for which a call that waits is expensive
+	// returns [ErrNobody] then, such as that of package agent/engine/temporalengine.
+	Deferrable bool `json:"deferrable,omitempty"`
 	// Meta is for the application's use.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }

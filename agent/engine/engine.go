@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // Engine executes the tasks of one run. The loop calls all methods on the run's goroutine.
@@ -49,6 +50,14 @@ type Listener interface {
 	Sink() model.Sink
 	// Custom takes an event that user code emitted: a tool in the call c, or a history processor if c is nil.
 	Custom(c *Call, value any) error
+}
+
+// Answerer is implemented by listeners that can have the questions of tools answered. A question goes to the listener of its task if the
+// askers of the run and of its agent do not answer it. It is asked once per question, from any goroutine, until the task has ended.
+// A ctx of a tool may be of any origin, so it must not be searched for values of the engine.
+type Answerer interface {
+	// Answer answers a question as [toolset.Asker] does.
+	Answer(ctx context.Context, q toolset.Question) (toolset.Reply, error)
 }
 
 // Worker executes tasks. Workers are safe for concurrent use.

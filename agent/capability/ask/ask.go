@@ -87,9 +87,9 @@ func asker[D any](o Options) func(context.Context, *toolset.RunContext[D], Quest
 		if len(options) > 0 {
 			options = append(options, another)
 		}
-		text, err := put(ctx, run, in.Question, options)
+		text, err := put(ctx, run, toolset.Question{Message: in.Question, Deferrable: o.Defer}, options)
 		if err == nil && len(options) > 0 && text == another {
-			text, err = put(ctx, run, in.Question, nil)
+			text, err = put(ctx, run, toolset.Question{Message: in.Question, Deferrable: o.Defer}, nil)
 		}
 		switch {
 		case err == nil:
@@ -108,12 +108,13 @@ func asker[D any](o Options) func(context.Context, *toolset.RunContext[D], Quest
 }
 
 // put asks a question and returns the answer.
-func put[D any](ctx context.Context, run *toolset.RunContext[D], question string, options []string) (string, error) {
+func put[D any](ctx context.Context, run *toolset.RunContext[D], q toolset.Question, options []string) (string, error) {
 	schema, err := form(options)
 	if err != nil {
 		return "", fmt.Errorf("ask: %w", err)
 	}
-	reply, err := run.Ask(ctx, toolset.Question{Message: clean.Text(question), Schema: schema})
+	q.Message, q.Schema = clean.Text(q.Message), schema
+	reply, err := run.Ask(ctx, q)
 	if err != nil {
 		return "", err
 	}
