@@ -40,6 +40,7 @@ type runWorker struct {
 	release func(context.Context) error
 	err     error
 	stop    context.CancelFunc // ends the making
+	turn    chan struct{}      // holds a token while a question is open
 	users   int
 	timer   *time.Timer
 }
@@ -96,8 +97,10 @@ func (a *activities) do(ctx context.Context, in taskInput) (any, error) {
 	defer a.leave(in.Run.ID, r)
 	stop := beat(ctx)
 	defer stop()
+	ctx, cancel := context.WithCancel(ctx) // nothing is asked afterwards
+	defer cancel()
 	var done engine.Done
-	perform(ctx, r.worker, task, &done)
+	perform(ctx, r.worker, task, newAsker(ctx, task.Key(), r), &done)
 	if err := interrupted(ctx, &done); err != nil {
 		return nil, err
 	}
@@ -133,12 +136,12 @@ func interrupted(ctx context.Context, done *engine.Done) error {
 }
 
 // perform does the task. Panics of user code are the worker's business, but runtime.Goexit must not end Temporal's goroutine.
-func perform(ctx context.Context, w engine.Worker, task *engine.Task, done *engine.Done) {
+func perform(ctx context.Context, w engine.Worker, task *engine.Task, l engine.Listener, done *engine.Done) {
 	ended := make(chan bool, 1)
 	go func() {
 		returned := false
 		defer func() { ended <- returned }()
-		w.Do(ctx, task, engine.Reporter(func([]byte) error { return nil }), done)
+		w.Do(ctx, task, l, done)
 		returned = true
 	}()
 	if !<-ended {
@@ -178,7 +181,7 @@ func (a *activities) use(ctx context.Context, in Input) (*runWorker, error) {
 	a.mu.Lock()
 	r := a.runs[in.ID]
 	if r == nil {
-		r = &runWorker{ready: make(chan struct{})}
+		r = &runWorker{ready: make(chan struct{}), turn: make(chan struct{}, 1)}
 		a.runs[in.ID] = r
 		var making context.Context
 		making, r.stop = context.WithCancel(context.WithoutCancel(ctx)) // what is made outlives the activity

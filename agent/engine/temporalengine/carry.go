@@ -58,7 +58,7 @@ type instructed struct {
 // full reports whether the history of the workflow is so long that it should be continued as a new one.
 func (e *runEngine) full() bool {
 	info := workflow.GetInfo(e.ctx)
-	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() >= maxEvents || info.GetCurrentHistorySize() >= maxBytes
+	return info.GetContinueAsNewSuggested() || e.state.asks >= manyAsked || info.GetCurrentHistoryLength() >= maxEvents || info.GetCurrentHistorySize() >= maxBytes
 }
 
 // fullBefore reports whether the workflow should be continued as a new one before a step. An execution does something first.

@@ -51,8 +51,10 @@ func (e *runEngine) startChild(f *future, how Activity) {
 	f.key, f.child = task.Key(), true
 	var wctx workflow.Context
 	wctx, f.cancel = workflow.WithCancel(e.ctx)
+	id := childID(e.run.ID, f.key)
+	e.state.inside = append(e.state.inside, insideRun{id, task.Call.ID})
 	wctx = workflow.WithChildOptions(wctx, workflow.ChildWorkflowOptions{
-		WorkflowID: childID(e.run.ID, f.key), TaskQueue: how.TaskQueue, WorkflowExecutionTimeout: how.Timeout,
+		WorkflowID: id, TaskQueue: how.TaskQueue, WorkflowExecutionTimeout: how.Timeout,
 		WaitForCancellation: true, ParentClosePolicy: enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 	})
 	in := begin{Input: Input{Metadata: e.run.Metadata}, Around: &around{data}}

@@ -186,34 +186,12 @@ func (r *Run[O]) known(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %s", ErrNoRun, r.id)
 }
 
-// State says how far the run is. It needs a worker.
-func (r *Run[O]) State(ctx context.Context) (*State, error) {
-	value, err := r.client.QueryWorkflow(ctx, r.id, "", stateQuery)
-	if err != nil {
-		return nil, fmt.Errorf("temporalengine: state of run %s: %w", r.id, r.known(ctx, err))
-	}
-	state := new(State)
-	if err := value.Get(state); err != nil {
-		return nil, fmt.Errorf("temporalengine: state of run %s: %w", r.id, err)
-	}
-	return state, nil
-}
-
 // Answer answers calls that the run waits for, all of them or some. It returns how many are left. The run goes on with the last one. If an answer is for a call
 // that does not wait, or cannot be one, none counts, and the error wraps [ErrAnswer]. If the run has ended, the error wraps [ErrEnded].
 func (r *Run[O]) Answer(ctx context.Context, results toolset.DeferredResults) (left int, err error) {
-	handle, err := r.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: r.id, UpdateName: answerUpdate, Args: []any{results}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err == nil {
-		err = handle.Get(ctx, &left)
-	}
-	var refused *temporal.ApplicationError
-	switch {
-	case errors.As(err, &refused):
-		return 0, fmt.Errorf("%w: run %s: %s", ErrAnswer, r.id, refused.Message())
-	case err != nil:
-		return 0, fmt.Errorf("temporalengine: answer run %s: %w", r.id, r.known(ctx, err))
+	err = update(ctx, r.client, client.UpdateWorkflowOptions{WorkflowID: r.id, UpdateName: answerUpdate, Args: []any{results}}, &left)
+	if err != nil {
+		return 0, r.refused(ctx, err)
 	}
 	return left, nil
 }

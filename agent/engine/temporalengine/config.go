@@ -110,6 +110,8 @@ type State struct {
 	Usage toolset.Usage `json:"usage,omitzero"`
 	// Pending are the calls that wait for an answer. The run waits for all of them.
 	Pending []agent.PendingCall `json:"pending,omitempty"`
+	// Questions are those of calls that are going on, agents inside included, the oldest first. [Run.Reply] answers them.
+	Questions []Question `json:"questions,omitempty"`
 	// Refused says why the answers that were given last did not fit, if they did not. The calls wait again.
 	Refused string `json:"refused,omitempty"`
 	// Unread are the messages that came too late for a run that has ended.

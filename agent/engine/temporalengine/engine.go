@@ -155,6 +155,7 @@ func (e *runEngine) startActivity(f *future, how Activity) {
 		WaitForCancellation: true, // a tool that goes on must not be forgotten
 		Summary:             summary(f.task),
 	})
+	e.state.working = append(e.state.working, f.key)
 	f.result = workflow.ExecuteActivity(wctx, e.name, e.compact(in))
 }
 
@@ -255,6 +256,7 @@ func (e *runEngine) finish(f *future) {
 	var out taskOutput
 	err := f.result.Get(e.detached(), &out)
 	e.state.worked = true
+	e.state.end(f)
 	var done *engine.Done
 	switch {
 	case err == nil && out.Key != f.key:

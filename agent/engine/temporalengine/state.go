@@ -21,9 +21,13 @@ import (
 
 // The names of what a workflow answers to.
 const (
-	stateQuery    = "state"
-	answerUpdate  = "answer"
-	messageSignal = "message"
+	stateQuery     = "state"
+	questionsQuery = "questions"
+	answerUpdate   = "answer"
+	askUpdate      = "ask"
+	withdrawUpdate = "withdraw"
+	replyUpdate    = "reply"
+	messageSignal  = "message"
 )
 
 // state is what is known of a run outside of its loop. It is used on the coroutines of the workflow only.
@@ -37,15 +41,30 @@ type state struct {
 	unread [][]model.Part
 	// refused is why the answers that were given last did not fit.
 	refused string
+	// working are the keys of the tasks that activities are at, inside the workflows of calls, and questions what calls have asked.
+	working   []string
+	inside    []insideRun
+	questions []*asked
+	asks      int // how many there were
 	// worked says that this execution has done something, heard that it has been told something.
 	worked, heard bool
 }
 
+// stateOutput is what a workflow says of itself.
+type stateOutput struct {
+	State
+	Inside []insideRun `json:"inside,omitempty"`
+}
+
 // handlers answers queries and updates.
 func (f *flow[D, O]) handlers(ctx workflow.Context, s *state) error {
-	err := workflow.SetQueryHandler(ctx, stateQuery, func() (*State, error) {
-		return &State{Messages: s.messages, Usage: s.usage, Pending: s.unanswered(), Refused: s.refused, Unread: s.unread}, nil
+	err := workflow.SetQueryHandler(ctx, stateQuery, func() (*stateOutput, error) {
+		open := s.open()
+		return &stateOutput{State{Messages: s.messages, Usage: s.usage, Pending: s.unanswered(), Questions: open.Questions, Refused: s.refused, Unread: s.unread}, open.Inside}, nil
 	})
+	if err == nil {
+		err = s.questionHandlers(ctx)
+	}
 	if err != nil {
 		return err
 	}

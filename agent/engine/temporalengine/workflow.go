@@ -66,8 +66,14 @@ type begin struct {
 
 // run is one execution of the workflow. It returns an [agent.Result], or a [taskOutput] if the run is a call of another one.
 func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
-	in.ID = workflow.GetInfo(ctx).WorkflowExecution.ID
 	s := &state{messages: in.History, inbox: new(agent.Inbox)}
+	out, err := f.execute(ctx, in, s)
+	s.settle(ctx)
+	return out, err
+}
+
+func (f *flow[D, O]) execute(ctx workflow.Context, in begin, s *state) (any, error) {
+	in.ID = workflow.GetInfo(ctx).WorkflowExecution.ID
 	e := &runEngine{
 		ctx: ctx, name: activityName(f.config.Name), run: in.Input, tool: f.config.Tool, step: f.config.Step, state: s,
 		histories: f.histories, messages: workflow.GetSignalChannel(ctx, messageSignal),

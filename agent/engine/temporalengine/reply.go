@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// State says how far the run is. It needs a worker, and one for each workflow of a call that is going on ([Activity].Child). If the questions of such
+// a workflow cannot be had, State returns what there is of the others, and an error.
+func (r *Run[O]) State(ctx context.Context) (*State, error) {
+	var out stateOutput
+	if err := r.query(ctx, r.id, stateQuery, &out); err != nil {
+		return nil, fmt.Errorf("temporalengine: state of run %s: %w", r.id, r.known(ctx, err))
+	}
+	own := out.Questions
+	out.Questions = nil
+	for _, q := range own {
+		out.Questions = append(out.Questions, q.of(r.id, nil))
+	}
+	err := r.inside(ctx, out.Inside, nil, &out.Questions)
+	slices.SortStableFunc(out.Questions, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
+	return &out.State, err
+}
+
+// inside adds the questions of workflows of calls. path has the ids of the calls around them.
+func (r *Run[O]) inside(ctx context.Context, workflows []insideRun, path []string, all *[]Question) error {
+	var errs []error
+	for _, w := range workflows {
+		var out openQuestions
+		if err := r.query(ctx, w.ID, questionsQuery, &out); err != nil {
+			if !errors.As(err, new(*serviceerror.NotFound)) { // else it has not begun
+				errs = append(errs, fmt.Errorf("temporalengine: questions of run %s: %w", w.ID, err))
+			}
+			continue
+		}
+		path := append(slices.Clone(path), w.Call)
+		for _, q := range out.Questions {
+			*all = append(*all, q.of(w.ID, path))
+		}
+		errs = append(errs, r.inside(ctx, out.Inside, path, all))
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Run[O]) query(ctx context.Context, id, name string, to any) error {
+	value, err := r.client.QueryWorkflow(ctx, id, "", name)
+	if err != nil {
+		return err
+	}
+	return value.Get(to)
+}
+
+// idMark separates the workflow of a question from what identifies it there.
+const idMark = "?"
+
+// of returns the question as clients see it: with the workflow that it waits in, and with the calls around that.
+func (q Question) of(workflow string, path []string) Question {
+	q.ID = workflow + idMark + q.ID
+	q.Question.Path = slices.Concat(path, q.Question.Path)
+	return q
+}
+
+// Reply answers a question of a call that is going on, by its id in [State]. The first reply counts. One for a question that does not wait, or
+// that does not fit the question, is refused: the error wraps [ErrAnswer], and the question still waits if it did. If the run has ended, the
+// error wraps [ErrEnded].
+func (r *Run[O]) Reply(ctx context.Context, questionID string, reply toolset.Reply) error {
+	at := strings.LastIndex(questionID, idMark)
+	if at < 0 || questionID[:at] != r.id && !strings.HasPrefix(questionID[:at], r.id+"/") {
+		return fmt.Errorf("%w: run %s: it has no question %q", ErrAnswer, r.id, questionID)
+	}
+	err := update(ctx, r.client, client.UpdateWorkflowOptions{WorkflowID: questionID[:at], UpdateName: replyUpdate, Args: []any{replyInput{questionID[at+1:], reply}}}, nil)
+	if questionID[:at] != r.id && errors.As(err, new(*serviceerror.NotFound)) { // the call has ended
+		return fmt.Errorf("%w: run %s: no question with this id waits for an answer", ErrAnswer, r.id)
+	}
+	if err != nil {
+		return r.refused(ctx, err)
+	}
+	return nil
+}
+
+// refused is the error of an answer that has not arrived.
+func (r *Run[O]) refused(ctx context.Context, err error) error {
+	var refused *temporal.ApplicationError
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w: run %s: %s", ErrAnswer, r.id, refused.Message())
+	}
+	return fmt.Errorf("temporalengine: answer run %s: %w", r.id, r.known(ctx, err))
+}
