@@ -23,7 +23,8 @@ const MaxAnswer = 16 << 10
 
 // Options changes [New].
 type Options struct {
-	// Defer leaves a question pending if nobody can answer it while the run waits.
+	// Defer leaves a question pending if nobody can answer it while the run waits. On Temporal, where a call that waits holds an activity, it is
+	// left pending if the run has no asker of its own.
 	Defer bool
 }
 

@@ -134,6 +134,19 @@ func TestQuestionCanBeLeftPending(t *testing.T) {
 	}
 }
 
+// TestQuestionSaysThatItsCallIsDeferred, so that an asker may leave it to that.
+func TestQuestionSaysThatItsCallIsDeferred(t *testing.T) {
+	for _, deferred := range []bool{false, true} {
+		p := &person{replies: []toolset.Reply{accept(`{"answer":"Another answer"}`), accept(`{"answer":"green"}`)}}
+		_, err := newAgent(ask.New[none](ask.Options{Defer: deferred}), call(colour)).Run(t.Context(), none{}, "go", agent.WithAsker(p))
+		require.NoError(t, err)
+		require.Len(t, p.asked, 2)
+		for _, q := range p.asked {
+			require.Equal(t, deferred, q.Deferrable)
+		}
+	}
+}
+
 func ExampleNew() {
 	a := agent.Must(agent.New(agent.Config[none, string]{
 		Model: modeltest.Script(

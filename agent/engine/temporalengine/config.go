@@ -28,7 +28,8 @@ type Config[D, O any] struct {
 	Deps func(ctx context.Context, in Input) (D, error)
 	// Release frees dependencies when no activity of the run has come for Idle, and when the worker stops. It may be nil.
 	Release func(ctx context.Context, d D) error
-	// Options are options for all runs, such as a model, or an asker that decides by policy. They must not differ between workers, and must not
+	// Options are options for all runs, such as a model, or an asker that decides by policy. Questions that the asker does not answer
+	// wait for Run.Reply. The options must not differ between workers, and must not
 	// be those that Input or this package sets: history, prompt, run id, results, inbox, meter, engine, journal.
 	Options []agent.RunOption
 	// Tool says how the calls of a tool are executed. Nil means [DefaultActivity] for all of them. It must give the same answer each time.
@@ -47,9 +48,9 @@ type Config[D, O any] struct {
 // Activity says how something is executed.
 type Activity struct {
 	// Local executes it in the process of the workflow, without events of its own until it has ended: a tenth of the time. It is executed again if
-	// the worker ends before that is recorded. If a step has more than 250 local calls, the others are not local.
+	// the worker ends before that is recorded. If a step has more than 250 local calls, the others are not local. It cannot ask questions.
 	Local bool
-	// Timeout bounds an attempt. Zero means 10 minutes.
+	// Timeout bounds an attempt, with the time that it waits for replies to its questions. Zero means 10 minutes.
 	Timeout time.Duration
 	// Heartbeat is after how long without a sign of life the worker counts as lost. Zero means 30 seconds. Local ones have none.
 	Heartbeat time.Duration

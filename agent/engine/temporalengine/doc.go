@@ -41,6 +41,9 @@
 // If calls need an approval or a result from elsewhere, the run waits for as long as it takes. [Run.State] lists these calls, and [Run.Answer]
 // answers them. A worker can evict a waiting run from its memory.
 //
+// A tool that asks in the middle of its call (toolset.RunContext.Ask) waits for [Run.Reply], unless an asker of the agent or of [Config].Options answers. Its
+// activity waits with it, for [Activity].Timeout at most. Then Temporal repeats the call, which comes back to the same question.
+//
 // # Agents inside
 //
 // An agent that is a tool ([agent.AsTool]) runs within the activity of the call, or as a workflow of its own: see [Activity].Child. Limits,

@@ -4,6 +4,7 @@ package temporalengine_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/engine/temporalengine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // Customer is what the agent of the examples depends on.
@@ -108,4 +110,22 @@ func Example_test() {
 	// Output:
 	// Greet Ada.
 	// Good morning, Ada.
+}
+
+// A client answers the questions that tools ask in the middle of their calls.
+func ExampleRun_Reply() {
+	var run *temporalengine.Run[string] // from Client.Start or Client.Run
+	ctx := context.Background()
+	state, err := run.State(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, q := range state.Questions {
+		// Show the question to a person, as a form with the fields of the schema.
+		fmt.Println(q.Question.Message, string(q.Question.Schema))
+		reply := toolset.Reply{Action: toolset.ActionAccept, Content: json.RawMessage(`{"colour":"blue"}`)}
+		if err := run.Reply(ctx, q.ID, reply); err != nil {
+			log.Fatal(err)
+		}
+	}
 }
