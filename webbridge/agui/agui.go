@@ -271,17 +271,20 @@ func answerOf(entry *resumed, a webbridge.Asked) (answer host.Answer, problem st
 		Edited   json.RawMessage `json:"editedArgs"`
 	}
 	if json.Unmarshal(entry.Payload, &payload) != nil || payload.Approved == nil {
-		return answer, "the payload has to be an object with approved, which is true or false"
+		return answer, "the payload must be an object with approved, which is true or false"
 	}
-	d := toolset.Deny(cmp.Or(payload.Reason, "The user rejected this. The tool was not run. Do not try to do the same in another way; ask what to do instead."))
 	switch {
 	case *payload.Approved && len(payload.Edited) > 0 && payload.Edited[0] != '{':
-		return answer, "editedArgs has to be an object"
+		return answer, "editedArgs must be an object"
 	case *payload.Approved && len(payload.Edited) > 0:
-		d = toolset.AllowWith(payload.Edited)
+		d := toolset.AllowWith(payload.Edited)
+		return host.Answer{Decision: &d}, ""
 	case *payload.Approved:
-		d = toolset.Allow()
+		return host.Answer{Choice: host.AllowOnce}, ""
+	case payload.Reason == "":
+		return host.Answer{Choice: host.RejectOnce}, ""
 	}
+	d := toolset.Deny(payload.Reason)
 	return host.Answer{Decision: &d}, ""
 }
 

@@ -4,6 +4,7 @@ package uistream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
@@ -26,13 +27,6 @@ func fileOf(c *view.Content, entity string, n int) *chunk {
 		return &chunk{Type: "source-url", SourceID: entity + "#" + strconv.Itoa(n), URL: c.URI, Title: c.Name, Provider: shows(entity)}
 	}
 	return nil
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // outputOf returns what a call has returned: what the tool has said of it, or text, or what is shown.
@@ -137,16 +131,16 @@ func userParts(e *view.Entity) []userPart {
 		case c.Data != "":
 			all = append(all, userPart{Type: "file", MediaType: c.MIMEType, URL: "data:" + c.MIMEType + ";base64," + c.Data, Filename: nameOf(c)})
 		case c.Kind == view.Resource:
-			all = append(all, userPart{Type: "file", MediaType: orElse(c.MIMEType, "text/plain"), URL: textURL(c.Text), Filename: nameOf(c)})
+			all = append(all, userPart{Type: "file", MediaType: cmp.Or(c.MIMEType, "text/plain"), URL: textURL(c.Text), Filename: nameOf(c)})
 		case c.URI != "":
-			all = append(all, userPart{Type: "file", MediaType: orElse(c.MIMEType, "application/octet-stream"), URL: c.URI, Filename: nameOf(c)})
+			all = append(all, userPart{Type: "file", MediaType: cmp.Or(c.MIMEType, "application/octet-stream"), URL: c.URI, Filename: nameOf(c)})
 		}
 	}
 	return all
 }
 
 func nameOf(c *view.Content) string {
-	name := orElse(c.Name, c.URI)
+	name := cmp.Or(c.Name, c.URI)
 	if strings.ContainsAny(name, "/\\") {
 		return ""
 	}

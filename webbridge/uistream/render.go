@@ -4,6 +4,7 @@ package uistream
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 
 	"github.com/ponte-go/ponte/agent/session/host"
@@ -252,7 +253,7 @@ func (r *renderer) call(p *part, e *view.Entity) {
 		r.step(e.ID)
 		r.close()
 		p.announced, p.data = true, input
-		r.send(&chunk{Type: "tool-input-available", CallID: e.ID, Tool: orElse(e.Name, "tool"), Title: e.Title, Input: input, Executed: !p.external})
+		r.send(&chunk{Type: "tool-input-available", CallID: e.ID, Tool: cmp.Or(e.Name, "tool"), Title: e.Title, Input: input, Executed: !p.external})
 	}
 	r.request(p, asked)
 	if !e.Status.Ended() {
@@ -266,6 +267,6 @@ func (r *renderer) call(p *part, e *view.Entity) {
 	case e.Status == view.Completed:
 		r.send(&chunk{Type: "tool-output-available", CallID: e.ID, Output: outputOf(e), Executed: !p.external})
 	default:
-		r.send(&chunk{Type: "tool-output-error", CallID: e.ID, ErrorText: orElse(textOf(e), string(e.Status)), Executed: !p.external})
+		r.send(&chunk{Type: "tool-output-error", CallID: e.ID, ErrorText: cmp.Or(textOf(e), string(e.Status)), Executed: !p.external})
 	}
 }

@@ -3,6 +3,7 @@
 package uistream
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -107,7 +108,7 @@ func (r *request) prompt() ([]webbridge.Upload, error) {
 			if err != nil {
 				return nil, invalid("part %d of the last message is a file that cannot be taken: %v", i, err)
 			}
-			all = append(all, webbridge.Upload{Name: orElse(p.Filename, "file"), MediaType: p.MediaType, Data: data})
+			all = append(all, webbridge.Upload{Name: cmp.Or(p.Filename, "file"), MediaType: p.MediaType, Data: data})
 		default:
 			return nil, invalid("part %d of the last message has the type %q: use text and file", i, p.Type)
 		}

@@ -291,10 +291,13 @@ func (p *protocol) answer(c *claimed, open []webbridge.Asked) (question *view.En
 				return asked.Question, host.Answer{Result: &toolset.Result{Text: c.ErrorText, Outcome: model.OutcomeFailed}}
 			}
 		case c.Approval != nil && c.Approval.ID == asked.ID && c.State == "approval-responded" && c.Approval.Approved != nil:
-			d := toolset.Allow()
-			if !*c.Approval.Approved {
-				d = toolset.Deny(orElse(c.Approval.Reason, "The user rejected this. The tool was not run. Do not try to do the same in another way; ask what to do instead."))
+			switch {
+			case *c.Approval.Approved:
+				return asked.Question, host.Answer{Choice: host.AllowOnce}
+			case c.Approval.Reason == "":
+				return asked.Question, host.Answer{Choice: host.RejectOnce}
 			}
+			d := toolset.Deny(c.Approval.Reason)
 			return asked.Question, host.Answer{Decision: &d}
 		}
 	}
