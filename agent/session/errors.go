@@ -52,6 +52,9 @@ type Error struct {
 	Head int64
 	// Seq is the number of the damaged entry: for [ErrCorrupt], if it is about one.
 	Seq int64
+	// Good is the number of an entry before the damage at which [Store.Fork] makes a session of the turns that had ended by then: for [ErrCorrupt]
+	// with a Seq, from package turn. It is 0 if the first turn is damaged.
+	Good int64
 	// Err is the cause. It wraps one of the errors of this package, or is an error of a context or of the operating system.
 	Err error
 }
@@ -73,6 +76,8 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " (by %s since %s)", e.Holder, e.Since.Format(time.RFC3339))
 	case e.Holder != "":
 		fmt.Fprintf(&b, " (by %s)", e.Holder)
+	case e.Good > 0:
+		fmt.Fprintf(&b, " (up to entry %d it can be kept as a fork)", e.Good)
 	case errors.Is(e.Err, ErrHeadMoved):
 		fmt.Fprintf(&b, " (the last one is %d)", e.Head)
 	}

@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -70,6 +71,9 @@ func headBefore(ctx context.Context, store session.Store, id, prompt string) (in
 			last = i.Seq
 		}
 	})
+	if found && errors.Is(err, session.ErrCorrupt) {
+		err = nil // what comes after the prompt does not matter
+	}
 	if err == nil && !found {
 		err = noPrompt("fork", id, prompt)
 	}

@@ -32,7 +32,8 @@ type History struct {
 	open []session.Entry
 }
 
-// Read makes the history of the entries of a session. A turn that was cut off counts as interrupted. Entries that are damaged are an error.
+// Read makes the history of the entries of a session. A turn that was cut off counts as interrupted. An entry that is damaged is an error that wraps
+// [session.ErrCorrupt]; Good says what [session.Store.Fork] can keep.
 func Read(ctx context.Context, s session.Store, id string) (*History, error) {
 	return ReadWith(ctx, s, id, nil)
 }
@@ -42,9 +43,13 @@ func ReadWith(ctx context.Context, s session.Store, id string, watch func(*Item)
 	return fold(id, s.Load(ctx, id, 0), watch)
 }
 
-// fold makes the history of entries, and tells watch of each of them.
-func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item)) (*History, error) {
+// fold makes the history of entries, and tells watch of each of them. After damage nothing is known for certain: what is missing may have taken
+// the conversation back.
+func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item)) (_ *History, err error) {
 	h := &History{}
+	var good int64 // the last entry after which no turn went on
+	going := 0     // how many messages and steps turns have that have not ended
+	defer func() { err = salvageable(err, good) }()
 	messages := map[int64]*model.Message{}
 	var open []session.Entry // of turns that have not ended
 	for e, err := range entries {
@@ -66,21 +71,29 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 			if err := h.end(&e, &d, messages); err != nil {
 				return nil, corrupt(id, &e, err)
 			}
-			open = slices.DeleteFunc(open, func(old session.Entry) bool { return rootOf(old.Run) == e.Run })
+			open = slices.DeleteFunc(open, func(old session.Entry) bool {
+				gone := rootOf(old.Run) == e.Run
+				if gone && goesOn(&old) {
+					going--
+				}
+				return gone
+			})
 		}
 		if watch != nil {
 			watch(itemOf(&e, m, &d))
 		}
-		if e.Kind == session.KindEnd {
-			continue
+		if e.Kind != session.KindEnd && e.Run != "" {
+			if open = append(open, e); goesOn(&e) {
+				going++
+			}
 		}
-		if e.Run != "" {
-			open = append(open, e)
+		if going == 0 {
+			good = e.Seq
 		}
 	}
 	h.settled = len(h.Messages)
 	for i := range open {
-		if k := open[i].Kind; k == session.KindMessage || k == session.KindStep {
+		if goesOn(&open[i]) {
 			h.Interrupted = rootOf(open[i].Run)
 		}
 	}
@@ -89,6 +102,22 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 		h.interrupt(id, messages)
 	}
 	return h, nil
+}
+
+// goesOn reports whether a turn with the entry goes on as long as it has no end.
+func goesOn(e *session.Entry) bool {
+	return e.Kind == session.KindMessage || e.Kind == session.KindStep
+}
+
+// salvageable notes in an error about a damaged entry up to which entry the session can be kept.
+func salvageable(err error, good int64) error {
+	var e *session.Error
+	if !errors.As(err, &e) || e.Seq == 0 || !errors.Is(err, session.ErrCorrupt) || errors.Is(err, session.ErrVersion) {
+		return err
+	}
+	made := *e
+	made.Good = good
+	return &made
 }
 
 // rootOf returns the run of a turn that a run belongs to.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge"
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
+	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/sqlitestore"
 	"github.com/ponte-go/ponte/examples/internal/offline"
 )
@@ -87,6 +89,35 @@ func TestFlippedBitHarmsOneSession(t *testing.T) {
 	s, err := p.LoadSession(t.Context(), ids[1], acpclient.SessionConfig{Cwd: work})
 	require.NoError(t, err, "the others are there")
 	require.Contains(t, shown(s.Snapshot())[0].Text(), "read second.txt")
+	mustWork(t, s)
+}
+
+func TestDamagedSessionIsShownAndSalvaged(t *testing.T) {
+	work := workDir(t)
+	at, ids := saved(t, work, "help", "help")
+	store, err := sqlitestore.Open(at, sqlitestore.Options{})
+	require.NoError(t, err)
+	w, err := sessions.Open(t.Context(), store, string(ids[0]), sessions.Claim{})
+	require.NoError(t, err)
+	_, err = w.Append(t.Context(), sessions.Entry{Kind: sessions.KindEnd, Run: "r", Data: []byte(`{"v":1,"keep":100}`)}) // nothing has so much
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(w.Close(t.Context()), store.Close()))
+
+	stdout, stderr, code := ideagent(t, "sessions", "show", "-store", at, string(ids[0]))
+	require.Equal(t, 1, code)
+	require.Contains(t, stdout, "## User\n\nhelp\n", "what is before the damage")
+	require.Contains(t, stderr, "the data is damaged")
+	require.Contains(t, stderr, "it can be kept as a fork")
+	stdout, stderr, code = ideagent(t, "sessions", "salvage", "-store", at, string(ids[0]))
+	require.Equal(t, 0, code, stderr)
+	id, _, _ := strings.Cut(stdout, " ")
+	_, stderr, code = ideagent(t, "sessions", "salvage", "-store", at, string(ids[1]))
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "the session is not damaged")
+	p := startAgent(t, work, "-store", at)
+	s, err := p.LoadSession(t.Context(), acp.SessionID(id), acpclient.SessionConfig{Cwd: work})
+	require.NoError(t, err)
+	require.Contains(t, shown(s.Snapshot())[0].Text(), "help")
 	mustWork(t, s)
 }
 

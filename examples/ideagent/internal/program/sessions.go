@@ -33,6 +33,7 @@ Usage:
 	ideagent sessions list [-dir DIR] [-json]       list sessions, the one that was changed last first
 	ideagent sessions show [-json] ID               show what was said and which tools were called
 	ideagent sessions export [-dir DIR] [ID...]     write sessions as JSON lines, with everything that is in them
+	ideagent sessions salvage ID                    make a new session of what a damaged one has before the damage
 	ideagent sessions purge ID... | -dir DIR | -older AGE | -all
 	                                                remove sessions for good
 
@@ -61,16 +62,16 @@ func sessionsCommand(ctx context.Context, args []string, kinds stores.Kinds) int
 		verb, args = args[0], args[1:]
 	}
 	verbs := map[string]func(context.Context, stores.Store, io.Writer, *sessionsFlags) error{
-		"list": listSessions, "show": showSession, "export": exportSessions, "purge": purgeSessions,
+		"list": listSessions, "show": showSession, "export": exportSessions, "salvage": salvageSession, "purge": purgeSessions,
 	}
 	do, ok := verbs[verb]
 	if verb != "" && !ok {
-		return misuse(fmt.Errorf("sessions: unknown command %q%s", show.Line(stores.Mask(verb)), didYouMean(verb, "list", "show", "export", "purge")))
+		return misuse(fmt.Errorf("sessions: unknown command %q%s", show.Line(stores.Mask(verb)), didYouMean(verb, "list", "show", "export", "salvage", "purge")))
 	}
 	var f sessionsFlags
 	flags := flag.NewFlagSet("sessions", flag.ContinueOnError)
 	at := flags.String("store", "", "`directory` of the sessions or address of a database, as for ideagent")
-	if verb != "show" {
+	if verb != "show" && verb != "salvage" {
 		flags.StringVar(&f.dir, "dir", "", "only sessions that work in this `directory`")
 	}
 	if verb == "" || verb == "list" || verb == "show" {
@@ -107,11 +108,11 @@ func (f *sessionsFlags) check(verb string) error {
 	case slices.ContainsFunc(f.ids, func(id string) bool { return strings.Contains(id, "://") }):
 		return fmt.Errorf("%s: this is not the id of a session; the address of a database belongs after -store", verb)
 	case verb == "":
-		return errors.New("say what to do: list, show, export or purge")
+		return errors.New("say what to do: list, show, export, salvage or purge")
 	case verb == "list" && len(f.ids) > 0:
 		return fmt.Errorf("list: unknown argument %q", stores.Mask(f.ids[0]))
-	case verb == "show" && len(f.ids) != 1:
-		return errors.New("show: give the id of one session, after the flags")
+	case (verb == "show" || verb == "salvage") && len(f.ids) != 1:
+		return fmt.Errorf("%s: give the id of one session, after the flags", verb)
 	case len(f.ids) > 0 && some:
 		return fmt.Errorf("%s: give ids, or flags that select sessions", verb)
 	case verb == "purge" && len(f.ids) == 0 && !some:
@@ -207,20 +208,30 @@ func showSession(ctx context.Context, store stores.Store, out io.Writer, f *sess
 	}
 	var fold view.Fold
 	p := projection.New(projection.Options{Fold: &fold})
-	if _, err := turn.ReadWith(ctx, store, info.ID, p.Replay); err != nil {
-		return err
+	_, damaged := turn.ReadWith(ctx, store, info.ID, p.Replay)
+	if damaged != nil && !errors.Is(damaged, sessions.ErrCorrupt) {
+		return damaged
 	}
-	p.Replayed()
+	p.Replayed() // what is before the damage
 	snapshot := fold.Snapshot()
 	if f.json {
 		shown := shownSession{Session: info, Entities: []*view.Entity{}}
 		for e := range snapshot.All() {
 			shown.Entities = append(shown.Entities, e)
 		}
-		return json.NewEncoder(out).Encode(shown)
+		return errors.Join(json.NewEncoder(out).Encode(shown), damaged)
 	}
 	_, err = fmt.Fprintf(out, "# %s\n\n%s, in %s\n\n%s", show.Line(info.Title), info.Updated.Local().Format("2006-01-02 15:04"), show.Line(info.Dir),
 		show.Text(host.Markdown(snapshot)))
+	return errors.Join(err, damaged)
+}
+
+func salvageSession(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {
+	made, err := host.Salvage(ctx, store, f.ids[0], sessions.New{})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s has what was said before the damage. The damaged session is still there.\n", show.Line(made.ID))
 	return err
 }
 

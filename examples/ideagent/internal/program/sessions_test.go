@@ -130,7 +130,7 @@ func TestSessionsCommandLine(t *testing.T) {
 		args   []string
 		stderr string
 	}{
-		{nil, "say what to do: list, show, export or purge"},
+		{nil, "say what to do: list, show, export, salvage or purge"},
 		{[]string{"lst"}, `unknown command "lst"; did you mean list?`},
 		{[]string{"list", "x"}, `unknown argument "x"`},
 		{[]string{"show"}, "give the id of one session"},
