@@ -115,6 +115,9 @@ func (c *Client[O]) Run(id string) *Run[O] { return &Run[O]{c.client, c.options.
 func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 	res := new(agent.Result[O])
 	err := r.client.GetWorkflow(ctx, r.id, "").Get(ctx, res)
+	for r.wasReset(ctx, err) {
+		err = r.client.GetWorkflow(ctx, r.id, "").Get(ctx, res)
+	}
 	if err == nil {
 		return res, nil
 	}
@@ -159,6 +162,15 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 	}
 	failed.Messages, failed.Usage = details.Messages, details.Usage
 	return nil, failed
+}
+
+// wasReset reports whether a workflow was terminated because an operator has reset it: then another execution of it goes on.
+func (r *Run[O]) wasReset(ctx context.Context, err error) bool {
+	if !errors.As(err, new(*temporal.TerminatedError)) {
+		return false
+	}
+	d, err := r.client.DescribeWorkflowExecution(ctx, r.id, "")
+	return err == nil && d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 }
 
 // details returns what a workflow that has failed says of itself.

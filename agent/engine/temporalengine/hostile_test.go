@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -278,6 +279,43 @@ func TestTerminatedRunKeepsItsHistory(t *testing.T) {
 			require.Equal(t, timeout > 0, errors.As(err, new(*temporal.TimeoutError)))
 		})
 	}
+}
+
+// TestRunThatAnOperatorResets goes on from there: calls that are made again have the keys that they had, and those who wait for its end wait on.
+func TestRunThatAnOperatorResets(t *testing.T) {
+	blobs := new(temporalengine.MemoryBlobs)
+	c := dial(t, blobs)
+	k := new(keys)
+	m := said(model.Response(model.ToolCall("a", "work", `{"n":1}`)), model.Response(model.ToolCall("b", "guarded", `{"n":2}`)), model.Response(final("done")))
+	run, err := start(t, c, config(storyteller(m, researcher(insideModel(), k), k, nil), blobs)).Start(t.Context(), temporalengine.Input{Prompt: "Go."})
+	require.NoError(t, err)
+	calls := waiting(t, run)
+	var first int64
+	for _, e := range history(t, c, run.ID()) {
+		if e.GetWorkflowTaskCompletedEventAttributes() != nil && first == 0 {
+			first = e.EventId
+		}
+	}
+	results := make(chan error)
+	d, err := c.DescribeWorkflowExecution(t.Context(), run.ID(), "")
+	require.NoError(t, err)
+	execution := d.WorkflowExecutionInfo.Execution
+	go func() {
+		res, err := run.Result(t.Context())
+		if err == nil && res.Output.Text != "done" {
+			err = errors.New(res.Output.Text)
+		}
+		results <- err
+	}()
+	_, err = c.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: "default", WorkflowExecution: execution, Reason: "a test", WorkflowTaskFinishEventId: first, RequestId: rand.Text(),
+	})
+	require.NoError(t, err)
+	waiting(t, run)
+	_, err = run.Answer(t.Context(), both(calls))
+	require.NoError(t, err)
+	require.NoError(t, <-results)
+	require.Equal(t, []string{run.ID() + "/1/a", run.ID() + "/1/a", run.ID() + "/3/b"}, k.all)
 }
 
 // TestIDsOfModelsAreNoIDsOfWorkflows as they are: the server takes 1,000 bytes and a session 256, and a child that the server does not take would be tried for ever.
