@@ -170,22 +170,48 @@ func TestReadmeBeginsWithItsTwoCommands(t *testing.T) {
 	require.Equal(t, "go test ./...", commands[1])
 }
 
-// TestLinksLeadSomewhere checks the relative links of the documents.
+// TestLinksLeadSomewhere checks the relative links of the documents, with their anchors.
 func TestLinksLeadSomewhere(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	require.NoError(t, err)
-	for _, file := range append(files, filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")) {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		prose := regexp.MustCompile("(?s)```.*?```").ReplaceAll(text, nil)
-		for _, m := range regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`).FindAllSubmatch(prose, -1) {
+	for _, name := range []string{"README.md", "CHANGELOG.md", "examples/README.md", "agent/engine/temporalengine/README.md"} {
+		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
+	}
+	for _, file := range files {
+		for _, m := range regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`).FindAllSubmatch(prose(t, file), -1) {
 			if bytes.Contains(m[1], []byte("://")) {
 				continue
 			}
-			_, err := os.Stat(filepath.Join(filepath.Dir(file), string(m[1])))
+			target := file
+			if len(m[1]) > 0 {
+				target = filepath.Join(filepath.Dir(file), string(m[1]))
+			}
+			_, err := os.Stat(target)
 			require.NoError(t, err, "%s links to %s", file, m[1])
+			if len(m[2]) > 0 {
+				require.Contains(t, anchors(t, target), string(m[2][1:]), "%s links to %s%s", file, m[1], m[2])
+			}
 		}
 	}
+}
+
+// prose returns a document without its code blocks.
+func prose(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return regexp.MustCompile("(?s)```.*?```").ReplaceAll(text, nil)
+}
+
+// anchors returns the anchors of a document's headings, as GitHub makes them.
+func anchors(t *testing.T, file string) []string {
+	t.Helper()
+	var all []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(prose(t, file), -1) {
+		name := regexp.MustCompile(`[^\w\- ]`).ReplaceAll(bytes.ToLower(m[1]), nil)
+		all = append(all, strings.ReplaceAll(string(name), " ", "-"))
+	}
+	return all
 }
 
 // TestNamedTestsExist checks that the tests which the documents name are there.
