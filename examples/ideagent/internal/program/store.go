@@ -161,7 +161,7 @@ func (s *lazyStore) Create(ctx context.Context, n sessions.New) (sessions.Info, 
 	if err == nil {
 		return opened.Create(ctx, n)
 	}
-	if errors.Is(err, sessions.ErrClosed) {
+	if errors.Is(err, sessions.ErrClosed) || ctx.Err() != nil {
 		return sessions.Info{}, err
 	}
 	if s.tell != nil {
