@@ -14,6 +14,6 @@ func Execute(ctx context.Context, w Worker, task []byte, report func(report []by
 		return nil, err
 	}
 	var d Done
-	w.Do(ctx, t, Reporter(report), &d)
+	w.Do(WithPart(ctx, TaskOnly), t, Reporter(report), &d)
 	return MarshalDone(t, &d)
 }

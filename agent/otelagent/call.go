@@ -23,7 +23,7 @@ const (
 
 // call is the Call hook.
 func (h *hooks) call(ctx context.Context, run *toolset.RunContext[any], args any, next toolset.CallFunc) (toolset.Result, error) {
-	c := h.of(ctx)
+	ctx, c := h.task(ctx, run)
 	if c == nil || ctx.Value(callKey{}) == c {
 		return next(ctx, args)
 	}

@@ -23,6 +23,8 @@
 // results has not failed: it has the number of pending calls in ponte.run.pending_calls.
 //
 // A run with a journal records what this process does; steps that it takes from the journal have no spans.
+// Where an engine executes the tasks of a run in another process, requests and calls are recorded there, without a span of the run around them.
+// An engine that repeats the loop of a run says so ([github.com/ponte-go/ponte/agent/engine.LoopOnly]), and then the run itself is not recorded.
 //
 // # Content
 //

@@ -41,7 +41,7 @@ func namesOf(resp *model.Message, err error, last modelNames) modelNames {
 
 // request is the Request hook.
 func (h *hooks) request(ctx context.Context, run *toolset.RunContext[any], req *model.Request, next agent.RequestFunc) (*model.Message, error) {
-	c := h.of(ctx)
+	ctx, c := h.task(ctx, run)
 	if c == nil || ctx.Value(requestKey{}) == c {
 		return next(ctx, req)
 	}

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -52,8 +53,23 @@ func (h *hooks) of(ctx context.Context) *current {
 	return nil
 }
 
+// task returns the run that a request or a call belongs to, or nil if h does not record it. A task that is executed apart from the loop of its run is
+// recorded by itself.
+func (h *hooks) task(ctx context.Context, run *toolset.RunContext[any]) (context.Context, *current) {
+	c := h.of(ctx)
+	if c != nil || engine.PartOf(ctx) != engine.TaskOnly || ctx.Value(currentKey{}) != nil {
+		return ctx, c
+	}
+	c = &current{by: h, span: trace.SpanFromContext(context.Background()), model: namesIn(run.Model)}
+	return context.WithValue(ctx, currentKey{}, c), c
+}
+
 // run is the Run hook.
 func (h *hooks) run(ctx context.Context, run *toolset.RunContext[any], next agent.RunFunc) error {
+	if engine.PartOf(ctx) == engine.LoopOnly { // it may be repeated: its tasks are recorded
+		_, err := next(ctx)
+		return err
+	}
 	if outer, _ := ctx.Value(currentKey{}).(*current); outer != nil && outer.meter == run.Meter {
 		_, err := next(ctx) // other hooks record this run already
 		return err

@@ -61,7 +61,7 @@ var rules = map[string][]string{
 	"agent/capability/webfetch":             {"agent", "agent/model", "toolset", "internal/clean", "internal/fetch"},
 	"agent/capability/websearch":            {"agent", "agent/model", "toolset", "internal/clean", "internal/fetch"},
 	"agent/history":                         {"agent/model", "toolset"},
-	"agent/otelagent":                       {"agent", "agent/model", "toolset"},
+	"agent/otelagent":                       {"agent", "agent/engine", "agent/model", "toolset"},
 	"agent/session":                         {}, // the core does not import it
 	"deps":                                  {"acpbridge/acp", "agent/approval", "toolset/workspace"},
 	"agent/session/":                        {"agent/session"},
