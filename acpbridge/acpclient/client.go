@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -53,6 +54,8 @@ type Client struct {
 	hello   *acp.InitializeResponse
 	garbage lines
 	reading chan struct{} // as many files are read at a time as it holds
+
+	forks bool // the agent offers session/fork
 
 	ctx    context.Context // until the client is closed
 	cancel context.CancelCauseFunc
@@ -127,10 +130,12 @@ func (c *Client) initialize(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.config.StartTimeout,
 		fmt.Errorf("%w initialize in %v; is it an ACP agent?", ErrNoAnswer, c.config.StartTimeout))
 	defer cancel()
-	hello, err := c.conn.Initialize(ctx, &acp.InitializeRequest{
+	hello := new(acp.InitializeResponse)
+	var more unstable.InitializeResponse
+	err := unstable.Call(ctx, c.conn, acp.MethodInitialize, &acp.InitializeRequest{
 		ProtocolVersion: acp.Version, ClientCapabilities: c.capabilities(),
 		ClientInfo: &acp.Implementation{Name: c.config.Name, Version: c.config.Version},
-	})
+	}, unstable.InitializeRequest{}, hello, &more)
 	if err != nil {
 		return c.failed(ctx, acp.MethodInitialize, err)
 	}
@@ -139,6 +144,9 @@ func (c *Client) initialize(ctx context.Context) error {
 			"it speaks version %d of the protocol, and this client version %d", hello.ProtocolVersion, acp.Version)}
 	}
 	c.hello = hello
+	if can := more.AgentCapabilities; can != nil && can.SessionCapabilities != nil {
+		c.forks = can.SessionCapabilities.Fork != nil
+	}
 	return nil
 }
 

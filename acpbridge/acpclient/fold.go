@@ -268,6 +268,18 @@ func (f *folder) beginTurn(prompt []acp.ContentBlock) {
 	f.echo, f.heard = f.view.Get(id).Text(), 0
 }
 
+// steered shows a message that was passed to the turn. What the agent is saying goes on after it.
+func (f *folder) steered(message []acp.ContentBlock) {
+	if len(message) == 0 {
+		return
+	}
+	id := f.newMessage(userChunk, "")
+	for i := range message {
+		f.add(id, &message[i])
+	}
+	f.echo, f.heard = f.view.Get(id).Text(), 0
+}
+
 // endTurn ends a turn and returns the agent's messages.
 func (f *folder) endTurn() []string {
 	all := f.messages

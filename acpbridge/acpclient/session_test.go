@@ -29,6 +29,8 @@ func TestWhatTheAgentDoesNotOfferIsNotSent(t *testing.T) {
 	ctx := t.Context()
 	load := func() error { _, err := c.LoadSession(ctx, "x", acpclient.SessionConfig{}); return err }
 	resume := func() error { _, err := c.ResumeSession(ctx, "x", acpclient.SessionConfig{}); return err }
+	fork := func() error { _, err := c.ForkSession(ctx, "x", acpclient.SessionConfig{}); return err }
+	steer := func() error { _, err := s.Steer(ctx, acp.TextBlock("x")); return err }
 	list := func() (err error) {
 		for _, err = range c.Sessions(ctx, "") {
 		}
@@ -41,6 +43,8 @@ func TestWhatTheAgentDoesNotOfferIsNotSent(t *testing.T) {
 		"session/resume":                resume(),
 		"session/list":                  list(),
 		"session/delete":                c.DeleteSession(ctx, "x"),
+		"session/fork":                  fork(),
+		"_session/steering":             steer(),
 		"logout":                        c.Logout(ctx),
 		"additional directories":        open(acpclient.SessionConfig{AdditionalDirectories: []string{"/x"}}),
 		"MCP servers over HTTP":         open(acpclient.SessionConfig{MCPServers: []acp.MCPServer{{HTTP: &acp.MCPServerHTTP{}}}}),

@@ -73,7 +73,7 @@ var rules = map[string][]string{
 	"acpbridge/acp/unstable":                {"acpbridge/acp"},
 	"acpbridge/acpagent":                    {"acpbridge/acp", "acpbridge/acpclient", "agent", "agent/model", "agent/view", "toolset"},
 	"acpbridge/acpmcp":                      {"acpbridge/acp", "acpbridge/acp/unstable", "deps", "toolset", "toolset/mcptoolset"},
-	"acpbridge/acpclient":                   {"acpbridge/acp", "acpbridge/acpregistry", "agent/approval", "agent/view", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/elicit", "internal/guard", "internal/show"},
+	"acpbridge/acpclient":                   {"acpbridge/acp", "acpbridge/acp/unstable", "acpbridge/acpregistry", "agent/approval", "agent/view", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/elicit", "internal/guard", "internal/show"},
 	"acpbridge/acpregistry":                 {"internal/nearest", "internal/show"},
 	"acpbridge/acpproxy":                    {"acpbridge/acp", "acpbridge/acpclient", "agent/approval", "toolset", "toolset/workspace", "toolset/workspace/local", "internal/agentcall", "internal/guard", "internal/show"},
 	"acpbridge/acphttp":                     {"acpbridge/acp"},

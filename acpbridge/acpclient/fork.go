@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpclient
+
+import (
+	"context"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acp/unstable"
+)
+
+// ForkSession opens a new session that begins with the conversation of another one, which stays as it is. What was said before is not shown.
+// It returns an [*UnsupportedError] if the agent does not announce session/fork, an unstable part of the protocol.
+func (c *Client) ForkSession(ctx context.Context, id acp.SessionID, config SessionConfig) (*Session, error) {
+	if !c.forks {
+		return nil, c.unsupported(unstable.MethodForkSession)
+	}
+	s, dirs, err := c.prepare(config)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.opening++
+	c.mu.Unlock()
+	defer c.opened()
+	resp, err := unstable.CallAgent(c.conn).ForkSession(ctx, &unstable.ForkSessionRequest{
+		SessionID: id, Cwd: s.cwd, AdditionalDirectories: dirs, MCPServers: servers(config.MCPServers),
+	})
+	if err != nil {
+		return nil, c.failed(ctx, unstable.MethodForkSession, err)
+	}
+	switch resp.SessionID {
+	case "":
+		return nil, &ProtocolError{Method: unstable.MethodForkSession, Problem: "the session has no id"}
+	case id:
+		return nil, &ProtocolError{Method: unstable.MethodForkSession, Problem: "the new session has the id of the old one"}
+	}
+	s.id = resp.SessionID
+	s.options(resp.Modes, resp.ConfigOptions)
+	return s, c.register(s, unstable.MethodForkSession)
+}
