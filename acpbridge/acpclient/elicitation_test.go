@@ -72,7 +72,7 @@ func TestElicitationIsAnsweredByTheCallback(t *testing.T) {
 			if c.problem == "" {
 				require.Empty(t, problems(s.Client()))
 			}
-			require.Contains(t, problems(s.Client()), c.problem)
+			requireProblem(t, s.Client(), c.problem)
 		})
 	}
 }

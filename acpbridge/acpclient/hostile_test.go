@@ -48,7 +48,7 @@ func TestNoThatLooksLikeYesIsRefused(t *testing.T) {
 	require.Equal(t, 1, asked, "about the write")
 	_, err = ws.Disk().ReadFile("/repo/new.txt")
 	require.Error(t, err)
-	require.Contains(t, problems(s.Client()), `two options have the id "1"`)
+	requireProblem(t, s.Client(), `two options have the id "1"`)
 }
 
 // What a person was shown counts, not what the agent says of the call while they think.

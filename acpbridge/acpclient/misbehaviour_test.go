@@ -100,7 +100,7 @@ func TestAgentThatAnswersWithAWrongID(t *testing.T) {
 	var broken *acpclient.ProtocolError
 	require.ErrorAs(t, err, &broken)
 	require.EqualError(t, err, "acpclient: session/prompt: the agent broke the protocol: the peer sent a malformed answer: it does not say which call it answers (no request had the id 4711)")
-	require.Contains(t, problems(s.Client()), "no call waits for this answer")
+	requireProblem(t, s.Client(), "no call waits for this answer")
 }
 
 func TestAgentThatAnswersTwice(t *testing.T) {
@@ -118,7 +118,7 @@ func TestAgentThatAnswersTwice(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, acp.StopReasonEndTurn, turn.StopReason)
 	}
-	require.Contains(t, problems(s.Client()), "no call waits for this answer")
+	requireProblem(t, s.Client(), "no call waits for this answer")
 }
 
 func TestAgentWithAnswersThatAreNone(t *testing.T) {
@@ -196,7 +196,7 @@ func TestGarbageBetweenMessagesIsOverlooked(t *testing.T) {
 	turn, err := s.Say(t.Context(), "hello")
 	require.NoError(t, err)
 	require.Equal(t, "hello", turn.Text())
-	require.Contains(t, problems(s.Client()), "parse error: the line is not valid JSON")
+	requireProblem(t, s.Client(), "parse error: the line is not valid JSON")
 }
 
 func TestUnknownUpdatesAndContentAreOverlooked(t *testing.T) {
@@ -221,7 +221,7 @@ func TestUnknownUpdatesAndContentAreOverlooked(t *testing.T) {
 	require.Equal(t, view.Status("glowing"), call.Status)
 	require.Equal(t, view.Other, call.Content[0].Kind)
 	require.JSONEq(t, `{"type":"aura"}`, string(call.Content[0].Raw))
-	require.Contains(t, problems(s.Client()), "an update of an unknown kind")
+	requireProblem(t, s.Client(), "an update of an unknown kind")
 	turn, err = s.Say(t.Context(), "again")
 	require.NoError(t, err)
 	require.Equal(t, acp.StopReason("tea_time"), turn.StopReason)
@@ -248,7 +248,7 @@ func TestLateUpdatesAreReported(t *testing.T) {
 	next, err := s.Say(t.Context(), "hello")
 	require.NoError(t, err)
 	require.Equal(t, "next", next.Text())
-	require.Contains(t, problems(s.Client()), "an update of a turn after its end")
+	requireProblem(t, s.Client(), "an update of a turn after its end")
 	var said []string
 	for e := range next.Snapshot.Of(view.Message) {
 		said = append(said, string(e.Role)+" "+e.Text())
@@ -270,7 +270,7 @@ func TestUpdatesOfUnknownSessionsAreReported(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `there is no session "other"`, turn.Text())
 	require.Nil(t, turn.Snapshot.Get(acpclient.PlanID))
-	require.Eventually(t, func() bool { return strings.Contains(problems(s.Client()), "unknown session") }, time.Minute, time.Millisecond)
+	requireProblem(t, s.Client(), "unknown session")
 }
 
 func TestUpdatesBeforeTheSessionIsKnownAreKept(t *testing.T) {
@@ -348,7 +348,7 @@ func TestAgentWithALineThatIsTooLong(t *testing.T) {
 	turn, err := s.Say(t.Context(), "again")
 	require.NoError(t, err)
 	require.Equal(t, "short", turn.Text())
-	require.Contains(t, problems(s.Client()), "longer than")
+	requireProblem(t, s.Client(), "longer than")
 }
 
 func TestAgentThatCallsWhatIsNotOffered(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -139,6 +140,12 @@ func begin(t *testing.T, config acpclient.Config, script func(a *raw)) *acpclien
 	s, err := c.NewSession(t.Context(), acpclient.SessionConfig{Cwd: "/repo"})
 	require.NoError(t, err)
 	return s
+}
+
+// requireProblem waits until a problem is reported: calls fail before that.
+func requireProblem(t *testing.T, c *acpclient.Client, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(problems(c), text) }, time.Minute, time.Millisecond, text)
 }
 
 // problems are the texts of what was reported.

@@ -189,7 +189,7 @@ func TestPermissionAnswersAreThoseThatWereOffered(t *testing.T) {
 			if c.problem == "" {
 				require.Empty(t, problems(s.Client()))
 			} else {
-				require.Contains(t, problems(s.Client()), c.problem)
+				requireProblem(t, s.Client(), c.problem)
 			}
 			q := turn.Snapshot.Last(view.Question)
 			require.Equal(t, "Delete all", q.Title)
@@ -249,7 +249,7 @@ func TestCloseThatWasAnnouncedAndIsNotThere(t *testing.T) {
 	s, err := c.NewSession(t.Context(), acpclient.SessionConfig{Cwd: "/repo"})
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))
-	require.Contains(t, problems(c), "session/close: the agent broke the protocol: it was announced and is not there")
+	requireProblem(t, c, "session/close: the agent broke the protocol: it was announced and is not there")
 }
 
 func TestConcurrentSessions(t *testing.T) {
