@@ -68,13 +68,24 @@ func New[D any](scope func(deps D) Scope) agent.Capability[D] {
 	}
 	c.Tools = []*toolset.Tool[D]{
 		toolset.Func(ToolSearch, "Search what was said in earlier conversations with the user.", func(ctx context.Context, run *toolset.RunContext[D], in searchArgs) (string, error) {
-			return scope(run.Deps).search(ctx, in.Query)
+			text, err := scope(run.Deps).search(ctx, in.Query)
+			return text, unreachable(err)
 		}, toolset.OfKind(toolset.KindSearch, "Search conversations")),
 		toolset.Func(ToolRead, "Read a part of an earlier conversation.", func(ctx context.Context, run *toolset.RunContext[D], in readArgs) (string, error) {
-			return scope(run.Deps).read(ctx, in.Session, in.Entry)
+			text, err := scope(run.Deps).read(ctx, in.Session, in.Entry)
+			return text, unreachable(err)
 		}, toolset.OfKind(toolset.KindRead, "Read conversation")),
 	}
 	return c
+}
+
+// unreachable has the model told if the store cannot be reached: the run may do without earlier conversations. What the error says of the store is not for
+// the model.
+func unreachable(err error) error {
+	if errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrBusy) {
+		return toolset.Failed("Earlier conversations cannot be read at the moment.")
+	}
+	return err
 }
 
 // said is what somebody said in a session.

@@ -126,6 +126,21 @@ func TestSearchesAreBounded(t *testing.T) {
 	require.Contains(t, told[0], "[To read on, call read_conversation with entry 17.]")
 }
 
+// away is a store that cannot be reached.
+type away struct{ session.Store }
+
+var errAway = &session.Error{Op: "list", Err: fmt.Errorf("%w: no answer from db.internal", session.ErrUnavailable)}
+
+func (away) List(context.Context, session.Query) (session.Page, error) {
+	return session.Page{}, errAway
+}
+func (away) Get(context.Context, string) (session.Info, error) { return session.Info{}, errAway }
+
+func TestStoreThatIsAwayDoesNotEndTheRun(t *testing.T) {
+	told := run(t, scope{Store: away{}}, search("port"), read("s1", 0))
+	require.Equal(t, []string{"Earlier conversations cannot be read at the moment.", "Earlier conversations cannot be read at the moment."}, told)
+}
+
 func TestScopeIsRequired(t *testing.T) {
 	_, err := agent.New(agent.Config[scope, string]{Capabilities: []agent.Capability[scope]{conversations.New[scope](nil)}})
 	require.ErrorContains(t, err, "the function is nil")
