@@ -152,12 +152,17 @@ func (t *Turn) Options() []agent.RunOption {
 
 // entry returns the entry of a message, and the message's JSON.
 func (t *Turn) entry(m *model.Message, key string) (session.Entry, []byte, error) {
-	data, err := json.Marshal(m)
+	data, err := m.MarshalJSON() // which json.Marshal would read twice more
 	if err != nil {
 		return session.Entry{}, nil, err
 	}
-	b, err := marshal(body{Message: data})
-	return session.Entry{Kind: session.KindMessage, Time: m.Time, Run: t.id, Key: key, Data: b}, data, err
+	return t.entryOf(m, key, data), data, nil
+}
+
+// entryOf returns the entry of a message from its JSON. The data is that of a body.
+func (t *Turn) entryOf(m *model.Message, key string, data []byte) session.Entry {
+	b := slices.Concat([]byte(`{"message":`), data, []byte("}"))
+	return session.Entry{Kind: session.KindMessage, Time: m.Time, Run: t.id, Key: key, Data: b}
 }
 
 // Open implements [journal.Journal], for the run of the turn and the runs inside it.
@@ -376,16 +381,18 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 	var entries []session.Entry
 	var fresh []int // which messages they are
 	used := make([]bool, len(t.kept))
+	encoded := make([][]byte, len(end.Messages))
 	var missing []int
 	for i, m := range messages[keep:] {
 		if seq := known[m]; seq > 0 {
 			end.Messages[i] = seq
 			continue
 		}
-		data, err := json.Marshal(m)
+		data, err := m.MarshalJSON()
 		if err != nil {
 			return fmt.Errorf("turn: end: %w", err)
 		}
+		encoded[i] = data
 		missing = append(missing, i)
 		for k := range t.kept {
 			if !used[k] && bytes.Equal(t.kept[k].data, data) {
@@ -420,11 +427,7 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 				key = responseKey(step)
 			}
 		}
-		e, _, err := t.entry(m, key)
-		if err != nil {
-			return fmt.Errorf("turn: end: %w", err)
-		}
-		entries, fresh = append(entries, e), append(fresh, i)
+		entries, fresh = append(entries, t.entryOf(m, key, encoded[i])), append(fresh, i)
 	}
 	if shown := t.text.shown(); len(entries)+len(shown) > 0 {
 		first, err := t.c.w.Append(ctx, append(shown, entries...)...)
