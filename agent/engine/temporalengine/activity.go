@@ -97,7 +97,7 @@ func (a *activities) do(ctx context.Context, in taskInput) (any, error) {
 	defer a.leave(in.Run.ID, r)
 	stop := beat(ctx)
 	defer stop()
-	ctx, cancel := context.WithCancel(ctx) // nothing is asked afterwards
+	ctx, cancel := context.WithCancel(engine.WithPart(ctx, engine.TaskOnly)) // nothing is asked afterwards
 	defer cancel()
 	var done engine.Done
 	perform(ctx, r.worker, task, newAsker(ctx, task.Key(), r), &done)

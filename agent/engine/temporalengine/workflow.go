@@ -172,7 +172,7 @@ func (f *flow[D, O]) legs(ctx workflow.Context, e *runEngine, in begin) (any, er
 
 // leg runs the agent until its end, until calls wait for answers, or until the history of the workflow is full.
 func (f *flow[D, O]) leg(wctx workflow.Context, e *runEngine, in begin, prompt string, more []agent.RunOption) (*agent.Result[O], error) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(engine.WithPart(context.Background(), engine.LoopOnly))
 	defer cancel(nil)
 	over, end := workflow.WithCancel(wctx)
 	defer end()
