@@ -4,6 +4,7 @@ package temporalengine
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -47,6 +48,9 @@ const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 3 * time.Second
 )
+
+// notReady is for how long an update is sent again that the server refuses because the workflow fails at the time.
+const notReady = 10 * time.Second
 
 // unasked is the error of a question that cannot be asked.
 func unasked(why string) error { return fmt.Errorf("temporalengine: %w: %s", toolset.ErrNobody, why) }
@@ -151,12 +155,25 @@ func (a *asker) withdraw(c client.Client, run workflow.Execution, in askInput) {
 	}, nil)
 }
 
-// update sends an update and waits for its result.
+// update sends an update and waits for its result. While a task of the workflow fails, as it does on a worker that cannot go on with the run, the server refuses
+// updates: then it is sent again for a time, because another worker may do better.
 func update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions, result any) error {
 	o.WaitForStage = client.WorkflowUpdateStageCompleted
-	handle, err := c.UpdateWorkflow(ctx, o)
-	if err != nil {
-		return err
+	if o.UpdateID == "" {
+		o.UpdateID = rand.Text() // the same for all attempts
 	}
-	return handle.Get(ctx, result)
+	for pause, last := firstPause, time.Now().Add(notReady); ; pause = min(2*pause, lastPause) {
+		handle, err := c.UpdateWorkflow(ctx, o)
+		if err == nil {
+			return handle.Get(ctx, result)
+		}
+		if !errors.As(err, new(*serviceerror.WorkflowNotReady)) || time.Now().After(last) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }

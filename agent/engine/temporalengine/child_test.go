@@ -109,6 +109,53 @@ func TestOuterLimitsBoundAChild(t *testing.T) {
 	}
 }
 
+// TestOuterLimitsBoundChildrenOfChildren has a limit of the run reached two workflows further in. It ends all three: nobody in between is told that a tool failed.
+func TestOuterLimitsBoundChildrenOfChildren(t *testing.T) {
+	for _, child := range []bool{false, true} {
+		asked := 0
+		busy := modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+			asked++
+			return model.Response(model.ToolCall("a", "look", `{"n":1}`)), nil
+		})
+		s := familyOf(t, child, busy, nil)
+		inside := agent.Must(agent.New(agent.Config[deps, string]{Name: "researcher", Model: busy, Tools: []*toolset.Tool[deps]{
+			toolset.Func("look", "Look.", func(context.Context, *toolset.RunContext[deps], args) (string, error) { return "", nil }),
+		}}))
+		between := 0
+		middle := agent.Must(agent.New(agent.Config[deps, string]{
+			Name: "middle",
+			Model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) {
+				between++
+				return model.Response(model.ToolCall("a", "deeper", `{"prompt":"Find it."}`)), nil
+			}),
+			Tools: []*toolset.Tool[deps]{agent.AsTool("deeper", "Go deeper.", inside, func(d deps) deps { return d })},
+		}))
+		s.config.Agent = storyteller(said(model.Response(model.ToolCall("a", "research", `{"prompt":"Find it."}`)), model.Response(final("done"))), middle, new(keys),
+			func(c *agent.Config[deps, report]) { c.Limits.ToolCalls = 2 })
+		if child {
+			s.config.Tool = func(name string) temporalengine.Activity {
+				return temporalengine.Activity{Child: map[string]string{"research": "middle"}[name]}
+			}
+			s.register = func(env *testsuite.TestWorkflowEnvironment) {
+				for name, a := range map[string]*agent.Agent[deps, string]{"middle": middle, "researcher": inside} {
+					closeRuns, err := temporalengine.Register(env, temporalengine.Config[deps, string]{
+						Name: name, Agent: a, Blobs: s.config.Blobs, Deps: s.config.Deps,
+						Tool: func(name string) temporalengine.Activity {
+							return temporalengine.Activity{Child: map[string]string{"deeper": "researcher"}[name]}
+						},
+					})
+					require.NoError(t, err)
+					t.Cleanup(closeRuns)
+				}
+			}
+		}
+		_, err := s.play(t, temporalengine.Input{Prompt: "Go."})
+		require.ErrorContains(t, err, "usage limit reached: ", "child %v", child)
+		require.Equal(t, 1, between, "child %v", child)
+		require.Equal(t, 3, asked, "child %v", child)
+	}
+}
+
 func TestToolThatIsNoAgentCannotBeAChild(t *testing.T) {
 	s := familyOf(t, true, insideModel(), nil)
 	s.config.Agent = storyteller(said(model.Response(model.ToolCall("a", "work", `{"n":1}`)), model.Response(final("done"))), researcher(insideModel(), new(keys)), new(keys), nil)
