@@ -56,7 +56,7 @@ func Templates(fsys fs.FS, dir string) ([]Command, error) {
 
 func template(fsys fs.FS, file, name string) (Command, error) {
 	if !isName(name) {
-		return Command{}, errors.New("the name cannot be a command: use 1 to 64 letters, digits, _, -, . and :")
+		return Command{}, errors.New("the name cannot be a command: use 1 to 64 letters, digits, and characters of \"_-.:\"")
 	}
 	if info, err := fs.Stat(fsys, file); err != nil {
 		return Command{}, err
