@@ -47,6 +47,8 @@ type carried struct {
 	// Waits says that the history ends with calls that wait for answers. Results are the answers that have come.
 	Waits   bool                    `json:"waits,omitempty"`
 	Results toolset.DeferredResults `json:"results,omitzero"`
+	// Taken identifies answers that have been taken.
+	Taken []string `json:"taken,omitempty"`
 }
 
 // instructed says which instructions requests were sent with, from a message on.
@@ -86,6 +88,7 @@ func (f *flow[D, O]) again(ctx workflow.Context, e *runEngine, in begin, waits b
 	in.Prompt, in.Parts, in.History = "", nil, nil
 	in.Carried = &carried{
 		History: history, Instructions: instructions(s.messages), Usage: s.usage, Steps: e.steps, IDs: e.ids, Dropped: e.dropped, Inbox: s.inbox.Left(), Waits: waits, Results: s.results,
+		Taken: s.taken,
 	}
 	return workflow.NewContinueAsNewError(ctx, f.config.Name, in)
 }
@@ -103,7 +106,7 @@ func (f *flow[D, O]) resume(ctx workflow.Context, e *runEngine, c *carried) {
 	if n := len(before); n > 0 {
 		e.chain.kept = tip{last: messages[n-1], n: n, key: c.History.Before}
 	}
-	s.messages, s.usage, s.results = messages, c.Usage, c.Results
+	s.messages, s.usage, s.results, s.taken = messages, c.Usage, c.Results, c.Taken
 	e.before, e.steps, e.ids, e.dropped = &c.Usage, c.Steps, c.IDs, c.Dropped
 	for _, parts := range c.Inbox {
 		s.inbox.Send(parts...)

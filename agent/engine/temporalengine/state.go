@@ -41,6 +41,8 @@ type state struct {
 	unread [][]model.Part
 	// refused is why the answers that were given last did not fit.
 	refused string
+	// taken identifies the answers that have been taken, the latest of them.
+	taken []string
 	// working are the keys of the tasks that activities are at, inside the workflows of calls, and questions what calls have asked.
 	working   []string
 	inside    []insideRun
@@ -68,11 +70,37 @@ func (f *flow[D, O]) handlers(ctx workflow.Context, s *state) error {
 	if err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, answerUpdate, func(_ workflow.Context, results toolset.DeferredResults) (left int, err error) {
+	return workflow.SetUpdateHandlerWithOptions(ctx, answerUpdate, s.take, workflow.UpdateHandlerOptions{
+		Validator: func(ctx workflow.Context, results toolset.DeferredResults) error {
+			if slices.Contains(s.taken, answerID(ctx, &results)) {
+				return nil
+			}
+			return s.check(&results)
+		},
+	})
+}
+
+// maxTaken bounds how many answers are known again.
+const maxTaken = 500
+
+// take takes answers. A server may send an update again, to the next execution, although this one has carried it out: if it was carried out by the task
+// that continued the workflow as a new one. Whoever has answered is not told then that somebody else was first.
+func (s *state) take(ctx workflow.Context, results toolset.DeferredResults) (left int, err error) {
+	if id := answerID(ctx, &results); !slices.Contains(s.taken, id) {
+		s.taken = append(s.taken[max(0, len(s.taken)+1-maxTaken):], id)
 		merge(&s.results, results)
 		s.heard = true
-		return len(s.unanswered()), nil
-	}, workflow.UpdateHandlerOptions{Validator: func(results toolset.DeferredResults) error { return s.check(&results) }})
+	}
+	return len(s.unanswered()), nil
+}
+
+// answerID identifies answers by their update and what they are.
+func answerID(ctx workflow.Context, results *toolset.DeferredResults) string {
+	data, err := json.Marshal(results)
+	if err != nil { // it was JSON
+		panic(err)
+	}
+	return keyOf(append(data, workflow.GetCurrentUpdateInfo(ctx).ID...))[:32]
 }
 
 // merge adds results to others.
