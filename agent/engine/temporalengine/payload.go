@@ -47,8 +47,8 @@ func patiently(ctx context.Context, f func() error) error {
 }
 
 // Converter converts what travels between clients, workflows and activities. It keeps everything that has more than 64 KiB in blobs, so that
-// no payload is larger. It belongs into client.Options.DataConverter of all programs that have to do with the runs. Workflows of other kinds can use it,
-// too.
+// no payload is larger. All programs that start, execute or ask about the runs set it as client.Options.DataConverter. Workflows of other kinds can use
+// it, too.
 func Converter(b Blobs) converter.DataConverter {
 	return anywhere{byReferences(b)}
 }

@@ -32,7 +32,7 @@ func prompt(id, tool string) model.Part { return model.ToolCall(id, tool, `{"pro
 
 // startAskers starts a run whose agent calls others, each of which asks: "far" is a child and calls "farther", another child, and "place", which is
 // in place in all of them. Who has a toolset.Asker of its own for approvals asks nobody there.
-func startAskers(t *testing.T, c client.Client, blobs temporalengine.Blobs) *temporalengine.Run[report] {
+func startAskers(t *testing.T, c client.Client, blobs temporalengine.Blobs, id string) *temporalengine.Run[report] {
 	t.Helper()
 	place := agent.Must(agent.New(agent.Config[deps, string]{
 		Name: "place", Tools: []*toolset.Tool[deps]{asking()}, Model: said(model.Response(ask("q")), model.Response(model.Text("asked"))),
@@ -61,21 +61,30 @@ func startAskers(t *testing.T, c client.Client, blobs temporalengine.Blobs) *tem
 	}
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
-	run, err := clientOf(t, c, queue).Start(t.Context(), temporalengine.Input{Prompt: "Go."})
+	run, err := clientOf(t, c, queue).Start(t.Context(), temporalengine.Input{ID: id, Prompt: "Go."})
 	require.NoError(t, err)
 	return run
 }
 
-// TestQuestionsInsideReachTheRun that the client has started, from any depth, and its replies reach them.
+// TestQuestionsInsideReachTheRun that the client has started, from any depth, and its replies reach them: also where the id of the run is so long that
+// those of its children are not made of it.
 func TestQuestionsInsideReachTheRun(t *testing.T) {
+	t.Run("short id", func(t *testing.T) { questionsReach(t, rand.Text()) })
+	t.Run("long id", func(t *testing.T) { questionsReach(t, rand.Text()+strings.Repeat("x", 210)) })
+}
+
+func questionsReach(t *testing.T, id string) {
 	blobs := new(temporalengine.MemoryBlobs)
-	run := startAskers(t, dial(t, blobs), blobs)
+	c := dial(t, blobs)
+	run := startAskers(t, c, blobs, id)
+	other := startAskers(t, c, blobs, id[:20])
 	seen := map[string]string{}
 	for len(seen) < 4 {
 		for _, q := range questions(t, run) {
 			path := strings.Join(q.Question.Path, " ")
 			if seen[path] == "" {
 				seen[path] = q.Question.Agent
+				require.ErrorIs(t, other.Reply(t.Context(), q.ID, accept(`{"colour":"red"}`)), temporalengine.ErrAnswer, "it is none of another run")
 				require.NoError(t, run.Reply(t.Context(), q.ID, accept(`{"colour":"red"}`)))
 			}
 		}
@@ -98,7 +107,7 @@ func TestQuestionsInsideEndWithTheRun(t *testing.T) {
 		return ids
 	}
 	t.Run("cancelled", func(t *testing.T) {
-		run := startAskers(t, c, blobs)
+		run := startAskers(t, c, blobs, "")
 		ids := all(run)
 		require.NoError(t, run.Cancel(t.Context()))
 		_, err := run.Result(t.Context())
@@ -110,7 +119,7 @@ func TestQuestionsInsideEndWithTheRun(t *testing.T) {
 		}
 	})
 	t.Run("terminated", func(t *testing.T) {
-		run := startAskers(t, c, blobs)
+		run := startAskers(t, c, blobs, "")
 		all(run)
 		require.NoError(t, c.TerminateWorkflow(t.Context(), run.ID()+"/1/tool/far", "", "enough"))
 		left := questions(t, run)

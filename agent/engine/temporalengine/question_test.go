@@ -49,31 +49,28 @@ func ask(id string) model.Part { return model.ToolCall(id, "ask", `{"n":1}`) }
 // questions waits until a run asks.
 func questions(t testing.TB, run *temporalengine.Run[report]) []temporalengine.Question {
 	t.Helper()
-	for {
-		state, err := run.State(t.Context())
-		require.NoError(t, err)
-		if len(state.Questions) > 0 {
-			return state.Questions
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-t.Context().Done():
-			t.Fatal("nobody has asked")
-		}
-	}
+	return waitForQuestions(t, run, func(n int) bool { return n > 0 })
 }
 
 // noQuestions waits until a run asks no longer.
 func noQuestions(t testing.TB, run *temporalengine.Run[report]) {
 	t.Helper()
-	for {
+	waitForQuestions(t, run, func(n int) bool { return n == 0 })
+}
+
+// waitForQuestions waits until a run has as many questions as is wanted.
+func waitForQuestions(t testing.TB, run *temporalengine.Run[report], enough func(n int) bool) (all []temporalengine.Question) {
+	t.Helper()
+	require.Eventually(t, func() bool {
 		state, err := run.State(t.Context())
-		require.NoError(t, err)
-		if len(state.Questions) == 0 {
-			return
+		if err != nil {
+			t.Log(err)
+			return false
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		all = state.Questions
+		return enough(len(all))
+	}, 2*time.Minute, 10*time.Millisecond)
+	return all
 }
 
 func accept(content string) toolset.Reply {
@@ -209,9 +206,7 @@ func TestManyCallsAsk(t *testing.T) {
 	require.NoError(t, err)
 	run, err := runs.Start(t.Context(), temporalengine.Input{Prompt: "Go."})
 	require.NoError(t, err)
-	for len(questions(t, run)) < 5 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	waitForQuestions(t, run, func(n int) bool { return n >= 5 })
 	answered := map[string]bool{}
 	for len(answered) < calls {
 		all := questions(t, run)

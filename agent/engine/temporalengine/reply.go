@@ -76,17 +76,32 @@ func (q Question) of(workflow string, path []string) Question {
 // error wraps [ErrEnded].
 func (r *Run[O]) Reply(ctx context.Context, questionID string, reply toolset.Reply) error {
 	at := strings.LastIndex(questionID, idMark)
-	if at < 0 || questionID[:at] != r.id && !strings.HasPrefix(questionID[:at], r.id+"/") {
-		return fmt.Errorf("%w: run %s: it has no question %q", ErrAnswer, r.id, questionID)
+	if at < 0 {
+		return r.unasked(questionID)
+	}
+	if questionID[:at] != r.id { // it may be one of another run
+		state, err := r.State(ctx)
+		switch {
+		case state != nil && slices.ContainsFunc(state.Questions, func(q Question) bool { return q.ID == questionID }):
+		case err != nil:
+			return err
+		default:
+			return r.unasked(questionID)
+		}
 	}
 	err := update(ctx, r.client, client.UpdateWorkflowOptions{WorkflowID: questionID[:at], UpdateName: replyUpdate, Args: []any{replyInput{questionID[at+1:], reply}}}, nil)
-	if questionID[:at] != r.id && errors.As(err, new(*serviceerror.NotFound)) { // the call has ended
-		return fmt.Errorf("%w: run %s: no question with this id waits for an answer", ErrAnswer, r.id)
+	if questionID[:at] != r.id && errors.As(err, new(*serviceerror.NotFound)) { // the call has just ended
+		return r.unasked(questionID)
 	}
 	if err != nil {
 		return r.refused(ctx, err)
 	}
 	return nil
+}
+
+// unasked is the error of a reply to a question that is none of the run, or none that waits.
+func (r *Run[O]) unasked(questionID string) error {
+	return fmt.Errorf("%w: run %s: no question %.300q waits for an answer", ErrAnswer, r.id, questionID)
 }
 
 // refused is the error of an answer that has not arrived.
