@@ -15,27 +15,16 @@ func (c *Client) ForkSession(ctx context.Context, id acp.SessionID, config Sessi
 	if !c.forks {
 		return nil, c.unsupported(unstable.MethodForkSession)
 	}
-	s, dirs, err := c.prepare(config)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	c.opening++
-	c.mu.Unlock()
-	defer c.opened()
-	resp, err := unstable.CallAgent(c.conn).ForkSession(ctx, &unstable.ForkSessionRequest{
-		SessionID: id, Cwd: s.cwd, AdditionalDirectories: dirs, MCPServers: servers(config.MCPServers),
+	return c.create(unstable.MethodForkSession, config, func(s *Session, dirs []string) (*acp.NewSessionResponse, error) {
+		resp, err := unstable.CallAgent(c.conn).ForkSession(ctx, &unstable.ForkSessionRequest{
+			SessionID: id, Cwd: s.cwd, AdditionalDirectories: dirs, MCPServers: servers(config.MCPServers),
+		})
+		switch {
+		case err != nil:
+			return nil, c.failed(ctx, unstable.MethodForkSession, err)
+		case resp.SessionID == id:
+			return nil, &ProtocolError{Method: unstable.MethodForkSession, Problem: "the new session has the id of the old one"}
+		}
+		return &acp.NewSessionResponse{SessionID: resp.SessionID, Modes: resp.Modes, ConfigOptions: resp.ConfigOptions}, nil
 	})
-	if err != nil {
-		return nil, c.failed(ctx, unstable.MethodForkSession, err)
-	}
-	switch resp.SessionID {
-	case "":
-		return nil, &ProtocolError{Method: unstable.MethodForkSession, Problem: "the session has no id"}
-	case id:
-		return nil, &ProtocolError{Method: unstable.MethodForkSession, Problem: "the new session has the id of the old one"}
-	}
-	s.id = resp.SessionID
-	s.options(resp.Modes, resp.ConfigOptions)
-	return s, c.register(s, unstable.MethodForkSession)
 }

@@ -64,6 +64,17 @@ type Session struct {
 
 // NewSession opens a session.
 func (c *Client) NewSession(ctx context.Context, config SessionConfig) (*Session, error) {
+	return c.create(acp.MethodNewSession, config, func(s *Session, dirs []string) (*acp.NewSessionResponse, error) {
+		resp, err := c.conn.NewSession(ctx, &acp.NewSessionRequest{Cwd: s.cwd, AdditionalDirectories: dirs, MCPServers: servers(config.MCPServers)})
+		if err != nil {
+			return nil, c.failed(ctx, acp.MethodNewSession, err)
+		}
+		return resp, nil
+	})
+}
+
+// create opens a session that the agent makes and gives its id.
+func (c *Client) create(method string, config SessionConfig, call func(s *Session, dirs []string) (*acp.NewSessionResponse, error)) (*Session, error) {
 	s, dirs, err := c.prepare(config)
 	if err != nil {
 		return nil, err
@@ -72,16 +83,16 @@ func (c *Client) NewSession(ctx context.Context, config SessionConfig) (*Session
 	c.opening++
 	c.mu.Unlock()
 	defer c.opened()
-	resp, err := c.conn.NewSession(ctx, &acp.NewSessionRequest{Cwd: s.cwd, AdditionalDirectories: dirs, MCPServers: servers(config.MCPServers)})
+	resp, err := call(s, dirs)
 	if err != nil {
-		return nil, c.failed(ctx, acp.MethodNewSession, err)
+		return nil, err
 	}
 	if resp.SessionID == "" {
-		return nil, &ProtocolError{Method: acp.MethodNewSession, Problem: "the session has no id"}
+		return nil, &ProtocolError{Method: method, Problem: "the session has no id"}
 	}
 	s.id = resp.SessionID
 	s.options(resp.Modes, resp.ConfigOptions)
-	return s, c.register(s, acp.MethodNewSession)
+	return s, c.register(s, method)
 }
 
 // LoadSession opens an earlier session. It returns when the agent has replayed the conversation.
