@@ -175,9 +175,9 @@ func (s *server) runningTools() []string {
 	return slices.Compact(tools)
 }
 
-// logEnding logs how a turn ended that did not go well.
+// logEnding logs how a turn ended that did not go well. A turn whose ctx has ended was stopped by its client, or by the end of either side.
 func (s *server) logEnding(t *turn, end *ending, err error) {
-	if end.err != nil && !errors.Is(context.Cause(t.ctx), errShutdown) {
+	if end.err != nil && t.ctx.Err() == nil {
 		s.logError("turn failed", t.session.id, err)
 	}
 }

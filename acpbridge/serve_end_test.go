@@ -65,6 +65,25 @@ func TestTheEndOfTheInputEndsRunningTools(t *testing.T) {
 	assert.Error(t, <-ended)
 }
 
+func TestATurnThatEndsWithItsClientHasNotFailed(t *testing.T) {
+	for name, end := range map[string]func(*editor){
+		"at the end of the input": func(e *editor) { require.NoError(t, e.stop()) },
+		"when serving is over":    func(e *editor) { e.cancel(); require.ErrorIs(t, e.result(), context.Canceled) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			called := make(chan struct{}, 1)
+			var log logBuffer
+			c := config(t, callsOnce("wait"), waits("wait", called))
+			c.Logger = log.logger()
+			e, id := start(t, c)
+			e.sendPrompt(id, "go")
+			<-called
+			end(e)
+			assert.NotContains(t, log.String(), "turn failed")
+		})
+	}
+}
+
 func TestServeReturnsTheCauseOfItsContext(t *testing.T) {
 	called := make(chan struct{}, 1)
 	e, id := start(t, config(t, callsOnce("wait"), waits("wait", called)))

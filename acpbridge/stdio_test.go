@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,7 +133,9 @@ func clientMain() int {
 	c := &stdioClient{w: w, lines: bufio.NewScanner(r)}
 	c.session()
 	c.prompt(os.Getenv("PONTE_TEST_TOOL"))
-	select {}
+	time.Sleep(time.Hour)
+	runtime.KeepAlive(cmd) // or the garbage collector closes the agent's input
+	return 0
 }
 
 // stdioClient talks to an agent in another process.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -166,6 +167,7 @@ func clientMain(agent []string) int {
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
+	defer runtime.KeepAlive(cmd) // or the garbage collector closes the agent's input
 	lines := bufio.NewScanner(stdout)
 	await := func(text string) string {
 		for lines.Scan() {
