@@ -46,7 +46,7 @@ func TestIdleSessionsTakeLittleMemory(t *testing.T) {
 	c.Idle, c.Modes, c.Commands = time.Millisecond, host.Modes(), host.BuiltIns(nil)
 	var awake atomic.Int32
 	c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) { awake.Add(1); return d, nil }
-	c.Release = func(context.Context, bare) { awake.Add(-1) }
+	c.Release = func(context.Context, bare) error { awake.Add(-1); return nil }
 	e := serve(t, c)
 	e.initialize(`{}`)
 	heap := func() uint64 {

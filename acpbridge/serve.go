@@ -32,7 +32,7 @@ import (
 //
 // # Sessions and turns
 //
-// Sessions are independent and run in parallel. A session has one turn at a time: see [BusyPolicy]. A turn is one run of the agent
+// Sessions are independent and run in parallel. A session has one turn at a time: see [host.Busy]. A turn is one run of the agent
 // over the session's history: text and thoughts are streamed, each tool call is announced once and then updated, a structured output
 // is sent as one message, and an [acp.SessionUpdate] that a tool emits is sent unchanged. A client that reads slowly slows the run
 // down. Commands in the background belong to the session and end with it. The history keeps what a turn did, however it ended.

@@ -24,7 +24,7 @@ type server struct {
 
 	info        acp.Implementation
 	media       []string
-	busy        BusyPolicy
+	busy        host.Busy
 	host        *host.Host
 	settings    bool // sessions have settings, and modes among them
 	modes       bool

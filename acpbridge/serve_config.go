@@ -51,8 +51,9 @@ type Config[D deps.Carrier, O any] struct {
 	Local LocalFallback
 
 	// Release frees what Deps has made, once for each call of Deps: when the session is closed or has been idle, or
-	// when Serve ends. No turn of the session is running then. Its ctx ends when Serve stops waiting.
-	Release func(ctx context.Context, d D)
+	// when Serve ends. No turn of the session is running then. Its ctx ends when Serve stops waiting. An error is
+	// logged.
+	Release func(ctx context.Context, d D) error
 
 	// Info is the agent's name and version. By default, they are taken from the program's build information.
 	Info acp.Implementation
@@ -104,8 +105,11 @@ type Config[D deps.Carrier, O any] struct {
 	// themselves and exchange their messages as mcp/message. See package unstable.
 	Unstable bool
 
-	// Busy says what happens to a prompt that comes while a turn of its session is running.
-	Busy BusyPolicy
+	// Busy says what happens to a prompt that comes while a turn of its session is running. One that is refused is
+	// answered with -32600 and data.kind "busy". session/cancel also cancels prompts that wait. A prompt that was
+	// passed to the running turn is answered after it, with the same stop reason or error; a slash command is not
+	// passed on, and files that such a prompt links to are left to the model's tools: see LinkedFiles.
+	Busy host.Busy
 
 	// RunOptions returns options for the run of a turn. It may be nil. The bridge sets history, prompt, run id and
 	// conversation id itself, and [Asker] unless the options include agent.WithAsker. prompt is the client's request,
@@ -138,22 +142,6 @@ type Config[D deps.Carrier, O any] struct {
 	Conn acp.ConnOptions
 }
 
-// BusyPolicy says what happens to a prompt that comes while a turn of its session is running. A turn that has been cancelled does not
-// count as running: whatever the policy, the next prompt waits for its end.
-type BusyPolicy uint8
-
-const (
-	// BusyReject answers the prompt with -32600 and data.kind "busy". The running turn is not disturbed. It is the default.
-	BusyReject BusyPolicy = iota
-	// BusyQueue runs prompts one after another, in the order in which they were sent. session/cancel cancels those that wait too.
-	BusyQueue
-	// BusySteer passes the prompt to the running turn, which reads it with its next request to the model. It is
-	// answered after that turn, with the same stop reason or error. If the turn ends before it has read the prompt,
-	// the prompt becomes a turn of its own. So does a slash command. Files that the prompt links to are left to the
-	// model's tools: see LinkedFiles.
-	BusySteer
-)
-
 const defaultIdle = 10 * time.Minute
 
 const defaultShutdownTimeout = 1500 * time.Millisecond
@@ -175,8 +163,8 @@ func (c *Config[D, O]) check() error {
 	if (c.In == nil) != (c.Out == nil) {
 		bad("In and Out: only one is set: set both, or neither for the process's standard input and output")
 	}
-	if c.Busy > BusySteer {
-		bad("Busy is %d: use BusyReject, BusyQueue or BusySteer", c.Busy)
+	if c.Busy > host.BusySteer {
+		bad("Busy is %d: use host.BusyRefuse, host.BusyQueue or host.BusySteer", c.Busy)
 	}
 	if c.LinkedFiles < 0 {
 		bad("LinkedFiles is %d: use a number of bytes, or 0 to leave files to the model's tools", c.LinkedFiles)

@@ -178,7 +178,7 @@ func TestStuckTurnKeepsItsDependencies(t *testing.T) {
 		called, finish := make(chan struct{}, 1), make(chan struct{})
 		released := make(chan struct{}, 1)
 		c := config(t, callsOnce("stubborn"), stubborn(called, finish))
-		c.Release = func(context.Context, bare) { released <- struct{}{} }
+		c.Release = func(context.Context, bare) error { released <- struct{}{}; return nil }
 		e, id := start(t, c)
 		e.sendPrompt(id, "go")
 		<-called
@@ -396,7 +396,7 @@ func TestCloseCancelsTheSessionsWorkAndForgetsIt(t *testing.T) {
 	called := make(chan struct{}, 1)
 	released := make(chan acp.SessionID, 2)
 	c := config(t, callsOnce("wait"), waits("wait", called))
-	c.Release = func(_ context.Context, d bare) { released <- d.Session.ID }
+	c.Release = func(_ context.Context, d bare) error { released <- d.Session.ID; return nil }
 	e, id := start(t, c)
 	other := e.newSession()
 	n := e.sendPrompt(id, "go")

@@ -232,7 +232,7 @@ func TestIdleSessionsAreReleasedAndWake(t *testing.T) {
 		made, released := 0, 0
 		c := stored(t, newStore(), modeltest.Script(modeltest.SayText("one"), modeltest.SayText("two")))
 		c.Deps = func(_ context.Context, d deps.ACPDeps) (bare, error) { made++; return d, nil }
-		c.Release = func(context.Context, bare) { released++ }
+		c.Release = func(context.Context, bare) error { released++; return nil }
 		e, id := start(t, c)
 		requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "first"))
 		time.Sleep(10 * time.Minute)

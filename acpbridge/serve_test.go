@@ -27,7 +27,7 @@ func TestConfigErrorsAreJoinedAndSayWhatToDo(t *testing.T) {
 	require.Error(t, err)
 	for _, want := range []string{
 		"Agent is nil: make one with agent.New", "Deps is nil: set a function that returns a acpbridge_test.own",
-		"In and Out: only one is set", "Busy is 7: use BusyReject, BusyQueue or BusySteer", "LinkedFiles is -1", "ShutdownTimeout is -1s",
+		"In and Out: only one is set", "Busy is 7: use host.BusyRefuse, host.BusyQueue or host.BusySteer", "LinkedFiles is -1", "ShutdownTimeout is -1s",
 	} {
 		assert.ErrorContains(t, err, want)
 	}
@@ -124,7 +124,7 @@ func TestDepsIsCalledOncePerSessionWithWhatTheClientHasSaid(t *testing.T) {
 		calls <- call{acp.Session, context.Cause(ctx)}
 		return acp, nil
 	}
-	c.Release = func(_ context.Context, d bare) { released <- d.Session.ID }
+	c.Release = func(_ context.Context, d bare) error { released <- d.Session.ID; return nil }
 	e := serve(t, c)
 	e.initialize(`{"fs":{"readTextFile":true},"terminal":true}`)
 	answer := e.call(acp.MethodNewSession, `{"cwd":"/repo","additionalDirectories":["/lib"],"mcpServers":[]}`)

@@ -87,20 +87,20 @@ func (s *session) waking() *awake {
 }
 
 // admit registers a turn, so that the next message of the session finds it.
-func (s *session) admit(ctx context.Context, policy BusyPolicy) (*turn, error) {
+func (s *session) admit(ctx context.Context, policy host.Busy) (*turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed != nil {
 		return nil, s.closed
 	}
 	s.turns = slices.DeleteFunc(s.turns, (*turn).isAnswered)
-	if policy == BusyReject && slices.ContainsFunc(s.turns, (*turn).isGoing) {
+	if policy == host.BusyRefuse && slices.ContainsFunc(s.turns, (*turn).isGoing) {
 		return nil, busySession(s.id)
 	}
 	t := newTurn(ctx, s)
 	t.before = slices.Clone(s.turns)
 	busy := host.BusyQueue
-	if t.steers = policy == BusySteer && slices.ContainsFunc(s.turns, (*turn).isGoing); t.steers {
+	if t.steers = policy == host.BusySteer && slices.ContainsFunc(s.turns, (*turn).isGoing); t.steers {
 		busy = host.BusySteer
 	}
 	var err error

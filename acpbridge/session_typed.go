@@ -77,7 +77,7 @@ func releaseDeps[D deps.Carrier, O any](ctx context.Context, config *Config[D, O
 	defer func() { err = errors.Join(err, a.workspace.Close()) }()
 	defer recovered(&err)
 	if config.Release != nil {
-		config.Release(ctx, d)
+		return config.Release(ctx, d)
 	}
 	return nil
 }

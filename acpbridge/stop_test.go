@@ -182,14 +182,20 @@ func TestPanicsOfUserCodeAreAnsweredAndTheConnectionLives(t *testing.T) {
 	}
 }
 
-func TestAPanicOfReleaseIsLogged(t *testing.T) {
-	var log logBuffer
-	c := config(t, modeltest.Script())
-	c.Logger = log.logger()
-	c.Release = func(context.Context, bare) { panic("boom") }
-	e, _ := start(t, c)
-	require.NoError(t, e.stop())
-	assert.Contains(t, log.String(), "session not released")
+func TestFailuresOfReleaseAreLogged(t *testing.T) {
+	for name, release := range map[string]func(context.Context, bare) error{
+		"panic": func(context.Context, bare) error { panic("boom") },
+		"error": func(context.Context, bare) error { return errors.New("boom") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log logBuffer
+			c := config(t, modeltest.Script())
+			c.Logger, c.Release = log.logger(), release
+			e, _ := start(t, c)
+			require.NoError(t, e.stop())
+			assert.Contains(t, log.String(), "session not released")
+		})
+	}
 }
 
 func TestRunOptionsMayRefuseAPromptAndSeeItsMeta(t *testing.T) {

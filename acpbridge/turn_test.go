@@ -19,6 +19,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -165,7 +166,7 @@ func TestPromptWhileATurnRunsIsRejectedAndTheTurnUndisturbed(t *testing.T) {
 
 func TestQueuedPromptsRunInOrder(t *testing.T) {
 	c := config(t, echo())
-	c.Busy = acpbridge.BusyQueue
+	c.Busy = host.BusyQueue
 	e, id := start(t, c)
 	var lines []string
 	var ids []int
@@ -201,7 +202,7 @@ func requireSegregated(t *testing.T, lines []wireLine, ids []int) {
 func TestCancelEndsTheRunningTurnAndThoseThatWait(t *testing.T) {
 	called := make(chan struct{}, 1)
 	c := config(t, modeltest.Script(modeltest.Say(model.ToolCall("1", "wait", "{}")), modeltest.SayText("next")), waits("wait", called))
-	c.Busy = acpbridge.BusyQueue
+	c.Busy = host.BusyQueue
 	e, id := start(t, c)
 	first := e.sendPrompt(id, "a")
 	<-called
@@ -307,7 +308,7 @@ func TestTwoPipelinedPromptsAreNeverReordered(t *testing.T) {
 		return model.Response(model.Text(last.Parts[len(last.Parts)-1].Text)), nil
 	})
 	c := config(t, m)
-	c.Busy = acpbridge.BusyQueue
+	c.Busy = host.BusyQueue
 	e := serve(t, c)
 	e.initialize(`{}`)
 	for trial := range trials {

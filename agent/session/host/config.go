@@ -100,7 +100,7 @@ type Busy uint8
 const (
 	// BusyRefuse refuses the prompt with [ErrBusy]. It is the default.
 	BusyRefuse Busy = iota
-	// BusyQueue runs prompts one after another.
+	// BusyQueue runs prompts one after another, in the order in which they arrived.
 	BusyQueue
 	// BusySteer passes the prompt to the running turn, which reads it with its next request. If the turn ends before
 	// that, the prompt becomes a turn of its own.
