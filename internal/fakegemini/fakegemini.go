@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/native"
 )
 
 // Impossible says why the protocol cannot say what a scenario says, or nothing if it can.
@@ -90,7 +91,9 @@ func (v Wire) Play(w http.ResponseWriter, r *http.Request, s conformance.Scenari
 	case s.Answer != nil:
 		var parts []string
 		for _, p := range s.Answer.Parts {
-			parts = append(parts, wirePart(p))
+			if p.Kind != model.PartCitation {
+				parts = append(parts, wirePart(p))
+			}
 		}
 		body = strings.Replace(end(s), `{"text":""}`, strings.Join(parts, ","), 1)
 		if s.Fault == conformance.FaultTruncated {
@@ -125,9 +128,25 @@ func end(s conformance.Scenario) string {
 		reason = "UNHEARD_OF"
 	}
 	u := s.Answer.Usage
-	return fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[{"text":""}]},"finishReason":%q,"index":0}],"usageMetadata":{"promptTokenCount":%d,`+
+	return fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[{"text":""}]},"finishReason":%q%s,"index":0}],"usageMetadata":{"promptTokenCount":%d,`+
 		`"candidatesTokenCount":%d,"thoughtsTokenCount":%d,"cachedContentTokenCount":%d},"modelVersion":"m-001","responseId":"r1"}`,
-		reason, u.InputTokens, u.OutputTokens-u.ReasoningTokens, u.ReasoningTokens, u.CacheReadTokens)
+		reason, grounding(s.Answer), u.InputTokens, u.OutputTokens-u.ReasoningTokens, u.ReasoningTokens, u.CacheReadTokens)
+}
+
+// grounding is the member of the candidate that names the sources, with their places in bytes.
+func grounding(m *model.Message) string {
+	var chunks, supports []string
+	for i, source := range native.Sources(m) {
+		chunks = append(chunks, `{"web":{"uri":`+quote(source.URL)+`,"title":`+quote(source.Title)+`}}`)
+		for _, span := range source.Spans {
+			supports = append(supports, fmt.Sprintf(`{"segment":{"startIndex":%d,"endIndex":%d,"text":%s},"groundingChunkIndices":[%d]}`,
+				span.Start, span.End, quote(m.Text()[span.Start:span.End]), i))
+		}
+	}
+	if chunks == nil {
+		return ""
+	}
+	return `,"groundingMetadata":{"groundingChunks":[` + strings.Join(chunks, ",") + `],"groundingSupports":[` + strings.Join(supports, ",") + `]}`
 }
 
 func wirePart(p model.Part) string {
@@ -163,6 +182,9 @@ func wirePart(p model.Part) string {
 func wirePieces(m *model.Message) []string {
 	var chunks []string
 	for _, p := range m.Parts {
+		if p.Kind == model.PartCitation { // in the last event
+			continue
+		}
 		if p.Kind != model.PartText && p.Kind != model.PartThinking {
 			chunks = append(chunks, chunk(wirePart(p)))
 			continue

@@ -4,9 +4,12 @@ package anthropicmodel_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/agent/model/native"
 	"github.com/ponte-go/ponte/internal/matrix"
 )
 
@@ -38,7 +42,7 @@ func harness(change func(*anthropicmodel.Config)) conformance.Harness {
 	var mu sync.Mutex
 	bodies, headers := map[testing.TB]*strings.Builder{}, map[testing.TB]http.Header{}
 	return conformance.Harness{
-		Provider: true,
+		Provider: true, Citations: true,
 		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
@@ -49,7 +53,7 @@ func harness(change func(*anthropicmodel.Config)) conformance.Harness {
 				bodies[t].Write(body)
 				headers[t] = r.Header
 				mu.Unlock()
-				play(w, r, s, strings.Contains(string(body), `"stream":true`))
+				play(w, r, inBlocks(s), strings.Contains(string(body), `"stream":true`))
 			}))
 			t.Cleanup(server.Close)
 			m := newModel(t, server.URL, change)
@@ -70,6 +74,36 @@ func harness(change func(*anthropicmodel.Config)) conformance.Harness {
 			return headers[t]
 		},
 	}
+}
+
+// inBlocks returns a scenario in which each passage with sources is a text of its own, followed by its citations, as
+// Anthropic answers.
+func inBlocks(s conformance.Scenario) conformance.Scenario {
+	if s.Answer == nil || !slices.ContainsFunc(s.Answer.Parts, func(p model.Part) bool { return p.Kind == model.PartCitation }) {
+		return s
+	}
+	passages := map[native.Span][]model.Part{}
+	for _, source := range native.Sources(s.Answer) {
+		for _, span := range source.Spans {
+			passages[span] = append(passages[span], model.Part{Kind: model.PartCitation, Data: []byte(fmt.Sprintf(
+				`{"type":"web_search_result_location","url":%s,"title":%s,"encrypted_index":"Eo8B","cited_text":"as it is there"}`, quote(source.URL), quote(source.Title)))})
+		}
+	}
+	text, from := s.Answer.Text(), 0
+	answer := *s.Answer
+	answer.Parts = nil
+	for _, span := range slices.SortedFunc(maps.Keys(passages), func(a, b native.Span) int { return a.Start - b.Start }) {
+		if span.Start > from {
+			answer.Parts = append(answer.Parts, model.Text(text[from:span.Start]))
+		}
+		answer.Parts = append(append(answer.Parts, model.Text(text[span.Start:span.End])), passages[span]...)
+		from = span.End
+	}
+	if from < len(text) {
+		answer.Parts = append(answer.Parts, model.Text(text[from:]))
+	}
+	s.Answer = &answer
+	return s
 }
 
 func skipWhatTheWireCannotSay(t testing.TB, s conformance.Scenario, m *anthropicmodel.Model) {

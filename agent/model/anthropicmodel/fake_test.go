@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -149,10 +150,10 @@ func play(w http.ResponseWriter, r *http.Request, s conformance.Scenario, stream
 // wireAnswer returns an unstreamed response.
 func wireAnswer(s conformance.Scenario) string {
 	var blocks []string
-	for _, p := range s.Answer.Parts {
+	for i, p := range s.Answer.Parts {
 		switch p.Kind {
 		case model.PartText:
-			blocks = append(blocks, `{"type":"text","text":`+quote(p.Text)+`}`)
+			blocks = append(blocks, `{"type":"text","text":`+quote(p.Text)+wireCitations(s.Answer.Parts[i+1:])+`}`)
 		case model.PartThinking:
 			blocks = append(blocks, fmt.Sprintf(`{"type":"thinking","thinking":%s,"signature":%q}`, quote(p.Text), p.Signature))
 		case model.PartOpaque:
@@ -165,6 +166,21 @@ func wireAnswer(s conformance.Scenario) string {
 		strings.Join(blocks, ","), wireStop(s), wireUsage(s.Answer.Usage))
 }
 
+// wireCitations returns the member of a text with the citations that follow it.
+func wireCitations(behind []model.Part) string {
+	var all []string
+	for _, p := range behind {
+		if p.Kind != model.PartCitation {
+			break
+		}
+		all = append(all, string(p.Data))
+	}
+	if all == nil {
+		return ""
+	}
+	return `,"citations":[` + strings.Join(all, ",") + `]`
+}
+
 func wireID(id string) string {
 	if id == "" {
 		return ""
@@ -175,7 +191,13 @@ func wireID(id string) string {
 // wireBlocks returns the events of a response's blocks, with text, thinking and arguments in pieces.
 func wireBlocks(m *model.Message) []string {
 	var blocks []string
-	for i, p := range m.Parts {
+	i := -1
+	for n, p := range m.Parts {
+		if p.Kind == model.PartCitation { // of the text before it
+			blocks = slices.Insert(blocks, len(blocks)-1, delta(i, `{"type":"citations_delta","citation":`+string(p.Data)+`}`))
+			continue
+		}
+		i++
 		pieces := func(format, text string) {
 			for piece := range strings.SplitAfterSeq(text, " ") {
 				blocks = append(blocks, delta(i, fmt.Sprintf(format, quote(piece))))
@@ -183,7 +205,11 @@ func wireBlocks(m *model.Message) []string {
 		}
 		switch p.Kind {
 		case model.PartText:
-			blocks = append(blocks, start(i, `{"type":"text","text":""}`))
+			citations := ""
+			if wireCitations(m.Parts[n+1:]) != "" {
+				citations = `,"citations":[]`
+			}
+			blocks = append(blocks, start(i, `{"type":"text","text":""`+citations+`}`))
 			pieces(`{"type":"text_delta","text":%s}`, p.Text)
 		case model.PartThinking:
 			blocks = append(blocks, start(i, `{"type":"thinking","thinking":"","signature":""}`))

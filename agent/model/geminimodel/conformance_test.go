@@ -33,7 +33,7 @@ func harness(path string, change ...func(*geminimodel.Config)) conformance.Harne
 	sent := map[testing.TB]*strings.Builder{}
 	headers := map[testing.TB]http.Header{}
 	return conformance.Harness{
-		Provider: true,
+		Provider: true, Citations: true,
 		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			if why := fakegemini.Impossible(s); why != "" {
 				t.Skip(why)

@@ -18,7 +18,7 @@ import (
 func TestConformance(t *testing.T) {
 	var seen seen
 	matrix.Conformance(t, "openaimodel", seen.watch(conformance.Harness{
-		Provider: true,
+		Provider: true, Citations: true,
 		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
 				play(w, r, s, strings.Contains(body, `"stream":true`))

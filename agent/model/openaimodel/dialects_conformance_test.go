@@ -18,7 +18,7 @@ func TestDialectsConform(t *testing.T) {
 		t.Run(provider, func(t *testing.T) {
 			var seen seen
 			conformance.Run(t, seen.watch(conformance.Harness{
-				Provider: true,
+				Provider: true, Citations: true,
 				New: func(t testing.TB, s conformance.Scenario) model.Model {
 					server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
 						play(w, r, s, strings.Contains(body, `"stream":true`))

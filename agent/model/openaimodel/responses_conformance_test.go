@@ -20,7 +20,7 @@ import (
 func TestResponsesConformance(t *testing.T) {
 	var seen seen
 	matrix.Conformance(t, "openaimodel-responses", seen.watch(conformance.Harness{
-		Provider: true,
+		Provider: true, Citations: true,
 		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			server := seen.serve(t, func(w http.ResponseWriter, r *http.Request, body string) {
 				playResponse(w, r, s, strings.Contains(body, `"stream":true`))
@@ -104,7 +104,9 @@ func responseBody(status, more, output string) string {
 func wholeResponse(s conformance.Scenario) string {
 	var items []string
 	for i, p := range s.Answer.Parts {
-		items = append(items, outputItem(i, p, true))
+		if p.Kind != model.PartCitation {
+			items = append(items, annotated(s.Answer.Parts[i+1:], outputItem(i, p, true)))
+		}
 	}
 	status, reason := "completed", "null"
 	switch {
@@ -120,6 +122,23 @@ func wholeResponse(s conformance.Scenario) string {
 	return strings.Replace(body, `"usage":null`, fmt.Sprintf(`"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},`+
 		`"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":0}`,
 		u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.OutputTokens, u.ReasoningTokens), 1)
+}
+
+// annotated returns the item of a text with the citations that follow it.
+func annotated(behind []model.Part, item string) string {
+	return strings.Replace(item, `"annotations":[]`, `"annotations":[`+strings.Join(annotations(behind), ",")+`]`, 1)
+}
+
+// annotations returns the citations that the parts begin with.
+func annotations(parts []model.Part) []string {
+	var all []string
+	for _, p := range parts {
+		if p.Kind != model.PartCitation {
+			break
+		}
+		all = append(all, string(p.Data))
+	}
+	return all
 }
 
 // outputItem returns a part as an item, complete or as at its start.
@@ -170,6 +189,9 @@ func responseStream(s conformance.Scenario) string {
 		`{"type":"response.in_progress","response":` + responseBody("in_progress", "", "") + `}`,
 	}
 	for i, p := range s.Answer.Parts {
+		if p.Kind == model.PartCitation {
+			continue
+		}
 		at := fmt.Sprintf(`"item_id":"x_%d","output_index":%d`, i, i)
 		list = append(list, fmt.Sprintf(`{"type":"response.output_item.added","output_index":%d,"item":%s}`, i, outputItem(i, p, false)))
 		kind, whole := "output_text", p.Text
@@ -184,9 +206,12 @@ func responseStream(s conformance.Scenario) string {
 				list = append(list, fmt.Sprintf(`{"type":"response.%s.delta",%s,"content_index":0,"delta":%s,"obfuscation":"x7"}`, kind, at, quote(piece)))
 			}
 		}
+		for n, a := range annotations(s.Answer.Parts[i+1:]) {
+			list = append(list, fmt.Sprintf(`{"type":"response.output_text.annotation.added",%s,"content_index":0,"annotation_index":%d,"annotation":%s}`, at, n, a))
+		}
 		list = append(list,
 			fmt.Sprintf(`{"type":"response.%s.done",%s,"text":%s}`, kind, at, quote(whole)),
-			fmt.Sprintf(`{"type":"response.output_item.done","output_index":%d,"item":%s}`, i, outputItem(i, p, true)))
+			fmt.Sprintf(`{"type":"response.output_item.done","output_index":%d,"item":%s}`, i, annotated(s.Answer.Parts[i+1:], outputItem(i, p, true))))
 	}
 	whole := wholeResponse(s)
 	end := "response.completed"

@@ -80,14 +80,20 @@ func wireUsage(u model.Usage) string {
 }
 
 func wireAnswer(m *model.Message, reason string) string {
-	members, calls := []string{`"role":"assistant"`}, []string{}
+	members, calls, annotations := []string{`"role":"assistant"`}, []string{}, []string{}
 	for _, p := range m.Parts {
-		if p.Kind == model.PartToolCall {
+		switch p.Kind {
+		case model.PartToolCall:
 			calls = append(calls, fmt.Sprintf(`{%s,"type":"function","function":{"name":%q,"arguments":%s}}`,
 				wireCall(p), p.Tool, quote(string(p.Args))))
-		} else {
+		case model.PartCitation:
+			annotations = append(annotations, wireAnnotation(p))
+		default:
 			members = append(members, wireMember(p, p.Text))
 		}
+	}
+	if len(annotations) > 0 {
+		members = append(members, `"annotations":[`+strings.Join(annotations, ",")+`]`)
 	}
 	if len(calls) > 0 {
 		members = append(members, `"tool_calls":[`+strings.Join(calls, ",")+`]`)
@@ -108,6 +114,11 @@ func wireMember(p model.Part, text string) string {
 			p.MediaType, base64.StdEncoding.EncodeToString(p.Data))
 	}
 	return `"content":` + quote(text)
+}
+
+// wireAnnotation returns a citation as Chat Completions has it.
+func wireAnnotation(p model.Part) string {
+	return `{"type":"url_citation","url_citation":` + string(p.Data) + `}`
 }
 
 // wireCall returns the members that identify a call.
@@ -134,6 +145,8 @@ func wireDeltas(m *model.Message) []string {
 				chunks = append(chunks, delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, calls, quote(piece))))
 			}
 			calls++
+		case model.PartCitation:
+			chunks = append(chunks, delta(`{"annotations":[`+wireAnnotation(p)+`]}`))
 		default:
 			for piece := range strings.SplitAfterSeq(p.Text, " ") {
 				chunks = append(chunks, delta("{"+wireMember(p, piece)+"}"))

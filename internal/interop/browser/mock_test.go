@@ -208,6 +208,10 @@ func (s *mockSession) append(id, text string) {
 	_ = s.fold.Apply(view.Change{Op: view.Append, ID: id, Text: text})
 }
 
+func (s *mockSession) appendContent(id string, content ...view.Content) {
+	_ = s.fold.Apply(view.Change{Op: view.Append, ID: id, Content: content})
+}
+
 func (s *mockSession) rename(w http.ResponseWriter, r *http.Request) {
 	s.m.mu.Lock()
 	s.title = fmt.Sprint(body(r)["title"])

@@ -20,6 +20,8 @@ var pageMutants = []struct{ rule, file, find, put, scenario string }{
 	{"direction marks are shown by their code", "client/text.ts", `\u202a-\u202e\u2060-\u206f\ufeff\ufff9`, `\u2060-\u2065\ufeff\ufff9`, ""},
 	{"what is approved is shown exactly", "client/text.ts", `return s.replace(invisible, name);`, `return s;`, ""},
 	{"escape sequences are left out", "client/text.ts", `s.replace(escapes, "")`, `s`, ""},
+	{"only addresses of the web are links of sources", "client/cites.ts", `const web = safe && /^https?:/.test(safe.href);`, `const web = safe;`, ""},
+	{"places of sources are counted in bytes", "client/cites.ts", `n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4`, `n = 1`, ""},
 	{"a reset clears what was there", "client/fold.ts", `if (u.reset) {`, `if (false) {`, ""},
 	{"a part of a large update is not gone on from", "client/watch.ts", `this.#position = e.id || this.#position;`, `this.#position = u.position;`, ""},
 	{"a watch goes on at its position", "client/watch.ts", `this.api.events(this.session, this.#position, abort.signal)`, `this.api.events(this.session, "", abort.signal)`, ""},

@@ -23,6 +23,7 @@ func TestManyCallsKeepThePageSmall(t *testing.T)           { drive(t, "many") }
 func TestAttacksInTranscriptsDoNotRun(t *testing.T)        { drive(t, "attacks") }
 func TestNaughtyStringsAreText(t *testing.T)               { drive(t, "strings") }
 func TestPageShowsImagesOfTheAgent(t *testing.T)           { drive(t, "pictures") }
+func TestPageMarksWhatSourcesSay(t *testing.T)             { drive(t, "cite") }
 func TestPageIsLightOrDark(t *testing.T)                   { drive(t, "theme") }
 func TestPageOutlivesForgottenSession(t *testing.T)        { drive(t, "forgotten") }
 func TestPageFitsNarrowAndWideScreens(t *testing.T)        { drive(t, "widths") }

@@ -143,7 +143,8 @@ func (m *mock) seedAttacks() {
 		s.put(view.Entity{ID: id("user"), Kind: view.Message, Role: view.User, Content: []view.Content{
 			{Kind: view.Text, Text: a}, {Kind: view.Image, MIMEType: "image/svg+xml", Data: svg, Name: a}, {Kind: view.Image, URI: "http://elsewhere.invalid/p.png", Name: a},
 			{Kind: view.Link, URI: a, Name: a}, {Kind: view.Link, URI: "javascript:" + attack, Name: "https://bank.example"}}})
-		s.put(view.Entity{ID: id("message"), Kind: view.Message, Role: view.Assistant, Content: text(a)})
+		s.put(view.Entity{ID: id("message"), Kind: view.Message, Role: view.Assistant, Content: append(text(a),
+			view.Content{Kind: view.Link, URI: a, Name: a, Cites: []view.Span{{Start: 0, End: len(a)}}}, view.Content{Kind: view.Link, URI: "https://a.test/", Name: a, Cites: []view.Span{{Start: 0, End: (len(a) + 1) / 2}}})})
 		s.put(view.Entity{ID: id("thought"), Kind: view.Thought, Content: text(a)})
 		s.put(view.Entity{ID: id("notice"), Kind: view.Notice, Class: a, Title: a, Content: text(a)})
 		s.put(view.Entity{ID: id("command"), Kind: view.Command, Title: a, Status: view.Completed, Content: text(a + "\x1b]8;;javascript:" + attack + "\x07link\x1b]8;;\x07"), Exit: &view.Exit{Signal: a}})

@@ -119,6 +119,19 @@ func (t *mockTurn) run(text string) {
 		t.s.put(view.Entity{ID: t.id("claim"), Kind: view.Message, Role: view.Assistant, Content: []view.Content{{Kind: view.Text, Text: "I have checked that."}}, Meta: json.RawMessage(`{"claimed":true}`)})
 		t.s.put(view.Entity{ID: t.id("picture"), Kind: view.Message, Role: view.Assistant, Content: []view.Content{
 			{Kind: view.Text, Text: "Here it is."}, {Kind: view.Image, MIMEType: "image/png", Data: dot, Name: "plot.png"}, {Kind: view.Image, URI: "https://elsewhere.invalid/plot.png", Name: "other.png"}}})
+	case "cite":
+		const said = "Größe 🌧: tea is **green**.\n\n- It grows in [Assam](https://assam.test/).\n- Nobody knows why."
+		span := func(passage string) view.Span {
+			at := strings.Index(said, passage)
+			return view.Span{Start: at, End: at + len(passage)}
+		}
+		t.say("cite", said)
+		t.s.appendContent(t.id("cite"),
+			view.Content{Kind: view.Link, URI: "https://tea.test/?a=1", Name: "On <b>tea</b>", Cites: []view.Span{span("tea is **green**."), span("Nobody knows why.")}},
+			view.Content{Kind: view.Link, URI: "https://assam.test/", Name: "Assam", Cites: []view.Span{span("It grows in [Assam](https://assam.test/).")}},
+			view.Content{Kind: view.Link, URI: "javascript:" + attack, Name: "evil", Cites: []view.Span{span("Nobody knows why.")}},
+			view.Content{Kind: view.Link, URI: "https://other.test/", Name: "Read, not cited"},
+			view.Content{Kind: view.Link, URI: "https://beyond.test/", Name: "Beyond", Cites: []view.Span{{Start: 5, End: 9999}}})
 	case "slow":
 		t.say("slow", "I am at it.")
 		<-t.ctx.Done()

@@ -367,7 +367,7 @@ func findsAll(t *testing.T, models map[string]broken) {
 		t.Run(name, func(t *testing.T) {
 			var w wires
 			found := conform(t, w.watch(conformance.Harness{
-				Provider: true,
+				Provider: true, Citations: true,
 				New: func(t testing.TB, s conformance.Scenario) model.Model {
 					if !strings.HasPrefix(s.Rule, test.rule) {
 						t.Skip("another rule")

@@ -37,6 +37,9 @@ type Harness struct {
 	// JSON: white space, the order of members and the spelling of numbers are ignored, but numbers must have exactly the
 	// same value.
 	ArgsAsJSON bool
+	// Citations reports that the provider names the sources of a response, with the passages that each is for. The suite
+	// then checks that they are kept.
+	Citations bool
 	// Known lists known failures and their reasons, by "rule" (all cases of it) or "rule/case". Such a subtest is run and
 	// must fail. It is then skipped with the reason. If it passes, it is reported as a failure, so that the list stays
 	// accurate. Cases that New skips need not be listed.
@@ -55,6 +58,8 @@ type Scenario struct {
 	//     are not set.
 	//   - A tool call without CallID is sent without an id.
 	//   - A media part has Data and MediaType.
+	//   - A citation has URL, Name and, in Data, the passage of the text before it, in the form of OpenAI's Responses API.
+	//     Package native reads it. The provider sends it in its own form. Only harnesses with Citations get citations.
 	//   - Usage has the meaning of [model.Usage]. A provider that counts cached tokens separately sends the difference.
 	Answer *model.Message
 	// Error, if not nil, is an error that the provider reports. Status, Code and Message are set, and Retryable, which

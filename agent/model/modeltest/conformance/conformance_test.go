@@ -19,8 +19,8 @@ import (
 func TestGoodModelConforms(t *testing.T) {
 	var w wires
 	results := conformance.Run(t, w.watch(conformance.Harness{
-		Provider: true,
-		New:      func(t testing.TB, s conformance.Scenario) model.Model { return w.new(t, s) },
+		Provider: true, Citations: true,
+		New: func(t testing.TB, s conformance.Scenario) model.Model { return w.new(t, s) },
 	}))
 	require.NotEmpty(t, results)
 	for _, r := range results {
@@ -75,7 +75,7 @@ func TestScriptConforms(t *testing.T) {
 
 func TestCaptureConforms(t *testing.T) {
 	conformance.Run(t, conformance.Harness{
-		Provider: true,
+		Provider: true, Citations: true,
 		New: func(_ testing.TB, s conformance.Scenario) model.Model {
 			return modeltest.Capture(&provider{Scenario: s})
 		},
@@ -106,7 +106,7 @@ func TestRecordAndReplayConform(t *testing.T) {
 	}
 	t.Run("Record", func(t *testing.T) {
 		conformance.Run(t, conformance.Harness{
-			Provider: true,
+			Provider: true, Citations: true,
 			New: func(t testing.TB, s conformance.Scenario) model.Model {
 				r := recording.Record(&provider{Scenario: s}, file(t))
 				t.Cleanup(func() { require.NoError(t, r.Close()) })
@@ -116,6 +116,7 @@ func TestRecordAndReplayConform(t *testing.T) {
 	})
 	t.Run("Replay", func(t *testing.T) {
 		conformance.Run(t, conformance.Harness{
+			Citations: true,
 			New: func(t testing.TB, s conformance.Scenario) model.Model {
 				if s.Rule == "Forbidden requests are not made" {
 					t.Skip("there is nothing in the recording, for the request was not made")

@@ -19,8 +19,9 @@ func conformOf(t *testing.T, rule string, known map[string]string, change func(t
 	t.Helper()
 	var w wires
 	found := conform(t, w.watch(conformance.Harness{
-		Provider: true,
-		Known:    known,
+		Provider:  true,
+		Citations: true,
+		Known:     known,
 		New: func(t testing.TB, s conformance.Scenario) model.Model {
 			if s.Rule != rule {
 				t.Skipf("another rule:\n%s", s.Rule)

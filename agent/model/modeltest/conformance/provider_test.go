@@ -97,7 +97,7 @@ func (p *provider) answer() *model.Message {
 		if part.Kind == model.PartToolCall {
 			part.CallID = ids.Unique(part.CallID)
 		}
-		if part.Kind == model.PartOpaque || len(part.Signature) > 0 {
+		if part.Kind == model.PartOpaque || part.Kind == model.PartCitation || len(part.Signature) > 0 {
 			part.Provider = "played"
 		}
 	}

@@ -21,6 +21,7 @@ var rules = []rule{
 	{"Arguments that are not a JSON object are kept", oddArguments, testAnswer},
 	{"Streamed arguments that are not a JSON object are kept", oddArguments, testStreamedArguments},
 	{"Long arguments are exact, at linear cost", cases(longCall), testLongArguments},
+	{"Sources of a response are kept, with their passages", cited, testCitations},
 	{"What the provider wants back is sent back unchanged, and to no other", wantedBack, testWantedBack},
 
 	{"An error of the sink ends the request and is returned unwrapped", cases(text, calls), testSinkError},

@@ -238,6 +238,30 @@ export const scenarios = {
     await h.shot(page, "shown");
   },
 
+  // Numbers stand where the answer cites its sources, which are listed below with their numbers.
+  async cite(h) {
+    const page = await fresh(h);
+    await h.send(page, "cite your sources");
+    const agent = page.locator(".agent");
+    await agent.getByText("Beyond", { exact: true }).waitFor();
+    const shown = async (selector) => (await agent.locator(selector).allTextContents()).map((s) => s.replace(/\s+/g, " ").trim());
+    h.assert.deepEqual(await shown(".markdown > p"), ["Größe 🌧: tea is green.[1]"]);
+    h.assert.deepEqual(await shown(".markdown li"), ["It grows in Assam (assam.test).[2]", "Nobody knows why.[1][3]"]);
+    h.assert.deepEqual((await shown(":scope > p")).map((s) => s.slice(0, 24)), [
+      "[1] On <b>tea</b> (tea.test)", "[2] Assam (assam.test)", "[3] evil (javascript:wind", "Read, not cited (other.test)", "Beyond (beyond.test)",
+    ].map((s) => s.slice(0, 24)));
+    const marks = agent.locator("sup.cite");
+    h.assert.deepEqual(await marks.locator("a").evaluateAll((all) => all.map((a) => [a.href, a.target, a.rel])), [
+      ["https://tea.test/?a=1", "_blank", "noopener noreferrer nofollow"], ["https://assam.test/", "_blank", "noopener noreferrer nofollow"], ["https://tea.test/?a=1", "_blank", "noopener noreferrer nofollow"],
+    ], "what may not be followed is no link");
+    await agent.getByRole("link", { name: "Source 1: On <b>tea</b>" }).first().waitFor();
+    await accessible(page, h.assert);
+    await h.shot(page, "shown");
+    await page.reload();
+    await agent.getByText("Beyond", { exact: true }).waitFor();
+    h.assert.equal(await marks.count(), 4);
+  },
+
   async theme(h) {
     const page = await h.open("#/s/demo");
     await page.getByText("Add subtracts").waitFor();

@@ -17,10 +17,11 @@ export interface Setting {
   id: string; title?: string; description?: string; category?: string; value: string; switch?: boolean; choices?: Choice[];
 }
 
-/** A piece of what an entity shows. Data is in base64. Ref is the id of another entity. */
+/** A piece of what an entity shows. Data is in base64. Ref is the id of another entity. Cites are places in the entity's text, in bytes. */
 export interface Content {
   kind: "text" | "image" | "audio" | "link" | "resource" | "diff" | "command" | "other";
   text?: string; mime_type?: string; data?: string; uri?: string; name?: string; ref?: string; diff?: FileChange; raw?: unknown;
+  cites?: { start: number; end: number }[];
 }
 
 /** A thing that a conversation shows. Its kind says which fields are used. Entities are never changed in place. */

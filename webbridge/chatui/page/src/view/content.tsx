@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useRef, useState } from "react";
 import { exact, imageURL, pretty, prose, terminal } from "../client/text.ts";
+import type { Mark, Source } from "../client/cites.ts";
 import type { Content, Entity } from "../client/types.ts";
 import { Copy, Highlighted, languageOf } from "./code.tsx";
 import { usePage } from "./context.ts";
@@ -9,11 +10,11 @@ import { StatusMark } from "./icons.tsx";
 import { Link, Markdown } from "./markdown.tsx";
 
 /** A piece of content. Text is Markdown in messages, and shown as it is elsewhere. Whole says that nothing may be left out. */
-export function Piece({ c, as, whole }: { c: Content; as: "markdown" | "plain"; whole?: boolean }) {
+export function Piece({ c, as, whole, marks, source }: { c: Content; as: "markdown" | "plain"; whole?: boolean; marks?: readonly Mark[]; source?: Source }) {
   const page = usePage();
   switch (c.kind) {
     case "text":
-      return as === "markdown" ? <Markdown text={c.text ?? ""} /> : <Plain text={c.text ?? ""} whole={whole} />;
+      return as === "markdown" ? <Markdown text={c.text ?? ""} marks={marks} /> : <Plain text={c.text ?? ""} whole={whole} />;
     case "image": {
       const url = imageURL(c.mime_type, c.data);
       if (url) return <a className="thumb" href={url} download={c.name || "image"} title="Save the image"><img src={url} alt={prose(c.name ?? "") || "Image"} /></a>;
@@ -24,7 +25,7 @@ export function Piece({ c, as, whole }: { c: Content; as: "markdown" | "plain"; 
       if (c.data && /^audio\/[\w.+-]+$/.test(c.mime_type ?? "")) return <audio controls src={`data:${c.mime_type};base64,${c.data}`} />;
       return <p className="note">Audio is not shown.</p>;
     case "link":
-      return <p><Link href={c.uri ?? ""} text={c.name ?? ""}>{prose(c.name || c.uri || "link")}</Link></p>;
+      return <p className={source && "source"}>{source && <span className="number">[{source.number}] </span>}<Link href={c.uri ?? ""} text={c.name ?? ""}>{prose(c.name || c.uri || "link")}</Link></p>;
     case "resource":
       return (
         <Fold id={"resource:" + (c.uri ?? c.name)} title={prose(c.name || c.uri || "File")}>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { memo } from "react";
+import { memo, useMemo } from "react";
+import { citations } from "../client/cites.ts";
 import { ended, textOf } from "../client/fold.ts";
 import { exact, line, plural, pretty, prose } from "../client/text.ts";
 import type { Entity } from "../client/types.ts";
@@ -63,7 +64,13 @@ function Claimed() {
 }
 
 function AgentMessage({ e }: { e: Entity }) {
-  return <div className="agent">{isClaimed(e) && <Claimed />}{(e.content ?? []).map((c, i) => <Piece key={i} c={c} as="markdown" />)}</div>;
+  const { sources, marks } = useMemo(() => citations(e.content ?? []), [e.content]);
+  return (
+    <div className="agent">
+      {isClaimed(e) && <Claimed />}
+      {(e.content ?? []).map((c, i) => <Piece key={i} c={c} as="markdown" marks={marks.get(c)} source={sources.get(c)} />)}
+    </div>
+  );
 }
 
 function Thought({ e, live }: { e: Entity; live: boolean }) {
