@@ -174,8 +174,31 @@ func TestSourcesAreShownWithTheirAddress(t *testing.T) {
 		{Kind: view.Text, Text: "Tea."},
 		{Kind: view.Link, URI: "https://a.test/\x1b[2J", Name: "On\ntea\x1b", Cites: []view.Span{{Start: 0, End: 3}}}, {Kind: view.Link, URI: "file:///main.go", Name: "main.go"},
 	}})
-	require.True(t, strings.HasPrefix(said, "Tea.\n[On tea"), said)
+	require.True(t, strings.HasPrefix(said, "Tea.\n\n- [On tea"), said)
 	require.Contains(t, said, "] <https://a.test/")
+	require.Contains(t, said, "> for “Tea”\n\n[main.go]")
 	require.True(t, strings.HasSuffix(said, "[main.go]"), said)
 	require.NotContains(t, said, "\x1b")
+}
+
+func TestSourcesAreListedWithWhatTheyAreCitedFor(t *testing.T) {
+	answer := "Größe: **tea**\nis green. " + strings.Repeat("It grows. ", 20)
+	source := func(name string, cites ...view.Span) view.Content {
+		return view.Content{Kind: view.Link, URI: "https://a.test/", Name: name, Cites: cites}
+	}
+	e := &view.Entity{Kind: view.Message, Content: []view.Content{
+		{Kind: view.Text, Text: answer},
+		source("A", view.Span{Start: 9, End: 26}, view.Span{Start: 0, End: 1}),
+		source("B", view.Span{Start: 27, End: len(answer)}),
+		source("C"),
+		source("D", view.Span{Start: -1, End: 3}, view.Span{Start: 5, End: 2}, view.Span{Start: 3, End: 9999}, view.Span{Start: 3, End: 6}),
+	}}
+	said := render.Said(e)
+	require.Equal(t, answer+"\n\n"+
+		"- [A] <https://a.test/> for “**tea** is green.” and 1 more\n"+
+		"- [B] <https://a.test/> for “"+strings.Repeat("It grows. ", 5)+"It grows.…”\n"+
+		"- [C] <https://a.test/>\n"+
+		"- [D] <https://a.test/> for “ß”", said)
+	e.Content = e.Content[:3]
+	require.True(t, strings.HasPrefix(said, render.Said(e)), "what was printed stays")
 }
