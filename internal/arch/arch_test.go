@@ -101,7 +101,7 @@ var rules = map[string][]string{
 	"internal/":                             {"*"},
 	"examples/":                             {"*"},
 	"agent/model/modeltest":                 {"agent/model", "internal/generate", "internal/plainjson", "agent/model/modeltest/internal/describe"},
-	"agent/model/modeltest/conformance":     {"agent/model", "internal/plainjson", "agent/model/modeltest/internal/describe"},
+	"agent/model/modeltest/conformance":     {"agent/model", "agent/model/native", "internal/plainjson", "agent/model/modeltest/internal/describe"},
 	"agent/model/modeltest/recording":       {"agent/model", "agent/model/modeltest", "agent/model/modeltest/internal/describe"},
 	"agent/model/modeltest/internal/":       {"agent/model"},
 	"internal/generate":                     {"internal/plainjson"},
