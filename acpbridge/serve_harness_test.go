@@ -239,7 +239,7 @@ func (e *editor) await(want func(wireLine) bool) wireLine {
 func (e *editor) wait(ok func() bool) {
 	e.t.Helper()
 	late := false
-	timer := time.AfterFunc(20*time.Second, func() {
+	timer := time.AfterFunc(time.Minute, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		late = true

@@ -213,7 +213,7 @@ func (c *stdioClient) ready(t *testing.T) (pid int) {
 			ok = err == nil
 		}
 		return ok
-	}, 10*time.Second, time.Millisecond, "the tool does not start")
+	}, time.Minute, time.Millisecond, "the tool does not start")
 	return pid
 }
 
@@ -255,12 +255,12 @@ func TestStandardOutputCarriesNothingButTheProtocol(t *testing.T) {
 	c.session()
 	c.prompt("noisy")
 	c.answer(t)
+	c.w.Close()
+	code, _ := c.wait(t) // all of standard error has been read then
+	assert.Zero(t, code)
 	for _, want := range []string{"printed by the tool", "written by the tool", "by the runtime", "printed by a child"} {
 		assert.Contains(t, c.stderr.String(), want)
 	}
-	c.w.Close()
-	code, _ := c.wait(t)
-	assert.Zero(t, code)
 }
 
 // Both of the client's ends are pipes. Which file has the number of standard error depends on what the runtime has opened before.

@@ -35,13 +35,12 @@ func TestMain(m *testing.M) {
 }
 
 func settled(want int) bool {
-	for range 100 {
-		if runtime.NumGoroutine() <= want {
-			return true
+	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	return false
+	return true
 }
 
 // fakeAgent is an agent whose methods are fields. What is not set has a harmless default.

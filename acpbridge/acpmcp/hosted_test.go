@@ -130,7 +130,7 @@ func serveHost(t *testing.T, m model.Model, server *mcp.Server, isUnstable bool)
 	served, connected, pumped := make(chan error, 1), make(chan error, 1), make(chan struct{})
 	go func() {
 		served <- acpbridge.Serve(context.WithoutCancel(t.Context()), acpbridge.Config[deps.ACPDeps, string]{
-			Agent: a, MCP: servers, Unstable: isUnstable, In: agentIn, Out: agentOut, Logger: slog.New(slog.DiscardHandler), ShutdownTimeout: 10 * time.Second,
+			Agent: a, MCP: servers, Unstable: isUnstable, In: agentIn, Out: agentOut, Logger: slog.New(slog.DiscardHandler), ShutdownTimeout: time.Minute,
 		})
 	}()
 	h.server, err = near.Connect(t.Context())

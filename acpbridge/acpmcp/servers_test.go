@@ -42,6 +42,9 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
+// patient is for servers that are all there soon, on a machine that may be busy.
+var patient = mcptoolset.Config{Wait: 2 * time.Minute, ConnectTimeout: 2 * time.Minute}
+
 // child is an MCP server of one kind.
 func child(mode string) int {
 	switch mode {
@@ -123,7 +126,7 @@ func serveStored(t *testing.T, m model.Model, servers *acpmcp.Servers, store ses
 	served, connected := make(chan error, 1), make(chan error, 1)
 	go func() {
 		served <- acpbridge.Serve(context.WithoutCancel(t.Context()), acpbridge.Config[deps.ACPDeps, string]{
-			Agent: a, MCP: servers, Store: store, Unstable: store != nil, In: agentIn, Out: agentOut, Logger: slog.New(slog.DiscardHandler), ShutdownTimeout: 10 * time.Second,
+			Agent: a, MCP: servers, Store: store, Unstable: store != nil, In: agentIn, Out: agentOut, Logger: slog.New(slog.DiscardHandler), ShutdownTimeout: time.Minute,
 		})
 	}()
 	e := &editor{}
@@ -155,7 +158,8 @@ func TestEditorsServersOfWhichThreeAreBroken(t *testing.T) {
 	m := modeltest.Script(
 		modeltest.Say(model.ToolCall("1", "dies_die", `{}`), model.ToolCall("2", "one_echo", `{"n":1}`), model.ToolCall("3", "two_words_echo", `{"n":2}`)),
 		modeltest.SayText("Done."), modeltest.SayText("Again."))
-	e := serve(t, m, acpmcp.New(acpmcp.Config{Base: mcptoolset.Config{Wait: 3 * time.Second, ConnectTimeout: time.Hour}}))
+	attempts := make(attempts, 1000)
+	e := serve(t, m, acpmcp.New(acpmcp.Config{Base: mcptoolset.Config{Wait: time.Millisecond, ConnectTimeout: time.Hour, Logger: slog.New(attempts)}}))
 	init, err := e.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
 	require.NoError(t, err)
 	require.True(t, init.AgentCapabilities.MCPCapabilities.HTTP && init.AgentCapabilities.MCPCapabilities.SSE)
@@ -165,6 +169,7 @@ func TestEditorsServersOfWhichThreeAreBroken(t *testing.T) {
 		{HTTP: &acp.MCPServerHTTP{Name: "two words", URL: web.URL, Headers: []acp.HTTPHeader{}}}, {Unknown: []byte(`{"type":"carrier","name":"pigeon"}`)},
 	}})
 	require.NoError(t, err, "the session does not depend on its servers")
+	attempts.of(t, "crashes", "dies", "one", "two_words")
 	e.prompt(t, session.SessionID, "go")
 	messages := m.Requests()[1].Messages
 	returns := messages[len(messages)-1].Parts
@@ -282,7 +287,7 @@ func TestServersOfReopenedSessions(t *testing.T) {
 
 func TestSessionsHaveServersOfTheirOwn(t *testing.T) {
 	m := modeltest.Script(modeltest.SayText("One."), modeltest.SayText("Two."))
-	e := serve(t, m, acpmcp.New(acpmcp.Config{}))
+	e := serve(t, m, acpmcp.New(acpmcp.Config{Base: patient}))
 	_, err := e.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
 	require.NoError(t, err)
 	one, err := e.NewSession(t.Context(), &acp.NewSessionRequest{Cwd: t.TempDir(), MCPServers: []acp.MCPServer{stdio("a", "serve"), stdio("a", "serve")}})
@@ -308,7 +313,7 @@ func TestProgramHasServersOfItsOwn(t *testing.T) {
 	off := own("off", "serve")
 	off.Disabled = true
 	m := modeltest.Script(modeltest.SayText("One."), modeltest.SayText("Two."))
-	e := serve(t, m, acpmcp.New(acpmcp.Config{Servers: []mcptoolset.ServerConfig{own("own", "serve"), own("same", "crash"), off}}))
+	e := serve(t, m, acpmcp.New(acpmcp.Config{Base: patient, Servers: []mcptoolset.ServerConfig{own("own", "serve"), own("same", "crash"), off}}))
 	_, err := e.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
 	require.NoError(t, err)
 	for i, c := range []struct {

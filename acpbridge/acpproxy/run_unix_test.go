@@ -59,7 +59,7 @@ func run(t *testing.T, what string, config acpproxy.Config) (out string, err err
 		go func() { _, _ = writes.Write([]byte(request(1, "m", "{}") + "\n")) }()
 		defer writes.Close()
 	}
-	config.Grace = 200 * time.Millisecond
+	config.Grace = time.Minute // that the agent may take to start, and to end
 	err = acpproxy.Run(t.Context(), reads, &b, acpclient.Command{Path: self, Args: []string{"agent", what}}, config)
 	return b.String(), err
 }
