@@ -79,7 +79,7 @@ func TestConcurrentRecordsShareASync(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return journal.Waiting(l) == n }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return journal.Waiting(l) == n }, time.Minute, time.Millisecond)
 	release()
 	wg.Wait()
 	require.Len(t, read(t, l), n)

@@ -23,7 +23,7 @@ func TestFiveServersOfWhichThreeAreBroken(t *testing.T) {
 	f := newFake(nil)
 	f.tool("echo", echo)
 	named := func(name string) func(*mcptoolset.Config) {
-		return func(c *mcptoolset.Config) { c.Name, c.Wait = name, 5*time.Second }
+		return func(c *mcptoolset.Config) { c.Name, c.Wait = name, patience }
 	}
 	hangs := start(t, "hang", named("hangs"), func(c *mcptoolset.Config) { c.Wait, c.ConnectTimeout = 100*time.Millisecond, time.Hour })
 	crashes := start(t, "crash", named("crashes"))

@@ -67,6 +67,7 @@ func environment(t testing.TB, c temporalengine.Config[deps, report]) *testsuite
 	suite := new(testsuite.WorkflowTestSuite)
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute) // of real time in which nothing happens; it would be 3 s
 	env.SetDataConverter(temporalengine.ByReferences(c.Blobs))
 	closeRuns, err := temporalengine.Register(env, c)
 	require.NoError(t, err)
