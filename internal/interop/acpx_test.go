@@ -74,10 +74,11 @@ func newACPXFor(t *testing.T, command []string, dir string) *acpxUser {
 	return a
 }
 
-// mustBeGone waits until no process has the word in its command line. It kills those that stay.
+// mustBeGone waits until no process has the word in its command line. It kills those that stay. What is told to live for a minute after its
+// last use is still there when it gives up.
 func mustBeGone(t *testing.T, word string) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(soon)
 	for {
 		left := processes(t, word)
 		if len(left) == 0 {

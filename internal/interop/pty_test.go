@@ -39,7 +39,7 @@ type glass struct {
 }
 
 func startInTerminal(t *testing.T, columns, rows int, args ...string) *glass {
-	g := &glass{t: t, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{}), patience: 30 * time.Second, emulator: vt.NewEmulator(columns, rows), rows: rows}
+	g := &glass{t: t, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{}), patience: patience, emulator: vt.NewEmulator(columns, rows), rows: rows}
 	g.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "XDG_CONFIG_HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir(), "OLLAMA_HOST=127.0.0.1:1", "NO_COLOR=")
 	var err error
 	if g.file, err = pty.StartWithSize(g.cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil {

@@ -178,12 +178,13 @@ func asksOnceWhenAlwaysRejected(t *testing.T, dial connect) {
 
 func runsCommand(t *testing.T, dial connect) {
 	e := openEditor(t, dial, everything, answer(allowOnce))
-	wait := e.newSession().start(`run "echo begun && sleep 0.5 && echo ended"`)
+	wait := e.newSession().start(`run "echo begun; until test -e go; do sleep 0.01; done; echo ended"`)
 	e.await("the terminal is shown in the tool call while the command runs", func() bool {
 		return len(e.terminals) == 1 && slices.ContainsFunc(e.updates, func(u updateNotification) bool {
 			return slices.ContainsFunc(u.Update.content(), func(c toolContent) bool { return c.Type == "terminal" && e.terminals[c.TerminalID] != nil })
 		})
 	})
+	e.write("go", "")
 	turn := wait()
 	turn.mustEnd("end_turn")
 	turn.mustSay("begun\nended")
