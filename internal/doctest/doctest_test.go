@@ -102,7 +102,7 @@ func TestGoBlocksCompileAndPrintWhatTheySay(t *testing.T) {
 	require.NoError(t, err)
 	overlayFile := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(overlayFile, data, 0o600))
-	args := append([]string{"build", "-overlay", overlayFile, "-o", bin + string(filepath.Separator)}, packages...)
+	args := append([]string{"build", "-ldflags=-s -w", "-overlay", overlayFile, "-o", bin + string(filepath.Separator)}, packages...)
 	build := exec.CommandContext(t.Context(), "go", args...)
 	build.Dir = abs
 	built, err := build.CombinedOutput()
