@@ -5,6 +5,7 @@ package openaiapi_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,7 @@ func TestAgentsCallsAreNotForTheClient(t *testing.T) {
 		require.InDelta(t, i, e.data["sequence_number"], 0)
 		names = append(names, strings.TrimPrefix(e.name, "response."))
 	}
+	names = slices.CompactFunc(names, func(a, b string) bool { return a == b && b == "output_text.delta" }) // how many they are is chance
 	require.Equal(t, []string{
 		"created", "in_progress",
 		"output_item.added", "content_part.added", "output_text.delta", "output_text.done", "content_part.done", "output_item.done",
