@@ -21,14 +21,19 @@ func (s *server) notReopened(what string, id acp.SessionID, err error) error {
 	case errors.Is(err, sessions.ErrNotFound), errors.Is(err, sessions.ErrInvalid):
 		return unknownSession(id)
 	case errors.Is(err, sessions.ErrHeld) && errors.As(err, &held):
-		since := ""
-		if !held.Since.IsZero() {
-			since = " since " + held.Since.Format(time.DateTime)
-		}
-		return acp.Errorf(acp.CodeInvalidRequest, "%s", oneLine(fmt.Sprintf("the session is in use by %s%s: close it there first", held.Holder, since))).
+		return acp.Errorf(acp.CodeInvalidRequest, "%s", oneLine(heldMessage(held))).
 			WithData(errorData{Kind: KindHeld, SessionID: id, Holder: held.Holder})
 	}
 	return s.notOpened(what, id, err)
+}
+
+// heldMessage says who has a session.
+func heldMessage(held *sessions.Error) string {
+	since := ""
+	if !held.Since.IsZero() {
+		since = " since " + held.Since.Format(time.DateTime)
+	}
+	return fmt.Sprintf("the session is in use by %s%s: close it there first", held.Holder, since)
 }
 
 // notOpened returns the answer to a request that opens a session.

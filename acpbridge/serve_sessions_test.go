@@ -197,6 +197,19 @@ func TestClosedSessionsCanBeLoaded(t *testing.T) {
 	requireError(t, acp.CodeResourceNotFound, acpbridge.KindSession, e.load(acp.MethodLoadSession, empty))
 }
 
+func TestEditorIsToldWhoHasTakenTheSession(t *testing.T) {
+	store := newStore()
+	e, id := start(t, stored(t, store, modeltest.Script(modeltest.SayText("one"), modeltest.SayText("two"))))
+	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "first"))
+	lease, err := store.Acquire(t.Context(), string(id), session.Claim{Holder: "another machine", Force: true})
+	require.NoError(t, err)
+	answer := e.prompt(id, "second")
+	requireError(t, acp.CodeInvalidRequest, acpbridge.KindHeld, answer)
+	require.Contains(t, answer.Error.Message, "the session is in use by another machine since ")
+	require.NoError(t, store.Release(t.Context(), lease))
+	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "second"))
+}
+
 func TestSecondProgramIsToldWhoHasTheSession(t *testing.T) {
 	store := newStore()
 	e, id := start(t, stored(t, store, modeltest.Script(modeltest.SayText("one"))))

@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
+	sessions "github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -163,6 +164,7 @@ func failureOf(err error) *acp.Error {
 		data.Kind = KindApproval
 		message = pending.Error() + ": this agent has nobody to ask"
 	}
+	var held *sessions.Error
 	panicked, isPanic := errors.AsType[*agent.PanicError](err)
 	switch {
 	case isPanic:
@@ -173,6 +175,9 @@ func failureOf(err error) *acp.Error {
 		}
 	case errors.Is(err, model.ErrAuth), errors.Is(err, acp.ErrAuthRequired):
 		data.Kind, code = KindAuth, acp.CodeAuthRequired
+	case errors.As(err, &held) && held.Holder != "":
+		data.Kind, data.Holder, code = KindHeld, held.Holder, acp.CodeInvalidRequest
+		message = heldMessage(held)
 	case ofStore(err):
 		data.Kind = KindStore
 		message += advice(err)

@@ -70,7 +70,7 @@ func (h *Handler) explain(err error) *Error {
 			return unknown(at.Session)
 		}
 		return refuse(KindNotFound, "there is no such session")
-	case errors.Is(err, session.ErrHeld):
+	case errors.Is(err, session.ErrHeld), errors.Is(err, session.ErrLeaseLost) && at != nil && at.Holder != "":
 		by := "another program"
 		if at != nil && at.Holder != "" {
 			by = at.Holder

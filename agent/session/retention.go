@@ -78,7 +78,7 @@ func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 // remove removes a session, unless it is held or has changed.
 func remove(ctx context.Context, s Store, info Info, dry bool, done *Pruned) (bool, error) {
 	present, err := s.Get(ctx, info.ID)
-	if errors.Is(err, ErrNotFound) || err == nil && !present.Updated.Equal(info.Updated) {
+	if errors.Is(err, ErrNotFound) || err == nil && (present.Head != info.Head || !present.Updated.Equal(info.Updated)) { // the clock of who appended may be behind
 		return false, nil
 	}
 	if err == nil && !dry {

@@ -178,6 +178,33 @@ func TestPruneKeepsSessionsThatHaveJustChanged(t *testing.T) {
 	})
 }
 
+// behind is a store in which a machine whose clock is slow appends to a session just before it is removed.
+type behind struct{ *session.Memory }
+
+func (b behind) Get(ctx context.Context, id string) (session.Info, error) {
+	w, err := session.Open(ctx, b.Memory, id, session.Claim{Force: true})
+	if err == nil {
+		_, err = w.Append(ctx, session.Entry{Kind: session.KindValue, Key: "k", Time: time.Unix(1, 0)})
+	}
+	if err == nil {
+		err = w.Close(ctx)
+	}
+	if err != nil {
+		return session.Info{}, err
+	}
+	return b.Memory.Get(ctx, id)
+}
+
+func TestPruneDoesNotTrustClocksOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := aged(t)
+		time.Sleep(time.Minute)
+		done, err := session.Prune(t.Context(), behind{m}, session.Retention{MaxAge: time.Second})
+		require.NoError(t, err)
+		require.Empty(t, done.Removed)
+	})
+}
+
 // compacts is a store that counts its compactions.
 type compacts struct {
 	*session.Memory

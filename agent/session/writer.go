@@ -25,6 +25,7 @@ type Writer struct {
 	mu     sync.Mutex
 	open   *batch
 	closed bool
+	lost   bool
 }
 
 // batch is what is appended together: the entries that come while the batch before is being appended.
@@ -130,6 +131,11 @@ func (w *Writer) append(ctx context.Context, parts []*part) error {
 		w.head, err = w.store.Append(ctx, w.lease, head, entries...)
 	}
 	w.unsure = err != nil
+	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrNotFound) {
+		w.mu.Lock()
+		w.lost = true
+		w.mu.Unlock()
+	}
 	for _, p := range parts {
 		if p.first, p.err = head+1, err; err != nil {
 			p.first = 0
@@ -144,6 +150,13 @@ func (w *Writer) Head() int64 {
 	w.commit <- struct{}{}
 	defer func() { <-w.commit }()
 	return w.head
+}
+
+// Lost reports whether an append has failed because the session was taken over or deleted. No later append can succeed.
+func (w *Writer) Lost() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
 }
 
 // Close waits for the appends that are under way and gives the session back. A second call does nothing.

@@ -110,7 +110,7 @@ func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.C
 	}
 	t.conclude(p, o)
 	ctx := context.WithoutCancel(t.ctx)
-	if err := errors.Join(now.Finish(ctx, history, o.Reason), s.saveRules(ctx)); err != nil {
+	if err := errors.Join(now.Finish(ctx, history, o.Reason), s.saveRules(ctx, c.w)); err != nil {
 		s.logError("the end of a turn is not recorded", err)
 		if o.Err == nil {
 			o.Err, o.Reason = err, turn.Failed
@@ -172,7 +172,7 @@ func (s *Session) keep(ctx context.Context, c *conversation, run string) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	_, err := s.w.Append(ctx, entries...)
+	_, err := c.w.Append(ctx, entries...)
 	return err
 }
 

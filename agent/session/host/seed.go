@@ -42,7 +42,7 @@ func (s *Session) Seed(ctx context.Context, claims ...Claim) error {
 		return err
 	}
 	defer done()
-	if s.w.Head() > 0 {
+	if c.w.Head() > 0 {
 		return fmt.Errorf("host: seed session %s: %w: it has a history", s.id, session.ErrInvalid)
 	}
 	now, err := c.BeginAs(ctx, messages[0].RunID)

@@ -49,6 +49,7 @@ type Session struct {
 // conversation is what is read from the store.
 type conversation struct {
 	*turn.Conversation
+	w     *session.Writer
 	fold  *view.Fold
 	proj  *projection.Projector
 	epoch string // identifies the positions of fold
@@ -78,28 +79,15 @@ const rulesValue = "approvals"
 
 // open acquires the session and wakes it.
 func (s *Session) open(ctx context.Context) error {
-	w, err := session.Open(ctx, s.host.store, s.id, session.Claim{Holder: s.host.holder})
+	err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	s.w = w
-	info, err := s.host.store.Get(ctx, s.id)
-	if err == nil && info.Values[rulesValue] != nil {
-		if wrong := json.Unmarshal(info.Values[rulesValue], &s.policy); wrong != nil {
-			err = fmt.Errorf("host: open session %s: value %q: %w", s.id, rulesValue, wrong)
-		}
-	}
-	s.mu.Lock()
-	s.info, s.rules = info, s.policyText()
-	s.mu.Unlock()
-	if err == nil {
-		err = s.read(ctx)
-	}
-	if err == nil {
+	if err = s.read(ctx); err == nil {
 		err = s.wake(ctx)
 	}
 	if err != nil {
-		return errors.Join(err, w.Close(context.WithoutCancel(ctx)))
+		return errors.Join(err, s.w.Close(context.WithoutCancel(ctx)))
 	}
 	s.rest()
 	return nil
@@ -110,7 +98,7 @@ func (s *Session) read(ctx context.Context) error {
 	if s.conversation != nil {
 		return nil
 	}
-	c := &conversation{fold: new(view.Fold), epoch: rand.Text()}
+	c := &conversation{w: s.w, fold: new(view.Fold), epoch: rand.Text()}
 	c.proj = projection.New(projection.Options{
 		Fold: c.fold, Render: s.host.render, Window: s.host.window, Prices: s.host.prices, Currency: s.host.money, Changed: s.changed,
 	})
@@ -190,6 +178,9 @@ func (s *Session) use(ctx context.Context, deps bool) (c *conversation, done fun
 	defer func() { <-s.changing }()
 	if s.w == nil {
 		return nil, nil, ErrClosed
+	}
+	if err := s.regain(ctx, deps); err != nil {
+		return nil, nil, err
 	}
 	if err := s.read(ctx); err != nil {
 		return nil, nil, err
@@ -310,14 +301,7 @@ func (s *Session) Close(ctx context.Context) error {
 		s.conversation.fold.End(ErrClosed)
 		s.conversation = nil
 	}
-	w := s.w
-	s.w = nil
-	info := s.Info()
-	gone := w.Head() == 0 && !lasts(&info) || !s.host.kept
-	err = errors.Join(err, s.saveRules(ctx), w.Close(context.WithoutCancel(ctx)))
-	if gone {
-		err = errors.Join(err, s.host.remove(ctx, s.id))
-	}
+	err = errors.Join(err, s.yield(ctx))
 	s.forget(ErrClosed)
 	return err
 }
@@ -347,8 +331,8 @@ func (s *Session) policyText() string {
 	return string(data)
 }
 
-// saveRules stores the rules of the policy if they have changed.
-func (s *Session) saveRules(ctx context.Context) error {
+// saveRules stores the rules of the policy if they have changed, for the holder of a lease.
+func (s *Session) saveRules(ctx context.Context, w *session.Writer) error {
 	text := s.policyText()
 	s.mu.Lock()
 	same := text == s.rules
@@ -360,7 +344,7 @@ func (s *Session) saveRules(ctx context.Context) error {
 	if err != nil {
 		return wrap("save the approvals of", s.id, err)
 	}
-	if err := s.update(ctx, session.Change{Values: map[string]json.RawMessage{rulesValue: data}}); err != nil {
+	if err := s.updateHeld(ctx, w, session.Change{Values: map[string]json.RawMessage{rulesValue: data}}); err != nil {
 		return err
 	}
 	s.mu.Lock()

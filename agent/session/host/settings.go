@@ -189,7 +189,7 @@ func (s *Session) Set(ctx context.Context, id, value string) ([]view.Setting, er
 	if s.Setting(id) != value {
 		data, err := json.Marshal(value)
 		if err == nil {
-			err = s.update(ctx, session.Change{Values: map[string]json.RawMessage{settingValue(id): data}})
+			err = s.updateHeld(ctx, c.w, session.Change{Values: map[string]json.RawMessage{settingValue(id): data}})
 		}
 		if err != nil {
 			return nil, err

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// machine returns a host of a machine that shares a store with others.
+func machine(t *testing.T, store session.Store, name string, m model.Model, tools ...*toolset.Tool[none]) *host.Host {
+	t.Helper()
+	return newHost(t, host.Config[none, string]{
+		Agent: newAgent(m, tools...), Store: durable{store}, Holder: name, Settings: []host.Setting{{Setting: view.Setting{ID: "fast", Value: "false", Switch: true}}},
+	})
+}
+
+// takeOver opens a session on another machine, as when the store takes the one that has it for dead.
+func takeOver(t *testing.T, store session.Store, to *host.Host, id string) *host.Session {
+	t.Helper()
+	lease, err := store.Acquire(t.Context(), id, session.Claim{Force: true})
+	require.NoError(t, err)
+	require.NoError(t, store.Release(t.Context(), lease))
+	s, err := to.Open(t.Context(), id, nil)
+	require.NoError(t, err)
+	return s
+}
+
+// heldBy checks that an error says which machine has a session.
+func heldBy(t *testing.T, err error, want error, name string) {
+	t.Helper()
+	require.ErrorIs(t, err, want)
+	var at *session.Error
+	require.ErrorAs(t, err, &at)
+	require.Equal(t, name, at.Holder)
+}
+
+func TestSessionThatWasTakenOverComesBack(t *testing.T) {
+	store := new(session.Memory)
+	here, there := machine(t, store, "here", echo()), machine(t, store, "there", echo())
+	s := create(t, here)
+	require.NoError(t, prompt(t, s, "one").Err)
+	other := takeOver(t, store, there, s.ID())
+	require.NoError(t, prompt(t, other, "two").Err)
+
+	watched, following := watch(t, s)
+	<-following
+	heldBy(t, prompt(t, s, "three").Err, session.ErrHeld, "there")
+	heldBy(t, <-watched, session.ErrHeld, "there")
+
+	require.NoError(t, other.Close(t.Context()))
+	require.NoError(t, prompt(t, s, "three").Err)
+	all := shown(t, s)
+	require.Contains(t, all, "II two", "what happened elsewhere is there")
+	require.Contains(t, all, "III three")
+	require.NotContains(t, all, "IIII")
+	_, err := there.Open(t.Context(), s.ID(), nil)
+	heldBy(t, err, session.ErrHeld, "here")
+}
+
+// TestLostTurnLeavesNothing has another machine take a session in the middle of a turn, which goes on here.
+func TestLostTurnLeavesNothing(t *testing.T) {
+	for name, regained := range map[string]bool{"": false, "while the session is used here again": true} {
+		t.Run(name, func(t *testing.T) {
+			store := new(session.Memory)
+			acting, act := make(chan struct{}), make(chan struct{})
+			tool := toolset.Func("act", "", func(context.Context, *toolset.RunContext[none], none) (string, error) {
+				close(acting)
+				<-act
+				return "acted", nil
+			})
+			here := machine(t, store, "here", modeltest.Script(modeltest.Say(model.ToolCall("c", "act", "{}")), modeltest.SayText("done")), tool)
+			release := sync.OnceFunc(func() { close(act) })
+			t.Cleanup(release)
+			there := machine(t, store, "there", echo())
+			s := create(t, here)
+			outcome := make(chan *host.Outcome, 1)
+			go func() {
+				o, err := s.Prompt(t.Context(), say("one"))
+				if err != nil {
+					o = &host.Outcome{Err: err}
+				}
+				outcome <- o
+			}()
+			<-acting
+			other := takeOver(t, store, there, s.ID())
+			require.NoError(t, prompt(t, other, "two").Err)
+			before := shown(t, other)
+			require.Contains(t, before, "II two")
+			require.Contains(t, before, "Not finished: the turn ended before.", "of the call that may have been made")
+			info, err := store.Get(t.Context(), s.ID())
+			require.NoError(t, err)
+			head := info.Head
+			if regained {
+				watched, following := watch(t, s)
+				<-following
+				_, err := s.Set(t.Context(), "fast", "true")
+				heldBy(t, err, session.ErrLeaseLost, "there")
+				_, _, err = s.Snapshot(t.Context())
+				heldBy(t, err, session.ErrHeld, "there")
+				heldBy(t, <-watched, session.ErrHeld, "there")
+				require.NoError(t, other.Close(t.Context()))
+				require.Equal(t, before, shown(t, s))
+			}
+			release()
+			heldBy(t, (<-outcome).Err, session.ErrLeaseLost, map[bool]string{true: "here", false: "there"}[regained])
+			require.NoError(t, other.Close(t.Context()))
+			info, err = store.Get(t.Context(), s.ID())
+			require.NoError(t, err)
+			require.Equal(t, head, info.Head)
+			require.Equal(t, before, shown(t, s), "here it is shown as there")
+		})
+	}
+}
+
+// watch follows a session. following is closed after the first update, and watched gets the error.
+func watch(t *testing.T, s *host.Session) (watched <-chan error, following <-chan struct{}) {
+	ended, begun := make(chan error, 1), make(chan struct{})
+	go func() {
+		first := true
+		for _, err := range s.Watch(t.Context(), "") {
+			if err != nil {
+				ended <- err
+				return
+			}
+			if first {
+				first = false
+				close(begun)
+			}
+		}
+	}()
+	return ended, begun
+}
+
+// releases is a store that does something right after a session was given back.
+type releases struct {
+	session.Store
+	then func()
+}
+
+func (r *releases) Release(ctx context.Context, l session.Lease) error {
+	err := r.Store.Release(ctx, l)
+	if then := r.then; then != nil {
+		r.then = nil
+		then()
+	}
+	return err
+}
+
+func TestCloseKeepsWhatOthersHaveWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		use  func(t *testing.T, store session.Store, there *host.Host, id string)
+		kept bool
+	}{
+		"it has a turn": {func(t *testing.T, store session.Store, there *host.Host, id string) {
+			other := takeOver(t, store, there, id)
+			require.NoError(t, prompt(t, other, "two").Err)
+			require.NoError(t, other.Close(t.Context()))
+		}, true},
+		"it is open elsewhere": {func(t *testing.T, store session.Store, there *host.Host, id string) {
+			takeOver(t, store, there, id)
+		}, true},
+		"it was used as soon as it was free": {func(t *testing.T, store session.Store, there *host.Host, id string) {
+			store.(*releases).then = func() {
+				other, err := there.Open(t.Context(), id, nil)
+				require.NoError(t, err)
+				require.NoError(t, prompt(t, other, "two").Err)
+				require.NoError(t, other.Close(t.Context()))
+			}
+		}, true},
+		"it was opened as soon as it was free": {func(t *testing.T, store session.Store, there *host.Host, id string) {
+			store.(*releases).then = func() {
+				_, err := there.Open(t.Context(), id, nil)
+				require.NoError(t, err)
+			}
+		}, true},
+		"it was named": {func(t *testing.T, _ session.Store, there *host.Host, id string) {
+			require.NoError(t, there.SetTitle(t.Context(), id, "Mine"))
+		}, true},
+		"it was deleted": {func(t *testing.T, store session.Store, there *host.Host, id string) {
+			other := takeOver(t, store, there, id)
+			require.NoError(t, other.Close(t.Context()))
+			_ = store.Delete(t.Context(), id)
+		}, false},
+		"nobody has used it": {func(*testing.T, session.Store, *host.Host, string) {}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := new(releases)
+			store.Store = new(session.Memory)
+			here, there := machine(t, store, "here", echo()), machine(t, store, "there", echo())
+			s := create(t, here)
+			c.use(t, store, there, s.ID())
+			require.NoError(t, s.Close(t.Context()))
+			if _, err := store.Get(t.Context(), s.ID()); c.kept {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, session.ErrNotFound)
+			}
+		})
+	}
+}
+
+// TestLostSessionChangesNoValues is about what is kept with a session outside of its entries.
+func TestLostSessionChangesNoValues(t *testing.T) {
+	store := new(session.Memory)
+	here, there := machine(t, store, "here", echo()), machine(t, store, "there", echo())
+	s := create(t, here)
+	require.NoError(t, prompt(t, s, "one").Err)
+	s.Policy().Remember("run", "", toolset.VerdictAllow)
+	other := takeOver(t, store, there, s.ID())
+	other.Policy().Remember("run", "", toolset.VerdictDeny)
+	require.NoError(t, prompt(t, other, "two").Err)
+	kept, err := store.Get(t.Context(), s.ID())
+	require.NoError(t, err)
+
+	_, err = s.Set(t.Context(), "fast", "true")
+	heldBy(t, err, session.ErrLeaseLost, "there")
+	require.Error(t, prompt(t, s, "three").Err)
+	now, err := store.Get(t.Context(), s.ID())
+	require.NoError(t, err)
+	require.Equal(t, kept.Values, now.Values)
+
+	require.NoError(t, other.Close(t.Context()))
+	require.NoError(t, prompt(t, s, "three").Err)
+	require.Equal(t, toolset.VerdictDeny, s.Policy().Decide("run"), "the rules are those of whoever had it last")
+	require.NoError(t, s.Close(t.Context()))
+	now, err = store.Get(t.Context(), s.ID())
+	require.NoError(t, err)
+	require.Equal(t, values(t, kept.Values), values(t, now.Values))
+
+	s, err = here.Open(t.Context(), s.ID(), nil)
+	require.NoError(t, err)
+	s.Policy().Remember("edit", "", toolset.VerdictAllow)
+	other = takeOver(t, store, there, s.ID())
+	require.NoError(t, s.Close(t.Context()), "there is nothing to give back")
+	require.NoError(t, other.Close(t.Context()))
+	now, err = store.Get(t.Context(), s.ID())
+	require.NoError(t, err)
+	require.Equal(t, values(t, kept.Values), values(t, now.Values))
+}
+
+func values(t *testing.T, all map[string]json.RawMessage) string {
+	t.Helper()
+	data, err := json.Marshal(all)
+	require.NoError(t, err)
+	return string(data)
+}
