@@ -60,6 +60,7 @@ func (h *Handler) explain(err error) *Error {
 	var large *http.MaxBytesError
 	var at *session.Error
 	errors.As(err, &at)
+	failed := storeFailureOf(err)
 	switch {
 	case errors.As(err, &told):
 		return told
@@ -82,14 +83,47 @@ func (h *Handler) explain(err error) *Error {
 		return refuse(KindInvalid, "a session with this id exists")
 	case errors.Is(err, session.ErrInvalid):
 		return refuse(KindInvalid, "%v", err)
-	case errors.Is(err, host.ErrClosed), errors.Is(err, session.ErrBusy), errors.Is(err, session.ErrUnavailable), errors.Is(err, session.ErrLeaseLost):
-		return refuse(KindUnavailable, "the session was closed or cannot be reached: try again")
+	case errors.Is(err, host.ErrClosed), errors.Is(err, session.ErrLeaseLost):
+		return refuse(KindUnavailable, "the session was closed: try again")
+	case failed != nil:
+		if at == nil {
+			at = new(session.Error)
+		}
+		h.o.Logger.Error("webbridge: the store has failed", "op", at.Op, "session", at.Session, "cause", failed.cause)
+		return refuse(failed.kind, "%s", failed.text())
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return refuse(KindUnavailable, "the request was cancelled")
 	}
 	h.o.Logger.Error("webbridge: a request has failed", "error", fmt.Sprintf("%T", err))
 	return refuse(KindInternal, "the server has failed: its log says more")
 }
+
+// storeFailure is an error of a store that is the operator's to mend.
+type storeFailure struct {
+	cause        error
+	kind, advice string // of the client
+}
+
+var storeFailures = []storeFailure{
+	{session.ErrUnavailable, KindUnavailable, "try again"},
+	{session.ErrBusy, KindUnavailable, "try again"},
+	{session.ErrFull, KindUnavailable, "try again when there is room; nothing is lost"},
+	{session.ErrReadOnly, KindUnavailable, "try again when it can be"},
+	{session.ErrVersion, KindInternal, "the server has to be updated"},
+	{session.ErrCorrupt, KindInternal, "start another session, or have this one salvaged"},
+}
+
+func storeFailureOf(err error) *storeFailure {
+	for i := range storeFailures {
+		if errors.Is(err, storeFailures[i].cause) {
+			return &storeFailures[i]
+		}
+	}
+	return nil
+}
+
+// text is what the client is told.
+func (f *storeFailure) text() string { return f.cause.Error() + ": " + f.advice }
 
 // form is how errors are written below a path.
 type form struct {

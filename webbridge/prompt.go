@@ -208,13 +208,17 @@ type refusal interface {
 // failure returns what a run has failed of, without where in the run it was.
 func failure(err error) string {
 	var run *agent.RunError
-	switch {
-	case !errors.As(err, &run):
-		return err.Error()
-	case run.Tool != "":
-		return "tool " + run.Tool + ": " + run.Err.Error()
+	tool := ""
+	if errors.As(err, &run) {
+		err = run.Err
+		if run.Tool != "" {
+			tool = "tool " + run.Tool + ": "
+		}
 	}
-	return run.Err.Error()
+	if f := storeFailureOf(err); f != nil { // the text of err may name servers and users of a database
+		return tool + f.text()
+	}
+	return tool + err.Error()
 }
 
 // clip bounds the text of an error.

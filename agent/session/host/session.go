@@ -364,7 +364,22 @@ func (s *Session) update(ctx context.Context, c session.Change) error {
 	return nil
 }
 
-// logError logs the type of an error, because its text may quote users and files.
+// logError logs the type of an error, because its text may quote users and files. Of an error of the store it also logs what was done and the cause.
 func (s *Session) logError(what string, err error) {
-	s.host.log.Error("host: "+what, "session", s.id, "error", fmt.Sprintf("%T", err))
+	attrs := []any{"session", s.id, "error", fmt.Sprintf("%T", err)}
+	if failed, ok := errors.AsType[*session.Error](err); ok {
+		attrs = append(attrs, "op", failed.Op)
+		for _, cause := range storeErrors {
+			if errors.Is(failed, cause) {
+				attrs = append(attrs, "cause", cause)
+			}
+		}
+	}
+	s.host.log.Error("host: "+what, attrs...)
+}
+
+// storeErrors are the causes that are logged.
+var storeErrors = []error{
+	session.ErrFull, session.ErrReadOnly, session.ErrUnavailable, session.ErrBusy, session.ErrCorrupt, session.ErrVersion, session.ErrLeaseLost,
+	session.ErrHeadMoved, session.ErrNotFound, session.ErrClosed,
 }
