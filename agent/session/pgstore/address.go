@@ -5,11 +5,16 @@ package pgstore
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
+
+// connectTimeout bounds an attempt to connect if the address has no connect_timeout. The driver would wait for ever for a server that accepts connections
+// and says nothing.
+const connectTimeout = 10 * time.Second
 
 // parse reads an address. Its errors have nothing of the address in them: where it is malformed, any part of it may be one of the password. For the same
 // reason a URL that is ambiguous is refused: the driver would take "ss@host" of "postgres://user:pa@ss@host" for the host, and name it.
@@ -35,6 +40,9 @@ func parse(database string) (*pgxpool.Config, error) {
 	}
 	config, err := pgxpool.ParseConfig(database)
 	if err == nil {
+		if config.ConnConfig.ConnectTimeout == 0 {
+			config.ConnConfig.ConnectTimeout = connectTimeout
+		}
 		return config, nil
 	}
 	text := err.Error()

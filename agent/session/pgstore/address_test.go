@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/session"
@@ -61,5 +63,26 @@ func TestMistakesInAddressesAreNamed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, silent.Close())
 	_, err = pgstore.Open(t.Context(), "postgres://user:a%40b@"+silent.Addr().String()+"/db", pgstore.Options{})
+	require.ErrorIs(t, err, session.ErrUnavailable)
+}
+
+// A server that accepts connections and says nothing counts as one that cannot be reached.
+func TestSilentServerIsUnavailable(t *testing.T) {
+	for address, want := range map[string]time.Duration{
+		"postgres://host/db": 10 * time.Second, "host=host connect_timeout=0": 10 * time.Second, "postgres://host/db?connect_timeout=3": 3 * time.Second,
+	} {
+		bound, err := pgstore.ConnectTimeout(address)
+		require.NoError(t, err)
+		require.Equal(t, want, bound, address)
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody calls Accept
+	require.NoError(t, err)
+	defer silent.Close()
+	_, err = pgstore.Open(t.Context(), "postgres://user@"+silent.Addr().String()+"/db?connect_timeout=1", pgstore.Options{})
+	require.ErrorIs(t, err, session.ErrUnavailable)
+	pool, err := pgxpool.New(t.Context(), "postgres://user@"+silent.Addr().String()+"/db?connect_timeout=1")
+	require.NoError(t, err)
+	defer pool.Close()
+	_, err = pgstore.New(t.Context(), pool, pgstore.Options{})
 	require.ErrorIs(t, err, session.ErrUnavailable)
 }

@@ -58,3 +58,12 @@ func HurryMigrations() (mend func()) {
 	maxLock = 10 * time.Millisecond
 	return func() { maxLock = old }
 }
+
+// ConnectTimeout returns how long an attempt to connect to an address may take.
+func ConnectTimeout(database string) (time.Duration, error) {
+	config, err := parse(database)
+	if err != nil {
+		return 0, err
+	}
+	return config.ConnConfig.ConnectTimeout, nil
+}

@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ponte-go/ponte/agent/session"
 )
 
 // presence is a connection with an advisory lock. While the lock is held, the sessions of its store are held. The connection listens to
@@ -41,7 +43,7 @@ func newPresence(config *pgxpool.Config, o Options) *presence {
 }
 
 // connect makes the connection and takes the lock.
-func (p *presence) connect(ctx context.Context) error {
+func (p *presence) connect(ctx context.Context) (err error) {
 	config := p.config.ConnConfig.Copy()
 	if p.config.BeforeConnect != nil { // it may have a new password
 		if err := p.config.BeforeConnect(ctx, config); err != nil {
@@ -49,14 +51,23 @@ func (p *presence) connect(ctx context.Context) error {
 		}
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepared statements would not be used again
+	if config.ConnectTimeout == 0 {                     // that of a pool of the program
+		config.ConnectTimeout = connectTimeout
+	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
+	silent := fmt.Errorf("%w: no answer within %v", session.ErrUnavailable, config.ConnectTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, config.ConnectTimeout, silent)
+	defer cancel()
 	done := false
 	defer func() {
 		if !done {
 			p.close(conn)
+		}
+		if err != nil && context.Cause(ctx) == silent {
+			err = silent
 		}
 	}()
 	if p.config.AfterConnect != nil {

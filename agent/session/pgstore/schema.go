@@ -129,6 +129,10 @@ func translate(err error) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) && errors.Is(err, context.DeadlineExceeded) { // the server says nothing
+		return fmt.Errorf("%w: %w", session.ErrUnavailable, err)
+	}
 	for _, identity := range []error{session.ErrInvalid, session.ErrVersion, session.ErrClosed, session.ErrCorrupt, session.ErrNotFound, session.ErrExists, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, identity) {
 			return err
