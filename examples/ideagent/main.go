@@ -7,7 +7,7 @@
 //	ideagent [-model MODEL]                          speak ACP on standard input and output, for an IDE
 //	ideagent chat [-dir DIR] [-yes] [flags] [PROMPT] talk to it in a terminal
 //	ideagent proxy [flags] AGENT [ARGUMENT...]       stand between an IDE and another agent, and record what they say
-//	ideagent sessions list|show|export|purge         look at the sessions that it keeps, and remove them
+//	ideagent sessions list|show|export|import|purge  look at the sessions that it keeps, move and remove them
 //	ideagent login [PROVIDER]                        keep an API key in the system's keyring; logout forgets it
 //	ideagent version
 //

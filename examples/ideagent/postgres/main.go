@@ -8,7 +8,7 @@
 //	go build -o ideagent .
 //	ideagent -store postgres://user@host/database [flags]
 //	ideagent chat -store postgres://user@host/database [flags] [PROMPT]
-//	ideagent sessions list|show|export|purge -store postgres://user@host/database [flags]
+//	ideagent sessions list|show|export|import|purge -store postgres://user@host/database [flags]
 //
 // Everything else is as it is without Postgres. The password can be in the address, but other users of the machine see the arguments of programs: it
 // is better in the file .pgpass of the home directory, or in PGPASSWORD.

@@ -38,7 +38,7 @@ Usage:
 	ideagent [flags]                 speak ACP on standard input and output, for an IDE
 	ideagent chat [flags] [PROMPT]   talk to the agent in this terminal
 	ideagent proxy [flags] AGENT …   stand between an IDE and another agent
-	ideagent sessions COMMAND        list, show, export or purge the sessions that it keeps
+	ideagent sessions COMMAND        list, show, export, import or purge the sessions that it keeps
 	ideagent login [PROVIDER]        keep an API key in the system's keyring
 	ideagent logout [PROVIDER]       forget it
 	ideagent version                 print the version

@@ -26,13 +26,14 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-const sessionsUsage = `Look at the sessions that ideagent keeps, and remove them.
+const sessionsUsage = `Look at the sessions that ideagent keeps, move and remove them.
 
 Usage:
 
 	ideagent sessions list [-dir DIR] [-json]       list sessions, the one that was changed last first
 	ideagent sessions show [-json] ID               show what was said and which tools were called
 	ideagent sessions export [-dir DIR] [ID...]     write sessions as JSON lines, with everything that is in them
+	ideagent sessions import FILE                   read what export has written, from standard input if FILE is -
 	ideagent sessions salvage ID                    make a new session of what a damaged one has before the damage
 	ideagent sessions purge ID... | -dir DIR | -older AGE | -all
 	                                                remove sessions for good
@@ -62,16 +63,16 @@ func sessionsCommand(ctx context.Context, args []string, kinds stores.Kinds) int
 		verb, args = args[0], args[1:]
 	}
 	verbs := map[string]func(context.Context, stores.Store, io.Writer, *sessionsFlags) error{
-		"list": listSessions, "show": showSession, "export": exportSessions, "salvage": salvageSession, "purge": purgeSessions,
+		"list": listSessions, "show": showSession, "export": exportSessions, "import": importSessions, "salvage": salvageSession, "purge": purgeSessions,
 	}
 	do, ok := verbs[verb]
 	if verb != "" && !ok {
-		return misuse(fmt.Errorf("sessions: unknown command %q%s", show.Line(stores.Mask(verb)), didYouMean(verb, "list", "show", "export", "salvage", "purge")))
+		return misuse(fmt.Errorf("sessions: unknown command %q%s", show.Line(stores.Mask(verb)), didYouMean(verb, "list", "show", "export", "import", "salvage", "purge")))
 	}
 	var f sessionsFlags
 	flags := flag.NewFlagSet("sessions", flag.ContinueOnError)
 	at := flags.String("store", "", "`directory` of the sessions or address of a database, as for ideagent")
-	if verb != "show" && verb != "salvage" {
+	if verb != "show" && verb != "salvage" && verb != "import" {
 		flags.StringVar(&f.dir, "dir", "", "only sessions that work in this `directory`")
 	}
 	if verb == "" || verb == "list" || verb == "show" {
@@ -94,7 +95,7 @@ func sessionsCommand(ctx context.Context, args []string, kinds stores.Kinds) int
 	if err != nil {
 		return misuse(fmt.Errorf("sessions: %w", err))
 	}
-	if err := f.run(ctx, place, do); err != nil {
+	if err := f.run(ctx, place, verb == "import", do); err != nil {
 		fmt.Fprintf(os.Stderr, "ideagent: %s\n", show.Text(err.Error()))
 		return exitError
 	}
@@ -108,9 +109,11 @@ func (f *sessionsFlags) check(verb string) error {
 	case slices.ContainsFunc(f.ids, func(id string) bool { return strings.Contains(id, "://") }):
 		return fmt.Errorf("%s: this is not the id of a session; the address of a database belongs after -store", verb)
 	case verb == "":
-		return errors.New("say what to do: list, show, export, salvage or purge")
+		return errors.New("say what to do: list, show, export, import, salvage or purge")
 	case verb == "list" && len(f.ids) > 0:
 		return fmt.Errorf("list: unknown argument %q", stores.Mask(f.ids[0]))
+	case verb == "import" && len(f.ids) != 1:
+		return errors.New("import: give one file, after the flags, or - for standard input")
 	case (verb == "show" || verb == "salvage") && len(f.ids) != 1:
 		return fmt.Errorf("%s: give the id of one session, after the flags", verb)
 	case len(f.ids) > 0 && some:
@@ -125,15 +128,15 @@ func (f *sessionsFlags) check(verb string) error {
 	return nil
 }
 
-// run opens the store, and does what was asked. The directory of a store is not made.
-func (f *sessionsFlags) run(ctx context.Context, place stores.Place, do func(context.Context, stores.Store, io.Writer, *sessionsFlags) error) (err error) {
+// run opens the store, and does what was asked. The directory of a store is made only if create is set.
+func (f *sessionsFlags) run(ctx context.Context, place stores.Place, create bool, do func(context.Context, stores.Store, io.Writer, *sessionsFlags) error) (err error) {
 	f.at = localDir(place, os.Getenv)
 	if f.dir != "" {
 		if f.dir, err = filepath.Abs(f.dir); err != nil {
 			return err
 		}
 	}
-	if dir := place.Dir(); dir != "" {
+	if dir := place.Dir(); dir != "" && !create {
 		if _, err := os.Stat(filepath.Join(dir, "sessions.db")); errors.Is(err, fs.ErrNotExist) {
 			if len(f.ids) > 0 {
 				return fmt.Errorf("%s: %w: there are no sessions in %s", f.ids[0], sessions.ErrNotFound, dir)
@@ -251,6 +254,22 @@ func exportSessions(ctx context.Context, store stores.Store, out io.Writer, f *s
 		}
 	}
 	return sessions.Export(ctx, store, out, ids...)
+}
+
+func importSessions(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) (err error) {
+	in := os.Stdin
+	if name := f.ids[0]; name != "-" {
+		if in, err = os.Open(name); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, in.Close()) }()
+	}
+	done, err := sessions.Import(ctx, store, in, sessions.ImportOptions{})
+	fmt.Fprintf(out, "Imported: %d\n", len(done.Sessions))
+	if errors.Is(err, sessions.ErrExists) {
+		err = fmt.Errorf("%w there already: remove it with \"ideagent sessions purge\", or export the others by their ids", err)
+	}
+	return err
 }
 
 func purgeSessions(ctx context.Context, store stores.Store, out io.Writer, f *sessionsFlags) error {

@@ -75,6 +75,20 @@ func TestSessionsCommand(t *testing.T) {
 	require.NoError(t, err)
 	_, err = copied.Get(t.Context(), ids[0])
 	require.ErrorIs(t, err, sessions.ErrNotFound)
+	file, moved := filepath.Join(t.TempDir(), "sessions.jsonl"), filepath.Join(t.TempDir(), "moved")
+	require.NoError(t, os.WriteFile(file, []byte(stdout), 0o600))
+	into := func() (stdout, stderr string, code int) {
+		return ideagent(t, "sessions", "import", "-store", moved, file)
+	}
+	stdout, stderr, code = into()
+	require.Equal(t, 0, code, stderr)
+	require.Equal(t, "Imported: 1\n", stdout)
+	stdout, stderr, code = into()
+	require.Equal(t, 1, code)
+	require.Equal(t, "Imported: 0\n", stdout)
+	require.Contains(t, stderr, ids[1]+": the session exists there already: remove it")
+	stdout, _, _ = ideagent(t, "sessions", "show", "-store", moved, ids[1])
+	require.Contains(t, stdout, "## User\n\nhelp\n\n## Assistant\n\n")
 	stdout, _, _ = run("export", "-dir", t.TempDir())
 	require.Empty(t, stdout)
 	stdout, stderr, code = run("export", ids[0], "none")
@@ -130,7 +144,8 @@ func TestSessionsCommandLine(t *testing.T) {
 		args   []string
 		stderr string
 	}{
-		{nil, "say what to do: list, show, export, salvage or purge"},
+		{nil, "say what to do: list, show, export, import, salvage or purge"},
+		{[]string{"import"}, "import: give one file, after the flags, or - for standard input"},
 		{[]string{"lst"}, `unknown command "lst"; did you mean list?`},
 		{[]string{"list", "x"}, `unknown argument "x"`},
 		{[]string{"show"}, "give the id of one session"},
