@@ -289,10 +289,14 @@ func streamed(id, run string, pieces []session.Entry) *model.Message {
 	return m
 }
 
-// Conversation is the history of a session that somebody holds, and continues it turn by turn. One turn goes on at a time.
+// Conversation is the history of a session that somebody holds, and continues it turn by turn. One turn goes on at a time. After a turn
+// that could not be begun or ended, because an append failed, the next call reads the session again: the store may have entries of the turn,
+// which then counts as interrupted.
 type Conversation struct {
 	w *session.Writer
 	h *History
+	// stale says that the store may not have what h says, because an append has failed.
+	stale bool
 }
 
 // Open reads the session that a writer holds. The writer must not be used for messages otherwise.
@@ -307,7 +311,23 @@ func OpenWith(ctx context.Context, w *session.Writer, watch func(*Item)) (*Conve
 	if err != nil {
 		return nil, err
 	}
-	return &Conversation{w, h}, nil
+	return &Conversation{w: w, h: h}, nil
+}
+
+// refresh reads the session again if an append has failed.
+func (c *Conversation) refresh(ctx context.Context) error {
+	if !c.stale {
+		return nil
+	}
+	if _, err := c.w.Append(ctx); err != nil { // after what is still being appended
+		return err
+	}
+	h, err := fold(c.w.Session(), c.w.Store().Load(ctx, c.w.Session(), 0), nil)
+	if err != nil {
+		return err
+	}
+	c.h, c.stale = h, false
+	return nil
 }
 
 // Messages returns the history for the next run.
@@ -318,16 +338,24 @@ func (c *Conversation) Interrupted() string { return c.h.Interrupted }
 
 // Settle ends the turn that was cut off, if there is one, with what is known of it. [Conversation.Begin] calls it.
 func (c *Conversation) Settle(ctx context.Context) error {
-	if c.h.Interrupted == "" {
-		return nil
-	}
-	t := c.turn(c.h.Interrupted)
-	if err := t.load(c.h.open); err != nil {
+	if err := c.refresh(ctx); err != nil {
 		return err
 	}
-	messages := c.h.Messages
-	c.h.Messages, c.h.seqs = messages[:c.h.settled:c.h.settled], c.h.seqs[:c.h.settled:c.h.settled]
-	return t.end(ctx, messages, Interrupted)
+	h := c.h
+	if h.Interrupted == "" {
+		return nil
+	}
+	t := c.turn(h.Interrupted)
+	if err := t.load(h.open); err != nil {
+		return err
+	}
+	messages, seqs := h.Messages, h.seqs
+	h.Messages, h.seqs = messages[:h.settled:h.settled], seqs[:h.settled:h.settled]
+	err := t.end(ctx, messages, Interrupted)
+	if err != nil {
+		h.Messages, h.seqs = messages, seqs
+	}
+	return err
 }
 
 // Rewind removes a turn, given by its id, and all later ones from the history. Their entries stay in the session. It returns the ids of
@@ -352,6 +380,7 @@ func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, er
 		return nil, fmt.Errorf("turn: rewind: %w", err)
 	}
 	if _, err := c.w.Append(ctx, session.Entry{Kind: session.KindEnd, Run: rand.Text(), Data: data}); err != nil {
+		c.stale = true
 		return nil, err
 	}
 	h.Messages, h.seqs, h.settled = h.Messages[:keep:keep], h.seqs[:keep:keep], keep

@@ -39,6 +39,8 @@ type Turn struct {
 	sent   []session.Entry
 	prompt []byte
 	over   bool
+	// unsure says that the store may have entries of the turn that kept does not have, because an append has failed.
+	unsure bool
 
 	text streamer
 }
@@ -84,6 +86,7 @@ func (c *Conversation) BeginAs(ctx context.Context, id string, prompt ...model.P
 	}
 	seq, err := c.w.Append(ctx, e)
 	if err != nil {
+		c.stale = true
 		return nil, err
 	}
 	t.kept = append(t.kept, keptMessage{seq, promptKey, model.KindRequest, data})
@@ -93,7 +96,10 @@ func (c *Conversation) BeginAs(ctx context.Context, id string, prompt ...model.P
 
 // Resume continues the interrupted turn. The run must be given the same prompt as the first time. Recorded steps are
 // not executed again.
-func (c *Conversation) Resume(context.Context) (*Turn, error) {
+func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
 	if c.h.Interrupted == "" {
 		return nil, &session.Error{Op: "resume", Session: c.w.Session(), Err: fmt.Errorf("%w: %w", session.ErrInvalid, errNothing)}
 	}
@@ -124,20 +130,29 @@ func (t *Turn) load(entries []session.Entry) error {
 		if e.Kind != session.KindMessage {
 			continue
 		}
-		m, err := messageOf(e)
-		var data []byte
-		if err == nil {
-			data, err = json.Marshal(m)
-		}
+		k, m, err := keptOf(t.c.w.Session(), e)
 		if err != nil {
-			return corrupt(t.c.w.Session(), e, err)
+			return err
 		}
 		if e.Key == promptKey {
 			t.prompt, _ = json.Marshal(m.Parts)
 		}
-		t.kept = append(t.kept, keptMessage{e.Seq, e.Key, m.Kind, data})
+		t.kept = append(t.kept, k)
 	}
 	return nil
+}
+
+// keptOf returns the message of an entry.
+func keptOf(id string, e *session.Entry) (keptMessage, *model.Message, error) {
+	m, err := messageOf(e)
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(m)
+	}
+	if err != nil {
+		return keptMessage{}, nil, corrupt(id, e, err)
+	}
+	return keptMessage{e.Seq, e.Key, m.Kind, data}, m, nil
 }
 
 // ID returns the id of the turn, which is that of the run.
@@ -275,12 +290,13 @@ func (l *log) Append(ctx context.Context, line []byte) error {
 	}
 	shown := t.text.shown()
 	first, err := t.c.w.Append(ctx, append(shown, entries...)...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if err != nil {
+		t.unsure = true
 		return err
 	}
 	first += int64(len(shown))
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.past[l.run] = append(t.past[l.run], bytes.Clone(line))
 	for i := range entries {
 		e := &entries[i]
@@ -353,101 +369,4 @@ func End[O any](ctx context.Context, t *Turn, res *agent.Result[O], err error) e
 		return t.end(ctx, run.Messages, reason)
 	}
 	return t.end(ctx, t.c.h.Messages, reason)
-}
-
-// hasResults reports whether a message holds results of calls.
-func hasResults(m *model.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p model.Part) bool {
-		return p.CallID != "" && (p.Kind == model.PartToolReturn || p.Kind == model.PartRetry)
-	})
-}
-
-// end records the resulting history.
-func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string) error {
-	t.text.stop()
-	t.mu.Lock()
-	t.over = true
-	t.mu.Unlock()
-	h := t.c.h
-	keep := 0
-	for keep < min(len(h.Messages), len(messages)) && h.Messages[keep] == messages[keep] {
-		keep++
-	}
-	known := map[*model.Message]int64{}
-	for i, m := range h.Messages[keep:] {
-		known[m] = h.seqs[keep+i]
-	}
-	end := ended{Version: endVersion, Reason: reason, Keep: keep, Messages: make([]int64, len(messages)-keep)}
-	var entries []session.Entry
-	var fresh []int // which messages they are
-	used := make([]bool, len(t.kept))
-	encoded := make([][]byte, len(end.Messages))
-	var missing []int
-	for i, m := range messages[keep:] {
-		if seq := known[m]; seq > 0 {
-			end.Messages[i] = seq
-			continue
-		}
-		data, err := m.MarshalJSON()
-		if err != nil {
-			return fmt.Errorf("turn: end: %w", err)
-		}
-		encoded[i] = data
-		missing = append(missing, i)
-		for k := range t.kept {
-			if !used[k] && bytes.Equal(t.kept[k].data, data) {
-				used[k], end.Messages[i] = true, t.kept[k].seq
-				missing = missing[:len(missing)-1]
-				break
-			}
-		}
-	}
-	step := 0 // of the responses of this run
-	steps := make([]int, len(end.Messages))
-	for i, m := range messages[keep:] {
-		if m.RunID == t.id && (m.Kind == model.KindResponse || step == 0 && hasResults(m)) { // a run that resumes calls begins with their step
-			step++
-		}
-		steps[i] = step
-	}
-	for _, i := range missing {
-		m := messages[keep+i]
-		key := fmt.Sprintf("end/%d", i)
-		if m.Kind == model.KindResponse && m.RunID == t.id && len(t.past[t.id]) == 0 { // of a run without a journal
-			key = responseKey(steps[i])
-		}
-		for k := range t.kept { // one that became another one takes the other's place
-			if !used[k] && t.kept[k].kind == m.Kind && m.RunID == t.id {
-				used[k], key = true, t.kept[k].key
-				break
-			}
-		}
-		if m.Kind == model.KindResponse && m.Interrupted && strings.HasPrefix(key, "end/") {
-			if step := t.text.unanswered(); step > 0 {
-				key = responseKey(step)
-			}
-		}
-		entries, fresh = append(entries, t.entryOf(m, key, encoded[i])), append(fresh, i)
-	}
-	if shown := t.text.shown(); len(entries)+len(shown) > 0 {
-		first, err := t.c.w.Append(ctx, append(shown, entries...)...)
-		if err != nil {
-			return err
-		}
-		first += int64(len(shown))
-		for n, i := range fresh {
-			end.Messages[i] = first + int64(n)
-		}
-	}
-	data, err := json.Marshal(end)
-	if err != nil {
-		return fmt.Errorf("turn: end: %w", err)
-	}
-	if _, err := t.c.w.Append(ctx, session.Entry{Kind: session.KindEnd, Run: t.id, Data: data}); err != nil {
-		return err
-	}
-	h.Messages = messages[:len(messages):len(messages)]
-	h.seqs = append(h.seqs[:keep:keep], end.Messages...)
-	h.settled, h.Interrupted, h.open = len(h.Messages), "", nil
-	return nil
 }
