@@ -27,8 +27,11 @@ var schemaV2 string
 //go:embed schema_v3.sql
 var schemaV3 string
 
+//go:embed schema_v4.sql
+var schemaV4 string
+
 // steps change a database from each version to the next. A new version is a new step; steps never change.
-var steps = []string{schemaV1, schemaV2, schemaV3}
+var steps = []string{schemaV1, schemaV2, schemaV3, schemaV4}
 
 // inSchema puts the name of a schema into a statement.
 func inSchema(statement, schema string) string {
@@ -99,6 +102,9 @@ func makeSchema(ctx context.Context, tx pgx.Tx, name string) error {
 	return nil
 }
 
+// isOwn reports whether the functions of a schema use what is in it, which they name.
+const isOwn = `EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND p.proname = 'acquire' AND strpos(p.prosrc, $2) > 0)`
+
 // versionOf returns the version of the tables, 0 if there are none.
 func versionOf(ctx context.Context, db interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
@@ -110,11 +116,16 @@ func versionOf(ctx context.Context, db interface {
 		return 0, err
 	}
 	var version int
-	if err := db.QueryRow(ctx, "SELECT version FROM "+pgx.Identifier{name}.Sanitize()+".version").Scan(&version); err != nil {
+	schema := pgx.Identifier{name}.Sanitize()
+	if err := db.QueryRow(ctx, "SELECT version, "+isOwn+" FROM "+schema+".version", name, schema+".alive(").Scan(&version, &there); err != nil {
 		return 0, err
 	}
-	if version > len(steps) {
-		return 0, fmt.Errorf("%w: the tables in schema %q have version %d, this program knows versions up to %d", session.ErrVersion, name, version, len(steps))
+	switch {
+	case version > len(steps):
+		return 0, fmt.Errorf("%w: the tables in schema %q have version %d, this program knows versions up to %d: use a newer program, or restore a backup from before",
+			session.ErrVersion, name, version, len(steps))
+	case version > 0 && !there:
+		return 0, fmt.Errorf("%w: the schema %q was renamed, and its functions use the tables of the old name: give it its old name back", session.ErrInvalid, name)
 	}
 	return version, nil
 }

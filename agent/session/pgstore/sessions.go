@@ -56,9 +56,10 @@ func prepared(schema string) statements {
 					SELECT seq, time, kind, run, key, data FROM SCHEMA.entries WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4) p
 			) q WHERE coalesce(before, 0) < $5 ORDER BY seq`),
 		// The clock is the server's, so that it does not matter which machine has put a blob.
-		putBlob:     in("INSERT INTO SCHEMA.blobs AS b (key, data, put) VALUES ($1, $2, " + serverNow + ") ON CONFLICT (key) DO UPDATE SET put = excluded.put WHERE b.put < excluded.put - $3::bigint"),
-		getBlob:     in("SELECT data FROM SCHEMA.blobs WHERE key = $1"),
-		removeBlobs: in("DELETE FROM SCHEMA.blobs WHERE put < least($1::bigint, " + serverNow + ") - $2::bigint"),
+		putBlob: in("INSERT INTO SCHEMA.blobs AS b (key, data, put) VALUES ($1, $2, " + serverNow + ") ON CONFLICT (key) DO UPDATE SET put = excluded.put WHERE b.put < excluded.put - $3::bigint"),
+		getBlob: in("SELECT data FROM SCHEMA.blobs WHERE key = $1"),
+		// A clock that is read once leaves the index of use.
+		removeBlobs: in("DELETE FROM SCHEMA.blobs WHERE put < (SELECT least($1::bigint, " + serverNow + ") - $2::bigint)"),
 	}
 }
 
@@ -152,7 +153,7 @@ func (s *Store) listQuery(q *session.Query) (query string, args []any, err error
 	}
 	if q.Parent != "" {
 		args = append(args, toText(q.Parent))
-		fmt.Fprintf(&where, " AND parent_id = $%d", len(args))
+		fmt.Fprintf(&where, " AND parent_id = $%d AND parent_id <> ''", len(args)) // the index has only those that have a parent
 	}
 	if start != nil {
 		args = append(args, start.Time.UnixNano(), toText(start.ID))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/session"
@@ -14,7 +15,7 @@ import (
 )
 
 func TestTablesOfAnOlderVersionAreChanged(t *testing.T) {
-	for version := 1; version <= 2; version++ {
+	for version := 1; version <= 3; version++ {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
 			url, schema := database(t)
 			mend := pgstore.AtVersion(version)
@@ -54,6 +55,19 @@ func TestTablesOfAnOlderVersionAreChanged(t *testing.T) {
 			require.Equal(t, map[string]json.RawMessage{"w": []byte("2")}, info.Values)
 		})
 	}
+}
+
+// TestRenamedSchemasAreRefused gives the name of a schema to another one. The functions of the first one would use the tables of the second one.
+func TestRenamedSchemasAreRefused(t *testing.T) {
+	url, schema := database(t)
+	require.NoError(t, store(t, url, pgstore.Options{Schema: schema}).Close())
+	name := schema[:20]
+	_, err := admin(t, url).Exec(t.Context(), "ALTER SCHEMA "+pgx.Identifier{schema}.Sanitize()+" RENAME TO "+pgx.Identifier{name}.Sanitize())
+	require.NoError(t, err)
+	require.NoError(t, store(t, url, pgstore.Options{Schema: schema}).Close())
+	_, err = pgstore.Open(t.Context(), url, pgstore.Options{Schema: name})
+	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorContains(t, err, "was renamed")
 }
 
 // TestListsWalkAnIndex looks at the server's plans: a list reads as many sessions as its page has, whatever else is in the tables.
