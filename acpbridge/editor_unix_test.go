@@ -159,14 +159,16 @@ func TestEditorWorkspaceConformance(t *testing.T) {
 		"write only": {FS: acp.FileSystemCapabilities{WriteTextFile: true}}, "nothing": {},
 	} {
 		for _, fallback := range []acpbridge.LocalFallback{{}, {Files: true, Commands: true}} {
+			title := name
 			if fallback.Files {
 				if name == "all" {
 					continue
 				}
-				name += " and this machine"
+				title += " and this machine"
 			}
-			t.Run(name, func(t *testing.T) {
-				if testing.Short() && name != "all" && name != "read only and this machine" {
+			t.Run(title, func(t *testing.T) {
+				t.Parallel()
+				if testing.Short() && title != "all" && title != "read only and this machine" {
 					t.Skip("one with an editor's files and commands, and one with this machine's, are enough")
 				}
 				workspacetest.Run(t, editorEnv(t, can, fallback))

@@ -145,6 +145,7 @@ func TestAgentThatClosesItsOutput(t *testing.T) {
 }
 
 func TestAgentThatPrintsOnlyGarbage(t *testing.T) {
+	t.Parallel()
 	// A busy machine may need longer than the timeout until the agent has printed something.
 	for timeout := time.Second; ; timeout *= 4 {
 		err := run(t, "prints garbage", acpclient.Config{StartTimeout: timeout})
@@ -158,6 +159,7 @@ func TestAgentThatPrintsOnlyGarbage(t *testing.T) {
 }
 
 func TestAgentThatDoesNotEndIsKilled(t *testing.T) {
+	t.Parallel()
 	c, err := acpclient.Start(t.Context(), agentProcess("does not end"), acpclient.Config{CancelGrace: 100 * time.Millisecond})
 	require.NoError(t, err)
 	require.NoError(t, c.Close())

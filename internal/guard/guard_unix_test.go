@@ -248,9 +248,12 @@ func TestCloseEndsEverythingWithAnyShell(t *testing.T) {
 		t.Run(shell, func(t *testing.T) {
 			sh := filepath.Join(t.TempDir(), "sh")
 			require.NoError(t, os.Symlink(path, sh))
-			defer guard.SetShell(sh)()
+			t.Cleanup(guard.SetShell(sh))
 			for _, name := range []string{"command has gone", "below own session", "orphan, own group"} {
-				closeFamily(t, name)
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					closeFamily(t, name)
+				})
 			}
 			p, _ := newShell(t, "exit 137", nil)
 			require.Equal(t, guard.Exit{Code: 137}, p.Exit())

@@ -75,6 +75,9 @@ func TestNothingOutlivesItsOwner(t *testing.T) {
 		how := []string{"kill -9", "kill -9", "kill -9", "kill -9", "return", "panic"}[i%6]
 		after := time.Duration(rand.IntN(300)) * time.Millisecond
 		t.Run(fmt.Sprintf("%s after %v", how, after), func(t *testing.T) {
+			if *kills < 100 {
+				t.Parallel()
+			}
 			mark := fmt.Sprintf("PONTE_TEST_MARK=%d-owner-%d", os.Getpid(), i)
 			cmd := exec.Command(os.Args[0], "owner", how, strconv.Itoa(int(after.Milliseconds())))
 			cmd.Env = append(os.Environ(), mark)

@@ -32,7 +32,7 @@ var genkitPeers = sync.OnceValues(func() (string, error) { return nodePackages("
 // genkitApp builds the program that genkitdev has for this test.
 var genkitApp = sync.OnceValues(func() (string, error) {
 	app := filepath.Join(scratch, "genkitapp")
-	cmd := exec.Command("go", "build", "-o", app, "./agent/model/genkitmodel/genkitdev/testdata/app")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", app, "./agent/model/genkitmodel/genkitdev/testdata/app")
 	cmd.Dir = filepath.Join("..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, out)

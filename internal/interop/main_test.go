@@ -73,7 +73,7 @@ func build() (err error) {
 		return err
 	}
 	binary = filepath.Join(scratch, "ideagent")
-	args := []string{"build", "-o", binary}
+	args := []string{"build", "-ldflags=-s -w", "-o", binary}
 	if os.Getenv("PONTE_INTEROP_RACE") != "" {
 		args = append(args, "-race")
 	}

@@ -47,6 +47,7 @@ func TestCommandGetsNoKeys(t *testing.T) {
 }
 
 func TestDeathDuringACallIsToldAndNotRepeated(t *testing.T) {
+	t.Parallel()
 	s := start(t, "serve")
 	before, err := call(t, s, nil, "r", "s_pid", `{}`)
 	require.NoError(t, err)
@@ -81,6 +82,7 @@ func TestMissingProgramIsSeen(t *testing.T) {
 }
 
 func TestHangingServerDelaysOneRunOnly(t *testing.T) {
+	t.Parallel()
 	s := start(t, "hang", func(c *mcptoolset.Config) { c.Wait, c.ConnectTimeout = 50*time.Millisecond, time.Hour })
 	require.Empty(t, list(t, s, mcptoolset.Options[none]{}))
 	require.Equal(t, mcptoolset.StateConnecting, s.Status().State)
@@ -90,6 +92,7 @@ func TestHangingServerDelaysOneRunOnly(t *testing.T) {
 }
 
 func TestSlowServerEndsWithTheConnectTimeout(t *testing.T) {
+	t.Parallel()
 	s := start(t, "hang", func(c *mcptoolset.Config) { c.ConnectTimeout = 50 * time.Millisecond })
 	require.Empty(t, list(t, s, mcptoolset.Options[none]{}))
 	require.ErrorContains(t, s.Status().Err, "no connection within 50ms")
@@ -102,6 +105,7 @@ func TestEndlessMessageDoesNotFillTheMemory(t *testing.T) {
 }
 
 func TestCloseLeavesNoProcess(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"serve", "stubborn"} {
 		t.Run(mode, func(t *testing.T) {
 			s := start(t, mode)
@@ -121,6 +125,7 @@ func TestCloseLeavesNoProcess(t *testing.T) {
 }
 
 func TestDeathIsNoticedThoughAChildHoldsTheOutput(t *testing.T) {
+	t.Parallel()
 	s := start(t, "serve")
 	_, err := call(t, s, nil, "r", "s_fork", `{}`)
 	require.NoError(t, err)
@@ -129,6 +134,7 @@ func TestDeathIsNoticedThoughAChildHoldsTheOutput(t *testing.T) {
 }
 
 func TestNoServerOutlivesAKilledOwner(t *testing.T) {
+	t.Parallel()
 	owner := exec.Command(os.Args[0])
 	owner.Env = append(os.Environ(), "MCPTOOLSET_TEST_MODE=owner")
 	out, err := owner.StdoutPipe()

@@ -30,6 +30,7 @@ func TestServerConnectsWhenItIsNeeded(t *testing.T) {
 }
 
 func TestLostConnectionIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	f := newFake(nil)
 	f.tool("echo", echo)
 	s := serve(t, f)
@@ -81,6 +82,7 @@ func TestAttemptsBackOff(t *testing.T) {
 }
 
 func TestServerThatComesBackServesTheRunningRun(t *testing.T) {
+	t.Parallel()
 	f := newFake(nil)
 	f.tool("echo", echo)
 	f.refuse = errors.New("no network")
@@ -150,6 +152,7 @@ func TestClosedServerFailsRunsClearly(t *testing.T) {
 }
 
 func TestCloseEndsCallsInProgress(t *testing.T) {
+	t.Parallel()
 	f := newFake(nil)
 	waiting, cancelled := make(chan struct{}), make(chan struct{})
 	f.tool("wait", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -48,11 +48,17 @@ func env(t *testing.T, c local.Config, outside string, roots ...string) func() (
 }
 
 func TestConformance(t *testing.T) {
-	t.Run("two roots", func(t *testing.T) { workspacetest.Run(t, env(t, local.Config{}, "outside", "project", "more")) })
+	t.Parallel()
+	t.Run("two roots", func(t *testing.T) {
+		t.Parallel()
+		workspacetest.Run(t, env(t, local.Config{}, "outside", "project", "more"))
+	})
 	t.Run("one root", func(t *testing.T) {
+		t.Parallel()
 		workspacetest.Run(t, env(t, local.Config{NoCommands: true}, "elsewhere/outside", "a/project"))
 	})
 	t.Run("recorded", func(t *testing.T) {
+		t.Parallel()
 		plain := env(t, local.Config{NoCommands: true}, "outside", "project")
 		workspacetest.Run(t, func() (*workspacetest.Env, error) {
 			e, err := plain()

@@ -151,6 +151,7 @@ func TestConformanceInASandbox(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the suite has run without a sandbox")
 	}
+	t.Parallel()
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	box := local.Sandbox{Writable: []string{filepath.Dir(exe)}} // the program of the suite is in /tmp
