@@ -63,6 +63,29 @@ func Start(durable bool) (*Server, error) {
 	return s, nil
 }
 
+// Standby makes a copy of the server that follows it, and starts it. The caller must close it.
+func (s *Server) Standby() (*Server, error) {
+	dir, err := os.MkdirTemp("", "pgtest")
+	if err != nil {
+		return nil, err
+	}
+	copied := &Server{bin: s.bin, dir: filepath.Join(dir, "data"), socket: dir, durable: s.durable}
+	if copied.port, err = freePort(); err == nil {
+		err = os.Chmod(dir, 0o777)
+	}
+	if err == nil {
+		err = s.Client("pg_basebackup", "-D", copied.dir, "-R", "-c", "fast", "--no-sync", "-d", "application_name=standby")
+	}
+	if err == nil {
+		err = copied.Up()
+	}
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	return copied, nil
+}
+
 // Up starts the server, again after Kill.
 func (s *Server) Up() error {
 	args := []string{"-D", s.dir, "-k", s.socket, "-p", strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"}
@@ -138,6 +161,17 @@ func (s *Server) URL() string { return address(s.port) }
 func address(port int) string {
 	u := url.URL{Scheme: "postgres", User: url.User("test"), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Path: "/postgres", RawQuery: "sslmode=disable"}
 	return u.String()
+}
+
+// Client runs a program of Postgres, such as pg_dump, with the server's address in its environment. A relative path of a file is one in the server's
+// directory.
+func (s *Server) Client(name string, args ...string) error {
+	cmd := s.command(name, args...)
+	cmd.Env = append(os.Environ(), "PGHOST=127.0.0.1", "PGPORT="+strconv.Itoa(s.port), "PGUSER=test", "PGDATABASE=postgres")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("pgtest: %s: %w\n%s", name, err, out)
+	}
+	return nil
 }
 
 // run runs a program of Postgres.

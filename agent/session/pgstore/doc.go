@@ -25,13 +25,15 @@
 // acquired in the meantime. Each append is checked against the token of the latest lease, so a writer that was
 // presumed dead cannot append any more. No clock decides who has a session, so the clocks of the machines may differ.
 //
+// A process that is stopped or hangs keeps its sessions as long as its machine answers for its connection. [session.Claim].Force takes one.
+//
 // The connection string must lead to the server itself, or to a pooler in session mode. Open refuses a pooler that
 // shares connections between transactions or statements, such as PgBouncer with that pool_mode, because others would
 // get the connection that holds the lock. Behind a pooler in session mode, the pooler must notice the loss of a machine or
 // its network, by its own keepalive settings. Each store occupies one of its connections.
 //
 // If a standby takes over that has not received all transactions, those are lost, with their leases. Use synchronous
-// replication.
+// replication, and an address with both servers and target_session_attrs=read-write.
 //
 // # Watching
 //
@@ -46,7 +48,8 @@
 // # Versions
 //
 // Open migrates tables of an older version, in a transaction. Programs that have the older tables open continue. Open
-// refuses tables of a newer version with [session.ErrVersion].
+// refuses tables of a newer version with [session.ErrVersion], and a schema that was renamed with [session.ErrInvalid], because the
+// functions in it have its old name.
 //
 // # Errors
 //

@@ -17,7 +17,7 @@ import (
 
 // Options are the options of [Open]. The zero value is useful.
 type Options struct {
-	// Schema is the schema of the tables. It is made if it does not exist. Empty means "ponte".
+	// Schema is the schema of the tables. It is made if it does not exist, and cannot be renamed. Empty means "ponte".
 	Schema string
 	// Lost is after how long the server takes a store for dead whose machine or network is gone. It is a number of whole seconds, and at
 	// least 3. Zero means 30 seconds.
