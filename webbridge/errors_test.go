@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,4 +80,27 @@ func TestFailedTurnTellsNothingOfTheStore(t *testing.T) {
 	_ = h.Shutdown(t.Context())
 	require.Contains(t, log.String(), `op=append cause="the disk is full"`)
 	require.NotContains(t, log.String(), "/secret/path")
+}
+
+// A prompt that was accepted is in the store.
+func TestPromptThatIsNotRecordedIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, g := &failing{cause: session.ErrUnavailable}, newGate()
+		_, err := store.Create(t.Context(), session.New{ID: "s1"})
+		require.NoError(t, err)
+		quiet := slog.New(slog.DiscardHandler)
+		h := newHandler(t, options{model: g.model(), host: host.Config[none, string]{Store: store, Logger: quiet}, Options: webbridge.Options{Logger: quiet}})
+		call := recorded(t, h)
+		require.NotEmpty(t, call("POST", "/api/sessions/s1/prompts", `{"parts":[{"text":"one"}]}`, 202)["turn"], "the run goes on")
+		g.answer <- "done"
+		synctest.Wait()
+		store.running.Store(true)
+		told := call("POST", "/api/sessions/s1/prompts", `{"parts":[{"text":"two"}]}`, 503)["error"].(object)
+		require.Equal(t, object{"kind": "unavailable", "message": "the store cannot be reached: try again"}, told)
+		store.running.Store(false)
+		require.NotEmpty(t, call("POST", "/api/sessions/s1/prompts", `{"parts":[{"text":"two"}]}`, 202)["turn"])
+		g.answer <- "done"
+		synctest.Wait()
+		require.NoError(t, h.Shutdown(t.Context()))
+	})
 }

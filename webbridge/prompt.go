@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/ponte-go/ponte/agent"
@@ -39,9 +41,21 @@ func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	began := make(chan string, 1)
+	began, recorded := make(chan string, 1), make(chan struct{})
+	record := sync.OnceFunc(func() { close(recorded) })
 	t, err := s.Begin(context.WithoutCancel(r.Context()), Turn{
-		Parts: parts, Shown: shown, Busy: busy, Began: func(id string) { began <- id },
+		Parts: parts, Shown: shown, Busy: busy,
+		Began: func(id string) {
+			began <- id
+			if strings.HasPrefix(parts[0].Text, "/") { // a command may take long, and has no prompt
+				record()
+			}
+		},
+		Show: func(c *projection.Shown) {
+			if c.Role == view.User { // a prompt is shown when it has been recorded
+				record()
+			}
+		},
 	})
 	if err != nil {
 		return err
@@ -51,12 +65,15 @@ func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 	}{}
 	if !t.queued {
 		select {
-		case answer.Turn = <-began:
+		case <-recorded:
 		case <-t.Done():
-			if o := t.Outcome(); o.Turn == "" && len(began) == 0 && o.Err != nil {
-				return o.Err
+			if len(began) == 0 && t.Outcome().Err != nil || storeFailureOf(t.Outcome().Err) != nil && t.Outcome().Turn == "" {
+				return t.Outcome().Err
 			}
-			answer.Turn = t.Outcome().Turn
+		}
+		select {
+		case answer.Turn = <-began:
+		default:
 		}
 	}
 	writeJSON(w, http.StatusAccepted, answer)
