@@ -200,6 +200,7 @@ func (r *Run[O]) known(ctx context.Context, err error) error {
 
 // Answer answers calls that the run waits for, all of them or some. It returns how many are left. The run goes on with the last one. If an answer is for a call
 // that does not wait, or cannot be one, none counts, and the error wraps [ErrAnswer]. If the run has ended, the error wraps [ErrEnded].
+// Answer waits for a worker. If ctx ends first, the answer may still arrive: see [Run.State].
 func (r *Run[O]) Answer(ctx context.Context, results toolset.DeferredResults) (left int, err error) {
 	err = update(ctx, r.client, client.UpdateWorkflowOptions{WorkflowID: r.id, UpdateName: answerUpdate, Args: []any{results}}, &left)
 	if err != nil {

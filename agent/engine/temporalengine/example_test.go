@@ -5,16 +5,20 @@ package temporalengine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"log/slog"
+	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/engine/temporalengine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
@@ -110,6 +114,43 @@ func Example_test() {
 	// Output:
 	// Greet Ada.
 	// Good morning, Ada.
+}
+
+// A page for approvals finds the runs that wait in Temporal's list of workflows, by the name of the agent.
+func ExampleRun_Answer() {
+	var c client.Client                     // from client.Dial, as in the example of NewClient
+	var runs *temporalengine.Client[string] // from NewClient
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	request := &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'greeter' AND ExecutionStatus = 'Running'"}
+	for more := true; more; more = len(request.NextPageToken) > 0 {
+		page, err := c.ListWorkflow(ctx, request)
+		if err != nil {
+			log.Fatal(err)
+		}
+		request.NextPageToken = page.NextPageToken
+		for _, workflow := range page.Executions {
+			run := runs.Run(workflow.Execution.WorkflowId)
+			state, err := run.State(ctx)
+			if err != nil {
+				log.Print(err) // it has just ended, or no worker is there
+				continue
+			}
+			for _, call := range state.Pending {
+				if call.Approval == nil {
+					continue // it waits for a result
+				}
+				fmt.Println(run.ID(), approval.Text(call.Approval), string(call.Args)) // show it to a person
+				var answers toolset.DeferredResults
+				answers.Decide(call.Key(), toolset.Allow())
+				if _, err := run.Answer(ctx, answers); errors.Is(err, temporalengine.ErrAnswer) {
+					log.Print(err) // somebody else was faster
+				} else if err != nil {
+					log.Fatal(err)
+				}
+			}
+		}
+	}
 }
 
 // A client answers the questions that tools ask in the middle of their calls.
