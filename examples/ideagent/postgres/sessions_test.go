@@ -165,7 +165,7 @@ func TestServerThatCannotBeReached(t *testing.T) {
 	for e := range s.Snapshot().All() {
 		require.NotContains(t, e.Text(), "SECRET")
 	}
-	require.Contains(t, p.stderr.String(), "ideagent: this session is kept in memory and ends with the connection\n")
+	require.Contains(t, p.stderr.String(), "ideagent: this session is kept in memory and ends with the connection: session: open: ")
 	require.NotContains(t, p.stderr.String(), "SECRET")
 	left, err := filepath.Glob(filepath.Join(m.home, "state", "ideagent", "databases", "*", "undo", "*"))
 	require.NoError(t, err)

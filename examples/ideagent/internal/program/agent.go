@@ -39,6 +39,9 @@ Look before you change: read a file before you write it, and search rather than 
 what was asked, run the project's own tests where there are some, and say briefly what you did and what you found.
 If the user refuses something, do not try the same in another way; ask what to do instead.`
 
+// notKept begins the line of standard error that says why a session is not kept. The terminal shows it.
+const notKept = "ideagent: this session is kept in memory and ends with the connection"
+
 func agentCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 	flags := flag.NewFlagSet("ideagent", flag.ContinueOnError)
 	name := flags.String("model", "", "`model` that answers, as PROVIDER:NAME: openai:gpt-5-mini, ollama:qwen3:8b, openrouter:…, or offline. Keys and addresses\n"+
@@ -112,7 +115,7 @@ func agentCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 			break
 		}
 		store := newStore(place, localDir(place, os.Getenv), func(err error) {
-			fmt.Fprintf(os.Stderr, "ideagent: %s\nideagent: this session is kept in memory and ends with the connection\n", show.Line(err.Error()))
+			fmt.Fprintf(os.Stderr, "%s: %s\n", notKept, show.Line(strings.Join(strings.Fields(err.Error()), " ")))
 		})
 		defer store.Close()
 		o.store = store

@@ -92,6 +92,7 @@ func chatCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 		Version: release(), In: os.Stdin, Person: inTTY, Out: os.Stdout, Err: os.Stderr,
 		Color:      outTTY && os.Getenv("NO_COLOR") == "" && (runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""),
 		Interrupts: interrupts,
+		Heed:       func(line string) bool { return *agent == "" && strings.HasPrefix(line, notKept) },
 	}
 	// One thing that needs no answers is shown as text, for people too.
 	if inTTY && outTTY && !*asPlain && !*asJSON && !(*allowAll && terminal.Prompt != "") {

@@ -199,7 +199,10 @@ func TestBrokenStoreLeavesTheAgentWorking(t *testing.T) {
 	turn, err := s.Say(t.Context(), `create a.txt with "one"`)
 	require.NoError(t, err)
 	require.Contains(t, turn.Text(), "Wrote `a.txt`")
-	require.Contains(t, p.stderr.String(), "ideagent: this session is kept in memory and ends with the connection\n")
+	require.Contains(t, p.stderr.String(), "ideagent: this session is kept in memory and ends with the connection: session: open: ")
+	stdout, stderr, code := ideagent(t, "chat", "-model", "offline", "-store", filepath.Join(file, "sessions"), "-dir", work, "say one")
+	require.Equal(t, 0, code, stderr)
+	require.Contains(t, stdout+stderr, "this session is kept in memory and ends with the connection: session: open: ", "the person is told")
 }
 
 func TestStoreOpensOnceItCan(t *testing.T) {

@@ -24,7 +24,7 @@ func connect(ctx context.Context, config *Config, base acpclient.Config, note fu
 	base.Name, base.Version = "ideagent-chat", config.Version
 	base.TerminalLogin = config.Person && in != nil
 	base.OnStderr = func(line string) {
-		if config.Verbose {
+		if config.Verbose || config.Heed != nil && config.Heed(line) {
 			note("agent: " + line)
 		}
 	}

@@ -28,8 +28,9 @@ type Config struct {
 	Prompt string
 	// AllowAll allows whatever the agent asks permission for.
 	AllowAll bool
-	// Verbose shows what the agent writes to its standard error.
+	// Verbose shows what the agent writes to its standard error. Heed, if not nil, says which lines are shown without it, too.
 	Verbose bool
+	Heed    func(line string) bool
 	// JSON writes events as JSON, one on each line, in place of text. Nobody is asked then.
 	JSON bool
 	// Version is what this client says it is.
