@@ -153,3 +153,43 @@ func TestSettlingCanBeTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestCutOffEndLeavesTheHistoryAsItWas lets processes die after each append of a turn that replaces earlier messages by a summary.
+func TestCutOffEndLeavesTheHistoryAsItWas(t *testing.T) {
+	summarise := agent.HistoryProcessor[none](func(_ context.Context, _ *toolset.RunContext[none], all []*model.Message) ([]*model.Message, error) {
+		if len(all) < 5 {
+			return all, nil
+		}
+		return append([]*model.Message{model.UserText("A summary.")}, all[2:]...), nil
+	})
+	for left := 1; ; left++ {
+		m := new(session.Memory)
+		a := agent.Must(agent.New(agent.Config[none, string]{
+			Model:   modeltest.Script(modeltest.SayText("answer one"), modeltest.Say(model.ToolCall("c1", "stop", `{}`)), modeltest.SayText("answer two")),
+			Tools:   []*toolset.Tool[none]{toolset.Func("stop", "Stop.", func(context.Context, *toolset.RunContext[none], none) (string, error) { return "ok", nil })},
+			History: []agent.HistoryProcessor[none]{summarise},
+		}))
+		c, w := open(t, m)
+		_, err := prompt(t, c, a, "One.")
+		require.NoError(t, err)
+		require.NoError(t, w.Close(t.Context()))
+		before := exact(t, c.Messages())
+		c, _ = open(t, mortalStore(m, left))
+		_, err = prompt(t, c, a, "Two.")
+		h := read(t, m)
+		if err == nil {
+			require.Equal(t, "A summary.", h.Messages[0].Parts[0].Text)
+			require.Greater(t, left, 7)
+			break
+		}
+		require.Equal(t, before, exact(t, h.Messages[:2]), left)
+		require.NotContains(t, exact(t, h.Messages), "A summary.", left)
+		if left >= 7 {
+			require.Equal(t, "answer two", h.Messages[len(h.Messages)-1].Text(), "what was recorded is there")
+		}
+		c, w = open(t, m)
+		require.NoError(t, c.Settle(t.Context()))
+		require.Equal(t, text(t, h.Messages), text(t, read(t, m).Messages))
+		require.NoError(t, w.Close(t.Context()))
+	}
+}

@@ -200,6 +200,9 @@ func (h *History) interrupt(id string, messages map[int64]*model.Message) {
 		switch e.Kind {
 		case session.KindMessage:
 			m := messages[e.Seq]
+			if strings.HasPrefix(e.Key, endPrefix) && m.RunID != h.Interrupted {
+				continue // the end that was cut off put it in the place of earlier messages, such as a summary of them
+			}
 			h.add(m, e.Seq)
 			text = nil
 			if m.Kind != model.KindResponse {

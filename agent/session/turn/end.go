@@ -168,10 +168,13 @@ func (e *ending) steps() []int {
 	return steps
 }
 
+// endPrefix begins the keys of messages that are first recorded with the end of their turn.
+const endPrefix = "end/"
+
 // key returns the key of the entry for a message that has none. The entry takes the place of another one with its key.
 func (e *ending) key(i, step int) string {
 	t, m := e.turn, e.messages[i]
-	key := fmt.Sprintf("end/%d", i)
+	key := fmt.Sprint(endPrefix, i)
 	if m.RunID == t.id {
 		if m.Kind == model.KindResponse && len(t.past[t.id]) == 0 { // of a run without a journal
 			key = responseKey(step)
@@ -180,7 +183,7 @@ func (e *ending) key(i, step int) string {
 			e.used[k], key = true, t.kept[k].key
 		}
 	}
-	if m.Kind == model.KindResponse && m.Interrupted && strings.HasPrefix(key, "end/") {
+	if m.Kind == model.KindResponse && m.Interrupted && strings.HasPrefix(key, endPrefix) {
 		if step := t.text.unanswered(); step > 0 {
 			key = responseKey(step)
 		}
