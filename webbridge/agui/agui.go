@@ -64,6 +64,8 @@ type run struct {
 	out    *webbridge.Stream
 	r      *renderer
 	going  *webbridge.Going // the turn of the run, nil if it only watches
+
+	running bool // a turn was running when the events began: the client may have stopped it since
 }
 
 func (p *protocol) run(w http.ResponseWriter, r *http.Request) error {
@@ -130,6 +132,7 @@ func (p *protocol) run(w http.ResponseWriter, r *http.Request) error {
 
 // begin begins the events of the run.
 func (x *run) begin(prompt string) {
+	x.running = x.s.Running()
 	x.out = x.h.Stream(x.w)
 	x.r = newRenderer(prompt, x.s.ID(), x.write)
 	x.write(&event{Type: "RUN_STARTED", ThreadID: x.in.ThreadID, RunID: x.in.RunID, Version: version})
@@ -319,7 +322,6 @@ func (x *run) left() {
 func (x *run) show(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
-	running := x.s.Running()
 	var done <-chan struct{}
 	if x.going != nil {
 		done = x.going.Done()
@@ -336,7 +338,7 @@ func (x *run) show(ctx context.Context) error {
 	case <-done:
 		if x.going != nil {
 			o = x.going.Outcome()
-		} else if running {
+		} else if x.running {
 			o = x.s.Last()
 		}
 	default:

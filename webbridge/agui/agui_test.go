@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -323,6 +324,46 @@ func TestClientThatLeavesCancelsIfWanted(t *testing.T) {
 	leave()
 	_ = res.Body.Close()
 	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+// A page is loaded anew, and its user stops the turn before the server has done more than to begin the stream.
+func TestTurnThatIsStoppedAtOnceIsCancelled(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	s := serve(t, modeltest.Func(func(ctx context.Context, _ *model.Request) (*model.Message, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}))
+	first := make(chan struct{})
+	go func() {
+		defer close(first)
+		s.say("one", "wait")
+	}()
+	<-asked
+	body := `{"threadId":"one","runId":"again","messages":[],"state":{},"tools":[],"context":[],"forwardedProps":{}}`
+	r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+"/api/agui", strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := &firstWrite{ResponseRecorder: httptest.NewRecorder(), do: func() {
+		status, _ := s.post("/api/agui/one/stop", "{}")
+		require.Equal(t, 204, status)
+		<-first // nothing runs any more
+	}}
+	s.Config.Handler.ServeHTTP(w, r)
+	require.Contains(t, w.Body.String(), `"outcome":{"type":"cancelled"}`)
+}
+
+// firstWrite does something as soon as an answer begins.
+type firstWrite struct {
+	*httptest.ResponseRecorder
+	once sync.Once
+	do   func()
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.once.Do(w.do)
+	return w.ResponseRecorder.Write(p)
 }
 
 func TestMalformedInputIsRefused(t *testing.T) {

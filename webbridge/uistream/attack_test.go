@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -299,6 +300,41 @@ func TestClientThatLeavesCancelsIfWanted(t *testing.T) {
 	all := other.chat("one").read(res)
 	require.Equal(t, "interrupted", find(all, "finish")["finishReason"])
 	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+// A page is loaded anew, and its user stops the turn before the server has done more than to begin the stream.
+func TestTurnThatIsStoppedAtOnceIsShownAsInterrupted(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	s := serve(t, modeltest.Func(func(ctx context.Context, _ *model.Request) (*model.Message, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}), uistream.Options{})
+	first := s.open("POST", "/api/chat", object{"id": "one", "message": object{"id": "m", "role": "user", "parts": []object{{"type": "text", "text": "wait"}}}})
+	<-asked
+	c := s.chat("one")
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/api/chat/one/stream", http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("X-User", "ada")
+	w := &firstWrite{ResponseRecorder: httptest.NewRecorder(), do: func() {
+		status, _ := s.get("POST", "/api/chat/one/stop", "{}")
+		require.Equal(t, 204, status)
+		c.read(first) // to its end: nothing runs any more
+	}}
+	s.h.ServeHTTP(w, r)
+	require.Equal(t, "interrupted", find(c.read(w.Result()), "finish")["finishReason"])
+}
+
+// firstWrite does something as soon as an answer begins.
+type firstWrite struct {
+	*httptest.ResponseRecorder
+	once sync.Once
+	do   func()
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.once.Do(w.do)
+	return w.ResponseRecorder.Write(p)
 }
 
 func TestRequestsOfOtherSitesAreRefused(t *testing.T) {

@@ -60,11 +60,12 @@ type stream struct {
 	session *webbridge.Session
 	out     *webbridge.Stream
 	follow  *webbridge.Follower
+	running bool // a turn was running when the stream began: the client may have stopped it since
 }
 
 func (p *protocol) begin(w http.ResponseWriter, s *webbridge.Session, f *webbridge.Follower, prompt string) *stream {
 	w.Header().Set("X-Vercel-AI-UI-Message-Stream", "v1")
-	st := &stream{session: s, follow: f, out: p.h.Stream(w)}
+	st := &stream{session: s, follow: f, running: s.Running(), out: p.h.Stream(w)}
 	st.renderer = newRenderer(prompt, st.write)
 	st.write(&chunk{Type: "start", MessageID: answerID(prompt), Metadata: &metadata{s.ID()}})
 	return st
@@ -308,13 +309,12 @@ func (p *protocol) answer(c *claimed, open []webbridge.Asked) (question *view.En
 func (p *protocol) watch(ctx context.Context, st *stream) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	running := st.session.Running()
 	st.follow.Run(ctx, st.out, st.session.Idle(ctx), st.update)
 	if ctx.Err() != nil {
 		return
 	}
 	var last *host.Outcome
-	if running && !st.session.Running() {
+	if st.running && !st.session.Running() {
 		last = st.session.Last()
 	}
 	st.end(last)
@@ -342,7 +342,8 @@ func (p *protocol) resume(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	if d, ok := s.Since(); !s.Running() && (!ok || d > justNow) {
+	running := s.Running()
+	if d, ok := s.Since(); !running && (!ok || d > justNow) {
 		return none(nil)
 	}
 	f, err := s.Follow()
@@ -355,7 +356,9 @@ func (p *protocol) resume(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	prompt := s.Asked(snapshot)
-	p.watch(r.Context(), p.begin(w, s, f, prompt))
+	st := p.begin(w, s, f, prompt)
+	st.running = running
+	p.watch(r.Context(), st)
 	return nil
 }
 
