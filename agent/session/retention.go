@@ -59,11 +59,11 @@ func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 				r.MaxSessions > 0 && kept >= r.MaxSessions ||
 				r.MaxBytes > 0 && bytes+info.Size > r.MaxBytes
 			if excess && (r.Keep == nil || !r.Keep(info)) {
-				removed, err := remove(ctx, s, info, r.DryRun, &done)
+				gone, err := remove(ctx, s, info, r.DryRun, &done)
 				if err != nil {
 					return done, err
 				}
-				if removed {
+				if gone {
 					continue
 				}
 			}
@@ -75,10 +75,10 @@ func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 	}
 }
 
-// remove removes a session, unless it is held or has changed.
+// remove removes a session, unless it is held or has changed. It reports whether the session is gone: others may have removed it.
 func remove(ctx context.Context, s Store, info Info, dry bool, done *Pruned) (bool, error) {
 	present, err := s.Get(ctx, info.ID)
-	if errors.Is(err, ErrNotFound) || err == nil && (present.Head != info.Head || !present.Updated.Equal(info.Updated)) { // the clock of who appended may be behind
+	if err == nil && (present.Head != info.Head || !present.Updated.Equal(info.Updated)) { // the clock of who appended may be behind
 		return false, nil
 	}
 	if err == nil && !dry {
@@ -91,7 +91,7 @@ func remove(ctx context.Context, s Store, info Info, dry bool, done *Pruned) (bo
 		done.Held++
 		return false, nil
 	case errors.Is(err, ErrNotFound):
-		return false, nil
+		return true, nil
 	case err != nil:
 		return false, err
 	}

@@ -205,6 +205,38 @@ func TestPruneDoesNotTrustClocksOfOthers(t *testing.T) {
 	})
 }
 
+// rival is a store in which another machine removes a session just before it is removed.
+type rival struct{ *session.Memory }
+
+func (r rival) Get(ctx context.Context, id string) (session.Info, error) {
+	if err := r.Delete(ctx, id); err != nil {
+		return session.Info{}, err
+	}
+	return r.Memory.Get(ctx, id)
+}
+
+// TestPruneAtTheSameTime has two machines bound the size of the sessions: what one has removed must not count for the other.
+func TestPruneAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := new(session.Memory)
+		for id, size := range map[string]int{"1 old": 10, "2 large": 1000, "3 new": 10} {
+			_, err := m.Create(t.Context(), session.New{ID: id, Created: time.Unix(1, 0)})
+			require.NoError(t, err)
+			w, err := session.Open(t.Context(), m, id, session.Claim{})
+			require.NoError(t, err)
+			_, err = w.Append(t.Context(), session.Entry{Kind: session.KindValue, Time: time.Unix(int64(id[0]), 0), Data: []byte(`"` + strings.Repeat("x", size) + `"`)})
+			require.NoError(t, err)
+			require.NoError(t, w.Close(t.Context()))
+		}
+		done, err := session.Prune(t.Context(), rival{m}, session.Retention{MaxBytes: 100})
+		require.NoError(t, err)
+		require.Empty(t, done.Removed)
+		page, err := m.List(t.Context(), session.Query{})
+		require.NoError(t, err)
+		require.Len(t, page.Sessions, 2)
+	})
+}
+
 // compacts is a store that counts its compactions.
 type compacts struct {
 	*session.Memory

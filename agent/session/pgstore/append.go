@@ -30,7 +30,7 @@ func (s *Store) Acquire(ctx context.Context, id string, c session.Claim) (sessio
 		case done <- acquired{l, err}:
 		case <-ctx.Done():
 			if err == nil {
-				_ = s.release(s.background, l)
+				_ = s.giveBack(s.background, l)
 			}
 		}
 	})
@@ -51,11 +51,16 @@ func (s *Store) acquireAgain(ctx context.Context, id string, c session.Claim) (s
 		return l, err
 	}
 	// The session may be held all the same, by a lease that nobody has. The moment tells it from all others of this store.
-	lost := s.read(ctx, func() error {
-		_, err := s.pool.Exec(ctx, s.sql.unacquire, toText(id), s.presence.lock, at)
-		return err
-	})
-	if lost != nil {
+	unacquire := func() error {
+		return s.read(ctx, func() error {
+			_, err := s.pool.Exec(ctx, s.sql.unacquire, toText(id), s.presence.lock, at)
+			return err
+		})
+	}
+	if lost := unacquire(); lost != nil {
+		if !answered(lost) {
+			s.debts.owe(unacquire)
+		}
 		return l, err
 	}
 	return s.acquire(ctx, id, c, s.moment())
@@ -91,9 +96,22 @@ func (s *Store) moment() int64 {
 	}
 }
 
-// Release implements [session.Store].
+// Release implements [session.Store]. If the server cannot be reached, or ctx ends meanwhile, the session is given back as soon as the server can be
+// reached.
 func (s *Store) Release(ctx context.Context, l session.Lease) error {
-	return fail("release", l.Session, s.release(ctx, l))
+	if err := s.open(ctx); err != nil {
+		return fail("release", l.Session, err)
+	}
+	return fail("release", l.Session, s.giveBack(ctx, l))
+}
+
+// giveBack releases a session, later if the server does not answer.
+func (s *Store) giveBack(ctx context.Context, l session.Lease) error {
+	err := s.release(ctx, l)
+	if err != nil && !answered(err) {
+		s.debts.owe(func() error { return s.release(s.background, l) })
+	}
+	return err
 }
 
 func (s *Store) release(ctx context.Context, l session.Lease) error {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -86,6 +87,22 @@ func TestOneErrorTellsOfLostConnections(t *testing.T) {
 		_, err := s.Create(t.Context(), session.New{ID: id})
 		require.NoError(t, err)
 	}
+}
+
+// TestSessionIsGivenBackLater loses all connections when a session is given back. It is free as soon as the server can be reached again.
+func TestSessionIsGivenBackLater(t *testing.T) {
+	var w wire
+	s := fill(t, &w)
+	_, err := s.Create(t.Context(), session.New{ID: "a"})
+	require.NoError(t, err)
+	l, err := s.Acquire(t.Context(), "a", session.Claim{})
+	require.NoError(t, err)
+	w.cut.Store(true)
+	require.ErrorIs(t, s.Release(t.Context(), l), session.ErrUnavailable)
+	require.Eventually(t, func() bool {
+		_, err := s.Acquire(t.Context(), "a", session.Claim{})
+		return err == nil
+	}, time.Minute, time.Millisecond)
 }
 
 // TestEndedConnectionsAreReplaced has the server end all connections, as it does when it is stopped. No operation fails.

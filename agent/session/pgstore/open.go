@@ -36,6 +36,7 @@ type Store struct {
 	presence *presence
 	watchers watchers
 	commits  commits
+	debts    debts
 
 	last atomic.Int64 // see moment
 
@@ -116,9 +117,11 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	s := &Store{
 		pool: pool, options: o, sql: prepared(pgx.Identifier{o.Schema}.Sanitize()),
 		closed: make(chan struct{}), background: background, stop: stop, presence: here, watchers: watchers{tell: make(chan struct{}, 1)},
+		debts: debts{tell: make(chan struct{}, 1)},
 	}
 	s.ended.Go(func() { s.presence.keep(background, s.watchers.wake, s.watchers.wakeAll) })
 	s.ended.Go(func() { s.notify(background) })
+	s.ended.Go(func() { s.debts.pay(background) })
 	return s, nil
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// debts are sessions that could not be given back, because the server could not be reached. The lock of the store would hold them until its end.
+type debts struct {
+	mu   sync.Mutex
+	all  []func() error
+	tell chan struct{} // has an element if there are some
+}
+
+// owe has something done again and again until the server has answered.
+func (d *debts) owe(do func() error) {
+	d.mu.Lock()
+	d.all = append(d.all, do)
+	d.mu.Unlock()
+	select {
+	case d.tell <- struct{}{}:
+	default:
+	}
+}
+
+// pay does what is owed, until ctx ends.
+func (d *debts) pay(ctx context.Context) {
+	for {
+		select {
+		case <-d.tell:
+		case <-ctx.Done():
+			return
+		}
+		d.mu.Lock()
+		all := d.all
+		d.all = nil
+		d.mu.Unlock()
+		for i, do := range all {
+			if err := do(); err == nil || answered(err) {
+				continue
+			}
+			for _, left := range all[i:] {
+				d.owe(left)
+			}
+			select {
+			case <-time.After(again):
+			case <-ctx.Done():
+				return
+			}
+			break
+		}
+	}
+}
