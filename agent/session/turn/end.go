@@ -34,7 +34,10 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 		err = e.appendEnd(ctx, reason)
 	}
 	if err != nil {
-		t.unsure, t.c.stale = true, true
+		t.mu.Lock()
+		t.unsure = true
+		t.mu.Unlock()
+		t.c.stale = true
 		return err
 	}
 	h.Messages = messages[:len(messages):len(messages)]
