@@ -11,8 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/ponte-go/ponte/agent/session"
 )
@@ -85,13 +88,17 @@ func (d DirBlobs) Put(ctx context.Context, key string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(path); err == nil {
+	dir := filepath.Dir(path)
+	if info, err := os.Stat(path); err == nil {
+		if time.Since(info.ModTime()) < justPut { // perhaps whoever puts it has not synced the directory yet
+			return syncDir(dir)
+		}
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := makeDir(dir); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-") // of mode 0600
+	f, err := os.CreateTemp(dir, ".new-") // of mode 0600
 	if err != nil {
 		return err
 	}
@@ -102,8 +109,44 @@ func (d DirBlobs) Put(ctx context.Context, key string, data []byte) error {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
+		return err
 	}
-	return err
+	return syncDir(dir)
+}
+
+// justPut is how long a blob may be there before its directory is synced.
+const justPut = 10 * time.Second
+
+// makeDir makes a directory that lasts, with those around it.
+func makeDir(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil
+	}
+	if around := filepath.Dir(path); around != path {
+		if err := makeDir(around); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes it last that a file was made. It is a variable for tests.
+var syncDir = func(path string) error {
+	if runtime.GOOS == "windows" { // the system keeps its directories itself
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // so some file systems say that they do the same
+		err = nil
+	}
+	return errors.Join(err, d.Close())
 }
 
 // Get implements [Blobs].

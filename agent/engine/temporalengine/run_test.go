@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -224,6 +225,26 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 	_, err = temporalengine.NewClient[report](nil, temporalengine.ClientOptions{})
 	require.ErrorContains(t, err, "needs a client")
+}
+
+// TestBlobsOutliveAPowerCut: a file that was renamed lasts when its directory is synced, and so does a directory that was made.
+func TestBlobsOutliveAPowerCut(t *testing.T) {
+	const key = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824" // of hello
+	root := t.TempDir()
+	var synced []string
+	defer temporalengine.Synced(func(path string) { synced = append(synced, path) })()
+	b := temporalengine.DirBlobs{Dir: filepath.Join(root, "a", "b")}
+	in := filepath.Join(b.Dir, key[:2])
+	require.NoError(t, b.Put(t.Context(), key, []byte("hello")))
+	require.Equal(t, []string{root, filepath.Join(root, "a"), b.Dir, in}, synced)
+	synced = nil
+	require.NoError(t, b.Put(t.Context(), key, []byte("hello")))
+	require.Equal(t, []string{in}, synced, "perhaps another process has just put it")
+	synced = nil
+	file := filepath.Join(in, key)
+	require.NoError(t, os.Chtimes(file, time.Time{}, time.Now().Add(-time.Hour)))
+	require.NoError(t, b.Put(t.Context(), key, []byte("hello")))
+	require.Empty(t, synced)
 }
 
 func TestBlobs(t *testing.T) {
