@@ -29,8 +29,8 @@ type Config[D, O any] struct {
 	// Release frees dependencies when no activity of the run has come for Idle, and when the worker stops. It may be nil.
 	Release func(ctx context.Context, d D) error
 	// Options are options for all runs, such as a model, or an asker that decides by policy. Questions that the asker does not answer
-	// wait for Run.Reply. The options must not differ between workers, and must not
-	// be those that Input or this package sets: history, prompt, run id, results, inbox, meter, engine, journal.
+	// wait for Run.Reply. The options must not differ between workers. Those that Input or this package sets are refused:
+	// history, prompt, metadata, run id, results, inbox, meter, engine, journal.
 	Options []agent.RunOption
 	// Tool says how the calls of a tool are executed. Nil means [DefaultActivity] for all of them. It must give the same answer each time.
 	Tool func(name string) Activity
@@ -99,7 +99,8 @@ type Input struct {
 	ConversationID string `json:"conversation_id,omitempty"`
 	// Limits bound the run, besides those of the agent.
 	Limits toolset.Limits `json:"limits,omitzero"`
-	// Metadata is for Config.Deps and for tools, such as who has asked. It must not hold secrets.
+	// Metadata is for Config.Deps and for tools, such as who has asked. It must not hold secrets. It goes with each activity, and with each request of the
+	// history, so it should be small.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
@@ -136,5 +137,5 @@ func (c *Config[D, O]) check() error {
 	if c.Step.Child != "" {
 		errs = append(errs, errors.New("temporalengine: Config.Step has a Child: that is for calls of tools"))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, checkOptions(c.Options)...)...)
 }
