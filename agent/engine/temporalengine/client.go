@@ -102,7 +102,7 @@ func (c *Client[O]) Start(ctx context.Context, in Input) (*Run[O], error) {
 		return nil, fmt.Errorf("%w: %s", ErrRunning, in.ID)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("temporalengine: start run %s: %w", in.ID, err)
+		return nil, fmt.Errorf("temporalengine: start run %s: %w", in.ID, ofContext(ctx, err))
 	}
 	return &Run[O]{c.client, c.options.Blobs, in.ID}, nil
 }
@@ -115,7 +115,14 @@ func (c *Client[O]) Run(id string) *Run[O] { return &Run[O]{c.client, c.options.
 func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 	res := new(agent.Result[O])
 	err := r.client.GetWorkflow(ctx, r.id, "").Get(ctx, res)
-	for r.wasReset(ctx, err) {
+	for errors.As(err, new(*temporal.TerminatedError)) {
+		reset, unknown := r.wasReset(ctx)
+		if unknown != nil {
+			err = unknown
+		}
+		if !reset {
+			break
+		}
 		err = r.client.GetWorkflow(ctx, r.id, "").Get(ctx, res)
 	}
 	if err == nil {
@@ -124,13 +131,9 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
-	if err := r.known(ctx, err); errors.Is(err, ErrNoRun) {
-		return nil, err
-	}
 	if !errors.As(err, new(*temporal.WorkflowExecutionError)) { // the run has not ended
-		var late *serviceerror.DeadlineExceeded
-		if _, bounded := ctx.Deadline(); bounded && errors.As(err, &late) { // the service knew first
-			err = context.DeadlineExceeded
+		if known := r.known(ctx, err); !errors.Is(known, ErrEnded) {
+			err = known
 		}
 		return nil, fmt.Errorf("temporalengine: result of run %s: %w", r.id, err)
 	}
@@ -165,12 +168,12 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 }
 
 // wasReset reports whether a workflow was terminated because an operator has reset it: then another execution of it goes on.
-func (r *Run[O]) wasReset(ctx context.Context, err error) bool {
-	if !errors.As(err, new(*temporal.TerminatedError)) {
-		return false
-	}
+func (r *Run[O]) wasReset(ctx context.Context) (bool, error) {
 	d, err := r.client.DescribeWorkflowExecution(ctx, r.id, "")
-	return err == nil && d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	if err != nil {
+		return false, err
+	}
+	return d.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, nil
 }
 
 // details returns what a workflow that has failed says of itself.
@@ -188,14 +191,30 @@ func (r *Run[O]) details(ctx context.Context, p *commonpb.Payload) (details fail
 
 // known gives errors of the service their identity.
 func (r *Run[O]) known(ctx context.Context, err error) error {
+	err = ofContext(ctx, err)
 	if !errors.As(err, new(*serviceerror.NotFound)) {
 		return err
 	}
 	// The service says the same of a workflow that has ended.
-	if _, err := r.client.DescribeWorkflowExecution(ctx, r.id, ""); err == nil {
+	_, missing := r.client.DescribeWorkflowExecution(ctx, r.id, "")
+	switch {
+	case missing == nil:
 		return fmt.Errorf("%w: %s", ErrEnded, r.id)
+	case errors.As(missing, new(*serviceerror.NotFound)):
+		return fmt.Errorf("%w: %s", ErrNoRun, r.id)
 	}
-	return fmt.Errorf("%w: %s", ErrNoRun, r.id)
+	return ofContext(ctx, missing)
+}
+
+// ofContext returns the cause of a context that has ended in place of an error of the service, which has errors of its own for that.
+func ofContext(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if _, bounded := ctx.Deadline(); bounded && errors.As(err, new(*serviceerror.DeadlineExceeded)) { // the service knew first
+		return context.DeadlineExceeded
+	}
+	return err
 }
 
 // Answer answers calls that the run waits for, all of them or some. It returns how many are left. The run goes on with the last one. If an answer is for a call
@@ -212,7 +231,7 @@ func (r *Run[O]) Answer(ctx context.Context, results toolset.DeferredResults) (l
 // Send sends a message into the run, which reads it with its next request. If the run has ended, the error wraps [ErrEnded]. A message that reaches the run
 // while it ends is in State.Unread.
 func (r *Run[O]) Send(ctx context.Context, parts ...model.Part) error {
-	if err := r.client.SignalWorkflow(ctx, r.id, "", messageSignal, parts); err != nil {
+	if err := r.client.SignalWorkflow(withLittle(ctx), r.id, "", messageSignal, parts); err != nil {
 		return fmt.Errorf("temporalengine: send to run %s: %w", r.id, r.known(ctx, err))
 	}
 	return nil

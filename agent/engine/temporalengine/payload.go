@@ -50,13 +50,25 @@ func patiently(ctx context.Context, f func() error) error {
 // no payload is larger. All programs that start, execute or ask about the runs set it as client.Options.DataConverter. Workflows of other kinds can use
 // it, too.
 func Converter(b Blobs) converter.DataConverter {
-	return anywhere{byReferences(b)}
+	return anywhere{byReferences(b), byReferencesOver(b, littleInline)}
+}
+
+// littleKey marks the context of a call to the service that there may be thousands of in one execution of a workflow.
+type littleKey struct{}
+
+// withLittle has [Converter] keep in blobs what is larger than littleInline. A step that takes long cannot be continued as a new workflow, and the server
+// takes 10,000 signals of a workflow, but no more than 50 MiB.
+func withLittle(ctx context.Context) context.Context {
+	return context.WithValue(ctx, littleKey{}, true)
 }
 
 // anywhere is a converter that is patient in workflows: to get a blob may take more than the second that a workflow has before Temporal calls it
 // stuck. In activities it is not. A local activity gets the converter of its workflow, and would pause that detection from a goroutine of
 // its own, while the workflow's may end: in SDK 1.50 both wait for each other's lock then, and the worker stands still.
-type anywhere struct{ converter.DataConverter }
+type anywhere struct {
+	converter.DataConverter
+	little converter.DataConverter
+}
 
 // WithWorkflowContext implements [workflow.ContextAware].
 func (c anywhere) WithWorkflowContext(ctx workflow.Context) converter.DataConverter {
@@ -64,7 +76,12 @@ func (c anywhere) WithWorkflowContext(ctx workflow.Context) converter.DataConver
 }
 
 // WithContext implements [workflow.ContextAware].
-func (c anywhere) WithContext(context.Context) converter.DataConverter { return c }
+func (c anywhere) WithContext(ctx context.Context) converter.DataConverter {
+	if ctx.Value(littleKey{}) != nil {
+		return c.little
+	}
+	return c
+}
 
 // inWorkflow is the converter of a workflow. Data that cannot be had fails the task of the workflow, which Temporal tries again, on this worker or
 // another one. An error would fail the workflow if the data is its input, and a signal would be dropped.
