@@ -4,6 +4,7 @@ package temporalengine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,12 +30,16 @@ type activities struct {
 	transcripts transcripts
 
 	mu     sync.Mutex
-	runs   map[string]*runWorker
+	runs   map[string]*runWorker // by their keys
 	closed bool
+	// working is how many attempts are going on. quiet, if not nil, is closed when there are none.
+	working int
+	quiet   chan struct{}
 }
 
 // runWorker is what a worker has of one run.
 type runWorker struct {
+	id, key string        // of the run, and what it is found by
 	ready   chan struct{} // closed when the next three are set
 	worker  engine.Worker
 	release func(context.Context) error
@@ -74,11 +79,14 @@ func opener[D, O any](c *Config[D, O]) func(ctx context.Context, in Input) (engi
 	}
 }
 
-// do is the activity. Its errors are those that another attempt may not have; errors of the task are part of its result.
-func (a *activities) do(ctx context.Context, in taskInput) (any, error) {
+// attempt is an attempt of the activity. Its errors are those that another attempt may not have; errors of the task are part of its result.
+func (a *activities) attempt(ctx context.Context, in taskInput) (any, error) {
 	task, err := engine.UnmarshalTask(in.Task)
 	if err != nil { // perhaps another worker is newer
 		return nil, short(err)
+	}
+	if err := current(ctx); err != nil {
+		return nil, err
 	}
 	if in.History != nil {
 		if task.Info.Messages, err = a.histories.messages(ctx, in.History); err != nil {
@@ -94,7 +102,7 @@ func (a *activities) do(ctx context.Context, in taskInput) (any, error) {
 	if err != nil {
 		return nil, short(err)
 	}
-	defer a.leave(in.Run.ID, r)
+	defer a.leave(r)
 	stop := beat(ctx)
 	defer stop()
 	ctx, cancel := context.WithCancel(engine.WithPart(ctx, engine.TaskOnly)) // nothing is asked afterwards
@@ -111,14 +119,32 @@ func (a *activities) do(ctx context.Context, in taskInput) (any, error) {
 	if out.Done, err = engine.MarshalDone(task, &done); err != nil {
 		return nil, final(err) // it would be executed again
 	}
+	limit := localInline
 	if !activity.GetInfo(ctx).IsLocalActivity {
-		return out, nil
+		if !in.Little {
+			return out, nil
+		}
+		limit = littleInline
 	}
-	payload, err := byReferencesOver(a.histories.blobs, localInline).ToPayload(out)
+	payload, err := byReferencesOver(a.histories.blobs, limit).ToPayload(out)
 	if err != nil {
 		return nil, short(err)
 	}
 	return converter.NewRawValue(payload), nil
+}
+
+// current returns an error if the server has given up an attempt. It asks if the attempt should have said long ago that it is alive: a worker that was
+// stopped for a time finds in its connection what was sent to it in the meantime.
+func current(ctx context.Context) error {
+	info := activity.GetInfo(ctx)
+	if info.IsLocalActivity || info.HeartbeatTimeout <= 0 || time.Since(info.StartedTime) < info.HeartbeatTimeout/2 {
+		return nil
+	}
+	activity.RecordHeartbeat(ctx)
+	if ctx.Err() == nil {
+		return nil
+	}
+	return interrupted(ctx, &engine.Done{Err: ctx.Err()})
 }
 
 // interrupted returns the error of an activity whose context has ended before the task was done well. If the worker lost touch with the server, what
@@ -176,13 +202,23 @@ func beat(ctx context.Context) (stop func()) {
 	}
 }
 
+// runKey returns what the dependencies of a run are found by. The id is not enough: once a workflow has been deleted, another run may get its id.
+func runKey(in Input) (string, error) {
+	data, err := json.Marshal(in)
+	return keyOf(data), err
+}
+
 // use returns what there is of a run, and makes it if need be.
 func (a *activities) use(ctx context.Context, in Input) (*runWorker, error) {
+	key, err := runKey(in)
+	if err != nil {
+		return nil, err
+	}
 	a.mu.Lock()
-	r := a.runs[in.ID]
+	r := a.runs[key]
 	if r == nil {
-		r = &runWorker{ready: make(chan struct{}), turn: make(chan struct{}, 1)}
-		a.runs[in.ID] = r
+		r = &runWorker{id: in.ID, key: key, ready: make(chan struct{}), turn: make(chan struct{}, 1)}
+		a.runs[key] = r
 		var making context.Context
 		making, r.stop = context.WithCancel(context.WithoutCancel(ctx)) // what is made outlives the activity
 		go a.make(making, in, r)
@@ -196,12 +232,12 @@ func (a *activities) use(ctx context.Context, in Input) (*runWorker, error) {
 	select {
 	case <-r.ready:
 	case <-ctx.Done():
-		a.leave(in.ID, r)
+		a.leave(r)
 		return nil, context.Cause(ctx)
 	}
 	if r.err != nil {
 		err := fmt.Errorf("temporalengine: make the dependencies of run %s: %w", in.ID, r.err)
-		a.leave(in.ID, r)
+		a.leave(r)
 		return nil, err
 	}
 	return r, nil
@@ -224,7 +260,7 @@ func (a *activities) make(ctx context.Context, in Input, r *runWorker) {
 }
 
 // leave lets go of a run. What nobody uses for a time is released.
-func (a *activities) leave(id string, r *runWorker) {
+func (a *activities) leave(r *runWorker) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.users--; r.users > 0 {
@@ -233,27 +269,27 @@ func (a *activities) leave(id string, r *runWorker) {
 	idle := a.idle
 	if r.worker == nil { // it could not be made, or nobody waits for it any more: the next activity tries again
 		r.stop()
-		if a.runs[id] == r {
-			delete(a.runs, id)
+		if a.runs[r.key] == r {
+			delete(a.runs, r.key)
 		}
 		return
 	}
 	if a.closed {
 		idle = 0
 	}
-	r.timer = time.AfterFunc(idle, func() { a.free(id, r) })
+	r.timer = time.AfterFunc(idle, func() { a.free(r) })
 }
 
 // free releases what a run has on this worker, unless it is in use again.
-func (a *activities) free(id string, r *runWorker) {
+func (a *activities) free(r *runWorker) {
 	a.mu.Lock()
-	if r.users > 0 || a.runs[id] != r {
+	if r.users > 0 || a.runs[r.key] != r {
 		a.mu.Unlock()
 		return
 	}
-	delete(a.runs, id)
+	delete(a.runs, r.key)
 	a.mu.Unlock()
-	released(id, r.release)
+	released(r.id, r.release)
 	r.stop()
 }
 
@@ -276,16 +312,17 @@ func released(id string, release func(context.Context) error) {
 
 // close releases what is left of runs. It is called when the worker has stopped.
 func (a *activities) close() {
+	a.settled()
 	a.mu.Lock()
 	a.closed = true
-	left := map[string]*runWorker{}
-	for id, r := range a.runs {
+	var left []*runWorker
+	for _, r := range a.runs {
 		if r.timer != nil && r.timer.Stop() {
-			left[id] = r
+			left = append(left, r)
 		}
 	}
 	a.mu.Unlock()
-	for id, r := range left {
-		a.free(id, r)
+	for _, r := range left {
+		a.free(r)
 	}
 }

@@ -110,10 +110,13 @@ func (a *asker) identify(q *toolset.Question) string {
 
 // ask asks until the workflow takes the question, and waits for the reply.
 func (a *asker) ask(ctx context.Context, c client.Client, run workflow.Execution, in askInput) (toolset.Reply, error) {
+	// The id is not that of another execution: if an operator resets the workflow, the server has the update of the execution before admitted again, and
+	// does not take another one with its id.
+	id := fmt.Sprintf("%s/%s/%d/%s", askUpdate, in.ID, in.Attempt, run.RunID)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		var out askOutput
 		err := update(ctx, c, client.UpdateWorkflowOptions{
-			WorkflowID: run.ID, RunID: run.RunID, UpdateID: fmt.Sprintf("%s/%s/%d", askUpdate, in.ID, in.Attempt), UpdateName: askUpdate, Args: []any{in},
+			WorkflowID: run.ID, RunID: run.RunID, UpdateID: id, UpdateName: askUpdate, Args: []any{in},
 		}, &out)
 		switch {
 		case err == nil && out.Reply != nil:
@@ -163,7 +166,7 @@ func update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions
 		o.UpdateID = rand.Text() // the same for all attempts
 	}
 	for pause, last := firstPause, time.Now().Add(notReady); ; pause = min(2*pause, lastPause) {
-		handle, err := c.UpdateWorkflow(ctx, o)
+		handle, err := c.UpdateWorkflow(withLittle(ctx), o)
 		if err == nil {
 			return handle.Get(ctx, result)
 		}

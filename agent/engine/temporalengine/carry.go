@@ -81,7 +81,7 @@ func (e *runEngine) fullWaiting() bool {
 func (f *flow[D, O]) again(ctx workflow.Context, e *runEngine, in begin, waits bool) error {
 	s := e.state
 	e.receive()
-	history, _, err := e.chain.next(s.messages)
+	history, _, err := e.refer(s.messages)
 	if err != nil {
 		return f.failed(ctx, in, s, err)
 	}

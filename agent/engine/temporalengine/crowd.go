@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
 )
 
 // A model can ask for any number of calls at once. The server takes at most 2,000 activities and 2,000 children of a workflow at a time, and 4 MiB for all
@@ -63,7 +64,12 @@ func (e *runEngine) compact(in any) any {
 	if !e.crowd.many() {
 		return in
 	}
-	payload, err := patient(e.ctx, byReferencesOver(e.histories.blobs, littleInline)).ToPayload(in)
+	return little(e.ctx, e.histories.blobs, in)
+}
+
+// little returns a value as it should be part of an event of which there may be many.
+func little(ctx workflow.Context, b Blobs, value any) converter.RawValue {
+	payload, err := patient(ctx, byReferencesOver(b, littleInline)).ToPayload(value)
 	if err != nil {
 		panic(short(err)) // the task of the workflow fails and is tried again
 	}

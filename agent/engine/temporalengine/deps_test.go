@@ -43,7 +43,7 @@ func TestDependenciesThatBlockHoldUpOneAttempt(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, r.worker)
 		require.Equal(t, 2, made)
-		a.leave("run", r)
+		a.leave(r)
 		a.close()
 	})
 }
@@ -94,7 +94,7 @@ func TestDependenciesAreReleasedWhenIdle(t *testing.T) {
 		})
 		r, err := a.use(t.Context(), Input{ID: "run"})
 		require.NoError(t, err)
-		a.leave("run", r)
+		a.leave(r)
 		time.Sleep(59 * time.Second)
 		synctest.Wait()
 		require.Zero(t, released.Load())

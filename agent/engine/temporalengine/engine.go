@@ -29,6 +29,8 @@ type taskInput struct {
 	History *reference      `json:"history,omitempty"`
 	// Dropped is how many messages of the transcript the history has no more.
 	Dropped int `json:"dropped,omitempty"`
+	// Little says that the step has many calls, so their results should be little in the events.
+	Little bool `json:"little,omitempty"`
 }
 
 // taskOutput is what an activity returns, and the workflow of a call.
@@ -63,6 +65,8 @@ type runEngine struct {
 	acted bool
 	// before is what the legs before have used, until it is counted on the meter of this one.
 	before *toolset.Usage
+	// outputs are those that were made, as workers have recorded them.
+	outputs []json.RawMessage
 	// resumed is the last message of an earlier execution, until the step that it is the request of is prepared.
 	resumed *model.Message
 }
@@ -190,20 +194,20 @@ func summary(t *engine.Task) string {
 
 // input is the input of the activity for a task.
 func (e *runEngine) input(f *future) (taskInput, error) {
-	in := taskInput{Run: e.run, Dropped: e.dropped}
+	in := taskInput{Run: e.run, Dropped: e.dropped, Little: e.crowd.many()}
 	task := *f.task
 	info := *task.Info
 	info.Step += e.steps
 	task.Info, f.key = &info, ""
 	if task.Request == nil {
-		ref, t, err := e.chain.next(info.Messages)
+		ref, t, err := e.refer(info.Messages)
 		if err != nil {
 			return in, err
 		}
 		if e.crowd.many() && len(ref.Messages) > 0 { // all calls that follow get the key alone
 			e.keepHistory(ref)
 			e.chain.keep(t)
-			if ref, t, err = e.chain.next(info.Messages); err != nil {
+			if ref, t, err = e.refer(info.Messages); err != nil {
 				return in, err
 			}
 		}
@@ -214,6 +218,12 @@ func (e *runEngine) input(f *future) (taskInput, error) {
 	var err error
 	in.Task, err = engine.MarshalTask(&task)
 	return in, err
+}
+
+// refer returns the reference for a history: see [chain.next].
+func (e *runEngine) refer(messages []*model.Message) (r *reference, t tip, err error) {
+	leisurely(e.ctx, func() { r, t, err = e.chain.next(messages) })
+	return r, t, err
 }
 
 // WaitAny implements [engine.Engine].
@@ -279,6 +289,9 @@ func (e *runEngine) finish(f *future) {
 	}
 	if done.Err == nil && done.Offer != nil && done.Offer.History != nil {
 		e.dropped += f.tip.n - len(done.Offer.History)
+	}
+	if out, ok := done.Output.(*engine.Output); ok {
+		e.outputs = append(e.outputs, out.Data)
 	}
 	f.task.Count(done)
 	f.done = done

@@ -131,6 +131,8 @@ func (s *state) mayAsk(in askInput) error {
 	switch {
 	case !slices.Contains(s.working, in.Task):
 		return temporal.NewNonRetryableApplicationError("temporalengine: the call that asks has ended", goneType, nil)
+	case slices.ContainsFunc(s.questions, func(q *asked) bool { return q.task == in.Task && q.attempt > in.Attempt }):
+		return temporal.NewNonRetryableApplicationError("temporalengine: a later attempt of the call asks", goneType, nil)
 	case s.asks >= mostAsked:
 		return temporal.NewNonRetryableApplicationError("temporalengine: the calls of a step have asked too many questions", goneType, nil)
 	case s.question(in.ID) == nil && len(s.open().Questions) >= maxOpen:
@@ -141,7 +143,7 @@ func (s *state) mayAsk(in askInput) error {
 
 // ask waits for the reply to a question. A later attempt of the call comes back to the same question, and the handler of the
 // earlier one ends.
-func (s *state) ask(ctx workflow.Context, in askInput) (askOutput, error) {
+func (s *state) ask(ctx workflow.Context, in askInput) (any, error) {
 	s.asks++
 	q := s.question(in.ID)
 	if q == nil {
@@ -157,7 +159,7 @@ func (s *state) ask(ctx workflow.Context, in askInput) (askOutput, error) {
 		s.drop(func(other *asked) bool { return other == q }) // the run was cancelled
 		return askOutput{}, nil
 	}
-	return askOutput{Reply: q.reply}, nil
+	return little(ctx, s.blobs, askOutput{Reply: q.reply}), nil
 }
 
 // withdraw takes back a question, because the tool does not wait any longer.

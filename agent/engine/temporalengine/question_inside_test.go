@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
@@ -29,6 +30,37 @@ func inner(name string, calls []model.Part, tools ...*toolset.Tool[deps]) *agent
 }
 
 func prompt(id, tool string) model.Part { return model.ToolCall(id, tool, `{"prompt":"Ask."}`) }
+
+// TestResetChildAsksAgain: an operator resets the workflow of a call while its question is open. The server has the update of the question before admitted
+// again, and no other one with its id.
+func TestResetChildAsksAgain(t *testing.T) {
+	blobs := new(temporalengine.MemoryBlobs)
+	c := dial(t, blobs)
+	inner := agent.Must(agent.New(agent.Config[deps, string]{
+		Name: "researcher", Model: said(model.Response(ask("q")), model.Response(model.Text("found"))), Tools: []*toolset.Tool[deps]{asking()},
+	}))
+	outer := storyteller(said(model.Response(model.ToolCall("r", "research", `{"prompt":"Find it."}`)), model.Response(final("done"))), inner, new(keys), nil)
+	run := startFamily(t, c, blobs, outer, inner)
+	questions(t, run)
+	child := run.ID() + "/1/tool/r"
+	var first int64
+	for _, e := range history(t, c, child) {
+		if e.GetWorkflowTaskCompletedEventAttributes() != nil && first == 0 {
+			first = e.EventId
+		}
+	}
+	d, err := c.DescribeWorkflowExecution(t.Context(), child, "")
+	require.NoError(t, err)
+	reset, err := c.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: "default", WorkflowExecution: d.WorkflowExecutionInfo.Execution, Reason: "a test", WorkflowTaskFinishEventId: first, RequestId: rand.Text(),
+	})
+	require.NoError(t, err)
+	d, err = c.DescribeWorkflowExecution(t.Context(), child, "")
+	require.NoError(t, err)
+	require.Equal(t, reset.RunId, d.WorkflowExecutionInfo.Execution.RunId)
+	require.NoError(t, run.Reply(t.Context(), questions(t, run)[0].ID, accept(`{"colour":"red"}`)))
+	require.Equal(t, map[string]string{"r": "found"}, returns(t, run), "those who wait for it wait on")
+}
 
 // startAskers starts a run whose agent calls others, each of which asks: "far" is a child and calls "farther", another child, and "place", which is
 // in place in all of them. Who has a toolset.Asker of its own for approvals asks nobody there.

@@ -108,7 +108,7 @@ func (g goldenStory) record(t *testing.T, s *server, name string) {
 }
 
 // replay replays a golden history as a worker with the configurations would.
-func replay(t *testing.T, file string, outer temporalengine.Config[deps, report], inner temporalengine.Config[deps, string]) error {
+func replay[O any](t *testing.T, file string, outer temporalengine.Config[deps, O], inner temporalengine.Config[deps, string]) error {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -212,4 +212,37 @@ func swapResults(t *testing.T, data []byte) []byte {
 	data, err = protojson.Marshal(h)
 	require.NoError(t, err)
 	return data
+}
+
+// again is a new version of an agent, with another type of output, for the replay of what it has done before.
+func again[O any]() temporalengine.Config[deps, O] {
+	old, _ := goldenStories["plain"].configs(nil)
+	k := new(keys)
+	return temporalengine.Config[deps, O]{Name: old.Name, Blobs: old.Blobs, Deps: old.Deps, Tool: old.Tool, Agent: agent.Must(agent.New(agent.Config[deps, O]{
+		Name: "reporter", Model: storyModel(), ToolRetries: new(3), Instructions: "Report.",
+		Tools: []*toolset.Tool[deps]{guardedTool(k), agent.AsTool("research", "Research.", researcher(insideModel(), k), func(d deps) deps { return d })},
+	}))}
+}
+
+// TestOutputOfAnotherTypeIsAnError: JSON would leave out what the new type does not have, and make up what the old one did not. What still fits is taken.
+func TestOutputOfAnotherTypeIsAnError(t *testing.T) {
+	files := goldenFiles(t, "plain")
+	last := files[len(files)-1]
+	_, inner := goldenStories["plain"].configs(nil)
+	const other = "the fields of its output are not those of the type"
+	require.ErrorContains(t, replay(t, last, again[struct {
+		Text  string `json:"text"`
+		Score int    `json:"score"`
+	}](), inner), other)
+	require.ErrorContains(t, replay(t, last, again[struct {
+		Summary string `json:"summary"`
+	}](), inner), other)
+	require.NoError(t, replay(t, last, again[struct {
+		Text string `json:"text"`
+		More string `json:"more,omitempty"`
+	}](), inner))
+	err := replay(t, last, again[struct {
+		Text int `json:"text"`
+	}](), inner)
+	require.ErrorContains(t, err, "the output does not fit its type")
 }

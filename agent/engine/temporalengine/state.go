@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -37,6 +38,7 @@ type state struct {
 	pending  []agent.PendingCall
 	results  toolset.DeferredResults
 	inbox    *agent.Inbox
+	blobs    Blobs
 	// unread are messages that came too late.
 	unread [][]model.Part
 	// refused is why the answers that were given last did not fit.
@@ -189,6 +191,24 @@ func (f *flow[D, O]) byReference(ctx workflow.Context, value any) any {
 		panic(err) // the task of the workflow fails and is tried again
 	}
 	return converter.NewRawValue(payload)
+}
+
+// leisurely calls a function of a workflow that may take longer than the second that a workflow has, such as one that marshals a large history. The
+// function is called on the workflow's coroutine, and must not wait for anything of the workflow.
+func leisurely(ctx workflow.Context, f func()) {
+	_, _ = workflow.DataConverterWithoutDeadlockDetection(function{f: f}).(workflow.ContextAware).WithWorkflowContext(ctx).ToPayload(nil)
+}
+
+// function is a converter that calls a function.
+type function struct {
+	converter.DataConverter
+	f func()
+}
+
+// ToPayload implements [converter.DataConverter].
+func (f function) ToPayload(any) (*commonpb.Payload, error) {
+	f.f()
+	return nil, nil
 }
 
 // patient is a converter for workflows that may take longer than the second that a workflow has.

@@ -20,8 +20,8 @@ import (
 // activityName is the name of the activity of a kind of runs.
 func activityName(name string) string { return name + ".task" }
 
-// Register registers the workflow and the activity of an agent's runs with a worker. The function that it returns releases what is left of runs; call it when
-// the worker has stopped.
+// Register registers the workflow and the activity of an agent's runs with a worker. Call the function that it returns when the worker has stopped. It
+// waits up to 5 seconds for the activities that the worker has interrupted, so that other workers go on with them at once, and releases what is left of runs.
 func Register[D, O any](r worker.Registry, c Config[D, O]) (closeRuns func(), err error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ type begin struct {
 
 // run is one execution of the workflow. It returns an [agent.Result], or a [taskOutput] if the run is a call of another one.
 func (f *flow[D, O]) run(ctx workflow.Context, in begin) (any, error) {
-	s := &state{messages: in.History, inbox: new(agent.Inbox)}
+	s := &state{messages: in.History, inbox: new(agent.Inbox), blobs: f.config.Blobs}
 	out, err := f.execute(ctx, in, s)
 	s.settle(ctx)
 	return out, err
@@ -134,6 +134,7 @@ func (f *flow[D, O]) legs(ctx workflow.Context, e *runEngine, in begin) (any, er
 		}
 		s.refused = ""
 		if err == nil {
+			e.checkOutput(res.Output)
 			s.messages, s.usage = res.Messages, res.Usage
 			if err := f.transcribe(ctx, e); err != nil {
 				return nil, f.failed(ctx, in, s, err)
@@ -201,7 +202,7 @@ func (f *flow[D, O]) transcribe(ctx workflow.Context, e *runEngine) error {
 	if f.config.Transcripts == nil {
 		return nil
 	}
-	history, _, err := e.chain.next(e.state.messages)
+	history, _, err := e.refer(e.state.messages)
 	if err != nil {
 		return err
 	}

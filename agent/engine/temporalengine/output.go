@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package temporalengine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// checkOutput compares the output of a run with those that workers have recorded. A worker of another version of the agent may have another type, and JSON leaves out
+// what that type does not have, and has zero for what was never said.
+func (e *runEngine) checkOutput(output any) {
+	if len(e.outputs) == 0 {
+		return
+	}
+	data, err := json.Marshal(output)
+	if err == nil && slices.ContainsFunc(e.outputs, func(recorded json.RawMessage) bool { return sameForm(recorded, data) }) {
+		return
+	}
+	panic(fmt.Sprintf("temporalengine: run %s was begun by another version of its agent: the fields of its output are not those of the type that the agent of this worker has. "+
+		"Let workers of that version finish the run, or give the new agent another Config.Name", e.run.ID))
+}
+
+// sameForm reports whether two JSON values have the same fields.
+func sameForm(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && formed(x, y)
+}
+
+func formed(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || !slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b))) {
+			return false
+		}
+		for k := range a {
+			if !formed(a[k], b[k]) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, formed)
+	}
+	return fmt.Sprintf("%T", a) == fmt.Sprintf("%T", b)
+}
