@@ -127,13 +127,15 @@ export class Places {
 
   /** Takes the marks up to a place, as one. */
   #upTo(end: number): Mark | undefined {
+    let mark = this.marks[this.#next];
+    if (!mark || mark.at > end) return undefined;
     const sources = new Set<Source>();
     let at = 0;
-    for (let mark = this.marks[this.#next]; mark && mark.at <= end; mark = this.marks[++this.#next]) {
+    for (; mark && mark.at <= end; mark = this.marks[++this.#next]) {
       at = mark.at;
       for (const s of mark.sources) sources.add(s);
     }
-    return sources.size ? { at, sources: [...sources].sort((a, b) => a.number - b.number) } : undefined;
+    return { at, sources: [...sources].sort((a, b) => a.number - b.number) };
   }
 
   /** Calls found with the index of each shown character and its place in the source. */
