@@ -135,7 +135,7 @@ func (r *Run[O]) Result(ctx context.Context) (*agent.Result[O], error) {
 		if known := r.known(ctx, err); !errors.Is(known, ErrEnded) {
 			err = known
 		}
-		return nil, fmt.Errorf("temporalengine: result of run %s: %w", r.id, err)
+		return nil, fmt.Errorf("temporalengine: result of run %s: %w", r.id, converted(err))
 	}
 	failed := &Error{ID: r.id, Err: err}
 	var raw converter.RawValue

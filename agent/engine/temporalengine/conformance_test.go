@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/ponte-go/ponte/agent/engine"
@@ -41,6 +42,7 @@ func TestConformance(t *testing.T) {
 		suite := new(testsuite.WorkflowTestSuite)
 		suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 		env := suite.NewTestWorkflowEnvironment()
+		env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a second is little on a machine that is busy
 		env.SetTestTimeout(time.Minute)
 		blobs := new(MemoryBlobs)
 		env.SetDataConverter(byReferences(blobs)) // the other one races in the test environment, where activities have the workflow's

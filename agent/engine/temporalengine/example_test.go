@@ -95,6 +95,7 @@ func Example_test() {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a second is little on a machine that is busy
 	closeRuns, err := temporalengine.Register(env, temporalengine.Config[Customer, string]{
 		Name: "greeter", Agent: newGreeter(script), Blobs: new(temporalengine.MemoryBlobs), Deps: newCustomer,
 	})

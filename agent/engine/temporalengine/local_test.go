@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/ponte-go/ponte/agent/engine/temporalengine"
@@ -19,6 +20,7 @@ func TestConverterOfLocalActivitiesLeavesTheWorkflowAlone(t *testing.T) {
 	c := temporalengine.Converter(new(temporalengine.MemoryBlobs))
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a second is little on a machine that is busy
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		inside := c.(workflow.ContextAware).WithWorkflowContext(ctx)
 		require.NotEqual(t, c, inside)

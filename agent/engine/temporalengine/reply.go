@@ -11,6 +11,7 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/ponte-go/ponte/toolset"
@@ -58,7 +59,15 @@ func (r *Run[O]) query(ctx context.Context, id, name string, to any) error {
 	if err != nil {
 		return err
 	}
-	return value.Get(to)
+	return converted(value.Get(to))
+}
+
+// converted says what to do about a value that a client cannot convert. Small values can be converted by any client, so the mistake is found late.
+func converted(err error) error {
+	if errors.Is(err, converter.ErrEncodingIsNotSupported) {
+		return fmt.Errorf("%w: dial Temporal with the DataConverter of the workers: see Converter", err)
+	}
+	return err
 }
 
 // idMark separates the workflow of a question from what identifies it there.

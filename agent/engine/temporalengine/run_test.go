@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/engine/temporalengine"
@@ -68,7 +69,8 @@ func environment(t testing.TB, c temporalengine.Config[deps, report]) *testsuite
 	suite := new(testsuite.WorkflowTestSuite)
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // of real time in which nothing happens; it would be 3 s
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a second is little on a machine that is busy
+	env.SetTestTimeout(time.Minute)                                             // of real time in which nothing happens; it would be 3 s
 	env.SetDataConverter(temporalengine.ByReferences(c.Blobs))
 	closeRuns, err := temporalengine.Register(env, c)
 	require.NoError(t, err)
