@@ -102,14 +102,24 @@ func (s *Store) Release(ctx context.Context, l session.Lease) error {
 	if err := s.open(ctx); err != nil {
 		return fail("release", l.Session, err)
 	}
-	return fail("release", l.Session, s.giveBack(ctx, l))
+	err := s.giveBack(ctx, l)
+	if errors.Is(err, session.ErrLeaseLost) && s.debts.isPaid(l.Token) {
+		err = nil // it was released for a call before
+	}
+	return fail("release", l.Session, err)
 }
 
 // giveBack releases a session, later if the server does not answer.
 func (s *Store) giveBack(ctx context.Context, l session.Lease) error {
 	err := s.release(ctx, l)
 	if err != nil && !answered(err) {
-		s.debts.owe(func() error { return s.release(s.background, l) })
+		s.debts.owe(func() error {
+			err := s.release(s.background, l)
+			if err == nil {
+				s.debts.paidFor(l.Token)
+			}
+			return err
+		})
 	}
 	return err
 }

@@ -12,7 +12,8 @@ import (
 type debts struct {
 	mu   sync.Mutex
 	all  []func() error
-	tell chan struct{} // has an element if there are some
+	paid map[int64]bool // the tokens of leases that were given back
+	tell chan struct{}  // has an element if there are some
 }
 
 // owe has something done again and again until the server has answered.
@@ -24,6 +25,25 @@ func (d *debts) owe(do func() error) {
 	case d.tell <- struct{}{}:
 	default:
 	}
+}
+
+// paidFor notes that a lease was given back.
+func (d *debts) paidFor(token int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paid == nil {
+		d.paid = map[int64]bool{}
+	}
+	d.paid[token] = true
+}
+
+// isPaid reports whether a lease was given back, once.
+func (d *debts) isPaid(token int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	paid := d.paid[token]
+	delete(d.paid, token)
+	return paid
 }
 
 // pay does what is owed, until ctx ends.

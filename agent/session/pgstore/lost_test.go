@@ -103,6 +103,8 @@ func TestSessionIsGivenBackLater(t *testing.T) {
 		_, err := s.Acquire(t.Context(), "a", session.Claim{})
 		return err == nil
 	}, time.Minute, time.Millisecond)
+	require.NoError(t, s.Release(t.Context(), l), "who tries again is told that it was done")
+	require.ErrorIs(t, s.Release(t.Context(), l), session.ErrLeaseLost)
 }
 
 // TestEndedConnectionsAreReplaced has the server end all connections, as it does when it is stopped. No operation fails.
