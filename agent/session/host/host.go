@@ -200,7 +200,8 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 
 // Fork makes a copy of a session. With before, the id of a prompt ([projection.PromptID]), the copy ends before that
 // prompt. It has the values of the original, such as its settings, unless n has its own. "Always reject" answers
-// still apply in the copy, "always allow" answers do not. The original may be open, but no turn of it may be running.
+// still apply in the copy, "always allow" answers do not. The original may be open, but no turn of it may be running
+// here. Of a turn that is running in another process, the copy has what is recorded, as of a turn that was cut off.
 // Fork does not open the copy.
 func (h *Host) Fork(ctx context.Context, id, before string, n session.New) (session.Info, error) {
 	if s := h.Session(id); s != nil {

@@ -256,3 +256,38 @@ func values(t *testing.T, all map[string]json.RawMessage) string {
 	require.NoError(t, err)
 	return string(data)
 }
+
+// TestForkOfATurnThatRunsElsewhere forks a session whose turn is running on another machine: the fork has the turn up to there.
+func TestForkOfATurnThatRunsElsewhere(t *testing.T) {
+	store := new(session.Memory)
+	acting, act := make(chan struct{}), make(chan struct{})
+	tool := toolset.Func("act", "", func(context.Context, *toolset.RunContext[none], none) (string, error) {
+		close(acting)
+		<-act
+		return "acted", nil
+	})
+	here := machine(t, store, "here", modeltest.Script(modeltest.Say(model.ToolCall("c", "act", "{}")), modeltest.SayText("done")), tool)
+	release := sync.OnceFunc(func() { close(act) })
+	t.Cleanup(release)
+	there := machine(t, store, "there", echo())
+	s := create(t, here)
+	outcome := make(chan error, 1)
+	go func() {
+		o, err := s.Prompt(t.Context(), say("one"))
+		if err == nil {
+			err = o.Err
+		}
+		outcome <- err
+	}()
+	<-acting
+	info, err := there.Fork(t.Context(), s.ID(), "", session.New{})
+	require.NoError(t, err)
+	fork, err := there.Open(t.Context(), info.ID, nil)
+	require.NoError(t, err)
+	require.Contains(t, shown(t, fork), "Not finished: the turn ended before.")
+	release()
+	require.NoError(t, <-outcome, "the turn goes on")
+	require.Contains(t, shown(t, s), "done")
+	require.NoError(t, prompt(t, fork, "two").Err)
+	require.NotContains(t, shown(t, fork), "done")
+}
