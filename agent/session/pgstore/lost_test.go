@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -105,6 +106,28 @@ func TestSessionIsGivenBackLater(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	require.NoError(t, s.Release(t.Context(), l), "who tries again is told that it was done")
 	require.ErrorIs(t, s.Release(t.Context(), l), session.ErrLeaseLost)
+}
+
+// TestConnectionOutOfStepIsReplaced opens a store whose first connection still has the answer to a statement of somebody else to come.
+func TestConnectionOutOfStepIsReplaced(t *testing.T) {
+	url, schema := database(t)
+	config, err := pgxpool.ParseConfig(url)
+	require.NoError(t, err)
+	connections := 0
+	config.MaxConns = 1
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		if connections++; connections > 1 {
+			return nil
+		}
+		conn.PgConn().Frontend().SendQuery(&pgproto3.Query{String: "DISCARD ALL"})
+		return conn.PgConn().Frontend().Flush()
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer pool.Close()
+	s, err := pgstore.New(t.Context(), pool, pgstore.Options{Schema: schema})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
 }
 
 // TestEndedConnectionsAreReplaced has the server end all connections, as it does when it is stopped. No operation fails.

@@ -4,6 +4,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -102,6 +103,10 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	}
 	here := newPresence(pool.Config(), o)
 	err := here.connect(ctx)
+	for tries := 0; errors.Is(err, pgx.ErrNoRows) && tries < 3; tries++ {
+		// The connection is out of step: it has answered with the result of another statement. PgBouncer 1.18 hands out such a connection at times.
+		err = here.connect(ctx)
+	}
 	if err == nil {
 		err = here.alone(ctx, pool)
 	}
