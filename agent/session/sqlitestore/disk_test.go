@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,11 +189,19 @@ func TestLockedDatabaseIsWaitedFor(t *testing.T) {
 	_, err = conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 	require.NoError(t, err)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var waited sync.WaitGroup
+	waited.Go(func() {
+		for !sqlitestore.Busy(s) && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel(os.ErrDeadlineExceeded)
+	})
 	_, err = s.Append(ctx, l, 1, value("x"))
+	cancel(nil)
+	waited.Wait()
 	require.ErrorIs(t, err, session.ErrBusy)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	good, _, _ := count(t, s, "s0")
 	require.Equal(t, 1, good, "reading goes on")
 	impatient, err := sqlitestore.Open(dir, sqlitestore.Options{Busy: time.Millisecond})

@@ -11,6 +11,9 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
+// Busy reports whether the writer waits for another process.
+func Busy(s *Store) bool { return s.busy.Load() }
+
 // AddStep adds a step to the schema, as a newer version of the program would, until it is mended.
 func AddStep(step string) (mend func()) {
 	old := steps

@@ -26,6 +26,8 @@ type op struct {
 	do    func(q *queries) error
 	// taken says that the operation is under way, or that whoever asked for it has given up.
 	taken atomic.Bool
+	// waited says that the writer, when it tried last, had to wait for another process.
+	waited atomic.Bool
 	// mine says that the writer has taken it.
 	mine bool
 	err  error
@@ -59,7 +61,7 @@ func (s *Store) submit(name, id string, o *op) error {
 	case <-o.ctx.Done():
 		if o.taken.CompareAndSwap(false, true) {
 			err := context.Cause(o.ctx)
-			if s.busy.Load() {
+			if s.busy.Load() || o.waited.Load() {
 				err = fmt.Errorf("%w: %w", session.ErrBusy, err)
 			}
 			return &session.Error{Op: name, Session: id, Err: err}
@@ -250,6 +252,7 @@ func (w *batcher) begin(batch []*op) error {
 		waiting := false
 		for _, o := range batch {
 			waiting = waiting || o.ctx.Err() == nil
+			o.waited.Store(isBusy(err))
 		}
 		if !isBusy(err) || !waiting || time.Now().After(end) {
 			return err
