@@ -118,10 +118,23 @@ func TestGoBlocksCompileAndPrintWhatTheySay(t *testing.T) {
 	}
 }
 
+func TestOutputsOfOneLineAreChecked(t *testing.T) {
+	for program, want := range map[string]string{
+		"\t// Output: one\n}\n": "one", "\t// Output:\n\t// one\n\t// two\n}\n": "one\ntwo", "\t// Output:\n}\n": "",
+	} {
+		got, ok := expectedOutput(program)
+		require.True(t, ok)
+		require.Equal(t, want, got)
+	}
+	_, ok := expectedOutput("}\n")
+	require.False(t, ok)
+}
+
 // expectedOutput returns what the comment "Output:" at the end of a program says that it prints.
 func expectedOutput(program string) (string, bool) {
-	_, comment, ok := strings.Cut(program, "\t// Output:\n")
-	var lines []string
+	_, comment, ok := strings.Cut(program, "\t// Output:")
+	first, comment, _ := strings.Cut(comment, "\n")
+	lines := []string{strings.TrimSpace(first)}
 	for line := range strings.Lines(comment) {
 		text, isComment := strings.CutPrefix(strings.TrimSpace(line), "//")
 		if !isComment {
