@@ -14,6 +14,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/session/turn"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -290,4 +291,48 @@ func TestForkOfATurnThatRunsElsewhere(t *testing.T) {
 	require.Contains(t, shown(t, s), "done")
 	require.NoError(t, prompt(t, fork, "two").Err)
 	require.NotContains(t, shown(t, fork), "done")
+}
+
+// TestAnswersAfterAnotherMachineHadTheSession answers the question of a pending run on a machine that has lost the session meanwhile.
+func TestAnswersAfterAnotherMachineHadTheSession(t *testing.T) {
+	for name, answered := range map[string]bool{"it was answered there": true, "it was only looked at": false} {
+		t.Run(name, func(t *testing.T) {
+			store := new(session.Memory)
+			var paid []string
+			asking := func() model.Model {
+				return modeltest.Func(func(_ context.Context, req *model.Request) (*model.Message, error) {
+					if len(req.Messages) == 1 {
+						return model.Response(model.ToolCall("c", "pay", `{"to":"Ada"}`)), nil
+					}
+					return model.Response(model.Text("done")), nil
+				})
+			}
+			here, there := machine(t, store, "here", asking(), pay(&paid)), machine(t, store, "there", asking(), pay(&paid))
+			s := create(t, here)
+			require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
+			snapshot, _, err := s.Snapshot(t.Context())
+			require.NoError(t, err)
+			question := snapshot.Last(view.Question).ID
+			answer := func(s *host.Session) error {
+				now, err := s.Answer(t.Context(), question, "", host.Answer{Choice: host.AllowOnce})
+				if err != nil {
+					return err
+				}
+				return now.Resume(host.Prompt{}).Err
+			}
+
+			other := takeOver(t, store, there, s.ID())
+			if answered {
+				require.NoError(t, answer(other))
+			}
+			require.NoError(t, other.Close(t.Context()))
+			if err := answer(s); answered {
+				require.ErrorIs(t, err, host.ErrNoQuestion)
+			} else {
+				require.NoError(t, err)
+			}
+			require.Equal(t, []string{"Ada"}, paid)
+			require.Contains(t, shown(t, s), "done")
+		})
+	}
 }

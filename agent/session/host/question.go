@@ -69,7 +69,7 @@ func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, e
 	if err := a.check(); err != nil {
 		return nil, err
 	}
-	c, done, err := s.use(ctx, false)
+	c, done, err := s.useHeld(ctx, false, true) // another machine may have the answer
 	if err != nil {
 		return nil, err
 	}

@@ -172,6 +172,11 @@ func (s *Session) enter(ctx context.Context) error {
 
 // use keeps the session awake until done is called, with its dependencies if deps is true.
 func (s *Session) use(ctx context.Context, deps bool) (c *conversation, done func(), err error) {
+	return s.useHeld(ctx, deps, deps)
+}
+
+// useHeld is like use. If ask is true, it asks the store first whether somebody else has taken over the session.
+func (s *Session) useHeld(ctx context.Context, deps, ask bool) (c *conversation, done func(), err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -179,7 +184,7 @@ func (s *Session) use(ctx context.Context, deps bool) (c *conversation, done fun
 	if s.w == nil {
 		return nil, nil, ErrClosed
 	}
-	if err := s.regain(ctx, deps); err != nil {
+	if err := s.regain(ctx, ask); err != nil {
 		return nil, nil, err
 	}
 	if err := s.read(ctx); err != nil {
