@@ -67,7 +67,7 @@ func (s *suite[D]) rules() []rule {
 }
 
 // patience is how long a call that must not block may take.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // session is a run made by the suite.
 type session[D any] struct {

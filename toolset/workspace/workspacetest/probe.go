@@ -13,8 +13,8 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// patience is how long a rule may take before it counts as hanging.
-const patience = 30 * time.Second
+// patience is how long a rule may take before it counts as hanging. Rules with thousands of files take long on a busy machine.
+const patience = 2 * time.Minute
 
 var (
 	errPatience = errors.New("the rule took too long: something hangs")
@@ -29,7 +29,13 @@ type probe struct {
 	errs []error
 }
 
-func (p *probe) result() error { return errors.Join(p.errs...) }
+// result returns all that is wrong, and that the time was over if that may be the cause.
+func (p *probe) result() error {
+	if len(p.errs) > 0 && context.Cause(p.ctx) == errPatience {
+		p.errs = append(p.errs, errPatience)
+	}
+	return errors.Join(p.errs...)
+}
 
 func (p *probe) errorf(format string, args ...any) {
 	if len(p.errs) < 20 {

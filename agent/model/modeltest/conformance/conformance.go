@@ -88,7 +88,7 @@ const (
 )
 
 // patience is how long something may take that must happen at once. It is long because test machines may be slow.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // Run tests that an implementation keeps the contract of [model.Model], one rule per subtest: complete and streamed
 // responses, deltas, sinks, cancellation, errors, requests, concurrency. Run it with the race detector. A test of an
