@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/verdict"
 	"github.com/ponte-go/ponte/toolset"
@@ -25,12 +26,18 @@ type ModelCheck struct {
 // ByModel returns a check by a model: it passes a text, blocks it, or asks a person if the model is not sure. What it blocks at [Call] is a
 // denied call. It never replaces. Media are not looked at, and a text that is still growing passes. Everything but a clear verdict is a failed check.
 //
+// On engines that repeat the loop of a run, such as Temporal, a guard of the input needs [Guard].Parallel: its check is then made once, with
+// the request. Without it the check fails.
+//
 // The text is shown to the model as data. A model can be talked into a verdict all the same: do not let one be the only thing between an
 // attacker and damage.
 func ByModel[D any](o ModelCheck) Check[D] {
 	return func(ctx context.Context, run *toolset.RunContext[D], s *Subject) (Verdict, error) {
 		if s.Partial {
 			return Pass(), nil
+		}
+		if s.Stage == Input && engine.PartOf(ctx) == engine.LoopOnly {
+			return Verdict{}, errors.New("the loop of this run is repeated, and would ask the model each time: set Guard.Parallel, and the input is checked with the request")
 		}
 		if o.Policy == "" {
 			return Verdict{}, errors.New("ModelCheck.Policy is empty")
