@@ -37,15 +37,9 @@ func formed(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		if !ok || !slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b))) {
-			return false
-		}
-		for k := range a {
-			if !formed(a[k], b[k]) {
-				return false
-			}
-		}
-		return true
+		keys := slices.Sorted(maps.Keys(a))
+		return ok && slices.Equal(keys, slices.Sorted(maps.Keys(b))) &&
+			!slices.ContainsFunc(keys, func(k string) bool { return !formed(a[k], b[k]) })
 	case []any:
 		b, ok := b.([]any)
 		return ok && slices.EqualFunc(a, b, formed)
