@@ -441,6 +441,7 @@ export const scenarios = {
     await page.reload();
     await dock.locator("td.plus", { hasText: "+ 32" }).waitFor();
     await dock.getByRole("button", { name: "Allow once" }).click();
+    await dock.waitFor({ state: "detached" });
     await page.getByText("return Fahrenheit(c*9/5 + 32)").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
     await accessible(page, h.assert);
