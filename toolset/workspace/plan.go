@@ -5,6 +5,7 @@ package workspace
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type plan struct {
 	exists  bool
 	old     []byte
 	new     []byte
+	digest  string // of old
 	// blind says that the workspace cannot read, so that nothing is known of what is there.
 	blind bool
 }
@@ -36,7 +38,8 @@ func (p *plan) basis() string {
 	case !p.exists:
 		return "new"
 	}
-	return "version " + string(p.version)
+	// The version would not do: a workspace may give the same content another one, such as when time has passed since its last change.
+	return "content " + p.digest
 }
 
 // ifVersion is what to write the plan with.
@@ -98,7 +101,8 @@ func (c *call) current(ctx context.Context, path string) (*plan, error) {
 	case err != nil:
 		return nil, c.failed(ctx, "write "+name+", because its present content cannot be read", err)
 	}
-	p.exists, p.version, p.old = true, f.Version, f.Data
+	sum := sha256.Sum256(f.Data)
+	p.exists, p.version, p.old, p.digest = true, f.Version, f.Data, hex.EncodeToString(sum[:])
 	return p, nil
 }
 

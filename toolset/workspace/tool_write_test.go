@@ -128,6 +128,50 @@ func TestChangedFileIsShownAgain(t *testing.T) {
 	require.Equal(t, "zero\none\n2\n", *r.asked[1].Approval.Preview[0].Diff.New)
 }
 
+// aging is a workspace in which a file gets another version with time, as on a disk.
+type aging struct {
+	*memory.Workspace
+	old bool
+}
+
+func (w *aging) aged(v workspace.Version) workspace.Version {
+	if w.old && v != "" {
+		return "old " + v
+	}
+	return v
+}
+
+func (w *aging) Read(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
+	f, err := w.Workspace.Read(ctx, path, r)
+	f.Version = w.aged(f.Version)
+	return f, err
+}
+
+func (w *aging) Stat(ctx context.Context, path string) (workspace.Info, error) {
+	info, err := w.Workspace.Stat(ctx, path)
+	info.Version = w.aged(info.Version)
+	return info, err
+}
+
+func (w *aging) Write(ctx context.Context, path string, data []byte, v workspace.Version) (workspace.Version, error) {
+	made, err := w.Workspace.Write(ctx, path, data, workspace.Version(strings.TrimPrefix(string(v), "old ")))
+	return w.aged(made), err
+}
+
+func TestFileThatIsAsItWasShownIsNotShownAgain(t *testing.T) {
+	ws, err := memory.New(memory.Config{Files: map[string]string{"a": "one"}})
+	require.NoError(t, err)
+	w := &aging{Workspace: ws}
+	r := newRig(t, w)
+	r.asker = toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
+		w.old = true
+		return toolset.Allow(), nil
+	}}
+	require.Contains(t, r.calls(edit("a", "one", "two"))[0].Text, "Edited a.")
+	require.Len(t, r.asked, 1)
+	require.Equal(t, "two", r.file(t, "a"))
+}
+
 func TestDeniedEditWritesNothing(t *testing.T) {
 	r, _ := inMemory(t, memory.Config{Files: map[string]string{"a": "one"}, Commands: map[string]memory.Script{"x": memory.Print("", 0)}})
 	r.asker = toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
