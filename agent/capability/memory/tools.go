@@ -4,6 +4,8 @@ package memory
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,9 +63,18 @@ func (c *change) approval() *toolset.Approval {
 		title = "Change what is remembered as " + c.name
 	}
 	return &toolset.Approval{
-		Title: title, Basis: "version " + c.version, Scope: "memory", ScopeTitle: "changes to the agent's notes",
+		Title: title, Basis: c.basis(), Scope: "memory", ScopeTitle: "changes to the agent's notes",
 		Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: c.file, Old: c.old, New: c.new}}},
 	}
+}
+
+// basis identifies what the note says now. Its version may change though it says the same: see package workspace/local.
+func (c *change) basis() string {
+	if c.old == nil {
+		return "new"
+	}
+	sum := sha256.Sum256([]byte(*c.old))
+	return "content " + hex.EncodeToString(sum[:])
 }
 
 // planSave returns what saving a note would do now.

@@ -125,7 +125,7 @@ func (p *Plan) basis() string {
 	fmt.Fprintf(h, "%d %d", p.Span.From, p.Span.To)
 	for i := range p.Files {
 		f := &p.Files[i]
-		fmt.Fprintf(h, "\x00%s\x00%s\x00%s\x00%s", f.Path, f.Action, f.version, hashOf(f.New))
+		fmt.Fprintf(h, "\x00%s\x00%s\x00%s\x00%s", f.Path, f.Action, hashOf(f.Old), hashOf(f.New))
 	}
 	return "undo " + hex.EncodeToString(h.Sum(nil)[:16])
 }
