@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -358,19 +359,28 @@ func TestJournalGrowsWithTheNewMessagesOnly(t *testing.T) {
 	require.LessOrEqual(t, float64(size(200))/float64(size(50)), 4.0)
 }
 
-func TestEveryCallHasAKeyOfItsOwn(t *testing.T) {
-	var j journal.Memory
+func TestIdempotencyKeysAreUniquePerCallAndStable(t *testing.T) {
 	var keys []string
+	var fail error
 	record := toolset.Func("key", "", func(_ context.Context, run *runContext, _ none) (string, error) {
 		keys = append(keys, run.IdempotencyKey())
-		return "", errBoom
+		return "", fail
 	}, toolset.Sequential())
+	steps := []modeltest.Step{calls("key", "key"), calls("key", "key"), modeltest.SayText("ok")}
+	var j journal.Memory
+	_, err := run(t, &j, config{}, steps, record)
+	require.NoError(t, err)
+	require.Len(t, keys, 4)
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(keys))), 4, "every call has a key of its own")
+
+	first := keys
+	keys, fail = nil, errBoom
+	var again journal.Memory
 	for range 2 {
-		steps := []modeltest.Step{calls("key")}[:1-min(1, len(keys))]
-		_, err := run(t, &j, config{}, steps, record)
+		_, err = run(t, &again, config{}, steps[:1-min(1, len(keys))], record)
 		require.ErrorIs(t, err, errBoom)
 	}
-	require.Equal(t, []string{"r/1/0", "r/1/0"}, keys, "the same when the call is made again")
+	require.Equal(t, []string{first[0], first[0]}, keys, "a call that is made again has the same key")
 }
 
 func withRun(j journal.Journal) []agent.RunOption {
