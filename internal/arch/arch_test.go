@@ -133,7 +133,7 @@ var thirdParty = map[string][]string{
 	},
 	"internal/guard":               {"golang.org/x/sys/windows"},
 	"internal/fetch/fetchtest":     {"golang.org/x/net/dns/dnsmessage"},
-	"agent/capability/webfetch":    {"github.com/JohannesKaufmann/html-to-markdown/v2/", "golang.org/x/net/html", "golang.org/x/net/html/", "golang.org/x/net/idna"},
+	"agent/capability/webfetch":    {"golang.org/x/net/html", "golang.org/x/net/html/", "golang.org/x/net/idna"},
 	"toolset/mcptoolset":           {"github.com/google/jsonschema-go/jsonschema", "github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
 	"toolset/mcptoolset/mcpserver": {"github.com/modelcontextprotocol/go-sdk/mcp"},
 	"acpbridge/acpmcp":             {"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"}, // for servers that editors host

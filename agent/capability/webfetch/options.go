@@ -24,7 +24,7 @@ const (
 	DefaultMaxBytes = 4 << 20
 	// DefaultPartBytes is how much text one call returns, in bytes.
 	DefaultPartBytes = 32 << 10
-	// DefaultTimeout limits the duration of a download.
+	// DefaultTimeout limits the duration of a download, and that of reading the page.
 	DefaultTimeout = 30 * time.Second
 
 	minPartBytes = 1 << 10
@@ -54,7 +54,7 @@ type Options struct {
 	MaxBytes int64
 	// PartBytes limits the text of one result. 0 means [DefaultPartBytes].
 	PartBytes int
-	// Timeout limits the duration of a download. 0 means [DefaultTimeout].
+	// Timeout limits the duration of a download, and then that of reading the page. 0 means [DefaultTimeout].
 	Timeout time.Duration
 	// Native uses the provider's own fetch instead of web_fetch if the model has it ([model.NativeWebFetch]) and can be
 	// restricted as Only and Deny say. The provider asks nobody, so Allow and AllowAll mean nothing to it. It fetches only

@@ -5,6 +5,7 @@ package webfetch
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,7 +27,7 @@ import (
 // page is what a URL leads to, as a model reads it.
 type page struct {
 	at, title, mediaType, name string
-	// text is all of it, in UTF-8 without control characters. cut reports that the page is longer than what was downloaded.
+	// text is all of it, in UTF-8 without control characters. cut reports that the page is longer than what is read.
 	text string
 	cut  bool
 	// media is the data of an image or a document.
@@ -38,7 +39,7 @@ type page struct {
 const maxMedia = 5 << 20
 
 // pageOf reads what was downloaded. accepts lists the media that the model takes.
-func pageOf(c *fetch.Content, accepts []string) (*page, error) {
+func pageOf(ctx context.Context, c *fetch.Content, accepts []string) (*page, error) {
 	declared, _, err := mime.ParseMediaType(c.Type)
 	if err != nil {
 		declared = ""
@@ -61,8 +62,11 @@ func pageOf(c *fetch.Content, accepts []string) (*page, error) {
 		if err != nil {
 			return nil, err
 		}
-		md, title := markdown(text, c.URL)
-		p.text, p.title = tidy(md), clean.Short(title, 300)
+		md, title, cut, err := markdown(ctx, text, c.URL)
+		if err != nil {
+			return nil, err
+		}
+		p.text, p.title, p.cut = tidy(md), clean.Short(title, 300), p.cut || cut
 		if p.text == "" {
 			return nil, errors.New("the page has no text. It may need a browser that runs its scripts; look for another source")
 		}
@@ -173,7 +177,7 @@ func (p *page) part(from string, offset, size int) (*toolset.Result, error) {
 		next = offset + len(shown)
 		fmt.Fprintf(&b, "\nThe page goes on: call %s with offset %d for the next part.", ToolFetch, next)
 	case p.cut:
-		b.WriteString("\nThe page is longer than what can be downloaded. The rest is missing.")
+		b.WriteString("\nThe page is longer than what can be read. The rest is missing.")
 	}
 	return &toolset.Result{Text: b.String(), Meta: p.meta(from, offset, next)}, nil
 }
@@ -186,7 +190,7 @@ type Meta struct {
 	Title string `json:"title,omitempty"`
 	Type  string `json:"type,omitempty"`
 	// Offset is where the part begins, Next where the next one does, or 0, and Size the length of the text, in bytes. Cut
-	// says that the page is longer than what was downloaded.
+	// says that the page is longer than what is read.
 	Offset int  `json:"offset,omitempty"`
 	Next   int  `json:"next,omitempty"`
 	Size   int  `json:"size,omitempty"`

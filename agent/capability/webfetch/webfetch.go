@@ -168,7 +168,14 @@ func (r *reader) read(ctx context.Context, u *url.URL, offset int, accepts []str
 		if err != nil {
 			return nil, r.failed(ctx, u, err)
 		}
-		if p, err = pageOf(content, accepts); err != nil {
+		// Reading the page has a time limit of its own, the same one.
+		limited, cancel := context.WithTimeout(ctx, policy.Timeout)
+		defer cancel()
+		p, err = pageOf(limited, content, accepts)
+		switch {
+		case err != nil && limited.Err() != nil:
+			return nil, r.failed(ctx, u, fmt.Errorf("reading the page took longer than %v: %w", policy.Timeout, os.ErrDeadlineExceeded))
+		case err != nil:
 			return nil, toolset.Failed("%s: %s", from, clean.Short(err.Error(), 500))
 		}
 		r.cache.put(from, p)

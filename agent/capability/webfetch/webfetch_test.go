@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -153,7 +154,7 @@ func TestHugePageIsCutOff(t *testing.T) {
 	}}
 	c.run(t, o, nil)
 	require.Len(t, c.results, 2)
-	require.Contains(t, last, "The page is longer than what can be downloaded. The rest is missing.")
+	require.Contains(t, last, "The page is longer than what can be read. The rest is missing.")
 	require.EqualValues(t, 1, s.asked.Load(), "the second part is not downloaded again")
 	require.Less(t, <-written, int64(100<<20))
 }
@@ -187,10 +188,16 @@ func TestMarkdownDoesNotExplode(t *testing.T) {
 		"cells":   "<table><tr><th colspan=1000000000 rowspan=1000000000>a</th></tr><tr><td>b</td></tr></table>",
 		"nesting": strings.Repeat("<div>", 5000) + "deep text" + strings.Repeat("</div>", 5000),
 		"links":   strings.Repeat(`<a href="/x"><b>`, 300) + "end",
+		"widths":  "<table><tr><td>" + strings.Repeat("x", 60_000) + "<td>y" + strings.Repeat("<tr><td>a<td>b", 10_000),
+		"bracket": "<p>" + strings.Repeat("[", 200_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := pageSite(t, "text/html", page)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			got := fetched(t, s.options(), s.url("page.test", "/"))
+			runtime.ReadMemStats(&after)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100<<20), "bytes of memory")
 			require.Equal(t, model.OutcomeSuccess, got.Outcome, got.Text)
 			var meta webfetch.Meta
 			require.NoError(t, json.Unmarshal(got.Meta, &meta))
