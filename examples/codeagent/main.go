@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command codeagent is a coding agent for the terminal, made of capabilities. It asks before it changes or runs anything.
+// Command codeagent is a coding agent for the terminal, made of capabilities. It asks before it changes or runs anything. It keeps no
+// conversation: examples/ideagent does.
+//
+//	codeagent [-model MODEL] [-dir DIR] [-scratch] [-yes] [PROMPT]
 package main
 
 import (
@@ -13,6 +16,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -27,6 +31,7 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/examples/internal/offline"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
@@ -67,6 +72,7 @@ func newCoder(m model.Model) *agent.Agent[Deps, string] {
 type terminal struct {
 	in  *bufio.Scanner
 	out io.Writer
+	yes bool // allows everything
 }
 
 // say writes text without the characters that a terminal would obey.
@@ -82,7 +88,12 @@ func (t *terminal) line(prompt string, args ...any) (string, bool) {
 }
 
 func (t *terminal) Approve(_ context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
-	if answer, _ := t.line("\n%s\nAllow? [y/N] ", approval.Text(&r.Approval)); answer == "y" {
+	t.say("\n%s\n", approval.Text(&r.Approval))
+	if t.yes {
+		t.say("-yes: allowed\n")
+		return toolset.Allow(), nil
+	}
+	if answer, _ := t.line("Allow? [y/N] "); answer == "y" {
 		return toolset.Allow(), nil
 	}
 	return toolset.Deny("The user does not want this."), nil
@@ -113,32 +124,71 @@ func (t *terminal) converse(ctx context.Context, coder *agent.Agent[Deps, string
 		if prompt == "" {
 			continue
 		}
-		s := coder.Stream(ctx, d, prompt, agent.WithHistory(messages), agent.WithAsker(t))
-		for e := range s.Events() {
-			switch {
-			case e.Kind == agent.EventPartDelta && e.PartKind == model.PartText:
-				t.say("%s", e.Text)
-			case e.Kind == agent.EventToolStart:
-				t.say("\n[%s %s]\n", e.Tool, e.Args)
-			}
-		}
-		if res, err := s.Result(); err == nil {
-			messages = res.Messages
-		} else if failed, ok := errors.AsType[*agent.RunError](err); ok {
-			messages = failed.Messages
+		var err error
+		if messages, err = t.turn(ctx, coder, d, prompt, messages); err != nil {
 			t.say("\n%v\n", err)
 		}
 	}
 }
 
+// turn shows what the agent does about a prompt, and returns the history after it.
+func (t *terminal) turn(ctx context.Context, coder *agent.Agent[Deps, string], d Deps, prompt string, messages []*model.Message) ([]*model.Message, error) {
+	s := coder.Stream(ctx, d, prompt, agent.WithHistory(messages), agent.WithAsker(t))
+	for e := range s.Events() {
+		switch {
+		case e.Kind == agent.EventPartDelta && e.PartKind == model.PartText:
+			t.say("%s", e.Text)
+		case e.Kind == agent.EventToolStart:
+			t.say("\n[%s %s]\n", e.Tool, e.Args)
+		}
+	}
+	res, err := s.Result()
+	if failed, ok := errors.AsType[*agent.RunError](err); ok {
+		return failed.Messages, err
+	} else if err != nil {
+		return messages, err
+	}
+	t.say("\n")
+	return res.Messages, nil
+}
+
 func main() {
-	name := flag.String("model", "ollama:qwen3:8b", "provider:name of a model")
+	log.SetFlags(0)
+	name := flag.String("model", "ollama:qwen3:8b", "provider:name of a `model`, or offline: a demo model that follows rules and needs nothing")
+	dir := flag.String("dir", ".", "`directory` to work in")
+	scratch := flag.Bool("scratch", false, "work on a copy of the directory, which is left for you to look at")
+	yes := flag.Bool("yes", false, "allow everything without asking")
 	flag.Parse()
 	ctx := context.Background()
-	coder, ws := newCoder(must(model.Open(ctx, *name))), must(local.Open(local.Config{}))
-	work := workspace.NewSession(ws)
-	defer work.Close(ctx)
-	(&terminal{bufio.NewScanner(os.Stdin), os.Stdout}).converse(ctx, coder, Deps{work})
+	if *scratch {
+		*dir = copied(*dir)
+		fmt.Println("Working on a copy:", *dir)
+	}
+	work := workspace.NewSession(must(local.Open(local.Config{Roots: []string{*dir}})))
+	t, coder := &terminal{bufio.NewScanner(os.Stdin), os.Stdout, *yes}, newCoder(must(open(ctx, *name)))
+	var err error
+	if prompt := strings.Join(flag.Args(), " "); prompt != "" {
+		_, err = t.turn(ctx, coder, Deps{work}, prompt, nil)
+	} else {
+		t.converse(ctx, coder, Deps{work})
+	}
+	work.Close(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func open(ctx context.Context, name string) (model.Model, error) {
+	if name == "offline" {
+		return offline.New(offline.Config{}), nil
+	}
+	return model.Open(ctx, name)
+}
+
+// copied returns a copy of a directory.
+func copied(dir string) string {
+	work := filepath.Join(must(os.MkdirTemp("", "codeagent-")), filepath.Base(must(filepath.Abs(dir))))
+	return must(work, os.CopyFS(work, os.DirFS(dir)))
 }
 
 func must[T any](v T, err error) T {

@@ -179,7 +179,7 @@ func TestReadmeBeginsWithItsTwoCommands(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, len(commands), 2)
-	require.True(t, strings.HasPrefix(commands[0], "go run ./examples/ideagent chat"), commands[0])
+	require.True(t, strings.HasPrefix(commands[0], "go run ./examples/codeagent "), commands[0])
 	require.Equal(t, "go test ./...", commands[1])
 }
 
