@@ -89,9 +89,9 @@ func TestResumedCallsAreShownOnce(t *testing.T) {
 				if q.Status.Ended() {
 					continue
 				}
-				a := host.Answer{Result: &toolset.Result{Text: "from elsewhere"}}
+				a := host.Answer{Digest: q.Digest, Result: &toolset.Result{Text: "from elsewhere"}}
 				if q.Name == "pay" {
-					a = host.Answer{Choice: host.AllowOnce}
+					a = host.Answer{Digest: q.Digest, Choice: host.AllowOnce}
 				}
 				require.Nil(t, resumed)
 				resumed, err = s.Answer(t.Context(), q.ID, "", a)

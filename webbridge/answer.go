@@ -13,8 +13,9 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// answer is the answer to a question.
+// answer is the answer to a question. Digest is that of the question as it was shown.
 type answer struct {
+	Digest   string `json:"digest"`
 	Choice   string `json:"choice"`
 	Decision *struct {
 		Allow  *bool           `json:"allow"`
@@ -37,6 +38,9 @@ func (a *answer) check() (host.Answer, error) {
 	if set != 1 {
 		return host.Answer{}, refuse(KindInvalid, "set one of choice, decision and reply")
 	}
+	if a.Digest == "" {
+		return host.Answer{}, refuse(KindInvalid, "digest is missing: send that of the question as it was shown, see the field digest of its entity")
+	}
 	switch {
 	case a.Decision != nil:
 		d := toolset.Deny(a.Decision.Reason)
@@ -48,16 +52,11 @@ func (a *answer) check() (host.Answer, error) {
 		case *a.Decision.Allow:
 			d = toolset.Allow()
 		}
-		return host.Answer{Decision: &d}, nil
+		return host.Answer{Digest: a.Digest, Decision: &d}, nil
 	case a.Reply != nil:
-		switch a.Reply.Action {
-		case toolset.ActionAccept, toolset.ActionDecline, toolset.ActionCancel:
-		default:
-			return host.Answer{}, refuse(KindInvalid, "reply.action is %q: use accept, decline or cancel", a.Reply.Action)
-		}
-		return host.Answer{Reply: &toolset.Reply{Action: a.Reply.Action, Content: a.Reply.Content}}, nil
+		return host.Answer{Digest: a.Digest, Reply: &toolset.Reply{Action: a.Reply.Action, Content: a.Reply.Content}}, nil
 	}
-	return host.Answer{Choice: a.Choice}, nil
+	return host.Answer{Digest: a.Digest, Choice: a.Choice}, nil
 }
 
 func (h *Handler) postAnswer(w http.ResponseWriter, r *http.Request) error {
@@ -82,7 +81,7 @@ func (h *Handler) postAnswer(w http.ResponseWriter, r *http.Request) error {
 }
 
 // Decide answers a question of the session in the name of the user. The store has the questions: what a client says about them counts for
-// nothing.
+// nothing. An answer that was refused is an [*Error] of the kind invalid, or, with the question as it is now, changed or answered.
 func (s *Session) Decide(ctx context.Context, question string, a host.Answer) error {
 	_, err := s.Resolve(ctx, question, a, Turn{})
 	return err
@@ -93,21 +92,43 @@ func (s *Session) Decide(ctx context.Context, question string, a host.Answer) er
 func (s *Session) Resolve(ctx context.Context, question string, a host.Answer, t Turn) (*Going, error) {
 	admitted, err := s.Answer(ctx, question, s.user, a)
 	switch {
-	case errors.Is(err, host.ErrNoQuestion):
-		snapshot, _, wrong := s.Snapshot(ctx)
-		if wrong != nil {
-			return nil, wrong
-		}
-		if e := snapshot.Get(question); e != nil && e.Kind == view.Question {
-			return nil, refuse(KindAnswered, "the question has been answered already")
-		}
-		return nil, refuse(KindNotFound, "there is no question %q in this session", question)
-	case err != nil && !errors.Is(err, host.ErrClosed) && ctx.Err() == nil:
-		return nil, refuse(KindInvalid, "the answer does not fit the question: use one of its choices, or a decision about a call, or a reply to a form")
 	case err != nil:
-		return nil, err
+		return nil, s.refusal(ctx, question, err)
 	case admitted == nil:
 		return nil, nil
 	}
 	return s.start(admitted, false, t, admitted.Resume), nil
+}
+
+// refusal returns the error of an answer for clients.
+func (s *Session) refusal(ctx context.Context, question string, err error) error {
+	if wrong, ok := errors.AsType[*host.AnswerError](err); ok {
+		return refuse(KindInvalid, "the answer is not valid: %s", wrong.Problem)
+	}
+	changed := errors.Is(err, host.ErrChanged)
+	if !changed && !errors.Is(err, host.ErrNoQuestion) {
+		return err
+	}
+	snapshot, _, wrong := s.Snapshot(ctx)
+	if wrong != nil {
+		return wrong
+	}
+	var told *Error
+	switch e := snapshot.Get(question); {
+	case e == nil || e.Kind != view.Question:
+		return refuse(KindNotFound, "there is no question %q in this session", question)
+	case changed:
+		told = refuse(KindChanged, "the question has changed since it was shown: look at it as it is now, and answer that")
+		told.Question = e
+	default:
+		told = refuse(KindAnswered, "the question has been answered already")
+		told.Question = e
+	}
+	return told
+}
+
+// IsLate reports whether an answer was refused because the question does not wait for it any more: it was answered, it has changed, or it is
+// gone. A [Protocol] then shows what there is now.
+func IsLate(e *Error) bool {
+	return e.Kind == KindAnswered || e.Kind == KindChanged || e.Kind == KindNotFound
 }

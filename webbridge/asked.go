@@ -4,9 +4,6 @@ package webbridge
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/session/projection"
@@ -15,8 +12,8 @@ import (
 
 // Asked is a question about a tool call, for a [Protocol] that has its own form of approvals.
 type Asked struct {
-	// ID identifies what was shown: the question, its previews and the arguments of the call. If any of these change, so does the ID. An answer
-	// to an ID that is not that of an open question has no effect.
+	// ID is the digest of the question: see [view.Entity]. If anything that it shows changes, so does the ID. An answer to an ID that is not
+	// that of an open question has no effect.
 	ID string
 	// Question is the entity of the question. Call is that of the call that the run itself has made: the question may be about it, or about a call
 	// of an agent inside it.
@@ -35,18 +32,8 @@ func AskedIn(s *view.Snapshot, q *view.Entity) (a Asked, ok bool) {
 	if call == nil {
 		return Asked{}, false
 	}
-	a = Asked{Question: q, Call: call, Inside: inside, Form: q.Input != nil}
+	a = Asked{ID: q.Digest, Question: q, Call: call, Inside: inside, Form: q.Input != nil}
 	a.External = !a.Form && len(q.Choices) == 0
-	data, err := json.Marshal(struct {
-		ID, Title, Name string
-		Content         []view.Content
-		Input, Form     json.RawMessage
-	}{q.ID, q.Title, q.Name, q.Content, valid(call.Input), valid(q.Input)})
-	if err != nil {
-		return Asked{}, false
-	}
-	sum := sha256.Sum256(data)
-	a.ID = hex.EncodeToString(sum[:16])
 	return a, true
 }
 
@@ -63,14 +50,6 @@ func (s *Session) Open(ctx context.Context) ([]Asked, error) {
 		}
 	}
 	return all, nil
-}
-
-func valid(data json.RawMessage) json.RawMessage {
-	if len(data) == 0 || json.Valid(data) {
-		return data
-	}
-	quoted, _ := json.Marshal(string(data)) // a string always has a JSON form
-	return quoted
 }
 
 // callOf returns the run's own call that a question is about, nil if it is not known. inside says that it is about a call of an agent inside it.

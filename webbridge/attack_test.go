@@ -184,7 +184,7 @@ func TestAnotherUsersSessionIsNotFound(t *testing.T) {
 		body       any
 	}{
 		{"GET", "", nil}, {"PATCH", "", object{"title": "mine"}}, {"DELETE", "", nil}, {"POST", "/prompts", say("x")}, {"GET", "/events", nil},
-		{"POST", strings.TrimPrefix(question, path), object{"choice": host.AllowOnce}}, {"POST", "/cancel", object{}}, {"POST", "/rewind", object{"before": "prompt:x"}},
+		{"POST", strings.TrimPrefix(question, path), answering(f.question(), object{"choice": host.AllowOnce})}, {"POST", "/cancel", object{}}, {"POST", "/rewind", object{"before": "prompt:x"}},
 		{"POST", "/fork", object{}}, {"PUT", "/settings/mode", object{"value": "x"}},
 	} {
 		status, text := eve.send(eve.request(c.method, path+c.at, c.body))
@@ -198,7 +198,7 @@ func TestAnotherUsersSessionIsNotFound(t *testing.T) {
 	require.Empty(t, paid)
 	require.Equal(t, "unauthorized", s.refused("GET", path, nil, 401))
 
-	ada.do("POST", question, object{"choice": host.RejectOnce}, 204)
+	ada.do("POST", question, answering(f.question(), object{"choice": host.RejectOnce}), 204)
 	f.until(func() bool { return f.question() != nil && f.question().Title == "Pay Ada" || !f.running })
 	ada.do("POST", path+"/cancel", object{}, 204)
 	f.until(func() bool { return !f.running })
@@ -238,12 +238,12 @@ func TestForgedHistoriesAndApprovalsAreRefused(t *testing.T) {
 	f.until(func() bool { return f.question() != nil })
 	q := f.question()
 	for _, id := range []string{"question:forged/1/a", q.Parent, "a", strings.Replace(q.ID, "/1/a", "/2/b", 1), "plan"} {
-		require.Equal(t, "not_found", s.refused("POST", path+"/questions/"+url.PathEscape(id), object{"choice": "allow_once"}, 404))
+		require.Equal(t, "not_found", s.refused("POST", path+"/questions/"+url.PathEscape(id), answering(q, object{"choice": "allow_once"}), 404))
 	}
 	other := s.create()
-	require.Equal(t, "not_found", s.refused("POST", other+"/questions/"+url.PathEscape(q.ID), object{"choice": "allow_once"}, 404), "it belongs to its session")
-	require.Equal(t, "invalid", s.raw(path+"/questions/"+url.PathEscape(q.ID), `{"decision":{"allow":true,"always":true,"by":"the policy"}}`, 400))
-	require.Equal(t, "invalid", s.raw(path+"/questions/"+url.PathEscape(q.ID), `{"result":"paid"}`, 400))
+	require.Equal(t, "not_found", s.refused("POST", other+"/questions/"+url.PathEscape(q.ID), answering(q, object{"choice": "allow_once"}), 404), "it belongs to its session")
+	require.Equal(t, "invalid", s.raw(path+"/questions/"+url.PathEscape(q.ID), `{"digest":"`+q.Digest+`","decision":{"allow":true,"always":true,"by":"the policy"}}`, 400))
+	require.Equal(t, "invalid", s.raw(path+"/questions/"+url.PathEscape(q.ID), `{"digest":"`+q.Digest+`","result":"paid"}`, 400))
 	require.Empty(t, paid)
 }
 

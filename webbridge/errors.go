@@ -12,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
+	"github.com/ponte-go/ponte/agent/view"
 )
 
 // Error is an error for clients. Functions of [Options] may return one.
@@ -20,6 +21,8 @@ type Error struct {
 	Status  int    `json:"-"`
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
+	// Question is the question as it is now, if an answer to it was refused because it has changed or was answered.
+	Question *view.Entity `json:"question,omitempty"`
 }
 
 // Error implements error.
@@ -34,6 +37,7 @@ const (
 	KindBusy         = "busy"         // 409: another turn is running
 	KindHeld         = "held"         // 409: another process has the session
 	KindAnswered     = "answered"     // 409: somebody else has answered the question
+	KindChanged      = "changed"      // 409: the question shows something else by now
 	KindTooLarge     = "too_large"    // 413
 	KindMediaType    = "media_type"   // 415
 	KindHost         = "host"         // 421
@@ -43,7 +47,7 @@ const (
 )
 
 var statuses = map[string]int{
-	KindInvalid: 400, KindUnauthorized: 401, KindForbidden: 403, KindNotFound: 404, KindBusy: 409, KindHeld: 409, KindAnswered: 409,
+	KindInvalid: 400, KindUnauthorized: 401, KindForbidden: 403, KindNotFound: 404, KindBusy: 409, KindHeld: 409, KindAnswered: 409, KindChanged: 409,
 	KindTooLarge: 413, KindMediaType: 415, KindHost: 421, KindLimit: 429, KindInternal: 500, KindUnavailable: 503,
 }
 

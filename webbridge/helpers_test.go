@@ -306,5 +306,11 @@ func (s *stream) question() *view.Entity {
 	return nil
 }
 
+// answering is an answer to a question as it was shown.
+func answering(q *view.Entity, a object) object {
+	a["digest"] = q.Digest
+	return a
+}
+
 // durable is a store in memory that hosts take for one that lasts.
 type durable struct{ session.Store }

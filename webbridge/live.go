@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -201,7 +200,7 @@ func (h *Handler) following(s *Session) (done func(), err error) {
 	defer h.mu.Unlock()
 	l, bounds := s.live, &h.o.Limits
 	if bounds.Streams > 0 && h.streams >= bounds.Streams {
-		return nil, &Error{http.StatusServiceUnavailable, KindUnavailable, "too many streams are open on this server: try again later"}
+		return nil, refuse(KindUnavailable, "too many streams are open on this server: try again later")
 	}
 	if bounds.UserStreams > 0 && a.streams >= bounds.UserStreams {
 		return nil, refuse(KindLimit, "you have %d open streams, which is the limit: close some", a.streams)

@@ -98,7 +98,7 @@ func TestDeferredApprovalsEndTheRun(t *testing.T) {
 				if len(open) != 1 || open[0].Call.Name != "pay" || open[0].Form || open[0].External || open[0].Inside {
 					t.Errorf("open: %+v", open)
 				}
-				g, err = s.Resolve(r.Context(), open[0].Question.ID, host.Answer{Choice: host.AllowOnce}, turn)
+				g, err = s.Resolve(r.Context(), open[0].Question.ID, host.Answer{Digest: open[0].ID, Choice: host.AllowOnce}, turn)
 			}
 			return info, err
 		},

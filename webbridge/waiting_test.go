@@ -35,7 +35,7 @@ func TestWaitingAgentIsShownAsWaiting(t *testing.T) {
 		require.Equal(t, "pay", call.Name, "the question is shown with the call that waits")
 		require.Equal(t, "clerk", inside.Name)
 		require.Equal(t, []view.Status{view.Pending, view.Pending, view.Running}, []view.Status{call.Status, inside.Status, f.fold.Get(inside.Parent).Status})
-		s.do("POST", path+"/questions/"+url.PathEscape(q.ID), object{"choice": host.AllowOnce}, 204)
+		s.do("POST", path+"/questions/"+url.PathEscape(q.ID), answering(q, object{"choice": host.AllowOnce}), 204)
 		require.Equal(t, to, <-paid)
 	}
 	f.until(f.has("well"))

@@ -259,15 +259,18 @@ func TestApprovalInAnotherTab(t *testing.T) {
 	require.Equal(t, "Pay Ada", q.Title)
 	require.NotEmpty(t, q.Parent)
 	at := path + "/questions/" + url.PathEscape(q.ID)
-	for _, wrong := range []object{{}, {"choice": "allow_once", "decision": object{"allow": true}}, {"choice": "maybe"}, {"decision": object{}}, {"reply": object{"action": "accept"}}, {"reply": object{"action": "run"}}} {
-		require.Equal(t, "invalid", s.refused("POST", at, wrong, 400))
+	for _, wrong := range []object{
+		{}, {"choice": "allow_once", "decision": object{"allow": true}}, {"choice": "maybe"}, {"decision": object{}}, {"reply": object{"action": "accept"}},
+		{"reply": object{"action": "run"}}, {"decision": object{"allow": true, "args": nil}}, {"decision": object{"allow": true, "args": []int{1}}},
+	} {
+		require.Equal(t, "invalid", s.refused("POST", at, answering(q, wrong), 400))
 	}
-	s.do("POST", at, object{"decision": object{"allow": true, "args": object{"to": "Eve"}}}, 204)
+	s.do("POST", at, answering(q, object{"decision": object{"allow": true, "args": object{"to": "Eve"}}}), 204)
 	require.Equal(t, "Eve", <-paid, "the arguments were edited")
 	one.until(func() bool { return one.question() != nil && one.question().ID != q.ID })
-	require.Equal(t, "answered", s.refused("POST", at, object{"choice": "allow_once"}, 409))
-	require.Equal(t, "not_found", s.refused("POST", path+"/questions/none", object{"choice": "allow_once"}, 404))
-	s.do("POST", path+"/questions/"+url.PathEscape(one.question().ID), object{"choice": host.RejectOnce}, 204)
+	require.Equal(t, "answered", s.refused("POST", at, answering(q, object{"choice": "allow_once"}), 409))
+	require.Equal(t, "not_found", s.refused("POST", path+"/questions/none", answering(q, object{"choice": "allow_once"}), 404))
+	s.do("POST", path+"/questions/"+url.PathEscape(one.question().ID), answering(one.question(), object{"choice": host.RejectOnce}), 204)
 	two.until(two.has("All done."))
 	require.Empty(t, paid)
 	require.Equal(t, 1, strings.Count(two.text(), "question  completed: Pay Ada"))
@@ -293,11 +296,11 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 	f.until(func() bool { return f.question() != nil })
 	require.Equal(t, "Pay Ada", f.question().Title)
 	old := f.question().ID
-	second.do("POST", path+"/questions/"+url.PathEscape(old), object{"choice": host.AllowOnce}, 204)
+	second.do("POST", path+"/questions/"+url.PathEscape(old), answering(f.question(), object{"choice": host.AllowOnce}), 204)
 	require.Equal(t, "Ada", <-paid)
 	f.until(func() bool { return f.question() != nil && f.question().ID != old })
 	require.True(t, f.running, "the run that goes on waits for the second answer")
-	second.do("POST", path+"/questions/"+url.PathEscape(f.question().ID), object{"choice": host.AllowOnce}, 204)
+	second.do("POST", path+"/questions/"+url.PathEscape(f.question().ID), answering(f.question(), object{"choice": host.AllowOnce}), 204)
 	f.until(f.has("All done."))
 	require.Equal(t, "Bob", <-paid)
 }
@@ -309,7 +312,7 @@ func TestApprovalBecomesPendingWhenPatienceEnds(t *testing.T) {
 	s.do("POST", path+"/prompts", say("pay"), 202)
 	f := s.follow(path, "")
 	f.until(func() bool { return f.question() != nil && !f.running })
-	s.do("POST", path+"/questions/"+url.PathEscape(f.question().ID), object{"choice": host.AllowOnce}, 204)
+	s.do("POST", path+"/questions/"+url.PathEscape(f.question().ID), answering(f.question(), object{"choice": host.AllowOnce}), 204)
 	require.Equal(t, "Ada", <-paid)
 	f.until(func() bool { return f.question() != nil && f.question().Title == "Pay Bob" && !f.running })
 }

@@ -19,7 +19,7 @@ const (
 	Command    Kind = "command"    // a command that runs or ran: Title, Dir, Status, Content (its output), Exit
 	Plan       Kind = "plan"       // Steps
 	SubAgent   Kind = "agent"      // an agent inside the agent: Title, Name, Status
-	Question   Kind = "question"   // Title, Status, Choices, Value (the choice that was made)
+	Question   Kind = "question"   // Title, Status, Choices, Value (the choice that was made), Digest
 	Usage      Kind = "usage"      // Usage
 	Notice     Kind = "notice"     // Title, Class (info, warning, error), Content
 	Options    Kind = "options"    // Settings
@@ -86,6 +86,8 @@ type Entity struct {
 	// Choices are the answers that a question offers, Value is the id of the one that was chosen.
 	Choices []Choice `json:"choices,omitempty"`
 	Value   string   `json:"value,omitempty"`
+	// Digest identifies what a question shows. An answer names it, so that it counts for nothing else.
+	Digest string `json:"digest,omitempty"`
 	// Usage, Settings and Slash are those of entities of the kinds usage, options and commands. Updated is when a session was changed last.
 	Usage    *Tokens        `json:"usage,omitempty"`
 	Settings []Setting      `json:"settings,omitempty"`

@@ -89,7 +89,7 @@ func movesAbout(t *testing.T, program string, kill bool) {
 		t.Errorf("the browser does not show what was said in the editor:\n%s", seen)
 	}
 	question := waiting.FindStringSubmatch(seen)[1]
-	if status, text := web.call("POST", path+"/questions/"+url.PathEscape(question), `{"choice":"allow_once"}`); status != http.StatusNoContent {
+	if status, text := web.call("POST", path+"/questions/"+url.PathEscape(question), `{"digest":"`+digestOf(seen, question)+`","choice":"allow_once"}`); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, text)
 	}
 	web.until(path, regexp.MustCompile("Replaced `blue` with `green`"))
@@ -184,6 +184,14 @@ func (w *webProgram) call(method, path, body string) (int, string) {
 		w.t.Fatal(err)
 	}
 	return res.StatusCode, string(text)
+}
+
+// digestOf returns the digest of a question that an event shows.
+func digestOf(seen, question string) string {
+	_, rest, _ := strings.Cut(seen, `"id":"`+question+`"`)
+	_, rest, _ = strings.Cut(rest, `"digest":"`)
+	digest, _, _ := strings.Cut(rest, `"`)
+	return digest
 }
 
 // waiting is a question that waits for an answer, in an event.

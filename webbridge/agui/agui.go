@@ -210,6 +210,11 @@ func (x *run) resume(ctx context.Context, open []webbridge.Asked) error {
 		if problem != "" {
 			return x.refuse("invalid_payload", "the answer to the interrupt "+quote(entry.ID)+" is not valid: "+problem)
 		}
+		a.Digest = entry.ID
+		var wrong *host.AnswerError
+		if err := x.s.CheckAnswer(open[i].Question.ID, a); errors.As(err, &wrong) {
+			return x.refuse("invalid_payload", "the answer to the interrupt "+quote(entry.ID)+" is not valid: "+wrong.Problem)
+		}
 		answers[open[i].Question.ID] = a
 	}
 	for _, a := range open {
@@ -237,10 +242,10 @@ func (x *run) resume(ctx context.Context, open []webbridge.Asked) error {
 	return x.show(ctx)
 }
 
-// ignoreLate returns an error unless it says that somebody was quicker.
+// ignoreLate returns an error unless it says that somebody was quicker, or that the question has changed: what there is now is shown.
 func ignoreLate(err error) error {
 	var told *webbridge.Error
-	if errors.As(err, &told) && (told.Kind == webbridge.KindAnswered || told.Kind == webbridge.KindNotFound) {
+	if errors.As(err, &told) && webbridge.IsLate(told) {
 		return nil
 	}
 	return err
@@ -262,11 +267,7 @@ func answerOf(entry *resumed, a webbridge.Asked) (answer host.Answer, problem st
 	case entry.Status != "resolved":
 		return answer, "its status is neither resolved nor cancelled"
 	case a.Form:
-		content := entry.Payload
-		if len(content) == 0 {
-			content = json.RawMessage("{}")
-		}
-		return host.Answer{Reply: &toolset.Reply{Action: toolset.ActionAccept, Content: content}}, ""
+		return host.Answer{Reply: &toolset.Reply{Action: toolset.ActionAccept, Content: entry.Payload}}, ""
 	}
 	var payload struct {
 		Approved *bool           `json:"approved"`
@@ -277,8 +278,6 @@ func answerOf(entry *resumed, a webbridge.Asked) (answer host.Answer, problem st
 		return answer, "the payload must be an object with approved, which is true or false"
 	}
 	switch {
-	case *payload.Approved && len(payload.Edited) > 0 && payload.Edited[0] != '{':
-		return answer, "editedArgs must be an object"
 	case *payload.Approved && len(payload.Edited) > 0:
 		d := toolset.AllowWith(payload.Edited)
 		return host.Answer{Decision: &d}, ""
@@ -302,7 +301,7 @@ func (x *run) give(ctx context.Context, waiting []webbridge.Asked) error {
 			if m.Error != "" {
 				result = &toolset.Result{Text: m.Error, Outcome: model.OutcomeFailed}
 			}
-			g, err := x.s.Resolve(context.WithoutCancel(ctx), a.Question.ID, host.Answer{Result: result}, webbridge.Turn{Defer: true})
+			g, err := x.s.Resolve(context.WithoutCancel(ctx), a.Question.ID, host.Answer{Digest: a.ID, Result: result}, webbridge.Turn{Defer: true})
 			if err := ignoreLate(err); err != nil {
 				return err
 			}

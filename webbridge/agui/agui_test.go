@@ -157,7 +157,7 @@ func lines(all []object) string {
 	return b.String()
 }
 
-var random = regexp.MustCompile(`[A-Z2-7]{26}|[0-9a-f]{32}|chat-[a-z2-7]{32}`)
+var random = regexp.MustCompile(`[A-Z2-7]{26}|[0-9a-f]{64}|chat-[a-z2-7]{32}`)
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
@@ -295,6 +295,10 @@ func TestQuestionsOfToolsAreInterrupts(t *testing.T) {
 		require.Equal(t, "input_required", asked["reason"])
 		require.Equal(t, "Whom?", asked["message"])
 		require.Equal(t, "object", asked["responseSchema"].(object)["type"])
+		for _, wrong := range []any{object{"to": 7}, object{"whom": "Ada"}, nil, "Ada", []string{"Ada"}, object{"to": object{}}} {
+			failed := last(s.run(thread, object{"resume": []object{{"interruptId": id, "status": "resolved", "payload": wrong}}}))
+			require.Equal(t, "invalid_payload", failed["code"], wrong)
+		}
 		answer := want["entry"].(object)
 		answer["interruptId"] = id
 		second := s.run(thread, object{"resume": []object{answer}})

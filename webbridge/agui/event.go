@@ -58,8 +58,9 @@ type interrupt struct {
 
 // Asked is the metadata of an interrupt, as "ponte": what a person must see before answering.
 type Asked struct {
-	// Question is the id of the question in the API of webbridge, which takes "always" too. Choices are those of the question.
+	// Question is the id of the question in the API of webbridge, which takes "always" too. Choices and Digest are those of the question.
 	Question string        `json:"question"`
+	Digest   string        `json:"digest"`
 	Choices  []view.Choice `json:"choices,omitempty"`
 	// Tool is the tool that would run, or that asks. It is not that of the call if an agent inside the call calls it. Preview is what it would do.
 	Tool    string         `json:"tool"`

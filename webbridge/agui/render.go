@@ -393,7 +393,7 @@ const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boole
 
 func interruptOf(a webbridge.Asked) interrupt {
 	i := interrupt{ID: a.ID, Reason: "tool_call", Message: a.Question.Title, CallID: a.Call.ID, ResponseSchema: json.RawMessage(approvalSchema)}
-	i.Metadata.Ponte = Asked{Question: a.Question.ID, Choices: a.Question.Choices, Tool: a.Question.Name, Preview: a.Question.Content}
+	i.Metadata.Ponte = Asked{Question: a.Question.ID, Digest: a.ID, Choices: a.Question.Choices, Tool: a.Question.Name, Preview: a.Question.Content}
 	if a.Form {
 		i.Reason, i.ResponseSchema = "input_required", json.RawMessage("{}")
 		if object := map[string]any(nil); json.Unmarshal(a.Question.Input, &object) == nil && object != nil {

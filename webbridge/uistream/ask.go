@@ -75,7 +75,7 @@ func (r *renderer) request(p *part, all []*asked) {
 			a.id = a.ID
 			r.close()
 			r.send(&chunk{Type: "tool-approval-request", CallID: p.id, ApprovalID: a.id, Descriptor: &Approval{
-				Question: q.ID, Choices: q.Choices, Tool: q.Name, Title: q.Title, Preview: q.Content,
+				Question: q.ID, Digest: q.Digest, Choices: q.Choices, Tool: q.Name, Title: q.Title, Preview: q.Content,
 			}})
 		}
 		if pending {

@@ -250,7 +250,7 @@ func TestQuestionsOfToolsAreDataParts(t *testing.T) {
 			t.Error(shown)
 		}
 	})
-	var answer string
+	var answer, digest string
 	for answer == "" {
 		status, text := s.get("GET", "/api/chat/one/messages", nil)
 		if _, rest, ok := strings.Cut(text, `"id":"question:`); status == 200 && ok {
@@ -260,9 +260,11 @@ func TestQuestionsOfToolsAreDataParts(t *testing.T) {
 			answer = "/api/sessions/" + session + "/questions/" + url.PathEscape("question:"+id)
 			require.Contains(t, text, `"data-question"`)
 			require.Contains(t, text, `"title":"Whom?"`)
+			_, rest, _ = strings.Cut(text, `"digest":"`)
+			digest, _, _ = strings.Cut(rest, `"`)
 		}
 	}
-	status, _ := s.get("POST", answer, object{"reply": object{"action": "accept", "content": object{"to": "Ada"}}})
+	status, _ := s.get("POST", answer, object{"digest": digest, "reply": object{"action": "accept", "content": object{"to": "Ada"}}})
 	require.Equal(t, 204, status)
 	all.Wait()
 }

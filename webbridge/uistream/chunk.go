@@ -71,8 +71,10 @@ type userPart struct {
 
 // Approval is the approvalDescriptor of a call that needs approval: what a person must see before deciding.
 type Approval struct {
-	// Question is the id of the question in the API of webbridge, which takes edited arguments and "always" too. Choices are those of the question.
+	// Question is the id of the question in the API of webbridge, which takes edited arguments and "always" too. Choices and Digest are those of
+	// the question.
 	Question string        `json:"question"`
+	Digest   string        `json:"digest"`
 	Choices  []view.Choice `json:"choices,omitempty"`
 	// Tool is the tool that would run. It is not that of the part if the question is about a call of an agent inside it. Title and Preview say what
 	// it would do.
@@ -89,7 +91,7 @@ type Approval struct {
 //	data-agent       name, title, status, parent (the tool part, or another agent)
 //	data-call        name, title, class, status, input, content, parent (the agent)
 //	data-command     title, dir, status, output (its last 4 KiB), exit, parent
-//	data-question    title, name, status, value, choices, input (a JSON schema), content, parent
+//	data-question    title, name, status, value, choices, digest, input (a JSON schema), content, parent
 //	data-compaction  title, status
 //	data-session     title; transient
 type Data struct {
@@ -101,11 +103,12 @@ type Data struct {
 	Parent string      `json:"parent,omitempty"`
 	// Steps are those of a plan.
 	Steps []view.Step `json:"steps,omitempty"`
-	// Input and Content are those of a call, or of a question, which has Choices and Value as well.
+	// Input and Content are those of a call, or of a question, which has Choices, Value and Digest as well.
 	Input   json.RawMessage `json:"input,omitempty"`
 	Content []view.Content  `json:"content,omitempty"`
 	Choices []view.Choice   `json:"choices,omitempty"`
 	Value   string          `json:"value,omitempty"`
+	Digest  string          `json:"digest,omitempty"`
 	// Dir, Output and Exit are those of a command.
 	Dir    string     `json:"dir,omitempty"`
 	Output string     `json:"output,omitempty"`

@@ -85,7 +85,7 @@ func (r *renderer) data(p *part, e *view.Entity, name string) {
 	default:
 		d = Data{
 			Title: e.Title, Name: e.Name, Class: e.Class, Status: e.Status, Parent: e.Parent, Steps: e.Steps, Input: valid(e.Input),
-			Choices: e.Choices, Value: e.Value, Content: e.Content,
+			Choices: e.Choices, Value: e.Value, Digest: e.Digest, Content: e.Content,
 		}
 	}
 	data, err := json.Marshal(d)

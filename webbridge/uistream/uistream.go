@@ -248,11 +248,12 @@ func (p *protocol) decide(w http.ResponseWriter, r *http.Request, q *request, s 
 		if question == nil {
 			continue
 		}
+		answer.Digest = question.Digest
 		answered[question] = true
 		g, err := s.Resolve(context.WithoutCancel(r.Context()), question.ID, answer, p.turn())
 		var told *webbridge.Error
-		if errors.As(err, &told) && (told.Kind == webbridge.KindAnswered || told.Kind == webbridge.KindNotFound) {
-			continue // somebody was quicker: what they have decided is shown
+		if errors.As(err, &told) && webbridge.IsLate(told) {
+			continue // somebody was quicker, or the question has changed: what there is now is shown
 		}
 		if err != nil {
 			return err

@@ -211,7 +211,7 @@ func find(all []object, kind string) object {
 	return nil
 }
 
-var random = regexp.MustCompile(`[A-Z2-7]{26}|[0-9a-f]{32}|chat-[a-z2-7]{32}`)
+var random = regexp.MustCompile(`[A-Z2-7]{26}|[0-9a-f]{64}|chat-[a-z2-7]{32}`)
 
 // golden compares text with a file. Ids that are made anew each time are numbered.
 func golden(t *testing.T, name, got string) {

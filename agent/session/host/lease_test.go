@@ -312,9 +312,9 @@ func TestAnswersAfterAnotherMachineHadTheSession(t *testing.T) {
 			require.Equal(t, turn.Pending, prompt(t, s, "Pay.").Reason)
 			snapshot, _, err := s.Snapshot(t.Context())
 			require.NoError(t, err)
-			question := snapshot.Last(view.Question).ID
+			question := snapshot.Last(view.Question)
 			answer := func(s *host.Session) error {
-				now, err := s.Answer(t.Context(), question, "", host.Answer{Choice: host.AllowOnce})
+				now, err := s.Answer(t.Context(), question.ID, "", allowed(question))
 				if err != nil {
 					return err
 				}

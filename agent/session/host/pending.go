@@ -23,7 +23,8 @@ func (s *Session) ask(c *conversation) {
 		q.entity.Parent = c.proj.Waiting(&call)
 		q.given = make(chan struct{})
 		s.mu.Lock()
-		known := s.questions[q.entity.ID] != nil
+		before := s.questions[q.entity.ID]
+		known := before != nil && before.entity.Digest == q.entity.Digest
 		if !known {
 			if s.questions == nil {
 				s.questions = map[string]*question{}
@@ -48,6 +49,11 @@ func pendingQuestion(run string, call *agent.PendingCall) *question {
 		}
 		q.entity.Content, q.entity.Choices = previews(a), choices(call.Tool, a, true)
 	}
+	path := call.Path
+	if len(path) == 0 {
+		path = []string{call.ID}
+	}
+	q.entity.Digest = subject{ID: q.entity.ID, Path: path, Tool: call.Tool, Args: call.Args, Approval: call.Approval}.digest()
 	return q
 }
 

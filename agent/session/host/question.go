@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/ponte-go/ponte/agent"
@@ -15,17 +14,21 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/elicit"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Answer is the answer to a question. Exactly one field is set.
+// Answer is the answer to a question. Digest is set, and exactly one of the other fields.
 type Answer struct {
+	// Digest is the digest of the question ([view.Entity].Digest) that was shown to whoever answers. If the question has
+	// another digest by now, the answer is refused with [ErrChanged].
+	Digest string
 	// Choice is the id of a choice of the question: see [AllowOnce].
 	Choice string
 	// Decision decides about a call, in full.
 	Decision *toolset.Decision
-	// Reply answers the question of a tool.
+	// Reply answers the question of a tool. Content that is accepted must fit the question's schema.
 	Reply *toolset.Reply
 	// Result is the result of an external call.
 	Result *toolset.Result
@@ -44,6 +47,7 @@ type question struct {
 	entity view.Entity
 	call   *agent.PendingCall // of a run that is pending; nil while a run waits
 	always bool               // "always" is offered
+	form   *elicit.Form       // of a tool's question; nil for others
 
 	mu     sync.Mutex
 	answer *Answer
@@ -52,8 +56,9 @@ type question struct {
 }
 
 // Decide answers a question by the id of its entity. The first answer counts, and later ones fail with
-// [ErrNoQuestion]. by names who answered, for the record. Empty means the user of the session. The last answer to a
-// pending run resumes it.
+// [ErrNoQuestion]. An answer to something else than what the question shows now fails with [ErrChanged], and one that does
+// not fit the question with an [*AnswerError]: the question stays open. by names who answered, for the record. Empty means
+// the user of the session. The last answer to a pending run resumes it.
 func (s *Session) Decide(ctx context.Context, id, by string, a Answer) error {
 	t, err := s.Answer(ctx, id, by, a)
 	if t != nil {
@@ -66,21 +71,13 @@ func (s *Session) Decide(ctx context.Context, id, by string, a Answer) error {
 // returns a turn, on which [Turn.Resume] must be called. The context of the turn has the values of ctx and does not
 // end with it. Otherwise the turn is nil.
 func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, error) {
-	if err := a.check(); err != nil {
-		return nil, err
-	}
 	c, done, err := s.useHeld(ctx, false, true) // another machine may have the answer
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	s.mu.Lock()
-	q := s.questions[id]
-	s.mu.Unlock()
-	if q == nil {
-		return nil, fmt.Errorf("%w: %q", ErrNoQuestion, id)
-	}
-	if a, err = q.resolve(a, cmp.Or(by, projection.ByUser)); err != nil {
+	q, a, err := s.match(id, by, a)
+	if err != nil {
 		return nil, err
 	}
 	if !q.give(&a) {
@@ -93,48 +90,11 @@ func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, e
 	return nil, nil
 }
 
-func (a *Answer) check() error {
-	set := 0
-	for _, is := range [...]bool{a.Choice != "", a.Decision != nil, a.Reply != nil, a.Result != nil} {
-		if is {
-			set++
-		}
-	}
-	if set != 1 {
-		return errors.New("host: decide: set exactly one field of the answer")
-	}
-	return nil
-}
-
-// resolve makes a decision of a choice, and checks that the answer fits.
-func (q *question) resolve(a Answer, by string) (Answer, error) {
-	wrong := func() (Answer, error) {
-		return a, fmt.Errorf("host: decide: the answer does not fit the question %q", q.entity.ID)
-	}
-	reply := q.entity.Input != nil
-	switch {
-	case a.Choice != "":
-		if !slices.ContainsFunc(q.entity.Choices, func(c view.Choice) bool { return c.ID == a.Choice }) {
-			return a, fmt.Errorf("host: decide: the question %q has no choice %q", q.entity.ID, a.Choice)
-		}
-		d := toolset.Decision{Verdict: toolset.VerdictAllow, By: by, Always: a.Choice == AllowAlways || a.Choice == RejectAlways}
-		if a.Choice == RejectOnce || a.Choice == RejectAlways {
-			d.Verdict = toolset.VerdictDeny
-			d.Reason = "The user rejected this. The tool was not run. Do not try to do the same in another way; ask what to do instead."
-		}
-		return Answer{Decision: &d}, nil
-	case a.Decision != nil:
-		if reply || a.Decision.Verdict != toolset.VerdictAllow && a.Decision.Verdict != toolset.VerdictDeny {
-			return wrong()
-		}
-		d := *a.Decision
-		d.By = cmp.Or(d.By, by)
-		d.Always = d.Always && q.always
-		return Answer{Decision: &d}, nil
-	case a.Reply != nil && !reply, a.Result != nil && (q.call == nil || q.call.Approval != nil):
-		return wrong()
-	}
-	return a, nil
+// CheckAnswer returns the error that [Session.Decide] would return for an answer now, without answering. Surfaces use it
+// if several answers are to be accepted together or not at all.
+func (s *Session) CheckAnswer(id string, a Answer) error {
+	_, _, err := s.match(id, "", a)
+	return err
 }
 
 // give gives the first answer. Others are refused.
@@ -179,13 +139,23 @@ func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
 			return *a.Decision, nil
 		},
 		OnAnswer: func(ctx context.Context, asked toolset.Question) (toolset.Reply, error) {
-			q := toolQuestion(&asked)
+			q, err := toolQuestion(&asked)
+			if err != nil {
+				return toolset.Reply{}, err
+			}
 			a, err := s.wait(ctx, t, p, q, func(ctx context.Context, asker toolset.Asker) (*Answer, error) {
 				r, err := asker.Answer(ctx, asked)
 				if err != nil {
 					return nil, err
 				}
-				return &Answer{Reply: &r}, nil
+				a, err := q.resolve(Answer{Reply: &r}, "")
+				if invalid, ok := errors.AsType[*AnswerError](err); ok {
+					if p.Wait { // others can answer
+						return nil, nil
+					}
+					return nil, toolset.Failed("The user's answer was not valid: %s.", invalid.Problem)
+				}
+				return &a, err
 			})
 			if err != nil {
 				return toolset.Reply{}, err
@@ -292,12 +262,17 @@ func approvalQuestion(r *toolset.ApprovalRequest) *question {
 		Kind: view.Question, Name: r.Tool, Status: view.Pending, Title: show.Line(cmp.Or(r.Approval.Title, r.Title, r.Tool)),
 		Content: previews(&r.Approval), Choices: choices(r.Tool, &r.Approval, !r.Once),
 	}}
+	q.entity.Digest = subject{ID: q.entity.ID, Path: r.Path, Tool: r.Tool, Args: r.Args, Approval: &r.Approval}.digest()
 	return q
 }
 
-// toolQuestion is a question that a tool asks.
-func toolQuestion(asked *toolset.Question) *question {
-	q := &question{entity: view.Entity{
+// toolQuestion is a question that a tool asks. A schema that is not that of a form is an error.
+func toolQuestion(asked *toolset.Question) (*question, error) {
+	form, err := elicit.Parse(asked.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("host: question of tool %q: %w", asked.Tool, err)
+	}
+	q := &question{form: form, entity: view.Entity{
 		ID: projection.QuestionID(asked.RunID, asked.Step, asked.CallID()), Parent: projection.CallID(asked.RunID, asked.Step, asked.CallID()),
 		Kind: view.Question, Name: asked.Tool, Status: view.Pending, Title: show.Line(asked.Message), Input: asked.Schema,
 	}}
@@ -307,7 +282,10 @@ func toolQuestion(asked *toolset.Question) *question {
 	if q.entity.Input == nil {
 		q.entity.Input = []byte("{}")
 	}
-	return q
+	q.entity.Digest = subject{
+		ID: q.entity.ID, Path: asked.Path, Tool: asked.Tool, Message: asked.Message, Schema: asked.Schema, URL: asked.URL,
+	}.digest()
+	return q, nil
 }
 
 // previews returns an approval's reason and previews. Nothing is left out.

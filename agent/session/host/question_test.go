@@ -29,6 +29,11 @@ func pay(paid *[]string) *toolset.Tool[none] {
 	}))
 }
 
+// allowed is the answer that allows what a question shows.
+func allowed(q *view.Entity) host.Answer {
+	return host.Answer{Digest: q.Digest, Choice: host.AllowOnce}
+}
+
 func TestWatchersAnswerQuestions(t *testing.T) {
 	var paid []string
 	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(
@@ -49,14 +54,14 @@ func TestWatchersAnswerQuestions(t *testing.T) {
 		if q == nil {
 			continue
 		}
-		require.Error(t, s.Decide(t.Context(), q.ID, "", host.Answer{}))
-		require.ErrorIs(t, s.Decide(t.Context(), "question:x", "", host.Answer{Choice: host.AllowOnce}), host.ErrNoQuestion)
-		require.Error(t, s.Decide(t.Context(), q.ID, "", host.Answer{Choice: "maybe"}))
+		require.Error(t, s.Decide(t.Context(), q.ID, "", host.Answer{Digest: q.Digest}))
+		require.ErrorIs(t, s.Decide(t.Context(), "question:x", "", allowed(q)), host.ErrNoQuestion)
+		require.Error(t, s.Decide(t.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: "maybe"}))
 		var watchers sync.WaitGroup
 		var mu sync.Mutex
 		for range 5 {
 			watchers.Go(func() {
-				err := s.Decide(t.Context(), q.ID, "ada", host.Answer{Choice: host.AllowOnce})
+				err := s.Decide(t.Context(), q.ID, "ada", allowed(q))
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil {
@@ -103,7 +108,7 @@ func TestPendingRunResumesInAnotherProcess(t *testing.T) {
 		if strings.HasSuffix(q.ID, "/d") {
 			choice = host.RejectOnce
 		}
-		require.NoError(t, s.Decide(t.Context(), q.ID, "", host.Answer{Choice: choice}))
+		require.NoError(t, s.Decide(t.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: choice}))
 	}
 	for u, err := range s.Watch(t.Context(), "") {
 		require.NoError(t, err)
@@ -158,7 +163,7 @@ func TestSurfaceOfTheLastAnswerIsAsked(t *testing.T) {
 	require.NoError(t, err)
 	type key struct{}
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "ada"))
-	resumed, err := s.Answer(ctx, snapshot.Last(view.Question).ID, "ada", host.Answer{Choice: host.AllowOnce})
+	resumed, err := s.Answer(ctx, snapshot.Last(view.Question).ID, "ada", allowed(snapshot.Last(view.Question)))
 	require.NoError(t, err)
 	cancel()
 	o := resumed.Resume(host.Prompt{Asker: toolset.AskerFuncs{OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {

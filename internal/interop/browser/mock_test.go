@@ -278,17 +278,31 @@ func (s *mockSession) events(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *mockSession) answer(w http.ResponseWriter, r *http.Request) {
-	var raw json.RawMessage
-	_ = json.NewDecoder(r.Body).Decode(&raw)
+	var answer struct {
+		Digest   string          `json:"digest,omitempty"`
+		Choice   string          `json:"choice,omitempty"`
+		Decision json.RawMessage `json:"decision,omitempty"`
+		Reply    json.RawMessage `json:"reply,omitempty"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&answer)
 	id := r.PathValue("question")
+	q := s.fold.Get(id)
 	s.m.mu.Lock()
 	waiting := s.questions[id]
+	if waiting != nil && answer.Digest != q.Digest {
+		s.m.mu.Unlock()
+		s.m.note("refused %s", id)
+		reply(w, 409, map[string]any{"error": map[string]any{"kind": "changed", "message": "The question has changed.", "question": q}})
+		return
+	}
 	delete(s.questions, id)
 	s.m.mu.Unlock()
 	if waiting == nil {
 		reply(w, 409, map[string]any{"error": map[string]string{"kind": "answered", "message": "This question has been answered."}})
 		return
 	}
+	answer.Digest = ""
+	raw, _ := json.Marshal(answer)
 	s.m.note("answer %s %s", id, raw)
 	waiting <- raw
 	w.WriteHeader(204)

@@ -6,6 +6,7 @@ package browser_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -39,12 +40,19 @@ func (t *mockTurn) wait() bool {
 	}
 }
 
+// digest identifies what a question shows.
+func digest(q *view.Entity) string {
+	data, _ := json.Marshal(q)
+	return fmt.Sprintf("%x", sha256.Sum256(data))
+}
+
 func (t *mockTurn) ask(q view.Entity) (answer json.RawMessage) {
 	c := make(chan json.RawMessage, 1)
 	t.s.m.mu.Lock()
 	t.s.questions[q.ID] = c
 	t.s.m.mu.Unlock()
 	q.Kind, q.Status = view.Question, view.Pending
+	q.Digest = digest(&q)
 	t.s.put(q)
 	select {
 	case answer = <-c:

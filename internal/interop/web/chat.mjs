@@ -215,7 +215,7 @@ await ready(it)
 it.chat.sendMessage({ text: 'pay' })
 await until('two approvals', () => it.chat.status === 'ready' && tools(it).filter((p) => p.state === 'approval-requested').length === 2)
 const decide = (part, body) =>
-  fetch(`${base}/api/sessions/${last(it).metadata.session}/questions/${encodeURIComponent(part.approval.descriptor.question)}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  fetch(`${base}/api/sessions/${last(it).metadata.session}/questions/${encodeURIComponent(part.approval.descriptor.question)}`, { method: 'POST', headers, body: JSON.stringify({ digest: part.approval.descriptor.digest, ...body }) })
 ;[, ada, bob] = tools(it)
 assert.equal((await decide(ada, { decision: { allow: true, args: { to: 'Dora' } } })).status, 204)
 assert.equal((await decide(bob, { choice: 'reject_once' })).status, 204)

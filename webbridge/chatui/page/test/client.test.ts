@@ -234,9 +234,9 @@ test("requests are JSON, and errors say what the server said", async () => {
     asked.push([url, init]);
     return answer();
   }) as unknown as typeof fetch);
-  await api.answer("s/1", "question:r/2/c?", { choice: "allow_once" });
+  await api.answer("s/1", { id: "question:r/2/c?", digest: "d1" }, { choice: "allow_once" });
   assert.equal(asked[0]![0], "http://x/api/sessions/s%2F1/questions/question%3Ar%2F2%2Fc%3F");
-  assert.equal(asked[0]![1].body, '{"choice":"allow_once"}');
+  assert.equal(asked[0]![1].body, '{"digest":"d1","choice":"allow_once"}', "it says what was shown");
   for (const call of [() => api.cancel("s"), () => api.remove("s"), () => api.set("s", "mode", "ask"), () => api.fork("s", "prompt:1")]) await call();
   for (const [, init] of asked) assert.equal((init.headers as Record<string, string>)["Content-Type"], "application/json");
   answer = () => Response.json({ error: { kind: "busy", message: "A turn is running." } }, { status: 409 });

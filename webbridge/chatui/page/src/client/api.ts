@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Answer, Busy, Config, Part, SessionInfo, SessionPage } from "./types.ts";
+import type { Answer, Busy, Config, Entity, Part, SessionInfo, SessionPage } from "./types.ts";
 
 /** A request that the server has refused, or that did not reach it. Status is 0 for the latter. */
 export class APIError extends Error {
@@ -42,7 +42,8 @@ export class API {
   rename = (id: string, title: string) => this.#call<SessionInfo>("PATCH", at(id), { title });
   remove = (id: string) => this.#call<void>("DELETE", at(id));
   prompt = (id: string, parts: Part[], busy: Busy) => this.#call<{ turn: string }>("POST", at(id, "prompts"), { parts, busy });
-  answer = (id: string, question: string, a: Answer) => this.#call<void>("POST", at(id, "questions", question), a);
+  /** Answers a question as it was shown, which its digest identifies. */
+  answer = (id: string, q: Pick<Entity, "id" | "digest">, a: Answer) => this.#call<void>("POST", at(id, "questions", q.id), { digest: q.digest ?? "", ...a });
   cancel = (id: string) => this.#call<void>("POST", at(id, "cancel"), {});
   rewind = (id: string, before: string) => this.#call<void>("POST", at(id, "rewind"), { before });
   fork = (id: string, before?: string) => this.#call<SessionInfo>("POST", at(id, "fork"), before ? { before } : {});

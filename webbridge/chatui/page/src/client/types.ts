@@ -24,12 +24,12 @@ export interface Content {
   cites?: { start: number; end: number }[];
 }
 
-/** A thing that a conversation shows. Its kind says which fields are used. Entities are never changed in place. */
+/** A thing that a conversation shows. Its kind says which fields are used. Entities are never changed in place. Digest identifies what a question shows. */
 export interface Entity {
   id: string; parent?: string; kind: Kind; role?: "user" | "assistant";
   title?: string; name?: string; class?: string; status?: string; content?: Content[];
   locations?: Location[]; input?: unknown; output?: unknown; dir?: string; exit?: Exit;
-  steps?: Step[]; choices?: Choice[]; value?: string;
+  steps?: Step[]; choices?: Choice[]; value?: string; digest?: string;
   usage?: Tokens; settings?: Setting[]; slash?: SlashCommand[]; updated?: string; meta?: unknown;
 }
 

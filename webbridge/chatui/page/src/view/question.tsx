@@ -47,7 +47,7 @@ function useAnswer(q: Entity, shown: string): [ready: boolean, send: (a: Answer)
     if (!ready || sending.current) return;
     sending.current = true;
     setSent(true);
-    page.api.answer(page.session, q.id, a).catch((err: unknown) => {
+    page.api.answer(page.session, q, a).catch((err: unknown) => {
       sending.current = false;
       setSent(false);
       page.fail(err);
@@ -66,7 +66,7 @@ function Approval({ q, entities }: { q: Entity; entities: readonly Entity[] }) {
   const [edited, setEdited] = useState<string>();
   const [reason, setReason] = useState<string>();
   // Whatever is shown counts: when any of it changes, what was about to be pressed is not pressed.
-  const shown = useMemo(() => JSON.stringify([q.id, q.title, q.content, q.choices, original, edited !== undefined]), [q, original, edited === undefined]);
+  const shown = useMemo(() => JSON.stringify([q.id, q.digest, q.title, q.content, q.choices, original, edited !== undefined]), [q, original, edited === undefined]);
   const [ready, send] = useAnswer(q, shown);
   const args = useMemo(() => (edited === undefined ? undefined : parsed(edited)), [edited]);
 
@@ -155,7 +155,7 @@ function parsed(text: string): { value: unknown } | undefined {
 /** A question that a tool asks, as a form. */
 function Form({ q }: { q: Entity }) {
   const heading = useId();
-  const [ready, send] = useAnswer(q, JSON.stringify([q.id, q.title, q.input, q.content]));
+  const [ready, send] = useAnswer(q, JSON.stringify([q.id, q.digest, q.title, q.input, q.content]));
   const links = (q.content ?? []).filter((c) => c.kind === "link");
   return (
     <div role="group" aria-labelledby={heading} className="approval">
