@@ -13,6 +13,9 @@ import (
 
 var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
+// EmptyBody is how [UnknownBody] describes an empty body.
+const EmptyBody = "an empty body"
+
 // UnknownBody describes a body that is neither an error the adapter understands nor, with a successful status, an answer (a
 // message, a completion).
 func UnknownBody(status int, header http.Header, body []byte, answer, base string) string {
@@ -24,7 +27,7 @@ func UnknownBody(status int, header http.Header, body []byte, answer, base strin
 		}
 	}
 	if quoted == "" {
-		quoted = "an empty body"
+		quoted = EmptyBody
 	}
 	switch {
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:

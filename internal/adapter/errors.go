@@ -21,37 +21,34 @@ import (
 // Classify sets Retryable, and Err to the identity of the error where the status does not tell it, going by Status, Code, Type
 // and Message. Status below 400 means that the error came in the middle of a stream.
 func Classify(e *model.APIError) {
-	code, kind := strings.ToLower(e.Code), strings.ToLower(e.Type)
-	is := func(names ...string) bool {
-		for _, name := range names {
-			if code == name || kind == name {
-				return true
-			}
-		}
-		return false
-	}
-	outOfQuota := e.Status == http.StatusPaymentRequired || is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance")
+	is := func(names string) bool { return isOneOf(e.Code, names) || isOneOf(e.Type, names) }
+	outOfQuota := e.Status == http.StatusPaymentRequired || is("insufficient_quota|billing_hard_limit_reached|insufficient_balance")
 	switch {
 	case e.Status >= 400:
 		e.Retryable = RetryableStatus(e.Status)
-	case is("invalid_request_error", "badrequesterror"):
+	case is("invalid_request_error|badrequesterror"):
 	default: // in the middle of a stream
-		e.Retryable = is("server_error", "internal_error", "internal_server_error", "internalservererror", "api_error",
-			"overloaded", "overloaded_error", "rate_limit_exceeded", "rate_limit_error", "unavailable_error",
-			"service_unavailable", "timeout", "server_overloaded")
+		e.Retryable = is("server_error|internal_error|internal_server_error|internalservererror|api_error|" +
+			"overloaded|overloaded_error|rate_limit_exceeded|rate_limit_error|unavailable_error|" +
+			"service_unavailable|timeout|server_overloaded")
 	}
 	switch {
 	case outOfQuota:
 		e.Retryable = false
 		e.Err = model.ErrRateLimited
-	case is("rate_limit_exceeded", "rate_limit_error"):
+	case is("rate_limit_exceeded|rate_limit_error"):
 		e.Err = model.ErrRateLimited
-	case is("invalid_api_key", "authentication_error"):
+	case is("invalid_api_key|authentication_error"):
 		e.Err = model.ErrAuth
-	case is("context_length_exceeded", "exceed_context_size_error") || saysContextLength(e):
+	case is(contextLengthCodes) || saysContextLength(e):
 		e.Retryable = false
 		e.Err = model.ErrContextLength
 	}
+}
+
+// isOneOf reports whether name is one of the names, which bars separate, in whatever case.
+func isOneOf(name, names string) bool {
+	return name != "" && strings.Contains("|"+names+"|", "|"+strings.ToLower(name)+"|")
 }
 
 // RetryableStatus reports whether the same request may succeed later, going by the status of its answer.
@@ -63,27 +60,6 @@ func RetryableStatus(status int) bool {
 		return false
 	}
 	return status >= 500
-}
-
-// contextLengthPhrases are used by servers that have no error code for a conversation that is too long: vLLM and DeepSeek,
-// llama.cpp, Ollama, LM Studio (twice), and some behind OpenRouter.
-var contextLengthPhrases = []string{
-	"maximum context length", "available context size", "max context length", "context length of only",
-	"greater than the context length", "prompt is too long", "input is too long", "exceeds the context window",
-}
-
-func saysContextLength(e *model.APIError) bool {
-	switch e.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return false
-	}
-	message := strings.ToLower(e.Message)
-	for _, phrase := range contextLengthPhrases {
-		if strings.Contains(message, phrase) {
-			return true
-		}
-	}
-	return false
 }
 
 // TransportError returns the error for a request to the address where that was not answered. It quotes err through redact only.

@@ -130,6 +130,9 @@ func (a *assembly) end() error {
 	if !a.began {
 		return errNoMessage
 	}
+	if a.stop == windowExceeded && len(a.blocks)+len(a.parts) == 0 {
+		return &model.APIError{Provider: a.provider, Model: a.modelName, Message: "the response is empty: " + windowExceeded, Err: model.ErrContextLength}
+	}
 	for _, b := range a.blocks {
 		if err := a.tellRest(b); err != nil {
 			return err
@@ -169,6 +172,9 @@ func (a *assembly) message(name string) *model.Message {
 	return msg
 }
 
+// windowExceeded is the stop reason for a conversation that fills the context window.
+const windowExceeded = "model_context_window_exceeded"
+
 func finishReason(stop string, hasCalls bool) model.FinishReason {
 	switch stop {
 	case "", "end_turn", "stop_sequence":
@@ -178,7 +184,7 @@ func finishReason(stop string, hasCalls bool) model.FinishReason {
 		return model.FinishStop
 	case "tool_use":
 		return model.FinishToolCalls
-	case "max_tokens", "model_context_window_exceeded":
+	case "max_tokens", windowExceeded:
 		return model.FinishLength
 	case "refusal":
 		return model.FinishContentFilter

@@ -40,16 +40,14 @@ func (m *Model) reported(status int, header http.Header, body []byte) *model.API
 	if meant := statuses[kind]; status < 400 && meant != 0 {
 		e.Status = meant
 	}
-	e.Message, e.Type = adapter.Truncate(m.redact(message), maxMessage), adapter.Truncate(m.redact(kind), 200)
+	e.Message, e.Type = m.redact(message), adapter.Truncate(m.redact(kind), 200)
 	e.Code = e.Type // the API has no other code
 	e.RequestID = adapter.Truncate(m.redact(cmp.Or(adapter.RequestID(header), requestID)), 200)
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	adapter.Classify(e)
+	e.Message = adapter.Truncate(e.Message, maxMessage)
 	if kind == "billing_error" {
 		e.Retryable, e.Err = false, model.ErrRateLimited
-	}
-	if e.Status == http.StatusBadRequest && strings.Contains(e.Message, "exceed context limit") { // the prompt plus max_tokens
-		e.Err = model.ErrContextLength
 	}
 	switch header.Get("X-Should-Retry") { // the API's advice is better than the status
 	case "true":

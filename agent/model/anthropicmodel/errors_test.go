@@ -65,7 +65,7 @@ func TestErrorKinds(t *testing.T) {
 		},
 		"too large": {
 			answer{Status: 413, Body: wireErrorOf("request_too_large", "32 MB")},
-			model.APIError{Status: 413, Type: "request_too_large", Message: "32 MB", RequestID: "req_body"}, nil,
+			model.APIError{Status: 413, Type: "request_too_large", Message: "32 MB", RequestID: "req_body"}, model.ErrContextLength,
 		},
 		"a gateway's page": {
 			answer{Status: 502, Body: "<html><title>Bad\nGateway</title>"},

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -84,7 +83,7 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 		e.Status = cmp.Or(reported.Code, status)
 	}
 	redact := m.secret.Redact
-	e.Message, e.Code = adapter.Truncate(redact(reported.Message), maxMessage), redact(reported.Status)
+	e.Message, e.Code = redact(reported.Message), redact(reported.Status)
 	e.RequestID = redact(adapter.RequestID(header))
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	usedUp := false
@@ -98,19 +97,15 @@ func (m *Model) reportedError(status int, header http.Header, body []byte) *mode
 		}
 	}
 	adapter.Classify(e)
+	e.Message = adapter.Truncate(e.Message, maxMessage)
 	switch {
 	case usedUp:
 		e.Retryable, e.Err = false, model.ErrRateLimited
 	case e.Type == "API_KEY_INVALID": // sent with status 400
 		e.Retryable, e.Err = false, model.ErrAuth
-	case e.Status == http.StatusBadRequest && tooLong.MatchString(e.Message):
-		e.Retryable, e.Err = false, model.ErrContextLength
 	}
 	return e
 }
-
-// tooLong matches Google's messages that the conversation is longer than the model supports.
-var tooLong = regexp.MustCompile(`(?i)input token count .*exceeds|exceeds the maximum number of (input )?tokens`)
 
 // failure returns the error for an invalid or missing response. resp may be nil.
 func (m *Model) failure(resp *http.Response, cause error, retryable bool) *model.APIError {

@@ -110,7 +110,7 @@ func (m *Model) failure(err error) error {
 }
 
 func (m *Model) classify(err error) *model.APIError {
-	e := &model.APIError{Err: err}
+	e := &model.APIError{Provider: m.info.Provider, Err: err}
 	if m.dialect.Error != nil && m.dialect.Error(err, e) {
 		said := e.Retryable
 		if e.Message == "" {

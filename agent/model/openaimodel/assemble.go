@@ -223,6 +223,9 @@ func (a *assembler) result() (*model.Message, error) {
 			msg.Parts = append(msg.Parts, c.toPart(a.provider))
 		}
 	}
+	if a.finish == windowExceeded && len(msg.Parts) == 0 {
+		return nil, &reportedError{[]byte(`{"code":"context_length_exceeded","message":"the response is empty: ` + windowExceeded + `"}`)}
+	}
 	msg.Finish = finishReason(a.finish, hasCalls, a.refused)
 	return msg, nil
 }

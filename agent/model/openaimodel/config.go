@@ -60,12 +60,19 @@ func New(config Config) (*Model, error) {
 	return &Model{endpoint: e, thinking: thinkingMembers(e.profile.Thinking)}, nil
 }
 
+// problems collects errors. Not inlined, add keeps programs smaller.
+type problems []error
+
+//go:noinline
+func (p *problems) add(format string, args ...any) {
+	*p = append(*p, fmt.Errorf("openaimodel: "+format, args...))
+}
+
 func newEndpoint(config Config, answers string) (endpoint, error) {
-	var errs []error
-	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf("openaimodel: "+format, args...)) }
+	var errs problems
 
 	if config.Name == "" {
-		problem("Config.Name is empty; set the name of a model")
+		errs.add("Config.Name is empty; set the name of a model")
 	}
 	base, err := parseBaseURL(config.BaseURL)
 	if err != nil {
@@ -73,19 +80,19 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 		base = &url.URL{}
 	}
 	if strings.ContainsFunc(config.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		problem("Config.APIKey contains white space or other invalid characters; does it end in a newline?")
+		errs.add("Config.APIKey contains white space or other invalid characters; does it end in a newline?")
 	}
 	if !adapter.ValidRetryPolicy(config.Retry) {
-		problem("Config.Retry has a negative value")
+		errs.add("Config.Retry has a negative value")
 	}
 	if config.ContextWindow < 0 {
-		problem("Config.ContextWindow is negative")
+		errs.add("Config.ContextWindow is negative")
 	}
 	if !adapter.ValidHeader("OpenAI-Organization", config.Organization) || !adapter.ValidHeader("OpenAI-Project", config.Project) {
-		problem("Config.Organization or Config.Project contains a character that is invalid in a header")
+		errs.add("Config.Organization or Config.Project contains a character that is invalid in a header")
 	}
 	if err := adapter.CheckSettings(config.Settings); err != nil {
-		problem("Config.Settings: %w", err)
+		errs.add("Config.Settings: %w", err)
 	}
 	profile := config.Profile
 	if profile == nil {

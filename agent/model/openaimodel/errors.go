@@ -33,16 +33,28 @@ type errorBody struct {
 	Status  text     `json:"status"` // Google's name for the type, or Azure's HTTP status
 	Detail  rawValue `json:"detail"` // FastAPI
 	Object  text     `json:"object"`
+	// Errors is used by Cloudflare and Watsonx.
+	Errors rawValue `json:"errors"`
+	// BaseResp is MiniMax's, also of successful responses, where it has the code 0.
+	BaseResp baseResp `json:"base_resp"`
 	// Metadata contains the error of the provider that OpenRouter used.
 	Metadata struct {
 		Raw rawValue `json:"raw"`
 	} `json:"metadata"`
 }
 
+type baseResp struct {
+	Code    text `json:"status_code"`
+	Message text `json:"status_msg"`
+}
+
+func (b *baseResp) failed() bool { return b.Code != "" && b.Code != "0" }
+
 // parseErrorBody finds message, code and type in the error formats of all dialects:
 //
 //	{"error":{"message":…,"type":…,"code":…}}  {"error":"…"}  [{"error":{…}}]
-//	{"object":"error","message":…,"type":…,"code":…}  {"message":…}  {"detail":…}
+//	{"object":"error","message":…,"type":…,"code":…}  {"message":…}  {"detail":…}  {"errors":[{"message":…}]}
+//	{"base_resp":{"status_code":…,"status_msg":…}}
 //
 // It reports false if data has none of these formats.
 func parseErrorBody(data []byte) (message, code, kind string, ok bool) {
@@ -84,7 +96,14 @@ func parseErrorWithin(data []byte, depth int) (message, code, kind string, ok bo
 			data = bytes.TrimSpace(b.Error)
 			continue
 		}
+		if len(b.Errors) > 0 && b.Message == "" {
+			data = bytes.TrimSpace(b.Errors)
+			continue
+		}
 		message, code, kind = string(b.Message), string(b.Code), cmp.Or(string(b.Type), string(b.Status))
+		if b.BaseResp.failed() {
+			message, code = cmp.Or(message, string(b.BaseResp.Message)), cmp.Or(code, string(b.BaseResp.Code))
+		}
 		if message == "" && len(b.Detail) > 0 {
 			message = string(b.Detail)
 			if s, err := unquote(b.Detail); b.Detail[0] == '"' && err == nil {
@@ -125,10 +144,11 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 			}
 		}
 	}
-	e.Message, e.Code, e.Type = adapter.Truncate(m.secret.Redact(message), maxMessage), m.secret.Redact(code), m.secret.Redact(kind)
+	e.Message, e.Code, e.Type = m.secret.Redact(message), m.secret.Redact(code), m.secret.Redact(kind)
 	e.RequestID = m.secret.Redact(adapter.RequestID(header))
 	e.RetryAfter = adapter.RetryAfter(header, time.Now())
 	adapter.Classify(e)
+	e.Message = adapter.Truncate(e.Message, maxMessage)
 	switch header.Get("X-Should-Retry") { // OpenAI's own advice is better than the status
 	case "true":
 		e.Retryable = true

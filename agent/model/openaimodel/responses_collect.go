@@ -46,7 +46,7 @@ func (c *itemCollector) event(name string, data []byte) error {
 	if err := lenient(data, &ev); err != nil {
 		return err
 	}
-	if ev.Type == "" {
+	if ev.Type == "" || name == "error" {
 		ev.Type = text(name)
 	}
 	switch ev.Type {
@@ -75,8 +75,8 @@ func (c *itemCollector) event(name string, data []byte) error {
 		}
 	case "error":
 		return &reportedError{data}
-	case "":
-		if _, _, _, ok := parseErrorBody(data); ok {
+	default: // an error of a server that has its own types, or none; or an event that is newer than this package
+		if message, _, _, _ := parseErrorBody(data); message != "" && !strings.HasPrefix(string(ev.Type), "response.") {
 			return &reportedError{data}
 		}
 	}

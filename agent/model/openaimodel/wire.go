@@ -22,7 +22,8 @@ type wireResponse struct {
 	XGroq struct {
 		Usage *wireUsage `json:"usage"`
 	} `json:"x_groq"`
-	Error rawValue `json:"error"`
+	Error    rawValue `json:"error"`
+	BaseResp baseResp `json:"base_resp"`
 	// Citations and SearchResults are used by Perplexity.
 	Citations     []json.RawMessage `json:"citations"`
 	SearchResults []json.RawMessage `json:"search_results"`
@@ -85,7 +86,7 @@ func (w *wireResponse) decode(data []byte) error {
 // reported returns the part of data that reports an error, or nil. w was decoded from data.
 func (w *wireResponse) reported(data []byte) []byte {
 	switch {
-	case len(w.Error) > 0:
+	case len(w.Error) > 0, len(w.Choices) == 0 && w.BaseResp.failed():
 		return data
 	case len(w.Choices) > 0:
 		return w.Choices[0].Error
@@ -183,6 +184,9 @@ func unquote(data []byte) (string, error) {
 	return s, err
 }
 
+// windowExceeded is the finish reason of Z.ai for a conversation that fills the context window.
+const windowExceeded = "model_context_window_exceeded"
+
 // finishReason maps the finish reason of the protocol. If there are calls, they override a normal or unknown end, because
 // the caller must answer them. They do not override a response that was cut off or withheld.
 func finishReason(wire string, hasCalls, refused bool) model.FinishReason {
@@ -190,7 +194,7 @@ func finishReason(wire string, hasCalls, refused bool) model.FinishReason {
 	switch strings.ToLower(wire) {
 	case "", "stop", "stop_sequence", "end_turn", "eos", "tool_calls", "function_call", "tool_use":
 		finish = model.FinishStop
-	case "length", "max_tokens", "model_length", "max_output_tokens":
+	case "length", "max_tokens", "model_length", "max_output_tokens", windowExceeded:
 		finish = model.FinishLength
 	case "content_filter", "safety", "refusal":
 		finish = model.FinishContentFilter

@@ -130,8 +130,8 @@ func readError(err error, e *model.APIError) bool {
 		if refused.Response != nil {
 			genkitmodel.FromHTTP(e, refused.StatusCode, refused.Response.Header)
 		}
-		if e.Message == "" && refused.RawJSON() != "" {
-			readReported([]byte(refused.RawJSON()), e)
+		if raw := refused.RawJSON(); e.Message == "" && raw != "" || strings.Contains(raw, `"metadata"`) {
+			readReported([]byte(raw), e)
 		}
 		return true
 	}
@@ -148,6 +148,10 @@ func readReported(data []byte, e *model.APIError) {
 		Message string `json:"message"`
 		Type    string `json:"type"`
 		Code    any    `json:"code"`
+		// Metadata contains the error of the provider that OpenRouter used.
+		Metadata struct {
+			Raw string `json:"raw"`
+		} `json:"metadata"`
 	}
 	if json.Unmarshal(data, &object) != nil || object.Message == "" {
 		if json.Unmarshal(data, &e.Message) != nil {
@@ -156,6 +160,9 @@ func readReported(data []byte, e *model.APIError) {
 		return
 	}
 	e.Message, e.Type = object.Message, object.Type
+	if object.Metadata.Raw != "" {
+		e.Message += ": " + object.Metadata.Raw
+	}
 	switch code := object.Code.(type) {
 	case string:
 		e.Code = code

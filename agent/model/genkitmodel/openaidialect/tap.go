@@ -109,6 +109,9 @@ func (t *tap) lines() error {
 		} else if t.broken != nil {
 			continue // a form that only the plugin knows
 		}
+		if bytes.HasPrefix(o.Message, []byte{'"'}) && len(o.Choices) == 0 && len(o.Error) == 0 {
+			o.Error = bytes.Clone(data)
+		}
 		for _, piece := range t.wire.add(&o, true) {
 			if err := t.call.Emit(piece); err != nil {
 				return err

@@ -43,6 +43,8 @@ type wireObject struct {
 	} `json:"choices"`
 	Usage *wireUsage      `json:"usage"`
 	Error json.RawMessage `json:"error"`
+	// Message is that of an error which is not in Error.
+	Message json.RawMessage `json:"message"`
 }
 
 type wireMessage struct {

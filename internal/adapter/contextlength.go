@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
+)
+
+// contextLengthCodes are codes and types of errors for a conversation that is too long.
+const contextLengthCodes = "context_length_exceeded|context_window_exceeded|exceed_context_size_error|request_too_large|" +
+	"model_max_prompt_tokens_exceeded|tokens_limit_reached"
+
+// contextLengthPhrases are messages of errors for a conversation that is too long, in lower case. Bars separate them, and
+// an asterisk stands for any text. The test has the whole messages, with their sources.
+const contextLengthPhrases = "" +
+	// OpenAI, and what is modelled after it: DeepSeek, vLLM, SGLang, OpenRouter, Mistral, Fireworks, NVIDIA, MLX.
+	"maximum context length is|maximum context length of|maximum context length (|maximum context length:|" +
+	"exceed*maximum context length|too large for model with*maximum context length|reduce the length of the messages|" +
+	"context window of this model|context length exceeded|context_length_exceeded|" +
+	"input tokens exceed the configured limit|contextwindowexceeded|" +
+	// Anthropic, Amazon Bedrock, Google, xAI.
+	"prompt is too long|exceed context limit|request exceeds the maximum size|maximum allowed number of bytes|" +
+	"input is too long|prompt tokens*exceed model maximum|too many input tokens|" +
+	"input token count*exceeds|input token count*supports up to|exceeds the maximum number of tokens|" +
+	"exceeds the maximum number of input tokens|request payload size exceeds the limit|" +
+	"maximum prompt length is|" +
+	// vLLM, SGLang, Together, Text Generation Inference, TensorRT-LLM.
+	"longer than the maximum model length|exceeds the max_model_len|context length is only|" +
+	"longer than the model's context length|input length*exceeds the maximum|maximum allowed input length|" +
+	"`inputs` tokens + `max_new_tokens` must be|`inputs` must have less than|prompt length*exceeds maximum input length|" +
+	// llama.cpp, llama-cpp-python, LM Studio, Ollama, and others that run on the user's machine.
+	"available context size|exceed context window of|context length of only|greater than the context length|" +
+	"max context length|input length exceeds the context length|exceeds max context window|configured context size|" +
+	"greater than max_seq_len|" +
+	// Alibaba, Moonshot, Z.ai, MiniMax, SiliconFlow, Volcengine.
+	"range of input length|exceeded model token limit|input token length too long|prompt exceeds max length|" +
+	"prompt 超长|model_context_window_exceeded|context window exceeds limit|length of prompt_tokens*must be less than|" +
+	"exceed max message tokens|" +
+	// Cerebras, GitHub Copilot, GitHub Models, Cloudflare, Cohere, AI21, Watsonx, Yandex, Salesforce.
+	"current length is*while limit is|prompt token count*exceeds the limit|request body too large for*max size|" +
+	"exceeded this model context window limit|total number of tokens*cannot exceed|prompt has too many tokens|" +
+	"number of input tokens*cannot exceed the total tokens limit|number of input tokens must be no more than|" +
+	"tokens exceed model token limit"
+
+// rateLimitPhrases occur in errors about tokens in a span of time, or about credit.
+const rateLimitPhrases = "rate limit|rate_limit|rate-limit|ratelimit|per minute|per-minute|per min|per day|(tpm)|quota|" +
+	"too many requests|throttl|wait before trying|credits"
+
+// saysContextLength reports whether e says that the conversation is too long.
+func saysContextLength(e *model.APIError) bool {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusTooManyRequests:
+		return false
+	}
+	message := strings.ToLower(e.Message)
+	if matchesOne(message, rateLimitPhrases) {
+		return false
+	}
+	if limit := numberAfter(message, "maximum context length is "); limit > 0 && numberAfter(message, "tokens' is too large: ") >= limit {
+		return false // vLLM: the output alone is longer, whatever the conversation
+	}
+	if matchesOne(message, contextLengthPhrases) {
+		return true
+	}
+	switch e.Status {
+	case http.StatusRequestEntityTooLarge: // a file that is too large has no place in the conversation either way
+		return !strings.Contains(message, "image") && !strings.Contains(message, "file") && !strings.Contains(message, "audio")
+	case http.StatusBadRequest: // "status code (no body)" in opencode's provider/error.ts and pi's overflow.ts
+		return (message == "" || message == EmptyBody) && (e.Provider == "cerebras" || e.Provider == "mistral")
+	}
+	return false
+}
+
+// matchesOne reports whether text matches one of the phrases, which bars separate.
+func matchesOne(text, phrases string) bool {
+	for phrases != "" {
+		var phrase string
+		if phrase, phrases, _ = strings.Cut(phrases, "|"); matches(text, phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches reports whether text contains the pieces of a phrase, which asterisks separate, in order.
+func matches(text, phrase string) bool {
+	for phrase != "" {
+		var piece string
+		piece, phrase, _ = strings.Cut(phrase, "*")
+		_, rest, found := strings.Cut(text, piece)
+		if !found {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
+// numberAfter returns the number that follows the first occurrence of prefix, or 0.
+func numberAfter(text, prefix string) (n int) {
+	_, text, _ = strings.Cut(text, prefix)
+	for i := 0; i < len(text) && i < 12 && text[i] >= '0' && text[i] <= '9'; i++ {
+		n = n*10 + int(text[i]-'0')
+	}
+	return n
+}
