@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ type connection struct {
 	id      string
 	ctx     context.Context
 	end     context.CancelFunc
+	ended   chan struct{}  // closed when the agent has ended
 	in      io.WriteCloser // what the agent reads
 	first   chan []byte    // the answer to initialize
 	hello   string         // the id of that request
@@ -27,26 +29,28 @@ type connection struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed when something has changed
 	boxes    map[string]*mailbox
-	sessions map[string]string // of the client's requests that have not been answered, by id
-	buffered int
+	requests map[string]route // of the client's requests that have not been answered, by id
 	streams  int
 	idle     *time.Timer
+	silent   time.Time // when the last stream closed, or the last request came
 
 	writing sync.Mutex // the client's messages go in one after another
 	rest    []byte     // of the agent's output: a line that has not ended
 }
 
-// mailbox holds the messages of a stream that have not been sent.
-type mailbox struct {
-	lines [][]byte
-	open  bool
-}
+// route says where the answer to a request of the client goes.
+type route struct{ method, session string }
+
+const (
+	methodLoad   = "session/load"
+	methodResume = "session/resume"
+)
 
 // connect makes a connection and starts its agent. The handler's mu is held.
 func (h *Handler) connect(hello string) *connection {
 	c := &connection{
 		handler: h, id: rand.Text(), first: make(chan []byte, 1), hello: hello, changed: make(chan struct{}),
-		boxes: map[string]*mailbox{}, sessions: map[string]string{},
+		boxes: map[string]*mailbox{}, requests: map[string]route{}, ended: make(chan struct{}), silent: time.Now(),
 	}
 	c.ctx, c.end = context.WithCancel(h.ctx)
 	c.idle = time.AfterFunc(h.config.Idle, c.end)
@@ -74,17 +78,23 @@ func (c *connection) gone() {
 	h.mu.Lock()
 	delete(h.connections, c.id)
 	h.mu.Unlock()
+	close(c.ended)
 	h.config.Logger.Info("acphttp: connection ends", "connection", c.id[:6])
 }
 
 // take gives the agent a message of the client.
-func (c *connection) take(ctx context.Context, m *message, line []byte) error {
+func (c *connection) take(m *message, line []byte) error {
 	c.busy(0)
-	if m.Method != "" && m.ID != nil && m.Params.SessionID != "" {
+	if m.Method != "" && m.ID != nil {
 		c.mu.Lock()
-		c.sessions[string(m.ID)] = m.Params.SessionID
+		c.requests[string(m.ID)] = route{m.Method, m.Params.SessionID}
 		c.mu.Unlock()
 	}
+	return c.write(line)
+}
+
+// write gives the agent a line.
+func (c *connection) write(line []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if c.ctx.Err() != nil {
@@ -99,11 +109,26 @@ func (c *connection) busy(streams int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.streams += streams
+	c.silent = time.Now()
 	if c.streams > 0 {
 		c.idle.Stop()
 	} else if c.ctx.Err() == nil {
 		c.idle.Reset(c.handler.config.Idle)
 	}
+}
+
+// silentSince returns when the connection last had a sign of life of its client; ok is false while a stream is open.
+func (c *connection) silentSince() (since time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.silent, c.streams == 0
+}
+
+// abandoned reports whether the connection has a session and no stream on which its client could see it.
+func (c *connection) abandoned(session string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.streams == 0 && c.boxes[session] != nil
 }
 
 // wake tells those who wait that something has changed. mu is held.
@@ -112,20 +137,7 @@ func (c *connection) wake() {
 	c.changed = make(chan struct{})
 }
 
-// open opens the stream of a session, or the connection's. It reports false if it is open.
-func (c *connection) open(session string) (*mailbox, bool) {
-	c.mu.Lock()
-	b := c.box(session)
-	if b.open {
-		c.mu.Unlock()
-		return nil, false
-	}
-	b.open = true
-	c.mu.Unlock()
-	c.busy(1)
-	return b, true
-}
-
+// box returns the mailbox of a session, or the connection's. mu is held.
 func (c *connection) box(session string) *mailbox {
 	b := c.boxes[session]
 	if b == nil {
@@ -135,47 +147,10 @@ func (c *connection) box(session string) *mailbox {
 	return b
 }
 
-func (c *connection) leave(b *mailbox) {
-	c.mu.Lock()
-	b.open = false
-	c.mu.Unlock()
-	c.busy(-1)
-}
-
-// next returns the next message of a stream. It waits until there is one, or the stream ends.
-func (c *connection) next(ctx context.Context, b *mailbox) ([]byte, bool) {
-	for {
-		c.mu.Lock()
-		changed := c.changed
-		if len(b.lines) > 0 {
-			line := b.lines[0]
-			b.lines = b.lines[1:]
-			c.mu.Unlock()
-			return line, true
-		}
-		c.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, false
-		case <-c.ctx.Done():
-			return nil, false
-		}
-	}
-}
-
-// sent makes room for what the agent writes.
-func (c *connection) sent(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.buffered -= n
-	c.wake()
-}
-
 // agentOutput is what the agent writes to.
 type agentOutput connection
 
-// Write takes lines apart and gives each to its stream. It waits while too much has not been read.
+// Write takes lines apart and gives each to its stream.
 func (o *agentOutput) Write(p []byte) (int, error) {
 	c := (*connection)(o)
 	c.rest = append(c.rest, p...)
@@ -192,6 +167,7 @@ func (o *agentOutput) Write(p []byte) (int, error) {
 	}
 }
 
+// deliver puts a message of the agent into the mailbox of its stream. It waits while the stream's client is behind and still reading.
 func (c *connection) deliver(line []byte) error {
 	var m message
 	_ = json.Unmarshal(line, &m)
@@ -200,28 +176,107 @@ func (c *connection) deliver(line []byte) error {
 		c.first <- line
 		return nil
 	}
-	for {
-		c.mu.Lock()
-		changed := c.changed
-		if c.buffered == 0 || c.buffered+len(line) <= c.handler.config.MaxBuffered {
-			break // with mu held
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	session, after := c.route(&m)
+	b := c.box(session)
+	if after != nil && after.reader != nil && after.unsent() > 0 {
+		after.held = append(after.held, held{after.last, line})
+		return nil
+	}
+	switch ok, err := c.room(b, len(line)); {
+	case err != nil:
+		return err
+	case !ok && session == "":
+		c.end() // its client cannot be told anything any more
+		return io.ErrClosedPipe
+	case !ok:
+		c.drop(session, b, &m)
+		return nil
+	}
+	b.add(line)
+	c.wake()
+	return nil
+}
+
+// route returns the session on whose stream a message goes: none for the connection's. The answer to session/load goes on the
+// connection's stream, behind what the session's stream has been given: the history. mu is held.
+func (c *connection) route(m *message) (session string, after *mailbox) {
+	if m.Result.SessionID != "" {
+		c.box(m.Result.SessionID) // of a new session: it is known from now on
+	}
+	if m.Method != "" {
+		return m.Params.SessionID, nil
+	}
+	r := c.requests[string(m.ID)]
+	delete(c.requests, string(m.ID))
+	if r.method == methodLoad {
+		return "", c.boxes[r.session]
+	}
+	return r.session, nil
+}
+
+// room waits until a mailbox has room for n bytes. It is false if the stream's client takes nothing: then nobody waits for it any
+// more, and its session has to be loaded again. mu is held, but not while it waits.
+func (c *connection) room(b *mailbox, n int) (bool, error) {
+	stalled := time.NewTimer(c.handler.config.Stall)
+	defer stalled.Stop()
+	moved := b.moved
+	for !b.lost && b.waiting > 0 && b.waiting+n > c.handler.config.MaxBuffered {
+		if b.moved != moved {
+			moved = b.moved
+			stalled.Reset(c.handler.config.Stall)
 		}
+		changed := c.changed
 		c.mu.Unlock()
 		select {
 		case <-changed:
+			c.mu.Lock()
+		case <-stalled.C:
+			c.mu.Lock()
+			if b.moved == moved {
+				return false, nil
+			}
 		case <-c.ctx.Done():
-			return io.ErrClosedPipe
+			c.mu.Lock()
+			return false, io.ErrClosedPipe
 		}
 	}
-	defer c.mu.Unlock()
-	session := m.Params.SessionID
-	if m.Method == "" {
-		session = c.sessions[string(m.ID)]
-		delete(c.sessions, string(m.ID))
+	return !b.lost, nil
+}
+
+// drop gives up a session's stream, and a message that does not fit into it. mu is held.
+func (c *connection) drop(session string, b *mailbox, m *message) {
+	var tell []byte
+	if !b.lost {
+		c.handler.config.Logger.Warn("acphttp: a session's messages were dropped, because its client does not read them", "connection", c.id[:6])
+		for _, line := range b.lose() {
+			var lost message
+			_ = json.Unmarshal(line, &lost)
+			tell = append(tell, refusal(&lost)...)
+		}
+		c.release(b)
+		id, _ := json.Marshal(session)
+		tell = fmt.Appendf(tell, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%s}}`+"\n", id)
 	}
-	b := c.box(session)
-	b.lines = append(b.lines, line)
-	c.buffered += len(line)
+	if tell = append(tell, refusal(m)...); len(tell) > 0 {
+		c.handler.work.Go(func() { _ = c.write(tell) })
+	}
 	c.wake()
-	return nil
+}
+
+// refusal answers a request of the agent that its client will not see.
+func refusal(m *message) []byte {
+	if m.Method == "" || m.ID == nil {
+		return nil
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"the client does not read this session's stream"}}`+"\n", m.ID)
+}
+
+// release puts what has waited for a mailbox into the connection's. mu is held.
+func (c *connection) release(b *mailbox) {
+	for _, line := range b.free() {
+		c.box("").add(line)
+		c.wake()
+	}
 }

@@ -25,6 +25,20 @@
 //
 // Posting an initialize request opens a connection. The header Acp-Connection-Id of the answer has its id. Each
 // connection is one call of Config.Serve. Messages of a session are sent in order on the session's event stream, and
-// all others on the connection's. Messages are kept, within bounds, until their stream is opened. A connection ends
-// with DELETE, with the handler, or when it has been idle.
+// all others on the connection's. So is the answer to session/load, after the history that the session's stream has
+// been given.
+//
+// Messages are kept until their stream is opened, and go on where a stream broke: a message that could not be written
+// whole is sent again. Events have ids. A client that opens a stream again with the header Last-Event-ID gets exactly
+// what follows that event, also if the old response still seems to be open, which then ends. Without the header, what
+// was written and not read is lost. A stream has one reader: a second one is refused with 409.
+//
+// What is kept is bounded for each stream. While a stream is full, the agent waits, as long as the client reads. If the
+// client reads nothing for Config.Stall, the messages are dropped, the session's turn is cancelled, and the next request
+// to open the stream is answered with 409: load the session again. Other sessions go on.
+//
+// A connection ends with DELETE, with the handler, or when it has had no open stream and no request for Config.Idle. Its
+// session is free then. Another client that loads the session need not wait: a connection without any open stream ends
+// at once. A client whose process ends has closed its streams. One that cannot be reached has not: its streams end when
+// nothing could be written to them for 30 seconds, comments on silent streams included, or when TCP gives up.
 package acphttp

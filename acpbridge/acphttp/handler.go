@@ -33,11 +33,17 @@ type Config struct {
 	// WebSocket serves requests that ask for a WebSocket. Nil refuses them.
 	WebSocket http.Handler
 
-	// MaxConnections bounds the connections at the same time; 0 means 16. MaxMessage bounds a message of a client in bytes; 0 means 64
-	// MiB. MaxBuffered bounds what waits to be read by a client, in bytes: beyond it the agent waits; 0 means 4 MiB.
+	// MaxConnections bounds the connections at the same time; 0 means 16. When there are as many, a new one replaces one that has been
+	// silent for a second, without a request and an open stream. MaxMessage bounds a message of a client in bytes; 0 means 64 MiB.
+	// MaxBuffered bounds, for each stream, the bytes that wait to be read, and those that are kept for a client that resumes; 0 means 4 MiB.
 	MaxConnections, MaxMessage, MaxBuffered int
-	// Idle is after what time without a request and an open stream a connection ends; 0 means 5 minutes.
+	// Idle is after what time without a request and an open stream a connection ends; 0 means 10 seconds.
 	Idle time.Duration
+	// Stall is how long the agent waits for a stream that is full and whose client reads nothing; 0 means 3 seconds. After that the
+	// stream's messages are dropped, and its session's turn is cancelled. A connection whose own stream is full ends.
+	Stall time.Duration
+	// Heartbeat is how often a comment is sent on a silent stream, and a ping on a WebSocket; 0 means 15 seconds.
+	Heartbeat time.Duration
 	// Logger is told about connections. Nil is [slog.Default]. No content is ever logged.
 	Logger *slog.Logger
 }
@@ -65,7 +71,9 @@ func New(config Config) (*Handler, error) {
 	config.MaxConnections = cmp.Or(max(config.MaxConnections, 0), 16)
 	config.MaxMessage = cmp.Or(max(config.MaxMessage, 0), 64<<20)
 	config.MaxBuffered = cmp.Or(max(config.MaxBuffered, 0), 4<<20)
-	config.Idle = cmp.Or(max(config.Idle, 0), 5*time.Minute)
+	config.Idle = cmp.Or(max(config.Idle, 0), 10*time.Second)
+	config.Stall = cmp.Or(max(config.Stall, 0), 3*time.Second)
+	config.Heartbeat = cmp.Or(max(config.Heartbeat, 0), 15*time.Second)
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
@@ -140,6 +148,9 @@ type message struct {
 	Params  struct {
 		SessionID string `json:"sessionId"`
 	} `json:"params"`
+	Result struct {
+		SessionID string `json:"sessionId"`
+	} `json:"result"`
 }
 
 // post takes a message of the client.
@@ -177,7 +188,10 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		h.begin(w, r, &m, line.Bytes())
 	default:
 		if c := h.find(w, r); c != nil {
-			if err := c.take(r.Context(), &m, line.Bytes()); err != nil {
+			if m.Method == methodLoad || m.Method == methodResume {
+				h.free(r.Context(), m.Params.SessionID, c)
+			}
+			if err := c.take(&m, line.Bytes()); err != nil {
 				http.Error(w, "the connection has ended", http.StatusGone)
 				return
 			}
@@ -188,19 +202,16 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 
 // begin begins a connection and answers with the agent's answer to initialize.
 func (h *Handler) begin(w http.ResponseWriter, r *http.Request, m *message, line []byte) {
-	h.mu.Lock()
-	full := h.closed || len(h.connections) >= h.config.MaxConnections
-	var c *connection
-	if !full {
-		c = h.connect(string(m.ID))
-	}
-	h.mu.Unlock()
-	if full {
+	c := h.place(r.Context(), string(m.ID))
+	if c == nil {
+		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)
 		return
 	}
+	c.busy(1) // an agent may be slow to begin
+	defer c.busy(-1)
 	var answer []byte
-	err := c.take(r.Context(), m, line)
+	err := c.take(m, line)
 	if err == nil {
 		select {
 		case answer = <-c.first:
@@ -216,39 +227,4 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, m *message, line
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set(HeaderConnection, c.id)
 	_, _ = w.Write(answer)
-}
-
-// events sends the agent's messages as they come.
-func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
-	if accept := r.Header.Get("Accept"); !strings.Contains(accept, "text/event-stream") {
-		http.Error(w, "Accept must be text/event-stream", http.StatusNotAcceptable)
-		return
-	}
-	c := h.find(w, r)
-	if c == nil {
-		return
-	}
-	box, ok := c.open(r.Header.Get(HeaderSession))
-	if !ok {
-		http.Error(w, "the stream is open already", http.StatusConflict)
-		return
-	}
-	defer c.leave(box)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set(HeaderConnection, c.id)
-	w.WriteHeader(http.StatusOK)
-	out := http.NewResponseController(w)
-	if out.Flush() != nil {
-		return
-	}
-	for {
-		line, ok := c.next(r.Context(), box)
-		if !ok {
-			return
-		}
-		if _, err := w.Write(append(append([]byte("data: "), line...), '\n', '\n')); err != nil || out.Flush() != nil {
-			return
-		}
-		c.sent(len(line))
-	}
 }

@@ -8,10 +8,8 @@
 package acpws
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -28,7 +27,12 @@ import (
 // Protocol is the subprotocol that servers choose if a client offers it.
 const Protocol = "acp"
 
-const bearer = "bearer."
+const (
+	bearer       = "bearer."
+	heartbeat    = 15 * time.Second
+	chunk        = 64 << 10         // of a message, after which the other side is seen to have read something
+	writeTimeout = 30 * time.Second // for the other side to read one
+)
 
 // Handler serves agents over WebSocket. Make it with [New].
 type Handler struct {
@@ -39,7 +43,9 @@ type Handler struct {
 	open   atomic.Int64
 }
 
-// New returns a handler. Of the configuration it uses Guard, Serve, MaxConnections, MaxMessage and Logger, with the same meaning.
+// New returns a handler. Of the configuration it uses Guard, Serve, MaxConnections, MaxMessage, Heartbeat and Logger, with the same
+// meaning. A client that does not answer a ping before the next one is due, and sends nothing meanwhile, is gone, and so is one that reads
+// nothing for 30 seconds: its connection ends.
 func New(config acphttp.Config) (*Handler, error) {
 	if _, err := acphttp.New(config); err != nil {
 		return nil, err
@@ -50,6 +56,7 @@ func New(config acphttp.Config) (*Handler, error) {
 	if config.MaxMessage <= 0 {
 		config.MaxMessage = 64 << 20
 	}
+	config.Heartbeat = cmp.Or(max(config.Heartbeat, 0), heartbeat)
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
@@ -73,6 +80,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if h.ctx.Err() != nil || h.open.Add(1) > int64(h.config.MaxConnections) {
 		h.open.Add(-1)
+		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)
 		return
 	}
@@ -85,7 +93,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.work.Done()
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
-	s := newStream(ctx, conn, h.config.MaxMessage)
+	s := newStream(ctx, conn, h.config.MaxMessage, h.config.Heartbeat)
 	defer s.Close()
 	if err := h.config.Serve(ctx, s, s); err != nil && ctx.Err() == nil {
 		h.config.Logger.Warn("acpws: the agent ended with an error")
@@ -113,82 +121,5 @@ func Dial(ctx context.Context, url, token string) (io.ReadWriteCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("acpws: %w", err)
 	}
-	return newStream(context.WithoutCancel(ctx), conn, 64<<20), nil
-}
-
-// stream makes lines of a WebSocket's messages, and messages of lines.
-type stream struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	conn   *websocket.Conn
-	once   sync.Once
-
-	read []byte // a line that has not been read to its end
-	rest []byte // a line that has not been written to its end
-}
-
-func newStream(ctx context.Context, conn *websocket.Conn, maxMessage int) *stream {
-	conn.SetReadLimit(int64(maxMessage))
-	s := &stream{conn: conn}
-	s.ctx, s.cancel = context.WithCancel(ctx)
-	return s
-}
-
-// Read implements [io.Reader]. The other side's orderly end is the end of the stream.
-func (s *stream) Read(p []byte) (int, error) {
-	for len(s.read) == 0 {
-		kind, data, err := s.conn.Read(s.ctx)
-		switch status := websocket.CloseStatus(err); {
-		case status == websocket.StatusNormalClosure, status == websocket.StatusGoingAway, errors.Is(err, context.Canceled):
-			return 0, io.EOF
-		case err != nil:
-			return 0, fmt.Errorf("acpws: %w", err)
-		case kind != websocket.MessageText:
-			continue // the protocol has none of these
-		}
-		s.read = lineOf(data)
-	}
-	n := copy(p, s.read)
-	s.read = s.read[n:]
-	return n, nil
-}
-
-// lineOf returns a message as one line. What is no JSON is answered by the connection.
-func lineOf(data []byte) []byte {
-	if bytes.IndexByte(data, '\n') >= 0 {
-		var line bytes.Buffer
-		if json.Compact(&line, data) == nil {
-			data = line.Bytes()
-		} else {
-			data = bytes.ReplaceAll(data, []byte("\n"), []byte(" "))
-		}
-	}
-	return append(data, '\n')
-}
-
-// Write implements [io.Writer].
-func (s *stream) Write(p []byte) (int, error) {
-	s.rest = append(s.rest, p...)
-	for {
-		i := bytes.IndexByte(s.rest, '\n')
-		if i < 0 {
-			return len(p), nil
-		}
-		if err := s.conn.Write(s.ctx, websocket.MessageText, s.rest[:i]); err != nil {
-			if s.ctx.Err() != nil {
-				return 0, io.ErrClosedPipe
-			}
-			return 0, fmt.Errorf("acpws: %w", err)
-		}
-		s.rest = s.rest[i+1:]
-	}
-}
-
-// Close implements [io.Closer].
-func (s *stream) Close() error {
-	s.once.Do(func() {
-		_ = s.conn.Close(websocket.StatusNormalClosure, "") // a client that is gone needs no farewell
-		s.cancel()
-	})
-	return nil
+	return newStream(context.WithoutCancel(ctx), conn, 64<<20, heartbeat), nil
 }
