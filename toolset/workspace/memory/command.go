@@ -189,10 +189,11 @@ func (p *process) Wait(ctx context.Context) (workspace.Exit, error) {
 	}
 }
 
-// Kill implements [workspace.Process].
-func (p *process) Kill(context.Context) error {
+// Kill implements [workspace.Process]. It waits for the script to return, so that what the script wrote is what there is to read.
+func (p *process) Kill(ctx context.Context) error {
 	p.kill()
-	return nil
+	_, err := p.Wait(ctx)
+	return err
 }
 
 // Close implements [workspace.Process].

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/toolset/workspace"
+	"github.com/ponte-go/ponte/toolset/workspace/memory"
+)
+
+// What a killed command wrote is all there when Kill returns, so what is read afterwards does not depend on who is quicker.
+func TestKillWaitsForTheScript(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ws, err := memory.New(memory.Config{Roots: []string{"/work"}, Commands: map[string]memory.Script{
+			"serve": func(ctx context.Context, sh *memory.Shell) int {
+				fmt.Fprintln(sh, "listening")
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				fmt.Fprintln(sh, "closed")
+				return 0
+			},
+		}})
+		require.NoError(t, err)
+		p, err := ws.Start(t.Context(), workspace.Command{Line: "serve"})
+		require.NoError(t, err)
+		require.NoError(t, p.Kill(t.Context()))
+		out, err := p.Output(t.Context(), 0, 0)
+		require.NoError(t, err)
+		require.Equal(t, "listening\nclosed\n", string(out.Data))
+		require.Equal(t, &workspace.Exit{Code: -1, Signal: "killed"}, out.Exit)
+
+		p, err = ws.Start(t.Context(), workspace.Command{Line: "serve"})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, p.Kill(ctx), context.DeadlineExceeded, "the wait ends with the context")
+		_, err = p.Wait(t.Context())
+		require.NoError(t, err)
+	})
+}
