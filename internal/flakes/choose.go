@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// touchy matches what a file of tests mentions if its tests can depend on who is quicker: bubbles of synctest, timers, goroutines,
+// processes, sockets, and helpers of this repository that start processes or servers.
+var touchy = regexp.MustCompile(`synctest\.|time\.(After|AfterFunc|NewTimer|NewTicker|Sleep|Tick)\(|context\.With(Timeout|Deadline)|` +
+	`\bgo func|\.Go\(|exec\.Command|os\.StartProcess|syscall\.Kill|httptest\.|net\.(Listen|Dial|Pipe)|http\.(Get|Post|Serve)|io\.Pipe\(|os\.Pipe\(|` +
+	`local\.Open|acptest\.|guard\.`)
+
+// testPackage is a package with the tests to run.
+type testPackage struct {
+	ImportPath, Dir string
+	names           []string
+	binary          string
+	took            map[string]time.Duration // by test; a test that was skipped or has failed is missing
+	counts          map[string]int           // how often each test is run
+}
+
+// choose returns the packages and tests of the options.
+func choose(ctx context.Context, o options, match *regexp.Regexp) ([]*testPackage, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles"}, o.patterns...)...)
+	cmd.Dir = o.dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w\n%s", err, stderr.Bytes())
+	}
+	part, parts, err := fraction(o.part)
+	if err != nil {
+		return nil, err
+	}
+	var chosen []*testPackage
+	for dec, n := json.NewDecoder(bytes.NewReader(out)), 0; ; {
+		var listed struct {
+			ImportPath, Dir           string
+			TestGoFiles, XTestGoFiles []string
+		}
+		if err := dec.Decode(&listed); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		p := &testPackage{ImportPath: listed.ImportPath, Dir: listed.Dir, took: map[string]time.Duration{}, counts: map[string]int{}}
+		for _, name := range append(listed.TestGoFiles, listed.XTestGoFiles...) {
+			src, err := os.ReadFile(filepath.Join(listed.Dir, name))
+			if err != nil {
+				return nil, err
+			}
+			tests, err := testsIn(src, o.all)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", filepath.Join(listed.Dir, name), err)
+			}
+			for _, t := range tests {
+				if match.MatchString(t) {
+					p.names = append(p.names, t)
+				}
+			}
+		}
+		if len(p.names) == 0 {
+			continue
+		}
+		if n++; (n-1)%parts == part-1 {
+			chosen = append(chosen, p)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, errors.New("no test is chosen")
+	}
+	return chosen, nil
+}
+
+// testsIn returns the names of the tests in a file, none if it mentions nothing that is touchy, unless all are wanted.
+func testsIn(src []byte, all bool) ([]string, error) {
+	syntax, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
+	if err != nil || !all && !touchy.Match(src) {
+		return nil, err
+	}
+	var names []string
+	for _, d := range syntax.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && isTest(f) {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names, nil
+}
+
+// isTest reports whether go test runs a function as a test.
+func isTest(f *ast.FuncDecl) bool {
+	rest, ok := strings.CutPrefix(f.Name.Name, "Test")
+	if !ok || f.Name.Name == "TestMain" || f.Type.Params.NumFields() != 1 {
+		return false
+	}
+	return rest == "" || rest[0] < 'a' || rest[0] > 'z'
+}
+
+// fraction reads a part, such as 2/4.
+func fraction(s string) (part, parts int, err error) {
+	before, after, _ := strings.Cut(s, "/")
+	part, err1 := strconv.Atoi(before)
+	parts, err2 := strconv.Atoi(after)
+	if err1 != nil || err2 != nil || part < 1 || part > parts {
+		return 0, 0, fmt.Errorf("-part %s: give a part and how many there are, such as 2/4", s)
+	}
+	return part, parts, nil
+}

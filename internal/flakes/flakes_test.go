@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFilesThatMentionTimeOrGoroutinesAreChosen(t *testing.T) {
+	const tests = "func TestMain(m *testing.M) {}\nfunc TestA(t *testing.T) {}\nfunc Testing(t *testing.T) {}\nfunc Test_b(t *testing.T) {}\nfunc helper() {}\n"
+	for mention, chosen := range map[string]bool{
+		"var _ = synctest.Test": true, "func f() { time.Sleep(1) }": true, "func f() { context.WithTimeout(nil, 1) }": true, "func f() { go func() {}() }": true,
+		"var c = exec.Command(`x`)": true, "var s = httptest.NewServer(nil)": true, "var l, _ = net.Listen(`tcp`, ``)": true,
+		"var d = time.Second": false, "var x = 1": false,
+	} {
+		names, err := testsIn([]byte("package p\n"+mention+"\n"+tests), false)
+		require.NoError(t, err)
+		if chosen {
+			require.Equal(t, []string{"TestA", "Test_b"}, names, mention)
+		} else {
+			require.Empty(t, names, mention)
+		}
+		names, err = testsIn([]byte("package p\n"+mention+"\n"+tests), true)
+		require.NoError(t, err)
+		require.Equal(t, []string{"TestA", "Test_b"}, names, mention)
+	}
+}
+
+func TestPartsCoverAllPackagesOnce(t *testing.T) {
+	seen := map[string]int{}
+	for _, part := range []string{"1/3", "2/3", "3/3"} {
+		packages, err := choose(t.Context(), options{all: true, part: part, patterns: []string{"../schema", "../loop", "../flakes", "../clean"}, dir: "."}, regexp.MustCompile(""))
+		require.NoError(t, err)
+		for _, p := range packages {
+			seen[p.ImportPath]++
+		}
+	}
+	require.Len(t, seen, 4)
+	for name, n := range seen {
+		require.Equal(t, 1, n, name)
+	}
+	for _, wrong := range []string{"", "0/2", "3/2", "1", "a/b"} {
+		_, _, err := fraction(wrong)
+		require.Error(t, err, wrong)
+	}
+}
+
+// Quick tests are run as often as was asked for; those that take long share what is left.
+func TestTimeIsSharedBetweenTests(t *testing.T) {
+	p := &testPackage{ImportPath: "p", names: []string{"Quick", "Slow", "Slower", "Skipped"}, counts: map[string]int{}, took: map[string]time.Duration{
+		"Quick": 0, "Slow": 2 * time.Second, "Slower": 10 * time.Second,
+	}}
+	o := options{count: 100, minutes: 2, workers: 1, seed: 7}
+	rounds := plan([]*testPackage{p}, o)
+	require.Equal(t, map[string]int{"Quick": 100, "Slow": 25, "Slower": 6}, p.counts)
+	runs := map[string]int{}
+	for _, r := range rounds {
+		for _, name := range r.names {
+			runs[name] += r.count
+		}
+	}
+	require.Equal(t, p.counts, runs)
+	require.Equal(t, []string{"Slower"}, rounds[0].names, "what takes longest comes first")
+	var said bytes.Buffer
+	describe(&said, []*testPackage{p}, o)
+	require.Equal(t, "3 tests, 100 times each\nonly 25 times, because they take long: p.Slow\nonly 6 times, because they take long: p.Slower\n", said.String())
+
+	p.counts = map[string]int{}
+	o.minutes = 0
+	plan([]*testPackage{p}, o)
+	require.Equal(t, map[string]int{"Quick": 100, "Slow": 100, "Slower": 100}, p.counts, "without a bound")
+}
+
+// TestFlaky is what the next test runs: it fails every other time.
+func TestFlaky(t *testing.T) {
+	file := os.Getenv("FLAKES_FILE")
+	if file == "" {
+		t.Skip("it is a helper of TestFailuresAreCountedAndCanBeRepeated")
+	}
+	if _, err := os.Stat(file); err == nil {
+		require.NoError(t, os.Remove(file))
+		return
+	}
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	t.Error("not this time")
+}
+
+func TestFailuresAreCountedAndCanBeRepeated(t *testing.T) {
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv("FLAKES_FILE", filepath.Join(t.TempDir(), "odd"))
+	p := &testPackage{ImportPath: "example.com/p", Dir: t.TempDir(), names: []string{"TestFlaky"}, binary: binary, took: map[string]time.Duration{}, counts: map[string]int{}}
+	var out bytes.Buffer
+	r := &runner{options: options{workers: 2, short: true, seed: 5}, out: &out, failures: map[string]int{}}
+	require.NoError(t, r.measure(t.Context(), []*testPackage{p}))
+	require.Contains(t, p.took, "TestFlaky", "what fails is run again")
+	require.NoError(t, r.repeat(t.Context(), []round{{pkg: p, names: p.names, count: 10, processors: 8, seed: 5}}))
+	require.EqualValues(t, 11, r.runs.Load())
+	require.ErrorContains(t, r.verdict(), "1 tests fail now and then (seed 5)")
+	require.Contains(t, out.String(), "GOMAXPROCS=8 go test -race -short -count=10 -shuffle=5 -run '^(TestFlaky)$' example.com/p")
+	require.Contains(t, out.String(), "not this time")
+	require.True(t, strings.HasSuffix(out.String(), "example.com/p TestFlaky failed 6 times\n"), out.String())
+
+	p.names, p.took = []string{"TestNobody"}, map[string]time.Duration{}
+	require.ErrorContains(t, r.measure(t.Context(), []*testPackage{p}), "the binary has ended early")
+}
