@@ -14,10 +14,12 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -25,21 +27,20 @@ import (
 type code struct {
 	fset     *token.FileSet
 	packages []*pkg
-	mu       sync.Mutex // the importer is not safe for concurrent use
-	importer types.Importer
+	mu       sync.Mutex // importers are not safe for concurrent use
 }
 
 // pkg is one target's source.
 type pkg struct {
 	target
-	path  string // import path
-	files []*file
-	info  *types.Info
+	files    []*file
+	info     *types.Info
+	importer types.Importer // of its module
 }
 
 // file is a source file that is neither generated nor a test, or a generated one, which is only type-checked.
 type file struct {
-	name      string // relative to the module's root, with slashes
+	name      string // relative to the root of the repository, with slashes
 	path      string
 	src       []byte
 	syntax    *ast.File
@@ -49,47 +50,58 @@ type file struct {
 // load parses and type-checks the packages of the targets. It needs export data of what they import, which go list
 // builds.
 func load(ctx context.Context, root string, targets []target) (*code, error) {
+	byModule := map[string][]target{}
+	for _, t := range targets {
+		byModule[t.module] = append(byModule[t.module], t)
+	}
+	c := &code{fset: token.NewFileSet()}
+	for _, m := range slices.Sorted(maps.Keys(byModule)) {
+		if err := c.load(ctx, root, m, byModule[m]); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// load loads the packages of one module.
+func (c *code) load(ctx context.Context, root, module string, targets []target) error {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}
 	for _, t := range targets {
-		args = append(args, "./"+t.dir)
+		args = append(args, t.path)
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = root
+	cmd.Dir = filepath.Join(root, filepath.FromSlash(module))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list: %w\n%s", err, stderr.Bytes())
+		return fmt.Errorf("go list in %s: %w\n%s", module, err, stderr.Bytes())
 	}
-	type listed struct {
+	type exported struct {
 		ImportPath, Dir, Export string
 		GoFiles                 []string
 	}
-	byDir, exports := map[string]listed{}, map[string]string{}
+	byPath := map[string]exported{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listed
-		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
+		var e exported
+		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		byDir[l.Dir], exports[l.ImportPath] = l, l.Export
+		byPath[e.ImportPath] = e
 	}
-	c := &code{fset: token.NewFileSet()}
-	c.importer = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	imports := importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(byPath[path].Export) })
 	for _, t := range targets {
-		l, ok := byDir[filepath.Join(root, filepath.FromSlash(t.dir))]
-		if !ok {
-			return nil, fmt.Errorf("go list found no package in %s", t.dir)
-		}
-		p := &pkg{target: t, path: l.ImportPath}
-		for _, name := range l.GoFiles {
-			f := &file{name: t.dir + "/" + name, path: filepath.Join(l.Dir, name)}
+		e := byPath[t.path]
+		p := &pkg{target: t, importer: imports}
+		for _, name := range e.GoFiles {
+			f := &file{name: t.dir + "/" + name, path: filepath.Join(e.Dir, name)}
 			if f.src, err = os.ReadFile(f.path); err != nil {
-				return nil, err
+				return err
 			}
 			if f.syntax, err = parser.ParseFile(c.fset, f.path, f.src, parser.ParseComments|parser.SkipObjectResolution); err != nil {
-				return nil, err
+				return err
 			}
 			f.generated = ast.IsGenerated(f.syntax)
 			p.files = append(p.files, f)
@@ -100,11 +112,11 @@ func load(ctx context.Context, root string, targets []target) (*code, error) {
 			Uses:  map[*ast.Ident]types.Object{},
 		}
 		if err := c.check(p, nil, nil, p.info); err != nil {
-			return nil, err
+			return err
 		}
 		c.packages = append(c.packages, p)
 	}
-	return c, nil
+	return nil
 }
 
 // check type-checks a package, with a file replaced by another syntax tree if one is given.
@@ -119,7 +131,7 @@ func (c *code) check(p *pkg, replaced *file, by *ast.File, info *types.Info) err
 			files = append(files, f.syntax)
 		}
 	}
-	config := types.Config{Importer: c.importer, Sizes: types.SizesFor("gc", runtime.GOARCH)}
+	config := types.Config{Importer: p.importer, Sizes: types.SizesFor("gc", runtime.GOARCH)}
 	_, err := config.Check(p.path, c.fset, files, info)
 	return err
 }

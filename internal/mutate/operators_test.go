@@ -21,7 +21,7 @@ func mutantsOf(t *testing.T, src string) (all []*mutant, compiles func(*mutant) 
 	var err error
 	f.syntax, err = parser.ParseFile(c.fset, f.path, f.src, parser.SkipObjectResolution)
 	require.NoError(t, err)
-	p := &pkg{path: "p", files: []*file{f}, info: &types.Info{
+	p := &pkg{target: target{path: "p"}, files: []*file{f}, info: &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
 	}}
 	require.NoError(t, c.check(p, nil, nil, p.info))

@@ -8,4 +8,4 @@ import "os/exec"
 
 func runGroup(cmd *exec.Cmd) error { return cmd.Run() }
 
-func limitMemory() string { return "" }
+func limitMemory() []string { return nil }

@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"text/tabwriter"
 	"time"
 )
@@ -56,16 +58,32 @@ func (r *report) note(m *mutant, o outcome, by string) {
 	}
 }
 
-func (r *report) total() row {
-	var sum row
+func (r *row) add(other *row) {
+	r.killed += other.killed
+	r.timedOut += other.timedOut
+	r.survived += other.survived
+	r.equivalent += other.equivalent
+	r.invalid += other.invalid
+}
+
+func (r *report) total() (sum row) {
 	for _, row := range r.rows {
-		sum.killed += row.killed
-		sum.timedOut += row.timedOut
-		sum.survived += row.survived
-		sum.equivalent += row.equivalent
-		sum.invalid += row.invalid
+		sum.add(row)
 	}
 	return sum
+}
+
+// groups returns the sums of the groups.
+func (r *report) groups() map[string]*row {
+	sums := map[string]*row{}
+	for dir, one := range r.rows {
+		name := groupOf(dir)
+		if sums[name] == nil {
+			sums[name] = &row{}
+		}
+		sums[name].add(one)
+	}
+	return sums
 }
 
 func (r *report) counted() int {
@@ -95,9 +113,14 @@ func (r *report) print() {
 		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%.1f %%\t%d\t%d\t\n", name, row.counted(), row.killed+row.timedOut, row.timedOut,
 			row.survived, row.score(), row.equivalent, row.invalid)
 	}
-	for _, t := range targets {
-		if row := r.rows[t.dir]; row != nil {
-			line(t.dir, *row)
+	for _, dir := range slices.Sorted(maps.Keys(r.rows)) {
+		line(dir, *r.rows[dir])
+	}
+	if sums := r.groups(); len(sums) > 1 {
+		for _, g := range groups {
+			if row := sums[g.name]; row != nil {
+				line("group "+g.name, *row)
+			}
 		}
 	}
 	line("all", r.total())

@@ -3,17 +3,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,79 +27,34 @@ const (
 	invalid    // not counted: does not compile
 )
 
-// runner runs tests with go test.
+// runner runs tests.
 type runner struct {
 	root, scratch string
+	chosen        []target // whose coverage is of interest
 	files         atomic.Int64
-	took          map[string]time.Duration // per test package, without a mutant
-	covered       map[string]coverage      // per test package
+
+	mu        sync.Mutex
+	baselines map[string]*baseline // by the directory of the tests
 }
 
-// verdict is the result of one run of go test.
+// baseline is what is known of a package's tests without a mutant.
+type baseline struct {
+	once    sync.Once
+	err     error
+	took    time.Duration
+	covered coverage
+}
+
+// timeout returns how long the tests may take with a mutant.
+func (b *baseline) timeout() time.Duration { return min(max(minTimeout, 8*b.took), maxTimeout+b.took) }
+
+// verdict is the result of one run of tests.
 type verdict struct {
 	outcome
 	by   string // the test that failed
 	text string // all output
 	took time.Duration
 }
-
-// goTest runs the tests of one package. The overlay may be empty.
-func (r *runner) goTest(ctx context.Context, dir, overlay string, timeout time.Duration, flags ...string) (verdict, error) {
-	args := []string{"test", "-failfast", "-vet=off", "-count=1", "-timeout", timeout.String()}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay, "-ldflags=-s -w")
-	}
-	if limit := limitMemory(); limit != "" {
-		args = append(args, "-exec", limit)
-	}
-	args = append(append(args, flags...), "./"+dir)
-	if extra := testArgs[dir]; extra != nil && !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-run") }) {
-		args = append(append(args, "-args"), extra...)
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Minute) // building takes long on a busy machine
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = r.root
-	cmd.Env = append(os.Environ(), "PWD="+r.root)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 5 * time.Second
-	begin := time.Now()
-	err := runGroup(cmd)
-	v := verdict{text: out.String(), took: time.Since(begin)}
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil && context.Cause(ctx) == context.DeadlineExceeded:
-		v.outcome = timedOut
-	case ctx.Err() != nil:
-		return v, ctx.Err()
-	case err == nil:
-		v.outcome = survived
-		if m := elapsed.FindStringSubmatch(v.text); m != nil {
-			if s, err := strconv.ParseFloat(m[1], 64); err == nil {
-				v.took = time.Duration(s * float64(time.Second))
-			}
-		}
-	case !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
-		return v, err
-	case strings.Contains(v.text, "[build failed]") || strings.Contains(v.text, "[setup failed]"):
-		v.outcome = invalid
-	case strings.Contains(v.text, "panic: test timed out after"):
-		v.outcome = timedOut
-	default:
-		v.outcome = killed
-		v.by = "a crash"
-		if m := failed.FindStringSubmatch(v.text); m != nil {
-			v.by = m[1]
-		}
-	}
-	return v, nil
-}
-
-var (
-	elapsed = regexp.MustCompile(`(?m)^ok\s+\S+\s+([0-9.]+)s`)
-	failed  = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
-)
 
 // overlay writes a file with a change and the JSON file for the flag -overlay, and returns the latter's path.
 func (r *runner) overlay(path string, source []byte) (string, error) {
@@ -120,43 +71,52 @@ func (r *runner) overlay(path string, source []byte) (string, error) {
 	return overlay, os.WriteFile(overlay, data, 0o600)
 }
 
-// baseline runs all tests without a mutant. They must pass. It notes how long they take and what they cover.
-func (r *runner) baseline(ctx context.Context, chosen []target, workers int) error {
-	var dirs, covered []string
-	for _, t := range chosen {
-		covered = append(covered, "./"+t.dir)
-		for _, dir := range t.tests {
-			if !slices.Contains(dirs, dir) {
-				dirs = append(dirs, dir)
-			}
+// baseline runs the tests in a directory without a mutant, once. They must pass. It notes how long they take and what they cover.
+func (r *runner) baseline(ctx context.Context, dir string) (*baseline, error) {
+	r.mu.Lock()
+	if r.baselines == nil {
+		r.baselines = map[string]*baseline{}
+	}
+	b := r.baselines[dir]
+	if b == nil {
+		b = &baseline{}
+		r.baselines[dir] = b
+	}
+	r.mu.Unlock()
+	b.once.Do(func() { b.err = r.measure(ctx, dir, b) })
+	return b, b.err
+}
+
+func (r *runner) measure(ctx context.Context, dir string, b *baseline) error {
+	var paths []string
+	for _, t := range r.chosen {
+		if slices.Contains(t.tests, dir) {
+			paths = append(paths, t.path)
 		}
 	}
-	r.took, r.covered = map[string]time.Duration{}, map[string]coverage{}
-	var mu sync.Mutex
-	var next atomic.Int64
-	return parallel(workers, func() error {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(dirs) {
-				return nil
-			}
-			profile := filepath.Join(r.scratch, fmt.Sprintf("cover%d", i))
-			v, err := r.goTest(ctx, dirs[i], "", 10*time.Minute, "-coverpkg="+strings.Join(covered, ","), "-coverprofile="+profile)
-			if err != nil {
-				return err
-			}
-			if v.outcome != survived {
-				return fmt.Errorf("the tests of %s fail without a mutant:\n%s", dirs[i], v.text)
-			}
-			c, err := readCoverage(profile)
-			if err != nil {
-				return err
-			}
-			mu.Lock()
-			r.took[dirs[i]], r.covered[dirs[i]] = v.took, c
-			mu.Unlock()
+	bin, v, err := r.build(ctx, dir, "", "-coverpkg="+strings.Join(paths, ","))
+	if err != nil {
+		return err
+	}
+	if bin == nil {
+		return fmt.Errorf("the tests of %s do not compile without a mutant:\n%s", dir, v.text)
+	}
+	defer bin.remove()
+	profile := filepath.Join(r.scratch, fmt.Sprintf("cover%d", r.files.Add(1)))
+	for range 2 { // a busy machine is no fault
+		if v, err = r.run(ctx, bin, 10*time.Minute, "-coverprofile="+profile); err != nil {
+			return err
 		}
-	})
+		if v.outcome == survived {
+			break
+		}
+	}
+	if v.outcome != survived {
+		return fmt.Errorf("the tests of %s fail without a mutant:\n%s", dir, v.text)
+	}
+	b.took = v.took
+	b.covered, err = readCoverage(profile)
+	return err
 }
 
 // parallel runs f in several goroutines and returns the first error.
@@ -173,12 +133,12 @@ func parallel(workers int, f func() error) error {
 // testAll tests mutants until enough have been counted.
 func (r *runner) testAll(ctx context.Context, s *sampler, rep *report, o options) error {
 	var mu sync.Mutex
-	underWay := 0
+	underWay, begin := 0, time.Now()
 	return parallel(o.workers, func() error {
 		for {
 			mu.Lock()
 			var m *mutant
-			if rep.counted()+underWay < o.n {
+			if late := o.minutes > 0 && time.Since(begin).Minutes() >= o.minutes; rep.counted()+underWay < o.n && !late {
 				m = s.next(rep)
 			}
 			if m == nil {
@@ -208,13 +168,35 @@ func (r *runner) test(ctx context.Context, m *mutant) (verdict, error) {
 		return verdict{}, err
 	}
 	for _, dir := range m.pkg.tests {
-		if dir != m.pkg.dir && !r.covered[dir].covers(m.pkg.path, filepath.Base(m.file.path), m.line()) {
+		base, err := r.baseline(ctx, dir)
+		if err != nil {
+			return verdict{}, err
+		}
+		if dir != m.pkg.dir && !base.covered.covers(m.pkg.path, filepath.Base(m.file.path), m.line()) {
 			continue
 		}
-		v, err := r.goTest(ctx, dir, overlay, max(minTimeout, 8*r.took[dir]))
+		v, err := r.testIn(ctx, dir, overlay, base)
 		if err != nil || v.outcome != survived {
 			return v, err
 		}
 	}
 	return verdict{outcome: survived}, nil
+}
+
+// long is from when on tests are run with -short first: most mutants are killed by them, too.
+const long = 5 * time.Second
+
+// testIn runs the tests in a directory on a mutant.
+func (r *runner) testIn(ctx context.Context, dir, overlay string, base *baseline) (verdict, error) {
+	b, v, err := r.build(ctx, dir, overlay)
+	if b == nil {
+		return v, err
+	}
+	defer b.remove()
+	if base.took > long {
+		if v, err = r.run(ctx, b, base.timeout(), "-short"); err != nil || v.outcome != survived {
+			return v, err
+		}
+	}
+	return r.run(ctx, b, base.timeout())
 }

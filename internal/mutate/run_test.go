@@ -39,16 +39,20 @@ func TestMutantsAreKilledByTheTestsThatCoverThem(t *testing.T) {
 		t.Skip("runs go test")
 	}
 	root, ctx := module(t), t.Context()
-	chosen := []target{{dir: "a", tests: []string{"a", "b", "c"}}}
+	chosen := []target{{module: ".", dir: "a", path: "example.com/m/a", tests: []string{"a", "b", "c"}}}
 	c, err := load(ctx, root, chosen)
 	require.NoError(t, err)
 	all := c.mutants()
-	r := &runner{root: root, scratch: t.TempDir()}
-	require.NoError(t, r.baseline(ctx, chosen, 2))
-	require.True(t, r.covered["a"].covers("example.com/m/a", "a.go", 3))
-	require.False(t, r.covered["a"].covers("example.com/m/a", "a.go", 5))
-	require.True(t, r.covered["b"].covers("example.com/m/a", "a.go", 5))
-	require.False(t, r.covered["c"].covers("example.com/m/a", "a.go", 5))
+	r := &runner{root: root, scratch: t.TempDir(), chosen: chosen}
+	covers := func(dir string, line int) bool {
+		base, err := r.baseline(ctx, dir)
+		require.NoError(t, err)
+		return base.covered.covers("example.com/m/a", "a.go", line)
+	}
+	require.True(t, covers("a", 3))
+	require.False(t, covers("a", 5))
+	require.True(t, covers("b", 5))
+	require.False(t, covers("c", 5))
 
 	excused := equivalents{}
 	for _, m := range all {
@@ -100,8 +104,8 @@ func TestBaselineMustPass(t *testing.T) {
 	root := module(t)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "c", "c_test.go"),
 		[]byte("package c\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) { t.Fatal(\"broken\") }\n"), 0o600))
-	r := &runner{root: root, scratch: t.TempDir()}
-	err := r.baseline(t.Context(), []target{{dir: "a", tests: []string{"c"}}}, 1)
+	r := &runner{root: root, scratch: t.TempDir(), chosen: []target{{module: ".", dir: "a", path: "example.com/m/a", tests: []string{"c"}}}}
+	_, err := r.baseline(t.Context(), "c")
 	require.ErrorContains(t, err, "fail without a mutant")
 	require.ErrorContains(t, err, "broken")
 }

@@ -5,9 +5,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,10 +55,10 @@ func TestSampleStaysWhenMutantsComeAndGo(t *testing.T) {
 }
 
 func TestEquivalentsNeedAReason(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "equivalent.txt")
+	file := filepath.Join(t.TempDir(), "equivalent.txt")
 	read := func(text string) (equivalents, error) {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return readEquivalents(path)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		return readEquivalents(file)
 	}
 	list, err := read("# comment\n\na/f.go:f:negate:000001\n\tThe loop ends\n\tone step later.\n")
 	require.NoError(t, err)
@@ -77,7 +79,27 @@ func TestStaleEquivalentsAreReported(t *testing.T) {
 }
 
 // Every entry of the list has a form that readEquivalents takes.
-func TestListOfEquivalentsIsWellFormed(t *testing.T) {
-	_, err := readEquivalents("equivalent.txt")
+// A change to the code of an equivalent mutant asks for a new judgement.
+func TestEquivalentsFitTheCode(t *testing.T) {
+	list, err := readEquivalents("equivalent.txt")
 	require.NoError(t, err)
+	if testing.Short() {
+		t.Skip("type-checks many packages")
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	all, err := findTargets(t.Context(), root, []string{"."})
+	require.NoError(t, err)
+	var chosen []target
+	for _, target := range all {
+		for id := range list {
+			if file, _, _ := strings.Cut(id, ":"); path.Dir(file) == target.dir {
+				chosen = append(chosen, target)
+				break
+			}
+		}
+	}
+	c, err := load(t.Context(), root, chosen)
+	require.NoError(t, err)
+	require.NoError(t, list.check(c.mutants(), all))
 }

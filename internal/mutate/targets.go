@@ -2,28 +2,90 @@
 
 package main
 
-import "time"
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
 
-// A target is a package whose code is changed, and the packages whose tests are run for it, in this order.
+// A target is a package whose code is changed, and the packages whose tests are run for it, in this order. Directories are relative to the
+// root of the repository, with slashes.
 type target struct {
-	dir   string
-	tests []string
+	module string // the directory of its module, "." for the main one
+	dir    string
+	path   string // import path
+	tests  []string
 }
 
-// targets are the packages that the sample is drawn from.
-var targets = []target{
-	{"internal/loop", []string{"agent", "internal/engine"}}, // its own test only reads the source
-	{"internal/engine", []string{"internal/engine", "agent"}},
-	{"agent", []string{"agent", "internal/engine", "toolset", "acpbridge"}},
-	{"agent/approval", []string{"agent/approval", "acpbridge"}},
-	{"agent/history", []string{"agent/history"}},
-	{"agent/journal", []string{"agent/journal", "internal/engine"}},
-	{"toolset", []string{"toolset", "toolset/toolsettest", "agent", "acpbridge"}},
-	{"internal/schema", []string{"internal/schema", "toolset", "agent"}},
-	{"deps", []string{"deps", "acpbridge"}},
-	{"acpbridge", []string{"acpbridge"}},
-	{"acpbridge/acp", []string{"acpbridge/acp", "acpbridge/acptest", "acpbridge"}},
-	{"acpbridge/acptest", []string{"acpbridge/acptest", "acpbridge"}},
+// modules are the directories of the modules that users import.
+var modules = []string{".", "agent/session/pgstore", "agent/engine/temporalengine"}
+
+// leftOut are packages that have nothing to test.
+var leftOut = []string{
+	"examples/ideagent", "examples/webagent", // call a program that is tested
+	"internal/bench/cmd/peerbench", "internal/bench/footprint", // measure
+	"internal/pricegen",                    // asks a service
+	"internal/pgtest",                      // starts servers for the tests of other modules
+	"agent/engine/temporalengine/tutorial", // is run against a server
+	"internal/mutate",                      // is the tool
+}
+
+// groups name parts of the repository. A package belongs to the first group that has it.
+var groups = []struct {
+	name string
+	dirs []string
+}{
+	{"postgres", []string{"agent/session/pgstore/..."}},
+	{"temporal", []string{"agent/engine/temporalengine/..."}},
+	{"core", []string{
+		"agent", "agent/approval", "agent/engine/...", "agent/history", "agent/journal/...", "agent/model", "toolset", "toolset/toolsettest", "deps",
+		"internal/loop", "internal/engine", "internal/schema", "internal/partial", "internal/plainjson", "internal/strictjson",
+	}},
+	{"sessions", []string{"agent/session/...", "agent/view"}},
+	{"capabilities", []string{"agent/capability/...", "internal/frontmatter", "internal/verdict", "internal/fetch/..."}},
+	{"models", []string{"agent/model/...", "internal/adapter/...", "internal/adaptertest", "internal/fakegemini", "internal/matrix"}},
+	{"tools", []string{"toolset/...", "internal/guard", "internal/linediff"}},
+	{"editors", []string{"acpbridge/...", "internal/agentcall", "internal/elicit"}},
+	{"web", []string{"webbridge/..."}},
+	{"tracing", []string{"agent/otelagent"}},
+	{"examples", []string{"examples/..."}},
+	{"house", []string{"..."}},
+}
+
+// moreTests are packages whose tests are run too if those of the package itself find nothing. A package without tests of its own is
+// tested by those that import it.
+var moreTests = map[string][]string{
+	"internal/loop":            {"agent", "internal/engine"}, // its own test only reads the source
+	"internal/engine":          {"agent"},
+	"internal/schema":          {"toolset", "agent"},
+	"internal/adapter":         {"agent/model/openaimodel", "agent/model/anthropicmodel"},
+	"agent":                    {"internal/engine", "toolset", "acpbridge"},
+	"agent/approval":           {"acpbridge"},
+	"agent/engine":             {"internal/engine", "agent/engine/enginetest"},
+	"agent/journal":            {"internal/engine"},
+	"agent/model":              {"agent/model/openaimodel"},
+	"agent/session":            {"agent/session/host", "agent/session/sqlitestore"},
+	"agent/session/host":       {"webbridge", "acpbridge"},
+	"agent/session/projection": {"agent/session/host", "acpbridge"},
+	"agent/session/turn":       {"agent/session/host"},
+	"agent/view":               {"agent/session/projection", "webbridge"},
+	"deps":                     {"acpbridge"},
+	"toolset":                  {"toolset/toolsettest", "agent", "acpbridge"},
+	"toolset/workspace":        {"toolset/workspace/memory", "toolset/workspace/local"},
+	"toolset/workspace/memory": {"toolset/workspace"},
+	"acpbridge/acp":            {"acpbridge/acptest", "acpbridge"},
+	"acpbridge/acptest":        {"acpbridge"},
+	"webbridge":                {"webbridge/uistream", "webbridge/agui"},
 }
 
 // testArgs are arguments for the tests of some packages. They keep tests short that repeat something at random.
@@ -32,6 +94,168 @@ var testArgs = map[string][]string{
 	"internal/engine": {"-kills", "4"},
 }
 
-// minTimeout is the least time that the tests of a package may take before they count as failed. The tests of a package
-// that takes long without a mutant may take several times as long.
-const minTimeout = 30 * time.Second
+// Bounds of the time that the tests of a package may take before they count as failed. The tests of a package that takes long without a
+// mutant may take several times as long.
+const (
+	minTimeout = 30 * time.Second
+	maxTimeout = 6 * time.Minute
+)
+
+// listed is what go list says of a package.
+type listed struct {
+	ImportPath, Dir                    string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+	Imports, TestImports, XTestImports []string
+
+	target target
+}
+
+func (l *listed) tested() bool { return len(l.TestGoFiles)+len(l.XTestGoFiles) > 0 }
+
+// findTargets returns all packages of the modules that are below a root and have code to change, in the order of their directories.
+func findTargets(ctx context.Context, root string, modules []string) ([]target, error) {
+	var all []target
+	for _, m := range modules {
+		packages, err := list(ctx, root, m)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range packages {
+			if len(p.GoFiles) > 0 && !among(p.target.dir, leftOut) {
+				p.target.tests = testsFor(p, packages)
+				all = append(all, p.target)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b target) int { return cmp.Compare(a.dir, b.dir) })
+	return all, nil
+}
+
+func list(ctx context.Context, root, module string) ([]*listed, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = filepath.Join(root, filepath.FromSlash(module))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list in %s: %w\n%s", module, err, stderr.Bytes())
+	}
+	var all []*listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := new(listed)
+		if err := dec.Decode(p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(root, p.Dir)
+		if err != nil {
+			return nil, err
+		}
+		p.target = target{module: module, dir: filepath.ToSlash(rel), path: p.ImportPath}
+		all = append(all, p)
+	}
+}
+
+// testsFor returns the directories of the tests for a package.
+func testsFor(p *listed, all []*listed) []string {
+	var tests []string
+	if p.tested() {
+		tests = append(tests, p.target.dir)
+	}
+	tests = append(tests, moreTests[p.target.dir]...)
+	for seen, users := []*listed{p}, []*listed{p}; len(tests) == 0 && len(users) > 0; {
+		users = importers(users, all)
+		users = slices.DeleteFunc(users, func(u *listed) bool { return slices.Contains(seen, u) })
+		seen = append(seen, users...)
+		for _, u := range users {
+			if u.tested() && len(tests) < 3 {
+				tests = append(tests, u.target.dir)
+			}
+		}
+	}
+	return tests
+}
+
+// importers returns the packages that import one of some others, in their code or their tests.
+func importers(of, all []*listed) []*listed {
+	var users []*listed
+	for _, u := range all {
+		imports := slices.Concat(u.Imports, u.TestImports, u.XTestImports)
+		if slices.ContainsFunc(of, func(p *listed) bool { return p != u && slices.Contains(imports, p.ImportPath) }) {
+			users = append(users, u)
+		}
+	}
+	return users
+}
+
+// among reports whether a directory is one of some patterns, of which those with /... at the end stand for everything below, too.
+func among(dir string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		if pattern == "..." {
+			return true
+		}
+		if below, ok := strings.CutSuffix(pattern, "/..."); ok {
+			return dir == below || strings.HasPrefix(dir, below+"/")
+		}
+		return dir == path.Clean(pattern)
+	})
+}
+
+// groupOf returns the name of a package's group.
+func groupOf(dir string) string {
+	for _, g := range groups {
+		if among(dir, g.dirs) {
+			return g.name
+		}
+	}
+	return ""
+}
+
+// choose returns the targets that belong to one of the groups or patterns, or all of them if there are neither, without those that are
+// left out. Lists are separated by commas.
+func choose(all []target, names, only, without string) ([]target, error) {
+	var wanted []string
+	if names != "" {
+		wanted = strings.Split(names, ",")
+	}
+	for _, name := range wanted {
+		if !slices.ContainsFunc(all, func(t target) bool { return groupOf(t.dir) == name }) {
+			var known []string
+			for _, g := range groups {
+				known = append(known, g.name)
+			}
+			return nil, fmt.Errorf("-group: there is no group %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	patterns := func(flag, list string) ([]string, error) {
+		if list == "" {
+			return nil, nil
+		}
+		patterns := strings.Split(list, ",")
+		for _, pattern := range patterns {
+			if !slices.ContainsFunc(all, func(t target) bool { return among(t.dir, []string{pattern}) }) {
+				return nil, fmt.Errorf("%s: %s is no package whose code is changed", flag, pattern)
+			}
+		}
+		return patterns, nil
+	}
+	take, err := patterns("-packages", only)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := patterns("-without", without)
+	if err != nil {
+		return nil, err
+	}
+	var chosen []target
+	for _, t := range all {
+		if (wanted == nil && take == nil || slices.Contains(wanted, groupOf(t.dir)) || among(t.dir, take)) && !among(t.dir, leave) {
+			chosen = append(chosen, t)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, errors.New("no package is chosen")
+	}
+	return chosen, nil
+}
