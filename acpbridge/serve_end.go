@@ -90,6 +90,9 @@ func (s *server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 	case <-whole.Done():
 	}
+	if lost := watch.lost.Load(); cause == nil && lost != nil { // also if the client ended its side first
+		cause = connError(*lost)
+	}
 	if !s.endSessions(whole, whole) || whole.Err() != nil {
 		return &StuckError{Waited: time.Since(begun).Round(time.Millisecond), Tools: s.runningTools(), Err: cause}
 	}

@@ -3,14 +3,18 @@
 package acpbridge
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"sync"
+	"sync/atomic"
 )
 
 // endWatcher notes when a stream ends or fails, which the connection does not tell.
 type endWatcher struct {
 	once  sync.Once
 	ended chan struct{}
+	lost  atomic.Pointer[error] // what could not be written to a file, such as on a full disk
 }
 
 func (w *endWatcher) note(err error) {
@@ -39,6 +43,9 @@ type watchedWriter struct {
 
 func (w watchedWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
+	if _, isFile := errors.AsType[*fs.PathError](err); isFile && !errors.Is(err, fs.ErrClosed) {
+		w.lost.CompareAndSwap(nil, &err)
+	}
 	w.note(err)
 	return n, err
 }

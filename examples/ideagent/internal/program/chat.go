@@ -59,7 +59,7 @@ func chatCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 		return code
 	}
 	if *agents {
-		return listAgents(os.Stdout)
+		return listAgents(stdout)
 	}
 	command, err := agentOf(*agent, own{model: *modelName, config: *configFile, store: *storeAt}, kinds)
 	if _, ok := errors.AsType[*config.Problem](err); ok {
@@ -75,7 +75,7 @@ func chatCommand(ctx context.Context, args []string, kinds stores.Kinds) int {
 	if err != nil {
 		return misuse(err)
 	}
-	told := io.Writer(os.Stdout)
+	told := io.Writer(stdout)
 	if *asJSON {
 		told = os.Stderr // the output is for a program
 	}

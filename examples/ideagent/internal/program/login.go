@@ -74,9 +74,9 @@ func keepKey(command, provider string) int {
 		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
 		return exitError
 	}
-	fmt.Println(done)
+	fmt.Fprintln(stdout, done)
 	if os.Getenv(variable) != "" {
-		fmt.Printf("%s is set in the environment, and comes first.\n", variable)
+		fmt.Fprintf(stdout, "%s is set in the environment, and comes first.\n", variable)
 	}
 	return exitOK
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ponte-go/ponte/examples/ideagent/internal/term"
 	"github.com/ponte-go/ponte/examples/internal/stores"
 	"github.com/ponte-go/ponte/internal/nearest"
 )
@@ -51,6 +52,18 @@ Flags:
 
 // run is the program, without the process around it.
 func run(args []string, kinds stores.Kinds) int {
+	code := dispatch(args, kinds)
+	if err := stdout.Err(); err != nil && code == exitOK {
+		fmt.Fprintf(os.Stderr, "ideagent: %v\n", err)
+		return exitError
+	}
+	return code
+}
+
+// stdout is where everything goes that the agent and chat do not write themselves.
+var stdout = term.NewOutput(os.Stdout, nil)
+
+func dispatch(args []string, kinds stores.Kinds) int {
 	command := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		command, args = args[0], args[1:]
@@ -69,7 +82,7 @@ func run(args []string, kinds stores.Kinds) int {
 	case "login", "logout":
 		return loginCommand(command, args)
 	case "version":
-		fmt.Println("ideagent", version())
+		fmt.Fprintln(stdout, "ideagent", version())
 		return exitOK
 	case "help":
 		return agentCommand(context.Background(), []string{"-h"}, kinds)
@@ -92,8 +105,8 @@ func parseFlags(flags *flag.FlagSet, args []string, usage string) (code int, don
 	case err == nil:
 		return 0, false
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Print(usage)
-		flags.SetOutput(os.Stdout)
+		fmt.Fprint(stdout, usage)
+		flags.SetOutput(stdout)
 		flags.PrintDefaults()
 		return exitOK, true
 	}

@@ -31,7 +31,7 @@ Flags:
 func proxyCommand(ctx context.Context, args []string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return proxy(ctx, args, os.Stdin, os.Stdout)
+	return proxy(ctx, args, os.Stdin, stdout)
 }
 
 func proxy(ctx context.Context, args []string, in io.Reader, out io.Writer) int {

@@ -153,7 +153,7 @@ func (f *sessionsFlags) run(ctx context.Context, place stores.Place, create bool
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return do(ctx, store, os.Stdout, f)
+	return do(ctx, store, stdout, f)
 }
 
 // compact has a store give back the room of what was removed, if it has to be told.

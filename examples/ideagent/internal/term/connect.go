@@ -81,9 +81,7 @@ func logIn(ctx context.Context, config *Config, client *acpclient.Client, in *os
 		fmt.Fprintln(config.Out, "Waiting for the agent; it may open a browser.")
 		return false, client.Authenticate(ctx, m.Agent.ID)
 	case m.Terminal != nil && in != nil:
-		out, _ := config.Out.(*os.File)
-		errs, _ := config.Err.(*os.File)
-		return true, client.Login(ctx, m.Terminal.ID, acpclient.Terminal{In: in, Out: out, Err: errs})
+		return true, client.Login(ctx, m.Terminal.ID, acpclient.Terminal{In: in, Out: fileOf(config.Out), Err: fileOf(config.Err)})
 	}
 	return false, errors.New("this client does not know how to log in that way")
 }

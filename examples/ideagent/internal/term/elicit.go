@@ -97,9 +97,12 @@ func (t *talk) elicit(ctx context.Context, e *acpclient.Elicitation) (acpclient.
 	a := fill(e, func(r *acpclient.PermissionRequest) acp.PermissionOptionID { return t.ask(ctx, p, r) }, func(about []string) (string, bool) {
 		p.Field(about)
 		select {
-		case text, ok := <-t.lines.read():
+		case line, ok := <-t.lines.read():
 			p.Answered()
-			return text, ok
+			if line.err != nil {
+				p.Fail(explain(line.err))
+			}
+			return line.text, ok && line.err == nil
 		case <-ctx.Done():
 			p.Note("The question has been taken back.")
 			return "", false

@@ -66,7 +66,7 @@ func (t *talk) ask(ctx context.Context, p *plain.Printer, r *acpclient.Permissio
 				return ""
 			}
 			p.Answered()
-			n := plain.Answer(line, code, len(r.Options))
+			n := plain.Answer(line.text, code, len(r.Options))
 			if n < 0 {
 				p.Note("That is not an answer.")
 				continue

@@ -57,16 +57,22 @@ func (t *talk) hold(ctx context.Context) error {
 			case !ok:
 				t.out.EndTurn()
 				return failed
-			case strings.TrimSpace(line) == "":
+			case line.err != nil:
+				t.out.Fail(explain(line.err))
+				if prompter == nil {
+					failed = cmp.Or(failed, line.err)
+				}
+				continue
+			case strings.TrimSpace(line.text) == "":
 				continue
 			}
 			if answered != nil {
 				answered.Answered()
 			}
-			if t.command(ctx, line) {
+			if t.command(ctx, line.text) {
 				continue
 			}
-			err := t.turn(ctx, line)
+			err := t.turn(ctx, line.text)
 			switch {
 			case err == nil:
 				continue

@@ -68,6 +68,10 @@ var (
 // Run holds the conversation and returns the exit code. It ends early when ctx does. Errors have been shown then, and
 // nothing of what was started is left.
 func Run(ctx context.Context, config Config) int {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	output := NewOutput(config.Out, cancel) // what cannot be shown is not done
+	config.Out = output
 	var out front = plain.New(config.Out, config.Color, config.Dir)
 	if config.JSON {
 		out, config.Person = events.New(config.Out), false
@@ -77,6 +81,10 @@ func Run(ctx context.Context, config Config) int {
 		err = runConsole(ctx, &config)
 	} else {
 		err = run(ctx, &config, out)
+	}
+	if failed := output.Err(); failed != nil {
+		fmt.Fprintf(config.Err, "ideagent: %s\n", explain(failed))
+		return ExitError
 	}
 	switch {
 	case err == nil:
