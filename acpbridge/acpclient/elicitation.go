@@ -48,7 +48,7 @@ type ElicitationFunc func(ctx context.Context, e *Elicitation) (Answer, error)
 // AnswerWith asks an asker, such as that of a run, the agent's questions. With nobody to ask, they are cancelled.
 func AnswerWith(asker toolset.Asker) ElicitationFunc {
 	return func(ctx context.Context, e *Elicitation) (Answer, error) {
-		q := toolset.Question{Message: show.Text(e.Message), URL: e.URL, ID: string(e.ID)}
+		q := toolset.Question{Message: show.ReceivedText(e.Message), URL: e.URL, ID: string(e.ID)}
 		if e.Session != nil {
 			q.Origin = toolset.Origin{
 				Path: []string{string(e.Session.id)}, Agent: e.Session.client.name(), RunID: string(e.Session.id), Tool: "agent_tool",

@@ -65,7 +65,7 @@ func shown(text string) string {
 	if len(text) > maxError {
 		text = strings.ToValidUTF8(text[:maxError], "") + "…"
 	}
-	return show.Line(strings.ReplaceAll(text, "\n", " "))
+	return show.Received(strings.ReplaceAll(text, "\n", " "))
 }
 
 func (e *AgentError) Unwrap() error { return e.err }

@@ -41,11 +41,18 @@ var names = map[rune]string{0: "NUL", 7: "BEL", 8: "BS", '\t': "TAB", '\n': "LF"
 // as in ⟨0xFF⟩. An opening angle ⟨ is written out too, so that no text looks like what is written out.
 func Line(text string) string { return write(text, "") }
 
+// Received is [Line] for text of another program, which may have used this package already: it keeps opening angles, so that nothing is
+// written out twice.
+func Received(text string) string { return write(text, "⟨") }
+
+// ReceivedText is [Received] for text of several lines: it keeps line breaks and tabs.
+func ReceivedText(text string) string { return write(text, "\n\t⟨") }
+
 // Text is [Line] for text of several lines: it keeps line breaks and tabs.
 func Text(text string) string { return write(text, "\n\t") }
 
 func write(text, keep string) string {
-	if Plain(text) && !strings.Contains(text, "⟨") {
+	if Plain(text) && (!strings.Contains(text, "⟨") || strings.Contains(keep, "⟨")) {
 		return text
 	}
 	var b strings.Builder

@@ -48,3 +48,13 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+func TestReceivedTextIsWrittenOutOnce(t *testing.T) {
+	for _, text := range []string{"a\nb", "plain", "\x1b[2J\u202e\xff", "⟨LF⟩", "a ⟨ b\n\t"} {
+		require.Equal(t, show.Line(text), show.Received(show.Line(text)))
+		require.Equal(t, show.Text(text), show.ReceivedText(show.Text(text)))
+		require.True(t, show.Plain(show.Received(text)), "nothing invisible is left")
+	}
+	require.Equal(t, "a⟨LF⟩⟨", show.Received("a\n⟨"))
+	require.Equal(t, "a\n⟨ESC⟩⟨", show.ReceivedText("a\n\x1b⟨"))
+}

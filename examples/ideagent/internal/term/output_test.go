@@ -83,3 +83,13 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 		}
 	}
 }
+
+// The agent's side, or the client of the protocol, has written out what people would not see. Nothing is written out again.
+func TestLineBreaksOfCommandsAreWrittenOutOnce(t *testing.T) {
+	p := newPerson(t)
+	p.AllowAll = true
+	p.Prompt = "run echo one\necho two"
+	require.Equal(t, term.ExitOK, p.start(t)(), p.errors.String())
+	require.Contains(t, p.out.String(), "$ echo one⟨LF⟩echo two\n  │ one\n  │ two\n")
+	require.NotContains(t, p.out.String(), "U+27E8")
+}

@@ -33,7 +33,7 @@ func sessionsOf(ctx context.Context, client *acpclient.Client, dir string, now a
 		}
 		s := screen.Session{ID: string(info.SessionID), Title: "(no title)"}
 		if info.Title != nil && *info.Title != "" {
-			s.Title = show.Line(*info.Title)
+			s.Title = show.Received(*info.Title)
 		}
 		if info.UpdatedAt != nil {
 			s.When = show.Line(*info.UpdatedAt)

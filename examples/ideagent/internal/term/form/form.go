@@ -102,7 +102,7 @@ func options(titled []acp.EnumOption, plain []string) []acp.EnumOption {
 func (f *Field) Lines() []string {
 	lines := f.Raw()
 	for i := range lines {
-		lines[i] = show.Line(lines[i])
+		lines[i] = show.Received(lines[i])
 	}
 	return lines
 }

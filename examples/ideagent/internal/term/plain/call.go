@@ -75,7 +75,7 @@ func (p *Printer) callLine(c *call, e *view.Entity) {
 		mark, style, state = "✗", styleRed, " (cancelled)"
 	}
 	p.begin(blockLine)
-	p.out.WriteString(p.style(style, mark) + " " + show.Line(e.Title) + p.style(styleDim, state) + "\n")
+	p.out.WriteString(p.style(style, mark) + " " + show.Received(e.Title) + p.style(styleDim, state) + "\n")
 	p.blank = false
 }
 

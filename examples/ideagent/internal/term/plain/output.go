@@ -32,7 +32,7 @@ func (p *Printer) command(e *view.Entity) {
 	if o == nil {
 		o = &output{}
 		p.commands[e.ID] = o
-		line := "  $ " + show.Line(e.Title)
+		line := "  $ " + show.Received(e.Title)
 		if e.Dir != "" && e.Dir != p.dir {
 			line += "  (in " + show.Line(p.relative(e.Dir)) + ")"
 		}

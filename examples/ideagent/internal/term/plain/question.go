@@ -48,7 +48,7 @@ func Code() string {
 func (p *Printer) Ask(options []acp.PermissionOption, code string) {
 	p.locked(func() {
 		for i := range options {
-			p.lines(styleNone, "  "+p.style(styleBold, strconv.Itoa(i+1))+"  "+show.Line(options[i].Name))
+			p.lines(styleNone, "  "+p.style(styleBold, strconv.Itoa(i+1))+"  "+show.Received(options[i].Name))
 		}
 		p.begin(blockLine)
 		p.out.WriteString(p.style(styleBold, fmt.Sprintf("Answer with a number and %s, such as “1 %s”: ", code, code)))

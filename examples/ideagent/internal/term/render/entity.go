@@ -130,7 +130,7 @@ func (d *Document) entity(e *view.Entity) []text.Line {
 	case view.Compaction:
 		return []text.Line{text.Of("The agent has summarised the conversation so far.", Dim)}
 	}
-	return text.Wrap(text.Of(show.Line(e.Title), text.Style{}), d.width)
+	return text.Wrap(text.Of(show.Received(e.Title), text.Style{}), d.width)
 }
 
 // Wrapped wraps a text of several lines between words.
@@ -176,7 +176,7 @@ func Mark(s view.Status) text.Line {
 }
 
 func (d *Document) toolCall(e *view.Entity) []text.Line {
-	lines := text.Indent(text.Break(text.Of(show.Line(e.Title), text.Style{}), d.width-2), Mark(e.Status), twoSpaces)
+	lines := text.Indent(text.Break(text.Of(show.Received(e.Title), text.Style{}), d.width-2), Mark(e.Status), twoSpaces)
 	for i := range e.Content {
 		c := &e.Content[i]
 		if c.Diff == nil {
@@ -218,7 +218,7 @@ func (d *Document) fold(lines []text.Line, most int) []text.Line {
 }
 
 func (d *Document) commandLine(e *view.Entity) []text.Line {
-	line := show.Line(e.Title)
+	line := show.Received(e.Title)
 	if e.Dir != "" && e.Dir != d.dir {
 		line += "  (in " + show.Line(d.Relative(e.Dir)) + ")"
 	}
@@ -307,7 +307,7 @@ func (d *Document) answered(e *view.Entity) []text.Line {
 			}
 		}
 	}
-	return indented(text.Wrap(append(text.Of("↳ ", Dim), text.Of(show.Line(answer), style)...), d.width-2))
+	return indented(text.Wrap(append(text.Of("↳ ", Dim), text.Of(show.Received(answer), style)...), d.width-2))
 }
 
 // Relative returns a path as the user thinks of it.

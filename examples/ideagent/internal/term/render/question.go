@@ -16,10 +16,10 @@ import (
 // Parts are the texts that show everything that a question is about, besides the changes that have been shown.
 func Parts(r *acpclient.PermissionRequest, shown []view.FileChange) (parts []string) {
 	if r.Call == nil && r.Approval.Title != "" && len(r.Approval.Preview) == 0 {
-		parts = append(parts, show.Text(r.Approval.Title))
+		parts = append(parts, show.ReceivedText(r.Approval.Title))
 	}
 	if r.Approval.Reason != "" {
-		parts = append(parts, show.Text(r.Approval.Reason))
+		parts = append(parts, show.ReceivedText(r.Approval.Reason))
 	}
 	all := r.Approval.Preview
 	for i := range all { // the commands first: nothing may push them out of sight
@@ -29,6 +29,10 @@ func Parts(r *acpclient.PermissionRequest, shown []view.FileChange) (parts []str
 	}
 	for i := range all {
 		if v := &all[i]; v.Command == nil && !repeats(r, v) && (v.Diff == nil || !has(shown, v.Diff)) {
+			if v.Diff == nil { // of the agent, which may have written it out
+				parts = append(parts, show.ReceivedText(v.Text))
+				continue
+			}
 			parts = append(parts, approval.PreviewText(v))
 		}
 	}

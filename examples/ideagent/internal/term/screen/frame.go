@@ -135,7 +135,7 @@ func (m *Model) activity() string {
 	case doing == "":
 		doing = "waiting for the agent"
 	}
-	line := elapsed(m.now.Sub(m.since)) + " " + show.Line(doing)
+	line := elapsed(m.now.Sub(m.since)) + " " + show.Received(doing)
 	if !m.cancelling {
 		line += " · Ctrl-C cancels"
 	}

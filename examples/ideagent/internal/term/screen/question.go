@@ -237,7 +237,7 @@ func Preview(r *acpclient.PermissionRequest, relative func(string) string, width
 		lines = append(lines, more...)
 	}
 	if r.Call != nil || len(r.Approval.Preview) == 0 {
-		add(render.Whole(show.Line(r.Approval.Title), render.Bold, width))
+		add(render.Whole(show.Received(r.Approval.Title), render.Bold, width))
 	}
 	var diffs []view.FileChange
 	for _, p := range r.Approval.Preview {
@@ -266,10 +266,10 @@ func (q *question) options(width int) (lines []text.Line, short string) {
 		if !strings.HasPrefix(string(o.Kind), "allow") {
 			style.Color = text.Red
 		}
-		lines = append(lines, text.Indent(text.Wrap(text.Of(show.Line(o.Name), text.Style{}), width-3),
+		lines = append(lines, text.Indent(text.Wrap(text.Of(show.Received(o.Name), text.Style{}), width-3),
 			append(text.Of(key, style), text.Of("  ", text.Style{})...), text.Of("   ", text.Style{}))...)
 		name := strings.ReplaceAll(string(o.Kind), "_", " ")
-		if name = show.Line(name); len(name) > 16 || name == "" {
+		if name = show.Received(name); len(name) > 16 || name == "" {
 			name = "option"
 		}
 		names = append(names, key+" "+name)
