@@ -22,7 +22,6 @@ import (
 // Bounds of terminals.
 const (
 	maxTerminals = 64                    // of a session, at a time
-	maxShown     = 1 << 20               // bytes of output that are shown
 	lookEvery    = 50 * time.Millisecond // at the output
 	cleanup      = 5 * time.Second       // for a command to end
 )
@@ -171,55 +170,21 @@ func (t *terminals) watch(ctx context.Context, id acp.TerminalID, title, dir str
 		select {
 		case <-tick.C:
 			if exit, over := show.more(); over {
+				show.finish()
 				t.exited(e.ID, exit)
 				return
 			}
 		case <-ended:
-			exit, _ := show.more()
+			exit, over := show.more()
+			for at := int64(-1); !over && show.pos > at; {
+				at = show.pos
+				exit, over = show.more()
+			}
+			show.finish()
 			t.exited(e.ID, exit)
 			return
 		}
 	}
-}
-
-// output shows what a command writes.
-type output struct {
-	id      string
-	view    *view.Fold
-	process workspace.Process
-	pos     int64
-	rest    []byte // no whole character yet
-}
-
-// more shows what is new. over says that nothing more will come; exit is nil then if the command was released.
-func (o *output) more() (exit *workspace.Exit, over bool) {
-	const atOnce, rounds = 256 << 10, 16
-	for range rounds {
-		chunk, err := o.process.Output(context.Background(), o.pos, atOnce)
-		if err != nil {
-			return nil, true
-		}
-		o.pos = chunk.From + int64(len(chunk.Data))
-		if room := maxShown - int(o.pos) + len(chunk.Data); room > 0 {
-			o.rest = append(o.rest, chunk.Data[:min(room, len(chunk.Data))]...)
-		}
-		over = chunk.Exit != nil && o.pos >= chunk.End
-		n := len(o.rest)
-		if !over {
-			n = whole(o.rest)
-		}
-		if n > 0 {
-			_ = o.view.Apply(view.Change{Op: view.Append, ID: o.id, Text: strings.ToValidUTF8(string(o.rest[:n]), "\uFFFD")})
-			o.rest = append(o.rest[:0], o.rest[n:]...)
-		}
-		switch {
-		case over:
-			return chunk.Exit, true
-		case len(chunk.Data) == 0:
-			return nil, false
-		}
-	}
-	return nil, false
 }
 
 // exited shows how a command ended; nil means that it was released before.
@@ -238,19 +203,6 @@ func (t *terminals) exited(id string, exit *workspace.Exit) {
 		}
 	}
 	_ = v.Apply(view.Change{Op: view.Upsert, ID: id, Entity: &e})
-}
-
-// whole returns how much of p ends at the end of a character.
-func whole(p []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
-		if c := p[len(p)-n:]; utf8.RuneStart(c[0]) {
-			if utf8.FullRune(c) {
-				return len(p)
-			}
-			return len(p) - n
-		}
-	}
-	return len(p)
 }
 
 func (t *terminals) find(id acp.TerminalID) (*terminal, error) {

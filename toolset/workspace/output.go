@@ -16,7 +16,8 @@ type shownOutput struct {
 	head, tail string
 	// at is the position of what is left out, and left how much that is.
 	at, left int64
-	lost     bool // the beginning
+	lost     bool  // the beginning
+	before   int64 // how much of it at least
 	exit     *Exit
 }
 
@@ -28,7 +29,7 @@ func (c *call) output(ctx context.Context, t *Terminal) (shownOutput, error) {
 		return shownOutput{}, c.failed(ctx, "read the output of "+t.title, err)
 	}
 	if int64(len(chunk.Data)) <= limit {
-		return shownOutput{head: toText(chunk.Data), lost: chunk.Lost, exit: chunk.Exit}, nil
+		return shownOutput{head: toText(chunk.Data), lost: chunk.Lost, before: chunk.From, exit: chunk.Exit}, nil
 	}
 	head := cutHead(string(chunk.Data[:limit/4]))
 	last, err := t.Process.Output(ctx, -(limit - limit/4), 0)
@@ -38,7 +39,8 @@ func (c *call) output(ctx context.Context, t *Terminal) (shownOutput, error) {
 	tail := cutTail(string(last.Data))
 	at := chunk.From + int64(len(head))
 	return shownOutput{
-		head: toText([]byte(head)), tail: toText([]byte(tail)), at: at, left: max(last.End-int64(len(tail))-at, 1), lost: chunk.Lost, exit: last.Exit,
+		head: toText([]byte(head)), tail: toText([]byte(tail)), at: at, left: max(last.End-int64(len(tail))-at, 1), lost: chunk.Lost,
+		before: chunk.From, exit: last.Exit,
 	}, nil
 }
 
@@ -50,7 +52,10 @@ func (o *shownOutput) state(id string) CommandState {
 // text shows an output with how the command ended.
 func (o *shownOutput) text(id, how string) string {
 	var b strings.Builder
-	if o.lost {
+	switch {
+	case o.lost && o.before > 1: // of an editor one knows no more than that
+		fmt.Fprintf(&b, "[The beginning of the output is lost: %d bytes or more.]\n", o.before)
+	case o.lost:
 		b.WriteString("[The beginning of the output is lost.]\n")
 	}
 	b.WriteString(o.head)

@@ -220,3 +220,12 @@ func TestResultIsKeptIfTheTerminalCannotBeClosed(t *testing.T) {
 	_, err = r.run(t.Context(), command("echo hi"))
 	require.ErrorIs(t, err, workspace.ErrLost)
 }
+
+func TestModelIsToldHowMuchOutputIsLost(t *testing.T) {
+	scripts := map[string]memory.Script{"make": memory.Print(strings.Repeat("0123456789\n", 1000), 2)}
+	r, _ := inMemory(t, memory.Config{Commands: scripts, OutputLimit: 1000}, workspace.WithOutputLimit(500))
+	text := r.call(workspace.ToolRunCommand, args{"command": "make"})
+	require.True(t, strings.HasPrefix(text, "[The beginning of the output is lost: 10000 bytes or more.]\n"), text)
+	require.Regexp(t, `\n\[\d+ bytes left out here\.`, text)
+	require.True(t, strings.HasSuffix(text, "\n0123456789\n[exit code 2]"), text)
+}

@@ -64,16 +64,20 @@ func Input(args model.RawArgs) json.RawMessage {
 // MaxText bounds the text of a result that is shown with its tool call, in bytes. The model gets all of it.
 const MaxText = 64 << 10
 
-// Clip cuts a text that is too long to be shown: see [MaxText].
+// Clip cuts the middle out of a text that is too long to be shown, and says how much that is: see [MaxText].
 func Clip(text string) string {
 	if len(text) <= MaxText {
 		return text
 	}
-	cut := MaxText
-	for !utf8.RuneStart(text[cut]) {
-		cut--
+	head, tail := MaxText/2, len(text)-MaxText/2
+	for !utf8.RuneStart(text[head]) {
+		head--
 	}
-	return text[:cut] + "\n[" + strconv.Itoa(len(text)-cut) + " more bytes are not shown]"
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	left := text[head:tail]
+	return text[:head] + "\n[" + strconv.Itoa(len(left)) + " bytes (" + strconv.Itoa(strings.Count(left, "\n")) + " lines) are not shown]\n" + text[tail:]
 }
 
 func textContent(text string) view.Content { return view.Content{Kind: view.Text, Text: text} }

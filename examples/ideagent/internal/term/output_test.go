@@ -93,3 +93,12 @@ func TestLineBreaksOfCommandsAreWrittenOutOnce(t *testing.T) {
 	require.Contains(t, p.out.String(), "$ echo one⟨LF⟩echo two\n  │ one\n  │ two\n")
 	require.NotContains(t, p.out.String(), "U+27E8")
 }
+
+func TestEndOfALongOutputIsShownAboveTheExitCode(t *testing.T) {
+	p := newPerson(t)
+	p.AllowAll = true
+	p.Prompt = "run seq 1 400000 && exit 3" // 2.7 MB
+	require.Equal(t, term.ExitOK, p.start(t)(), p.errors.String())
+	require.Contains(t, p.out.String(), "\n  │ 399999\n  │ 400000\n  └ exit code 3\n")
+	require.Contains(t, p.out.String(), " lines …\n")
+}
