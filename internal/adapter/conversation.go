@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -33,6 +34,35 @@ func Turns(messages []*model.Message) iter.Seq[[]*model.Message] {
 			messages = messages[n:]
 		}
 	}
+}
+
+// Without returns the messages without the responses that have nothing to send, according to says. What is before and after
+// them becomes one turn: providers refuse empty messages, and some refuse two messages of the user in a row.
+func Without(messages []*model.Message, says func(*model.Message) bool) []*model.Message {
+	for i, msg := range messages {
+		if msg.Kind != model.KindResponse || says(msg) {
+			continue
+		}
+		kept := append(make([]*model.Message, 0, len(messages)), messages[:i]...)
+		for _, msg := range messages[i+1:] {
+			if msg.Kind != model.KindResponse || says(msg) {
+				kept = append(kept, msg)
+			}
+		}
+		return kept
+	}
+	return messages
+}
+
+// Says reports whether a part of a response is something that every provider takes: a call, media, or text that is not blank.
+func Says(p *model.Part) bool {
+	switch p.Kind {
+	case model.PartText:
+		return strings.TrimSpace(p.Text) != ""
+	case model.PartThinking, model.PartOpaque, model.PartCitation:
+		return false
+	}
+	return true // also what is not valid, which is reported when it is written
 }
 
 // AnswersCall reports whether a part of a request is the result of a tool call, if only that it must be tried again.

@@ -10,22 +10,30 @@ const maxCount = 1 << 53
 // Count corrects a provider's counts to what [model.Usage] promises. OpenAI's protocols count reasoning as part of the output,
 // and cached tokens as part of the input, but providers differ: xAI counts reasoning beside the output. The total tells. A
 // count stands beside the whole if the total has it in addition, or if it is greater than the whole. What the total has
-// beyond all counts is reasoning that is not mentioned elsewhere, as at Google's compatible endpoint. Without a total, or
-// with one that is too small, only impossible counts are corrected.
+// beyond all counts is reasoning that is not mentioned elsewhere, as at Google's compatible endpoint. Tokens that are counted
+// both as read from the cache and as written to it, as OpenRouter does, are counted as read. Without a total, or with one that
+// is too small, only impossible counts are corrected.
 func Count(total int64, u model.Usage) model.Usage {
 	for _, n := range []*int64{&total, &u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens} {
 		*n = min(max(*n, 0), maxCount)
 	}
-	cached, reasoning := u.CacheReadTokens+u.CacheWriteTokens, u.ReasoningTokens
+	read, written, reasoning := u.CacheReadTokens, u.CacheWriteTokens, u.ReasoningTokens
 	missing := total - u.InputTokens - u.OutputTokens
-	if reasoning > u.OutputTokens || reasoning > 0 && (missing == reasoning || missing == reasoning+cached) {
+	rest := missing - reasoning
+	if reasoning > u.OutputTokens || reasoning > 0 && (rest == 0 || rest == read || rest == written || rest == read+written) {
 		u.OutputTokens += reasoning
-		missing -= reasoning
+		missing = rest
 	}
-	if cached > u.InputTokens || cached > 0 && missing == cached {
-		u.InputTokens += cached
-		missing -= cached
+	beside := int64(0)
+	switch {
+	case read > u.InputTokens, written > u.InputTokens, missing == read+written:
+		beside = read + written
+	case missing == read, missing == written:
+		beside = missing
 	}
+	u.InputTokens += beside
+	missing -= beside
+	u.CacheWriteTokens = min(written, u.InputTokens-read)
 	if missing > 0 && reasoning == 0 {
 		u.OutputTokens += missing
 		u.ReasoningTokens = missing

@@ -30,68 +30,92 @@ type IDRule struct {
 	Exact bool
 }
 
-// WireIDs replaces the call ids of a conversation that a provider would refuse. An id that fits stays as it is. Any other
-// becomes a hash, the same for a call and for its result, and for the same conversation each time; different ids stay
-// different. The conversation is only looked through if an id does not fit.
+// WireIDs chooses the call ids to send. Each call of a request has an id of its own, which its result has, too: models may use
+// an id again in a later response, and foreign ids may not fit the provider's rule. An id that fits and was not used before
+// stays as it is. Any other becomes a hash.
+//
+// Its methods are called in the order of the conversation. An id depends only on what precedes it, so it stays the same as the
+// conversation grows.
 type WireIDs struct {
-	Rule     IDRule
+	Rule IDRule
+	// Provider keeps its own ids if the rule knows no bound.
 	Provider string
+	// Messages is the conversation. It says how many ids there are.
 	Messages []*model.Message
 
-	wire map[string]string // of the ids that do not fit; nil if none was met
+	turn  int
+	calls map[string]wireCall
+	// waiting holds the further calls of the current responses that have the same id as another of them.
+	waiting map[string][]string
 }
 
-// Of returns the id to send for an id of the conversation.
-func (w *WireIDs) Of(id string) string {
-	if w.Rule.fits(id) {
-		return id
-	}
-	if w.wire == nil {
-		w.look()
-	}
-	if fitted, ok := w.wire[id]; ok {
-		return fitted
-	}
-	return id
+// wireCall is stored under an id of the conversation and under an id on the wire, which are often the same.
+type wireCall struct {
+	// wire is the id on the wire of the latest call with this id in the conversation.
+	wire string
+	turn int
+	// taken reports that a call has this id on the wire.
+	taken bool
 }
 
-func (w *WireIDs) look() {
-	w.wire = map[string]string{}
-	taken := map[string]bool{}
-	own := map[string]bool{}
-	each := func(f func(id string)) {
+// Turn begins adjacent responses.
+func (w *WireIDs) Turn() { w.turn++ }
+
+// Call returns the id to send for a call with this id, which a response of the given provider made.
+func (w *WireIDs) Call(id, provider string) string {
+	if w.calls == nil {
+		n := 0
 		for _, msg := range w.Messages {
 			for i := range msg.Parts {
-				if p := &msg.Parts[i]; p.Kind == model.PartToolCall || AnswersCall(p) {
-					f(p.CallID)
+				if msg.Parts[i].Kind == model.PartToolCall {
+					n++
 				}
 			}
 		}
+		w.calls = make(map[string]wireCall, n)
 	}
-	if w.Rule.Max == 0 && w.Provider != "" {
-		for _, msg := range w.Messages {
-			for i := range msg.Parts {
-				if p := &msg.Parts[i]; p.Kind == model.PartToolCall && msg.Provider == w.Provider && p.CallID != "" {
-					own[p.CallID] = true
-				}
-			}
-		}
+	known, wire := w.calls[id], id
+	keep := w.Rule.fits(id) || id != "" && w.Rule.Max == 0 && provider == w.Provider && provider != ""
+	if !keep {
+		wire = w.Rule.hash(id)
 	}
-	each(func(id string) {
-		if w.Rule.fits(id) || own[id] {
-			taken[id] = true
+	for n := 2; w.calls[wire].taken; n++ {
+		wire = w.Rule.hash(id + "\x00" + strconv.Itoa(n))
+	}
+	if wire != id {
+		w.calls[wire] = wireCall{wire: w.calls[wire].wire, turn: w.calls[wire].turn, taken: true}
+	}
+	if known.wire != "" && known.turn == w.turn {
+		w.wait(id, wire)
+		return wire
+	}
+	delete(w.waiting, id)
+	w.calls[id] = wireCall{wire: wire, turn: w.turn, taken: known.taken || wire == id}
+	return wire
+}
+
+func (w *WireIDs) wait(id, wire string) {
+	if w.waiting == nil {
+		w.waiting = map[string][]string{}
+	}
+	w.waiting[id] = append(w.waiting[id], wire)
+}
+
+// Result returns the id to send for the result of a call with this id: of the latest one, or if several calls of the latest
+// responses have it, of the first that has no result yet.
+func (w *WireIDs) Result(id string) string {
+	c, known := w.calls[id]
+	if !known || c.wire == "" { // the result of no call
+		if w.Rule.fits(id) {
+			return id
 		}
-	})
-	each(func(id string) {
-		if _, done := w.wire[id]; done || w.Rule.fits(id) || own[id] {
-			return
-		}
-		fitted := w.Rule.hash(id)
-		for n := 2; taken[fitted]; n++ {
-			fitted = w.Rule.hash(id + "\x00" + strconv.Itoa(n))
-		}
-		w.wire[id], taken[fitted] = fitted, true
-	})
+		return w.Rule.hash(id)
+	}
+	if next := w.waiting[id]; len(next) > 0 {
+		w.waiting[id] = next[1:]
+		w.calls[id] = wireCall{wire: next[0], turn: c.turn, taken: c.taken}
+	}
+	return c.wire
 }
 
 func (r IDRule) fits(id string) bool {

@@ -3,6 +3,8 @@
 package adapter_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,55 +14,109 @@ import (
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-func calls(provider string, ids ...string) *model.Message {
-	msg := &model.Message{Kind: model.KindResponse, Provider: provider}
+// turn gives the calls of one response their ids, and then their results.
+func turn(t *testing.T, w *adapter.WireIDs, provider string, ids ...string) []string {
+	t.Helper()
+	w.Turn()
+	var sent []string
 	for _, id := range ids {
-		msg.Parts = append(msg.Parts, model.ToolCall(id, "f", "{}"))
+		sent = append(sent, w.Call(id, provider))
 	}
-	return msg
+	for i, id := range ids {
+		require.Equal(t, sent[i], w.Result(id), "the result of call %d has the id of the call", i)
+	}
+	return sent
 }
 
 // An id may be the very hash that stands for another one.
 func TestWireIDsStayDifferent(t *testing.T) {
 	for _, rule := range []adapter.IDRule{{Max: 9, Exact: true}, {Max: 40}, {}} {
-		fit := func(ids ...string) []string {
-			w := adapter.WireIDs{Rule: rule, Messages: []*model.Message{calls("", ids...)}}
-			var fitted []string
-			for _, id := range ids {
-				fitted = append(fitted, w.Of(id))
-			}
-			return fitted
-		}
-		taken := fit("a.b")[0]
+		taken := turn(t, &adapter.WireIDs{Rule: rule}, "", "a.b")[0]
 		require.NotEqual(t, "a.b", taken)
-		got := fit("a.b", taken, "")
-		require.Equal(t, taken, got[1], "an id that fits stays as it is")
-		require.NotEqual(t, taken, got[0])
-		require.NotContains(t, got[:2], got[2])
-		require.Equal(t, got, fit("a.b", taken, ""))
+		for _, ids := range [][]string{{"a.b", taken, ""}, {taken, "a.b", ""}, {"", "", "a.b", "a.b", taken}} {
+			sent := turn(t, &adapter.WireIDs{Rule: rule}, "", ids...)
+			require.Len(t, slices.Compact(slices.Sorted(slices.Values(sent))), len(ids), "%q became %q", ids, sent)
+			require.Equal(t, sent, turn(t, &adapter.WireIDs{Rule: rule}, "", ids...))
+		}
 	}
+}
+
+// Small models number their calls anew in each response.
+func TestCallsOfAConversationHaveDifferentIDs(t *testing.T) {
+	const characters = "a_0.-Æ"
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		rule := []adapter.IDRule{{Max: 9, Exact: true}, {Max: 40}, {Max: 64}, {}}[r.IntN(4)]
+		w := adapter.WireIDs{Rule: rule, Provider: "host"}
+		seen := map[string]bool{}
+		for range 1 + r.IntN(6) {
+			provider := []string{"", "host", "elsewhere"}[r.IntN(3)]
+			var ids []string
+			for range r.IntN(4) {
+				id := ""
+				for range r.IntN(3) {
+					id += string([]rune(characters)[r.IntN(6)])
+				}
+				ids = append(ids, id)
+			}
+			for i, sent := range turn(t, &w, provider, ids...) {
+				require.False(t, seen[sent], "%q was sent twice", sent)
+				seen[sent] = true
+				if rule.Exact {
+					require.Regexp(t, "^[a-zA-Z0-9]{9}$", sent)
+				} else if sent != ids[i] {
+					require.Regexp(t, "^[a-zA-Z0-9_-]{1,40}$", sent)
+				}
+			}
+		}
+	}
+}
+
+func TestRepeatedIDsMatchTheirResults(t *testing.T) {
+	w := &adapter.WireIDs{}
+	require.Equal(t, []string{"call_0"}, turn(t, w, "", "call_0"))
+	second := turn(t, w, "", "call_0", "call_1")
+	require.NotEqual(t, "call_0", second[0])
+	require.Equal(t, "call_1", second[1])
+	third := turn(t, w, "", "call_0", "call_0") // results in the order of the calls
+	require.NotEqual(t, third[0], third[1])
+	require.NotContains(t, append(second, "call_0"), third[0])
+	require.Equal(t, third[1], w.Result("call_0"), "a second result belongs to the last call")
+	require.Equal(t, "orphan", w.Result("orphan"))
 }
 
 func TestWireIDsKeepProviderIDs(t *testing.T) {
 	const kimi, vllm = "functions.weather:0", "chatcmpl-tool-0123456789abcdef0123456789abcdef"
-	own := adapter.WireIDs{Provider: "host", Messages: []*model.Message{calls("host", kimi, vllm), calls("other", "functions.weather:1")}}
-	require.Equal(t, kimi, own.Of(kimi))
-	require.Equal(t, vllm, own.Of(vllm))
-	require.Regexp(t, `^[a-zA-Z0-9_-]{1,40}$`, own.Of("functions.weather:1"))
-	bounded := adapter.WireIDs{Rule: adapter.IDRule{Max: 40}, Provider: "host", Messages: own.Messages}
-	require.Regexp(t, `^[a-zA-Z0-9_-]{1,40}$`, bounded.Of(kimi), "a known bound holds for all")
-	require.Regexp(t, `^[a-zA-Z0-9_-]{1,40}$`, bounded.Of(vllm))
+	own := &adapter.WireIDs{Provider: "host"}
+	require.Equal(t, []string{kimi, vllm}, turn(t, own, "host", kimi, vllm))
+	require.Regexp(t, `^[a-zA-Z0-9_-]{1,40}$`, turn(t, own, "other", "functions.weather:1")[0])
+	bounded := turn(t, &adapter.WireIDs{Rule: adapter.IDRule{Max: 40}, Provider: "host"}, "host", kimi, vllm)
+	require.Regexp(t, `^[a-zA-Z0-9_-]{1,40}$`, bounded[0], "a known bound holds for all")
+	require.Regexp(t, `^[a-zA-Z0-9_-]{1,40}$`, bounded[1])
 }
 
+// What follows never changes an id: the prefix of a request stays the same.
 func TestWireIDsAreStableAsAConversationGrows(t *testing.T) {
-	messages := []*model.Message{calls("", "a.b", "c"), calls("", "d:e")}
-	shorter, longer := adapter.WireIDs{Messages: messages[:1]}, adapter.WireIDs{Messages: messages}
-	require.Equal(t, shorter.Of("a.b"), longer.Of("a.b"))
+	conversation := [][]string{{"a.b", "c"}, {"d:e", "c"}, {"c", "", "a.b"}, {"d:e", "d:e"}}
+	var before [][]string
+	for n := range conversation {
+		w := &adapter.WireIDs{Provider: "p"}
+		var sent [][]string
+		for i, ids := range conversation[:n+1] {
+			sent = append(sent, turn(t, w, []string{"p", ""}[i%2], ids...))
+		}
+		for i := range before {
+			require.Equal(t, before[i], sent[i])
+		}
+		before = sent
+	}
 }
 
-func TestIDsThatFitCostNothing(t *testing.T) {
-	w := adapter.WireIDs{Messages: []*model.Message{calls("", "call_1")}}
-	require.Zero(t, testing.AllocsPerRun(10, func() { w.Of("call_1") }))
+func TestConversationWithoutCallsNeedsNoMemoryForIDs(t *testing.T) {
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		w := adapter.WireIDs{}
+		w.Turn()
+	}))
 }
 
 func TestToolNamesAreCheckedAlikeForAllProviders(t *testing.T) {

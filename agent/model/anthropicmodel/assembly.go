@@ -261,7 +261,7 @@ func (u *wireUsage) usage() model.Usage {
 			usage.Add(pass.wireTokens.usage())
 		}
 	}
-	return usage
+	return adapter.Count(0, usage)
 }
 
 // usage counts all input. The provider's own count leaves out cached input.

@@ -3,6 +3,7 @@
 package anthropicmodel
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -23,6 +24,7 @@ func (m *Model) setConversation(params *anthropic.MessageNewParams, req *model.R
 	for turn := range adapter.Turns(req.Messages) {
 		var err error
 		if turn[0].Kind == model.KindResponse {
+			c.ids.Turn()
 			err = c.response(turn)
 		} else {
 			err = c.request(turn)
@@ -138,7 +140,7 @@ func systemAsText(text string) anthropic.ContentBlockParamUnion {
 }
 
 func (c *conversation) toolResult(p *model.Part) anthropic.ContentBlockParamUnion {
-	result := &anthropic.ToolResultBlockParam{ToolUseID: c.ids.Of(p.CallID)}
+	result := &anthropic.ToolResultBlockParam{ToolUseID: c.ids.Result(p.CallID)}
 	text := adapter.Text(p)
 	if adapter.Failed(p) {
 		result.IsError = anthropic.Bool(true)
@@ -152,13 +154,29 @@ func (c *conversation) toolResult(p *model.Part) anthropic.ContentBlockParamUnio
 	return anthropic.ContentBlockParamUnion{OfToolResult: result}
 }
 
-// response writes adjacent responses as one assistant message, with the blocks in order. Thinking, opaque parts and
-// signatures are sent only to the provider that made them. They are never sent as text.
+// said returns the index of the last part of a response that may stand at its end, or -1: "The final block in an assistant
+// message cannot be `thinking`".
+func (c *conversation) said(msg *model.Message) int {
+	for i := len(msg.Parts) - 1; i >= 0; i-- {
+		p := &msg.Parts[i]
+		if adapter.Says(p) || p.Kind == model.PartOpaque && p.Provider == c.m.info.Provider && !bytes.Contains(p.Data, redactedThinking) {
+			return i
+		}
+	}
+	return -1
+}
+
+var redactedThinking = []byte(`"redacted_thinking"`)
+
+// response writes adjacent responses as one assistant message, with the blocks in order, but without thinking at the end of
+// a response. Thinking, opaque parts and signatures are sent only to the provider that made them. They are never sent as
+// text.
 func (c *conversation) response(messages []*model.Message) error {
 	c.system = false
 	var blocks []anthropic.ContentBlockParamUnion
 	for _, msg := range messages {
-		for i := range msg.Parts {
+		said := c.said(msg)
+		for i := range msg.Parts[:said+1] {
 			p := &msg.Parts[i]
 			own := p.Provider == c.m.info.Provider
 			switch p.Kind {
@@ -238,7 +256,7 @@ func appendOpaque(blocks []anthropic.ContentBlockParamUnion, data []byte) []anth
 
 // toolUse writes a call. Its signature holds the provider's additional members, as an object.
 func (c *conversation) toolUse(p *model.Part, own bool) anthropic.ContentBlockParamUnion {
-	use := &anthropic.ToolUseBlockParam{ID: c.ids.Of(p.CallID), Name: adapter.ToolName(p.Tool), Input: json.RawMessage(adapter.Arguments(p.Args))}
+	use := &anthropic.ToolUseBlockParam{ID: c.ids.Call(p.CallID, ""), Name: adapter.ToolName(p.Tool), Input: json.RawMessage(adapter.Arguments(p.Args))}
 	block := anthropic.ContentBlockParamUnion{OfToolUse: use}
 	if !own || !isObject(p.Signature) {
 		return block

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -329,5 +330,24 @@ func TestAtMostFourCacheBreakpoints(t *testing.T) {
 			n += strings.Count(string(member), `"cache_control":{"type":"ephemeral"}`)
 		}
 		require.Equal(t, want, n, cache)
+	}
+}
+
+// "The final block in an assistant message cannot be `thinking`."
+func TestThinkingIsNotTheEndOfAMessage(t *testing.T) {
+	thought := model.Part{Kind: model.PartThinking, Text: "Hm.", Provider: "anthropic", Signature: []byte("EqQB")}
+	redacted := model.Part{Kind: model.PartOpaque, Provider: "anthropic", Data: []byte(`{"type":"redacted_thinking","data":"x"}`)}
+	for name, parts := range map[string][]model.Part{
+		"thinking": {thought}, "redacted": {redacted}, "both": {thought, redacted}, "blank text": {thought, model.Text(" ")},
+	} {
+		for _, said := range [][]model.Part{nil, {model.Text("x")}, {thought, model.Text("x")}} {
+			body := sent(t, uncached, &model.Request{Messages: []*model.Message{
+				model.UserText("a"), model.Response(append(slices.Clone(said), parts...)...), model.UserText("b"),
+			}})
+			messages := string(body["messages"])
+			require.NotRegexp(t, `thinking"}\],"role":"assistant"`, messages, name)
+			require.Equal(t, len(said) == 2, strings.Contains(messages, "EqQB"), "thinking before text stays: %s", messages)
+			require.Equal(t, len(said) == 0, !strings.Contains(messages, `"assistant"`), name)
+		}
 	}
 }

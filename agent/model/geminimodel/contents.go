@@ -124,7 +124,7 @@ func (e *contentEncoder) functionResponse(p *model.Part) {
 	e.dst = append(e.dst, `{"functionResponse":{`...)
 	if p.CallID != "" {
 		e.dst = append(e.dst, `"id":`...)
-		e.dst = append(adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID)), ',')
+		e.dst = append(adapter.AppendJSONString(e.dst, e.ids.Result(p.CallID)), ',')
 	}
 	e.dst = append(e.dst, `"name":`...)
 	e.dst = adapter.AppendJSONString(e.dst, functionName(e.toolOf(p)))
@@ -142,14 +142,18 @@ func (e *contentEncoder) toolOf(p *model.Part) string {
 	if p.Tool != "" {
 		return p.Tool
 	}
+	tool := "unknown"
 	for _, msg := range e.req.Messages {
 		for i := range msg.Parts {
-			if c := &msg.Parts[i]; c.Kind == model.PartToolCall && c.CallID == p.CallID {
-				return c.Tool
+			switch c := &msg.Parts[i]; {
+			case c == p: // later calls may have the same id
+				return tool
+			case c.Kind == model.PartToolCall && c.CallID == p.CallID:
+				tool = c.Tool
 			}
 		}
 	}
-	return "unknown"
+	return tool
 }
 
 // functionName returns the name of a tool in the history in a form that the API accepts: it must start with a letter or
@@ -210,11 +214,13 @@ func isGoogleFile(s string) bool {
 	return false
 }
 
-// responses writes adjacent responses as one model content. Provider-specific parts of other providers are left out. An
-// empty content is not written.
+// responses writes adjacent responses as one model content. Provider-specific parts of other providers are left out. A
+// content that is empty, or has thoughts alone, is not written.
 func (e *contentEncoder) responses(turn []*model.Message) error {
 	before := len(e.dst)
+	e.ids.Turn()
 	e.begin("model")
+	thoughts := 0
 	for _, msg := range turn {
 		called := false
 		for i := range msg.Parts {
@@ -230,12 +236,13 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 				if own && len(p.Signature) > 0 {
 					e.part()
 					e.dst = append(e.dst, `{"text":`...)
+					thoughts++
 					e.dst = append(adapter.AppendJSONString(e.dst, p.Text), `,"thought":true`...)
 					e.signature(p.Signature)
 					e.dst = append(e.dst, '}')
 				}
 			case model.PartToolCall:
-				e.functionCall(p, own, !called)
+				e.functionCall(p, msg.Provider, !called)
 				called = true
 			case model.PartMedia:
 				if !own || len(p.Data) == 0 {
@@ -256,7 +263,7 @@ func (e *contentEncoder) responses(turn []*model.Message) error {
 			}
 		}
 	}
-	if e.parts == 0 {
+	if e.parts == thoughts {
 		e.dst = e.dst[:before]
 		return nil
 	}
@@ -338,12 +345,12 @@ func (e *contentEncoder) signature(signature []byte) {
 // (https://ai.google.dev/gemini-api/docs/thought-signatures).
 var noSignature = []byte("skip_thought_signature_validator")
 
-func (e *contentEncoder) functionCall(p *model.Part, own, first bool) {
+func (e *contentEncoder) functionCall(p *model.Part, provider string, first bool) {
 	e.part()
 	e.dst = append(e.dst, `{"functionCall":{`...)
 	if p.CallID != "" {
 		e.dst = append(e.dst, `"id":`...)
-		e.dst = append(adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID)), ',')
+		e.dst = append(adapter.AppendJSONString(e.dst, e.ids.Call(p.CallID, provider)), ',')
 	}
 	e.dst = append(e.dst, `"name":`...)
 	e.dst = adapter.AppendJSONString(e.dst, functionName(p.Tool))
@@ -351,7 +358,7 @@ func (e *contentEncoder) functionCall(p *model.Part, own, first bool) {
 	e.dst = append(e.dst, adapter.Arguments(p.Args)...)
 	e.dst = append(e.dst, '}')
 	switch {
-	case own && len(p.Signature) > 0:
+	case p.Provider == e.m.info.Provider && len(p.Signature) > 0:
 		e.signature(p.Signature)
 	case first && e.m.profile.RequireSignatures:
 		e.signature(noSignature)

@@ -252,3 +252,19 @@ func TestResponseSizeIsLimited(t *testing.T) {
 	require.ErrorContains(t, err, "has more than 10000 parts")
 	require.False(t, apiError(t, err).Retryable)
 }
+
+// The API counts thoughts beside the answer, some proxies as part of it.
+func TestThoughtsAreCountedOnce(t *testing.T) {
+	for usage, want := range map[string]model.Usage{
+		`{"promptTokenCount":10,"candidatesTokenCount":20,"thoughtsTokenCount":7,"totalTokenCount":37}`: {InputTokens: 10, OutputTokens: 27, ReasoningTokens: 7},
+		`{"promptTokenCount":10,"candidatesTokenCount":20,"thoughtsTokenCount":7}`:                      {InputTokens: 10, OutputTokens: 27, ReasoningTokens: 7},
+		`{"promptTokenCount":10,"candidatesTokenCount":20,"thoughtsTokenCount":7,"totalTokenCount":30}`: {InputTokens: 10, OutputTokens: 20, ReasoningTokens: 7},
+		`{"promptTokenCount":10,"candidatesTokenCount":2,"thoughtsTokenCount":7,"totalTokenCount":12}`:  {InputTokens: 10, OutputTokens: 9, ReasoningTokens: 7},
+		`{"promptTokenCount":10,"candidatesTokenCount":-2,"thoughtsTokenCount":-7}`:                     {InputTokens: 10},
+	} {
+		body := strings.TrimSuffix(chunk("STOP", `{"text":"b"}`), "}") + `,"usageMetadata":` + usage + "}"
+		msg, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(context.Background(), hello(), nil)
+		require.NoError(t, err)
+		require.Equal(t, want, msg.Usage, usage)
+	}
+}

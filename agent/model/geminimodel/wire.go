@@ -79,15 +79,17 @@ type wireUsage struct {
 	Candidates    int64 `json:"candidatesTokenCount"`
 	Thoughts      int64 `json:"thoughtsTokenCount"`
 	Cached        int64 `json:"cachedContentTokenCount"`
+	Total         int64 `json:"totalTokenCount"`
 }
 
+// usage counts thoughts as output. The API counts them beside it, but some proxies count them as part of it: the total
+// tells.
 func (u *wireUsage) usage() model.Usage {
-	return model.Usage{
-		InputTokens:     u.Prompt + u.ToolUsePrompt,
-		OutputTokens:    u.Candidates + u.Thoughts,
-		CacheReadTokens: u.Cached,
-		ReasoningTokens: u.Thoughts,
+	in, out := u.Prompt+u.ToolUsePrompt, u.Candidates
+	if u.Thoughts > u.Candidates || u.Total != in+out {
+		out += u.Thoughts
 	}
+	return adapter.Count(0, model.Usage{InputTokens: in, OutputTokens: out, CacheReadTokens: u.Cached, ReasoningTokens: u.Thoughts})
 }
 
 // decode parses a response, or an array of the chunks of one.

@@ -58,6 +58,9 @@ func TestConformance(t *testing.T) {
 
 // sendBack sends signatures of calls, and custom parts, back to their provider.
 func sendBack(c *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
+	if in.Kind == model.PartMedia && in.Provider == c.Info.Provider && len(in.Data) > 0 {
+		return ai.NewMediaPart(in.MediaType, "data:"+in.MediaType+";base64,"+base64.StdEncoding.EncodeToString(in.Data)), nil
+	}
 	switch {
 	case in.Provider != c.Info.Provider:
 	case in.Kind == model.PartToolCall && len(in.Signature) > 0:

@@ -91,7 +91,7 @@ func (m *Model) messages(c *Call) error {
 	if c.Request.Instructions != "" {
 		b.add(ai.RoleSystem, ai.NewTextPart(c.Request.Instructions))
 	}
-	for turn := range adapter.Turns(c.Request.Messages) {
+	for turn := range adapter.Turns(adapter.Without(c.Request.Messages, func(msg *model.Message) bool { return said(msg) >= 0 })) {
 		var err error
 		switch {
 		case turn[0].Kind == model.KindResponse:
@@ -195,13 +195,25 @@ func (b *conversation) result(p *model.Part) *ai.Part {
 	if b.m.dialect.Result != nil {
 		output = b.m.dialect.Result(adapter.Text(p))
 	}
-	return ai.NewToolResponsePart(&ai.ToolResponse{Name: adapter.ToolName(p.Tool), Ref: b.ids.Of(p.CallID), Output: output})
+	return ai.NewToolResponsePart(&ai.ToolResponse{Name: adapter.ToolName(p.Tool), Ref: b.ids.Result(p.CallID), Output: output})
+}
+
+// said returns the index of the last part of a response that may stand at its end, or -1. Providers refuse messages that
+// are empty or end with thinking.
+func said(msg *model.Message) int {
+	for i := len(msg.Parts) - 1; i >= 0; i-- {
+		if adapter.Says(&msg.Parts[i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 func (b *conversation) response(turn []*model.Message) (err error) {
 	var parts []*ai.Part
+	b.ids.Turn()
 	for _, msg := range turn {
-		for i := range msg.Parts {
+		for i := range msg.Parts[:said(msg)+1] {
 			p := &msg.Parts[i]
 			var out *ai.Part
 			switch p.Kind {
@@ -218,7 +230,7 @@ func (b *conversation) response(turn []*model.Message) (err error) {
 						return fmt.Errorf("the arguments of call %q: %w", p.CallID, err)
 					}
 				}
-				out = ai.NewToolRequestPart(&ai.ToolRequest{Name: adapter.ToolName(p.Tool), Ref: b.ids.Of(p.CallID), Input: input})
+				out = ai.NewToolRequestPart(&ai.ToolRequest{Name: adapter.ToolName(p.Tool), Ref: b.ids.Call(p.CallID, msg.Provider), Input: input})
 			case model.PartMedia:
 				out = ai.NewTextPart(adapter.MediaNote(p))
 			case model.PartOpaque, model.PartCitation:
@@ -229,9 +241,6 @@ func (b *conversation) response(turn []*model.Message) (err error) {
 				return err
 			}
 		}
-	}
-	if len(parts) == 0 && !b.m.dialect.ContentRequired {
-		parts = []*ai.Part{ai.NewTextPart("")} // an empty turn of the model
 	}
 	b.add(ai.RoleModel, parts...)
 	return nil

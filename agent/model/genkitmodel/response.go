@@ -77,7 +77,9 @@ func (m *Model) addPart(msg *model.Message, p *ai.Part) error {
 		}
 		msg.Parts = append(msg.Parts, call)
 	case ai.PartMedia:
-		msg.Parts = append(msg.Parts, media(p))
+		drawn := media(p)
+		drawn.Provider = m.info.Provider
+		msg.Parts = append(msg.Parts, drawn)
 	default:
 		data, err := json.Marshal(p)
 		if err != nil {

@@ -80,7 +80,7 @@ func TestResultsComeFirst(t *testing.T) {
 		{Kind: model.KindResponse},
 	}}
 	for required, want := range map[bool][]ai.Role{
-		false: {ai.RoleSystem, ai.RoleUser, ai.RoleModel, ai.RoleTool, ai.RoleUser, ai.RoleSystem, ai.RoleUser, ai.RoleModel},
+		false: {ai.RoleSystem, ai.RoleUser, ai.RoleModel, ai.RoleTool, ai.RoleUser, ai.RoleSystem, ai.RoleUser},
 		true:  {ai.RoleSystem, ai.RoleModel, ai.RoleTool, ai.RoleUser, ai.RoleSystem, ai.RoleUser},
 	} {
 		d := genkitmodel.Generic()
@@ -164,7 +164,8 @@ func TestResponse(t *testing.T) {
 		{Kind: model.PartThinking, Text: "again", Provider: "fake", Signature: []byte{0xff, 0}},
 		model.Text("ab"),
 		model.ToolCall("c", "t", "{}"), model.ToolCall("c_2", "t", `{"a<b":9223372036854775807}`), model.ToolCall("made up", "t", `{ "a" : 1.0 }`),
-		model.Media("image/png", []byte("x")), {Kind: model.PartMedia, MediaType: "image/png", URL: "https://example.com/a.png"},
+		{Kind: model.PartMedia, MediaType: "image/png", Data: []byte("x"), Provider: "fake"},
+		{Kind: model.PartMedia, MediaType: "image/png", URL: "https://example.com/a.png", Provider: "fake"},
 		{Kind: model.PartOpaque, Provider: "fake", Data: []byte(`{"custom":{"k":"v"}}`)},
 	}, msg.Parts)
 	require.Equal(t, model.FinishToolCalls, msg.Finish)

@@ -25,9 +25,7 @@ func (m *Model) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 	mediaType, kind := adapter.MediaType(p)
 	switch kind {
 	case "image":
-		dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
-		dst = appendDataURL(dst, mediaType, p)
-		return append(dst, "}}"...), nil
+		return appendImageURL(dst, mediaType, p), nil
 	case "audio":
 		format := audioFormat(mediaType)
 		if format == "" || len(p.Data) == 0 {
@@ -57,6 +55,11 @@ func audioFormat(mediaType string) string {
 		return "mp3"
 	}
 	return ""
+}
+
+func appendImageURL(dst []byte, mediaType string, p *model.Part) []byte {
+	dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
+	return append(appendDataURL(dst, mediaType, p), "}}"...)
 }
 
 // appendDataURL appends the part's URL, or its data as a data URL, as a JSON string.

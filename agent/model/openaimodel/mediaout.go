@@ -95,6 +95,9 @@ func (m *mediaOut) addAudio(w *wireAudio) error {
 }
 
 func (m *mediaOut) appendParts(parts []model.Part, provider string) []model.Part {
+	for i := range m.images {
+		m.images[i].Provider = provider
+	}
 	parts = append(parts, m.images...)
 	if len(m.audio) > 0 {
 		p := model.Media(audioType(m.audio), m.audio)

@@ -24,6 +24,7 @@ func whole(members string) string {
 func TestResponseMediaBecomesParts(t *testing.T) {
 	image := `{"type":"image_url","image_url":{"url":"data:image/webp;base64,cG5n"},"index":0}`
 	webp := model.Media("image/webp", []byte("png"))
+	webp.Provider = "openrouter"
 	sound := []byte("RIFF....WAVEfmt ")
 	wav := model.Media("audio/wav", sound)
 	wav.Provider, wav.ID = "openrouter", "audio_1"
@@ -34,7 +35,7 @@ func TestResponseMediaBecomesParts(t *testing.T) {
 			plain: whole(`"content":"Here.","images":[` + image + `,{"type":"image_url","image_url":{"url":"https://x.test/a.png"}}]`),
 			stream: events(delta(`{"content":"Here."}`), delta(`{"content":"","images":[`+image+`]}`),
 				delta(`{"images":[`+image+`,{"type":"image_url","image_url":{"url":"https://x.test/a.png"}}]}`), finish("stop")),
-			want: mediaMessage(model.Text("Here."), webp, model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: "https://x.test/a.png"}),
+			want: mediaMessage(model.Text("Here."), webp, model.Part{Kind: model.PartMedia, MediaType: "image/png", URL: "https://x.test/a.png", Provider: "openrouter"}),
 		},
 		"an image and nothing else": {
 			plain:  whole(`"content":null,"images":[` + image + `]`),
@@ -71,11 +72,20 @@ func TestResponseMediaBecomesParts(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, p.want, got)
 
-			note := messages(t, "openrouter", got)
+			back, note := messages(t, "openrouter", got), messages(t, "openai", got)
 			require.NotContains(t, note, "cG5n")
 			for _, part := range got.Parts {
+				switch {
+				case part.Kind != model.PartMedia:
+				case part.MediaType == "audio/wav":
+					require.Contains(t, back, "[audio/wav]")
+				case part.URL != "":
+					require.Contains(t, back, `{"type":"image_url","image_url":{"url":"https://x.test/a.png"}}]`)
+				default:
+					require.Contains(t, back, `"images":[{"type":"image_url","image_url":{"url":"data:image/webp;base64,cG5n"}}`)
+				}
 				if part.Kind == model.PartMedia {
-					require.Contains(t, note, "["+part.MediaType+"]")
+					require.Contains(t, note, "["+part.MediaType+"]", "what another provider made is a note")
 				}
 			}
 		})

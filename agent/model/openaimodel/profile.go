@@ -55,6 +55,9 @@ type Profile struct {
 	SendReasoning SendReasoning
 	// ReasoningDetails sends opaque reasoning_details back to the provider that made them.
 	ReasoningDetails bool
+	// ResponseImages sends images in a response back to the provider that made them, in the field "images". Otherwise the
+	// response has a note in their place.
+	ResponseImages bool
 	// Thinking maps each level of [model.Settings.Thinking] that the provider supports to a JSON object, whose members
 	// are added to the request's body. The object may be empty. Other levels are errors.
 	Thinking map[string]json.RawMessage

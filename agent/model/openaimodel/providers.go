@@ -189,6 +189,7 @@ var providers = [...]provider{
 		differs: func(p *Profile) {
 			p.ReasoningField = "reasoning"
 			p.ReasoningDetails = true
+			p.ResponseImages = true // ChatAssistantMessage in @openrouter/sdk
 			p.Thinking = map[string]json.RawMessage{}
 			for _, level := range thinkingLevels {
 				p.Thinking[level] = json.RawMessage(`{"reasoning":{"effort":"` + effortOf(level) + `"}}`)

@@ -26,10 +26,10 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings, stre
 	}
 	if stream {
 		if b.field("stream") {
-			b.dst = append(b.dst, "true"...)
+			b.put("true")
 		}
 		if m.profile.StreamUsage && b.field("stream_options") {
-			b.dst = append(b.dst, `{"include_usage":true}`...)
+			b.put(`{"include_usage":true}`)
 		}
 	}
 	if m.offersTools(req) {
@@ -98,6 +98,11 @@ func (b *bodyBuilder) field(name string) bool {
 	return true
 }
 
+// put appends s. Not inlined, it keeps programs smaller.
+//
+//go:noinline
+func (b *bodyBuilder) put(s string) { b.dst = append(b.dst, s...) }
+
 func (b *bodyBuilder) name(name string) {
 	if len(b.dst) > 1 {
 		b.dst = append(b.dst, ',')
@@ -120,12 +125,12 @@ func (m *Model) appendTools(b *bodyBuilder, req *model.Request) error {
 			t := &req.Tools[i]
 			b.dst = append(b.dst, sep)
 			sep = ','
-			b.dst = append(b.dst, `{"type":"function","function":{`...)
+			b.put(`{"type":"function","function":{`)
 			b.dst = appendTool(b.dst, t)
 			if t.Strict && m.profile.Strict {
-				b.dst = append(b.dst, `,"strict":true`...)
+				b.put(`,"strict":true`)
 			}
-			b.dst = append(b.dst, "}}"...)
+			b.put("}}")
 		}
 		b.dst = append(b.dst, ']')
 	}
@@ -154,7 +159,7 @@ func (m *Model) appendToolChoice(b *bodyBuilder, req *model.Request) error {
 	}
 	switch choice.Mode {
 	case model.ToolChoiceTool:
-		b.dst = append(b.dst, `{"type":"function","function":{"name":`...)
+		b.put(`{"type":"function","function":{"name":`)
 		b.dst = append(adapter.AppendJSONString(b.dst, choice.Tool), "}}"...)
 	case model.ToolChoiceRequired:
 		b.dst = adapter.AppendJSONString(b.dst, m.profile.RequiredToolChoice)
@@ -195,12 +200,12 @@ func (m *Model) appendOutput(b *bodyBuilder, out *model.OutputSchema) error {
 	if !b.field("response_format") {
 		return nil
 	}
-	b.dst = append(b.dst, `{"type":"json_schema","json_schema":{`...)
+	b.put(`{"type":"json_schema","json_schema":{`)
 	b.dst = appendSchema(b.dst, out)
 	if out.Strict && m.profile.Strict {
-		b.dst = append(b.dst, `,"strict":true`...)
+		b.put(`,"strict":true`)
 	}
-	b.dst = append(b.dst, "}}"...)
+	b.put("}}")
 	return nil
 }
 

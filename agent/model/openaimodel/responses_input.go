@@ -4,6 +4,7 @@ package openaimodel
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -16,13 +17,12 @@ import (
 // is sent as a string: vLLM does not accept a list of "output_text" without an id. llama.cpp does not accept a message
 // without "type".
 func (m *Responses) appendInput(dst []byte, messages []*model.Message) ([]byte, error) {
-	e := itemEncoder{m: m, dst: append(dst, '['), ids: adapter.WireIDs{
-		Rule: responseCallIDs, Provider: m.info.Provider, Messages: messages,
-	}}
-	for turn := range adapter.Turns(messages) {
+	e := itemEncoder{m: m, dst: append(dst, '['), ids: adapter.WireIDs{Rule: responseCallIDs, Provider: m.info.Provider, Messages: messages}}
+	for turn := range adapter.Turns(adapter.Without(messages, func(msg *model.Message) bool { return e.said(msg) >= 0 })) {
 		if turn[0].Kind == model.KindResponse {
+			e.ids.Turn()
 			e.responses(turn)
-		} else if err := eachOfRequests(turn, &e); err != nil {
+		} else if err := eachOfRequests(turn, &e.run, &e); err != nil {
 			return nil, err
 		}
 	}
@@ -40,31 +40,55 @@ type itemEncoder struct {
 	// writing reports that a message of the model is being written. phase is its phase.
 	writing bool
 	phase   string
+	run     []*model.Part
 }
+
+// said returns the index of the last part of a response that may stand at its end, or -1. Reasoning may not: "Item of
+// type 'reasoning' was provided without its required following item".
+func (e *itemEncoder) said(msg *model.Message) int {
+	for i := len(msg.Parts) - 1; i >= 0; i-- {
+		p := &msg.Parts[i]
+		if adapter.Says(p) || p.Kind == model.PartOpaque && e.isOwn(p) && isItem(p.Data) && !isReasoning(p.Data) {
+			return i
+		}
+	}
+	return -1
+}
+
+// isReasoning reports whether an item is reasoning.
+func isReasoning(item []byte) bool {
+	d := parseDetail(item)
+	return d != nil && d.value("type") == `"reasoning"`
+}
+
+// put appends s. Not inlined, it keeps programs smaller.
+//
+//go:noinline
+func (e *itemEncoder) put(s string) { e.dst = append(e.dst, s...) }
 
 // item starts an item.
 func (e *itemEncoder) item(begin string) {
-	e.dst = append(e.dst, e.sep...)
+	e.put(e.sep)
 	e.sep = ","
-	e.dst = append(e.dst, begin...)
+	e.put(begin)
 }
 
 func (e *itemEncoder) answer(p *model.Part) {
 	e.item(`{"type":"function_call_output","call_id":`)
-	e.dst = adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID))
-	e.dst = append(e.dst, `,"output":"`...)
+	e.dst = adapter.AppendJSONString(e.dst, e.ids.Result(p.CallID))
+	e.put(`,"output":"`)
 	e.dst = appendText(e.dst, p)
-	e.dst = append(e.dst, `"}`...)
+	e.put(`"}`)
 }
 
 func (e *itemEncoder) system(text string) {
 	e.item(`{"type":"message","role":"`)
-	e.dst = append(e.dst, e.m.profile.SystemRole...)
-	e.dst = append(e.dst, `","content":`...)
+	e.put(e.m.profile.SystemRole)
+	e.put(`","content":`)
 	e.dst = append(adapter.AppendJSONString(e.dst, text), '}')
 }
 
-func (e *itemEncoder) user(parts []model.Part, hasMedia bool) error {
+func (e *itemEncoder) user(parts []*model.Part, hasMedia bool) error {
 	e.item(`{"type":"message","role":"user","content":`)
 	dst, err := appendContent(e.dst, parts, hasMedia, "input_text", e.m)
 	e.dst = append(dst, '}')
@@ -90,17 +114,22 @@ func (m *Responses) appendMedia(dst []byte, p *model.Part) ([]byte, error) {
 	return append(appendDataURL(dst, mediaType, p), '}'), nil
 }
 
-// responses writes adjacent responses.
+// responses writes adjacent responses, without reasoning at their ends.
 func (e *itemEncoder) responses(messages []*model.Message) {
 	for _, msg := range messages {
-		for i := 0; i < len(msg.Parts); i++ {
+		said := e.said(msg)
+		for i := 0; i <= said; i++ {
 			switch p := &msg.Parts[i]; p.Kind {
 			case model.PartText:
 				if p.Text != "" {
 					e.text(p.Text, e.phaseOf(p))
 				}
-			case model.PartMedia: // in a response: no item can hold what another provider made
-				e.text(adapter.MediaNote(p), "")
+			case model.PartMedia:
+				if e.isOwn(p) && p.ID != "" && len(p.Data) > 0 {
+					e.image(p)
+				} else { // no item can hold what another provider made
+					e.text(adapter.MediaNote(p), "")
+				}
 			case model.PartThinking:
 				if e.isOwn(p) && len(p.Signature) > 0 {
 					n := i + 1
@@ -120,10 +149,10 @@ func (e *itemEncoder) responses(messages []*model.Message) {
 			case model.PartToolCall:
 				e.endText()
 				e.item(`{"type":"function_call","call_id":`)
-				e.dst = adapter.AppendJSONString(e.dst, e.ids.Of(p.CallID))
-				e.dst = append(e.dst, `,"name":`...)
+				e.dst = adapter.AppendJSONString(e.dst, e.ids.Call(p.CallID, msg.Provider))
+				e.put(`,"name":`)
 				e.dst = adapter.AppendJSONString(e.dst, adapter.ToolName(p.Tool))
-				e.dst = append(e.dst, `,"arguments":"`...)
+				e.put(`,"arguments":"`)
 				e.dst = adapter.AppendJSONChars(e.dst, adapter.Arguments(p.Args))
 				e.dst = append(e.dst, '"')
 				if extra := inside(p.Signature, namespacePrefix, callerPrefix); extra != nil && e.isOwn(p) {
@@ -145,17 +174,26 @@ func (e *itemEncoder) text(text, phase string) {
 		e.writing, e.phase = true, phase
 		e.item(`{"type":"message","role":"assistant"`)
 		if phase != "" {
-			e.dst = append(e.dst, `,"phase":`...)
+			e.put(`,"phase":`)
 			e.dst = adapter.AppendJSONString(e.dst, phase)
 		}
-		e.dst = append(e.dst, `,"content":"`...)
+		e.put(`,"content":"`)
 	}
 	e.dst = adapter.AppendJSONChars(e.dst, text)
 }
 
+// image writes an image that the model has generated, as the complete item, because nothing is stored at the endpoint.
+func (e *itemEncoder) image(p *model.Part) {
+	e.endText()
+	e.item(`{"type":"image_generation_call","status":"completed","id":`)
+	e.dst = adapter.AppendJSONString(e.dst, p.ID)
+	e.put(`,"result":"`)
+	e.dst = append(base64.StdEncoding.AppendEncode(e.dst, p.Data), `"}`...)
+}
+
 func (e *itemEncoder) endText() {
 	if e.writing {
-		e.dst = append(e.dst, `"}`...)
+		e.put(`"}`)
 		e.writing = false
 	}
 }
@@ -164,20 +202,20 @@ func (e *itemEncoder) endText() {
 func (e *itemEncoder) reasoning(parts []model.Part) {
 	e.item(`{"type":"reasoning"`)
 	if parts[0].ID != "" {
-		e.dst = append(e.dst, `,"id":`...)
+		e.put(`,"id":`)
 		e.dst = adapter.AppendJSONString(e.dst, parts[0].ID)
 	}
-	e.dst = append(e.dst, `,"summary":[`...)
+	e.put(`,"summary":[`)
 	sep := ""
 	for i := range parts {
 		if parts[i].Text != "" {
 			e.dst = append(e.dst, sep...)
-			e.dst = append(e.dst, `{"type":"summary_text","text":`...)
+			e.put(`{"type":"summary_text","text":`)
 			e.dst = append(adapter.AppendJSONString(e.dst, parts[i].Text), '}')
 			sep = ","
 		}
 	}
-	e.dst = append(e.dst, `],"encrypted_content":`...)
+	e.put(`],"encrypted_content":`)
 	e.dst = append(adapter.AppendJSONString(e.dst, parts[0].Signature), '}')
 }
 

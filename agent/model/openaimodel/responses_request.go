@@ -21,13 +21,13 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 		return nil, err
 	}
 	if stream && b.field("stream") {
-		b.dst = append(b.dst, "true"...)
+		b.put("true")
 	}
 	if b.field("store") {
-		b.dst = append(b.dst, "false"...)
+		b.put("false")
 	}
 	if m.reasons && b.field("include") {
-		b.dst = append(b.dst, `["reasoning.encrypted_content"]`...)
+		b.put(`["reasoning.encrypted_content"]`)
 	}
 	for i := range settings.NativeTools {
 		switch t := &settings.NativeTools[i]; {
@@ -43,7 +43,7 @@ func (m *Responses) appendRequest(req *model.Request, settings *model.Settings, 
 		}
 	}
 	if settings.CompactAt > 0 && b.field("context_management") {
-		b.dst = append(b.dst, `[{"type":"compaction","compact_threshold":`...)
+		b.put(`[{"type":"compaction","compact_threshold":`)
 		b.dst = append(strconv.AppendInt(b.dst, int64(settings.CompactAt), 10), "}]"...)
 	}
 	if err := m.appendOutput(&b, req.Output); err != nil {
@@ -79,10 +79,10 @@ func (m *Responses) appendTools(b *bodyBuilder, req *model.Request, native []mod
 			t := &req.Tools[i]
 			b.dst = append(b.dst, sep)
 			sep = ','
-			b.dst = append(b.dst, `{"type":"function",`...)
+			b.put(`{"type":"function",`)
 			b.dst = appendTool(b.dst, t)
 			if m.profile.Strict { // unlike in Chat Completions, the default is true
-				b.dst = append(b.dst, `,"strict":`...)
+				b.put(`,"strict":`)
 				b.dst = strconv.AppendBool(b.dst, t.Strict)
 			}
 			b.dst = append(b.dst, '}')
@@ -94,7 +94,7 @@ func (m *Responses) appendTools(b *bodyBuilder, req *model.Request, native []mod
 		return err
 	}
 	if choice.Mode == model.ToolChoiceTool {
-		b.dst = append(b.dst, `{"type":"function","name":`...)
+		b.put(`{"type":"function","name":`)
 		b.dst = append(adapter.AppendJSONString(b.dst, choice.Tool), '}')
 		return nil
 	}
@@ -112,13 +112,13 @@ func (m *Responses) appendOutput(b *bodyBuilder, out *model.OutputSchema) error 
 	if !b.field("text") {
 		return nil
 	}
-	b.dst = append(b.dst, `{"format":{"type":"json_schema",`...)
+	b.put(`{"format":{"type":"json_schema",`)
 	b.dst = appendSchema(b.dst, out)
 	if m.profile.Strict {
-		b.dst = append(b.dst, `,"strict":`...)
+		b.put(`,"strict":`)
 		b.dst = strconv.AppendBool(b.dst, out.Strict)
 	}
-	b.dst = append(b.dst, "}}"...)
+	b.put("}}")
 	return nil
 }
 
@@ -159,12 +159,12 @@ func (m *Responses) appendSettings(b *bodyBuilder, s *model.Settings, hasTools b
 			return m.unsupported("thinking " + strconv.Quote(s.Thinking))
 		}
 		if m.reasons && b.field("reasoning") {
-			b.dst = append(b.dst, `{"effort":"`...)
-			b.dst = append(b.dst, effort...)
+			b.put(`{"effort":"`)
+			b.put(effort)
 			if effort != "none" {
-				b.dst = append(b.dst, `","summary":"auto`...)
+				b.put(`","summary":"auto`)
 			}
-			b.dst = append(b.dst, `"}`...)
+			b.put(`"}`)
 		}
 	}
 	return m.appendServiceTier(b, s)

@@ -178,3 +178,20 @@ func TestInfoOfResponses(t *testing.T) {
 
 	require.Equal(t, "openai test-model at http://x.test/v1", newResponses(t, "http://x.test/v1/responses/").String())
 }
+
+// "Item 'rs_1' of type 'reasoning' was provided without its required following item."
+func TestReasoningIsFollowedByItsItem(t *testing.T) {
+	const readable = `{"id":"rs_2","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"Hm."}]}`
+	thought := model.Part{Kind: model.PartThinking, Text: "Hm.", Provider: "openai", ID: "rs_1", Signature: []byte("gAAA")}
+	raw := model.Part{Kind: model.PartOpaque, Provider: "openai", Data: []byte(readable)}
+	for name, parts := range map[string][]model.Part{
+		"reasoning": {thought}, "readable reasoning": {raw}, "empty text": {thought, model.Text("")}, "nothing": nil,
+	} {
+		got := input(t, model.UserText("a"), model.Response(parts...), model.UserText("b"))
+		require.Equal(t, `{"type":"message","role":"user","content":"a\n\nb"}`, got, name)
+		got = input(t, model.UserText("a"), model.Response(append([]model.Part{model.Text("x")}, parts...)...), model.UserText("b"))
+		require.NotContains(t, got, `"reasoning"`, "%s at the end of an interrupted response", name)
+	}
+	require.Contains(t, input(t, model.UserText("a"), model.Response(thought, model.Text("x")), model.UserText("b")), `"gAAA"`)
+	require.Contains(t, input(t, model.UserText("a"), model.Response(raw, model.ToolCall("c", "f", "")), request(model.ToolReturn("c", "f", ""))), "reasoning_text")
+}

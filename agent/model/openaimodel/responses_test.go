@@ -309,7 +309,7 @@ func TestItemsAreSentBackUnchanged(t *testing.T) {
 		"reasoning that is hidden":   `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"type":"message","role":"assistant","content":"Hello, wörld"}`,
 		"reasoning that can be read": `{"id":"rs_1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"I <see> 9007199254740993."}]},{"type":"message","role":"assistant","content":"Hello, wörld"}`,
 		"a tool of the provider":     strings.Replace(webSearch, ", ", ",", 1) + `,{"type":"message","role":"assistant","content":"Hello, wörld"}`,
-		"an image":                   `{"type":"message","role":"assistant","content":"[image/webp]"}`,
+		"an image":                   `{"type":"image_generation_call","status":"completed","id":"ig_1","result":"cG5n"}`,
 		"a refusal":                  `{"type":"message","role":"assistant","content":"No."}`,
 	} {
 		t.Run(name, func(t *testing.T) {

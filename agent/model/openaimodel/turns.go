@@ -15,12 +15,12 @@ type requestEncoder interface {
 	answer(p *model.Part)
 	system(text string)
 	// user writes user content as one message. hasMedia reports whether there are parts other than text.
-	user(parts []model.Part, hasMedia bool) error
+	user(parts []*model.Part, hasMedia bool) error
 }
 
 // eachOfRequests writes adjacent requests: first the results of calls, then system prompts and runs of user content, in
-// order.
-func eachOfRequests(messages []*model.Message, e requestEncoder) error {
+// order. run is reused memory.
+func eachOfRequests(messages []*model.Message, run *[]*model.Part, e requestEncoder) error {
 	for _, msg := range messages {
 		for i := range msg.Parts {
 			if p := &msg.Parts[i]; adapter.AnswersCall(p) {
@@ -28,30 +28,33 @@ func eachOfRequests(messages []*model.Message, e requestEncoder) error {
 			}
 		}
 	}
+	said, hasMedia := (*run)[:0], false
 	for _, msg := range messages {
-		for i := 0; i < len(msg.Parts); {
-			p := &msg.Parts[i]
-			switch {
+		for i := range msg.Parts {
+			switch p := &msg.Parts[i]; {
 			case adapter.AnswersCall(p):
-				i++
-			case p.Kind == model.PartSystem:
-				e.system(p.Text)
-				i++
 			case adapter.IsUserContent(p):
-				n, hasMedia := i, false
-				for ; n < len(msg.Parts) && (adapter.IsUserContent(&msg.Parts[n]) || adapter.AnswersCall(&msg.Parts[n])); n++ {
-					hasMedia = hasMedia || msg.Parts[n].Kind == model.PartMedia
-				}
-				if err := e.user(msg.Parts[i:n], hasMedia); err != nil {
+				said, hasMedia = append(said, p), hasMedia || p.Kind == model.PartMedia
+			case p.Kind == model.PartSystem:
+				if err := userSaid(said, hasMedia, e); err != nil {
 					return err
 				}
-				i = n
+				said, hasMedia = said[:0], false
+				e.system(p.Text)
 			default:
 				return fmt.Errorf("openaimodel: a request cannot hold a part of kind %q", p.Kind)
 			}
 		}
 	}
-	return nil
+	*run = said
+	return userSaid(said, hasMedia, e)
+}
+
+func userSaid(parts []*model.Part, hasMedia bool, e requestEncoder) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	return e.user(parts, hasMedia)
 }
 
 // appendText appends the text of a part inside a JSON string.
@@ -72,16 +75,12 @@ type mediaEncoder interface {
 
 // appendContent appends user content. Text alone is one string, which every server accepts. With media it is a list, in
 // which texts have type textType.
-func appendContent(dst []byte, parts []model.Part, hasMedia bool, textType string, m mediaEncoder) ([]byte, error) {
+func appendContent(dst []byte, parts []*model.Part, hasMedia bool, textType string, m mediaEncoder) ([]byte, error) {
 	if !hasMedia {
 		return appendTexts(dst, parts), nil
 	}
 	sep := byte('[')
-	for i := range parts {
-		p := &parts[i]
-		if !adapter.IsUserContent(p) {
-			continue
-		}
+	for _, p := range parts {
 		dst = append(dst, sep)
 		sep = ','
 		if p.Kind == model.PartMedia {
@@ -101,15 +100,13 @@ func appendContent(dst []byte, parts []model.Part, hasMedia bool, textType strin
 }
 
 // appendTexts appends user content as one JSON string.
-func appendTexts(dst []byte, parts []model.Part) []byte {
+func appendTexts(dst []byte, parts []*model.Part) []byte {
 	dst = append(dst, '"')
 	sep := ""
-	for i := range parts {
-		if adapter.IsUserContent(&parts[i]) {
-			dst = append(dst, sep...)
-			dst = appendText(dst, &parts[i])
-			sep = `\n\n`
-		}
+	for _, p := range parts {
+		dst = append(dst, sep...)
+		dst = appendText(dst, p)
+		sep = `\n\n`
 	}
 	return append(dst, '"')
 }

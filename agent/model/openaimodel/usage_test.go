@@ -82,6 +82,46 @@ var usageShapes = []struct {
 		`{"prompt_tokens":10,"completion_tokens":5,"total_tokens":915,"prompt_tokens_details":{"cached_tokens":900}}`,
 		model.Usage{InputTokens: 910, OutputTokens: 5, CacheReadTokens: 900},
 	},
+	{ // aaif-goose/goose pull request 11472, measured with the service
+		"OpenRouter: Claude writes the cache",
+		`{"prompt_tokens":25612,"completion_tokens":10,"total_tokens":25622,"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":25600}}`,
+		model.Usage{InputTokens: 25612, OutputTokens: 10, CacheWriteTokens: 25600},
+	},
+	{ // OpenRouter, "Usage Accounting"
+		"OpenRouter: reads and writes",
+		`{"prompt_tokens":10339,"completion_tokens":60,"total_tokens":10399,"prompt_tokens_details":{"cached_tokens":10318,"cache_write_tokens":21},"completion_tokens_details":{"reasoning_tokens":0}}`,
+		model.Usage{InputTokens: 10339, OutputTokens: 60, CacheReadTokens: 10318, CacheWriteTokens: 21},
+	},
+	{
+		"OpenRouter: the same tokens as read and as written",
+		`{"prompt_tokens":2268,"completion_tokens":5,"total_tokens":2273,"prompt_tokens_details":{"cached_tokens":2111,"cache_write_tokens":2111,"audio_tokens":0}}`,
+		model.Usage{InputTokens: 2268, OutputTokens: 5, CacheReadTokens: 2111, CacheWriteTokens: 157},
+	},
+	{
+		"the same without a total",
+		`{"prompt_tokens":2268,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":2111,"cache_write_tokens":2111}}`,
+		model.Usage{InputTokens: 2268, OutputTokens: 5, CacheReadTokens: 2111, CacheWriteTokens: 157},
+	},
+	{
+		"a proxy that counts what is written beside the rest",
+		`{"prompt_tokens":1000,"completion_tokens":5,"total_tokens":1305,"prompt_tokens_details":{"cached_tokens":900,"cache_write_tokens":300}}`,
+		model.Usage{InputTokens: 1300, OutputTokens: 5, CacheReadTokens: 900, CacheWriteTokens: 300},
+	},
+	{ // QuantumNous/new-api, relay tests: Claude's own counts under OpenAI's names
+		"a proxy that counts neither in the total",
+		`{"prompt_tokens":35,"completion_tokens":576,"total_tokens":611,"prompt_tokens_details":{"cached_tokens":36,"cache_write_tokens":21013}}`,
+		model.Usage{InputTokens: 21084, OutputTokens: 576, CacheReadTokens: 36, CacheWriteTokens: 21013},
+	},
+	{
+		"xAI: reasoning beside a cache that is part of the input", // total = input + output + reasoning
+		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":30},"completion_tokens_details":{"reasoning_tokens":30}}`,
+		model.Usage{InputTokens: 100, OutputTokens: 50, CacheReadTokens: 30, ReasoningTokens: 30},
+	},
+	{ // OpenAI, "Audio": its tokens are part of both
+		"OpenAI: audio",
+		`{"prompt_tokens":120,"completion_tokens":300,"total_tokens":420,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":100},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":250}}`,
+		model.Usage{InputTokens: 120, OutputTokens: 300},
+	},
 	{
 		"no total", `{"prompt_tokens":10,"completion_tokens":5,"completion_tokens_details":{"reasoning_tokens":3}}`,
 		model.Usage{InputTokens: 10, OutputTokens: 5, ReasoningTokens: 3},

@@ -4,6 +4,7 @@ package googledialect
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -197,7 +198,7 @@ func objects(list any) []map[string]any {
 	return nil
 }
 
-// part adds signatures to calls, and marks failures in the way that Google documents.
+// part adds signatures to calls, sends the model's own media back, and marks failures in the way that Google documents.
 func part(c *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
 	switch {
 	case in.Kind == model.PartToolCall && len(in.Signature) > 0 && in.Provider == c.Info.Provider:
@@ -205,6 +206,8 @@ func part(c *genkitmodel.Call, in *model.Part, out *ai.Part) (*ai.Part, error) {
 			out.Metadata = map[string]any{}
 		}
 		out.Metadata["signature"] = in.Signature
+	case in.Kind == model.PartMedia && in.Provider != "" && in.Provider == c.Info.Provider && len(in.Data) > 0: // made by the model
+		return ai.NewMediaPart(in.MediaType, "data:"+in.MediaType+";base64,"+base64.StdEncoding.EncodeToString(in.Data)), nil
 	case adapter.AnswersCall(in) && adapter.Failed(in):
 		out.ToolResponse.Output = map[string]any{"error": adapter.Text(in)}
 	}

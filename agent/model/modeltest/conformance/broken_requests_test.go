@@ -163,6 +163,23 @@ func TestRunFindsBrokenRequests(t *testing.T) {
 		"an integer that is rounded": {"A long integer in a history", "was not sent unchanged", sending(func(req *model.Request) string {
 			return strings.ReplaceAll(encode(req), "9223372036854775807", "9223372036854776000")
 		})},
+		"a response without words": {"A response without words", `"role":"assistant" was sent`, sending(func(req *model.Request) string {
+			for _, m := range req.Messages {
+				if m.Kind == model.KindResponse {
+					return encode(req) + `{"role":"assistant","content":null}`
+				}
+			}
+			return encode(req)
+		})},
+		"an empty message": {"A response without words", `"content":"" was sent`, sending(func(req *model.Request) string { return encode(req) + `{"content":""}` })},
+		"a lost turn": {"A response without words", "not all of the rest was sent", sending(func(req *model.Request) string {
+			return strings.ReplaceAll(encode(req), "second words", "")
+		})},
+		"ids as they are": {"Calls with the same id", "two calls were sent with one id", sending(encodeAsIs)},
+		"ids of the wrong calls": {"Calls with the same id", "results do not have the ids of their calls", sending(func(req *model.Request) string {
+			return strings.Replace(encode(req), "call_0", "call_x", 1)
+		})},
+		"an image that is not sent back": {"A model gets back the media", "the image was not sent back", eachMedia(func(p *model.Part) { p.Data = nil })},
 		"tools without schemas": {"Nothing is lost", `"Where it rains.", from a tool, was not sent`, without(func(req *model.Request) {
 			for i := range req.Tools {
 				req.Tools[i].Schema = nil

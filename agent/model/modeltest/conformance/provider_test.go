@@ -157,6 +157,30 @@ func (p *provider) send(req *model.Request) {
 // encode makes the request body of a good model.
 func encode(req *model.Request) string {
 	sent := *req
+	says := func(msg *model.Message) bool {
+		return slices.ContainsFunc(msg.Parts, func(p model.Part) bool { return adapter.Says(&p) })
+	}
+	sent.Messages = nil
+	ids := adapter.WireIDs{}
+	for _, m := range adapter.Without(req.Messages, says) {
+		m = m.Clone()
+		ids.Turn()
+		for i := range m.Parts {
+			switch p := &m.Parts[i]; {
+			case p.Kind == model.PartToolCall:
+				p.CallID = ids.Call(p.CallID, "")
+			case adapter.AnswersCall(p):
+				p.CallID = ids.Result(p.CallID)
+			}
+		}
+		sent.Messages = append(sent.Messages, m)
+	}
+	return encodeAsIs(&sent)
+}
+
+// encodeAsIs sends what should not be sent.
+func encodeAsIs(req *model.Request) string {
+	sent := *req
 	sent.Messages = nil
 	for _, m := range req.Messages {
 		clean := &model.Message{Kind: m.Kind}
