@@ -5,7 +5,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -51,7 +50,10 @@ func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 	if r == nil {
 		return nil, nil
 	}
-	ids := slices.Collect(maps.Keys(r.Decisions))
+	var ids []string
+	for id := range r.Decisions {
+		ids = append(ids, id)
+	}
 	for id := range r.Results {
 		if _, twice := r.Decisions[id]; twice {
 			return nil, fmt.Errorf("%w: call %q has a decision and a result", ErrResults, id)

@@ -108,7 +108,7 @@ func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out
 			continue
 		}
 		for _, t := range fixed.FixedTools() {
-			if t != nil && out.isTool(t.Def.Name, mode) {
+			if t != nil && t.Yield == nil && out.isTool(t.Def.Name, mode) {
 				errs = append(errs, clashWithOutput(t.Def.Name, set.Name()))
 			}
 		}

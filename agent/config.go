@@ -173,7 +173,7 @@ func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	config.detach()
 	sets, labels, err := config.install()
 	errs := []error{config.checkNumbers(), err}
-	a := &Agent[D, O]{config: config, labels: labels, tools: toolset.Combine(sets...), toolRetries: 1, outputRetries: 1}
+	a := &Agent[D, O]{config: config, labels: labels, toolRetries: 1, outputRetries: 1}
 	if config.ToolRetries != nil {
 		a.toolRetries = *config.ToolRetries
 	}
@@ -193,6 +193,7 @@ func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	if a.output, err = newOutput(&a.config); err != nil {
 		errs = append(errs, err)
 	}
+	a.tools = a.combined(sets)
 	errs = append(errs, checkTools(sets, a.tools, a.output))
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("agent: new%s: %w", named(config.Name), err)

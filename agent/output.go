@@ -106,22 +106,23 @@ func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 
 func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool) error {
 	var errs []error
-	for i, a := range alternatives {
+	for i := range alternatives {
+		a := alternatives[i]
+		err := a.err
 		switch {
-		case a.err != nil:
-			errs = append(errs, a.err)
+		case err != nil:
 		case a.text != nil && o.text != nil:
-			errs = append(errs, errors.New("output: text is given twice"))
+			err = errors.New("output: text is given twice")
 		case a.media != nil && o.media != nil:
-			errs = append(errs, errors.New("output: media are given twice"))
+			err = errors.New("output: media are given twice")
 		case a.text != nil:
 			o.text = a.text
 		case a.media != nil:
 			o.media = a.media
 		case a.decode == nil:
-			errs = append(errs, fmt.Errorf("output: alternative %d is empty: make it with As, OutputFunc, Text or Media", i))
+			err = fmt.Errorf("output: alternative %d is empty: make it with As, OutputFunc, Text or Media", i)
 		case o.alternative(a.def.Name) != nil:
-			errs = append(errs, fmt.Errorf("output: two alternatives are called %q", a.def.Name))
+			err = fmt.Errorf("output: two alternatives are called %q", a.def.Name)
 		default:
 			a.exact = exact
 			if a.over != nil {
@@ -129,6 +130,7 @@ func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool) error {
 			}
 			o.alternatives = append(o.alternatives, a)
 		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

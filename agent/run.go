@@ -167,7 +167,7 @@ func (r *agentRun[D, O]) override(ctx context.Context) {
 		r.context.Deps = *over.Deps
 	}
 	if over.Toolsets != nil {
-		r.toolset = toolset.Combine(over.Toolsets...)
+		r.toolset = r.agent.combined(over.Toolsets)
 	}
 }
 

@@ -6,18 +6,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
 // Combine returns a toolset that offers the tools of all the given toolsets, in order. Two tools with the same name in
-// one step are reported as a [*NameClashError]. Use [Prefixed] or [Renamed] to avoid clashes.
+// one step are reported as a [*NameClashError]. Use [Prefixed] or [Renamed] to avoid clashes. Tools with a [Tool.Yield]
+// give way instead.
+//
+// If Open or Tools fails for several toolsets, all their errors are reported.
 func Combine[D any](sets ...Toolset[D]) Toolset[D] {
-	c := combined[D](slices.Clone(sets))
+	c := &combined[D]{sets: make([]Toolset[D], 0, len(sets))}
+	for _, set := range sets {
+		if s, ok := set.(*static[D]); ok {
+			c.reserved = append(c.reserved, s.reserved...)
+			if s.reserved != nil {
+				continue
+			}
+		}
+		c.sets = append(c.sets, set)
+	}
 	if s := c.static(); s != nil {
 		return s
 	}
-	return &c
+	return c
 }
 
 // NameClashError reports that two tools of one step have the same name.
@@ -35,13 +46,16 @@ func (e *NameClashError) Error() string {
 	return fmt.Sprintf("toolset: toolsets %q and %q both have a tool %q", e.First, e.Second, e.Tool)
 }
 
-type combined[D any] []Toolset[D]
+type combined[D any] struct {
+	sets     []Toolset[D]
+	reserved []string
+}
 
 // static returns the combination if all toolsets are static, or nil.
 func (c *combined[D]) static() *static[D] {
-	in := combinedInstance[D]{parts: make([]combinedPart[D], len(*c))}
+	in := combinedInstance[D]{combined: c, parts: make([]combinedPart[D], len(c.sets))}
 	var errs []error
-	for i, set := range *c {
+	for i, set := range c.sets {
 		s, ok := set.(*static[D])
 		if !ok {
 			return nil
@@ -59,8 +73,8 @@ func (c *combined[D]) static() *static[D] {
 }
 
 func (c *combined[D]) Name() string {
-	names := make([]string, len(*c))
-	for i, s := range *c {
+	names := make([]string, len(c.sets))
+	for i, s := range c.sets {
 		if names[i] = "nil"; s != nil {
 			names[i] = s.Name()
 		}
@@ -71,7 +85,7 @@ func (c *combined[D]) Name() string {
 // Check implements [Checker].
 func (c *combined[D]) Check() error {
 	var errs []error
-	for i, s := range *c {
+	for i, s := range c.sets {
 		if s == nil {
 			errs = append(errs, fmt.Errorf("toolset: toolset %d is nil", i))
 			continue
@@ -83,8 +97,8 @@ func (c *combined[D]) Check() error {
 
 // clash looks for two fixed tools with the same name. Other tools are only known during a run.
 func (c *combined[D]) clash() error {
-	var in combinedInstance[D]
-	for _, s := range *c {
+	in := combinedInstance[D]{combined: c}
+	for _, s := range c.sets {
 		if fixed, ok := s.(Fixed[D]); ok && check(s) == nil {
 			in.parts = append(in.parts, combinedPart[D]{name: s.Name(), last: Listing[D]{Tools: fixed.FixedTools()}})
 		}
@@ -96,7 +110,7 @@ func (c *combined[D]) clash() error {
 // FixedTools implements [Fixed].
 func (c *combined[D]) FixedTools() []*Tool[D] {
 	var tools []*Tool[D]
-	for _, s := range *c {
+	for _, s := range c.sets {
 		if fixed, ok := s.(Fixed[D]); ok {
 			tools = append(tools, fixed.FixedTools()...)
 		}
@@ -105,14 +119,14 @@ func (c *combined[D]) FixedTools() []*Tool[D] {
 }
 
 func (c *combined[D]) Open(ctx context.Context, run *RunContext[D]) (_ Instance[D], err error) {
-	in := &combinedInstance[D]{parts: make([]combinedPart[D], 0, len(*c))}
+	in := &combinedInstance[D]{combined: c, parts: make([]combinedPart[D], 0, len(c.sets))}
 	opened := false
 	defer func() { // even after a panic
 		if !opened {
 			err = errors.Join(err, in.Close(context.WithoutCancel(ctx)))
 		}
 	}()
-	for i, s := range *c {
+	for i, s := range c.sets {
 		if s == nil {
 			return nil, fmt.Errorf("toolset: toolset %d is nil", i)
 		}
@@ -133,6 +147,7 @@ type combinedPart[D any] struct {
 }
 
 type combinedInstance[D any] struct {
+	*combined[D]
 	parts        []combinedPart[D]
 	tools        []*Tool[D]
 	instructions string
@@ -142,15 +157,20 @@ type combinedInstance[D any] struct {
 func (in *combinedInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (Listing[D], error) {
 	toolsChanged, textChanged := !in.begun, !in.begun
 	in.begun = false // even on error
+	var failed error
 	for i := range in.parts {
 		p := &in.parts[i]
 		l, err := p.instance.Tools(ctx, run)
 		if err != nil {
-			return Listing[D]{}, fmt.Errorf("tools of toolset %q: %w", p.name, err)
+			failed = errors.Join(failed, fmt.Errorf("tools of toolset %q: %w", p.name, err))
+			continue
 		}
 		toolsChanged = toolsChanged || !sameSlice(l.Tools, p.last.Tools)
 		textChanged = textChanged || l.Instructions != p.last.Instructions
 		p.last = l
+	}
+	if failed != nil {
+		return Listing[D]{}, failed
 	}
 	if toolsChanged {
 		tools, err := in.join()
@@ -171,7 +191,8 @@ func (in *combinedInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (L
 
 func (in *combinedInstance[D]) join() ([]*Tool[D], error) {
 	if len(in.parts) == 1 {
-		return in.parts[0].last.Tools, in.clash(in.parts[0].last.Tools)
+		tools := in.parts[0].last.Tools
+		return in.settle(tools), in.clash(tools)
 	}
 	n := 0
 	for i := range in.parts {
@@ -181,32 +202,32 @@ func (in *combinedInstance[D]) join() ([]*Tool[D], error) {
 	for i := range in.parts {
 		all = append(all, in.parts[i].last.Tools...)
 	}
-	return all, in.clash(all)
+	return in.settle(all), in.clash(all)
 }
 
-// clash looks for two tools with the same name. A small number of tools is compared pair by pair, which needs no memory.
+// clash looks for two tools with the same name that cannot give way. A small number of tools is compared pair by pair,
+// which needs no memory.
 func (in *combinedInstance[D]) clash(tools []*Tool[D]) error {
+	var seen map[string]int
 	if len(tools) > 16 {
-		seen := make(map[string]int, len(tools))
-		for i, t := range tools {
-			if first, ok := seen[t.Def.Name]; ok {
-				return in.clashError(t.Def.Name, first, i)
-			}
-			seen[t.Def.Name] = i
-		}
-		return nil
+		seen = make(map[string]int, len(tools))
 	}
 	for i, t := range tools {
-		first := slices.IndexFunc(tools[:i], func(o *Tool[D]) bool { return o.Def.Name == t.Def.Name })
-		if first >= 0 {
-			return in.clashError(t.Def.Name, first, i)
+		if t.Yield != nil {
+			continue
+		}
+		first, clash := seen[t.Def.Name]
+		for k := 0; seen == nil && k < i && !clash; k++ {
+			first, clash = k, tools[k].Yield == nil && tools[k].Def.Name == t.Def.Name
+		}
+		if clash {
+			return &NameClashError{Tool: t.Def.Name, First: in.owner(first), Second: in.owner(i)}
+		}
+		if seen != nil {
+			seen[t.Def.Name] = i
 		}
 	}
 	return nil
-}
-
-func (in *combinedInstance[D]) clashError(tool string, first, second int) error {
-	return &NameClashError{Tool: tool, First: in.owner(first), Second: in.owner(second)}
 }
 
 func (in *combinedInstance[D]) owner(index int) string {

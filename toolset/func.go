@@ -95,9 +95,12 @@ func newTool[D, In any](name, description string, opts []Option) *Tool[D] {
 	return t
 }
 
+// maxName is the length of a tool's name that every provider accepts.
+const maxName = 64
+
 // checkName accepts only names that every provider accepts.
 func checkName(name string) error {
-	if name == "" || len(name) > 64 {
+	if name == "" || len(name) > maxName {
 		return fmt.Errorf("tool name %q: must have 1 to 64 characters", name)
 	}
 	for _, r := range name {

@@ -32,6 +32,8 @@ func nameAfter[D any](kind string, tools []*Tool[D]) string {
 type static[D any] struct {
 	name    string
 	listing Listing[D]
+	// reserved has the names that tools which can give way must not have.
+	reserved []string
 	// err describes an invalid definition.
 	err error
 }
@@ -40,16 +42,14 @@ type static[D any] struct {
 func newStatic[D any](name string, listing Listing[D]) *static[D] {
 	var errs []error
 	for i, t := range listing.Tools {
+		var err error
 		if t == nil {
-			errs = append(errs, fmt.Errorf("toolset %s: tool %d is nil", name, i))
-			continue
+			err = fmt.Errorf("tool %d is nil", i)
+		} else if err = t.Err(); err == nil && t.Call == nil && !t.External {
+			err = fmt.Errorf("tool %q has no Call function", t.Def.Name)
 		}
-		err := t.Err()
-		switch {
-		case err != nil:
+		if err != nil {
 			errs = append(errs, fmt.Errorf("toolset %s: %w", name, err))
-		case t.Call == nil && !t.External:
-			errs = append(errs, fmt.Errorf("toolset %s: tool %q has no Call function", name, t.Def.Name))
 		}
 	}
 	return &static[D]{name: name, listing: listing, err: errors.Join(errs...)}

@@ -32,6 +32,11 @@ type Tool[D any] struct {
 	// is to be approved. Nil means no approval is needed. It is called after the arguments have been checked. See
 	// [Approve] for the typed form.
 	Approval func(ctx context.Context, run *RunContext[D], args any) (*Approval, error)
+	// Yield, if not nil, says that the name was not chosen by the program but, for example, by an MCP server. If another
+	// tool has the name, or if it is longer than 64 bytes, [Combine] offers this tool under the name that Yield returns
+	// for it, and leaves it out if that name is empty or taken as well. It must return the same name each time, and may
+	// note that it was called.
+	Yield func(name string) string
 
 	err error
 	// sound is the schema if it has been checked to be that of an object.

@@ -306,6 +306,27 @@ func TestSessionsHaveServersOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestEditorsServersWithEqualToolNames(t *testing.T) {
+	m := modeltest.Script(modeltest.SayText("One."))
+	base := patient
+	base.Unprefixed = true
+	e := serve(t, m, acpmcp.New(acpmcp.Config{Base: base}))
+	_, err := e.Initialize(t.Context(), &acp.InitializeRequest{ProtocolVersion: acp.Version})
+	require.NoError(t, err)
+	s, err := e.NewSession(t.Context(), &acp.NewSessionRequest{Cwd: t.TempDir(), MCPServers: []acp.MCPServer{stdio("a", "serve"), stdio("b", "serve")}})
+	require.NoError(t, err)
+	e.prompt(t, s.SessionID, "go")
+	var names []string
+	for _, tool := range m.Requests()[0].Tools {
+		require.Regexp(t, "^(die|echo)_[0-9a-f]{8}$", tool.Name)
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	require.Len(t, slices.Compact(names), 4)
+	_, err = e.CloseSession(t.Context(), &acp.CloseSessionRequest{SessionID: s.SessionID})
+	require.NoError(t, err)
+}
+
 func TestProgramHasServersOfItsOwn(t *testing.T) {
 	own := func(name, mode string) mcptoolset.ServerConfig {
 		return mcptoolset.ServerConfig{Name: name, Transport: mcptoolset.Command{Path: os.Args[0], Env: []string{"ACPMCP_TEST_MODE=" + mode}}}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -70,12 +69,12 @@ func CheckSettings(s *model.Settings) error {
 		}
 		name, value = "TopP", s.TopP
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.ExtraBody)) {
+	for _, name := range SortedKeys(s.ExtraBody) {
 		if !json.Valid(s.ExtraBody[name]) {
 			return fmt.Errorf("the setting ExtraBody[%q] is not valid JSON", name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.ExtraHeaders)) {
+	for _, name := range SortedKeys(s.ExtraHeaders) {
 		if !ValidHeader(name, s.ExtraHeaders[name]) { // net/http would report it as a network error
 			return fmt.Errorf("the extra header %q is not valid", name)
 		}

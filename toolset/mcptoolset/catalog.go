@@ -241,7 +241,7 @@ func (s *Server) adopt(cat *catalog) {
 		}
 		return
 	}
-	s.known = cat
+	s.known, s.yielded = cat, nil
 }
 
 // catalogNow returns the tools as last listed. If they may have changed, it lists them again. If that fails, they are as they were.

@@ -87,7 +87,9 @@ func TestHangingServerDelaysOneRunOnly(t *testing.T) {
 	require.Empty(t, list(t, s, mcptoolset.Options[none]{}))
 	require.Equal(t, mcptoolset.StateConnecting, s.Status().State)
 	require.Empty(t, list(t, s, mcptoolset.Options[none]{}))
-	_, err := mcptoolset.Tools(s, mcptoolset.Options[none]{Required: true}).Open(t.Context(), &toolset.RunContext[none]{})
+	in, err := mcptoolset.Tools(s, mcptoolset.Options[none]{Required: true}).Open(t.Context(), &toolset.RunContext[none]{})
+	require.NoError(t, err)
+	_, err = in.Tools(t.Context(), &toolset.RunContext[none]{})
 	require.ErrorIs(t, err, mcptoolset.ErrUnavailable)
 }
 

@@ -22,13 +22,13 @@ import (
 func TestFiveServersOfWhichThreeAreBroken(t *testing.T) {
 	f := newFake(nil)
 	f.tool("echo", echo)
-	named := func(name string) func(*mcptoolset.Config) {
+	patiently := func(name string) func(*mcptoolset.Config) {
 		return func(c *mcptoolset.Config) { c.Name, c.Wait = name, patience }
 	}
-	hangs := start(t, "hang", named("hangs"), func(c *mcptoolset.Config) { c.Wait, c.ConnectTimeout = 100*time.Millisecond, time.Hour })
-	crashes := start(t, "crash", named("crashes"))
-	dies := start(t, "serve", named("dies"))
-	one, two := start(t, "serve", named("one")), serve(t, f, named("two"))
+	hangs := start(t, "hang", patiently("hangs"), func(c *mcptoolset.Config) { c.Wait, c.ConnectTimeout = 100*time.Millisecond, time.Hour })
+	crashes := start(t, "crash", patiently("crashes"))
+	dies := start(t, "serve", patiently("dies"))
+	one, two := start(t, "serve", patiently("one")), serve(t, f, patiently("two"))
 	set := mcptoolset.All([]*mcptoolset.Server{hangs, crashes, dies, one, two}, mcptoolset.Options[none]{})
 	m := modeltest.Script(
 		modeltest.Say(model.ToolCall("1", "dies_die", `{}`), model.ToolCall("2", "one_echo", `{"n":1}`), model.ToolCall("3", "two_echo", `{"n":2}`)),
@@ -47,8 +47,7 @@ func TestFiveServersOfWhichThreeAreBroken(t *testing.T) {
 func TestGroupConformance(t *testing.T) {
 	f, g := newFake(nil), newFake(nil)
 	f.tool("echo", echo)
-	f.tool("b_c", echo)
-	g.tool("c", echo) // "s_b" + "c" is "s" + "b_c"
+	g.tool("c", echo)
 	a, b := serve(t, f), serve(t, g, func(c *mcptoolset.Config) { c.Name = "s_b" })
 	set := mcptoolset.All([]*mcptoolset.Server{a, b}, mcptoolset.Options[none]{Instructions: true})
 	toolsettest.Conformance(t, func() toolset.Toolset[none] { return set }, none{}, toolsettest.Case{Tool: "s_echo", Args: `{}`}, toolsettest.Case{Tool: "s_b_c", Args: `{}`})

@@ -12,6 +12,9 @@ import (
 // maxName is the length of a tool's name that every provider accepts.
 const maxName = 64
 
+// maxYielded bounds the notices about tools that gave way to others.
+const maxYielded = 100
+
 // name gives each tool a name that models can use: the prefix, and the server's name for it with underscores for characters that models
 // cannot use. If two tools would have the same name, those whose names were changed get a hash of the server's name for them, so the
 // result does not depend on the order of the list. Long names end with such a hash too.
@@ -43,6 +46,9 @@ func (c *catalog) name(prefix string) {
 // safeName replaces what must not be in a tool's name.
 func safeName(prefix, name string) string {
 	var b strings.Builder
+	if first := (prefix + name + "_")[0]; first == '-' || first >= '0' && first <= '9' {
+		b.WriteByte('_') // Google wants a letter or an underscore
+	}
 	b.WriteString(prefix)
 	for _, r := range head(name, 4*maxName) {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' {
@@ -61,4 +67,22 @@ func hashed(name, original string) string {
 	sum := sha256.Sum256([]byte(original))
 	suffix := "_" + hex.EncodeToString(sum[:4])
 	return name[:min(len(name), maxName-len(suffix))] + suffix
+}
+
+// yield returns the name of a tool that gives way to another one, and takes notice of it.
+func (s *Server) yield(d *Definition, name string) string {
+	other := hashed(name, d.Server+"\x00"+d.Name)
+	key := d.Name + "\x00" + name
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, told := s.yielded[key]; told || len(s.yielded) >= maxYielded {
+		return other
+	}
+	p := Problem{Tool: visible(d.Name, 200), Err: fmt.Errorf("the name %q is that of another tool, or too long: it is offered as %q", name, other)}
+	if s.yielded == nil {
+		s.yielded = map[string]Problem{}
+	}
+	s.yielded[key] = p
+	s.logger.Warn("mcptoolset: problem with a tool", "server", s.config.Name, "tool", p.Tool, "error", p.Err)
+	return other
 }

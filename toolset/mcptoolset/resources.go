@@ -56,6 +56,7 @@ func own[D, In any](t *serverTools[D], name, description, title string, fn func(
 	tool.Timeout = t.server.config.CallTimeout
 	guarded := *tool
 	t.guard(&guarded, d)
+	tool.Yield = guarded.Yield
 	// The policy and the person see the arguments as the model wrote them.
 	if check := guarded.Check; check != nil {
 		tool.Check = func(ctx context.Context, run *toolset.RunContext[D], _ any) error {

@@ -116,6 +116,8 @@ type Server struct {
 	retryAt  time.Time
 	err      error    // of the last attempt, or what ended the last connection
 	known    *catalog // the tools as last listed, or nil
+	// yielded has notices about tools that gave way to others of their name since then.
+	yielded map[string]Problem
 }
 
 // attempt is an attempt to connect that runs wait for.

@@ -4,6 +4,7 @@ package mcptoolset
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,9 @@ func (s *Server) Status() Status {
 	}
 	if s.known != nil {
 		st.Tools, st.Problems = len(s.known.tools), slices.Clone(s.known.problems)
+		for _, key := range slices.Sorted(maps.Keys(s.yielded)) {
+			st.Problems = append(st.Problems, s.yielded[key])
+		}
 	}
 	return st
 }

@@ -40,9 +40,12 @@ type Call struct {
 // Tools returns a toolset with the tools of a server. The server may be shared by any number of toolsets, agents and runs. Closing a run does not
 // close the server.
 //
-// A run waits for a server that is being connected for the first time ([Config.Wait]). If the server is not available, the run goes on
+// A run waits for a server that is being connected for the first time ([Config.Wait]); all servers of a run connect at the same time. If the server is not available, the run goes on
 // without its tools, and gets them in the step after they are known. Tools that were known before stay on offer while the server is being
 // restarted, and calls wait for it.
+//
+// If another tool of the agent has the name of a server's tool, the server's is offered under a name that ends with a hash, which depends on
+// the server and the tool only. If both are tools of servers, that holds for both. [Server.Problems] and the log name such tools.
 //
 // Every call needs approval, unless a policy allows it. The scope of an approval is the tool with its present definition: "always" ends when
 // the server changes the tool.
@@ -76,15 +79,26 @@ func (t *serverTools[D]) Check() error {
 	return nil
 }
 
-// Open implements [toolset.Toolset].
-func (t *serverTools[D]) Open(ctx context.Context, _ *toolset.RunContext[D]) (toolset.Instance[D], error) {
+// Open implements [toolset.Toolset]. It begins to connect and does not wait, so that all the servers of a run connect at the same time.
+func (t *serverTools[D]) Open(_ context.Context, _ *toolset.RunContext[D]) (toolset.Instance[D], error) {
 	if err := t.Check(); err != nil {
 		return nil, err
 	}
-	if err := t.server.await(ctx, t.options.Required); err != nil {
-		return nil, fmt.Errorf("mcptoolset: server %q: %w", t.server.config.Name, err)
+	s := t.server
+	s.mu.Lock()
+	s.begin()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, fmt.Errorf("mcptoolset: server %q: %w", s.config.Name, ErrClosed)
 	}
-	return t, nil
+	return &serverInstance[D]{tools: t}, nil
+}
+
+// serverInstance is the toolset in one run.
+type serverInstance[D any] struct {
+	tools   *serverTools[D]
+	awaited bool
 }
 
 // await waits for the first connection, within the time that a run may wait.
@@ -120,8 +134,15 @@ func (s *Server) await(ctx context.Context, required bool) error {
 	}
 }
 
-// Tools implements [toolset.Instance].
-func (t *serverTools[D]) Tools(ctx context.Context, _ *toolset.RunContext[D]) (toolset.Listing[D], error) {
+// Tools implements [toolset.Instance]. The first call waits for the server.
+func (in *serverInstance[D]) Tools(ctx context.Context, _ *toolset.RunContext[D]) (toolset.Listing[D], error) {
+	t := in.tools
+	if !in.awaited {
+		if err := t.server.await(ctx, t.options.Required); err != nil {
+			return toolset.Listing[D]{}, fmt.Errorf("mcptoolset: server %q: %w", t.server.config.Name, err)
+		}
+		in.awaited = true
+	}
 	cat := t.server.catalogNow(ctx)
 	if cat == nil {
 		return toolset.Listing[D]{}, nil
@@ -134,7 +155,7 @@ func (t *serverTools[D]) Tools(ctx context.Context, _ *toolset.RunContext[D]) (t
 }
 
 // Close implements [toolset.Instance]. The server goes on.
-func (t *serverTools[D]) Close(context.Context) error { return nil }
+func (in *serverInstance[D]) Close(context.Context) error { return nil }
 
 // tools returns the tools of a catalog, the same slice as long as they are the same.
 func (t *serverTools[D]) tools(cat *catalog) []*toolset.Tool[D] {
@@ -164,8 +185,9 @@ func (t *serverTools[D]) tool(d *Definition) *toolset.Tool[D] {
 	return tool
 }
 
-// guard puts a tool under approval.
+// guard puts a tool under approval, and lets it give way to others of its name.
 func (t *serverTools[D]) guard(tool *toolset.Tool[D], d *Definition) {
+	tool.Yield = func(name string) string { return t.server.yield(d, name) }
 	now := func(ctx context.Context) *Definition {
 		if cat := t.server.catalogNow(ctx); cat != nil && cat.byName[d.Name] != nil {
 			return cat.byName[d.Name]

@@ -199,7 +199,7 @@ func (p *Profile) check() error {
 	if p.SendReasoning != SendReasoningNever && p.ReasoningField != "reasoning_content" && p.ReasoningField != "reasoning" {
 		return fmt.Errorf("openaimodel: Profile.ReasoningField is %q, must be \"reasoning_content\" or \"reasoning\"", p.ReasoningField)
 	}
-	for _, level := range slices.Sorted(maps.Keys(p.Thinking)) {
+	for _, level := range adapter.SortedKeys(p.Thinking) {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(p.Thinking[level], &members); err != nil || members == nil {
 			return fmt.Errorf("openaimodel: Profile.Thinking[%q] is not a JSON object", level)

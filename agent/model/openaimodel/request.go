@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -112,7 +110,7 @@ func (b *bodyBuilder) name(name string) {
 
 // extra appends the caller's own members, sorted by name.
 func (b *bodyBuilder) extra() {
-	for _, name := range slices.Sorted(maps.Keys(b.over)) {
+	for _, name := range adapter.SortedKeys(b.over) {
 		b.name(name)
 		b.dst = append(b.dst, b.over[name]...)
 	}
@@ -323,7 +321,7 @@ func thinkingMembers(levels map[string]json.RawMessage) map[string][]bodyMember 
 		var members map[string]json.RawMessage
 		_ = json.Unmarshal(object, &members)
 		byLevel[level] = []bodyMember{}
-		for _, name := range slices.Sorted(maps.Keys(members)) {
+		for _, name := range adapter.SortedKeys(members) {
 			byLevel[level] = append(byLevel[level], bodyMember{name, members[name]})
 		}
 	}
