@@ -91,12 +91,9 @@ func checkChoice(c model.ToolChoice) error {
 
 // checkTools reports the errors of toolsets that can be found before a run.
 func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out *output[D, O]) error {
-	var errs []error
-	if checker, ok := all.(toolset.Checker); ok {
-		errs = append(errs, checker.Check())
-	}
+	errs := []error{all.(toolset.Checker).Check()}
 	if out == nil {
-		return errors.Join(errs...)
+		return errs[0]
 	}
 	mode := out.mode
 	if mode == OutputAuto {

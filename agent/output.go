@@ -107,7 +107,7 @@ func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool) error {
 	var errs []error
 	for i := range alternatives {
-		a := alternatives[i]
+		a := &alternatives[i]
 		err := a.err
 		switch {
 		case err != nil:
@@ -124,11 +124,12 @@ func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool) error {
 		case o.alternative(a.def.Name) != nil:
 			err = fmt.Errorf("output: two alternatives are called %q", a.def.Name)
 		default:
+			o.alternatives = append(o.alternatives, *a)
+			a = &o.alternatives[len(o.alternatives)-1]
 			a.exact = exact
 			if a.over != nil {
 				o.over = a.loop()
 			}
-			o.alternatives = append(o.alternatives, a)
 		}
 		errs = append(errs, err)
 	}

@@ -53,7 +53,7 @@ type combined[D any] struct {
 
 // static returns the combination if all toolsets are static, or nil.
 func (c *combined[D]) static() *static[D] {
-	in := combinedInstance[D]{combined: c, parts: make([]combinedPart[D], len(c.sets))}
+	in := combinedInstance[D]{reserved: c.reserved, parts: make([]combinedPart[D], len(c.sets))}
 	var errs []error
 	for i, set := range c.sets {
 		s, ok := set.(*static[D])
@@ -97,7 +97,7 @@ func (c *combined[D]) Check() error {
 
 // clash looks for two fixed tools with the same name. Other tools are only known during a run.
 func (c *combined[D]) clash() error {
-	in := combinedInstance[D]{combined: c}
+	in := combinedInstance[D]{reserved: c.reserved}
 	for _, s := range c.sets {
 		if fixed, ok := s.(Fixed[D]); ok && check(s) == nil {
 			in.parts = append(in.parts, combinedPart[D]{name: s.Name(), last: Listing[D]{Tools: fixed.FixedTools()}})
@@ -119,7 +119,7 @@ func (c *combined[D]) FixedTools() []*Tool[D] {
 }
 
 func (c *combined[D]) Open(ctx context.Context, run *RunContext[D]) (_ Instance[D], err error) {
-	in := &combinedInstance[D]{combined: c, parts: make([]combinedPart[D], 0, len(c.sets))}
+	in := &combinedInstance[D]{reserved: c.reserved, parts: make([]combinedPart[D], 0, len(c.sets))}
 	opened := false
 	defer func() { // even after a panic
 		if !opened {
@@ -147,8 +147,8 @@ type combinedPart[D any] struct {
 }
 
 type combinedInstance[D any] struct {
-	*combined[D]
 	parts        []combinedPart[D]
+	reserved     []string
 	tools        []*Tool[D]
 	instructions string
 	begun        bool
@@ -192,7 +192,7 @@ func (in *combinedInstance[D]) Tools(ctx context.Context, run *RunContext[D]) (L
 func (in *combinedInstance[D]) join() ([]*Tool[D], error) {
 	if len(in.parts) == 1 {
 		tools := in.parts[0].last.Tools
-		return in.settle(tools), in.clash(tools)
+		return settleNames(tools, in.reserved), in.clash(tools)
 	}
 	n := 0
 	for i := range in.parts {
@@ -202,7 +202,7 @@ func (in *combinedInstance[D]) join() ([]*Tool[D], error) {
 	for i := range in.parts {
 		all = append(all, in.parts[i].last.Tools...)
 	}
-	return in.settle(all), in.clash(all)
+	return settleNames(all, in.reserved), in.clash(all)
 }
 
 // clash looks for two tools with the same name that cannot give way. A small number of tools is compared pair by pair,

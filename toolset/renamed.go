@@ -87,6 +87,9 @@ func renameTool[D any](copied, inner *Tool[D], name string) {
 	}
 }
 
+// under is not inlined, which keeps programs smaller.
+//
+//go:noinline
 func under[D any](name string, run *RunContext[D]) *RunContext[D] {
 	inside := *run
 	inside.Call.Tool = name

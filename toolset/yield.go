@@ -7,9 +7,9 @@ func Reserved[D any](names ...string) Toolset[D] {
 	return &static[D]{name: "reserved", reserved: names}
 }
 
-// settle returns tools of which each has a name of its own. Tools that can give way do so if another tool has their name,
+// settleNames returns tools of which each has a name of its own. Tools that can give way do so if another tool has their name,
 // all of them if there are several. So a name never comes to mean another tool, whichever of them is known first.
-func (c *combined[D]) settle(tools []*Tool[D]) []*Tool[D] {
+func settleNames[D any](tools []*Tool[D], reserved []string) []*Tool[D] {
 	yields := false
 	for _, t := range tools {
 		yields = yields || t.Yield != nil
@@ -18,7 +18,7 @@ func (c *combined[D]) settle(tools []*Tool[D]) []*Tool[D] {
 		return tools
 	}
 	taken := make(map[string]int, len(tools))
-	for _, name := range c.reserved {
+	for _, name := range reserved {
 		taken[name]++
 	}
 	for _, t := range tools {

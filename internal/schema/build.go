@@ -6,7 +6,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/big"
 	"reflect"
 	"slices"
@@ -188,7 +187,7 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 // references start at the root.
 func (b *builder) adopt(defs jsonschema.Definitions) error {
 	for name, def := range defs {
-		if known := b.defs[name]; known != nil && !sameSchema(known, def) || slices.Contains(slices.Collect(maps.Values(b.names)), name) {
+		if known := b.defs[name]; known != nil && !sameSchema(known, def) || b.isNamed(name) {
 			return &typeError{msg: fmt.Sprintf("the definition %q from JSONSchema exists already", name)}
 		}
 		b.defs[name] = def

@@ -4,21 +4,28 @@ package schema
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 )
 
 // defName returns a unique definition name for a recursive type.
 func (b *builder) defName(t reflect.Type) string {
-	taken := slices.Collect(maps.Values(b.names))
 	base := toolName(t)
 	name := base
-	for n := 2; b.defs[name] != nil || slices.Contains(taken, name); n++ {
+	for n := 2; b.defs[name] != nil || b.isNamed(name); n++ {
 		name = fmt.Sprintf("%s_%d", base, n)
 	}
 	return name
+}
+
+// isNamed reports whether a definition has a name already.
+func (b *builder) isNamed(name string) bool {
+	for _, taken := range b.names {
+		if taken == name {
+			return true
+		}
+	}
+	return false
 }
 
 // toolName returns the name of t with only the characters that providers accept. Type arguments are appended without

@@ -3,6 +3,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -172,14 +173,21 @@ func isLocal(host string) bool {
 }
 
 func (p *Profile) check() error {
-	if !slices.Contains([]string{"max_tokens", "max_completion_tokens"}, p.MaxTokensField) {
-		return fmt.Errorf("openaimodel: Profile.MaxTokensField is %q; start from ProfileFor and change what differs", p.MaxTokensField)
+	reasoning := p.ReasoningField
+	if p.SendReasoning == SendReasoningNever {
+		reasoning = "reasoning" // it is not used
 	}
-	if !slices.Contains([]string{"seed", "random_seed"}, p.SeedField) {
-		return fmt.Errorf("openaimodel: Profile.SeedField is %q, must be \"seed\" or \"random_seed\"", p.SeedField)
-	}
-	if !slices.Contains([]string{"required", "any", ""}, p.RequiredToolChoice) {
-		return fmt.Errorf("openaimodel: Profile.RequiredToolChoice is %q, must be \"required\", \"any\" or empty", p.RequiredToolChoice)
+	for _, f := range [...]struct{ name, value, valid string }{
+		{"MaxTokensField", p.MaxTokensField, "max_tokens max_completion_tokens"},
+		{"SeedField", p.SeedField, "seed random_seed"},
+		{"RequiredToolChoice", cmp.Or(p.RequiredToolChoice, "any"), "required any"},
+		{"SystemRole", p.SystemRole, "system developer"},
+		{"SendReasoning", cmp.Or(string(p.SendReasoning), "always"), "with_calls always"},
+		{"ReasoningField", reasoning, "reasoning_content reasoning"},
+	} {
+		if !slices.Contains(strings.Fields(f.valid), f.value) {
+			return fmt.Errorf("openaimodel: Profile.%s is %q, must be one of %q; start from ProfileFor and change what differs", f.name, f.value, strings.Fields(f.valid))
+		}
 	}
 	if p.CallIDLength != 0 && (p.CallIDLength < minCallID || p.CallIDLength > maxExactCallID) {
 		return fmt.Errorf("openaimodel: Profile.CallIDLength is %d, must be 0, or from %d to %d", p.CallIDLength, minCallID, maxExactCallID)
@@ -189,15 +197,6 @@ func (p *Profile) check() error {
 	}
 	if p.KeyHeader != "" && !adapter.ValidHeader(p.KeyHeader, "") {
 		return fmt.Errorf("openaimodel: Profile.KeyHeader %q is not a valid header name", p.KeyHeader)
-	}
-	if !slices.Contains([]string{"system", "developer"}, p.SystemRole) {
-		return fmt.Errorf("openaimodel: Profile.SystemRole is %q, must be \"system\" or \"developer\"", p.SystemRole)
-	}
-	if !slices.Contains([]SendReasoning{SendReasoningNever, SendReasoningWithCalls, SendReasoningAlways}, p.SendReasoning) {
-		return fmt.Errorf("openaimodel: Profile.SendReasoning is %q, must be empty, \"with_calls\" or \"always\"", p.SendReasoning)
-	}
-	if p.SendReasoning != SendReasoningNever && p.ReasoningField != "reasoning_content" && p.ReasoningField != "reasoning" {
-		return fmt.Errorf("openaimodel: Profile.ReasoningField is %q, must be \"reasoning_content\" or \"reasoning\"", p.ReasoningField)
 	}
 	for _, level := range adapter.SortedKeys(p.Thinking) {
 		var members map[string]json.RawMessage
