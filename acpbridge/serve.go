@@ -100,7 +100,7 @@ func newServer[D deps.Carrier, O any](config *Config[D, O]) (*server, error) {
 	return &server{
 		info: config.Info, media: answers.Media, busy: config.Busy, host: hosted, stored: config.Store != nil, unstable: config.Unstable,
 		settings: len(config.Modes)+len(config.Models)+len(config.Thinking)+len(config.Settings) > 0, modes: len(config.Modes) > 0, linkedFiles: config.LinkedFiles,
-		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, mcp: config.MCP, auth: config.Auth,
+		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, discreet: discreet(config), mcp: config.MCP, auth: config.Auth,
 		local:    config.Local,
 		sessions: map[acp.SessionID]*session{}, opening: map[acp.SessionID]bool{}, ending: make(chan struct{}),
 	}, err

@@ -33,6 +33,7 @@ type server struct {
 	shutdown    time.Duration
 	conn        acp.ConnOptions
 	log         *slog.Logger
+	discreet    bool       // the client is told what the host says of errors
 	mcp         MCPServers // nil means that there are none
 	auth        Auth       // nil means that nobody has to log in
 	local       LocalFallback

@@ -116,6 +116,12 @@ type Config[D deps.Carrier, O any] struct {
 	// with its _meta, and must not be changed. An error ends the turn.
 	RunOptions func(ctx context.Context, d D, prompt *acp.PromptRequest) ([]agent.RunOption, error)
 
+	// ErrorText returns what users are told of an error that ended a turn. Nil means the error itself for a client that has
+	// started this process, or whose streams are In and Out: its user is often the developer. A client behind a network, as
+	// of package acphttp, is told what [host.ErrorText] says, and so is everybody who loads the session later. The log has
+	// the error.
+	ErrorText func(err error) string
+
 	// Render returns the Markdown text of an output that the model did not write as text. Nil means indented JSON in
 	// a code block.
 	Render func(output O) string

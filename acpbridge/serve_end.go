@@ -177,10 +177,3 @@ func (s *server) runningTools() []string {
 	slices.Sort(tools)
 	return slices.Compact(tools)
 }
-
-// logEnding logs how a turn ended that did not go well. A turn whose ctx has ended was stopped by its client, or by the end of either side.
-func (s *server) logEnding(t *turn, end *ending, err error) {
-	if end.err != nil && t.ctx.Err() == nil {
-		s.logError("turn failed", t.session.id, err)
-	}
-}

@@ -79,7 +79,7 @@ func TestATurnThatEndsWithItsClientHasNotFailed(t *testing.T) {
 			e.sendPrompt(id, "go")
 			<-called
 			end(e)
-			assert.NotContains(t, log.String(), "turn failed")
+			assert.NotContains(t, log.String(), "a turn has failed")
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/agent"
 	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/deps"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -60,7 +61,18 @@ func (s *server) failure(what string, id acp.SessionID, err error) error {
 	} else if ofStore(err) {
 		data.Kind, data.Retryable = KindStore, errors.Is(err, sessions.ErrBusy) || errors.Is(err, sessions.ErrUnavailable)
 	}
-	return acp.Errorf(acp.CodeInternal, "%s", oneLine(what+": "+err.Error()+advice(err))).WithData(data)
+	why := err.Error() + advice(err)
+	if s.discreet {
+		why = s.host.ErrorText(err)
+	}
+	return acp.Errorf(acp.CodeInternal, "%s", oneLine(what+": "+why)).WithData(data)
+}
+
+// discreet reports whether clients are not told the errors themselves: see Config.ErrorText. The output of a connection over a network says
+// so by a method.
+func discreet[D deps.Carrier, O any](c *Config[D, O]) bool {
+	remote, ok := c.Out.(interface{ Remote() bool })
+	return c.ErrorText != nil || ok && remote.Remote()
 }
 
 // advice says what to do about an error of a store, after the error's text.

@@ -112,7 +112,12 @@ func connect[D deps.Carrier, O any](t testing.TB, c acpbridge.Config[D, O]) *edi
 	t.Helper()
 	in, w := acp.Pipe()
 	r, out := acp.Pipe()
-	c.In, c.Out = in, out
+	if over, ok := c.Out.(*remote); ok {
+		over.WriteCloser = out
+		c.In = in
+	} else {
+		c.In, c.Out = in, out
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &editor{t: t, w: w, r: r, cancel: cancel, served: make(chan error, 1), answers: map[string]wireLine{}}
 	e.more.L = &e.mu

@@ -27,7 +27,7 @@ func newHost[D deps.Carrier, O any](config *Config[D, O], window int) (*host.Hos
 	return host.New(host.Config[D, O]{
 		Agent: config.Agent, Render: config.render, Window: window, Busy: host.BusyQueue, Logger: config.Logger,
 		Store: config.Store, Idle: config.Idle,
-		Prices: config.Prices, Currency: config.Currency,
+		Prices: config.Prices, Currency: config.Currency, ErrorText: config.ErrorText,
 		Files: config.Files, Modes: config.Modes, Models: config.Models, Thinking: config.Thinking, Settings: config.Settings, Commands: config.Commands,
 		SessionCommands: more, Layers: config.Layers,
 		Announce: func(ctx context.Context, s *host.Session, e *view.Entity) { s.Attached().(*session).announce(ctx, e) },

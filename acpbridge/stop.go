@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -93,6 +94,15 @@ func cancelled(ctx context.Context) *ending {
 
 func shuttingDown() *acp.Error {
 	return acp.Errorf(acp.CodeRequestCancelled, "the agent is shutting down").WithData(errorData{Kind: KindShutdown})
+}
+
+// endingOf says how a turn ends. A client that may not know the error is told what the host says of it.
+func (s *server) endingOf(o *host.Outcome) *ending {
+	end := endingOf(o.Err, o.Finish)
+	if _, own := errors.AsType[*acp.Error](o.Err); end.err != nil && s.discreet && !own {
+		end.err.Message = o.Failure
+	}
+	return end
 }
 
 // endingOf says how a turn ends whose run has ended with err, or well with a response that had the given finish reason.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -100,9 +101,34 @@ func TestErrorsHaveACodeAMessageOnOneLineAndAKind(t *testing.T) {
 			for key, want := range test.data {
 				assert.Equal(t, want, answer.Error.Data[key])
 			}
-			assert.Contains(t, log.String(), "turn failed")
-			assert.NotContains(t, log.String(), "no\nway")
-			assert.NotContains(t, log.String(), "disk")
+			assert.Contains(t, log.String(), "a turn has failed")
+			assert.Contains(t, log.String(), "session="+string(id))
+			assert.NotContains(t, log.String(), "no\nway", "one line")
+		})
+	}
+}
+
+// remote is the output of a connection over a network.
+type remote struct{ io.WriteCloser }
+
+func (*remote) Remote() bool { return true }
+
+func TestRemoteClientsAreToldAClassOfError(t *testing.T) {
+	secret := errors.New("dial 10.9.8.7:4711: sk-planted")
+	for name, test := range map[string]struct {
+		change  func(c *acpbridge.Config[bare, string])
+		message string
+	}{
+		"over a network": {func(c *acpbridge.Config[bare, string]) { c.Out = new(remote) }, "The model provider cannot be reached. Try again in a minute."},
+		"own text":       {func(c *acpbridge.Config[bare, string]) { c.ErrorText = func(error) string { return "Ask Ada." } }, "Ask Ada."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := config(t, modeltest.Script(modeltest.Fail(&model.APIError{Provider: "acme", Err: secret})))
+			test.change(&c)
+			e, id := start(t, c)
+			answer := e.prompt(id, "go")
+			requireError(t, acp.CodeInternal, acpbridge.KindModel, answer)
+			assert.Equal(t, test.message, answer.Error.Message)
 		})
 	}
 }

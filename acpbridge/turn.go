@@ -134,7 +134,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 		Ending: func(turn *host.Turn, o *host.Outcome) string {
 			waits = o.Reason == sessionturn.Pending
 			if end = cancelled(t.ctx); end == nil {
-				end = endingOf(o.Err, o.Finish)
+				end = s.endingOf(o)
 			}
 			s.tellNews(r, turn)
 			r.close()
@@ -157,16 +157,15 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 			end = before[i].end
 		}
 		if own := cancelled(t.ctx); own != nil || end == nil {
-			end = cmp.Or(own, endingOf(o.Err, o.Finish))
+			end = cmp.Or(own, s.endingOf(o))
 		}
 		return end.answer()
 	}
 	if end == nil {
 		if end = cancelled(t.ctx); end == nil {
-			end = endingOf(o.Err, o.Finish)
+			end = s.endingOf(o)
 		}
 	}
-	s.logEnding(t, end, o.Err)
 	s.tellUsage(t.ctx, used)
 	return end.answer()
 }

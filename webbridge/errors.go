@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
@@ -94,9 +95,12 @@ func (h *Handler) explain(err error) *Error {
 			at = new(session.Error)
 		}
 		h.o.Logger.Error("webbridge: the store has failed", "op", at.Op, "session", at.Session, "cause", failed.cause)
-		return refuse(failed.kind, "%s", failed.text())
+		return refuse(failed.kind, "%s", host.ErrorText(failed.cause))
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return refuse(KindUnavailable, "the request was cancelled")
+	}
+	if run, ok := errors.AsType[*agent.RunError](err); ok { // the host has logged it
+		return refuse(KindInternal, "%s", h.host.ErrorText(run))
 	}
 	h.o.Logger.Error("webbridge: a request has failed", "error", fmt.Sprintf("%T", err))
 	return refuse(KindInternal, "the server has failed: its log says more")
@@ -104,17 +108,13 @@ func (h *Handler) explain(err error) *Error {
 
 // storeFailure is an error of a store that is the operator's to mend.
 type storeFailure struct {
-	cause        error
-	kind, advice string // of the client
+	cause error
+	kind  string
 }
 
 var storeFailures = []storeFailure{
-	{session.ErrUnavailable, KindUnavailable, "try again"},
-	{session.ErrBusy, KindUnavailable, "try again"},
-	{session.ErrFull, KindUnavailable, "try again when there is room; nothing is lost"},
-	{session.ErrReadOnly, KindUnavailable, "try again when it can be"},
-	{session.ErrVersion, KindInternal, "the server has to be updated"},
-	{session.ErrCorrupt, KindInternal, "start another session, or have this one salvaged"},
+	{session.ErrUnavailable, KindUnavailable}, {session.ErrBusy, KindUnavailable}, {session.ErrFull, KindUnavailable},
+	{session.ErrReadOnly, KindUnavailable}, {session.ErrVersion, KindInternal}, {session.ErrCorrupt, KindInternal},
 }
 
 func storeFailureOf(err error) *storeFailure {
@@ -125,9 +125,6 @@ func storeFailureOf(err error) *storeFailure {
 	}
 	return nil
 }
-
-// text is what the client is told.
-func (f *storeFailure) text() string { return f.cause.Error() + ": " + f.advice }
 
 // form is how errors are written below a path.
 type form struct {

@@ -16,7 +16,6 @@ import (
 	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/agent/session/turn"
 	"github.com/ponte-go/ponte/agent/view"
-	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -116,9 +115,9 @@ func (g *Going) Done() <-chan struct{} { return g.ended }
 // Outcome returns how the turn ended. Call it after Done.
 func (g *Going) Outcome() *host.Outcome { return g.outcome }
 
-// Failure returns a text for the user that says why the turn has failed. Call it after Done, if the outcome has an
-// error.
-func (g *Going) Failure() string { return show.Line(clip(failure(g.outcome.Err))) }
+// Failure returns what the user is told of the error of the turn, if there is one: see [host.Config].ErrorText. Call it
+// after Done.
+func (g *Going) Failure() string { return g.outcome.Failure }
 
 // Cancel cancels the turn.
 func (g *Going) Cancel() { g.turn.Cancel(host.ErrCancelled) }
@@ -203,48 +202,13 @@ func (h *Handler) conclude(t *host.Turn, o *host.Outcome) string {
 	case errors.Is(context.Cause(t.Context()), errClosing):
 		return "Stopped: the server is shutting down. Send the prompt again."
 	case o.Reason == turn.Failed:
-		t.Notice("error", show.Line(clip(failure(o.Err))))
+		t.Notice("error", o.Failure)
 	case o.Reason == turn.Refused:
-		if own, ok := errors.AsType[refusal](o.Err); ok {
-			return show.Line(clip(own.Refused()))
-		}
-		return "The model's provider refused to answer."
+		return o.Failure
 	case o.Finish == model.FinishLength:
 		return "Stopped: the model hit its token limit before finishing."
 	}
 	return ""
-}
-
-// refusal is an error of the program's own checks, such as a guardrail.
-type refusal interface {
-	error
-	// Refused tells the user why, in a sentence.
-	Refused() string
-}
-
-// failure returns what a run has failed of, without where in the run it was.
-func failure(err error) string {
-	var run *agent.RunError
-	tool := ""
-	if errors.As(err, &run) {
-		err = run.Err
-		if run.Tool != "" {
-			tool = "tool " + run.Tool + ": "
-		}
-	}
-	if f := storeFailureOf(err); f != nil { // the text of err may name servers and users of a database
-		return tool + f.text()
-	}
-	return tool + err.Error()
-}
-
-// clip bounds the text of an error.
-func clip(text string) string {
-	const most = 2000
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	return text
 }
 
 // asker waits for the answers of those who see the session, which come through the host. After a while, and when the server is shut down,

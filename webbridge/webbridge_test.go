@@ -199,7 +199,7 @@ func TestPromptWhileATurnRuns(t *testing.T) {
 	s.do("POST", path+"/prompts", say("four"), 202)
 	require.Equal(t, "four", <-g.asked)
 	g.answer <- "fail"
-	f.until(f.has("notice  : the provider is away"))
+	f.until(f.has("notice  : The model has failed."))
 	waits["busy"] = "maybe"
 	require.Equal(t, "invalid", s.refused("POST", path+"/prompts", waits, 400))
 }

@@ -150,6 +150,9 @@ func (c *connection) box(session string) *mailbox {
 // agentOutput is what the agent writes to.
 type agentOutput connection
 
+// Remote says to [acpbridge.Serve] that the client is behind a network, so that it is not told what errors say.
+func (o *agentOutput) Remote() bool { return true }
+
 // Write takes lines apart and gives each to its stream.
 func (o *agentOutput) Write(p []byte) (int, error) {
 	c := (*connection)(o)

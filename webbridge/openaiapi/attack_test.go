@@ -120,7 +120,7 @@ func TestFailedRunsAreNotTriedAgain(t *testing.T) {
 		s := serve(t, options{model: fails})
 		for _, stream := range []string{"false", "true"} { // nothing has been said, so that the status tells
 			v, header := s.post(path, `{"model":"agent","stream":`+stream+`,"messages":[{"role":"user","content":"x"}],"input":"x"}`, 500)
-			require.Contains(t, v["error"].(object)["message"], "the provider is away")
+			require.Contains(t, v["error"].(object)["message"], "The model has failed.")
 			require.Equal(t, "false", header.Get("X-Should-Retry"))
 		}
 		half := model.Func(model.Info{}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
@@ -136,7 +136,7 @@ func TestFailedRunsAreNotTriedAgain(t *testing.T) {
 			require.Equal(t, "response.failed", last["type"])
 			last = last["response"].(object)
 		}
-		require.Contains(t, last["error"].(object)["message"], "the provider is away")
+		require.Contains(t, last["error"].(object)["message"], "The model has failed.")
 	}
 }
 

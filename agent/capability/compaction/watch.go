@@ -12,6 +12,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/internal/clean"
+	"github.com/ponte-go/ponte/internal/explain"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -35,7 +36,7 @@ func tell(ctx context.Context, e view.Entity) {
 func change(e view.Entity) view.Change { return view.Change{Op: view.Upsert, ID: e.ID, Entity: &e} }
 
 func failed(err error) view.Entity {
-	return view.Entity{Status: view.Failed, Title: clean.Short(err.Error(), 500)}
+	return view.Entity{Status: view.Failed, Title: clean.Short(explain.Error(err), 500)}
 }
 
 // watch returns a run and a context in which the events of package history are also shown as entities.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/internal/clean"
+	"github.com/ponte-go/ponte/internal/explain"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -146,7 +147,7 @@ func (o *opened[D]) wait(ctx context.Context, run *toolset.RunContext[D], in wai
 		}
 		text, err := t.result()
 		if err != nil {
-			text = "Failed: " + clean.Short(err.Error(), 2000)
+			text = "Failed: " + clean.Short(why(err), 2000)
 		}
 		fmt.Fprintf(&b, "# %s (%s)\n%s\n\n", t.handle, t.agent, bounded(text))
 	}
@@ -163,4 +164,12 @@ func (o *opened[D]) cancel(_ context.Context, _ *toolset.RunContext[D], in cance
 	<-tasks[0].ended
 	o.forget(tasks)
 	return "Cancelled " + tasks[0].handle + ".", nil
+}
+
+// why says why an agent has failed. Users see it, too, so that it has no text of a provider.
+func why(err error) string {
+	if text, ok := explain.Known(err); ok {
+		return text
+	}
+	return err.Error()
 }

@@ -166,7 +166,8 @@ func (s *Session) command(t *Turn, p *Prompt) (parts []model.Part, shown []view.
 		c.proj.Typed(shown)
 	}
 	if failed != nil {
-		c.proj.Say(oneLine(failed.Error()))
+		s.logCommand(failed)
+		c.proj.Say(s.host.commandText(failed))
 		return nil, nil, false, nil
 	}
 	c.proj.Say(res.Notice)

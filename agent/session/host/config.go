@@ -79,8 +79,12 @@ type Config[D, O any] struct {
 	// Holder names the holder of open sessions to users of other processes. Empty means the program's name, the process
 	// id and the machine.
 	Holder string
-	// Logger gets the errors that no caller gets. Nil means [slog.Default]. Texts of users, models and files are
-	// never logged.
+	// ErrorText returns what users are told of an error that ended a run, on every surface and in what is stored. It
+	// must not tell them what they may not know, such as hosts and the messages of providers. Nil, an empty text and a
+	// panic mean [ErrorText]. Calls may be concurrent.
+	ErrorText func(err error) string
+	// Logger gets the errors that no caller gets, and why turns have failed, with what providers and tools said. Nil
+	// means [slog.Default]. Texts of users, models and files are not logged, except where such an error quotes them.
 	Logger *slog.Logger
 }
 

@@ -34,6 +34,8 @@ type Host struct {
 	holder  string
 	log     *slog.Logger
 
+	errorText func(error) string // nil means ErrorText
+
 	modes    []Mode
 	models   []Model
 	settings []Setting
@@ -59,7 +61,7 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 		prices: c.Prices, money: cmp.Or(c.Currency, "USD"),
 		holder: cmp.Or(c.Holder, holder()), log: c.Logger, sessions: map[string]*Session{},
 		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), more: c.SessionCommands, announce: c.Announce,
-		thinking: slices.Clone(c.Thinking), settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),
+		thinking: slices.Clone(c.Thinking), errorText: c.ErrorText, settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),
 	}
 	if _, memory := c.Store.(*session.Memory); memory || c.Store == nil {
 		h.durable = false

@@ -53,6 +53,8 @@ func (t *Turn) run(p *Prompt, o *Outcome) {
 // conclude shows how the turn ended.
 func (t *Turn) conclude(p *Prompt, o *Outcome) {
 	o.Unread = t.closeInbox()
+	o.Failure = t.session.host.ErrorText(o.Err)
+	t.session.logFailure(t, o)
 	notice := ""
 	if p.Ending != nil {
 		notice = p.Ending(t, o)

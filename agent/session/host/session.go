@@ -101,6 +101,7 @@ func (s *Session) read(ctx context.Context) error {
 	c := &conversation{w: s.w, fold: new(view.Fold), epoch: rand.Text()}
 	c.proj = projection.New(projection.Options{
 		Fold: c.fold, Render: s.host.render, Window: s.host.window, Prices: s.host.prices, Currency: s.host.money, Changed: s.changed,
+		ErrorText: s.host.ErrorText,
 	})
 	s.showInfo(c)
 	s.showOffers(c)

@@ -71,6 +71,8 @@ type Outcome struct {
 	Titled bool
 	// Err is the error of the run. It is nil if the run has an output, or if a command needed no run.
 	Err error
+	// Failure is what users are told of Err: see [Config].ErrorText. It is empty if Err is nil.
+	Failure string
 }
 
 // Turn is a prompt from its admission to its end.
@@ -237,7 +239,7 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 		if t.steers.send(t, p.Parts) {
 			t.wait()
 			if !t.unread {
-				return &Outcome{Turn: t.steers.id, Reason: t.steers.outcome.Reason, Finish: t.steers.outcome.Finish, Err: t.steers.outcome.Err, Steered: true}
+				return &Outcome{Turn: t.steers.id, Reason: t.steers.outcome.Reason, Finish: t.steers.outcome.Finish, Err: t.steers.outcome.Err, Failure: t.steers.outcome.Failure, Steered: true}
 			}
 		}
 	}
@@ -249,7 +251,8 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 	}
 	c, done, err := t.session.use(t.ctx, true)
 	if err != nil {
-		o.Err, o.Reason = err, reasonOf(t.ctx, err)
+		o.Err, o.Reason, o.Failure = err, reasonOf(t.ctx, err), t.session.host.ErrorText(err)
+		t.session.logFailure(t, o)
 		return o
 	}
 	defer done()
@@ -321,6 +324,8 @@ func reasonOf(ctx context.Context, err error) string {
 		return turn.Pending
 	case errors.Is(err, agent.ErrContentFilter):
 		return turn.Refused
+	case errors.As(err, new(*model.APIError)): // a provider that took too long was not cancelled by anybody
+		return turn.Failed
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return turn.Cancelled
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/approval"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/explain"
 	"github.com/ponte-go/ponte/internal/show"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -182,7 +183,7 @@ func (p *Projector) result(id string, e *agent.Event) {
 		return
 	}
 	if e.Result == nil { // what ended the run
-		p.change(id, failed(failureText(e.Err), true))
+		p.change(id, failed(p.failureText(e.Tool, e.Err), true))
 		return
 	}
 	p.returned(id, e.Result)
@@ -213,14 +214,18 @@ func failed(why string, own bool) edit {
 }
 
 // failureText is what the user is shown of an error that ended the run.
-func failureText(err error) string {
+func (p *Projector) failureText(tool string, err error) string {
 	switch {
 	case err == nil:
 		return ""
 	case errors.Is(err, context.Canceled):
 		return "Cancelled."
 	}
-	return oneLine(err.Error())
+	err = &agent.RunError{Stage: agent.StageTool, Tool: tool, Err: err}
+	if p.options.ErrorText != nil {
+		return oneLine(p.options.ErrorText(err))
+	}
+	return oneLine(explain.Error(err))
 }
 
 // closeCalls marks the open calls of the turn as failed.

@@ -182,7 +182,7 @@ func TestStoreShowsWhatWasShown(t *testing.T) {
 			for _, part := range []string{
 				`"id":"prompt:`, `"kind":"thought","content":[{"kind":"text","text":"Two cities."}]`, `"title":"Ask the weather service"`,
 				`"class":"fetch","status":"completed"`, `"text":"no such city"`, `"kind":"diff"`, `"line":3`, `"kind":"plan"`, `"name":"guide"`, `"name":"deep"`, `"text":"dug"`,
-				`"text":"broken"`, `"title":"Nearly full"`, `"usage":{`,
+				`The tool \"fail\" has failed.`, `"title":"Nearly full"`, `"usage":{`,
 			} {
 				require.Contains(t, all, part)
 			}

@@ -30,6 +30,8 @@ type Options struct {
 	Currency string
 	// Changed, if not nil, is called when [Projector.Records] has something new. It must not block.
 	Changed func()
+	// ErrorText returns what users are told of an error that ended a run. Nil is a text that quotes nothing of it.
+	ErrorText func(err error) string
 }
 
 // Shown is a change made by an event, for a renderer. It is valid only during the call.
