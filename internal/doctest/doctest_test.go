@@ -72,37 +72,42 @@ func TestEveryCodeBlockHasALanguageThatIsChecked(t *testing.T) {
 	}
 }
 
-// TestGoBlocksCompileAndPrintWhatTheySay builds every Go block, each of which is a whole program, and runs those that say
-// what they print.
+// TestGoBlocksCompileAndPrintWhatTheySay builds every Go block, each of which is a whole program, and runs those that say what they print. Linking
+// takes longest, so the blocks are packages of two programs, which run the one that they are told. What a block prints may depend on
+// which providers are linked, so those with the SDK of one are apart.
 func TestGoBlocksCompileAndPrintWhatTheySay(t *testing.T) {
 	abs, err := filepath.Abs(root)
 	require.NoError(t, err)
-	dir, bin := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
 	overlay := map[string]map[string]string{"Replace": {}}
-	var packages []string
+	write := func(name, text string) {
+		file := filepath.Join(dir, name+".go")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		overlay["Replace"][filepath.Join(abs, "internal", "doctest", name, "main.go")] = file
+	}
+	programs := map[string]*program{"blocks": {}, "blocksWithSDKs": {}}
 	for i, b := range blocks(t) {
 		if b.lang != "go" {
 			continue
 		}
-		require.Contains(t, b.text, "package main", "%v: a Go block is a whole program", b)
 		formatted := exec.CommandContext(t.Context(), "gofmt")
 		formatted.Stdin = strings.NewReader(b.text)
 		out, err := formatted.Output()
 		require.NoError(t, err, "%v does not parse", b)
 		require.Equal(t, string(out), b.text, "%v is not formatted", b)
 
-		file := filepath.Join(dir, fmt.Sprintf("block%d.go", i))
-		require.NoError(t, os.WriteFile(file, []byte(b.text), 0o600))
-		name := fmt.Sprintf("internal/doctest/block%d", i)
-		overlay["Replace"][filepath.Join(abs, filepath.FromSlash(name), "main.go")] = file
-		packages = append(packages, "./"+name)
+		name := fmt.Sprintf("block%d", i)
+		write(name, packaged(t, b, name))
+		programs[programOf(b)].add(name)
 	}
-	require.NotEmpty(t, packages)
+	args := []string{"build", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", dir + string(filepath.Separator)}
+	for name, p := range programs {
+		write(name, p.text())
+		args = append(args, "./internal/doctest/"+name)
+	}
 	data, err := json.Marshal(overlay)
 	require.NoError(t, err)
-	overlayFile := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(overlayFile, data, 0o600))
-	args := append([]string{"build", "-ldflags=-s -w", "-overlay", overlayFile, "-o", bin + string(filepath.Separator)}, packages...)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), data, 0o600))
 	build := exec.CommandContext(t.Context(), "go", args...)
 	build.Dir = abs
 	built, err := build.CombinedOutput()
@@ -112,10 +117,41 @@ func TestGoBlocksCompileAndPrintWhatTheySay(t *testing.T) {
 		if b.lang != "go" || !ok {
 			continue
 		}
-		out, err := exec.CommandContext(t.Context(), filepath.Join(bin, fmt.Sprintf("block%d", i))).Output()
+		out, err := exec.CommandContext(t.Context(), filepath.Join(dir, programOf(b)), fmt.Sprintf("block%d", i)).Output()
 		require.NoError(t, err, "%v", b)
 		require.Equal(t, want, strings.TrimSpace(string(out)), "%v prints something else", b)
 	}
+}
+
+// program is a program that has blocks as packages, and runs the one that its argument names.
+type program struct{ imports, cases strings.Builder }
+
+func (p *program) add(name string) {
+	fmt.Fprintf(&p.imports, "import %q\n", "github.com/ponte-go/ponte/internal/doctest/"+name)
+	fmt.Fprintf(&p.cases, "case %q:\n%s.Main()\n", name, name)
+}
+
+func (p *program) text() string {
+	return "package main\n\nimport \"os\"\n" + p.imports.String() +
+		"func main() {\nname := os.Args[1]\nos.Args = os.Args[:1]\nswitch name {\n" + p.cases.String() + "}\n}\n"
+}
+
+// programOf returns the name of the program that has a block.
+func programOf(b block) string {
+	if regexp.MustCompile(`(?m)^\t(\w+ )?"github.com/ponte-go/ponte/agent/model/(anthropicmodel|geminimodel|genkitmodel)`).MatchString(b.text) {
+		return "blocksWithSDKs"
+	}
+	return "blocks"
+}
+
+// packaged returns a block that is a whole program as a package, with the function Main. Lines stay where they are.
+func packaged(t *testing.T, b block, name string) string {
+	t.Helper()
+	require.Equal(t, 1, strings.Count("\n"+b.text, "\npackage main\n"), "%v: a Go block is a whole program", b)
+	require.Equal(t, 1, strings.Count(b.text, "\nfunc main() {"), "%v: a Go block is a whole program", b)
+	require.NotRegexp(t, `\bMain\b`, b.text, "%v: the name Main is taken by the test", b)
+	text := strings.Replace("\n"+b.text, "\npackage main\n", "\npackage "+name+"\n", 1)
+	return strings.Replace(text, "\nfunc main() {", "\nfunc Main() {", 1)[1:]
 }
 
 func TestOutputsOfOneLineAreChecked(t *testing.T) {
