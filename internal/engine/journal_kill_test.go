@@ -27,9 +27,9 @@ import (
 )
 
 var (
-	kills    = flag.Int("kills", 40, "how many runs are killed with kill -9")
+	kills    = flag.Int("kills", 20, "how many runs are killed with kill -9")
 	killSeed = flag.Uint64("killseed", 0, "which runs; 0 picks some")
-	killTime = flag.Duration("killtime", 8*time.Second, "when to stop, if there are fewer than 300 runs")
+	killTime = flag.Duration("killtime", 4*time.Second, "when to stop, if there are fewer than 300 runs")
 )
 
 const childEnv = "PONTE_JOURNAL_CHILD"

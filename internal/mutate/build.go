@@ -69,7 +69,7 @@ func (r *runner) run(ctx context.Context, b *testBinary, timeout time.Duration, 
 	defer cancel()
 	line := append(append(limitMemory(), b.path), args...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "PWD="+b.dir)
+	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "PWD="+b.dir, "GOCOVERDIR="+r.scratch)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = 5 * time.Second

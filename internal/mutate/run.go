@@ -42,7 +42,7 @@ type baseline struct {
 	once    sync.Once
 	err     error
 	took    time.Duration
-	covered coverage
+	covered coverage // nil if it is not known
 }
 
 // timeout returns how long the tests may take with a mutant.
@@ -94,29 +94,40 @@ func (r *runner) measure(ctx context.Context, dir string, b *baseline) error {
 			paths = append(paths, t.path)
 		}
 	}
-	bin, v, err := r.build(ctx, dir, "", "-coverpkg="+strings.Join(paths, ","))
+	profile := filepath.Join(r.scratch, fmt.Sprintf("cover%d", r.files.Add(1)))
+	v, err := r.pass(ctx, dir, []string{"-coverpkg=" + strings.Join(paths, ",")}, "-coverprofile="+profile)
 	if err != nil {
 		return err
 	}
-	if bin == nil {
-		return fmt.Errorf("the tests of %s do not compile without a mutant:\n%s", dir, v.text)
+	if v.outcome == survived {
+		b.took = v.took
+		b.covered, err = readCoverage(profile)
+		return err
 	}
-	defer bin.remove()
-	profile := filepath.Join(r.scratch, fmt.Sprintf("cover%d", r.files.Add(1)))
-	for range 2 { // a busy machine is no fault
-		if v, err = r.run(ctx, bin, 10*time.Minute, "-coverprofile="+profile); err != nil {
-			return err
-		}
-		if v.outcome == survived {
-			break
-		}
+	// Some tests look at what their children print, who complain if nobody collects their coverage.
+	if v, err = r.pass(ctx, dir, nil); err != nil {
+		return err
 	}
 	if v.outcome != survived {
 		return fmt.Errorf("the tests of %s fail without a mutant:\n%s", dir, v.text)
 	}
 	b.took = v.took
-	b.covered, err = readCoverage(profile)
-	return err
+	return nil
+}
+
+// pass builds the tests in a directory and runs them, twice if they fail: a busy machine is no fault.
+func (r *runner) pass(ctx context.Context, dir string, buildFlags []string, flags ...string) (verdict, error) {
+	bin, v, err := r.build(ctx, dir, "", buildFlags...)
+	if bin == nil {
+		return v, err
+	}
+	defer bin.remove()
+	for range 2 {
+		if v, err = r.run(ctx, bin, 10*time.Minute, flags...); err != nil || v.outcome == survived {
+			break
+		}
+	}
+	return v, err
 }
 
 // parallel runs f in several goroutines and returns the first error.
@@ -172,7 +183,7 @@ func (r *runner) test(ctx context.Context, m *mutant) (verdict, error) {
 		if err != nil {
 			return verdict{}, err
 		}
-		if dir != m.pkg.dir && !base.covered.covers(m.pkg.path, filepath.Base(m.file.path), m.line()) {
+		if dir != m.pkg.dir && base.covered != nil && !base.covered.covers(m.pkg.path, filepath.Base(m.file.path), m.line()) {
 			continue
 		}
 		v, err := r.testIn(ctx, dir, overlay, base)
