@@ -89,9 +89,12 @@ func (l *link) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRes
 	}
 	res := &mcp.ElicitResult{Action: string(reply.Action)}
 	if reply.Action == toolset.ActionAccept && len(reply.Content) > 0 && q.URL == "" {
-		if err := json.Unmarshal(reply.Content, &res.Content); err != nil {
+		content, _ := decoded(reply.Content)
+		object, ok := exact(content).(map[string]any)
+		if !ok {
 			return nil, refused(errors.New("the answer is not a JSON object"))
 		}
+		res.Content = object
 	}
 	return res, nil
 }

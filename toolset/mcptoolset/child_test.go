@@ -27,6 +27,9 @@ func init() { child = serveAsChild }
 
 // serveAsChild is what a copy of this test program does.
 func serveAsChild(mode string) int {
+	if strings.Contains(mode, ":") {
+		return bannerServer(mode)
+	}
 	switch mode {
 	case "crash":
 		fmt.Fprintln(os.Stderr, "cannot open the database, key sk-secret-123\u202e")

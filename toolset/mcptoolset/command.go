@@ -146,9 +146,13 @@ func (c Command) open(_ context.Context, limits *Limits) (_ *opened, err error) 
 	}
 	p.work.Go(p.readErrors)
 	p.work.Go(p.watch)
+	var banner skipped
 	return &opened{
-		Transport: &mcp.IOTransport{Reader: p, Writer: p, MaxLineLength: limits.Message},
-		ordered:   true, end: p.end, why: p.why,
+		Transport: &mcp.IOTransport{Reader: struct {
+			io.Reader
+			io.Closer
+		}{newLineReader(p, maxLine, banner.filter), p}, Writer: p, MaxLineLength: limits.Message},
+		ordered: true, end: p.end, why: p.why, note: banner.note,
 	}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ponte-go/ponte/internal/nearest"
 )
@@ -307,13 +308,11 @@ func Open(configs []ServerConfig, base Config) ([]*Server, error) {
 
 // Close closes servers at the same time.
 func Close(servers ...*Server) error {
-	errs := make(chan error, len(servers))
-	for _, s := range servers {
-		go func() { errs <- s.Close() }()
+	errs := make([]error, len(servers))
+	var work sync.WaitGroup
+	for i, s := range servers {
+		work.Go(func() { errs[i] = s.Close() })
 	}
-	var all []error
-	for range servers {
-		all = append(all, <-errs)
-	}
-	return errors.Join(all...)
+	work.Wait()
+	return errors.Join(errs...)
 }

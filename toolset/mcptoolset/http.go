@@ -114,7 +114,7 @@ func (h HTTP) Format(f fmt.State, verb rune) { format(f, verb, h) }
 func (s SSE) Format(f fmt.State, verb rune) { format(f, verb, s) }
 
 func (h HTTP) open(ctx context.Context, limits *Limits) (*opened, error) {
-	t := &mcp.StreamableClientTransport{Endpoint: h.URL, HTTPClient: client(ctx, h.Client, h.URL, h.Headers, limits), MaxEventSize: limits.Message}
+	t := &mcp.StreamableClientTransport{Endpoint: h.URL, HTTPClient: client(ctx, h.Client, h.URL, h.Headers, limits, true), MaxEventSize: limits.Message}
 	if h.OAuth != nil {
 		handler, err := h.OAuth.handler(ctx, h.URL)
 		if err != nil {
@@ -127,13 +127,13 @@ func (h HTTP) open(ctx context.Context, limits *Limits) (*opened, error) {
 
 func (s SSE) open(ctx context.Context, limits *Limits) (*opened, error) {
 	return &opened{
-		Transport: &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client(ctx, s.Client, s.URL, s.Headers, limits), MaxEventSize: limits.Message},
+		Transport: &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client(ctx, s.Client, s.URL, s.Headers, limits, false), MaxEventSize: limits.Message},
 		ordered:   true,
 	}, nil
 }
 
-// client returns an HTTP client for one connection.
-func client(ctx context.Context, base *http.Client, address string, headers map[string]string, limits *Limits) *http.Client {
+// client returns an HTTP client for one connection. exactly keeps structured content as it is written, where nothing else does.
+func client(ctx context.Context, base *http.Client, address string, headers map[string]string, limits *Limits, exactly bool) *http.Client {
 	c := &http.Client{}
 	if base != nil {
 		*c = *base
@@ -143,7 +143,7 @@ func client(ctx context.Context, base *http.Client, address string, headers map[
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	c.Transport = &homeTripper{ctx: ctx, next: next, home: u, headers: headers, limit: int64(limits.Message)}
+	c.Transport = &homeTripper{ctx: ctx, next: next, home: u, headers: headers, limit: int64(limits.Message), exactly: exactly}
 	c.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) >= 5 {
 			return errors.New("too many redirects")
@@ -160,6 +160,7 @@ type homeTripper struct {
 	home    *url.URL
 	headers map[string]string
 	limit   int64
+	exactly bool
 }
 
 var errElsewhere = errors.New("the server refers to another host: set its address as the URL if it is meant")
@@ -185,11 +186,26 @@ func (t *homeTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body := &boundedBody{ReadCloser: res.Body, left: t.limit, end: func() { stop(); cancel() }}
-	if kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) == "text/event-stream" {
+	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	if kind == "text/event-stream" {
 		body.left = -1 // events are bounded one by one
 	}
 	res.Body = body
+	switch {
+	case !t.exactly:
+	case kind == "text/event-stream":
+		res.Body = rewritten{verbatimEvents(body, int(t.limit)), body}
+	case kind == "application/json":
+		res.Body, res.ContentLength = rewritten{&verbatimBody{from: body}, body}, -1
+	}
 	return res, nil
+}
+
+// rewritten is a body that is read through something.
+type rewritten struct {
+	io.Reader
+	io.Closer
 }
 
 // boundedBody is the body of an answer.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,8 +32,10 @@ type link struct {
 	gone    chan struct{} // closed when the session has ended
 	closing sync.Once
 
-	// stale says that the tools must be listed again.
-	stale atomic.Bool
+	// stale says that the tools must be listed again. listed and nextList pace that; the server's listing guards them.
+	stale    atomic.Bool
+	listed   int
+	nextList time.Time
 
 	mu      sync.Mutex
 	err     error
@@ -136,6 +139,9 @@ type ordered struct {
 
 func (o ordered) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := o.Connection.Read(ctx)
+	if r, ok := msg.(*jsonrpc.Response); ok && err == nil {
+		r.Result = verbatim(r.Result)
+	}
 	if r, ok := msg.(*jsonrpc.Request); ok && err == nil && !r.IsCall() {
 		switch r.Method {
 		case "notifications/progress":
@@ -219,12 +225,25 @@ func (l *link) cause() error {
 
 // explain adds what is known about the end of the server.
 func (l *link) explain(err error) error {
+	known := answered(err) || errors.Is(err, errNoMessages)
 	if cause := context.Cause(l.ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		err = cause
+		err, known = cause, true
 	}
-	if l.opened != nil && l.opened.why != nil && !errors.Is(err, ErrClosed) {
+	if text := err.Error(); strings.Contains(text, "unsupported protocol version") {
+		known = true
+		err = fmt.Errorf("%w: this program knows %s", err, strings.Join(mcp.SupportedProtocolVersions(), ", "))
+	}
+	if l.opened == nil || errors.Is(err, ErrClosed) {
+		return err
+	}
+	if l.opened.why != nil && !known { // otherwise the server has ended because we have left it
 		if why := l.opened.why(); why != nil {
-			return why
+			err = why
+		}
+	}
+	if l.opened.note != nil {
+		if note := l.opened.note(); note != "" {
+			err = fmt.Errorf("%w; %s", err, note)
 		}
 	}
 	return err

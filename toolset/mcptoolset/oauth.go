@@ -35,7 +35,10 @@ type OAuth struct {
 	// under ClientName.
 	ClientID, ClientSecret string
 	ClientName             string
-	// Client makes the requests to the authorization server. If nil, it is http.DefaultClient.
+	// Client makes the requests to the authorization server. If nil, it has the defaults of net/http. Requests go to the origin of the
+	// MCP server, or with https to public addresses, and the user is sent only there. If the MCP server is not at a public address,
+	// hosts that are not are allowed by name, and http to this machine. The address is checked when the connection is made; with a
+	// Client of yours or a proxy, before that. Redirects are followed within an origin only.
 	Client *http.Client
 }
 
@@ -92,10 +95,18 @@ type kept struct {
 
 // handler returns the SDK's handler for a server.
 func (o *OAuth) handler(ctx context.Context, server string) (auth.OAuthHandler, error) {
-	client := cmp.Or(o.Client, http.DefaultClient)
+	at, err := url.Parse(server)
+	if err != nil {
+		return nil, errors.New("the URL is not valid")
+	}
+	client := authClient(o.Client, at)
+	guard := client.Transport.(*authGuard)
 	config := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: o.SignIn.RedirectURL(), RequestRefreshToken: o.Tokens != nil, Client: client, AcceptUnadvertisedIss: true,
 		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			if err := guard.checkVisit(ctx, args.URL); err != nil {
+				return nil, err
+			}
 			a, err := o.SignIn.Authorize(ctx, args.URL)
 			if err != nil {
 				return nil, err

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,25 +34,24 @@ func result(server string, d *Definition, res *mcp.CallToolResult, limits *Limit
 	}
 	out := toolset.Result{Text: w.text.String(), Content: w.media}
 	var wrong string
-	if res.StructuredContent != nil {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(res.StructuredContent); err == nil {
-			data := bytes.TrimSpace(b.Bytes())
-			if !w.repeats(res.StructuredContent) {
-				out.Text = strings.TrimPrefix(out.Text+"\n"+string(data), "\n")
-			}
-			meta := Meta{Server: server, Tool: d.Name}
-			if len(data) <= limits.Result {
-				if err := d.check.check(res.StructuredContent, len(data)); err == nil || res.IsError {
-					meta.Structured = data
-				} else {
-					wrong = fmt.Sprintf("[Do not rely on this result: %v.]\n", err)
-				}
-			}
-			out.Meta, _ = json.Marshal(meta)
+	if data := structured(res); data != nil {
+		if !w.repeats(data) {
+			out.Text = strings.TrimPrefix(out.Text+"\n"+string(data), "\n")
 		}
+		meta := Meta{Server: server, Tool: d.Name}
+		if len(data) <= limits.Result {
+			var content any
+			err := json.Unmarshal(data, &content)
+			if err == nil {
+				err = d.check.check(content, len(data))
+			}
+			if err == nil || res.IsError {
+				meta.Structured = data
+			} else {
+				wrong = fmt.Sprintf("[Do not rely on this result: %v.]\n", err)
+			}
+		}
+		out.Meta = metaOf(meta)
 	}
 	out.Text = wrong + shortened(out.Text, limits.Result)
 	if out.Text == "" {
@@ -143,12 +141,15 @@ func (w *contentWriter) addMedia(kind, mime, uri string, data []byte) {
 	}
 }
 
-// repeats reports whether one of the texts is the structured content, as the specification wants it for older clients.
-func (w *contentWriter) repeats(structured any) bool {
-	return slices.ContainsFunc(w.texts, func(text string) bool {
-		var v any
-		return json.Unmarshal([]byte(text), &v) == nil && reflect.DeepEqual(v, structured)
-	})
+// metaOf writes a Meta. Structured content stays as it is written.
+func metaOf(meta Meta) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(meta) != nil {
+		return nil
+	}
+	return bytes.TrimSpace(b.Bytes())
 }
 
 var mediaTypePattern = regexp.MustCompile(`^[a-z]+/[a-z0-9][a-z0-9.+-]*$`)

@@ -104,7 +104,7 @@ type Server struct {
 	ctx    context.Context // ends with the server
 	cancel context.CancelCauseFunc
 	work   sync.WaitGroup
-	// listing is held while tools are listed, so that runs share one request.
+	// listing is held while tools are listed.
 	listing chan struct{}
 	notify  sync.Mutex // orders OnChange
 
@@ -118,6 +118,8 @@ type Server struct {
 	known    *catalog // the tools as last listed, or nil
 	// yielded has notices about tools that gave way to others of their name since then.
 	yielded map[string]Problem
+	// current is the listing that is made, and pending the next one.
+	current, pending *refresh
 }
 
 // attempt is an attempt to connect that runs wait for.

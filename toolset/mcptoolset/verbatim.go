@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mcptoolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// rawKey is the one member of an object that stands for structured content, as the SDK gets it: a string that is the JSON of
+// the content. The SDK would decode the content and lose digits of its numbers.
+const rawKey = "ponte-go.dev/verbatim"
+
+var structuredName = []byte(`"structuredContent"`)
+
+// verbatim hides the structured content of a result from the SDK.
+func verbatim(result []byte) []byte {
+	var members map[string]json.RawMessage
+	if !bytes.Contains(result, structuredName) || json.Unmarshal(result, &members) != nil {
+		return result
+	}
+	content := members["structuredContent"]
+	if content == nil || string(content) == "null" {
+		return result
+	}
+	hidden, err := json.Marshal(map[string]string{rawKey: string(content)})
+	if err != nil {
+		return result
+	}
+	members["structuredContent"] = hidden
+	if changed, err := json.Marshal(members); err == nil {
+		return changed
+	}
+	return result
+}
+
+// verbatimMessage does so in a message.
+func verbatimMessage(message []byte) []byte {
+	var members map[string]json.RawMessage
+	if !bytes.Contains(message, structuredName) || json.Unmarshal(message, &members) != nil || members["result"] == nil {
+		return message
+	}
+	members["result"] = verbatim(members["result"])
+	if changed, err := json.Marshal(members); err == nil {
+		return changed
+	}
+	return message
+}
+
+// verbatimEvents does so in the messages of an event stream.
+func verbatimEvents(body io.Reader, limit int) io.Reader {
+	return newLineReader(body, limit, func(line []byte) ([]byte, error) {
+		data, ok := bytes.CutPrefix(line, []byte("data:"))
+		if !ok || !bytes.Contains(data, structuredName) || len(line) > limit {
+			return line, nil
+		}
+		return append(append([]byte("data: "), verbatimMessage(bytes.TrimSpace(data))...), '\n'), nil
+	})
+}
+
+// verbatimBody does so in a body that is one message.
+type verbatimBody struct {
+	from io.Reader
+	data *bytes.Reader
+}
+
+// Read implements [io.Reader].
+func (b *verbatimBody) Read(p []byte) (int, error) {
+	if b.data == nil {
+		data, err := io.ReadAll(b.from)
+		if err != nil {
+			return 0, err
+		}
+		b.data = bytes.NewReader(verbatimMessage(data))
+	}
+	return b.data.Read(p)
+}
+
+// structured returns the structured content of a result as JSON, with its numbers as the server wrote them.
+func structured(res *mcp.CallToolResult) json.RawMessage {
+	content := res.StructuredContent
+	if object, ok := content.(map[string]any); ok && len(object) == 1 {
+		if text, ok := object[rawKey].(string); ok {
+			if content, ok = decoded([]byte(text)); !ok {
+				return nil
+			}
+		}
+	}
+	if content == nil {
+		return nil
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(content) != nil {
+		return nil
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// decoded decodes JSON with its numbers as they are written.
+func decoded(data []byte) (v any, ok bool) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return nil, false
+	}
+	_, err := dec.Token()
+	return v, err == io.EOF
+}
+
+// repeats reports whether the texts say the same as the structured content: one of them is its JSON, as the specification wants it
+// for older clients. FastMCP puts results that are no objects into an object with the one member result, and makes a text of each
+// element of a list.
+func (w *contentWriter) repeats(data []byte) bool {
+	content, ok := decoded(data)
+	if !ok {
+		return false
+	}
+	if saysOne(w.texts, content) {
+		return true
+	}
+	object, _ := content.(map[string]any)
+	wrapped, ok := object["result"]
+	return ok && len(object) == 1 && (saysOne(w.texts, wrapped) || saysAll(w.texts, wrapped))
+}
+
+func saysOne(texts []string, v any) bool {
+	for _, text := range texts {
+		if says(text, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// saysAll reports whether each text says one element.
+func saysAll(texts []string, v any) bool {
+	list, ok := v.([]any)
+	if !ok || len(list) != len(texts) || len(list) == 0 {
+		return false
+	}
+	for i, e := range list {
+		if !says(texts[i], e) {
+			return false
+		}
+	}
+	return true
+}
+
+// says reports whether a text is a value: the text itself, or its JSON.
+func says(text string, v any) bool {
+	if s, ok := v.(string); ok && strings.TrimSpace(s) == strings.TrimSpace(text) {
+		return true
+	}
+	other, ok := decoded([]byte(text))
+	return ok && reflect.DeepEqual(other, v)
+}
+
+// exact replaces integers in decoded JSON by int64, so that nothing rounds them, and other numbers by float64.
+func exact(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = exact(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = exact(v[name])
+		}
+	}
+	return v
+}
