@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -67,6 +68,9 @@ func (s *secrets) proves(r *http.Request) bool {
 	return false
 }
 
+// onward leads to the page. It is relative, like the redirect.
+const onward = `<!doctype html><title>Opening</title><meta http-equiv="refresh" content="0; url=./"><a href="./">Open the page</a>`
+
 // visit lets in a browser that was given the URL with the token, which then leaves the URL. It reports whether it has answered.
 func (h *Handler) visit(w http.ResponseWriter, r *http.Request) bool {
 	token := r.URL.Query().Get("token")
@@ -78,6 +82,12 @@ func (h *Handler) visit(w http.ResponseWriter, r *http.Request) bool {
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
 	})
 	w.Header().Set("Cache-Control", "no-store")
+	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+		// The browser would not send the cookie with a redirect that began elsewhere, such as in a file. This page begins it here.
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, onward)
+		return true
+	}
 	w.Header().Set("Location", "./") // relative: the handler may be mounted below a prefix
 	w.WriteHeader(http.StatusSeeOther)
 	return true

@@ -14,10 +14,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -116,7 +114,7 @@ func listen(ctx context.Context, f *flags, token string, h shutdowner, out io.Wr
 	page := "http://" + listener.Addr().String() + "/?token=" + url.QueryEscape(token)
 	_, _ = fmt.Fprintln(out, page)
 	if f.open {
-		open(page)
+		defer open(page)()
 	}
 	select {
 	case err = <-failed:
@@ -131,19 +129,4 @@ func listen(ctx context.Context, f *flags, token string, h shutdowner, out io.Wr
 type shutdowner interface {
 	http.Handler
 	Shutdown(ctx context.Context) error
-}
-
-// open opens a page in the user's browser, if there is one.
-func open(page string) {
-	name, args := "xdg-open", []string{page}
-	switch runtime.GOOS {
-	case "darwin":
-		name = "open"
-	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", page}
-	}
-	cmd := exec.Command(name, args...)
-	if cmd.Start() == nil {
-		go func() { _ = cmd.Wait() }()
-	}
 }

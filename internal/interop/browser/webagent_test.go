@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestSampleAgentInTheBrowser lets the sample agent change a file, with approval.
@@ -27,7 +28,15 @@ func TestSampleAgentInTheBrowser(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(root, "examples", "demo"))); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, "-dir", dir, "-store", t.TempDir(), "-open=false", "-model", "offline")
+	bin, opened := t.TempDir(), filepath.Join(t.TempDir(), "opened")
+	script := "#!/bin/sh\nprintf %s \"$1\" >" + opened + ".new && mv " + opened + ".new " + opened + "\n"
+	for _, name := range []string{"xdg-open", "open"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(binary, "-dir", dir, "-store", t.TempDir(), "-model", "offline")
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -48,6 +57,13 @@ func TestSampleAgentInTheBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var file []byte
+	for end := time.Now().Add(time.Minute); len(file) == 0; time.Sleep(5 * time.Millisecond) {
+		if file, err = os.ReadFile(opened); err != nil && time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	driveAt(t, "opened", "http://"+u.Host+"/", []string{"PONTE_FILE=" + string(file)})
 	driveAt(t, "webagent", "http://"+u.Host+"/", []string{"PONTE_TOKEN=" + u.Query().Get("token")})
 	text, err := os.ReadFile(filepath.Join(dir, "temperature.go"))
 	if err != nil {
