@@ -62,7 +62,8 @@ type Options struct {
 	// and any process with the store can accept the answer. 0 means 10 minutes. With a negative value, the run does
 	// not wait.
 	Patience time.Duration
-	// Leave is how long a turn continues when nobody follows the session's events any more. 0 means to its end.
+	// Leave is how long a turn continues when nobody follows the session's events any more. 0 means to its end. The page of
+	// package chatui follows nothing while its tab is in the background.
 	Leave time.Duration
 	// Linger is how long a session stays open after its last use, so that other processes cannot open it. 0 means 30 seconds. It does not apply to
 	// handlers made by [On]: there the sessions are the host's.

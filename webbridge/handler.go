@@ -172,7 +172,8 @@ func (h *Handler) getConfig(w http.ResponseWriter, _ *http.Request) error {
 		Accepts  []string            `json:"accepts"`
 		Store    bool                `json:"store"`
 		Commands []view.SlashCommand `json:"commands"`
-	}{h.o.Title, h.o.Version, h.o.Accepts, true, h.o.Commands}
+		Files    bool                `json:"files"`
+	}{h.o.Title, h.o.Version, h.o.Accepts, true, h.o.Commands, h.host.UndoesFiles()}
 	if answer.Accepts == nil {
 		answer.Accepts = []string{}
 	}

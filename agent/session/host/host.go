@@ -35,6 +35,7 @@ type Host struct {
 	log     *slog.Logger
 
 	errorText func(error) string // nil means ErrorText
+	undoes    bool               // there are Files
 
 	modes    []Mode
 	models   []Model
@@ -61,7 +62,7 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 		prices: c.Prices, money: cmp.Or(c.Currency, "USD"),
 		holder: cmp.Or(c.Holder, holder()), log: c.Logger, sessions: map[string]*Session{},
 		modes: slices.Clone(c.Modes), models: slices.Clone(c.Models), commands: slices.Clone(c.Commands), more: c.SessionCommands, announce: c.Announce,
-		thinking: slices.Clone(c.Thinking), errorText: c.ErrorText, settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),
+		thinking: slices.Clone(c.Thinking), errorText: c.ErrorText, undoes: c.Files != nil, settings: makeSettings(c.Modes, c.Models, c.Thinking, c.Settings),
 	}
 	if _, memory := c.Store.(*session.Memory); memory || c.Store == nil {
 		h.durable = false
@@ -90,6 +91,9 @@ func New[D, O any](c Config[D, O]) (*Host, error) {
 	}
 	return h, nil
 }
+
+// UndoesFiles reports whether a rewind takes files back, too: see [Config].Files.
+func (h *Host) UndoesFiles() bool { return h.undoes }
 
 // Store returns the store of the sessions.
 func (h *Host) Store() session.Store { return h.store }

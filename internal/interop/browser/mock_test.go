@@ -236,6 +236,7 @@ func (s *mockSession) events(w http.ResponseWriter, r *http.Request) {
 	epoch, at, _ := strings.Cut(from, ".")
 	pos, _ := strconv.ParseUint(at, 10, 64)
 	s.m.note("events from %q", from)
+	defer s.m.note("end of events")
 	reset := from != "" && epoch != s.m.epoch
 	sub := s.fold.Subscribe(nil)
 	if from != "" && !reset {

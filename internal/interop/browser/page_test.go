@@ -17,6 +17,9 @@ func TestPageAsksWithForms(t *testing.T)                   { drive(t, "form") }
 func TestPageCompletesCommandsAndTakesImages(t *testing.T) { drive(t, "composer") }
 func TestPageRewindsAndSearches(t *testing.T)              { drive(t, "rewind") }
 func TestPageResumesAfterReload(t *testing.T)              { drive(t, "reload") }
+func TestHiddenTabHasNoStream(t *testing.T)                { drive(t, "hidden") }
+func TestEightTabsWork(t *testing.T)                       { drive(t, "crowd") }
+func TestLateAnswerIsAboutWhatWasShown(t *testing.T)       { drive(t, "late") }
 func TestTabsAgree(t *testing.T)                           { drive(t, "tabs") }
 func TestPageOutlivesKilledServer(t *testing.T)            { drive(t, "kill") }
 func TestManyCallsKeepThePageSmall(t *testing.T)           { drive(t, "many") }

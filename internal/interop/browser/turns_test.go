@@ -72,8 +72,8 @@ const goBefore = "package add\n\n// Add adds.\nfunc Add(a, b int) int {\n\tretur
 var goAfter = strings.Replace(goBefore, "return a - b", "return a + b", 1)
 
 // run does what the text says.
-func (t *mockTurn) run(text string) {
-	switch word, _, _ := strings.Cut(text, " "); word {
+func (t *mockTurn) run(said string) {
+	switch word, _, _ := strings.Cut(said, " "); word {
 	case "stream":
 		t.s.put(view.Entity{ID: t.id("thought"), Kind: view.Thought, Content: []view.Content{{Kind: view.Text, Text: "The user wants to see a stream."}}})
 		t.say("first", "# A stream\n\nThe *first* half")
@@ -96,6 +96,20 @@ func (t *mockTurn) run(text string) {
 		}
 		t.s.put(call)
 		t.say("done", "It is "+string(call.Status)+".")
+	case "again": // what is shown changes while it is asked
+		q := view.Entity{ID: t.id("question"), Name: "write_file", Title: "Write a.txt", Content: text("the first version"), Choices: []view.Choice{{ID: "allow_once", Class: "allow_once", Title: "Allow once"}}}
+		go func() {
+			if !t.wait() {
+				return
+			}
+			now := q
+			now.Kind, now.Status, now.Content = view.Question, view.Pending, []view.Content{{Kind: view.Text, Text: "the second version"}}
+			now.Digest = digest(&now)
+			t.s.put(now)
+			t.s.m.note("asked again")
+		}()
+		answer := string(t.ask(q))
+		t.say("done", "It is "+answer[strings.LastIndex(answer, ":")+2:len(answer)-2]+".")
 	case "command":
 		call := view.Entity{ID: t.id("call"), Kind: view.ToolCall, Name: "run_command", Title: "go test ./...", Class: "execute", Status: view.Running, Content: []view.Content{{Kind: view.Output, Ref: t.id("command")}}}
 		command := view.Entity{ID: t.id("command"), Parent: call.ID, Kind: view.Command, Title: "go test ./...", Status: view.Running}
@@ -150,6 +164,6 @@ func (t *mockTurn) run(text string) {
 			t.s.append(t.id("burst"), fmt.Sprintf("word%d ", i))
 		}
 	default:
-		t.say("answer", "You said: "+text)
+		t.say("answer", "You said: "+said)
 	}
 }

@@ -14,10 +14,8 @@ const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator](
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
 const complaints = [];
 
-/** Opens a page. Whatever it asks of another origin, and whatever it complains about, fails the scenario. */
-async function open(path = "", options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: "light", reducedMotion: "reduce", ...options });
-  const page = await context.newPage();
+/** Notes what a page complains about. */
+function watched(page) {
   page.setDefaultTimeout(patience);
   page.on("pageerror", (err) => complaints.push("error in the page: " + err.message));
   page.on("dialog", (d) => {
@@ -27,15 +25,22 @@ async function open(path = "", options = {}) {
   page.on("console", (m) => {
     if (m.type() === "error" && !/Failed to load resource|ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED/.test(m.text())) complaints.push("console: " + m.text());
   });
+}
+
+/** Opens a page. Whatever it asks of another origin, and whatever it complains about, fails the scenario. */
+async function open(path = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: "light", reducedMotion: "reduce", ...options });
   await context.route("**/*", (route) => {
     const to = new URL(route.request().url());
-    if (to.origin !== new URL(url).origin && to.protocol !== "data:") complaints.push("request to " + to.href);
+    if (to.origin !== new URL(url).origin && to.protocol !== "data:" && to.protocol !== "file:") complaints.push("request to " + to.href);
     return route.continue();
   });
-  await page.addInitScript(() => {
+  await context.addInitScript(() => {
     window.violations = [];
     addEventListener("securitypolicyviolation", (ev) => window.violations.push(ev.violatedDirective + " " + ev.blockedURI));
   });
+  context.on("page", watched);
+  const page = await context.newPage();
   await page.goto(url + path);
   return page;
 }

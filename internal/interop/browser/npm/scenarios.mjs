@@ -59,6 +59,20 @@ async function fresh(h, options) {
   return page;
 }
 
+/** Tells a page that its tab is in the background, or in front again. Without a window, browsers show every tab. */
+async function hide(page, hidden) {
+  await page.evaluate((state) => {
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => state });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden ? "hidden" : "visible");
+}
+
+/** Presses Alt and a key that types something else than what is printed on an American keyboard. */
+async function altPress(page, key, code) {
+  const keyboard = await page.context().newCDPSession(page);
+  for (const type of ["rawKeyDown", "keyUp"]) await keyboard.send("Input.dispatchKeyEvent", { type, modifiers: 1, key, code, windowsVirtualKeyCode: key.toUpperCase().charCodeAt(0) });
+}
+
 export const scenarios = {
   async stream(h) {
     const page = await fresh(h);
@@ -120,10 +134,21 @@ export const scenarios = {
     await dock.waitFor();
     const allow = dock.getByRole("button", { name: "Allow once" });
     await allow.and(page.locator(":enabled")).waitFor();
+    const answered = async () => (await h.log()).filter((l) => l.startsWith("answer"));
     await page.keyboard.press("Alt+y");
+    await page.getByLabel("Message", { exact: true }).pressSequentially("text");
+    h.assert.deepEqual(await answered(), [], "what is pressed in a field answers nothing");
+    await page.getByLabel("Message", { exact: true }).fill("");
+    await dock.getByRole("heading").click();
+    await altPress(page, "z", "KeyY"); // on a German keyboard
+    await altPress(page, "Dead", "KeyY");
+    await page.keyboard.press("Alt+Shift+y");
+    h.assert.deepEqual(await answered(), [], "keys go by what they type");
+    await altPress(page, "y", "KeyZ");
     await page.getByText("It is completed.").waitFor();
     await h.send(page, "edit the file again");
     await dock.getByRole("button", { name: "Reject", exact: true }).and(page.locator(":enabled")).waitFor();
+    await dock.getByRole("heading").click();
     await page.keyboard.press("Alt+n");
     await page.getByText("It is failed.").waitFor();
     const answers = (await h.log()).filter((l) => l.startsWith("answer"));
@@ -142,6 +167,7 @@ export const scenarios = {
     await area.fill('{"path": "add.go", "find": "a - b", "replace": "b + a"}');
     await h.shot(page, "arguments");
     await dock.getByRole("button", { name: "Allow with these arguments" }).click({ trial: true }); // until it can be pressed, keys do nothing
+    await dock.getByRole("heading").click();
     await page.keyboard.press("Alt+y");
     h.assert.equal((await h.log()).filter((l) => l.startsWith("answer")).length, 0, "the key does not allow edited arguments");
     await dock.getByRole("button", { name: "Allow with these arguments" }).click();
@@ -351,6 +377,84 @@ export const scenarios = {
     h.assert.equal(text.trim().split(" ").every((w, i) => w === "word" + i), true, "no word is lost or doubled");
   },
 
+  // The sample gives the browser a file, which leads to the page and lets it in.
+  async opened(h) {
+    const page = await h.open();
+    h.assert.match(await page.locator("body").textContent(), /unauthorized/);
+    await page.goto("file://" + process.env.PONTE_FILE);
+    await page.getByRole("button", { name: "New session" }).first().waitFor();
+    h.assert.doesNotMatch(page.url(), /token/);
+  },
+
+  // Nobody can see a tab in the background: it has no stream, and goes on where it was.
+  async hidden(h) {
+    const page = await fresh(h);
+    await h.send(page, "stream a text");
+    await page.getByRole("heading", { name: "A stream" }).waitFor();
+    const streams = async (what) => (await h.log()).filter((l) => l.startsWith(what));
+    await hide(page, true);
+    await h.until("the stream is closed", async () => (await streams("end of events")).length === (await streams("events from")).length);
+    const before = (await streams("events from")).length;
+    await h.release();
+    await page.waitForTimeout(1000);
+    h.assert.equal(await page.locator("strong").count(), 0);
+    h.assert.equal((await streams("events from")).length, before);
+    await hide(page, false);
+    await page.locator("strong", { hasText: "second" }).waitFor();
+    h.assert.match((await streams("events from")).at(-1), /^events from "\d+\.\d+"$/, "it goes on at its position");
+  },
+
+  // A browser has six connections to a server. Eight tabs, all in sight, work all the same.
+  async crowd(h) {
+    const first = await fresh(h);
+    await h.send(first, "edit the file");
+    await first.getByRole("button", { name: "Allow once" }).waitFor();
+    const pages = [first];
+    while (pages.length < 8) {
+      const page = await first.context().newPage();
+      page.setDefaultTimeout(20_000);
+      await page.goto(h.url);
+      await page.locator(".sidebar .new").click();
+      await h.send(page, "slow work");
+      await page.getByText("I am at it.").waitFor();
+      pages.push(page);
+    }
+    first.setDefaultTimeout(20_000);
+    await pages[7].getByRole("button", { name: "Stop" }).click();
+    await pages[7].getByText("Stopped by the user.").waitFor();
+    await first.getByRole("button", { name: "Allow once" }).and(first.locator(":enabled")).click();
+    await first.getByText("It is completed.").waitFor();
+    await pages[3].getByRole("button", { name: "Stop" }).click();
+    await pages[3].getByText("Stopped by the user.").waitFor();
+    await fetch(h.url + "api/sessions/" + new URL(pages[2].url()).hash.split("/").pop() + "/cancel", { method: "POST", body: "{}" });
+    await pages[2].getByText("Stopped by the user.").waitFor(); // a tab that nobody looks at follows, too
+    for (const page of pages) h.assert.equal(await page.getByText("The connection is lost.").count(), 0);
+    for (const page of pages) await hide(page, true);
+    const count = async (what) => (await h.log()).filter((l) => l.startsWith(what)).length;
+    await h.until("no stream is left", async () => (await count("end of events")) === (await count("events from")));
+  },
+
+  // The question changes while a tab in the background shows what it was. Its answer is about that, and is refused.
+  async late(h) {
+    const page = await fresh(h);
+    await h.send(page, "again please");
+    const dock = page.getByRole("region", { name: "Question" });
+    const allow = dock.getByRole("button", { name: "Allow once" });
+    await dock.getByText("the first version").waitFor();
+    await allow.and(page.locator(":enabled")).waitFor();
+    await hide(page, true);
+    await h.until("the stream is closed", async () => (await h.log()).some((l) => l.startsWith("end of events")));
+    await h.release();
+    await h.until("the question has changed", async () => (await h.log()).includes("asked again"));
+    await allow.click();
+    await page.getByText("The question has changed.").waitFor();
+    h.assert.deepEqual((await h.log()).filter((l) => /^(answer|refused)/.test(l)), ["refused question:run1"]);
+    await hide(page, false);
+    await dock.getByText("the second version").waitFor();
+    await allow.and(page.locator(":enabled")).click();
+    await page.getByText("It is allow_once.").waitFor();
+  },
+
   async kill(h) {
     const page = await h.open("#/s/demo");
     await page.getByText("Add subtracts").waitFor();
@@ -474,7 +578,16 @@ export const scenarios = {
     await page.getByRole("button", { name: "Allow once" }).and(page.locator(":enabled")).waitFor();
     await focus("the button", /^Allow once/);
     await focus("the message", /^Message$/);
+    await page.keyboard.type("a draft");
     await page.keyboard.press("Alt+c");
+    h.assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "a draft");
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Alt+c");
+    await page.getByText("What should be done?").waitFor();
+    await page.goBack();
+    await page.getByText("Add subtracts").waitFor();
+    h.assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "a draft", "it is there when one comes back");
+    await page.goForward();
     await page.getByText("What should be done?").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("edit the file");

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { API, APIError } from "../src/client/api.ts";
 import { Fold, textOf } from "../src/client/fold.ts";
 import { EventParser, type ServerEvent } from "../src/client/sse.ts";
-import { backOff, SILENCE, Watch, type Clock } from "../src/client/watch.ts";
+import { LONGEST, LOOKS, QUIET, backOff, SILENCE, Watch, type Clock } from "../src/client/watch.ts";
 
 const message = (id: string, text: string) => ({ op: "upsert" as const, id, entity: { id, kind: "message" as const, content: [{ kind: "text" as const, text }] } });
 
@@ -200,6 +200,64 @@ test("a stream that is silent is taken for lost", async () => {
   await until(() => clock.retry());
   assert.equal(server.aborted, 1);
   assert.equal(w.state().link, "lost");
+  w.close();
+});
+
+test("a watch that nobody sees has no stream, and goes on where it was", async () => {
+  const server = new TestServer(), clock = new TestClock();
+  const w = new Watch(server, "s", clock);
+  await until(() => server.writers.length === 1);
+  server.update("e.1", message("a", "one"));
+  await until(() => w.state().snapshot.get("a"));
+  w.follow("never");
+  await until(() => server.aborted === 1 && clock.timers.size === 0);
+  w.retry();
+  await new Promise((r) => setTimeout(r, 5));
+  assert.equal(server.from.length, 1, "nothing wakes it");
+  assert.equal(w.state().link, "live", "and nothing is wrong");
+  w.follow("always");
+  await until(() => server.from.length === 2);
+  assert.equal(server.from[1], "e.1");
+  server.update("e.2", { op: "append", id: "a", text: " two" });
+  await until(() => textOf(w.state().snapshot.get("a")!) === "one two");
+  w.close();
+});
+
+test("a watch that leaves its connection to others looks now and then", async () => {
+  const server = new TestServer(), clock = new TestClock();
+  const timer = (ms: number) => [...clock.timers.values()].find((t) => t.ms === ms);
+  const w = new Watch(server, "s", clock);
+  await until(() => server.writers.length === 1);
+  w.follow("now and then");
+  server.update("e.1", message("a", "one"));
+  await until(() => w.state().snapshot.get("a"));
+  assert.equal(server.aborted, 0, "what was not loaded is loaded first");
+  await until(() => timer(QUIET));
+  timer(QUIET)!.f();
+  await until(() => timer(LOOKS));
+  assert.equal(server.aborted, 1);
+  assert.equal(w.state().link, "live");
+  timer(LOOKS)!.f();
+  await until(() => server.writers.length === 2 && timer(QUIET));
+  assert.equal(server.from[1], "e.1");
+  server.update("e.2", { op: "append", id: "a", text: " two" });
+  await until(() => textOf(w.state().snapshot.get("a")!) === "one two");
+  timer(LONGEST)!.f(); // it would go on for ever
+  await until(() => timer(LOOKS));
+  assert.equal(server.aborted, 2);
+  w.follow("always");
+  await until(() => server.writers.length === 3 && timer(SILENCE));
+  assert.deepEqual(server.from, ["", "e.1", "e.2"]);
+  assert.equal(timer(QUIET), undefined);
+  w.close();
+});
+
+test("the end of a stream says why", async () => {
+  const server = new TestServer(), clock = new TestClock();
+  const w = new Watch(server, "s", clock);
+  await until(() => server.writers.length === 1);
+  server.write('event: end\ndata: {"error":{"kind":"held","message":"the session is open elsewhere"}}\n\n');
+  await until(() => w.state().problem === "the session is open elsewhere");
   w.close();
 });
 

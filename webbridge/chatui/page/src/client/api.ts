@@ -19,7 +19,7 @@ export async function errorOf(r: Response): Promise<APIError> {
   } catch {
     // it has no JSON body
   }
-  if (r.status === 401) message ||= "You are not signed in. Open the address that the program printed when it started.";
+  if (r.status === 401) message ||= "You are not signed in. Sign in again, or open the address that the program printed when it started.";
   return new APIError(r.status, kind, message || `The server answered ${r.status}.`);
 }
 

@@ -21,6 +21,12 @@ const realClock: Clock = {
 /** A stream that is silent for so long is taken for lost. The server writes a comment every 15 seconds. */
 export const SILENCE = 45_000;
 
+/** How much a watch follows: all the time, in short looks while others need the connections, or not at all. */
+export type Following = "always" | "now and then" | "never";
+
+/** The time between two looks. A look ends after this time without news, or after the longest time if it has brought some. */
+export const LOOKS = 3000, QUIET = 200, LONGEST = 1000;
+
 /** The time until the next attempt: it doubles from half a second to 15 seconds, less up to a half by chance. */
 export function backOff(attempt: number, random: number): number {
   return Math.min(15_000, 500 * 2 ** Math.min(attempt, 10)) * (1 - random / 2);
@@ -44,6 +50,8 @@ export class Watch {
   #timer: unknown;
   #wake: (() => void) | undefined;
   #stopped = false;
+  #following: Following = "always";
+  #cut = false; // the stream has ended because it should
 
   constructor(private readonly api: Pick<API, "events">, readonly session: string, private readonly clock: Clock = realClock) {
     this.#state = this.#make();
@@ -60,6 +68,15 @@ export class Watch {
   /** Tries at once if the connection is lost, for example when the machine is online again. */
   retry = (): void => this.#wake?.();
 
+  /** Says how much to follow from now on. The stream goes on at its position. */
+  follow(f: Following): void {
+    const before = this.#following;
+    this.#following = f;
+    if (f === before) return;
+    if (f === "never" || this.#loaded) this.#end(); // what is not loaded is read to its end first
+    if (f === "always") this.#wake?.();
+  }
+
   close(): void {
     this.#stopped = true;
     this.#listeners.clear();
@@ -69,31 +86,53 @@ export class Watch {
 
   async #run() {
     for (let attempt = 0; !this.#stopped; attempt++) {
+      if (this.#following === "never") {
+        await this.#sleep();
+        attempt = -1;
+        continue;
+      }
       const before = this.#position;
       let heard = false;
+      this.#cut = false;
       try {
         heard = await this.#follow();
         this.#problem = "";
       } catch (err) {
         if (this.#stopped) return;
-        this.#problem = err instanceof Error ? err.message : String(err);
-        if (err instanceof APIError && err.status >= 400 && err.status < 500 && err.status !== 408 && err.status !== 429) {
+        if (!this.#cut) this.#problem = err instanceof Error ? err.message : String(err);
+        if (!this.#cut && err instanceof APIError && err.status >= 400 && err.status < 500 && err.status !== 408 && err.status !== 429) {
           this.#is(err.status === 404 ? "closed" : "denied");
           return;
         }
       }
       if (this.#stopped) return;
+      if (this.#cut) {
+        if (this.#following === "now and then") await this.#sleep(LOOKS);
+        attempt = -1;
+        continue;
+      }
       if (heard || this.#position !== before) attempt = 0;
       this.#is("lost");
-      await new Promise<void>((resolve) => {
-        this.#wake = () => {
-          this.clock.clear(this.#timer);
-          this.#wake = undefined;
-          resolve();
-        };
-        this.#timer = this.clock.set(() => this.#wake?.(), backOff(attempt, this.clock.random()));
-      });
+      await this.#sleep(backOff(attempt, this.clock.random()));
     }
+  }
+
+  /** Waits for a time, or without one until it is woken. */
+  #sleep(ms?: number): Promise<void> {
+    return new Promise<void>((resolve) => {
+      this.#wake = () => {
+        this.clock.clear(this.#timer);
+        this.#wake = undefined;
+        resolve();
+      };
+      this.#timer = ms === undefined ? undefined : this.clock.set(() => this.#wake?.(), ms);
+    });
+  }
+
+  /** Ends the stream, because it should end. */
+  #end() {
+    this.#cut = true;
+    this.#abort?.abort();
   }
 
   /** Reads one stream to its end. It reports whether anything came. */
@@ -107,11 +146,18 @@ export class Watch {
       changed = this.#take(e) || changed;
     });
     const reader = r.body!.pipeThrough(new TextDecoderStream()).getReader();
-    let silence: unknown;
+    let silence: unknown, longest: unknown;
+    const before = this.#position;
+    const enough = () => {
+      if (this.#position !== before) this.#end();
+      else longest = this.clock.set(enough, LONGEST);
+    };
     try {
       this.#is("live");
+      if (this.#following === "now and then") longest = this.clock.set(enough, LONGEST);
       for (;;) {
-        silence = this.clock.set(() => abort.abort(), SILENCE);
+        const look = this.#following === "now and then" && this.#loaded;
+        silence = this.clock.set(() => (look ? this.#end() : abort.abort()), look ? QUIET : SILENCE);
         const { done, value } = await reader.read();
         this.clock.clear(silence);
         if (done) return heard;
@@ -121,6 +167,7 @@ export class Watch {
       }
     } finally {
       this.clock.clear(silence);
+      this.clock.clear(longest);
       abort.abort();
     }
   }
@@ -147,7 +194,7 @@ export class Watch {
         this.#loaded = true;
         return true;
       case "end":
-        this.#problem = String((data as { error?: unknown }).error ?? "");
+        this.#problem = messageOf((data as { error?: unknown }).error);
         return true;
     }
     return false;
@@ -169,6 +216,12 @@ export class Watch {
     const snapshot = this.#fold.snapshot();
     return { snapshot, running: this.#told ?? guess(snapshot), link: this.#link, loaded: this.#loaded, problem: this.#problem };
   }
+}
+
+/** What an error of the server says. */
+function messageOf(error: unknown): string {
+  const message = (error as { message?: unknown } | null | undefined)?.message;
+  return typeof message === "string" ? message : "";
 }
 
 /** Whether a turn seems to be running, for servers that do not say. */

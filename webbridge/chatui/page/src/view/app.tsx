@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { API, APIError } from "../client/api.ts";
+import { isApple, isTyping, shortcut } from "../client/keys.ts";
 import { prose } from "../client/text.ts";
 import type { Config } from "../client/types.ts";
 import { Chat } from "./chat.tsx";
@@ -8,6 +9,7 @@ import { Icon } from "./icons.tsx";
 import { Sidebar } from "./sidebar.tsx";
 
 const api = new API(new URL("api/", document.baseURI).href);
+const apple = isApple(navigator.platform);
 const themes = ["auto", "light", "dark"];
 
 /** The session that the address names. */
@@ -88,10 +90,10 @@ export function App() {
   }, [named, config.title]);
   useEffect(() => {
     const f = (ev: KeyboardEvent) => {
-      if (ev.altKey && !ev.ctrlKey && !ev.metaKey && ev.code === "KeyC") {
+      if (shortcut(ev, apple) === "c") {
         ev.preventDefault();
         void create();
-      } else if (ev.key === "/" && !ev.ctrlKey && !ev.metaKey && !ev.altKey && !(ev.target instanceof HTMLElement && ev.target.closest("input, textarea, select"))) {
+      } else if (ev.key === "/" && !ev.ctrlKey && !ev.metaKey && !ev.altKey && !ev.isComposing && !isTyping(ev.target)) {
         ev.preventDefault();
         document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus();
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { API } from "../client/api.ts";
+import { attend } from "../client/crowd.ts";
 import { textOf } from "../client/fold.ts";
 import { line } from "../client/text.ts";
 import type { Config, Entity, Setting, Tokens } from "../client/types.ts";
@@ -22,18 +23,18 @@ interface Props {
 const apart = new Set(["plan", "usage", "options", "commands", "session"]);
 const none: readonly Entity[] = [];
 
+/** What was typed and not sent, by session. */
+const drafts = new Map<string, string>();
+
 /** A session. It is made anew for each one. */
 export function Chat(p: Props) {
   const [watch, setWatch] = useState<Watch>();
   useEffect(() => {
     const w = new Watch(p.api, p.session);
     setWatch(w);
-    const retry = () => document.visibilityState === "visible" && w.retry();
-    addEventListener("online", retry);
-    document.addEventListener("visibilitychange", retry);
+    const end = attend(w);
     return () => {
-      removeEventListener("online", retry);
-      document.removeEventListener("visibilitychange", retry);
+      end();
       w.close();
     };
   }, [p.api, p.session]);
@@ -44,7 +45,8 @@ function Watched(p: Props & { watch: Watch }) {
   const { api, session, fail, watch } = p;
   const { snapshot, running, link, loaded, problem } = useSyncExternalStore(watch.subscribe, watch.state);
   const wide = useMedia("(min-width: 900px)");
-  const [draft, setDraft] = useState(p.draft);
+  const [draft, setDraft] = useState(() => p.draft || (drafts.get(session) ?? ""));
+  useEffect(() => void drafts.set(session, draft), [session, draft]);
   const opened = useRef(new Map<string, boolean>());
 
   const { items, children, questions } = useMemo(() => arrange(snapshot.entities, snapshot.get), [snapshot]);
@@ -56,10 +58,13 @@ function Watched(p: Props & { watch: Watch }) {
     if (loaded) changed();
   }, [running, loaded, changed]);
 
+  const files = p.config.files
+    ? "Files go back too, except where somebody else has changed the same lines."
+    : "Files stay as they are.";
   const rewind = useCallback((e: Entity) => {
-    if (!confirm("Take back this message and everything after it? Files stay as they are.")) return;
+    if (!confirm("Take back this message and everything after it? " + files)) return;
     api.rewind(session, e.id).then(() => setDraft((d) => d || textOf(e)), fail);
-  }, [api, session, fail]);
+  }, [api, session, fail, files]);
   const { go } = p;
   const fork = useCallback((e: Entity) => {
     api.fork(session, e.id).then((s) => go(s.id), fail);
@@ -117,7 +122,7 @@ function Watched(p: Props & { watch: Watch }) {
           />
         </div>
         <div className="sr" role="status" aria-live="polite">
-          {questions[0] ? "Question: " + line(questions[0].title ?? "") : running ? "Working" : worked.current && last ? nameOf(last) + (last.role === "user" ? "" : " has finished") : ""}
+          {questions[0] ? "Question: " + line(questions[0].title ?? "") : running ? "Working" : worked.current && last ? nameOf(last) + (last.role === "user" || last.kind === "notice" ? "" : " has " + (last.status === "failed" ? "failed" : last.status === "cancelled" ? "been stopped" : "finished")) : ""}
         </div>
       </main>
     </PageContext>

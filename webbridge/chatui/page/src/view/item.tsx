@@ -152,10 +152,19 @@ function Notice({ e }: { e: Entity }) {
   );
 }
 
+function summarised(status: string | undefined): string {
+  switch (status) {
+    case "failed": return "Earlier messages could not be summarised";
+    case "pending": case "in_progress": return "Earlier messages are being summarised";
+    case "cancelled": return "Earlier messages were not summarised";
+  }
+  return "Earlier messages were summarised";
+}
+
 function Compaction({ e }: { e: Entity }) {
   return (
     <div className="compaction">
-      <Fold id={e.id} title={<><StatusMark status={e.status} /><span className="label">Earlier messages were summarised</span> <span className="dim clip">{line(e.title ?? "")}</span></>}>
+      <Fold id={e.id} title={<><StatusMark status={e.status} /><span className="label">{summarised(e.status)}</span> <span className="dim clip">{line(e.title ?? "")}</span></>}>
         {(e.content ?? []).map((c, i) => <Piece key={i} c={c} as="markdown" />)}
       </Fold>
     </div>

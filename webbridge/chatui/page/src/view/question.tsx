@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useId, useMemo, useRef, useState } from "react";
+import { isApple, modifier, shortcut } from "../client/keys.ts";
 import { line, pretty, prose } from "../client/text.ts";
 import type { Answer, Entity } from "../client/types.ts";
 import { Plain, Piece } from "./content.tsx";
@@ -56,6 +57,8 @@ function useAnswer(q: Entity, shown: string): [ready: boolean, send: (a: Answer)
   return [ready, send];
 }
 
+const apple = isApple(navigator.platform);
+const aria = apple ? "Control+" : "Alt+";
 const keys: Record<string, string> = { allow_once: "y", reject_once: "n" };
 
 function Approval({ q, entities }: { q: Entity; entities: readonly Entity[] }) {
@@ -75,15 +78,15 @@ function Approval({ q, entities }: { q: Entity; entities: readonly Entity[] }) {
   const edit = () => setEdited(edited === undefined ? original : undefined);
   const act = useRef<(key: string) => boolean>(() => false);
   act.current = (key) => {
-    if (key === "KeyE" && original !== undefined) edit();
-    else if (key === "KeyY" && edited === undefined && first("allow_once")) choose(first("allow_once")!.id);
-    else if (key === "KeyN" && first("reject_once")) choose(first("reject_once")!.id);
+    if (key === "e" && original !== undefined) edit();
+    else if (key === "y" && edited === undefined && first("allow_once")) choose(first("allow_once")!.id);
+    else if (key === "n" && first("reject_once")) choose(first("reject_once")!.id);
     else return false;
     return true;
   };
   useEffect(() => {
     const f = (ev: KeyboardEvent) => {
-      if (ev.altKey && !ev.ctrlKey && !ev.metaKey && !ev.repeat && act.current(ev.code)) ev.preventDefault();
+      if (act.current(shortcut(ev, apple))) ev.preventDefault();
     };
     window.addEventListener("keydown", f);
     return () => window.removeEventListener("keydown", f);
@@ -131,10 +134,10 @@ function Approval({ q, entities }: { q: Entity; entities: readonly Entity[] }) {
               <button
                 key={c.id} type="button" disabled={!ready} onClick={() => choose(c.id)} title={c.description}
                 className={(c.class || c.id) === "allow_once" ? "primary" : /reject/.test(c.class || c.id) ? "danger" : ""}
-                aria-keyshortcuts={keys[c.class || c.id] ? "Alt+" + keys[c.class || c.id] : undefined}
-              >{line(c.title || c.id)}{keys[c.class || c.id] && <kbd aria-hidden="true">Alt {keys[c.class || c.id]!.toUpperCase()}</kbd>}</button>
+                aria-keyshortcuts={keys[c.class || c.id] ? aria + keys[c.class || c.id] : undefined}
+              >{line(c.title || c.id)}{keys[c.class || c.id] && <kbd aria-hidden="true">{modifier(apple)} {keys[c.class || c.id]!.toUpperCase()}</kbd>}</button>
             ))}
-            {original !== undefined && <button type="button" onClick={edit} aria-keyshortcuts="Alt+e">Edit arguments<kbd aria-hidden="true">Alt E</kbd></button>}
+            {original !== undefined && <button type="button" onClick={edit} aria-keyshortcuts={aria + "e"}>Edit arguments<kbd aria-hidden="true">{modifier(apple)} E</kbd></button>}
             {first("reject_once") && <button type="button" onClick={() => setReason("")}>Reject with a reason</button>}
           </>
         )}
