@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
@@ -114,6 +115,41 @@ func PendingCalls(history []*model.Message) []PendingCall {
 		calls = append(calls, PendingCall{ID: p.CallID, Tool: p.Tool, Args: args})
 	}
 	return calls
+}
+
+// textAgain is what a person is told who is asked about a call that may have run.
+const textAgain = "This call was allowed before, but the process ended before there was a result. It is not known whether the call had any effect. " +
+	"If you allow it, it runs again, with the same idempotency key.\n"
+
+// MarkAllowed returns a history that ends with pending calls, in which the calls that results allow are marked with
+// [PendingCall.MayHaveRun]. Store it before the run that carries the results out, and give that run the history as it was. If
+// the process ends during the run, the stored history says which calls may have run: people who are asked again are told so, and so is
+// the model if a prompt takes the place of the answer.
+func MarkAllowed(history []*model.Message, results DeferredResults) []*model.Message {
+	calls := PendingCalls(history)
+	changed := false
+	for i := range calls {
+		c := &calls[i]
+		d, ok := results.Decisions[c.Key()]
+		if !ok || d.Verdict != toolset.VerdictAllow || c.Approval == nil {
+			continue
+		}
+		if len(d.Args) > 0 {
+			c.Args, c.Changed = d.Args, true
+		}
+		asked := *c.Approval
+		if asked.Once = true; !strings.HasPrefix(asked.Reason, textAgain) {
+			asked.Reason = textAgain + asked.Reason
+		}
+		c.Approval, c.Decision, c.MayHaveRun, changed = &asked, &d, true, true
+	}
+	if !changed {
+		return history
+	}
+	n := len(history) - 1
+	marked := *history[n]
+	marked.PendingCalls = calls
+	return append(slices.Clone(history[:n]), &marked)
 }
 
 // checkVerdict returns an error for decisions with an unknown verdict.

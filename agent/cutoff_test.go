@@ -68,7 +68,7 @@ func TestCutStreamKeepsItsTextAndUsage(t *testing.T) {
 	res, runErr, script := runWith(t, cfg{}, []modeltest.Step{modeltest.SayText("ok")}, "go on", []agent.RunOption{reread(t, failed.Messages)}, addTool())
 	require.Nil(t, runErr)
 	require.Equal(t, "ok", res.Output)
-	require.Equal(t, "request interrupted\n  tool_return 1 add interrupted: Interrupted before a result was produced.\nrequest\n  user: go on\n", dump(script.Requests()[0].Messages[2:]))
+	require.Equal(t, "request interrupted\n  tool_return 1 add interrupted: Interrupted before a result was produced. It is not known whether the call had any effect.\nrequest\n  user: go on\n", dump(script.Requests()[0].Messages[2:]))
 }
 
 // TestCutStreamIsKeptHoweverItEnds cuts a stream off after its third delta in every way there is.

@@ -62,6 +62,9 @@ func runOnEngine(
 		defer closer.Close()
 	}
 	cfg.Options = &engine.Options{Instructions: o.instructions, Settings: o.settings, Choice: o.choice, ToolRetries: o.toolRetries}
+	if c, ok := eng.(engine.Continuer); ok {
+		cfg.Steps = c.Steps()
+	}
 	return loop.Run(ctx, &plainEngine{Engine: eng, codec: codec}, side, cfg)
 }
 

@@ -230,7 +230,7 @@ func (h *handOver[D, N, O]) keep(ctx context.Context, run *toolset.RunContext[D]
 	if c.Resume != nil && c.Resume.Stays && len(turn.all) >= known && slices.Equal(turn.all[:known], turn.base) {
 		state = insideState{Messages: turn.all[known:], More: true}
 	}
-	data, err := saveInside(ctx, around.store, run.IdempotencyKey(), state)
+	data, err := saveInside(ctx, around.store, placeOf(&run.RunInfo, run.Call.ID), state)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // HistoryStore stores the histories of inner runs that are pending or that a conversation stays with. See [WithHistoryStore].
@@ -22,8 +24,8 @@ type HistoryStore interface {
 
 // WithHistoryStore stores the histories of pending inner runs ([AsTool], [HandOver]) in s, so that the history of the run holds
 // only their ids. Without a store, the history of the run contains them until their calls are answered. The same holds for the
-// messages that an agent adds to its own history while a conversation stays with it ([Stay]). The id is the idempotency
-// key of the call, which is unique. The run that resumes needs the same store. Inner runs inherit s.
+// messages that an agent adds to its own history while a conversation stays with it ([Stay]). The id is unique: it is made of the ids of
+// the run, its step and the call. The run that resumes needs the same store. Inner runs inherit s.
 //
 // The run never removes anything from s. The application may do so when the outer run has ended.
 func WithHistoryStore(s HistoryStore) RunOption {
@@ -48,6 +50,12 @@ type insideState struct {
 	Ref      string           `json:"ref,omitempty"`
 	// More says that the messages follow those of the hand-over's turn before.
 	More bool `json:"more,omitempty"`
+}
+
+// placeOf returns the id under which the history of a run inside a call is stored. It is that of this execution of the call: histories of
+// earlier ones may be in use.
+func placeOf(run *toolset.RunInfo, call string) string {
+	return run.RunID + "/" + strconv.Itoa(run.Step) + "/" + model.EscapeID(call)
 }
 
 // saveInside keeps the history of an inner run.

@@ -57,7 +57,7 @@ func TestCancellationInToolsKeepsCompletedResultsOnly(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "continued", res.Output)
 			sent := dump(script.Requests()[0].Messages)
-			require.Contains(t, sent, "request interrupted\n  tool_return 2 hi: hi\n  tool_return 1 slow interrupted: Interrupted before a result was produced.\n")
+			require.Contains(t, sent, "request interrupted\n  tool_return 2 hi: hi\n  tool_return 1 slow interrupted: Interrupted before a result was produced. It is not known whether the call had any effect.\n")
 		}
 	})
 }
@@ -160,5 +160,5 @@ func TestNewPromptMayFollowAnInterruptedResponse(t *testing.T) {
 	_, err, script := runWith(t, cfg{}, []modeltest.Step{modeltest.SayText("ok")}, "go on", []agent.RunOption{agent.WithHistory([]*model.Message{model.UserText("go"), interrupted})}, addTool())
 	require.Nil(t, err)
 	require.Equal(t, "request\n  user: go\nresponse interrupted\n  tool_call 1 add {\"x\":1,\"y\":2}\nrequest interrupted\n"+
-		"  tool_return 1 add interrupted: Interrupted before a result was produced.\nrequest\n  user: go on\n", dump(script.Requests()[0].Messages))
+		"  tool_return 1 add interrupted: Interrupted before a result was produced. It is not known whether the call had any effect.\nrequest\n  user: go on\n", dump(script.Requests()[0].Messages))
 }

@@ -20,7 +20,7 @@ import (
 // model requests and tool calls are not made again. [WithRunID] identifies the run. Without it, the journal starts a new run.
 // Nil means no journal. Package journal describes what must stay the same when a run is resumed, and what is done again.
 //
-// Runs inside tools ([AsTool], [HandOver], [Within]) have records of their own, under the idempotency key of the call. A failure
+// Runs inside tools ([AsTool], [HandOver], [Within]) have records of their own, under the ids of the run, its step and the call. A failure
 // of the journal ends the run with a [*journal.Error].
 func WithJournal(j journal.Journal) RunOption {
 	return runOption(func(o *runOptions) {

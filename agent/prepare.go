@@ -157,7 +157,7 @@ func (r *agentRun[D, O]) offerOf(tools []*toolset.Tool[D], f *engine.Offer) erro
 			retries = *t.Retries
 		}
 		f.Tools = append(f.Tools, engine.Tool{
-			Name: t.Def.Name, Sequential: t.Sequential, Checks: t.Check != nil, Asks: t.Approval != nil, External: t.External,
+			Name: t.Def.Name, Sequential: t.Sequential, Checks: t.Check != nil, Asks: t.Approval != nil, External: t.External, Idempotent: t.Idempotent,
 			Kind: t.Kind, Title: t.Title, Retries: retries,
 		})
 		f.Defs = append(f.Defs, t.Def)

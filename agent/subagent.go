@@ -84,7 +84,7 @@ func pendingInside[D any](ctx context.Context, run *toolset.RunContext[D], aroun
 	case run.Call.ID == "" || ctx.Err() != nil || !errors.As(err, &pending) || !errors.As(err, &failed):
 		return err
 	}
-	state, saveErr := saveInside(ctx, around.store, run.IdempotencyKey(), insideState{Messages: failed.Messages})
+	state, saveErr := saveInside(ctx, around.store, placeOf(&run.RunInfo, run.Call.ID), insideState{Messages: failed.Messages})
 	if saveErr != nil {
 		return saveErr
 	}

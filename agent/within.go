@@ -22,8 +22,8 @@ type outer struct {
 
 // Within makes a run part of the run that called the tool. Tools that run another agent pass it to that agent's Run. The inner
 // run counts on the outer run's meter and is bounded by its limits. It uses the outer run's asker, unless it has its own. If the
-// outer run has a journal, the inner run is recorded there under the idempotency key of the call. If a call runs several agents,
-// "/~2", "/~3" and so on are appended to the key in the order of the calls of Within, so that order must be the same each time. Later options
+// outer run has a journal, the inner run is recorded there, under the ids of the outer run, its step and the call. If a call runs several
+// agents, "/~2", "/~3" and so on are appended in the order of the calls of Within, so that order must be the same each time. Later options
 // can override all of these.
 //
 //	res, err := researcher.Run(ctx, deps, in.Question, agent.Within(run))

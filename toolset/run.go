@@ -52,6 +52,10 @@ type Call struct {
 	// Args holds the call's arguments as JSON: as the model wrote them, as repaired if that was not valid JSON, or as
 	// changed by a person. They are shared and must not be changed.
 	Args model.RawArgs
+	// RunID and Step are those of the response that made the call, if that was a response of an earlier run. Otherwise they are
+	// zero, and the call is one of the run's own.
+	RunID string
+	Step  int
 	// Attempt counts the retries so far. It is 0 for the first attempt. MaxRetries is the number of retries allowed.
 	Attempt, MaxRetries int
 	// Approved reports whether the call has been approved. Approval is what was approved, as it was shown, or nil if that
@@ -65,14 +69,18 @@ type Call struct {
 }
 
 // IdempotencyKey identifies the call in progress, or the output being made. The key is different for every call. It stays
-// the same when a run with a journal is resumed. A tool whose effects must not happen twice passes the key to the service
-// it calls. The key is made of the ids of run, step and call, with the id of the call as [model.EscapeID] returns it.
+// the same whenever the call is made again: by a run with a journal that is resumed, or by any later run that resumes a history
+// with the call. A tool whose effects must not happen twice passes the key to the service it calls. The key is made of the
+// run and the step of the response that made the call, and of the id of the call as [model.EscapeID] returns it.
 func (r *RunContext[D]) IdempotencyKey() string {
-	id := r.Call.ID
+	id, run, step := r.Call.ID, r.RunID, r.Step
+	if r.Call.RunID != "" {
+		run, step = r.Call.RunID, r.Call.Step
+	}
 	if h, ok := r.Host.(plainIDs); !ok || !h.PlainIDs() {
 		id = model.EscapeID(id)
 	}
-	return r.RunID + "/" + strconv.Itoa(r.Step) + "/" + id
+	return run + "/" + strconv.Itoa(step) + "/" + id
 }
 
 // plainIDs is implemented by hosts of runs that may have begun before ids of calls were escaped in keys.

@@ -58,6 +58,9 @@ type Options struct {
 	Kind Kind
 	// Title is the tool's display name. If empty, the name is used.
 	Title string
+	// Idempotent marks a tool for which a repeated call with the same idempotency key has no further effect. If the process ends
+	// during an allowed call, such a call may be repeated without asking anybody again. See [RunContext.IdempotencyKey].
+	Idempotent bool
 	// External marks a tool that does not run in this process. A call leaves the run pending until its result is
 	// supplied. See agent.PendingError.
 	External bool
@@ -87,6 +90,9 @@ type Option func(*Options)
 
 // Sequential makes the tool a barrier. See [Options].
 func Sequential() Option { return func(o *Options) { o.Sequential = true } }
+
+// Idempotent marks a tool whose calls may be repeated. See [Options].
+func Idempotent() Option { return func(o *Options) { o.Idempotent = true } }
 
 // Timeout limits the duration of each call of the tool.
 func Timeout(d time.Duration) Option { return func(o *Options) { o.Timeout = d } }

@@ -36,6 +36,12 @@ type Fuser interface {
 	Fuses() bool
 }
 
+// Continuer is implemented by engines that execute a run in several parts, each with the history that the one before has left.
+type Continuer interface {
+	// Steps returns how many steps the parts before have made. The loop counts on from there. It is called once, before the first task.
+	Steps() int
+}
+
 // Future is a task that was started.
 type Future interface {
 	// Done returns the result, or nil if there is none yet. It does not block. After WaitAny has returned the future's index,

@@ -166,6 +166,7 @@ type toolJSON struct {
 	Checks     bool         `json:"checks,omitempty"`
 	Asks       bool         `json:"asks,omitempty"`
 	External   bool         `json:"external,omitempty"`
+	Idempotent bool         `json:"idempotent,omitempty"`
 	Kind       toolset.Kind `json:"kind,omitempty"`
 	Title      string       `json:"title,omitempty"`
 	Retries    int          `json:"retries,omitempty"`

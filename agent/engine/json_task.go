@@ -162,6 +162,8 @@ type callJSON struct {
 	ID         string            `json:"id,omitempty"`
 	Tool       string            `json:"tool"`
 	Args       model.RawArgs     `json:"args,omitzero"`
+	RunID      string            `json:"run_id,omitempty"`
+	Step       int               `json:"step,omitempty"`
 	Attempt    int               `json:"attempt,omitempty"`
 	MaxRetries int               `json:"max_retries,omitempty"`
 	Approved   bool              `json:"approved,omitempty"`
@@ -183,7 +185,7 @@ func callOf(c *Call) *callJSON {
 	if c == nil {
 		return nil
 	}
-	form := &callJSON{ID: c.ID, Tool: c.Tool, Args: c.Args, Attempt: c.Attempt, MaxRetries: c.MaxRetries, Approved: c.Approved, Approval: c.Approval, Decision: decisionOf(c.Decision)}
+	form := &callJSON{ID: c.ID, Tool: c.Tool, Args: c.Args, RunID: c.RunID, Step: c.Step, Attempt: c.Attempt, MaxRetries: c.MaxRetries, Approved: c.Approved, Approval: c.Approval, Decision: decisionOf(c.Decision)}
 	if r := c.Resume; r != nil {
 		form.Resume = &resumeJSON{State: r.State, Answered: r.Results != nil, Prompt: r.Prompt, Stays: r.Stays}
 		if r.Results != nil {
@@ -201,7 +203,7 @@ func (f *callJSON) call() *Call {
 	if f == nil {
 		return nil
 	}
-	c := &Call{Call: toolset.Call{ID: f.ID, Tool: f.Tool, Args: f.Args, Attempt: f.Attempt, MaxRetries: f.MaxRetries, Approved: f.Approved, Approval: f.Approval, Decision: f.Decision.decision()}}
+	c := &Call{Call: toolset.Call{ID: f.ID, Tool: f.Tool, Args: f.Args, RunID: f.RunID, Step: f.Step, Attempt: f.Attempt, MaxRetries: f.MaxRetries, Approved: f.Approved, Approval: f.Approval, Decision: f.Decision.decision()}}
 	if r := f.Resume; r != nil {
 		c.Resume = &toolset.Resume{State: r.State, Prompt: r.Prompt, Stays: r.Stays}
 		if r.Answered {

@@ -43,6 +43,8 @@ type Tool struct {
 	// Checks marks a tool that checks its arguments itself, Asks one whose calls may need approval, and External one that
 	// never runs here.
 	Checks, Asks, External bool
+	// Idempotent marks a tool whose calls may be repeated: see [toolset.Options].
+	Idempotent bool
 	// Kind and Title describe the tool to people.
 	Kind  toolset.Kind
 	Title string

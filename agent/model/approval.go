@@ -127,8 +127,12 @@ type PendingCall struct {
 	Invalid string `json:"invalid,omitempty"`
 	// Changed reports that Args come from an earlier decision, not from the model.
 	Changed bool `json:"changed,omitempty"`
-	// Decision is the decision that allowed the call, if it was approved and now waits for a result.
+	// Decision is the decision that allowed the call, if it was approved and now waits for a result or may have run.
 	Decision *Decision `json:"decision,omitempty"`
+	// MayHaveRun reports that Decision allowed the call, and that the process ended before a result was recorded: it is not
+	// known whether the call had any effect. Allowing it runs it again, with the same idempotency key. The model is told if it is
+	// denied, or not answered.
+	MayHaveRun bool `json:"may_have_run,omitempty"`
 }
 
 // Key identifies a pending call among all calls that a run waits for. Answers refer to calls by key. For a call of the

@@ -52,6 +52,9 @@ type Message struct {
 	// HandOver is set if the message is from an agent that the run was handed over to, or says that one has the conversation.
 	HandOver *HandOver `json:"hand_over,omitempty"`
 
+	// Step, on a response, is the step of its run, counted from 1. Together with RunID it identifies the response, also when
+	// other messages of the history are gone. It is 0 if no run made the message.
+	Step int `json:"step,omitempty"`
 	// Provider and Model, on a response, identify the model that answered. ResponseID is the provider's id of the
 	// response.
 	Provider   string       `json:"provider,omitempty"`

@@ -49,6 +49,9 @@ func TestJournalsOfVersion2AreRead(t *testing.T) {
 		}
 		require.Equal(t, want.Output, res.Output, n)
 		require.Equal(t, want.Usage, res.Usage, n)
+		for _, m := range res.Messages {
+			m.Step = 0 // which messages of that version do not have
+		}
 		require.Equal(t, replaceInvalid(show(t, want.Messages)), replaceInvalid(show(t, res.Messages)), n)
 	}
 }

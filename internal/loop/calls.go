@@ -48,6 +48,8 @@ type call struct {
 	suspended *model.SuspendedCall
 	// results are the answers to the calls inside it.
 	results *toolset.DeferredResults
+	// lost says that the call was allowed, and that it is not known whether it ran.
+	lost bool
 	// was is the pending call that a history left, given the answer to it.
 	was   *model.PendingCall
 	given *Answer
@@ -309,7 +311,7 @@ func suppressed(calls []call) bool {
 func skip(calls []call, retries bool) {
 	for i := range calls {
 		if c := &calls[i]; !c.answered || retries && c.retry() {
-			c.reply(textSkipped, model.OutcomeSkipped)
+			c.notRun(textSkipped, model.OutcomeSkipped)
 		}
 	}
 }

@@ -27,6 +27,10 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 			continue
 		}
 		calls = append(calls, call{part: &resp.Parts[i], tool: r.offer.Tool(resp.Parts[i].Tool), answer: &r.answers[len(calls)]})
+		if resp != r.own && resp.Step > 0 { // of an earlier run, or of an earlier part of this one
+			c := &calls[len(calls)-1]
+			c.args.RunID, c.args.Step = resp.RunID, resp.Step
+		}
 	}
 	if err := r.takeUp(ctx, calls); err != nil {
 		return nil, err

@@ -62,6 +62,8 @@ type Config struct {
 	Processed bool
 	// Steered says that messages may come in while the run goes on.
 	Steered bool
+	// Steps is how many steps the run has made before, with the history that it has now.
+	Steps int
 	// Resume allows a history that ends in an answer. The run returns that answer.
 	Resume bool
 }

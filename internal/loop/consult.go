@@ -53,7 +53,11 @@ func (r *run) preview(ctx context.Context, c *call) error {
 	if done.Err != nil {
 		return &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
-	c.approval = done.Return.Approval
+	approval := done.Return.Approval
+	if c.lost {
+		approval = c.again(approval)
+	}
+	c.approval = approval
 	return nil
 }
 
@@ -168,6 +172,7 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 		r.leave(c)
 		return false, nil
 	}
+	c.lost = false // it runs now
 	if err := r.batch(ctx, []*call{c}); err != nil || c.approval == nil {
 		if c.waits == forInner {
 			r.hold(c)
@@ -189,7 +194,7 @@ func (r *run) onceMore(c *call, invalid string) bool {
 	if c.rounds++; c.rounds <= maxRounds {
 		return true
 	}
-	c.reply(textUnclear, model.OutcomeFailed)
+	c.notRun(textUnclear, model.OutcomeFailed)
 	c.executed = true
 	return false
 }
@@ -201,9 +206,7 @@ func (r *run) deny(c *call, d toolset.Decision) {
 		text = textDenied
 	}
 	d.Args = nil
-	c.reply(text, model.OutcomeDenied)
-	c.answer.Decision = &d
-	c.executed = true
+	c.denied(text, d)
 }
 
 // withChange tells the model that a call ran with changed arguments.

@@ -50,6 +50,7 @@ func (r *run) pending(calls []call) error {
 		}
 		left = append(left, model.PendingCall{
 			ID: c.part.CallID, Tool: c.part.Tool, External: c.tool.External, Args: argsJSON(c.args.Args), Approval: c.approval, Meta: c.meta, Invalid: c.invalid, Changed: c.changed, Decision: c.decision(),
+			MayHaveRun: c.lost,
 		})
 		p := &left[len(left)-1]
 		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: c.args.Args, Value: p}); err != nil {
@@ -144,14 +145,22 @@ func (r *run) takeUpPending(calls []call) bool {
 	}
 	for i := range r.resumed.PendingCalls {
 		p := &r.resumed.PendingCalls[i]
+		id := p.ID
 		if len(p.Path) > 1 {
-			continue
+			id = p.Path[0]
 		}
-		at := slices.IndexFunc(calls, func(c call) bool { return c.part.CallID == p.ID && !c.answered })
+		at := slices.IndexFunc(calls, func(c call) bool { return c.part.CallID == id && !c.answered })
 		if at < 0 {
 			continue
 		}
 		c := &calls[at]
+		c.lost = c.lost || p.MayHaveRun
+		if len(p.Path) > 1 {
+			continue
+		}
+		if c.lost && c.tool != nil && c.tool.Idempotent && p.Decision != nil { // it runs again unless somebody says otherwise
+			c.given = &Answer{Decision: toolset.Decision{Verdict: toolset.VerdictAllow, By: p.Decision.By, Meta: p.Decision.Meta}}
+		}
 		c.was, c.approval, c.meta, c.invalid, c.changed = p, p.Approval, p.Meta, p.Invalid, p.Changed
 		if p.Approval == nil {
 			c.waits = forResult

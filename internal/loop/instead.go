@@ -64,8 +64,6 @@ func denyRest(calls []call, but *call, all bool) {
 		if c == but || c.answered || (c.given != nil || c.results != nil) && !all {
 			continue
 		}
-		c.reply(textInstead, model.OutcomeDenied)
-		c.answer.Decision = &toolset.Decision{Verdict: toolset.VerdictDeny}
-		c.executed = true
+		c.denied(textInstead, toolset.Decision{Verdict: toolset.VerdictDeny})
 	}
 }

@@ -20,6 +20,7 @@ func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config)
 	if f, ok := eng.(engine.Fuser); ok {
 		r.fuses = !cfg.Observed && f.Fuses()
 	}
+	r.info.Step = cfg.Steps
 	if cfg.Observed {
 		r.event = new(Event)
 		ctx, r.cancel = context.WithCancelCause(ctx)
@@ -294,6 +295,9 @@ func (r *run) do(ctx context.Context, t *engine.Task) *engine.Done {
 // the start.
 func (r *run) append(m *model.Message) *model.Message {
 	m.RunID, m.ConversationID = r.info.RunID, r.info.ConversationID
+	if m.Kind == model.KindResponse {
+		m.Step = r.info.Step
+	}
 	if m.Time.IsZero() {
 		r.eng.Stamp(m)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-const textInterrupted = "Interrupted before a result was produced."
+const textInterrupted = "Interrupted before a result was produced." + textUnknown
 
 // textGoOn asks the model to continue a response that was cut off.
 const textGoOn = "Your response was interrupted. Continue it from where it stopped."

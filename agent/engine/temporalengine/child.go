@@ -41,7 +41,7 @@ type insideState struct {
 func (e *runEngine) startChild(f *future, how Activity) {
 	task := *f.task
 	info := *task.Info
-	info.Messages, info.Step = nil, info.Step+e.steps
+	info.Messages = nil
 	task.Info, task.Options = &info, nil
 	data, err := engine.MarshalTask(&task)
 	if err != nil {

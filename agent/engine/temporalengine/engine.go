@@ -58,9 +58,8 @@ type runEngine struct {
 	// histories keeps what is too large for the events of many calls.
 	histories *histories
 	ids       uint64
-	// steps is how many steps the legs before have made, highest how many this one has. Steps of tasks count from the run's beginning, so that
-	// idempotency keys are unique.
-	steps, highest int
+	// steps is how many steps the run has made, in all of its legs.
+	steps int
 	// acted says that this leg has asked the model or called a tool.
 	acted bool
 	// before is what the legs before have used, until it is counted on the meter of this one.
@@ -89,6 +88,9 @@ func (f *future) Done() *engine.Done { return f.done }
 // Fuses implements [engine.Fuser].
 func (e *runEngine) Fuses() bool { return true }
 
+// Steps implements [engine.Continuer]: steps count from the run's beginning, so that idempotency keys are unique.
+func (e *runEngine) Steps() int { return e.steps }
+
 // Start implements [engine.Engine].
 func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 	f := &future{task: t, ctx: ctx}
@@ -96,7 +98,7 @@ func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {
 		t.Info.Usage = t.Info.Meter.Add(*e.before)
 		e.before = nil
 	}
-	e.highest = max(e.highest, t.Info.Step)
+	e.steps = max(e.steps, t.Info.Step)
 	if t.Op == engine.OpTool || t.Op == engine.OpStep || t.Op == engine.OpModel {
 		e.acted = true
 	}
@@ -178,7 +180,7 @@ func (e *runEngine) receive() {
 
 // endLeg makes the engine ready for the next leg.
 func (e *runEngine) endLeg() {
-	e.steps, e.highest, e.acted = e.steps+e.highest, 0, false
+	e.acted = false
 	if e.before == nil {
 		e.before = &e.state.usage
 	}
@@ -197,7 +199,6 @@ func (e *runEngine) input(f *future) (taskInput, error) {
 	in := taskInput{Run: e.run, Dropped: e.dropped, Little: e.crowd.many()}
 	task := *f.task
 	info := *task.Info
-	info.Step += e.steps
 	task.Info, f.key = &info, ""
 	if task.Request == nil {
 		ref, t, err := e.refer(info.Messages)
