@@ -214,7 +214,12 @@ func (c *call) withChange(text string) string {
 	if !c.changed {
 		return text
 	}
-	return fmt.Sprintf("The arguments of this call were changed before it ran, to: %s\n\n%s", c.args.Args, text)
+	return WithChange(c.args.Args, text)
+}
+
+// WithChange returns the result of a call that ran with changed arguments.
+func WithChange(args model.RawArgs, text string) string {
+	return fmt.Sprintf("The arguments of this call were changed before it ran, to: %s\n\n%s", args, text)
 }
 
 // decision returns what allowed a call, in this run or in the one that left it pending; nil if nobody was asked.

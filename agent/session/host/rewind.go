@@ -68,7 +68,7 @@ func headBefore(ctx context.Context, store session.Store, id, prompt string) (in
 	_, err := turn.ReadWith(ctx, store, id, func(i *turn.Item) {
 		root, _, _ := strings.Cut(i.Run, "/")
 		if found = found || root != "" && projection.PromptID(root) == prompt; !found {
-			last = i.Seq
+			last = max(last, i.Seq)
 		}
 	})
 	if found && errors.Is(err, session.ErrCorrupt) {

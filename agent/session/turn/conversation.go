@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/internal/loop"
@@ -28,6 +29,11 @@ type History struct {
 	// have ended.
 	seqs    []int64
 	settled int
+	// before are the messages before the turn that was cut off, if that has begun with the calls that they end with.
+	before     []*model.Message
+	beforeSeqs []int64
+	// answers are those to pending calls that no run has taken.
+	answers agent.DeferredResults
 	// open are the entries of the turn that was cut off.
 	open []session.Entry
 }
@@ -38,7 +44,8 @@ func Read(ctx context.Context, s session.Store, id string) (*History, error) {
 	return ReadWith(ctx, s, id, nil)
 }
 
-// ReadWith is like [Read], and tells watch of each entry, if watch is not nil.
+// ReadWith is like [Read], and tells watch of each entry, if watch is not nil. Of a turn that was cut off during calls it then tells how these ended,
+// with items that have no number.
 func ReadWith(ctx context.Context, s session.Store, id string, watch func(*Item)) (*History, error) {
 	return fold(id, s.Load(ctx, id, 0), watch)
 }
@@ -51,7 +58,7 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 	going := 0     // how many messages and steps turns have that have not ended
 	defer func() { err = salvageable(err, good) }()
 	messages := map[int64]*model.Message{}
-	var open []session.Entry // of turns that have not ended
+	var open, given []session.Entry // of turns that have not ended; answers to pending calls
 	for e, err := range entries {
 		if err != nil {
 			return nil, err
@@ -71,6 +78,7 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 			if err := h.end(&e, &d, messages); err != nil {
 				return nil, corrupt(id, &e, err)
 			}
+			given = nil
 			open = slices.DeleteFunc(open, func(old session.Entry) bool {
 				gone := rootOf(old.Run) == e.Run
 				if gone && goesOn(&old) {
@@ -82,7 +90,9 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 		if watch != nil {
 			watch(itemOf(&e, m, &d))
 		}
-		if e.Kind != session.KindEnd && e.Run != "" {
+		if isAnswer(&e) {
+			given = append(given, e)
+		} else if e.Kind != session.KindEnd && e.Run != "" {
 			if open = append(open, e); goesOn(&e) {
 				going++
 			}
@@ -92,6 +102,7 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 		}
 	}
 	h.settled = len(h.Messages)
+	h.takeAnswers(given)
 	for i := range open {
 		if goesOn(&open[i]) {
 			h.Interrupted = rootOf(open[i].Run)
@@ -99,7 +110,12 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 	}
 	if h.Interrupted != "" {
 		h.open = slices.DeleteFunc(open, func(e session.Entry) bool { return rootOf(e.Run) != h.Interrupted })
-		h.interrupt(id, messages)
+		if m := h.interrupt(id, messages); m != nil && watch != nil {
+			watch(&Item{Kind: session.KindMessage, Run: h.Interrupted, Key: endPrefix, Time: m.Time, Message: m})
+			watch(&Item{Kind: session.KindEnd, Run: h.Interrupted, Time: m.Time, Reason: h.reason()})
+		}
+	} else {
+		h.unstarted()
 	}
 	return h, nil
 }
@@ -152,7 +168,7 @@ func messageOf(e *session.Entry) (*model.Message, error) {
 // stamped returns a recorded response as the run has it.
 func stamped(m *model.Message, conversation, run string, r *record) *model.Message {
 	m = loop.Normalise(m, r.Step)
-	m.RunID, m.ConversationID = run, conversation
+	m.RunID, m.ConversationID, m.Step = run, conversation, r.Step
 	if m.Time.IsZero() {
 		m.Time = r.At
 	}
@@ -186,15 +202,16 @@ func (h *History) add(m *model.Message, seq int64) {
 	h.Messages, h.seqs = append(h.Messages, m), append(h.seqs, seq)
 }
 
-// interrupt appends what is known of the turn that was cut off.
-func (h *History) interrupt(id string, messages map[int64]*model.Message) {
+// interrupt appends what is known of the turn that was cut off. It returns the request with the results of its last calls, if there are calls.
+func (h *History) interrupt(id string, messages map[int64]*model.Message) (settled *model.Message) {
 	step := 0 // of the last response
 	var response *model.Message
-	var after []*record // what was recorded behind it
+	left := leftovers{turn: h.Interrupted} // what was recorded behind it
 	var text []session.Entry
 	for i := range h.open {
 		e := &h.open[i]
 		if e.Run != h.Interrupted { // of a run inside it
+			left.add(e)
 			continue
 		}
 		switch e.Kind {
@@ -203,28 +220,32 @@ func (h *History) interrupt(id string, messages map[int64]*model.Message) {
 			if strings.HasPrefix(e.Key, endPrefix) && m.RunID != h.Interrupted {
 				continue // the end that was cut off put it in the place of earlier messages, such as a summary of them
 			}
+			if response == nil && hasResults(m) {
+				h.dropPending()
+			}
 			h.add(m, e.Seq)
 			text = nil
 			if m.Kind != model.KindResponse {
 				continue
 			}
-			response, after = m, nil
+			response, left = m, leftovers{turn: h.Interrupted}
 			_, _ = fmt.Sscanf(e.Key, "%d/", &step)
 		case session.KindStep, session.KindDecision:
-			var r record
-			if json.Unmarshal(recordOf(e), &r) == nil {
-				after = append(after, &r)
-			}
+			left.add(e)
 		case session.KindView:
 			if e.Key != "" && e.Key != responseKey(step) {
 				text = append(text, *e)
 			}
 		}
 	}
-	if last := len(h.Messages) - 1; response != nil && response.HasToolCalls() && h.Messages[last] == response {
-		h.add(interrupted(id, h.Interrupted, response, after), 0)
+	switch last := len(h.Messages) - 1; {
+	case response == nil:
+		settled = h.resumed(id, &left)
+	case response != nil && response.HasToolCalls() && h.Messages[last] == response:
+		settled = left.settle(response, nil, nil, id)
+		h.add(settled, 0)
 	}
-	for _, r := range after {
+	for _, r := range left.own {
 		for _, parts := range r.Inbox {
 			h.add(&model.Message{Kind: model.KindRequest, Parts: parts, RunID: h.Interrupted, ConversationID: id, Time: r.At}, 0)
 		}
@@ -232,42 +253,7 @@ func (h *History) interrupt(id string, messages map[int64]*model.Message) {
 	if m := streamed(id, h.Interrupted, text); m != nil {
 		h.add(m, 0)
 	}
-}
-
-// interrupted returns the request with the results of the calls of a response that have completed.
-func interrupted(id, run string, response *model.Message, after []*record) *model.Message {
-	m := &model.Message{Kind: model.KindRequest, RunID: run, ConversationID: id, Time: response.Time, Interrupted: true}
-	var content []model.Part
-	for i := range response.Parts {
-		p := &response.Parts[i]
-		if p.Kind != model.PartToolCall {
-			continue
-		}
-		var decision *model.Decision
-		for _, r := range after {
-			if r.Call != p.CallID {
-				continue
-			}
-			if r.Op == "approve" {
-				decision = new(model.Decision)
-				if json.Unmarshal(r.Decision, decision) != nil {
-					decision = nil
-				}
-			}
-			answer, ok := r.answer(p.CallID, p.Tool)
-			if !ok {
-				continue
-			}
-			answer.Decision = decision
-			m.Parts, content = append(m.Parts, answer), append(content, r.Return.Content...)
-			if r.At.After(m.Time) {
-				m.Time = r.At
-			}
-			break
-		}
-	}
-	m.Parts = append(m.Parts, content...)
-	return m
+	return settled
 }
 
 // streamed returns the response that was being streamed, as far as it was shown, or nil. Only text can be continued.
@@ -354,7 +340,7 @@ func (c *Conversation) Settle(ctx context.Context) error {
 	}
 	messages, seqs := h.Messages, h.seqs
 	h.Messages, h.seqs = messages[:h.settled:h.settled], seqs[:h.settled:h.settled]
-	err := t.end(ctx, messages, Interrupted)
+	err := t.end(ctx, messages, h.reason())
 	if err != nil {
 		h.Messages, h.seqs = messages, seqs
 	}

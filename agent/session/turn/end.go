@@ -42,7 +42,7 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 	}
 	h.Messages = messages[:len(messages):len(messages)]
 	h.seqs = append(h.seqs[:e.keep:e.keep], e.seqs...)
-	h.settled, h.Interrupted, h.open = len(h.Messages), "", nil
+	h.settled, h.Interrupted, h.open, h.before = len(h.Messages), "", nil, nil
 	return nil
 }
 

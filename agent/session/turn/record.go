@@ -43,7 +43,7 @@ func (r *returned) waits() bool { return r.Approval != nil || r.Deferred || r.Pe
 
 // answer returns the result of a call as the history has it. It reports false if the record has none.
 func (r *record) answer(call, tool string) (answer model.Part, ok bool) {
-	if r.Op != "tool" || r.Return == nil || r.Return.waits() {
+	if r.Op != "tool" && r.Op != "check" || r.Return == nil || r.Return.waits() {
 		return answer, false
 	}
 	if r.Return.Retry {
@@ -65,6 +65,8 @@ type body struct {
 	Tool     string          `json:"tool,omitempty"`
 	Decision json.RawMessage `json:"decision,omitempty"`
 	Shown    json.RawMessage `json:"shown,omitempty"`
+	// Result is the result that somebody has supplied, in place of a decision.
+	Result json.RawMessage `json:"result,omitempty"`
 	// Record is the rest of the record that a message or decision was taken from.
 	Record json.RawMessage `json:"record,omitempty"`
 }

@@ -109,7 +109,10 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 	}
 	h := c.h
 	h.Messages, h.seqs = h.Messages[:h.settled:h.settled], h.seqs[:h.settled:h.settled]
-	h.Interrupted, h.open = "", nil
+	if h.before != nil {
+		h.Messages, h.seqs = h.before, h.beforeSeqs
+	}
+	h.settled, h.Interrupted, h.open, h.before = len(h.Messages), "", nil, nil
 	return t, nil
 }
 
@@ -117,7 +120,7 @@ func (c *Conversation) Resume(ctx context.Context) (*Turn, error) {
 func (t *Turn) load(entries []session.Entry) error {
 	for i := range entries {
 		e := &entries[i]
-		if line := recordOf(e); line != nil {
+		if line := recordOf(e); line != nil && !isAnswered(e, line) {
 			t.past[e.Run] = append(t.past[e.Run], line)
 			_, r := entryOf("", e.Run, line, true, t.shown)
 			if r != nil && e.Kind == session.KindMessage {

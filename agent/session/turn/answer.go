@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// answerPrefix begins the keys of answers to the calls that a run has left pending.
+const answerPrefix = "pending/"
+
+// opAnswer is the operation of records that say how somebody has answered while a run waits. They are not the run's: it records the
+// decision itself as soon as it hears of it.
+const opAnswer = "answer"
+
+// isAnswer reports whether an entry is the answer to a pending call.
+func isAnswer(e *session.Entry) bool {
+	return e.Kind == session.KindDecision && strings.HasPrefix(e.Key, answerPrefix)
+}
+
+// Decide records the decision about a call that the history leaves pending. When it returns, the decision survives the end of the process. Pass it to
+// the turn that resumes the run, too: see [agent.WithResults].
+func (c *Conversation) Decide(ctx context.Context, call *agent.PendingCall, d toolset.Decision) error {
+	return c.answer(ctx, call, body{Decision: encoded(d)})
+}
+
+// Supply records the result of a call that the history leaves pending, as [Conversation.Decide] does for decisions.
+func (c *Conversation) Supply(ctx context.Context, call *agent.PendingCall, r toolset.Result) error {
+	return c.answer(ctx, call, body{Result: encoded(r)})
+}
+
+func (c *Conversation) answer(ctx context.Context, call *agent.PendingCall, b body) error {
+	b.Call, b.Tool = call.Key(), call.Tool
+	if call.Approval != nil {
+		b.Shown = encoded(call.Approval)
+	}
+	data, err := marshal(b)
+	if err != nil {
+		return fmt.Errorf("turn: answer: %w", err)
+	}
+	run := ""
+	if n := len(c.h.Messages); n > 0 {
+		run = c.h.Messages[n-1].RunID
+	}
+	_, err = c.w.Append(ctx, session.Entry{Kind: session.KindDecision, Time: now(), Run: run, Key: answerPrefix + b.Call, Data: data})
+	return err
+}
+
+// Answers returns the answers to pending calls that have been recorded and that no run has carried out. If the process ended after the last one, calls
+// that were allowed are not among them: they are pending again, with [agent.PendingCall].MayHaveRun.
+func (c *Conversation) Answers() agent.DeferredResults { return c.h.answers }
+
+// Decided records how somebody has decided about a call of a run that waits for it: of the turn's run, or of a run inside it. When it
+// returns, the decision survives the end of the process.
+func (t *Turn) Decided(ctx context.Context, asked *toolset.ApprovalRequest, d toolset.Decision) error {
+	data, err := marshal(answered{opAnswer, asked.Step, asked.CallID(), asked.Tool, now(), d})
+	if err != nil {
+		return fmt.Errorf("turn: answer: %w", err)
+	}
+	key := fmt.Sprintf("%d/%s/%s", asked.Step, opAnswer, asked.CallID())
+	_, err = t.c.w.Append(ctx, session.Entry{Kind: session.KindStep, Run: asked.RunID, Key: key, Data: data})
+	return err
+}
+
+// answered is the form of an answer while a run waits. It is that of a record.
+type answered struct {
+	Op       string         `json:"op"`
+	Step     int            `json:"step"`
+	Call     string         `json:"call"`
+	Tool     string         `json:"tool"`
+	At       time.Time      `json:"at"`
+	Decision model.Decision `json:"decision"`
+}
+
+// isAnswered reports whether the record of an entry is an answer.
+func isAnswered(e *session.Entry, line []byte) bool {
+	var r record
+	return e.Kind == session.KindStep && json.Unmarshal(line, &r) == nil && r.Op == opAnswer
+}
+
+func encoded(value any) json.RawMessage {
+	data, err := marshal(value)
+	if err != nil {
+		return json.RawMessage("null") // arguments that are not JSON, which are refused before
+	}
+	return data
+}
+
+func now() time.Time { return time.Now().UTC().Round(0) }
