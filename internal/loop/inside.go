@@ -122,6 +122,8 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 		case in.given != nil && in.outer.given != nil:
 			return fmt.Errorf("%w: call %q has an answer, and so has call %q around it", ErrAnswers, in.key, in.outer.part.CallID)
 		case in.outer.given != nil:
+		case in.given == nil && r.instead && in.outer.tool.HandsOver && p.MayHaveRun:
+			in.outer.takeInside(p, &Answer{Decision: toolset.Deny("")})
 		case in.given == nil && r.instead && in.outer.tool.HandsOver: // its agent gets the prompt, and denies it
 		case in.given == nil && r.instead:
 			if slices.ContainsFunc(inside, func(o insideCall) bool { return o.outer == in.outer && o.given != nil }) {
@@ -147,9 +149,16 @@ func (c *call) takeInside(p *model.PendingCall, a *Answer) {
 	if c.results == nil {
 		c.results = new(toolset.DeferredResults)
 	}
-	if a.Result != nil {
+	d := a.Decision
+	switch {
+	case a.Result != nil:
 		c.results.Supply(key, *a.Result)
 		return
+	case p.MayHaveRun && d.Verdict == toolset.VerdictDeny: // the run inside does not know that it may have run
+		c.results.Supply(key, toolset.Result{Text: TextLost, Outcome: model.OutcomeInterrupted})
+		return
+	case p.Changed && len(d.Args) == 0:
+		d.Args = p.Args
 	}
-	c.results.Decide(key, a.Decision)
+	c.results.Decide(key, d)
 }

@@ -16,12 +16,16 @@ import (
 
 // ask shows the questions of a run that is pending, which the history ends with.
 func (s *Session) ask(c *conversation) {
-	history := c.Messages()
+	history, answers := c.Messages(), c.Answers()
 	for _, call := range agent.PendingCalls(history) {
 		run := history[len(history)-1].RunID
 		q := pendingQuestion(run, &call)
 		q.entity.Parent = c.proj.Waiting(&call)
 		q.given = make(chan struct{})
+		if a := answerIn(&answers, call.Key()); a != nil { // before the process ended
+			_, _ = q.give(a, nil)
+			q.entity.Status, q.entity.Value = view.Completed, a.value()
+		}
 		s.mu.Lock()
 		before := s.questions[q.entity.ID]
 		known := before != nil && before.entity.Digest == q.entity.Digest
@@ -38,16 +42,32 @@ func (s *Session) ask(c *conversation) {
 	}
 }
 
+// answerIn returns the answer to a call, or nil.
+func answerIn(all *agent.DeferredResults, key string) *Answer {
+	if d, ok := all.Decisions[key]; ok {
+		return &Answer{Decision: &d}
+	}
+	if r, ok := all.Results[key]; ok {
+		return &Answer{Result: &r}
+	}
+	return nil
+}
+
 func pendingQuestion(run string, call *agent.PendingCall) *question {
 	q := &question{call: call, entity: view.Entity{
 		ID: projection.PendingID(run, call.Key()), Kind: view.Question, Name: call.Tool, Status: view.Pending, Title: show.Line(call.Tool),
 	}}
 	if a := call.Approval; a != nil {
-		q.always = true
+		q.always = !a.Once
 		if a.Title != "" {
 			q.entity.Title = show.Line(a.Title)
 		}
-		q.entity.Content, q.entity.Choices = previews(a), choices(call.Tool, a, true)
+		q.entity.Content, q.entity.Choices = previews(a), choices(call.Tool, a, q.always)
+	}
+	if call.MayHaveRun {
+		for i, title := range []string{"Run it again", "Do not run it again"} {
+			q.entity.Choices[i].Title = title
+		}
 	}
 	path := call.Path
 	if len(path) == 0 {

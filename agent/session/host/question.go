@@ -48,9 +48,13 @@ type question struct {
 	call   *agent.PendingCall // of a run that is pending; nil while a run waits
 	always bool               // "always" is offered
 	form   *elicit.Form       // of a tool's question; nil for others
+	// asked is the request of a run that waits; nil for others.
+	asked *toolset.ApprovalRequest
 
+	giving sync.Mutex // held while an answer is recorded and given
 	mu     sync.Mutex
 	answer *Answer
+	closed bool          // nobody waits for an answer any more
 	given  chan struct{} // closed with the answer
 	cancel context.CancelCauseFunc
 }
@@ -80,7 +84,11 @@ func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, e
 	if err != nil {
 		return nil, err
 	}
-	if !q.give(&a) {
+	given, err := q.give(&a, func() error { return s.record(ctx, c, q, &a) })
+	if err != nil {
+		return nil, err
+	}
+	if !given {
 		return nil, fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	}
 	if q.call != nil {
@@ -97,19 +105,46 @@ func (s *Session) CheckAnswer(id string, a Answer) error {
 	return err
 }
 
-// give gives the first answer. Others are refused.
-func (q *question) give(a *Answer) bool {
+// record records the answer to a question about a call, so that it survives the end of the process.
+func (s *Session) record(ctx context.Context, c *conversation, q *question, a *Answer) error {
+	switch now := s.recording.Load(); {
+	case q.call != nil && a.Result != nil:
+		return c.Supply(ctx, q.call, *a.Result)
+	case q.call != nil:
+		return c.Conversation.Decide(ctx, q.call, *a.Decision)
+	case a.Decision != nil && now != nil && s.host.durable:
+		return now.Decided(ctx, q.asked, *a.Decision)
+	}
+	return nil
+}
+
+// give records and gives the first answer. Others are refused, and so are those that come when nobody waits.
+func (q *question) give(a *Answer, record func() error) (given bool, err error) {
+	q.giving.Lock()
+	defer q.giving.Unlock()
+	if q.taken() != nil || q.closed {
+		return false, nil
+	}
+	if record != nil {
+		if err := record(); err != nil {
+			return false, err
+		}
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.answer != nil {
-		return false
-	}
 	q.answer = a
 	close(q.given)
 	if q.cancel != nil {
 		q.cancel(ErrDecided)
 	}
-	return true
+	return true, nil
+}
+
+// close waits for an answer that is being recorded, and refuses later ones.
+func (q *question) close() {
+	q.giving.Lock()
+	defer q.giving.Unlock()
+	q.closed = true
 }
 
 func (q *question) taken() *Answer {
@@ -126,6 +161,7 @@ func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
 				return toolset.Defer(), nil
 			}
 			q := approvalQuestion(&r)
+			q.asked = &r
 			a, err := s.wait(ctx, t, p, q, func(ctx context.Context, asker toolset.Asker) (*Answer, error) {
 				d, err := asker.Approve(ctx, r)
 				if err != nil || d.Verdict == toolset.VerdictDefer {
@@ -182,13 +218,15 @@ func (s *Session) wait(ctx context.Context, t *Turn, p *Prompt, q *question, ask
 		if !returned { // the surface has panicked
 			err = errors.New("panic")
 		}
+		q.close()
 		s.settle(t.c, q, a, err)
 	}()
 	if p.Asker != nil {
 		a, err = ask(asking, p.Asker)
 		if first := q.taken(); first != nil {
 			a, err = first, nil
-		} else if a != nil && err == nil && !q.give(a) {
+		} else if a != nil && err == nil {
+			_, _ = q.give(a, nil) // the run records it
 			a = q.taken()
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 )
@@ -42,6 +43,7 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 	}
 	h.Messages = messages[:len(messages):len(messages)]
 	h.seqs = append(h.seqs[:e.keep:e.keep], e.seqs...)
+	h.answers = agent.DeferredResults{}
 	h.settled, h.Interrupted, h.open, h.before = len(h.Messages), "", nil, nil
 	return nil
 }

@@ -3,7 +3,6 @@
 package turn
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -402,7 +401,11 @@ func (h *History) resumed(id string, l *leftovers) *model.Message {
 	response, before, answers := h.Messages[n-2], h.Messages[n-1], h.answers
 	h.dropPending()
 	m := l.settle(response, before, &answers, id)
-	if prompted {
+	open := slices.ContainsFunc(m.PendingCalls, func(c model.PendingCall) bool {
+		_, ok := answers.Results[c.Key()]
+		return !ok
+	})
+	if prompted || !open { // nobody will answer
 		giveUp(m, response)
 	}
 	if m.Pending {
@@ -423,6 +426,9 @@ func giveUp(m, response *model.Message) {
 			continue
 		}
 		c, text := left{part: p}, textNotAllowed
+		if slices.ContainsFunc(m.SuspendedCalls, func(s model.SuspendedCall) bool { return s.ID == p.CallID }) {
+			text = textUnknown
+		}
 		for _, w := range m.PendingCalls {
 			if at := append(slices.Clone(w.Path), w.ID)[0]; at == p.CallID && w.MayHaveRun {
 				c.decision, text = w.Decision, loop.TextLost
@@ -476,8 +482,10 @@ func (h *History) takeAnswers(entries []session.Entry) {
 		var r toolset.Result
 		switch {
 		case json.Unmarshal(b.Decision, &d) == nil:
+			delete(h.answers.Results, b.Call)
 			h.answers.Decide(b.Call, d)
-		case !bytes.Equal(b.Result, nil) && json.Unmarshal(b.Result, &r) == nil:
+		case json.Unmarshal(b.Result, &r) == nil:
+			delete(h.answers.Decisions, b.Call)
 			h.answers.Supply(b.Call, r)
 		}
 	}
