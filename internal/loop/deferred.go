@@ -95,7 +95,7 @@ func (r *run) takeUp(ctx context.Context, calls []call) error {
 	}
 	known := r.takeUpPending(calls)
 	answers := r.cfg.Answers
-	if answers == nil {
+	if answers == nil && !r.instead {
 		r.resumed = nil
 		return nil
 	}

@@ -118,13 +118,14 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 	for i := range inside {
 		in := &inside[i]
 		p := in.call
+		handed := r.instead && in.outer.tool != nil && in.outer.tool.HandsOver
 		switch {
 		case in.given != nil && in.outer.given != nil:
 			return fmt.Errorf("%w: call %q has an answer, and so has call %q around it", ErrAnswers, in.key, in.outer.part.CallID)
 		case in.outer.given != nil:
-		case in.given == nil && r.instead && in.outer.tool.HandsOver && p.MayHaveRun:
+		case in.given == nil && handed && p.MayHaveRun: // which its agent does not know
 			in.outer.takeInside(p, &Answer{Decision: toolset.Deny("")})
-		case in.given == nil && r.instead && in.outer.tool.HandsOver: // its agent gets the prompt, and denies it
+		case in.given == nil && handed: // its agent gets the prompt, and denies it
 		case in.given == nil && r.instead:
 			if slices.ContainsFunc(inside, func(o insideCall) bool { return o.outer == in.outer && o.given != nil }) {
 				in.outer.takeInside(p, &Answer{Decision: toolset.Deny(textInstead)})

@@ -5,6 +5,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -395,6 +396,15 @@ func TestCommandsNeedNoRun(t *testing.T) {
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		child(dir)
+	}
+	if spec := os.Getenv(payerEnv); spec != "" {
+		var p payer
+		err := json.Unmarshal([]byte(spec), &p)
+		if err == nil {
+			err = p.run()
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	leaktest.Main(m)
 }

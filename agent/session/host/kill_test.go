@@ -125,8 +125,13 @@ func busySession(dir string) error {
 // kill starts a process and kills it when it has written a line. It returns what it has written.
 func kill(t *testing.T, spec string, when func(n int, line string) bool) []string {
 	t.Helper()
+	return killWith(t, childEnv+"="+spec, when)
+}
+
+func killWith(t *testing.T, env string, when func(n int, line string) bool) []string {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+spec, "GOCOVERDIR="+t.TempDir(), "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), env, "GOCOVERDIR="+t.TempDir(), "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

@@ -187,7 +187,11 @@ func (p *Projector) result(id string, e *agent.Event) {
 		return
 	}
 	p.returned(id, e.Result)
-	p.closeWaiting(id)
+	why := notResumed
+	if e.Result.Outcome == model.OutcomeInterrupted { // a call of the agent may have run
+		why = Clip(e.Result.Text)
+	}
+	p.closeWaiting(id, why)
 }
 
 // returned shows the result of a call, as the model sees it.

@@ -133,16 +133,19 @@ func (p *Projector) agent(run *innerRun, status view.Status) {
 func (p *Projector) closeRun(run *innerRun, why string, status view.Status) {
 	for _, id := range p.openCalls(run.agent.ID) {
 		p.change(id, failed(why, false))
-		p.closeWaiting(id)
+		p.closeWaiting(id, why)
 	}
 	p.agent(run, status)
 }
 
+// notResumed is what is shown of the calls of an agent that waited.
+const notResumed = "Not run: the agent was not resumed."
+
 // closeWaiting ends the agent inside a call that has ended while the agent waited.
-func (p *Projector) closeWaiting(call string) {
+func (p *Projector) closeWaiting(call, why string) {
 	if run := p.inner[call]; run != nil && run.agent.Status == view.Pending {
 		delete(p.inner, call)
-		p.closeRun(run, "Not run: the agent was not resumed.", view.Cancelled)
+		p.closeRun(run, why, view.Cancelled)
 	}
 }
 

@@ -3,6 +3,7 @@
 package projection
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -21,6 +22,7 @@ type replay struct {
 	waiting  []record                // for what they were shown after
 	asked    []*view.Entity          // questions that have not been answered
 	turn     replayedTurn
+	ends     map[string]string // why turns have ended: entries of theirs may come later
 }
 
 // replayedTurn is what is known of the turn in hand.
@@ -43,20 +45,20 @@ func (r *replay) overlay(id string) *view.Entity {
 // one.
 func (p *Projector) Replay(i *turn.Item) {
 	if p.replay == nil {
-		p.replay = &replay{overlays: map[string]*view.Entity{}}
+		p.replay = &replay{overlays: map[string]*view.Entity{}, ends: map[string]string{}}
 	}
 	root, _, _ := strings.Cut(i.Run, "/")
 	if i.Kind == session.KindValue || i.Run == "" && i.Kind != session.KindMessage {
 		return
 	}
 	if i.Kind == session.KindEnd && i.Reason == turn.Rewound {
-		p.endReplayed(turn.Interrupted)
+		p.leaveReplayed()
 		p.Rewind(i.To)
 		return
 	}
 	if !p.replay.turn.open || root != p.run {
 		if p.replay.turn.open {
-			p.endReplayed(turn.Interrupted)
+			p.leaveReplayed()
 		}
 		p.Begin(root, nil)
 		there := p.isThere(PromptID(root)) // what is recorded after the end of a turn belongs to it
@@ -74,6 +76,7 @@ func (p *Projector) Replay(i *turn.Item) {
 		}
 	case session.KindDecision:
 	case session.KindEnd:
+		p.replay.ends[root] = i.Reason
 		p.endReplayed(i.Reason)
 		return
 	}
@@ -95,12 +98,17 @@ func (p *Projector) Replayed() {
 		return
 	}
 	if p.replay.turn.open {
-		p.endReplayed(turn.Interrupted)
+		p.leaveReplayed()
 	}
 	p.replay = nil
 	p.mu.Lock()
 	p.records = records{}
 	p.mu.Unlock()
+}
+
+// leaveReplayed ends the turn in hand without an entry that says so. It was interrupted, unless it has ended before.
+func (p *Projector) leaveReplayed() {
+	p.endReplayed(cmp.Or(p.replay.ends[p.run], turn.Interrupted))
 }
 
 func (p *Projector) endReplayed(reason string) {

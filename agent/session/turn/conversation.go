@@ -338,9 +338,9 @@ func (c *Conversation) Settle(ctx context.Context) error {
 	if err := t.load(h.open); err != nil {
 		return err
 	}
-	messages, seqs := h.Messages, h.seqs
+	messages, seqs, reason := h.Messages, h.seqs, h.reason()
 	h.Messages, h.seqs = messages[:h.settled:h.settled], seqs[:h.settled:h.settled]
-	err := t.end(ctx, messages, h.reason())
+	err := t.end(ctx, messages, reason)
 	if err != nil {
 		h.Messages, h.seqs = messages, seqs
 	}
