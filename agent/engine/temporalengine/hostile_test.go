@@ -315,7 +315,7 @@ func TestRunThatAnOperatorResets(t *testing.T) {
 	_, err = run.Answer(t.Context(), both(calls))
 	require.NoError(t, err)
 	require.NoError(t, <-results)
-	require.Equal(t, []string{run.ID() + "/1/a", run.ID() + "/1/a", run.ID() + "/3/b"}, k.all)
+	require.Equal(t, []string{run.ID() + "/1/a", run.ID() + "/1/a", run.ID() + "/2/b"}, k.all)
 }
 
 // TestIDsOfModelsAreNoIDsOfWorkflows as they are: the server takes 1,000 bytes and a session 256, and a child that the server does not take would be tried for ever.

@@ -102,6 +102,7 @@ func TestWaitingRunGoesOnUnderANewVersion(t *testing.T) {
 	text := plain(t, res.Messages)
 	require.Contains(t, text, "guarded 1 for ada")
 	require.Contains(t, text, "as new")
+	require.ElementsMatch(t, []string{run.ID() + "/1/a", run.ID() + "/1/b"}, k.all, "the keys are those of the response, and not of the step that made the calls")
 }
 
 func both(calls []agent.PendingCall) (r toolset.DeferredResults) {

@@ -110,7 +110,7 @@ func plain(t *testing.T, messages []*model.Message) string {
 	var all []*model.Message
 	for _, m := range messages {
 		own := *m
-		own.Time, own.ConversationID, own.RunID, own.Metadata = time.Time{}, "", "", nil
+		own.Time, own.ConversationID, own.RunID, own.Step, own.Metadata = time.Time{}, "", "", 0, nil
 		all = append(all, &own)
 	}
 	data, err := json.MarshalIndent(all, "", " ")

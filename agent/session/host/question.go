@@ -108,12 +108,16 @@ func (s *Session) CheckAnswer(id string, a Answer) error {
 // record records the answer to a question about a call, so that it survives the end of the process.
 func (s *Session) record(ctx context.Context, c *conversation, q *question, a *Answer) error {
 	switch now := s.recording.Load(); {
-	case q.call != nil && a.Result != nil:
-		return c.Supply(ctx, q.call, *a.Result)
 	case q.call != nil:
-		return c.Conversation.Decide(ctx, q.call, *a.Decision)
+		var answers agent.DeferredResults
+		if a.Result != nil {
+			answers.Supply(q.call.Key(), *a.Result)
+		} else {
+			answers.Decide(q.call.Key(), *a.Decision)
+		}
+		return c.Answer(ctx, q.call, answers)
 	case a.Decision != nil && now != nil && s.host.durable:
-		return now.Decided(ctx, q.asked, *a.Decision)
+		return now.Decided(ctx, q.asked.RunID, q.asked.Step, q.asked.CallID(), q.asked.Tool, *a.Decision)
 	}
 	return nil
 }

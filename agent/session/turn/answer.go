@@ -12,7 +12,6 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
-	"github.com/ponte-go/ponte/toolset"
 )
 
 // answerPrefix begins the keys of answers to the calls that a run has left pending.
@@ -27,18 +26,17 @@ func isAnswer(e *session.Entry) bool {
 	return e.Kind == session.KindDecision && strings.HasPrefix(e.Key, answerPrefix)
 }
 
-// Decide records the decision about a call that the history leaves pending. When it returns, the decision survives the end of the process. Pass it to
-// the turn that resumes the run, too: see [agent.WithResults].
-func (c *Conversation) Decide(ctx context.Context, call *agent.PendingCall, d toolset.Decision) error {
-	return c.answer(ctx, call, body{Decision: encoded(d)})
-}
-
-// Supply records the result of a call that the history leaves pending, as [Conversation.Decide] does for decisions.
-func (c *Conversation) Supply(ctx context.Context, call *agent.PendingCall, r toolset.Result) error {
-	return c.answer(ctx, call, body{Result: encoded(r)})
-}
-
-func (c *Conversation) answer(ctx context.Context, call *agent.PendingCall, b body) error {
+// Answer records the answer to a call that the history leaves pending: what answers say of it. When it returns, the answer survives the end of
+// the process. Pass it to the turn that resumes the run, too: see [agent.WithResults].
+func (c *Conversation) Answer(ctx context.Context, call *agent.PendingCall, answers agent.DeferredResults) error {
+	var b body
+	if r, ok := answers.Results[call.Key()]; ok {
+		b.Result = encoded(r)
+	} else if d, ok := answers.Decisions[call.Key()]; ok {
+		b.Decision = encoded(d)
+	} else {
+		return fmt.Errorf("turn: answer: there is none for call %q", call.Key())
+	}
 	b.Call, b.Tool = call.Key(), call.Tool
 	if call.Approval != nil {
 		b.Shown = encoded(call.Approval)
@@ -59,15 +57,15 @@ func (c *Conversation) answer(ctx context.Context, call *agent.PendingCall, b bo
 // that were allowed are not among them: they are pending again, with [agent.PendingCall].MayHaveRun.
 func (c *Conversation) Answers() agent.DeferredResults { return c.h.answers }
 
-// Decided records how somebody has decided about a call of a run that waits for it: of the turn's run, or of a run inside it. When it
+// Decided records how somebody has decided about a call of a tool while a run waits for it: the turn's run, or one inside it. When it
 // returns, the decision survives the end of the process.
-func (t *Turn) Decided(ctx context.Context, asked *toolset.ApprovalRequest, d toolset.Decision) error {
-	data, err := marshal(answered{opAnswer, asked.Step, asked.CallID(), asked.Tool, now(), d})
+func (t *Turn) Decided(ctx context.Context, run string, step int, call, tool string, d model.Decision) error {
+	data, err := marshal(answered{opAnswer, step, call, tool, now(), d})
 	if err != nil {
 		return fmt.Errorf("turn: answer: %w", err)
 	}
-	key := fmt.Sprintf("%d/%s/%s", asked.Step, opAnswer, asked.CallID())
-	_, err = t.c.w.Append(ctx, session.Entry{Kind: session.KindStep, Run: asked.RunID, Key: key, Data: data})
+	key := fmt.Sprintf("%d/%s/%s", step, opAnswer, call)
+	_, err = t.c.w.Append(ctx, session.Entry{Kind: session.KindStep, Run: run, Key: key, Data: data})
 	return err
 }
 

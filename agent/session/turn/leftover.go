@@ -12,7 +12,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/session"
 	"github.com/ponte-go/ponte/internal/loop"
-	"github.com/ponte-go/ponte/toolset"
 )
 
 // What the model is told about calls that were not allowed when the process ended, or that had not been started.
@@ -244,15 +243,10 @@ func (c *left) takeUp(before *model.Message, answers *agent.DeferredResults) {
 		c.decide(&d)
 	}
 	if r, ok := answers.Results[key]; ok {
-		c.suspended, c.answer, c.content = nil, resultOf(c.part, &r), r.Content
+		p := model.ToolReturn(id, c.part.Tool, r.Text)
+		p.Outcome, p.Meta = r.Outcome, r.Meta
+		c.suspended, c.answer, c.content = nil, &p, r.Content
 	}
-}
-
-// resultOf returns the result of a call as the history has it.
-func resultOf(call *model.Part, r *toolset.Result) *model.Part {
-	p := model.ToolReturn(call.CallID, call.Tool, r.Text)
-	p.Outcome, p.Meta = r.Outcome, r.Meta
-	return &p
 }
 
 // decide takes a decision about the call.
@@ -368,7 +362,9 @@ func (l *leftovers) lookInside(c *left, answers *agent.DeferredResults) {
 			key := model.PendingCall{ID: in.Call, Path: append(slices.Clone(in.path), in.Call)}.Key()
 			if slices.ContainsFunc(c.inside, func(p model.PendingCall) bool { return p.Key() == key }) {
 				delete(answers.Decisions, key)
-				answers.Supply(key, toolset.Result{Text: answer.Text, Outcome: answer.Outcome, Meta: answer.Meta, Content: in.Return.Content})
+				r := answers.Results[key]
+				r.Text, r.Outcome, r.Meta, r.Content = answer.Text, answer.Outcome, answer.Meta, in.Return.Content
+				answers.Supply(key, r)
 			}
 		}
 	}
@@ -479,7 +475,7 @@ func (h *History) takeAnswers(entries []session.Entry) {
 			continue
 		}
 		var d model.Decision
-		var r toolset.Result
+		r := h.answers.Results[b.Call]
 		switch {
 		case json.Unmarshal(b.Decision, &d) == nil:
 			delete(h.answers.Results, b.Call)
