@@ -362,7 +362,7 @@ func (l *leftovers) lookInside(c *left, answers *agent.DeferredResults) {
 			key := model.PendingCall{ID: in.Call, Path: append(slices.Clone(in.path), in.Call)}.Key()
 			if slices.ContainsFunc(c.inside, func(p model.PendingCall) bool { return p.Key() == key }) {
 				delete(answers.Decisions, key)
-				r := answers.Results[key]
+				r := agent.DeferredResults{}.Results[key]
 				r.Text, r.Outcome, r.Meta, r.Content = answer.Text, answer.Outcome, answer.Meta, in.Return.Content
 				answers.Supply(key, r)
 			}
@@ -469,13 +469,14 @@ func (h *History) unstarted() {
 // takeAnswers reads the answers to the calls that the history ends with.
 func (h *History) takeAnswers(entries []session.Entry) {
 	pending := agent.PendingCalls(h.Messages)
+	var none agent.DeferredResults
 	for i := range entries {
 		var b body
 		if json.Unmarshal(entries[i].Data, &b) != nil || !slices.ContainsFunc(pending, func(c agent.PendingCall) bool { return c.Key() == b.Call }) {
 			continue
 		}
 		var d model.Decision
-		r := h.answers.Results[b.Call]
+		r := none.Results[b.Call]
 		switch {
 		case json.Unmarshal(b.Decision, &d) == nil:
 			delete(h.answers.Results, b.Call)
