@@ -206,7 +206,7 @@ func (r *run) deny(c *call, d toolset.Decision) {
 		text = textDenied
 	}
 	d.Args = nil
-	c.denied(text, d)
+	c.denied(text, &d)
 }
 
 // withChange tells the model that a call ran with changed arguments.

@@ -64,6 +64,6 @@ func denyRest(calls []call, but *call, all bool) {
 		if c == but || c.answered || (c.given != nil || c.results != nil) && !all {
 			continue
 		}
-		c.denied(textInstead, toolset.Decision{Verdict: toolset.VerdictDeny})
+		c.denied(textInstead, &toolset.Decision{Verdict: toolset.VerdictDeny})
 	}
 }

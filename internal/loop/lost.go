@@ -14,6 +14,8 @@ const (
 )
 
 // notRun answers a call that will not run, or not once more.
+//
+//go:noinline
 func (c *call) notRun(text string, outcome model.Outcome) {
 	if c.lost {
 		text, outcome = TextLost, model.OutcomeInterrupted
@@ -22,16 +24,20 @@ func (c *call) notRun(text string, outcome model.Outcome) {
 }
 
 // denied answers a call that somebody has denied. What a lost call was allowed by stays.
-func (c *call) denied(text string, d toolset.Decision) {
+//
+//go:noinline
+func (c *call) denied(text string, d *toolset.Decision) {
 	c.notRun(text, model.OutcomeDenied)
-	if c.answer.Decision = &d; c.lost {
-		c.answer.Decision = c.decision()
+	if c.lost {
+		d = c.decision()
 	}
-	c.executed = true
+	c.answer.Decision, c.executed = d, true
 }
 
 // again returns what a person is shown who is asked once more about a lost call. Nobody else may allow it, even if the call would need no
 // approval now.
+//
+//go:noinline
 func (c *call) again(now *toolset.Approval) *toolset.Approval {
 	var a toolset.Approval
 	if now != nil {
