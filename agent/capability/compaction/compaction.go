@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/history"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/clean"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -143,6 +145,7 @@ func (c *compactor[D]) at(bound int) []history.Processor[D] {
 	s := c.summary(bound)
 	s.Model = &announced{s.Model}
 	s.OnError = func(ctx context.Context, err error) error {
+		slog.WarnContext(ctx, "compaction: the conversation could not be summarised", "error", clean.Short(err.Error(), 500))
 		tell(ctx, failed(err))
 		return nil // the budget takes its place
 	}

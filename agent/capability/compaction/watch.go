@@ -35,8 +35,13 @@ func tell(ctx context.Context, e view.Entity) {
 // change returns the change that shows an entity.
 func change(e view.Entity) view.Change { return view.Change{Op: view.Upsert, ID: e.ID, Entity: &e} }
 
+// failed says that a summary could not be made. Users see it, so it has no text of a provider.
 func failed(err error) view.Entity {
-	return view.Entity{Status: view.Failed, Title: clean.Short(explain.Error(err), 500)}
+	text, ok := explain.Known(err)
+	if !ok {
+		text = "The model could not summarise the conversation."
+	}
+	return view.Entity{Status: view.Failed, Title: clean.Short(text, 500)}
 }
 
 // watch returns a run and a context in which the events of package history are also shown as entities.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/clean"
 	"github.com/ponte-go/ponte/internal/explain"
 	"github.com/ponte-go/ponte/toolset"
@@ -166,10 +167,10 @@ func (o *opened[D]) cancel(_ context.Context, _ *toolset.RunContext[D], in cance
 	return "Cancelled " + tasks[0].handle + ".", nil
 }
 
-// why says why an agent has failed. Users see it, too, so that it has no text of a provider.
+// why says why an agent has failed. Users see it, too, so it has no text of a provider.
 func why(err error) string {
-	if text, ok := explain.Known(err); ok {
-		return text
+	if errors.As(err, new(*model.APIError)) {
+		return explain.Error(err)
 	}
 	return err.Error()
 }
