@@ -60,8 +60,8 @@ await fails(OpenAI.NotFoundError, { code: "model_not_found", param: "model" }, (
 await fails(OpenAI.AuthenticationError, { code: "invalid_api_key" }, () => new OpenAI({ baseURL, apiKey: "wrong" }).models.list());
 await fails(OpenAI.BadRequestError, { param: "messages[0]" }, () => client.chat.completions.create({ model, messages: [{ role: "tool", tool_call_id: "a", content: "paid" }] }));
 await fails(OpenAI.BadRequestError, { param: "store" }, () => client.responses.create({ model, input: "x", store: true }));
-await fails(OpenAI.InternalServerError, { message: /the provider is away/ }, () => client.chat.completions.create({ model, messages: user("fail") }));
-await fails(OpenAI.APIError, { message: /the provider is away/ }, async () => {
+await fails(OpenAI.InternalServerError, { message: /The model has failed/ }, () => client.chat.completions.create({ model, messages: user("fail") }));
+await fails(OpenAI.APIError, { message: /The model has failed/ }, async () => {
   for await (const _ of await client.chat.completions.create({ model, messages: user("half"), stream: true }));
 });
 

@@ -76,8 +76,8 @@ fails(openai.BadRequestError, lambda: client.chat.completions.create(model="agen
 fails(openai.BadRequestError, lambda: client.chat.completions.create(model="agent", messages=[{"role": "tool", "tool_call_id": "a", "content": "paid"}]), param="messages[0]")
 fails(openai.BadRequestError, lambda: client.responses.create(model="agent", input="x", previous_response_id="resp_1"), param="previous_response_id")
 fails(openai.NotFoundError, lambda: client.responses.retrieve("resp_1"), code="not_stored")
-assert "the provider is away" in str(fails(openai.InternalServerError, lambda: client.chat.completions.create(model="agent", messages=user("fail")), code="run_failed"))
-assert "the provider is away" in str(fails(openai.APIError, lambda: list(client.chat.completions.create(model="agent", messages=user("half"), stream=True))))
+assert "The model has failed" in str(fails(openai.InternalServerError, lambda: client.chat.completions.create(model="agent", messages=user("fail")), code="run_failed"))
+assert "The model has failed" in str(fails(openai.APIError, lambda: list(client.chat.completions.create(model="agent", messages=user("half"), stream=True))))
 with client.responses.stream(model="agent", input="half") as stream:
     assert [e for e in stream][-1].response.error.code == "server_error"
 

@@ -166,7 +166,7 @@ assert.equal(text(again), '3 prompts')
 // Errors.
 const six = open('six')
 await say(six, 'fail')
-assert.match(six.failed.message, /the provider is away/)
+assert.match(six.failed.message, /The model has failed/)
 await say(six, 'count')
 assert.equal(text(six), '2 prompts')
 await assert.rejects(say(six, [{ type: 'image', source: { type: 'url', value: 'https://example.com/a.png' } }]), /has no data/)

@@ -169,7 +169,7 @@ assert.deepEqual((await stored('one')).at(-2).parts, [
 
 // An error of the run, and one of the request.
 await it.chat.sendMessage({ text: 'fail' })
-await until('the error', () => it.chat.status === 'error' && it.chat.error.message.includes('the provider is away'))
+await until('the error', () => it.chat.status === 'error' && it.chat.error.message.includes('The model has failed'))
 it.chat.clearError()
 await it.chat.sendMessage({ parts: [{ type: 'file', mediaType: 'image/png', url: 'https://example.com/a.png' }] })
 await until('the refusal', () => it.chat.status === 'error' && it.chat.error.message.includes('data URL'))
