@@ -101,3 +101,15 @@ func TestFormIsCheckedBeforeTheAnswerCounts(t *testing.T) {
 	require.JSONEq(t, `{"city":"Oslo","days":2}`, (<-told)[len("accept "):])
 	f.until(f.has("All done."))
 }
+
+// rewinding is what takes files back.
+type rewinding struct{}
+
+func (rewinding) Mark(string, string)                          {}
+func (rewinding) Undo(context.Context, string) (string, error) { return "", nil }
+
+func TestConfigSaysWhetherFilesGoBack(t *testing.T) {
+	require.Equal(t, false, serve(t, options{}).do("GET", "/api/config", nil, 200)["files"])
+	s := serve(t, options{host: host.Config[none, string]{Files: func(none) host.Files { return rewinding{} }}})
+	require.Equal(t, true, s.do("GET", "/api/config", nil, 200)["files"])
+}

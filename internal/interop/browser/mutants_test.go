@@ -26,6 +26,7 @@ var pageMutants = []struct{ rule, file, find, put, scenario string }{
 	{"a part of a large update is not gone on from", "client/watch.ts", `this.#position = e.id || this.#position;`, `this.#position = u.position;`, ""},
 	{"a watch goes on at its position", "client/watch.ts", `this.api.events(this.session, this.#position, abort.signal)`, `this.api.events(this.session, "", abort.signal)`, ""},
 	{"the key does not allow edited arguments", "view/question.tsx", `key === "y" && edited === undefined && `, `key === "y" && `, "edit"},
+	{"a rewind says what becomes of files", "view/chat.tsx", `const files = p.config.files`, `const files = false`, "rewind"},
 	{"a key goes by what it types", "client/keys.ts", `/^[a-z]$/i.test(ev.key) ? ev.key.toLowerCase() : ""`, `(ev as KeyboardEvent).code.slice(3).toLowerCase()`, ""},
 	{"what is pressed in a field is no shortcut", "client/keys.ts", ` || isTyping(ev.target)) return "";`, `) return "";`, ""},
 	{"a shortcut is not pressed while characters are composed", "client/keys.ts", `if (ev.isComposing || `, `if (`, ""},

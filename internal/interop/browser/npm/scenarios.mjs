@@ -333,11 +333,23 @@ export const scenarios = {
     await page.getByText("You said: first thing").waitFor();
     await h.send(page, "second thing");
     await page.getByText("You said: second thing").waitFor();
+    const asked = [];
+    page.on("dialog", (d) => asked.push(d.message()));
     await page.locator(".item.message", { hasText: /^second thing/ }).hover();
     await page.getByRole("button", { name: "Rewind" }).last().click();
     await page.getByText("You said: second thing").waitFor({ state: "detached" });
     h.assert.equal(await page.getByText("You said: first thing").count(), 1);
     h.assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "second thing");
+    h.assert.match(asked[0], /Files stay as they are\.$/);
+    await page.context().route("**/api/config", async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...(await answer.json()), files: true } }); // of a server that takes files back
+    });
+    await page.reload();
+    await page.locator(".item.message", { hasText: /^first thing/ }).hover();
+    await page.getByRole("button", { name: "Rewind" }).last().click();
+    await h.until("it says so", async () => asked.length === 2);
+    h.assert.match(asked[1], /Files go back too/);
     await page.getByRole("searchbox").fill("hundred");
     await page.getByRole("link", { name: /Four hundred calls/ }).waitFor();
     await h.until("others are filtered", async () => (await page.locator(".sessions a").count()) === 1);
