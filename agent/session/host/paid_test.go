@@ -212,11 +212,6 @@ func (p *payer) run() error {
 	if err != nil {
 		return err
 	}
-	if !p.Prompt {
-		if err := p.answerAll(s); err != nil {
-			return err
-		}
-	}
 	if p.Live {
 		go func() {
 			for u, err := range s.Watch(ctx, "") {
@@ -224,12 +219,20 @@ func (p *payer) run() error {
 					return
 				}
 				for _, c := range u.Changes {
+					if p.Prompt && strings.Contains(c.ID, "/pending/") {
+						continue // the prompt is for what is open from before
+					}
 					if c.Entity != nil && c.Entity.Kind == view.Question && !c.Entity.Status.Ended() {
 						go p.answer(s, c.Entity)
 					}
 				}
 			}
 		}()
+	}
+	if !p.Prompt {
+		if err := p.answerAll(s); err != nil {
+			return err
+		}
 	}
 	for n := p.First; n < p.First+100; n++ {
 		if _, err := s.Prompt(ctx, p.prompt([]model.Part{model.User(fmt.Sprint("pay ", n))})); err != nil {
