@@ -16,8 +16,9 @@
 // description of 1 to 1,024 characters. License, compatibility (up to 500 characters) and metadata may follow. Other
 // fields are ignored, including allowed-tools: a file grants no permissions.
 //
-// A skill that breaks these rules is left out. [Options.Problem] and the command /skill report it with the reason. If
-// names are equal, the first source is used.
+// A skill without a description, or whose front matter cannot be read, is left out. One that breaks another rule is used: by
+// its own name, or by its folder's if its own is not valid. [Options.Problem] and the command /skill report both with the
+// reason. If names are equal, the first source is used.
 //
 // # What the model sees
 //

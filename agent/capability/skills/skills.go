@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/internal/clean"
@@ -24,16 +27,19 @@ type Options struct {
 	// MaxCatalogue bounds the list of skills in the instructions, in bytes. If it would be longer, descriptions are shortened first, and then
 	// skills at the end are left out and counted. 0 means [DefaultMaxCatalogue].
 	MaxCatalogue int
-	// Problem is called for each skill that is left out, at the start of each run, one call at a time. It must be quick. It may be nil.
+	// Problem is called for each skill that is left out or breaks a rule, at the start of each run, one call at a time. It must be quick. If it
+	// is nil, each problem is logged once with [slog.Default].
 	Problem func(ctx context.Context, p Problem)
 }
 
-// Problem says why a skill was left out.
+// Problem says why a skill was left out, or what is wrong with one that can be used nevertheless.
 type Problem struct {
 	// Skill is the name of the skill's folder, Where says where it is.
 	Skill, Where string
 	// Err is what is wrong.
 	Err error
+	// Used reports that the skill is used nevertheless.
+	Used bool
 }
 
 func (p *Problem) String() string {
@@ -69,6 +75,9 @@ type catalogue[D any] struct {
 	sources    []Source[D]
 	err        error
 	load, both []*toolset.Tool[D]
+	// renamed reports that a skill has not the name of its folder. logged has the problems that were logged.
+	renamed atomic.Bool
+	logged  sync.Map
 }
 
 func (c *catalogue[D]) Name() string { return "skills" }
@@ -93,10 +102,8 @@ func (c *catalogue[D]) Open(ctx context.Context, run *toolset.RunContext[D]) (to
 	if err != nil {
 		return nil, err
 	}
-	if c.options.Problem != nil {
-		for _, p := range wrong {
-			c.options.Problem(ctx, p)
-		}
+	for _, p := range wrong {
+		c.report(ctx, p)
 	}
 	o := &opened[D]{}
 	if len(found) == 0 {
@@ -109,13 +116,48 @@ func (c *catalogue[D]) Open(ctx context.Context, run *toolset.RunContext[D]) (to
 	return o, nil
 }
 
+func (c *catalogue[D]) report(ctx context.Context, p Problem) {
+	if c.options.Problem != nil {
+		c.options.Problem(ctx, p)
+		return
+	}
+	if _, known := c.logged.LoadOrStore(p.String(), true); known {
+		return
+	}
+	what := "skills: skill left out"
+	if p.Used {
+		what = "skills: skill breaks a rule"
+	}
+	slog.WarnContext(ctx, what, "problem", p.String())
+}
+
 // entry is a skill of the catalogue.
 type entry struct {
 	Skill
 	folder *folder
 }
 
-// list returns the skills, sorted by name, and what is wrong with the others.
+// loaded is a skill that can be used, with what is wrong with it.
+type loaded struct {
+	entry
+	warning error
+}
+
+// add adds a skill to those that were found, unless there is one of its name, and what is wrong to the problems.
+func (l *loaded) add(found []entry, wrong []Problem) ([]entry, []Problem) {
+	p := Problem{Skill: l.folder.name, Where: l.folder.where, Err: l.warning, Used: true}
+	if slices.ContainsFunc(found, func(e entry) bool { return e.Name == l.Name }) {
+		p.Err, p.Used = fmt.Errorf("another skill is called %q, in this source or an earlier one", l.Name), false
+	} else {
+		found = append(found, l.entry)
+	}
+	if p.Err != nil {
+		wrong = append(wrong, p)
+	}
+	return found, wrong
+}
+
+// list returns the skills, sorted by name, and what is wrong with them and the others.
 func (c *catalogue[D]) list(ctx context.Context, deps D) (found []entry, wrong []Problem, err error) {
 	for _, s := range c.sources {
 		if s.list == nil {
@@ -125,19 +167,25 @@ func (c *catalogue[D]) list(ctx context.Context, deps D) (found []entry, wrong [
 		if err != nil {
 			return nil, nil, fmt.Errorf("skills: %s: %w", s.name, err)
 		}
+		var renamed []loaded
 		for _, f := range folders {
-			skill, err := f.load(ctx)
+			l := loaded{entry: entry{folder: f}}
+			l.Skill, l.warning, err = f.load(ctx)
 			switch {
 			case err != nil && fatal(ctx, err):
 				return nil, nil, fmt.Errorf("skills: %s: %w", s.name, err)
 			case errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrNotDirectory): // something else
 			case err != nil:
-				wrong = append(wrong, Problem{f.name, f.where, err})
-			case slices.ContainsFunc(found, func(e entry) bool { return e.Name == skill.Name }):
-				wrong = append(wrong, Problem{f.name, f.where, errors.New("an earlier source has a skill of this name")})
+				wrong = append(wrong, Problem{Skill: f.name, Where: f.where, Err: err})
+			case l.Name != f.name:
+				renamed = append(renamed, l)
+				c.renamed.Store(true)
 			default:
-				found = append(found, entry{skill, f})
+				found, wrong = l.add(found, wrong)
 			}
+		}
+		for _, l := range renamed { // a folder of the name comes first
+			found, wrong = l.add(found, wrong)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b entry) int { return strings.Compare(a.Name, b.Name) })
@@ -174,7 +222,7 @@ func (c *catalogue[D]) text(found []entry) string {
 
 // find returns a skill by its name. The error is for the model.
 func (c *catalogue[D]) find(ctx context.Context, deps D, name string) (entry, error) {
-	if checkName(name) == nil {
+	if checkName(name) == nil && !c.renamed.Load() {
 		for _, s := range c.sources {
 			if s.find == nil {
 				continue
@@ -186,10 +234,11 @@ func (c *catalogue[D]) find(ctx context.Context, deps D, name string) (entry, er
 			if f == nil {
 				continue
 			}
-			skill, err := f.load(ctx)
+			skill, _, err := f.load(ctx)
 			switch {
-			case err == nil:
+			case err == nil && skill.Name == name:
 				return entry{skill, f}, nil
+			case err == nil:
 			case fatal(ctx, err):
 				return entry{}, fmt.Errorf("skills: %s: %w", s.name, err)
 			}
@@ -199,7 +248,10 @@ func (c *catalogue[D]) find(ctx context.Context, deps D, name string) (entry, er
 	if err != nil {
 		return entry{}, err
 	}
-	if i := slices.IndexFunc(wrong, func(p Problem) bool { return p.Skill == name }); i >= 0 {
+	if i := slices.IndexFunc(found, func(e entry) bool { return e.Name == name }); i >= 0 {
+		return found[i], nil
+	}
+	if i := slices.IndexFunc(wrong, func(p Problem) bool { return p.Skill == name && !p.Used }); i >= 0 {
 		return entry{}, toolset.Failed("The skill %s cannot be used: %s", name, clean.Short(wrong[i].Err.Error(), 500))
 	}
 	names := make([]string, min(len(found), 50))

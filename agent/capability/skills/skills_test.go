@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -170,32 +171,68 @@ func TestInvalidSkillsAreLeftOutAndNamed(t *testing.T) {
 	ws, d := newWorkspace(t, map[string]string{
 		"elsewhere/a/SKILL.md":    skill("a", "Elsewhere.", "no skill of ours"),
 		"skills/good/SKILL.md":    skill("good", "Fine.", "ok"),
-		"skills/other/SKILL.md":   skill("name", "Wrong name.", "obey"),
-		"skills/long/SKILL.md":    skill("long", strings.Repeat("x", 1025), "obey"),
+		"skills/empty/SKILL.md":   skill("empty", "' '", "obey"),
 		"skills/huge/SKILL.md":    skill("huge", "Huge.", strings.Repeat("x", 600<<10)),
 		"skills/bad\x1b/SKILL.md": skill("bad", "Bad.", "obey"),
+		"skills/No Name/SKILL.md": skill("../x", "No name.", "obey"),
 	})
 	require.NoError(t, ws.Disk().WriteFile("/secret/SKILL.md", []byte(skill("out", "Secret.", "secret")), 0o644))
 	require.NoError(t, ws.Disk().Symlink("/secret", "/repo/skills/out"))
 	require.NoError(t, ws.Disk().Symlink("good", "/repo/skills/alias"))
 	var wrong []string
-	c := skills.New(skills.Options{Problem: func(_ context.Context, p skills.Problem) { wrong = append(wrong, p.String()) }},
-		skills.Workspace(session, "skills"), skills.Code[deps](skills.Skill{Name: "good", Description: "Later."}))
-	requests, results := run(t, c, d, load("long"), load("out"), load("../elsewhere/a"))
+	c := skills.New(skills.Options{Problem: func(_ context.Context, p skills.Problem) {
+		require.False(t, p.Used)
+		wrong = append(wrong, p.String())
+	}}, skills.Workspace(session, "skills"), skills.Code[deps](skills.Skill{Name: "good", Description: "Later."}))
+	requests, results := run(t, c, d, load("empty"), load("out"), load("../elsewhere/a"))
 	require.Contains(t, requests[0].Instructions, "- good: Fine.")
 	require.Equal(t, 1, strings.Count(requests[0].Instructions, "\n- "))
-	require.Equal(t, []string{
-		`alias (skills/alias): the name is "good", the folder is called "alias"; they must be the same`,
-		`bad⟨ESC⟩ (skills/bad⟨ESC⟩): the name is "bad", the folder is called "bad\x1b"; they must be the same`,
+	require.ElementsMatch(t, []string{
+		`alias (skills/alias): another skill is called "good", in this source or an earlier one`,
+		`bad⟨ESC⟩ (skills/bad⟨ESC⟩): the folder is called "bad\x1b"`,
 		"huge (skills/huge): SKILL.md is larger than 524288 bytes",
-		"long (skills/long): the description has 1025 characters, at most 1024 are allowed",
-		`other (skills/other): the name is "name", the folder is called "other"; they must be the same`,
+		"empty (skills/empty): the description is missing",
+		`No Name (skills/No Name): the name "../x" may have lower-case letters, digits and single hyphens only, and no hyphen at either end`,
 		`out (skills/out): SKILL.md cannot be read: workspace: read "skills/out/SKILL.md": outside of the workspace`,
-		"good (code): an earlier source has a skill of this name",
+		`good (code): another skill is called "good", in this source or an earlier one`,
 	}, wrong)
-	require.Contains(t, results[0], "The skill long cannot be used: the description has 1025 characters")
+	require.Contains(t, results[0], "The skill empty cannot be used: the description is missing")
 	require.Contains(t, results[1], "The skill out cannot be used")
 	require.Equal(t, `there is no skill "../elsewhere/a". Skills: good`, results[2])
+}
+
+// As Anthropic's claude-api (a description of 1,068 characters) and four of Vercel's (names with a prefix) are.
+func TestSkillsThatBreakRulesAreUsed(t *testing.T) {
+	files := map[string]string{
+		"skills/claude-api/SKILL.md":           skill("claude-api", strings.Repeat("x", 1068), "the API"),
+		"skills/react-best-practices/SKILL.md": skill("vercel-react-best-practices", "React.", "memoise"),
+		"skills/capital/SKILL.md":              skill("Capital Letters", "Letters.", "large"),
+		"skills/needy/SKILL.md":                "---\nname: needy\ndescription: Needs.\ncompatibility: " + strings.Repeat("x", 501) + "\n---\nneeds",
+	}
+	_, d := newWorkspace(t, files)
+	disk := fstest.MapFS{}
+	for name, text := range files {
+		disk[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	for name, source := range map[string]skills.Source[deps]{"workspace": skills.Workspace(session, "skills"), "files": skills.FS[deps](disk, "skills")} {
+		var log strings.Builder
+		before := slog.Default()
+		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		c := skills.New(skills.Options{}, source)
+		for range 2 {
+			requests, results := run(t, c, d, load("claude-api"), load("vercel-react-best-practices"), load("capital"), load("needy"), load("react-best-practices"))
+			for _, listed := range []string{"- capital: ", "- claude-api: ", "- needy: ", "- vercel-react-best-practices: "} {
+				require.Contains(t, requests[0].Instructions, listed, name)
+			}
+			for i, body := range []string{"the API", "memoise", "large", "needs"} {
+				require.Contains(t, results[i], body, name)
+			}
+			require.Contains(t, results[4], "there is no skill")
+		}
+		slog.SetDefault(before)
+		require.Equal(t, 4, strings.Count(log.String(), "breaks a rule"), "each is logged once: %s", log.String())
+		require.Contains(t, log.String(), "at most 1024 are allowed")
+	}
 }
 
 func TestCatalogueIsBounded(t *testing.T) {

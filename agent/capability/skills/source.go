@@ -12,6 +12,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -46,22 +48,36 @@ type folder struct {
 	files func(ctx context.Context) ([]string, error)
 }
 
-// load returns the skill of a folder. A problem is an error that is not fatal.
-func (f *folder) load(ctx context.Context) (Skill, error) {
+// load returns the skill of a folder. A problem is an error that is not fatal. A warning is what breaks the rules but does not
+// keep the skill from being used, as the guide for clients of agentskills.io has it.
+func (f *folder) load(ctx context.Context) (s Skill, warning, err error) {
 	data, more, err := f.read(ctx, skillFile, 0, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrNotDirectory):
-		return Skill{}, err
+		return Skill{}, nil, err
 	case err != nil:
-		return Skill{}, fmt.Errorf("%s cannot be read: %w", skillFile, err)
+		return Skill{}, nil, fmt.Errorf("%s cannot be read: %w", skillFile, err)
 	case more:
-		return Skill{}, fmt.Errorf("%s is larger than %d bytes", skillFile, maxFile)
+		return Skill{}, nil, fmt.Errorf("%s is larger than %d bytes", skillFile, maxFile)
 	}
-	s, err := Parse(string(data))
-	if err == nil && s.Name != f.name {
-		err = fmt.Errorf("the name is %q, the folder is called %q; they must be the same", s.Name, f.name)
+	s, warning = Parse(string(data))
+	if s.Description == "" || !utf8.ValidString(s.Body) {
+		return Skill{}, nil, warning
 	}
-	return s, err
+	if checkName(s.Name) != nil { // the folder's name is as good
+		s.Name = f.name
+		if checkName(f.name) != nil {
+			return Skill{}, nil, warning
+		}
+	}
+	switch {
+	case s.Name == f.name:
+	case strings.ContainsFunc(f.name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return Skill{}, nil, fmt.Errorf("the folder is called %q", f.name)
+	case warning == nil:
+		warning = fmt.Errorf("the name is %q, the folder is called %q; they should be the same", s.Name, f.name)
+	}
+	return s, warning, nil
 }
 
 // Workspace returns the skills in the folders of directories of a workspace. The default directory is ".agents/skills". A directory that does not

@@ -169,11 +169,17 @@ func (c *catalogue[D]) command(ctx context.Context, call agent.CommandCall[D]) (
 	if len(found) == 0 {
 		lines = []string{"There are no skills."}
 	}
-	if len(wrong) > 0 {
-		lines = append(lines, "Left out:")
-	}
-	for _, p := range wrong {
-		lines = append(lines, "- "+p.String())
+	for _, used := range []bool{false, true} {
+		title := map[bool]string{false: "Left out:", true: "Used, but not quite as they should be:"}[used]
+		for _, p := range wrong {
+			if p.Used != used {
+				continue
+			}
+			if title != "" {
+				lines, title = append(lines, title), ""
+			}
+			lines = append(lines, "- "+p.String())
+		}
 	}
 	return agent.CommandResult{Notice: strings.Join(lines, "\n")}, nil
 }
