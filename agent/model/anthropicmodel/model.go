@@ -46,6 +46,11 @@ func (m *Model) Info() model.Info {
 	return info
 }
 
+// Identity implements [model.Identifier].
+func (m *Model) Identity() string {
+	return adapter.Identity(m.info, adapter.CleanURL(m.base), m.settings, m.profile, m.betas, m.serverTools)
+}
+
 // String returns the model and its address, without the keys.
 func (m *Model) String() string {
 	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, adapter.CleanURL(m.base))

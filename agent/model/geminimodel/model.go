@@ -38,6 +38,11 @@ func (m *Model) Info() model.Info {
 	return info
 }
 
+// Identity implements [model.Identifier].
+func (m *Model) Identity() string {
+	return adapter.Identity(m.info, m.where, m.settings, m.backend, m.profile)
+}
+
 // String returns the model and its address, without the key.
 func (m *Model) String() string {
 	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, m.where)

@@ -31,6 +31,10 @@ type CachePolicy struct {
 	// caller asked for it. The others wait for its complete response. If it fails with a [*model.APIError], they fail
 	// too. If it ends for a reason of its own caller, another one is sent.
 	Coalesce bool
+	// Name tells models apart that have the same Info. It is needed to share a store with other processes and other
+	// [Cached] values if the model does not tell what its responses depend on ([model.Identifier]), as those of
+	// [model.Func] and of wrappers of your own do not: without a name, their responses are not shared.
+	Name string
 }
 
 // CacheStats counts the requests of a [Cached] model.
@@ -44,7 +48,7 @@ type Cached struct {
 	inner  model.Model
 	store  Store
 	policy CachePolicy
-	digest Key // of inner's Info
+	digest Key // of what tells inner from other models
 
 	mu      sync.Mutex
 	stats   CacheStats
@@ -61,10 +65,11 @@ type flight struct {
 	err  error
 }
 
-// Cache returns a model that answers a request from the store if an identical one was answered before, by a model with
-// the same Info. Requests are identical if the provider could not tell them apart. Ids of tool calls and messages, run
+// Cache returns a model that answers a request from the store if an identical one was answered before, by the same model:
+// one with the same Info, address, profile, default settings and wrappers, and the same [CachePolicy.Name]. Keys do not
+// matter. Requests are identical if the provider could not tell them apart. Ids of tool calls and messages, run
 // ids, times, metadata and the recorded instructions of earlier requests are ignored. Everything else is compared:
-// instructions, messages, tools and their order, tool choice, output schema and settings. See [KeyOf].
+// instructions, messages, tools and their order, tool choice, output schema and settings. See [Cached.Key].
 //
 // A stored response is the same message each time. It includes its usage, although no tokens were used again, so put
 // [Cost] inside the cache. If a stream is requested, each part is sent as one delta, followed by the usage. Errors are
@@ -79,7 +84,7 @@ func Cache(m model.Model, store Store, policy CachePolicy) *Cached {
 	if policy.Keep == nil {
 		policy.Keep = complete
 	}
-	return &Cached{inner: m, store: store, policy: policy, digest: digestOf(m.Info()), flights: map[Key]*flight{}}
+	return &Cached{inner: m, store: store, policy: policy, digest: digestOf(m, policy.Name), flights: map[Key]*flight{}}
 }
 
 func complete(resp *model.Message) bool {
@@ -88,6 +93,9 @@ func complete(resp *model.Message) bool {
 
 // Info implements [model.Model].
 func (c *Cached) Info() model.Info { return c.inner.Info() }
+
+// Key returns the key of a request. Programs can use it to look into their store.
+func (c *Cached) Key(req *model.Request) Key { return keyOf(&c.digest, req) }
 
 // Stats returns the counts so far.
 func (c *Cached) Stats() CacheStats {

@@ -15,7 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
+	"github.com/ponte-go/ponte/agent/model/geminimodel"
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
+	"github.com/ponte-go/ponte/agent/model/openaimodel"
 )
 
 func cached(m model.Model, policy modelwrap.CachePolicy) *modelwrap.Cached {
@@ -103,11 +106,101 @@ func TestCacheStoresCompleteResponsesOnly(t *testing.T) {
 func TestCacheKeepsModelsApart(t *testing.T) {
 	store := modelwrap.NewMemory(modelwrap.MemoryLimits{})
 	for _, name := range []string{"one", "two", "one"} {
-		resp, err := modelwrap.Cache(saying(name, "I am "+name), store, modelwrap.CachePolicy{}).Generate(t.Context(), ask("hi"), nil)
+		resp, err := modelwrap.Cache(saying(name, "I am "+name), store, modelwrap.CachePolicy{Name: "1"}).Generate(t.Context(), ask("hi"), nil)
 		require.NoError(t, err)
 		require.Equal(t, "I am "+name, resp.Text())
 	}
 	require.Equal(t, 2, store.Len())
+}
+
+// What a model does with a request is its configuration's business: its address, its own settings, what wraps it.
+func TestCacheKeepsConfigurationsApart(t *testing.T) {
+	chat := func(c openaimodel.Config) model.Model {
+		c.Name = "one"
+		m, err := openaimodel.New(c)
+		require.NoError(t, err)
+		return m
+	}
+	responses := func(c openaimodel.Config) model.Model {
+		c.Name = "one"
+		m, err := openaimodel.NewResponses(c)
+		require.NoError(t, err)
+		return m
+	}
+	claude := func(c anthropicmodel.Config) model.Model {
+		c.Name = "claude-opus-5"
+		m, err := anthropicmodel.New(c)
+		require.NoError(t, err)
+		return m
+	}
+	gemini := func(c geminimodel.Config) model.Model {
+		c.Name, c.APIKey = "gemini", "key"
+		m, err := geminimodel.New(c)
+		require.NoError(t, err)
+		return m
+	}
+	warm, header := &model.Settings{Temperature: new(0.9)}, &model.Settings{ExtraHeaders: map[string]string{"X-Region": "eu"}}
+	other := openaimodel.ProfileFor("openai", "")
+	other.SystemRole = "developer"
+	embedding := struct{ *openaimodel.Model }{chat(openaimodel.Config{}).(*openaimodel.Model)}
+	shared := func(m model.Model, name string) string {
+		return modelwrap.Cache(m, modelwrap.NewMemory(modelwrap.MemoryLimits{}), modelwrap.CachePolicy{Name: name}).Key(ask("hi")).String()
+	}
+	seen := map[string]string{}
+	for name, make := range map[string]func() model.Model{
+		"chat": func() model.Model { return chat(openaimodel.Config{}) },
+		"another address": func() model.Model {
+			return chat(openaimodel.Config{Provider: "openai", BaseURL: "https://proxy.test/v1"})
+		},
+		"another query": func() model.Model {
+			return chat(openaimodel.Config{Provider: "openai", BaseURL: "https://proxy.test/v1?api-version=2"})
+		},
+		"settings":     func() model.Model { return chat(openaimodel.Config{Settings: warm}) },
+		"a header":     func() model.Model { return chat(openaimodel.Config{Settings: header}) },
+		"organization": func() model.Model { return chat(openaimodel.Config{Organization: "o"}) },
+		"profile":      func() model.Model { return chat(openaimodel.Config{Profile: &other}) },
+		"protocol":     func() model.Model { return responses(openaimodel.Config{}) },
+		"Claude":       func() model.Model { return claude(anthropicmodel.Config{}) },
+		"Claude, settings": func() model.Model {
+			return claude(anthropicmodel.Config{Settings: warm.Merge(nil), Betas: []string{"b"}})
+		},
+		"Claude, tools": func() model.Model {
+			return claude(anthropicmodel.Config{ServerTools: []json.RawMessage{[]byte(`{"name":"x"}`)}})
+		},
+		"Claude, address":  func() model.Model { return claude(anthropicmodel.Config{BaseURL: "https://proxy.test"}) },
+		"Gemini":           func() model.Model { return gemini(geminimodel.Config{}) },
+		"Gemini, settings": func() model.Model { return gemini(geminimodel.Config{Settings: warm}) },
+		"Gemini, address":  func() model.Model { return gemini(geminimodel.Config{BaseURL: "https://proxy.test"}) },
+		"fallback": func() model.Model {
+			return modelwrap.Fallback([]model.Model{chat(openaimodel.Config{}), claude(anthropicmodel.Config{})}, modelwrap.FallbackPolicy{})
+		},
+		"fallback, turned": func() model.Model {
+			return modelwrap.Fallback([]model.Model{chat(openaimodel.Config{}), gemini(geminimodel.Config{})}, modelwrap.FallbackPolicy{})
+		},
+		"limit of settings": func() model.Model { return modelwrap.Limit(chat(openaimodel.Config{Settings: warm}), 1) },
+	} {
+		k := shared(make(), "")
+		require.Empty(t, seen[k], "%s shares with", name)
+		require.Equal(t, k, shared(make(), ""), "%s: the same configuration has the same key", name)
+		seen[k] = name
+		require.NotEqual(t, k, shared(make(), "named"), name)
+	}
+	require.Empty(t, seen[shared(embedding, "")], "a type of one's own")
+	require.Equal(t, shared(chat(openaimodel.Config{}), ""), shared(chat(openaimodel.Config{APIKey: "sk-1"}), ""), "keys do not matter")
+
+	rewrites := func() model.Model {
+		inner := chat(openaimodel.Config{})
+		return model.Func(inner.Info(), func(ctx context.Context, req *model.Request, sink model.Sink) (*model.Message, error) {
+			return inner.Generate(ctx, req, sink)
+		})
+	}
+	choosing := func() model.Model {
+		return modelwrap.Fallback([]model.Model{chat(openaimodel.Config{})}, modelwrap.FallbackPolicy{Check: modelwrap.Usable})
+	}
+	for _, unknown := range []func() model.Model{rewrites, choosing} {
+		require.NotEqual(t, shared(unknown(), ""), shared(unknown(), ""), "what is not known is not shared")
+		require.Equal(t, shared(unknown(), "mine"), shared(unknown(), "mine"), "unless it has a name")
+	}
 }
 
 func TestCacheHitEndsWithTheContext(t *testing.T) {
@@ -270,9 +363,12 @@ func TestCoalescedRequestsCheckTheStoreAgain(t *testing.T) {
 	require.Equal(t, modelwrap.CacheStats{Hits: 1}, m.Stats())
 }
 
-func key(req *model.Request) string {
-	return modelwrap.KeyOf(model.Info{Provider: "test", Name: "one"}, req).String()
+func keyOf(info model.Info, req *model.Request) string {
+	m := model.Func(info, nil)
+	return modelwrap.Cache(m, modelwrap.NewMemory(modelwrap.MemoryLimits{}), modelwrap.CachePolicy{Name: "of the test"}).Key(req).String()
 }
+
+func key(req *model.Request) string { return keyOf(model.Info{Provider: "test", Name: "one"}, req) }
 
 // conversation returns a request with every field set, and with ids and times that depend on n.
 func conversation(n string) *model.Request {
@@ -301,7 +397,7 @@ func TestKeyIgnoresIDsAndTimes(t *testing.T) {
 
 func TestKeyIsStable(t *testing.T) {
 	// Stores outlive programs. If the canonical form changes, change its version and this key.
-	require.Equal(t, "7f600e2eb380b4bc96ea01387423b305e540494dba2c2961a5746c740b376726", key(conversation("x")))
+	require.Equal(t, "97180d5a64771585395b726799f2d8c6c0e5082cc69a1297137034788b1a655b", key(conversation("x")))
 }
 
 func TestKeyCoversEverythingSent(t *testing.T) {
@@ -365,11 +461,11 @@ func TestKeyCoversEverythingSent(t *testing.T) {
 		require.Equal(t, k, key(req), "the same request has the same key")
 	}
 	for _, info := range []model.Info{{Name: "one"}, {Provider: "test"}, {Provider: "test", Name: "one", NativeOutput: true}, {Provider: "test", Name: "one", Media: []string{"image"}}, {Provider: "test", Name: "one", ContextWindow: 1}} {
-		require.Empty(t, seen[modelwrap.KeyOf(info, conversation("x")).String()])
+		require.Empty(t, seen[keyOf(info, conversation("x"))])
 	}
 }
 
-func TestKeyOfDoesNotAllocatePerMessage(t *testing.T) {
+func TestKeyDoesNotAllocatePerMessage(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector makes sync.Pool drop items at random")
 	}
@@ -382,15 +478,15 @@ func TestKeyOfDoesNotAllocatePerMessage(t *testing.T) {
 	require.InDelta(t, allocs(short), allocs(req), 1)
 }
 
-func BenchmarkKeyOf(b *testing.B) {
+func BenchmarkKey(b *testing.B) {
 	req := conversation("x")
 	for range 8 {
 		req.Messages = append(req.Messages, req.Messages...)
 	}
-	info := model.Info{Provider: "test", Name: "one"}
+	m := cached(saying("one", ""), modelwrap.CachePolicy{})
 	b.ReportAllocs()
 	for b.Loop() {
-		modelwrap.KeyOf(info, req)
+		m.Key(req)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(req.Messages)), "ns/message")
 }

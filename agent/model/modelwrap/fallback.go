@@ -31,7 +31,7 @@ type FallbackPolicy struct {
 
 // Fallback returns a model that asks models in order until one answers. It asks the next model if one fails with an API
 // error, including when a stream cannot be opened. Once a delta has reached the caller's sink, errors are returned
-// unchanged, unless [FallbackPolicy.Buffered] is set. If all models have failed, the error is a [*FallbackError]. After
+// unchanged, unless [FallbackPolicy.Buffered] is set. Usage is held back until something else comes. If all models have failed, the error is a [*FallbackError]. After
 // ctx has ended, no other model is asked.
 //
 // [model.Message.Provider] and Model identify the model that answered. Fallback sets them if the model does not. Info is
@@ -44,7 +44,7 @@ func Fallback(models []model.Model, policy FallbackPolicy) model.Model {
 	if len(models) == 0 {
 		panic("modelwrap: Fallback: no models")
 	}
-	f := &fallback{models: slices.Clone(models), policy: policy}
+	f := &fallback{models: slices.Clone(models), policy: policy, chooses: policy.On != nil || policy.Check != nil}
 	if f.policy.On == nil {
 		f.policy.On = func(err error) bool { return errors.As(err, new(*model.APIError)) }
 	}
@@ -65,6 +65,8 @@ func Fallback(models []model.Model, policy FallbackPolicy) model.Model {
 type fallback struct {
 	models []model.Model
 	policy FallbackPolicy
+	// chooses reports that a function of the policy decides which model answers.
+	chooses bool
 	// can has what all models can do: NativeOutput and the like, and NoForcedCalls if one of them cannot be forced.
 	can model.Info
 }
@@ -81,24 +83,80 @@ func (f *fallback) Generate(ctx context.Context, req *model.Request, sink model.
 	if sink != nil && f.policy.Buffered {
 		return f.buffered(ctx, req, sink)
 	}
-	seen, sink := watch(sink)
+	shown, sink := show(sink)
 	var failed []error
 	for _, m := range f.models {
 		resp, err := m.Generate(ctx, req, sink)
-		if err == nil && !seen.saw() {
+		if err == nil && !shown.anything() {
 			err = f.check(resp)
 		}
 		if err == nil {
+			err = shown.rest(ctx)
+			if err != nil {
+				return nil, err
+			}
 			return signed(resp, m), nil
 		}
-		if seen.saw() {
+		if shown.anything() {
 			return nil, err
 		}
 		if err = f.failed(ctx, m, err, &failed); err != nil {
 			return nil, err
 		}
+		shown.forget()
 	}
 	return nil, &FallbackError{Errs: failed}
+}
+
+// showing passes deltas on, but keeps the usage until something else comes: usage shows nothing of a response, so another model
+// may still be asked. Its methods may be called on nil.
+type showing struct {
+	sink  model.Sink
+	usage *model.Usage
+	began bool
+}
+
+// show returns the sink to pass to the models, and what it has shown. Both are nil if sink is nil.
+func show(sink model.Sink) (*showing, model.Sink) {
+	if sink == nil {
+		return nil, nil
+	}
+	s := &showing{sink: sink}
+	return s, s.take
+}
+
+func (s *showing) take(d model.Delta) error {
+	if !s.began && d.Usage != nil && d.Kind == "" && d.Whole == nil {
+		s.usage = new(*d.Usage)
+		return nil
+	}
+	s.began = true
+	if s.usage != nil {
+		held := model.Delta{Usage: s.usage}
+		s.usage = nil
+		if err := s.sink(held); err != nil {
+			return err
+		}
+	}
+	return s.sink(d)
+}
+
+// anything reports whether a part of the response has been shown.
+func (s *showing) anything() bool { return s != nil && s.began }
+
+// rest shows the usage of a response with nothing else.
+func (s *showing) rest(ctx context.Context) error {
+	if s == nil || s.usage == nil {
+		return nil
+	}
+	return give(ctx, s.sink, model.Delta{Usage: s.usage})
+}
+
+// forget drops the usage of a model that failed.
+func (s *showing) forget() {
+	if s != nil {
+		s.usage = nil
+	}
 }
 
 // buffered implements Generate for a sink that gets only the deltas of the final response.

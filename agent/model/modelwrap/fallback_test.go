@@ -103,6 +103,50 @@ func TestFallbackJoinsErrors(t *testing.T) {
 	}, told)
 }
 
+// Usage may come before anything else, as Anthropic sends it.
+func TestFallbackHoldsUsageBack(t *testing.T) {
+	counts := model.Usage{InputTokens: 7}
+	begins := func(name string, resp *model.Message, err error) model.Model {
+		return named(name, func(_ context.Context, sink model.Sink) (*model.Message, error) {
+			if sink != nil {
+				if err := sink(model.Delta{Usage: new(counts)}); err != nil {
+					return nil, err
+				}
+			}
+			return resp, err
+		})
+	}
+	withheld := model.Response()
+	withheld.Finish = model.FinishContentFilter
+	for name, first := range map[string]model.Model{"withheld": begins("one", withheld, nil), "broken": begins("one", nil, overloaded("one"))} {
+		text, resp, err := stream(t.Context(), fallback(modelwrap.FallbackPolicy{Check: modelwrap.Usable}, first, saying("two", "hello")), ask("hi"))
+		require.NoError(t, err, name)
+		require.Equal(t, "hello", text, name)
+		require.Equal(t, "two", resp.Model, name)
+	}
+	var deltas []model.Delta
+	keep := func(d model.Delta) error {
+		deltas = append(deltas, d)
+		return nil
+	}
+	_, err := fallback(modelwrap.FallbackPolicy{}, begins("one", say(""), nil)).Generate(t.Context(), ask("hi"), keep)
+	require.NoError(t, err)
+	require.Equal(t, []model.Delta{{Usage: &counts}}, deltas, "usage is not lost")
+	deltas = nil
+	_, err = fallback(modelwrap.FallbackPolicy{}, named("one", func(_ context.Context, sink model.Sink) (*model.Message, error) {
+		for _, d := range []model.Delta{{Usage: &counts}, {Kind: model.PartText, Text: "a"}, {Usage: &counts}} {
+			if err := sink(d); err != nil {
+				return nil, err
+			}
+		}
+		return say("a"), nil
+	})).Generate(t.Context(), ask("hi"), keep)
+	require.NoError(t, err)
+	require.Equal(t, []model.Delta{{Usage: &counts}, {Kind: model.PartText, Text: "a"}, {Usage: &counts}}, deltas, "and comes in order")
+	_, err = fallback(modelwrap.FallbackPolicy{}, begins("one", say(""), nil)).Generate(t.Context(), ask("hi"), func(model.Delta) error { return errBoom })
+	require.Equal(t, errBoom, err)
+}
+
 func TestFallbackDoesNotSwitchAfterADelta(t *testing.T) {
 	m := fallback(modelwrap.FallbackPolicy{}, breaking("one", overloaded("one")), saying("two", "hello"))
 	text, _, err := stream(t.Context(), m, ask("hi"))

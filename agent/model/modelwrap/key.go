@@ -3,6 +3,7 @@
 package modelwrap
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -24,14 +25,7 @@ func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
 // keyVersion is part of each key. It changes with the canonical form, so that a store never returns a response stored
 // under an older form.
-const keyVersion = "ponte request 1"
-
-// KeyOf returns the key under which [Cache] stores a model's response to a request. Programs can use it to look into
-// their store.
-func KeyOf(info model.Info, req *model.Request) Key {
-	digest := digestOf(info)
-	return keyOf(&digest, req)
-}
+const keyVersion = "ponte request 2"
 
 // digester writes the canonical form of requests into a hash. Every item is preceded by its length or number, so that no
 // two requests have the same form.
@@ -58,20 +52,27 @@ func digest(write func(*digester)) (key Key) {
 	return key
 }
 
-func digestOf(info model.Info) Key {
+// digestOf returns the digest of everything that tells models apart. name is [CachePolicy.Name].
+func digestOf(m model.Model, name string) Key {
+	info, err := json.Marshal(m.Info())
+	if err != nil {
+		panic("modelwrap: " + err.Error()) // it has strings, numbers and lists only
+	}
 	return digest(func(d *digester) {
-		d.text(info.Provider)
-		d.text(info.Name)
-		d.bool(info.NativeOutput)
-		d.texts(info.Media)
-		d.int(int64(info.ContextWindow))
+		d.bytes(info)
+		id := model.Identity(m)
+		if id == "" && name == "" {
+			id = rand.Text() // shared with no other
+		}
+		d.text(id)
+		d.text(name)
 	})
 }
 
-func keyOf(info *Key, req *model.Request) Key {
+func keyOf(of *Key, req *model.Request) Key {
 	return digest(func(d *digester) {
 		d.text(keyVersion)
-		d.bytes(info[:])
+		d.bytes(of[:])
 		d.text(req.Instructions)
 		d.int(int64(len(req.Tools)))
 		for i := range req.Tools {

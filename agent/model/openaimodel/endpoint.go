@@ -38,6 +38,13 @@ func (m *endpoint) Info() model.Info {
 	return info
 }
 
+// Identity implements [model.Identifier].
+func (m *endpoint) Identity() string {
+	address := *m.base
+	address.User = nil
+	return adapter.Identity(m.info, address.String(), m.settings, m.answers, m.header, m.profile)
+}
+
 // String returns the model and its address, without the key and possible secrets in the URL.
 func (m *endpoint) String() string {
 	return fmt.Sprintf("%s %s at %s", m.info.Provider, m.info.Name, adapter.CleanURL(m.base))
