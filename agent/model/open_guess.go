@@ -17,7 +17,7 @@ var homes = map[string]string{
 	"google":    "geminimodel", "vertex": "geminimodel",
 	"azure": "openaimodel", "bedrock": "openaimodel", "cerebras": "openaimodel", "deepseek": "openaimodel", "fireworks": "openaimodel",
 	"groq": "openaimodel", "huggingface": "openaimodel", "llamacpp": "openaimodel", "lmstudio": "openaimodel", "mistral": "openaimodel",
-	"nvidia": "openaimodel", "ollama": "openaimodel", "openai": "openaimodel", "openai-responses": "openaimodel",
+	"nvidia": "openaimodel", "ollama": "openaimodel", "openai": "openaimodel", "openai-responses": "openaimodel/responses",
 	"openrouter": "openaimodel", "together": "openaimodel", "vllm": "openaimodel", "xai": "openaimodel",
 }
 

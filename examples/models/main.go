@@ -15,6 +15,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
+	_ "github.com/ponte-go/ponte/agent/model/openaimodel/responses"
 )
 
 // Capital is the answer.

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path"
 	"reflect"
 	"runtime"
 	"slices"
@@ -28,6 +27,7 @@ import (
 	_ "github.com/ponte-go/ponte/agent/model/anthropicmodel"
 	_ "github.com/ponte-go/ponte/agent/model/geminimodel"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
+	_ "github.com/ponte-go/ponte/agent/model/openaimodel/responses"
 	"github.com/ponte-go/ponte/internal/leaktest"
 )
 
@@ -279,9 +279,10 @@ func TestAMissingKeyIsAnErrorThatNamesItsVariable(t *testing.T) {
 	})
 }
 
-// home returns the package that registered a driver.
+// home returns the package that registered a driver, below agent/model.
 func home(d model.Driver) string {
-	name, _, _ := strings.Cut(path.Base(runtime.FuncForPC(reflect.ValueOf(d.Open).Pointer()).Name()), ".")
+	_, name, _ := strings.Cut(runtime.FuncForPC(reflect.ValueOf(d.Open).Pointer()).Name(), "/agent/model/")
+	name, _, _ = strings.Cut(name, ".")
 	return name
 }
 

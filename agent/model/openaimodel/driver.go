@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func init() {
 	for i := range providers {
 		p := &providers[i]
 		model.Register(p.name, model.Driver{Env: p.env(), Open: func(_ context.Context, of string, o model.OpenOptions) (model.Model, error) {
-			config, err := p.config(p.name, of, o)
+			config, err := p.config(of, o)
 			if err != nil {
 				return nil, err
 			}
@@ -41,8 +42,23 @@ func (p *provider) env() []string {
 	return env
 }
 
+// ConfigOf returns the Config with which [model.Open] makes a model of one of this package's providers, such as "openai", from
+// the options and the environment: [model.OpenOptions.Getenv], or os.Getenv if that is nil. Change it, and pass it to [New] or
+// [NewResponses], where a model string is not enough. The error of a missing key wraps [model.ErrAuth].
+func ConfigOf(provider, name string, o model.OpenOptions) (Config, error) {
+	p := providerOf(provider)
+	if p == nil {
+		return Config{}, fmt.Errorf("openaimodel: %q: %w", provider, model.ErrUnknownProvider)
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	return p.config(name, o)
+}
+
 // config returns the configuration for a model name, from the options and the environment.
-func (p *provider) config(name, of string, o model.OpenOptions) (Config, error) {
+func (p *provider) config(of string, o model.OpenOptions) (Config, error) {
+	name := p.name
 	config := Config{
 		Name: of, Provider: name, APIKey: o.APIKey, BaseURL: o.BaseURL, Settings: o.Settings, HTTPClient: o.HTTPClient,
 		Timeouts: o.Timeouts, Retry: o.Retry,
