@@ -23,10 +23,10 @@ func (w *Watchdog) Event() { w.waited, w.read = 0, 0 }
 // adapter shortens it when the response is complete and only the connection's end, or usage, is missing.
 func (w *Watchdog) SetIdle(d time.Duration) { w.bounds.Idle, w.bounds.Stall = d, d }
 
-// FloodError says that a stream went on and on without an event.
+// FloodError says that a stream went on and on without an event, or within one.
 type FloodError struct{ Bytes int64 }
 
 // Error implements error.
 func (e *FloodError) Error() string {
-	return fmt.Sprintf("the endpoint sent more than %d MiB without an event", e.Bytes>>20)
+	return fmt.Sprintf("the endpoint sent more than %d MiB without a complete event", e.Bytes>>20)
 }

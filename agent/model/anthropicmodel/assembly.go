@@ -44,6 +44,7 @@ type assembly struct {
 // answer is one response under construction.
 type answer struct {
 	began     bool
+	repeated  bool // the start came again
 	id        string
 	modelName string
 	stop      string
@@ -77,6 +78,8 @@ func (a *assembly) whole(w *wireMessage) error {
 	return a.end()
 }
 
+var errSecondMessage = errors.New("the stream starts a second message within the first")
+
 // head processes the beginning of a response.
 func (a *assembly) head(w *wireMessage) {
 	a.began = true
@@ -91,10 +94,14 @@ func (a *assembly) head(w *wireMessage) {
 func (a *assembly) event(w *wireEvent) (bool, error) {
 	switch w.Type {
 	case "message_start":
-		if a.began {
-			return false, errors.New("the stream starts a second message within the first")
-		}
-		if w.Message != nil {
+		switch {
+		case w.Message == nil:
+		case len(a.blocks) > 0 && w.Message.ID != a.id:
+			return false, errSecondMessage
+		case a.began: // repeated by a proxy that has sent its own before the provider's
+			a.repeated = true
+			a.usage.merge(w.Message.Usage)
+		default:
 			a.head(w.Message)
 		}
 	case "content_block_stop":

@@ -66,6 +66,9 @@ func (a *assembly) start(index int, raw json.RawMessage) error {
 	if err := a.reserve(len(raw)); err != nil {
 		return err
 	}
+	if a.repeated && slices.ContainsFunc(a.blocks, func(b *block) bool { return b.index == index }) {
+		return errSecondMessage
+	}
 	var w wireBlock
 	b := &block{index: index, raw: raw}
 	if !isObject(raw) {

@@ -21,7 +21,7 @@ func TestFloodEndsAStream(t *testing.T) {
 
 func TestKeepAlivesHaveABound(t *testing.T) {
 	newModel := func(f transport) model.Model { return inProcess(t, f, once) }
-	for _, keepAlive := range []string{event(`{"type":"ping"}`), ": keep-alive\n\n"} {
+	for _, keepAlive := range adaptertest.KeepAlives {
 		adaptertest.CheckKeepAlives(t, newModel, keepAlive, begin(), strings.TrimPrefix(events(say("ok")...), begin()))
 	}
 }

@@ -11,14 +11,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
+	"strings"
 
 	"github.com/ponte-go/ponte/internal/adapter"
 )
 
-// maxEvent limits the size of one event of a stream, in bytes. The SDK's decoder limits a line, but not an event with
-// many lines.
+// maxEvent limits the size of one event of a stream, in bytes.
 const maxEvent = 32 << 20
 
 var errNoMessage = errors.New("the response contains no message")
@@ -93,35 +91,46 @@ func (m *Model) receiveObject(resp *http.Response, body io.Reader, a *assembly) 
 
 func (m *Model) receiveEvents(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, a *assembly) error {
 	dog.Stream(maxEvent)
-	events := ssestream.NewDecoder(&http.Response{Header: resp.Header, Body: io.NopCloser(body)})
-	for events.Next() {
-		if ctx.Err() != nil {
+	events := adapter.NewEventReader(body, maxEvent)
+	for {
+		event, err := events.Next()
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
+		case err != nil:
+			return adapter.BrokeOff(err)
 		}
-		event := events.Event()
-		if len(bytes.TrimSpace(event.Data)) == 0 || event.Type == "ping" {
+		data := bytes.TrimSpace(event.Data)
+		if len(data) == 0 {
 			continue
 		}
-		if event.Type == "error" {
-			return m.reported(resp.StatusCode, resp.Header, event.Data)
+		if event.Name == "error" {
+			return m.reported(resp.StatusCode, resp.Header, data)
 		}
 		var w wireEvent
-		if err := json.Unmarshal(event.Data, &w); err != nil {
+		if err := json.Unmarshal(data, &w); err != nil {
+			switch {
+			case event.AtEnd:
+				return adapter.BrokeOff(io.EOF)
+			case event.Name != "" && !isKnown(event.Name):
+				continue
+			}
 			return fmt.Errorf("an event of the stream is invalid: %w", err)
 		}
 		if w.Type == "error" {
-			return m.reported(resp.StatusCode, resp.Header, event.Data)
+			return m.reported(resp.StatusCode, resp.Header, data)
 		}
-		dog.Event()
+		if isKnown(w.Type) && (w.Type != "message_start" || !a.began) {
+			dog.Event()
+		}
 		done, err := a.event(&w)
 		if done || err != nil {
 			return err
 		}
 	}
-	if err := events.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return adapter.BrokeOff(err)
-	} else if err != nil {
-		return fmt.Errorf("an event of the stream is too long: %w", err)
-	}
-	return adapter.BrokeOff(io.EOF)
+}
+
+// isKnown reports whether an event belongs to the response, as opposed to pings and what is newer than this package.
+func isKnown(event string) bool {
+	return strings.HasPrefix(event, "message_") || strings.HasPrefix(event, "content_block_")
 }

@@ -313,13 +313,3 @@ func TestCitationsAreSentBackUnchanged(t *testing.T) {
 		})
 	}
 }
-
-func TestSecondMessageInAStreamIsAnError(t *testing.T) {
-	head := `{"type":"message_start","message":{"id":"m","type":"message","model":"claude-x","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`
-	body := event(head) + start(0, `{"type":"text","text":"a"}`) + event(head) + start(0, `{"type":"text","text":"b"}`) + strings.Join(end("end_turn", `{"output_tokens":1}`), "")
-	msg, err := newModel(t, serve(t, answer{Body: body}).URL).Generate(context.Background(), hello(), func(model.Delta) error { return nil })
-	require.Nil(t, msg)
-	require.ErrorContains(t, err, "second message")
-	var api *model.APIError
-	require.ErrorAs(t, err, &api)
-}

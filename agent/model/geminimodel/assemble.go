@@ -43,6 +43,7 @@ type assembler struct {
 	announced int // number of parts the sink knows
 	ids       adapter.CallIDs
 	size      int
+	chunks    int // number of chunks that said anything
 
 	id, modelName string
 	usage         model.Usage
@@ -54,6 +55,9 @@ type assembler struct {
 }
 
 func (a *assembler) add(w *wireResponse) error {
+	if len(w.Candidates) > 0 || w.PromptFeedback != nil || w.Usage != nil || w.ResponseID != "" {
+		a.chunks++
+	}
 	if w.ResponseID != "" {
 		a.id = w.ResponseID
 	}

@@ -20,5 +20,7 @@ func TestFloodEndsAStream(t *testing.T) {
 
 func TestKeepAlivesHaveABound(t *testing.T) {
 	newModel := func(f transport) model.Model { return inProcess(t, f, once) }
-	adaptertest.CheckKeepAlives(t, newModel, ": keep-alive\n\n", events(chunk("", `{"text":"a"}`)), events(chunk("STOP")))
+	for _, keepAlive := range adaptertest.KeepAlives {
+		adaptertest.CheckKeepAlives(t, newModel, keepAlive, events(chunk("", `{"text":"a"}`)), events(chunk("STOP")))
+	}
 }

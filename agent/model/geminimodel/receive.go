@@ -3,8 +3,8 @@
 package geminimodel
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +15,9 @@ import (
 
 // maxErrorBody limits how much of an error response is read, in bytes.
 const maxErrorBody = 64 << 10
+
+// maxEvent limits the size of one event of a stream, in bytes. An image is sent in one event.
+const maxEvent = 64 << 20
 
 // tailTime limits the wait for what may follow the end of a streamed response.
 const tailTime = 5 * time.Second
@@ -36,24 +39,29 @@ func (m *Model) receiveWhole(resp *http.Response, body io.Reader, a *assembler) 
 // receiveStream reads a stream of events into a. The stream is complete once it has a finish reason. It ends with the
 // connection.
 func (m *Model) receiveStream(ctx context.Context, resp *http.Response, body io.Reader, dog *adapter.Watchdog, a *assembler) error {
-	events := newEventReader(body)
+	events := adapter.NewEventReader(body, maxEvent)
+	events.Stray = true
 	dog.Stream(maxEvent)
 	for {
-		data, atEnd, err := events.next()
+		event, err := events.Next()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errEventTooLong):
-			return err
 		case err != nil && a.finished:
 			return nil
 		case err != nil:
 			return adapter.BrokeOff(err)
 		}
-		if err := m.take(resp, data, atEnd, a); err != nil {
+		if len(bytes.TrimSpace(event.Data)) == 0 || event.Foreign(`"candidates"`, `"error"`) {
+			continue
+		}
+		before := a.chunks
+		if err := m.take(resp, event.Data, event.AtEnd, a); err != nil {
 			return err
 		}
-		dog.Event()
+		if a.chunks > before {
+			dog.Event()
+		}
 		if a.finished {
 			dog.SetIdle(tailTime)
 		}

@@ -71,6 +71,9 @@ func (a *assembler) decode(data []byte) error {
 	if failed := w.reported(data); failed != nil {
 		return &reportedError{failed}
 	}
+	if a.streamed && w.Usage == nil && w.ID == "" && len(w.Choices) == 0 {
+		return errKeepAlive
+	}
 	return a.add(&w)
 }
 

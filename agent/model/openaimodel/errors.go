@@ -132,6 +132,9 @@ func (m *endpoint) errorOf(status int, header http.Header, body []byte) *model.A
 		}
 		message = adapter.UnknownBody(status, header, body, m.answers, base)
 	}
+	if message == "" { // a code or a type at most
+		message = string(bytes.TrimSpace(body))
+	}
 	// In a stream, and from servers that always send status 200, a number in the code, type or status of the error is the
 	// intended HTTP status.
 	for _, name := range []*string{&code, &kind} {

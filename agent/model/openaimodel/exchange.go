@@ -19,7 +19,7 @@ type collector interface {
 	// object processes an unstreamed response.
 	object(data []byte) error
 	// event processes an event of a stream. Its data is not empty and valid only during the call. It returns io.EOF for
-	// the event that ends the stream.
+	// the event that ends the stream, and errKeepAlive for one that adds nothing to the response.
 	event(name string, data []byte) error
 	// finished reports that the response is complete. The rest of the stream, if any, is not waited for.
 	finished() bool
@@ -28,6 +28,9 @@ type collector interface {
 	// result returns the message, after the end of the response.
 	result() (*model.Message, error)
 }
+
+// errKeepAlive means that an event only keeps the connection alive, or is unknown.
+var errKeepAlive = errors.New("keep-alive")
 
 // reportedError is an error that the endpoint reports in a response with status 200.
 type reportedError struct{ body []byte }

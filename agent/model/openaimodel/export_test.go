@@ -3,30 +3,9 @@
 package openaimodel
 
 import (
-	"io"
-
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
-
-// Event is an event for tests.
-type Event struct{ Name, Data string }
-
-// ReadEvents returns the events in r and the final error. If limit is not 0, it limits the size of an event.
-func ReadEvents(r io.Reader, limit int) ([]Event, error) {
-	e := newEventReader(r)
-	if limit > 0 {
-		e.limit = limit
-	}
-	var events []Event
-	for {
-		ev, err := e.next()
-		if err != nil {
-			return events, err
-		}
-		events = append(events, Event{ev.name, string(ev.data)})
-	}
-}
 
 // ParseErrorBody exposes the parser of error bodies.
 var ParseErrorBody = parseErrorBody

@@ -22,8 +22,9 @@ func TestFloodEndsAStream(t *testing.T) {
 
 func TestKeepAlivesHaveABound(t *testing.T) {
 	newModel := func(f transport) model.Model { return inProcess(t, f, once) }
-	adaptertest.CheckKeepAlives(t, newModel, ": OPENROUTER PROCESSING\n\n",
-		openEvents(delta(`{"content":"a"}`)), openEvents(finish("stop")))
+	for _, keepAlive := range adaptertest.KeepAlives {
+		adaptertest.CheckKeepAlives(t, newModel, keepAlive, openEvents(delta(`{"content":"a"}`)), openEvents(finish("stop")))
+	}
 }
 
 func TestKeepAliveEventsOfResponsesHaveABound(t *testing.T) {
@@ -35,8 +36,10 @@ func TestKeepAliveEventsOfResponsesHaveABound(t *testing.T) {
 		require.NoError(t, err)
 		return m
 	}
-	adaptertest.CheckKeepAlives(t, newModel, "event: keepalive\ndata: {\"type\":\"keepalive\"}\n\n",
-		openEvents(`{"type":"response.created","response":{"id":"r","status":"in_progress"}}`),
-		openEvents(`{"type":"response.completed","response":{"id":"r","status":"completed","output":[`+
-			`{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"a","annotations":[]}]}]}}`))
+	for _, keepAlive := range adaptertest.KeepAlives {
+		adaptertest.CheckKeepAlives(t, newModel, keepAlive,
+			openEvents(`{"type":"response.created","response":{"id":"r","status":"in_progress"}}`),
+			openEvents(`{"type":"response.completed","response":{"id":"r","status":"completed","output":[`+
+				`{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"a","annotations":[]}]}]}}`))
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -19,24 +18,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model/openaimodel"
 	"github.com/ponte-go/ponte/internal/adaptertest"
 )
-
-// transport answers in the process.
-func FuzzEventReader(f *testing.F) {
-	for _, d := range dialects {
-		f.Add([]byte(d.text.stream))
-	}
-	f.Add([]byte("\ufeffdata: a\r\rdata:b\r\n\nerror: x\nevent: error\n\n: c"))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		whole, err := openaimodel.ReadEvents(bytes.NewReader(in), 1<<16)
-		bytewise, err2 := openaimodel.ReadEvents(iotest.OneByteReader(bytes.NewReader(in)), 1<<16)
-		require.Equal(t, whole, bytewise, "chunk boundaries do not matter")
-		require.Equal(t, err, err2)
-		if err == io.EOF && !bytes.ContainsRune(in, '\r') {
-			crlf, _ := openaimodel.ReadEvents(bytes.NewReader(bytes.ReplaceAll(in, []byte("\n"), []byte("\r\n"))), 1<<20)
-			require.Equal(t, whole, crlf, "nor do the ends of lines")
-		}
-	})
-}
 
 // FuzzStream feeds arbitrary responses. The result must be a message or an error. The deltas must match the message,
 // whose JSON must round-trip.

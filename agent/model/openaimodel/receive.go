@@ -52,6 +52,9 @@ func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collecto
 	return err
 }
 
+// maxEvent limits the size of one event of a stream, in bytes.
+const maxEvent = 16 << 20
+
 // tailTime limits the wait for what may follow the end of a streamed response: usage and the end marker.
 const tailTime = 5 * time.Second
 
@@ -60,36 +63,35 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 	if idle := m.timeouts.Idle; idle > 0 {
 		tail = min(tail, idle)
 	}
-	events := newEventReader(body)
+	events := adapter.NewEventReader(body, maxEvent)
 	dog.Stream(maxEvent)
 	for {
-		ev, err := events.next()
+		ev, err := events.Next()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
 			return streamEnd(err, c)
 		}
-		data := bytes.TrimSpace(ev.data)
-		if len(data) == 0 {
+		data := bytes.TrimSpace(ev.Data)
+		if len(data) == 0 || ev.Foreign("response.", `"choices"`, `"error"`) {
 			continue
 		}
-		err = c.event(ev.name, data)
+		err = c.event(ev.Name, data)
 		syntax := (*json.SyntaxError)(nil)
 		switch {
 		case err == nil:
+			dog.Event()
+		case err == errKeepAlive:
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.As(err, &syntax):
-			if ev.atEnd {
+			if ev.AtEnd {
 				return streamEnd(io.EOF, c)
 			}
 			return fmt.Errorf("an event of the stream is not valid JSON: %w", err)
 		default:
 			return err
-		}
-		if ev.name != "keepalive" && ev.name != "ping" { // keep-alives
-			dog.Event()
 		}
 		if c.finished() {
 			dog.SetIdle(tail)
@@ -100,10 +102,7 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 // streamEnd checks a stream that ended, with err, without saying so. If the finish reason has been received, only usage
 // can be missing.
 func streamEnd(err error, c collector) error {
-	switch {
-	case errors.Is(err, errEventTooLong):
-		return err
-	case c.finished():
+	if c.finished() {
 		return nil
 	}
 	return adapter.BrokeOff(err)

@@ -93,7 +93,7 @@ func TestResponseSizeIsLimited(t *testing.T) {
 	for want, r := range map[string]io.Reader{
 		"more than 1024 images":           strings.NewReader(images.String()),
 		"longer than 64 MiB":              io.MultiReader(strings.NewReader(`{"x":"`), &endless{piece: strings.Repeat("x", 1<<20)}),
-		"longer than 16 MiB":              io.MultiReader(strings.NewReader(`data: `), &endless{piece: strings.Repeat("x", 1<<20)}),
+		"more than 16 MiB without":        io.MultiReader(strings.NewReader(`data: `), &endless{piece: strings.Repeat("x", 1<<20)}),
 		"more than 1024 tool calls":       strings.NewReader(many.String()),
 		"the response is longer than 64 ": &endless{piece: openEvents(delta(`{"content":"` + strings.Repeat("x", 4<<20) + `"}`))},
 	} {

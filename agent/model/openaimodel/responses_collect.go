@@ -76,9 +76,13 @@ func (c *itemCollector) event(name string, data []byte) error {
 	case "error":
 		return &reportedError{data}
 	default: // an error of a server that has its own types, or none; or an event that is newer than this package
-		if message, _, _, _ := parseErrorBody(data); message != "" && !strings.HasPrefix(string(ev.Type), "response.") {
+		if strings.HasPrefix(string(ev.Type), "response.") {
+			return nil
+		}
+		if message, _, _, _ := parseErrorBody(data); message != "" {
 			return &reportedError{data}
 		}
+		return errKeepAlive
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (w *wireResponse) reported(data []byte) []byte {
 	case len(w.Choices) > 0:
 		return w.Choices[0].Error
 	case w.Usage == nil && w.ID == "":
-		if _, _, _, ok := parseErrorBody(data); ok {
+		if message, code, kind, _ := parseErrorBody(data); message != "" || code != "" || strings.Contains(kind, "error") {
 			return data
 		}
 	}

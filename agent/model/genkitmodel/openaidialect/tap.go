@@ -56,6 +56,9 @@ func tapped(req *http.Request, next option.MiddlewareNext) (*http.Response, erro
 		t.status, t.answer, t.broken = resp.StatusCode, resp.Header, nil
 		t.body.Reset()
 		t.wire = wire{}
+		if t.streamed() {
+			resp.Body = clean(resp.Body)
+		}
 		resp.Body = &tappedBody{resp.Body, t}
 	}
 	return resp, err

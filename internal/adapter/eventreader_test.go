@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package openaimodel_test
+package adapter_test
 
 import (
 	"errors"
@@ -11,11 +11,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/agent/model/openaimodel"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
+// event is an event without what is valid until the next one only.
+type event struct{ Name, Data string }
+
+func readEvents(r io.Reader, limit int) ([]event, error) {
+	return readWith(adapter.NewEventReader(r, limit))
+}
+
+func readWith(r *adapter.EventReader) (all []event, err error) {
+	for {
+		ev, err := r.Next()
+		if err != nil {
+			return all, err
+		}
+		all = append(all, event{ev.Name, string(ev.Data)})
+	}
+}
+
 func TestEventReader(t *testing.T) {
-	type events = []openaimodel.Event
+	type events = []event
 	for name, test := range map[string]struct {
 		in   string
 		want events
@@ -49,12 +66,20 @@ func TestEventReader(t *testing.T) {
 				strings.NewReader(test.in), iotest.OneByteReader(strings.NewReader(test.in)),
 				iotest.HalfReader(strings.NewReader(test.in)), iotest.DataErrReader(strings.NewReader(test.in)),
 			} {
-				got, err := openaimodel.ReadEvents(r, 0)
+				got, err := readEvents(r, 16<<20)
 				require.ErrorIs(t, err, io.EOF)
 				require.Equal(t, test.want, got)
 			}
 		})
 	}
+}
+
+func TestEventReaderKeepsStrayLines(t *testing.T) {
+	r := adapter.NewEventReader(strings.NewReader("\ufeffdata: a\r\r{\n \"error\": {\n\n: c\ndata: b"), 1000)
+	r.Stray = true
+	got, err := readWith(r)
+	require.ErrorIs(t, err, io.EOF)
+	require.Equal(t, []event{{"", "a"}, {"", "{\n \"error\": {"}, {"", "b"}}, got)
 }
 
 func TestEventReaderLimitsEvents(t *testing.T) {
@@ -64,21 +89,37 @@ func TestEventReaderLimitsEvents(t *testing.T) {
 		"a comment":          ": " + strings.Repeat("x", 2000) + "\n\n",
 		"many lines":         strings.Repeat("data: xxxxxxxx\n", 200) + "\n",
 	} {
-		got, err := openaimodel.ReadEvents(strings.NewReader("data: a\n\n"+in), 1000)
-		require.ErrorContains(t, err, "longer than 16 MiB", name)
+		got, err := readEvents(strings.NewReader("data: a\n\n"+in), 1000)
+		require.ErrorContains(t, err, "more than 0 MiB without a complete event", name)
 		require.Len(t, got, 1)
 	}
 }
 
 func TestEventReaderReturnsReadErrors(t *testing.T) {
 	broken := errors.New("broken")
-	got, err := openaimodel.ReadEvents(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(broken)), 0)
+	got, err := readEvents(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(broken)), 16<<20)
 	require.ErrorIs(t, err, broken)
-	require.Equal(t, []openaimodel.Event{{Data: "a"}}, got)
-	_, err = openaimodel.ReadEvents(stuck{}, 0)
+	require.Equal(t, []event{{Data: "a"}}, got)
+	_, err = readEvents(stuck{}, 16<<20)
 	require.ErrorIs(t, err, io.ErrNoProgress)
 }
 
 type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
+
+func TestForeignEventsAreThoseOfNoProtocol(t *testing.T) {
+	for _, test := range []struct {
+		event   adapter.Event
+		foreign bool
+	}{
+		{adapter.Event{Name: "ping", Data: []byte("{}")}, true},
+		{adapter.Event{Name: "ping", Data: []byte(`{"type":"ping"}`)}, true},
+		{adapter.Event{Data: []byte(`{"type":"ping"}`)}, false},
+		{adapter.Event{Name: "error", Data: []byte("out of order")}, false},
+		{adapter.Event{Name: "chunk", Data: []byte(`{"choices":[]}`)}, false},
+		{adapter.Event{Name: "response.created", Data: []byte("{}")}, false},
+	} {
+		require.Equal(t, test.foreign, test.event.Foreign("response.", `"choices"`), "%+v", test.event)
+	}
+}
