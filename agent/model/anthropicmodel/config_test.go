@@ -137,6 +137,7 @@ func TestProfileForNamesOfAllPlatforms(t *testing.T) {
 	} {
 		want := opus45
 		want.NativeTools = name == "claude-opus-4-5-20251101" || name == "CLAUDE-OPUS-4.5:thinking" // other platforms may not have them
+		want.BasicNativeTools = !want.NativeTools
 		require.Equal(t, want, anthropicmodel.ProfileFor(name), name)
 	}
 	for a, b := range map[string]string{

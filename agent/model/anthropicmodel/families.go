@@ -28,12 +28,12 @@ func ProfileFor(name string) Profile {
 	}
 	if best < 0 {
 		p := newest()
-		p.NativeTools, p.NativeCompaction = at == 0, at == 0
+		p.NativeTools, p.NativeCompaction, p.BasicNativeTools = at == 0, at == 0, at > 0
 		return p
 	}
 	p := families[best].profile()
 	if at > 0 || strings.Contains(name, "@") { // another platform, which may not have them
-		p.NativeTools, p.NativeCompaction = false, false
+		p.NativeTools, p.NativeCompaction, p.BasicNativeTools = false, false, true
 	}
 	p.Media, p.MediaURLs = allMedia(), mediaURLs()
 	return p
@@ -130,7 +130,7 @@ func generation3(maxTokens int, thinking map[string]Thinking) Profile {
 func generation4(maxTokens int, sampling Sampling, structured bool) Profile {
 	return Profile{
 		MaxTokens: maxTokens, ContextWindow: 200_000, NativeOutput: structured, Strict: structured, Thinking: budgets(),
-		Sampling: sampling, ForcedTools: ForcedToolsUnthinking, NativeTools: true,
+		Sampling: sampling, ForcedTools: ForcedToolsUnthinking, NativeTools: true, BasicNativeTools: !structured,
 	}
 }
 

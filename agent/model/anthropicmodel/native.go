@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
 )
@@ -25,21 +23,40 @@ func (m *Model) checkNative(req *model.Request, s *model.Settings) error {
 	return adapter.CheckNative(&m.info, req, s)
 }
 
-// nativeTool writes a native tool. The older versions of the tools are used, because the newer ones need the provider's
-// code execution.
-func nativeTool(t *model.NativeTool) anthropic.ToolUnionParam {
-	var uses anthropic.WebSearchTool20250305Param
-	if t.MaxUses > 0 {
-		uses.MaxUses = anthropic.Int(int64(t.MaxUses))
+// serverTool is a native tool as the API takes it.
+type serverTool struct {
+	Type           string     `json:"type"`
+	Name           string     `json:"name"`
+	AllowedCallers []string   `json:"allowed_callers,omitempty"`
+	MaxUses        int        `json:"max_uses,omitempty"`
+	AllowedDomains []string   `json:"allowed_domains,omitempty"`
+	BlockedDomains []string   `json:"blocked_domains,omitempty"`
+	Citations      *citations `json:"citations,omitempty"`
+}
+
+type citations struct {
+	Enabled bool `json:"enabled"`
+}
+
+// nativeTool writes a native tool. The model calls the current versions itself. By default, code of the model would call
+// them in a container of the provider ("dynamic filtering"). A streamed response that waits for one of the program's tools
+// does not name the container, and without its name the conversation is refused
+// (https://github.com/anthropics/anthropic-sdk-python/issues/1801).
+func (m *Model) nativeTool(t *model.NativeTool) serverTool {
+	tool := serverTool{
+		Type: "web_search_20260318", Name: string(t.Kind), AllowedCallers: []string{"direct"},
+		MaxUses: t.MaxUses, AllowedDomains: t.Allowed, BlockedDomains: t.Blocked,
+	}
+	if m.profile.BasicNativeTools {
+		tool.Type, tool.AllowedCallers = "web_search_20250305", nil
 	}
 	if t.Kind == model.NativeWebFetch {
-		return anthropic.ToolUnionParam{OfWebFetchTool20250910: &anthropic.WebFetchTool20250910Param{
-			MaxUses: uses.MaxUses, AllowedDomains: t.Allowed, BlockedDomains: t.Blocked,
-			Citations: anthropic.CitationsConfigParam{Enabled: anthropic.Bool(true)},
-		}}
+		tool.Type, tool.Citations = "web_fetch_20260318", &citations{true}
+		if m.profile.BasicNativeTools {
+			tool.Type = "web_fetch_20250910"
+		}
 	}
-	uses.AllowedDomains, uses.BlockedDomains = t.Allowed, t.Blocked
-	return anthropic.ToolUnionParam{OfWebSearchTool20250305: &uses}
+	return tool
 }
 
 // hasServerTool reports whether the configuration has a server tool of that name.

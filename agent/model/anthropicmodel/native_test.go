@@ -71,10 +71,11 @@ func TestNativeSearchGoesBackUnchanged(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(body), &sent))
 	require.Len(t, sent.Tools, 2)
-	require.JSONEq(t, `{"type":"web_search_20250305","name":"web_search","max_uses":2,"blocked_domains":["bad.test"]}`, string(sent.Tools[0]))
+	require.JSONEq(t, `{"type":"web_search_20260318","name":"web_search","allowed_callers":["direct"],"max_uses":2,"blocked_domains":["bad.test"]}`, string(sent.Tools[0]))
 	var fetch map[string]any
 	require.NoError(t, json.Unmarshal(sent.Tools[1], &fetch))
-	require.Equal(t, "web_fetch_20250910", fetch["type"])
+	require.Equal(t, "web_fetch_20260318", fetch["type"])
+	require.Equal(t, []any{"direct"}, fetch["allowed_callers"])
 	require.Equal(t, []any{"s.test"}, fetch["allowed_domains"])
 	require.Equal(t, map[string]any{"enabled": true}, fetch["citations"])
 
@@ -97,6 +98,28 @@ func TestNativeSearchGoesBackUnchanged(t *testing.T) {
 		require.Contains(t, body, block)
 	}
 	require.Contains(t, body, `"encrypted_index":"Eo8BCioIAhgB"`)
+}
+
+func TestVersionOfNativeToolsIsOneThatTheModelHas(t *testing.T) {
+	const current = `"tools":[{"type":"web_search_20260318","name":"web_search","allowed_callers":["direct"]},` +
+		`{"type":"web_fetch_20260318","name":"web_fetch","allowed_callers":["direct"],"citations":{"enabled":true}}]`
+	const basic = `"tools":[{"type":"web_search_20250305","name":"web_search"},{"type":"web_fetch_20250910","name":"web_fetch","citations":{"enabled":true}}]`
+	for name, want := range map[string]string{
+		"claude-opus-5-5": current, "claude-haiku-5-5": current, "claude-sonnet-4-6": current, "claude-haiku-4-5-20251001": current,
+		"claude-sonnet-4-5": current, "claude-story-9": current, "claude-opus-4-1": basic, "claude-sonnet-4-20250514": basic,
+		"claude-sonnet-5@20260301": basic, "us.anthropic.claude-opus-4-6-v1:0": basic, "anthropic/claude-story-9": basic,
+	} {
+		server := serve(t, answer{Body: wholeMessage(`{"type":"text","text":"ok"}`)})
+		m := newModel(t, server.URL, func(c *anthropicmodel.Config) {
+			p := anthropicmodel.ProfileFor(name)
+			p.NativeTools = true // also on platforms where it is not the default
+			c.Name, c.Profile = name, &p
+		})
+		_, err := m.Generate(t.Context(), asking(model.Settings{NativeTools: []model.NativeTool{{Kind: model.NativeWebSearch}, {Kind: model.NativeWebFetch}}}), nil)
+		require.NoError(t, err)
+		_, body := server.Last()
+		require.Contains(t, body, want, name)
+	}
 }
 
 func TestServerToolsTakeThePlaceOfNativeTools(t *testing.T) {

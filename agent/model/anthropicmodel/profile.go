@@ -35,6 +35,9 @@ type Profile struct {
 	// NativeTools is [model.Info.NativeSearch] and [model.Info.NativeFetch]: the provider has its own web search and
 	// fetches pages itself. NativeCompaction is [model.Info.NativeCompaction].
 	NativeTools, NativeCompaction bool
+	// BasicNativeTools uses the first versions of both tools, web_search_20250305 and web_fetch_20250910. Models before
+	// Claude 4.5 and some platforms, such as Google Cloud, have no others.
+	BasicNativeTools bool
 	// Media is [model.Info.Media]. This package supports "image" (PNG, JPEG, GIF, WebP), "application/pdf" and
 	// "text/plain". MediaURLs is [model.Info.MediaURLs].
 	Media, MediaURLs []string

@@ -157,7 +157,7 @@ func (m *Model) setTools(params *anthropic.MessageNewParams, req *model.Request,
 	}
 	for i := range s.NativeTools {
 		if t := &s.NativeTools[i]; !m.hasServerTool(t.Kind) {
-			params.Tools = append(params.Tools, nativeTool(t))
+			params.Tools = append(params.Tools, param.Override[anthropic.ToolUnionParam](m.nativeTool(t)))
 		}
 	}
 	for i := range req.Tools {
