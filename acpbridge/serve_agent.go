@@ -189,7 +189,7 @@ func (s *server) Prompt(ctx context.Context, p *acp.PromptRequest) (*acp.PromptR
 		return nil, err
 	}
 	acp.Async(ctx)
-	resp, err := t.run(s, &runInput{prompt: p, parts: parts, links: links})
+	resp, err := t.prompted(s, &runInput{prompt: p, parts: parts, links: links})
 	return resp, s.withMethods(err)
 }
 

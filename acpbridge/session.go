@@ -93,7 +93,7 @@ func (s *session) admit(ctx context.Context, policy host.Busy) (*turn, error) {
 	if s.closed != nil {
 		return nil, s.closed
 	}
-	s.turns = slices.DeleteFunc(s.turns, (*turn).isAnswered)
+	s.turns = slices.DeleteFunc(s.turns, func(t *turn) bool { return t.isAnswered() && t.isEnded() })
 	if policy == host.BusyRefuse && slices.ContainsFunc(s.turns, (*turn).isGoing) {
 		return nil, busySession(s.id)
 	}

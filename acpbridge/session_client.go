@@ -113,7 +113,14 @@ func (c *sessionClient) enter(turn context.Context, shows reporter) {
 	c.turn, c.shows = turn, shows
 }
 
-func (c *sessionClient) leave() {
+// leave does nothing if another turn is running: see [turn.leave].
+func (c *sessionClient) leave(turn context.Context) {
+	c.mu.Lock()
+	mine := c.turn == turn
+	c.mu.Unlock()
+	if !mine {
+		return
+	}
 	c.endVisits()
 	c.mu.Lock()
 	defer c.mu.Unlock()

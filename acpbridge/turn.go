@@ -99,7 +99,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	}
 	defer func() {
 		if began {
-			t.session.client.leave()
+			t.session.client.leave(t.ctx)
 		}
 	}()
 	if !t.steers {
@@ -153,6 +153,9 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	defer r.done()
 	if o.Steered {
 		wait()
+		for _, b := range before { // one that was cancelled may have been answered before
+			<-b.ended
+		}
 		if i := slices.IndexFunc(before, func(b *turn) bool { return b.hosted.ID() == o.Turn }); i >= 0 {
 			end = before[i].end
 		}

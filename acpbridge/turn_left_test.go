@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acpbridge_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+)
+
+func TestToolThatIgnoresItsContextDoesNotHoldTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called, release := make(chan struct{}, 1), make(chan struct{})
+		var log logBuffer
+		m := modeltest.Script(modeltest.Say(model.ToolCall("1", "stubborn", "{}")), modeltest.SayText("next"))
+		c := config(t, m, stubborn(called, release))
+		c.Logger = log.logger()
+		e, id := start(t, c)
+		first := e.sendPrompt(id, "go")
+		<-called
+		before := time.Now()
+		e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`+"\n", id))
+		requireStop(t, acp.StopReasonCancelled, e.answer(first))
+		require.LessOrEqual(t, time.Since(before), 10*time.Second)
+		require.Contains(t, e.text(id), "still running: stubborn")
+		require.Contains(t, log.String(), "stubborn", "the log is told whose goroutine goes on")
+		shown := len(e.updates(id))
+		require.Contains(t, transcript(e.all()), `"status":"failed"`)
+
+		second := e.sendPrompt(id, "and now?")
+		time.Sleep(time.Minute)
+		require.Len(t, e.updates(id), shown, "nothing follows the answer, and the next turn waits")
+		close(release)
+		requireStop(t, acp.StopReasonEndTurn, e.answer(second))
+		require.Contains(t, e.text(id), "next")
+		var results []string
+		for _, msg := range m.Requests()[1].Messages {
+			for _, p := range msg.Parts {
+				if p.Kind == model.PartToolReturn {
+					results = append(results, p.Text)
+				}
+			}
+		}
+		require.Equal(t, []string{"at last"}, results, "what the tool did is not lost")
+		require.NoError(t, e.stop())
+	})
+}
+
+// A prompt that waits behind such a turn is answered, too, when it is cancelled.
+func TestPromptsBehindAStuckTurnCanBeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called, release := make(chan struct{}, 1), make(chan struct{})
+		e, id := start(t, config(t, callsOnce("stubborn"), stubborn(called, release)))
+		cancel := fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`+"\n", id)
+		first := e.sendPrompt(id, "go")
+		<-called
+		e.write(cancel)
+		requireStop(t, acp.StopReasonCancelled, e.answer(first))
+		for range 3 {
+			next := e.sendPrompt(id, "again")
+			e.write(cancel)
+			requireStop(t, acp.StopReasonCancelled, e.answer(next))
+		}
+		close(release)
+		synctest.Wait()
+		requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "at last"))
+		require.Equal(t, 1, strings.Count(transcript(e.all()), "still running"))
+		require.NoError(t, e.stop())
+	})
+}
+
+func TestToolThatEndsWithItsContextIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called := make(chan struct{}, 1)
+		e, id := start(t, config(t, callsOnce("wait"), waits("wait", called)))
+		first := e.sendPrompt(id, "go")
+		<-called
+		before := time.Now()
+		e.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`+"\n", id))
+		requireStop(t, acp.StopReasonCancelled, e.answer(first))
+		require.Zero(t, time.Since(before))
+		require.NotContains(t, transcript(e.all()), "still running")
+		require.NoError(t, e.stop())
+	})
+}
