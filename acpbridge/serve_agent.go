@@ -217,9 +217,9 @@ func (s *server) take(id acp.SessionID) *session {
 	return session
 }
 
-// close waits for the turns of a session that has ended, and releases it.
+// close waits for the turns of a session that has ended, and releases it, also if the client has ended its side meanwhile.
 func (s *server) close(ctx context.Context, session *session) {
-	ctx, cancel := context.WithTimeout(ctx, s.shutdown)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdown)
 	defer cancel()
 	if !s.endSession(ctx, ctx, session) {
 		s.log.Warn("acpbridge: session closed, but something ignores its context", "session", session.id)

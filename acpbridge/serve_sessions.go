@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
@@ -27,12 +28,12 @@ func description(id acp.SessionID, dir string, more []string) sessions.New {
 	return n
 }
 
-// LoadSession implements [acp.Agent]. Everything that the session shows goes out before the answer.
+// LoadSession implements [acp.Agent]. Everything that the session shows goes out before the answer. The session's next messages, which a
+// client may have written in the same breath, wait for that.
 func (s *server) LoadSession(ctx context.Context, p *acp.LoadSessionRequest) (*acp.LoadSessionResponse, error) {
 	if !s.stored {
 		return s.UnimplementedAgent.LoadSession(ctx, p)
 	}
-	acp.Async(ctx)
 	session, err := s.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers, true)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,6 @@ func (s *server) ResumeSession(ctx context.Context, p *acp.ResumeSessionRequest)
 	if !s.stored {
 		return s.UnimplementedAgent.ResumeSession(ctx, p)
 	}
-	acp.Async(ctx)
 	session, err := s.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers, false)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *server) ResumeSession(ctx context.Context, p *acp.ResumeSessionRequest)
 	return resp, nil
 }
 
-// reopen opens a session of the store, or takes one that is open.
+// reopen opens a session of the store, or takes one that is open. One that is open in other directories is closed and opened anew.
 func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more []string, servers []acp.MCPServer, replay bool) (*session, error) {
 	what := "the session cannot be resumed"
 	if replay {
@@ -69,24 +69,24 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	if err := s.checkAuth(ctx); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	known, opening := s.sessions[id], s.opening[id]
-	if known == nil && !opening {
-		s.opening[id] = true
-	}
-	s.mu.Unlock()
-	switch {
-	case opening, known != nil && len(known.unfinished()) > 0:
+	known := s.session(id)
+	moves := known != nil && !known.worksIn(dir, more)
+	if known != nil && len(known.unfinished()) > 0 {
 		return nil, busySession(id)
-	case known != nil:
+	}
+	if known != nil && !moves {
 		s.reopenServers(known, servers)
 		return known, s.replay(ctx, known, replay)
 	}
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.opening, id)
-	}()
+	if !s.beginOpening(id) {
+		return nil, busySession(id)
+	}
+	defer s.endOpening(id)
+	if moves {
+		if taken := s.take(id); taken != nil {
+			s.close(ctx, taken)
+		}
+	}
 	made := s.makeSession(id, dir, more)
 	hosted, err := s.host.Open(ctx, string(id), made)
 	if err != nil {
@@ -102,6 +102,28 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	}
 	s.log.Info("acpbridge: session goes on", "session", id)
 	return made, nil
+}
+
+// beginOpening reports whether nobody else is opening the session.
+func (s *server) beginOpening(id acp.SessionID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.opening[id]
+	s.opening[id] = true
+	return !was
+}
+
+func (s *server) endOpening(id acp.SessionID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.opening, id)
+}
+
+// worksIn reports whether the session has these directories.
+func (s *session) worksIn(dir string, more []string) bool {
+	return filepath.Clean(s.info.Cwd) == filepath.Clean(dir) && slices.EqualFunc(s.info.AdditionalDirectories, more, func(a, b string) bool {
+		return filepath.Clean(a) == filepath.Clean(b)
+	})
 }
 
 // ListSessions implements [acp.Agent].
