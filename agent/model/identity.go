@@ -2,7 +2,10 @@
 
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Identifier is implemented by models that know what their responses depend on besides the request and [Info].
 type Identifier interface {
@@ -12,16 +15,50 @@ type Identifier interface {
 	Identity() string
 }
 
-// Identity returns the identity of a model, or "" if it is not known. A type that embeds a model and changes what it does
-// has another identity than that model.
+// Identity returns the identity of a model, or "" if it is not known, as that of a type is which embeds another package's
+// model and has no Identity of its own.
 func Identity(m Model) string {
 	known, ok := m.(Identifier)
 	if !ok {
 		return ""
 	}
 	id := known.Identity()
-	if id == "" {
+	if id == "" || isEmbedded(reflect.ValueOf(m), id) {
 		return ""
 	}
 	return fmt.Sprintf("%T %s", m, id)
+}
+
+var identifier = reflect.TypeFor[Identifier]()
+
+// isEmbedded reports whether id may be that of a model which the value embeds: the value's own fields would then not be part
+// of it. Types of one package know each other.
+func isEmbedded(v reflect.Value, id string) bool {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if !field.Anonymous || !field.Type.Implements(identifier) && !reflect.PointerTo(field.Type).Implements(identifier) {
+			continue
+		}
+		of := field.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if of.Kind() == reflect.Struct && of.PkgPath() == v.Type().PkgPath() {
+			return isEmbedded(v.Field(i), id)
+		}
+		inner, ok := Identifier(nil), false
+		if v.Field(i).CanInterface() {
+			inner, ok = v.Field(i).Interface().(Identifier)
+		}
+		if !ok || inner.Identity() == id {
+			return true
+		}
+	}
+	return false
 }

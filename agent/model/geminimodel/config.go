@@ -102,6 +102,7 @@ func New(config Config) (*Model, error) {
 			ContextWindow: cmp.Or(c.ContextWindow, c.Profile.ContextWindow),
 		},
 		where:    secret.Redact(base.where()),
+		place:    [...]string{base.version, c.Project, c.Location},
 		backend:  c.Backend,
 		profile:  *c.Profile,
 		settings: adapter.CloneSettings(c.Settings),

@@ -20,6 +20,7 @@ import (
 type Model struct {
 	info     model.Info
 	where    string
+	place    [3]string // what else is in the address: version, project, location
 	backend  Backend
 	profile  Profile
 	settings *model.Settings
@@ -40,7 +41,7 @@ func (m *Model) Info() model.Info {
 
 // Identity implements [model.Identifier].
 func (m *Model) Identity() string {
-	return adapter.Identity(m.info, m.where, m.settings, m.backend, m.profile)
+	return adapter.Identity(m.info, m.where, m.settings, m.place, m.backend, m.profile)
 }
 
 // String returns the model and its address, without the key.

@@ -113,6 +113,22 @@ func TestCacheKeepsModelsApart(t *testing.T) {
 	require.Equal(t, 2, store.Len())
 }
 
+type identified interface {
+	model.Model
+	model.Identifier
+}
+
+// politeModel has a field that decides what it answers. Embedding gives it the methods of another model.
+type politeModel struct {
+	*openaimodel.Model
+	word string
+}
+
+// tellingModel tells it.
+type tellingModel struct{ politeModel }
+
+func (m *tellingModel) Identity() string { return m.word + " " + model.Identity(m.Model) }
+
 // What a model does with a request is its configuration's business: its address, its own settings, what wraps it.
 func TestCacheKeepsConfigurationsApart(t *testing.T) {
 	chat := func(c openaimodel.Config) model.Model {
@@ -167,9 +183,28 @@ func TestCacheKeepsConfigurationsApart(t *testing.T) {
 		"Claude, tools": func() model.Model {
 			return claude(anthropicmodel.Config{ServerTools: []json.RawMessage{[]byte(`{"name":"x"}`)}})
 		},
+		"Vertex AI, project": func() model.Model {
+			return gemini(geminimodel.Config{Backend: geminimodel.VertexAI, Project: "p", Location: "l"})
+		},
+		"Vertex AI, location": func() model.Model {
+			return gemini(geminimodel.Config{Backend: geminimodel.VertexAI, Project: "p", Location: "m"})
+		},
+		"a body": func() model.Model {
+			return chat(openaimodel.Config{Settings: &model.Settings{ExtraBody: map[string]json.RawMessage{"a": []byte("1")}}})
+		},
+		"another body": func() model.Model {
+			return chat(openaimodel.Config{Settings: &model.Settings{ExtraBody: map[string]json.RawMessage{"a": []byte("2")}}})
+		},
+		"another value of a header": func() model.Model {
+			return chat(openaimodel.Config{Settings: &model.Settings{ExtraHeaders: map[string]string{"X-Region": "us"}}})
+		},
+		"own tools": func() model.Model {
+			return claude(anthropicmodel.Config{Settings: &model.Settings{NativeTools: []model.NativeTool{{Kind: model.NativeWebSearch}}}})
+		},
 		"Claude, address":  func() model.Model { return claude(anthropicmodel.Config{BaseURL: "https://proxy.test"}) },
 		"Gemini":           func() model.Model { return gemini(geminimodel.Config{}) },
 		"Gemini, settings": func() model.Model { return gemini(geminimodel.Config{Settings: warm}) },
+		"Gemini, version":  func() model.Model { return gemini(geminimodel.Config{BaseURL: "https://proxy.test/v1"}) },
 		"Gemini, address":  func() model.Model { return gemini(geminimodel.Config{BaseURL: "https://proxy.test"}) },
 		"fallback": func() model.Model {
 			return modelwrap.Fallback([]model.Model{chat(openaimodel.Config{}), claude(anthropicmodel.Config{})}, modelwrap.FallbackPolicy{})
@@ -185,7 +220,22 @@ func TestCacheKeepsConfigurationsApart(t *testing.T) {
 		seen[k] = name
 		require.NotEqual(t, k, shared(make(), "named"), name)
 	}
-	require.Empty(t, seen[shared(embedding, "")], "a type of one's own")
+	for _, own := range []func() model.Model{
+		func() model.Model { return embedding },
+		func() model.Model { return &politeModel{chat(openaimodel.Config{}).(*openaimodel.Model), "please"} },
+		func() model.Model {
+			return struct{ politeModel }{politeModel{chat(openaimodel.Config{}).(*openaimodel.Model), "now"}}
+		},
+		func() model.Model { return struct{ identified }{claude(anthropicmodel.Config{}).(identified)} },
+	} {
+		require.NotEqual(t, shared(own(), ""), shared(own(), ""), "a type of one's own may have fields that are not known")
+		require.Equal(t, shared(own(), "mine"), shared(own(), "mine"))
+	}
+	told := func(s string) string {
+		return shared(&tellingModel{politeModel{chat(openaimodel.Config{}).(*openaimodel.Model), s}}, "")
+	}
+	require.Equal(t, told("please"), told("please"), "unless it tells itself")
+	require.NotEqual(t, told("please"), told("now"))
 	require.Equal(t, shared(chat(openaimodel.Config{}), ""), shared(chat(openaimodel.Config{APIKey: "sk-1"}), ""), "keys do not matter")
 
 	rewrites := func() model.Model {

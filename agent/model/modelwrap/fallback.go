@@ -31,8 +31,8 @@ type FallbackPolicy struct {
 
 // Fallback returns a model that asks models in order until one answers. It asks the next model if one fails with an API
 // error, including when a stream cannot be opened. Once a delta has reached the caller's sink, errors are returned
-// unchanged, unless [FallbackPolicy.Buffered] is set. Usage is held back until something else comes. If all models have failed, the error is a [*FallbackError]. After
-// ctx has ended, no other model is asked.
+// unchanged, unless [FallbackPolicy.Buffered] is set. Usage and white space are held back until something else comes. If
+// all models have failed, the error is a [*FallbackError]. After ctx has ended, no other model is asked.
 //
 // [model.Message.Provider] and Model identify the model that answered. Fallback sets them if the model does not. Info is
 // that of the first model, except that NativeOutput is set only if all models have it, and NoForcedCalls if any has it: a
@@ -108,11 +108,11 @@ func (f *fallback) Generate(ctx context.Context, req *model.Request, sink model.
 	return nil, &FallbackError{Errs: failed}
 }
 
-// showing passes deltas on, but keeps the usage until something else comes: usage shows nothing of a response, so another model
-// may still be asked. Its methods may be called on nil.
+// showing passes deltas on, but keeps those that show nothing, usage and white space, until something else comes: another
+// model may still be asked. Its methods may be called on nil.
 type showing struct {
 	sink  model.Sink
-	usage *model.Usage
+	held  []model.Delta
 	began bool
 }
 
@@ -126,36 +126,62 @@ func show(sink model.Sink) (*showing, model.Sink) {
 }
 
 func (s *showing) take(d model.Delta) error {
-	if !s.began && d.Usage != nil && d.Kind == "" && d.Whole == nil {
-		s.usage = new(*d.Usage)
+	if !s.began && isBlank(&d) {
+		s.hold(d)
 		return nil
 	}
 	s.began = true
-	if s.usage != nil {
-		held := model.Delta{Usage: s.usage}
-		s.usage = nil
-		if err := s.sink(held); err != nil {
+	held := s.held
+	s.held = nil
+	for _, h := range held {
+		if err := s.sink(h); err != nil {
 			return err
 		}
 	}
 	return s.sink(d)
 }
 
+// isBlank reports whether a delta shows nothing of a response.
+func isBlank(d *model.Delta) bool {
+	return d.Kind != model.PartToolCall && d.Whole == nil && strings.TrimSpace(d.Text) == ""
+}
+
+// hold keeps a delta. What a later one repeats or continues is kept once.
+func (s *showing) hold(d model.Delta) {
+	if d.Usage != nil {
+		d.Usage = new(*d.Usage)
+	}
+	if n := len(s.held); n > 0 {
+		last := &s.held[n-1]
+		sameKind := d.Kind == last.Kind && d.Part == last.Part
+		if sameKind && (d.Usage != nil) == (last.Usage != nil) {
+			last.Text, last.Usage = last.Text+d.Text, d.Usage
+			return
+		}
+	}
+	s.held = append(s.held, d)
+}
+
 // anything reports whether a part of the response has been shown.
 func (s *showing) anything() bool { return s != nil && s.began }
 
-// rest shows the usage of a response with nothing else.
+// rest shows what has been held of a response that shows nothing.
 func (s *showing) rest(ctx context.Context) error {
-	if s == nil || s.usage == nil {
+	if s == nil {
 		return nil
 	}
-	return give(ctx, s.sink, model.Delta{Usage: s.usage})
+	for _, held := range s.held {
+		if err := give(ctx, s.sink, held); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// forget drops the usage of a model that failed.
+// forget drops what has been held of a model that failed.
 func (s *showing) forget() {
 	if s != nil {
-		s.usage = nil
+		s.held = nil
 	}
 }
 

@@ -147,6 +147,61 @@ func TestFallbackHoldsUsageBack(t *testing.T) {
 	require.Equal(t, errBoom, err)
 }
 
+// Nothing of these has been shown, however many deltas they had.
+func TestFallbackChecksStreamsThatShowNothing(t *testing.T) {
+	counts := model.Usage{InputTokens: 7}
+	blank := []model.Delta{
+		{Usage: &counts}, {Kind: model.PartText, Text: ""}, {Kind: model.PartText, Text: "\n"}, {Kind: model.PartText, Text: "\n"},
+		{Part: 1, Kind: model.PartThinking, Text: ""}, {Part: 1, Kind: model.PartThinking, Text: " ", Usage: &counts}, {Usage: &counts}, {Usage: &counts},
+	}
+	withheld := model.Response(model.Text("\n\n"))
+	withheld.Finish = model.FinishContentFilter
+	begins := func(resp *model.Message, err error, then ...model.Delta) model.Model {
+		return named("one", func(_ context.Context, sink model.Sink) (*model.Message, error) {
+			for _, d := range append(blank[:len(blank):len(blank)], then...) {
+				if sink == nil {
+					break
+				}
+				if err := sink(d); err != nil {
+					return nil, err
+				}
+			}
+			return resp, err
+		})
+	}
+	policy := modelwrap.FallbackPolicy{Check: modelwrap.Usable}
+	for name, first := range map[string]model.Model{
+		"withheld": begins(withheld, nil), "broken": begins(nil, overloaded("one")),
+		"nested": fallback(policy, begins(withheld, nil)),
+	} {
+		text, resp, err := stream(t.Context(), fallback(policy, first, saying("two", "hello")), ask("hi"))
+		require.NoError(t, err, name)
+		require.Equal(t, "hello", text, name)
+		require.Equal(t, "two", resp.Model, name)
+	}
+	for name, shown := range map[string]model.Delta{
+		"text":            {Kind: model.PartText, Text: "No."},
+		"a thought":       {Kind: model.PartThinking, Text: "hm"},
+		"a call":          {Kind: model.PartToolCall, CallID: "1", Tool: "weather"},
+		"arguments":       {Kind: model.PartToolCall},
+		"a complete part": {Whole: &model.Part{Kind: model.PartOpaque, Data: []byte("{}")}},
+	} {
+		for _, end := range []error{nil, overloaded("one")} {
+			var deltas []model.Delta
+			m := fallback(policy, begins(withheld, end, shown), saying("two", "hello"))
+			_, err := m.Generate(t.Context(), ask("hi"), func(d model.Delta) error {
+				deltas = append(deltas, d)
+				return nil
+			})
+			require.Equal(t, end, err, "%s cannot be taken back", name)
+			require.Equal(t, []model.Delta{
+				{Usage: &counts}, {Kind: model.PartText, Text: "\n\n"}, {Part: 1, Kind: model.PartThinking}, {Part: 1, Kind: model.PartThinking, Text: " ", Usage: &counts},
+				{Usage: &counts}, shown,
+			}, deltas, "%s comes after what was held back", name)
+		}
+	}
+}
+
 func TestFallbackDoesNotSwitchAfterADelta(t *testing.T) {
 	m := fallback(modelwrap.FallbackPolicy{}, breaking("one", overloaded("one")), saying("two", "hello"))
 	text, _, err := stream(t.Context(), m, ask("hi"))
