@@ -11,39 +11,44 @@ import (
 
 // contextLengthCodes are codes and types of errors for a conversation that is too long.
 const contextLengthCodes = "context_length_exceeded|context_window_exceeded|exceed_context_size_error|request_too_large|" +
-	"model_max_prompt_tokens_exceeded|tokens_limit_reached"
+	"model_max_prompt_tokens_exceeded|tokens_limit_reached|too_many_prompt_tokens|tokens_too_long|context_overflow"
 
-// contextLengthPhrases are messages of errors for a conversation that is too long, in lower case. Bars separate them, and
-// an asterisk stands for any text. The test has the whole messages, with their sources.
+// contextLengthPhrases are messages of errors for a conversation that is too long, in lower case. Bars separate them, an
+// asterisk stands for any text, and a hash at the end for a digit. The test has the whole messages, with their sources.
 const contextLengthPhrases = "" +
 	// OpenAI, and what is modelled after it: DeepSeek, vLLM, SGLang, OpenRouter, Mistral, Fireworks, NVIDIA, MLX.
-	"maximum context length is|maximum context length of|maximum context length (|maximum context length:|" +
+	"maximum context length is #|maximum context length of|maximum context length (|maximum context length:|" +
 	"exceed*maximum context length|too large for model with*maximum context length|reduce the length of the messages|" +
-	"context window of this model|context length exceeded|context_length_exceeded|" +
+	"exceeds the context window|exceeds the model's context|context length exceeded|context_length_exceeded|" +
 	"input tokens exceed the configured limit|contextwindowexceeded|" +
-	// Anthropic, Amazon Bedrock, Google, xAI.
+	// Anthropic, Amazon Bedrock, Google, xAI, Perplexity.
 	"prompt is too long|exceed context limit|request exceeds the maximum size|maximum allowed number of bytes|" +
-	"input is too long|prompt tokens*exceed model maximum|too many input tokens|" +
+	"input is too long|prompt tokens*exceed model maximum|too many input tokens|number of input tokens exceeds|" +
+	"exceeds the max input token|" +
 	"input token count*exceeds|input token count*supports up to|exceeds the maximum number of tokens|" +
 	"exceeds the maximum number of input tokens|request payload size exceeds the limit|" +
-	"maximum prompt length is|" +
-	// vLLM, SGLang, Together, Text Generation Inference, TensorRT-LLM.
+	"maximum prompt length is|sent message larger than max|length of all messages is too long|" +
+	// vLLM, SGLang, Together, DeepInfra, Text Generation Inference, TensorRT-LLM, OpenVINO.
 	"longer than the maximum model length|exceeds the max_model_len|context length is only|" +
 	"longer than the model's context length|input length*exceeds the maximum|maximum allowed input length|" +
-	"`inputs` tokens + `max_new_tokens` must be|`inputs` must have less than|prompt length*exceeds maximum input length|" +
+	"_tokens must be at least*got -#|exceeds maximum input length|the sum of prompt length|prompt tokens*exceeds model max|" +
+	"`inputs` tokens + `max_new_tokens` must be|`inputs` must have less than|" +
 	// llama.cpp, llama-cpp-python, LM Studio, Ollama, and others that run on the user's machine.
-	"available context size|exceed context window of|context length of only|greater than the context length|" +
+	"available context size|context size has been exceeded|exceed context window of|context length of only|" +
+	"greater than the context length|reached context length of|cannot truncate prompt|" +
 	"max context length|input length exceeds the context length|exceeds max context window|configured context size|" +
-	"greater than max_seq_len|" +
-	// Alibaba, Moonshot, Z.ai, MiniMax, SiliconFlow, Volcengine.
-	"range of input length|exceeded model token limit|input token length too long|prompt exceeds max length|" +
-	"prompt 超长|model_context_window_exceeded|context window exceeds limit|length of prompt_tokens*must be less than|" +
+	"greater than max_seq_len|context limit is #*prompt|request too long: #*input tokens|" +
+	// Alibaba, Moonshot, Z.ai, MiniMax, SiliconFlow, Volcengine, UCloud, and proxies.
+	"range of input length|token length exceed model limit|exceeded model token limit|input token length too long|" +
+	"prompt exceeds max length|prompt too long|prompt tokens too long|tokens in request more than max tokens allowed|" +
+	"prompt 超长|上下文过长|上下文超|上下文长度超|" +
+	"model_context_window_exceeded|context window exceeds limit|length of prompt_tokens*must be less than|" +
 	"exceed max message tokens|" +
 	// Cerebras, GitHub Copilot, GitHub Models, Cloudflare, Cohere, AI21, Watsonx, Yandex, Salesforce.
 	"current length is*while limit is|prompt token count*exceeds the limit|request body too large for*max size|" +
-	"exceeded this model context window limit|total number of tokens*cannot exceed|prompt has too many tokens|" +
-	"number of input tokens*cannot exceed the total tokens limit|number of input tokens must be no more than|" +
-	"tokens exceed model token limit"
+	"exceeded this model context window limit|total number of tokens*cannot exceed|size limit exceeded by|" +
+	"prompt has too many tokens|number of input tokens*cannot exceed the total tokens limit|" +
+	"number of input tokens must be no more than|tokens exceed model token limit"
 
 // rateLimitPhrases occur in errors about tokens in a span of time, or about credit.
 const rateLimitPhrases = "rate limit|rate_limit|rate-limit|ratelimit|per minute|per-minute|per min|per day|(tpm)|quota|" +
@@ -56,11 +61,8 @@ func saysContextLength(e *model.APIError) bool {
 		return false
 	}
 	message := strings.ToLower(e.Message)
-	if matchesOne(message, rateLimitPhrases) {
+	if matchesOne(message, rateLimitPhrases) || outputAlone(message) {
 		return false
-	}
-	if limit := numberAfter(message, "maximum context length is "); limit > 0 && numberAfter(message, "tokens' is too large: ") >= limit {
-		return false // vLLM: the output alone is longer, whatever the conversation
 	}
 	if matchesOne(message, contextLengthPhrases) {
 		return true
@@ -90,8 +92,9 @@ func matches(text, phrase string) bool {
 	for phrase != "" {
 		var piece string
 		piece, phrase, _ = strings.Cut(phrase, "*")
+		piece, beforeDigit := strings.CutSuffix(piece, "#")
 		_, rest, found := strings.Cut(text, piece)
-		if !found {
+		if !found || beforeDigit && leadingNumber(rest) < 0 {
 			return false
 		}
 		text = rest
@@ -99,11 +102,28 @@ func matches(text, phrase string) bool {
 	return true
 }
 
-// numberAfter returns the number that follows the first occurrence of prefix, or 0.
-func numberAfter(text, prefix string) (n int) {
-	_, text, _ = strings.Cut(text, prefix)
+// outputAlone reports whether a message, in lower case, says that the requested output is as long as the context, whatever
+// the conversation.
+func outputAlone(message string) bool {
+	numberAfter := func(prefix string) int {
+		_, rest, _ := strings.Cut(message, prefix)
+		return leadingNumber(rest)
+	}
+	limit := numberAfter("maximum context length is ")
+	output := numberAfter("tokens' is too large: ")
+	for _, end := range [...]string{" in the completion", " for the completion", " in the output", " output tokens"} {
+		if before, _, found := strings.Cut(message, end); found {
+			output = max(output, leadingNumber(before[strings.LastIndexAny(before, " (")+1:]))
+		}
+	}
+	return limit > 0 && output >= limit
+}
+
+// leadingNumber returns the number with which the text begins, or -1.
+func leadingNumber(text string) int {
+	n := -1
 	for i := 0; i < len(text) && i < 12 && text[i] >= '0' && text[i] <= '9'; i++ {
-		n = n*10 + int(text[i]-'0')
+		n = max(n, 0)*10 + int(text[i]-'0')
 	}
 	return n
 }

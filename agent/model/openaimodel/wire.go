@@ -90,8 +90,8 @@ func (w *wireResponse) reported(data []byte) []byte {
 		return data
 	case len(w.Choices) > 0:
 		return w.Choices[0].Error
-	case w.Usage == nil && w.ID == "":
-		if message, code, kind, _ := parseErrorBody(data); message != "" || code != "" || strings.Contains(kind, "error") {
+	case w.Usage == nil: // errors may have an id
+		if message, code, kind, _ := parseErrorBody(data); message != "" || w.ID == "" && (code != "" || strings.Contains(kind, "error")) {
 			return data
 		}
 	}
