@@ -45,6 +45,9 @@ type Alternative[D, O any] struct {
 //		agent.As[Deps]("country", "A country.", func(c Country) Answer { return c }),
 //	}
 func As[D, T, O any](name, description string, convert func(T) O) Alternative[D, O] {
+	if convert == nil {
+		return OutputFunc[D, T, O](name, description, nil)
+	}
 	a := OutputFunc(name, description, func(_ context.Context, _ *toolset.RunContext[D], value T) (O, error) {
 		return convert(value), nil
 	})
@@ -67,6 +70,9 @@ func OutputFunc[D, T, O any](name, description string, fn func(ctx context.Conte
 	}
 	if name == "" {
 		name = typ.Name()
+	}
+	if fn == nil {
+		return Alternative[D, O]{err: fmt.Errorf("output %s: the function is nil", name)}
 	}
 	return Alternative[D, O]{
 		typ: reflect.TypeFor[T](),

@@ -66,6 +66,9 @@ func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 	for i, id := range ids {
 		answers[i].CallID = id
 		if res, ok := r.Results[id]; ok {
+			if len(res.Meta) > 0 && !json.Valid(res.Meta) {
+				return nil, fmt.Errorf("%w: call %q: the Meta of the result is not valid JSON", ErrResults, id)
+			}
 			answers[i].Result = &res
 			continue
 		}
@@ -108,11 +111,7 @@ func PendingCalls(history []*model.Message) []PendingCall {
 		if p.Kind != model.PartToolCall || slices.ContainsFunc(last.Parts, answered) {
 			continue
 		}
-		args := argsJSON(p.Args)
-		if !json.Valid(args) { // the tool would get them repaired
-			args, _ = json.Marshal(string(args))
-		}
-		calls = append(calls, PendingCall{ID: p.CallID, Tool: p.Tool, Args: args})
+		calls = append(calls, PendingCall{ID: p.CallID, Tool: p.Tool, Args: loop.ArgsJSON(p.Args)})
 	}
 	return calls
 }

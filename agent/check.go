@@ -38,6 +38,11 @@ func (c *Config[D, O]) checkNumbers() error {
 	if c.ToolTimeout < 0 || c.MaxParallelCalls < 0 {
 		errs = append(errs, errors.New("ToolTimeout and MaxParallelCalls must not be negative"))
 	}
+	for i, validate := range c.Validators {
+		if validate == nil {
+			errs = append(errs, fmt.Errorf("Config: Validators[%d] is nil", i))
+		}
+	}
 	return errors.Join(append(errs, c.Limits.check(), checkChoice(c.ToolChoice))...)
 }
 
@@ -92,9 +97,6 @@ func checkChoice(c model.ToolChoice) error {
 // checkTools reports the errors of toolsets that can be found before a run.
 func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out *output[D, O]) error {
 	errs := []error{all.(toolset.Checker).Check()}
-	if out == nil {
-		return errs[0]
-	}
 	mode := out.mode
 	if mode == OutputAuto {
 		mode = OutputTool // the mode of an agent with tools
@@ -111,6 +113,21 @@ func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkChosen reports a tool choice of a name that no run will offer, if that can be known before a run: if all toolsets are static, so
+// that they are their own instances.
+func (a *Agent[D, O]) checkChosen() error {
+	choice := a.config.ToolChoice
+	if _, static := a.tools.(toolset.Instance[D]); !static || choice.Mode != model.ToolChoiceTool || choice.Tool == "" || a.output.alternative(choice.Tool) != nil {
+		return nil
+	}
+	for _, t := range a.tools.(toolset.Fixed[D]).FixedTools() {
+		if t.Def.Name == choice.Tool {
+			return nil
+		}
+	}
+	return fmt.Errorf("ToolChoice: unknown tool %q", choice.Tool)
 }
 
 func clashWithOutput(tool, set string) error {

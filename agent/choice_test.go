@@ -10,6 +10,7 @@ import (
 	"github.com/ponte-go/ponte/agent"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 var (
@@ -64,7 +65,10 @@ func TestToolChoiceIsChecked(t *testing.T) {
 		_, err := agent.New(cfg{ToolChoice: choice})
 		require.ErrorContains(t, err, want)
 	}
-	_, err, script := run(t, cfg{ToolChoice: model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "gone"}}, nil, addTool())
+	gone := model.ToolChoice{Mode: model.ToolChoiceTool, Tool: "gone"}
+	_, err := agent.New(cfg{ToolChoice: gone, Tools: []*toolset.Tool[deps]{addTool()}})
+	require.ErrorContains(t, err, `ToolChoice: unknown tool "gone"`)
+	_, err, script := runWith(t, cfg{}, nil, "go", []agent.RunOption{agent.WithToolChoice(gone)}, addTool())
 	require.ErrorContains(t, err, `tool choice: unknown tool "gone"`)
 	require.Empty(t, script.Requests())
 }

@@ -101,13 +101,14 @@ func (c *Command[D]) check() error {
 	wrong := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-.:", r)
 	}
-	switch {
-	case c.Name == "" || len(c.Name) > 64 || strings.ContainsFunc(c.Name, wrong):
-		return fmt.Errorf(`command %q: the name must have 1 to 64 characters: letters, digits, or one of "_-.:"`, c.Name)
-	case (c.Prompt == "") == (c.Run == nil):
-		return fmt.Errorf("command %q: set either Prompt or Run", c.Name)
+	var errs []error
+	if c.Name == "" || len(c.Name) > 64 || strings.ContainsFunc(c.Name, wrong) {
+		errs = append(errs, fmt.Errorf(`command %q: the name must have 1 to 64 characters: letters, digits, or one of "_-.:"`, c.Name))
 	}
-	return nil
+	if (c.Prompt == "") == (c.Run == nil) {
+		errs = append(errs, fmt.Errorf("command %q: set either Prompt or Run", c.Name))
+	}
+	return errors.Join(errs...)
 }
 
 func adaptCommand[N, D any](c Command[N], narrow func(D) N) Command[D] {

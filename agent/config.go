@@ -133,7 +133,8 @@ type Limits struct {
 	Requests int
 	// ToolCalls is checked for all calls of a response before any of them runs. [NoToolCalls] allows none.
 	ToolCalls int
-	// Tokens are checked before each request, after each response, and during a stream if the provider reports them there.
+	// Tokens are checked before each request, after each response, and during a stream if the provider reports them there and the
+	// response goes on.
 	InputTokens, OutputTokens, TotalTokens int64
 	// Cost bounds the cost of the responses, in the currency of [Config.Prices]. It is checked together with the tokens. If there
 	// is a limit, costs must be known: a request to a model without a price is refused, and a response without usage ends the
@@ -194,7 +195,7 @@ func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 		errs = append(errs, err)
 	}
 	a.tools = a.combined(sets)
-	errs = append(errs, checkTools(sets, a.tools, a.output))
+	errs = append(errs, checkTools(sets, a.tools, a.output), a.checkChosen())
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("agent: new%s: %w", named(config.Name), err)
 	}

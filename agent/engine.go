@@ -63,7 +63,7 @@ func runOnEngine(
 	}
 	cfg.Options = &engine.Options{Instructions: o.instructions, Settings: o.settings, Choice: o.choice, ToolRetries: o.toolRetries}
 	if c, ok := eng.(engine.Continuer); ok {
-		cfg.Steps = c.Steps()
+		cfg.Continued, cfg.Steps = c.Continues()
 	}
 	return loop.Run(ctx, &plainEngine{Engine: eng, codec: codec}, side, cfg)
 }

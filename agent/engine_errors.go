@@ -22,7 +22,7 @@ func registerKinds() {
 		engine.Sentinel("no_model", ErrNoModel), engine.Sentinel("no_prompt", ErrNoPrompt), engine.Sentinel("finished", ErrFinished),
 		engine.Sentinel("unprocessed_calls", ErrUnprocessedCalls), engine.Sentinel("token_limit", ErrTokenLimit),
 		engine.Sentinel("content_filter", ErrContentFilter), engine.Sentinel("incomplete_tool_call", ErrIncompleteToolCall),
-		engine.Sentinel("results", ErrResults), engine.Sentinel("stopped", ErrStopped), engine.Sentinel("inbox_in_use", ErrInboxInUse),
+		engine.Sentinel("results", ErrResults), engine.Sentinel("run_id", ErrRunID), engine.Sentinel("stopped", ErrStopped), engine.Sentinel("inbox_in_use", ErrInboxInUse),
 		engine.Sentinel("inside", errInside), engine.Sentinel("tool_timeout", errToolTimeout),
 		engine.Sentinel("journal_in_use", journal.ErrInUse), engine.Sentinel("journal_corrupt", journal.ErrCorrupt),
 		engine.Sentinel("journal_version", journal.ErrVersion), engine.Sentinel("journal_mismatch", journal.ErrMismatch),

@@ -18,7 +18,7 @@ import (
 // [*PendingError], the context's cause, or the error of a model, tool, toolset, validator or instruction.
 var (
 	// ErrNoModel means that neither the agent nor the run has a model.
-	ErrNoModel = errors.New("no model: set Config.Model or use WithModel")
+	ErrNoModel = errors.New("no model: set Config.Model, or pass WithModel a model that is not nil")
 	// ErrNoPrompt means that a run has no prompt, no history and no instructions.
 	ErrNoPrompt = loop.ErrNoPrompt
 	// ErrFinished means that a run has no prompt and its history ends in an answer, so there is nothing to do. Pass a prompt, or
@@ -36,6 +36,9 @@ var (
 	// ErrResults means that [WithResults] does not match the pending calls of the history: an answer is missing, or it is for a
 	// call that is unknown or already executed. Nothing has been run.
 	ErrResults = loop.ErrAnswers
+	// ErrRunID means that the history of a run has messages of another run with the same id ([WithRunID]). Messages of the two could
+	// not be told apart.
+	ErrRunID = loop.ErrRunID
 	// ErrStopped means that the range over a stream's events stopped before the run had ended.
 	ErrStopped = loop.ErrStopped
 	// ErrRunning is returned by [Stream.Result] before the run has ended.

@@ -156,8 +156,7 @@ func (h *handOver[D, N, O]) failed(ctx context.Context, run *toolset.RunContext[
 		return
 	}
 	err = pendingInside(ctx, run, around, h.inner.config.Name, err)
-	var pending *toolset.PendingError
-	if errors.As(err, &pending) {
+	if pending, ok := toolset.Outcome(err).(*toolset.PendingError); ok {
 		*done = suspended(pending)
 		done.HandOver = over
 		return

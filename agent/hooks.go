@@ -167,17 +167,11 @@ func (r *agentRun[D, O]) hookedCall(ctx context.Context, run *toolset.RunContext
 		defer recovered(&err)
 		return next(ctx, args)
 	}()
-	if err == nil || r.agent.config.ToolError == nil || isOutcome(err) || ctx.Err() != nil {
+	if err == nil || r.agent.config.ToolError == nil || toolset.Outcome(err) != nil || ctx.Err() != nil {
 		return res, err
 	}
 	if changed := r.agent.config.ToolError(ctx, run, err); changed != nil {
 		err = changed
 	}
 	return res, err
-}
-
-// isOutcome reports whether an error is an outcome that a tool reports to the model or to the run.
-func isOutcome(err error) bool {
-	return errors.As(err, new(*toolset.RetryError)) || errors.As(err, new(*toolset.FailedError)) || errors.As(err, new(*toolset.DeniedError)) ||
-		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError)) || errors.As(err, new(*toolset.PendingError))
 }

@@ -60,6 +60,9 @@ func (in *installation[D]) include(owner string, capabilities []Capability[D]) {
 		c := &capabilities[i]
 		if c.Name == "" {
 			in.errs = append(in.errs, fmt.Errorf("%s: capability %d has no name", owner, i))
+			unnamed := *c
+			unnamed.Name = fmt.Sprintf("%d of %s", i, owner)
+			in.add("capability "+unnamed.Name, &unnamed) // its other problems are reported, too
 			continue
 		}
 		known := slices.IndexFunc(in.installed, func(k installed[D]) bool { return k.Name == c.Name })

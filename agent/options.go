@@ -70,7 +70,7 @@ func WithParts(parts ...model.Part) RunOption {
 	return runOption(func(o *runOptions) { o.parts = append(o.parts, parts...) })
 }
 
-// WithModel replaces the agent's model.
+// WithModel replaces the agent's model. Nil is an error of the run.
 func WithModel(m model.Model) RunOption {
 	return runOption(func(o *runOptions) { o.model = m })
 }
@@ -126,7 +126,8 @@ func WithToolRetries(n int) RunOption {
 	return runOption(func(o *runOptions) { o.toolRetries = &n })
 }
 
-// WithRunID sets the run's id. It must be unique within the history.
+// WithRunID sets the run's id. It must be new: if the history has messages of a run with this id, the run fails with [ErrRunID]. To
+// resume a run with a journal, give the history that it was started with.
 func WithRunID(id string) RunOption {
 	return runOption(func(o *runOptions) { o.runID = id })
 }

@@ -66,42 +66,39 @@ type output[D, O any] struct {
 
 func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 	o := &output[D, O]{mode: config.Output.Mode, validators: config.Validators}
+	var errs []error
 	switch o.mode {
 	case OutputAuto, OutputTool, OutputNative, OutputPrompted:
 	default:
-		return nil, fmt.Errorf("unknown output mode %q", o.mode)
+		errs, o.mode = append(errs, fmt.Errorf("unknown output mode %q", o.mode)), OutputAuto
 	}
 	if len(config.Alternatives) > 0 {
-		if err := o.add(config.Alternatives, config.NoRepair); err != nil {
-			return nil, err
-		}
+		errs = append(errs, o.add(config.Alternatives, config.NoRepair))
 	} else if isText := reflect.TypeFor[O]().Kind() == reflect.String; isText && o.mode == OutputAuto {
 		o.text = plainText[D, O]
 	} else if t := reflect.TypeFor[O](); t.Kind() == reflect.Interface && t.NumMethod() > 0 {
-		return nil, fmt.Errorf("output: %s is an interface: list the types that the model can choose from in Config.Alternatives, each made with agent.As", t)
+		errs = append(errs, fmt.Errorf("output: %s is an interface: list the types that the model can choose from in Config.Alternatives, each made with agent.As", t))
 	} else {
 		own := As[D](cmp.Or(config.Output.Name, defaultOutputName), config.Output.Description, func(out O) O { return out })
-		if err := o.add([]Alternative[D, O]{own}, config.NoRepair); err != nil {
-			return nil, err
-		}
+		errs = append(errs, o.add([]Alternative[D, O]{own}, config.NoRepair))
 	}
+	failed := errors.Join(errs...) != nil // what is missing then is not missing in the configuration
 	single := len(o.alternatives) == 1 && o.text == nil && o.media == nil
 	if o.mode == OutputAuto && !single {
 		o.mode = OutputTool
 	}
-	if o.mode != OutputAuto && o.mode != OutputTool && !single {
-		return nil, fmt.Errorf("output mode %s takes exactly one structured type, and neither text nor media", o.mode)
+	if o.mode != OutputAuto && o.mode != OutputTool && !single && !failed {
+		errs = append(errs, fmt.Errorf("output mode %s takes exactly one structured type, and neither text nor media", o.mode))
 	}
 	if config.Model != nil && o.mode == OutputNative {
 		info, err := infoOf(config.Model)
 		if err != nil {
-			return nil, fmt.Errorf("model: %w", err)
-		}
-		if !info.NativeOutput {
-			return nil, fmt.Errorf("output mode native: %w: %s", model.ErrUnsupported, info.Name)
+			errs = append(errs, fmt.Errorf("model: %w", err))
+		} else if !info.NativeOutput {
+			errs = append(errs, fmt.Errorf("output mode native: %w: %s", model.ErrUnsupported, info.Name))
 		}
 	}
-	return o, nil
+	return o, errors.Join(errs...)
 }
 
 func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool) error {
@@ -205,7 +202,7 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 		if err != nil {
 			break
 		}
-		if value, err = validate(ctx, run, value); err != nil && !errors.As(err, new(*toolset.RetryError)) {
+		if value, err = validate(ctx, run, value); err != nil && !asksRetry(err) {
 			err = fmt.Errorf("output validator: %w", err)
 		}
 	}
@@ -218,15 +215,21 @@ func (o *output[D, O]) finish(ctx context.Context, run *toolset.RunContext[D], t
 
 // refused sets done to what an error of an output means.
 func refused(t *engine.Task, err error, done *engine.Done) {
-	var pending *toolset.PendingError
+	pending, waits := toolset.Outcome(err).(*toolset.PendingError)
 	switch {
-	case errors.As(err, &pending) && t.Call != nil:
+	case waits && t.Call != nil:
 		*done = suspended(pending)
-	case errors.As(err, new(*schema.Error)), errors.As(err, new(*toolset.RetryError)):
+	case errors.As(err, new(*schema.Error)), asksRetry(err):
 		done.Return = *forModel(err)
 	default:
 		done.Err = err
 	}
+}
+
+// asksRetry reports whether an error asks the model for another output.
+func asksRetry(err error) bool {
+	_, ok := toolset.Outcome(err).(*toolset.RetryError)
+	return ok
 }
 
 // value makes an output that has not been validated. A hand-over leaves more in done.
@@ -271,13 +274,13 @@ func plainText[D, O any](_ context.Context, _ *toolset.RunContext[D], text strin
 // forModel gives an error the text that says to the model what is wrong.
 func forModel(err error) *engine.Return {
 	var invalid *schema.Error
-	var retry *toolset.RetryError
+	retry, retries := toolset.Outcome(err).(*toolset.RetryError)
 	var panicked *PanicError
 	var text string
 	switch {
 	case errors.As(err, &invalid):
 		text = invalid.Prompt()
-	case errors.As(err, &retry):
+	case retries:
 		text = retry.Message
 	case errors.As(err, &panicked): // the place is of no use to the model
 		text = "The arguments are not valid: " + panicked.said()

@@ -76,12 +76,14 @@ func (r *agentRun[D, O]) local(ctx context.Context, t *engine.Task, l engine.Lis
 	}
 	if t.Op == engine.OpPreview {
 		done.Return.Approval, done.Err = r.preview(ctx, t.Call)
+		checkMeta(done)
 		return
 	}
 	run := r.contextOf(t, l)
 	switch t.Op {
 	case engine.OpTool:
 		*done = r.call(ctx, t, run)
+		checkMeta(done)
 	case engine.OpOutput:
 		r.agent.output.finish(ctx, run, t, done)
 	default:
@@ -141,21 +143,13 @@ func (r *agentRun[D, O]) tool(name string) *toolset.Tool[D] {
 
 // approve asks whoever there is about a call.
 func (r *agentRun[D, O]) approve(ctx context.Context, t *engine.Task) engine.Done {
-	req := toolset.ApprovalRequest{Origin: r.origin(t.Call), Args: argsJSON(t.Call.Args), Invalid: t.Text}
+	req := toolset.ApprovalRequest{Origin: r.origin(t.Call), Args: loop.ArgsJSON(t.Call.Args), Invalid: t.Text}
 	if t.Approval != nil {
 		req.Approval = *t.Approval
 		req.Once = req.Approval.Once
 	}
 	d, err := r.asking.approve(ctx, req)
 	return engine.Done{Decision: &d, Err: err}
-}
-
-// argsJSON returns valid arguments as JSON.
-func argsJSON(args model.RawArgs) json.RawMessage {
-	if len(args) == 0 {
-		return json.RawMessage("{}")
-	}
-	return json.RawMessage(args)
 }
 
 // call runs a tool.
@@ -197,27 +191,35 @@ func returned(res toolset.Result, err error) engine.Done {
 
 // outcome makes a task's result of a tool's error: what the model is told, or the end of the run.
 func outcome(err error) engine.Done {
-	var retry *toolset.RetryError
-	var failed *toolset.FailedError
-	var denied *toolset.DeniedError
-	var approval *toolset.ApprovalRequiredError
-	var deferred *toolset.DeferredError
-	var pending *toolset.PendingError
-	switch {
-	case errors.As(err, &retry):
-		return engine.Done{Return: engine.Return{Result: toolset.Result{Text: retry.Message}, Retry: true, Cause: err}}
-	case errors.As(err, &failed):
-		return engine.Done{Return: engine.Return{Result: toolset.Result{Text: failed.Message, Outcome: model.OutcomeFailed}}}
-	case errors.As(err, &denied):
-		return engine.Done{Return: engine.Return{Result: toolset.Result{Text: denied.Message, Outcome: model.OutcomeDenied}}}
-	case errors.As(err, &approval):
-		return engine.Done{Return: engine.Return{Approval: &approval.Approval}}
-	case errors.As(err, &deferred):
-		return engine.Done{Return: engine.Return{Result: toolset.Result{Meta: deferred.Meta}, Deferred: true}}
-	case errors.As(err, &pending):
-		return suspended(pending)
+	var ret engine.Return
+	switch e := toolset.Outcome(err).(type) {
+	case *toolset.RetryError:
+		ret.Text, ret.Retry, ret.Cause = e.Message, true, err
+	case *toolset.FailedError:
+		ret.Text, ret.Outcome = e.Message, model.OutcomeFailed
+	case *toolset.DeniedError:
+		ret.Text, ret.Outcome = e.Message, model.OutcomeDenied
+	case *toolset.ApprovalRequiredError:
+		ret.Approval = &e.Approval
+	case *toolset.DeferredError:
+		ret.Meta, ret.Deferred = e.Meta, true
+	case *toolset.PendingError:
+		return suspended(e)
+	default:
+		return engine.Done{Err: err}
 	}
-	return engine.Done{Err: err}
+	return engine.Done{Return: ret}
+}
+
+// checkMeta refuses the Meta of a result or an approval that a history could not be stored with.
+func checkMeta(done *engine.Done) {
+	meta := done.Return.Meta
+	if a := done.Return.Approval; a != nil {
+		meta = a.Meta
+	}
+	if len(meta) > 0 && !json.Valid(meta) {
+		*done = engine.Done{Err: errors.New("the Meta that the tool returned is not valid JSON, so the history could not be stored")}
+	}
 }
 
 // suspended makes a task's result of a call that waits for calls inside it.
@@ -227,6 +229,9 @@ func suspended(p *toolset.PendingError) engine.Done {
 	}
 	if len(p.State) > 0 && !json.Valid(p.State) {
 		return engine.Done{Err: errors.New("the state that the tool gave to toolset.Pending is not valid JSON")}
+	}
+	if _, err := json.Marshal(p.Calls); err != nil {
+		return engine.Done{Err: fmt.Errorf("the calls that the tool gave to toolset.Pending cannot be stored: %w", err)}
 	}
 	return engine.Done{Return: engine.Return{Pending: p}}
 }

@@ -64,11 +64,9 @@ func (c *combined[D]) static() *static[D] {
 		in.parts[i] = combinedPart[D]{name: s.name, last: s.listing}
 		in.instructions = joinText(in.instructions, s.listing.Instructions)
 	}
-	all := &static[D]{name: c.Name(), err: errors.Join(errs...)}
-	if all.err == nil {
-		all.listing.Instructions = in.instructions
-		all.listing.Tools, all.err = in.join()
-	}
+	all := &static[D]{name: c.Name(), listing: Listing[D]{Instructions: in.instructions}}
+	tools, clashes := in.join()
+	all.listing.Tools, all.err = tools, errors.Join(append(errs, clashes)...)
 	return all
 }
 
@@ -99,8 +97,11 @@ func (c *combined[D]) Check() error {
 func (c *combined[D]) clash() error {
 	in := combinedInstance[D]{reserved: c.reserved}
 	for _, s := range c.sets {
-		if fixed, ok := s.(Fixed[D]); ok && check(s) == nil {
-			in.parts = append(in.parts, combinedPart[D]{name: s.Name(), last: Listing[D]{Tools: fixed.FixedTools()}})
+		if s == nil {
+			continue
+		}
+		if tools := fixedTools(s); tools != nil {
+			in.parts = append(in.parts, combinedPart[D]{name: s.Name(), last: Listing[D]{Tools: tools}})
 		}
 	}
 	_, err := in.join()
@@ -205,9 +206,10 @@ func (in *combinedInstance[D]) join() ([]*Tool[D], error) {
 	return settleNames(all, in.reserved), in.clash(all)
 }
 
-// clash looks for two tools with the same name that cannot give way. A small number of tools is compared pair by pair,
+// clash looks for tools with the same name that cannot give way. A small number of tools is compared pair by pair,
 // which needs no memory.
 func (in *combinedInstance[D]) clash(tools []*Tool[D]) error {
+	var clashes []error
 	var seen map[string]int
 	if len(tools) > 16 {
 		seen = make(map[string]int, len(tools))
@@ -221,13 +223,17 @@ func (in *combinedInstance[D]) clash(tools []*Tool[D]) error {
 			first, clash = k, tools[k].Yield == nil && tools[k].Def.Name == t.Def.Name
 		}
 		if clash {
-			return &NameClashError{Tool: t.Def.Name, First: in.owner(first), Second: in.owner(i)}
+			clashes = append(clashes, &NameClashError{Tool: t.Def.Name, First: in.owner(first), Second: in.owner(i)})
+			continue
 		}
 		if seen != nil {
 			seen[t.Def.Name] = i
 		}
 	}
-	return nil
+	if len(clashes) == 1 {
+		return clashes[0]
+	}
+	return errors.Join(clashes...)
 }
 
 func (in *combinedInstance[D]) owner(index int) string {

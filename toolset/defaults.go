@@ -16,11 +16,11 @@ func Defaults[D any](set Toolset[D], opts ...Option) Toolset[D] {
 	}
 	switch {
 	case defaults.typed != nil:
-		return broken[D](set.Name(), "Defaults: Approve and Check apply to a single tool; use Approved for a toolset")
+		return misused[D](set, "Defaults: Approve and Check apply to a single tool; use Approved for a toolset")
 	case defaults.Timeout < 0:
-		return broken[D](set.Name(), "Defaults: timeout %v must not be negative", defaults.Timeout)
+		return misused[D](set, "Defaults: timeout %v must not be negative", defaults.Timeout)
 	case defaults.Retries != nil && *defaults.Retries < 0:
-		return broken[D](set.Name(), "Defaults: retries %d must not be negative", *defaults.Retries)
+		return misused[D](set, "Defaults: retries %d must not be negative", *defaults.Retries)
 	}
 	return derived(set, same[D], each(func(copied, _ *Tool[D]) {
 		o := &copied.Options

@@ -13,7 +13,7 @@ func Limited[D any](set Toolset[D], calls int) Toolset[D] {
 		return incomplete[D]("Limited", set)
 	}
 	if calls < 1 {
-		return broken[D](set.Name(), "Limited: limit %d must be at least 1", calls)
+		return misused[D](set, "Limited: limit %d must be at least 1", calls)
 	}
 	return derived(set, same[D], bounded[D](calls))
 }
@@ -25,7 +25,7 @@ func LimitedPerRun[D any](set Toolset[D], calls int) Toolset[D] {
 		return incomplete[D]("LimitedPerRun", set)
 	}
 	if calls < 1 {
-		return broken[D](set.Name(), "LimitedPerRun: limit %d must be at least 1", calls)
+		return misused[D](set, "LimitedPerRun: limit %d must be at least 1", calls)
 	}
 	return &view[D, D]{set: set, context: same[D], begin: func() listFunc[D, D] { return derive(bounded[D](calls)) }}
 }

@@ -52,12 +52,36 @@ func newStatic[D any](name string, listing Listing[D]) *static[D] {
 			errs = append(errs, fmt.Errorf("toolset %s: %w", name, err))
 		}
 	}
-	return &static[D]{name: name, listing: listing, err: errors.Join(errs...)}
+	s := &static[D]{name: name, listing: listing, err: errors.Join(errs...)}
+	if s.err != nil { // the others are still looked at, so that all problems are found at once
+		s.listing.Tools = slices.DeleteFunc(s.listing.Tools, func(t *Tool[D]) bool { return t == nil })
+	}
+	return s
 }
 
 // broken returns a toolset that agent.New and Open report as invalid.
 func broken[D any](name, format string, args ...any) *static[D] {
 	return &static[D]{name: name, err: fmt.Errorf("toolset %s: "+format, append([]any{name}, args...)...)}
+}
+
+// misused returns a toolset for a combinator that was given something invalid beside a toolset. It reports that, and the problems of the
+// toolset.
+func misused[D, N any](set Toolset[N], format string, args ...any) *static[D] {
+	s := broken[D](set.Name(), format, args...)
+	s.err = errors.Join(check(set), s.err)
+	if same, ok := any(set).(Toolset[D]); ok {
+		s.listing.Tools = fixedTools(same)
+	}
+	return s
+}
+
+// fixedTools returns the tools of a [Fixed] toolset without nil ones, which are reported elsewhere. It returns none for other toolsets.
+func fixedTools[D any](set Toolset[D]) []*Tool[D] {
+	fixed, ok := set.(Fixed[D])
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(fixed.FixedTools()), func(t *Tool[D]) bool { return t == nil })
 }
 
 func (s *static[D]) Name() string { return s.name }

@@ -87,13 +87,11 @@ func settle[Out any](value Out, err error) (Result, error) {
 
 // outcomeOf converts errors that represent an outcome to results.
 func outcomeOf(err error) (Result, error) {
-	var failed *FailedError
-	if errors.As(err, &failed) {
-		return Result{Text: failed.Message, Outcome: model.OutcomeFailed}, nil
-	}
-	var denied *DeniedError
-	if errors.As(err, &denied) {
-		return Result{Text: denied.Message, Outcome: model.OutcomeDenied}, nil
+	switch outcome := Outcome(err).(type) {
+	case *FailedError:
+		return Result{Text: outcome.Message, Outcome: model.OutcomeFailed}, nil
+	case *DeniedError:
+		return Result{Text: outcome.Message, Outcome: model.OutcomeDenied}, nil
 	}
 	return Result{}, err
 }

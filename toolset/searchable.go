@@ -45,7 +45,7 @@ func Searchable[D any](set Toolset[D], search Search[D]) Toolset[D] {
 	case set == nil:
 		return incomplete[D]("Searchable", set)
 	case search.Max < 0:
-		return broken[D](set.Name(), "Searchable: Max %d must not be negative", search.Max)
+		return misused[D](set, "Searchable: Max %d must not be negative", search.Max)
 	}
 	search.Max = cmp.Or(search.Max, 5)
 	s := &searchable[D]{set: set, Search: search}
@@ -56,7 +56,7 @@ func Searchable[D any](set Toolset[D], search Search[D]) Toolset[D] {
 		},
 		OfKind(KindSearch, "Search tools"))
 	if err := s.tool.Err(); err != nil {
-		return broken[D](set.Name(), "Searchable: %w", err)
+		return misused[D](set, "Searchable: %w", err)
 	}
 	return s
 }

@@ -120,13 +120,14 @@ func (t *Tool[D]) Err() error {
 
 // check finds values that are out of range.
 func (o *Options) check(tool string) error {
-	switch {
-	case o.Timeout < 0:
-		return fmt.Errorf("tool %q: timeout %v must not be negative; 0 means the agent's timeout", tool, o.Timeout)
-	case o.Retries != nil && *o.Retries < 0:
-		return fmt.Errorf("tool %q: retries %d must not be negative", tool, *o.Retries)
+	var errs []error
+	if o.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("tool %q: timeout %v must not be negative; 0 means the agent's timeout", tool, o.Timeout))
 	}
-	return nil
+	if o.Retries != nil && *o.Retries < 0 {
+		errs = append(errs, fmt.Errorf("tool %q: retries %d must not be negative", tool, *o.Retries))
+	}
+	return errors.Join(errs...)
 }
 
 // sameBytes reports whether two slices share the same memory.

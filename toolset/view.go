@@ -4,6 +4,7 @@ package toolset
 
 import (
 	"context"
+	"errors"
 	"slices"
 )
 
@@ -25,7 +26,7 @@ func incomplete[D, N any](kind string, set Toolset[N]) Toolset[D] {
 	if set == nil {
 		return broken[D](kind+"()", "the toolset is nil")
 	}
-	return broken[D](set.Name(), "%s: the function is nil", kind)
+	return misused[D](set, "%s: the function is nil", kind)
 }
 
 func (v *view[N, D]) Name() string { return v.set.Name() }
@@ -70,14 +71,23 @@ func derived[N, D any](set Toolset[N], context func(*RunContext[D]) *RunContext[
 	if !ok {
 		return &view[N, D]{set: set, context: context, begin: func() listFunc[N, D] { return derive(tools) }}
 	}
-	if s.err != nil {
-		return &static[D]{name: s.name, err: s.err}
-	}
 	made, err := tools(s.listing.Tools)
 	if err != nil {
-		return broken[D](s.name, "%w", err)
+		return misused[D](set, "%w", err)
 	}
-	return newStatic(s.name, Listing[D]{Tools: made, Instructions: s.listing.Instructions})
+	listing := Listing[D]{Tools: made, Instructions: s.listing.Instructions}
+	if s.err == nil {
+		return newStatic(s.name, listing)
+	}
+	var sound []*Tool[D] // what is wrong with the others is known
+	for i, t := range made {
+		if s.listing.Tools[i].Err() == nil {
+			sound = append(sound, t)
+		}
+	}
+	all := newStatic(s.name, Listing[D]{Tools: sound})
+	all.listing, all.err = listing, errors.Join(s.err, all.err)
+	return all
 }
 
 // derive makes tools again only when the inner tools have changed.

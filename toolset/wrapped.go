@@ -26,7 +26,7 @@ func Wrapped[D any](set Toolset[D], hooks ...CallHook[D]) Toolset[D] {
 	}
 	for i, hook := range hooks {
 		if hook == nil {
-			return broken[D](set.Name(), "Wrapped: hook %d is nil", i)
+			return misused[D](set, "Wrapped: hook %d is nil", i)
 		}
 	}
 	return derived(set, same[D], each(func(copied, inner *Tool[D]) {

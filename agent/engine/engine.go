@@ -38,8 +38,9 @@ type Fuser interface {
 
 // Continuer is implemented by engines that execute a run in several parts, each with the history that the one before has left.
 type Continuer interface {
-	// Steps returns how many steps the parts before have made. The loop counts on from there. It is called once, before the first task.
-	Steps() int
+	// Continues reports whether the run began in an earlier part, so that the history may have messages of it, and how many steps
+	// the parts before have made. The loop counts on from there. It is called once, before the first task.
+	Continues() (begun bool, steps int)
 }
 
 // Future is a task that was started.

@@ -117,7 +117,8 @@ type PendingCall struct {
 	// External marks a tool that does not run in this process. If Approval is nil, the call can be given a result or
 	// denied.
 	External bool `json:"external,omitempty"`
-	// Args holds the arguments the tool would get. They have been validated.
+	// Args holds the arguments the tool would get. They have been validated. Arguments that the tool accepts although they are
+	// not valid JSON are a JSON string here.
 	Args json.RawMessage `json:"args"`
 	// Approval describes what is to be approved. It is nil if the call waits for a result instead.
 	Approval *Approval `json:"approval,omitempty"`

@@ -118,8 +118,12 @@ func (m *Message) Text() string {
 
 // HasToolCalls reports whether the message is a response with tool calls.
 func (m *Message) HasToolCalls() bool {
-	return m.Kind == KindResponse &&
-		slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Kind == PartToolCall })
+	for i := range m.Parts {
+		if m.Parts[i].Kind == PartToolCall {
+			return m.Kind == KindResponse
+		}
+	}
+	return false
 }
 
 // Clone returns a copy of the message. Its parts and metadata can be replaced without changing m. Byte slices inside

@@ -67,6 +67,8 @@ type Part struct {
 	Args RawArgs `json:"args,omitzero"`
 	// Outcome, in tool returns, tells how the call ended.
 	Outcome Outcome `json:"outcome,omitempty"`
+	// Final, in tool returns, says that the call gave the run its output: a history that ends in it is finished.
+	Final bool `json:"final,omitempty"`
 
 	// Decision, in tool returns and retries, is the decision that allowed or denied the call, if there was one. Its Args
 	// holds the arguments the call ran with if a person changed them.

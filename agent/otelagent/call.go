@@ -4,7 +4,6 @@ package otelagent
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -113,16 +112,16 @@ func outcomeOf(ctx context.Context, res *toolset.Result, err error) (outcome, cl
 		}
 		return string(res.Outcome), class
 	}
-	switch {
-	case errors.As(err, new(*toolset.RetryError)):
+	switch toolset.Outcome(err).(type) {
+	case *toolset.RetryError:
 		return outcomeRetry, ""
-	case errors.As(err, new(*toolset.FailedError)):
+	case *toolset.FailedError:
 		return string(model.OutcomeFailed), errToolFailed
-	case errors.As(err, new(*toolset.DeniedError)):
+	case *toolset.DeniedError:
 		return string(model.OutcomeDenied), ""
-	case errors.As(err, new(*toolset.ApprovalRequiredError)):
+	case *toolset.ApprovalRequiredError:
 		return outcomeApproval, ""
-	case errors.As(err, new(*toolset.DeferredError)), errors.As(err, new(*toolset.PendingError)):
+	case *toolset.DeferredError, *toolset.PendingError:
 		return outcomeDeferred, ""
 	}
 	return "", classOf(ctx, err)

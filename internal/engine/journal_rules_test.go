@@ -314,7 +314,7 @@ func TestResultThatIsNotJSONEndsTheRun(t *testing.T) {
 		return toolset.Result{Text: "ok", Meta: json.RawMessage(`{`)}, nil
 	})
 	_, err := run(t, &j, config{}, []modeltest.Step{calls("bad")}, bad)
-	journalError(t, err, "encode")
+	require.ErrorContains(t, err, "the Meta that the tool returned is not valid JSON")
 
 	_, err = run(t, &j, config{}, nil, counted("bad", new(int), says("mended")))
 	require.ErrorContains(t, err, "the script has 0 steps", "the call is made again")

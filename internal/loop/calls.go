@@ -69,13 +69,35 @@ type call struct {
 	bare bool
 }
 
+// callIndex returns the index of the first call for which f holds, or -1. anyCall reports whether there is one.
+//
+//go:noinline
+func callIndex(calls []call, f func(c *call) bool) int {
+	for i := range calls {
+		if f(&calls[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func anyCall(calls []call, f func(c *call) bool) bool { return callIndex(calls, f) >= 0 }
+
 func (c *call) isOutput() bool   { return c.tool != nil && c.tool.Output }
 func (c *call) isFunction() bool { return c.tool != nil && !c.tool.Output }
 func (c *call) retry() bool      { return c.answer.Kind == model.PartRetry }
 
+// reply is not inlined, because it is called in many places and a part is large.
+//
+//go:noinline
 func (c *call) reply(text string, outcome model.Outcome) {
 	*c.answer = model.Part{Kind: model.PartToolReturn, CallID: c.part.CallID, Tool: c.part.Tool, Text: text, Outcome: outcome}
 	c.answered = true
+}
+
+// finish notes that an answered call has given the output.
+func (c *call) finish(output any) {
+	c.output, c.final, c.answer.Final = output, true, true
 }
 
 func (c *call) askRetry(why string, cause error) {
@@ -105,6 +127,7 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 	}
 	if err != nil {
 		r.answer(calls, true)
+		r.unstarted(resp.Parts, calls)
 		r.tellAll(calls)
 		return false, err
 	}
@@ -147,8 +170,8 @@ func incomplete(resp *model.Message) error {
 }
 
 // taskOf returns the task that runs a call.
-func (r *run) taskOf(c *call) engine.Task {
-	t := engine.Task{Op: engine.OpTool, Info: &r.info, Options: r.cfg.Options, Stream: r.cfg.Stream, Call: &c.args, Emits: r.cfg.Stream}
+func (r *run) taskOf(c *call) *engine.Task {
+	t := &engine.Task{Op: engine.OpTool, Info: &r.info, Options: r.cfg.Options, Stream: r.cfg.Stream, Call: &c.args, Emits: r.cfg.Stream}
 	if c.tool.Output {
 		t.Op = engine.OpOutput
 	}
@@ -179,7 +202,7 @@ func shortened(name string) string {
 
 // execute runs the calls according to the end strategy. It returns the call that gave the output, or nil.
 func (r *run) execute(ctx context.Context, calls []call) (*call, error) {
-	outputs := slices.ContainsFunc(calls, func(c call) bool { return c.isOutput() })
+	outputs := anyCall(calls, func(c *call) bool { return c.isOutput() })
 	if !outputs || r.cfg.End != Early {
 		if err := r.checkCalls(calls); err != nil {
 			return nil, err
@@ -304,7 +327,7 @@ func (r *run) firstOutput(ctx context.Context, calls []call, all bool) (*call, e
 
 // suppressed reports whether a function tool asked for a retry. An unknown tool does not count.
 func suppressed(calls []call) bool {
-	return slices.ContainsFunc(calls, func(c call) bool { return c.isFunction() && c.retry() })
+	return anyCall(calls, func(c *call) bool { return c.isFunction() && c.retry() })
 }
 
 // skip answers the calls without an answer with a stub. If retries is set, it replaces answers that ask for a retry, too.
@@ -333,6 +356,9 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 	}
 	switch {
 	case done.Err != nil:
+		if !c.bare {
+			r.failed(c, done.Err)
+		}
 		return &Error{Stage: StageOutput, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
 	case c.answered:
 	case done.Return.Retry:
@@ -342,7 +368,7 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 		r.held = heldAll // what follows depends on whether it is the output
 	default:
 		c.reply(textFinal, model.OutcomeSuccess)
-		c.output, c.final = done.Output, true
+		c.finish(done.Output)
 	}
 	return nil
 }
@@ -378,7 +404,7 @@ func (r *run) answer(calls []call, interrupted bool) *model.Message {
 
 // countRetries charges the budgets of the tools that must be called again.
 func (r *run) countRetries(calls []call, answer *model.Message) error {
-	if !slices.ContainsFunc(calls, func(c call) bool { return c.retry() }) && len(r.budgets) == 0 {
+	if !anyCall(calls, func(c *call) bool { return c.retry() }) && len(r.budgets) == 0 {
 		return nil
 	}
 	r.budgets.step(answer.Parts)
@@ -402,7 +428,7 @@ func (r *run) countRetries(calls []call, answer *model.Message) error {
 			return &Error{Stage: stage, Tool: c.part.Tool, CallID: c.part.CallID, Attempt: attempt - 1,
 				Err: &BudgetError{Tool: c.part.Tool, Retries: retries, Err: c.cause}}
 		}
-		if err := r.emit(Event{Kind: RetryAsked, CallID: c.part.CallID, Tool: c.part.Tool, Text: c.answer.Text, Attempt: attempt}); err != nil {
+		if err := r.emit(&Event{Kind: RetryAsked, CallID: c.part.CallID, Tool: c.part.Tool, Text: c.answer.Text, Attempt: attempt}); err != nil {
 			return err
 		}
 	}

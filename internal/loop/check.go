@@ -38,7 +38,7 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 	err := r.checkArguments(ctx, calls, complete(resp))
 	for i := range calls {
 		if c := &calls[i]; err == nil && !c.closed {
-			e := Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
+			e := &Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
 			e.describe(c.tool)
 			err = r.emit(e)
 		}
@@ -72,7 +72,7 @@ func (r *run) checkArguments(ctx context.Context, calls []call, complete bool) e
 	if ahead { // no task was started since
 		done = r.waiting[0].Done()
 	} else {
-		done = r.do(ctx, r.lone(engine.Task{Op: engine.OpCheck, Checks: checks}))
+		done = r.do(ctx, r.lone(&engine.Task{Op: engine.OpCheck, Checks: checks}))
 	}
 	switch {
 	case done.Err != nil:
@@ -132,7 +132,7 @@ func (r *run) checked(calls []call, checks []engine.Check, results []engine.Chec
 // checkOne has arguments of a call checked, and returns what is wrong with them. own says that the tool's own check is called.
 func (r *run) checkOne(ctx context.Context, c *call, args *engine.Call, own bool) (*engine.Return, error) {
 	r.one[0] = engine.Check{Call: args, Own: own}
-	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpCheck, Checks: r.one[:]}))
+	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpCheck, Checks: r.one[:]}))
 	err := done.Err
 	switch {
 	case err == nil && done.Checked == nil:
@@ -156,7 +156,7 @@ func (r *run) decodes(ctx context.Context, c *call) (bool, error) {
 	args := new(engine.Call)
 	args.ID, args.Tool, args.Args = c.part.CallID, c.tool.Name, c.part.Args
 	r.one[0] = engine.Check{Call: args, Complete: true}
-	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpCheck, Checks: r.one[:]}))
+	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpCheck, Checks: r.one[:]}))
 	if done.Err != nil {
 		return false, &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}

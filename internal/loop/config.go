@@ -35,6 +35,8 @@ type Config struct {
 	// RunID and ConversationID are made or inherited if empty.
 	RunID, ConversationID string
 	History               []*model.Message
+	// Continued says that the run began before, so that the history may have messages of it.
+	Continued bool
 	// Prompt is the user's prompt. Nil resumes the history.
 	Prompt []model.Part
 	// Template is what the requests that the run adds begin as; its metadata, in effect. It may be nil.

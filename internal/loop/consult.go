@@ -49,7 +49,7 @@ func (r *run) preview(ctx context.Context, c *call) error {
 	if !c.tool.Asks || c.args.Approved || c.args.Resume != nil {
 		return nil
 	}
-	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpPreview, Call: &c.args}))
+	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpPreview, Call: &c.args}))
 	if done.Err != nil {
 		return &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
@@ -124,7 +124,7 @@ func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
 	if !r.cfg.Asks {
 		return toolset.Defer(), nil
 	}
-	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpApprove, Call: &c.args, Approval: c.approval, Text: c.invalid, Emits: r.cfg.Stream}))
+	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpApprove, Call: &c.args, Approval: c.approval, Text: c.invalid, Emits: r.cfg.Stream}))
 	if done.Err != nil {
 		return toolset.Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
@@ -164,7 +164,7 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 		}
 	}
 	if d.Args = nil; c.changed {
-		d.Args = argsJSON(c.args.Args)
+		d.Args = ArgsJSON(c.args.Args)
 	}
 	c.approval, c.invalid, c.given = nil, "", nil
 	c.args.Approved, c.args.Approval, c.args.Decision = true, shown, &d

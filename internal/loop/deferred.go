@@ -49,11 +49,11 @@ func (r *run) pending(calls []call) error {
 			continue
 		}
 		left = append(left, model.PendingCall{
-			ID: c.part.CallID, Tool: c.part.Tool, External: c.tool.External, Args: argsJSON(c.args.Args), Approval: c.approval, Meta: c.meta, Invalid: c.invalid, Changed: c.changed, Decision: c.decision(),
+			ID: c.part.CallID, Tool: c.part.Tool, External: c.tool.External, Args: ArgsJSON(c.args.Args), Approval: c.approval, Meta: c.meta, Invalid: c.invalid, Changed: c.changed, Decision: c.decision(),
 			MayHaveRun: c.lost,
 		})
 		p := &left[len(left)-1]
-		if err := r.emit(Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: c.args.Args, Value: p}); err != nil {
+		if err := r.emit(&Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: c.args.Args, Value: p}); err != nil {
 			return err
 		}
 	}
@@ -63,10 +63,15 @@ func (r *run) pending(calls []call) error {
 	return &Error{Stage: StageTool, Err: &PendingError{left}}
 }
 
-// argsJSON returns valid arguments as JSON.
-func argsJSON(args model.RawArgs) json.RawMessage {
-	if len(args) == 0 {
+// ArgsJSON returns arguments as JSON. Those that are not valid JSON become a JSON string: a tool may accept them, and a call with them
+// must be fit to be stored and shown.
+func ArgsJSON(args model.RawArgs) json.RawMessage {
+	switch {
+	case len(args) == 0:
 		return json.RawMessage("{}")
+	case !json.Valid(args):
+		text, _ := json.Marshal(string(args)) // a string has a JSON form
+		return text
 	}
 	return json.RawMessage(args)
 }
@@ -77,7 +82,7 @@ func (r *run) takeUp(ctx context.Context, calls []call) error {
 	if r.resumed != nil {
 		for i := range r.resumed.Parts {
 			p := r.resumed.Parts[i]
-			at := slices.IndexFunc(calls, func(c call) bool { return answersCall(&p) && c.part.CallID == p.CallID })
+			at := callIndex(calls, func(c *call) bool { return answersCall(&p) && c.part.CallID == p.CallID })
 			if at < 0 {
 				last := &calls[len(calls)-1]
 				last.content = append(last.content, p)
@@ -106,7 +111,7 @@ func (r *run) takeUp(ctx context.Context, calls []call) error {
 			inside[in].given = a
 			continue
 		}
-		at := slices.IndexFunc(calls, func(c call) bool {
+		at := callIndex(calls, func(c *call) bool {
 			return c.part.CallID == a.CallID || model.PendingCall{ID: c.part.CallID}.Key() == a.CallID
 		})
 		switch {
@@ -149,7 +154,7 @@ func (r *run) takeUpPending(calls []call) bool {
 		if len(p.Path) > 1 {
 			id = p.Path[0]
 		}
-		at := slices.IndexFunc(calls, func(c call) bool { return c.part.CallID == id && !c.answered })
+		at := callIndex(calls, func(c *call) bool { return c.part.CallID == id && !c.answered })
 		if at < 0 {
 			continue
 		}

@@ -17,6 +17,7 @@ var (
 	ErrIncompleteToolCall = errors.New("the model reached its token limit in the middle of a tool call")
 	ErrStopped            = errors.New("the run was stopped by its observer")
 	ErrAnswers            = errors.New("the results do not fit the pending calls")
+	ErrRunID              = errors.New("the history has messages of another run with this id: give every run an id of its own")
 )
 
 // BudgetError reports that the model used up its retries.

@@ -71,11 +71,11 @@ func (e *Event) describe(t *engine.Tool) {
 }
 
 // emit passes an event to the observer, if there is one. It returns an error once the run has been stopped.
-func (r *run) emit(e Event) error {
+func (r *run) emit(e *Event) error {
 	if !r.cfg.Observed || r.stopped {
 		return r.stopError()
 	}
-	*r.event = e // so that e need not be on the heap
+	*r.event = *e // so that e need not be on the heap
 	r.event.Step = r.info.Step
 	return r.pass(r.event)
 }
@@ -85,7 +85,7 @@ func (r *run) emit(e Event) error {
 //
 //go:noinline
 func (r *run) tell(kind EventKind, output bool) error {
-	return r.emit(Event{Kind: kind, Output: output})
+	return r.emit(&Event{Kind: kind, Output: output})
 }
 
 func (r *run) pass(e *Event) error {
@@ -117,7 +117,7 @@ func (r *run) Sink() model.Sink {
 // Custom implements [Listener].
 func (r *run) Custom(c *engine.Call, value any) error {
 	r.custom = true
-	e := Event{Kind: Custom, Value: value}
+	e := &Event{Kind: Custom, Value: value}
 	if c != nil {
 		e.CallID, e.Tool = c.ID, c.Tool
 	}

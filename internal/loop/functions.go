@@ -146,7 +146,7 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 				cancel()
 				break
 			}
-			futures = append(futures, r.eng.Start(ctx, new(r.taskOf(calls[next]))))
+			futures = append(futures, r.eng.Start(ctx, r.taskOf(calls[next])))
 			running = append(running, calls[next])
 			next++
 		}
@@ -166,7 +166,7 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 
 // begins emits that a call starts to run.
 func (r *run) begins(c *call) error {
-	e := Event{Kind: ToolRun, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.args.Args, Attempt: c.args.Attempt, Decision: c.args.Decision}
+	e := &Event{Kind: ToolRun, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.args.Args, Attempt: c.args.Attempt, Decision: c.args.Decision}
 	e.describe(c.tool)
 	return r.emit(e)
 }
@@ -175,7 +175,7 @@ func (r *run) begins(c *call) error {
 func (r *run) returned(c *call, done *engine.Done) error {
 	if done.Err != nil {
 		err := &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
-		_ = r.emit(Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Err: done.Err})
+		r.failed(c, done.Err)
 		return err
 	}
 	switch ret := &done.Return; {
@@ -211,10 +211,32 @@ func (r *run) take(c *call, ret *engine.Return) {
 	}
 }
 
+// failed emits that a call has ended the run.
+func (r *run) failed(c *call, err error) {
+	c.closed = true
+	_ = r.emit(&Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Err: err}) // the run ends already
+}
+
+// unstarted emits that calls without an answer have ended with the run. The history will say the same of them.
+func (r *run) unstarted(parts []model.Part, calls []call) {
+	for i := range parts {
+		p := &parts[i]
+		if p.Kind != model.PartToolCall || anyCall(calls, func(c *call) bool { return c.part == p && c.closed }) {
+			continue
+		}
+		answer := interrupted(p)
+		e := &Event{Kind: ToolEnd, CallID: p.CallID, Tool: p.Tool, Args: p.Args, Result: &answer}
+		if r.offer != nil {
+			e.describe(r.offer.Tool(p.Tool))
+		}
+		_ = r.emit(e)
+	}
+}
+
 // ended emits that a call has been answered.
 func (r *run) ended(c *call) error {
 	c.closed = true
-	e := Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: c.answer}
+	e := &Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: c.answer}
 	if c.changed && c.executed {
 		e.Args = c.args.Args
 	}

@@ -201,7 +201,7 @@ func tried(r *run, c *call, done *engine.Done) {
 		handedBack(c, over.Reason)
 	case !done.Return.Retry:
 		c.reply(handedOverTo(c), model.OutcomeSuccess)
-		c.output, c.final = done.Output, true
+		c.finish(done.Output)
 	case c.told != nil: // so that the answer to the call is not the last message
 		c.reply(handedOverTo(c), model.OutcomeSuccess)
 		c.refused = new(done.Return)
@@ -258,7 +258,7 @@ func (r *run) showTold(told []*model.Message) {
 			}
 			for _, e := range []Event{{Kind: PartStart}, {Kind: PartDelta, Text: p.Text}, {Kind: PartEnd}} {
 				e.Part, e.PartKind = i, p.Kind
-				_ = r.emit(e) // if this stops the run, the next thing it does will find out
+				_ = r.emit(&e) // if this stops the run, the next thing it does will find out
 			}
 		}
 	}
@@ -269,7 +269,7 @@ func tell(r *run, c *call) {
 	for _, m := range c.told {
 		m = r.append(m.Clone())
 		if m.Kind == model.KindResponse {
-			_ = r.emit(Event{Kind: ResponseDone, Message: m}) // if this stops the run, the next thing it does will find out
+			_ = r.emit(&Event{Kind: ResponseDone, Message: m}) // if this stops the run, the next thing it does will find out
 		}
 	}
 }

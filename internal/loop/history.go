@@ -21,7 +21,7 @@ func (r *run) nextOffer(ctx context.Context, process bool) error {
 func (r *run) prepareTask(process bool) *engine.Task {
 	// The worker sees a slice that it cannot append to in place.
 	r.info.Messages, r.info.Usage = slices.Clip(r.messages), r.cfg.Meter.Usage()
-	return r.lone(engine.Task{Op: engine.OpPrepare, Process: process})
+	return r.lone(&engine.Task{Op: engine.OpPrepare, Process: process})
 }
 
 // offered takes an offer.
@@ -64,11 +64,26 @@ func Processed(before, after []*model.Message) ([]*model.Message, error) {
 		return nil, fmt.Errorf("a history processor left %w", err)
 	}
 	made := slices.Clone(Repair(after, true))
+	if len(asking(made)) < len(made) && len(asking(before)) == len(before) {
+		return nil, errors.New("a history processor left nothing to ask: it dropped calls and kept their results")
+	}
 	if last := &made[len(made)-1]; *last != before[len(before)-1] {
 		own := **last
 		*last = &own
 	}
 	return made, nil
+}
+
+// asking returns a history without the requests that it ends with if none of them has a part, as when all they had were results of
+// calls that are not there.
+func asking(messages []*model.Message) []*model.Message {
+	n := len(messages)
+	for n > 0 && messages[n-1].Kind == model.KindRequest {
+		if n--; len(messages[n].Parts) > 0 {
+			return messages
+		}
+	}
+	return messages[:n]
 }
 
 // valid reports the first invalid message.
@@ -89,13 +104,13 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	if !r.cfg.Steered {
 		return nil
 	}
-	done := r.do(ctx, r.lone(engine.Task{Op: engine.OpInbox, AtEnd: atEnd}))
+	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpInbox, AtEnd: atEnd}))
 	if done.Err != nil {
 		return &Error{Stage: StagePrepare, Err: done.Err}
 	}
 	for _, parts := range done.Inbox {
 		m := r.append(&model.Message{Kind: model.KindRequest, Parts: parts})
-		if err := r.emit(Event{Kind: MessageIn, Message: m}); err != nil {
+		if err := r.emit(&Event{Kind: MessageIn, Message: m}); err != nil {
 			return err
 		}
 	}
@@ -112,5 +127,5 @@ func (r *run) end(ctx context.Context) (bool, error) {
 		r.output, r.repaired = nil, nil
 		return false, nil
 	}
-	return true, r.emit(Event{Kind: OutputDone, Value: r.output, Repaired: r.repaired})
+	return true, r.emit(&Event{Kind: OutputDone, Value: r.output, Repaired: r.repaired})
 }

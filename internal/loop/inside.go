@@ -44,7 +44,7 @@ func (r *run) suspendedCalls(calls []call) []model.SuspendedCall {
 			continue
 		}
 		all = append(all, model.SuspendedCall{
-			ID: c.part.CallID, Tool: c.part.Tool, Args: argsJSON(c.args.Args), Changed: c.changed,
+			ID: c.part.CallID, Tool: c.part.Tool, Args: ArgsJSON(c.args.Args), Changed: c.changed,
 			Approved: c.args.Approved, Approval: c.args.Approval, Decision: c.decision(), State: c.inner.State, Told: told,
 		})
 		told = nil
@@ -56,7 +56,7 @@ func (r *run) suspendedCalls(calls []call) []model.SuspendedCall {
 func (r *run) takeUpSuspended(calls []call) {
 	for i := range r.resumed.SuspendedCalls {
 		s := &r.resumed.SuspendedCalls[i]
-		at := slices.IndexFunc(calls, func(c call) bool { return c.part.CallID == s.ID && !c.answered })
+		at := callIndex(calls, func(c *call) bool { return c.part.CallID == s.ID && !c.answered })
 		if at < 0 {
 			continue
 		}
@@ -95,7 +95,7 @@ func (r *run) inside(calls []call) []insideCall {
 		if len(p.Path) < 2 {
 			continue
 		}
-		at := slices.IndexFunc(calls, func(c call) bool { return c.suspended != nil && c.part.CallID == p.Path[0] })
+		at := callIndex(calls, func(c *call) bool { return c.suspended != nil && c.part.CallID == p.Path[0] })
 		if at >= 0 {
 			all = append(all, insideCall{key: p.Key(), outer: &calls[at], call: p})
 		}

@@ -51,6 +51,9 @@ func (r *run) settleInstead(ctx context.Context, resp *model.Message) (bool, err
 	r.instead, r.budgets = false, nil                  // these are the user's last words
 	if over == nil || over.told == nil && err != nil { // nobody has taken the prompt
 		r.answer(calls, err != nil)
+		if err != nil {
+			r.unstarted(resp.Parts, calls)
+		}
 		r.append(&model.Message{Kind: model.KindRequest, Parts: prompt})
 		return false, err
 	}

@@ -50,6 +50,7 @@ func (r *run) fail(ctx context.Context, err error) error {
 	}
 	if last := r.last(); last != nil && last == r.own && last.HasToolCalls() {
 		r.answer(nil, true)
+		r.unstarted(last.Parts, nil)
 	}
 	return err
 }
@@ -200,7 +201,7 @@ func (r *run) enterStep(ctx context.Context) error {
 //go:noinline
 func (r *run) modelTask() (*engine.Task, error) {
 	last := r.last()
-	if last == nil && r.offer.Instructions == "" {
+	if r.offer.Instructions == "" && len(asking(r.messages)) == 0 {
 		return nil, &Error{Stage: StagePrepare, Err: ErrNoPrompt}
 	}
 	if last == nil {
@@ -216,7 +217,7 @@ func (r *run) modelTask() (*engine.Task, error) {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
-	return r.lone(engine.Task{Op: engine.OpModel, Request: RequestOf(r.offer, slices.Clip(r.messages))}), nil
+	return r.lone(&engine.Task{Op: engine.OpModel, Request: RequestOf(r.offer, slices.Clip(r.messages))}), nil
 }
 
 // countRequest counts a request, if the limits allow it.
@@ -278,8 +279,10 @@ func (r *run) asked() model.Info {
 }
 
 // lone returns a task of the step that runs alone. It is valid until the next one is made.
-func (r *run) lone(t engine.Task) *engine.Task {
-	r.task = t
+//
+//go:noinline
+func (r *run) lone(t *engine.Task) *engine.Task {
+	r.task = *t
 	r.task.Info, r.task.Options, r.task.Stream = &r.info, r.cfg.Options, r.cfg.Stream
 	return &r.task
 }

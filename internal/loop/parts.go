@@ -38,8 +38,9 @@ type streamed struct {
 	// text is the text of all parts in the order of arrival. A delta only appends to it.
 	text     []byte
 	segments []segment
-	// usage is the usage that the model reported last.
+	// usage is the usage that the model reported last. over is the limit that it exceeds, if it does.
 	usage model.Usage
+	over  error
 }
 
 func (s *streamed) reset() { *s = streamed{text: s.text[:0], segments: s.segments[:0]} }
@@ -90,6 +91,9 @@ func (r *run) streamed() *streamed {
 // delta turns a model's delta into events, and keeps it in case that the response is cut off. A part starts with the first
 // delta of its index. Text and thinking end when another part starts; if they grow again, it is a new part to the observer.
 // Tool calls, whose fragments may be interleaved, end with the response.
+//
+// A model that grows its response after it has reported more than the limits allow, or with that report, is stopped. If the report was
+// the last delta, the response is complete.
 func (r *run) delta(d *model.Delta) error {
 	s := r.streamed()
 	if d.Usage != nil {
@@ -98,12 +102,13 @@ func (r *run) delta(d *model.Delta) error {
 		u.Usage.Add(*d.Usage)
 		cost := r.cfg.Meter.Cost(r.asked(), &model.Message{Usage: *d.Usage, Time: r.last().Time})
 		u.Cost += cost
-		if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
+		if err := r.emit(&Event{Kind: UsageChanged, Usage: &u}); err != nil {
 			return err
 		}
-		if err := r.checkUsed(*d.Usage, cost); err != nil {
-			return err
-		}
+		s.over = r.checkUsed(*d.Usage, cost)
+	}
+	if s.over != nil && (d.Kind != "" || d.Whole != nil) {
+		return s.over
 	}
 	if d.Kind == "" {
 		if d.Whole != nil {
@@ -166,7 +171,7 @@ func (r *run) switchPart(d *model.Delta) error {
 	s.shown++
 	s.parts = append(s.parts, p)
 	s.switchTo(len(s.parts) - 1)
-	e := Event{Kind: PartStart, Part: p.number, PartKind: d.Kind, CallID: p.callID, Tool: d.Tool}
+	e := &Event{Kind: PartStart, Part: p.number, PartKind: d.Kind, CallID: p.callID, Tool: d.Tool}
 	e.describe(r.offer.Tool(d.Tool))
 	return r.emit(e)
 }
@@ -177,7 +182,7 @@ func (r *run) endPart(i int) error {
 		return nil
 	}
 	p.ended = true
-	return r.emit(Event{Kind: PartEnd, Part: p.number, PartKind: p.kind})
+	return r.emit(&Event{Kind: PartEnd, Part: p.number, PartKind: p.kind})
 }
 
 // responseEvents emits the events of a complete response.
@@ -191,10 +196,10 @@ func (r *run) responseEvents(resp *model.Message) error {
 		}
 	}
 	u := r.cfg.Meter.Usage()
-	if err := r.emit(Event{Kind: UsageChanged, Usage: &u}); err != nil {
+	if err := r.emit(&Event{Kind: UsageChanged, Usage: &u}); err != nil {
 		return err
 	}
-	return r.emit(Event{Kind: ResponseDone, Message: resp})
+	return r.emit(&Event{Kind: ResponseDone, Message: resp})
 }
 
 // partEvents ends the parts that are still open. If the model did not stream, it emits all events of the parts.

@@ -92,6 +92,11 @@ func repairTurn(responses, requests []*model.Message, frontier bool) []*model.Me
 	return answerOpen(open, responses[len(responses)-1], fixed)
 }
 
+// interrupted is the answer to a call that has none.
+func interrupted(call *model.Part) model.Part {
+	return model.Part{Kind: model.PartToolReturn, CallID: call.CallID, Tool: call.Tool, Text: textInterrupted, Outcome: model.OutcomeInterrupted}
+}
+
 // answersCall reports whether a part is the answer to a tool call.
 func answersCall(p *model.Part) bool {
 	return p.Kind == model.PartToolReturn || p.Kind == model.PartRetry && p.CallID != ""
@@ -101,10 +106,7 @@ func answersCall(p *model.Part) bool {
 func answerOpen(open []*model.Part, response *model.Message, requests []*model.Message) []*model.Message {
 	answers := make([]model.Part, 0, len(open))
 	for _, call := range open {
-		answers = append(answers, model.Part{
-			Kind: model.PartToolReturn, CallID: call.CallID, Tool: call.Tool,
-			Text: textInterrupted, Outcome: model.OutcomeInterrupted,
-		})
+		answers = append(answers, interrupted(call))
 	}
 	if len(requests) == 0 {
 		return []*model.Message{{

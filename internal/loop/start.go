@@ -29,6 +29,10 @@ func (r *run) start() error {
 		r.info.ConversationID = r.eng.NewID()
 	}
 	r.messages = slices.Clip(history)
+	if id := r.info.RunID; !r.cfg.Continued && slices.ContainsFunc(history, func(m *model.Message) bool { return m.RunID == id }) {
+		r.info.RunID = "" // the messages of that id are not this run's
+		return &Error{Stage: StagePrepare, Err: fmt.Errorf("%w: %q", ErrRunID, id)}
+	}
 	last := r.last()
 	pending := last != nil && last.Kind == model.KindRequest && last.Pending
 	if r.cfg.Answers != nil && (last == nil || !pending && !last.HasToolCalls()) {
@@ -38,10 +42,10 @@ func (r *run) start() error {
 		return &Error{Stage: StagePrepare, Err: errors.New("WithResume continues the history as it is: leave out the prompt")}
 	}
 	if r.cfg.Prompt == nil {
-		if !r.cfg.Resume && finished(last) {
+		r.budgets = budgetsOf(r.resume(history, pending))
+		if !r.cfg.Resume && !pending && finished(r.last()) {
 			return &Error{Stage: StagePrepare, Err: ErrFinished}
 		}
-		r.budgets = budgetsOf(r.resume(history, pending))
 		return nil
 	}
 	if pending || r.cfg.Answers != nil {
@@ -63,7 +67,10 @@ func (r *run) resume(history []*model.Message, pending bool) []*model.Message {
 	if pending {
 		r.resumed, history = r.last(), history[:len(history)-1]
 	}
-	r.messages = slices.Clip(Repair(history, false))
+	if r.messages = Repair(history, false); len(history) > 0 && &r.messages[0] != &history[0] {
+		r.messages = asking(r.messages)
+	}
+	r.messages = slices.Clip(r.messages)
 	return history
 }
 
@@ -75,7 +82,10 @@ func finished(last *model.Message) bool {
 	case last.Kind == model.KindResponse:
 		return !last.HasToolCalls() && !last.Interrupted
 	}
-	return slices.ContainsFunc(last.Parts, func(p model.Part) bool {
-		return p.Kind == model.PartToolReturn && p.Text == textFinal && p.Outcome == model.OutcomeSuccess
-	})
+	for i := range last.Parts {
+		if last.Parts[i].Final {
+			return true
+		}
+	}
+	return false
 }

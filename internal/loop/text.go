@@ -32,7 +32,7 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 		}
 		why, cause = c.answer.Text, c.cause
 	default:
-		done := r.do(ctx, r.lone(engine.Task{Op: engine.OpOutput, Text: text, Media: media, Complete: resp.Finish == model.FinishStop}))
+		done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpOutput, Text: text, Media: media, Complete: resp.Finish == model.FinishStop}))
 		switch {
 		case done.Err != nil:
 			return false, &Error{Stage: StageOutput, Err: done.Err}
@@ -101,5 +101,5 @@ func (r *run) retryText(why string, cause error) error {
 	if attempt > r.cfg.OutputRetries {
 		return &Error{Stage: StageOutput, Attempt: attempt - 1, Err: &BudgetError{Retries: r.cfg.OutputRetries, Err: cause}}
 	}
-	return r.emit(Event{Kind: RetryAsked, Text: why, Attempt: attempt})
+	return r.emit(&Event{Kind: RetryAsked, Text: why, Attempt: attempt})
 }

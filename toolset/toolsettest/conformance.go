@@ -136,8 +136,7 @@ func (s *session[D]) call(ctx context.Context, l toolset.Listing[D], c Case) err
 		run := begin(s.run, c.Tool, c.Args)
 		run.Call.Approved = true
 		_, err := call(ctx, t, run, c.Args)
-		var deferred *toolset.DeferredError
-		if errors.As(err, &deferred) {
+		if _, deferred := toolset.Outcome(err).(*toolset.DeferredError); deferred {
 			return nil
 		}
 		return err

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -114,9 +113,9 @@ func approvalOf(c *toolset.Call, d *decision) toolset.Approval {
 // result checks what a tool returned. same says that it has passed as it is.
 func (g *guardrails[D]) result(ctx context.Context, run *toolset.RunContext[D], res toolset.Result, err error) (_ toolset.Result, _ error, same bool) {
 	s := &Subject{Stage: Result, Tool: run.Call.Tool, CallID: run.Call.ID}
-	var retry *toolset.RetryError
+	retry, _ := toolset.Outcome(err).(*toolset.RetryError)
 	switch {
-	case errors.As(err, &retry):
+	case retry != nil:
 		s.Text = retry.Message
 	case err != nil:
 		return res, err, false // the model does not see it

@@ -31,6 +31,7 @@ func (g *guardrails[D]) request(ctx context.Context, run *toolset.RunContext[D],
 		if passed { // what was read before the request failed may be shown, and kept
 			_ = t.flush() // the request fails already
 		}
+		_ = t.tellUsed()
 		return resp, err
 	}
 	made, err := g.response(ctx, run, resp, t)
@@ -156,7 +157,9 @@ func withText(parts []model.Part, text string) []model.Part {
 func (t *tap) charge(meter *toolset.Meter, asked *model.Info, resp *model.Message) {
 	switch {
 	case resp == nil:
+		_ = t.tellUsed()
 	case t.sink != nil:
+		t.used = nil
 		_ = t.sink(model.Delta{Usage: &resp.Usage}) // the loop counts it when the request fails
 	case meter != nil && asked != nil:
 		counted := *resp

@@ -369,3 +369,43 @@ func TestChecksCountUnderTheLimits(t *testing.T) {
 		})
 	}
 }
+
+// Text that a guard holds back is no reason to let the model go on, and none to cut off a response that is complete.
+func TestLimitsHoldForTextThatIsHeldBack(t *testing.T) {
+	for name, g := range map[string]guard{
+		"whole": {Name: "g", On: output, Check: redact}, "growing": {Name: "g", On: output, Check: redact, Stream: 8},
+	} {
+		for _, goesOn := range []bool{false, true} {
+			sent := 0
+			text := strings.Repeat("All is well. ", 20)
+			m := model.Func(model.Info{Name: "m"}, func(_ context.Context, _ *model.Request, sink model.Sink) (*model.Message, error) {
+				deltas := []model.Delta{{Kind: model.PartText, Text: text}, {Usage: &model.Usage{OutputTokens: 100}}}
+				if goesOn {
+					deltas = append(deltas, model.Delta{Kind: model.PartText, Text: text}, model.Delta{Kind: model.PartText, Text: text})
+				}
+				for _, d := range deltas {
+					if err := sink(d); err != nil {
+						return nil, err
+					}
+					sent++
+				}
+				m := model.Response(model.Text(text))
+				m.Usage.OutputTokens = 100
+				return m, nil
+			})
+			a := newAgent(t, m, g)
+			_, err := a.Stream(t.Context(), none{}, "go", agent.WithLimits(agent.Limits{OutputTokens: 10})).Result()
+			require.ErrorAs(t, err, new(*agent.LimitError))
+			var failed *agent.RunError
+			require.ErrorAs(t, err, &failed)
+			require.EqualValues(t, 100, failed.Usage.OutputTokens, name)
+			require.Equal(t, 2, sent, "%s goesOn=%v", name, goesOn)
+			if goesOn {
+				continue
+			}
+			require.Len(t, failed.Messages, 2)
+			require.False(t, failed.Messages[1].Interrupted, name)
+			require.Equal(t, text, failed.Messages[1].Text())
+		}
+	}
+}

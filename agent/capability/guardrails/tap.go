@@ -5,6 +5,7 @@ package guardrails
 import (
 	"context"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -36,11 +37,14 @@ type tap struct {
 	dropThought bool
 	// rest is the text that is left to be shown.
 	rest string
+	// used is the usage that the model reported last, until the loop is told. limit says whether it exceeds a limit.
+	used  *model.Usage
+	limit func(model.Usage) error
 }
 
 // tap returns the tap for a request.
 func (g *guardrails[D]) tap(ctx context.Context, run *toolset.RunContext[D], wire <-chan struct{}) *tap {
-	t := &tap{wire: wire}
+	t := &tap{wire: wire, limit: func(u model.Usage) error { return exceeded(run.Meter, run.Model, u) }}
 	whole := false // a guard wants to see whole texts
 	for i := range g.guards {
 		c := &g.guards[i]
@@ -61,6 +65,17 @@ func (g *guardrails[D]) tap(ctx context.Context, run *toolset.RunContext[D], wir
 	return t
 }
 
+// exceeded returns an error if what a response has used so far exceeds a limit.
+func exceeded(meter *toolset.Meter, asked *model.Info, u model.Usage) error {
+	if meter == nil || asked == nil {
+		return nil
+	}
+	if err := meter.CheckTokens(u); err != nil {
+		return err
+	}
+	return meter.CheckCost(meter.Cost(*asked, &model.Message{Usage: u, Time: time.Now()}))
+}
+
 // wrap returns the sink for the model.
 func (t *tap) wrap(sink model.Sink) model.Sink {
 	t.sink = sink
@@ -69,11 +84,13 @@ func (t *tap) wrap(sink model.Sink) model.Sink {
 
 // take takes a delta of the model.
 func (t *tap) take(d model.Delta) error {
-	if d.Usage != nil { // limits apply at once
-		if err := t.sink(model.Delta{Usage: d.Usage}); err != nil {
+	if d.Usage != nil {
+		t.used, d.Usage = d.Usage, nil
+	}
+	if d.Kind != "" { // the response goes on, so limits apply
+		if err := t.tellUsed(); err != nil {
 			return err
 		}
-		d.Usage = nil
 	}
 	kind := d.Kind
 	if kind == "" && d.Whole != nil {
@@ -96,6 +113,20 @@ func (t *tap) take(d model.Delta) error {
 		return nil // it may quote the text
 	}
 	return t.pass(d)
+}
+
+// tellUsed tells the loop the last usage. It returns an error if a limit is exceeded, because the loop does not see that the model goes
+// on while text is held back.
+func (t *tap) tellUsed() error {
+	u := t.used
+	if u == nil {
+		return nil
+	}
+	t.used = nil
+	if err := t.sink(model.Delta{Usage: u}); err != nil {
+		return err
+	}
+	return t.limit(*u)
 }
 
 // pass passes a delta on, when the input has passed.
@@ -185,6 +216,7 @@ func (t *tap) finish(m *model.Message) error {
 	if t.sink == nil {
 		return nil
 	}
+	defer func() { _ = t.tellUsed() }() // last, because the response is complete; the loop checks the limits then
 	if err := t.flush(); err != nil || !t.passed {
 		return err
 	}

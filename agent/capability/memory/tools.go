@@ -117,7 +117,7 @@ func (m *notes[D]) approveRemove(ctx context.Context, run *toolset.RunContext[D]
 
 // asked returns the approval of a change. What cannot be done needs none: the call says so.
 func asked(c *change, err error) (*toolset.Approval, error) {
-	if errors.As(err, new(*toolset.FailedError)) {
+	if _, failed := toolset.Outcome(err).(*toolset.FailedError); failed {
 		return nil, nil
 	}
 	if err != nil {

@@ -60,6 +60,8 @@ type runEngine struct {
 	ids       uint64
 	// steps is how many steps the run has made, in all of its legs.
 	steps int
+	// continues says that the run began before this leg.
+	continues bool
 	// acted says that this leg has asked the model or called a tool.
 	acted bool
 	// before is what the legs before have used, until it is counted on the meter of this one.
@@ -88,8 +90,8 @@ func (f *future) Done() *engine.Done { return f.done }
 // Fuses implements [engine.Fuser].
 func (e *runEngine) Fuses() bool { return true }
 
-// Steps implements [engine.Continuer]: steps count from the run's beginning, so that idempotency keys are unique.
-func (e *runEngine) Steps() int { return e.steps }
+// Continues implements [engine.Continuer]: steps count from the run's beginning, so that idempotency keys are unique.
+func (e *runEngine) Continues() (begun bool, steps int) { return e.continues, e.steps }
 
 // Start implements [engine.Engine].
 func (e *runEngine) Start(ctx context.Context, t *engine.Task) engine.Future {

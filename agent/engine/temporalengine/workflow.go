@@ -125,6 +125,7 @@ func (f *flow[D, O]) legs(ctx workflow.Context, e *runEngine, in begin) (any, er
 			return nil, final(err)
 		}
 		before := s.messages
+		e.continues = waits || in.Carried != nil
 		res, err := f.leg(ctx, e, in, prompt, append(options, agent.WithMeter(outer)))
 		started, acted := e.before == nil, e.acted
 		e.endLeg()

@@ -168,17 +168,14 @@ func decide(ctx context.Context, policy func(context.Context, toolset.ApprovalRe
 
 // failed is the result of a call that ended with an error.
 func (s *server[D]) failed(tool string, err error) *mcp.CallToolResult {
-	var retry *toolset.RetryError
-	var failed *toolset.FailedError
-	var denied *toolset.DeniedError
 	text := ""
-	switch {
-	case errors.As(err, &retry):
-		text = retry.Message
-	case errors.As(err, &failed):
-		text = failed.Message
-	case errors.As(err, &denied):
-		text = denied.Message
+	switch outcome := toolset.Outcome(err).(type) {
+	case *toolset.RetryError:
+		text = outcome.Message
+	case *toolset.FailedError:
+		text = outcome.Message
+	case *toolset.DeniedError:
+		text = outcome.Message
 	default:
 		s.config.logger().Error("mcpserver: tool failed", "tool", tool, "error", err)
 		text = fmt.Sprintf("The tool %q failed.", tool)

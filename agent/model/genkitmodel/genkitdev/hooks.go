@@ -126,12 +126,11 @@ func hookCall[D any](ctx context.Context, run *toolset.RunContext[D], args any, 
 
 // outcome returns the outcome for an error that is a request rather than a failure.
 func outcome(err error) (string, bool) {
-	if errors.As(err, new(*toolset.RetryError)) || errors.As(err, new(*toolset.DeniedError)) ||
-		errors.As(err, new(*toolset.ApprovalRequiredError)) || errors.As(err, new(*toolset.DeferredError)) ||
-		errors.As(err, new(*toolset.PendingError)) {
-		return err.Error(), true
+	switch toolset.Outcome(err).(type) {
+	case nil, *toolset.FailedError:
+		return "", false
 	}
-	return "", false
+	return err.Error(), true
 }
 
 // errPanic is recorded for a panic.

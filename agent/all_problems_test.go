@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/model/modeltest"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Whoever repairs one problem should not find the next one behind it.
+func TestNewReportsEveryProblem(t *testing.T) {
+	broken := says("not a name", "x")
+	late := &toolset.Tool[deps]{Def: model.ToolDef{Name: "late"}, Options: toolset.Options{Timeout: -time.Second, Retries: new(-1)}}
+	_, err := agent.New(agent.Config[deps, city]{
+		Model:       modeltest.Script(),
+		Tools:       []*toolset.Tool[deps]{broken, nil, says("add", "x"), late},
+		Toolsets:    []toolset.Toolset[deps]{toolset.Of(addTool(), says("final_result", "x")), nil, toolset.Prefixed(toolset.Of(says("a b", "x"), says("dd", "x")), strings.Repeat("p", 64)), toolset.Searchable(toolset.Of(says("c d", "x")), toolset.Search[deps]{Max: -1})},
+		Validators:  []agent.Validator[deps, city]{nil, func(_ context.Context, _ *toolset.RunContext[deps], c city) (city, error) { return c, nil }, nil},
+		Dynamic:     []agent.InstructionFunc[deps]{nil},
+		History:     []agent.HistoryProcessor[deps]{nil},
+		Output:      agent.Output{Mode: "strange"},
+		EndStrategy: "later", ToolTimeout: -1, ToolRetries: new(-1), Limits: agent.Limits{Requests: -7, Cost: -3},
+		ToolChoice:   model.ToolChoice{Mode: "perhaps"},
+		Commands:     []agent.Command[deps]{{Name: "a b"}},
+		Capabilities: []agent.Capability[deps]{{Tools: []*toolset.Tool[deps]{says("e f", "x")}, Commands: []agent.Command[deps]{{Name: "g h"}}}, {Name: "named", Tools: []*toolset.Tool[deps]{nil}}},
+		Alternatives: []agent.Alternative[deps, city]{
+			agent.As[deps]("", "", func(c city) city { return c }), agent.As[deps, city, city]("no function", "", nil), agent.OutputFunc[deps, city, city]("nor here", "", nil), agent.Text[deps, city](nil), {},
+		},
+	})
+	for _, want := range []string{
+		`tool name "not a name"`, "tool 1 is nil", `both have a tool "add"`, `tool "late": timeout -1s`, `tool "late": retries -1`, "schema is missing",
+		`Toolsets[1] is nil`, `tool name "a b"`, `tool name "ppppp`, `toolsets "Config.Tools" and`, "Max -1 must not be negative", `tool name "c d"`,
+		"Validators[0] is nil", "Validators[2] is nil", "Dynamic[0] is nil", "History[0] is nil", `unknown output mode "strange"`, `unknown end strategy "later"`,
+		"ToolTimeout", "retries must not be negative", "Requests is -7", "Cost is -3", `unknown mode "perhaps"`, `command "a b": the name`, `command "a b": set either`,
+		"capability 0 has no name", `tool name "e f"`, `command "g h": the name`, "toolset capability named: toolset of(): tool 0 is nil",
+		"output no function: the function is nil", "output nor here: the function is nil", "alternative 3 is empty", "alternative 4 is empty",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// A name that is not valid, or any other mistake in a toolset, does not hide that two tools have one name.
+func TestMistakesDoNotHideClashes(t *testing.T) {
+	for name, bad := range map[string]toolset.Toolset[deps]{
+		"name": toolset.Of(says("a b", "x"), addTool(), says("final_result", "x")), "nil": toolset.Of(nil, addTool(), says("final_result", "x")),
+		"wrapped":  toolset.Wrapped(toolset.Of(addTool(), says("final_result", "x")), nil),
+		"named":    toolset.Named(toolset.Of(says("a b", "x"), addTool(), says("final_result", "x")), "other"),
+		"combined": toolset.Combine(toolset.Of(says("a b", "x")), toolset.Of(addTool(), says("final_result", "x"))),
+		"prefixed": toolset.Prefixed(toolset.Of(says(" b", "x"), says("dd", "x"), says("final_result", "x"), says("inal_result", "x")), ""),
+	} {
+		for _, other := range []*toolset.Tool[deps]{addTool(), says("dd", "x")} {
+			_, err := agent.New(agent.Config[deps, city]{Tools: []*toolset.Tool[deps]{other, says("more", "x")}, Toolsets: []toolset.Toolset[deps]{bad, toolset.Of(says("more", "x"))}})
+			require.ErrorContains(t, err, `both have a tool "more"`, name)
+			require.ErrorContains(t, err, "the agent's output", name)
+			if (other.Def.Name == "dd") == (name == "prefixed") {
+				require.ErrorContains(t, err, `both have a tool "`+other.Def.Name+`"`, name)
+			}
+		}
+	}
+}
+
+func TestToolChoiceOfAnUnknownToolIsFoundByNew(t *testing.T) {
+	choose := func(name string) model.ToolChoice { return model.ToolChoice{Mode: model.ToolChoiceTool, Tool: name} }
+	_, err := agent.New(agent.Config[deps, city]{ToolChoice: choose("gone"), Tools: []*toolset.Tool[deps]{addTool()}})
+	require.ErrorContains(t, err, `ToolChoice: unknown tool "gone"`)
+	_, err = agent.New(cfg{ToolChoice: choose("add")})
+	require.ErrorContains(t, err, `ToolChoice: unknown tool "add"`, "there is none at all")
+	for _, ok := range []string{"add", "final_result"} {
+		_, err = agent.New(agent.Config[deps, city]{ToolChoice: choose(ok), Tools: []*toolset.Tool[deps]{addTool()}})
+		require.NoError(t, err)
+	}
+	dynamic := toolset.PerRun("later", func(context.Context, *toolset.RunContext[deps]) (toolset.Toolset[deps], error) { return nil, nil })
+	_, err = agent.New(cfg{ToolChoice: choose("gone"), Tools: []*toolset.Tool[deps]{addTool()}, Toolsets: []toolset.Toolset[deps]{dynamic}})
+	require.NoError(t, err, "only a run knows the tools")
+}
+
+func TestModelThatIsNilIsAnErrorOfTheRun(t *testing.T) {
+	a := newAgent(t, cfg{Model: modeltest.Script(modeltest.SayText("no"))})
+	_, err := a.Run(t.Context(), deps{}, "go", agent.WithModel(nil))
+	require.ErrorIs(t, err, agent.ErrNoModel)
+	require.ErrorContains(t, err, "WithModel")
+}
