@@ -57,9 +57,22 @@ type editor struct {
 var (
 	_ ws.Workspace = (*editor)(nil)
 	_ ws.Resolver  = (*editor)(nil)
+	_ ws.Linked    = (*editor)(nil)
 )
 
 func (e *editor) Roots() []string { return e.roots }
+
+// RealRoots implements [ws.Linked], as far as this machine knows.
+func (e *editor) RealRoots() []string {
+	real := make([]string, len(e.roots))
+	for i, root := range e.roots {
+		var err error
+		if real[i], err = realPath(root); err != nil {
+			real[i] = root
+		}
+	}
+	return real
+}
 
 func (e *editor) Features() ws.Features { return e.features }
 
@@ -73,7 +86,7 @@ func (e *editor) Resolve(_ context.Context, path string) error {
 type editorPlace struct{ path, real string }
 
 func (e *editor) locate(name string) (editorPlace, error) {
-	at, err := ws.Locate(e.roots, name)
+	at, err := ws.LocateIn(e, name)
 	if err != nil {
 		return editorPlace{}, err
 	}
@@ -81,8 +94,8 @@ func (e *editor) locate(name string) (editorPlace, error) {
 	if err != nil {
 		return editorPlace{}, fmt.Errorf("%w: %w", ws.ErrPath, err)
 	}
-	for _, root := range e.roots {
-		if root, err = realPath(root); err == nil && e.style.Contains(root, real) {
+	for _, root := range e.RealRoots() {
+		if e.style.Contains(root, real) {
 			return editorPlace{at.Path, real}, nil
 		}
 	}

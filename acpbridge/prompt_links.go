@@ -4,11 +4,8 @@ package acpbridge
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"path"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -43,11 +40,11 @@ func linkedFiles(ctx context.Context, w ws.Workspace, links []*acp.ResourceLink,
 
 // linkedFile reads a file. The size is 0 if it cannot be given to the model.
 func linkedFile(ctx context.Context, w ws.Workspace, l *acp.ResourceLink, media []string, limit int) (part model.Part, size int) {
-	uri, fragment, _ := strings.Cut(l.URI, "#")
-	if len(uri) < 5 || !strings.EqualFold(uri[:5], "file:") {
+	if len(l.URI) < 5 || !strings.EqualFold(l.URI[:5], "file:") {
 		return part, 0
 	}
-	r := linesOf(fragment)
+	uri, r := ws.ParseLink(l.URI)
+	uri, _, _ = strings.Cut(uri, "#") // a heading, say: the whole file has it
 	r.Limit = limit + 1
 	p := prompter{media: media}
 	mediaType := mediaTypeOf(l, uri)
@@ -67,23 +64,6 @@ func linkedFile(ctx context.Context, w ws.Workspace, l *acp.ResourceLink, media 
 		return part, 0
 	}
 	return model.User(fenced(l.URI, string(f.Data))), len(f.Data)
-}
-
-// lineFragment is how editors name lines in links: L5, L5-10, L5:10, L5-L10.
-var lineFragment = regexp.MustCompile(`^L(\d{1,9})(?:[-:]L?(\d{1,9}))?$`)
-
-// linesOf returns the lines that a fragment names, or the whole file.
-func linesOf(fragment string) ws.Range {
-	m := lineFragment.FindStringSubmatch(fragment)
-	if m == nil {
-		return ws.Range{}
-	}
-	first, _ := strconv.Atoi(m[1])
-	last, _ := strconv.Atoi(cmp.Or(m[2], m[1]))
-	if first < 1 || last < first {
-		return ws.Range{}
-	}
-	return ws.Range{Line: first, Lines: last - first + 1}
 }
 
 // mediaTypes are those of files that are not text, by the end of their names.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,6 +51,7 @@ func TestTitleOfReadFileSaysWhichLines(t *testing.T) {
 		"Read a (from line 1)":  {"path": "a", "line": 1},
 		"Read a (from line 2)":  {"path": "a", "line": 2},
 		"Read a (lines 1 to 1)": {"path": "a", "limit": 1},
+		"Read a (lines 2 to 3)": {"path": "file:///project/a?symbol=A#L2:3"},
 	} {
 		editor := acptest.New(acptest.Options{Files: map[string]string{"/project/a": "1\n2\n3\n"}})
 		assert.Equal(t, want, once(t, editor, "read_file", in).shown(t, 0).Title)
@@ -120,4 +123,26 @@ func TestASlowReadEndsWithItsContext(t *testing.T) {
 		assert.Equal(t, acp.ToolCallStatusFailed, r.shown(t, 0).Status)
 		assert.Equal(t, "Cancelled.", shownText(r.shown(t, 0)))
 	})
+}
+
+// The editor's project is a link. What the model reads by its real path, such as one that a compiler names, is the editor's file.
+func TestRealPathOfALinkedProjectIsTheEditorsFile(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	real, link := filepath.Join(base, "real"), filepath.Join(base, "link")
+	require.NoError(t, os.Mkdir(real, 0o755))
+	require.NoError(t, os.Symlink(real, link))
+	editor := acptest.New(acptest.Options{Files: map[string]string{filepath.Join(link, "a.go"): "unsaved\n"}})
+	r := runTools(t.Context(), t, editor, editor.Deps(link), []model.Part{
+		call("c1", "read_file", args{"path": filepath.Join(real, "a.go")}),
+		call("c2", "write_file", args{"path": filepath.Join(real, "new.go"), "content": "new\n"}),
+		call("c3", "read_file", args{"path": filepath.Join(base, "a.go")}),
+	})
+	require.NoError(t, r.err)
+	require.Equal(t, "unsaved\n", r.answers()[0].Text)
+	require.Equal(t, "Read a.go", r.shown(t, 0).Title)
+	text, ok := editor.File(filepath.Join(link, "new.go"))
+	require.True(t, ok)
+	require.Equal(t, "new\n", text)
+	require.Contains(t, r.answers()[2].Text, "outside")
 }

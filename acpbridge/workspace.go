@@ -126,6 +126,9 @@ func (w *Workspace) madeFor(d deps.ACPDeps) bool {
 // Roots implements [ws.Workspace].
 func (w *Workspace) Roots() []string { return w.editor.roots }
 
+// RealRoots implements [ws.Linked].
+func (w *Workspace) RealRoots() []string { return w.editor.RealRoots() }
+
 // Features implements [ws.Workspace].
 func (w *Workspace) Features() ws.Features { return w.features }
 

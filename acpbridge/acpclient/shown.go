@@ -52,7 +52,7 @@ func (s *Session) grant(ctx context.Context, call *view.Entity, always bool) {
 	}
 	for i := range g.changes {
 		d := &g.changes[i]
-		if at, err := workspace.Locate(s.workspace.Roots(), d.Path); err == nil {
+		if at, err := workspace.LocateIn(s.workspace, d.Path); err == nil {
 			a := toolset.Approval{Preview: []toolset.Preview{{Diff: &toolset.Diff{Path: at.Path, Old: d.Old, New: &d.New}}}}
 			workspace.DefaultScope(ctx, s.workspace, toolWrite, &a)
 			s.policy.RememberApproval(toolWrite, &a, toolset.VerdictAllow)
@@ -73,7 +73,7 @@ func (s *Session) placed(c *toolset.CommandLine) (toolset.CommandLine, bool) {
 	if dir == "" {
 		dir = s.cwd
 	}
-	at, err := workspace.Locate(s.workspace.Roots(), dir)
+	at, err := workspace.LocateIn(s.workspace, dir)
 	if err != nil {
 		return toolset.CommandLine{}, false
 	}

@@ -83,7 +83,7 @@ func (t *terminals) create(ctx context.Context, r *acp.CreateTerminalRequest) (a
 	if err := c.Check(); err != nil {
 		return "", workspaceError(ctx, "run", r.Command, err)
 	}
-	at, err := workspace.Locate(s.workspace.Roots(), cmp.Or(c.Dir, s.cwd))
+	at, err := workspace.LocateIn(s.workspace, cmp.Or(c.Dir, s.cwd))
 	if err != nil {
 		return "", workspaceError(ctx, "run a command in", opt(r.Cwd), err)
 	}

@@ -10,12 +10,14 @@
 // All backends read paths in the same way:
 //
 //   - A relative path begins at the first root. An absolute path must lie in one of the roots, and a relative one must not leave
-//     them. Everything else is [ErrOutside].
+//     them. Everything else is [ErrOutside]. If a root is a symbolic link, what it leads to is another name for it, where the workspace
+//     knows that ([Linked]).
 //   - "." and ".." are removed first, without looking at files: in a/link/../b the link plays no part. Symbolic links are followed
 //     after that. A link counts by what it leads to: a path that leaves the roots through a link is outside, also where the target
 //     does not exist.
 //   - A path that begins with "file:" is a URI as in RFC 8089. It is absolute, its host is empty or "localhost", and
-//     percent-encoding is removed. Encoded separators and NUL bytes, queries and fragments are refused. Other paths are not decoded:
+//     percent-encoding is removed. Encoded separators and NUL bytes, queries and fragments are refused: [ParseLink] takes links with
+//     lines apart, and the tools that read and edit files do so. Other paths are not decoded:
 //     a%20b is a file of that name.
 //   - If the first root is a Windows path (a drive, or a server and a share), all paths are: both slashes separate names, case does not
 //     matter, `\\?\` prefixes are removed, and a URI with a host is a server and its first name a share. Names that Windows would

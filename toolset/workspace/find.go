@@ -6,6 +6,7 @@ import (
 	"context"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -14,9 +15,9 @@ import (
 // finder walks a workspace for list_files and search_files.
 type finder struct {
 	call *call
-	// dir is where to begin, and at where that is.
-	dir string
-	at  Location
+	// dirs are the directories to walk, and at is where the present one is.
+	dirs []string
+	at   Location
 	// glob, if not empty, says which files are wanted: by name, or by path below dir if it has a slash.
 	glob string
 	// all finds ignored files as well.
@@ -31,42 +32,70 @@ type finder struct {
 // checkGlob says what is wrong with a pattern.
 func checkGlob(pattern string) bool { return pattern == "" || doublestar.ValidatePattern(pattern) }
 
-// files yields what is below the directory, with its path relative to that directory. Of a walk that fails at once the error is the only
-// thing that it yields.
+// everywhere are the directories to walk if the model names none: all of the workspace.
+func (c *call) everywhere(dir string) []string {
+	if dir != "" {
+		return []string{dir}
+	}
+	return c.ws.Roots()
+}
+
+// files yields what is below the directories, with its path relative to the one it is found in. Of a walk that fails at once the error
+// is the only thing that it yields.
 func (f *finder) files(ctx context.Context) iter.Seq2[found, error] {
 	return func(yield func(found, error) bool) {
-		var err error
-		if f.at, err = Locate(f.call.ws.Roots(), f.dir); err != nil {
-			yield(found{}, err)
-			return
-		}
-		o := WalkOptions{Depth: f.depth}
-		if !f.all {
-			f.rulesAbove(ctx)
-			o.Filter = func(dir string, entries []Info) []Info { return f.filter(ctx, dir, entries) }
-		}
-		prefix := f.prefix()
-		for info, err := range f.call.ws.Walk(ctx, f.dir, o) {
-			switch {
-			case err != nil && (ctx.Err() != nil || !strings.HasPrefix(info.Path, prefix)):
-				yield(found{}, err)
-				return
-			case err != nil:
-				f.unreadable++
-				continue
-			}
-			entry := found{Info: info, below: f.slashed(strings.TrimPrefix(info.Path, prefix))}
-			if info.Path == f.at.Path { // a file
-				entry.below = f.slashed(StyleOf(info.Path).Rel(StyleOf(info.Path).Parent(info.Path), info.Path))
-			}
-			if f.glob != "" && (info.IsDir() || !f.fits(entry.below)) {
-				continue
-			}
-			if !yield(entry, nil) {
+		for i, dir := range f.dirs {
+			if !f.walk(ctx, dir, i > 0, yield) {
 				return
 			}
 		}
 	}
+}
+
+// walk yields what is below one of the directories. It reports whether to go on. further says that this is not the first one, so that the
+// rest is of use even if this one cannot be read.
+func (f *finder) walk(ctx context.Context, dir string, further bool, yield func(found, error) bool) bool {
+	var err error
+	if f.at, err = LocateIn(f.call.ws, dir); err != nil {
+		yield(found{}, err)
+		return false
+	}
+	o := WalkOptions{Depth: f.depth, Filter: f.others}
+	f.rules = nil
+	if !f.all {
+		f.rulesAbove(ctx)
+		o.Filter = func(dir string, entries []Info) []Info { return f.filter(ctx, dir, f.others(dir, entries)) }
+	}
+	prefix := f.prefix()
+	for info, err := range f.call.ws.Walk(ctx, f.at.Path, o) {
+		switch {
+		case err != nil && (ctx.Err() != nil || !further && !strings.HasPrefix(info.Path, prefix)):
+			yield(found{}, err)
+			return false
+		case err != nil:
+			f.unreadable++
+			continue
+		}
+		entry := found{Info: info, below: f.slashed(strings.TrimPrefix(info.Path, prefix))}
+		if info.Path == f.at.Path { // a file
+			entry.below = f.slashed(StyleOf(info.Path).Rel(StyleOf(info.Path).Parent(info.Path), info.Path))
+		}
+		if f.glob != "" && (info.IsDir() || !f.fits(entry.below)) {
+			continue
+		}
+		if !yield(entry, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// others leaves out what has a walk of its own.
+func (f *finder) others(_ string, entries []Info) []Info {
+	if len(f.dirs) == 1 {
+		return entries
+	}
+	return slices.DeleteFunc(entries, func(e Info) bool { return slices.Contains(f.dirs, e.Path) })
 }
 
 // found is what a [finder] has found.

@@ -85,7 +85,7 @@ func (c *call) carryOut(ctx context.Context, p *plan) error {
 // current reads what a plan is to change. The error is for the model.
 func (c *call) current(ctx context.Context, path string) (*plan, error) {
 	name := c.name(path)
-	at, err := Locate(c.ws.Roots(), path)
+	at, err := LocateIn(c.ws, path)
 	if err != nil {
 		return nil, c.failed(ctx, "write "+name, err)
 	}

@@ -75,7 +75,7 @@ func (c *call) reason(err error) string {
 
 // name returns a path as the model and people are shown it: relative to the working directory if it lies there.
 func (c *call) name(path string) string {
-	if at, err := Locate(c.ws.Roots(), path); err == nil {
+	if at, err := LocateIn(c.ws, path); err == nil {
 		return printable(shortPath(c.ws, at.Path))
 	}
 	return printable(path)

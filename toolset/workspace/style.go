@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -60,6 +61,28 @@ func Locate(roots []string, name string) (Location, error) {
 		return Location{Path: abs, Root: i, Name: strings.ReplaceAll(s.Rel(root, abs), s.separator(), "/")}, nil
 	}
 	return Location{}, ErrOutside
+}
+
+// LocateIn returns where a path is in a workspace: as [Locate] does for its roots or, if it is outside of these and the workspace is
+// [Linked], for what they lead to. The location is below the root either way, so that a file has one name.
+func LocateIn(w Workspace, name string) (Location, error) {
+	at, err := Locate(w.Roots(), name)
+	if linked, ok := w.(Linked); ok && errors.Is(err, ErrOutside) {
+		return LocateLinked(w.Roots(), linked.RealRoots(), name)
+	}
+	return at, err
+}
+
+// LocateLinked is [LocateIn] for implementations of [Linked].
+func LocateLinked(roots, real []string, name string) (Location, error) {
+	at, err := Locate(roots, name)
+	if !errors.Is(err, ErrOutside) || len(real) != len(roots) {
+		return at, err
+	}
+	if at, err = Locate(real, name); err == nil {
+		at.Path = StyleOf(roots[0]).Join(roots[at.Root], at.Name)
+	}
+	return at, err
 }
 
 // Abs returns name as an absolute, clean path. A relative name begins at dir, which is absolute. A name may be a file URI. The error

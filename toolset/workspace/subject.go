@@ -29,8 +29,12 @@ func (s *Session) Subject(args any) (about Subject, ok bool) {
 
 // shown returns a path as it is shown, and absolute. The path may lie outside.
 func (s *Session) shown(path string) (short, abs string) {
+	at, err := LocateIn(s.workspace, path)
+	if err == nil {
+		return printable(shortPath(s.workspace, at.Path)), at.Path
+	}
 	root := s.workspace.Roots()[0]
-	abs, err := StyleOf(root).Abs(root, path)
+	abs, err = StyleOf(root).Abs(root, path)
 	if err != nil {
 		return printable(path), path
 	}
@@ -43,6 +47,7 @@ func (s *Session) file(verb, path string) Subject {
 }
 
 func (in readFileArgs) subject(s *Session) Subject {
+	in = in.resolved()
 	about := s.file("Read", in.Path)
 	about.Line = in.Line
 	switch first := max(in.Line, 1); {
@@ -56,7 +61,10 @@ func (in readFileArgs) subject(s *Session) Subject {
 
 func (in writeFileArgs) subject(s *Session) Subject { return s.file("Write", in.Path) }
 
-func (in editFileArgs) subject(s *Session) Subject { return s.file("Edit", in.Path) }
+func (in editFileArgs) subject(s *Session) Subject {
+	path, _ := ParseLink(in.Path)
+	return s.file("Edit", path)
+}
 
 func (in runCommandArgs) subject(s *Session) Subject {
 	cmd, err := commandOf(StyleOf(s.workspace.Roots()[0]), in)

@@ -44,7 +44,7 @@ func (c *call) prepare(ctx context.Context, in runCommandArgs) (prepared, error)
 	if err != nil {
 		return prepared{}, err
 	}
-	at, err := Locate(roots, cmp.Or(in.Cwd, "."))
+	at, err := LocateIn(c.ws, cmp.Or(in.Cwd, "."))
 	if err != nil {
 		return prepared{}, c.failed(ctx, "run a command in "+c.name(in.Cwd), err)
 	}

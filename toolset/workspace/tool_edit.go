@@ -21,7 +21,8 @@ type editFileArgs struct {
 }
 
 func (c *call) planEdit(ctx context.Context, in editFileArgs) (*plan, error) {
-	return c.planned(ctx, in.Path, in, func(p *plan) error {
+	path, _ := ParseLink(in.Path)
+	return c.planned(ctx, path, in, func(p *plan) error {
 		if !p.exists {
 			return toolset.Failed("Could not edit %s: not found. Create it with %s.", p.name, ToolWriteFile)
 		}

@@ -15,7 +15,7 @@ import (
 const listFilesDescription = "List a directory, or find files by a glob. Directories end with a slash. Files that .gitignore leaves out are not listed."
 
 type listFilesArgs struct {
-	Path    string `json:"path,omitempty" jsonschema_description:"The directory. Default: the working directory."`
+	Path    string `json:"path,omitempty" jsonschema_description:"The directory. Default: the working directory\\, or all directories with a pattern."`
 	Pattern string `json:"pattern,omitempty" jsonschema_description:"List only files that match this glob, in all subdirectories: *.go for names, cmd/**/*.go for paths below the directory."`
 	Depth   int    `json:"depth,omitempty" jsonschema_description:"How many levels of directories to list. Default: 1, or all with a pattern." validate:"omitempty,min=1,max=1000"`
 	All     bool   `json:"include_ignored,omitempty" jsonschema_description:"List ignored files, too."`
@@ -44,11 +44,11 @@ func (c *call) listFiles(ctx context.Context, in listFilesArgs) (toolset.Result,
 	if !checkGlob(in.Pattern) {
 		return toolset.Result{}, toolset.Retry("pattern %q is not a valid glob.", in.Pattern)
 	}
-	f := finder{call: c, dir: cmp.Or(in.Path, "."), glob: in.Pattern, all: in.All, depth: in.Depth}
+	f := finder{call: c, dirs: c.everywhere(in.Path), glob: in.Pattern, all: in.All, depth: in.Depth}
 	if in.Depth == 0 && in.Pattern == "" {
-		f.depth = 1
+		f.dirs, f.depth = []string{cmp.Or(in.Path, ".")}, 1
 	}
-	name := c.name(f.dir)
+	name := c.name(f.dirs[0])
 	var b strings.Builder
 	n := 0
 	for entry, err := range f.files(ctx) {

@@ -15,12 +15,22 @@ import (
 const readFileDescription = "Read a text file. For long files, use line and limit to read a range. The content is returned without line numbers."
 
 type readFileArgs struct {
-	Path  string `json:"path" jsonschema_description:"The file: an absolute path, or one relative to the working directory." validate:"required"`
+	Path  string `json:"path" jsonschema_description:"The file: an absolute path, one relative to the working directory, or a link to a file or its lines." validate:"required"`
 	Line  int    `json:"line,omitempty" jsonschema_description:"The first line to read, counted from 1." validate:"omitempty,min=1,max=2000000000"`
 	Limit int    `json:"limit,omitempty" jsonschema_description:"How many lines to read. Default: all." validate:"omitempty,min=1,max=2000000000"`
 }
 
+// resolved takes a link with lines apart, as users paste it. Lines that are given as arguments go first.
+func (in readFileArgs) resolved() readFileArgs {
+	path, lines := ParseLink(in.Path)
+	if in.Path = path; in.Line == 0 && in.Limit == 0 {
+		in.Line, in.Limit = lines.Line, lines.Lines
+	}
+	return in
+}
+
 func (c *call) readFile(ctx context.Context, in readFileArgs) (toolset.Result, error) {
+	in = in.resolved()
 	name, first := c.name(in.Path), max(in.Line, 1)
 	f, err := c.ws.Read(ctx, in.Path, Range{Line: first, Lines: in.Limit, Limit: c.options.readLimit})
 	if err != nil {

@@ -3,7 +3,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +19,7 @@ const searchFilesDescription = "Search text files for a regular expression, line
 type searchFilesArgs struct {
 	Pattern    string `json:"pattern" jsonschema_description:"A regular expression in Go (RE2) syntax, or a text if literal is set." validate:"required"`
 	Literal    bool   `json:"literal,omitempty" jsonschema_description:"Search for pattern as it is, not as a regular expression."`
-	Path       string `json:"path,omitempty" jsonschema_description:"The directory or file to search. Default: the working directory."`
+	Path       string `json:"path,omitempty" jsonschema_description:"The directory or file to search. Default: all directories."`
 	Glob       string `json:"glob,omitempty" jsonschema_description:"Search only files that match this glob: *.go for names, cmd/**/*.go for paths below the directory."`
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema_description:"Ignore upper and lower case."`
 	Context    int    `json:"context,omitempty" jsonschema_description:"How many lines to show before and after each match." validate:"omitempty,min=1,max=10"`
@@ -45,13 +44,13 @@ func (c *call) searchFiles(ctx context.Context, in searchFilesArgs) (toolset.Res
 	if !checkGlob(in.Glob) {
 		return toolset.Result{}, toolset.Retry("glob %q is not valid.", in.Glob)
 	}
-	f := &finder{call: c, dir: cmp.Or(in.Path, "."), glob: in.Glob, all: in.All}
+	f := &finder{call: c, dirs: c.everywhere(in.Path), glob: in.Glob, all: in.All}
 	r := report{call: c, contextual: in.Context > 0}
 	err = search(ctx, f, func() *fileSearch {
 		return &fileSearch{ws: c.ws, matcher: m, context: in.Context, limit: maxMatches + 1}
 	}, r.add)
 	if err != nil {
-		return toolset.Result{}, c.failed(ctx, "search "+c.name(f.dir), err)
+		return toolset.Result{}, c.failed(ctx, "search "+c.name(f.dirs[0]), err)
 	}
 	return toolset.Result{Text: r.text() + f.note()}, nil
 }

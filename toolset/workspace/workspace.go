@@ -59,6 +59,13 @@ type Resolver interface {
 	Resolve(ctx context.Context, path string) error
 }
 
+// Linked is implemented by workspaces whose roots may be symbolic links. A path below what a root leads to is then one below the root:
+// programs that run there name files by it. A [Workspace] need not implement it.
+type Linked interface {
+	// RealRoots returns what the roots lead to, in their order.
+	RealRoots() []string
+}
+
 // Features says what a [Workspace] can do. A method whose feature is missing returns errors.ErrUnsupported.
 type Features struct {
 	// Read stands for Read and Stat, Write for Write, Remove for Remove, Walk for Walk and Commands for Start.

@@ -81,7 +81,7 @@ func (t *touched) below(ctx context.Context, p *project, w workspace.Workspace, 
 		t.standing, t.known = standing, true
 	}
 	roots := w.Roots()
-	at, err := workspace.Locate(roots, path)
+	at, err := workspace.LocateIn(w, path)
 	if err != nil {
 		return nil, nil
 	}

@@ -136,7 +136,7 @@ func (f *files) path(name string) string { return path.Join(f.dir, name+extensio
 
 // Path returns the absolute path of a note's file.
 func (f *files) Path(name string) string {
-	at, err := workspace.Locate(f.w.Roots(), f.path(name))
+	at, err := workspace.LocateIn(f.w, f.path(name))
 	if err != nil {
 		return f.path(name)
 	}
@@ -145,7 +145,7 @@ func (f *files) Path(name string) string {
 
 // names returns the names of the files that may be notes, sorted.
 func (f *files) names(ctx context.Context) ([]string, error) {
-	at, err := workspace.Locate(f.w.Roots(), f.dir)
+	at, err := workspace.LocateIn(f.w, f.dir)
 	if err != nil {
 		return nil, fmt.Errorf("memory: list %q: %w", f.dir, err)
 	}

@@ -171,7 +171,7 @@ func workspaceFolder(w workspace.Workspace, dir string) *folder {
 			if !w.Features().Walk {
 				return nil, nil
 			}
-			at, err := workspace.Locate(w.Roots(), dir)
+			at, err := workspace.LocateIn(w, dir)
 			if err != nil {
 				return nil, err
 			}

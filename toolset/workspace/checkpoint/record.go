@@ -13,7 +13,7 @@ import (
 // Write implements [workspace.Workspace]. The change is recorded with what the file held before: for a version that was just read, nothing is
 // read again.
 func (r *Recorder) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
-	at, err := workspace.Locate(r.workspace.Roots(), path)
+	at, err := workspace.LocateIn(r.workspace, path)
 	if err != nil {
 		return r.workspace.Write(ctx, path, data, ifVersion) // which says what is wrong with the path
 	}
@@ -46,7 +46,7 @@ const maxAttempts = 3
 
 // Remove implements [workspace.Workspace]. The removal is recorded with what the file held.
 func (r *Recorder) Remove(ctx context.Context, path string, ifVersion workspace.Version) error {
-	at, err := workspace.Locate(r.workspace.Roots(), path)
+	at, err := workspace.LocateIn(r.workspace, path)
 	if err != nil {
 		return r.workspace.Remove(ctx, path, ifVersion)
 	}

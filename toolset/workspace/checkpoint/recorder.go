@@ -121,6 +121,14 @@ func (r *Recorder) Checkpoints() []Checkpoint {
 // Roots implements [workspace.Workspace].
 func (r *Recorder) Roots() []string { return r.workspace.Roots() }
 
+// RealRoots implements [workspace.Linked]. It is nil if the workspace behind the recorder does not.
+func (r *Recorder) RealRoots() []string {
+	if linked, ok := r.workspace.(workspace.Linked); ok {
+		return linked.RealRoots()
+	}
+	return nil
+}
+
 // Features implements [workspace.Workspace].
 func (r *Recorder) Features() workspace.Features { return r.workspace.Features() }
 
@@ -164,7 +172,7 @@ func (r *Recorder) Resolve(ctx context.Context, path string) error {
 	var err error
 	if r.workspace.Features().Read {
 		_, err = r.workspace.Stat(ctx, path)
-	} else if _, err = workspace.Locate(r.workspace.Roots(), path); err != nil {
+	} else if _, err = workspace.LocateIn(r.workspace, path); err != nil {
 		err = &workspace.PathError{Op: "resolve", Path: path, Err: err}
 	}
 	if errors.Is(err, fs.ErrNotExist) {

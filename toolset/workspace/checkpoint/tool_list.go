@@ -135,7 +135,7 @@ func (r *Recorder) showChanges(in listChangesArgs) (string, error) {
 		return "", err
 	}
 	if in.Path != "" {
-		at, err := workspace.Locate(r.Roots(), in.Path)
+		at, err := workspace.LocateIn(r, in.Path)
 		if err != nil {
 			return "", toolset.Failed("The path %q is malformed or lies outside of the working directory.", in.Path)
 		}

@@ -45,6 +45,7 @@ type Workspace struct {
 	config Config
 	roots  []root
 	named  []string // the paths of the roots, as users know them
+	real   []string // what they lead to
 	env    []string
 	wrap   wrapper // the sandbox, nil without one
 
@@ -124,7 +125,7 @@ func (w *Workspace) addRoot(name string) error {
 	if err != nil {
 		return err
 	}
-	w.roots, w.named = append(w.roots, root{r, real}), append(w.named, abs)
+	w.roots, w.named, w.real = append(w.roots, root{r, real}), append(w.named, abs), append(w.real, real)
 	return nil
 }
 
@@ -136,6 +137,9 @@ func (w *Workspace) closeRoots() {
 
 // Roots implements [workspace.Workspace].
 func (w *Workspace) Roots() []string { return w.named }
+
+// RealRoots implements [workspace.Linked].
+func (w *Workspace) RealRoots() []string { return w.real }
 
 // Features implements [workspace.Workspace].
 func (w *Workspace) Features() workspace.Features {

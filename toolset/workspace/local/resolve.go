@@ -33,7 +33,7 @@ func (w *Workspace) locate(ctx context.Context, name string) (workspace.Location
 	if ctx.Err() != nil {
 		return workspace.Location{}, context.Cause(ctx)
 	}
-	return workspace.Locate(w.named, name)
+	return workspace.LocateLinked(w.named, w.RealRoots(), name)
 }
 
 // find finds what a path leads to. follow says whether a link at the end counts by its target.
