@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
@@ -19,7 +20,7 @@ import (
 func (m *Model) appendContents(dst []byte, req *model.Request) ([]byte, error) {
 	e := contentEncoder{m: m, req: req, dst: append(dst, '['), ids: adapter.WireIDs{Provider: m.info.Provider, Messages: req.Messages}}
 	first := true
-	for turn := range adapter.Turns(req.Messages) {
+	for turn := range adapter.Turns(adapter.Without(req.Messages, m.says)) {
 		var err error
 		switch {
 		case turn[0].Kind == model.KindResponse && first:
@@ -39,6 +40,13 @@ func (m *Model) appendContents(dst []byte, req *model.Request) ([]byte, error) {
 		e.user(nil)
 	}
 	return append(e.dst, ']'), nil
+}
+
+// says reports whether a response has anything to send beside thoughts and white space.
+func (m *Model) says(msg *model.Message) bool {
+	return slices.ContainsFunc(msg.Parts, func(p model.Part) bool {
+		return adapter.Says(&p) || p.Kind == model.PartOpaque && p.Provider == m.info.Provider
+	})
 }
 
 type contentEncoder struct {

@@ -203,7 +203,7 @@ func TestEmptyTextIsNotSent(t *testing.T) {
 		"empty text":         {[]*model.Message{model.UserText("")}, nothing},
 		"empty beside text":  {[]*model.Message{model.UserText(""), model.UserText("a")}, said("user", "a")},
 		"a system prompt":    {[]*model.Message{request(model.System("x"))}, nothing},
-		"an empty answer":    {[]*model.Message{model.UserText("a"), model.Response(model.Text("")), model.UserText("b")}, said("user", "a") + "," + said("user", "b")},
+		"an empty answer":    {[]*model.Message{model.UserText("a"), model.Response(model.Text("")), model.UserText("b")}, `{"role":"user","parts":[{"text":"a"},{"text":"b"}]}`},
 		"nothing to go on":   {[]*model.Message{model.UserText("a"), model.Response(model.Text("b")), request()}, said("user", "a") + "," + said("model", "b") + "," + nothing},
 		"an empty retry has": {[]*model.Message{request(model.Retry("", "", ""))}, said("user", `\n\nFix this and try again.`)},
 	} {

@@ -19,18 +19,28 @@ func testEmptyResponses(s *subject) {
 	thoughts := model.Part{Kind: model.PartThinking, Text: "hm", Provider: s.model().Info().Provider, Signature: []byte("signed")}
 	for name, parts := range map[string][]model.Part{
 		"nothing": nil, "thoughts": {model.Thinking("hm")}, "signed thoughts": {thoughts}, "empty text": {model.Text("")},
-		"thoughts and empty text": {thoughts, model.Text("")},
+		"thoughts and empty text": {thoughts, model.Text("")}, "white space": {model.Text(" \n"), model.Text("\t")},
+		"another's thoughts": {{Kind: model.PartThinking, Text: "hm", Provider: "elsewhere", Signature: []byte("signed")}},
+		"another's opaque":   {{Kind: model.PartOpaque, Data: []byte(`{"type":"reasoning"}`), Provider: "elsewhere"}},
+		"a source":           {{Kind: model.PartCitation, URL: "https://a.test/", Provider: "elsewhere", Data: []byte(`{}`)}},
 	} {
-		req := question("")
 		answer := model.Response(parts...)
 		answer.Provider = thoughts.Provider
-		req.Messages = []*model.Message{model.UserText("first words"), answer, model.UserText("second words")}
-		sent := s.mustSend(req)
-		if at := strings.Index(sent, "first words"); at < 0 || !strings.Contains(sent[at:], "second words") {
-			s.t.Errorf("a response of %s: not all of the rest was sent, in order: %.2000s", name, sent)
-		}
-		if found := emptyMessage.FindString(sent); found != "" {
-			s.t.Errorf("a response of %s: %s was sent: %.2000s", name, found, sent)
+		first, second := model.UserText("first words"), model.UserText("second words")
+		for where, messages := range map[string][]*model.Message{
+			"":          {first, answer, second},
+			" at first": {answer, first, second}, " at last": {first, second, answer}, " twice": {first, answer, answer, second, answer},
+			" between": {first, answer, second, answer, model.UserText("third words")},
+		} {
+			req := question("")
+			req.Messages = messages
+			sent := s.mustSend(req)
+			if at := strings.Index(sent, "first words"); at < 0 || !strings.Contains(sent[at:], "second words") {
+				s.t.Errorf("a response of %s%s: not all of the rest was sent, in order: %.2000s", name, where, sent)
+			}
+			if found := emptyMessage.FindString(sent); found != "" {
+				s.t.Errorf("a response of %s%s: %s was sent: %.2000s", name, where, found, sent)
+			}
 		}
 	}
 }
@@ -55,10 +65,25 @@ func testRepeatedIDs(s *subject) {
 		model.Response(call("call_0"), call("call_1")), results("call_0", "call_1"),
 		model.Response(call("call_0")), results("call_0"),
 	}
-	for n := 3; n <= len(req.Messages); n += 2 {
-		part := *req
-		part.Messages = req.Messages[:n]
-		s.checkIDs(s.mustSend(&part))
+	own := s.model().Info().Provider
+	for _, providers := range [][3]string{{}, {own, own, own}, {"elsewhere", own, "another"}, {own, "elsewhere", own}} {
+		for n := 3; n <= len(req.Messages); n += 2 {
+			part := *req
+			part.Messages = nil
+			for i, msg := range req.Messages[:n] {
+				if msg.Kind == model.KindResponse {
+					msg = msg.Clone()
+					msg.Provider = providers[i/2]
+				}
+				part.Messages = append(part.Messages, msg)
+			}
+			s.checkIDs(s.mustSend(&part))
+		}
+	}
+	// Histories of other libraries may have an id twice in one response.
+	for _, id := range []string{"call_0", "", "a b"} {
+		req.Messages = []*model.Message{model.UserText("How is the weather?"), model.Response(call(id)), results(id), model.Response(call(id), call(id)), results(id, id)}
+		s.checkIDs(s.mustSend(req))
 	}
 }
 
