@@ -70,6 +70,10 @@ func parseError(data []byte) (message, kind, requestID string) {
 		Detail    string          `json:"detail"`
 		RequestID string          `json:"request_id"`
 		Error     json.RawMessage `json:"error"`
+		// Metadata contains the error of the provider that OpenRouter used.
+		Metadata struct {
+			Raw string `json:"raw"`
+		} `json:"metadata"`
 	}
 	var outer, inner fields
 	_ = json.Unmarshal(data, &outer) // a member of a wrong type does not affect the others
@@ -79,7 +83,12 @@ func parseError(data []byte) (message, kind, requestID string) {
 			_ = json.Unmarshal(outer.Error, &inner)
 		}
 	}
-	return cmp.Or(inner.Message, inner.Detail), inner.Type, outer.RequestID
+	message = cmp.Or(inner.Message, inner.Detail)
+	if raw := inner.Metadata.Raw; raw != "" {
+		within, _, _ := parseError([]byte(raw))
+		message += ": " + cmp.Or(within, raw)
+	}
+	return message, inner.Type, outer.RequestID
 }
 
 // broken returns the error for a response with status 200 that cannot be understood.
