@@ -201,6 +201,33 @@ func TestInvalidSkillsAreLeftOutAndNamed(t *testing.T) {
 	require.Equal(t, `there is no skill "../elsewhere/a". Skills: good`, results[2])
 }
 
+// opened notes the names that are opened.
+type opened struct {
+	files fstest.MapFS
+	names *[]string
+}
+
+func (o opened) Open(name string) (fs.File, error) {
+	*o.names = append(*o.names, name)
+	return o.files.Open(name)
+}
+
+func TestSkillIsLookedForByAValidNameOnly(t *testing.T) {
+	var names []string
+	files := opened{fstest.MapFS{
+		"skills/good/SKILL.md": {Data: []byte(skill("good", "Fine.", "ok"))},
+		"elsewhere/SKILL.md":   {Data: []byte(skill("elsewhere", "Secret.", "secret"))},
+	}, &names}
+	_, d := newWorkspace(t, nil)
+	_, results := run(t, skills.New(skills.Options{}, skills.FS[deps](files, "skills")), d, load("../elsewhere"), load("good"))
+	require.Contains(t, results[0], "there is no skill")
+	require.Contains(t, results[1], "ok")
+	require.Contains(t, names, "skills/good/SKILL.md")
+	for _, name := range names {
+		require.True(t, strings.HasPrefix(name, "skills"), "%s was opened", name)
+	}
+}
+
 // As Anthropic's claude-api (a description of 1,068 characters) and four of Vercel's (names with a prefix) are.
 func TestSkillsThatBreakRulesAreUsed(t *testing.T) {
 	files := map[string]string{
