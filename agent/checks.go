@@ -5,11 +5,11 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/ponte-go/ponte/agent/engine"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -92,7 +92,7 @@ func (r *agentRun[D, O]) ownCheck(ctx context.Context, call *engine.Call) (ret *
 	if wrong == nil {
 		return nil, nil
 	}
-	if errors.As(wrong, new(*toolset.ValidationError)) {
+	if errs.As(wrong, new(*toolset.ValidationError)) {
 		return forModel(wrong), nil
 	}
 	done := outcome(wrong)

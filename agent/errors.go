@@ -10,6 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -195,7 +196,7 @@ func runError(agent string, res *loop.Result, err error) *RunError {
 		Stage: StagePrepare, Messages: res.Messages, Usage: res.Usage, Err: err,
 	}
 	var le *loop.Error
-	if errors.As(err, &le) {
+	if errs.As(err, &le) {
 		e.Stage, e.Tool, e.CallID, e.Attempt, e.Err = Stage(le.Stage), le.Tool, le.CallID, le.Attempt, le.Err
 	}
 	switch inner := e.Err.(type) {

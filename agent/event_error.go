@@ -8,6 +8,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -109,14 +110,14 @@ func DescribeError(err error) *EventError {
 		return nil
 	}
 	e := new(EventError)
-	if known := e; errors.As(err, &known) {
+	if known := e; errs.As(err, &known) {
 		*e = *known
 		e.Text = err.Error()
 		return e
 	}
 	e.Text = err.Error()
 	var run *RunError
-	if errors.As(err, &run) {
+	if errs.As(err, &run) {
 		e.Stage, e.Tool, e.CallID, e.Attempt = run.Stage, run.Tool, run.CallID, run.Attempt
 	}
 	e.Kind = e.kindOf(err, run)
@@ -128,7 +129,7 @@ func (e *EventError) kindOf(err error, run *RunError) ErrorKind {
 	var limit *LimitError
 	var api *model.APIError
 	switch {
-	case errors.As(err, new(*PendingError)):
+	case errs.As(err, new(*PendingError)):
 		return ErrorPending
 	case errors.Is(err, ErrStopped):
 		return ErrorStopped
@@ -136,16 +137,16 @@ func (e *EventError) kindOf(err error, run *RunError) ErrorKind {
 		return ErrorTimeout
 	case run != nil && run.ended != nil:
 		return ErrorCancelled
-	case errors.As(err, new(*PanicError)):
+	case errs.As(err, new(*PanicError)):
 		return ErrorPanic
-	case errors.As(err, &limit):
+	case errs.As(err, &limit):
 		e.Limit = limit.Limit
 		return ErrorLimit
-	case errors.As(err, new(*PriceError)):
+	case errs.As(err, new(*PriceError)):
 		return ErrorPrice
-	case errors.As(err, new(*BudgetError)):
+	case errs.As(err, new(*BudgetError)):
 		return ErrorBudget
-	case errors.As(err, new(*journal.Error)):
+	case errs.As(err, new(*journal.Error)):
 		return ErrorJournal
 	}
 	for i := range errorIdentities {
@@ -153,7 +154,7 @@ func (e *EventError) kindOf(err error, run *RunError) ErrorKind {
 			return errorIdentities[i].kind
 		}
 	}
-	if errors.As(err, &api) {
+	if errs.As(err, &api) {
 		e.Status, e.Code, e.Retryable = api.Status, api.Code, api.Retryable
 		return ErrorAPI
 	}

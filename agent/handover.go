@@ -12,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -145,13 +146,13 @@ func (h *handOver[D, N, O]) run(ctx context.Context, run *toolset.RunContext[D],
 // failed sets the result of a run of the other agent that has no output.
 func (h *handOver[D, N, O]) failed(ctx context.Context, run *toolset.RunContext[D], around *outerRun, c *engine.Call, turn *handOverTurn, err error, done *engine.Done) {
 	var failed *RunError
-	if errors.As(err, &failed) {
+	if errs.As(err, &failed) {
 		turn.all, turn.fresh = failed.Messages, failed.NewMessages()
 	}
 	over := done.HandOver
 	over.Told = turn.told()
 	var back *handBackError
-	if errors.As(err, &back) {
+	if errs.As(err, &back) {
 		over.Back, over.Reason = true, back.reason
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
-	"github.com/ponte-go/ponte/internal/plainjson"
+	"github.com/ponte-go/ponte/internal/schema"
 )
 
 // handOverTurn is a run of an agent that another one has handed over to.
@@ -107,7 +107,7 @@ func (t *handOverTurn) silent(output any) (text string, silent bool) {
 	if v := reflect.ValueOf(output); v.Kind() == reflect.String && v.Len() > 0 {
 		return v.String(), true
 	}
-	data, err := plainjson.Marshal(output)
+	data, err := schema.Marshal(output)
 	if err != nil {
 		return fmt.Sprint(output), true
 	}

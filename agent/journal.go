@@ -6,12 +6,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 
 	"github.com/ponte-go/ponte/agent/journal"
 	native "github.com/ponte-go/ponte/internal/engine"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -146,4 +146,4 @@ func (o *output[D, O]) typeOf(name string) reflect.Type {
 }
 
 // isJournalError reports whether a run could not go on for its journal.
-func isJournalError(err error) bool { return errors.As(err, new(*journal.Error)) }
+func isJournalError(err error) bool { return errs.As(err, new(*journal.Error)) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/internal/schema"
 	"github.com/ponte-go/ponte/toolset"
@@ -219,7 +220,7 @@ func refused(t *engine.Task, err error, done *engine.Done) {
 	switch {
 	case waits && t.Call != nil:
 		*done = suspended(pending)
-	case errors.As(err, new(*schema.Error)), asksRetry(err):
+	case errs.As(err, new(*schema.Error)), asksRetry(err):
 		done.Return = *forModel(err)
 	default:
 		done.Err = err
@@ -278,11 +279,11 @@ func forModel(err error) *engine.Return {
 	var panicked *PanicError
 	var text string
 	switch {
-	case errors.As(err, &invalid):
+	case errs.As(err, &invalid):
 		text = invalid.Prompt()
 	case retries:
 		text = retry.Message
-	case errors.As(err, &panicked): // the place is of no use to the model
+	case errs.As(err, &panicked): // the place is of no use to the model
 		text = "The arguments are not valid: " + panicked.said()
 	default:
 		text = "The arguments are not valid: " + strings.TrimSpace(err.Error())

@@ -3,7 +3,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"iter"
 	"reflect"
 
@@ -149,17 +148,7 @@ func partially[T, O any](typ *schema.Type, convert func(T) O) func(written []byt
 		var value T
 		if complete := partial.Complete(written); complete != nil {
 			// What does not fit is left at its zero value; the validation of the whole reports it.
-			if typ.Wrapped() {
-				var wrapper struct {
-					Value *T `json:"value"`
-				}
-				_ = json.Unmarshal(complete, &wrapper)
-				if wrapper.Value != nil {
-					value = *wrapper.Value
-				}
-			} else {
-				_ = json.Unmarshal(complete, &value)
-			}
+			typ.DecodePartial(complete, &value)
 		}
 		return convert(value), true
 	}

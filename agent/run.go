@@ -13,6 +13,7 @@ import (
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	native "github.com/ponte-go/ponte/internal/engine"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -133,7 +134,7 @@ func (r *agentRun[D, O]) runHooked(ctx context.Context, cfg *loop.Config) (*Resu
 		}
 		if err != nil {
 			var failed *RunError
-			errors.As(err, &failed)
+			errs.As(err, &failed)
 			return &Summary{a.config.Name, failed.RunID, failed.ConversationID, nil, failed.Messages, failed.Usage}, err
 		}
 		return &Summary{a.config.Name, result.RunID, result.ConversationID, result.Output, result.Messages, result.Usage}, nil
@@ -145,7 +146,7 @@ func (r *agentRun[D, O]) runHooked(ctx context.Context, cfg *loop.Config) (*Resu
 		err = errors.New("a Run hook did not run the agent")
 	}
 	var failed *RunError
-	if !errors.As(err, &failed) {
+	if !errs.As(err, &failed) {
 		failed = r.unstarted(err)
 		if result != nil {
 			failed.RunID, failed.ConversationID, failed.Messages, failed.Usage = result.RunID, result.ConversationID, result.Messages, result.Usage

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -49,13 +50,16 @@ func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func
 			return res.Output, nil
 		}
 		err = pendingInside(ctx, run, around, inner.config.Name, err)
-		var limit interface{ Applies(*toolset.Meter) bool } // a *LimitError or a *PriceError
+		var limit interface {
+			error
+			Applies(*toolset.Meter) bool
+		} // a *LimitError or a *PriceError
 		switch {
-		case isJournalError(err) || errors.Is(err, errInside) || errors.As(err, &limit) && limit.Applies(run.Meter):
+		case isJournalError(err) || errors.Is(err, errInside) || errs.As(err, &limit) && limit.Applies(run.Meter):
 			return out, err
 		case ctx.Err() != nil && (limit != nil || isPending(err)): // what ends the outer run is the end of its context
 			return out, fmt.Errorf("%v: %w", err, context.Cause(ctx))
-		case ctx.Err() != nil || errors.As(err, new(*toolset.PendingError)):
+		case ctx.Err() != nil || errs.As(err, new(*toolset.PendingError)):
 			return out, err
 		}
 		return out, toolset.Failed("%s failed: %v", name, errors.Unwrap(err))
@@ -81,7 +85,7 @@ func pendingInside[D any](ctx context.Context, run *toolset.RunContext[D], aroun
 	switch {
 	case run.Call.Resume != nil && errors.Is(err, ErrResults):
 		return fmt.Errorf("%w: %w", errInside, err)
-	case run.Call.ID == "" || ctx.Err() != nil || !errors.As(err, &pending) || !errors.As(err, &failed):
+	case run.Call.ID == "" || ctx.Err() != nil || !errs.As(err, &pending) || !errs.As(err, &failed):
 		return err
 	}
 	state, saveErr := saveInside(ctx, around.store, placeOf(&run.RunInfo, run.Call.ID), insideState{Messages: failed.Messages})
@@ -98,4 +102,4 @@ func pendingInside[D any](ctx context.Context, run *toolset.RunContext[D], aroun
 }
 
 // isPending reports whether a run waits for others.
-func isPending(err error) bool { return errors.As(err, new(*PendingError)) }
+func isPending(err error) bool { return errs.As(err, new(*PendingError)) }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/plainjson"
+	"github.com/ponte-go/ponte/internal/schema"
 )
 
 // Result is the result of a tool call. A tool function may return any value: a string is shown to the model as is,
@@ -112,7 +112,7 @@ func resultOf[Out any](value Out) (Result, error) {
 	case struct{}:
 		return Result{Text: "ok"}, nil
 	}
-	data, err := plainjson.Marshal(value)
+	data, err := schema.Marshal(value)
 	if err != nil {
 		return Result{}, fmt.Errorf("result of type %T cannot be encoded for the model: %w", value, err)
 	}

@@ -19,12 +19,18 @@ var ErrUnknownProvider = errors.New("unknown provider")
 
 // Driver opens the models of one provider. Provider packages register their drivers when imported.
 type Driver struct {
-	// Open returns the model with the given name, which is not empty. It makes no request to the provider. If the key is
-	// missing, the error wraps [ErrAuth] and names the variable to set. No error contains the key. The Getenv option is
-	// set. Open must be safe for concurrent use.
-	Open func(ctx context.Context, name string, o OpenOptions) (Model, error)
-	// Env lists the environment variables that Open reads, starting with that of the key.
+	Opener
+	// Env lists the environment variables that the Opener reads, starting with that of the key.
 	Env []string
+}
+
+// Opener opens models by their names. It is an interface because the linker drops methods that nobody calls: a program
+// that never calls [Open] does not contain what only the drivers of its providers need. A function would stay.
+type Opener interface {
+	// OpenModel returns the model with the given name, which is not empty. It makes no request to the provider. If the key
+	// is missing, the error wraps [ErrAuth] and names the variable to set. No error contains the key. The Getenv option is
+	// set. OpenModel must be safe for concurrent use.
+	OpenModel(ctx context.Context, name string, o OpenOptions) (Model, error)
 }
 
 var (
@@ -94,13 +100,13 @@ func OpenWith(ctx context.Context, ref string, o OpenOptions) (Model, error) {
 		return nil, fmt.Errorf("model: %q names a provider but no model; use %s:name", ref, provider)
 	case len(found) > 1:
 		return nil, fmt.Errorf("model: %d packages of this program register the provider %q; import only one of them", len(found), provider)
-	case found[0].Open == nil:
-		return nil, fmt.Errorf("model: provider %q was registered with a driver without Open", provider)
+	case found[0].Opener == nil:
+		return nil, fmt.Errorf("model: provider %q was registered with a driver without an Opener", provider)
 	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	m, err := found[0].Open(ctx, name, o)
+	m, err := found[0].OpenModel(ctx, name, o)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("model: opening %q: %w", ref, err)

@@ -20,16 +20,22 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
+type openFunc func(ctx context.Context, name string, o model.OpenOptions) (model.Model, error)
+
+func (f openFunc) OpenModel(ctx context.Context, name string, o model.OpenOptions) (model.Model, error) {
+	return f(ctx, name, o)
+}
+
 // echo is a driver whose models have the name they were opened with.
 func echo(provider string) model.Driver {
 	return model.Driver{
 		Env: []string{strings.ToUpper(provider) + "_KEY"},
-		Open: func(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
+		Opener: openFunc(func(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
 			if o.APIKey == "" && o.Getenv(strings.ToUpper(provider)+"_KEY") == "" {
 				return nil, fmt.Errorf("%s: no key: %w", provider, model.ErrAuth)
 			}
 			return model.Func(model.Info{Provider: provider, Name: name}, nil), nil
-		},
+		}),
 	}
 }
 
@@ -38,10 +44,10 @@ func init() {
 	model.Register("twice", echo("twice"))
 	model.Register("twice", echo("twice"))
 	model.Register("hollow", model.Driver{})
-	model.Register("example", model.Driver{Open: func(_ context.Context, name string, _ model.OpenOptions) (model.Model, error) {
+	model.Register("example", model.Driver{Opener: openFunc(func(_ context.Context, name string, _ model.OpenOptions) (model.Model, error) {
 		return model.Func(model.Info{Provider: "example", Name: name}, nil), nil
-	}})
-	model.Register("absent", model.Driver{Open: func(context.Context, string, model.OpenOptions) (model.Model, error) { return nil, nil }})
+	})})
+	model.Register("absent", model.Driver{Opener: openFunc(func(context.Context, string, model.OpenOptions) (model.Model, error) { return nil, nil })})
 }
 
 func keyed(name string) string {
@@ -102,7 +108,7 @@ func TestOpenSuggestsWhatWasMeant(t *testing.T) {
 		"anthropic:claude-sonnet-4-5":   `model: "anthropic:claude-sonnet-4-5": unknown provider in this program: import _ "github.com/ponte-go/ponte/agent/model/anthropicmodel"`,
 		"vertex:gemini-3-pro":           `model: "vertex:gemini-3-pro": unknown provider in this program: import _ "github.com/ponte-go/ponte/agent/model/geminimodel"`,
 		"twice:x":                       `model: 2 packages of this program register the provider "twice"; import only one of them`,
-		"hollow:x":                      `model: provider "hollow" was registered with a driver without Open`,
+		"hollow:x":                      `model: provider "hollow" was registered with a driver without an Opener`,
 		"absent:x":                      `model: opening "absent:x": the driver returned no model`,
 		strings.Repeat("x", 100) + ":y": `model: "` + strings.Repeat("x", 100) + `:y": unknown provider` + write,
 	} {
@@ -197,13 +203,17 @@ func ExampleOpen() {
 	// model: "gpt-5": unknown provider; did you mean openai:gpt-5?
 }
 
-func ExampleRegister() {
-	open := func(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
-		if o.APIKey == "" && o.Getenv("EXAMPLE_API_KEY") == "" {
-			return nil, fmt.Errorf("example: no API key: set EXAMPLE_API_KEY, or OpenOptions.APIKey: %w", model.ErrAuth)
-		}
-		return model.Func(model.Info{Provider: "example", Name: name}, nil), nil
+// examples opens the models of a provider.
+type examples struct{}
+
+func (examples) OpenModel(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
+	if o.APIKey == "" && o.Getenv("EXAMPLE_API_KEY") == "" {
+		return nil, fmt.Errorf("example: no API key: set EXAMPLE_API_KEY, or OpenOptions.APIKey: %w", model.ErrAuth)
 	}
+	return model.Func(model.Info{Provider: "example", Name: name}, nil), nil
+}
+
+func ExampleRegister() {
 	// A package calls Register in its init function.
-	model.Register("example-with-key", model.Driver{Open: open, Env: []string{"EXAMPLE_API_KEY"}})
+	model.Register("example-with-key", model.Driver{Opener: examples{}, Env: []string{"EXAMPLE_API_KEY"}})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // sinkError marks an error that came from the caller's sink.
@@ -20,7 +21,7 @@ type sinkError struct{ error }
 func FromSink(err error) error { return sinkError{err} }
 
 // IsFromSink reports whether FromSink marked err.
-func IsFromSink(err error) bool { return errors.As(err, new(sinkError)) }
+func IsFromSink(err error) bool { return errs.As(err, new(sinkError)) }
 
 // ReadError marks an answer that broke off, as opposed to an invalid one.
 type ReadError struct{ err error }
@@ -31,7 +32,7 @@ func (e *ReadError) Unwrap() error { return e.err }
 // BrokeOff marks the error of a reader whose answer was not complete. The reader's end is [io.ErrUnexpectedEOF] there. A
 // [*FloodError] is returned as it is: asking again would not help.
 func BrokeOff(err error) error {
-	if flood := (*FloodError)(nil); errors.As(err, &flood) {
+	if flood := (*FloodError)(nil); errs.As(err, &flood) {
 		return flood
 	}
 	if errors.Is(err, io.EOF) {
@@ -72,7 +73,7 @@ func (c *Call) Try(caller, ctx context.Context, attempt func() error, final func
 		if err == nil {
 			return nil
 		}
-		if sink := (sinkError{}); errors.As(err, &sink) {
+		if sink := (sinkError{}); errs.As(err, &sink) {
 			return sink.error
 		}
 		if ctx.Err() != nil {
@@ -112,7 +113,7 @@ func retried(policy *model.RetryPolicy, err error) bool {
 // last attempt failed, or nil.
 func (c *Call) ended(caller context.Context, last error) error {
 	var failed *model.APIError
-	if !errors.As(last, &failed) || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
+	if !errs.As(last, &failed) || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
 		last = nil // no more than the echo of the end
 	}
 	if caller.Err() != nil {

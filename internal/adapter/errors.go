@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // Classify sets Retryable, and Err to the identity of the error where the status does not tell it, going by Status, Code, Type
@@ -65,7 +66,7 @@ func RetryableStatus(status int) bool {
 // TransportError returns the error for a request to the address where that was not answered. It quotes err through redact only.
 func TransportError(info model.Info, where string, err error, redact func(string) string) *model.APIError {
 	// A *url.Error would name the URL again.
-	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+	if wrapped := (*url.Error)(nil); errs.As(err, &wrapped) {
 		err = wrapped.Err
 	}
 	e := &model.APIError{Provider: info.Provider, Model: info.Name, Err: Cleaned(err, redact), Retryable: true}
@@ -75,10 +76,10 @@ func TransportError(info model.Info, where string, err error, redact func(string
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Message = fmt.Sprintf("nothing listens at %s: start the server, or correct the base URL (%s)", where, why)
-	case errors.As(err, &dns):
+	case errs.As(err, &dns):
 		e.Retryable = !dns.IsNotFound
 		e.Message = fmt.Sprintf("the host of %s cannot be resolved: check the base URL and the network (%s)", where, why)
-	case errors.As(err, &certificate):
+	case errs.As(err, &certificate):
 		e.Retryable = false
 		e.Message = fmt.Sprintf("the certificate of %s cannot be verified (%s)", where, why)
 	default:

@@ -25,7 +25,7 @@ const module = "github.com/ponte-go/ponte"
 // packages below, "*" means all of ours.
 var rules = map[string][]string{
 	"agent/model":                           {"internal/nearest"},
-	"agent/model/":                          {"agent/model", "internal/adapter"},
+	"agent/model/":                          {"agent/model", "internal/adapter", "internal/errs"},
 	"agent/model/openaimodel/responses":     {"agent/model", "agent/model/openaimodel"},
 	"agent/model/modelwrap":                 {"agent/model", "internal/adapter", "internal/fetch"},
 	"agent/model/genkitmodel/":              {"agent/model", "agent/model/genkitmodel", "internal/adapter"},
@@ -36,8 +36,8 @@ var rules = map[string][]string{
 	"agent/view":                            {},
 	"agent/journal":                         {},
 	"agent/journal/":                        {"agent/journal"},
-	"agent":                                 {"agent/approval", "agent/engine", "agent/journal", "agent/model", "toolset", "internal/loop", "internal/engine", "internal/partial", "internal/plainjson", "internal/schema"},
-	"toolset":                               {"agent/model", "internal/plainjson", "internal/schema"},
+	"agent":                                 {"agent/approval", "agent/engine", "agent/journal", "agent/model", "toolset", "internal/loop", "internal/engine", "internal/errs", "internal/partial", "internal/plainjson", "internal/schema"},
+	"toolset":                               {"agent/model", "internal/errs", "internal/plainjson", "internal/schema"},
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
 	"toolset/command":                       {"internal/show"},
 	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/fetch", "internal/guard", "internal/nearest", "internal/show"},
@@ -84,7 +84,7 @@ var rules = map[string][]string{
 	"internal/agentcall":                    {"toolset"},
 	"webbridge":                             {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "internal/show"},
 	"webbridge/":                            {"agent", "agent/model", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "webbridge", "internal/show"},
-	"internal/adapter":                      {"agent/model", "internal/plainjson"},
+	"internal/adapter":                      {"agent/model", "internal/errs", "internal/plainjson"},
 	"internal/adaptertest":                  {"agent/model"},
 	"internal/fetch":                        {"internal/adapter"},
 	"internal/fetch/fetchtest":              {},
@@ -97,12 +97,13 @@ var rules = map[string][]string{
 	"internal/show":                         {},
 	"internal/plainjson":                    {},
 	"internal/strictjson":                   {},
-	"internal/schema":                       {"internal/nearest", "internal/plainjson"},
-	"internal/loop":                         {"agent/engine", "agent/model", "toolset"},
+	"internal/errs":                         {},
+	"internal/schema":                       {"internal/errs", "internal/nearest", "internal/plainjson"},
+	"internal/loop":                         {"agent/engine", "agent/model", "toolset", "internal/errs"},
 	"internal/engine":                       {"agent/engine", "agent/model", "agent/journal", "toolset", "internal/loop"},
 	"internal/":                             {"*"},
 	"examples/":                             {"*"},
-	"agent/model/modeltest":                 {"agent/model", "internal/generate", "internal/plainjson", "agent/model/modeltest/internal/describe"},
+	"agent/model/modeltest":                 {"agent/model", "internal/generate", "internal/schema", "internal/plainjson", "agent/model/modeltest/internal/describe"},
 	"agent/model/modeltest/conformance":     {"agent/model", "agent/model/native", "internal/plainjson", "agent/model/modeltest/internal/describe"},
 	"agent/model/modeltest/recording":       {"agent/model", "agent/model/modeltest", "agent/model/modeltest/internal/describe"},
 	"agent/model/modeltest/internal/":       {"agent/model"},
@@ -286,7 +287,7 @@ func TestLoopTouchesTheWorldThroughItsSeamsOnly(t *testing.T) {
 	i := slices.IndexFunc(packages(t), func(p *pkg) bool { return p.path == "internal/loop" })
 	loop := packages(t)[i]
 	mayImport := []string{
-		"context", "encoding/json", "errors", "fmt", "slices", "strings", module + "/agent/engine", module + "/agent/model", module + "/toolset",
+		"context", "encoding/json", "errors", "fmt", "slices", "strings", module + "/agent/engine", module + "/agent/model", module + "/toolset", module + "/internal/errs",
 	}
 	for imported, at := range loop.imports {
 		require.Contains(t, mayImport, imported, at.String())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -146,13 +147,13 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 
 func isPending(err error) bool {
 	var p *PendingError
-	return errors.As(err, &p)
+	return errs.As(err, &p)
 }
 
 // pendingIn returns the calls that an error says are pending.
 func pendingIn(err error) []model.PendingCall {
 	var p *PendingError
-	errors.As(err, &p)
+	errs.As(err, &p)
 	return p.Calls
 }
 

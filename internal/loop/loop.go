@@ -10,6 +10,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -330,7 +331,7 @@ func (r *run) settle(ctx context.Context, resp *model.Message) (bool, error) {
 // failure adds the stage to an error. The cause of a cancellation takes precedence over the errors that it led to.
 func (r *run) failure(ctx context.Context, err error) error {
 	var e *Error
-	if !errors.As(err, &e) {
+	if !errs.As(err, &e) {
 		e = &Error{Stage: StageModel, Err: err}
 	}
 	cause := context.Cause(ctx)

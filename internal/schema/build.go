@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -30,12 +31,17 @@ var (
 // builder builds the schema of one Go type. It sees the type as encoding/json does, which decodes the text later.
 // The jsonschema package reads the keywords of jsonschema tags.
 type builder struct {
+	root  reflect.Type            // the outermost struct
 	open  []reflect.Type          // named types being built, outermost first
 	names map[reflect.Type]string // recursive types and their names in defs
 	defs  jsonschema.Definitions
 	// leaves has the schemas of values that Go decodes in one step.
 	leaves map[*jsonschema.Schema]leaf
-	count  int
+	// fields has the fields that JSON can fill, by struct and Go name.
+	fields map[reflect.Type]map[string]presence
+	// defaults has the fields with a default, by the schema of their struct.
+	defaults map[*jsonschema.Schema][]*field
+	count    int
 }
 
 // leaf describes how Go decodes the values of a schema.
@@ -44,7 +50,8 @@ type leaf struct {
 	// custom is set if the Go value differs from the JSON value: the type decodes itself, or a string holds base64 or,
 	// with the ,string option, another literal. Validate tags then do not apply to the JSON value.
 	custom bool
-	quoted bool // the ,string option
+	quoted bool         // the ,string option
+	key    reflect.Type // of the keys of a map
 }
 
 // typeError reports a Go type that has no schema.
@@ -60,7 +67,16 @@ func (e *typeError) Error() string {
 	return "field " + e.path + ": " + e.msg
 }
 
-// within prepends a step to the path of a typeError.
+// errorf is not inlined, because it has many callers in code that runs once per type.
+//
+//go:noinline
+func errorf(format string, args ...any) error {
+	return &typeError{msg: fmt.Sprintf(format, args...)}
+}
+
+// within prepends a step to the path of a typeError. It is not inlined for the same reason as errorf.
+//
+//go:noinline
 func within(step string, err error) error {
 	e, ok := err.(*typeError)
 	if !ok {
@@ -78,11 +94,15 @@ func newBuilder() *builder {
 		names:  map[reflect.Type]string{},
 		defs:   jsonschema.Definitions{},
 		leaves: map[*jsonschema.Schema]leaf{},
+
+		fields:   map[reflect.Type]map[string]presence{},
+		defaults: map[*jsonschema.Schema][]*field{},
 	}
 }
 
 // build returns the schema of t, which is always that of an object. It reports whether t had to be wrapped.
 func (b *builder) build(t reflect.Type) (root *jsonschema.Schema, wrapped bool, err error) {
+	b.root, _ = elements(t)
 	root, err = b.schemaOf(t)
 	if err != nil {
 		return nil, false, err
@@ -90,6 +110,7 @@ func (b *builder) build(t reflect.Type) (root *jsonschema.Schema, wrapped bool, 
 	if name, ok := b.names[t]; ok {
 		copied := *b.defs[name]
 		root = &copied
+		b.defaults[root] = b.defaults[b.defs[name]]
 	}
 	if root.Type != "object" || root.Properties == nil {
 		if name, ok := b.names[t]; ok {
@@ -112,10 +133,10 @@ func (b *builder) build(t reflect.Type) (root *jsonschema.Schema, wrapped bool, 
 // schemaOf returns a schema of t. The caller may add to it.
 func (b *builder) schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	if b.count++; b.count > maxSchemas {
-		return nil, &typeError{msg: fmt.Sprintf("the schema has more than %d parts", maxSchemas)}
+		return nil, errorf("the schema has more than %d parts", maxSchemas)
 	}
 	if t = pointee(t); t.Kind() == reflect.Pointer {
-		return nil, &typeError{msg: fmt.Sprintf("%v points only to pointers", t)}
+		return nil, errorf("%v points only to pointers", t)
 	}
 	if s, err := b.selfMade(t); s != nil || err != nil {
 		return s, err
@@ -156,14 +177,6 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 	var s *jsonschema.Schema
 	ptr := reflect.PointerTo(t)
 	switch {
-	case t == timeType:
-		s = &jsonschema.Schema{Type: "string", Format: "date-time"}
-	case t == reflect.TypeFor[json.RawMessage]():
-		s = anything()
-	case t == numberType:
-		s = &jsonschema.Schema{Type: "number"}
-	case t == reflect.TypeFor[big.Int]():
-		s = &jsonschema.Schema{Type: "integer"}
 	case ptr.Implements(reflect.TypeFor[schemer]()):
 		s = tidy(reflect.New(t).Interface().(schemer).JSONSchema())
 		copied := *s // the method may return the same schema every time
@@ -172,6 +185,16 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 			return nil, err
 		}
 		s.Definitions = nil
+	case t == timeType:
+		s = &jsonschema.Schema{Type: "string", Format: "date-time"}
+	case t == durationType:
+		s = &jsonschema.Schema{Type: "string", Pattern: durationPattern, Description: durationNote}
+	case t == reflect.TypeFor[json.RawMessage]():
+		s = anything()
+	case t == numberType:
+		s = &jsonschema.Schema{Type: "number"}
+	case t == reflect.TypeFor[big.Int]():
+		s = &jsonschema.Schema{Type: "integer"}
 	case ptr.Implements(jsonUnmarshaler):
 		s = anything()
 	case ptr.Implements(textUnmarshaler):
@@ -187,8 +210,8 @@ func (b *builder) selfMade(t reflect.Type) (*jsonschema.Schema, error) {
 // references start at the root.
 func (b *builder) adopt(defs jsonschema.Definitions) error {
 	for name, def := range defs {
-		if known := b.defs[name]; known != nil && !sameSchema(known, def) || b.isNamed(name) {
-			return &typeError{msg: fmt.Sprintf("the definition %q from JSONSchema exists already", name)}
+		if known := b.defs[name]; known != nil && jsonOf(known) != jsonOf(def) || b.isNamed(name) {
+			return errorf("the definition %q from JSONSchema exists already", name)
 		}
 		b.defs[name] = def
 	}
@@ -212,16 +235,15 @@ func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 		s.Type = "boolean"
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		s.Type = "integer"
-		if t == durationType {
-			s.Description = durationNote
-		}
+		s.Minimum, s.Maximum = integerBounds(t)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		s.Type, s.Minimum = "integer", "0"
+		s.Type = "integer"
+		s.Minimum, s.Maximum = integerBounds(t)
 	case reflect.Float32, reflect.Float64:
 		s.Type = "number"
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
-			return nil, &typeError{msg: fmt.Sprintf("JSON cannot be decoded into the interface %v", t)}
+			return nil, errorf("JSON cannot be decoded into the interface %v", t)
 		}
 		s = anything()
 	case reflect.Slice:
@@ -239,16 +261,17 @@ func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 		s.Items, err = b.schemaOf(t.Elem())
 		err = within("[]", err)
 	case reflect.Map:
-		if t.Key().Kind() != reflect.String && !reflect.PointerTo(t.Key()).Implements(textUnmarshaler) {
-			return nil, &typeError{msg: fmt.Sprintf("the keys of %v are not strings", t)}
-		}
 		s.Type = "object"
+		if s.PropertyNames, err = keys(t); err != nil {
+			return nil, err
+		}
+		b.leaves[s] = leaf{key: t.Key()}
 		s.AdditionalProperties, err = b.schemaOf(t.Elem())
 		err = within("[]", err)
 	case reflect.Struct:
 		s, err = b.object(t)
 	default:
-		return nil, &typeError{msg: fmt.Sprintf("%v cannot be encoded as JSON", t)}
+		return nil, errorf("%v cannot be encoded as JSON", t)
 	}
 	if err != nil {
 		return nil, err
@@ -265,53 +288,141 @@ func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// durationNote is part of the description of every time.Duration, because nothing else names the unit.
-const durationNote = "duration in nanoseconds"
-
 // object returns the schema of a struct type.
 func (b *builder) object(t reflect.Type) (*jsonschema.Schema, error) {
 	all, err := jsonFields(t)
 	if err != nil {
 		return nil, err
 	}
-	var fields []field
+	if b.fields[t] == nil {
+		b.fields[t] = map[string]presence{}
+	}
+	var fields []*field
 	var children []*jsonschema.Schema
 	for _, f := range all {
 		if hidden(f) {
 			continue
 		}
-		child, err := b.schemaOf(f.Type)
+		child, err := b.child(f)
 		if err != nil {
 			return nil, within(f.Name, err)
 		}
-		if f.quoted {
-			if child, err = b.quote(child); err != nil {
-				return nil, within(f.Name, err)
-			}
-		}
 		fields, children = append(fields, f), append(children, child)
 	}
-	s, err := withKeywords(fields, children)
+	s, err := b.withKeywords(fields, children)
 	if err != nil {
 		return nil, err
 	}
 	for i, f := range fields {
-		child := children[i]
-		present, err := b.applyRules(child, f)
-		if err != nil {
+		if err := b.property(s, children[i], f); err != nil {
 			return nil, within(f.Name, err)
-		}
-		if present || !f.omittable || hasOption(f, "required") {
-			s.Required = append(s.Required, f.name)
-		}
-		if pointee(f.Type) == durationType && child.Description != durationNote {
-			child.Description += " (" + durationNote + ")"
-		}
-		if hasOption(f, "nullable") || f.Type.Kind() == reflect.Pointer && !f.omittable && !present {
-			s.Properties.Set(f.name, orNull(child))
 		}
 	}
 	return s, nil
+}
+
+// child returns the schema of a field's type.
+func (b *builder) child(f *field) (*jsonschema.Schema, error) {
+	if err := checkTags(f); err != nil {
+		return nil, err
+	}
+	s, err := b.schemaOf(f.Type)
+	if err == nil && f.quoted {
+		s, err = b.quote(s)
+	}
+	return s, err
+}
+
+// presence tells how a field may be missing.
+type presence struct {
+	optional bool // absent or null, which leaves the zero value
+	nonZero  bool // if it is there, the schema refuses its zero value
+}
+
+// property adds the rules of a field to its schema s, and what is about the field to the schema of the object.
+func (b *builder) property(object, s *jsonschema.Schema, f *field) error {
+	if low, high := integerBounds(pointee(f.Type)); s.Type == "integer" && !b.leaves[s].custom { // which a keyword may have widened
+		tighten(&s.Minimum, low, lower)
+		tighten(&s.Maximum, high, upper)
+	}
+	if pointee(f.Type) == durationType && s.Description != durationNote {
+		s.Description += " (" + durationNote + ")"
+	}
+	if err := b.addEnum(s, f); err != nil {
+		return err
+	}
+	ruledPresent, err := b.applyRules(s, f)
+	if err != nil {
+		return err
+	}
+	if err := checkRules(b.root, f.owner, &f.StructField); err != nil {
+		return err
+	}
+	required := ruledPresent || hasOption(f, "required")
+	substitute, err := b.addDefault(s, f)
+	switch {
+	case err != nil:
+		return err
+	case substitute && required:
+		return errorf("a required field cannot have a default, because a field with a default may be left out")
+	case ruledPresent && hasOption(f, "nullable"):
+		return errorf(`validate:"required" and jsonschema:"nullable" contradict each other`)
+	}
+	optional := !required && (f.omittable || substitute)
+	if !optional {
+		object.Required = append(object.Required, f.name)
+	}
+	nullable := hasOption(f, "nullable") || f.Type.Kind() == reflect.Pointer && !optional && !ruledPresent
+	nonZero := !b.leaves[s].custom && refusesZero(s) // else its zero value in JSON is another one
+	if nullable {
+		object.Properties.Set(f.name, orNull(s))
+	}
+	if b.fields[f.owner] == nil {
+		b.fields[f.owner] = map[string]presence{}
+	}
+	b.fields[f.owner][f.StructField.Name] = presence{optional || nullable, nonZero}
+	if substitute {
+		b.defaults[object] = append(b.defaults[object], f)
+	}
+	return nil
+}
+
+// integerBounds returns the bounds of an integer type. Those of 64 bits have none in their schemas, except that unsigned
+// ones begin at 0: they would only distract models, who have no use for such numbers.
+func integerBounds(t reflect.Type) (low, high json.Number) {
+	if k := t.Kind(); k < reflect.Int || k > reflect.Uint64 {
+		return "", ""
+	}
+	bits := t.Bits()
+	unsigned := t.Kind() >= reflect.Uint
+	switch {
+	case unsigned && bits == 64:
+		return "0", ""
+	case unsigned:
+		return "0", json.Number(strconv.FormatUint(1<<bits-1, 10))
+	case bits == 64:
+		return "", ""
+	}
+	return json.Number(strconv.FormatInt(-1<<(bits-1), 10)), json.Number(strconv.FormatInt(1<<(bits-1)-1, 10))
+}
+
+// keys returns the schema of the keys of a map, or nil if they are any strings.
+func keys(t reflect.Type) (*jsonschema.Schema, error) {
+	kind := t.Key().Kind()
+	switch {
+	case hasTextKeys(t), kind == reflect.String:
+		return nil, nil
+	case kind >= reflect.Int && kind <= reflect.Int64:
+		return &jsonschema.Schema{Pattern: "^(0|-?[1-9][0-9]*)$"}, nil
+	case kind >= reflect.Uint && kind <= reflect.Uint64:
+		return &jsonschema.Schema{Pattern: "^(0|[1-9][0-9]*)$"}, nil
+	}
+	return nil, errorf("the keys of %v are neither strings nor integers", t)
+}
+
+// hasTextKeys reports whether the keys of a map decode themselves.
+func hasTextKeys(t reflect.Type) bool {
+	return reflect.PointerTo(t.Key()).Implements(textUnmarshaler)
 }
 
 // quote returns the schema of a field with the ,string option: a string that holds the literal. It returns an error
@@ -320,18 +431,21 @@ func (b *builder) object(t reflect.Type) (*jsonschema.Schema, error) {
 func (b *builder) quote(s *jsonschema.Schema) (*jsonschema.Schema, error) {
 	l := b.leaves[s]
 	if l.custom && l.goType != numberType {
-		return nil, &typeError{msg: fmt.Sprintf("the json option \"string\" does not work with %v, which has its own JSON encoding", l.goType)}
+		return nil, errorf("the json option \"string\" does not work with %v, which has its own JSON encoding", l.goType)
 	}
 	quoted := &jsonschema.Schema{Type: "string", Description: s.Description}
 	switch s.Type {
 	case "integer":
 		quoted.Pattern = "^-?[0-9]+$"
+		if s.Minimum == "0" {
+			quoted.Pattern = "^[0-9]+$"
+		}
 	case "number":
 		quoted.Pattern = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$` // RFC 8259, section 6
 	case "boolean":
 		quoted.Enum = []any{"true", "false"}
 	case "string":
-		quoted.Pattern = `^"[\s\S]*"$`
+		quoted.Pattern = `^"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9a-fA-F]{4}))*"$`
 	}
 	b.leaves[quoted] = leaf{goType: l.goType, custom: true, quoted: true}
 	return quoted, nil

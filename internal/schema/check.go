@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,58 +14,72 @@ import (
 
 // checksText reports whether n has a rule about strings.
 func (n *node) checksText() bool {
-	return n.minLength > 0 || n.maxLength != unbounded || n.pattern != nil || len(n.enum) > 0 || n.dateTime || n.base64
+	return n.minLength > 0 || n.maxLength != unbounded || n.pattern != nil || len(n.enum) > 0 || n.dateTime || n.base64 || n.duration
 }
 
-// checkText checks a string, given without its quotes and with its escapes.
-func (w *walker) checkText(n *node, inner []byte, escaped bool) {
+// checkText checks a string, given without its quotes and with its escapes, and as it is written. For the key of a map,
+// which is part of the path, the latter is nil.
+func (w *walker) checkText(n *node, inner []byte, escaped bool, written []byte) {
 	s := inner
 	if escaped {
 		s = unescape(inner)
 	}
-	report := func(rule, message string) {
-		w.report(rule, message, slices.Concat([]byte{'"'}, inner, []byte{'"'}))
-	}
 	if len(n.enum) > 0 && !n.listed(func(l literal) bool { return l.kind == typeString && l.text == string(s) }) {
-		report("enum", n.choices())
+		w.report("enum", n.choices(), written)
 		return // length and pattern would add nothing
 	}
 	if n.minLength > 0 || n.maxLength != unbounded {
 		length := uint64(utf8.RuneCount(s))
-		switch {
-		case length == 0 && n.minLength == 1:
+		if length == 0 && n.minLength == 1 {
 			w.report("minLength", "must not be empty", nil) // which says what it is
 			return
-		case length < n.minLength:
-			report("minLength", fmt.Sprintf("must have at least %s, not %d", plural(n.minLength, "character"), length))
-		case length > n.maxLength:
-			report("maxLength", fmt.Sprintf("must have at most %s, not %d", plural(n.maxLength, "character"), length))
 		}
+		w.checkCount(length, n.minLength, n.maxLength, "Length", "character", written)
+	}
+	if n.duration {
+		w.checkDuration(n, s, written)
+		return
 	}
 	if n.pattern != nil && !n.pattern.Match(s) {
-		report("pattern", "must match the pattern "+n.pattern.String())
+		w.report("pattern", "must match the pattern "+n.pattern.String(), written)
 	}
 	if n.dateTime {
 		var t time.Time
 		if t.UnmarshalText(s) != nil {
-			report("format", "must be a date and time as in RFC 3339, such as 2006-01-02T15:04:05Z")
+			w.report("format", "must be a date and time as in RFC 3339, such as 2006-01-02T15:04:05Z", written)
 		}
 	}
 	if n.base64 {
 		w.scratch = slices.Grow(w.scratch[:0], base64.StdEncoding.DecodedLen(len(s)))
 		if _, err := base64.StdEncoding.Decode(w.scratch[:cap(w.scratch)], s); err != nil {
-			report("contentEncoding", "must be base64 with padding")
+			w.report("contentEncoding", "must be base64 with padding", written)
 		}
 	}
 }
 
-func (w *walker) checkNumber(n *node, text []byte, integer bool) {
-	if !integer && n.types&(typeInteger|typeNumber) == typeInteger {
-		w.report("type", "must be an integer without fraction or exponent", text)
+// checkCount checks that a number of characters, items or fields is within bounds.
+func (w *walker) checkCount(count, least, most uint64, keyword, noun string, value []byte) {
+	if count >= least && count <= most {
 		return
 	}
+	rule, bound, words := "min", least, "least"
+	if count > most {
+		rule, bound, words = "max", most, "most"
+	}
+	w.report(rule+keyword, fmt.Sprintf("must have at %s %s, not %d", words, plural(bound, noun), count), value)
+}
+
+func (w *walker) checkNumber(n *node, text []byte, integer bool) {
+	if !integer && n.types&(typeInteger|typeNumber) == typeInteger {
+		digits, ok := wholeNumber(text)
+		if !ok {
+			w.report("type", "must be an integer", text)
+			return
+		}
+		w.edit(w.pos-len(text), w.pos, digits)
+	}
 	bounded := n.minimum != nil || n.maximum != nil || n.above != nil || n.below != nil
-	if !bounded && len(n.enum) == 0 && n.multipleOf == 0 {
+	if !bounded && len(n.enum) == 0 && n.multipleOf == nil {
 		return
 	}
 	v := parseNumber(text)
@@ -74,22 +87,20 @@ func (w *walker) checkNumber(n *node, text []byte, integer bool) {
 		w.reportEnum(n, text)
 		return
 	}
-	if b := n.minimum; b != nil && v.compare(*b) < 0 {
-		w.report("minimum", "must be at least "+b.text, text)
-	}
-	if b := n.above; b != nil && v.compare(*b) <= 0 {
-		w.report("exclusiveMinimum", "must be greater than "+b.text, text)
-	}
-	if b := n.maximum; b != nil && v.compare(*b) > 0 {
-		w.report("maximum", "must be at most "+b.text, text)
-	}
-	if b := n.below; b != nil && v.compare(*b) >= 0 {
-		w.report("exclusiveMaximum", "must be less than "+b.text, text)
-	}
-	if n.multipleOf != 0 {
-		if q := v.float / n.multipleOf; math.Abs(q-math.Round(q)) > 1e-9 {
-			w.report("multipleOf", fmt.Sprintf("must be a multiple of %v", n.multipleOf), text)
+	for _, b := range [...]struct {
+		bound       *number
+		sign, order int // broken if the comparison with the bound, times sign, is at least order
+		rule, words string
+	}{
+		{n.minimum, -1, 1, "minimum", "at least "}, {n.above, -1, 0, "exclusiveMinimum", "greater than "},
+		{n.maximum, 1, 1, "maximum", "at most "}, {n.below, 1, 0, "exclusiveMaximum", "less than "},
+	} {
+		if b.bound != nil && v.compare(*b.bound)*b.sign >= b.order {
+			w.report(b.rule, "must be "+b.words+b.bound.text, text)
 		}
+	}
+	if b := n.multipleOf; b != nil && !v.multipleOf(*b) {
+		w.report("multipleOf", "must be a multiple of "+b.text, text)
 	}
 }
 
@@ -122,6 +133,6 @@ func (n *node) choices() string {
 // unescape decodes the text between the quotes of a valid JSON string.
 func unescape(inner []byte) []byte {
 	var s string
-	_ = json.Unmarshal(slices.Concat([]byte{'"'}, inner, []byte{'"'}), &s) // the walk has checked that it is valid
+	_ = json.Unmarshal([]byte(`"`+string(inner)+`"`), &s) // the walk has checked that it is valid
 	return []byte(s)
 }

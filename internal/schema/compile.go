@@ -4,20 +4,16 @@ package schema
 
 import (
 	"encoding/json"
-	"fmt"
-	"reflect"
 	"regexp"
 	"strings"
 
 	"github.com/invopop/jsonschema"
-
-	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // node is a schema compiled for a walk over JSON text. It holds the keywords that are checked: type, properties,
-// required, additionalProperties, items, enum, the bounds, uniqueItems, multipleOf, pattern, format date-time,
-// contentEncoding base64, and null as an alternative. Other keywords (oneOf, not, other formats) are for the model
-// only. The Go type checks those.
+// required, additionalProperties, propertyNames, items, enum, const, the bounds, uniqueItems, multipleOf, pattern, format
+// date-time, contentEncoding base64, allOf, anyOf, oneOf and not. Other keywords (if, contains, other formats) are for
+// the model only, and come only from types that make their own schemas. The Go type checks those.
 type node struct {
 	types typeSet // what the value may be
 	enum  []literal
@@ -25,6 +21,7 @@ type node struct {
 	fields   []property
 	byName   map[string]int
 	rest     *node // for unnamed fields; nil if they are not allowed
+	keys     *node // for the names of unnamed fields, if not nil
 	minProps uint64
 	maxProps uint64
 
@@ -38,9 +35,13 @@ type node struct {
 	pattern   *regexp.Regexp
 	dateTime  bool
 	base64    bool
+	duration  bool // a time.Duration, which encoding/json decodes from an integer
 
 	minimum, maximum, above, below *number
-	multipleOf                     float64
+	multipleOf                     *number
+
+	allOf, anyOf, oneOf []*node
+	not                 *node
 
 	wrapper bool // the object wraps a value that is not an object
 
@@ -52,6 +53,8 @@ type property struct {
 	name     string
 	node     *node
 	required bool
+	// absent is what encoding/json decodes if the field has a default and is absent.
+	absent string
 }
 
 // typeSet is a set of JSON types.
@@ -85,11 +88,19 @@ type compiler struct {
 	defs   jsonschema.Definitions
 	leaves map[*jsonschema.Schema]leaf
 	named  map[string]*node
+	// defaults has the fields with a default, as in the builder.
+	defaults map[*jsonschema.Schema][]*field
+	// complete says that there will be no more definitions.
+	complete bool
+}
+
+func (b *builder) compiler() *compiler {
+	return &compiler{defs: b.defs, leaves: b.leaves, named: map[string]*node{}, defaults: b.defaults}
 }
 
 func (c *compiler) compile(s *jsonschema.Schema) (*node, error) {
-	if name, ok := strings.CutPrefix(s.Ref, refPrefix); ok {
-		return c.definition(name)
+	if s.Ref != "" {
+		return c.definition(s.Ref)
 	}
 	if isAnything(s) && c.leaves[s].goType == nil {
 		return free, nil
@@ -98,11 +109,15 @@ func (c *compiler) compile(s *jsonschema.Schema) (*node, error) {
 	return &n, c.fill(&n, s)
 }
 
-func (c *compiler) definition(name string) (*node, error) {
+func (c *compiler) definition(ref string) (*node, error) {
+	name, ok := strings.CutPrefix(ref, refPrefix)
 	if n := c.named[name]; n != nil {
 		return n, nil
 	}
-	if c.defs[name] == nil {
+	if !ok || c.defs[name] == nil {
+		if c.complete {
+			return nil, errorf("the schema has a reference to %q, which is not one of its definitions", ref)
+		}
 		return free, nil
 	}
 	n := *free
@@ -113,7 +128,8 @@ func (c *compiler) definition(name string) (*node, error) {
 // fill sets the fields of n according to s. n must accept everything so far.
 func (c *compiler) fill(n *node, s *jsonschema.Schema) error {
 	if inner, ok := nullable(s); ok {
-		if inner.Ref != "" { // perhaps to a definition that is still being filled
+		if inner.Ref != "" || inner.AllOf != nil || inner.AnyOf != nil || inner.OneOf != nil || inner.Not != nil {
+			// A reference may lead to a definition that is still being filled.
 			var err error
 			n.orNull, err = c.compile(inner)
 			return err
@@ -129,13 +145,14 @@ func (c *compiler) fill(n *node, s *jsonschema.Schema) error {
 	}
 	if s.Type != "" {
 		if n.types = typeOf(s.Type); n.types == 0 {
-			return fmt.Errorf("unknown JSON type %q", s.Type)
+			return errorf("unknown JSON type %q", s.Type)
 		}
 	}
 	n.leaf = c.leaves[s]
 	n.unique = s.UniqueItems
 	n.dateTime = s.Format == "date-time"
 	n.base64 = s.ContentEncoding == "base64"
+	n.duration = n.leaf.goType == durationType && !n.leaf.quoted
 	limits := []struct {
 		keyword *uint64
 		field   *uint64
@@ -151,7 +168,7 @@ func (c *compiler) fill(n *node, s *jsonschema.Schema) error {
 	}
 	n.minimum, n.maximum = bound(s.Minimum), bound(s.Maximum)
 	n.above, n.below = bound(s.ExclusiveMinimum), bound(s.ExclusiveMaximum)
-	n.multipleOf, _ = s.MultipleOf.Float64()
+	n.multipleOf = bound(s.MultipleOf)
 	if s.Pattern != "" {
 		var err error
 		if n.pattern, err = regexp.Compile(s.Pattern); err != nil {
@@ -159,11 +176,10 @@ func (c *compiler) fill(n *node, s *jsonschema.Schema) error {
 		}
 	}
 	for _, v := range s.Enum {
-		text, err := plainjson.Marshal(v)
-		if err != nil {
-			return err
-		}
-		n.enum = append(n.enum, newLiteral(text))
+		n.enum = append(n.enum, newLiteral([]byte(jsonOf(v))))
+	}
+	if s.Const != nil {
+		n.enum = []literal{newLiteral([]byte(jsonOf(s.Const)))}
 	}
 	if s.Items != nil {
 		var err error
@@ -171,13 +187,42 @@ func (c *compiler) fill(n *node, s *jsonschema.Schema) error {
 			return err
 		}
 	}
+	if err := c.fillAlternatives(n, s); err != nil {
+		return err
+	}
 	return c.fillObject(n, s)
 }
 
+func (c *compiler) fillAlternatives(n *node, s *jsonschema.Schema) error {
+	for _, a := range []struct {
+		from []*jsonschema.Schema
+		to   *[]*node
+	}{{s.AllOf, &n.allOf}, {s.AnyOf, &n.anyOf}, {s.OneOf, &n.oneOf}} {
+		for _, part := range a.from {
+			child, err := c.compile(part)
+			if err != nil {
+				return err
+			}
+			*a.to = append(*a.to, child)
+		}
+	}
+	var err error
+	if s.Not != nil {
+		n.not, err = c.compile(s.Not)
+	}
+	return err
+}
+
 func (c *compiler) fillObject(n *node, s *jsonschema.Schema) error {
+	if s.PropertyNames != nil {
+		var err error
+		if n.keys, err = c.compile(s.PropertyNames); err != nil {
+			return err
+		}
+	}
 	switch {
 	case s.AdditionalProperties == nil:
-	case reflect.DeepEqual(s.AdditionalProperties, jsonschema.FalseSchema):
+	case isNothing(s.AdditionalProperties):
 		n.rest = nil
 	default:
 		var err error
@@ -190,16 +235,16 @@ func (c *compiler) fillObject(n *node, s *jsonschema.Schema) error {
 	}
 	n.byName = map[string]int{}
 	if s.Properties != nil {
-		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-			child, err := c.compile(pair.Value)
+		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+			child, err := c.compile(p.Value)
 			if err != nil {
 				if _, ok := err.(*typeError); !ok {
 					err = &typeError{msg: err.Error()}
 				}
-				return within(pair.Key, err)
+				return within(p.Key, err)
 			}
-			n.byName[pair.Key] = len(n.fields)
-			n.fields = append(n.fields, property{name: pair.Key, node: child})
+			n.byName[p.Key] = len(n.fields)
+			n.fields = append(n.fields, property{name: p.Key, node: child})
 		}
 	}
 	for _, name := range s.Required {
@@ -210,6 +255,14 @@ func (c *compiler) fillObject(n *node, s *jsonschema.Schema) error {
 			n.fields = append(n.fields, property{name: name, node: free})
 		}
 		n.fields[i].required = true
+	}
+	for _, f := range c.defaults[s] {
+		i := n.byName[f.name]
+		text, _, err := n.fields[i].node.decode([]byte(jsonOf(s.Properties.Value(f.name).Default)), pointee(f.Type))
+		if err != nil {
+			return within(f.name, &typeError{msg: err.Error()})
+		}
+		n.fields[i].absent = string(text)
 	}
 	return nil
 }

@@ -18,8 +18,7 @@ var emptyObject = []byte("{}")
 // keep their values, so dst should point to a zero value.
 //
 // It is stricter than encoding/json: names must match exactly, unknown and duplicate fields are errors, and
-// null is allowed only if the schema says so or a field is optional, where it means absent. Integers must be
-// written without fraction and exponent.
+// null is allowed only if the schema says so or a field is optional, where it means absent.
 //
 // If the author of raw can fix the problem, the error is an [*Error]. Any other error is a mistake in the
 // program: dst has the wrong type, or a method of the type panicked. After an error the contents of dst are
@@ -38,25 +37,48 @@ func (t *Type) Decode(raw []byte, dst any) (err error) {
 	}
 	w := walkers.Get().(*walker)
 	defer w.release()
-	w.check(t.root, raw)
-	if w.broke {
-		return w.verdict()
-	}
-	text, prefix := raw, ""
-	if t.wrapped {
-		text, prefix = w.wrapped, wrapperField
-	}
-	if len(text) > 0 { // else the wrapper lacks its field
-		if err := t.fill(w, text, prefix, dst); err != nil {
+	if text := t.walk(w, raw); text != nil {
+		if err := t.fill(w, text, dst); err != nil {
 			return err
 		}
 	}
 	return w.verdict()
 }
 
-// fill decodes text into dst and validates the result. text is the text that w walked over, or its only field. fill
-// runs even if w found problems, so that one answer tells the model all of them. The error is a mistake in the program.
-func (t *Type) fill(w *walker, text []byte, prefix string, dst any) error {
+// DecodePartial decodes the beginning of a document, completed to valid JSON, into dst. What does not match the schema is
+// left out as far as possible, and nothing is validated. Fields that are absent stay as they are, even if they have a
+// default.
+func (t *Type) DecodePartial(text []byte, dst any) {
+	w := walkers.Get().(*walker)
+	defer w.release()
+	w.asSent = true
+	if text = t.walk(w, text); text != nil {
+		_ = json.Unmarshal(text, dst) // which goes on after what does not fit
+	}
+}
+
+// walk checks a text and returns what encoding/json decodes. That is nil if the text is broken, or the wrapper lacks its
+// field.
+func (t *Type) walk(w *walker, text []byte) []byte {
+	w.check(t.root, text)
+	part := span{0, len(text)}
+	if t.wrapped {
+		part = w.wrapped
+	}
+	if w.broke || part.end == 0 {
+		return nil
+	}
+	return w.edited(part)
+}
+
+// fill decodes text into dst and validates the result. text is the text that w walked over, or its only field, with the
+// edits that encoding/json needs. fill runs even if w found problems, so that one answer tells the model all of them. The
+// error is a mistake in the program.
+func (t *Type) fill(w *walker, text []byte, dst any) error {
+	prefix := ""
+	if t.wrapped {
+		prefix = wrapperField
+	}
 	if err := json.Unmarshal(text, dst); err != nil {
 		t.probe(w)
 		if len(w.problems) == 0 {
@@ -67,9 +89,17 @@ func (t *Type) fill(w *walker, text []byte, prefix string, dst any) error {
 	if t.validate == nil {
 		return nil
 	}
-	problems, err := t.validate.check(dst, prefix)
+	problems, err := t.validate.check(dst, prefix, t.root, w.data)
 	w.add(problems)
 	return err
+}
+
+// exactValue decodes valid JSON, and keeps numbers as they are written.
+func exactValue(text []byte) (value any) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	_ = decoder.Decode(&value)
+	return value
 }
 
 // probe finds the values that match the schema but that the Go types do not accept. encoding/json stops at the first

@@ -26,6 +26,7 @@ var fieldTypes = map[string]reflect.Type{
 	"map[string]int": reflect.TypeFor[map[string]int](), "time.Time": reflect.TypeFor[time.Time](), "time.Duration": reflect.TypeFor[time.Duration](),
 	"json.RawMessage": reflect.TypeFor[json.RawMessage](), "netip.Addr": reflect.TypeFor[netip.Addr](),
 	"chan int": reflect.TypeFor[chan int](), "func()": reflect.TypeFor[func()](), "map[int]string": reflect.TypeFor[map[int]string](),
+	"map[float64]string": reflect.TypeFor[map[float64]string](), "[][]int": reflect.TypeFor[[][]int](),
 	"fmt.Stringer": reflect.TypeFor[fmt.Stringer](),
 }
 

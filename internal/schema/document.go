@@ -3,11 +3,11 @@
 package schema
 
 import (
-	"bytes"
-	"encoding/json"
 	"reflect"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // anything is the schema that accepts every value. It is written as {}, because many providers do not accept the
@@ -46,21 +46,31 @@ func nullable(s *jsonschema.Schema) (inner *jsonschema.Schema, ok bool) {
 }
 
 func isAnything(s *jsonschema.Schema) bool {
-	return s == jsonschema.TrueSchema || reflect.DeepEqual(s, &jsonschema.Schema{}) || reflect.DeepEqual(s, anything())
+	return reflect.DeepEqual(s, jsonschema.TrueSchema) || reflect.DeepEqual(s, &jsonschema.Schema{}) || reflect.DeepEqual(s, anything())
 }
 
-// sameSchema reports whether two schemas have the same JSON.
-func sameSchema(a, b *jsonschema.Schema) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
+// isNothing reports whether s is the boolean schema false.
+func isNothing(s *jsonschema.Schema) bool { return reflect.DeepEqual(s, jsonschema.FalseSchema) }
+
+// jsonOf returns the JSON text of a schema or of a value in one. It is not inlined for the same reason as errorf.
+//
+//go:noinline
+func jsonOf(v any) string {
+	text, err := plainjson.Marshal(v)
+	if err != nil {
+		panic(err) // of a schema that a type makes itself; see newType
+	}
+	return string(text)
 }
 
 // tidy prepares a schema made by user code to be part of another schema. It removes its version and id, and writes
-// schemas that accept anything as {}.
+// boolean schemas as objects.
 func tidy(s *jsonschema.Schema) *jsonschema.Schema {
-	if s == nil || isAnything(s) {
+	switch {
+	case s == nil || isAnything(s):
 		return anything()
+	case isNothing(s):
+		return &jsonschema.Schema{Not: anything()}
 	}
 	s.Version, s.ID = "", ""
 	each := func(list []*jsonschema.Schema) {
@@ -78,7 +88,7 @@ func tidy(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Items != nil {
 		s.Items = tidy(s.Items)
 	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties != jsonschema.FalseSchema {
+	if s.AdditionalProperties != nil && !isNothing(s.AdditionalProperties) {
 		s.AdditionalProperties = tidy(s.AdditionalProperties)
 	}
 	if s.Properties != nil {

@@ -4,15 +4,25 @@ package schema
 
 import (
 	"encoding/json"
-	"maps"
+	"reflect"
 	"slices"
+	"strings"
 )
 
 // TagNames returns the names that the package reads in jsonschema tags, and those of validate tags that become formats or
 // patterns.
 func TagNames() (keywords, named []string) {
-	keywords = slices.Concat(append(slices.Collect(maps.Values(typeKeywords)), anyKeywords)...)
-	return keywords, slices.Concat(slices.Collect(maps.Keys(formats)), slices.Collect(maps.Keys(patterns)))
+	keywords = strings.Fields(anyKeywords)
+	for _, of := range typeKeywords {
+		keywords = append(keywords, strings.Fields(of.value)...)
+	}
+	for _, format := range formats {
+		named = append(named, strings.Fields(format.value)...)
+	}
+	for _, rule := range patterns {
+		named = append(named, rule.key)
+	}
+	return keywords, named
 }
 
 // Repaired returns the document that Repair makes of a text in the plainest way, whether anybody accepts it or not; nil if there
@@ -25,4 +35,26 @@ func Repaired(text []byte) []byte {
 		return m.result
 	}
 	return nil
+}
+
+// BakedInRules returns the names of the validator's own rules.
+func BakedInRules() []string {
+	rules := reflect.ValueOf(sharedValidator()).Elem().FieldByName("validations")
+	var names []string
+	for _, key := range rules.MapKeys() {
+		names = append(names, key.String())
+	}
+	slices.Sort(names)
+	return append(names, "iscolor", "country_code", "eu_country_code") // the aliases
+}
+
+// ForeignTags returns the tags of other libraries that are errors, with what to use.
+func ForeignTags() map[string]string {
+	tags := map[string]string{}
+	for _, use := range foreignTags {
+		for _, tag := range strings.Fields(use.value) {
+			tags[tag] = use.key
+		}
+	}
+	return tags
 }

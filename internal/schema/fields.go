@@ -3,7 +3,7 @@
 package schema
 
 import (
-	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,35 +14,55 @@ import (
 // same name, only the one that encoding/json would fill counts.
 type field struct {
 	reflect.StructField
-	name      string // in JSON
-	tagged    bool   // name comes from the json tag
-	index     []int  // path through embedded structs
-	omittable bool   // omitempty or omitzero
-	quoted    bool   // the ,string option applies
+	owner     reflect.Type // the struct that declares the field
+	name      string       // in JSON
+	tagged    bool         // name comes from the json tag
+	index     []int        // path through embedded structs
+	omittable bool         // omitempty or omitzero
+	quoted    bool         // the ,string option applies
 }
 
-// jsonFields returns the fields of the struct type t in declaration order.
-func jsonFields(t reflect.Type) ([]field, error) {
-	var all []field
+// jsonFields returns the fields of the struct type t in declaration order. encoding/json silently ignores fields of the
+// same name if none of them has precedence, so these are an error. So are rules of a field that another one hides: there
+// would never be a value to check.
+func jsonFields(t reflect.Type) ([]*field, error) {
+	var all []*field
 	if err := collectFields(t, nil, nil, &all); err != nil {
 		return nil, err
 	}
-	byName := make(map[string][]field, len(all))
+	var kept []*field
 	for _, f := range all {
-		byName[f.name] = append(byName[f.name], f)
-	}
-	kept := all[:0]
-	for _, f := range all {
-		if winner, ok := dominant(byName[f.name]); ok && slices.Equal(winner.index, f.index) {
+		winner, twin := dominant(all, f.name)
+		switch {
+		case twin != nil:
+			return nil, &typeError{msg: fmt.Sprintf("the fields %s and %s have the same JSON name %q, so encoding/json ignores both; rename one of them",
+				winner.goPath(t), twin.goPath(t), f.name)}
+		case winner == f:
 			kept = append(kept, f)
+		case ruled(f.Tag.Get("validate")):
+			return nil, &typeError{path: f.goPath(t), msg: fmt.Sprintf("the field %s has the same JSON name %q and hides it, so its validate tag cannot apply",
+				winner.goPath(t), f.name)}
 		}
 	}
 	return kept, nil
 }
 
+// goPath returns the path from the struct t to the field, in Go names.
+func (f *field) goPath(t reflect.Type) string {
+	var steps []string
+	for _, i := range f.index {
+		sf := pointee(t).Field(i)
+		steps, t = append(steps, sf.Name), sf.Type
+	}
+	return strings.Join(steps, ".")
+}
+
+// ruled reports whether a validate tag has a rule.
+func ruled(tag string) bool { return tag != "" && tag != "-" }
+
 // collectFields appends the fields of t, and of the structs embedded in it, in declaration order. open holds the
 // embedded types that led to t, because a struct that embeds itself adds no fields.
-func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]field) error {
+func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*field) error {
 	if slices.Contains(open, t) {
 		return nil
 	}
@@ -74,11 +94,11 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]fiel
 			}
 			continue
 		}
-		f := field{StructField: sf, name: name, tagged: name != "", index: at}
+		f := &field{StructField: sf, owner: t, name: name, tagged: name != "", index: at}
 		if f.name == "" {
 			f.name = sf.Name
 		}
-		for option := range strings.SplitSeq(options, ",") {
+		for _, option := range strings.Split(options, ",") {
 			switch option {
 			case "omitempty", "omitzero":
 				f.omittable = true
@@ -91,29 +111,28 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]fiel
 	return nil
 }
 
-// dominant returns the field that a name refers to: the least deeply embedded one, then the tagged one. If two fields
-// are equal in both, the name refers to neither.
-func dominant(fields []field) (field, bool) {
-	rank := func(a, b field) int {
-		if c := cmp.Compare(len(a.index), len(b.index)); c != 0 {
-			return c
-		}
+// dominant returns the field that a name refers to: the least deeply embedded one, then the tagged one. If another field is
+// equal in both, it is the twin, and the name refers to neither.
+func dominant(all []*field, name string) (best, twin *field) {
+	for _, f := range all {
 		switch {
-		case a.tagged == b.tagged:
-			return 0
-		case a.tagged:
-			return -1
-		}
-		return 1
-	}
-	best := slices.MinFunc(fields, rank)
-	ties := 0
-	for _, f := range fields {
-		if rank(f, best) == 0 {
-			ties++
+		case f.name != name:
+		case best == nil || f.rank() < best.rank():
+			best, twin = f, nil
+		case f.rank() == best.rank():
+			twin = f
 		}
 	}
-	return best, ties == 1
+	return best, twin
+}
+
+// rank is lower for fields that hide others of the same name.
+func (f *field) rank() int {
+	depth := 2 * len(f.index)
+	if f.tagged {
+		depth--
+	}
+	return depth
 }
 
 // validName reports whether encoding/json accepts the name of a json tag.

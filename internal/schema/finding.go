@@ -5,49 +5,46 @@ package schema
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/go-playground/validator/v10"
-
-	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // ruleWords has messages for the validate tags that models violate most. %s is the parameter.
-var ruleWords = map[string]string{
-	"required":         "is required and must not be empty",
-	"email":            "must be an email address",
-	"url":              "must be a URL",
-	"http_url":         "must be an http or https URL",
-	"uri":              "must be a URI",
-	"uuid":             "must be a UUID",
-	"uuid4":            "must be a UUID of version 4",
-	"ip":               "must be an IP address",
-	"ipv4":             "must be an IPv4 address",
-	"ipv6":             "must be an IPv6 address",
-	"hostname":         "must be a host name",
-	"hostname_rfc1123": "must be a host name",
-	"fqdn":             "must be a fully qualified domain name",
-	"datetime":         "must be a date or time written like %s",
-	"unique":           "items must be unique",
-	"ne":               "must not be %s",
-	"oneof":            "must be one of: %s",
-	"excludes":         "must not contain %s",
-	"lowercase":        "must be in lower case",
-	"uppercase":        "must be in upper case",
-	"json":             "must be valid JSON",
-	"eqfield":          "must equal %s",
-	"nefield":          "must differ from %s",
-	"gtfield":          "must be greater than %s",
-	"gtefield":         "must not be less than %s",
-	"ltfield":          "must be less than %s",
-	"ltefield":         "must not be greater than %s",
-	"required_if":      "the field is required if %s",
-	"required_unless":  "the field is required unless %s",
-	"required_with":    "the field is required together with %s",
-	"required_without": "the field is required without %s",
-	"excluded_if":      "must be left out if %s",
-	"excluded_with":    "must be left out together with %s",
+var ruleWords = table{
+	{"required", "is required and must not be empty"},
+	{"email", "must be an email address"},
+	{"url", "must be a URL"},
+	{"http_url", "must be an http or https URL"},
+	{"uri", "must be a URI"},
+	{"uuid", "must be a UUID"},
+	{"uuid4", "must be a UUID of version 4"},
+	{"ip", "must be an IP address"},
+	{"ipv4", "must be an IPv4 address"},
+	{"ipv6", "must be an IPv6 address"},
+	{"hostname", "must be a host name"},
+	{"hostname_rfc1123", "must be a host name"},
+	{"fqdn", "must be a fully qualified domain name"},
+	{"datetime", "must be a date or time written like %s"},
+	{"unique", "items must be unique"},
+	{"ne", "must not be %s"},
+	{"oneof", "must be one of: %s"},
+	{"excludes", "must not contain %s"},
+	{"lowercase", "must be in lower case"},
+	{"uppercase", "must be in upper case"},
+	{"json", "must be valid JSON"},
+	{"eqfield", "must equal %s"},
+	{"nefield", "must differ from %s"},
+	{"gtfield", "must be greater than %s"},
+	{"gtefield", "must not be less than %s"},
+	{"ltfield", "must be less than %s"},
+	{"ltefield", "must not be greater than %s"},
+	{"required_if", "the field is required if %s"},
+	{"required_unless", "the field is required unless %s"},
+	{"required_with", "the field is required together with %s"},
+	{"required_without", "the field is required without %s"},
+	{"excluded_if", "must be left out if %s"},
+	{"excluded_with", "must be left out together with %s"},
 }
 
 // problem returns the problem for an error of the validator.
@@ -66,10 +63,13 @@ func (v *validation) problem(f validator.FieldError, prefix string) Problem {
 		p.Rule += "=" + param
 	}
 	p.Message = ruleMessage(f.Tag(), param)
+	if words, ok := durationBounds.get(f.Tag()); ok && f.Type() == durationType {
+		p.Message = "must be " + words + " " + param
+	}
 	if strings.HasPrefix(f.Tag(), "required_") {
 		return p // there is no value to quote
 	}
-	if text, err := plainjson.Marshal(f.Value()); err == nil {
+	if text, err := Marshal(f.Value()); err == nil {
 		p.Value = shorten(text)
 	}
 	return p
@@ -87,10 +87,41 @@ func (v *validation) trimRoot(path string) string {
 // know no others.
 func (v *validation) jsonNames(f validator.FieldError) string {
 	tag, param := f.Tag(), f.Param()
-	if !strings.HasSuffix(tag, "field") && !strings.HasPrefix(tag, "required_") && !strings.HasPrefix(tag, "excluded_") {
+	if !readsFields(tag) {
 		return param
 	}
+	parent := v.parent(f)
+	words := strings.Fields(param)
+	pairs := hasPairs(tag)
+	for i, word := range words {
+		if pairs && i%2 == 1 {
+			continue // a value
+		}
+		if path, ok := jsonPath(parent, word); ok {
+			words[i] = path
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// compared returns the path of the field that the value at a path was compared with, or path itself if there is none.
+func (v *validation) compared(f validator.FieldError, path string) string {
+	other, ok := jsonPath(v.parent(f), f.Param())
+	switch {
+	case !ok:
+		return path
+	case strings.HasSuffix(f.Tag(), "csfield"):
+		return other
+	}
+	return strings.TrimSuffix(path, f.Field()) + other
+}
+
+// parent returns the struct from which a rule that was broken names other fields.
+func (v *validation) parent(f validator.FieldError) reflect.Type {
 	parent, _ := elements(v.goType)
+	if strings.HasSuffix(f.Tag(), "csfield") {
+		return parent
+	}
 	steps := strings.Split(v.trimRoot(f.StructNamespace()), ".")
 	for _, step := range steps[:len(steps)-1] {
 		name, _, _ := strings.Cut(step, "[")
@@ -99,23 +130,27 @@ func (v *validation) jsonNames(f validator.FieldError) string {
 		}
 		field, ok := fieldByName(parent, name)
 		if !ok {
-			return param
+			return nil
 		}
 		parent, _ = elements(field.Type)
 	}
-	words := strings.Fields(param)
-	pairs := hasPairs(tag)
-	for i, word := range words {
-		if pairs && i%2 == 1 {
-			continue // a value
+	return parent
+}
+
+// jsonPath returns the path in JSON of a path in Go, from a struct.
+func jsonPath(t reflect.Type, goPath string) (path string, ok bool) {
+	for _, step := range strings.Split(goPath, ".") {
+		name, _, _ := strings.Cut(step, "[")
+		field, ok := fieldByName(t, name)
+		if !ok {
+			return "", false
 		}
-		if field, ok := fieldByName(parent, word); ok {
-			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); validName(name) {
-				words[i] = name
-			}
+		if inJSON := jsonName(field); inJSON != flattened {
+			path += "." + inJSON + step[len(name):]
 		}
+		t, _ = elements(field.Type)
 	}
-	return strings.Join(words, " ")
+	return strings.TrimPrefix(path, "."), path != ""
 }
 
 // hasPairs reports whether the parameter of a rule is a list of fields, each with a value.
@@ -124,7 +159,7 @@ func hasPairs(tag string) bool {
 }
 
 func fieldByName(t reflect.Type, name string) (reflect.StructField, bool) {
-	if t.Kind() != reflect.Struct {
+	if t == nil || t.Kind() != reflect.Struct {
 		return reflect.StructField{}, false
 	}
 	return t.FieldByName(name)
@@ -132,7 +167,7 @@ func fieldByName(t reflect.Type, name string) (reflect.StructField, bool) {
 
 // ruleMessage describes what a validate tag requires.
 func ruleMessage(tag, param string) string {
-	words, known := ruleWords[tag]
+	words, known := ruleWords.get(tag)
 	switch {
 	case strings.Contains(tag, "|"):
 		return "must satisfy one of the rules " + strings.ReplaceAll(tag, "|", ", ")
@@ -144,8 +179,12 @@ func ruleMessage(tag, param string) string {
 		return words
 	case hasPairs(tag):
 		var conditions []string
-		for pair := range slices.Chunk(strings.Fields(param), 2) {
-			conditions = append(conditions, strings.Join(pair, " is "))
+		for i, word := range strings.Fields(param) {
+			if i%2 == 1 {
+				conditions[i/2] += " is " + word
+			} else {
+				conditions = append(conditions, word)
+			}
 		}
 		param = strings.Join(conditions, " and ")
 	}

@@ -5,7 +5,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,25 +15,26 @@ import (
 
 // The keywords that the jsonschema package reads from a jsonschema tag, by the type they apply to. It silently
 // ignores all others, so they are checked here.
-var (
-	anyKeywords    = []string{"title", "description", "type", "anchor", "oneof_required", "anyof_required", "oneof_ref", "oneof_type", "anyof_ref", "anyof_type"}
-	numberKeywords = []string{"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "default", "example", "enum"}
-	typeKeywords   = map[string][]string{
-		"string":  {"minLength", "maxLength", "pattern", "format", "readOnly", "writeOnly", "default", "example", "enum"},
-		"integer": numberKeywords,
-		"number":  numberKeywords,
-		"boolean": {"default"},
-		"array":   {"minItems", "maxItems", "uniqueItems", "default", "format", "pattern"},
-	}
+const (
+	anyKeywords    = "title description type anchor oneof_required anyof_required oneof_ref oneof_type anyof_ref anyof_type"
+	numberKeywords = "multipleOf minimum maximum exclusiveMinimum exclusiveMaximum default example enum"
 )
+
+var typeKeywords = table{
+	{"string", "minLength maxLength pattern format readOnly writeOnly default example enum"},
+	{"integer", numberKeywords},
+	{"number", numberKeywords},
+	{"boolean", "default"},
+	{"array", "minItems maxItems uniqueItems default format pattern"},
+}
 
 // withKeywords returns the schema of an object with the children as its properties, and adds the keywords of the
 // fields' jsonschema tags. The jsonschema package reads the tags: it reflects a struct with a placeholder type for
 // each field (an array of length i), and is given the child for each.
-func withKeywords(fields []field, children []*jsonschema.Schema) (*jsonschema.Schema, error) {
+func (b *builder) withKeywords(fields []*field, children []*jsonschema.Schema) (*jsonschema.Schema, error) {
 	standIns := make([]reflect.StructField, len(fields))
 	for i, f := range fields {
-		if err := checkKeywords(f, children[i]); err != nil {
+		if err := b.checkKeywords(f, children[i]); err != nil {
 			return nil, within(f.Name, err)
 		}
 		description, err := described(f)
@@ -69,14 +69,31 @@ func withKeywords(fields []field, children []*jsonschema.Schema) (*jsonschema.Sc
 	}
 	s := r.ReflectFromType(reflect.TypeFor[struct{}]())
 	s.Version, s.Required = "", nil
+	for _, child := range children {
+		itemsOfDefault(child)
+	}
 	return s, nil
+}
+
+// itemsOfDefault gives the default of a list, which the jsonschema package reads as strings, the type of its items.
+func itemsOfDefault(s *jsonschema.Schema) {
+	list, ok := s.Default.([]any)
+	if !ok || s.Items == nil {
+		return
+	}
+	switch s.Items.Type {
+	case "integer", "number", "boolean":
+		for i, item := range list {
+			list[i] = json.RawMessage(item.(string))
+		}
+	}
 }
 
 type standIn struct{}
 
 // described returns the description of a field from its tags, except the jsonschema tag, which the jsonschema package
 // reads.
-func described(f field) (description string, err error) {
+func described(f *field) (description string, err error) {
 	by := ""
 	if slices.ContainsFunc(splitKeywords(f), func(item string) bool { return strings.HasPrefix(item, "description=") }) {
 		by = "jsonschema"
@@ -87,7 +104,7 @@ func described(f field) (description string, err error) {
 		case text == "":
 			continue
 		case by != "":
-			return "", &typeError{msg: fmt.Sprintf("the tags %s and %s both have a description", by, tag)}
+			return "", errorf("the tags %s and %s both have a description", by, tag)
 		}
 		by, description = tag, text
 	}
@@ -95,15 +112,15 @@ func described(f field) (description string, err error) {
 }
 
 // hidden reports whether the jsonschema tag hides a field from the model.
-func hidden(f field) bool { return f.Tag.Get("jsonschema") == "-" }
+func hidden(f *field) bool { return f.Tag.Get("jsonschema") == "-" }
 
 // hasOption reports whether the jsonschema tag has the word "required" or "nullable".
-func hasOption(f field, word string) bool {
+func hasOption(f *field, word string) bool {
 	return slices.Contains(splitKeywords(f), word)
 }
 
 // assignments returns the keyword=value pairs of the jsonschema tag, with commas still escaped.
-func assignments(f field) []string {
+func assignments(f *field) []string {
 	var list []string
 	for _, item := range splitKeywords(f) {
 		if strings.Contains(item, "=") {
@@ -114,76 +131,83 @@ func assignments(f field) []string {
 }
 
 // splitKeywords splits the jsonschema tag at unescaped commas.
-func splitKeywords(f field) []string {
-	const escaped = "\x00"
-	tag := strings.ReplaceAll(f.Tag.Get("jsonschema"), `\,`, escaped)
-	items := strings.Split(tag, ",")
-	for i := range items {
-		items[i] = strings.ReplaceAll(items[i], escaped, ",")
-	}
-	return items
-}
+func splitKeywords(f *field) []string { return splitEscaped(f.Tag.Get("jsonschema")) }
 
 // checkKeywords reports mistakes in a jsonschema tag that would otherwise silently drop a keyword or half a
 // description.
-func checkKeywords(f field, s *jsonschema.Schema) error {
-	allowed := append(slices.Clip(anyKeywords), typeKeywords[s.Type]...)
+func (b *builder) checkKeywords(f *field, s *jsonschema.Schema) error {
+	ofType, _ := typeKeywords.get(s.Type)
+	allowed := anyKeywords + " " + ofType
 	if s.Items != nil {
-		allowed = append(allowed, typeKeywords[s.Items.Type]...)
+		ofItems, _ := typeKeywords.get(s.Items.Type)
+		allowed += " " + ofItems
 	}
 	for _, item := range splitKeywords(f) {
 		key, value, assigned := strings.Cut(item, "=")
 		switch {
 		case !assigned:
 			if item != "" && item != "required" && item != "nullable" {
-				return &typeError{msg: fmt.Sprintf(`jsonschema tag: %q is not keyword=value (write a comma in a value as \\,)`, item)}
+				return errorf(`jsonschema tag: %q is not keyword=value (write a comma in a value as \\,)`, item)
 			}
-		case !slices.Contains(allowed, key):
-			return &typeError{msg: fmt.Sprintf("jsonschema tag: keyword %q%s", key, misplaced(key, s.Type))}
+		case !hasWord(allowed, key):
+			return errorf("jsonschema tag: keyword %q%s", key, misplaced(key, s.Type))
+		case strings.HasSuffix(key, "type") && s.Type != "" && s.Type != value && !b.leaves[s].custom && (s.Type != "number" || value != "integer"):
+			return errorf("jsonschema tag: %s contradicts the type %v of the field", item, f.Type)
 		case !fits(key, value, s):
-			return &typeError{msg: fmt.Sprintf("jsonschema tag: %s cannot be %q", key, value)}
+			return errorf("jsonschema tag: %s cannot be %q", key, value)
+		}
+	}
+	for _, item := range strings.Split(f.Tag.Get("jsonschema_extras"), ",") {
+		if key, _, assigned := strings.Cut(item, "="); assigned && (hasWord(anyKeywords, key) || misplaced(key, "") != unknownKeyword) {
+			return errorf("jsonschema_extras tag: %s is a keyword; use the tag jsonschema", key)
 		}
 	}
 	return nil
 }
 
+const unknownKeyword = " is unknown"
+
 func misplaced(key, typ string) string {
-	for list := range maps.Values(typeKeywords) {
-		if slices.Contains(list, key) {
+	for _, of := range typeKeywords {
+		if hasWord(of.value, key) {
 			if typ == "" {
 				typ = "this type"
 			}
 			return " does not apply to " + typ
 		}
 	}
-	return " is unknown"
+	return unknownKeyword
 }
 
-// fits reports whether the jsonschema package can read the value of a keyword.
+// fits reports whether the jsonschema package can read the value of a keyword, and the keyword can have it.
 func fits(key, value string, s *jsonschema.Schema) bool {
-	typ := s.Type
-	if s.Items != nil {
-		typ = s.Items.Type
+	for s.Type == "array" && s.Items != nil && key != "minItems" && key != "maxItems" {
+		s = s.Items
 	}
 	switch key {
 	case "minLength", "maxLength", "minItems", "maxItems":
 		_, err := strconv.ParseUint(value, 10, 64)
 		return err == nil
-	case "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+	case "multipleOf":
+		return isNumber(value) && parseNumber([]byte(value)).compare(number{integer: true}) > 0
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
 		return isNumber(value)
+	case "uniqueItems":
+		return value == "true"
+	case "readOnly", "writeOnly":
+		return isBool(value)
 	case "default", "example", "enum":
-		if s.Type == "array" && key == "default" {
-			return true
-		}
-		switch typ {
+		switch s.Type {
 		case "integer", "number":
 			return isNumber(value)
 		case "boolean":
-			return value == "true" || value == "false"
+			return isBool(value)
 		}
 	}
 	return true
 }
+
+func isBool(text string) bool { return text == "true" || text == "false" }
 
 // isNumber reports whether text is a JSON number.
 func isNumber(text string) bool {

@@ -33,11 +33,18 @@ func errorOf(_ *schema.Type, err error) error { return err }
 
 func TestOneOfListsValuesOfTheFieldsType(t *testing.T) {
 	type wait struct {
-		For  time.Duration `json:"for" validate:"oneof=1000 0x7d0"`
-		Port uint8         `json:"port" validate:"oneof=80 0x51"`
+		Port uint8 `json:"port" validate:"oneof=80 81"`
 	}
 	typ, err := schema.For(reflectType[wait]())
 	require.NoError(t, err)
-	require.Contains(t, string(typ.JSON()), `"enum":[1000,2000]`)
 	require.Contains(t, string(typ.JSON()), `"enum":[80,81]`)
+
+	_, err = schema.For(reflectType[one[struct { // the validator compares decimal text
+		Port uint8 `validate:"oneof=80 0x51"`
+	}]]())
+	require.ErrorContains(t, err, `validate tag "oneof=80 0x51": "0x51" must be written 81`)
+	_, err = schema.For(reflectType[one[struct { // the validator compares nanoseconds
+		For time.Duration `validate:"oneof=1s 2s"`
+	}]]())
+	require.ErrorContains(t, err, "use the tag enum to list durations")
 }

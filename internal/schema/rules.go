@@ -4,9 +4,9 @@ package schema
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,24 +14,23 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// formats and patterns map validate tags to the JSON schema formats and patterns with the same meaning. The validator
-// does the check, because it is stricter.
+// formats lists the validate tags with the meaning of a JSON schema format, and patterns has the patterns of others. The
+// validator does the check, because it is stricter.
 var (
-	formats = map[string]string{
-		"email": "email", "uri": "uri", "url": "uri", "http_url": "uri",
-		"ipv4": "ipv4", "ipv6": "ipv6", "hostname": "hostname", "hostname_rfc1123": "hostname", "fqdn": "hostname",
-		"uuid": "uuid", "uuid3": "uuid", "uuid4": "uuid", "uuid5": "uuid", "uuid_rfc4122": "uuid",
+	formats = table{
+		{"email", "email"}, {"uri", "uri url http_url"}, {"ipv4", "ipv4"}, {"ipv6", "ipv6"},
+		{"hostname", "hostname hostname_rfc1123 fqdn"}, {"uuid", "uuid uuid3 uuid4 uuid5 uuid_rfc4122"},
 	}
-	patterns = map[string]string{
-		"alpha":       `^[a-zA-Z]+$`,
-		"alphanum":    `^[a-zA-Z0-9]+$`,
-		"numeric":     `^[-+]?[0-9]+(?:\.[0-9]+)?$`,
-		"number":      `^[0-9]+$`,
-		"hexadecimal": `^(0[xX])?[0-9a-fA-F]+$`,
-		"e164":        `^\+[1-9]\d{7,14}$`,
+	patterns = table{
+		{"alpha", `^[a-zA-Z]+$`},
+		{"alphanum", `^[a-zA-Z0-9]+$`},
+		{"numeric", `^[-+]?[0-9]+(?:\.[0-9]+)?$`},
+		{"number", `^[0-9]+$`},
+		{"hexadecimal", `^(0[xX])?[0-9a-fA-F]+$`},
+		{"e164", `^\+[1-9]\d{7,14}$`},
 	}
-	layouts = map[string]string{
-		time.RFC3339: "date-time", time.RFC3339Nano: "date-time", time.DateOnly: "date",
+	layouts = table{
+		{time.RFC3339, "date-time"}, {time.RFC3339Nano, "date-time"}, {time.DateOnly, "date"},
 	}
 )
 
@@ -42,12 +41,12 @@ var (
 // "required" means that the field must be present. Its value may be zero: false, 0, a struct of zeros. Only strings
 // must not be empty, which the schema expresses as a minimum length of 1. See withoutPresence, which makes the validator
 // agree.
-func (b *builder) applyRules(s *jsonschema.Schema, f field) (present bool, err error) {
+func (b *builder) applyRules(s *jsonschema.Schema, f *field) (present bool, err error) {
 	tag := f.Tag.Get("validate")
 	if tag == "" || tag == "-" {
 		return false, nil
 	}
-	r := rules{builder: b, schema: s, goType: f.Type, optional: f.omittable}
+	r := &rules{builder: b, schema: s, goType: f.Type, optional: f.omittable}
 	tokens := strings.Split(tag, ",")
 	for i := 0; i < len(tokens); i++ {
 		switch token := tokens[i]; token {
@@ -58,19 +57,24 @@ func (b *builder) applyRules(s *jsonschema.Schema, f field) (present bool, err e
 			// A scalar that must be present has no way to say "none" but its zero value.
 			r.lenient = !r.optional && r.goType.Kind() != reflect.Pointer
 		case "dive":
+			r.finish()
+			keys := r.keys()
+			if i+1 < len(tokens) && tokens[i+1] == "keys" {
+				if i, err = keys.addKeys(tokens, i+2); err != nil {
+					return present, err
+				}
+				r.setKeys(keys)
+			}
 			if r = r.dive(); r.schema == nil {
 				return present, nil
 			}
-		case "keys":
-			for i < len(tokens) && tokens[i] != "endkeys" {
-				i++
-			}
 		default:
 			if err := r.add(token); err != nil {
-				return present, &typeError{msg: fmt.Sprintf("validate tag %q: %v", token, err)}
+				return present, errorf("validate tag %q: %v", token, err)
 			}
 		}
 	}
+	r.finish()
 	return present, nil
 }
 
@@ -82,29 +86,78 @@ type rules struct {
 	inside   bool // after dive: about the elements
 	optional bool // the value may be absent
 	lenient  bool // the zero value must stay acceptable
+	// strict has the rules of a lenient value that its zero value would break.
+	strict *jsonschema.Schema
 }
 
 // dive returns the rules of the elements. Their schema is nil if there is none to add rules to.
-func (r rules) dive() rules {
+func (r *rules) dive() *rules {
 	t := pointee(r.goType)
 	if r.custom() {
-		return rules{}
+		return &rules{}
 	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:
-		return rules{builder: r.builder, schema: r.schema.Items, goType: t.Elem(), inside: true}
+		return &rules{builder: r.builder, schema: r.schema.Items, goType: t.Elem(), inside: true}
 	case reflect.Map:
-		return rules{builder: r.builder, schema: r.schema.AdditionalProperties, goType: t.Elem(), inside: true}
+		return &rules{builder: r.builder, schema: r.schema.AdditionalProperties, goType: t.Elem(), inside: true}
 	}
-	return rules{}
+	return &rules{}
+}
+
+// keys returns the rules of the keys of a map. Their schema is nil if there are none to add rules to.
+func (r *rules) keys() *rules {
+	t := pointee(r.goType)
+	if r.custom() || t.Kind() != reflect.Map || t.Key().Kind() != reflect.String || hasTextKeys(t) {
+		return &rules{}
+	}
+	return &rules{builder: r.builder, schema: &jsonschema.Schema{Type: "string"}, goType: t.Key(), inside: true}
+}
+
+// addKeys adds the rules until endkeys, and returns its position.
+func (r *rules) addKeys(tokens []string, from int) (end int, err error) {
+	for end = from; end < len(tokens) && tokens[end] != "endkeys"; end++ {
+		switch token := tokens[end]; {
+		case r.schema == nil:
+		case token == "required":
+			r.required()
+		case token == "omitempty" || token == "omitzero":
+			r.lenient = true
+		default:
+			if err := r.add(token); err != nil {
+				return end, errorf("validate tag %q: %v", token, err)
+			}
+		}
+	}
+	return end, nil
+}
+
+// setKeys adds the rules of keys to the schema of a map.
+func (r *rules) setKeys(keys *rules) {
+	if keys.schema == nil {
+		return
+	}
+	keys.finish()
+	if keys.schema.Type = ""; !isAnything(keys.schema) { // a key is always a string
+		r.schema.PropertyNames = keys.schema
+	}
+}
+
+// finish adds the rules that a lenient value keeps unless it is zero.
+func (r *rules) finish() {
+	if r.strict == nil {
+		return
+	}
+	zero := &jsonschema.Schema{Type: r.schema.Type, Enum: literals([]string{zeroOf(r.schema.Type)})}
+	r.schema.AnyOf = []*jsonschema.Schema{r.strict, zero}
 }
 
 // custom reports whether the validator sees a different value than the schema describes.
-func (r rules) custom() bool {
+func (r *rules) custom() bool {
 	return r.schema.Ref != "" || r.builder.leaves[r.schema].custom
 }
 
-func (r rules) required() {
+func (r *rules) required() {
 	if r.custom() || r.goType.Kind() == reflect.Pointer {
 		return
 	}
@@ -113,29 +166,84 @@ func (r rules) required() {
 	}
 }
 
-// add adds one rule, name=param. It does not add a rule that would reject a zero value that must stay valid.
-func (r rules) add(token string) error {
-	if strings.Contains(token, "|") || r.custom() {
+// add adds one rule, name=param. A rule that would reject a zero value that must stay valid is made an alternative.
+func (r *rules) add(token string) error {
+	if strings.Contains(token, "|") {
+		return nil
+	}
+	name, param, _ := strings.Cut(token, "=")
+	param = ruleParam(param)
+	switch {
+	case pointee(r.goType) == durationType && r.schema.Pattern == durationPattern:
+		return r.duration(name, param)
+	case pointee(r.goType) == numberType && isBound(name):
+		return errorf("the rule counts the characters of a json.Number; use an integer or float type")
+	case r.custom():
 		return nil
 	}
 	before := *r.schema
-	name, param, _ := strings.Cut(token, "=")
-	param = strings.NewReplacer("0x2C", ",", "0x7C", "|").Replace(param)
 	if err := r.translate(name, param); err != nil {
 		return err
 	}
-	if r.lenient && refusesZero(r.schema) {
-		*r.schema = before
+	if !r.lenient || !refusesZero(r.schema) {
+		return nil
 	}
-	return nil
+	*r.schema = before
+	strict := *r
+	if strict.lenient = false; r.strict == nil {
+		r.strict = &jsonschema.Schema{Type: before.Type}
+	}
+	strict.schema = r.strict
+	return strict.translate(name, param)
 }
 
-func (r rules) translate(name, param string) error {
+// ruleParam returns the parameter of a rule without the escapes of the validator.
+func ruleParam(param string) string {
+	return strings.NewReplacer("0x2C", ",", "0x7C", "|").Replace(param)
+}
+
+func isBound(rule string) bool {
+	return hasWord("len min max eq ne lt lte gt gte oneof", rule)
+}
+
+// durationBounds has the words for the bounds of durations, which no keyword can express.
+var durationBounds = table{
+	{"min", "at least"}, {"gte", "at least"}, {"gt", "more than"}, {"max", "at most"}, {"lte", "at most"}, {"lt", "less than"},
+	{"eq", "exactly"}, {"len", "exactly"}, {"ne", "not"},
+}
+
+// duration adds a bound of a duration to its description.
+func (r *rules) duration(name, param string) error {
+	words, ok := durationBounds.get(name)
+	switch {
+	case name == "oneof":
+		return errorf("use the tag enum to list durations")
+	case !ok:
+		return nil
+	}
+	d, err := durationParam(param)
+	if err == nil {
+		r.schema.Description += ", " + words + " " + d.String()
+	}
+	return err
+}
+
+// durationParam parses a parameter as the validator does: 1h30m, or nanoseconds.
+func durationParam(param string) (time.Duration, error) {
+	d, err := time.ParseDuration(param)
+	if err != nil {
+		n, intErr := strconv.ParseInt(param, 0, 64)
+		if intErr != nil {
+			return 0, errorf("%q is not a duration", param)
+		}
+		d = time.Duration(n)
+	}
+	return d, nil
+}
+
+func (r *rules) translate(name, param string) error {
 	s := r.schema
 	text := pointee(r.goType).Kind() == reflect.String
-	if !text && onlyText(name) && pointee(r.goType).Kind() != reflect.Interface {
-		return fmt.Errorf("the rule applies to strings, not to %v", r.goType)
-	}
 	switch name {
 	case "min", "gte":
 		return r.bound(param, 0, &s.Minimum, lower)
@@ -156,7 +264,7 @@ func (r rules) translate(name, param string) error {
 			s.UniqueItems = true
 		}
 	case "datetime":
-		if format, ok := layouts[param]; ok && text {
+		if format, ok := layouts.get(param); ok && text {
 			s.Format = format
 		}
 	case "startswith":
@@ -166,35 +274,54 @@ func (r rules) translate(name, param string) error {
 	case "contains":
 		r.pattern(regexp.QuoteMeta(param))
 	default:
-		if format, ok := formats[name]; ok && text {
+		if format := formats.lists(name); format != "" && text {
 			s.Format = format
 		}
-		if pattern, ok := patterns[name]; ok {
+		if pattern, ok := patterns.get(name); ok {
 			r.pattern(pattern)
 		}
 	}
 	return nil
 }
 
-// onlyText reports whether the validator accepts only strings under a rule, or panics on other values. Such a rule on
-// another type is an error when the type is defined. For example, a list of strings needs dive.
-func onlyText(rule string) bool {
-	switch rule {
-	case "datetime", "startswith", "endswith", "contains":
-		return true
-	case "number", "numeric":
-		return false
+// pattern adds a pattern of a string.
+func (r *rules) pattern(p string) {
+	switch s := r.schema; {
+	case pointee(r.goType).Kind() != reflect.String:
+	case s.Pattern == "":
+		s.Pattern = p
+	case s.Pattern != p:
+		s.AllOf = append(slices.Clip(s.AllOf), &jsonschema.Schema{Pattern: p})
 	}
-	_, format := formats[rule]
-	_, pattern := patterns[rule]
-	return format || pattern
 }
 
-// pattern sets the pattern of a string. A schema has only one, so the validator alone checks further ones.
-func (r rules) pattern(p string) {
-	if pointee(r.goType).Kind() == reflect.String && r.schema.Pattern == "" {
-		r.schema.Pattern = p
+// restrict limits the values to those of a list, given as JSON.
+func (r *rules) restrict(values ...string) error {
+	s := r.schema
+	if s.Enum != nil {
+		allowed := values
+		values = nil
+		for _, v := range s.Enum {
+			text := jsonOf(v)
+			if slices.ContainsFunc(allowed, func(a string) bool { return canonical(free, []byte(a)) == canonical(free, []byte(text)) }) {
+				values = append(values, text)
+			}
+		}
 	}
+	if len(values) == 0 {
+		return errorf("no value is left that the rules allow")
+	}
+	s.Enum = literals(values)
+	return nil
+}
+
+// literals returns the values of an enum, given as JSON.
+func literals(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = json.RawMessage(text)
+	}
+	return list
 }
 
 type side int
@@ -206,7 +333,7 @@ const (
 
 // bound adds a lower or upper bound: on the value of a number, with the given keyword, or on the length of anything
 // else. delta makes an exclusive bound on a length inclusive.
-func (r rules) bound(param string, delta int, keyword *json.Number, which side) error {
+func (r *rules) bound(param string, delta int, keyword *json.Number, which side) error {
 	t := pointee(r.goType)
 	if t == timeType || t.Kind() == reflect.Interface {
 		return nil
@@ -214,7 +341,7 @@ func (r rules) bound(param string, delta int, keyword *json.Number, which side) 
 	if isNumeric(t) {
 		n, err := numberParam(t, param)
 		if err == nil {
-			*keyword = n
+			tighten(keyword, n, which)
 		}
 		return err
 	}
@@ -226,11 +353,11 @@ func (r rules) bound(param string, delta int, keyword *json.Number, which side) 
 	n += int64(delta)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q is not a length", param)
+		return errorf("%q is not a length", param)
 	case which == lower && n > 0:
 		atLeast(low, uint64(n))
 	case which == upper && n < 0:
-		return fmt.Errorf("a length cannot be that small")
+		return errorf("a length cannot be that small")
 	case which == upper:
 		atMost(high, uint64(n))
 	}
@@ -239,26 +366,25 @@ func (r rules) bound(param string, delta int, keyword *json.Number, which side) 
 
 // equal adds the rule that a number or a length equals param. Unless the rule is only about lengths, that includes
 // strings and bools.
-func (r rules) equal(param string, length bool) error {
+func (r *rules) equal(param string, length bool) error {
 	t := pointee(r.goType)
 	switch {
 	case t == timeType || t.Kind() == reflect.Interface:
 		return nil
 	case isNumeric(t):
 		n, err := numberParam(t, param)
-		if err == nil {
-			r.schema.Enum = []any{n}
+		if err != nil {
+			return err
 		}
-		return err
+		return r.restrict(string(n))
 	case t.Kind() == reflect.String && !length:
-		r.schema.Enum = []any{param}
-		return nil
+		return r.restrict(jsonOf(param))
 	case t.Kind() == reflect.Bool && !length:
 		value, err := strconv.ParseBool(param)
-		if err == nil {
-			r.schema.Enum = []any{value}
+		if err != nil {
+			return err
 		}
-		return err
+		return r.restrict(strconv.FormatBool(value))
 	}
 	if err := r.bound(param, 0, nil, lower); err != nil {
 		return err
@@ -267,7 +393,7 @@ func (r rules) equal(param string, length bool) error {
 }
 
 // lengths returns the keywords that limit the length of the value.
-func (r rules) lengths() (low, high **uint64, err error) {
+func (r *rules) lengths() (low, high **uint64, err error) {
 	s := r.schema
 	switch t := pointee(r.goType); t.Kind() {
 	case reflect.String:
@@ -277,44 +403,42 @@ func (r rules) lengths() (low, high **uint64, err error) {
 	case reflect.Map:
 		return &s.MinProperties, &s.MaxProperties, nil
 	default:
-		return nil, nil, fmt.Errorf("the rule does not apply to %v", t)
+		return nil, nil, errorf("the rule does not apply to %v", t)
 	}
 }
 
 var oneOfValue = regexp.MustCompile(`'[^']*'|\S+`)
 
-func (r rules) oneOf(param string) error {
+func (r *rules) oneOf(param string) error {
 	t := pointee(r.goType)
-	var values []any
+	var values []string
 	for _, v := range oneOfValue.FindAllString(param, -1) {
 		v = strings.ReplaceAll(v, "'", "")
 		switch {
 		case t.Kind() == reflect.String:
-			values = append(values, v)
+			values = append(values, jsonOf(v))
 		case isNumeric(t) && t.Kind() != reflect.Float32 && t.Kind() != reflect.Float64:
 			n, err := numberParam(t, v)
+			if err == nil && n.String() != v {
+				err = errorf("%q must be written %s", v, n) // the validator compares text
+			}
 			if err != nil {
 				return err
 			}
-			values = append(values, n)
+			values = append(values, string(n))
 		case t.Kind() == reflect.Interface:
 			return nil
 		default:
-			return fmt.Errorf("the rule does not apply to %v", t)
+			return errorf("the rule does not apply to %v", t)
 		}
 	}
 	if len(values) == 0 {
-		return fmt.Errorf("no values")
+		return errorf("no values")
 	}
 	if r.lenient {
-		if t.Kind() == reflect.String {
-			values = append(values, "")
-		} else {
-			values = append(values, json.Number("0"))
-		}
+		values = append(values, zeroOf(r.schema.Type))
 	}
-	r.schema.Enum = values
-	return nil
+	return r.restrict(values...)
 }
 
 func isNumeric(t reflect.Type) bool {
@@ -327,32 +451,26 @@ func isNumeric(t reflect.Type) bool {
 	return false
 }
 
-// numberParam parses the parameter of a rule about t like the validator: integers in any base, and durations such as
-// 1h30m.
+// numberParam parses the parameter of a rule about t like the validator: integers in any base.
 func numberParam(t reflect.Type, param string) (json.Number, error) {
 	switch t.Kind() {
 	case reflect.Float32, reflect.Float64:
 		f, err := strconv.ParseFloat(param, 64)
 		if err != nil {
-			return "", fmt.Errorf("%q is not a number", param)
+			return "", errorf("%q is not a number", param)
 		}
 		text, err := json.Marshal(f)
 		return json.Number(text), err
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		n, err := strconv.ParseUint(param, 0, 64)
 		if err != nil {
-			return "", fmt.Errorf("%q is not an unsigned integer", param)
+			return "", errorf("%q is not an unsigned integer", param)
 		}
 		return json.Number(strconv.FormatUint(n, 10)), nil
 	}
-	if t == durationType {
-		if d, err := time.ParseDuration(param); err == nil {
-			return json.Number(strconv.FormatInt(int64(d), 10)), nil
-		}
-	}
 	n, err := strconv.ParseInt(param, 0, 64)
 	if err != nil {
-		return "", fmt.Errorf("%q is not an integer", param)
+		return "", errorf("%q is not an integer", param)
 	}
 	return json.Number(strconv.FormatInt(n, 10)), nil
 }
@@ -371,10 +489,23 @@ func atMost(keyword **uint64, n uint64) {
 
 // refusesZero reports whether the schema of a scalar rejects the zero value of its type.
 func refusesZero(s *jsonschema.Schema) bool {
-	zero := map[string]string{"string": `""`, "integer": "0", "number": "0", "boolean": "false"}[s.Type]
+	zero := zeroOf(s.Type)
 	if zero == "" {
 		return false
 	}
 	n, err := (&compiler{}).compile(s)
 	return err == nil && new(walker).check(n, []byte(zero)) != nil
+}
+
+// zeroOf returns the zero value of a scalar JSON type, or "".
+func zeroOf(name string) string {
+	switch name {
+	case "string":
+		return `""`
+	case "integer", "number":
+		return "0"
+	case "boolean":
+		return "false"
+	}
+	return ""
 }

@@ -36,7 +36,7 @@ var (
 // For returns the schema of t, made once per type. For a pointer type, it is the schema of the element type.
 //
 // The schema follows encoding/json: json names, embedded structs, types with their own decoding. A field is
-// required unless it has omitempty or omitzero. A required pointer may be null. The jsonschema tag adds
+// required unless it has omitempty, omitzero or a default. A required pointer may be null. The jsonschema tag adds
 // keywords (description, enum, pattern; jsonschema:"-" hides a field from the model), and the validate tag
 // adds rules. If a type has no schema, the error names the type and the path to the field.
 func For(t reflect.Type) (*Type, error) {
@@ -76,7 +76,8 @@ func newType(t reflect.Type) (made *Type, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{defs: b.defs, leaves: b.leaves, named: map[string]*node{}}
+	c := b.compiler()
+	c.complete = true
 	root, err := c.compile(doc)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func newType(t reflect.Type) (made *Type, err error) {
 	if wrapped {
 		root.wrapper = true
 	}
-	validate, err := newValidation(t)
+	validate, err := newValidation(t, b.fields)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,7 @@
 package schema
 
 import (
-	"errors"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"sort"
@@ -13,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/go-playground/validator/v10"
+
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // validation runs the validate tags of a type.
@@ -28,30 +28,34 @@ var sharedValidator = sync.OnceValue(newValidator)
 
 func newValidator() *validator.Validate {
 	v := validator.New(validator.WithRequiredStructEnabled())
-	v.RegisterTagNameFunc(func(f reflect.StructField) string {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name != "-" && validName(name):
-			return name
-		case f.Anonymous && pointee(f.Type).Kind() == reflect.Struct:
-			return flattened
-		}
-		return f.Name
-	})
+	v.RegisterTagNameFunc(jsonName)
 	return v
+}
+
+// jsonName returns the name of a field in JSON.
+func jsonName(f reflect.StructField) string {
+	tag := f.Tag.Get("json")
+	name, _, _ := strings.Cut(tag, ",")
+	switch {
+	case tag != "-" && validName(name):
+		return name
+	case f.Anonymous && pointee(f.Type).Kind() == reflect.Struct:
+		return flattened
+	}
+	return f.Name
 }
 
 // newValidation returns nil if t contains no validate tags. It reports tags that the validator cannot read, and fills
 // the validator's cache for all structs in t.
-func newValidation(t reflect.Type) (*validation, error) {
-	s := newSurvey(t)
+func newValidation(t reflect.Type, fields map[reflect.Type]map[string]presence) (*validation, error) {
+	s := newSurvey(t, fields)
 	elem, dives := elements(t)
 	if !s.ruled[elem] {
 		return nil, nil
 	}
 	v := &validation{goType: t, validate: sharedValidator(), maps: s.maps}
 	if dives > 0 {
-		v.dive = strings.TrimSuffix(strings.Repeat("dive,", dives), ",")
+		v.dive = diveTags(dives)
 	}
 	added := map[reflect.Type]map[string]string{}
 	for _, st := range s.structs {
@@ -68,6 +72,14 @@ func newValidation(t reflect.Type) (*validation, error) {
 	for _, st := range s.structs {
 		if err := v.prepare(st); err != nil {
 			return nil, err
+		}
+		if s.fields[st] != nil {
+			continue // which the builder has checked
+		}
+		for _, f := range s.validatedFields(st) {
+			if err := checkRules(elem, st, f); err != nil {
+				return nil, within(st.String()+"."+f.Name, err)
+			}
 		}
 	}
 	return v, nil
@@ -88,15 +100,16 @@ type survey struct {
 	structs []reflect.Type
 	ruled   map[reflect.Type]bool
 	maps    bool
+	fields  map[reflect.Type]map[string]presence // as in the builder
 }
 
-func newSurvey(t reflect.Type) *survey {
-	s := &survey{ruled: map[reflect.Type]bool{}}
+func newSurvey(t reflect.Type, fields map[reflect.Type]map[string]presence) *survey {
+	s := &survey{ruled: map[reflect.Type]bool{}, fields: fields}
 	s.collect(t)
 	for changed := true; changed; { // types may contain each other
 		changed = false
 		for _, st := range s.structs {
-			for f := range validatedFields(st) {
+			for _, f := range s.validatedFields(st) {
 				if elem, _ := elements(f.Type); s.ruled[elem] && !s.ruled[st] {
 					s.ruled[st], changed = true, true
 				}
@@ -114,8 +127,8 @@ func (s *survey) collect(t reflect.Type) {
 	}
 	s.ruled[st] = false
 	s.structs = append(s.structs, st)
-	for f := range validatedFields(st) {
-		if withoutPresence(f.Type, f.Tag.Get("validate")) != "" {
+	for _, f := range s.validatedFields(st) {
+		if tag := f.Tag.Get("validate"); withoutPresence(f.Type, tag) != "" {
 			s.ruled[st] = true
 		}
 		s.collect(f.Type)
@@ -123,23 +136,55 @@ func (s *survey) collect(t reflect.Type) {
 }
 
 // validatedFields are the fields of a struct that the validator looks at.
-func validatedFields(st reflect.Type) iter.Seq[reflect.StructField] {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range st.NumField() {
-			f := st.Field(i)
-			if (f.IsExported() || f.Anonymous) && f.Tag.Get("validate") != "-" && !yield(f) {
-				return
-			}
+func (s *survey) validatedFields(st reflect.Type) []*reflect.StructField {
+	var fields []*reflect.StructField
+	for i := range st.NumField() {
+		f := st.Field(i)
+		if (f.IsExported() || f.Anonymous) && f.Tag.Get("validate") != skipTag && s.fillable(st, &f) {
+			fields = append(fields, &f)
 		}
 	}
+	return fields
+}
+
+// skipTag makes the validator skip a field.
+const skipTag = "-"
+
+// fillable reports whether JSON can fill a field, or the fields of an embedded struct.
+func (s *survey) fillable(st reflect.Type, f *reflect.StructField) bool {
+	known, ok := s.fields[st]
+	if !ok || isFlattened(f) {
+		return true
+	}
+	_, ok = known[f.Name]
+	return ok
+}
+
+// isFlattened reports whether the fields of an embedded struct take the place of the field.
+func isFlattened(f *reflect.StructField) bool {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return f.Anonymous && !validName(name) && pointee(f.Type).Kind() == reflect.Struct && f.Tag.Get("json") != "-"
 }
 
 // rules returns the rules that replace the tags of st, by field name, or nil if the tags apply.
 func (s *survey) rules(st reflect.Type) map[string]string {
 	rules := map[string]string{}
-	for f := range validatedFields(st) {
+	for i := range st.NumField() {
+		if f := st.Field(i); !s.fillable(st, &f) {
+			rules[f.Name] = skipTag
+		}
+	}
+	for _, f := range s.validatedFields(st) {
 		tag := f.Tag.Get("validate")
-		if rule := s.withDives(f.Type, withoutPresence(f.Type, tag)); rule != tag {
+		rule := withoutPresence(f.Type, tag)
+		switch p, ok := s.fields[st][f.Name]; {
+		case isFlattened(f):
+			rule = strings.ReplaceAll(","+tag+",", ",required,", ",")
+			rule = strings.Trim(rule, ",")
+		case ok && p.optional:
+			rule = forOptional(rule, p.nonZero || nilable(f.Type))
+		}
+		if rule = s.withDives(f.Type, rule); rule != tag {
 			rules[f.Name] = rule
 		}
 	}
@@ -147,6 +192,42 @@ func (s *survey) rules(st reflect.Type) map[string]string {
 		return nil
 	}
 	return rules
+}
+
+// forOptional returns the tag of a field that may be absent. Rules that are about absent fields come first, because the
+// validator stops at the first rule that a value breaks. If zero says that the field is absent, the others apply to
+// other values only. Otherwise see [validation.check].
+func forOptional(tag string, zero bool) string {
+	first, rest := "", ""
+	for tag != "" {
+		token, after, _ := strings.Cut(tag, ",")
+		name, _, _ := strings.Cut(token, "=")
+		switch {
+		case strings.HasPrefix(token, "omit"):
+			zero = false // which it says itself
+			fallthrough
+		case token == "dive":
+			rest, after = rest+","+tag, ""
+		case readsPresence(name):
+			first += "," + token
+		default:
+			rest += "," + token
+		}
+		tag = after
+	}
+	if zero && rest != "" {
+		first += ",omitempty"
+	}
+	return strings.TrimPrefix(first+rest, ",")
+}
+
+// nilable reports whether values of type t can be nil, which means absent.
+func nilable(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
+		return true
+	}
+	return false
 }
 
 // withDives returns the tag with which the validator reaches structs in slices and maps. Without "dive" in the tag it
@@ -162,22 +243,30 @@ func (s *survey) withDives(t reflect.Type, tag string) string {
 	if tag != "" {
 		tag += ","
 	}
-	return tag + strings.TrimSuffix(strings.Repeat("dive,", dives), ",")
+	return tag + diveTags(dives)
 }
 
-// withoutPresence returns the tag of a value of type t without "required", if that would reject a zero value that is
+// diveTags returns the tag that leads through so many slices and maps.
+func diveTags(n int) string { return "dive,dive,dive,dive,dive,dive,dive,dive"[:5*n-1] }
+
+// withoutPresence returns the tag of a value of type t without what the walk over the text has checked: "unique" for lists, and
+// "required", if that would reject a zero value that is
 // present. The walk over the text has already checked presence. The validator sees only the decoded value and cannot
 // distinguish zero from missing.
 func withoutPresence(t reflect.Type, tag string) string {
-	if !strings.Contains(tag, "required") {
+	if !strings.Contains(tag, "required") && !strings.Contains(tag, "unique") {
 		return tag
 	}
 	var kept []string
 	keys := false
-	for token := range strings.SplitSeq(tag, ",") {
+	for _, token := range strings.Split(tag, ",") {
 		switch token {
 		case "required":
 			if !keys && zeroIsValue(t) {
+				continue
+			}
+		case "unique":
+			if inner := pointee(t); !keys && (inner.Kind() == reflect.Slice || inner.Kind() == reflect.Array) && inner.Elem().Kind() != reflect.Uint8 {
 				continue
 			}
 		case "keys", "endkeys":
@@ -239,8 +328,10 @@ func validated(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !t.ConvertibleTo(timeType)
 }
 
-// check returns the problems that the validator finds in the value dst points to. The error is a mistake in the tags.
-func (v *validation) check(dst any, prefix string) ([]Problem, error) {
+// check returns the problems that the validator finds in the value dst points to, which was decoded from text. Rules of a
+// field that is absent, or null where the schema allows it, do not apply, except those that are about absent fields. Nor do
+// comparisons with such a field. The error is a mistake in the tags.
+func (v *validation) check(dst any, prefix string, root *node, text []byte) ([]Problem, error) {
 	value := reflect.ValueOf(dst)
 	for value.Elem().Kind() == reflect.Pointer {
 		value, dst = value.Elem(), value.Elem().Interface()
@@ -255,12 +346,28 @@ func (v *validation) check(dst any, prefix string) ([]Problem, error) {
 		return nil, nil
 	}
 	var findings validator.ValidationErrors
-	if !errors.As(err, &findings) {
+	if !errs.As(err, &findings) {
 		return nil, fmt.Errorf("schema: validating %v: %w", v.goType, err)
 	}
-	problems := make([]Problem, len(findings))
-	for i, f := range findings {
-		problems[i] = v.problem(f, prefix)
+	var sent any // decoded when it is needed
+	find := func(path string) whereabouts {
+		if sent == nil {
+			sent = exactValue(text)
+		}
+		return root.find(sent, path)
+	}
+	var problems []Problem
+	for _, f := range findings {
+		p, place := v.problem(f, prefix), here
+		if value := reflect.ValueOf(f.Value()); !value.IsValid() || value.IsZero() {
+			place = find(p.Path)
+		}
+		if place == here && comparesFields(f.Tag()) {
+			place = find(v.compared(f, p.Path))
+		}
+		if place == here || place == absent && strings.HasPrefix(f.Tag(), "required") {
+			problems = append(problems, p)
+		}
 	}
 	if v.maps {
 		sort.Stable(byPath(problems))

@@ -3,6 +3,7 @@
 package schema
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -28,8 +29,13 @@ type walker struct {
 	broke    bool   // the walk ended early: the text is not JSON or nested too deeply
 	probing  bool   // also try every leaf on its Go type
 	scratch  []byte // for decoding base64
-	wrapped  []byte // the text of the last known field of the root
+	wrapped  span   // of the last known field of the root
+	edits    []edit // in the order of the text
+	asSent   bool   // fields that are absent get no defaults
 }
+
+// span is a part of the text.
+type span struct{ start, end int }
 
 // step is a step of the path to the current value: a field, or an index where name is nil.
 type step struct {
@@ -43,7 +49,8 @@ var walkers = sync.Pool{New: func() any { return new(walker) }}
 // release clears w and returns it to the pool.
 func (w *walker) release() {
 	clear(w.path[:cap(w.path)])
-	*w = walker{path: w.path[:0], seen: w.seen[:0], scratch: w.scratch[:0]}
+	clear(w.edits)
+	*w = walker{path: w.path[:0], seen: w.seen[:0], scratch: w.scratch[:0], edits: w.edits[:0]}
 	walkers.Put(w)
 }
 
@@ -103,9 +110,15 @@ func (w *walker) value(n *node) bool {
 		if n.wrapper {
 			want += fmt.Sprintf(" with the result in the field %q", wrapperField)
 		}
+		if n.duration {
+			want = durationWords
+		}
 		w.report("type", fmt.Sprintf("must be %s, not %s", want, got.article()), text)
 	case w.probing && n.leaf.goType != nil && len(w.problems) == found:
-		w.probe(n.leaf, text)
+		w.probe(n, text)
+	}
+	if rules == n && n.combined() {
+		w.combine(n, text)
 	}
 	return true
 }
@@ -121,7 +134,7 @@ func (w *walker) token(n *node, got typeSet) bool {
 	case typeString:
 		inner, escaped, ok := w.text()
 		if ok && n.checksText() {
-			w.checkText(n, inner, escaped)
+			w.checkText(n, inner, escaped, w.data[start:w.pos])
 		}
 		return ok
 	case typeBoolean, typeNull:
@@ -182,6 +195,8 @@ func (w *walker) object(n *node) bool {
 		case child == nil:
 			w.report(RuleUnknown, unknownField(n, string(name)), nil)
 			child = free
+		default:
+			w.checkKey(n, name)
 		}
 		w.skipSpace()
 		from := w.pos
@@ -189,7 +204,7 @@ func (w *walker) object(n *node) bool {
 			return false
 		}
 		if known && len(w.path) == 1 {
-			w.wrapped = w.data[from:w.pos]
+			w.wrapped = span{from, w.pos}
 		}
 		w.path = w.path[:len(w.path)-1]
 		count++
@@ -201,16 +216,11 @@ func (w *walker) object(n *node) bool {
 	if w.next() != '}' {
 		return w.broken("a comma or the end of an object")
 	}
+	w.missing(n, w.seen[base:], count > 0)
 	w.pos++
-	w.missing(n, w.seen[base:])
 	w.seen = w.seen[:base]
 	w.depth--
-	if count < n.minProps {
-		w.report("minProperties", fmt.Sprintf("must have at least %s", plural(n.minProps, "field")), w.data[start:w.pos])
-	}
-	if count > n.maxProps {
-		w.report("maxProperties", fmt.Sprintf("must have at most %s", plural(n.maxProps, "field")), w.data[start:w.pos])
-	}
+	w.checkCount(count, n.minProps, n.maxProps, "Properties", "field", w.data[start:w.pos])
 	return true
 }
 
@@ -221,18 +231,59 @@ func (w *walker) known(n *node, i, base int) *node {
 		w.report(RuleDuplicate, "duplicate field", nil)
 	}
 	*word |= bit
-	if !n.fields[i].required && w.next() == 'n' {
-		return free // null in an optional field means absent
+	if f := &n.fields[i]; !f.required && w.next() == 'n' { // null in an optional field means absent
+		if f.absent != "" && !w.asSent {
+			w.edit(w.pos, w.pos+len("null"), f.absent)
+		}
+		return free
 	}
 	return n.fields[i].node
 }
 
-func (w *walker) missing(n *node, seen []uint64) {
+// checkKey checks the name of a field that is a key of a map.
+func (w *walker) checkKey(n *node, name []byte) {
+	found := len(w.problems)
+	if n.keys != nil {
+		w.checkText(n.keys, name, false, nil)
+	}
+	if t := n.leaf.key; t != nil && len(w.problems) == found {
+		if err := fitsKey(t, string(name), w.probing); err != nil {
+			w.report(RuleDecode, "the key "+refusal(t, err), nil)
+		}
+	}
+}
+
+// fitsKey reports why a map cannot have a key. Keys that decode themselves are tried only if probing is set.
+func fitsKey(t reflect.Type, name string, probing bool) (err error) {
+	switch kind := t.Kind(); {
+	case reflect.PointerTo(t).Implements(textUnmarshaler):
+		if probing {
+			err = reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(name))
+		}
+	case kind == reflect.String:
+	case kind >= reflect.Uint:
+		_, err = strconv.ParseUint(name, 10, t.Bits())
+	default:
+		_, err = strconv.ParseInt(name, 10, t.Bits())
+	}
+	return err
+}
+
+// missing looks for the fields that are not there, at the end of an object. others says that there are some.
+func (w *walker) missing(n *node, seen []uint64, others bool) {
 	for i := range n.fields {
-		if f := &n.fields[i]; f.required && seen[i/64]&(1<<(i%64)) == 0 {
+		f := &n.fields[i]
+		if seen[i/64]&(1<<(i%64)) != 0 {
+			continue
+		}
+		switch {
+		case f.required:
 			w.path = append(w.path, step{name: []byte(f.name)})
 			w.report("required", "required field is missing", nil)
 			w.path = w.path[:len(w.path)-1]
+		case f.absent != "" && !w.asSent:
+			w.insert(f.name, f.absent, others)
+			others = true
 		}
 	}
 }
@@ -257,7 +308,7 @@ func (w *walker) array(n *node) bool {
 			return false
 		}
 		if n.unique && same < 0 {
-			item := string(w.data[from:w.pos])
+			item := canonical(n.items, w.data[from:w.pos])
 			if first, ok := before[item]; ok {
 				same, twin = first, count
 			}
@@ -278,12 +329,7 @@ func (w *walker) array(n *node) bool {
 	if same >= 0 {
 		w.report("uniqueItems", fmt.Sprintf("items must be unique, but items %d and %d are equal", same, twin), w.data[start:w.pos])
 	}
-	if uint64(count) < n.minItems {
-		w.report("minItems", fmt.Sprintf("must have at least %s, not %d", plural(n.minItems, "item"), count), w.data[start:w.pos])
-	}
-	if uint64(count) > n.maxItems {
-		w.report("maxItems", fmt.Sprintf("must have at most %s, not %d", plural(n.maxItems, "item"), count), w.data[start:w.pos])
-	}
+	w.checkCount(uint64(count), n.minItems, n.maxItems, "Items", "item", w.data[start:w.pos])
 	return true
 }
 
@@ -319,10 +365,18 @@ func (w *walker) report(rule, message string, value []byte) {
 }
 
 // probe decodes a value into its Go type to find out whether that accepts it.
-func (w *walker) probe(l leaf, text []byte) {
+func (w *walker) probe(n *node, text []byte) {
+	l := n.leaf
 	literal := text
-	if l.quoted {
+	switch {
+	case n.duration: // which checkDuration has parsed
+		return
+	case l.quoted:
 		literal = unescape(text[1 : len(text)-1])
+	case n.types&(typeInteger|typeNumber) == typeInteger:
+		if digits, ok := wholeNumber(text); ok {
+			literal = []byte(digits)
+		}
 	}
 	if err := json.Unmarshal(literal, reflect.New(l.goType).Interface()); err != nil {
 		w.report(RuleDecode, refusal(l.goType, err), text)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // maxValue limits how many bytes of a value a problem quotes.
@@ -42,7 +44,7 @@ func shortenTail(text []byte) string {
 
 // oneLine joins the lines of a JSON text, which has line breaks only between tokens, and replaces invalid UTF-8.
 func oneLine(text []byte) string {
-	lines := strings.Split(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
+	lines := strings.Split(strings.Map(func(r rune) rune { return r }, string(text)), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
@@ -80,7 +82,7 @@ func plural(n uint64, noun string) string {
 
 // refusal describes why a Go type does not accept a JSON value that matches its schema.
 func refusal(t reflect.Type, err error) string {
-	if mistyped := new(json.UnmarshalTypeError); !errors.As(err, &mistyped) {
+	if !errs.As(err, new(*json.UnmarshalTypeError)) && !errors.Is(err, strconv.ErrRange) {
 		return "is not accepted: " + shorten([]byte(err.Error()))
 	}
 	bits := 0

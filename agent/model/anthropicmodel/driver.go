@@ -18,10 +18,12 @@ const (
 )
 
 func init() {
-	model.Register("anthropic", model.Driver{Open: open, Env: []string{envKey, envToken, envURL}})
+	model.Register("anthropic", model.Driver{Opener: opener{}, Env: []string{envKey, envToken, envURL}})
 }
 
-func open(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
+type opener struct{}
+
+func (opener) OpenModel(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
 	config := Config{
 		Name:       name,
 		APIKey:     o.APIKey,

@@ -13,18 +13,20 @@ import (
 // Registers the providers "google" and "vertex" for [model.Open].
 func init() {
 	model.Register("google", model.Driver{
-		Open: openGoogle,
-		Env:  []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
+		Opener: google{},
+		Env:    []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
 	})
 	model.Register("vertex", model.Driver{
-		Open: openVertex,
+		Opener: vertex{},
 		Env: []string{
 			"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_VERTEX_BASE_URL",
 		},
 	})
 }
 
-func openGoogle(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
+type google struct{}
+
+func (google) OpenModel(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
 	config := Config{
 		Name:       name,
 		APIKey:     cmp.Or(o.APIKey, o.Getenv("GEMINI_API_KEY"), o.Getenv("GOOGLE_API_KEY")),
@@ -40,8 +42,10 @@ func openGoogle(_ context.Context, name string, o model.OpenOptions) (model.Mode
 	return open(config)
 }
 
-// openVertex uses a key only if it is in the options. Keys in the environment are for the Gemini API.
-func openVertex(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
+type vertex struct{}
+
+// OpenModel uses a key only if it is in the options. Keys in the environment are for the Gemini API.
+func (vertex) OpenModel(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
 	config := Config{
 		Name: name, Backend: VertexAI, APIKey: o.APIKey,
 		Project: o.Getenv("GOOGLE_CLOUD_PROJECT"), Location: o.Getenv("GOOGLE_CLOUD_LOCATION"),

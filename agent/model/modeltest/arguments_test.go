@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ponte-go/ponte/internal/generate"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -184,9 +183,8 @@ func TestGeneratedArgumentsAreValid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range seeds {
-				args, err := generate.Seeded(tool.schema, seed)
-				require.NoError(t, err, "seed %d", seed)
-				_, err = tool.decode(args)
+				args := arguments(t, tool.schema, seed)
+				_, err := tool.decode(args)
 				require.NoError(t, err, "seed %d: %s", seed, args)
 			}
 		})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest/internal/describe"
-	"github.com/ponte-go/ponte/internal/generate"
 )
 
 // Auto returns a model that exercises an agent. It calls every tool it is offered once, with arguments generated from the
@@ -26,11 +25,11 @@ import (
 // called when they appear. The model has no state: it reads the history since the last user message to find out which
 // tools have been called. It can therefore serve many runs, and resumed runs. It obeys [model.Request.ToolChoice].
 //
-// Generated arguments match the schema, and so every validate rule that a schema can express. They may break other rules:
-// those about several fields (gtfield, required_if), ne, alternatives (ipv4|ipv6), UUID versions other than 4, a second
-// pattern, date layouts other than RFC 3339, bounds with "omitempty" on a field that is not omitted in JSON, and types
-// with their own decoding. If a tool or the output asks for a retry, the model returns an error that names the problem,
-// because it would generate the same arguments again. Use [Skipping] for such tools.
+// Generated arguments match the schema. Where the schema is that of a Go type, they also keep its validate rules: the model
+// tries values in the place of those that the type refuses. If it finds none, as for rules about files or a type's own
+// decoding, its first response is an error that names the rule and the field. If a tool or the output asks for a retry, the
+// model returns an error that names the problem, because it would generate the same arguments again. Use [Skipping] for
+// such tools.
 func Auto(opts ...AutoOption) model.Model {
 	a := &auto{outputs: isDefaultOutput}
 	for _, o := range opts {
@@ -97,7 +96,7 @@ func (a *auto) generate(_ context.Context, req *model.Request) (*model.Message, 
 		args := json.RawMessage("{}")
 		if len(t.Schema) > 0 {
 			var err error
-			if args, err = generate.Seeded(t.Schema, a.seed); err != nil {
+			if args, err = valid(t.Schema, a.seed); err != nil {
 				return nil, fmt.Errorf("modeltest: auto: cannot generate arguments for tool %q: %w", t.Name, err)
 			}
 		}
@@ -146,7 +145,7 @@ func (a *auto) answer(req *model.Request) (*model.Message, error) {
 	case a.text != nil:
 		return respond(model.Text(*a.text)), nil
 	case req.Output != nil:
-		text, err := generate.Seeded(req.Output.Schema, a.seed)
+		text, err := valid(req.Output.Schema, a.seed)
 		if err != nil {
 			return nil, fmt.Errorf("modeltest: auto: cannot generate the output: %w", err)
 		}

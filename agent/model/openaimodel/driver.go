@@ -19,18 +19,22 @@ import (
 func init() {
 	for i := range providers {
 		p := &providers[i]
-		model.Register(p.name, model.Driver{Env: p.env(), Open: func(_ context.Context, of string, o model.OpenOptions) (model.Model, error) {
-			config, err := p.config(of, o)
-			if err != nil {
-				return nil, err
-			}
-			m, err := New(config)
-			if err != nil {
-				return nil, err
-			}
-			return m, nil
-		}})
+		model.Register(p.name, model.Driver{Opener: opener{p}, Env: p.env()})
 	}
+}
+
+type opener struct{ *provider }
+
+func (p opener) OpenModel(_ context.Context, of string, o model.OpenOptions) (model.Model, error) {
+	config, err := p.config(of, o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := New(config)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // env lists the variables that config reads, starting with that of the key.
@@ -79,15 +83,25 @@ func (p *provider) config(of string, o model.OpenOptions) (Config, error) {
 		config.Provider = ""
 	}
 	if config.BaseURL == "" {
-		config.BaseURL = p.base
-		if p.address != nil {
-			var err error
-			if config.BaseURL, err = p.address(o.Getenv); err != nil {
-				return Config{}, fmt.Errorf("openaimodel: %s: %w", name, err)
-			}
+		var err error
+		if config.BaseURL, err = p.address(o.Getenv); err != nil {
+			return Config{}, fmt.Errorf("openaimodel: %s: %w", name, err)
 		}
 	}
 	return config, nil
+}
+
+// address returns the base URL of a provider, which for some depends on the environment.
+func (p *provider) address(getenv func(string) string) (string, error) {
+	switch p.name {
+	case "azure":
+		return azureAddress(getenv)
+	case "bedrock":
+		return bedrockAddress(getenv)
+	case "ollama":
+		return ollamaAddress(getenv)
+	}
+	return p.base, nil
 }
 
 // azureAddress adds the path of the v1 API to a resource's endpoint as shown in the portal.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 func (m *endpoint) transportError(err error) *model.APIError {
@@ -89,7 +89,7 @@ func parseErrorWithin(data []byte, depth int) (message, code, kind string, ok bo
 			return "", "", "", false
 		}
 		var b errorBody
-		if err := json.Unmarshal(data, &b); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
+		if err := json.Unmarshal(data, &b); err != nil && !errs.As(err, new(*json.UnmarshalTypeError)) {
 			return "", "", "", false
 		}
 		if len(b.Error) > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // collector builds a message from the response to one attempt, in one of the protocols, and calls the sink on the way. An
@@ -121,9 +122,9 @@ func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdo
 	switch {
 	case adapter.IsFromSink(err):
 		return err
-	case errors.As(err, &reported):
+	case errs.As(err, &reported):
 		return e.m.errorOf(resp.StatusCode, resp.Header, reported.body)
-	case resp != nil && errors.As(err, &failed):
+	case resp != nil && errs.As(err, &failed):
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -134,7 +135,7 @@ func (e *exchange) explain(ctx, attemptCtx context.Context, dog *adapter.Watchdo
 	if resp == nil {
 		return err
 	}
-	return e.m.brokenResponse(resp, err, errors.Is(err, errNoResponse) || errors.As(err, new(*adapter.ReadError)))
+	return e.m.brokenResponse(resp, err, errors.Is(err, errNoResponse) || errs.As(err, new(*adapter.ReadError)))
 }
 
 func (m *endpoint) timedOut(err error) error {

@@ -9,9 +9,8 @@ import "encoding/json"
 type provider struct {
 	// name is valid in ProfileFor and, before a colon, in model.Open.
 	name string
-	// base is the address. If parts of it come from the environment, address returns it instead.
-	base    string
-	address func(getenv func(string) string) (string, error)
+	// base is the address, unless parts of it come from the environment: see address.
+	base string
 	// baseEnv is a variable with another address for the same protocol, such as a proxy.
 	baseEnv string
 	// keyEnv lists the variables of the key. The first one that is set is used.
@@ -40,7 +39,7 @@ var providers = [...]provider{
 	// "Azure OpenAI in Microsoft Foundry Models v1 API". The model is the name of a deployment. Files are not accepted in
 	// chat (pydantic-ai, providers/azure.py).
 	{
-		name: "azure", address: azureAddress, keyEnv: []string{"AZURE_OPENAI_API_KEY"}, needsKey: true, moreEnv: []string{"AZURE_OPENAI_ENDPOINT"},
+		name: "azure", keyEnv: []string{"AZURE_OPENAI_API_KEY"}, needsKey: true, moreEnv: []string{"AZURE_OPENAI_ENDPOINT"},
 		domains: []string{"openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"},
 		differs: func(p *Profile) {
 			p.KeyHeader = "api-key"
@@ -52,7 +51,7 @@ var providers = [...]provider{
 	// "Invoke a model with the OpenAI Chat Completions API" and "API keys" in the user guide of Amazon Bedrock. Written
 	// from the documentation, never tested with the service.
 	{
-		name: "bedrock", address: bedrockAddress, keyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"}, needsKey: true, moreEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION"},
+		name: "bedrock", keyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"}, needsKey: true, moreEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION"},
 		differs: func(p *Profile) {
 			p.MaxTokensField = "max_completion_tokens"
 			p.Strict = false
@@ -171,7 +170,7 @@ var providers = [...]provider{
 	},
 	// Ollama ignores tool_choice (https://github.com/ollama/ollama/issues/17921, for 0.32.15).
 	{
-		name: "ollama", address: ollamaAddress, keyEnv: []string{"OLLAMA_API_KEY"}, moreEnv: []string{"OLLAMA_HOST"},
+		name: "ollama", keyEnv: []string{"OLLAMA_API_KEY"}, moreEnv: []string{"OLLAMA_HOST"},
 		domains: []string{"ollama.com"},
 		differs: func(p *Profile) {
 			p.Strict = false

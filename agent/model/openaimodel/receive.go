@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // receive reads a response with status 200 into c. Its first bytes decide whether it is a stream of events or one object,
@@ -40,7 +41,7 @@ func (m *endpoint) receiveObject(resp *http.Response, body io.Reader, c collecto
 		return errResponseTooLong
 	}
 	err = c.object(data)
-	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+	if syntax := (*json.SyntaxError)(nil); errs.As(err, &syntax) {
 		if data[0] == '<' {
 			return m.errorOf(resp.StatusCode, resp.Header, data)
 		}
@@ -85,7 +86,7 @@ func (m *endpoint) receiveEvents(ctx context.Context, body io.Reader, dog *adapt
 		case err == errKeepAlive:
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.As(err, &syntax):
+		case errs.As(err, &syntax):
 			if ev.AtEnd {
 				return streamEnd(io.EOF, c)
 			}

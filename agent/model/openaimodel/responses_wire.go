@@ -5,9 +5,9 @@ package openaimodel
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // itemEvent is an event of a stream, with the fields of all kinds.
@@ -64,7 +64,7 @@ type outputItem struct {
 // lenient decodes data into v. Fields of a wrong type are left out, because the rest may be sufficient.
 func lenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
-	if wrongType := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrongType) {
+	if wrongType := (*json.UnmarshalTypeError)(nil); errs.As(err, &wrongType) {
 		return nil
 	}
 	return err

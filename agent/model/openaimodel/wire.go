@@ -5,11 +5,11 @@ package openaimodel
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/errs"
 )
 
 // wireResponse is a response or a chunk of a streamed one. Fields that servers often get wrong have lenient types.
@@ -77,7 +77,7 @@ func (w *wireResponse) decode(data []byte) error {
 	if w.Usage == nil && len(w.Choices) > 0 {
 		w.Usage = w.Choices[0].Usage
 	}
-	if wrongType := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrongType) {
+	if wrongType := (*json.UnmarshalTypeError)(nil); errs.As(err, &wrongType) {
 		return nil
 	}
 	return err

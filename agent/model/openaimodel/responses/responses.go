@@ -21,7 +21,7 @@ const (
 )
 
 func init() {
-	driver := model.Driver{Open: open}
+	driver := model.Driver{Opener: opener{}}
 	for name, d := range model.Providers() {
 		if name == openai {
 			driver.Env = d.Env
@@ -30,7 +30,9 @@ func init() {
 	model.Register(provider, driver)
 }
 
-func open(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
+type opener struct{}
+
+func (opener) OpenModel(_ context.Context, name string, o model.OpenOptions) (model.Model, error) {
 	config, err := openaimodel.ConfigOf(openai, name, o)
 	if err != nil {
 		return nil, err
