@@ -24,6 +24,9 @@ type Result struct {
 	Content []model.Part `json:"content,omitempty"`
 	// Meta is stored with the message for the application. It is never shown to the model.
 	Meta json.RawMessage `json:"meta,omitempty"`
+	// Keep names what Meta holds for the tool's later use, for example "plan". Such Meta stays in the history when a summary or another
+	// history processor takes the message out, until the tool returns another result with the same Keep. [model.Kept] reads it.
+	Keep string `json:"keep,omitempty"`
 }
 
 // RetryError asks the model to correct a tool call. It counts against the tool's retry budget.

@@ -36,8 +36,8 @@ type Search[D any] struct {
 // agent's last one.
 //
 // Found tools are derived from the history, where [model.Part.Meta] marks search results. They remain available when the
-// conversation is resumed, also in another process. When a history processor drops a search result, its tools are hidden
-// again.
+// conversation is resumed, also in another process, and when a history processor drops the search result. In a history that is cut off
+// before the search they are hidden again.
 //
 // Apply Searchable after [Prefixed] and [Renamed], not before: the search tool tells the model the names that it sees.
 func Searchable[D any](set Toolset[D], search Search[D]) Toolset[D] {
@@ -164,20 +164,23 @@ func (in *searchInstance[D]) call(ctx context.Context, _ *RunContext[D], args an
 		return Result{Text: "No matching tools. Try a different query."}, nil
 	}
 	names := make([]string, len(tools))
+	var fresh []string
 	var text strings.Builder
 	text.WriteString("These tools are now available:")
 	for i, t := range tools {
 		if !slices.Contains(in.hidden, t) {
 			return Result{}, errors.New("search: Rank returned a tool it was not given")
 		}
-		names[i] = t.Def.Name
+		if names[i] = t.Def.Name; !slices.Contains(in.found.names, t.Def.Name) {
+			fresh = append(fresh, t.Def.Name)
+		}
 		text.WriteString("\n- " + t.Def.Name)
 		if line := summary(t.Def.Description); line != "" {
 			text.WriteString(": " + line)
 		}
 	}
 	meta, err := json.Marshal(discovery{Discovered: map[string][]string{in.found.key: names}})
-	return Result{Text: text.String(), Meta: meta}, err
+	return Result{Text: text.String(), Meta: meta, Keep: strings.Join(fresh, " ")}, err
 }
 
 // summary returns the first line of a description. The definition has the rest.
@@ -217,8 +220,10 @@ func (d *discoveries) follow(history []*model.Message) bool {
 	}
 	for i := d.read; i < len(history); i++ {
 		before := len(d.names)
-		for j := range history[i].Parts {
-			d.take(&history[i].Parts[j])
+		for _, parts := range [2][]model.Part{history[i].Parts, history[i].Kept} {
+			for j := range parts {
+				d.take(&parts[j])
+			}
 		}
 		if len(d.names) > before {
 			d.marked = append(d.marked, markedMessage{i, history[i]})

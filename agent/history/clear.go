@@ -22,6 +22,9 @@ type Clear struct {
 	MinBytes int
 	// Keep are the names of tools whose results stay.
 	Keep []string
+	// Remember leaves the results in the metadata of their messages, where no request has them, so that [Summarise] and [Compact] still
+	// show them to the model that writes the summary. The history does not become smaller then, but for the agent's model.
+	Remember bool
 	// Estimate is as in [Budget].
 	Estimate func(*model.Message) int
 }
@@ -114,7 +117,10 @@ func (c *Clear) clearedMessage(m *model.Message, done *Cleared) *model.Message {
 			continue
 		}
 		if short == nil {
-			short = m.Clone()
+			short = marked(m, MetaCleared, "")
+		}
+		if c.Remember {
+			short.Metadata[MetaClearedText+p.CallID] = p.Text
 		}
 		short.Parts[i].Text = fmt.Sprintf("[This result (%d bytes) was removed to save space. Call %s again if you need it.]", len(p.Text), p.Tool)
 		done.Results++
@@ -124,5 +130,6 @@ func (c *Clear) clearedMessage(m *model.Message, done *Cleared) *model.Message {
 	if short == nil {
 		return nil
 	}
-	return marked(short, MetaCleared, strconv.FormatInt(bytes, 10))
+	short.Metadata[MetaCleared] = strconv.FormatInt(bytes, 10)
+	return short
 }

@@ -66,7 +66,11 @@ func ExampleRedact() {
 
 // A long conversation goes on from a summary of itself, which a second model writes.
 func ExampleSummarise() {
-	small := modeltest.Script(modeltest.SayText("The user is reading a long book aloud."))
+	small := modeltest.Script( // the book is too long for one request
+		modeltest.SayText("The user is reading aloud."),
+		modeltest.SayText("The user is reading a long book aloud."),
+		modeltest.SayText("The user is reading a long book aloud."),
+	)
 	large := modeltest.Script(modeltest.SayText("It ends well."))
 	a, err := agent.New(agent.Config[struct{}, string]{
 		Model: large,
@@ -94,5 +98,5 @@ func ExampleSummarise() {
 	//
 	// The user is reading a long book aloud.
 	// request: How does it end?
-	// It ends well. 2 new messages, 2 requests
+	// It ends well. 2 new messages, 4 requests
 }

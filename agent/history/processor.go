@@ -27,6 +27,9 @@ const (
 	MetaShortened = "ponte.history.shortened"
 	// MetaCleared marks a message with tool returns that were cleared. The value is the number of bytes left out.
 	MetaCleared = "ponte.history.cleared"
+	// MetaClearedText precedes the ids of calls whose results were cleared and are remembered: see [Clear.Remember]. The values are the
+	// results.
+	MetaClearedText = "ponte.history.cleared."
 	// MetaRedacted marks a message in which something was replaced.
 	MetaRedacted = "ponte.history.redacted"
 	// MetaContext corrects, on a response, the input tokens that the provider reported: the value is what the messages

@@ -5,6 +5,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,8 +21,8 @@ import (
 // signature and id with the change. A provider that demands signatures refuses such a call while the turn lasts, so
 // do not match what the model's own calls are made of.
 //
-// Only text is examined: no media and their URLs, no opaque parts, no metadata, and not the record of instructions. Unanswered
-// calls are left alone, because they have not been executed yet.
+// Only text is examined, and what tools keep ([model.Part.Keep]): no media and their URLs, no opaque parts, no other metadata, and not the
+// record of instructions. Unanswered calls are left alone, because they have not been executed yet.
 //
 // A message is examined once, as long as it stays in memory.
 func Redact[D any](rules ...Rule) Processor[D] {
@@ -103,34 +104,85 @@ func frontier(messages []*model.Message) int {
 
 // message returns the message without what the rules match: the message itself if they match nothing.
 func (r *redactor) message(m *model.Message) (*model.Message, error) {
-	out := m
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		text, err := r.partText(p)
-		if err != nil {
+	parts, err := r.parts(m.Parts)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := r.parts(m.Kept)
+	if err != nil {
+		return nil, err
+	}
+	cleared, err := r.cleared(m)
+	if err != nil || parts == nil && kept == nil && cleared == nil {
+		return m, err
+	}
+	out := marked(m, MetaRedacted, "1")
+	if parts != nil {
+		out.Parts = parts
+	}
+	if kept != nil {
+		out.Kept = kept
+	}
+	maps.Copy(out.Metadata, cleared)
+	return out, nil
+}
+
+// parts returns parts without what the rules match, or nil if they match nothing.
+func (r *redactor) parts(parts []model.Part) (out []model.Part, err error) {
+	for i := range parts {
+		p := parts[i]
+		if err := r.part(&p); err != nil {
 			return nil, err
 		}
-		args := p.Args
-		if p.Kind == model.PartToolCall {
-			if args, err = r.data(p.Args); err != nil {
-				return nil, err
-			}
-		}
-		decision, err := r.decision(p.Decision)
-		if err != nil {
-			return nil, err
-		}
-		if text == p.Text && string(args) == string(p.Args) && decision == p.Decision {
+		old := &parts[i]
+		if p.Text == old.Text && string(p.Args) == string(old.Args) && string(p.Meta) == string(old.Meta) && p.Decision == old.Decision {
 			continue
 		}
-		if out == m {
-			out = marked(m, MetaRedacted, "1")
+		if out == nil {
+			out = slices.Clone(parts)
 		}
-		o := &out.Parts[i]
-		o.Text, o.Args, o.Decision = text, args, decision
-		o.Signature, o.ID = nil, ""
+		p.Signature, p.ID = nil, ""
+		out[i] = p
 	}
 	return out, nil
+}
+
+func (r *redactor) part(p *model.Part) (err error) {
+	if p.Text, err = r.partText(p); err != nil {
+		return err
+	}
+	if p.Kind == model.PartToolCall {
+		if p.Args, err = r.data(p.Args); err != nil {
+			return err
+		}
+	}
+	if p.Keep != "" {
+		if p.Meta, err = r.data(p.Meta); err != nil {
+			return err
+		}
+	}
+	p.Decision, err = r.decision(p.Decision)
+	return err
+}
+
+// cleared returns the results that a message remembers in its metadata, as far as the rules match.
+func (r *redactor) cleared(m *model.Message) (changed map[string]string, err error) {
+	for key, text := range m.Metadata {
+		if !strings.HasPrefix(key, MetaClearedText) {
+			continue
+		}
+		without, err := r.partText(&model.Part{Kind: model.PartToolReturn, Text: text})
+		if err != nil {
+			return nil, err
+		}
+		if without != text {
+			if changed == nil {
+				changed = map[string]string{}
+			}
+			changed[key] = without
+		}
+	}
+	return changed, nil
 }
 
 // decision returns a decision without what the rules match: the decision itself if they match nothing.

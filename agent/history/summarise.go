@@ -66,7 +66,8 @@ const (
 )
 
 // Summarise replaces the older part of a history by a summary, written by a model, when the history exceeds a threshold. Each summary
-// includes the previous one, so no message is summarised twice.
+// includes the previous one, so no message is summarised twice. The model sees the older part in full, with the results that [ClearResults]
+// remembers. What costs more than the threshold is summarised in several requests, and shortened beyond four times the threshold.
 //
 // The summary is a user message after the system prompts, marked with [MetaSummary], because conversation must not get the authority
 // of a system prompt. It has the run id and the time of the last message that it replaces, so the messages of a run still cover all of
@@ -229,20 +230,46 @@ func (c *compaction) with(s *Summarised) []*model.Message {
 	return slices.Concat(c.head, []*model.Message{summary}, c.tail)
 }
 
-// write asks the model for the summary.
+// write asks the model for the summary. A conversation that is too long for one request is summarised piece by piece: each request has the
+// summary of what came before.
 func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *toolset.Meter) (*Summarised, error) {
-	room := s.Threshold * bytesPerToken
-	var b strings.Builder
 	done := &Summarised{Messages: len(c.older)}
+	var earlier []string
 	for _, m := range c.earlier {
 		done.Messages += int(count(m, MetaSummary))
-		fmt.Fprintf(&b, "<earlier_summary>\n%s\n</earlier_summary>\n\n", strings.TrimPrefix(userText(m), summaryPrefix))
+		earlier = append(earlier, strings.TrimPrefix(userText(m), summaryPrefix))
 	}
-	fmt.Fprintf(&b, "<conversation>\n%s</conversation>\n\n", transcript(c.older, room))
-	if len(c.tail) > 0 && says(c.tail[0]) {
-		fmt.Fprintf(&b, "The assistant will be shown this message of the user after your summary, so do not repeat it:\n<message>\n%s</message>\n\n", transcript(c.tail[:1], room/4))
+	room := s.roomBytes(r)
+	all := []string{transcript(c.older, room*maxPieces/2)}
+	if len(all[0]) > room {
+		all = pieces(all[0], room/2)
 	}
-	fmt.Fprintf(&b, "Write the summary now, in at most %d words.", max(50, s.Threshold/8))
+	for i, piece := range all {
+		var b strings.Builder
+		for _, text := range earlier {
+			fmt.Fprintf(&b, "<earlier_summary>\n%s\n</earlier_summary>\n\n", text)
+		}
+		fmt.Fprintf(&b, "<conversation>\n%s</conversation>\n\n", piece)
+		if i == len(all)-1 && len(c.tail) > 0 && says(c.tail[0]) {
+			fmt.Fprintf(&b, "The assistant will be shown this message of the user after your summary, so do not repeat it:\n<message>\n%s</message>\n\n", transcript(c.tail[:1], room/4))
+		}
+		fmt.Fprintf(&b, "Write the summary now, in at most %d words.", max(50, s.Threshold/8))
+		resp, err := s.ask(ctx, b.String(), meter)
+		if err != nil {
+			return nil, err
+		}
+		done.Usage.Add(resp.Usage)
+		done.Text = shorten(strings.TrimSpace(resp.Text()), s.textBytes(r))
+		if done.Text == "" {
+			return nil, fmt.Errorf("the model wrote no summary (finish reason %q)", resp.Finish)
+		}
+		earlier = []string{done.Text}
+	}
+	return done, nil
+}
+
+// ask makes a request to the model.
+func (s *Summary) ask(ctx context.Context, text string, meter *toolset.Meter) (*model.Message, error) {
 	asked, now := s.Model.Info(), time.Now()
 	if err := meter.CheckPrice(asked, now); err != nil {
 		return nil, err
@@ -252,7 +279,7 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 	}
 	resp, err := s.Model.Generate(ctx, &model.Request{
 		Instructions: s.Instructions,
-		Messages:     []*model.Message{model.UserText(b.String())},
+		Messages:     []*model.Message{model.UserText(text)},
 		Settings:     s.Settings,
 	}, nil)
 	if err != nil {
@@ -263,15 +290,20 @@ func (s *Summary) write(ctx context.Context, c *compaction, r rate, meter *tools
 	}
 	counted := *resp
 	counted.Time = now
-	if err := meter.Response(asked, &counted); err != nil {
-		return nil, err
+	return resp, meter.Response(asked, &counted)
+}
+
+// maxPieces bounds the requests for a summary. Longer conversations are shortened.
+const maxPieces = 8
+
+// roomBytes returns how much text a request may have beside earlier summaries: what costs as much as the threshold, or three quarters of
+// the model's window if that is less.
+func (s *Summary) roomBytes(r rate) int {
+	room := s.Threshold
+	if window := s.Model.Info().ContextWindow; window > 0 {
+		room = min(room, window-window/4)
 	}
-	done.Usage = resp.Usage
-	done.Text = shorten(strings.TrimSpace(resp.Text()), s.textBytes(r))
-	if done.Text == "" {
-		return nil, fmt.Errorf("the model wrote no summary (finish reason %q)", resp.Finish)
-	}
-	return done, nil
+	return max(room*bytesPerToken*int(r.estimated)/int(max(r.tokens, r.estimated)), 4*minTranscriptText)
 }
 
 // textBytes returns the maximum length of a summary's text, so that it costs at most a quarter of the threshold.

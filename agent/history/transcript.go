@@ -5,6 +5,7 @@ package history
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/agent/model"
 )
@@ -30,7 +31,7 @@ func transcript(messages []*model.Message, limit int) string {
 }
 
 func writePart(b *strings.Builder, m *model.Message, p *model.Part, limit int) {
-	who := ""
+	who, text := "", p.Text
 	switch p.Kind {
 	case model.PartUser:
 		who = "user"
@@ -39,6 +40,9 @@ func writePart(b *strings.Builder, m *model.Message, p *model.Part, limit int) {
 	case model.PartText:
 		who = "assistant"
 	case model.PartToolReturn:
+		if cleared, ok := m.Metadata[MetaClearedText+p.CallID]; ok {
+			text = cleared
+		}
 		who = "result of " + p.Tool
 		if p.Outcome != model.OutcomeSuccess {
 			who += " (" + string(p.Outcome) + ")"
@@ -61,5 +65,24 @@ func writePart(b *strings.Builder, m *model.Message, p *model.Part, limit int) {
 	default: // thinking and opaque parts are the provider's own
 		return
 	}
-	fmt.Fprintf(b, "[%s]\n%s\n\n", who, shorten(p.Text, limit))
+	fmt.Fprintf(b, "[%s]\n%s\n\n", who, shorten(text, limit))
+}
+
+// pieces splits a transcript into pieces of at most n bytes: between two entries if it can, otherwise between lines or words.
+func pieces(text string, n int) []string {
+	var all []string
+	for len(text) > n {
+		end := n
+		for _, between := range []string{"\n\n[", "\n", " "} {
+			if i := strings.LastIndex(text[n/2:n], between); i >= 0 {
+				end = n/2 + i
+				break
+			}
+		}
+		for !utf8.RuneStart(text[end]) {
+			end--
+		}
+		all, text = append(all, text[:end]+"\n"), text[end:]
+	}
+	return append(all, text)
 }

@@ -137,16 +137,14 @@ func (t *trial) corrected(version []*model.Message) (int, int64) {
 	return i, max(1, before-saved)
 }
 
-// settle makes a version the history: its anchor says what is before it now.
+// settle makes a version the history: its anchor says what is before it now, and it has what tools keep.
 func (t *trial) settle(version []*model.Message) []*model.Message {
-	i, before := t.corrected(version)
-	if i < 0 {
-		return version
+	settled := version
+	if i, before := t.corrected(version); i >= 0 {
+		if _, was := anchor(version); was != before {
+			settled = slices.Clone(version)
+			settled[i] = marked(version[i], MetaContext, strconv.FormatInt(before, 10))
+		}
 	}
-	if _, was := anchor(version); was == before {
-		return version
-	}
-	version = slices.Clone(version)
-	version[i] = marked(version[i], MetaContext, strconv.FormatInt(before, 10))
-	return version
+	return model.Carry(t.old, settled)
 }

@@ -49,6 +49,10 @@ type Message struct {
 	// inner calls are in PendingCalls, with a Path.
 	SuspendedCalls []SuspendedCall `json:"suspended_calls,omitempty"`
 
+	// Kept holds tool returns with a Keep whose messages are no longer in the history, for example because a summary took their place.
+	// They have no text and are never sent to a model. See [Carry] and [Kept].
+	Kept []Part `json:"kept,omitempty"`
+
 	// HandOver is set if the message is from an agent that the run was handed over to, or says that one has the conversation.
 	HandOver *HandOver `json:"hand_over,omitempty"`
 

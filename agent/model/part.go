@@ -92,6 +92,9 @@ type Part struct {
 
 	// Meta is the application's data about the part. It is never sent to a model.
 	Meta json.RawMessage `json:"meta,omitzero"`
+	// Keep, in tool returns, names what Meta holds for the tool's later use: Meta stays in the history when the message does not. See
+	// [Message.Kept].
+	Keep string `json:"keep,omitempty"`
 }
 
 // RawArgs holds the arguments of a tool call as the model wrote them, usually JSON. In the JSON form of a message it is a

@@ -142,6 +142,7 @@ type returned struct {
 	Outcome  model.Outcome     `json:"outcome,omitempty"`
 	Content  []model.Part      `json:"content,omitempty"`
 	Meta     json.RawMessage   `json:"meta,omitempty"`
+	Keep     string            `json:"keep,omitempty"`
 	Cause    string            `json:"cause,omitempty"`
 	Approval *toolset.Approval `json:"approval,omitempty"`
 	Deferred bool              `json:"deferred,omitempty"`
@@ -155,7 +156,7 @@ type pendingInside struct {
 }
 
 func returnOf(r *engine.Return) *returned {
-	made := &returned{r.Text, r.Retry, r.Outcome, r.Content, r.Meta, "", r.Approval, r.Deferred, nil}
+	made := &returned{r.Text, r.Retry, r.Outcome, r.Content, r.Meta, r.Keep, "", r.Approval, r.Deferred, nil}
 	if p := r.Pending; p != nil {
 		made.Pending = &pendingInside{p.Calls, p.State}
 	}
@@ -166,7 +167,7 @@ func returnOf(r *engine.Return) *returned {
 }
 
 func (r *returned) loop() engine.Return {
-	made := engine.Return{Result: toolset.Result{Text: r.Text, Outcome: r.Outcome, Content: r.Content, Meta: r.Meta}, Retry: r.Retry, Approval: r.Approval, Deferred: r.Deferred}
+	made := engine.Return{Result: toolset.Result{Text: r.Text, Outcome: r.Outcome, Content: r.Content, Meta: r.Meta, Keep: r.Keep}, Retry: r.Retry, Approval: r.Approval, Deferred: r.Deferred}
 	if p := r.Pending; p != nil {
 		made.Pending = &toolset.PendingError{Calls: p.Calls, State: p.State}
 	}

@@ -151,7 +151,7 @@ func (c *compactor[D]) at(bound int) []history.Processor[D] {
 	}
 	tiers := []history.Processor[D]{
 		history.ClearResults[D](history.Clear{
-			Threshold: bound * clearAt / 100, KeepSteps: c.options.KeepSteps, Keep: c.options.KeepResults, Estimate: c.options.Estimate,
+			Threshold: bound * clearAt / 100, KeepSteps: c.options.KeepSteps, Keep: c.options.KeepResults, Remember: true, Estimate: c.options.Estimate,
 		}),
 		history.Summarise[D](s),
 		history.TokenBudget[D](history.Budget{Max: bound, Target: bound * cutTo / 100, Estimate: c.options.Estimate}),

@@ -15,7 +15,7 @@
 //
 //   - A result of a tool that is longer than [Options.SpillBytes] is written to a file of the workspace. The model sees its beginning and
 //     end, and where the rest is.
-//   - From 60 % on, old results are cleared: see [history.ClearResults].
+//   - From 60 % on, old results are cleared: see [history.ClearResults]. They are remembered for the next summary.
 //   - At 75 % the user is warned.
 //   - From 85 % on, the older part of the conversation is summarised: see [history.Summarise].
 //   - At 100 %, old turns and steps are dropped: see [history.TokenBudget].

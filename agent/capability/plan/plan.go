@@ -52,7 +52,7 @@ func New[D any]() agent.Capability[D] {
 	}
 }
 
-func update[D any](_ context.Context, run *toolset.RunContext[D], in args) (string, error) {
+func update[D any](_ context.Context, run *toolset.RunContext[D], in args) (toolset.Result, error) {
 	steps := in.steps()
 	run.Emit(view.Change{Op: view.Upsert, ID: EntityID, Entity: &view.Entity{ID: EntityID, Kind: view.Plan, Steps: steps}})
 	done, now := 0, ""
@@ -70,7 +70,8 @@ func update[D any](_ context.Context, run *toolset.RunContext[D], in args) (stri
 	if now != "" {
 		text += " In progress: " + strings.TrimRight(now, ".") + "."
 	}
-	return text, nil
+	meta, err := json.Marshal(steps)
+	return toolset.Result{Text: text, Meta: meta, Keep: "plan"}, err
 }
 
 func (in *args) steps() []view.Step {
@@ -86,28 +87,9 @@ func (in *args) steps() []view.Step {
 
 // Of returns the plan of a conversation: that of the last call of update_plan which succeeded. It is nil if there is none.
 func Of(messages []*model.Message) []view.Step {
-	done := map[string]bool{}
-	for i := len(messages) - 1; i >= 0; i-- {
-		m := messages[i]
-		if m.Kind == model.KindRequest {
-			for j := range m.Parts {
-				if p := &m.Parts[j]; p.Kind == model.PartToolReturn && p.Tool == ToolUpdatePlan && p.Outcome == model.OutcomeSuccess {
-					done[p.CallID] = true
-				}
-			}
-			continue
-		}
-		for j := len(m.Parts) - 1; j >= 0; j-- {
-			p := &m.Parts[j]
-			if p.Kind != model.PartToolCall || p.Tool != ToolUpdatePlan || !done[p.CallID] {
-				continue
-			}
-			var in args
-			if json.Unmarshal(p.Args, &in) == nil {
-				return in.steps()
-			}
-		}
-		clear(done) // ids are unique within a response only
+	var steps []view.Step
+	for _, p := range model.Kept(messages, ToolUpdatePlan) {
+		_ = json.Unmarshal(p.Meta, &steps) // another tool of that name has no plan
 	}
-	return nil
+	return steps
 }

@@ -244,7 +244,7 @@ func (c *left) takeUp(before *model.Message, answers *agent.DeferredResults) {
 	}
 	if r, ok := answers.Results[key]; ok {
 		p := model.ToolReturn(id, c.part.Tool, r.Text)
-		p.Outcome, p.Meta = r.Outcome, r.Meta
+		p.Outcome, p.Meta, p.Keep = r.Outcome, r.Meta, r.Keep
 		c.suspended, c.answer, c.content = nil, &p, r.Content
 	}
 }
@@ -363,7 +363,7 @@ func (l *leftovers) lookInside(c *left, answers *agent.DeferredResults) {
 			if slices.ContainsFunc(c.inside, func(p model.PendingCall) bool { return p.Key() == key }) {
 				delete(answers.Decisions, key)
 				r := agent.DeferredResults{}.Results[key]
-				r.Text, r.Outcome, r.Meta, r.Content = answer.Text, answer.Outcome, answer.Meta, in.Return.Content
+				r.Text, r.Outcome, r.Meta, r.Keep, r.Content = answer.Text, answer.Outcome, answer.Meta, answer.Keep, in.Return.Content
 				answers.Supply(key, r)
 			}
 		}

@@ -33,6 +33,7 @@ type returned struct {
 	Outcome  model.Outcome   `json:"outcome"`
 	Content  []model.Part    `json:"content"`
 	Meta     json.RawMessage `json:"meta"`
+	Keep     string          `json:"keep"`
 	Approval json.RawMessage `json:"approval"`
 	Deferred bool            `json:"deferred"`
 	Pending  json.RawMessage `json:"pending"`
@@ -50,7 +51,7 @@ func (r *record) answer(call, tool string) (answer model.Part, ok bool) {
 		return model.Retry(call, tool, r.Return.Text), true
 	}
 	answer = model.ToolReturn(call, tool, r.Return.Text)
-	answer.Outcome, answer.Meta = r.Return.Outcome, r.Return.Meta
+	answer.Outcome, answer.Meta, answer.Keep = r.Return.Outcome, r.Return.Meta, r.Return.Keep
 	return answer, true
 }
 

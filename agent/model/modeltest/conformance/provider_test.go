@@ -185,7 +185,7 @@ func encodeAsIs(req *model.Request) string {
 	for _, m := range req.Messages {
 		clean := &model.Message{Kind: m.Kind}
 		for _, part := range m.Parts {
-			part.Meta = nil
+			part.Meta, part.Keep = nil, ""
 			if part.Provider != "played" {
 				part.Signature, part.Provider, part.ID = nil, "", ""
 				if part.Kind == model.PartThinking || part.Kind == model.PartOpaque || part.Kind == model.PartCitation {

@@ -42,8 +42,10 @@ func richHistory() []*model.Message {
 				model.ToolCall("c4", "gone", `{}`),
 			},
 		},
-		{Kind: model.KindRequest, Parts: []model.Part{
-			{Kind: model.PartToolReturn, CallID: "c1", Tool: "weather", Text: "fifth words", Meta: json.RawMessage(`"` + privateMeta + `"`)},
+		{Kind: model.KindRequest, Kept: []model.Part{
+			{Kind: model.PartToolReturn, CallID: "c0", Tool: "weather", Meta: json.RawMessage(`"` + privateMeta + `"`), Keep: privateMeta},
+		}, Parts: []model.Part{
+			{Kind: model.PartToolReturn, CallID: "c1", Tool: "weather", Text: "fifth words", Meta: json.RawMessage(`"` + privateMeta + `"`), Keep: privateMeta},
 			model.Retry("c2", "weather", "sixth words"),
 		}},
 		{Kind: model.KindRequest, Interrupted: true, Parts: []model.Part{
