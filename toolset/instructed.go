@@ -15,7 +15,7 @@ func Instructed[D any](set Toolset[D], instructions string) Toolset[D] {
 		c.listing.Instructions = joinText(s.listing.Instructions, instructions)
 		return &c
 	}
-	return &view[D, D]{set: set, context: same[D], begin: func() listFunc[D, D] {
+	return &view[D, D]{set: set, context: same[D], fixed: unchanged[D], begin: func() listFunc[D, D] {
 		inside, all := "", instructions
 		return func(_ context.Context, _ *RunContext[D], inner Listing[D]) (Listing[D], error) {
 			if inner.Instructions != inside {

@@ -27,7 +27,7 @@ func LimitedPerRun[D any](set Toolset[D], calls int) Toolset[D] {
 	if calls < 1 {
 		return misused[D](set, "LimitedPerRun: limit %d must be at least 1", calls)
 	}
-	return &view[D, D]{set: set, context: same[D], begin: func() listFunc[D, D] { return derive(bounded[D](calls)) }}
+	return &view[D, D]{set: set, context: same[D], fixed: unchanged[D], begin: func() listFunc[D, D] { return derive(bounded[D](calls)) }}
 }
 
 // bounded makes tools that share a fixed number of places.

@@ -75,15 +75,6 @@ func misused[D, N any](set Toolset[N], format string, args ...any) *static[D] {
 	return s
 }
 
-// fixedTools returns the tools of a [Fixed] toolset without nil ones, which are reported elsewhere. It returns none for other toolsets.
-func fixedTools[D any](set Toolset[D]) []*Tool[D] {
-	fixed, ok := set.(Fixed[D])
-	if !ok {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(fixed.FixedTools()), func(t *Tool[D]) bool { return t == nil })
-}
-
 func (s *static[D]) Name() string { return s.name }
 
 // Check implements [Checker].

@@ -35,7 +35,7 @@ func Renamed[D any](set Toolset[D], names map[string]string) Toolset[D] {
 	if _, ok := set.(*static[D]); ok {
 		return derived(set, same[D], checked)
 	}
-	return &view[D, D]{set: set, context: same[D], begin: func() listFunc[D, D] {
+	return &view[D, D]{set: set, context: same[D], fixed: rename, begin: func() listFunc[D, D] {
 		step := checked
 		return derive(func(tools []*Tool[D]) ([]*Tool[D], error) {
 			made, err := step(tools)

@@ -77,6 +77,16 @@ func (s *searchable[D]) Name() string { return s.set.Name() }
 // Check implements [Checker].
 func (s *searchable[D]) Check() error { return check(s.set) }
 
+// FixedTools implements [Fixed]: the search tool and those that are offered without a search.
+func (s *searchable[D]) FixedTools() []*Tool[D] {
+	all := fixedTools(s.set)
+	shown := slices.DeleteFunc(slices.Clone(all), func(t *Tool[D]) bool { return s.Visible == nil || !s.Visible(t) })
+	if len(shown) < len(all) {
+		shown = append(shown, s.tool)
+	}
+	return shown
+}
+
 func (s *searchable[D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], error) {
 	inner, err := s.set.Open(ctx, run)
 	if err != nil {

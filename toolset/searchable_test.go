@@ -194,8 +194,7 @@ func TestSearchableToolsetsAreIndependent(t *testing.T) {
 	require.NoError(t, tr.err)
 	require.Equal(t, [][]string{{"search_a", "b_search_tools"}, {"search_a", "x", "b_search_tools"}, {"search_a", "x", "b_search_tools", "b_y"}}, tr.offered)
 
-	tr = run(t, []set{toolset.Searchable(tells("x"), toolset.Search[deps]{}), toolset.Searchable(tells("y"), toolset.Search[deps]{})}, done)
-	require.ErrorContains(t, tr.err, `both have a tool "search_tools"`)
+	require.ErrorContains(t, newProblems(toolset.Searchable(tells("x"), toolset.Search[deps]{}), toolset.Searchable(tells("y"), toolset.Search[deps]{})), `both have a tool "search_tools"`)
 }
 
 func TestRankCanBeReplaced(t *testing.T) {

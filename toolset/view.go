@@ -14,6 +14,8 @@ type view[N, D any] struct {
 	set Toolset[N]
 	// context makes the inner run context.
 	context func(*RunContext[D]) *RunContext[N]
+	// fixed makes the tools that every run has of those that the inner toolset gives every run. It is nil if that cannot be known.
+	fixed toolsFunc[N, D]
 	// begin is called once for each run.
 	begin func() listFunc[N, D]
 }
@@ -32,7 +34,24 @@ func incomplete[D, N any](kind string, set Toolset[N]) Toolset[D] {
 func (v *view[N, D]) Name() string { return v.set.Name() }
 
 // Check implements [Checker].
-func (v *view[N, D]) Check() error { return check(v.set) }
+func (v *view[N, D]) Check() error {
+	_, err := v.fixedTools()
+	return errors.Join(check(v.set), err)
+}
+
+// FixedTools implements [Fixed].
+func (v *view[N, D]) FixedTools() []*Tool[D] {
+	tools, _ := v.fixedTools() // Check reports the error
+	return tools
+}
+
+func (v *view[N, D]) fixedTools() ([]*Tool[D], error) {
+	tools := fixedTools(v.set)
+	if v.fixed == nil || len(tools) == 0 {
+		return nil, nil
+	}
+	return v.fixed(tools)
+}
 
 func (v *view[N, D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], error) {
 	inner, err := v.set.Open(ctx, v.context(run))
@@ -61,6 +80,9 @@ func (in *viewInstance[N, D]) Close(ctx context.Context) error { return in.inner
 // same is the context function of a view with the same deps.
 func same[D any](run *RunContext[D]) *RunContext[D] { return run }
 
+// unchanged is the toolsFunc of a view that changes no tools.
+func unchanged[D any](tools []*Tool[D]) ([]*Tool[D], error) { return tools, nil }
+
 // toolsFunc makes the tools of a step. The result depends only on the inner tools.
 type toolsFunc[N, D any] func([]*Tool[N]) ([]*Tool[D], error)
 
@@ -69,7 +91,7 @@ type toolsFunc[N, D any] func([]*Tool[N]) ([]*Tool[D], error)
 func derived[N, D any](set Toolset[N], context func(*RunContext[D]) *RunContext[N], tools toolsFunc[N, D]) Toolset[D] {
 	s, ok := set.(*static[N])
 	if !ok {
-		return &view[N, D]{set: set, context: context, begin: func() listFunc[N, D] { return derive(tools) }}
+		return &view[N, D]{set: set, context: context, fixed: tools, begin: func() listFunc[N, D] { return derive(tools) }}
 	}
 	made, err := tools(s.listing.Tools)
 	if err != nil {

@@ -20,13 +20,13 @@ func All[D any](servers []*Server, options Options[D]) toolset.Toolset[D] {
 		set := &serverTools[D]{server: s, options: options}
 		g.sets, sets = append(g.sets, set), append(sets, set)
 	}
-	g.all = toolset.Combine(sets...)
+	g.Toolset = toolset.Combine(sets...)
 	return g
 }
 
 type group[D any] struct {
+	toolset.Base[D]
 	sets []*serverTools[D]
-	all  toolset.Toolset[D]
 }
 
 // Name implements [toolset.Toolset].
@@ -61,5 +61,5 @@ func (g *group[D]) Open(ctx context.Context, run *toolset.RunContext[D]) (toolse
 	if err := g.Check(); err != nil {
 		return nil, err
 	}
-	return g.all.Open(ctx, run)
+	return g.Base.Open(ctx, run)
 }

@@ -51,6 +51,8 @@ type rule struct {
 func (s *suite[D]) rules() []rule {
 	return []rule{
 		{"the name does not change", s.name},
+		{"toolsets inside are checked before a run", s.forwards},
+		{"fixed tools are listed", s.fixed},
 		{"tool names are valid and unique", s.toolNames},
 		{"every schema describes an object", s.schemas},
 		{"every tool can be called", s.callable},

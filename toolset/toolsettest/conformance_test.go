@@ -257,3 +257,49 @@ func TestConformanceWarnsAboutNewSlices(t *testing.T) {
 	require.Len(t, warnings, 1)
 	require.Contains(t, warnings[0], "in a new slice")
 }
+
+// hides embeds a toolset, so that nobody sees that it is a Checker and Fixed. Within is such a toolset in a slice, and wraps one that has a
+// field of another name.
+type (
+	hides  struct{ set }
+	within struct {
+		name string
+		all  []set
+	}
+	wraps struct {
+		state struct{ inner set }
+	}
+	renames struct{ toolset.Base[deps] }
+)
+
+func (w *within) Name() string { return w.name }
+
+func (w *within) Open(ctx context.Context, run *runContext) (toolset.Instance[deps], error) {
+	return toolset.Combine(w.all...).Open(ctx, run)
+}
+
+func (w *wraps) Name() string { return "wraps" }
+
+func (w *wraps) Open(ctx context.Context, run *runContext) (toolset.Instance[deps], error) {
+	return w.state.inner.Open(ctx, run)
+}
+
+func (r *renames) Open(ctx context.Context, run *runContext) (toolset.Instance[deps], error) {
+	return toolset.Prefixed(r.Toolset, "x_").Open(ctx, run)
+}
+
+func TestConformanceFindsCombinatorsThatHideMistakes(t *testing.T) {
+	inner := toolset.Of(forecast())
+	w := &wraps{}
+	w.state.inner = inner
+	for field, s := range map[string]set{"set": hides{inner}, "all[1]": &within{"w", []set{toolset.Of[deps](), inner}}, "inner": w} {
+		broken, _ := toolsettest.Broken(t.Context(), func() set { return s }, deps{})
+		require.Len(t, broken, 1, field)
+		found := broken["toolsets inside are checked before a run"]
+		require.Contains(t, found, "hides from agent.New that its "+field)
+		require.Contains(t, found, "is a toolset.Checker: embed toolset.Base")
+		require.Contains(t, found, "is a toolset.Fixed: embed toolset.Base")
+	}
+	broken, _ := toolsettest.Broken(t.Context(), func() set { return &renames{toolset.Base[deps]{Toolset: inner}} }, deps{})
+	require.Equal(t, map[string]string{"fixed tools are listed": `FixedTools has "forecast", which is not listed: the tools are [x_forecast]`}, broken)
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package toolsettest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// Rules about what agent.New asks before a run.
+
+// forwards finds toolsets inside whose optional interfaces the toolset hides.
+func (s *suite[D]) forwards(context.Context) error {
+	set := s.make()
+	_, checks := set.(toolset.Checker)
+	_, fixed := set.(toolset.Fixed[D])
+	var errs []error
+	inside(reflect.ValueOf(set), reflect.TypeFor[toolset.Toolset[D]](), func(field string, t reflect.Type) {
+		hides := func(what string) {
+			errs = append(errs, fmt.Errorf("%T hides from agent.New that its %s, a %v, is a %s: embed toolset.Base", set, field, t, what))
+		}
+		if !checks && t.Implements(reflect.TypeFor[toolset.Checker]()) {
+			hides("toolset.Checker")
+		}
+		if !fixed && t.Implements(reflect.TypeFor[toolset.Fixed[D]]()) {
+			hides("toolset.Fixed")
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// inside calls found for the toolsets in the fields of a struct, and in structs and slices inside it.
+func inside(v reflect.Value, toolsets reflect.Type, found func(field string, t reflect.Type)) {
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	for i := range v.NumField() {
+		name, f := v.Type().Field(i).Name, v.Field(i)
+		switch {
+		case f.Kind() == reflect.Slice && f.Type().Elem() == toolsets:
+			for j := range f.Len() {
+				if e := f.Index(j); !e.IsNil() {
+					found(fmt.Sprintf("%s[%d]", name, j), e.Elem().Type())
+				}
+			}
+		case f.Type() == toolsets:
+			if !f.IsNil() {
+				found(name, f.Elem().Type())
+			}
+		case f.Kind() == reflect.Struct:
+			inside(f, toolsets, found)
+		}
+	}
+}
+
+// fixed checks that every run has the tools that agent.New is told.
+func (s *suite[D]) fixed(ctx context.Context) error {
+	fixed, ok := s.make().(toolset.Fixed[D])
+	if !ok {
+		return nil
+	}
+	tools := fixed.FixedTools()
+	return s.within(ctx, func(_ *session[D], l toolset.Listing[D]) error {
+		listed := names(l)
+		for _, t := range tools {
+			switch {
+			case t == nil:
+				return errors.New("FixedTools has a tool that is nil")
+			case t.Yield == nil && !slices.Contains(listed, t.Def.Name):
+				return fmt.Errorf("FixedTools has %q, which is not listed: the tools are %v", t.Def.Name, listed)
+			}
+		}
+		return nil
+	})
+}
