@@ -17,7 +17,7 @@ var homes = map[string]string{
 	"google":    "geminimodel", "vertex": "geminimodel",
 	"azure": "openaimodel", "bedrock": "openaimodel", "cerebras": "openaimodel", "deepseek": "openaimodel", "fireworks": "openaimodel",
 	"groq": "openaimodel", "huggingface": "openaimodel", "llamacpp": "openaimodel", "lmstudio": "openaimodel", "mistral": "openaimodel",
-	"nvidia": "openaimodel", "ollama": "openaimodel", "openai": "openaimodel", "openai-responses": "openaimodel/responses",
+	"nvidia": "openaimodel", "ollama": "openaimodel", "openai": "openaimodel", "openai-responses": "openaimodel",
 	"openrouter": "openaimodel", "together": "openaimodel", "vllm": "openaimodel", "xai": "openaimodel",
 }
 

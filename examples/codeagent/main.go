@@ -31,7 +31,6 @@ import (
 	"github.com/ponte-go/ponte/agent/capability/subagents"
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
-	_ "github.com/ponte-go/ponte/agent/model/openaimodel/responses"
 	"github.com/ponte-go/ponte/examples/internal/offline"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/toolset/workspace"

@@ -15,7 +15,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model/modeltest"
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
-	_ "github.com/ponte-go/ponte/agent/model/openaimodel/responses"
 )
 
 // Capital is the answer.

@@ -26,7 +26,6 @@ const module = "github.com/ponte-go/ponte"
 var rules = map[string][]string{
 	"agent/model":                           {"internal/nearest"},
 	"agent/model/":                          {"agent/model", "internal/adapter", "internal/errs"},
-	"agent/model/openaimodel/responses":     {"agent/model", "agent/model/openaimodel"},
 	"agent/model/modelwrap":                 {"agent/model", "internal/adapter", "internal/fetch"},
 	"agent/model/genkitmodel/":              {"agent/model", "agent/model/genkitmodel", "internal/adapter"},
 	"agent/model/genkitmodel/genkitdev":     {"agent", "agent/model", "toolset"},

@@ -26,7 +26,6 @@ import (
 	_ "github.com/ponte-go/ponte/agent/model/anthropicmodel"
 	_ "github.com/ponte-go/ponte/agent/model/geminimodel"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
-	_ "github.com/ponte-go/ponte/agent/model/openaimodel/responses"
 	"github.com/ponte-go/ponte/internal/leaktest"
 )
 

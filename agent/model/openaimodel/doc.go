@@ -65,8 +65,8 @@
 //
 // # The Responses API
 //
-// [NewResponses] returns a [Responses], which uses POST /responses. Its name in model strings is "openai-responses", which needs
-// an import of package openaimodel/responses. In this API a response is a list of items, which become parts in the same order:
+// [NewResponses] returns a [Responses], which uses POST /responses. Its name in model strings is "openai-responses". In
+// this API a response is a list of items, which become parts in the same order:
 //
 //	message                    text; a refusal too, with [model.FinishContentFilter]
 //	reasoning                  thinking, one part for each summary; the first has the encrypted content as its signature

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -23,6 +22,7 @@ func init() {
 	}
 }
 
+// opener opens models with chat completions. Programs that open no model by name do not link it.
 type opener struct{ *provider }
 
 func (p opener) OpenModel(_ context.Context, of string, o model.OpenOptions) (model.Model, error) {
@@ -44,20 +44,6 @@ func (p *provider) env() []string {
 		env = append(env, p.baseEnv)
 	}
 	return env
-}
-
-// ConfigOf returns the Config with which [model.Open] makes a model of one of this package's providers, such as "openai", from
-// the options and the environment: [model.OpenOptions.Getenv], or os.Getenv if that is nil. Change it, and pass it to [New] or
-// [NewResponses], where a model string is not enough. The error of a missing key wraps [model.ErrAuth].
-func ConfigOf(provider, name string, o model.OpenOptions) (Config, error) {
-	p := providerOf(provider)
-	if p == nil {
-		return Config{}, fmt.Errorf("openaimodel: %q: %w", provider, model.ErrUnknownProvider)
-	}
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
-	}
-	return p.config(name, o)
 }
 
 // config returns the configuration for a model name, from the options and the environment.

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model"
-	_ "github.com/ponte-go/ponte/agent/model/openaimodel/responses"
 )
 
 // The total size of a response is limited, whatever the endpoint repeats.

@@ -21,7 +21,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel" // openai, openrouter, groq, mistral, ollama, …
-	_ "github.com/ponte-go/ponte/agent/model/openaimodel/responses"
 	"github.com/ponte-go/ponte/examples/internal/offline"
 	"github.com/ponte-go/ponte/examples/internal/stores"
 )

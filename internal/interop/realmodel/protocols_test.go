@@ -16,7 +16,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/anthropicmodel"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel"
-	_ "github.com/ponte-go/ponte/agent/model/openaimodel/responses"
 )
 
 // protocols are the models by string that reach the real one: llama.cpp speaks the protocols of others as well.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	_ "github.com/ponte-go/ponte/agent/model/openaimodel" // openai, openrouter, groq, mistral, ollama, …
-	_ "github.com/ponte-go/ponte/agent/model/openaimodel/responses"
 	// Those with a package of their own, and an SDK, are in providers_all.go: build with -tags providers.
 )
 
