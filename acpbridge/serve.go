@@ -102,6 +102,6 @@ func newServer[D deps.Carrier, O any](config *Config[D, O]) (*server, error) {
 		settings: len(config.Modes)+len(config.Models)+len(config.Thinking)+len(config.Settings) > 0, modes: len(config.Modes) > 0, linkedFiles: config.LinkedFiles,
 		shutdown: config.ShutdownTimeout, conn: config.Conn, log: config.Logger, discreet: discreet(config), mcp: config.MCP, auth: config.Auth,
 		local:    config.Local,
-		sessions: map[acp.SessionID]*session{}, opening: map[acp.SessionID]bool{}, ending: make(chan struct{}),
+		sessions: map[acp.SessionID]*session{}, opening: map[acp.SessionID]bool{}, leaving: map[acp.SessionID]*session{}, ending: make(chan struct{}),
 	}, err
 }

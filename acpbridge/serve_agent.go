@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,7 +47,8 @@ type server struct {
 	peer     acp.InitializeRequest // what the client has said about itself
 	takes    clientUpdates
 	sessions map[acp.SessionID]*session
-	opening  map[acp.SessionID]bool // that are being loaded or resumed
+	opening  map[acp.SessionID]bool     // that are being loaded or resumed
+	leaving  map[acp.SessionID]*session // that have ended for the client, and are not released
 	closing  bool
 }
 
@@ -121,7 +124,7 @@ func (s *server) makeSession(id acp.SessionID, dir string, more []string) *sessi
 	client := newSessionClient(s.client)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &session{id: id, client: client, tracker: deps.NewTracker(client, id, nil), local: s.local, stored: s.stored, takes: s.takes, info: &deps.Session{
+	return &session{id: id, client: client, gone: make(chan struct{}), tracker: deps.NewTracker(client, id, nil), local: s.local, stored: s.stored, takes: s.takes, info: &deps.Session{
 		ID: id, Cwd: dir, AdditionalDirectories: more, Capabilities: s.peer.ClientCapabilities, ClientInfo: s.peer.ClientInfo,
 	}}
 }
@@ -209,7 +212,10 @@ func (s *server) CloseSession(ctx context.Context, p *acp.CloseSessionRequest) (
 func (s *server) take(id acp.SessionID) *session {
 	s.mu.Lock()
 	session := s.sessions[id]
-	delete(s.sessions, id)
+	if session != nil {
+		delete(s.sessions, id)
+		s.leaving[id] = session
+	}
 	s.mu.Unlock()
 	if session != nil {
 		session.end(errSessionClosed, unknownSession(id))
@@ -217,14 +223,64 @@ func (s *server) take(id acp.SessionID) *session {
 	return session
 }
 
-// close waits for the turns of a session that has ended, and releases it, also if the client has ended its side meanwhile.
-func (s *server) close(ctx context.Context, session *session) {
+// close waits for the turns of a session that has ended, and releases it, also if the client has ended its side meanwhile. It reports whether
+// that was done in time. If not, the session is released when its turns have ended.
+func (s *server) close(ctx context.Context, session *session) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdown)
 	defer cancel()
 	if !s.endSession(ctx, ctx, session) {
 		s.log.Warn("acpbridge: session closed, but something ignores its context", "session", session.id)
+		go s.closeLater(session)
+		return false
 	}
-	s.log.Info("acpbridge: session ends", "session", session.id)
+	s.left(session)
+	return true
+}
+
+// closeLater releases a session that could not be released in time. When Serve ends, that is left to it.
+func (s *server) closeLater(session *session) {
+	for _, t := range session.unfinished() {
+		select {
+		case <-t.ended:
+		case <-s.ending:
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.shutdown)
+	defer cancel()
+	if s.endSession(ctx, ctx, session) {
+		s.left(session)
+	}
+}
+
+// left forgets a session that has been released.
+func (s *server) left(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leaving[session.id] == session {
+		delete(s.leaving, session.id)
+		close(session.gone)
+		s.log.Info("acpbridge: session ends", "session", session.id)
+	}
+}
+
+// waitLeft waits for the release of a session that has been closed, before it is opened again. The error is the answer to the request.
+func (s *server) waitLeft(ctx context.Context, id acp.SessionID) error {
+	s.mu.Lock()
+	old := s.leaving[id]
+	s.mu.Unlock()
+	if old == nil {
+		return nil
+	}
+	late := time.NewTimer(s.shutdown)
+	defer late.Stop()
+	select {
+	case <-old.gone:
+		return nil
+	case <-ctx.Done():
+	case <-late.C:
+	}
+	return busySession(id)
 }
 
 func (s *server) session(id acp.SessionID) *session {
@@ -233,14 +289,11 @@ func (s *server) session(id acp.SessionID) *session {
 	return s.sessions[id]
 }
 
+// allSessions returns the sessions that have not been released.
 func (s *server) allSessions() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*session, 0, len(s.sessions))
-	for _, session := range s.sessions {
-		all = append(all, session)
-	}
-	return all
+	return slices.AppendSeq(slices.Collect(maps.Values(s.sessions)), maps.Values(s.leaving))
 }
 
 // logError logs the kind of an error, not its text, which may hold what users and files say. A panic is logged with its stack.

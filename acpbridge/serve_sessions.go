@@ -12,6 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	sessions "github.com/ponte-go/ponte/agent/session"
+	"github.com/ponte-go/ponte/deps"
 )
 
 // directoriesValue is the name of the session's value with its additional directories.
@@ -69,6 +70,9 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	if err := s.checkAuth(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.waitLeft(ctx, id); err != nil {
+		return nil, err
+	}
 	known := s.session(id)
 	moves := known != nil && !known.worksIn(dir, more)
 	if known != nil && len(known.unfinished()) > 0 {
@@ -82,13 +86,19 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 		return nil, busySession(id)
 	}
 	defer s.endOpening(id)
+	made := s.makeSession(id, dir, more)
 	if moves {
-		if taken := s.take(id); taken != nil {
-			s.close(ctx, taken)
+		if err := s.tryDirectories(made); err != nil { // and the session stays as it is
+			return nil, s.notReopened(what, id, err)
+		}
+		if taken := s.take(id); taken != nil && !s.close(ctx, taken) {
+			return nil, busySession(id)
 		}
 	}
-	made := s.makeSession(id, dir, more)
 	hosted, err := s.host.Open(ctx, string(id), made)
+	if moves && errors.Is(err, sessions.ErrNotFound) { // it had no prompt, so it was not kept
+		hosted, err = s.host.Create(ctx, description(id, dir, more), made)
+	}
 	if err != nil {
 		return nil, s.notReopened(what, id, err)
 	}
@@ -102,6 +112,15 @@ func (s *server) reopen(ctx context.Context, id acp.SessionID, dir string, more 
 	}
 	s.log.Info("acpbridge: session goes on", "session", id)
 	return made, nil
+}
+
+// tryDirectories reports what keeps a session from working in its directories.
+func (s *server) tryDirectories(made *session) error {
+	w, err := NewWorkspace(deps.ACPDeps{Client: made.client, Session: made.info}, s.local)
+	if err != nil {
+		return workspaceError{err}
+	}
+	return w.Close()
 }
 
 // beginOpening reports whether nobody else is opening the session.
@@ -174,7 +193,9 @@ func (s *server) DeleteSession(ctx context.Context, p *acp.DeleteSessionRequest)
 	}
 	if session := s.take(p.SessionID); session != nil {
 		acp.Async(ctx)
-		s.close(ctx, session)
+		if !s.close(ctx, session) {
+			return nil, busySession(p.SessionID)
+		}
 	}
 	err := s.host.Delete(ctx, string(p.SessionID))
 	switch {

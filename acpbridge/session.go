@@ -27,6 +27,7 @@ type session struct {
 	takes   clientUpdates
 	hosted  *host.Session // nil until it is open
 	release sync.Once
+	gone    chan struct{} // closed when a session that was closed has been released
 
 	setting sync.Mutex  // held while the client sets something
 	asked   atomic.Bool // the client has asked for what is being set

@@ -70,6 +70,16 @@ func (t *turn) waitAnswered(ending <-chan struct{}) {
 	}
 }
 
+// waitLeft waits for turns that were answered before their end, so that nothing they still tell is taken for this one's.
+func (t *turn) waitLeft(before []*turn) {
+	for _, b := range before {
+		select {
+		case <-b.ended:
+		case <-t.ctx.Done():
+		}
+	}
+}
+
 // run is the turn itself. What it returns answers the prompt. It begins, or ends if it has been cancelled meanwhile, when the turns before
 // it have been answered: none of its updates is taken for one of theirs, and prompts are answered in their order.
 func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
@@ -86,6 +96,7 @@ func (t *turn) run(s *server, in *runInput) (_ *acp.PromptResponse, err error) {
 	}
 	if !t.steers {
 		wait()
+		t.waitLeft(before)
 	}
 	if end = cancelled(t.ctx); end != nil {
 		t.hosted.Run(host.Prompt{})
