@@ -149,16 +149,18 @@ func (s *longLine) collect(b []byte) {
 	switch {
 	case s.depth != 1:
 	case !s.inValue:
-		if len(s.key)+len(b) <= maxIDLength {
-			s.key = append(s.key, b...)
-		}
+		s.key = appendShort(s.key, b)
 	case string(s.key) == `"id"`:
-		if len(s.value)+len(b) <= maxIDLength {
-			s.value = append(s.value, b...)
-		} else {
-			s.value = append(s.value[:0], '?') // too long to be kept: no id
-		}
+		s.value = appendShort(s.value, b)
 	}
+}
+
+// appendShort appends to a name or an id. One that is too long to be kept ends up as no valid one.
+func appendShort(to, b []byte) []byte {
+	if len(to)+len(b) > maxIDLength {
+		return append(to[:0], '?')
+	}
+	return append(to, b...)
 }
 
 func (s *longLine) endMember() {

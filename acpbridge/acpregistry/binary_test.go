@@ -11,6 +11,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -178,3 +180,26 @@ func TestBinaryIsNotInstalled(t *testing.T) {
 	store.Platform = "windows-aarch64"
 	require.ErrorContains(t, store.Install(t.Context(), wrong, nil), "not distributed for windows-aarch64, only for linux-x86_64")
 }
+
+func TestErrorSaysWhatCannotBeWritten(t *testing.T) {
+	store := acpregistry.Store{Dir: filepath.Join(t.TempDir(), "store"), Platform: "linux-x86_64"}
+	var root string
+	defer acpregistry.SetTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
+		if err := os.RemoveAll(root); err != nil { // while the server answers
+			return nil, err
+		}
+		return &http.Response{StatusCode: 200, Status: "200 OK", Body: io.NopCloser(strings.NewReader("program")), Request: r}, nil
+	}))()
+	a := binary(t, "https://example.com/raw", "./agent", sumOf([]byte("program")))
+	var missing *acpregistry.NotInstalledError
+	_, err := store.Command(a)
+	require.ErrorAs(t, err, &missing)
+	root = filepath.Dir(missing.Dir)
+	err = store.Install(t.Context(), a, nil)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorContains(t, err, ".download-")
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -123,6 +123,20 @@ func TestCodecsOfEveryConstructParse(t *testing.T) {
 	assert.Contains(t, emitMiniature(t, (*model).emitDecoders), `d.end("Thing", have, "zeta", "alpha")`)
 }
 
+// The code for each construct is what it was. UPDATE=1 writes it anew.
+func TestGoldenCode(t *testing.T) {
+	for name, emit := range map[string]func(*model, *printer){"types": (*model).emitTypes, "enums": (*model).emitEnums, "encoders": (*model).emitEncoders, "decoders": (*model).emitDecoders} {
+		path := filepath.Join("testdata", name+".golden")
+		got := emitMiniature(t, emit)
+		if os.Getenv("UPDATE") != "" {
+			require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(want), got, name)
+	}
+}
+
 func TestOutputIsDeterministic(t *testing.T) {
 	first := emitMiniature(t, (*model).emitDecoders) + emitMiniature(t, (*model).emitTypes)
 	for range 10 {

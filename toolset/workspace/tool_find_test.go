@@ -3,12 +3,16 @@
 package workspace_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ponte-go/ponte/toolset"
+	"github.com/ponte-go/ponte/toolset/toolsettest"
 	"github.com/ponte-go/ponte/toolset/workspace"
 	"github.com/ponte-go/ponte/toolset/workspace/memory"
 )
@@ -132,3 +136,36 @@ func TestSearchReadsLargeFilesInBlocks(t *testing.T) {
 func filler(i int) string { return fmt.Sprintf("line %d%s", i, strings.Repeat(".", i%50)) }
 
 var _ workspace.Workspace = (*countingWorkspace)(nil)
+
+// hanging is a workspace whose files cannot be read before a context ends.
+type hanging struct {
+	workspace.Workspace
+	reads chan struct{}
+}
+
+func (h *hanging) Read(ctx context.Context, path string, _ workspace.Range) (workspace.File, error) {
+	h.reads <- struct{}{}
+	<-ctx.Done()
+	return workspace.File{}, &workspace.PathError{Op: "read", Path: path, Err: ctx.Err()}
+}
+
+func TestCancelledSearchIsNoResult(t *testing.T) {
+	for _, files := range []int{1, 2, 1000} {
+		all := map[string]string{}
+		for i := range files {
+			all[fmt.Sprintf("f%04d", i)] = "hit"
+		}
+		ws, err := memory.New(memory.Config{Files: all})
+		require.NoError(t, err)
+		session := workspace.NewSession(&hanging{ws, make(chan struct{}, 2*files)})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := errors.New("stop")
+		go func() {
+			<-session.Workspace().(*hanging).reads
+			cancel(stop)
+		}()
+		_, err = toolsettest.Call(ctx, workspace.Tools(deps.Session), &toolset.RunContext[deps]{Deps: deps{session}}, "search_files", `{"pattern":"hit"}`)
+		require.ErrorIs(t, err, stop, "%d files", files)
+		require.NoError(t, session.Close(t.Context()))
+	}
+}

@@ -4,7 +4,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -168,8 +167,7 @@ func search(ctx context.Context, f *finder, newSearch func() *fileSearch, add fu
 			select {
 			case jobs <- j:
 			case <-ctx.Done():
-				j.err = context.Cause(ctx)
-				close(j.done)
+				close(j.done) // nobody will run it
 				return
 			}
 		}
@@ -189,23 +187,17 @@ func search(ctx context.Context, f *finder, newSearch func() *fileSearch, add fu
 			panic(j.panic) // on the goroutine of the call, which knows what to do about it
 		case j.err != nil:
 			return j.err
-		case errors.Is(j.got.err, context.Canceled) && ctx.Err() != nil:
-			return context.Cause(ctx)
 		}
 		if !add(j.path, j.got) {
 			return nil
 		}
 	}
-	return ctx.Err()
+	return context.Cause(ctx) // what was found is not all if it has ended
 }
 
 // run searches the file.
 func (j *job) run(ctx context.Context, s *fileSearch) {
 	defer close(j.done)
 	defer func() { j.panic = recover() }()
-	if ctx.Err() != nil {
-		j.err = context.Cause(ctx)
-		return
-	}
 	j.got = s.file(ctx, j.path)
 }

@@ -59,6 +59,10 @@ func serveWith(t *testing.T, o agui.Options, m model.Model, tools ...*toolset.To
 		},
 	})
 	require.NoError(t, err)
+	return listen(t, h)
+}
+
+func listen(t *testing.T, h *webbridge.Handler) *server {
 	s := &server{Server: httptest.NewServer(h), t: t}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -396,4 +400,29 @@ func TestMalformedInputIsRefused(t *testing.T) {
 	require.Equal(t, 404, status)
 	status, _ = s.post("/api/agui/one/stop", "{}")
 	require.Equal(t, 204, status)
+}
+
+func TestTooManyStreamsAreRefused(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	m := modeltest.Func(func(ctx context.Context, _ *model.Request) (*model.Message, error) {
+		close(entered)
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return model.Response(model.Text("done")), nil
+	})
+	h, err := webbridge.New(webbridge.Config[none, string]{
+		Host:    host.Config[none, string]{Agent: agent.Must(agent.New(agent.Config[none, string]{Model: m})), Logger: slog.New(slog.DiscardHandler)},
+		Options: webbridge.Options{Token: token, Protocols: []webbridge.Protocol{agui.New(agui.Options{})}, Limits: webbridge.Limits{UserStreams: 1}},
+	})
+	require.NoError(t, err)
+	s := listen(t, h)
+	first := make(chan []object, 1)
+	go func() { first <- s.say("one", "hello") }()
+	<-entered
+	status, text := s.post("/api/agui", object{"threadId": "one", "runId": "r", "messages": []object{}})
+	require.Equal(t, 429, status, text)
+	close(release)
+	require.Equal(t, "RUN_FINISHED", last(<-first)["type"])
 }

@@ -3,6 +3,7 @@
 package anthropicmodel_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -75,4 +76,26 @@ func TestNumberOfBlocksIsLimited(t *testing.T) {
 	_, err := stream(t, newModel(t, serve(t, answer{Body: body}).URL), hello())
 	require.ErrorContains(t, err, "has more than 10000 blocks")
 	require.False(t, apiError(t, err).Retryable)
+}
+
+// Arguments at the start of a call are told when its block ends.
+func TestSinkErrorAboutEarlyArgumentsIsReturned(t *testing.T) {
+	m := newModel(t, serve(t, answer{Body: finished("tool_use",
+		start(0, `{"type":"tool_use","id":"a","name":"f","input":{"zip":1},"caller":{"type":"direct"}}`), stop(0),
+	)}).URL)
+	told := 0
+	_, err := m.Generate(t.Context(), hello(), func(model.Delta) error { told++; return nil })
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, told, 3, "the call, its arguments, and the whole")
+	for at := range told {
+		mine, n := fmt.Errorf("at %d", at), -1
+		_, err := m.Generate(t.Context(), hello(), func(model.Delta) error {
+			if n++; n == at {
+				return mine
+			}
+			return nil
+		})
+		require.Equal(t, mine, err)
+		require.Equal(t, at, n, "nothing is told behind an error")
+	}
 }

@@ -40,7 +40,7 @@ func (s *Session) match(id, by string, a Answer) (*question, Answer, error) {
 	q := s.questions[id]
 	s.mu.Unlock()
 	switch {
-	case q == nil || q.taken() != nil:
+	case q == nil:
 		return nil, a, fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	case a.Digest == "":
 		return nil, a, &AnswerError{id, "the digest is missing: send that of the question that was shown"}
@@ -81,8 +81,6 @@ func (q *question) resolve(a Answer, by string) (Answer, error) {
 		switch d := a.Decision; {
 		case q.form != nil:
 			return wrong("a tool asks for input: use a reply")
-		case d.Verdict == toolset.VerdictAllow && q.call != nil && q.call.Approval == nil:
-			return wrong("the call waits for a result from outside: give the result, or deny the call")
 		case d.Verdict != toolset.VerdictAllow && d.Verdict != toolset.VerdictDeny:
 			return wrong("the verdict is %q: use %q or %q", d.Verdict, toolset.VerdictAllow, toolset.VerdictDeny)
 		case len(d.Args) > 0 && !isObject(d.Args):
@@ -127,7 +125,6 @@ type subject struct {
 	Tool     string          `json:"tool"`
 	Args     json.RawMessage `json:"args,omitempty"`
 	Approval *model.Approval `json:"approval,omitempty"`
-	Invalid  string          `json:"invalid,omitempty"`
 	Message  string          `json:"message,omitempty"`
 	Schema   json.RawMessage `json:"schema,omitempty"`
 	URL      string          `json:"url,omitempty"`

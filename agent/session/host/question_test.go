@@ -174,3 +174,42 @@ func TestSurfaceOfTheLastAnswerIsAsked(t *testing.T) {
 	require.NoError(t, o.Err)
 	require.Equal(t, []string{"Ada", "Bob"}, paid)
 }
+
+// The surface of the prompt takes its time after somebody else has answered, and then says something else.
+func TestFirstAnswerToAQuestionCounts(t *testing.T) {
+	var paid []string
+	s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(
+		modeltest.Say(model.ToolCall("c", "pay", `{"to":"Ada"}`)), modeltest.SayText("done")), pay(&paid))}))
+	late := make(chan struct{})
+	end := sync.OnceFunc(func() { close(late) })
+	defer end()
+	p := say("Pay.")
+	p.Wait = true
+	p.Asker = toolset.AskerFuncs{OnApprove: func(context.Context, toolset.ApprovalRequest) (toolset.Decision, error) {
+		<-late
+		return toolset.Deny("no"), nil
+	}}
+	var all sync.WaitGroup
+	all.Go(func() {
+		o, err := s.Prompt(t.Context(), p)
+		require.NoError(t, err)
+		require.NoError(t, o.Err)
+	})
+	for u, err := range s.Watch(t.Context(), "") {
+		require.NoError(t, err)
+		q := u.Snapshot.Last(view.Question)
+		if q == nil {
+			continue
+		}
+		no := host.Answer{Digest: q.Digest, Choice: host.RejectOnce}
+		require.NoError(t, s.CheckAnswer(q.ID, no))
+		require.NoError(t, s.Decide(t.Context(), q.ID, "ada", allowed(q)))
+		require.ErrorIs(t, s.CheckAnswer(q.ID, no), host.ErrNoQuestion)
+		require.ErrorIs(t, s.Decide(t.Context(), q.ID, "bob", no), host.ErrNoQuestion)
+		break
+	}
+	end()
+	all.Wait()
+	require.Equal(t, []string{"Ada"}, paid)
+	require.Contains(t, shown(t, s), "Allowed by: ada")
+}

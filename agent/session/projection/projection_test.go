@@ -298,3 +298,25 @@ func TestRewindShowsWhatWasBefore(t *testing.T) {
 	_, err = s.c.Rewind(t.Context(), second)
 	require.ErrorIs(t, err, session.ErrInvalid)
 }
+
+// What is recorded behind the end of a turn belongs to it, and nothing of it stays open.
+func TestRecordsBehindTheEndOfATurnAreShown(t *testing.T) {
+	store := new(session.Memory)
+	s := open(t, store, true)
+	require.NoError(t, prompt(s, travel(modeltest.SayText("One.")), "First", nil))
+	record := func(data string) session.Entry {
+		return session.Entry{Kind: session.KindView, Run: s.turn.ID(), Key: turn.ViewKey, Data: json.RawMessage(data)}
+	}
+	_, err := s.w.Append(t.Context(),
+		record(`{"v":1,"op":"upsert","id":"note:late","entity":{"kind":"message","role":"assistant","content":[{"kind":"text","text":"late"}]}}`),
+		record(`{"v":1,"op":"upsert","id":"note:alone","after":"note:nowhere","entity":{"kind":"message","role":"assistant","content":[{"kind":"text","text":"alone"}]}}`),
+		record(`{"v":2,"op":"upsert","id":"note:newer","entity":{"kind":"message","role":"assistant","content":[{"kind":"text","text":"newer"}]}}`),
+		record(`{"v":1,"op":"upsert","entity":{"kind":"message","role":"assistant","content":[{"kind":"text","text":"nameless"}]}}`),
+		record(`[]`))
+	require.NoError(t, err)
+	again := text(open(t, store, true).fold)
+	require.Contains(t, again, `"text":"late"`)
+	require.Contains(t, again, `"text":"alone"`, "also if what it comes after is not there")
+	require.NotContains(t, again, "newer", "a later version of this package wrote it")
+	require.NotContains(t, again, "nameless")
+}

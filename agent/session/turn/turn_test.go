@@ -493,3 +493,46 @@ func TestDamagedTurnsAreErrors(t *testing.T) {
 	_, err = turn.Read(t.Context(), m, "s")
 	require.ErrorIs(t, err, session.ErrVersion)
 }
+
+// The text of a response that was cut off is stored once, also if the turn is resumed and cut off again.
+func TestResponseOfAResumedTurnReplacesStreamedText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := new(session.Memory)
+		store := mortalStore(m, 1<<30)
+		a := agent.Must(agent.New(agent.Config[none, string]{Model: slow(20)}))
+		until := func(now *turn.Turn, word string, each func(agent.Event)) (*agent.Result[string], error) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s := a.Stream(ctx, none{}, "Talk.", now.Options()...)
+			for ev := range s.Events() {
+				each(ev)
+				if ev.Text == word {
+					cancel()
+				}
+			}
+			return s.Result()
+		}
+		c, _ := open(t, store)
+		now, err := c.Begin(t.Context(), model.User("Talk."))
+		require.NoError(t, err)
+		_, err = until(now, "word12 ", func(ev agent.Event) {
+			if now.Observe(ev); ev.Text == "word12 " {
+				store.left.Store(0) // the process ends
+			}
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Error(t, turn.End(t.Context(), now, (*agent.Result[string])(nil), err))
+		require.Contains(t, export(t, m), `"kind":"view"`)
+
+		c, w := open(t, m)
+		now, err = c.Resume(t.Context())
+		require.NoError(t, err)
+		res, err := until(now, "word3 ", func(agent.Event) {})
+		require.NoError(t, turn.End(t.Context(), now, res, err))
+		h := read(t, m)
+		require.Equal(t, "word0 word1 word2 word3 ", h.Messages[len(h.Messages)-1].Text())
+		require.Equal(t, 1, strings.Count(export(t, m), "word0"))
+		require.NotContains(t, export(t, m), `"kind":"view"`)
+		require.NoError(t, w.Close(t.Context()))
+	})
+}

@@ -3,6 +3,8 @@
 package checkpoint_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -139,4 +141,44 @@ func TestKeepReportsWhatItCannotWrite(t *testing.T) {
 	_, err = turns.Undo(t.Context(), "t1")
 	require.NoError(t, err)
 	b.holds("a", "one\n")
+}
+
+// lost is a workspace that cannot be reached any more.
+type lost struct {
+	workspace.Workspace
+	gone bool
+}
+
+func (w *lost) Read(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
+	if w.gone {
+		return workspace.File{}, &workspace.PathError{Op: "read", Path: path, Err: workspace.ErrLost}
+	}
+	return w.Workspace.Read(ctx, path, r)
+}
+
+func TestFilesThatCannotBeTakenBackAreTold(t *testing.T) {
+	b := newBench(t, files{"a": "one\n"}, checkpoint.Options{})
+	w := &lost{Workspace: b.ws}
+	b.Recorder = checkpoint.New(w, checkpoint.Options{})
+	turns := checkpoint.NewTurns(b.Recorder)
+	turns.Mark("t1", "first")
+	b.agent("a", "two\n")
+	w.gone = true
+	note, err := turns.Undo(t.Context(), "t1")
+	require.NoError(t, err)
+	require.Equal(t, "Files were not taken back: checkpoint: undo: "+(&workspace.PathError{Op: "read", Path: "/project/a", Err: workspace.ErrLost}).Error(), note)
+	b.holds("a", "two\n")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stop")
+	cancel(stop)
+	_, err = turns.Undo(ctx, "t1")
+	require.ErrorIs(t, err, stop)
+	w.gone = false
+	note, err = turns.Undo(t.Context(), "t1")
+	require.NoError(t, err)
+	require.Equal(t, "Files taken back: a", note)
+	note, err = turns.Undo(t.Context(), "t1")
+	require.NoError(t, err)
+	require.Empty(t, note, "there is nothing left")
 }

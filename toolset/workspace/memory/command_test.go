@@ -5,6 +5,7 @@ package memory_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,4 +45,30 @@ func TestKillWaitsForTheScript(t *testing.T) {
 		_, err = p.Wait(t.Context())
 		require.NoError(t, err)
 	})
+}
+
+func TestOutputIsBoundedByOneMiBUnlessSetOtherwise(t *testing.T) {
+	for limit, want := range map[int]int{0: 1 << 20, 100: 100} {
+		ws, err := memory.New(memory.Config{OutputLimit: limit, Command: func(workspace.Command) memory.Script {
+			return memory.Print("first"+strings.Repeat("x", 1<<20)+"last", 0)
+		}})
+		require.NoError(t, err)
+		p, err := ws.Start(t.Context(), workspace.Command{Line: "x"})
+		require.NoError(t, err)
+		_, err = p.Wait(t.Context())
+		require.NoError(t, err)
+		kept := 0
+		var end []byte
+		for from := int64(0); ; {
+			out, err := p.Output(t.Context(), from, 0)
+			require.NoError(t, err)
+			if len(out.Data) == 0 {
+				break
+			}
+			kept += len(out.Data)
+			end, from = out.Data, out.From+int64(len(out.Data))
+		}
+		require.Equal(t, want, kept)
+		require.True(t, strings.HasSuffix(string(end), "xlast"), "the beginning is dropped first")
+	}
 }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package acp
+
+// PooledCapacity returns the size of the buffer that the next message gets.
+func PooledCapacity() int {
+	e := newEncoder()
+	defer e.release()
+	return cap(e.b)
+}
+
+// MaxPooled is the largest buffer that is kept.
+const MaxPooled = maxPooled
