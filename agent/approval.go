@@ -4,6 +4,7 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,35 +57,45 @@ func answersOf(r *DeferredResults) ([]loop.Answer, error) {
 		ids = append(ids, id)
 	}
 	for id := range r.Results {
-		if _, twice := r.Decisions[id]; twice {
-			return nil, fmt.Errorf("%w: call %q has a decision and a result", ErrResults, id)
+		if _, twice := r.Decisions[id]; !twice {
+			ids = append(ids, id)
 		}
-		ids = append(ids, id)
 	}
 	slices.Sort(ids)
 	answers := make([]loop.Answer, len(ids))
 	for i, id := range ids {
 		answers[i].CallID = id
-		if res, ok := r.Results[id]; ok {
-			if len(res.Meta) > 0 && !json.Valid(res.Meta) {
-				return nil, fmt.Errorf("%w: call %q: the Meta of the result is not valid JSON", ErrResults, id)
-			}
-			answers[i].Result = &res
-			continue
-		}
-		decision := r.Decisions[id]
-		if err := checkVerdict(&decision); err != nil {
+		if err := answerOf(r, &answers[i]); err != nil {
 			return nil, fmt.Errorf("%w: call %q: %w", ErrResults, id, err)
 		}
-		if decision.Verdict == toolset.VerdictDefer {
-			return nil, fmt.Errorf("%w: call %q is deferred again", ErrResults, id)
-		}
-		if len(decision.Args) > 0 && !json.Valid(decision.Args) {
-			return nil, fmt.Errorf("%w: call %q: the arguments are not valid JSON", ErrResults, id)
-		}
-		answers[i].Decision = decision
 	}
 	return answers, nil
+}
+
+// answerOf sets the result or decision for a call.
+func answerOf(r *DeferredResults, a *loop.Answer) error {
+	decision, decided := r.Decisions[a.CallID]
+	if res, ok := r.Results[a.CallID]; ok {
+		if a.Result = &res; decided {
+			return errors.New("there are a decision and a result")
+		}
+		return checkJSON(res.Meta, "the Meta of the result is not valid JSON")
+	}
+	a.Decision = decision
+	if err := checkVerdict(&decision); err != nil {
+		return err
+	}
+	if decision.Verdict == toolset.VerdictDefer {
+		return errors.New("it is deferred again")
+	}
+	return checkJSON(decision.Args, "the arguments are not valid JSON")
+}
+
+func checkJSON(data json.RawMessage, wrong string) error {
+	if len(data) > 0 && !json.Valid(data) {
+		return errors.New(wrong)
+	}
+	return nil
 }
 
 // PendingCalls returns the pending calls of a history, including those of inner runs, in the order in which the models made

@@ -31,26 +31,26 @@ func copied[T any](p *T) *T {
 
 // checkNumbers reports numbers that are out of range.
 func (c *Config[D, O]) checkNumbers() error {
-	var errs []error
+	var wrong problems
 	if c.ToolRetries != nil && *c.ToolRetries < 0 || c.OutputRetries != nil && *c.OutputRetries < 0 {
-		errs = append(errs, errors.New("retries must not be negative"))
+		wrong.add("retries must not be negative")
 	}
 	if c.ToolTimeout < 0 || c.MaxParallelCalls < 0 {
-		errs = append(errs, errors.New("ToolTimeout and MaxParallelCalls must not be negative"))
+		wrong.add("ToolTimeout and MaxParallelCalls must not be negative")
 	}
 	for i, validate := range c.Validators {
 		if validate == nil {
-			errs = append(errs, fmt.Errorf("Config: Validators[%d] is nil", i))
+			wrong.add("Config: Validators[%d] is nil", i)
 		}
 	}
-	return errors.Join(append(errs, c.Limits.check(), checkChoice(c.ToolChoice))...)
+	return wrong.join(c.Limits.check(), checkChoice(c.ToolChoice))
 }
 
 // check reports limits that are out of range.
 func (l Limits) check() error {
-	var errs []error
+	var wrong problems
 	if l.ToolCalls < 0 && l.ToolCalls != Unlimited && l.ToolCalls != NoToolCalls {
-		errs = append(errs, fmt.Errorf("Limits: ToolCalls is %d, must be positive, 0 (not set), Unlimited or NoToolCalls", l.ToolCalls))
+		wrong.add("Limits: ToolCalls is %d, must be positive, 0 (not set), Unlimited or NoToolCalls", l.ToolCalls)
 	}
 	for _, limit := range []struct {
 		name string
@@ -59,13 +59,13 @@ func (l Limits) check() error {
 		{"Requests", int64(l.Requests)}, {"InputTokens", l.InputTokens}, {"OutputTokens", l.OutputTokens}, {"TotalTokens", l.TotalTokens},
 	} {
 		if limit.n < 0 && limit.n != Unlimited {
-			errs = append(errs, fmt.Errorf("Limits: %s is %d, must be positive, 0 (not set) or Unlimited", limit.name, limit.n))
+			wrong.add("Limits: %s is %d, must be positive, 0 (not set) or Unlimited", limit.name, limit.n)
 		}
 	}
 	if l.Cost != Unlimited && !(l.Cost >= 0 && l.Cost <= math.MaxFloat64) {
-		errs = append(errs, fmt.Errorf("Limits: Cost is %v, must be positive, 0 (not set) or Unlimited", l.Cost))
+		wrong.add("Limits: Cost is %v, must be positive, 0 (not set) or Unlimited", l.Cost)
 	}
-	return errors.Join(errs...)
+	return wrong.join()
 }
 
 // check reports invalid options of a run.
@@ -94,9 +94,18 @@ func checkChoice(c model.ToolChoice) error {
 	return fmt.Errorf("ToolChoice: unknown mode %q", c.Mode)
 }
 
+// problems collects what is wrong with a configuration. Its methods are called in many places, so they are not inlined.
+type problems []error
+
+//go:noinline
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+
+//go:noinline
+func (p *problems) join(more ...error) error { return errors.Join(append(*p, more...)...) }
+
 // checkTools reports the errors of toolsets that can be found before a run.
 func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out *output[D, O]) error {
-	errs := []error{all.(toolset.Checker).Check()}
+	wrong := problems{all.(toolset.Checker).Check()}
 	mode := out.mode
 	if mode == OutputAuto {
 		mode = OutputTool // the mode of an agent with tools
@@ -108,11 +117,11 @@ func checkTools[D, O any](sets []toolset.Toolset[D], all toolset.Toolset[D], out
 		}
 		for _, t := range fixed.FixedTools() {
 			if t != nil && t.Yield == nil && out.isTool(t.Def.Name, mode) {
-				errs = append(errs, clashWithOutput(t.Def.Name, set.Name()))
+				wrong = append(wrong, clashWithOutput(t.Def.Name, set.Name()))
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return wrong.join()
 }
 
 // checkChosen reports a tool choice of a name that no run will offer, if that can be known before a run: if all toolsets are static, so

@@ -98,17 +98,17 @@ func splitCommand(text string) (name, args string, ok bool) {
 
 // check reports an invalid command.
 func (c *Command[D]) check() error {
-	wrong := func(r rune) bool {
+	strange := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-.:", r)
 	}
-	var errs []error
-	if c.Name == "" || len(c.Name) > 64 || strings.ContainsFunc(c.Name, wrong) {
-		errs = append(errs, fmt.Errorf(`command %q: the name must have 1 to 64 characters: letters, digits, or one of "_-.:"`, c.Name))
+	var wrong problems
+	if c.Name == "" || len(c.Name) > 64 || strings.ContainsFunc(c.Name, strange) {
+		wrong.add(`command %q: the name must have 1 to 64 characters: letters, digits, or one of "_-.:"`, c.Name)
 	}
 	if (c.Prompt == "") == (c.Run == nil) {
-		errs = append(errs, fmt.Errorf("command %q: set either Prompt or Run", c.Name))
+		wrong.add("command %q: set either Prompt or Run", c.Name)
 	}
-	return errors.Join(errs...)
+	return wrong.join()
 }
 
 func adaptCommand[N, D any](c Command[N], narrow func(D) N) Command[D] {

@@ -67,60 +67,60 @@ type output[D, O any] struct {
 
 func newOutput[D, O any](config *Config[D, O]) (*output[D, O], error) {
 	o := &output[D, O]{mode: config.Output.Mode, validators: config.Validators}
-	var errs []error
+	var wrong problems
 	switch o.mode {
 	case OutputAuto, OutputTool, OutputNative, OutputPrompted:
 	default:
-		errs, o.mode = append(errs, fmt.Errorf("unknown output mode %q", o.mode)), OutputAuto
+		wrong.add("unknown output mode %q", o.mode)
+		o.mode = OutputAuto
 	}
 	if len(config.Alternatives) > 0 {
-		errs = append(errs, o.add(config.Alternatives, config.NoRepair))
+		o.add(config.Alternatives, config.NoRepair, &wrong)
 	} else if isText := reflect.TypeFor[O]().Kind() == reflect.String; isText && o.mode == OutputAuto {
 		o.text = plainText[D, O]
 	} else if t := reflect.TypeFor[O](); t.Kind() == reflect.Interface && t.NumMethod() > 0 {
-		errs = append(errs, fmt.Errorf("output: %s is an interface: list the types that the model can choose from in Config.Alternatives, each made with agent.As", t))
+		wrong.add("output: %s is an interface: list the types that the model can choose from in Config.Alternatives, each made with agent.As", t)
 	} else {
 		own := As[D](cmp.Or(config.Output.Name, defaultOutputName), config.Output.Description, func(out O) O { return out })
-		errs = append(errs, o.add([]Alternative[D, O]{own}, config.NoRepair))
+		o.add([]Alternative[D, O]{own}, config.NoRepair, &wrong)
 	}
-	failed := errors.Join(errs...) != nil // what is missing then is not missing in the configuration
+	failed := wrong != nil // what is missing then is not missing in the configuration
 	single := len(o.alternatives) == 1 && o.text == nil && o.media == nil
 	if o.mode == OutputAuto && !single {
 		o.mode = OutputTool
 	}
 	if o.mode != OutputAuto && o.mode != OutputTool && !single && !failed {
-		errs = append(errs, fmt.Errorf("output mode %s takes exactly one structured type, and neither text nor media", o.mode))
+		wrong.add("output mode %s takes exactly one structured type, and neither text nor media", o.mode)
 	}
 	if config.Model != nil && o.mode == OutputNative {
 		info, err := infoOf(config.Model)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("model: %w", err))
+			wrong.add("model: %w", err)
 		} else if !info.NativeOutput {
-			errs = append(errs, fmt.Errorf("output mode native: %w: %s", model.ErrUnsupported, info.Name))
+			wrong.add("output mode native: %w: %s", model.ErrUnsupported, info.Name)
 		}
 	}
-	return o, errors.Join(errs...)
+	return o, wrong.join()
 }
 
-func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool) error {
-	var errs []error
+func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool, wrong *problems) {
 	for i := range alternatives {
 		a := &alternatives[i]
-		err := a.err
 		switch {
-		case err != nil:
+		case a.err != nil:
+			wrong.add("%w", a.err)
 		case a.text != nil && o.text != nil:
-			err = errors.New("output: text is given twice")
+			wrong.add("output: text is given twice")
 		case a.media != nil && o.media != nil:
-			err = errors.New("output: media are given twice")
+			wrong.add("output: media are given twice")
 		case a.text != nil:
 			o.text = a.text
 		case a.media != nil:
 			o.media = a.media
 		case a.decode == nil:
-			err = fmt.Errorf("output: alternative %d is empty: make it with As, OutputFunc, Text or Media", i)
+			wrong.add("output: alternative %d is empty: make it with As, OutputFunc, Text or Media", i)
 		case o.alternative(a.def.Name) != nil:
-			err = fmt.Errorf("output: two alternatives are called %q", a.def.Name)
+			wrong.add("output: two alternatives are called %q", a.def.Name)
 		default:
 			o.alternatives = append(o.alternatives, *a)
 			a = &o.alternatives[len(o.alternatives)-1]
@@ -129,9 +129,7 @@ func (o *output[D, O]) add(alternatives []Alternative[D, O], exact bool) error {
 				o.over = a.loop()
 			}
 		}
-		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
 }
 
 func (o *output[D, O]) alternative(name string) *Alternative[D, O] {

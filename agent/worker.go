@@ -217,8 +217,8 @@ func checkMeta(done *engine.Done) {
 	if a := done.Return.Approval; a != nil {
 		meta = a.Meta
 	}
-	if len(meta) > 0 && !json.Valid(meta) {
-		*done = engine.Done{Err: errors.New("the Meta that the tool returned is not valid JSON, so the history could not be stored")}
+	if err := checkJSON(meta, "the Meta that the tool returned is not valid JSON, so the history could not be stored"); err != nil {
+		*done = engine.Done{Err: err}
 	}
 }
 
@@ -227,8 +227,8 @@ func suspended(p *toolset.PendingError) engine.Done {
 	if len(p.Calls) == 0 {
 		return engine.Done{Err: errors.New("the tool waits for calls inside it and names none: give them to toolset.Pending")}
 	}
-	if len(p.State) > 0 && !json.Valid(p.State) {
-		return engine.Done{Err: errors.New("the state that the tool gave to toolset.Pending is not valid JSON")}
+	if err := checkJSON(p.State, "the state that the tool gave to toolset.Pending is not valid JSON"); err != nil {
+		return engine.Done{Err: err}
 	}
 	if _, err := json.Marshal(p.Calls); err != nil {
 		return engine.Done{Err: fmt.Errorf("the calls that the tool gave to toolset.Pending cannot be stored: %w", err)}

@@ -2,7 +2,10 @@
 
 package toolset
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Named returns a toolset with another name. Errors use the name to identify it.
 func Named[D any](set Toolset[D], name string) Toolset[D] {
@@ -17,19 +20,26 @@ func Named[D any](set Toolset[D], name string) Toolset[D] {
 		}
 		return &c
 	}
-	return &named[D]{Base[D]{set}, name}
+	return &named[D]{set, name}
 }
 
 type named[D any] struct {
-	Base[D]
+	set  Toolset[D]
 	name string
 }
 
 func (n *named[D]) Name() string { return n.name }
 
+func (n *named[D]) Open(ctx context.Context, run *RunContext[D]) (Instance[D], error) {
+	return n.set.Open(ctx, run)
+}
+
+// FixedTools implements [Fixed].
+func (n *named[D]) FixedTools() []*Tool[D] { return fixedTools(n.set) }
+
 // Check implements [Checker].
 func (n *named[D]) Check() error {
-	if err := n.Base.Check(); err != nil {
+	if err := check(n.set); err != nil {
 		return fmt.Errorf("toolset %s: %w", n.name, err)
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 // returns the last one. If tool is empty, it returns those of all tools.
 func Kept(history []*Message, tool string) []*Part {
 	var parts []*Part
-	for _, k := range latest(keptIn(history)) {
-		if tool == "" || k.part.Tool == tool {
+	for _, k := range keptIn(history) {
+		if !k.replaced && (tool == "" || k.part.Tool == tool) {
 			parts = append(parts, k.part)
 		}
 	}
@@ -29,12 +29,15 @@ func Carry(before, after []*Message) []*Message {
 	if len(all) == 0 || len(after) == 0 {
 		return after
 	}
-	out, have := after, latest(keptIn(after))
-	for _, k := range latest(all) {
+	out, have := after, keptIn(after)
+	for i := range all {
+		k := &all[i]
+		if k.replaced {
+			continue
+		}
 		at := min(behindCommon(before[:k.at], after), len(after)-1)
-		if i := slices.IndexFunc(have, k.same); i >= 0 {
-			h := have[i]
-			if h.equal(k) || h.at >= at && !slices.ContainsFunc(all, h.equal) { // the processor may have changed it
+		if h := find(have, k, false); h != nil {
+			if h.equal(k) || h.at >= at && find(all, h, true) == nil { // the processor may have changed it
 				continue
 			}
 			at = max(at, h.at) // h is an earlier one
@@ -43,54 +46,64 @@ func Carry(before, after []*Message) []*Message {
 			out = slices.Clone(after)
 		}
 		m := *out[at]
-		m.Kept = append(slices.Clip(m.Kept), Part{Kind: k.part.Kind, CallID: k.part.CallID, Tool: k.part.Tool, Meta: k.part.Meta, Keep: k.part.Keep})
+		p := *k.part
+		p.Text = ""
+		m.Kept = append(slices.Clip(m.Kept), p)
 		out[at] = &m
 	}
 	return out
 }
 
-// kept is a part with a Keep, and the index of its message.
+// kept is a part with a Keep, and the index of its message. A later part has replaced it if that has the same Tool and Keep.
 type kept struct {
-	part *Part
-	at   int
+	part     *Part
+	at       int
+	replaced bool
 }
 
-// same reports whether the later one of two parts takes the place of the other.
-func (k kept) same(o kept) bool { return k.part.Tool == o.part.Tool && k.part.Keep == o.part.Keep }
+func (k *kept) equal(o *kept) bool { return bytes.Equal(k.part.Meta, o.part.Meta) }
 
-func (k kept) equal(o kept) bool { return k.same(o) && bytes.Equal(k.part.Meta, o.part.Meta) }
+// find returns the part in all that is not replaced and takes the place of k, or any that is the same.
+func find(all []kept, k *kept, equal bool) *kept {
+	for i := range all {
+		a := &all[i]
+		if a.part.Tool == k.part.Tool && a.part.Keep == k.part.Keep && (equal && a.equal(k) || !equal && !a.replaced) {
+			return a
+		}
+	}
+	return nil
+}
 
 // keptIn returns all parts with a Keep, the earlier ones first: what a message has of others is later than what it says itself.
 func keptIn(history []*Message) (all []kept) {
 	for i, m := range history {
-		for _, parts := range [2][]Part{m.Parts, m.Kept} {
-			for j := range parts {
-				if p := &parts[j]; p.Keep != "" && p.Kind == PartToolReturn {
-					all = append(all, kept{p, i})
-				}
-			}
-		}
+		all = keptOf(m.Kept, i, keptOf(m.Parts, i, all))
 	}
 	return all
 }
 
-// latest leaves out the parts whose place a later one takes.
-func latest(all []kept) (last []kept) {
-	for _, k := range all {
-		if i := slices.IndexFunc(last, k.same); i >= 0 {
-			last[i] = k
-		} else {
-			last = append(last, k)
+func keptOf(parts []Part, at int, all []kept) []kept {
+	for j := range parts {
+		p := &parts[j]
+		if p.Keep == "" || p.Kind != PartToolReturn {
+			continue
 		}
+		k := kept{part: p, at: at}
+		if before := find(all, &k, false); before != nil {
+			before.replaced = true
+		}
+		all = append(all, k)
 	}
-	return last
+	return all
 }
 
 // behindCommon returns the index in after that follows the last message which both have; 0 if there is none.
 func behindCommon(before, after []*Message) int {
-	for _, m := range slices.Backward(before) {
-		if i := slices.Index(after, m); i >= 0 {
-			return i + 1
+	for n := len(before) - 1; n >= 0; n-- {
+		for i, m := range after {
+			if m == before[n] {
+				return i + 1
+			}
 		}
 	}
 	return 0

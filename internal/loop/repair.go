@@ -55,33 +55,15 @@ func repairTurn(responses, requests []*model.Message, frontier bool) []*model.Me
 	}
 	var fixed []*model.Message
 	for n, m := range requests {
-		var keep []model.Part
-		for i := range m.Parts {
-			id, answers := m.Parts[i].CallID, answersCall(&m.Parts[i])
-			at := -1
-			if answers {
-				at = slices.IndexFunc(open, func(p *model.Part) bool { return p.CallID == id })
-			}
-			switch {
-			case at >= 0:
-				open = slices.Delete(open, at, at+1)
-			case answers && keep == nil:
-				keep = append(make([]model.Part, 0, len(m.Parts)), m.Parts[:i]...)
-				continue
-			case answers:
-				continue
-			}
-			if keep != nil {
-				keep = append(keep, m.Parts[i])
-			}
+		kept, rest := withoutOrphans(m.Parts, open)
+		if open = rest; kept == nil {
+			continue
 		}
-		if keep != nil {
-			if fixed == nil {
-				fixed = slices.Clone(requests)
-			}
-			fixed[n] = m.Clone()
-			fixed[n].Parts = keep
+		if fixed == nil {
+			fixed = slices.Clone(requests)
 		}
+		fixed[n] = m.Clone()
+		fixed[n].Parts = kept
 	}
 	if len(open) == 0 || frontier {
 		return fixed
@@ -90,6 +72,28 @@ func repairTurn(responses, requests []*model.Message, frontier bool) []*model.Me
 		fixed = slices.Clone(requests)
 	}
 	return answerOpen(open, responses[len(responses)-1], fixed)
+}
+
+// withoutOrphans returns parts without those that answer none of the open calls, or nil if there are no such parts. It also returns the
+// calls that are still open.
+func withoutOrphans(parts []model.Part, open []*model.Part) (kept []model.Part, rest []*model.Part) {
+	for i := range parts {
+		p := &parts[i]
+		orphan := answersCall(p)
+		for at := 0; orphan && at < len(open); at++ {
+			if open[at].CallID == p.CallID {
+				open = append(open[:at], open[at+1:]...)
+				orphan = false
+			}
+		}
+		switch {
+		case orphan && kept == nil:
+			kept = append(make([]model.Part, 0, len(parts)), parts[:i]...)
+		case !orphan && kept != nil:
+			kept = append(kept, *p)
+		}
+	}
+	return kept, open
 }
 
 // interrupted is the answer to a call that has none.
