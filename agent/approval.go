@@ -77,7 +77,7 @@ func answerOf(r *DeferredResults, a *loop.Answer) error {
 	decision, decided := r.Decisions[a.CallID]
 	if res, ok := r.Results[a.CallID]; ok {
 		if a.Result = &res; decided {
-			return errors.New("there are a decision and a result")
+			return errors.New("it has a decision and a result")
 		}
 		return checkJSON(res.Meta, "the Meta of the result is not valid JSON")
 	}

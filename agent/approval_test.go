@@ -138,9 +138,9 @@ func TestResumeNeedsAnAnswerForEveryPendingCall(t *testing.T) {
 		"already executed": {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow(), "2": toolset.Allow(), "3": toolset.Allow()}}, `call "3" has been executed already`},
 		"not pending":      {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow(), "2": toolset.Allow(), "4": toolset.Allow()}}, `call "4" is not pending`},
 		"not JSON":         {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.AllowWith(json.RawMessage(`{`)), "2": toolset.Allow()}}, `the arguments are not valid JSON`},
-		"twice":            {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow()}, Results: map[string]toolset.Result{"1": {}}}, `call "1" has a decision and a result`},
+		"twice":            {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Allow()}, Results: map[string]toolset.Result{"1": {}}}, `call "1": it has a decision and a result`},
 		"not a verdict":    {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": {}}}, `verdict is ""`},
-		"deferred again":   {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Defer()}}, `call "1" is deferred again`},
+		"deferred again":   {agent.DeferredResults{Decisions: map[string]toolset.Decision{"1": toolset.Defer()}}, `call "1": it is deferred again`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			*removed = nil
