@@ -28,9 +28,15 @@ func newEditor(d deps.ACPDeps) *editor {
 		return e // nobody knows where that is
 	}
 	for _, dir := range append([]string{d.Session.Cwd}, d.Session.AdditionalDirectories...) {
-		if abs, err := e.style.Abs(d.Session.Cwd, dir); err == nil {
-			e.roots = append(e.roots, abs)
+		abs, err := e.style.Abs(d.Session.Cwd, dir)
+		if err != nil {
+			continue
 		}
+		real, err := realPath(abs)
+		if err != nil {
+			real = abs
+		}
+		e.roots, e.real = append(e.roots, abs), append(e.real, real)
 	}
 	if len(e.roots) == 0 {
 		return e
@@ -49,6 +55,7 @@ type editor struct {
 	deps.ACPDeps
 	style    ws.Style
 	roots    []string
+	real     []string // what they led to when the session began: a link that is changed later leads outside
 	features ws.Features
 	here     bool          // the working directory is on this machine
 	writing  chan struct{} // holds a token while a file is compared and written
@@ -58,21 +65,13 @@ var (
 	_ ws.Workspace = (*editor)(nil)
 	_ ws.Resolver  = (*editor)(nil)
 	_ ws.Linked    = (*editor)(nil)
+	_ ws.Follower  = (*editor)(nil)
 )
 
 func (e *editor) Roots() []string { return e.roots }
 
 // RealRoots implements [ws.Linked], as far as this machine knows.
-func (e *editor) RealRoots() []string {
-	real := make([]string, len(e.roots))
-	for i, root := range e.roots {
-		var err error
-		if real[i], err = realPath(root); err != nil {
-			real[i] = root
-		}
-	}
-	return real
-}
+func (e *editor) RealRoots() []string { return e.real }
 
 func (e *editor) Features() ws.Features { return e.features }
 
@@ -80,6 +79,20 @@ func (e *editor) Features() ws.Features { return e.features }
 func (e *editor) Resolve(_ context.Context, path string) error {
 	_, err := e.locate(path)
 	return err
+}
+
+// Follow implements [ws.Follower], as far as this machine knows.
+func (e *editor) Follow(_ context.Context, path string) (string, error) {
+	at, err := e.locate(path)
+	if err != nil {
+		return "", err
+	}
+	for i, root := range e.real {
+		if e.style.Contains(root, at.real) {
+			return e.style.Join(e.roots[i], e.style.Rel(root, at.real)), nil
+		}
+	}
+	return at.path, nil
 }
 
 // editorPlace is where a path leads: as it was named, and with links followed as far as this machine knows them.
@@ -94,7 +107,7 @@ func (e *editor) locate(name string) (editorPlace, error) {
 	if err != nil {
 		return editorPlace{}, fmt.Errorf("%w: %w", ws.ErrPath, err)
 	}
-	for _, root := range e.RealRoots() {
+	for _, root := range e.real {
 		if e.style.Contains(root, real) {
 			return editorPlace{at.Path, real}, nil
 		}

@@ -186,3 +186,34 @@ func TestEditorWorkspaceWithoutEditorHasNoFeatures(t *testing.T) {
 	require.Error(t, err)
 	require.NoError(t, w.Close())
 }
+
+// The directories of a session are those that they were when it was opened.
+func TestDirectoryOfASessionThatIsExchangedForALinkLeadsNowhere(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for _, name := range []string{"inside", "outside", "plain"} {
+		require.NoError(t, os.Mkdir(filepath.Join(base, name), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(base, name, "a"), []byte(name), 0o644))
+	}
+	link, plain := filepath.Join(base, "link"), filepath.Join(base, "plain")
+	require.NoError(t, os.Symlink("inside", link))
+	client := &diskEditor{acptest.New(acptest.Options{})}
+	defer client.Close()
+	d := client.Deps(link)
+	d.Client, d.Session.AdditionalDirectories = client, []string{plain}
+	w, err := acpbridge.NewWorkspace(d, acpbridge.LocalFallback{})
+	require.NoError(t, err)
+	defer w.Close()
+	for _, root := range []string{link, plain} {
+		_, err = w.Read(t.Context(), filepath.Join(root, "a"), workspace.Range{})
+		require.NoError(t, err)
+		require.NoError(t, os.RemoveAll(root))
+		require.NoError(t, os.Symlink("outside", root))
+		for _, name := range []string{filepath.Join(root, "a"), filepath.Join(base, "outside", "a")} {
+			_, err = w.Read(t.Context(), name, workspace.Range{})
+			require.ErrorIs(t, err, workspace.ErrOutside, name)
+			_, err = w.Write(t.Context(), name, []byte("x"), workspace.AnyVersion)
+			require.ErrorIs(t, err, workspace.ErrOutside, name)
+		}
+	}
+}

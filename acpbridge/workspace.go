@@ -137,6 +137,11 @@ func (w *Workspace) Resolve(ctx context.Context, path string) error {
 	return w.editor.Resolve(ctx, path)
 }
 
+// Follow implements [ws.Follower].
+func (w *Workspace) Follow(ctx context.Context, path string) (string, error) {
+	return w.editor.Follow(ctx, path)
+}
+
 // readsHere and writesHere say that this machine does what the client cannot.
 func (w *Workspace) readsHere() bool { return w.features.Read && !w.editor.features.Read }
 

@@ -17,7 +17,7 @@
 //     does not exist.
 //   - A path that begins with "file:" is a URI as in RFC 8089. It is absolute, its host is empty or "localhost", and
 //     percent-encoding is removed. Encoded separators and NUL bytes, queries and fragments are refused: [ParseLink] takes links with
-//     lines apart, and the tools that read and edit files do so. Other paths are not decoded:
+//     lines apart, and the tools that read, edit, list and search files do so. Other paths are not decoded:
 //     a%20b is a file of that name.
 //   - If the first root is a Windows path (a drive, or a server and a share), all paths are: both slashes separate names, case does not
 //     matter, `\\?\` prefixes are removed, and a URI with a host is a server and its first name a share. Names that Windows would

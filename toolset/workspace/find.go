@@ -32,12 +32,29 @@ type finder struct {
 // checkGlob says what is wrong with a pattern.
 func checkGlob(pattern string) bool { return pattern == "" || doublestar.ValidatePattern(pattern) }
 
-// everywhere are the directories to walk if the model names none: all of the workspace.
+// everywhere are the directories to walk if the model names none: all of the workspace, each of them once.
 func (c *call) everywhere(dir string) []string {
 	if dir != "" {
 		return []string{dir}
 	}
-	return c.ws.Roots()
+	var dirs []string
+	real := realRoots(c.ws)
+	for i, root := range c.ws.Roots() {
+		if !slices.Contains(real[:i], real[i]) {
+			dirs = append(dirs, root)
+		}
+	}
+	return dirs
+}
+
+// realRoots are what the roots lead to, as far as the workspace knows that.
+func realRoots(w Workspace) []string {
+	if linked, ok := w.(Linked); ok {
+		if real := linked.RealRoots(); len(real) == len(w.Roots()) {
+			return real
+		}
+	}
+	return w.Roots()
 }
 
 // files yields what is below the directories, with its path relative to the one it is found in. Of a walk that fails at once the error
@@ -90,12 +107,16 @@ func (f *finder) walk(ctx context.Context, dir string, further bool, yield func(
 	return true
 }
 
-// others leaves out what has a walk of its own.
+// others leaves out what has a walk of its own, by whichever name it is found.
 func (f *finder) others(_ string, entries []Info) []Info {
 	if len(f.dirs) == 1 {
 		return entries
 	}
-	return slices.DeleteFunc(entries, func(e Info) bool { return slices.Contains(f.dirs, e.Path) })
+	roots, real := f.call.ws.Roots(), realRoots(f.call.ws)
+	here, style := roots[f.at.Root], StyleOf(roots[f.at.Root])
+	return slices.DeleteFunc(entries, func(e Info) bool {
+		return e.IsDir() && slices.Contains(real, style.Join(real[f.at.Root], f.slashed(style.Rel(here, e.Path))))
+	})
 }
 
 // found is what a [finder] has found.

@@ -20,6 +20,7 @@ import (
 // plan is a change of a file, made from one version of it.
 type plan struct {
 	path    string // absolute
+	file    string // what the path leads to, as [Follow] names it
 	name    string // as it is shown
 	version Version
 	exists  bool
@@ -36,10 +37,18 @@ func (p *plan) basis() string {
 	case p.blind:
 		return ""
 	case !p.exists:
-		return "new"
+		return "new" + p.linked()
 	}
 	// The version would not do: a workspace may give the same content another one, such as when time has passed since its last change.
-	return "content " + p.digest
+	return "content " + p.digest + p.linked()
+}
+
+// linked says which file is meant, if that is another one than the path says.
+func (p *plan) linked() string {
+	if p.file == p.path {
+		return ""
+	}
+	return " of " + p.file
 }
 
 // ifVersion is what to write the plan with.
@@ -65,7 +74,11 @@ func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
 	case !p.blind:
 		title = "Create "
 	}
-	a := &toolset.Approval{Title: title + p.name, Preview: []toolset.Preview{{Diff: diff}}, Basis: p.basis()}
+	title += p.name
+	if p.file != p.path {
+		title += " (a link to " + printable(shortPath(c.ws, p.file)) + ")"
+	}
+	a := &toolset.Approval{Title: title, Preview: []toolset.Preview{{Diff: diff}}, Basis: p.basis()}
 	c.options.scope(ctx, c.ws, c.tool, a)
 	return a
 }
@@ -89,7 +102,7 @@ func (c *call) current(ctx context.Context, path string) (*plan, error) {
 	if err != nil {
 		return nil, c.failed(ctx, "write "+name, err)
 	}
-	p := &plan{path: at.Path, name: name}
+	p := &plan{path: at.Path, file: Follow(ctx, c.ws, at.Path), name: name}
 	if !c.ws.Features().Read {
 		p.blind = true
 		return p, nil
@@ -114,7 +127,7 @@ func (c *call) planned(ctx context.Context, path string, args any, make func(*pl
 		return nil, err
 	}
 	key := sha256.Sum256(append([]byte(c.tool+"\x00"), raw...))
-	if p := c.plans.get(key); p != nil {
+	if p := c.plans.get(key); p != nil && p.file == Follow(ctx, c.ws, p.path) {
 		if c.approved && c.approval != nil && c.approval.Basis == p.basis() {
 			return p, nil // it has just been looked at, and Write looks again
 		}

@@ -15,16 +15,17 @@ import (
 // complete otherwise: its Preview has the file or the command. tool is the name by which the tool was defined.
 type ScopeFunc func(ctx context.Context, w Workspace, tool string, a *toolset.Approval)
 
-// DefaultScope makes "always" cover changes to the same file, and of a command what package command says. A rule about a directory covers
-// the files below it.
+// DefaultScope makes "always" cover changes to the same file, by whichever name ([Follower]), and of a command what package command says. A rule
+// about a directory covers the files below it, and not those that links below it lead to.
 func DefaultScope(ctx context.Context, w Workspace, _ string, a *toolset.Approval) {
 	style := StyleOf(w.Roots()[0])
 	for _, p := range a.Preview {
 		switch {
 		case p.Diff != nil:
-			a.Scope = style.Fold(p.Diff.Path)
-			a.ScopeTitle = "changes to " + printable(shortPath(w, p.Diff.Path))
-			for dir := style.Parent(p.Diff.Path); ; dir = style.Parent(dir) {
+			file := Follow(ctx, w, p.Diff.Path)
+			a.Scope = style.Fold(file)
+			a.ScopeTitle = "changes to " + printable(shortPath(w, file))
+			for dir := style.Parent(file); ; dir = style.Parent(dir) {
 				a.Covers = append(a.Covers, style.Fold(dir))
 				if dir == style.Parent(dir) {
 					break

@@ -44,6 +44,7 @@ func (c *call) listFiles(ctx context.Context, in listFilesArgs) (toolset.Result,
 	if !checkGlob(in.Pattern) {
 		return toolset.Result{}, toolset.Retry("pattern %q is not a valid glob.", in.Pattern)
 	}
+	in.Path, _ = ParseLink(in.Path)
 	f := finder{call: c, dirs: c.everywhere(in.Path), glob: in.Pattern, all: in.All, depth: in.Depth}
 	if in.Depth == 0 && in.Pattern == "" {
 		f.dirs, f.depth = []string{cmp.Or(in.Path, ".")}, 1

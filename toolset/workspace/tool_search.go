@@ -43,6 +43,7 @@ func (c *call) searchFiles(ctx context.Context, in searchFilesArgs) (toolset.Res
 	if !checkGlob(in.Glob) {
 		return toolset.Result{}, toolset.Retry("glob %q is not valid.", in.Glob)
 	}
+	in.Path, _ = ParseLink(in.Path)
 	f := &finder{call: c, dirs: c.everywhere(in.Path), glob: in.Glob, all: in.All}
 	r := report{call: c, contextual: in.Context > 0}
 	err = search(ctx, f, func() *fileSearch {

@@ -66,6 +66,23 @@ type Linked interface {
 	RealRoots() []string
 }
 
+// Follower is implemented by workspaces in which a file may have several names, because of symbolic links. A [Workspace] need not implement it.
+type Follower interface {
+	// Follow returns the one name by which a file is known, whichever of its names is given: the absolute, clean path without links, below
+	// the first root that it lies in. The file need not exist. The errors are those of [Resolver].
+	Follow(ctx context.Context, path string) (string, error)
+}
+
+// Follow returns the name that [Follower] gives, or path as it is if the workspace does not know.
+func Follow(ctx context.Context, w Workspace, path string) string {
+	if f, ok := w.(Follower); ok {
+		if name, err := f.Follow(ctx, path); err == nil {
+			return name
+		}
+	}
+	return path
+}
+
 // Features says what a [Workspace] can do. A method whose feature is missing returns errors.ErrUnsupported.
 type Features struct {
 	// Read stands for Read and Stat, Write for Write, Remove for Remove, Walk for Walk and Commands for Start.

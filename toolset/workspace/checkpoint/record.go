@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
@@ -22,8 +23,9 @@ func (r *Recorder) Write(ctx context.Context, path string, data []byte, ifVersio
 		return "", err
 	}
 	defer unlock()
+	file := workspace.Follow(ctx, r.workspace, at.Path) // a file has one name, so that its changes are one after the other
 	for attempt := 0; ; attempt++ {
-		before, version := r.before(ctx, at.Path, ifVersion)
+		before, version := r.before(ctx, file, ifVersion)
 		if attempt == maxAttempts {
 			version = ifVersion
 		}
@@ -32,10 +34,10 @@ func (r *Recorder) Write(ctx context.Context, path string, data []byte, ifVersio
 			continue // it changed since it was read, and AnyVersion takes what is there
 		}
 		if err == nil || !refused(err) {
-			r.record(at.Path, before, known(data), err != nil)
+			r.record(file, before, known(data), err != nil)
 		}
 		if err == nil {
-			r.remember(at.Path, written, data)
+			r.remember(file, written, data)
 		}
 		return written, err
 	}
@@ -55,7 +57,11 @@ func (r *Recorder) Remove(ctx context.Context, path string, ifVersion workspace.
 		return err
 	}
 	defer unlock()
-	before, version := r.before(ctx, at.Path, ifVersion)
+	file := at.Path // a link is removed itself
+	if dir := r.style.Parent(at.Path); dir != at.Path {
+		file = r.style.Join(workspace.Follow(ctx, r.workspace, dir), strings.TrimLeft(at.Path[len(dir):], `/\`))
+	}
+	before, version := r.before(ctx, file, ifVersion)
 	if version == "" {
 		version = ifVersion
 	}
@@ -66,7 +72,7 @@ func (r *Recorder) Remove(ctx context.Context, path string, ifVersion workspace.
 		err = r.workspace.Remove(ctx, path, ifVersion)
 	}
 	if err == nil || !refused(err) {
-		r.record(at.Path, before, found{absent: true}, err != nil)
+		r.record(file, before, found{absent: true}, err != nil)
 	}
 	return err
 }

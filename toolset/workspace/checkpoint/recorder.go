@@ -181,6 +181,15 @@ func (r *Recorder) Resolve(ctx context.Context, path string) error {
 	return err
 }
 
+// Follow implements [workspace.Follower], as far as the workspace behind the recorder can tell.
+func (r *Recorder) Follow(ctx context.Context, path string) (string, error) {
+	if inner, ok := r.workspace.(workspace.Follower); ok {
+		return inner.Follow(ctx, path)
+	}
+	at, err := workspace.LocateIn(r.workspace, path)
+	return at.Path, err
+}
+
 // lock waits until no other file is being changed.
 func (r *Recorder) lock(ctx context.Context, op, path string) (unlock func(), err error) {
 	select {

@@ -5,6 +5,7 @@ package checkpoint_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -335,4 +336,26 @@ func TestUndoThroughLinks(t *testing.T) {
 	_, err := b.Write(t.Context(), "link", []byte("x"), workspace.AnyVersion)
 	require.ErrorIs(t, err, workspace.ErrOutside)
 	require.Empty(t, b.changes(checkpoint.Only(4)).Files)
+}
+
+// A file has one history, whichever of its names it is changed by.
+func TestUndoOfChangesByTwoNames(t *testing.T) {
+	for _, names := range [][]string{{"real", "link", "real"}, {"link", "real", "link"}, {"dir/x", "sub/x", "dir/x"}} {
+		b := newBench(t, files{"real": "1\n", "sub/x": "1\n"}, checkpoint.Options{})
+		require.NoError(t, b.disk.Symlink("real", "/project/link"))
+		require.NoError(t, b.disk.Symlink("sub", "/project/dir"))
+		for i, name := range names {
+			b.agent(name, fmt.Sprintln(i+2))
+		}
+		require.Len(t, b.changes(checkpoint.Span{}).Files, 1)
+		b.undo(checkpoint.Span{})
+		b.holds("real", "1\n")
+		b.holds("sub/x", "1\n")
+	}
+	b := newBench(t, files{"sub/x": "1\n"}, checkpoint.Options{})
+	require.NoError(t, b.disk.Symlink("sub", "/project/dir"))
+	b.agent("sub/x", "2\n")
+	require.NoError(t, b.Remove(t.Context(), "dir/x", workspace.AnyVersion))
+	b.undo(checkpoint.Span{})
+	b.holds("sub/x", "1\n")
 }

@@ -55,7 +55,11 @@ type Workspace struct {
 	closed    bool
 }
 
-var _ workspace.Workspace = (*Workspace)(nil)
+var (
+	_ workspace.Workspace = (*Workspace)(nil)
+	_ workspace.Linked    = (*Workspace)(nil)
+	_ workspace.Follower  = (*Workspace)(nil)
+)
 
 // root is a directory of the workspace.
 type root struct {

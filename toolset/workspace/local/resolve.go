@@ -164,3 +164,17 @@ func regular(info fs.FileInfo) error {
 	}
 	return nil
 }
+
+// Follow implements [workspace.Follower].
+func (w *Workspace) Follow(ctx context.Context, name string) (string, error) {
+	p, err := w.find(ctx, name, true)
+	if err != nil {
+		return "", wrapError("follow", name, err)
+	}
+	for i := range w.roots {
+		if w.roots[i] == p.root {
+			return filepath.Join(w.named[i], p.rel), nil
+		}
+	}
+	return p.Path, nil
+}

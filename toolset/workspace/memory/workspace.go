@@ -131,6 +131,21 @@ func (w *Workspace) use(ctx context.Context, op, name string, follow bool, fn fu
 	return nil
 }
 
+// Follow implements [workspace.Follower].
+func (w *Workspace) Follow(ctx context.Context, path string) (file string, err error) {
+	err = w.use(ctx, "follow", path, true, func(found at) error {
+		file = found.path
+		for _, root := range w.config.Roots {
+			if r, err := w.disk.resolve(root, true); err == nil && w.disk.style.Contains(r.path, file) {
+				file = w.disk.style.Join(root, w.disk.style.Rel(r.path, file))
+				break
+			}
+		}
+		return nil
+	})
+	return file, err
+}
+
 // Read implements [workspace.Workspace].
 func (w *Workspace) Read(ctx context.Context, path string, r workspace.Range) (workspace.File, error) {
 	var data []byte
