@@ -101,6 +101,10 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{"GET", "", []string{conn, "Upgrade: websocket", "Connection: Upgrade"}, http.StatusUpgradeRequired},
 		{"PUT", "", []string{conn}, http.StatusMethodNotAllowed},
 		{"DELETE", "", nil, http.StatusBadRequest},
+		{"DELETE", "", []string{acphttp.HeaderConnection + ": other"}, http.StatusNotFound},
+		{"GET", "", []string{acphttp.HeaderConnection + ": other", "Accept: text/event-stream"}, http.StatusNotFound},
+		{"GET", "", []string{acphttp.HeaderConnection + ": ", "Accept: text/event-stream"}, http.StatusBadRequest},
+		{"HEAD", "", []string{conn}, http.StatusMethodNotAllowed},
 	} {
 		require.Equal(t, c.want, do(t, c.method, url, c.body, c.headers...).StatusCode, "%s %s", c.method, c.body)
 	}
