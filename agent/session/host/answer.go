@@ -81,6 +81,8 @@ func (q *question) resolve(a Answer, by string) (Answer, error) {
 		switch d := a.Decision; {
 		case q.form != nil:
 			return wrong("a tool asks for input: use a reply")
+		case d.Verdict == toolset.VerdictAllow && q.call != nil && q.call.Approval == nil:
+			return wrong("the call waits for a result from outside: give the result, or deny the call")
 		case d.Verdict != toolset.VerdictAllow && d.Verdict != toolset.VerdictDeny:
 			return wrong("the verdict is %q: use %q or %q", d.Verdict, toolset.VerdictAllow, toolset.VerdictDeny)
 		case len(d.Args) > 0 && !isObject(d.Args):
@@ -125,6 +127,7 @@ type subject struct {
 	Tool     string          `json:"tool"`
 	Args     json.RawMessage `json:"args,omitempty"`
 	Approval *model.Approval `json:"approval,omitempty"`
+	Invalid  string          `json:"invalid,omitempty"`
 	Message  string          `json:"message,omitempty"`
 	Schema   json.RawMessage `json:"schema,omitempty"`
 	URL      string          `json:"url,omitempty"`

@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func pendingQuestion(run string, call *agent.PendingCall) *question {
 		if a.Title != "" {
 			q.entity.Title = show.Line(a.Title)
 		}
-		q.entity.Content, q.entity.Choices = previews(a), choices(call.Tool, a, q.always)
+		q.entity.Content, q.entity.Choices = previews(a, call.Invalid), choices(call.Tool, a, q.always)
 	}
 	if call.MayHaveRun {
 		for i, title := range []string{"Run it again", "Do not run it again"} {
@@ -73,15 +74,32 @@ func pendingQuestion(run string, call *agent.PendingCall) *question {
 	if len(path) == 0 {
 		path = []string{call.ID}
 	}
-	q.entity.Digest = subject{ID: q.entity.ID, Path: path, Tool: call.Tool, Args: call.Args, Approval: call.Approval}.digest()
+	q.entity.Digest = subject{ID: q.entity.ID, Path: path, Tool: call.Tool, Args: call.Args, Approval: call.Approval, Invalid: call.Invalid}.digest()
 	return q
 }
 
-// answered shows the answer to the question of a pending run, and remembers it if it holds always.
-func (s *Session) answered(c *conversation, q *question, a *Answer) {
-	if d := a.Decision; d != nil && d.Always && len(d.Args) == 0 && q.call.Approval != nil {
+// remember keeps a decision that holds always.
+func (s *Session) remember(ctx context.Context, c *conversation, q *question, d *toolset.Decision) {
+	switch {
+	case d == nil || !d.Always || len(d.Args) > 0:
+		return
+	case q.asked != nil:
+		s.policy.RememberApproval(q.asked.Tool, &q.asked.Approval, d.Verdict)
+	case q.call != nil && q.call.Approval != nil:
 		s.policy.RememberApproval(q.call.Tool, q.call.Approval, d.Verdict)
 	}
+	s.keepRules(ctx, c)
+}
+
+// keepRules stores the rules of the policy in the middle of a turn, so that they survive the end of the process.
+func (s *Session) keepRules(ctx context.Context, c *conversation) {
+	if err := s.saveRules(context.WithoutCancel(ctx), c.w); err != nil {
+		s.logError("what holds always is not recorded", err)
+	}
+}
+
+// answered shows the answer to the question of a pending run.
+func (s *Session) answered(c *conversation, q *question, a *Answer) {
 	e := q.entity
 	e.Status, e.Value = view.Completed, a.value()
 	c.proj.Report(&e)
@@ -118,6 +136,19 @@ func (s *Session) resume(ctx context.Context) (*Turn, error) {
 		return nil, nil
 	}
 	return s.AdmitWith(ctx, BusyQueue)
+}
+
+// reopen asks again what was answered for a turn that did not begin. Nothing has been carried out.
+func (s *Session) reopen(ctx context.Context) {
+	s.mu.Lock()
+	maps.DeleteFunc(s.questions, func(_ string, q *question) bool { return q.call != nil && q.taken() != nil })
+	s.mu.Unlock()
+	c, done, err := s.use(ctx, false)
+	if err != nil {
+		return // whoever uses the session next is asked
+	}
+	defer done()
+	s.ask(c)
 }
 
 // takeResults returns the answers for a turn that follows a pending one, and closes the questions.

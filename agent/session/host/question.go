@@ -62,7 +62,8 @@ type question struct {
 // Decide answers a question by the id of its entity. The first answer counts, and later ones fail with
 // [ErrNoQuestion]. An answer to something else than what the question shows now fails with [ErrChanged], and one that does
 // not fit the question with an [*AnswerError]: the question stays open. by names who answered, for the record. Empty means
-// the user of the session. The last answer to a pending run resumes it.
+// the user of the session. The last answer to a pending run resumes it. If that turn
+// does not begin, the questions are open again.
 func (s *Session) Decide(ctx context.Context, id, by string, a Answer) error {
 	t, err := s.Answer(ctx, id, by, a)
 	if t != nil {
@@ -91,6 +92,7 @@ func (s *Session) Answer(ctx context.Context, id, by string, a Answer) (*Turn, e
 	if !given {
 		return nil, fmt.Errorf("%w: %q", ErrNoQuestion, id)
 	}
+	s.remember(ctx, c, q, a.Decision)
 	if q.call != nil {
 		s.answered(c, q, &a)
 		return s.resume(context.WithoutCancel(ctx))
@@ -166,6 +168,11 @@ func (s *Session) asker(t *Turn, p *Prompt) toolset.Asker {
 		OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (d toolset.Decision, err error) {
 			if p.Defer {
 				return toolset.Defer(), nil
+			}
+			if now := s.recording.Load(); r.Invalid != "" && now != nil && s.host.durable { // what was allowed has not run
+				if err := now.Decided(ctx, r.RunID, r.Step, r.CallID(), r.Tool, toolset.Defer()); err != nil {
+					return toolset.Defer(), err
+				}
 			}
 			q := approvalQuestion(&r)
 			q.asked = &r
@@ -305,9 +312,9 @@ func approvalQuestion(r *toolset.ApprovalRequest) *question {
 	q := &question{always: !r.Once, entity: view.Entity{
 		ID: projection.QuestionID(r.RunID, r.Step, r.CallID()), Parent: projection.CallID(r.RunID, r.Step, r.CallID()),
 		Kind: view.Question, Name: r.Tool, Status: view.Pending, Title: show.Line(cmp.Or(r.Approval.Title, r.Title, r.Tool)),
-		Content: previews(&r.Approval), Choices: choices(r.Tool, &r.Approval, !r.Once),
+		Content: previews(&r.Approval, r.Invalid), Choices: choices(r.Tool, &r.Approval, !r.Once),
 	}}
-	q.entity.Digest = subject{ID: q.entity.ID, Path: r.Path, Tool: r.Tool, Args: r.Args, Approval: &r.Approval}.digest()
+	q.entity.Digest = subject{ID: q.entity.ID, Path: r.Path, Tool: r.Tool, Args: r.Args, Approval: &r.Approval, Invalid: r.Invalid}.digest()
 	return q
 }
 
@@ -333,10 +340,13 @@ func toolQuestion(asked *toolset.Question) (*question, error) {
 	return q, nil
 }
 
-// previews returns an approval's reason and previews. Nothing is left out.
-func previews(a *model.Approval) []view.Content {
+// previews returns an approval's reason and previews. Nothing is left out. invalid says what was wrong with the arguments of the answer before.
+func previews(a *model.Approval, invalid string) []view.Content {
 	var all []view.Content
 	text := func(s string) { all = append(all, view.Content{Kind: view.Text, Text: s}) }
+	if invalid != "" {
+		text(show.Text("The changed arguments are not valid, so the call has not run: " + invalid))
+	}
 	if a.Reason != "" {
 		text(show.Text(a.Reason))
 	}

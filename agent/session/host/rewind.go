@@ -15,7 +15,7 @@ import (
 
 // Rewind takes the session back to the moment before a prompt, which is named by its id ([projection.PromptID]). That turn and those after it are
 // no longer part of the conversation, and are not shown. With [Config].Files, what they changed is taken back; the note says to people which files
-// that are, and what could not be taken back. It fails with [ErrBusy] while a turn is running.
+// that are, and what could not be taken back. If the prompt took the place of answers to a pending run, what became of its calls stays. It fails with [ErrBusy] while a turn is running.
 func (s *Session) Rewind(ctx context.Context, prompt string) (note string, err error) {
 	quiet, err := s.quiet(ctx)
 	if err != nil {
@@ -51,9 +51,9 @@ func (s *Session) rewind(ctx context.Context, c *conversation, to string) (note 
 	if _, err := c.Rewind(ctx, to); err != nil {
 		return note, err
 	}
+	s.takeResults(c)
 	c.proj.Begin(to, nil)
 	c.proj.Rewind(to)
-	s.takeResults(c)
 	s.touch(c)
 	return note, nil
 }

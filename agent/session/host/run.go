@@ -17,6 +17,7 @@ import (
 	"github.com/ponte-go/ponte/agent/session/projection"
 	"github.com/ponte-go/ponte/agent/session/turn"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // run is the turn itself. The session is awake.
@@ -71,6 +72,11 @@ func (t *Turn) conclude(p *Prompt, o *Outcome) {
 // perform runs the agent and records the turn.
 func (t *Turn) perform(p *Prompt, o *Outcome, parts []model.Part, shown []view.Content) {
 	s, c := t.session, t.c
+	if _, complete := s.results(); p.resume && !complete { // another turn has taken the answers
+		o.Reason, t.resumes = turn.Done, false
+		t.conclude(p, o)
+		return
+	}
 	in, err := t.input(p)
 	var checked *agent.Input
 	if err == nil {
@@ -131,10 +137,21 @@ func (t *Turn) input(p *Prompt) (*runInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	asker := approval.Logged(approval.Layered(approval.Remember(&s.policy, s.moded(s.asker(t, p))), layers...), s.host.log)
+	asker := s.keeping(t.c, approval.Logged(approval.Layered(approval.Remember(&s.policy, s.moded(s.asker(t, p))), layers...), s.host.log))
 	in := &runInput{prompt: p, before: append([]agent.RunOption{agent.WithAsker(asker)}, s.options()...), keep: s.keeps()}
 	in.before = append(in.before, p.Options...)
 	return in, nil
+}
+
+// keeping stores what a decision has made a rule before the call runs.
+func (s *Session) keeping(c *conversation, next toolset.Asker) toolset.Asker {
+	return toolset.AskerFuncs{OnAnswer: next.Answer, OnApprove: func(ctx context.Context, r toolset.ApprovalRequest) (toolset.Decision, error) {
+		d, err := next.Approve(ctx, r)
+		if err == nil && d.Always {
+			s.keepRules(ctx, c)
+		}
+		return d, err
+	}}
 }
 
 // refuse ends a turn whose prompt was not accepted. Nothing of the prompt is recorded.
@@ -151,6 +168,7 @@ func (t *Turn) runAgent(now *turn.Turn, p *Prompt, in *runInput, checked *agent.
 		in.options = now.Options()
 	}
 	in.options = append(in.options, agent.WithInput(checked), agent.WithInbox(t.openInbox()))
+	t.resumes = false
 	if results := s.takeResults(c); results != nil {
 		in.options = append(in.options, agent.WithResults(*results))
 	}

@@ -44,6 +44,7 @@ type Session struct {
 	questions map[string]*question
 
 	recording atomic.Pointer[turn.Turn]
+	saving    sync.Mutex // held while rules are stored
 }
 
 // conversation is what is read from the store.
@@ -339,6 +340,8 @@ func (s *Session) policyText() string {
 
 // saveRules stores the rules of the policy if they have changed, for the holder of a lease.
 func (s *Session) saveRules(ctx context.Context, w *session.Writer) error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
 	text := s.policyText()
 	s.mu.Lock()
 	same := text == s.rules

@@ -88,6 +88,8 @@ type Turn struct {
 	c    *conversation // of the goroutine that runs the turn
 	live atomic.Pointer[conversation]
 	show func(*projection.Shown)
+	// resumes is set while the turn is to resume a pending run, and has not taken the answers.
+	resumes bool
 
 	mu      sync.Mutex
 	inbox   *agent.Inbox // while the turn can be steered
@@ -235,6 +237,11 @@ func (t *Turn) wait() {
 func (t *Turn) Run(p Prompt) (o *Outcome) {
 	defer t.end()
 	defer t.closeInbox()
+	defer func() {
+		if t.resumes {
+			t.session.reopen(context.WithoutCancel(t.ctx))
+		}
+	}()
 	if t.steers != nil && t.ctx.Err() == nil && (p.Plain || !t.session.isCommand(p.Parts)) {
 		if t.steers.send(t, p.Parts) {
 			t.wait()
@@ -265,7 +272,7 @@ func (t *Turn) Run(p Prompt) (o *Outcome) {
 // Resume is like Run, for a turn returned by [Session.Answer]: it resumes the pending run with its answers. Parts of
 // the prompt are ignored. Its other fields apply.
 func (t *Turn) Resume(p Prompt) *Outcome {
-	p.Parts, p.Shown, p.resume = nil, nil, true
+	p.Parts, p.Shown, p.resume, t.resumes = nil, nil, true, true
 	return t.Run(p)
 }
 

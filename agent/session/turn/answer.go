@@ -29,28 +29,37 @@ func isAnswer(e *session.Entry) bool {
 // Answer records the answer to a call that the history leaves pending: what answers say of it. When it returns, the answer survives the end of
 // the process. Pass it to the turn that resumes the run, too: see [agent.WithResults].
 func (c *Conversation) Answer(ctx context.Context, call *agent.PendingCall, answers agent.DeferredResults) error {
+	run := ""
+	if n := len(c.h.Messages); n > 0 {
+		run = c.h.Messages[n-1].RunID
+	}
+	e, err := answerEntry(c.w.Session(), run, call, answers)
+	if err != nil {
+		return err
+	}
+	_, err = c.w.Append(ctx, e)
+	return err
+}
+
+// answerEntry returns the entry for the answer to a call that a run has left pending.
+func answerEntry(conversation, run string, call *agent.PendingCall, answers agent.DeferredResults) (session.Entry, error) {
 	var b body
 	if r, ok := answers.Results[call.Key()]; ok {
 		b.Result = encoded(r)
 	} else if d, ok := answers.Decisions[call.Key()]; ok {
 		b.Decision = encoded(d)
 	} else {
-		return fmt.Errorf("turn: answer: there is none for call %q", call.Key())
+		return session.Entry{}, fmt.Errorf("turn: answer: there is none for call %q", call.Key())
 	}
-	b.Call, b.Tool = call.Key(), call.Tool
+	b.Call, b.Tool, b.Conversation = call.Key(), call.Tool, conversation
 	if call.Approval != nil {
 		b.Shown = encoded(call.Approval)
 	}
 	data, err := marshal(b)
 	if err != nil {
-		return fmt.Errorf("turn: answer: %w", err)
+		return session.Entry{}, fmt.Errorf("turn: answer: %w", err)
 	}
-	run := ""
-	if n := len(c.h.Messages); n > 0 {
-		run = c.h.Messages[n-1].RunID
-	}
-	_, err = c.w.Append(ctx, session.Entry{Kind: session.KindDecision, Time: now(), Run: run, Key: answerPrefix + b.Call, Data: data})
-	return err
+	return session.Entry{Kind: session.KindDecision, Time: now(), Run: run, Key: answerPrefix + b.Call, Data: data}, nil
 }
 
 // Answers returns the answers to pending calls that have been recorded and that no run has carried out. If the process ended after the last one, calls

@@ -102,7 +102,7 @@ func fold(id string, entries iter.Seq2[session.Entry, error], watch func(*Item))
 		}
 	}
 	h.settled = len(h.Messages)
-	h.takeAnswers(given)
+	h.takeAnswers(id, given)
 	for i := range open {
 		if goesOn(&open[i]) {
 			h.Interrupted = rootOf(open[i].Run)
@@ -194,6 +194,9 @@ func (h *History) end(e *session.Entry, d *ended, messages map[int64]*model.Mess
 		}
 		h.Messages, h.seqs = append(h.Messages, m), append(h.seqs, seq)
 	}
+	if d.Settled != nil {
+		h.add(d.Settled, 0)
+	}
 	return nil
 }
 
@@ -240,7 +243,11 @@ func (h *History) interrupt(id string, messages map[int64]*model.Message) (settl
 	}
 	switch last := len(h.Messages) - 1; {
 	case response == nil:
-		settled = h.resumed(id, &left)
+		if settled = h.resumed(id, &left); settled == nil && h.before == nil {
+			h.addLost(left.withoutCall(id))
+		}
+	case response == h.Messages[last] && !response.HasToolCalls():
+		h.addLost(left.withoutCall(id))
 	case response != nil && response.HasToolCalls() && h.Messages[last] == response:
 		settled = left.settle(response, nil, nil, id)
 		h.add(settled, 0)
@@ -254,6 +261,13 @@ func (h *History) interrupt(id string, messages map[int64]*model.Message) (settl
 		h.add(m, 0)
 	}
 	return settled
+}
+
+// addLost appends what is known of an agent whose history is gone, if anything.
+func (h *History) addLost(m *model.Message) {
+	if m != nil {
+		h.add(m, 0)
+	}
 }
 
 // streamed returns the response that was being streamed, as far as it was shown, or nil. Only text can be continued.
@@ -338,17 +352,17 @@ func (c *Conversation) Settle(ctx context.Context) error {
 	if err := t.load(h.open); err != nil {
 		return err
 	}
-	messages, seqs, reason := h.Messages, h.seqs, h.reason()
+	messages, seqs, answers, reason := h.Messages, h.seqs, h.answers, h.reason()
 	h.Messages, h.seqs = messages[:h.settled:h.settled], seqs[:h.settled:h.settled]
-	err := t.end(ctx, messages, reason)
+	err := t.endWith(ctx, messages, reason, answers)
 	if err != nil {
 		h.Messages, h.seqs = messages, seqs
 	}
 	return err
 }
 
-// Rewind removes a turn, given by its id, and all later ones from the history. Their entries stay in the session. It returns the ids of
-// the removed turns, the first one first. If the history does not have the turn, because a processor or an earlier Rewind has removed
+// Rewind removes a turn, given by its id, and all later ones from the history. Their entries stay in the session. If the turn has settled calls that
+// the one before it left pending, their results stay, because they cannot be taken back. It returns the ids of the removed turns, the first one first. If the history does not have the turn, because a processor or an earlier Rewind has removed
 // it, the error wraps [session.ErrInvalid]. No turn may be running.
 func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, err error) {
 	if err := c.Settle(ctx); err != nil {
@@ -364,7 +378,8 @@ func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, er
 			gone = append(gone, root)
 		}
 	}
-	data, err := json.Marshal(ended{Version: endVersion, Reason: Rewound, Keep: keep, Messages: []int64{}, To: to})
+	end := ended{Version: endVersion, Reason: Rewound, Keep: keep, Messages: []int64{}, To: to, Settled: h.settledBy(keep)}
+	data, err := json.Marshal(end)
 	if err != nil {
 		return nil, fmt.Errorf("turn: rewind: %w", err)
 	}
@@ -372,8 +387,24 @@ func (c *Conversation) Rewind(ctx context.Context, to string) (gone []string, er
 		c.stale = true
 		return nil, err
 	}
-	h.Messages, h.seqs, h.settled = h.Messages[:keep:keep], h.seqs[:keep:keep], keep
+	h.Messages, h.seqs, h.answers = h.Messages[:keep:keep], h.seqs[:keep:keep], agent.DeferredResults{}
+	if end.Settled != nil {
+		h.add(end.Settled, 0)
+	}
+	h.settled = len(h.Messages)
 	return gone, nil
+}
+
+// settledBy returns the results of the calls that the history before a turn ends with, if that turn has settled them. They were carried out or denied,
+// so they stay when the turn goes. It returns nil if there are none.
+func (h *History) settledBy(keep int) *model.Message {
+	if keep == 0 || !h.Messages[keep-1].HasToolCalls() {
+		return nil
+	}
+	response, m := h.Messages[keep-1], *h.Messages[keep]
+	m.RunID, m.Parts = response.RunID, slices.DeleteFunc(slices.Clone(m.Parts), func(p model.Part) bool { return !isResult(&p) })
+	giveUp(&m, response)
+	return &m
 }
 
 // errNothing is the error of [Conversation.Resume].

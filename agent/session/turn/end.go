@@ -17,12 +17,17 @@ import (
 
 // end records the resulting history: entries for the messages that have none, and then the end, which names the entries of all messages.
 func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string) error {
+	return t.endWith(ctx, messages, reason, agent.DeferredResults{})
+}
+
+// endWith is like end, and records with it the answers to pending calls that are known already.
+func (t *Turn) endWith(ctx context.Context, messages []*model.Message, reason string, answers agent.DeferredResults) error {
 	t.text.stop()
 	t.mu.Lock()
 	t.over = true
 	t.mu.Unlock()
 	h := t.c.h
-	e := ending{turn: t, keep: h.common(messages)}
+	e := ending{turn: t, keep: h.common(messages), answers: answers}
 	e.messages, e.seqs = messages[e.keep:], make([]int64, len(messages)-e.keep)
 	err := t.lookUp(ctx)
 	if err == nil {
@@ -43,7 +48,7 @@ func (t *Turn) end(ctx context.Context, messages []*model.Message, reason string
 	}
 	h.Messages = messages[:len(messages):len(messages)]
 	h.seqs = append(h.seqs[:e.keep:e.keep], e.seqs...)
-	h.answers = agent.DeferredResults{}
+	h.answers = answers
 	h.settled, h.Interrupted, h.open, h.before = len(h.Messages), "", nil, nil
 	return nil
 }
@@ -102,6 +107,8 @@ type ending struct {
 	encoded [][]byte
 	// used says which of the turn's kept messages have found their place.
 	used []bool
+	// answers are those to the calls that the messages end with.
+	answers agent.DeferredResults
 }
 
 // find looks for the entries of the messages: in the history before the turn, and among those that the turn has recorded.
@@ -202,7 +209,18 @@ func (e *ending) appendEnd(ctx context.Context, reason string) error {
 	if err != nil {
 		return fmt.Errorf("turn: end: %w", err)
 	}
-	_, err = e.turn.c.w.Append(ctx, session.Entry{Kind: session.KindEnd, Run: e.turn.id, Data: data})
+	entries := []session.Entry{{Kind: session.KindEnd, Run: e.turn.id, Data: data}}
+	for _, call := range agent.PendingCalls(e.messages) {
+		if _, ok := e.answers.Results[call.Key()]; !ok {
+			continue
+		}
+		answer, err := answerEntry(e.turn.c.w.Session(), e.turn.id, &call, e.answers)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, answer)
+	}
+	_, err = e.turn.c.w.Append(ctx, entries...)
 	return err
 }
 

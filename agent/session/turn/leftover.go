@@ -84,8 +84,12 @@ type left struct {
 	// shown is what was asked about, decision the answer, and given says that the answer came before the turn.
 	asked    bool
 	decision *model.Decision
-	given    bool
+	// was is pending before anybody has changed the arguments.
+	was   model.PendingCall
+	given bool
+	// answer is the result. denied says that it is a decision, which a later one takes the place of.
 	answer   *model.Part
+	denied   bool
 	content  []model.Part
 	deferred bool
 	// suspended is set if the call waits for calls inside it.
@@ -185,11 +189,12 @@ func (c *left) notRun(text string) model.Part {
 // of returns what is known of a call. The time of m becomes that of the last result.
 func (l *leftovers) of(p *model.Part, before *model.Message, answers *agent.DeferredResults, m *model.Message) *left {
 	c := &left{part: p, pending: model.PendingCall{ID: p.CallID, Tool: p.Tool, Args: argsOf(p)}}
+	c.was = c.pending
 	if before != nil {
 		c.takeUp(before, answers)
 	}
 	for _, r := range l.own {
-		if r.Call != p.CallID || c.answer != nil {
+		if r.Call != p.CallID || c.answer != nil && !c.denied {
 			continue
 		}
 		if c.take(r); c.answer != nil && r.At.After(m.Time) {
@@ -234,7 +239,7 @@ func (c *left) takeUp(before *model.Message, answers *agent.DeferredResults) {
 		case len(p.Path) > 1 && p.Path[0] == id:
 			c.inside = append(c.inside, *p)
 		case len(p.Path) <= 1 && p.ID == id:
-			c.pending, c.given = *p, true
+			c.pending, c.was, c.given = *p, *p, true
 			c.asked, c.deferred, c.decision = p.Approval != nil && !p.MayHaveRun, p.Approval == nil, p.Decision
 		}
 	}
@@ -251,6 +256,9 @@ func (c *left) takeUp(before *model.Message, answers *agent.DeferredResults) {
 
 // decide takes a decision about the call.
 func (c *left) decide(d *model.Decision) {
+	if c.denied { // by an answer that whoever gave it was told of as not recorded
+		c.answer, c.denied = nil, false
+	}
 	switch c.asked = false; d.Verdict {
 	case model.VerdictDeny:
 		p := model.ToolReturn(c.part.CallID, c.part.Tool, cmp.Or(d.Reason, textDenied))
@@ -258,13 +266,14 @@ func (c *left) decide(d *model.Decision) {
 		if c.pending.MayHaveRun {
 			p.Text, p.Outcome, p.Decision = loop.TextLost, model.OutcomeInterrupted, c.pending.Decision
 		}
-		c.answer = &p
+		c.answer, c.denied = &p, true
 	case model.VerdictAllow:
 		if c.decision = d; len(d.Args) > 0 {
 			c.pending.Args, c.pending.Changed = d.Args, true
 		}
-	default:
-		c.asked = true
+	default: // the person is asked again
+		c.asked, c.decision = true, nil
+		c.pending.Args, c.pending.Changed = c.was.Args, c.was.Changed
 	}
 }
 
@@ -304,7 +313,7 @@ func (c *left) returned(r *record) {
 		if answer.Decision = c.decision; c.pending.Changed {
 			answer.Text = loop.WithChange(model.RawArgs(c.pending.Args), answer.Text)
 		}
-		c.suspended, c.answer, c.content = nil, &answer, r.Return.Content
+		c.suspended, c.answer, c.denied, c.content = nil, &answer, false, r.Return.Content
 		return
 	}
 	switch ret := r.Return; {
@@ -390,8 +399,11 @@ func (h *History) dropPending() {
 // resumed takes what is known of a turn that was cut off while it went on with pending calls. It returns the request with their results.
 func (h *History) resumed(id string, l *leftovers) *model.Message {
 	n := h.settled
-	if n < 2 || len(agent.PendingCalls(h.Messages[:n])) == 0 || !h.Messages[n-2].HasToolCalls() {
+	switch {
+	case n < 1 || len(agent.PendingCalls(h.Messages[:n])) == 0:
 		return nil
+	case n < 2 || !h.Messages[n-2].HasToolCalls():
+		return h.resumedWithoutCall(id, l)
 	}
 	prompted := len(h.Messages) > n
 	response, before, answers := h.Messages[n-2], h.Messages[n-1], h.answers
@@ -466,10 +478,11 @@ func (h *History) unstarted() {
 	}
 }
 
-// takeAnswers reads the answers to the calls that the history ends with.
-func (h *History) takeAnswers(entries []session.Entry) {
+// takeAnswers reads the answers to the calls that the history ends with. What was allowed in the session that this one was forked from may have run
+// there, and holds there alone.
+func (h *History) takeAnswers(id string, entries []session.Entry) {
 	pending := agent.PendingCalls(h.Messages)
-	var none agent.DeferredResults
+	var none, elsewhere agent.DeferredResults
 	for i := range entries {
 		var b body
 		if json.Unmarshal(entries[i].Data, &b) != nil || !slices.ContainsFunc(pending, func(c agent.PendingCall) bool { return c.Key() == b.Call }) {
@@ -478,6 +491,10 @@ func (h *History) takeAnswers(entries []session.Entry) {
 		var d model.Decision
 		r := none.Results[b.Call]
 		switch {
+		case json.Unmarshal(b.Decision, &d) == nil && d.Verdict == model.VerdictAllow && b.Conversation != id:
+			delete(h.answers.Results, b.Call)
+			delete(h.answers.Decisions, b.Call)
+			elsewhere.Decide(b.Call, d)
 		case json.Unmarshal(b.Decision, &d) == nil:
 			delete(h.answers.Results, b.Call)
 			h.answers.Decide(b.Call, d)
@@ -486,4 +503,5 @@ func (h *History) takeAnswers(entries []session.Entry) {
 			h.answers.Supply(b.Call, r)
 		}
 	}
+	h.Messages = agent.MarkAllowed(h.Messages, elsewhere)
 }

@@ -59,7 +59,7 @@ func (r *record) answer(call, tool string) (answer model.Part, ok bool) {
 type body struct {
 	// Message is the message of a [session.KindMessage].
 	Message json.RawMessage `json:"message,omitempty"`
-	// Conversation is the id of the conversation, for a message with a Record: in a fork, that of the session that it was forked from.
+	// Conversation is the id of the conversation, for a message with a Record and for an answer to a pending call: in a fork, that of the session that it was forked from.
 	Conversation string `json:"conversation,omitempty"`
 	// Decision and Shown are the decision of a [session.KindDecision] about Call, a call of Tool, and what was shown to whoever made it.
 	Call     string          `json:"call,omitempty"`
@@ -89,6 +89,8 @@ type ended struct {
 	Messages []int64 `json:"messages"`
 	// To is the run of the turn that the conversation went back to the beginning of.
 	To string `json:"to,omitempty"`
+	// Settled is a message without an entry that follows them: the results of the calls before a turn that went.
+	Settled *model.Message `json:"settled,omitempty"`
 }
 
 // endVersion is the version of [ended] that this package writes.
