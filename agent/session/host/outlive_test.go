@@ -374,3 +374,36 @@ func TestResultsInsideACallSurviveTheProcess(t *testing.T) {
 	s.Cancel()
 	later.Cancel()
 }
+
+// TestChangedArgumentsSurviveTheProcess kills the process in a call whose arguments a person has changed while the run waited: it runs again with those, or
+// the model is told of it.
+func TestChangedArgumentsSurviveTheProcess(t *testing.T) {
+	for _, choice := range []string{host.AllowOnce, host.RejectOnce, ""} {
+		began := make(chan string, 2)
+		s := create(t, newHost(t, host.Config[none, string]{Agent: newAgent(modeltest.Script(modeltest.Say(payTo("a", "Ada"))), stuck(began)), Store: durable{new(session.Memory)}}))
+		wait(s, "Pay.")
+		q := open(t, s, "")
+		d := toolset.AllowWith(json.RawMessage(`{"to":"Bob"}`))
+		require.NoError(t, s.Decide(t.Context(), q.ID, "", host.Answer{Digest: q.Digest, Decision: &d}))
+		first := <-began
+		told := modeltest.Capture(modeltest.Script(modeltest.SayText("done")))
+		later := next(t, s, newAgent(told, stuck(began)))
+		q = asked(t, later, 1)[0]
+		if choice == "" {
+			require.NoError(t, prompt(t, later, "And?").Err)
+		} else {
+			resumed, err := later.Answer(t.Context(), q.ID, "", host.Answer{Digest: q.Digest, Choice: choice})
+			require.NoError(t, err)
+			if choice == host.AllowOnce {
+				go resumed.Resume(host.Prompt{})
+				require.Equal(t, first, <-began, "the same payment under the same key")
+				later.Cancel()
+				s.Cancel()
+				continue
+			}
+			require.NoError(t, resumed.Resume(host.Prompt{}).Err)
+		}
+		require.Contains(t, told.Last().Messages[2].Parts[0].Text, "It is not known whether the call had any effect")
+		s.Cancel()
+	}
+}

@@ -80,8 +80,8 @@ func (i *Item) decision(e *session.Entry) {
 	if json.Unmarshal(e.Data, &b) != nil {
 		return
 	}
-	d := new(model.Decision)
-	if json.Unmarshal(b.Decision, d) != nil {
+	d, err := decisionOf(b.Decision, b.Record != nil)
+	if err != nil {
 		return
 	}
 	i.Decision, i.Call, i.Tool = d, b.Call, b.Tool

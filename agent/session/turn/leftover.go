@@ -283,9 +283,8 @@ func (c *left) take(r *record) {
 	case "ask":
 		c.ask(r.Approval)
 	case "approve", opAnswer:
-		var d model.Decision
-		if json.Unmarshal(r.Decision, &d) == nil {
-			c.decide(&d)
+		if d, err := decisionOf(r.Decision, r.Op == "approve"); err == nil {
+			c.decide(d)
 		}
 	case "check", "tool":
 		c.returned(r)

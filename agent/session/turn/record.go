@@ -55,6 +55,21 @@ func (r *record) answer(call, tool string) (answer model.Part, ok bool) {
 	return answer, true
 }
 
+// decisionOf reads a decision. A record of a journal has the arguments as a string.
+func decisionOf(data json.RawMessage, record bool) (*model.Decision, error) {
+	if !record {
+		d := new(model.Decision)
+		return d, json.Unmarshal(data, d)
+	}
+	var d struct {
+		model.Decision
+		Args model.RawArgs `json:"args"`
+	}
+	err := json.Unmarshal(data, &d)
+	d.Decision.Args = json.RawMessage(d.Args)
+	return &d.Decision, err
+}
+
 // body is the data of the entries of a turn, apart from steps, whose data is the record.
 type body struct {
 	// Message is the message of a [session.KindMessage].
