@@ -203,7 +203,8 @@ func (c *connection) deliver(line []byte) error {
 }
 
 // route returns the session on whose stream a message goes: none for the connection's. The answer to session/load goes on the
-// connection's stream, behind what the session's stream has been given: the history. mu is held.
+// connection's stream, behind what the session's stream has been given: the history. So does an answer about a session of which the client
+// has seen nothing here: it may never open a stream for that. mu is held.
 func (c *connection) route(m *message) (session string, after *mailbox) {
 	if m.Result.SessionID != "" {
 		c.box(m.Result.SessionID) // of a new session: it is known from now on
@@ -213,8 +214,12 @@ func (c *connection) route(m *message) (session string, after *mailbox) {
 	}
 	r := c.requests[string(m.ID)]
 	delete(c.requests, string(m.ID))
-	if r.method == methodLoad {
-		return "", c.boxes[r.session]
+	b := c.boxes[r.session]
+	if (r.method == methodLoad || r.method == methodResume) && m.Error == nil {
+		c.box(r.session) // it is known from now on
+	}
+	if r.method == methodLoad || b == nil {
+		return "", b
 	}
 	return r.session, nil
 }

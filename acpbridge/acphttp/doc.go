@@ -26,7 +26,8 @@
 // Posting an initialize request opens a connection. The header Acp-Connection-Id of the answer has its id. Each
 // connection is one call of Config.Serve. Messages of a session are sent in order on the session's event stream, and
 // all others on the connection's. So is the answer to session/load, after the history that the session's stream has
-// been given.
+// been given, and every answer about a session that the connection has not opened and has no stream for, such as to
+// session/resume and session/delete.
 //
 // Messages are kept until their stream is opened, and go on where a stream broke: a message that could not be written
 // whole is sent again. Events have ids. A client that opens a stream again with the header Last-Event-ID gets exactly

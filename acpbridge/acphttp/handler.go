@@ -151,6 +151,7 @@ type message struct {
 	Result struct {
 		SessionID string `json:"sessionId"`
 	} `json:"result"`
+	Error json.RawMessage `json:"error"`
 }
 
 // post takes a message of the client.
