@@ -11,6 +11,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
@@ -78,7 +79,7 @@ func (s *stream) Read(p []byte) (int, error) {
 		switch status := websocket.CloseStatus(err); {
 		case status == websocket.StatusNormalClosure, status == websocket.StatusGoingAway, errors.Is(err, context.Canceled):
 			return 0, io.EOF
-		case gone:
+		case gone, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET): // it was killed
 			return 0, io.EOF
 		case err != nil:
 			return 0, fmt.Errorf("acpws: %w", err)
