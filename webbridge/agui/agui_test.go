@@ -5,6 +5,7 @@ package agui_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -425,4 +426,37 @@ func TestTooManyStreamsAreRefused(t *testing.T) {
 	require.Equal(t, 429, status, text)
 	close(release)
 	require.Equal(t, "RUN_FINISHED", last(<-first)["type"])
+}
+
+func TestMediaOfTheUserKeepTheirKind(t *testing.T) {
+	m := model.Func(model.Info{Name: "m", Media: []string{"image", "audio", "video", "application/pdf"}}, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
+		return model.Response(model.Text("Seen.")), nil
+	})
+	h, err := webbridge.New(webbridge.Config[none, string]{
+		Host:    host.Config[none, string]{Agent: agent.Must(agent.New(agent.Config[none, string]{Model: m})), Logger: slog.New(slog.DiscardHandler)},
+		Options: webbridge.Options{Token: token, Protocols: []webbridge.Protocol{agui.New(agui.Options{})}, Accepts: []string{"image/png", "audio/wave", "video/mp4", "application/pdf"}},
+	})
+	require.NoError(t, err)
+	s := listen(t, h)
+	content := []object{{"type": "text", "text": "Look."}}
+	want := []string{"text"}
+	for _, c := range [][3]string{
+		{"image", "image/png", "\x89PNG\r\n\x1a\n"}, {"audio", "audio/wave", "RIFF\x00\x00\x00\x00WAVE"}, {"video", "video/mp4", "\x00\x00\x00\x14ftypmp42\x00\x00\x00\x00mp42"}, {"document", "application/pdf", "%PDF-1.7"},
+	} {
+		content = append(content, object{"type": c[0], "source": object{"type": "data", "value": base64.StdEncoding.EncodeToString([]byte(c[2])), "mimeType": c[1]}})
+		want = append(want, c[0])
+	}
+	s.run("one", object{"messages": []object{{"id": "m", "role": "user", "content": content}}})
+	for _, e := range s.run("one", nil) {
+		if e["type"] != "MESSAGES_SNAPSHOT" {
+			continue
+		}
+		var got []string
+		for _, part := range e["messages"].([]any)[0].(object)["content"].([]any) {
+			got = append(got, part.(object)["type"].(string))
+		}
+		require.Equal(t, want, got)
+		return
+	}
+	require.Fail(t, "no snapshot")
 }
