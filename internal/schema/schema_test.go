@@ -127,7 +127,6 @@ type outerTree = tree
 
 func TestFieldConflictsFollowEncodingJSON(t *testing.T) {
 	type A struct{ X string }
-	type B struct{ X string }
 	type shadowed struct {
 		A
 		X int
