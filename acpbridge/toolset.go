@@ -142,7 +142,7 @@ func sessionOf(d deps.ACPDeps) (s *workspace.Session, close func(context.Context
 		if w == nil || w.madeFor(d) {
 			return d.Workspace, nil, nil
 		}
-		fallback = w.fallback // somebody has put another client in its place
+		fallback = *w.fallback // somebody has put another client in its place
 	}
 	if d.Client == nil || d.Session == nil {
 		return nil, nil, nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 
@@ -49,7 +50,7 @@ type Prefer struct {
 type Workspace struct {
 	editor   *editor
 	here     *local.Workspace // nil if the session's directories are not on this machine
-	fallback LocalFallback
+	fallback *LocalFallback
 	features ws.Features
 }
 
@@ -64,7 +65,7 @@ var (
 // If this machine has to do something and cannot, that is an error: a directory of the session does not exist here, or is a file (a
 // [ws.PathError]), or the sandbox cannot be had ([local.ErrSandbox]).
 func NewWorkspace(d deps.ACPDeps, f LocalFallback) (*Workspace, error) {
-	w := &Workspace{editor: newEditor(d), fallback: f}
+	w := &Workspace{editor: newEditor(d), fallback: &f}
 	if f.Files && f.Prefer.Files {
 		w.editor.features.Read, w.editor.features.Write = false, false
 	}
@@ -296,3 +297,6 @@ func (w *Workspace) writeThere(ctx context.Context, path string, data []byte, if
 	}
 	return info.Version, nil
 }
+
+// Format implements [fmt.Formatter]. No verb prints the configuration, which has secrets.
+func (w Workspace) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "acpbridge.Workspace") }

@@ -158,7 +158,7 @@ func (l Limits) merge(over Limits) Limits {
 
 // Agent runs a model with tools. Create one with [New]. It is safe for concurrent use.
 type Agent[D, O any] struct {
-	config Config[D, O]
+	config *Config[D, O]
 	labels labels
 	tools  toolset.Toolset[D]
 	output *output[D, O]
@@ -174,7 +174,7 @@ func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	config.detach()
 	sets, labels, err := config.install()
 	errs := []error{config.checkNumbers(), err}
-	a := &Agent[D, O]{config: config, labels: labels, toolRetries: 1, outputRetries: 1}
+	a := &Agent[D, O]{config: &config, labels: labels, toolRetries: 1, outputRetries: 1}
 	if config.ToolRetries != nil {
 		a.toolRetries = *config.ToolRetries
 	}
@@ -191,7 +191,7 @@ func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 	default:
 		errs = append(errs, fmt.Errorf("unknown end strategy %q", config.EndStrategy))
 	}
-	if a.output, err = newOutput(&a.config); err != nil {
+	if a.output, err = newOutput(a.config); err != nil {
 		errs = append(errs, err)
 	}
 	a.tools = a.combined(sets)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/agent/view"
+	"github.com/ponte-go/ponte/internal/hide"
 )
 
 // Config configures a [Handler] and its host. Host.Agent is required, and Token or User.
@@ -170,4 +171,14 @@ func accepted(media []string) []string {
 		}
 	}
 	return all
+}
+
+// Format implements [fmt.Formatter]. It hides the token.
+func (o Options) Format(f fmt.State, verb rune) { hide.Format(f, verb, o.shown()) }
+
+type shownOptions Options
+
+func (o Options) shown() shownOptions {
+	o.Token = hide.Text(o.Token)
+	return shownOptions(o)
 }

@@ -31,11 +31,11 @@ func User(ctx context.Context) string {
 	return user
 }
 
-// secrets are what proves that a client knows the token.
+// secrets are what proves that a client knows the token. Functions hold what is secret, so that nothing prints it.
 type secrets struct {
-	token  [sha256.Size]byte // a hash of it, so that comparing takes the same time for every length
-	cookie string            // the name of the cookie, which is another for each token: cookies do not know ports
-	value  string
+	token  func() [sha256.Size]byte // a hash of it, so that comparing takes the same time for every length
+	cookie string                   // the name of the cookie, which is another for each token: cookies do not know ports
+	value  func() string
 }
 
 func newSecrets(token string) *secrets {
@@ -47,12 +47,13 @@ func newSecrets(token string) *secrets {
 		mac.Write([]byte(of))
 		return hex.EncodeToString(mac.Sum(nil))
 	}
-	return &secrets{token: sha256.Sum256([]byte(token)), cookie: "ponte-" + derive("name")[:12], value: derive("cookie")}
+	sum, value := sha256.Sum256([]byte(token)), derive("cookie")
+	return &secrets{token: func() [sha256.Size]byte { return sum }, cookie: "ponte-" + derive("name")[:12], value: func() string { return value }}
 }
 
 func (s *secrets) knows(token string) bool {
-	sum := sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
+	given, want := sha256.Sum256([]byte(token)), s.token()
+	return subtle.ConstantTimeCompare(given[:], want[:]) == 1
 }
 
 // proves reports whether a request has the token as a bearer, or the cookie of a first visit.
@@ -61,7 +62,7 @@ func (s *secrets) proves(r *http.Request) bool {
 		return s.knows(strings.TrimSpace(token))
 	}
 	for _, c := range r.CookiesNamed(s.cookie) {
-		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.value)) == 1 {
+		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.value())) == 1 {
 			return true
 		}
 	}
@@ -78,7 +79,7 @@ func (h *Handler) visit(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: h.secrets.cookie, Value: h.secrets.value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: h.secrets.cookie, Value: h.secrets.value(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
 	})
 	w.Header().Set("Cache-Control", "no-store")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 
@@ -16,7 +17,7 @@ import (
 
 // Handler serves the sessions of a host over HTTP. It is safe for concurrent use. [Handler.Shutdown] must be called.
 type Handler struct {
-	o       Options
+	o       *Options
 	host    *host.Host
 	own     bool // the host is closed with the handler
 	secrets *secrets
@@ -75,8 +76,10 @@ func On(h *host.Host, o Options) (*Handler, error) {
 
 func newHandler(on *host.Host, o Options, own bool) *Handler {
 	o.fill()
+	known := newSecrets(o.Token)
+	o.Token = "" // not needed any more
 	h := &Handler{
-		o: o, host: on, own: own, secrets: newSecrets(o.Token), mux: http.NewServeMux(), live: map[string]*live{}, accounts: map[string]*account{},
+		o: &o, host: on, own: own, secrets: known, mux: http.NewServeMux(), live: map[string]*live{}, accounts: map[string]*account{},
 		closing: make(chan struct{}), ending: make(chan struct{}),
 	}
 	for route, handle := range h.routes() {
@@ -247,3 +250,6 @@ func (h *Handler) isClosing() bool {
 }
 
 var errClosing = refuse(KindUnavailable, "the server is shutting down: try again")
+
+// Format implements [fmt.Formatter]. No verb prints the configuration, which has secrets.
+func (h *Handler) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "webbridge.Handler") }

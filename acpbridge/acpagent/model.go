@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ const Provider = "acp"
 //
 // It is safe for concurrent use. Close must be called.
 type Model struct {
-	agent Agent
+	agent *Agent
 
 	mu     sync.Mutex
 	client *acpclient.Client
@@ -52,7 +53,7 @@ const maxLive = 16
 var _ model.Model = (*Model)(nil)
 
 // NewModel returns a model that is an agent. The agent is started by the first request.
-func NewModel(a Agent) *Model { return &Model{agent: a} }
+func NewModel(a Agent) *Model { return &Model{agent: &a} }
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
@@ -358,4 +359,9 @@ func transcript(all []*model.Message) string {
 	}
 	b.WriteString("Continue it.\n\nUser: ")
 	return b.String()
+}
+
+// Format implements [fmt.Formatter]. No verb prints the configuration, which has secrets.
+func (m *Model) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "acpagent.Model("+m.agent.name()+")")
 }

@@ -81,7 +81,7 @@ func (c *Client) Login(ctx context.Context, id acp.AuthMethodID, t Terminal) err
 	if c.process == nil {
 		return fmt.Errorf("acpclient: login %q: this client has not started the agent's process", id)
 	}
-	command := c.process.command
+	command := *c.process.command
 	env := command.environment()
 	for name, value := range m.Terminal.Env {
 		env = append(env, name+"="+value)

@@ -6,6 +6,9 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -29,14 +32,23 @@ type Command struct {
 	Dir string
 }
 
-// String returns the command line for people. Passwords in URLs are left out.
-func (c *Command) String() string {
+// String returns the command line for people. Passwords in URLs, and the environment, are left out.
+func (c Command) String() string {
 	words := []string{c.Path}
 	for _, arg := range c.Args {
 		words = append(words, withoutPassword(arg))
 	}
 	return show.Command(words)
 }
+
+// Format implements [fmt.Formatter]: every verb prints the result of String.
+func (c Command) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (c Command) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalText lets encoders write what a log shows, without the environment.
+func (c Command) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // withoutPassword returns an argument without the password that it has if it is a URL.
 func withoutPassword(arg string) string {
@@ -77,7 +89,7 @@ const (
 
 // process is the agent's process and its pipes.
 type process struct {
-	command       Command
+	command       *Command
 	grace         time.Duration
 	guarded       *guard.Process
 	stdin, stdout *os.File // our ends
@@ -100,7 +112,7 @@ func startProcess(c Command, grace time.Duration, tell func(line string)) (*proc
 	stderr, agentErr, err3 := pipe()
 	err := errors.Join(err1, err2, err3)
 	env := c.environment()
-	p := &process{command: c, grace: grace, stdin: stdin, stdout: stdout, stderr: stderr, drained: make(chan struct{}), last: lines{secrets: secrets(env)}}
+	p := &process{command: &c, grace: grace, stdin: stdin, stdout: stdout, stderr: stderr, drained: make(chan struct{}), last: lines{secrets: secrets(env)}}
 	if err == nil {
 		p.guarded, err = guard.Start(guard.Command{
 			Path: c.Path, Args: c.Args, Env: env, Dir: c.Dir, Stdin: agentIn, Stdout: agentOut, Stderr: agentErr, Grace: grace,

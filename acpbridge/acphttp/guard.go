@@ -5,11 +5,15 @@ package acphttp
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/hide"
 )
 
 // Guard decides which requests are served.
@@ -65,4 +69,17 @@ func (g *Guard) check() error {
 		return errors.New("acphttp: Guard.Token has fewer than 16 bytes: make one with crypto/rand.Text")
 	}
 	return nil
+}
+
+// Format implements [fmt.Formatter]. It hides the token.
+func (g Guard) Format(f fmt.State, verb rune) { hide.Format(f, verb, g.shown()) }
+
+// MarshalJSON implements [json.Marshaler]. It hides the token.
+func (g Guard) MarshalJSON() ([]byte, error) { return json.Marshal(g.shown()) }
+
+type shownGuard Guard
+
+func (g Guard) shown() shownGuard {
+	g.Token = hide.Text(g.Token)
+	return shownGuard(g)
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime"
@@ -50,7 +51,7 @@ type Config struct {
 
 // Handler is the [http.Handler] that serves agents. Make it with [New].
 type Handler struct {
-	config Config
+	config *Config
 	ctx    context.Context
 	stop   context.CancelFunc
 	work   sync.WaitGroup
@@ -77,7 +78,7 @@ func New(config Config) (*Handler, error) {
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
-	h := &Handler{config: config, connections: map[string]*connection{}}
+	h := &Handler{config: &config, connections: map[string]*connection{}}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -229,3 +230,6 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, m *message, line
 	w.Header().Set(HeaderConnection, c.id)
 	_, _ = w.Write(answer)
 }
+
+// Format implements [fmt.Formatter]. No verb prints the configuration, which has secrets.
+func (h *Handler) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "acphttp.Handler") }

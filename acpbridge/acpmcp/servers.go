@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -36,7 +37,7 @@ type Config struct {
 
 // Servers holds the servers of all sessions. It implements acpbridge.MCPServers.
 type Servers struct {
-	config Config
+	config *Config
 
 	mu       sync.Mutex
 	sessions map[acp.SessionID]*session
@@ -47,7 +48,7 @@ func New(config Config) *Servers {
 	config.Base.Wait = cmp.Or(config.Base.Wait, 5*time.Second)
 	config.Base.Eager, config.Base.OnChange = true, nil
 	config.Max = cmp.Or(max(config.Max, 0), 50)
-	return &Servers{config: config, sessions: map[acp.SessionID]*session{}}
+	return &Servers{config: &config, sessions: map[acp.SessionID]*session{}}
 }
 
 // session has the servers of one session.
@@ -274,3 +275,6 @@ func (t *tools[D]) Open(ctx context.Context, run *toolset.RunContext[D]) (toolse
 	in.mu.Unlock()
 	return set.Open(ctx, run)
 }
+
+// Format implements [fmt.Formatter]. No verb prints the configuration, which has secrets.
+func (s *Servers) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "acpmcp.Servers") }

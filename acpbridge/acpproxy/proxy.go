@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/internal/hide"
 )
 
 // Config says what a proxy does. The zero value passes everything on.
@@ -289,4 +290,14 @@ func (p *proxy) fromAgent(line []byte, h *acp.Header) []byte {
 		return line
 	}
 	return p.enforce(line, h)
+}
+
+// Format implements [fmt.Formatter]. It hides Secrets.
+func (c Config) Format(f fmt.State, verb rune) { hide.Format(f, verb, c.shown()) }
+
+type shownConfig Config
+
+func (c Config) shown() shownConfig {
+	c.Secrets = hide.Texts(c.Secrets)
+	return shownConfig(c)
 }

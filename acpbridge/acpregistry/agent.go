@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/internal/hide"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -291,3 +293,22 @@ func Parse(data []byte) (*Registry, error) {
 	}
 	return r, nil
 }
+
+// Format implements [fmt.Formatter]. It hides the values of Env. The JSON has them: it is the user's file.
+func (p Program) Format(f fmt.State, verb rune) { hide.Format(f, verb, p.shown()) }
+
+// LogValue implements [slog.LogValuer]. It hides the values of Env.
+func (p Program) LogValue() slog.Value { return hide.Log(p) }
+
+type shownProgram Program
+
+func (p Program) shown() shownProgram {
+	p.Env = hide.Values(p.Env)
+	return shownProgram(p)
+}
+
+// LogValue implements [slog.LogValuer]. It hides the values of the user's variables.
+func (d Distribution) LogValue() slog.Value { return hide.Log(d) }
+
+// LogValue implements [slog.LogValuer]. It hides the values of the user's variables.
+func (a Agent) LogValue() slog.Value { return hide.Log(a) }

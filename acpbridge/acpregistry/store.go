@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/internal/hide"
 	"github.com/ponte-go/ponte/internal/show"
 )
 
@@ -284,4 +285,17 @@ func variables(env map[string]string) []string {
 		all = append(all, name+"="+env[name])
 	}
 	return all
+}
+
+// Format implements [fmt.Formatter]. It hides the values of Env.
+func (c Command) Format(f fmt.State, verb rune) { hide.Format(f, verb, c.shown()) }
+
+// MarshalJSON implements [json.Marshaler]. It hides the values of Env.
+func (c Command) MarshalJSON() ([]byte, error) { return json.Marshal(c.shown()) }
+
+type shownCommand Command
+
+func (c Command) shown() shownCommand {
+	c.Env = hide.Env(c.Env)
+	return shownCommand(c)
 }

@@ -7,7 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
+
+	"github.com/ponte-go/ponte/internal/hide"
 )
 
 // OpenOptions adds options to a model string. The zero value takes everything from the environment. The key is not shown
@@ -44,9 +45,8 @@ func (o OpenOptions) describe() string {
 		key = "key set"
 	}
 	if o.BaseURL != "" {
-		base = "invalid base URL"
-		if u, err := url.Parse(o.BaseURL); err == nil {
-			base = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String() // proxies accept keys in the other parts
+		if base = hide.URL(o.BaseURL); base == hide.Mark { // proxies accept keys in the other parts
+			base = "invalid base URL"
 		}
 	}
 	return fmt.Sprintf("model.OpenOptions(%s, %s)", base, key)

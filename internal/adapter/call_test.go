@@ -117,23 +117,6 @@ func TestUnknownBodiesAreDescribed(t *testing.T) {
 	require.Equal(t, "ab…", adapter.Truncate("abé", 3), "in whole characters")
 }
 
-func TestClonedSettingsShareNothing(t *testing.T) {
-	require.Nil(t, adapter.CloneSettings(nil))
-	s := &model.Settings{
-		Temperature: new(0.5), TopP: new(0.6), Seed: new(int64(7)), ParallelToolCalls: new(true), Stop: []string{"a"},
-		ExtraHeaders: map[string]string{"h": "1"}, ExtraBody: map[string]json.RawMessage{"b": nil}, Thinking: "low", MaxTokens: 9,
-	}
-	c := adapter.CloneSettings(s)
-	require.Equal(t, s, c)
-	*s.Temperature, *s.TopP, *s.Seed, *s.ParallelToolCalls, s.Stop[0], s.ExtraHeaders["h"] = 0, 0, 0, false, "b", "2"
-	delete(s.ExtraBody, "b")
-	require.Equal(t, &model.Settings{
-		Temperature: new(0.5), TopP: new(0.6), Seed: new(int64(7)), ParallelToolCalls: new(true), Stop: []string{"a"},
-		ExtraHeaders: map[string]string{"h": "1"}, ExtraBody: map[string]json.RawMessage{"b": nil}, Thinking: "low", MaxTokens: 9,
-	}, c)
-	require.Equal(t, &model.Settings{}, adapter.CloneSettings(&model.Settings{}))
-}
-
 // FuzzAppendJSONString compares with encoding/json.
 func FuzzAppendJSONString(f *testing.F) {
 	f.Add("")

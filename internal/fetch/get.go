@@ -19,21 +19,22 @@ import (
 
 // Client downloads within a policy. It is safe for concurrent use.
 type Client struct {
-	policy Policy
+	policy *Policy // no verb of fmt follows two pointers, so its headers are not printed
 	client *http.Client
 }
 
 // New returns a client for a policy.
 func New(p Policy) *Client {
-	c := &Client{policy: p}
+	c := &Client{policy: &p}
 	c.policy.Hosts, c.policy.Denied, c.policy.AllowPrivate = slices.Clone(p.Hosts), slices.Clone(p.Denied), slices.Clone(p.AllowPrivate)
+	header := p.Header
 	c.policy.Header = http.Header{}
-	for name, values := range p.Header {
+	for name, values := range header {
 		for _, value := range values {
 			c.policy.Header.Add(name, value) // under the name that is removed on redirects
 		}
 	}
-	c.client = guardedClient(&c.policy)
+	c.client = guardedClient(c.policy)
 	return c
 }
 
@@ -75,7 +76,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Get downloads a URL. The error is an [*Error].
 func (c *Client) Get(ctx context.Context, from string) (*Content, error) {
-	p := &c.policy
+	p := c.policy
 	ctx, stop := context.WithTimeoutCause(ctx, p.Timeout, fmt.Errorf("timed out after %s: %w", p.Timeout, os.ErrDeadlineExceeded))
 	defer stop()
 	failed := func(status int, err error) (*Content, error) {

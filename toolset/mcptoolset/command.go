@@ -87,6 +87,9 @@ func (c Command) GoString() string { return fmt.Sprintf("mcptoolset.Command{Path
 // LogValue implements [slog.LogValuer].
 func (c Command) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
+// MarshalText lets encoders write what a log shows, without the environment.
+func (c Command) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // Format implements [fmt.Formatter], so that no verb prints the environment.
 func (c Command) Format(f fmt.State, verb rune) { format(f, verb, c) }
 

@@ -107,6 +107,12 @@ func (h HTTP) LogValue() slog.Value { return slog.StringValue(h.String()) }
 // LogValue implements [slog.LogValuer].
 func (s SSE) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
+// MarshalText lets encoders write what a log shows, without the headers.
+func (h HTTP) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// MarshalText lets encoders write what a log shows, without the headers.
+func (s SSE) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Format implements [fmt.Formatter], so that no verb prints the headers.
 func (h HTTP) Format(f fmt.State, verb rune) { format(f, verb, h) }
 

@@ -84,6 +84,23 @@ func (o OAuth) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()
 // LogValue implements [slog.LogValuer].
 func (o OAuth) LogValue() slog.Value { return slog.StringValue(o.String()) }
 
+// MarshalText lets encoders write what a log shows, without the secret.
+func (o OAuth) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// String implements [fmt.Stringer]. It leaves out everything but the issuer.
+func (a Authorization) String() string {
+	return "mcptoolset.Authorization(" + visible(a.Issuer, 200) + ")"
+}
+
+// Format implements [fmt.Formatter], so that no verb prints the code.
+func (a Authorization) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, a.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (a Authorization) LogValue() slog.Value { return slog.StringValue(a.String()) }
+
+// MarshalText lets encoders write what a log shows, without the code.
+func (a Authorization) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
 // kept is what is kept of a sign-in.
 type kept struct {
 	ClientID     string        `json:"client_id"`

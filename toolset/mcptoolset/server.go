@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -99,7 +100,7 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 // Server is a connection to an MCP server. One Server is shared by all runs that use it. It connects when it is first needed, again
 // after the connection has been lost, and waits longer after each failure (0.5 s to 30 s). Its methods may be called from several goroutines.
 type Server struct {
-	config Config
+	config *Config
 	logger *slog.Logger
 	ctx    context.Context // ends with the server
 	cancel context.CancelCauseFunc
@@ -164,7 +165,7 @@ func New(config Config) (*Server, error) {
 	config.Limits = config.Limits.withDefaults()
 	config.Client.Name = cmp.Or(config.Client.Name, "ponte")
 	config.Client.Version = cmp.Or(config.Client.Version, "unknown")
-	s := &Server{config: config, logger: cmp.Or(config.Logger, slog.Default()), listing: make(chan struct{}, 1)}
+	s := &Server{config: &config, logger: cmp.Or(config.Logger, slog.Default()), listing: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if config.Eager {
 		s.Connect()
@@ -182,6 +183,17 @@ func Must(s *Server, err error) *Server {
 
 // Name returns the server's name.
 func (s *Server) Name() string { return s.config.Name }
+
+// String returns the server's name and its transport, without secrets.
+func (s *Server) String() string {
+	return fmt.Sprintf("mcptoolset.Server(%s at %s)", s.config.Name, s.config.Transport)
+}
+
+// Format implements [fmt.Formatter]: every verb prints the result of String.
+func (s *Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (s *Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 func (s *Server) prefix() string {
 	if s.config.Unprefixed {

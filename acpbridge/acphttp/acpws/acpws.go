@@ -36,7 +36,7 @@ const (
 
 // Handler serves agents over WebSocket. Make it with [New].
 type Handler struct {
-	config acphttp.Config
+	config *acphttp.Config
 	ctx    context.Context
 	stop   context.CancelFunc
 	work   sync.WaitGroup
@@ -60,7 +60,7 @@ func New(config acphttp.Config) (*Handler, error) {
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
-	h := &Handler{config: config}
+	h := &Handler{config: &config}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -123,3 +123,6 @@ func Dial(ctx context.Context, url, token string) (io.ReadWriteCloser, error) {
 	}
 	return newStream(context.WithoutCancel(ctx), conn, 64<<20, heartbeat), nil
 }
+
+// Format implements [fmt.Formatter]. No verb prints the configuration, which has secrets.
+func (h *Handler) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "acpws.Handler") }

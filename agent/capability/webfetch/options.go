@@ -4,6 +4,7 @@ package webfetch
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/ponte-go/ponte/internal/fetch"
+	"github.com/ponte-go/ponte/internal/hide"
 )
 
 // Limits of what is downloaded and shown, and their defaults.
@@ -169,3 +171,16 @@ func parse(from string) (*url.URL, error) {
 
 // origin is what "always" covers: exactly this host, with its scheme and port.
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// Format implements [fmt.Formatter]. It hides the values of Header.
+func (o Options) Format(f fmt.State, verb rune) { hide.Format(f, verb, o.shown()) }
+
+// MarshalJSON implements [json.Marshaler]. It hides the values of Header.
+func (o Options) MarshalJSON() ([]byte, error) { return json.Marshal(o.shown()) }
+
+type shownOptions Options
+
+func (o Options) shown() shownOptions {
+	o.Header = hide.Header(o.Header)
+	return shownOptions(o)
+}

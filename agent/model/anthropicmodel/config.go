@@ -132,7 +132,7 @@ func New(config Config) (*Model, error) {
 		},
 		base:        base,
 		profile:     p,
-		settings:    adapter.CloneSettings(config.Settings),
+		settings:    config.Settings.Clone(),
 		cache:       config.Cache,
 		cacheTTL:    anthropic.CacheControlEphemeralTTL(config.CacheTTL),
 		betas:       slices.Clone(config.Betas),

@@ -57,7 +57,7 @@ func (m *Model) String() string {
 }
 
 // Format implements [fmt.Formatter]. Every verb prints the result of String.
-func (m *Model) Format(f fmt.State, _ rune) { io.WriteString(f, m.String()) }
+func (m Model) Format(f fmt.State, _ rune) { io.WriteString(f, m.String()) }
 
 // LogValue implements [slog.LogValuer].
 func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }

@@ -105,7 +105,7 @@ func New(config Config) (*Model, error) {
 		place:    [...]string{base.version, c.Project, c.Location},
 		backend:  c.Backend,
 		profile:  *c.Profile,
-		settings: adapter.CloneSettings(c.Settings),
+		settings: c.Settings.Clone(),
 		timeouts: adapter.Timeouts(c.Timeouts),
 		retry:    adapter.RetryPolicy(c.Retry),
 		send:     send,

@@ -87,7 +87,7 @@ func New(m ai.Model, config Config) (*Model, error) {
 	}
 	clean := func(s string) string { return redact(adapter.CleanText(s)) }
 	return &Model{
-		genkit: m, dialect: d, settings: adapter.CloneSettings(config.Settings), redact: clean,
+		genkit: m, dialect: d, settings: config.Settings.Clone(), redact: clean,
 		info: model.Info{
 			Provider: provider, Name: name, NativeOutput: d.NativeOutput, NoForcedCalls: d.NoForcedCalls,
 			Media: slices.Clone(d.Media), MediaURLs: slices.Clone(d.MediaURLs), ContextWindow: config.ContextWindow,
@@ -106,7 +106,7 @@ func (m *Model) Info() model.Info {
 func (m *Model) String() string { return m.info.Provider + " " + m.info.Name + " through Genkit" }
 
 // Format implements [fmt.Formatter]. Every verb prints the result of String, because the plugin contains a key.
-func (m *Model) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, m.String()) }
+func (m Model) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, m.String()) }
 
 // LogValue implements [slog.LogValuer].
 func (m *Model) LogValue() slog.Value { return slog.StringValue(m.String()) }

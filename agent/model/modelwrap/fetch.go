@@ -5,6 +5,7 @@ package modelwrap
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/fetch"
+	"github.com/ponte-go/ponte/internal/hide"
 )
 
 // FetchPolicy determines what [FetchMedia] may download. The zero value allows public addresses only.
@@ -78,6 +80,7 @@ func FetchMedia(m model.Model, p FetchPolicy) model.Model {
 	client := fetch.New(fetch.Policy{
 		Hosts: p.Hosts, AllowPrivate: p.AllowPrivate, MaxBytes: p.MaxBytes, Timeout: p.Timeout, Header: p.Header,
 	})
+	p.Header = nil // only the client needs it
 	return &fetcher{Model: m, policy: p, client: client, cache: lru[string, download]{maxBytes: p.CacheBytes}}
 }
 
@@ -204,4 +207,17 @@ func withMedia(req *model.Request, got map[want]download) *model.Request {
 		}
 	}
 	return &changed
+}
+
+// Format implements [fmt.Formatter]. It hides the values of Header.
+func (p FetchPolicy) Format(f fmt.State, verb rune) { hide.Format(f, verb, p.shown()) }
+
+// MarshalJSON implements [json.Marshaler]. It hides the values of Header.
+func (p FetchPolicy) MarshalJSON() ([]byte, error) { return json.Marshal(p.shown()) }
+
+type shownFetchPolicy FetchPolicy
+
+func (p FetchPolicy) shown() shownFetchPolicy {
+	p.Header = hide.Header(p.Header)
+	return shownFetchPolicy(p)
 }

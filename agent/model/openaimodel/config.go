@@ -68,7 +68,7 @@ func (p *problems) add(format string, args ...any) {
 	*p = append(*p, fmt.Errorf("openaimodel: "+format, args...))
 }
 
-func newEndpoint(config Config, answers string) (endpoint, error) {
+func newEndpoint(config Config, answers string) (*endpoint, error) {
 	var errs problems
 
 	if config.Name == "" {
@@ -103,11 +103,11 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return endpoint{}, err
+		return nil, err
 	}
 
 	p := profile.clone()
-	m := endpoint{
+	m := &endpoint{
 		answers: answers,
 		info: model.Info{
 			Provider:      cmp.Or(config.Provider, p.Provider, strings.ToLower(base.Host)),
@@ -120,7 +120,7 @@ func newEndpoint(config Config, answers string) (endpoint, error) {
 		},
 		base:     base,
 		profile:  p,
-		settings: adapter.CloneSettings(config.Settings),
+		settings: config.Settings.Clone(),
 		timeouts: adapter.Timeouts(config.Timeouts),
 		retry:    adapter.RetryPolicy(config.Retry),
 		client:   config.HTTPClient,

@@ -11,7 +11,7 @@ import (
 // Model is a model behind an OpenAI-compatible Chat Completions endpoint. [New] returns one. It is safe for concurrent
 // use and has no state besides its configuration.
 type Model struct {
-	endpoint
+	*endpoint
 	thinking map[string][]bodyMember
 }
 

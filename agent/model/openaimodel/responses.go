@@ -12,7 +12,7 @@ import (
 // Responses is a model behind an endpoint that speaks OpenAI's Responses protocol. [NewResponses] returns one. It is safe
 // for concurrent use and has no state besides its configuration.
 type Responses struct {
-	endpoint
+	*endpoint
 	// reasons is false if the model is known never to reason.
 	reasons bool
 }

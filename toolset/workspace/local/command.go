@@ -76,7 +76,7 @@ func (w *Workspace) start(c workspace.Command, dir *os.File, at place) (*process
 	}
 	real := filepath.Join(at.root.real, at.rel)
 	// Env wins over what the command would get anyway.
-	env := slices.Concat(w.env, []string{"PWD=" + at.Path}, c.Env)
+	env := slices.Concat(w.env(), []string{"PWD=" + at.Path}, c.Env)
 	argv := c.Args
 	g := guard.Command{Dir: dirOf(dir, real), Env: env, Grace: w.config.Grace}
 	switch {

@@ -3,16 +3,20 @@
 package local
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/ponte-go/ponte/internal/hide"
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
@@ -42,11 +46,11 @@ type Config struct {
 
 // Workspace is files and commands of this machine. It is safe for concurrent use.
 type Workspace struct {
-	config Config
+	config *Config
 	roots  []root
 	named  []string // the paths of the roots, as users know them
 	real   []string // what they lead to
-	env    []string
+	env    func() []string
 	wrap   wrapper // the sandbox, nil without one
 
 	mu        sync.Mutex
@@ -72,7 +76,7 @@ const defaultOutput = 1 << 20
 // Open opens a workspace. A root that does not exist, or that is a file, is a [*workspace.PathError]. A sandbox that this machine cannot
 // have is [ErrSandbox].
 func Open(c Config) (*Workspace, error) {
-	w := &Workspace{config: c, processes: map[*process]struct{}{}}
+	w := &Workspace{config: &c, processes: map[*process]struct{}{}}
 	if len(c.Roots) == 0 {
 		c.Roots = []string{"."}
 	}
@@ -89,7 +93,8 @@ func Open(c Config) (*Workspace, error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	w.env = withoutSecrets(env, c.PassEnv)
+	env = withoutSecrets(env, c.PassEnv)
+	w.env, w.config.Env = func() []string { return env }, nil // nothing prints functions
 	if c.Sandbox != nil && !c.NoCommands {
 		wrap, err := c.Sandbox.open(w)
 		if err != nil {
@@ -234,4 +239,22 @@ func reason(err error) error {
 		return errTooManyLinks
 	}
 	return inner
+}
+
+// Format implements [fmt.Formatter]. It hides the values of Env.
+func (c Config) Format(f fmt.State, verb rune) { hide.Format(f, verb, c.shown()) }
+
+// MarshalJSON implements [json.Marshaler]. It hides the values of Env.
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.shown()) }
+
+type shownConfig Config
+
+func (c Config) shown() shownConfig {
+	c.Env = hide.Env(c.Env)
+	return shownConfig(c)
+}
+
+// Format implements [fmt.Formatter]. No verb prints the configuration, which has secrets.
+func (w *Workspace) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "local.Workspace("+strings.Join(w.named, ", ")+")")
 }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hide_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/internal/hide"
+)
+
+func TestNamesAreShownAndValuesHidden(t *testing.T) {
+	require.Equal(t, map[string]string{"A": "[hidden]"}, hide.Values(map[string]string{"A": "b"}))
+	require.Equal(t, http.Header{"A": {"[hidden]"}}, hide.Header(http.Header{"A": {"b", "c"}}))
+	require.Equal(t, []string{"A=[hidden]", "[hidden]", "B=[hidden]"}, hide.Env([]string{"A=b=c", "secret", "B="}))
+	require.Equal(t, []string{"[hidden]"}, hide.Texts([]string{"a"}))
+	require.Equal(t, "[hidden]", hide.Text("a"))
+	require.Equal(t, "https://h:1/p", hide.URL("https://u:p@h:1/p?q=s#f"))
+	for _, broken := range []string{"https://u:p@h:p/", "mailto:a?b", "https://u:p w@h"} {
+		require.Equal(t, "[hidden]", hide.URL(broken))
+	}
+}
+
+func TestWhatIsNotThereIsNotHidden(t *testing.T) {
+	require.Nil(t, hide.Values(nil))
+	require.Nil(t, hide.Header(nil))
+	require.Nil(t, hide.Env(nil))
+	require.Nil(t, hide.Texts(nil))
+	require.Empty(t, hide.Text(""))
+	require.Empty(t, hide.URL(""))
+}

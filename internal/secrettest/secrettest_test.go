@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrettest_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/internal/secrettest"
+)
+
+var update = flag.Bool("update", false, "write the table of types")
+
+const table = "exported_test.go"
+
+func TestTypesAreListed(t *testing.T) {
+	want, err := secrettest.Exported("../..", "", "secrettest_test")
+	require.NoError(t, err)
+	if *update {
+		require.NoError(t, os.WriteFile(table, want, 0o644))
+	}
+	got, err := os.ReadFile(table)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want, got), "go test ./internal/secrettest -update")
+}
+
+// harmless are fields whose names look as if they held secrets, and why they hold none.
+var harmless = map[string]string{
+	"acp.AuthMethodTerminal.Env":       "what an agent tells every client",
+	"acp.BlobResourceContents.URI":     content,
+	"acp.ElicitationURLMode.URL":       content,
+	"acp.ImageContent.URI":             content,
+	"acp.ResourceLink.URI":             content,
+	"acp.TextResourceContents.URI":     content,
+	"acpbridge.PermissionRequest.Env":  decided,
+	"acpclient.Elicitation.URL":        content,
+	"acpregistry.Archive.Env":          "the registry is public",
+	"acpregistry.Package.Env":          "the registry is public",
+	"anthropicmodel.Profile.MediaURLs": names,
+	"command.Command.Env":              decided,
+	"geminimodel.Profile.MediaURLs":    names,
+	"genkitmodel.Dialect.MediaURLs":    names,
+	"local.Config.PassEnv":             names,
+	"mcptoolset.OAuth.ClientURL":       "a public document",
+	"mcptoolset.flight.token":          "names a call in notifications of its progress",
+	"model.CommandLine.Env":            decided,
+	"model.Driver.Env":                 names,
+	"model.Info.MediaURLs":             names,
+	"model.Part.URL":                   content,
+	"modelwrap.FetchError.URL":         "it is cleaned: see TestFetchedURLsArePrintedWithoutTheirSecrets",
+	"native.Source.URL":                content,
+	"openaimodel.Profile.KeyHeader":    names,
+	"openaimodel.Profile.MediaURLs":    names,
+	"openaimodel.endpoint.header":      "the key is added to a copy",
+	"session.Entry.Key":                "names a record",
+	"spend.Error.Key":                  "names who spends",
+	"toolset.Question.URL":             content,
+	"turn.Item.Key":                    "names a record",
+	"turn.keptMessage.key":             "names a record",
+	"unstable.PlanFile.URI":            content,
+	"view.Content.URI":                 content,
+	"webbridge.secrets.cookie":         names,
+	"webfetch.Meta.URL":                content,
+	"websearch.Result.URL":             content,
+	"workspace.Command.Env":            decided,
+}
+
+const (
+	content = "a part of the conversation, which is shown to people"
+	decided = "a part of what a person decides about"
+	names   = "names or kinds, no values"
+)
+
+// formats are types whose JSON has secrets, and why it must.
+var formats = map[string]string{
+	"acp.CreateTerminalRequest":      message,
+	"acp.EnvVariable":                message,
+	"acp.HTTPHeader":                 message,
+	"acp.LoadSessionRequest":         message,
+	"acp.MCPServer":                  message,
+	"acp.MCPServerHTTP":              message,
+	"acp.MCPServerSSE":               message,
+	"acp.MCPServerStdio":             message,
+	"acp.NewSessionRequest":          message,
+	"acp.ResumeSessionRequest":       message,
+	"unstable.ForkSessionRequest":    message,
+	"unstable.ListProvidersResponse": message,
+	"unstable.ProviderCurrentConfig": message,
+	"unstable.ProviderInfo":          message,
+	"unstable.SetProviderRequest":    message,
+	"acpregistry.Agent":              "it is written to the user's file",
+	"acpregistry.Distribution":       "it is written to the user's file",
+	"acpregistry.Program":            "it is written to the user's file",
+}
+
+const message = "a message of the protocol, which is sent"
+
+// doubles are packages for tests, which keep what they are given.
+var doubles = []string{"acptest", "modeltest", "conformance", "recording", "workspacetest", "toolsettest", "sessiontest", "journaltest", "enginetest"}
+
+func pool() []reflect.Type {
+	return slices.DeleteFunc(slices.Clone(exported), func(t reflect.Type) bool {
+		pkg, _, _ := strings.Cut(t.String(), ".")
+		return slices.Contains(doubles, pkg)
+	})
+}
+
+func TestNoTypeShowsSecrets(t *testing.T) {
+	m := &secrettest.Maker{Pool: pool(), Harmless: func(field string) bool { return harmless[field] != "" }}
+	planted := 0
+	for _, of := range m.Pool {
+		if of.Kind() == reflect.Interface {
+			continue
+		}
+		for m.N = range 6 { // what interfaces hold
+			v, has := m.Make(of)
+			if !has {
+				break
+			}
+			planted++
+			values := map[string]any{"pointer": v.Addr().Interface()}
+			if !secrettest.Locks(of) {
+				values["value"], values["in a field"], values["in a list"] = v.Interface(), struct{ V any }{v.Interface()}, []any{v.Interface()}
+			}
+			for how, value := range values {
+				leaks := secrettest.Ways(value)
+				if formats[of.String()] != "" {
+					leaks = slices.DeleteFunc(leaks, func(way string) bool {
+						return way == "encoding/json" || way == "slog JSON" && how != "value" && how != "pointer"
+					})
+				}
+				require.Empty(t, leaks, "%s of %s (%d)", how, of, m.N)
+			}
+		}
+	}
+	require.Greater(t, planted, 100)
+}
+
+func TestExceptionsAreNeeded(t *testing.T) {
+	m := &secrettest.Maker{Pool: pool(), Seen: map[string]bool{}}
+	for _, of := range m.Pool {
+		for m.N = range 6 {
+			if of.Kind() != reflect.Interface {
+				m.Make(of)
+			}
+		}
+	}
+	for field := range harmless {
+		require.True(t, m.Seen[field], field)
+	}
+	names := map[string]bool{}
+	for _, of := range exported {
+		names[of.String()] = true
+	}
+	for name := range formats {
+		require.True(t, names[name], name)
+	}
+}
