@@ -33,7 +33,11 @@ type PriceError struct {
 
 // Error implements error.
 func (e *PriceError) Error() string {
-	return fmt.Sprintf("limit on cost: %s %s: %v", e.Provider, e.Model, e.Err)
+	text := fmt.Sprintf("limit on cost: %s %s: %v", e.Provider, e.Model, e.Err)
+	if e.Err == model.ErrNoPrice {
+		text += ": add the model to Config.Prices"
+	}
+	return text
 }
 
 // Unwrap returns the cause.

@@ -63,7 +63,7 @@ func TestCostLimitNeedsAPrice(t *testing.T) {
 	m := user.Child(toolset.Limits{})
 	require.NoError(t, m.CheckPrice(asked, time.Time{}))
 	err := m.CheckPrice(model.Info{Provider: "c", Name: "new"}, time.Time{})
-	require.EqualError(t, err, "limit on cost: c new: no price known for the model")
+	require.EqualError(t, err, "limit on cost: c new: no price known for the model: add the model to Config.Prices")
 	require.ErrorIs(t, err, model.ErrNoPrice)
 	var unknown *toolset.PriceError
 	require.ErrorAs(t, err, &unknown)
@@ -79,7 +79,7 @@ func TestCostLimitNeedsUsage(t *testing.T) {
 	m.SetPrices(prices)
 	require.ErrorIs(t, m.Response(asked, answered("", "", model.Usage{})), model.ErrNoUsage)
 	err := m.Response(asked, answered("c", "new", mega))
-	require.EqualError(t, err, "limit on cost: c new: no price known for the model")
+	require.EqualError(t, err, "limit on cost: c new: no price known for the model: add the model to Config.Prices")
 	require.Equal(t, 2, m.Usage().Unpriced)
 	require.NoError(t, m.Response(asked, answered("a", "free", model.Usage{})), "a free model needs no usage")
 }

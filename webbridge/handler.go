@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/ponte-go/ponte/agent/session"
@@ -83,7 +84,7 @@ func newHandler(on *host.Host, o Options, own bool) *Handler {
 		closing: make(chan struct{}), ending: make(chan struct{}),
 	}
 	for route, handle := range h.routes() {
-		h.Handle(route, handle)
+		h.Handle(strings.Replace(route, "{question}", "{question...}", 1), handle) // the ids of questions have slashes
 	}
 	h.Handle("/api/", func(_ http.ResponseWriter, r *http.Request) error {
 		return refuse(KindNotFound, "there is no route %s %s: see api/openapi.json", r.Method, r.URL.Path)

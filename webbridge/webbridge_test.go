@@ -270,7 +270,8 @@ func TestApprovalInAnotherTab(t *testing.T) {
 	one.until(func() bool { return one.question() != nil && one.question().ID != q.ID })
 	require.Equal(t, "answered", s.refused("POST", at, answering(q, object{"choice": "allow_once"}), 409))
 	require.Equal(t, "not_found", s.refused("POST", path+"/questions/none", answering(q, object{"choice": "allow_once"}), 404))
-	s.do("POST", path+"/questions/"+url.PathEscape(one.question().ID), answering(one.question(), object{"choice": host.RejectOnce}), 204)
+	require.Contains(t, one.question().ID, "/")
+	s.do("POST", path+"/questions/"+one.question().ID, answering(one.question(), object{"choice": host.RejectOnce}), 204) // clients need not escape it
 	two.until(two.has("All done."))
 	require.Empty(t, paid)
 	require.Equal(t, 1, strings.Count(two.text(), "question  completed: Pay Ada"))

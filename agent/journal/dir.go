@@ -28,6 +28,9 @@ const fileSuffix = ".jsonl"
 
 // NewDir returns the journal in a directory, which is created if it does not exist.
 func NewDir(path string) (*Dir, error) {
+	if path == "" {
+		return nil, errors.New("journal: NewDir: the path is empty: use \".\" for the current directory")
+	}
 	abs, err := filepath.Abs(path)
 	if err == nil {
 		err = os.MkdirAll(abs, 0o700)

@@ -382,3 +382,8 @@ func TestRunWithoutRecordsLeavesNoFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"run"}, runs)
 }
+
+func TestEmptyPathIsRefused(t *testing.T) {
+	_, err := journal.NewDir("")
+	require.EqualError(t, err, `journal: NewDir: the path is empty: use "." for the current directory`)
+}

@@ -59,6 +59,8 @@ func (e *APIError) Error() string {
 		what = e.Err.Error()
 	case what == "" && status == "":
 		what = "no usable response"
+	case what == "" && e.Status/100 == 2:
+		what = "no usable response: check the base URL"
 	}
 	text := "model"
 	for _, s := range []string{e.Provider + " " + e.Model, status, what} {

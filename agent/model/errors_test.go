@@ -15,10 +15,11 @@ import (
 
 func TestAPIErrorIsOneReadableLine(t *testing.T) {
 	for want, e := range map[string]*model.APIError{
-		"model: HTTP 500 Internal Server Error":            {Status: 500},
-		"model: m: EOF":                                    {Model: "m", Err: io.EOF},
-		"model: p: (c)":                                    {Provider: "p", Code: "c"},
-		"model: no usable response":                        {},
+		"model: HTTP 500 Internal Server Error": {Status: 500},
+		"model: m: EOF":                         {Model: "m", Err: io.EOF},
+		"model: p: (c)":                         {Provider: "p", Code: "c"},
+		"model: no usable response":             {},
+		"model: HTTP 200 OK: no usable response: check the base URL": {Status: 200},
 		"model: p: gone away":                              {Provider: "p", Message: "gone\n away"},
 		"model: p m: HTTP 429 Too Many Requests (c): slow": {Provider: "p", Model: "m", Status: 429, Code: "c", Message: "slow"},
 		"model: p: HTTP 500 Internal Server Error: EOF":    {Provider: "p", Status: 500, Err: io.EOF},

@@ -33,6 +33,12 @@ type sessionLine struct {
 // Export needs little memory, whatever the size of the sessions. If an entry is damaged, Export writes the others and returns an error for
 // it in the end.
 func Export(ctx context.Context, s Store, w io.Writer, ids ...string) error {
+	if err := checkStore("export", s); err != nil {
+		return err
+	}
+	if w == nil {
+		return &Error{Op: "export", Err: fmt.Errorf("%w: the writer is nil", ErrInvalid)}
+	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	var damaged error

@@ -42,6 +42,12 @@ const (
 //
 // A damaged line is a [*LineError] with its number. Import needs memory for one line and about a megabyte.
 func Import(ctx context.Context, s Store, r io.Reader, o ImportOptions) (Imported, error) {
+	if err := checkStore("import", s); err != nil {
+		return Imported{}, err
+	}
+	if r == nil {
+		return Imported{}, &Error{Op: "import", Err: fmt.Errorf("%w: the reader is nil", ErrInvalid)}
+	}
 	if o.MaxLine == 0 {
 		o.MaxLine = 256 << 20
 	}

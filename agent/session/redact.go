@@ -18,8 +18,11 @@ type Processor func(ctx context.Context, e *Entry) error
 // Processed returns a store that passes what is written to s through a processor. What is read is what was stored: a run that is resumed
 // from such a session sees its redacted past. An error of the processor ends the call, and nothing is written.
 //
-// The store is a [Watcher] and a [Compacter] if s is.
+// The store is a [Watcher] and a [Compacter] if s is. Processed panics if s or process is nil.
 func Processed(s Store, process Processor) Store {
+	if s == nil || process == nil {
+		panic("session: Processed: the store or the processor is nil")
+	}
 	p := processed{s, process}
 	w, watches := s.(Watcher)
 	c, compacts := s.(Compacter)

@@ -38,6 +38,9 @@ type Pruned struct {
 // changed since Prune has begun. Internal sessions do not count, and none is removed for a bound; those that are stale are removed.
 func Prune(ctx context.Context, s Store, r Retention) (Pruned, error) {
 	var done Pruned
+	if err := checkStore("prune", s); err != nil {
+		return done, err
+	}
 	begin := now()
 	kept, bytes := 0, int64(0)
 	q := Query{Dir: r.Dir, Limit: MaxLimit}
@@ -109,6 +112,9 @@ type Compacter interface {
 // sessions that are held. Without Query.Conversations it removes internal sessions too, so that windows of spending begin anew.
 func Purge(ctx context.Context, s Store, q Query) (Pruned, error) {
 	var done Pruned
+	if err := checkStore("purge", s); err != nil {
+		return done, err
+	}
 	q.Limit = MaxLimit
 	for {
 		page, err := s.List(ctx, q)

@@ -44,11 +44,22 @@ type part struct {
 
 // Open acquires a session to write to it. The writer must be closed.
 func Open(ctx context.Context, store Store, id string, c Claim) (*Writer, error) {
+	if err := checkStore("open", store); err != nil {
+		return nil, err
+	}
 	lease, err := store.Acquire(ctx, id, c)
 	if err != nil {
 		return nil, err
 	}
 	return &Writer{store: store, lease: lease, head: lease.Head, commit: make(chan struct{}, 1)}, nil
+}
+
+// checkStore reports a store that is nil.
+func checkStore(op string, s Store) error {
+	if s == nil {
+		return &Error{Op: op, Err: fmt.Errorf("%w: the store is nil", ErrInvalid)}
+	}
+	return nil
 }
 
 // Store returns the store of the session.

@@ -20,12 +20,28 @@ func CheckEndpoint(name, key string) error {
 	return nil
 }
 
+// ParseBaseURL reads a base URL. Its errors quote nothing that can be secret: no user, no query, and no text that is not a URL, because that
+// can be a key.
+func ParseBaseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	scheme, _, ok := strings.Cut(s, "://")
+	switch {
+	case !ok || strings.ContainsAny(scheme, ".:/?#@"):
+		return nil, errors.New("Config.BaseURL has no scheme; it must start with http:// or https://")
+	case err != nil:
+		return nil, errors.New("Config.BaseURL is not a valid URL")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return nil, fmt.Errorf("Config.BaseURL %q must start with http:// or https:// and have a host", CleanURL(u))
+	}
+	return u, nil
+}
+
 // BaseURL reads a base URL for an SDK that keeps no query. The result has no slash at its end, nor suffix, which may stand there.
 func BaseURL(s, suffix string) (*url.URL, error) {
-	u, err := url.Parse(s) // what Parse says quotes the URL, which may have a password
+	u, err := ParseBaseURL(s)
 	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, errors.New("Config.BaseURL must start with http:// or https:// and have a host")
+	case err != nil:
+		return nil, err
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("Config.BaseURL must not have a query or fragment, which the SDK would drop")
 	}

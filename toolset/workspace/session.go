@@ -24,7 +24,7 @@ type Session struct {
 	plans planCache
 }
 
-// NewSession returns a session. It takes no part in the workspace's life: whoever made that closes it.
+// NewSession returns a session. The caller closes the workspace. A run that gets the session of a nil workspace fails.
 func NewSession(w Workspace) *Session { return &Session{workspace: w} }
 
 // Workspace returns what the session works on.

@@ -103,8 +103,11 @@ func (t *tools[D]) Open(_ context.Context, run *toolset.RunContext[D]) (toolset.
 	}
 	in := &instance[D]{}
 	s := t.session(run.Deps)
-	if s == nil || s.workspace == nil {
+	if s == nil {
 		return in, nil
+	}
+	if s.workspace == nil {
+		return nil, errNoWorkspace
 	}
 	f := s.workspace.Features()
 	in.listing.Tools = t.cached[abilitiesOf(f)]
@@ -113,6 +116,8 @@ func (t *tools[D]) Open(_ context.Context, run *toolset.RunContext[D]) (toolset.
 	}
 	return in, nil
 }
+
+var errNoWorkspace = errors.New("workspace: NewSession: the workspace is nil; for a run without files, let the function return a nil session")
 
 // instance is the toolset at work in one run. What it lists follows from the session, so it never changes.
 type instance[D any] struct{ listing toolset.Listing[D] }

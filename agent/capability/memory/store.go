@@ -122,8 +122,13 @@ func (m *Map) Remove(ctx context.Context, name, version string) error {
 }
 
 // Files returns a store in a directory of a workspace: each note is a file NAME.md. The directory is made with the first note. If the
-// workspace is that of the project, "." is its top; ".agents/memory" is a good place.
-func Files(w workspace.Workspace, dir string) Store { return &files{w, dir} }
+// workspace is that of the project, "." is its top; ".agents/memory" is a good place. Files panics if w is nil.
+func Files(w workspace.Workspace, dir string) Store {
+	if w == nil {
+		panic("memory: Files: the workspace is nil")
+	}
+	return &files{w, dir}
+}
 
 type files struct {
 	w   workspace.Workspace

@@ -141,15 +141,14 @@ func ascii(hosts []string) []string {
 // parse returns a URL in the one form in which it is shown, approved and fetched: the scheme and the host in lower case,
 // an international name in ASCII, without the usual port, a final dot and a fragment.
 func parse(from string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimSpace(from))
-	if err != nil {
-		return nil, errors.New("the URL is not valid")
-	}
-	switch {
-	case u.Scheme == "" || u.Opaque != "" && u.Scheme != "http" && u.Scheme != "https":
+	from = strings.TrimSpace(from)
+	if scheme, _, ok := strings.Cut(from, "://"); !ok || !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
 		return nil, errors.New("the URL must begin with https:// or http://")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%s URLs cannot be fetched; the URL must begin with https:// or http://", u.Scheme)
+	}
+	u, err := url.Parse(from)
+	switch {
+	case err != nil:
+		return nil, errors.New("the URL is not valid")
 	case u.User != nil:
 		return nil, errors.New("the URL must not contain a user name or password")
 	}

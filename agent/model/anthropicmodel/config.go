@@ -173,12 +173,9 @@ func newClient(config Config, base *url.URL) anthropic.Client {
 
 // parseBaseURL returns the URL without "/v1/messages".
 func parseBaseURL(s string) (*url.URL, error) {
-	u, err := url.Parse(cmp.Or(s, DefaultBaseURL))
+	u, err := adapter.ParseBaseURL(cmp.Or(s, DefaultBaseURL))
 	if err != nil {
-		return nil, errors.New("anthropicmodel: Config.BaseURL is not a valid URL") // the parse error quotes a part of the URL, perhaps a password
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must start with http:// or https:// and have a host", adapter.CleanURL(u))
+		return nil, fmt.Errorf("anthropicmodel: %w", err)
 	}
 	if u.RawQuery != "" || u.ForceQuery {
 		return nil, fmt.Errorf("anthropicmodel: Config.BaseURL %q must not have a query", adapter.CleanURL(u))

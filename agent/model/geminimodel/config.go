@@ -194,12 +194,9 @@ func parseEndpoint(c *Config) (endpoint, error) {
 	if base == "" {
 		base = defaultEndpoint(c)
 	}
-	u, err := url.Parse(base)
+	u, err := adapter.ParseBaseURL(base)
 	if err != nil {
-		return endpoint{}, errors.New("geminimodel: Config.BaseURL is not a valid URL") // the parse error quotes a part of the URL, perhaps a password
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return endpoint{}, fmt.Errorf("geminimodel: Config.BaseURL %q must start with http:// or https:// and have a host", adapter.CleanURL(u))
+		return endpoint{}, fmt.Errorf("geminimodel: %w", err)
 	}
 	e := endpoint{base: u, version: "v1beta"}
 	if c.Backend == VertexAI {

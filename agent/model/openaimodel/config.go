@@ -147,12 +147,9 @@ func parseBaseURL(s string) (*url.URL, error) {
 	if s == "" {
 		s = DefaultBaseURL
 	}
-	u, err := url.Parse(s)
+	u, err := adapter.ParseBaseURL(s)
 	if err != nil {
-		return nil, errors.New("openaimodel: Config.BaseURL is not a valid URL") // the parse error quotes a part of the URL, perhaps a password
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("openaimodel: Config.BaseURL %q must start with http:// or https:// and have a host", adapter.CleanURL(u))
+		return nil, fmt.Errorf("openaimodel: %w", err)
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/chat/completions"), "/responses")

@@ -69,7 +69,9 @@ func (s *Session) programs() []Command {
 }
 
 // explains reports whether a command that does not exist is explained.
-func (h *Host) explains() bool { return len(h.commands) > 0 || h.more != nil }
+func (h *Host) explains() bool {
+	return len(h.commands) > 0 || h.more != nil || len(h.core.commands()) > 0
+}
 
 func checkCommands(all []Command) error {
 	var errs []error

@@ -15,6 +15,9 @@ import (
 // the entries after the damage can be exported. Salvage never guesses, so the turn that is damaged and those after it are not in the new session. A session
 // that is not damaged is an error that wraps [session.ErrInvalid]. Nobody should be using the session.
 func Salvage(ctx context.Context, store session.Store, id string, n session.New) (session.Info, error) {
+	if store == nil {
+		return session.Info{}, &session.Error{Op: "salvage", Session: id, Err: fmt.Errorf("%w: the store is nil", session.ErrInvalid)}
+	}
 	info, err := store.Get(ctx, id)
 	if err != nil {
 		return info, err

@@ -324,3 +324,13 @@ func TestListsWalkAnIndex(t *testing.T) {
 		}
 	}
 }
+
+func TestEmptyDirectoryIsRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, err := sqlitestore.Open("", sqlitestore.Options{})
+	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorContains(t, err, `the directory is empty: use "." for the current one`)
+	made, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Empty(t, made)
+}

@@ -66,6 +66,9 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Poll == 0 {
 		o.Poll = 250 * time.Millisecond
 	}
+	if dir == "" {
+		return nil, &session.Error{Op: "open", Err: fmt.Errorf("%w: the directory is empty: use \".\" for the current one", session.ErrInvalid)}
+	}
 	s, err := open(dir, o)
 	if err != nil {
 		return nil, &session.Error{Op: "open", Err: fmt.Errorf("%s: %w", dir, translate(dir, err))}

@@ -47,6 +47,9 @@ func Read(ctx context.Context, s session.Store, id string) (*History, error) {
 // ReadWith is like [Read], and tells watch of each entry, if watch is not nil. Of a turn that was cut off during calls it then tells how these ended,
 // with items that have no number.
 func ReadWith(ctx context.Context, s session.Store, id string, watch func(*Item)) (*History, error) {
+	if s == nil {
+		return nil, &session.Error{Op: "read", Session: id, Err: fmt.Errorf("%w: the store is nil", session.ErrInvalid)}
+	}
 	return fold(id, s.Load(ctx, id, 0), watch)
 }
 

@@ -26,6 +26,12 @@ const logFile = "log.json"
 // A log that cannot be used is [ErrLog], and is not changed. Changes whose contents are missing or damaged cannot be undone. Errors of
 // writing go to [Options.Problem], and the change of the file itself is kept.
 func Keep(w workspace.Workspace, dir string, o Options) (*Recorder, error) {
+	switch {
+	case w == nil:
+		return nil, errors.New(errNil)
+	case dir == "":
+		return nil, errors.New("checkpoint: Keep: the directory is empty")
+	}
 	k := &keeper{dir: dir, saved: map[string]bool{}, problem: o.Problem}
 	data, err := os.ReadFile(filepath.Join(dir, logFile))
 	r := New(w, o)

@@ -182,3 +182,14 @@ func TestFilesThatCannotBeTakenBackAreTold(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, note, "there is nothing left")
 }
+
+func TestNilWorkspacesAreRefused(t *testing.T) {
+	_, err := checkpoint.Keep(nil, t.TempDir(), checkpoint.Options{})
+	require.EqualError(t, err, "checkpoint: the workspace is nil")
+	_, err = checkpoint.Restore(nil, checkpoint.Log{}, nil, checkpoint.Options{})
+	require.EqualError(t, err, "checkpoint: the workspace is nil")
+	_, err = checkpoint.Keep(newBench(t, nil, checkpoint.Options{}).ws, "", checkpoint.Options{})
+	require.EqualError(t, err, "checkpoint: Keep: the directory is empty")
+	require.PanicsWithValue(t, "checkpoint: the workspace is nil", func() { checkpoint.New(nil, checkpoint.Options{}) })
+	require.PanicsWithValue(t, "checkpoint: NewTurns: the recorder is nil", func() { checkpoint.NewTurns(nil) })
+}

@@ -80,7 +80,12 @@ var (
 )
 
 // New returns a recorder of the changes in w. Give it to [workspace.NewSession] in place of w. It has nothing to close.
+//
+// New panics if w is nil.
 func New(w workspace.Workspace, o Options) *Recorder {
+	if w == nil {
+		panic(errNil)
+	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 64 << 20
 	}
@@ -94,6 +99,8 @@ func New(w workspace.Workspace, o Options) *Recorder {
 	}
 	return r
 }
+
+const errNil = "checkpoint: the workspace is nil"
 
 // Unwrap returns the workspace behind the recorder. What is written to it directly is not recorded.
 func (r *Recorder) Unwrap() workspace.Workspace { return r.workspace }

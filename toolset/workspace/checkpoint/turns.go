@@ -14,8 +14,13 @@ import (
 // [NewTurns].
 type Turns struct{ recorder *Recorder }
 
-// NewTurns returns the turns of a session that works on r.
-func NewTurns(r *Recorder) *Turns { return &Turns{r} }
+// NewTurns returns the turns of a session that works on r. It panics if r is nil.
+func NewTurns(r *Recorder) *Turns {
+	if r == nil {
+		panic("checkpoint: NewTurns: the recorder is nil")
+	}
+	return &Turns{r}
+}
 
 // Mark says that a turn begins. title is for people.
 func (t *Turns) Mark(turn, title string) { t.recorder.mark(title, turn, false) }

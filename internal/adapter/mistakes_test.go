@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter_test
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
+)
+
+func TestBaseURLsWithoutASchemeAreNamed(t *testing.T) {
+	const missing = "Config.BaseURL has no scheme; it must start with http:// or https://"
+	for s, want := range map[string]string{
+		"localhost:11434/v1": missing, "localhost:11434": missing, "127.0.0.1:8080/v1": missing, "api.example.com/v1": missing, "[::1]:80": missing,
+		"//api.example.com": missing, "sk-a-key-in-the-wrong-field": missing, "user:secret@host/v1": missing, "/v1": missing, "": missing,
+		"host:80/v1?next=https://x.example": missing, "https:/host": missing, "https:host": missing,
+		"ftp://user:secret@host/v1?key=1": `Config.BaseURL "ftp://host/v1" must start with http:// or https:// and have a host`,
+		"https:///v1":                     `Config.BaseURL "https:///v1" must start with http:// or https:// and have a host`,
+		"http://:80/v1":                   `Config.BaseURL "http://:80/v1" must start with http:// or https:// and have a host`,
+		"https://user:secret@ho st":       "Config.BaseURL is not a valid URL",
+	} {
+		_, err := adapter.ParseBaseURL(s)
+		require.EqualError(t, err, want, s)
+	}
+	for _, s := range []string{"http://localhost:1/v1", "HTTPS://api.example.com", "https://user:pass@host?x=1"} {
+		_, err := adapter.ParseBaseURL(s)
+		require.NoError(t, err)
+	}
+}
+
+func TestProxyThatDoesNotAnswerIsNamed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	closed := l.Addr().String()
+	require.NoError(t, l.Close())
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	for _, proxy := range []string{"http://" + closed, "socks5://" + closed} {
+		for _, to := range []string{"https://model.example/v1", server.URL} {
+			client := &http.Client{Transport: &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }}}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, to, nil)
+			require.NoError(t, err)
+			_, err = client.Do(req)
+			require.Error(t, err)
+			e := adapter.TransportError(model.Info{Provider: "p", Name: "m"}, to, err, func(s string) string { return s })
+			require.Contains(t, e.Message, "the proxy for "+to+" does not answer: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY", "%s: %v", proxy, err)
+			require.Contains(t, e.Message, "connection refused")
+			require.True(t, e.Retryable)
+		}
+	}
+}
