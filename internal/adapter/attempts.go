@@ -6,6 +6,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -46,16 +48,44 @@ var SharedClient = sync.OnceValue(func() *http.Client {
 	}
 	transport.MaxIdleConns = 0 // no bound
 	transport.MaxIdleConnsPerHost = 256
-	return &http.Client{
-		Transport: transport,
-		// A redirect is reported instead of followed if it would turn a request into a GET without its body, or take the key,
-		// which net/http drops only from Authorization, and the conversation to another host or out of TLS.
-		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			from := via[0].URL
-			if req.Method != via[0].Method || req.URL.Hostname() != from.Hostname() || from.Scheme == "https" && req.URL.Scheme != "https" || len(via) >= 10 {
-				return http.ErrUseLastResponse
-			}
-			return nil
-		},
-	}
+	return &http.Client{Transport: transport, CheckRedirect: checkRedirect}
 })
+
+// Client returns the client of a model: the one that the program has set, or the shared one. One without a rule for redirects gets
+// that of the shared one.
+func Client(own *http.Client) *http.Client {
+	if own == nil {
+		return SharedClient()
+	}
+	if own.CheckRedirect == nil {
+		c := *own
+		c.CheckRedirect = checkRedirect
+		return &c
+	}
+	return own
+}
+
+// checkRedirect has a redirect reported instead of followed if it would turn a request into a GET without its body, or take the key and
+// the conversation to another scheme, host or port. Package net/http would drop the key from Authorization only, and only at another
+// host.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if req.Method != via[0].Method || !SameOrigin(req.URL, via[0].URL) || len(via) >= 10 {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// SameOrigin reports whether two URLs have the same scheme, host and port.
+func SameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	switch port := u.Port(); {
+	case port != "":
+		return port
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}

@@ -96,8 +96,10 @@ func TestRedirectsDoNotLeakBodyOrKey(t *testing.T) {
 		followed         bool
 	}{
 		"to another path":      {"https://api.test/v1", "https://api.test/v2", "POST", true},
-		"into TLS":             {"http://api.test/v1", "https://api.test/v1", "POST", true},
-		"to another port":      {"http://127.0.0.1:1/", "http://127.0.0.1:2/", "POST", true},
+		"into TLS":             {"http://api.test/v1", "https://api.test/v1", "POST", false},
+		"to another port":      {"http://127.0.0.1:1/", "http://127.0.0.1:2/", "POST", false},
+		"to the usual port":    {"https://api.test/v1", "https://API.test:443/v1", "POST", true},
+		"from the usual port":  {"http://api.test:80/v1", "http://api.test:8080/v1", "POST", false},
 		"to another host":      {"https://api.test/v1", "https://elsewhere.test/v1", "POST", false},
 		"out of TLS":           {"https://api.test/v1", "http://api.test/v1", "POST", false},
 		"without its body":     {"https://api.test/v1", "https://api.test/v2", "GET", false},
@@ -115,4 +117,15 @@ func TestRedirectsDoNotLeakBodyOrKey(t *testing.T) {
 			require.Equal(t, want, check(next, []*http.Request{first}))
 		})
 	}
+}
+
+func TestClientsOfTheProgramGetTheRuleForRedirects(t *testing.T) {
+	require.Same(t, adapter.SharedClient(), adapter.Client(nil))
+	own := &http.Client{Timeout: 5}
+	used := adapter.Client(own)
+	require.Nil(t, own.CheckRedirect, "it is not changed")
+	require.EqualValues(t, 5, used.Timeout)
+	require.NotNil(t, used.CheckRedirect)
+	ruled := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}
+	require.Same(t, ruled, adapter.Client(ruled))
 }

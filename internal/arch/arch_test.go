@@ -39,7 +39,7 @@ var rules = map[string][]string{
 	"toolset":                               {"agent/model", "internal/errs", "internal/plainjson", "internal/schema"},
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
 	"toolset/command":                       {"internal/show"},
-	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/fetch", "internal/guard", "internal/nearest", "internal/show"},
+	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/adapter", "internal/fetch", "internal/guard", "internal/nearest", "internal/show"},
 	"toolset/mcptoolset/mcpserver":          {"agent", "agent/model", "toolset"},
 	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command"},
 	"toolset/workspace/checkpoint":          {"toolset", "toolset/workspace", "internal/linediff"},

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // Reasons why something is not downloaded.
@@ -47,7 +49,7 @@ type Policy struct {
 	Gzip bool
 	// Timeout limits the duration of the download, redirects included.
 	Timeout time.Duration
-	// Header is sent with the request. After a redirect to another host, only the User-Agent is kept.
+	// Header is sent with the request, and after a redirect only to the same scheme, host and port.
 	Header http.Header
 	// Redirect, if not nil, is asked about each redirect that would otherwise be followed. Its error ends the download.
 	Redirect func(ctx context.Context, from, to *url.URL) error
@@ -86,7 +88,7 @@ func (p *Policy) checkRedirect(req *http.Request, via []*http.Request) error {
 	if req.URL.Scheme != "https" && from.Scheme == "https" {
 		return errors.New("redirected from HTTPS to HTTP")
 	}
-	if req.URL.Host != via[0].URL.Host {
+	if !adapter.SameOrigin(req.URL, via[0].URL) {
 		for name := range p.Header {
 			req.Header.Del(name)
 		}

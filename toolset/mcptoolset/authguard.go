@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ponte-go/ponte/internal/adapter"
 	"github.com/ponte-go/ponte/internal/fetch"
 )
 
@@ -127,18 +128,8 @@ func (g *authGuard) checkVisit(ctx context.Context, address string) error {
 	return nil
 }
 
-// sameOrigin reports whether two addresses have the same scheme, host and port.
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && a.User == nil && strings.EqualFold(hostPort(a), hostPort(b))
-}
-
-func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return net.JoinHostPort(u.Hostname(), port)
-}
+// sameOrigin reports whether two addresses have the same scheme, host and port, and the first has no user.
+func sameOrigin(a, b *url.URL) bool { return a.User == nil && adapter.SameOrigin(a, b) }
 
 func shownOrigin(u *url.URL) string { return visible(u.Scheme+"://"+u.Host, 200) }
 

@@ -173,7 +173,7 @@ var errElsewhere = errors.New("the server refers to another host: set its addres
 
 // RoundTrip implements [http.RoundTripper].
 func (t *homeTripper) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host != t.home.Host || r.URL.Scheme != t.home.Scheme {
+	if !sameOrigin(r.URL, t.home) {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}

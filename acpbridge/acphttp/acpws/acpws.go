@@ -112,11 +112,13 @@ func tokenOf(r *http.Request) string {
 	return ""
 }
 
-// Dial connects to an agent's server, such as "ws://127.0.0.1:7777". ctx bounds the dialling only. What it returns is both streams of
+// Dial connects to an agent's server, such as "ws://127.0.0.1:7777". ctx bounds the dialling only. Redirects are not followed. What it returns is both streams of
 // acpclient.Connect.
 func Dial(ctx context.Context, url, token string) (io.ReadWriteCloser, error) {
 	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{
 		Subprotocols: []string{Protocol}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}},
+		// A redirect would take the token elsewhere.
+		HTTPClient: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("acpws: %w", err)

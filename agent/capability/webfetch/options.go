@@ -64,8 +64,8 @@ type Options struct {
 	Native bool
 	// NoMedia refuses images and PDF files even if the model of the run accepts them.
 	NoMedia bool
-	// Header is sent with each download, with a User-Agent added if it has none. It is not sent to another host after a
-	// redirect.
+	// Header is sent with each download, with a User-Agent added if it has none. After a redirect it
+	// is sent to the same scheme, host and port only.
 	Header http.Header
 	// Resolver resolves names. If nil, it is Go's default.
 	Resolver *net.Resolver

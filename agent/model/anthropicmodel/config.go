@@ -57,7 +57,8 @@ type Config struct {
 	Timeouts model.Timeouts
 	Retry    model.RetryPolicy
 	// HTTPClient sends the requests. If nil, a client shared by many models of the process is used. A client's own
-	// Timeout would also cut off active streams. Use Timeouts instead.
+	// Timeout would also cut off active streams. Use Timeouts instead. Unless it has a CheckRedirect, redirects are followed
+	// to the same scheme, host and port only.
 	HTTPClient *http.Client
 }
 
@@ -152,14 +153,10 @@ func New(config Config) (*Model, error) {
 
 // newClient returns the SDK's client. It is a list of options in closures, so printing it does not show a key.
 func newClient(config Config, base *url.URL) anthropic.Client {
-	httpClient := config.HTTPClient
-	if httpClient == nil {
-		httpClient = adapter.SharedClient()
-	}
 	options := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),
 		option.WithBaseURL(base.String() + "/"),
-		option.WithHTTPClient(httpClient),
+		option.WithHTTPClient(adapter.Client(config.HTTPClient)),
 		option.WithMaxRetries(0),
 	}
 	if config.APIKey != "" {

@@ -70,7 +70,8 @@ type Config struct {
 	Timeouts model.Timeouts
 	Retry    model.RetryPolicy
 	// HTTPClient sends the requests. If nil, all models of the process share a client. A client's own Timeout would also
-	// cut off active streams. Use Timeouts instead.
+	// cut off active streams. Use Timeouts instead. Unless it has a CheckRedirect, redirects are followed to the same scheme,
+	// host and port only.
 	HTTPClient *http.Client
 }
 

@@ -41,10 +41,7 @@ type sender func(ctx context.Context, c *call, stream bool) (*http.Response, err
 // newSender returns a function that sends requests. Unlike the SDK's client, it shows no key when a struct that contains
 // it is printed or inspected by reflection.
 func newSender(c *Config, base endpoint) (sender, error) {
-	carry := carrier{client: c.HTTPClient, credentials: c.Credentials}
-	if carry.client == nil {
-		carry.client = adapter.SharedClient()
-	}
+	carry := carrier{client: adapter.Client(c.HTTPClient), credentials: c.Credentials}
 	// The SDK does not use the context if a client is given.
 	key := c.APIKey
 	if key == "" && c.Backend == GeminiAPI {

@@ -39,8 +39,8 @@ type FetchPolicy struct {
 	// CacheBytes limits the cache of downloads. A conversation contains the same media in every request. The default is
 	// 64 MiB. A negative value disables the cache.
 	CacheBytes int64
-	// Header is sent with every download, with a User-Agent added if it has none. It is not sent after a redirect to
-	// another host.
+	// Header is sent with every download, with a User-Agent added if it has none. After a redirect it is sent to
+	// the same scheme, host and port only.
 	Header http.Header
 }
 

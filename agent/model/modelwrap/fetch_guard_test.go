@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent/model/modelwrap"
+	"github.com/ponte-go/ponte/internal/fetch"
 )
 
 func TestFetchConnectsToPublicAddressesOnly(t *testing.T) {
@@ -83,4 +84,19 @@ func TestFetchRedirectsStayOnHTTPS(t *testing.T) {
 	require.ErrorContains(t, check(plain, plain, secure), "from HTTPS to HTTP")
 	require.NoError(t, check(secure, plain))
 	require.NoError(t, check(plain, plain))
+}
+
+func TestFetchHeadersGoToTheSameOriginOnly(t *testing.T) {
+	for to, kept := range map[string]bool{
+		"https://h.test/b": true, "https://H.test:443/b": true, "https://h.test:8443/b": false, "https://www.h.test/b": false, "https://other.test/b": false,
+	} {
+		from, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://h.test/a", nil)
+		require.NoError(t, err)
+		next, err := http.NewRequestWithContext(t.Context(), http.MethodGet, to, nil)
+		require.NoError(t, err)
+		next.Header.Set("X-Key", "secret")
+		client := fetch.New(fetch.Policy{Header: http.Header{"X-Key": {"secret"}}})
+		require.NoError(t, client.CheckRedirect(next, []*http.Request{from}))
+		require.Equal(t, kept, next.Header.Get("X-Key") != "", to)
+	}
 }

@@ -47,7 +47,8 @@ type Config struct {
 	Timeouts model.Timeouts
 	Retry    model.RetryPolicy
 	// HTTPClient sends the requests. If nil, all models of the process share a client. A client's own Timeout would also
-	// cut off active streams. Use Timeouts instead.
+	// cut off active streams. Use Timeouts instead. Unless it has a CheckRedirect, redirects are followed to the same scheme,
+	// host and port only.
 	HTTPClient *http.Client
 }
 
@@ -123,11 +124,8 @@ func newEndpoint(config Config, answers string) (*endpoint, error) {
 		settings: config.Settings.Clone(),
 		timeouts: adapter.Timeouts(config.Timeouts),
 		retry:    adapter.RetryPolicy(config.Retry),
-		client:   config.HTTPClient,
+		client:   adapter.Client(config.HTTPClient),
 		secret:   adapter.NewSecret(config.APIKey, base),
-	}
-	if m.client == nil {
-		m.client = adapter.SharedClient()
 	}
 	if p.KeyHeader != "" && config.APIKey != "" {
 		m.secret.Authorize = func(h http.Header) { h.Set(p.KeyHeader, config.APIKey) }

@@ -26,7 +26,8 @@ type Config struct {
 	Name string
 	// APIKey is sent as X-Api-Key.
 	APIKey string
-	// BaseURL is the URL before "v1/messages". The default is Anthropic's.
+	// BaseURL is the URL before "v1/messages". The default is Anthropic's. The plugin has its own HTTP client, which follows
+	// redirects: use a URL whose server is trusted with the key.
 	BaseURL string
 	// Provider is [model.Info.Provider]. The default is "anthropic".
 	Provider string

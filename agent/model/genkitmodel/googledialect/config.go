@@ -31,6 +31,7 @@ type Config struct {
 	// looks for credentials where Google's libraries do. Both or neither must be set.
 	Project, Location string
 	// BaseURL is the endpoint without the API version. The default is Google's, or what the SDK finds in the environment.
+	// The plugin has its own HTTP client, which follows redirects: use a URL whose server is trusted with the key.
 	BaseURL string
 	// Provider is [model.Info.Provider]. The default is "google" or "vertex".
 	Provider string

@@ -38,8 +38,8 @@ type Config struct {
 	ContextWindow int
 	// Settings holds defaults that the settings of a request override one by one. It may be nil.
 	Settings *model.Settings
-	// HTTPClient sends the requests. If nil, all models of the process share a client, which does not send key and
-	// conversation to another host after a redirect.
+	// HTTPClient sends the requests. If nil, all models of the process share a client. Unless it has a
+	// CheckRedirect, redirects are followed to the same scheme, host and port only.
 	HTTPClient *http.Client
 	// Options are added to the plugin's.
 	Options []option.RequestOption
@@ -70,12 +70,8 @@ func open(config Config) (*genkitmodel.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := config.HTTPClient
-	if client == nil {
-		client = adapter.SharedClient()
-	}
 	options := append([]option.RequestOption{
-		option.WithBaseURL(base), option.WithMaxRetries(0), option.WithHTTPClient(client),
+		option.WithBaseURL(base), option.WithMaxRetries(0), option.WithHTTPClient(adapter.Client(config.HTTPClient)),
 		// The SDK reads these from the environment for every provider.
 		option.WithHeaderDel("OpenAI-Organization"), option.WithHeaderDel("OpenAI-Project"),
 	}, Options()...)
