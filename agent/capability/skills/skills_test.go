@@ -160,7 +160,7 @@ func TestSkillsMadeInCode(t *testing.T) {
 func TestNoSkillsAddNothing(t *testing.T) {
 	_, d := newWorkspace(t, nil)
 	c := skills.New(skills.Options{}, skills.Workspace(session), skills.FS[deps](fstest.MapFS{}, "none"))
-	for _, d := range []deps{d, {}, {workspace.NewSession(nil)}} {
+	for _, d := range []deps{d, {}} {
 		requests, _ := run(t, c, d)
 		require.NotContains(t, requests[0].Instructions, "skill")
 		require.Empty(t, tools(requests[0]))
