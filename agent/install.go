@@ -3,7 +3,6 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,9 +15,9 @@ type installation[D any] struct {
 	// sets are all toolsets, named so that errors say whose they are.
 	sets []toolset.Toolset[D]
 	labels
-	installed []installed[D]
+	installed []*installed[D]
 	commands  []string // owners of own.Commands
-	errs      []error
+	wrong     problems
 }
 
 // installed is a capability and who asked for it.
@@ -34,6 +33,8 @@ const theAgent = "the agent"
 type labels struct{ dynamic, history []string }
 
 // label says which of its owner's functions one is.
+//
+//go:noinline
 func label(what string, i int, owner string, isAgent bool) string {
 	if isAgent {
 		return fmt.Sprintf("%s %d", what, i)
@@ -51,28 +52,38 @@ func (c *Config[D, O]) install() ([]toolset.Toolset[D], labels, error) {
 	})
 	c.Instructions, c.Dynamic, c.Hooks, c.History = in.own.Instructions, in.own.Dynamic, in.own.Hooks, in.own.History
 	c.Settings, c.Commands = in.own.Settings.Clone(), in.own.Commands
-	return in.sets, in.labels, errors.Join(in.errs...)
+	return in.sets, in.labels, in.wrong.join()
 }
 
 // include installs the capabilities that owner asks for.
+//
+//go:noinline
 func (in *installation[D]) include(owner string, capabilities []Capability[D]) {
 	for i := range capabilities {
 		c := &capabilities[i]
 		if c.Name == "" {
-			in.errs = append(in.errs, fmt.Errorf("%s: capability %d has no name", owner, i))
+			in.wrong.add("%s: capability %d has no name", owner, i)
 			unnamed := *c
 			unnamed.Name = fmt.Sprintf("%d of %s", i, owner)
 			in.add("capability "+unnamed.Name, &unnamed) // its other problems are reported, too
 			continue
 		}
-		known := slices.IndexFunc(in.installed, func(k installed[D]) bool { return k.Name == c.Name })
-		if known < 0 {
-			in.installed = append(in.installed, installed[D]{*c, owner})
+		if k := in.known(c.Name); k == nil {
+			in.installed = append(in.installed, &installed[D]{*c, owner})
 			in.add("capability "+c.Name, c)
-		} else if k := &in.installed[known]; !equalCapabilities(&k.Capability, c) {
-			in.errs = append(in.errs, fmt.Errorf("two different capabilities are called %q: one is included by %s, the other by %s", c.Name, k.by, owner))
+		} else if !equalCapabilities(&k.Capability, c) {
+			in.wrong.add("two different capabilities are called %q: one is included by %s, the other by %s", c.Name, k.by, owner)
 		}
 	}
+}
+
+func (in *installation[D]) known(name string) *installed[D] {
+	for _, k := range in.installed {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
 }
 
 // add installs what a capability, or the agent, has itself, and then what it includes.
@@ -122,15 +133,20 @@ func (in *installation[D]) missing(owner, field string, i int) {
 	if owner == theAgent {
 		owner = "Config"
 	}
-	in.errs = append(in.errs, fmt.Errorf("%s: %s[%d] is nil", owner, field, i))
+	in.wrong.add("%s: %s[%d] is nil", owner, field, i)
 }
 
+//go:noinline
 func (in *installation[D]) command(owner string, c *Command[D]) {
 	if err := c.check(); err != nil {
-		in.errs = append(in.errs, fmt.Errorf("%s: %w", owner, err))
+		in.wrong.add("%s: %w", owner, err)
 	}
-	if i := slices.IndexFunc(in.own.Commands, func(k Command[D]) bool { return k.Name == c.Name }); i >= 0 {
-		in.errs = append(in.errs, fmt.Errorf("two commands are called %q: one is of %s, the other of %s", c.Name, in.commands[i], owner))
+	for i := range in.own.Commands {
+		if in.own.Commands[i].Name != c.Name {
+			continue
+		}
+		in.wrong.add("two commands are called %q: one is of %s, the other of %s", c.Name, in.commands[i], owner)
+		break
 	}
 	in.own.Commands, in.commands = append(in.own.Commands, *c), append(in.commands, owner)
 }

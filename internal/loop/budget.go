@@ -3,8 +3,6 @@
 package loop
 
 import (
-	"slices"
-
 	"github.com/ponte-go/ponte/agent/model"
 )
 
@@ -68,8 +66,12 @@ func (b *budgets) reset(name string) {
 func budgetsOf(history []*model.Message) budgets {
 	begin := 0
 	for i := len(history) - 1; i >= 0 && begin == 0; i-- {
-		says := slices.ContainsFunc(history[i].Parts, func(p model.Part) bool { return p.Kind == model.PartUser })
-		if says && !slices.ContainsFunc(history[i].Parts, func(p model.Part) bool { return answersCall(&p) }) {
+		says, answers := false, false
+		for j := range history[i].Parts {
+			p := &history[i].Parts[j]
+			says, answers = says || p.Kind == model.PartUser, answers || answersCall(p)
+		}
+		if says && !answers {
 			begin = i
 		}
 	}

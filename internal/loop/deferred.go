@@ -81,15 +81,15 @@ func ArgsJSON(args model.RawArgs) json.RawMessage {
 func (r *run) takeUp(ctx context.Context, calls []call) error {
 	if r.resumed != nil {
 		for i := range r.resumed.Parts {
-			p := r.resumed.Parts[i]
-			at := callIndex(calls, func(c *call) bool { return answersCall(&p) && c.part.CallID == p.CallID })
+			p := &r.resumed.Parts[i]
+			at := callIndex(calls, func(c *call) bool { return answersCall(p) && c.part.CallID == p.CallID })
 			if at < 0 {
 				last := &calls[len(calls)-1]
-				last.content = append(last.content, p)
+				last.content = append(last.content, *p)
 				continue
 			}
 			c := &calls[at]
-			*c.answer, c.answered, c.closed, c.executed = p, true, true, true
+			*c.answer, c.answered, c.closed, c.executed = *p, true, true, true
 			if p.Kind == model.PartRetry { // of a tool, or of arguments for which the tool was never called
 				var err error
 				if c.executed, err = r.decodes(ctx, c); err != nil {
@@ -116,11 +116,11 @@ func (r *run) takeUp(ctx context.Context, calls []call) error {
 		})
 		switch {
 		case at < 0:
-			return fmt.Errorf("%w: there is no pending call %q", ErrAnswers, a.CallID)
+			return unfit("there is no pending call %q", a.CallID)
 		case calls[at].answered && calls[at].executed:
-			return fmt.Errorf("%w: call %q has been executed already", ErrAnswers, a.CallID)
+			return unfit("call %q has been executed already", a.CallID)
 		case known && calls[at].was == nil:
-			return fmt.Errorf("%w: call %q is not pending: a call before it has to be settled first", ErrAnswers, a.CallID)
+			return unfit("call %q is not pending: a call before it has to be settled first", a.CallID)
 		}
 		calls[at].given, calls[at].waits = a, nothing
 	}
@@ -133,9 +133,9 @@ func (r *run) takeUp(ctx context.Context, calls []call) error {
 		case c.answered || c.tool == nil || known && c.was == nil || c.suspended != nil:
 		case c.given == nil && r.instead: // it will be denied
 		case c.given == nil:
-			return fmt.Errorf("%w: call %q of %q has none", ErrAnswers, c.part.CallID, c.part.Tool)
+			return unfit("call %q of %q has none", c.part.CallID, c.part.Tool)
 		case c.given.Result == nil && c.tool.External && c.given.Decision.Verdict == toolset.VerdictAllow && (c.was == nil || c.was.Approval == nil):
-			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, c.part.CallID, c.part.Tool)
+			return unfit("call %q of %q needs a result, it cannot be run here", c.part.CallID, c.part.Tool)
 		}
 	}
 	r.resumed, r.cfg.Answers = nil, nil // they are for this response alone

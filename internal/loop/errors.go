@@ -72,3 +72,14 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// unfit returns an [ErrAnswers]. It is not inlined, because it is called in many places.
+//
+//go:noinline
+func unfit(format string, names ...string) error {
+	args := []any{ErrAnswers}
+	for _, name := range names {
+		args = append(args, name)
+	}
+	return fmt.Errorf("%w: "+format, args...)
+}

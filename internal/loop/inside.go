@@ -111,7 +111,7 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 	}
 	for i := range calls {
 		if c := &calls[i]; c.suspended != nil && c.given != nil && c.given.Result == nil && c.given.Decision.Verdict == toolset.VerdictAllow {
-			return fmt.Errorf("%w: call %q of %q has been started: answer the calls inside it, or deny it", ErrAnswers, c.part.CallID, c.part.Tool)
+			return unfit("call %q of %q has been started: answer the calls inside it, or deny it", c.part.CallID, c.part.Tool)
 		}
 	}
 	var missing []string
@@ -121,7 +121,7 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 		handed := r.instead && in.outer.tool != nil && in.outer.tool.HandsOver
 		switch {
 		case in.given != nil && in.outer.given != nil:
-			return fmt.Errorf("%w: call %q has an answer, and so has call %q around it", ErrAnswers, in.key, in.outer.part.CallID)
+			return unfit("call %q has an answer, and so has call %q around it", in.key, in.outer.part.CallID)
 		case in.outer.given != nil:
 		case in.given == nil && handed && p.MayHaveRun: // which its agent does not know
 			in.outer.takeInside(p, &Answer{Decision: toolset.Deny("")})
@@ -133,13 +133,13 @@ func (r *run) answerInside(inside []insideCall, calls []call) error {
 		case in.given == nil:
 			missing = append(missing, fmt.Sprintf("call %q of %q has none", in.key, p.Tool))
 		case in.given.Result == nil && p.External && p.Approval == nil && in.given.Decision.Verdict == toolset.VerdictAllow:
-			return fmt.Errorf("%w: call %q of %q needs a result, it cannot be run here", ErrAnswers, in.key, p.Tool)
+			return unfit("call %q of %q needs a result, it cannot be run here", in.key, p.Tool)
 		default:
 			in.outer.takeInside(p, in.given)
 		}
 	}
 	if missing != nil {
-		return fmt.Errorf("%w: %s", ErrAnswers, strings.Join(missing, ", "))
+		return unfit("%s", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -358,7 +358,12 @@ func Normalise(resp *model.Message, step int) *model.Message {
 			continue
 		}
 		id := callID(p.CallID, step, calls, func(id string) bool {
-			return slices.ContainsFunc(m.Parts[:i], func(o model.Part) bool { return o.Kind == model.PartToolCall && o.CallID == id })
+			for j := range i {
+				if o := &m.Parts[j]; o.Kind == model.PartToolCall && o.CallID == id {
+					return true
+				}
+			}
+			return false
 		})
 		calls++
 		if id == p.CallID {

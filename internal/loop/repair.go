@@ -97,6 +97,8 @@ func withoutOrphans(parts []model.Part, open []*model.Part) (kept []model.Part, 
 }
 
 // interrupted is the answer to a call that has none.
+//
+//go:noinline
 func interrupted(call *model.Part) model.Part {
 	return model.Part{Kind: model.PartToolReturn, CallID: call.CallID, Tool: call.Tool, Text: textInterrupted, Outcome: model.OutcomeInterrupted}
 }
@@ -108,9 +110,9 @@ func answersCall(p *model.Part) bool {
 
 // answerOpen adds answers for open calls to the first request, before the user's parts.
 func answerOpen(open []*model.Part, response *model.Message, requests []*model.Message) []*model.Message {
-	answers := make([]model.Part, 0, len(open))
-	for _, call := range open {
-		answers = append(answers, interrupted(call))
+	answers := make([]model.Part, len(open))
+	for i, call := range open {
+		answers[i] = interrupted(call)
 	}
 	if len(requests) == 0 {
 		return []*model.Message{{
@@ -123,8 +125,11 @@ func answerOpen(open []*model.Part, response *model.Message, requests []*model.M
 	for at < len(first.Parts) && answersCall(&first.Parts[at]) {
 		at++
 	}
-	rest := first.Parts[at:]
-	first.Parts = append(append(first.Parts[:at:at], answers...), rest...)
+	parts := make([]model.Part, len(first.Parts)+len(answers))
+	copy(parts, first.Parts[:at])
+	copy(parts[at:], answers)
+	copy(parts[at+len(answers):], first.Parts[at:])
+	first.Parts = parts
 	requests[0] = first
 	return requests
 }
