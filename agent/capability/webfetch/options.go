@@ -68,7 +68,7 @@ type Options struct {
 	// is sent to the same scheme, host and port only.
 	Header http.Header
 	// Resolver resolves names. If nil, it is Go's default.
-	Resolver *net.Resolver
+	Resolver *net.Resolver `json:"-"`
 }
 
 func (o *Options) check() error {
