@@ -11,6 +11,7 @@ import (
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/errs"
+	"github.com/ponte-go/ponte/internal/hide"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -89,13 +90,13 @@ type RunError struct {
 	ended error
 }
 
-// Error implements error.
+// Error implements error. Characters that control terminals, or that nobody sees, become U+FFFD.
 func (e *RunError) Error() string {
 	where := string(e.Stage)
 	if e.Tool != "" {
 		where = fmt.Sprintf("%s %q (call %s)", e.Stage, e.Tool, e.CallID)
 	}
-	return fmt.Sprintf("agent%s: %s: %s", named(e.Agent), where, e.cause())
+	return hide.Controls(fmt.Sprintf("agent%s: %s: %s", named(e.Agent), where, e.cause()))
 }
 
 // cause returns the text of the cause without what the text of e says already.

@@ -5,7 +5,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"runtime/debug"
 	"sync"
@@ -31,28 +30,6 @@ type Result[O any] struct {
 	Messages []*model.Message `json:"messages,omitempty"`
 	// Usage is what the run has used, with the runs inside it.
 	Usage toolset.Usage `json:"usage,omitzero"`
-}
-
-// UnmarshalJSON reads the form that [json.Marshal] writes. It also reads what earlier versions wrote, with Go's names of the
-// fields.
-func (r *Result[O]) UnmarshalJSON(data []byte) error {
-	type fields Result[O] // has no methods
-	read := struct {
-		*fields
-		// The names of earlier versions; the other names differ in case only.
-		OldRunID          *string `json:"RunID"`
-		OldConversationID *string `json:"ConversationID"`
-	}{fields: (*fields)(r)}
-	if err := json.Unmarshal(data, &read); err != nil {
-		return err
-	}
-	if read.OldRunID != nil {
-		r.RunID = *read.OldRunID
-	}
-	if read.OldConversationID != nil {
-		r.ConversationID = *read.OldConversationID
-	}
-	return nil
 }
 
 // NewMessages returns the messages that the run added, in order.

@@ -14,7 +14,7 @@ import (
 // Result is the result of a tool call. A tool function may return any value: a string is shown to the model as is,
 // anything else as JSON. It returns a Result, or a pointer to one, if it has more to say.
 //
-// A Result can be stored as JSON. The form written by earlier versions, with Go's field names, can still be read.
+// A Result can be stored as JSON.
 type Result struct {
 	// Text is shown to the model.
 	Text string `json:"text,omitempty"`

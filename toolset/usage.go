@@ -3,8 +3,6 @@
 package toolset
 
 import (
-	"encoding/json"
-
 	"github.com/ponte-go/ponte/agent/model"
 )
 
@@ -19,21 +17,4 @@ type Usage struct {
 	Cost float64 `json:"cost,omitempty"`
 	// Unpriced counts the responses whose cost is unknown and not included in Cost. It is 0 without prices.
 	Unpriced int `json:"unpriced,omitempty"`
-}
-
-// UnmarshalJSON reads the form that [json.Marshal] writes, and the form written by earlier versions, with Go's field
-// names.
-func (u *Usage) UnmarshalJSON(data []byte) error {
-	type fields Usage // without methods
-	read := struct {
-		*fields
-		ToolCalls *int `json:"ToolCalls"` // the name in earlier versions; the other names differ only in case
-	}{fields: (*fields)(u)}
-	if err := json.Unmarshal(data, &read); err != nil {
-		return err
-	}
-	if read.ToolCalls != nil {
-		u.ToolCalls = *read.ToolCalls
-	}
-	return nil
 }

@@ -5,6 +5,8 @@ package acp
 import (
 	"bytes"
 	"slices"
+
+	"github.com/ponte-go/ponte/internal/show"
 )
 
 // AnswerError reports that the peer sent an answer that is not a JSON-RPC response. It comes wrapped in a [CallError].
@@ -15,7 +17,9 @@ type AnswerError struct {
 	Problem string // what is wrong, in English
 }
 
-func (e *AnswerError) Error() string { return "acp: the peer sent a malformed answer: " + e.Problem }
+func (e *AnswerError) Error() string {
+	return show.Received("acp: the peer sent a malformed answer: " + e.Problem)
+}
 
 // fate is what became of an answer.
 type fate uint8

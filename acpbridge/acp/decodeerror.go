@@ -2,7 +2,11 @@
 
 package acp
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ponte-go/ponte/internal/show"
+)
 
 // DecodeError reports a value that does not have the form that the protocol asks for. As the parameters of a request it becomes the
 // answer -32602.
@@ -14,9 +18,9 @@ type DecodeError struct {
 
 func (e *DecodeError) Error() string {
 	if e.Field == "" {
-		return fmt.Sprintf("acp: %s: %s", e.Type, e.Problem)
+		return show.Received(fmt.Sprintf("acp: %s: %s", e.Type, e.Problem))
 	}
-	return fmt.Sprintf("acp: %s.%s: %s", e.Type, e.Field, e.Problem)
+	return show.Received(fmt.Sprintf("acp: %s.%s: %s", e.Type, e.Field, e.Problem))
 }
 
 // end closes the decoding of a struct: it gives an error of one of the fields its place, and reports the first required field

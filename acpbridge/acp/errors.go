@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ponte-go/ponte/internal/show"
 )
 
 // Error codes of JSON-RPC 2.0 and of the protocol.
@@ -74,7 +76,8 @@ func (e *Error) WithData(data any) *Error {
 	return &out
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("acp: %s (%d)", e.Message, e.Code) }
+// Error implements error, on one line. Characters that control terminals, or that nobody sees, are written out, as in ⟨ESC⟩.
+func (e *Error) Error() string { return show.Received(fmt.Sprintf("acp: %s (%d)", e.Message, e.Code)) }
 
 // Is reports whether target is an Error of the same code. A cancelled request is a [context.Canceled] too.
 func (e *Error) Is(target error) bool {

@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ponte-go/ponte/internal/show"
 )
 
 // Install installs an agent, unless it is installed already. Of an agent's ways it takes the first one of npx, uvx and binary that is possible here.
@@ -122,7 +124,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 func (t *tail) String() string {
-	return strings.ToValidUTF8(strings.Join(strings.Fields(string(t.b)), " "), "")
+	return show.Line(strings.ToValidUTF8(strings.Join(strings.Fields(string(t.b)), " "), ""))
 }
 
 // Bounds of an archive.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/ponte-go/ponte/internal/hide"
 )
 
 // Errors from providers. An [*APIError] matches the one that applies with errors.Is.
@@ -44,7 +46,8 @@ type APIError struct {
 	Err error
 }
 
-// Error implements error. It returns a single line and leaves out unknown details.
+// Error implements error. It returns a single line and leaves out unknown details. Characters that control terminals, or that
+// nobody sees, become U+FFFD.
 func (e *APIError) Error() string {
 	status := ""
 	if e.Status != 0 {
@@ -68,7 +71,7 @@ func (e *APIError) Error() string {
 			text += ": " + s
 		}
 	}
-	return text
+	return hide.Controls(text)
 }
 
 // Unwrap returns the cause.

@@ -35,7 +35,7 @@ type Settings struct {
 	// minimum.
 	CompactAt int
 	// ExtraHeaders and ExtraBody are added to the HTTP request. A key of ExtraBody replaces the adapter's top-level field
-	// with that name.
+	// with that name. Their values may be secret: printed forms and the JSON of Settings hide them.
 	ExtraHeaders map[string]string
 	ExtraBody    map[string]json.RawMessage
 }

@@ -76,16 +76,12 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 }
 
 // SameOrigin reports whether two URLs have the same scheme, host and port.
-func SameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
-}
+func SameOrigin(a, b *url.URL) bool { return origin(a) == origin(b) }
 
-func portOf(u *url.URL) string {
-	switch port := u.Port(); {
-	case port != "":
-		return port
-	case u.Scheme == "https":
-		return "443"
+func origin(u *url.URL) string {
+	usual := ":80"
+	if u.Scheme == "https" {
+		usual = ":443"
 	}
-	return "80"
+	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), usual)
 }

@@ -25,7 +25,7 @@ const module = "github.com/ponte-go/ponte"
 // packages below, "*" means all of ours.
 var rules = map[string][]string{
 	"agent/model":                           {"internal/hide", "internal/nearest"},
-	"agent/model/":                          {"agent/model", "internal/adapter", "internal/errs"},
+	"agent/model/":                          {"agent/model", "internal/adapter", "internal/errs", "internal/hide"},
 	"agent/model/modelwrap":                 {"agent/model", "internal/adapter", "internal/fetch", "internal/hide"},
 	"agent/model/genkitmodel/":              {"agent/model", "agent/model/genkitmodel", "internal/adapter"},
 	"agent/model/genkitmodel/genkitdev":     {"agent", "agent/model", "toolset"},
@@ -35,7 +35,7 @@ var rules = map[string][]string{
 	"agent/view":                            {},
 	"agent/journal":                         {},
 	"agent/journal/":                        {"agent/journal"},
-	"agent":                                 {"agent/approval", "agent/engine", "agent/journal", "agent/model", "toolset", "internal/loop", "internal/engine", "internal/errs", "internal/partial", "internal/plainjson", "internal/schema"},
+	"agent":                                 {"agent/approval", "agent/engine", "agent/journal", "agent/model", "toolset", "internal/loop", "internal/engine", "internal/errs", "internal/hide", "internal/partial", "internal/plainjson", "internal/schema"},
 	"toolset":                               {"agent/model", "internal/errs", "internal/plainjson", "internal/schema"},
 	"toolset/toolsettest":                   {"agent/model", "toolset"},
 	"toolset/command":                       {"internal/show"},
@@ -69,7 +69,7 @@ var rules = map[string][]string{
 	"agent/session/projection":              {"agent", "agent/approval", "agent/model", "agent/model/native", "agent/session", "agent/session/turn", "agent/view", "toolset", "internal/explain", "internal/show"},
 	"agent/session/host":                    {"agent", "agent/approval", "agent/model", "agent/session", "agent/session/projection", "agent/session/turn", "agent/view", "toolset", "internal/elicit", "internal/explain", "internal/nearest", "internal/show"},
 	"acpbridge":                             {"agent", "agent/session", "agent/session/host", "agent/session/projection", "agent/session/turn", "agent/view", "agent/approval", "agent/model", "toolset", "toolset/command", "toolset/workspace", "toolset/workspace/local", "deps", "acpbridge/acp", "acpbridge/acp/unstable", "internal/"},
-	"acpbridge/acp":                         {"internal/hide"},
+	"acpbridge/acp":                         {"internal/hide", "internal/show"},
 	"acpbridge/acp/unstable":                {"acpbridge/acp", "internal/hide"},
 	"acpbridge/acpagent":                    {"acpbridge/acp", "acpbridge/acpclient", "agent", "agent/model", "agent/view", "toolset"},
 	"acpbridge/acpmcp":                      {"acpbridge/acp", "acpbridge/acp/unstable", "deps", "toolset", "toolset/mcptoolset"},

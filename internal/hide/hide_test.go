@@ -31,3 +31,7 @@ func TestWhatIsNotThereIsNotHidden(t *testing.T) {
 	require.Empty(t, hide.Text(""))
 	require.Empty(t, hide.URL(""))
 }
+
+func TestControlsBecomeVisible(t *testing.T) {
+	require.Equal(t, "a\uFFFD[31mb \uFFFD\uFFFDc\td\né 日本 🎉\uFFFD", hide.Controls("a\x1b[31mb \u202e\x00c\td\né 日本 🎉\xff"))
+}

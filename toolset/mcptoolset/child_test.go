@@ -34,6 +34,11 @@ func serveAsChild(mode string) int {
 	case "crash":
 		fmt.Fprintln(os.Stderr, "cannot open the database, key sk-secret-123\u202e")
 		return 3
+	case "painted":
+		fmt.Fprint(os.Stderr, "\x1b[31mred\x1b[0m key sk-sec")
+		time.Sleep(20 * time.Millisecond) // two reads, as a rule; the result is the same
+		fmt.Fprint(os.Stderr, "ret-123\r\n\n"+strings.Repeat("x", 20_000)+"\nwithout an end\x07")
+		return 3
 	case "hang":
 		select {}
 	case "deaf":

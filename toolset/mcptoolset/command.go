@@ -32,8 +32,9 @@ type Command struct {
 	Inherit []string
 	// Dir is the working directory. If empty, it is that of this program.
 	Dir string
-	// Stderr receives what the server writes to its standard error, if it is not nil. It is called from one goroutine. The last lines
-	// also appear in the error if the server dies.
+	// Stderr receives what the server writes to its standard error, line by line, if it is not nil. Characters that control terminals
+	// are written out, as in ⟨ESC⟩, and the values of Env and Inherit are left out. It is called from one goroutine. The last lines also
+	// appear in the error if the server dies.
 	Stderr io.Writer
 	// Grace is the time a server has to end after its standard input is closed, and again after SIGTERM. 0 means 500 ms.
 	Grace time.Duration
@@ -143,7 +144,10 @@ func (c Command) open(_ context.Context, limits *Limits) (_ *opened, err error) 
 	theirIn.Close()
 	theirOut.Close()
 	theirErr.Close()
-	p := &process{guarded: guarded, in: in, out: out, errs: errs, grace: c.Grace, stderr: c.Stderr}
+	p := &process{guarded: guarded, in: in, out: out, errs: errs, grace: c.Grace}
+	if c.Stderr != nil {
+		p.stderr = &stderrLines{to: c.Stderr, secrets: c.secrets()}
+	}
 	if p.grace == 0 {
 		p.grace = guard.DefaultGrace
 	}
@@ -164,7 +168,7 @@ type process struct {
 	guarded       *guard.Process
 	in, out, errs *os.File
 	grace         time.Duration
-	stderr        io.Writer
+	stderr        *stderrLines // nil if nobody reads it
 	work          sync.WaitGroup
 	ending        sync.Once
 
@@ -247,7 +251,7 @@ func (p *process) readErrors() {
 		n, err := p.errs.Read(buf)
 		if n > 0 {
 			if p.stderr != nil {
-				_, _ = p.stderr.Write(buf[:n])
+				p.stderr.add(buf[:n])
 			}
 			p.mu.Lock()
 			p.tail = append(p.tail, buf[:n]...)
@@ -257,6 +261,9 @@ func (p *process) readErrors() {
 			p.mu.Unlock()
 		}
 		if err != nil {
+			if p.stderr != nil {
+				p.stderr.flush()
+			}
 			return
 		}
 	}

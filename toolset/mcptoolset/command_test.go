@@ -75,6 +75,19 @@ func TestCrashAtStartIsSeenWithoutSecrets(t *testing.T) {
 	}
 }
 
+func TestStderrOfServersControlsNoTerminal(t *testing.T) {
+	var out bytes.Buffer
+	c := command("painted")
+	c.Stderr = &out
+	s := start(t, "", func(config *mcptoolset.Config) { config.Transport = c })
+	require.Empty(t, list(t, s, mcptoolset.Options[none]{}))
+	require.NoError(t, s.Close()) // nothing is written any more
+	lines := strings.Split(out.String(), "\n")
+	require.Equal(t, "⟨ESC⟩[31mred⟨ESC⟩[0m key …", lines[0])
+	require.Equal(t, strings.Repeat("x", 20_000), strings.Join(lines[1:4], ""), "in parts")
+	require.Equal(t, []string{"without an end⟨BEL⟩", ""}, lines[4:])
+}
+
 func TestMissingProgramIsSeen(t *testing.T) {
 	s := start(t, "", func(c *mcptoolset.Config) { c.Transport = mcptoolset.Command{Path: "no-such-program-anywhere"} })
 	require.Empty(t, list(t, s, mcptoolset.Options[none]{}))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -101,11 +100,5 @@ func (e *shownError) Unwrap() error { return e.err }
 
 // plain writes an error for people: without the secrets of the configuration, on one line, of limited length.
 func (s *Server) plain(err error) string {
-	text := err.Error()
-	for _, secret := range s.config.Transport.secrets() {
-		if len(secret) >= 6 {
-			text = strings.ReplaceAll(text, secret, "…")
-		}
-	}
-	return visible(text, 500)
+	return visible(withoutSecrets(err.Error(), s.config.Transport.secrets()), 500)
 }

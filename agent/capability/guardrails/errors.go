@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/internal/show"
 )
 
 // ErrBlocked is what every [*BlockedError] wraps.
@@ -39,7 +40,7 @@ func (e *BlockedError) Error() string {
 	if e.Err != nil {
 		text += fmt.Sprintf(": %v", e.Err)
 	}
-	return text
+	return show.ReceivedText(text)
 }
 
 // Refused tells the user what was blocked, in a sentence. Hosts show it.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/hide"
 )
 
 // Invalid results of a plugin that are neither a response nor an error of the provider.
@@ -42,7 +43,7 @@ func (e *PanicError) Error() string {
 	if e.Value == nil {
 		return "the Genkit plugin ended its goroutine"
 	}
-	return fmt.Sprintf("the Genkit plugin panicked: %v (in %s)", e.Value, e.Origin)
+	return hide.Controls(fmt.Sprintf("the Genkit plugin panicked: %v (in %s)", e.Value, e.Origin))
 }
 
 // Unwrap returns the value if it is an error.

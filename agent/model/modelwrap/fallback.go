@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/hide"
 )
 
 // FallbackPolicy determines when [Fallback] asks the next model. The zero value is usable.
@@ -304,7 +305,7 @@ type ResponseError struct {
 
 // Error implements error.
 func (e *ResponseError) Error() string {
-	return "modelwrap: response failed the check: " + e.Err.Error()
+	return hide.Controls("modelwrap: response failed the check: " + e.Err.Error())
 }
 
 // Unwrap returns what Check returned.

@@ -196,16 +196,21 @@ func encodeAsIs(req *model.Request) string {
 		}
 		sent.Messages = append(sent.Messages, clean)
 	}
+	var body map[string]json.RawMessage // which the JSON of settings hides
 	if req.Settings != nil {
 		s := *req.Settings
-		s.ExtraHeaders = nil
+		body, s.ExtraHeaders, s.ExtraBody = s.ExtraBody, nil, nil
 		sent.Settings = &s
 	}
 	text, err := json.Marshal(sent)
 	if err != nil {
 		panic(err)
 	}
-	return string(text)
+	extra, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return string(text) + string(extra)
 }
 
 // wires records what the providers of a harness are sent.
