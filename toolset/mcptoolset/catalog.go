@@ -116,11 +116,11 @@ func (c *catalog) add(server string, t *mcp.Tool, limits *Limits) {
 		err = errors.New("the server lists it twice: the first one is used")
 	}
 	if err == nil {
-		d.Schema, err = objectSchema(t.InputSchema, limits)
+		d.Schema, err = objectSchema(verbatimSchema(t, "inputSchema", t.InputSchema), limits)
 	}
 	if err == nil && t.OutputSchema != nil {
 		// A bad output schema harms nobody: results are shown as they are.
-		if d.Output, _ = boundedSchema(t.OutputSchema, limits); d.Output != nil {
+		if d.Output, _ = boundedSchema(verbatimSchema(t, "outputSchema", t.OutputSchema), limits); d.Output != nil {
 			d.check = newOutputCheck(d.Output)
 		}
 	}

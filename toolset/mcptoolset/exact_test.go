@@ -139,3 +139,25 @@ func TestForeignBodiesOfHTTPAreRead(t *testing.T) {
 		require.Error(t, s.Status().Err)
 	}
 }
+
+// Schemas are what the server wrote, too.
+func TestNumbersOfSchemasStayAsTheyAreWritten(t *testing.T) {
+	const schema = `{"type":"object","properties":{"n":{"type":"integer","enum":[9007199254740993,-9007199254740993],"maximum":12345678901234567890},"x":{"type":"number","minimum":0.10,"maximum":1e300}}}`
+	f := newFake(nil)
+	f.AddTool(&mcp.Tool{Name: "count", InputSchema: json.RawMessage(schema), Meta: mcp.Meta{"a": "b"}}, echo)
+	f.tool("echo", echo)
+	for name, transport := range connections(t, f) {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, f, over(transport), func(c *mcptoolset.Config) {
+				if name == "SSE" {
+					c.ProtocolVersion = "2024-11-05"
+				}
+			})
+			tools := list(t, s, mcptoolset.Options[none]{})
+			require.Len(t, tools, 2)
+			for _, want := range []string{"[9007199254740993,-9007199254740993]", "12345678901234567890", "1e300"} {
+				require.Contains(t, string(tools[0].Def.Schema), want)
+			}
+		})
+	}
+}

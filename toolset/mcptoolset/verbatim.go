@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,12 +17,29 @@ import (
 // the content. The SDK would decode the content and lose digits of its numbers.
 const rawKey = "ponte-go.dev/verbatim"
 
-var structuredName = []byte(`"structuredContent"`)
+var (
+	structuredName = []byte(`"structuredContent"`)
+	schemaName     = []byte(`"inputSchema"`)
+	// longNumber matches numbers that the SDK may round.
+	longNumber = regexp.MustCompile(`[0-9]{16}|[0-9][.eE]`)
+)
 
-// verbatim hides the structured content of a result from the SDK.
+// mayRound reports whether the SDK may change the numbers of a message.
+func mayRound(message []byte) bool {
+	return bytes.Contains(message, structuredName) || bytes.Contains(message, schemaName) && longNumber.Match(message)
+}
+
+// verbatim hides the structured content of a result from the SDK, and adds to the tools of a list what their schemas are.
 func verbatim(result []byte) []byte {
 	var members map[string]json.RawMessage
-	if !bytes.Contains(result, structuredName) || json.Unmarshal(result, &members) != nil {
+	if !mayRound(result) || json.Unmarshal(result, &members) != nil {
+		return result
+	}
+	if tools := members["tools"]; tools != nil {
+		members["tools"] = verbatimTools(tools)
+		if changed, err := json.Marshal(members); err == nil {
+			return changed
+		}
 		return result
 	}
 	content := members["structuredContent"]
@@ -39,10 +57,48 @@ func verbatim(result []byte) []byte {
 	return result
 }
 
-// verbatimMessage does so in a message.
+// verbatimTools adds the schemas of tools, as they are written, to the tools' metadata. The SDK looks at the schemas themselves.
+func verbatimTools(list []byte) []byte {
+	var tools []map[string]json.RawMessage
+	if json.Unmarshal(list, &tools) != nil {
+		return list
+	}
+	for _, tool := range tools {
+		schemas := map[string]string{}
+		for _, name := range []string{"inputSchema", "outputSchema"} {
+			if longNumber.Match(tool[name]) {
+				schemas[name] = string(tool[name])
+			}
+		}
+		meta := map[string]json.RawMessage{}
+		if len(schemas) == 0 || tool["_meta"] != nil && json.Unmarshal(tool["_meta"], &meta) != nil || meta == nil {
+			continue
+		}
+		meta[rawKey], _ = json.Marshal(schemas)
+		tool["_meta"], _ = json.Marshal(meta)
+	}
+	changed, err := json.Marshal(tools)
+	if err != nil {
+		return list
+	}
+	return changed
+}
+
+// verbatimSchema returns a schema of a tool with its numbers as the server wrote them.
+func verbatimSchema(t *mcp.Tool, name string, schema any) any {
+	schemas, _ := t.Meta[rawKey].(map[string]any)
+	if text, ok := schemas[name].(string); ok {
+		if exact, ok := decoded([]byte(text)); ok {
+			return exact
+		}
+	}
+	return schema
+}
+
+// verbatimMessage does what verbatim does in a message.
 func verbatimMessage(message []byte) []byte {
 	var members map[string]json.RawMessage
-	if !bytes.Contains(message, structuredName) || json.Unmarshal(message, &members) != nil || members["result"] == nil {
+	if !mayRound(message) || json.Unmarshal(message, &members) != nil || members["result"] == nil {
 		return message
 	}
 	members["result"] = verbatim(members["result"])
@@ -56,7 +112,7 @@ func verbatimMessage(message []byte) []byte {
 func verbatimEvents(body io.Reader, limit int) io.Reader {
 	return newLineReader(body, limit, func(line []byte) ([]byte, error) {
 		data, ok := bytes.CutPrefix(line, []byte("data:"))
-		if !ok || !bytes.Contains(data, structuredName) || len(line) > limit {
+		if !ok || !mayRound(data) || len(line) > limit {
 			return line, nil
 		}
 		return append(append([]byte("data: "), verbatimMessage(bytes.TrimSpace(data))...), '\n'), nil
