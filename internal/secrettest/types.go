@@ -102,6 +102,9 @@ func table(pkg string, byPackage map[string][]string) []byte {
 			fmt.Fprintf(&list, "\treflect.TypeFor[p%d.%s](),\n", i, name)
 		}
 	}
-	return []byte("// SPDX-License-Identifier: Apache-2.0\n\npackage " + pkg + "\n\nimport (\n\t\"reflect\"\n\n\t\"" + module + "/deps\"\n" + imports.String() + ")\n\n" +
+	if strings.Contains(list.String(), "deps.") {
+		fmt.Fprintf(&imports, "\t%q\n", module+"/deps")
+	}
+	return []byte("// SPDX-License-Identifier: Apache-2.0\n\npackage " + pkg + "\n\nimport (\n\t\"reflect\"\n\n" + imports.String() + ")\n\n" +
 		"// exported are the exported types of all public packages: see [secrettest.Exported].\nvar exported = []reflect.Type{\n" + list.String() + "}\n")
 }

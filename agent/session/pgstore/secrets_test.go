@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pgstore_test
+
+import (
+	"flag"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ponte-go/ponte/internal/secrettest"
+)
+
+var updateTypes = flag.Bool("update-types", false, "write the table of exported types")
+
+func TestNoTypeShowsSecrets(t *testing.T) {
+	const table = "exported_types_test.go"
+	want, err := secrettest.Exported(".", "agent/session/pgstore", "pgstore_test")
+	require.NoError(t, err)
+	if *updateTypes {
+		require.NoError(t, os.WriteFile(table, want, 0o644))
+	}
+	got, err := os.ReadFile(table)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "go test -run TestNoTypeShowsSecrets -update-types")
+	m := &secrettest.Maker{Pool: exported}
+	for _, of := range exported {
+		if of.Kind() == reflect.Interface {
+			continue
+		}
+		v, _ := m.Make(of)
+		require.Empty(t, secrettest.Ways(v.Addr().Interface()), of)
+		if !secrettest.Locks(of) {
+			require.Empty(t, secrettest.Ways(v.Interface()), of)
+		}
+	}
+}
