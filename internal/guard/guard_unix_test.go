@@ -292,7 +292,7 @@ until test -e '`+goOn+`'; do sleep 0.01; done; exit 4`, nil)
 	}
 	child := number(t, out)
 	if _, err := os.Stat("/proc/self/cmdline"); err == nil {
-		require.Len(t, watchersOf(t, p.Pid()), 1)
+		watcherOf(t, p.Pid())
 	}
 	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
 	require.Equal(t, guard.Exit{Code: 4}, p.Exit())
@@ -304,12 +304,23 @@ func TestCommandEndsWhenItsWatcherDies(t *testing.T) {
 	needProc(t)
 	p, out := newShell(t, `timeout 300 sh -c 'echo $$; sleep 300' & wait`, func(c *guard.Command) { c.Grace = time.Hour })
 	child := number(t, out)
-	watchers := watchersOf(t, p.Pid())
-	require.Len(t, watchers, 1)
-	require.NoError(t, syscall.Kill(watchers[0], syscall.SIGKILL))
+	require.NoError(t, syscall.Kill(watcherOf(t, p.Pid()), syscall.SIGKILL))
 	require.Equal(t, guard.Exit{Code: -1, Signal: "SIGKILL", Lost: true}, p.Exit())
 	<-p.Ended()
 	requireGone(t, child)
+}
+
+// watcherOf returns the watcher of a session. It is a fork of the shell that starts it for a moment, and has its command line then.
+func watcherOf(t *testing.T, session int) (pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		pids := watchersOf(t, session)
+		if len(pids) == 1 {
+			pid = pids[0]
+		}
+		return len(pids) == 1
+	}, 20*time.Second, 10*time.Millisecond)
+	return pid
 }
 
 // watchersOf returns the watchers of a session, by their command line.
