@@ -199,6 +199,7 @@ func TestHandOverIsKept(t *testing.T) {
 	require.Greater(t, s.executions, 2)
 	require.Equal(t, want.Output, got.Output)
 	require.Equal(t, len(want.Messages), len(got.Messages))
+	s.id = "next story"
 	gotNext, err := s.play(t, temporalengine.Input{Prompt: "And now?", History: got.Messages, Metadata: ada})
 	require.NoError(t, err)
 	require.Equal(t, wantNext.Output, gotNext.Output)

@@ -88,7 +88,8 @@ func (a Activity) orDefault() Activity {
 
 // Input is what a run begins with. It is stored with the workflow.
 type Input struct {
-	// ID is the id of the workflow and of the run. Empty makes one. A second run with the id of one that is going on is refused.
+	// ID is the id of the workflow and of the run. Empty makes one. A second run with the id of one that is going on is refused, and a run whose
+	// History has messages of another run with this id fails with [agent.ErrRunID].
 	ID string `json:"id,omitempty"`
 	// Prompt is what the agent is asked. Parts is for more than text.
 	Prompt string       `json:"prompt,omitempty"`

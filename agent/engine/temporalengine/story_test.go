@@ -3,6 +3,7 @@
 package temporalengine_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,8 @@ type story struct {
 	config temporalengine.Config[deps, report]
 	// register registers more with each environment.
 	register func(env *testsuite.TestWorkflowEnvironment)
+	// id is the workflow's id: "story" if empty.
+	id string
 	// full says that each execution is told to continue as new.
 	full bool
 	// during is called with each execution before it starts.
@@ -46,7 +49,7 @@ func (s *story) play(t *testing.T, in temporalengine.Input) (*agent.Result[repor
 		if s.register != nil {
 			s.register(env)
 		}
-		env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: storyID})
+		env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: cmp.Or(s.id, storyID)})
 		env.SetContinueAsNewSuggested(s.full)
 		if s.during != nil {
 			s.during(env, s.executions)
