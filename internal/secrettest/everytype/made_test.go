@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package secrettest_test
+package everytype_test
 
 import (
 	"net/http"

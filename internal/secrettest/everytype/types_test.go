@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package secrettest_test
+package everytype_test
 
 import (
 	"bytes"
@@ -21,14 +21,14 @@ var update = flag.Bool("update", false, "write the table of types")
 const table = "exported_test.go"
 
 func TestTypesAreListed(t *testing.T) {
-	want, err := secrettest.Exported("../..", "", "secrettest_test")
+	want, err := secrettest.Exported("../../..", "", "everytype_test")
 	require.NoError(t, err)
 	if *update {
 		require.NoError(t, os.WriteFile(table, want, 0o644))
 	}
 	got, err := os.ReadFile(table)
 	require.NoError(t, err)
-	require.True(t, bytes.Equal(want, got), "go test ./internal/secrettest -update")
+	require.True(t, bytes.Equal(want, got), "go test ./internal/secrettest/everytype -update")
 }
 
 // harmless are fields whose names look as if they held secrets, and why they hold none.
