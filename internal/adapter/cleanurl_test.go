@@ -24,6 +24,8 @@ func TestCleanTextHidesSecretsInURLs(t *testing.T) {
 		"https://user:s3/cret@h.test/x":                    "https://h.test/x",
 		"two: ftp://a:s3cret@b/c HTTPS://d/e?s3cret":       "two: ftp://b/c HTTPS://d/e",
 		"https://h.test/users/me@example.org":              "https://example.org",
+		"https://?key=user@s3cret":                         "https://",
+		"https://h.test/a?user=me@s3cret":                  "https://h.test/a",
 	} {
 		require.Equal(t, want, adapter.CleanText(text), text)
 	}
