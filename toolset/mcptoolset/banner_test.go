@@ -28,6 +28,7 @@ var banners = map[string]string{
 	"no end":   "",
 	"long":     strings.Repeat("x", 100_000) + "\n",
 	"carriage": "a\r\nb\r\n",
+	"many":     strings.Repeat("line\n", 9000),
 	"braces":   "{" + strings.Repeat("x", 100_000) + "}\n",
 }
 
@@ -65,6 +66,9 @@ func bannerServer(mode string) int {
 		if mode == "version" {
 			version = "1999-12-31"
 		}
+		if mode == "breaks" {
+			_ = os.Stdin.Close()
+		}
 		switch m.Method {
 		case "initialize":
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}}`, m.ID, version)
@@ -74,6 +78,13 @@ func bannerServer(mode string) int {
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"got"}]}}`, m.ID)
 		default:
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+		}
+		if mode == "breaks" { // the client's next message cannot be written, and only then the reason comes
+			fmt.Fprint(out, end)
+			_ = out.Flush()
+			time.Sleep(50 * time.Millisecond)
+			fmt.Fprint(os.Stdout, banner)
+			return 3
 		}
 		fmt.Fprint(out, end+strings.TrimPrefix(banner, "\ufeff"))
 		if out.Flush() != nil {
@@ -95,13 +106,14 @@ func TestLinesThatAreNoMessagesAreSkipped(t *testing.T) {
 	}
 }
 
-// An error names the cause: what a server wrote instead of messages, or the version that it speaks.
+// An error names the cause: what a server wrote instead of messages, to its end, or the version that it speaks.
 func TestErrorsNameWhatAServerWrote(t *testing.T) {
 	for mode, want := range map[string][]string{
 		"exits:banner":   {"exited with code 0", "standard output had lines that are no messages", "Starting server on stdio...", "Version 1.0"},
 		"exits:escapes":  {`\\u001b[32mgreen`, `\\u202e`},
 		"exits:log":      {"[INFO] ready", "{INFO: braces}"},
 		"exits:scalars":  {"and 1 more lines"},
+		"breaks:many":    {"exited with code 3", "and 17997 more lines"},
 		"silent:banner":  {"no connection within", "Starting server"},
 		"noise:":         {"noise", "keeps writing"},
 		"version:banner": {`unsupported protocol version: "1999-12-31"`, "this program knows", "2025-06-18", "Starting server"},

@@ -50,8 +50,9 @@ var inherited = []string{
 const (
 	// writeTimeout bounds how long a server may leave its standard input unread.
 	writeTimeout = 10 * time.Second
-	// drainTime bounds how long output is read after the process has ended. Something that it started may hold it open.
-	drainTime  = 200 * time.Millisecond
+	// drainTime bounds how long output is read after the process has ended or the connection has been closed. Something that it
+	// started may hold it open.
+	drainTime  = 500 * time.Millisecond
 	keepStderr = 2 << 10
 )
 
@@ -153,13 +154,10 @@ func (c Command) open(_ context.Context, limits *Limits) (_ *opened, err error) 
 	}
 	p.work.Go(p.readErrors)
 	p.work.Go(p.watch)
-	var banner skipped
+	messages := newMessages(p)
 	return &opened{
-		Transport: &mcp.IOTransport{Reader: struct {
-			io.Reader
-			io.Closer
-		}{newLineReader(p, maxLine, banner.filter), p}, Writer: p, MaxLineLength: limits.Message},
-		ordered: true, end: p.end, why: p.why, note: banner.note,
+		Transport: &mcp.IOTransport{Reader: messages, Writer: p, MaxLineLength: limits.Message},
+		ordered:   true, end: p.end, why: p.why, note: messages.note,
 	}, nil
 }
 
@@ -197,13 +195,13 @@ func (p *process) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the server's input, which asks it to end. The rest is done by end.
+// Close ends the server's input, which asks it to end. What it has written can be read for a moment, for errors. The rest is done by end.
 func (p *process) Close() error {
 	p.mu.Lock()
 	p.stopped = true
 	p.mu.Unlock()
 	err := p.in.Close()
-	_ = p.out.SetReadDeadline(time.Unix(1, 0))
+	_ = p.out.SetReadDeadline(time.Now().Add(drainTime))
 	return err
 }
 

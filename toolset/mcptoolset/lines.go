@@ -5,11 +5,13 @@ package mcptoolset
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
 const (
@@ -84,6 +86,45 @@ func (l *lineReader) next() {
 		}
 		return
 	}
+}
+
+// messages reads the messages of a process and notes what else it writes.
+type messages struct {
+	process *process
+	lines   *lineReader
+	skipped skipped
+	ended   chan struct{} // closed when there is nothing left to read
+	ending  sync.Once
+}
+
+func newMessages(p *process) *messages {
+	m := &messages{process: p, ended: make(chan struct{})}
+	m.lines = newLineReader(p, maxLine, m.skipped.filter)
+	return m
+}
+
+// Read implements [io.Reader].
+func (m *messages) Read(b []byte) (int, error) {
+	n, err := m.lines.Read(b)
+	if err != nil {
+		m.ending.Do(func() { close(m.ended) })
+	}
+	return n, err
+}
+
+// Close implements [io.Closer].
+func (m *messages) Close() error { return m.process.Close() }
+
+// note says what was skipped. A process that ends at once is noticed before its output has been read, so note waits for that.
+func (m *messages) note(ctx context.Context) string {
+	timer := time.NewTimer(drainTime)
+	defer timer.Stop()
+	select {
+	case <-m.ended:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return m.skipped.note()
 }
 
 // skipped is what a server has written that is no message.

@@ -242,7 +242,7 @@ func (l *link) explain(err error) error {
 		}
 	}
 	if l.opened.note != nil {
-		if note := l.opened.note(); note != "" {
+		if note := l.opened.note(l.ctx); note != "" {
 			err = fmt.Errorf("%w; %s", err, note)
 		}
 	}

@@ -338,11 +338,12 @@ func (s *Server) ready(ctx context.Context) (*link, error) {
 
 // forget drops a connection that has ended, if watch has not done so yet.
 func (s *Server) forget(l *link) {
+	cause := l.cause() // may wait for the server's last words
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.link == l {
 		s.link = nil
-		s.failed(l.cause())
+		s.failed(cause)
 	}
 }
 

@@ -32,8 +32,8 @@ type opened struct {
 	end func()
 	// why returns what is known about the end of a connection that was lost, or nil.
 	why func() error
-	// note returns what else people should know about a connection that was lost, or "".
-	note func() string
+	// note returns what else people should know about a connection that was lost, or "". It may wait for that, but not long.
+	note func(ctx context.Context) string
 }
 
 // Func is a transport made by a function, such as one half of [mcp.NewInMemoryTransports]. It is called for each connection.
