@@ -31,7 +31,6 @@ var (
 // builder builds the schema of one Go type. It sees the type as encoding/json does, which decodes the text later.
 // The jsonschema package reads the keywords of jsonschema tags.
 type builder struct {
-	root  reflect.Type            // the outermost struct
 	open  []reflect.Type          // named types being built, outermost first
 	names map[reflect.Type]string // recursive types and their names in defs
 	defs  jsonschema.Definitions
@@ -102,7 +101,6 @@ func newBuilder() *builder {
 
 // build returns the schema of t, which is always that of an object. It reports whether t had to be wrapped.
 func (b *builder) build(t reflect.Type) (root *jsonschema.Schema, wrapped bool, err error) {
-	b.root, _ = elements(t)
 	root, err = b.schemaOf(t)
 	if err != nil {
 		return nil, false, err
@@ -355,8 +353,11 @@ func (b *builder) property(object, s *jsonschema.Schema, f *field) error {
 	if err != nil {
 		return err
 	}
-	if err := checkRules(b.root, f.owner, &f.StructField); err != nil {
+	if err := checkRules(f.owner, &f.StructField); err != nil {
 		return err
+	}
+	if excludesAll(s) {
+		return errorf("no value is left that the rules allow")
 	}
 	required := ruledPresent || hasOption(f, "required")
 	substitute, err := b.addDefault(s, f)
@@ -385,6 +386,17 @@ func (b *builder) property(object, s *jsonschema.Schema, f *field) error {
 		b.defaults[object] = append(b.defaults[object], f)
 	}
 	return nil
+}
+
+// excludesAll reports whether the bounds of s, or of its items, contradict each other.
+func excludesAll(s *jsonschema.Schema) bool {
+	above := func(low, high *uint64) bool { return low != nil && high != nil && *low > *high }
+	beyond := func(low, high json.Number, equal int) bool {
+		return low != "" && high != "" && parseNumber([]byte(low)).compare(parseNumber([]byte(high))) >= equal
+	}
+	return s != nil && (above(s.MinLength, s.MaxLength) || above(s.MinItems, s.MaxItems) || above(s.MinProperties, s.MaxProperties) ||
+		beyond(s.Minimum, s.Maximum, 1) || beyond(s.ExclusiveMinimum, s.Maximum, 0) || beyond(s.Minimum, s.ExclusiveMaximum, 0) ||
+		beyond(s.ExclusiveMinimum, s.ExclusiveMaximum, 0) || excludesAll(s.Items) || excludesAll(s.AdditionalProperties))
 }
 
 // integerBounds returns the bounds of an integer type. Those of 64 bits have none in their schemas, except that unsigned

@@ -89,6 +89,11 @@ func (t *Type) fill(w *walker, text []byte, dst any) error {
 	if t.validate == nil {
 		return nil
 	}
+	defer func() {
+		if len(w.problems) > 0 { // a rule may have met what the schema refuses, such as null in a list
+			_ = recover()
+		}
+	}()
 	problems, err := t.validate.check(dst, prefix, t.root, w.data)
 	w.add(problems)
 	return err

@@ -107,8 +107,8 @@ func canonical(n *node, text []byte) string {
 	return string(encoded)
 }
 
-// normalize writes all numbers of a decoded JSON value in the same way, and removes fields that are null, which means
-// absent.
+// normalize writes all numbers of a decoded JSON value in the same way, and removes fields that are null although the schema
+// does not allow that, which means absent.
 func (n *node) normalize(value *any) {
 	n = n.values()
 	switch v := (*value).(type) {
@@ -122,7 +122,7 @@ func (n *node) normalize(value *any) {
 		for name, item := range v {
 			inner := free
 			if i, known := n.byName[name]; known {
-				if inner = n.fields[i].node; item == nil && !n.fields[i].required {
+				if inner = n.fields[i].node; item == nil && !n.fields[i].required && inner.orNull == nil && inner.types&typeNull == 0 {
 					delete(v, name)
 					continue
 				}

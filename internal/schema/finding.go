@@ -63,6 +63,9 @@ func (v *validation) problem(f validator.FieldError, prefix string) Problem {
 		p.Rule += "=" + param
 	}
 	p.Message = ruleMessage(f.Tag(), param)
+	if f.Tag() == "unique" && param != "" {
+		p.Message = "items must differ in " + param
+	}
 	if words, ok := durationBounds.get(f.Tag()); ok && f.Type() == durationType {
 		p.Message = "must be " + words + " " + param
 	}
@@ -87,10 +90,13 @@ func (v *validation) trimRoot(path string) string {
 // know no others.
 func (v *validation) jsonNames(f validator.FieldError) string {
 	tag, param := f.Tag(), f.Param()
-	if !readsFields(tag) {
+	parent := v.parent(f)
+	switch {
+	case tag == "unique" && isCollection(f.Type()):
+		parent = pointee(f.Type().Elem())
+	case !readsFields(tag):
 		return param
 	}
-	parent := v.parent(f)
 	words := strings.Fields(param)
 	pairs := hasPairs(tag)
 	for i, word := range words {
@@ -107,11 +113,8 @@ func (v *validation) jsonNames(f validator.FieldError) string {
 // compared returns the path of the field that the value at a path was compared with, or path itself if there is none.
 func (v *validation) compared(f validator.FieldError, path string) string {
 	other, ok := jsonPath(v.parent(f), f.Param())
-	switch {
-	case !ok:
+	if !ok {
 		return path
-	case strings.HasSuffix(f.Tag(), "csfield"):
-		return other
 	}
 	return strings.TrimSuffix(path, f.Field()) + other
 }
@@ -119,9 +122,6 @@ func (v *validation) compared(f validator.FieldError, path string) string {
 // parent returns the struct from which a rule that was broken names other fields.
 func (v *validation) parent(f validator.FieldError) reflect.Type {
 	parent, _ := elements(v.goType)
-	if strings.HasSuffix(f.Tag(), "csfield") {
-		return parent
-	}
 	steps := strings.Split(v.trimRoot(f.StructNamespace()), ".")
 	for _, step := range steps[:len(steps)-1] {
 		name, _, _ := strings.Cut(step, "[")

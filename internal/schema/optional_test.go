@@ -122,7 +122,8 @@ type interval struct {
 
 type innerSpan struct {
 	Word string `json:"word,omitempty"`
-	Low  *int   `json:"low" validate:"gtcsfield=End"`
+	Low  *int   `json:"low" validate:"gtcsfield=High"`
+	High int    `json:"high,omitempty"`
 }
 
 // Interval2 is embedded.
@@ -139,10 +140,11 @@ func TestComparisonsWithAbsentFieldsDoNotApply(t *testing.T) {
 		"absent":         takes[interval](`{"start":5}`),
 		"null":           takes[interval](`{"start":5,"end":null}`),
 		"in a struct":    takes[interval](`{"start":5,"twin":"a","inner":{"low":null}}`),
-		"from the root":  takes[interval](`{"start":-5,"inner":{"low":-1}}`),
+		"inside":         takes[interval](`{"start":-5,"inner":{"low":-1}}`),
+		"kept, inside":   takes[interval](`{"start":5,"inner":{"low":3,"high":2}}`),
 		"in a list":      takes[spans](`{"list":[{"from":3},{"from":-1,"until":0}]}`),
 		"there":          refuses[interval](`{"start":5,"end":0}`, `start: must be less than end, got 5`),
-		"there, inside":  refuses[interval](`{"start":0,"end":9,"twin":"a","inner":{"word":"","low":9}}`, `twin: must equal inner.word, got "a"`, `inner.low: must satisfy the rule gtcsfield=end, got 9`),
+		"there, inside":  refuses[interval](`{"start":0,"end":9,"twin":"a","inner":{"word":"","low":9,"high":9}}`, `twin: must equal inner.word, got "a"`, `inner.low: must satisfy the rule gtcsfield=high, got 9`),
 		"there, in list": refuses[spans](`{"list":[{"from":3},{"from":1,"until":0}]}`, `list[1].from: must not be greater than until, got 1`),
 	} {
 		t.Run(name, test)

@@ -11,18 +11,17 @@ import (
 // ruleCheck looks for rules of a field that cannot work. The validator would panic over them in every call, or over some
 // values, or refuse or accept every value.
 type ruleCheck struct {
-	root    reflect.Type    // the outermost struct
 	parents []reflect.Value // values of the struct
 	level   reflect.Type    // of the values that the rules are about: the field, or its elements after dive
 }
 
 // checkRules returns an error if a rule in the validate tag of a field of the struct st cannot work.
-func checkRules(root, st reflect.Type, f *reflect.StructField) error {
+func checkRules(st reflect.Type, f *reflect.StructField) error {
 	tag := f.Tag.Get("validate")
 	if !ruled(tag) {
 		return nil
 	}
-	c := &ruleCheck{root: root, parents: []reflect.Value{sample(st, 0), reflect.Zero(st)}, level: f.Type}
+	c := &ruleCheck{parents: []reflect.Value{sample(st, 0), reflect.Zero(st)}, level: f.Type}
 	tokens := strings.Split(tag, ",")
 	for i := 0; i < len(tokens); i++ {
 		if err := c.token(tokens, &i); err != nil {
@@ -48,7 +47,7 @@ func (c *ruleCheck) token(tokens []string, at *int) error {
 			if t.Kind() != reflect.Map {
 				return errorf("keys needs a map, not %v", t)
 			}
-			keys := &ruleCheck{root: c.root, parents: c.parents, level: t.Key()}
+			keys := &ruleCheck{parents: c.parents, level: t.Key()}
 			for *at += 2; *at < len(tokens) && tokens[*at] != "endkeys"; *at++ {
 				if err := keys.token(tokens, at); err != nil {
 					return err
@@ -244,11 +243,7 @@ func (c *ruleCheck) references(name, param string, t reflect.Type) (parts []stri
 			}
 		}
 	case comparesFields(name), name == "unique" && !isCollection(t):
-		from := c.parents[0].Type()
-		if strings.HasSuffix(name, "csfield") {
-			from = c.root
-		}
-		other, err := resolve(from, param)
+		other, err := resolve(c.parents[0].Type(), param)
 		if err != nil {
 			return nil, err
 		}

@@ -181,11 +181,27 @@ func TestRulesThatCannotWorkAreErrors(t *testing.T) {
 		"unique by a field that cannot be compared": {reflectType[struct {
 			V []struct{ W []int } `validate:"unique=W"`
 		}](), "values of type []int cannot be compared"},
-		"a comparison with a field of the root": {reflectType[struct {
+		"a comparison with a field of the root": {reflectType[struct { // which the validator looks for beside V
+			X int
 			W struct {
-				V int `validate:"eqcsfield=Nope"`
+				V int `validate:"eqcsfield=X"`
 			}
-		}](), "has no field Nope"},
+		}](), "has no field X"},
+		"bounds of a number that exclude all": {reflectType[struct {
+			V *int `json:"v,omitempty" validate:"min=5,max=3"`
+		}](), "field V: no value is left that the rules allow"},
+		"bounds of a float that touch": {reflectType[struct {
+			V float64 `validate:"gt=3,lte=3"`
+		}](), "field V: no value is left that the rules allow"},
+		"a bound beyond the type": {reflectType[struct {
+			V uint8 `validate:"min=300"`
+		}](), "field V: no value is left that the rules allow"},
+		"lengths that exclude all": {reflectType[struct {
+			V [][]string `validate:"dive,dive,len=3,min=4"`
+		}](), "field V: no value is left that the rules allow"},
+		"items that exclude all": {reflectType[struct {
+			V map[string][2]int `validate:"dive,min=3"`
+		}](), "field V: no value is left that the rules allow"},
 		"a number that is text": {reflectType[struct {
 			V json.Number `validate:"min=3"`
 		}](), "the rule counts the characters of a json.Number"},

@@ -77,7 +77,7 @@ func newValidation(t reflect.Type, fields map[reflect.Type]map[string]presence) 
 			continue // which the builder has checked
 		}
 		for _, f := range s.validatedFields(st) {
-			if err := checkRules(elem, st, f); err != nil {
+			if err := checkRules(st, f); err != nil {
 				return nil, within(st.String()+"."+f.Name, err)
 			}
 		}

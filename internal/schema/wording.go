@@ -82,7 +82,12 @@ func plural(n uint64, noun string) string {
 
 // refusal describes why a Go type does not accept a JSON value that matches its schema.
 func refusal(t reflect.Type, err error) string {
-	if !errs.As(err, new(*json.UnmarshalTypeError)) && !errors.Is(err, strconv.ErrRange) {
+	var wrong *json.UnmarshalTypeError
+	if errs.As(err, &wrong) {
+		if !isNumeric(t) { // its own decoding, or that of a number in an any
+			t = wrong.Type
+		}
+	} else if !errors.Is(err, strconv.ErrRange) {
 		return "is not accepted: " + shorten([]byte(err.Error()))
 	}
 	bits := 0
@@ -97,5 +102,5 @@ func refusal(t reflect.Type, err error) string {
 	case reflect.Float32, reflect.Float64:
 		return fmt.Sprintf("must be a number that fits in a %d-bit float", bits)
 	}
-	return "does not fit " + t.String()
+	return "is not accepted: it has another type than it should"
 }

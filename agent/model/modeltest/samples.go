@@ -7,7 +7,7 @@ import "strings"
 // samples are texts that keep the validator's rules about strings.
 var samples = []string{
 	"", "a", "A", "ab", "Ab1", "é", "中文", "1", "12", "true", "on", "{}", " ",
-	"UTC", "Europe/Berlin", "EUR", "978", "DE", "DEU", "276", "DE-BE", "US", "USA", "840", "en-US", "10115",
+	"2026-01-02T15:04:05Z", "UTC", "Europe/Berlin", "EUR", "978", "DE", "DEU", "276", "DE-BE", "US", "USA", "840", "en-US", "10115",
 	"1.2.3", "10.0.0.0/8", "10.0.0.1", "2001:db8::/32", "2001:db8::1", "10.0.0.1:80", "[2001:db8::1]:80", "localhost:80", "80",
 	"example.com", "example", "www.example.com", "https://example.com", "https://example.com/a.png", "https://example.com/a?b=c#d", "urn:isbn:0451450523", "user@example.com",
 	"00:00:5e:00:53:01", "/tmp/a.sock", "C:/a", "/tmp", ".", "a/b", "a%20b", "&lt;a&gt;", "<p>a</p>", "data:text/plain;base64,aGVsbG8=",

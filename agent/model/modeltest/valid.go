@@ -40,18 +40,15 @@ type mender struct {
 const maxMends = 50
 
 func (m *mender) mend(text json.RawMessage) (json.RawMessage, error) {
-	for range maxMends {
+	for n := 0; ; n++ {
 		problems, err := m.problems(text)
 		if err != nil || len(problems) == 0 {
 			return text, err
 		}
-		better := m.better(text, problems)
-		if better == nil {
+		if text = m.better(text, problems); text == nil || n == maxMends {
 			return nil, fmt.Errorf("no value found that keeps the rule %s: %s", problems[0].Rule, problems[0])
 		}
-		text = better
 	}
-	return nil, errors.New("no value found that keeps all rules of the type")
 }
 
 // problems returns what the type refuses.
@@ -126,7 +123,7 @@ func within(outer, path string) bool {
 // compared returns the path of the field that a rule compares a value with, or that of the value.
 func compared(p schema.Problem) string {
 	rule, other, _ := strings.Cut(p.Rule, "=")
-	if !strings.Contains(rule, "field") || strings.HasSuffix(rule, "csfield") {
+	if !strings.Contains(rule, "field") {
 		return strings.TrimPrefix(other, ".")
 	}
 	return p.Path[:strings.LastIndexByte(p.Path, '.')+1] + other
@@ -238,6 +235,9 @@ func set(v any, path string, to any) (any, bool) {
 func rename(document any, path string, key any) (any, bool) {
 	start := strings.LastIndexByte(path, '[')
 	name, isText := key.(string)
+	if number, ok := key.(json.Number); ok {
+		name, isText = number.String(), true
+	}
 	if start < 0 || !isText {
 		return nil, false
 	}
