@@ -4,6 +4,7 @@ package pgstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,10 +25,10 @@ func SettingOfPresence(ctx context.Context, s *Store, name string) (string, erro
 	return value, err
 }
 
-// AtVersion makes tables of an older version, until it is mended.
-func AtVersion(n int) (mend func()) {
+// AddStep adds a step to the schema, as a newer version of the program would, until it is mended.
+func AddStep(step string) (mend func()) {
 	old := steps
-	steps = steps[:n]
+	steps = append(slices.Clone(steps), step)
 	return func() { steps = old }
 }
 

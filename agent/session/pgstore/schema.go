@@ -18,20 +18,11 @@ import (
 	"github.com/ponte-go/ponte/agent/session"
 )
 
-//go:embed schema_v1.sql
-var schemaV1 string
+//go:embed schema.sql
+var schemaSQL string
 
-//go:embed schema_v2.sql
-var schemaV2 string
-
-//go:embed schema_v3.sql
-var schemaV3 string
-
-//go:embed schema_v4.sql
-var schemaV4 string
-
-// steps change a database from each version to the next. A new version is a new step; steps never change.
-var steps = []string{schemaV1, schemaV2, schemaV3, schemaV4}
+// steps change a database from each version to the next. A new version is a new step; steps of a released version never change.
+var steps = []string{schemaSQL}
 
 // inSchema puts the name of a schema into a statement.
 func inSchema(statement, schema string) string {

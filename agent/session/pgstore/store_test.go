@@ -85,7 +85,7 @@ func TestTablesOfANewerVersionAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = pgstore.Open(t.Context(), database, pgstore.Options{Schema: schema})
 	require.ErrorIs(t, err, session.ErrVersion)
-	require.ErrorContains(t, err, "version 99, this program knows versions up to 4")
+	require.ErrorContains(t, err, "version 99, this program knows versions up to 1")
 }
 
 func TestErrorsOfOpen(t *testing.T) {

@@ -14,47 +14,47 @@ import (
 	"github.com/ponte-go/ponte/agent/session/pgstore"
 )
 
-func TestTablesOfAnOlderVersionAreChanged(t *testing.T) {
-	for version := 1; version <= 3; version++ {
-		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
-			url, schema := database(t)
-			mend := pgstore.AtVersion(version)
-			old := store(t, url, pgstore.Options{Schema: schema})
-			made, err := old.Create(t.Context(), session.New{ID: "a", Title: "old", Values: map[string]json.RawMessage{"v": []byte("1"), "w": []byte("2")}})
-			require.NoError(t, err)
-			_, err = old.Create(t.Context(), session.New{ID: "ledger", Dir: session.InternalDir + "ledgers"})
-			require.NoError(t, err)
-			w, err := session.Open(t.Context(), old, "a", session.Claim{Holder: "an older program"})
-			require.NoError(t, err)
-			_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Data: []byte(`"1"`)})
-			require.NoError(t, err)
-			mend()
+// newColumn is a step to a version that does not exist.
+const newColumn = "ALTER TABLE SCHEMA.sessions ADD COLUMN colour text"
 
-			s := store(t, url, pgstore.Options{Schema: schema})
-			_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Data: []byte(`"2"`)})
-			require.NoError(t, err, "a program that had the older tables open goes on")
-			_, err = old.Create(t.Context(), session.New{ID: "b"})
-			require.NoError(t, err)
-			_, err = old.Fork(t.Context(), "a", 1, session.New{ID: "c"})
-			require.NoError(t, err)
-			require.NoError(t, w.Close(t.Context()))
-			info, err := s.Get(t.Context(), "a")
-			require.NoError(t, err)
-			require.Equal(t, made.Title, info.Title)
-			require.EqualValues(t, 2, info.Head)
-			page, err := s.List(t.Context(), session.Query{Conversations: true, Order: session.OrderCreated})
-			require.NoError(t, err)
-			require.Len(t, page.Sessions, 3)
-			require.Equal(t, made.Values, page.Sessions[0].Values, "a fork by the older program")
-			require.NoError(t, s.Blobs().Put(t.Context(), "a", []byte("hello")))
-			require.NoError(t, old.Close())
-			_, err = s.Fork(t.Context(), "a", 1, session.New{ID: "d", Values: map[string]json.RawMessage{"v": nil}})
-			require.NoError(t, err)
-			info, err = s.Get(t.Context(), "d")
-			require.NoError(t, err)
-			require.Equal(t, map[string]json.RawMessage{"w": []byte("2")}, info.Values)
-		})
-	}
+func TestTablesOfAnOlderVersionAreChanged(t *testing.T) {
+	url, schema := database(t)
+	old := store(t, url, pgstore.Options{Schema: schema})
+	_, err := old.Create(t.Context(), session.New{ID: "a", Title: "old", Values: map[string]json.RawMessage{"v": []byte("1")}})
+	require.NoError(t, err)
+	w, err := session.Open(t.Context(), old, "a", session.Claim{Holder: "an older program"})
+	require.NoError(t, err)
+	_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Data: []byte(`"1"`)})
+	require.NoError(t, err)
+
+	mend := pgstore.AddStep(newColumn)
+	t.Cleanup(mend)
+	broken := pgstore.AddStep("nonsense")
+	_, err = pgstore.Open(t.Context(), url, pgstore.Options{Schema: schema})
+	require.ErrorContains(t, err, "migration to version 3")
+	broken()
+	s := store(t, url, pgstore.Options{Schema: schema})
+	_, err = admin(t, url).Exec(t.Context(), "UPDATE "+pgx.Identifier{schema}.Sanitize()+".sessions SET colour = 'red'")
+	require.NoError(t, err)
+
+	_, err = w.Append(t.Context(), session.Entry{Kind: session.KindMessage, Data: []byte(`"2"`)})
+	require.NoError(t, err, "a program that had the older tables open goes on")
+	_, err = old.Fork(t.Context(), "a", 1, session.New{ID: "b"})
+	require.NoError(t, err)
+	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, old.Close())
+	info, err := s.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, "old", info.Title)
+	require.EqualValues(t, 2, info.Head)
+	info, err = s.Get(t.Context(), "b")
+	require.NoError(t, err)
+	require.Equal(t, map[string]json.RawMessage{"v": []byte("1")}, info.Values, "a fork by the older program")
+	require.NoError(t, s.Close())
+
+	mend()
+	_, err = pgstore.Open(t.Context(), url, pgstore.Options{Schema: schema})
+	require.ErrorIs(t, err, session.ErrVersion, "an older program cannot be started again")
 }
 
 // TestRenamedSchemasAreRefused gives the name of a schema to another one. The functions of the first one would use the tables of the second one.

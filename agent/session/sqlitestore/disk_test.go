@@ -248,7 +248,7 @@ func TestOlderStoreIsMigratedAndBackedUp(t *testing.T) {
 	require.NoError(t, old.Close())
 	broken := sqlitestore.AddStep("nonsense")
 	_, err = sqlitestore.Open(dir, sqlitestore.Options{})
-	require.ErrorContains(t, err, "change version 3 to 4")
+	require.ErrorContains(t, err, "change version 2 to 3")
 	broken()
 
 	s, err := sqlitestore.Open(dir, sqlitestore.Options{Busy: 1})
@@ -260,7 +260,7 @@ func TestOlderStoreIsMigratedAndBackedUp(t *testing.T) {
 	_, err = sqlitestore.Open(dir, sqlitestore.Options{})
 	require.ErrorIs(t, err, session.ErrVersion)
 
-	backups, err := filepath.Glob(filepath.Join(dir, "sessions.v2-*.db"))
+	backups, err := filepath.Glob(filepath.Join(dir, "sessions.v1-*.db"))
 	require.NoError(t, err)
 	require.Len(t, backups, 2, "one of the migration that failed")
 	other := t.TempDir()
@@ -269,33 +269,6 @@ func TestOlderStoreIsMigratedAndBackedUp(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(other, "sessions.db"), data, 0o600))
 	good, _, _ = count(t, store(t, other), "s1")
 	require.Equal(t, 5, good, "the backup is a store of the old version")
-}
-
-func TestStoreOfFirstVersionListsConversations(t *testing.T) {
-	dir := t.TempDir()
-	mend := sqlitestore.AtVersion(1)
-	old := store(t, dir)
-	fill(t, old, 2, 5)
-	_, err := old.Create(t.Context(), session.New{ID: "ledger", Dir: session.InternalDir + "ledgers"})
-	require.NoError(t, err)
-	require.NoError(t, old.Close())
-	mend()
-	s := store(t, dir)
-	for conversations, want := range map[bool][]string{true: {"s0", "s1"}, false: {"ledger", "s0", "s1"}} {
-		page, err := s.List(t.Context(), session.Query{Conversations: conversations})
-		require.NoError(t, err)
-		var got []string
-		for _, i := range page.Sessions {
-			got = append(got, i.ID)
-		}
-		require.ElementsMatch(t, want, got)
-	}
-	good, damaged, _ := count(t, s, "s1")
-	require.Equal(t, [2]int{5, 0}, [2]int{good, damaged})
-	backups, err := filepath.Glob(filepath.Join(dir, "sessions.v1-*.db"))
-	require.NoError(t, err)
-	require.Len(t, backups, 1)
-	check(t, dir)
 }
 
 // TestListsWalkAnIndex looks at SQLite's plans: a list reads as many sessions as its page has, whatever else is in the store.

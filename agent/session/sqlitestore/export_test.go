@@ -21,13 +21,6 @@ func AddStep(step string) (mend func()) {
 	return func() { steps = old }
 }
 
-// AtVersion makes stores of an older version, until it is mended.
-func AtVersion(n int) (mend func()) {
-	old := steps
-	steps = steps[:n]
-	return func() { steps = old }
-}
-
 // ListPlan returns SQLite's plan for a list.
 func ListPlan(s *Store, q session.Query) (string, error) {
 	query, args, err := listQuery(&q)

@@ -17,7 +17,7 @@ import (
 // applicationID tells our databases from those of others. It spells "Pont".
 const applicationID = 0x506f6e74
 
-// steps change a database from each version to the next. A new version is a new step; steps never change.
+// steps change a database from each version to the next. A new version is a new step; steps of a released version never change.
 var steps = []string{`
 CREATE TABLE state (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -42,10 +42,12 @@ CREATE TABLE sessions (
 	token INTEGER NOT NULL,
 	holder TEXT NOT NULL,
 	instance TEXT NOT NULL, -- the file in holders, or empty if the session is free
-	since INTEGER NOT NULL
+	since INTEGER NOT NULL,
+	internal INTEGER NOT NULL GENERATED ALWAYS AS (substr(dir, 1, 6) = 'ponte:') VIRTUAL
 );
-CREATE INDEX sessions_updated ON sessions (updated, id) WHERE id IS NOT NULL;
-CREATE INDEX sessions_created ON sessions (created, id) WHERE id IS NOT NULL;
+-- Internal sessions are kept apart, so that a list of conversations does not walk past them. Other lists read both halves.
+CREATE INDEX sessions_internal_updated ON sessions (internal, updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_internal_created ON sessions (internal, created, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_dir_updated ON sessions (dir, updated, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_dir_created ON sessions (dir, created, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_parent_id ON sessions (parent_id) WHERE parent_id <> '';
@@ -76,13 +78,6 @@ CREATE TABLE media (
 ) WITHOUT ROWID;
 CREATE INDEX media_entry ON media (session, seq);
 CREATE TABLE garbage (hash TEXT PRIMARY KEY) WITHOUT ROWID; -- files that may be needed no more
-`, `
--- Lists of conversations do not walk past internal sessions. What the indexes replaced were for is read from both halves of these.
-ALTER TABLE sessions ADD COLUMN internal INTEGER NOT NULL GENERATED ALWAYS AS (substr(dir, 1, 6) = 'ponte:') VIRTUAL;
-DROP INDEX sessions_updated;
-DROP INDEX sessions_created;
-CREATE INDEX sessions_internal_updated ON sessions (internal, updated, id) WHERE id IS NOT NULL;
-CREATE INDEX sessions_internal_created ON sessions (internal, created, id) WHERE id IS NOT NULL;
 `}
 
 // prepareSchema makes, checks or migrates the schema. Nothing else uses the connection.

@@ -22,10 +22,12 @@ CREATE TABLE SCHEMA.sessions (
 	token bigint NOT NULL,
 	holder text NOT NULL,
 	instance bigint NOT NULL, -- the advisory lock of whoever has the session, or 0 if it is free
-	since bigint NOT NULL
+	since bigint NOT NULL,
+	internal boolean NOT NULL GENERATED ALWAYS AS (starts_with(dir, 'ponte:')) STORED
 );
-CREATE INDEX sessions_updated ON SCHEMA.sessions (updated, id) WHERE id IS NOT NULL;
-CREATE INDEX sessions_created ON SCHEMA.sessions (created, id) WHERE id IS NOT NULL;
+-- Internal sessions are kept apart, so that a list of conversations does not walk past them.
+CREATE INDEX sessions_internal_updated ON SCHEMA.sessions (internal, updated, id) WHERE id IS NOT NULL;
+CREATE INDEX sessions_internal_created ON SCHEMA.sessions (internal, created, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_dir_updated ON SCHEMA.sessions (dir, updated, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_dir_created ON SCHEMA.sessions (dir, created, id) WHERE id IS NOT NULL;
 CREATE INDEX sessions_parent_id ON SCHEMA.sessions (parent_id) WHERE parent_id <> '';
@@ -44,9 +46,18 @@ CREATE TABLE SCHEMA.entries (
 );
 CREATE INDEX entries_place ON SCHEMA.entries (session, place) WHERE place IS NOT NULL;
 
--- alive reports whether the process with an advisory lock is there: nobody else can have the lock then.
+-- Data by its hash.
+CREATE TABLE SCHEMA.blobs (
+	key text COLLATE "C" PRIMARY KEY,
+	data bytea NOT NULL,
+	put bigint NOT NULL -- when it was put last, to the day or so
+);
+CREATE INDEX blobs_put ON SCHEMA.blobs (put);
+
+-- alive reports whether the process with an advisory lock is there: nobody else can have the lock then. It gives the lock back at once and not
+-- when the transaction ends, because the process may want it.
 CREATE FUNCTION SCHEMA.alive(instance bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-	SELECT CASE WHEN instance = 0 THEN false ELSE NOT pg_try_advisory_xact_lock_shared(instance) END
+	SELECT CASE WHEN instance = 0 THEN false WHEN pg_try_advisory_lock_shared(instance) THEN NOT pg_advisory_unlock_shared(instance) ELSE true END
 $$;
 
 -- acquire takes hold of a session. It returns no row if there is no session. Without a token the session is held.
@@ -71,7 +82,8 @@ END
 $$;
 
 -- append adds entries to a session. It returns no row if there is no session. Otherwise it says what it found: 'done', 'lost', 'moved'.
--- p_clear_key and p_clear_run say what an entry takes the place of.
+-- p_clear_key and p_clear_run say what an entry takes the place of. The "+ 0" keeps the server from looking for that by the numbers of entries, which
+-- seems as good to it as the place if most sessions are small, and reads all of a large one.
 CREATE FUNCTION SCHEMA.append(p_id text, p_token bigint, p_head bigint, p_soft boolean, p_seq bigint[], p_time bigint[], p_kind text[], p_run text[],
 	p_key text[], p_place text[], p_clear_key text[], p_clear_run text[], p_data bytea[])
 RETURNS TABLE (outcome text, last bigint, had text, had_since bigint) LANGUAGE plpgsql AS $$
@@ -111,14 +123,18 @@ BEGIN
 	END IF;
 	FOR i IN 1..n LOOP
 		IF p_clear_key[i] IS NOT NULL THEN
-			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq > r.pinned AND e.place = p_clear_key[i] RETURNING e.data)
+			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq + 0 > r.pinned AND e.place = p_clear_key[i] RETURNING e.data)
 			SELECT coalesce(sum(octet_length(data)), 0) INTO gone FROM old;
 			added := added - gone;
 		END IF;
 		IF p_clear_run[i] IS NOT NULL THEN
+			-- With an OR the server would read all entries of the session that have a place.
+			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq + 0 > r.pinned AND e.place = 'run ' || p_clear_run[i] RETURNING e.data)
+			SELECT coalesce(sum(octet_length(data)), 0) INTO gone FROM old;
+			added := added - gone;
 			-- '0' follows '/'
-			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq > r.pinned AND (e.place = 'run ' || p_clear_run[i]
-				OR e.place >= 'run ' || p_clear_run[i] || '/' AND e.place < 'run ' || p_clear_run[i] || '0') RETURNING e.data)
+			WITH old AS (DELETE FROM SCHEMA.entries e WHERE e.session = r.num AND e.seq + 0 > r.pinned AND e.place >= 'run ' || p_clear_run[i] || '/'
+				AND e.place < 'run ' || p_clear_run[i] || '0' RETURNING e.data)
 			SELECT coalesce(sum(octet_length(data)), 0) INTO gone FROM old;
 			added := added - gone;
 		END IF;
@@ -180,7 +196,7 @@ END
 $$;
 
 -- fork makes a session that has the entries of another one up to a number. It returns no row if there is no such session, and only its
--- head if the number is not one of it.
+-- head if the number is not one of it. Values that are null are those that it does not have.
 CREATE FUNCTION SCHEMA.fork(p_id text, p_at bigint, p_new text, p_title text, p_dir text, p_vals text, p_created bigint)
 RETURNS TABLE (made boolean, last bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -197,7 +213,7 @@ BEGIN
 	IF made THEN
 		INSERT INTO SCHEMA.sessions (id, title, dir, vals, created, updated, head, size, parent, parent_id, forked_at, pinned, token, holder, instance, since)
 		VALUES (p_new, CASE p_title WHEN '' THEN r.title ELSE p_title END, CASE p_dir WHEN '' THEN r.dir ELSE p_dir END,
-			(r.vals::jsonb || p_vals::jsonb)::text, p_created, p_created, p_at, 0, r.num, r.id, p_at, 0, 0, '', 0, 0);
+			jsonb_strip_nulls(r.vals::jsonb || p_vals::jsonb)::text, p_created, p_created, p_at, 0, r.num, r.id, p_at, 0, 0, '', 0, 0);
 		up := r;
 		LOOP
 			UPDATE SCHEMA.sessions s SET pinned = greatest(s.pinned, upto) WHERE s.num = up.num;
