@@ -99,32 +99,13 @@ func checkJSON(data json.RawMessage, wrong string) error {
 }
 
 // PendingCalls returns the pending calls of a history, including those of inner runs, in the order in which the models made
-// them. It returns nil if the history does not end in a pending request. Histories of earlier versions do not record what a call
-// waits for; such calls have neither Approval nor Meta.
+// them. It returns nil if the history does not end in a pending request.
 func PendingCalls(history []*model.Message) []PendingCall {
 	n := len(history) - 1
 	if n < 0 || history[n] == nil || history[n].Kind != model.KindRequest || !history[n].Pending {
 		return nil
 	}
-	last := history[n]
-	if len(last.PendingCalls) > 0 {
-		return slices.Clone(last.PendingCalls)
-	}
-	if n == 0 || history[n-1] == nil {
-		return nil
-	}
-	var calls []PendingCall
-	for i := range history[n-1].Parts {
-		p := &history[n-1].Parts[i]
-		answered := func(a model.Part) bool {
-			return a.CallID == p.CallID && (a.Kind == model.PartToolReturn || a.Kind == model.PartRetry)
-		}
-		if p.Kind != model.PartToolCall || slices.ContainsFunc(last.Parts, answered) {
-			continue
-		}
-		calls = append(calls, PendingCall{ID: p.CallID, Tool: p.Tool, Args: loop.ArgsJSON(p.Args)})
-	}
-	return calls
+	return slices.Clone(history[n].PendingCalls)
 }
 
 // textAgain is what a person is told who is asked about a call that may have run.

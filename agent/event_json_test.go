@@ -320,31 +320,25 @@ func TestPartialOutputsAreEvents(t *testing.T) {
 }
 
 func TestStoredValuesAreRead(t *testing.T) {
-	read := func(name string, value any) {
-		data, err := os.ReadFile(filepath.Join("testdata", "old", name+".json"))
+	roundTrip := func(value, back any, form string) {
+		data, err := json.Marshal(value)
 		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(data, value))
+		require.Equal(t, form, string(data))
+		require.NoError(t, json.Unmarshal(data, back))
+		require.Equal(t, value, reflect.ValueOf(back).Elem().Interface())
 	}
 	usage := toolset.Usage{
 		Requests: 2, ToolCalls: 1, Cost: 0.25, Unpriced: 1,
 		Usage: model.Usage{InputTokens: 30, OutputTokens: 9, CacheReadTokens: 4, CacheWriteTokens: 3, ReasoningTokens: 2},
 	}
 	want := agent.Result[city]{Output: city{"Oslo", 700000}, RunID: "r1", ConversationID: "k1", Messages: []*model.Message{model.UserText("hi")}, Usage: usage}
-	data, err := json.Marshal(want)
-	require.NoError(t, err)
-	require.Equal(t, `{"output":{"city":"Oslo","population":700000},"run_id":"r1","conversation_id":"k1","messages":[{"v":1,"kind":"request","parts":[{"kind":"user","text":"hi"}]}],`+
-		`"usage":{"requests":2,"tool_calls":1,"input_tokens":30,"output_tokens":9,"cache_read_tokens":4,"cache_write_tokens":3,"reasoning_tokens":2,"cost":0.25,"unpriced":1}}`, string(data))
-	var result agent.Result[city]
-	require.NoError(t, json.Unmarshal(data, &result))
-	require.Equal(t, want, result)
-
-	var results agent.DeferredResults
-	read("deferred_results", &results)
-	require.Equal(t, agent.DeferredResults{
+	roundTrip(want, new(agent.Result[city]), `{"output":{"city":"Oslo","population":700000},"run_id":"r1","conversation_id":"k1","messages":[{"v":1,"kind":"request","parts":[{"kind":"user","text":"hi"}]}],`+
+		`"usage":{"requests":2,"tool_calls":1,"input_tokens":30,"output_tokens":9,"cache_read_tokens":4,"cache_write_tokens":3,"reasoning_tokens":2,"cost":0.25,"unpriced":1}}`)
+	roundTrip(agent.DeferredResults{
 		Decisions: map[string]toolset.Decision{"c1": toolset.AllowWith(json.RawMessage(`{"x":1}`)), "c2": toolset.Deny("no")},
 		Results:   map[string]toolset.Result{"c3": {Text: "21 C", Outcome: model.OutcomeFailed, Content: []model.Part{model.User("see")}, Meta: json.RawMessage(`{"a":1}`)}},
-	}, results)
-	var pending agent.PendingCall
-	read("pending_call", &pending)
-	require.Equal(t, agent.PendingCall{ID: "c1", Tool: "pay", Args: json.RawMessage(`{"x":1}`), Approval: &toolset.Approval{Reason: "money", Scope: "eur", Meta: json.RawMessage(`1`)}, Meta: json.RawMessage(`2`)}, pending)
+	}, new(agent.DeferredResults), `{"decisions":{"c1":{"verdict":"allow","args":{"x":1}},"c2":{"verdict":"deny","reason":"no"}},`+
+		`"results":{"c3":{"text":"21 C","outcome":"failed","content":[{"kind":"user","text":"see"}],"meta":{"a":1}}}}`)
+	roundTrip(agent.PendingCall{ID: "c1", Tool: "pay", Args: json.RawMessage(`{"x":1}`), Approval: &toolset.Approval{Reason: "money", Scope: "eur", Meta: json.RawMessage(`1`)}, Meta: json.RawMessage(`2`)},
+		new(agent.PendingCall), `{"id":"c1","tool":"pay","args":{"x":1},"approval":{"reason":"money","scope":"eur","meta":1},"meta":2}`)
 }

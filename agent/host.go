@@ -36,9 +36,6 @@ func (h *callHost[D, O]) Emit(_ toolset.Call, value any) {
 	}
 }
 
-// PlainIDs reports whether keys have ids of calls as they are: see [toolset.RunContext.IdempotencyKey].
-func (h *callHost[D, O]) PlainIDs() bool { return plainIDs(h.run.options.journal) }
-
 // Ask implements [toolset.Host].
 func (h *callHost[D, O]) Ask(ctx context.Context, _ toolset.Call, q toolset.Question) (toolset.Reply, error) {
 	q.Origin = h.run.origin(h.call)

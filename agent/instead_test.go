@@ -4,9 +4,7 @@ package agent_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -111,19 +109,12 @@ func TestPromptIsKeptWhenAnAllowedCallFails(t *testing.T) {
 	requireAnswered(t, res.Messages)
 }
 
-// Histories of versions that did not say what their calls wait for.
-func TestPendingCallsOfOldHistories(t *testing.T) {
-	var history []*model.Message
-	data, err := os.ReadFile("../internal/engine/testdata/v1/pending.json")
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(data, &history))
-	require.Equal(t, []agent.PendingCall{
-		{ID: "1", Tool: "edit", Args: json.RawMessage(`{"path":"a"}`)}, {ID: "3", Tool: "edit", Args: json.RawMessage(`{"path":"b"}`)}, {ID: "4", Tool: "edit", Args: json.RawMessage(`{"path":"c"}`)},
-	}, agent.PendingCalls(history))
+func TestHistoryThatDoesNotEndPendingHasNoPendingCalls(t *testing.T) {
 	require.Nil(t, agent.PendingCalls(nil))
 	require.Nil(t, agent.PendingCalls([]*model.Message{nil}))
+	require.Nil(t, agent.PendingCalls([]*model.Message{model.Response(model.ToolCall("1", "edit", "{}"))}))
 	require.Nil(t, agent.PendingCalls([]*model.Message{{Kind: model.KindRequest, Pending: true}}))
-	require.Nil(t, agent.PendingCalls([]*model.Message{nil, {Kind: model.KindRequest, Pending: true}}))
+	require.Nil(t, agent.PendingCalls([]*model.Message{{Kind: model.KindRequest, PendingCalls: []agent.PendingCall{{ID: "1"}}}}))
 }
 
 // The calls inside a call that waits are answered one by one; the call goes on if one of them has an answer.

@@ -26,7 +26,7 @@ func WithJournal(j journal.Journal) RunOption {
 	return runOption(func(o *runOptions) {
 		o.journal, o.runOn = nil, nil
 		if j != nil {
-			o.journal, o.runOn = prepaying{Journal: j}, journaled
+			o.journal, o.runOn = prepaying{j}, journaled
 		}
 	})
 }
@@ -34,8 +34,6 @@ func WithJournal(j journal.Journal) RunOption {
 // prepaying is the journal of a run. Its methods are here, because a field of the options would make every program larger.
 type prepaying struct {
 	journal.Journal
-	// plain says that the run has records from before ids of calls were escaped.
-	plain bool
 }
 
 // prepayer is implemented by prepaying.
@@ -44,23 +42,14 @@ type prepayer interface {
 	prepay(ctx context.Context, m *toolset.Meter, run string, step int, call string) (takeBack func())
 	// insideID returns the id of the n-th run in a call.
 	insideID(run string, step int, call string, n int) string
-	plainIDs() bool
 }
 
 func (p prepaying) prepay(ctx context.Context, m *toolset.Meter, run string, step int, call string) (takeBack func()) {
-	return native.Prepay(ctx, p.Journal, m, run, step, call, p.plain)
+	return native.Prepay(ctx, p.Journal, m, run, step, call)
 }
 
 func (p prepaying) insideID(run string, step int, call string, n int) string {
-	return native.InsideID(run, step, call, n, p.plain)
-}
-
-func (p prepaying) plainIDs() bool { return p.plain }
-
-// plainIDs reports whether a run has records from before ids of calls were escaped.
-func plainIDs(j journal.Journal) bool {
-	p, ok := j.(prepayer)
-	return ok && p.plainIDs()
+	return native.InsideID(run, step, call, n)
 }
 
 // journaled is a [runFunc].
@@ -79,7 +68,6 @@ func journaled(ctx context.Context, side runSide, codec native.Codec, o *runOpti
 		return notRun, err
 	}
 	defer eng.Close()
-	o.journal = prepaying{o.journal.(prepaying).Journal, eng.PlainIDs()}
 	res, err := loop.Run(ctx, eng, side, cfg)
 	if messages, atEnd := eng.Unrecorded(); len(messages) > 0 {
 		o.inbox.giveBack(messages, atEnd)

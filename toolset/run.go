@@ -77,11 +77,5 @@ func (r *RunContext[D]) IdempotencyKey() string {
 	if r.Call.RunID != "" {
 		run, step = r.Call.RunID, r.Call.Step
 	}
-	if h, ok := r.Host.(plainIDs); !ok || !h.PlainIDs() {
-		id = model.EscapeID(id)
-	}
-	return run + "/" + strconv.Itoa(step) + "/" + id
+	return run + "/" + strconv.Itoa(step) + "/" + model.EscapeID(id)
 }
-
-// plainIDs is implemented by hosts of runs that may have begun before ids of calls were escaped in keys.
-type plainIDs interface{ PlainIDs() bool }

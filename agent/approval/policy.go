@@ -179,26 +179,23 @@ func (p *Policy) turnstile() chan struct{} {
 	return p.turn
 }
 
+// policyVersion is the version of the JSON form of policies.
+const policyVersion = 1
+
 // policyJSON is a policy on disk.
 type policyJSON struct {
 	Version int    `json:"version"`
 	Rules   []Rule `json:"rules"`
 }
 
-// MarshalJSON implements [json.Marshaler]. Rules are sorted. Earlier versions of this package do not read rules with a source.
+// MarshalJSON implements [json.Marshaler]. Rules are sorted.
 func (p *Policy) MarshalJSON() ([]byte, error) {
-	out := policyJSON{Version: 1, Rules: p.Rules()}
-	if slices.ContainsFunc(out.Rules, func(r Rule) bool { return r.Source != "" }) {
-		out.Version = 2 // they would take them for rules about tools of the program
-	}
+	out := policyJSON{Version: policyVersion, Rules: p.Rules()}
 	if out.Rules == nil {
 		out.Rules = []Rule{}
 	}
 	return json.Marshal(out)
 }
-
-// reject is the old name of deny in stored policies.
-const reject = "reject"
 
 // UnmarshalJSON implements [json.Unmarshaler]. It replaces all rules.
 func (p *Policy) UnmarshalJSON(data []byte) error {
@@ -206,8 +203,8 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("approval: policy: %w", err)
 	}
-	if in.Version != 1 && in.Version != 2 {
-		return fmt.Errorf("approval: policy: version %d is not supported", in.Version)
+	if in.Version != policyVersion {
+		return fmt.Errorf("approval: policy: version %d is not supported, this program reads version %d", in.Version, policyVersion)
 	}
 	rules := make(map[ruleKey]toolset.Verdict, len(in.Rules))
 	for _, r := range in.Rules {
@@ -215,7 +212,7 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 		switch r.Verdict {
 		case toolset.VerdictAllow:
 			rules[key] = stricter(rules[key], r.Verdict)
-		case toolset.VerdictDeny, reject:
+		case toolset.VerdictDeny:
 			rules[key] = toolset.VerdictDeny
 		default:
 			return fmt.Errorf("approval: policy: rule for %q: unknown verdict %q", r.Tool, r.Verdict)

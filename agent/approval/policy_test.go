@@ -81,7 +81,7 @@ func TestPolicyRoundTripsJSON(t *testing.T) {
 	empty, err := json.Marshal(new(approval.Policy))
 	require.NoError(t, err)
 	assert.Equal(t, `{"version":1,"rules":[]}`, string(empty))
-	for _, bad := range []string{`{}`, `{"version":3}`, `[]`, `{"version":1,"rules":[{"tool":"x","verdict":"maybe"}]}`} {
+	for _, bad := range []string{`{}`, `{"version":2}`, `[]`, `{"version":1,"rules":[{"tool":"x","verdict":"maybe"}]}`} {
 		require.Error(t, json.Unmarshal([]byte(bad), &q), bad)
 		assert.Len(t, q.Rules(), 3, "a policy that cannot be read changes nothing")
 	}

@@ -113,8 +113,10 @@ func TestRememberPassesErrorsAndQuestionsOn(t *testing.T) {
 	require.Equal(t, `"why"`, string(reply.Content))
 }
 
-func TestPolicyReadsRulesOfEarlierVersions(t *testing.T) {
+func TestPolicyOfANewerVersionIsRefused(t *testing.T) {
 	var p approval.Policy
-	require.NoError(t, json.Unmarshal([]byte(`{"version":1,"rules":[{"tool":"x","verdict":"reject"}]}`), &p))
-	require.Equal(t, toolset.VerdictDeny, p.Decide("x"))
+	p.Remember("x", "", toolset.VerdictDeny)
+	err := json.Unmarshal([]byte(`{"version":2,"rules":[{"tool":"x","verdict":"allow"}]}`), &p)
+	require.ErrorContains(t, err, "version 2 is not supported, this program reads version 1")
+	require.Equal(t, toolset.VerdictDeny, p.Decide("x"), "the rules stay as they were")
 }

@@ -52,7 +52,7 @@ func TestRulesWithSourceAreStored(t *testing.T) {
 	p.Remember("search", "", toolset.VerdictDeny)
 	data, err := json.Marshal(&p)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"version":2,"rules":[{"tool":"search","verdict":"deny"},{"tool":"search","source":"mcp:files","verdict":"allow"}]}`, string(data))
+	require.JSONEq(t, `{"version":1,"rules":[{"tool":"search","verdict":"deny"},{"tool":"search","source":"mcp:files","verdict":"allow"}]}`, string(data))
 	require.NoError(t, json.Unmarshal(data, &read))
 	assert.Equal(t, p.Rules(), read.Rules())
 	assert.Equal(t, toolset.VerdictAllow, read.DecideApproval("search", &toolset.Approval{Source: "mcp:files"}))

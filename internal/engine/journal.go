@@ -122,9 +122,6 @@ func (j *Journal) Complete() error {
 	return nil
 }
 
-// PlainIDs reports whether the runs inside have the ids of records before version 3: see [InsideID].
-func (j *Journal) PlainIDs() bool { return j.start.plain() }
-
 // Unrecorded returns messages that came into the run and that could not be recorded, which ended it, and whether the run
 // was at its end when it took them.
 func (j *Journal) Unrecorded() (messages [][]model.Part, atEnd bool) { return j.unread, j.unreadAtEnd }

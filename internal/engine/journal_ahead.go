@@ -25,7 +25,6 @@ type recorded struct {
 	// others are the ids of calls that no response has, done are the calls of the step last whose result is recorded.
 	others []string
 	done   map[string]bool
-	plain  bool // see PlainIDs
 }
 
 // place is where runs inside a run are: in a call, in an output without a call or in the preparation of a step, which have no id.
@@ -35,17 +34,11 @@ type place struct {
 }
 
 // InsideID returns the id of the n-th run in a call, or in what a step does outside of calls. No two runs inside a run have the same: ids of
-// calls, which are the model's, are escaped, and a number has a mark. In records before version 3 both were plain.
-func InsideID(run string, step int, call string, n int, plain bool) string {
-	number := "/~"
-	if plain {
-		number = "/"
-	} else {
-		call = model.EscapeID(call)
-	}
-	id := fmt.Sprintf("%s/%d/%s", run, step, call)
+// calls, which are the model's, are escaped, and a number has a mark.
+func InsideID(run string, step int, call string, n int) string {
+	id := fmt.Sprintf("%s/%d/%s", run, step, model.EscapeID(call))
 	if n > 1 {
-		id += number + strconv.Itoa(n)
+		id += "/~" + strconv.Itoa(n)
 	}
 	return id
 }
@@ -59,7 +52,6 @@ func (s *recorded) add(r *record) {
 	}
 	switch r.Op {
 	case opStart:
-		s.plain = r.Start.plain()
 		s.others, s.used.ToolCalls = r.Start.Calls, r.Start.Given
 	case opModel:
 		addUsage(&s.used, toolset.Usage{Requests: 1, Usage: r.Response.Usage, Cost: r.Cost})
@@ -140,14 +132,14 @@ type ahead struct {
 }
 
 // aheadOf returns what the runs in some places have recorded, with the runs inside them.
-func aheadOf(ctx context.Context, j journal.Journal, run string, places []place, plain bool) []ahead {
+func aheadOf(ctx context.Context, j journal.Journal, run string, places []place) []ahead {
 	if j == nil {
 		return nil
 	}
 	var all []ahead
 	for _, p := range places {
 		for n, none := 1, 0; none < p.unused(); n++ {
-			id := InsideID(run, p.step, p.call, n, plain)
+			id := InsideID(run, p.step, p.call, n)
 			s := read(ctx, j, id)
 			if s == nil {
 				none++
@@ -163,7 +155,7 @@ func aheadOf(ctx context.Context, j journal.Journal, run string, places []place,
 // total is what a run counts when it is replayed, with the runs inside it.
 func (s *recorded) total(ctx context.Context, j journal.Journal, run string) toolset.Usage {
 	total := s.used
-	for _, a := range aheadOf(ctx, j, run, s.places(), s.plain) {
+	for _, a := range aheadOf(ctx, j, run, s.places()) {
 		addUsage(&total, a.used)
 	}
 	return total
@@ -198,9 +190,9 @@ func read(ctx context.Context, j journal.Journal, run string) (s *recorded) {
 }
 
 // Prepay counts ahead what the runs inside a call have recorded. The returned function takes back what they do not use.
-func Prepay(ctx context.Context, j journal.Journal, m *toolset.Meter, run string, step int, call string, plain bool) (takeBack func()) {
+func Prepay(ctx context.Context, j journal.Journal, m *toolset.Meter, run string, step int, call string) (takeBack func()) {
 	var p prepaid
-	p.pay(m, aheadOf(ctx, j, run, []place{{step, call}}, plain))
+	p.pay(m, aheadOf(ctx, j, run, []place{{step, call}}))
 	return p.takeAllBack
 }
 
@@ -247,7 +239,7 @@ func (j *Journal) caughtUp(ctx context.Context, step int, live bool) {
 		return
 	}
 	if j.ahead == nil {
-		j.ahead = aheadOf(ctx, j.runs, j.start.Run, j.recorded.places(), j.start.plain())
+		j.ahead = aheadOf(ctx, j.runs, j.start.Run, j.recorded.places())
 	}
 	begun := slices.ContainsFunc(j.ahead, func(a ahead) bool { return a.step == step && a.call != "" })
 	if begun && !live {

@@ -83,8 +83,8 @@ func (j *Journal) preview(ctx context.Context, worker engine.Worker, t *engine.T
 		j.asked[call.ID], done.Return.Approval = r.Approval, r.Approval
 		return
 	}
-	if j.Recorded(call) || j.past.records[key{op: opApprove, step: k.step, call: k.call}] != nil {
-		done.Return.Approval = j.asked[call.ID] // nil the first time; version 1 recorded the first time only
+	if j.Recorded(call) {
+		done.Return.Approval = j.asked[call.ID] // nil the first time
 		return
 	}
 	worker.Do(ctx, t, l, done)

@@ -4,9 +4,7 @@ package engine_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,45 +78,4 @@ func TestTasksThatDifferHaveDifferentKeys(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestRunsInsideOldRecordsAreFound has records in which the ids of runs inside are those of version 2.
-func TestRunsInsideOldRecordsAreFound(t *testing.T) {
-	made, keys := 0, []string(nil)
-	tool := func(err error) *toolset.Tool[none] {
-		return toolset.Func("ask", "", func(ctx context.Context, run *runContext, _ none) (string, error) {
-			keys = append(keys, run.IdempotencyKey())
-			for n := range 2 {
-				inner := newAgent(t, config{}, model.Func(model.Info{}, func(context.Context, *model.Request, model.Sink) (*model.Message, error) {
-					made++
-					return model.Response(model.Text(fmt.Sprint("answer ", n))), nil
-				}))
-				if _, err := inner.Run(ctx, none{}, "go", agent.Within(run)); err != nil {
-					return "", err
-				}
-			}
-			return "", err
-		})
-	}
-	var now, old journal.Memory
-	call := modeltest.Say(model.ToolCall("a/b~", "ask", "{}"))
-	_, err := run(t, &now, config{}, []modeltest.Step{call}, tool(errBoom))
-	require.ErrorIs(t, err, errBoom)
-	require.Equal(t, 2, made)
-	for id, was := range map[string]string{"r": "r", "r/1/a~1b~0": "r/1/a/b~", "r/1/a~1b~0/~2": "r/1/a/b~/2"} {
-		log, err := old.Open(t.Context(), was)
-		require.NoError(t, err)
-		records := raw(t, &now, id)
-		require.NotEmpty(t, records, id)
-		for _, r := range records {
-			r = strings.Replace(strings.Replace(r, `"v":3`, `"v":2`, 1), `"run":"`+id+`"`, `"run":"`+was+`"`, 1)
-			require.NoError(t, log.Append(t.Context(), []byte(r)))
-		}
-		require.NoError(t, log.Close())
-	}
-	res, err := run(t, &old, config{}, []modeltest.Step{modeltest.SayText("done")}, tool(nil))
-	require.NoError(t, err)
-	require.Equal(t, 2, made, "the runs inside are resumed")
-	require.Equal(t, []string{"r/1/a~1b~0", "r/1/a/b~"}, keys, "the key of the old records is the same when the call is made again")
-	require.Equal(t, 4, res.Usage.Requests)
 }

@@ -181,7 +181,7 @@ func (r *returned) loop() engine.Return {
 
 // decision is a decision in a record. Arguments are text, so that not a byte of them is lost.
 type decision struct {
-	Verdict verdict         `json:"verdict"`
+	Verdict toolset.Verdict `json:"verdict"`
 	Args    model.RawArgs   `json:"args,omitzero"`
 	Reason  string          `json:"reason,omitempty"`
 	Always  bool            `json:"always,omitempty"`
@@ -189,30 +189,12 @@ type decision struct {
 	Meta    json.RawMessage `json:"meta,omitempty"`
 }
 
-// verdict is a number in version 1.
-type verdict toolset.Verdict
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (v *verdict) UnmarshalJSON(data []byte) error {
-	switch string(data) {
-	case "1":
-		*v = verdict(toolset.VerdictAllow)
-	case "2":
-		*v = verdict(toolset.VerdictDeny)
-	case "3":
-		*v = verdict(toolset.VerdictDefer)
-	default:
-		return json.Unmarshal(data, (*string)(v))
-	}
-	return nil
-}
-
 func decisionOf(d *toolset.Decision) *decision {
-	return &decision{verdict(d.Verdict), model.RawArgs(d.Args), d.Reason, d.Always, d.By, d.Meta}
+	return &decision{d.Verdict, model.RawArgs(d.Args), d.Reason, d.Always, d.By, d.Meta}
 }
 
 func (d *decision) toolset() toolset.Decision {
-	return toolset.Decision{Verdict: toolset.Verdict(d.Verdict), Args: json.RawMessage(d.Args), Reason: d.Reason, Always: d.Always, By: d.By, Meta: d.Meta}
+	return toolset.Decision{Verdict: d.Verdict, Args: json.RawMessage(d.Args), Reason: d.Reason, Always: d.Always, By: d.By, Meta: d.Meta}
 }
 
 // take sets the result of a task.

@@ -102,7 +102,7 @@ func TestRecordsThatSayNothingAreDamage(t *testing.T) {
 		"a step too many":  {replaced(records, 4, `"step":2`, `"step":3`), journal.ErrCorrupt, `it is about "model" in step 3`},
 		"a step too few":   {replaced(records, 4, `"step":2`, `"step":-2`), journal.ErrCorrupt, `it is about "model" in step -2`},
 		"twice":            {append(slices.Clone(records), records[3]), journal.ErrCorrupt, "two processes have run the run at once"},
-		"newer":            {replaced(records, 0, `"v":3`, `"v":4`), journal.ErrVersion, "records of version 4, this program reads up to 3"},
+		"newer":            {replaced(records, 0, `"v":1`, `"v":2`), journal.ErrVersion, "records of version 2, this program reads up to 1"},
 		"newer message":    {replaced(records, 1, `"response":{"v":1`, `"response":{"v":9`), journal.ErrVersion, "record 1: "},
 		"empty approval":   {append(slices.Clone(records), `{"op":"ask","step":1}`), journal.ErrCorrupt, `a record about "ask" says nothing`},
 		"empty decision":   {append(slices.Clone(records), `{"op":"approve","step":1}`), journal.ErrCorrupt, `a record about "approve" says nothing`},

@@ -11,16 +11,10 @@ import (
 	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
-	"github.com/ponte-go/ponte/toolset"
 )
 
 // recordVersion is the version of the records that this package writes. It reads all versions up to this one.
-//
-// Version 2 records a verdict by its name, and that a call needs no approval any more. In version 1 calls that need approval ran
-// after all others of their step.
-//
-// Version 3 gives runs inside the run other ids: see [InsideID].
-const recordVersion = 3
+const recordVersion = 1
 
 // start has the parameters of a run that must be the same when the run resumes.
 type start struct {
@@ -43,9 +37,6 @@ type start struct {
 	Given int      `json:"given,omitempty"`
 	// Seed is what the run's ids are made of.
 	Seed string `json:"seed"`
-
-	// results1 is Results as version 1 has it.
-	results1 string
 }
 
 func newStart(cfg *loop.Config, agent string) (*start, error) {
@@ -72,13 +63,9 @@ func newStart(cfg *loop.Config, agent string) (*start, error) {
 	if n := len(cfg.History); n > 0 {
 		s.Last = hash("history", true, cfg.History[n-1])
 	}
-	s.Results = hash("results", cfg.Answers != nil, answers2(cfg.Answers))
-	s.results1 = hash("results", cfg.Answers != nil, answers1(cfg.Answers))
+	s.Results = hash("results", cfg.Answers != nil, cfg.Answers)
 	return s, err
 }
-
-// plain reports whether the records have the ids of version 2 for the runs inside: see [InsideID].
-func (s *start) plain() bool { return s.Version < 3 }
 
 // openCalls returns the calls that a history may be resumed in: those of its last response, those that wait for calls inside them, and
 // the hand-over that the conversation stays with.
@@ -111,10 +98,6 @@ func (s *start) check(now *start) error {
 	if s.Version > recordVersion {
 		return fmt.Errorf("%w: records of version %d, this program reads up to %d", journal.ErrVersion, s.Version, recordVersion)
 	}
-	results := now.Results
-	if s.Version == 1 {
-		results = now.results1
-	}
 	for _, c := range []struct {
 		what      string
 		then, now any
@@ -125,7 +108,7 @@ func (s *start) check(now *start) error {
 		{"prompt", s.Prompt, now.Prompt, true},
 		{"number of messages in the history", s.Messages, now.Messages, false},
 		{"last message of the history", s.Last, now.Last, true},
-		{"results", s.Results, results, true},
+		{"results", s.Results, now.Results, true},
 	} {
 		switch {
 		case c.then == c.now:
@@ -136,64 +119,4 @@ func (s *start) check(now *start) error {
 		}
 	}
 	return nil
-}
-
-// answer1 is an answer to a pending call in the form that version 1 made hashes of.
-type answer1 struct {
-	CallID   string
-	Decision struct {
-		Verdict uint8
-		Args    model.RawArgs
-		Reason  string
-	}
-	Return *return1
-}
-
-type return1 struct {
-	Text     string
-	Retry    bool
-	Outcome  model.Outcome
-	Content  []model.Part
-	Meta     json.RawMessage
-	Cause    error
-	Approval *toolset.Approval
-	Deferred bool
-}
-
-func return1Of(r *toolset.Result) *return1 {
-	return &return1{Text: r.Text, Outcome: r.Outcome, Content: r.Content, Meta: r.Meta}
-}
-
-// answer2 is an answer to a pending call in the form that is hashed since version 2.
-type answer2 struct {
-	CallID   string
-	Decision toolset.Decision
-	Return   *return1
-}
-
-func answers2(answers []loop.Answer) []answer2 {
-	made := make([]answer2, len(answers))
-	for i := range answers {
-		made[i].CallID, made[i].Decision = answers[i].CallID, answers[i].Decision
-		if r := answers[i].Result; r != nil {
-			made[i].Return = return1Of(r)
-		}
-	}
-	return made
-}
-
-func answers1(answers []loop.Answer) []answer1 {
-	made := make([]answer1, len(answers))
-	for i := range answers {
-		a := &answers[i]
-		made[i].CallID = a.CallID
-		if r := a.Result; r != nil {
-			made[i].Return = return1Of(r)
-			continue
-		}
-		d := &made[i].Decision
-		d.Verdict = map[toolset.Verdict]uint8{toolset.VerdictAllow: 1, toolset.VerdictDeny: 2, toolset.VerdictDefer: 3}[a.Decision.Verdict]
-		d.Args, d.Reason = model.RawArgs(a.Decision.Args), a.Decision.Reason
-	}
-	return made
 }

@@ -14,10 +14,6 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// citationsType is the type of an opaque part in which an older version of this package stored the citations of the
-// preceding text.
-const citationsType = "ponte_citations"
-
 // block is a block of content under construction.
 type block struct {
 	index int

@@ -231,27 +231,12 @@ func (c *conversation) textBlock(text string, following []model.Part) anthropic.
 	return param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(append(block, "]}"...)))
 }
 
-// appendOpaque appends a block as the provider wrote it, or adds citations to the preceding text.
+// appendOpaque appends a block as the provider wrote it.
 func appendOpaque(blocks []anthropic.ContentBlockParamUnion, data []byte) []anthropic.ContentBlockParamUnion {
-	var block struct {
-		Type      string          `json:"type"`
-		Citations json.RawMessage `json:"citations"`
-	}
-	if json.Unmarshal(data, &block) != nil {
+	if json.Unmarshal(data, new(struct{})) != nil {
 		return blocks // not made by this package
 	}
-	n := len(blocks)
-	switch {
-	case block.Type != citationsType:
-		return append(blocks, param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(data)))
-	case n > 0 && blocks[n-1].OfText != nil:
-		blocks[n-1] = param.Override[anthropic.ContentBlockParamUnion](struct {
-			Type      string          `json:"type"`
-			Text      string          `json:"text"`
-			Citations json.RawMessage `json:"citations"`
-		}{"text", blocks[n-1].OfText.Text, block.Citations})
-	}
-	return blocks
+	return append(blocks, param.Override[anthropic.ContentBlockParamUnion](json.RawMessage(data)))
 }
 
 // toolUse writes a call. Its signature holds the provider's additional members, as an object.

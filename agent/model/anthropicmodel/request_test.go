@@ -122,7 +122,7 @@ func TestBodyEqualsTheSDKs(t *testing.T) {
 	call.Provider, call.Signature = "anthropic", []byte(`{"toolset_name":"computer","caller":{"type":"code"},"a":1}`)
 	history := append(conversation(), model.Response(
 		model.Part{Kind: model.PartOpaque, Provider: "anthropic", Data: []byte(`{"type":"redacted_thinking","data":"cmVk"}`)},
-		model.Text("Cited."), model.Part{Kind: model.PartOpaque, Provider: "anthropic", Data: []byte(`{"type":"ponte_citations","citations":[{"type":"x"}]}`)}, call),
+		model.Text("Cited."), model.Part{Kind: model.PartOpaque, Provider: "anthropic", Data: []byte(`["not a block"]`)}, call),
 		request(model.ToolReturn("toolu_9", "click", ""), model.User("a\u2028\x01\"b\\"), model.Media("image/png", []byte("x"))))
 	for n := range history {
 		for _, change := range []func(*anthropicmodel.Config){uncached, named("claude-opus-4-8"), func(c *anthropicmodel.Config) { c.CacheTTL = "1h" }} {

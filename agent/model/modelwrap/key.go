@@ -25,7 +25,7 @@ func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
 // keyVersion is part of each key. It changes with the canonical form, so that a store never returns a response stored
 // under an older form.
-const keyVersion = "ponte request 2"
+const keyVersion = "ponte request 1"
 
 // digester writes the canonical form of requests into a hash. Every item is preceded by its length or number, so that no
 // two requests have the same form.
@@ -162,10 +162,6 @@ func (d *digester) settings(s *model.Settings) {
 	d.text(s.ServiceTier)
 	pairs(d, s.ExtraHeaders, d.text)
 	pairs(d, s.ExtraBody, func(v json.RawMessage) { d.bytes(v) })
-	if len(s.NativeTools) == 0 && s.CompactAt == 0 { // the key is that of earlier versions
-		return
-	}
-	d.text("native") // what follows otherwise is the kind of a message
 	d.int(int64(len(s.NativeTools)))
 	for i := range s.NativeTools {
 		t := &s.NativeTools[i]
