@@ -267,6 +267,23 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	}
 }
 
+// TestNoCodeThatShipsImportsOurTools keeps what is below internal/dev for this repository: generators, measurements and checks.
+func TestNoCodeThatShipsImportsOurTools(t *testing.T) {
+	tools := 0
+	for _, p := range packages(t) {
+		if strings.HasPrefix(p.path, "internal/dev/") {
+			tools++
+			continue
+		}
+		for imported, at := range p.imports {
+			if strings.HasPrefix(imported, module+"/internal/dev/") {
+				t.Errorf("%s: package %s imports a tool of ours", at, p.path)
+			}
+		}
+	}
+	require.NotZero(t, tools)
+}
+
 func TestOnlyListedPackagesUseModulesOfOthers(t *testing.T) {
 	for _, p := range packages(t) {
 		for imported, at := range p.imports {

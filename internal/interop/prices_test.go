@@ -25,7 +25,7 @@ var pricesPeer = sync.OnceValues(func() (string, error) { return pythonPackages(
 // python/prices.py makes for it. The table's golden file is a sample of these requests.
 func TestPricesAgreeWithGenAIPrices(t *testing.T) {
 	interpreter := filepath.Join(installed(t, pricesPeer), "bin", "python")
-	check := exec.Command("go", "run", "./internal/pricegen", "-check")
+	check := exec.Command("go", "run", "./internal/dev/pricegen", "-check")
 	check.Dir = filepath.Join("..", "..")
 	check.Stdin = bytes.NewReader(computed(t, interpreter, "0"))
 	out, err := check.CombinedOutput()

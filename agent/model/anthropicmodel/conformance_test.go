@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/anthropicmodel"
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
 	"github.com/ponte-go/ponte/agent/model/native"
-	"github.com/ponte-go/ponte/internal/matrix"
+	"github.com/ponte-go/ponte/internal/dev/matrix"
 )
 
 // By default every response is streamed, because it may be long.

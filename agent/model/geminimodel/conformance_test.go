@@ -13,8 +13,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/geminimodel"
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
+	"github.com/ponte-go/ponte/internal/dev/matrix"
 	"github.com/ponte-go/ponte/internal/fakegemini"
-	"github.com/ponte-go/ponte/internal/matrix"
 )
 
 func TestConformance(t *testing.T) {

@@ -27,4 +27,4 @@
 // The data is copyright Pydantic Services Inc. and used under the MIT licence, which is in the file LICENSE.genai-prices.
 package prices
 
-//go:generate go run github.com/ponte-go/ponte/internal/pricegen -o .
+//go:generate go run github.com/ponte-go/ponte/internal/dev/pricegen -o .

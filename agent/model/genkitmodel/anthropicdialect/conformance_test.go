@@ -12,7 +12,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
-	"github.com/ponte-go/ponte/internal/matrix"
+	"github.com/ponte-go/ponte/internal/dev/matrix"
 )
 
 func TestConformance(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/agent/model/genkitmodel"
 	"github.com/ponte-go/ponte/agent/model/genkitmodel/ollamadialect"
 	"github.com/ponte-go/ponte/agent/model/modeltest/conformance"
-	"github.com/ponte-go/ponte/internal/matrix"
+	"github.com/ponte-go/ponte/internal/dev/matrix"
 )
 
 var models atomic.Int64

@@ -2,7 +2,7 @@
 
 // Release makes the archives of a release of ideagent, their checksums, and its entry for the ACP registry:
 //
-//	go run ./internal/release -version v1.2.3 -out /repo/dist
+//	go run ./internal/dev/release -version v1.2.3 -out /repo/dist
 //
 // The programs get their version from the clone, so the tag must be checked out. The entry is made of examples/ideagent/agent.json.
 package main

@@ -86,7 +86,7 @@ func TestEquivalentsFitTheCode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("type-checks many packages")
 	}
-	root, err := filepath.Abs(filepath.Join("..", ".."))
+	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
 	all, err := findTargets(t.Context(), root, []string{"."})
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpregistry"
 )
 
-var root = filepath.Join("..", "..")
+var root = filepath.Join("..", "..", "..")
 
 func entry(t *testing.T) []byte {
 	t.Helper()

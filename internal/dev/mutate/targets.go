@@ -34,10 +34,10 @@ var modules = []string{".", "agent/session/pgstore", "agent/engine/temporalengin
 var leftOut = []string{
 	"examples/ideagent", "examples/webagent", // call a program that is tested
 	"internal/bench/cmd/peerbench", "internal/bench/footprint", // measure
-	"internal/pricegen",                    // asks a service
+	"internal/dev/pricegen",                // asks a service
 	"internal/pgtest",                      // starts servers for the tests of other modules
 	"agent/engine/temporalengine/tutorial", // is run against a server
-	"internal/mutate",                      // is the tool
+	"internal/dev/mutate",                  // is the tool
 }
 
 // groups name parts of the repository. A package belongs to the first group that has it.
@@ -53,7 +53,7 @@ var groups = []struct {
 	}},
 	{"sessions", []string{"agent/session/...", "agent/view"}},
 	{"capabilities", []string{"agent/capability/...", "internal/frontmatter", "internal/verdict", "internal/fetch/..."}},
-	{"models", []string{"agent/model/...", "internal/adapter/...", "internal/adaptertest", "internal/fakegemini", "internal/matrix"}},
+	{"models", []string{"agent/model/...", "internal/adapter/...", "internal/adaptertest", "internal/fakegemini", "internal/dev/matrix"}},
 	{"tools", []string{"toolset/...", "internal/guard", "internal/linediff"}},
 	{"editors", []string{"acpbridge/...", "internal/agentcall", "internal/elicit"}},
 	{"web", []string{"webbridge/..."}},

@@ -4,9 +4,9 @@
 // the packages that are known to test the changed package. A mutant is killed if a test fails or times out. It survives
 // if all tests pass.
 //
-//	go run ./internal/mutate -seed 1                   100 mutants of all packages
-//	go run ./internal/mutate -group web,editors -n 50  of two groups
-//	go run ./internal/mutate -packages agent/session/... -without agent/session/host
+//	go run ./internal/dev/mutate -seed 1                   100 mutants of all packages
+//	go run ./internal/dev/mutate -group web,editors -n 50  of two groups
+//	go run ./internal/dev/mutate -packages agent/session/... -without agent/session/host
 //
 // The sample is drawn by seed from all mutants of the packages that users import, of the samples, and of the house's own tools; nothing is
 // generated code. [groups] has the names of groups. The order in which mutants are drawn depends on the seed and on the mutant's id only, so

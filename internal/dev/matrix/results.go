@@ -84,7 +84,7 @@ func root() (string, error) {
 // directory is where the results are.
 func directory() (string, error) {
 	dir, err := root()
-	return filepath.Join(dir, "internal", "matrix", "testdata"), err
+	return filepath.Join(dir, "internal", "dev", "matrix", "testdata"), err
 }
 
 // check compares results with a file, or writes it.
@@ -113,7 +113,7 @@ func check(file string, results []conformance.Result, update bool) error {
 	return nil
 }
 
-const howToUpdate = "to write the results of today, run the test with PONTE_UPDATE=1, and then go test ./internal/matrix with it"
+const howToUpdate = "to write the results of today, run the test with PONTE_UPDATE=1, and then go test ./internal/dev/matrix with it"
 
 // encode writes results as a JSON array, one on each line.
 func encode(results []conformance.Result) []byte {

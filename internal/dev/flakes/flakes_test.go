@@ -37,7 +37,7 @@ func TestFilesThatMentionTimeOrGoroutinesAreChosen(t *testing.T) {
 func TestPartsCoverAllPackagesOnce(t *testing.T) {
 	seen := map[string]int{}
 	for _, part := range []string{"1/3", "2/3", "3/3"} {
-		packages, err := choose(t.Context(), options{all: true, part: part, patterns: []string{"../schema", "../loop", "../flakes", "../clean"}, dir: "."}, regexp.MustCompile(""))
+		packages, err := choose(t.Context(), options{all: true, part: part, patterns: []string{"../../schema", "../../loop", "../flakes", "../../clean"}, dir: "."}, regexp.MustCompile(""))
 		require.NoError(t, err)
 		for _, p := range packages {
 			seen[p.ImportPath]++

@@ -17,7 +17,7 @@ import (
 func TestTheTableInTheDocumentation(t *testing.T) {
 	dir, err := root()
 	require.NoError(t, err)
-	columns, err := load(filepath.Join(dir, "internal", "matrix", "testdata"))
+	columns, err := load(filepath.Join(dir, "internal", "dev", "matrix", "testdata"))
 	require.NoError(t, err)
 	require.NotEmpty(t, columns)
 

@@ -7,7 +7,7 @@
 // that a case that is no longer played, or no longer passes, is seen. After a change that is meant:
 //
 //	PONTE_UPDATE=1 go test ./agent/model/... -run Conformance
-//	PONTE_UPDATE=1 go test ./internal/matrix
+//	PONTE_UPDATE=1 go test ./internal/dev/matrix
 //
 // The first command also writes what each model leaves behind as a history, which every model has to go on with; where a model
 // is new, run it twice. The second command makes the table in docs/models.md of the files. Where a test has the flag -update, that does as well.
