@@ -184,3 +184,46 @@ func run(t *testing.T, line string) {
 	out, err := exec.Command("/bin/sh", "-c", line).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
+
+func TestPackageOfOneProgramIsCalledLikeIt(t *testing.T) {
+	path(t, map[string]string{"npm": fakeNPM})
+	store := acpregistry.Store{Dir: t.TempDir()}
+	a := parse(t, entry("agent", npx))
+	require.NoError(t, store.Install(t.Context(), a, nil))
+	all, err := filepath.Glob(filepath.Join(store.Dir, "*", "node_modules", "@scope", "agent", "package.json"))
+	require.NoError(t, err)
+	programs := filepath.Join(filepath.Dir(all[0]), "..", "..", ".bin")
+	require.NoError(t, os.WriteFile(filepath.Join(programs, "agent"), nil, 0o700))
+	for bin, want := range map[string]string{`"index.js"`: "agent", `{"run":"a.js","agent":"b.js"}`: "agent", `{"run":"a.js"}`: "run"} {
+		require.NoError(t, os.WriteFile(all[0], []byte(`{"bin":`+bin+`}`), 0o600))
+		command, err := store.Command(a)
+		require.NoError(t, err)
+		require.Equal(t, want, filepath.Base(command.Path))
+	}
+	for _, bin := range []string{`""`, `[]`, `null`, `{}`} {
+		require.NoError(t, os.WriteFile(all[0], []byte(`{"bin":`+bin+`}`), 0o600))
+		require.ErrorContains(t, second(store.Command(a)), "has no program", bin)
+	}
+}
+
+// An installer may end well and leave no program.
+func TestInstallationWithoutAProgramIsAnError(t *testing.T) {
+	path(t, map[string]string{"npm": "#!/bin/sh\nmkdir -p \"$3\"\n", "uv": "#!/bin/sh\n"})
+	for _, text := range []string{entry("agent", npx), entry("agent", `{"uvx":{"package":"agent==1.2.3"}}`)} {
+		err := acpregistry.Store{Dir: t.TempDir()}.Install(t.Context(), parse(t, text), nil)
+		require.ErrorContains(t, err, "there is no program in what was installed")
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+}
+
+// The error has the end of what the installer says, on one line.
+func TestErrorHasTheEndOfTheInstallersOutput(t *testing.T) {
+	path(t, map[string]string{"npm": "#!/bin/sh\ni=0\nwhile [ $i -lt 300 ]; do echo \"line $i\" >&2; i=$((i+1)); done\necho last\nexit 3\n"})
+	var out bytes.Buffer
+	err := acpregistry.Store{Dir: t.TempDir()}.Install(t.Context(), parse(t, entry("agent", npx)), &out)
+	require.ErrorContains(t, err, "npm: exit status 3: ")
+	require.ErrorContains(t, err, "line 299 last")
+	require.NotContains(t, err.Error(), "line 150")
+	require.NotContains(t, err.Error(), "\n")
+	require.Contains(t, out.String(), "line 0\n")
+}

@@ -32,6 +32,24 @@ func TestCallWorksLikeAnAgent(t *testing.T) {
 	require.EqualError(t, err, `toolsettest: toolset "of(forecast)" has no tool "forecast"; available tools: x_forecast`)
 }
 
+func TestCallFillsInWhatIsMissing(t *testing.T) {
+	var saw runContext
+	tool := toolset.Func("look", "", func(_ context.Context, run *runContext, _ query) (string, error) {
+		saw = *run
+		return "", nil
+	})
+	_, err := toolsettest.Call(t.Context(), toolset.Of(tool), nil, "look", oslo.Args)
+	require.NoError(t, err)
+	require.Equal(t, 1, saw.Step)
+	require.Equal(t, toolset.Call{ID: "call", Tool: "look", Args: model.RawArgs(oslo.Args)}, saw.Call)
+
+	given := toolset.Call{ID: "c7", Tool: "look_at", Args: model.RawArgs("{}"), Approved: true}
+	_, err = toolsettest.Call(t.Context(), toolset.Of(tool), &runContext{RunInfo: toolset.RunInfo{Step: 3}, Call: given}, "look", oslo.Args)
+	require.NoError(t, err)
+	require.Equal(t, 3, saw.Step)
+	require.Equal(t, given, saw.Call)
+}
+
 func TestCallReportsApprovalAndDeferral(t *testing.T) {
 	s := toolset.Approved(toolset.Of(forecast(), toolset.ExternalTool[deps, query]("ask", "")), nil)
 	run := &runContext{Deps: deps{"Ada"}}

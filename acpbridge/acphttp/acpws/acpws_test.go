@@ -3,7 +3,10 @@
 package acpws_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -127,4 +130,73 @@ func TestWebSocketConnectionsAreBounded(t *testing.T) {
 	defer one.Close()
 	_, err = acpws.Dial(t.Context(), url, token)
 	require.ErrorContains(t, err, "503")
+}
+
+// An agent that fails is logged, without what it says: that is the client's. One that ends, or is ended, is not.
+func TestFailedAgentsAreLogged(t *testing.T) {
+	for name, c := range map[string]struct {
+		serve func(ctx context.Context, in io.Reader, out io.Writer) error
+		close bool
+		want  string
+	}{
+		"fails":    {serve: func(context.Context, io.Reader, io.Writer) error { return errors.New("s3cret") }, want: "acpws: the agent ended with an error"},
+		"ends":     {serve: func(context.Context, io.Reader, io.Writer) error { return nil }},
+		"is ended": {serve: func(ctx context.Context, _ io.Reader, _ io.Writer) error { <-ctx.Done(); return ctx.Err() }, close: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			ws, err := acpws.New(acphttp.Config{Guard: acphttp.Guard{Token: token}, Serve: c.serve, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			require.NoError(t, err)
+			s := httptest.NewServer(ws)
+			defer s.Close()
+			rw, err := acpws.Dial(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http"), token)
+			require.NoError(t, err)
+			if !c.close {
+				_, err = rw.Read(make([]byte, 1))
+				require.ErrorIs(t, err, io.EOF)
+			}
+			require.NoError(t, ws.Close())
+			_ = rw.Close()
+			require.NotContains(t, log.String(), "s3cret")
+			if c.want == "" {
+				require.Empty(t, log.String())
+			} else {
+				require.Equal(t, 1, strings.Count(log.String(), c.want), log.String())
+			}
+		})
+	}
+}
+
+// A message has as many bytes as MaxMessage allows, however many chunks it is written in, and arrives whole.
+func TestLongWebSocketMessagesArriveWhole(t *testing.T) {
+	for _, size := range []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 3*64<<10 + 7} {
+		line := `"` + strings.Repeat("x", size) + `"`
+		echo := func(_ context.Context, in io.Reader, out io.Writer) error {
+			r := bufio.NewReader(in)
+			for {
+				got, err := r.ReadString('\n')
+				if err != nil {
+					return nil //nolint:nilerr // the client has gone
+				}
+				half := len(got) / 2
+				for _, part := range []string{got[:half], got[half:]} { // lines are written in parts
+					if _, err := io.WriteString(out, part); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		url := server(t, func(c *acphttp.Config) { c.Serve, c.MaxMessage = echo, size+2 })
+		rw, err := acpws.Dial(t.Context(), url, token)
+		require.NoError(t, err)
+		for range 2 {
+			_, err = io.WriteString(rw, line+"\n")
+			require.NoError(t, err)
+			got := make([]byte, len(line)+1)
+			_, err = io.ReadFull(rw, got)
+			require.NoError(t, err)
+			require.Equal(t, line+"\n", string(got))
+		}
+		require.NoError(t, rw.Close())
+	}
 }
