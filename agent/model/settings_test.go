@@ -69,21 +69,23 @@ func TestMergeIgnoresTheCaseOfHeaders(t *testing.T) {
 	require.Equal(t, map[string]string{"x-title": "2", "x-other": "1"}, a.Merge(b).ExtraHeaders)
 	require.Equal(t, map[string]string{"X-Title": "1", "x-other": "1"}, b.Merge(a).ExtraHeaders)
 }
+
 func TestClonedSettingsShareNothing(t *testing.T) {
 	require.Nil(t, (*model.Settings)(nil).Clone())
 	s := &model.Settings{
 		Temperature: new(0.5), TopP: new(0.6), Seed: new(int64(7)), ParallelToolCalls: new(true), Stop: []string{"a"},
-		ExtraHeaders: map[string]string{"h": "1"}, ExtraBody: map[string]json.RawMessage{"b": nil}, Thinking: "low", MaxTokens: 9,
+		ExtraHeaders: map[string]string{"h": "1"}, ExtraBody: map[string]json.RawMessage{"b": nil, "c": json.RawMessage("1")}, Thinking: "low", MaxTokens: 9,
 		NativeTools: []model.NativeTool{{Kind: "k"}},
 	}
 	c := s.Clone()
 	require.Equal(t, s, c)
 	*s.Temperature, *s.TopP, *s.Seed, *s.ParallelToolCalls, s.Stop[0], s.ExtraHeaders["h"] = 0, 0, 0, false, "b", "2"
 	s.NativeTools[0].Kind = "other"
+	s.ExtraBody["c"][0] = '2'
 	delete(s.ExtraBody, "b")
 	require.Equal(t, &model.Settings{
 		Temperature: new(0.5), TopP: new(0.6), Seed: new(int64(7)), ParallelToolCalls: new(true), Stop: []string{"a"},
-		ExtraHeaders: map[string]string{"h": "1"}, ExtraBody: map[string]json.RawMessage{"b": nil}, Thinking: "low", MaxTokens: 9,
+		ExtraHeaders: map[string]string{"h": "1"}, ExtraBody: map[string]json.RawMessage{"b": nil, "c": json.RawMessage("1")}, Thinking: "low", MaxTokens: 9,
 		NativeTools: []model.NativeTool{{Kind: "k"}},
 	}, c)
 	require.Equal(t, &model.Settings{}, (&model.Settings{}).Clone())

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -568,4 +569,54 @@ func TestMemoryLimitsBytes(t *testing.T) {
 	s.Put(t.Context(), modelwrap.Key{49}, say(strings.Repeat("x", 100_000)))
 	_, ok := s.Get(t.Context(), modelwrap.Key{49})
 	require.False(t, ok, "the earlier response was replaced")
+}
+
+// A field that is added to what a request has must be added to the key, or the cache answers with what was asked otherwise.
+func TestKeyCoversEveryFieldOfSettings(t *testing.T) {
+	values := map[reflect.Type]reflect.Value{}
+	for _, v := range []any{
+		7, int64(7), "x", true, []string{"x"}, new(0.5), new(int64(7)), new(true), map[string]string{"k": "v"}, map[string]json.RawMessage{"k": json.RawMessage("1")},
+		[]model.NativeTool{{Kind: "k"}}, model.NativeKind("x"),
+	} {
+		values[reflect.TypeOf(v)] = reflect.ValueOf(v)
+	}
+	// fill returns a value of a type for each of its fields, in which only that is set.
+	fill := func(of reflect.Type) map[string]any {
+		all := map[string]any{}
+		for i := range of.NumField() {
+			v, known := values[of.Field(i).Type]
+			require.True(t, known, "a value for %s.%s", of, of.Field(i).Name)
+			one := reflect.New(of).Elem()
+			one.Field(i).Set(v)
+			all[of.Name()+"."+of.Field(i).Name] = one.Interface()
+		}
+		return all
+	}
+	seen := map[string]string{}
+	check := func(what string, s model.Settings) {
+		k := key(&model.Request{Settings: &s, Messages: []*model.Message{model.UserText("x")}})
+		require.Empty(t, seen[k], "%s has no effect", what)
+		seen[k] = what
+	}
+	check("nothing", model.Settings{})
+	for what, s := range fill(reflect.TypeFor[model.Settings]()) {
+		check(what, s.(model.Settings))
+	}
+	check("an empty native tool", model.Settings{NativeTools: []model.NativeTool{{}}})
+	for what, tool := range fill(reflect.TypeFor[model.NativeTool]()) {
+		if what != "NativeTool.Kind" {
+			check(what, model.Settings{NativeTools: []model.NativeTool{tool.(model.NativeTool)}})
+		}
+	}
+	check("two native tools", model.Settings{NativeTools: []model.NativeTool{{Kind: "k"}, {Kind: "k"}}})
+	check("native tools and compaction", model.Settings{NativeTools: []model.NativeTool{{Kind: "k"}}, CompactAt: 7})
+}
+
+// A cache answers what its model would.
+func TestCacheHasTheIdentityOfItsModel(t *testing.T) {
+	inner, err := openaimodel.New(openaimodel.Config{Name: "one"})
+	require.NoError(t, err)
+	m := &tellingModel{politeModel{inner, "please"}}
+	require.NotEmpty(t, model.Identity(m))
+	require.Equal(t, model.Identity(m), model.Identity(cached(m, modelwrap.CachePolicy{})))
 }
