@@ -261,3 +261,52 @@ func TestUnusedAskerCostsNothing(t *testing.T) {
 		require.InDelta(t, measure(nil), measure(&recorder{}), 0.5)
 	}
 }
+
+// Questions that wait for another one to be answered end with the run, and nobody is asked them.
+func TestWaitingQuestionsEndWithTheRun(t *testing.T) {
+	needs := toolset.Approve(func(context.Context, *toolset.RunContext[struct{}], struct{}) (*toolset.Approval, error) {
+		return &toolset.Approval{Title: "Sure?"}, nil
+	})
+	for name, tool := range map[string]*toolset.Tool[struct{}]{
+		"approvals": toolset.Func("t", "", func(context.Context, *toolset.RunContext[struct{}], struct{}) (string, error) { return "", nil }, needs),
+		"questions": toolset.Func("t", "", func(ctx context.Context, run *toolset.RunContext[struct{}], _ struct{}) (string, error) {
+			reply, err := run.Ask(ctx, toolset.Question{Message: "Sure?"})
+			return string(reply.Action), err
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stop := errors.New("stop")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				var asked atomic.Int32
+				wait := func(ctx context.Context) error {
+					asked.Add(1)
+					<-ctx.Done()
+					return context.Cause(ctx)
+				}
+				a := agent.Must(agent.New(agent.Config[struct{}, string]{
+					Model: modeltest.Script(modeltest.Say(model.ToolCall("1", "t", `{}`), model.ToolCall("2", "t", `{}`), model.ToolCall("3", "t", `{}`))),
+					Tools: []*toolset.Tool[struct{}]{tool},
+					Asker: toolset.AskerFuncs{
+						OnApprove: func(ctx context.Context, _ toolset.ApprovalRequest) (toolset.Decision, error) {
+							return toolset.Decision{}, wait(ctx)
+						},
+						OnAnswer: func(ctx context.Context, _ toolset.Question) (toolset.Reply, error) {
+							return toolset.Reply{}, wait(ctx)
+						},
+					},
+				}))
+				ended := make(chan error, 1)
+				go func() {
+					_, err := a.Run(ctx, struct{}{}, "go")
+					ended <- err
+				}()
+				synctest.Wait()
+				require.EqualValues(t, 1, asked.Load(), "one at a time")
+				cancel(stop)
+				require.ErrorIs(t, <-ended, stop)
+				require.EqualValues(t, 1, asked.Load())
+			})
+		})
+	}
+}

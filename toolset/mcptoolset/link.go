@@ -140,9 +140,10 @@ type ordered struct {
 func (o ordered) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := o.Connection.Read(ctx)
 	if r, ok := msg.(*jsonrpc.Response); ok && err == nil {
-		r.Result = verbatim(r.Result)
+		r.Result = verbatim(answerable(r.Result))
 	}
-	if r, ok := msg.(*jsonrpc.Request); ok && err == nil && !r.IsCall() {
+	if r, ok := msg.(*jsonrpc.Request); ok && err == nil {
+		r.Params = sound(r.Method, r.Params)
 		switch r.Method {
 		case "notifications/progress":
 			var p mcp.ProgressNotificationParams

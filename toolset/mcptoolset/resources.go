@@ -171,7 +171,10 @@ func (s *Server) resourceList(ctx context.Context, l *link) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if n++; n > maxListed || r == nil {
+		if r == nil {
+			continue
+		}
+		if n++; n > maxListed {
 			break
 		}
 		fmt.Fprintf(&b, "- %s%s%s\n", head(r.URI, 2000), labelled(r.Name, r.MIMEType), after(head(r.Description, 300)))
@@ -181,7 +184,10 @@ func (s *Server) resourceList(ctx context.Context, l *link) (string, error) {
 		if err != nil {
 			break // many servers have none, and say so with an error
 		}
-		if m++; m > maxListed || r == nil {
+		if r == nil {
+			continue
+		}
+		if m++; m > maxListed {
 			break
 		}
 		fmt.Fprintf(&b, "- template %s%s%s\n", head(r.URITemplate, 2000), labelled(r.Name, r.MIMEType), after(head(r.Description, 300)))
@@ -208,6 +214,9 @@ func (s *Server) promptList(ctx context.Context, l *link) (string, error) {
 	for _, p := range prompts {
 		fmt.Fprintf(&b, "- %s%s\n", head(p.Name, 200), after(head(p.Description, 300)))
 		for _, a := range p.Arguments {
+			if a == nil {
+				continue
+			}
 			required := ""
 			if a.Required {
 				required = " (required)"

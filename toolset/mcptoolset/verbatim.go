@@ -95,15 +95,18 @@ func verbatimSchema(t *mcp.Tool, name string, schema any) any {
 	return schema
 }
 
-// verbatimMessage does what verbatim does in a message.
+// verbatimMessage does what verbatim does in a message, and sees to what the SDK panics at.
 func verbatimMessage(message []byte) []byte {
 	var members map[string]json.RawMessage
-	if !mayRound(message) || json.Unmarshal(message, &members) != nil || members["result"] == nil {
+	if !mayRound(message) && !mayPanic(message) || json.Unmarshal(message, &members) != nil {
 		return message
 	}
-	members["result"] = verbatim(members["result"])
-	if changed, err := json.Marshal(members); err == nil {
-		return changed
+	if result := members["result"]; result != nil {
+		return with(message, members, "result", json.RawMessage(verbatim(answerable(result))))
+	}
+	var method string
+	if params := members["params"]; params != nil && json.Unmarshal(members["method"], &method) == nil {
+		return with(message, members, "params", sound(method, params))
 	}
 	return message
 }
@@ -112,7 +115,7 @@ func verbatimMessage(message []byte) []byte {
 func verbatimEvents(body io.Reader, limit int) io.Reader {
 	return newLineReader(body, limit, func(line []byte) ([]byte, error) {
 		data, ok := bytes.CutPrefix(line, []byte("data:"))
-		if !ok || !mayRound(data) || len(line) > limit {
+		if !ok || !mayRound(data) && !mayPanic(data) || len(line) > limit {
 			return line, nil
 		}
 		return append(append([]byte("data: "), verbatimMessage(bytes.TrimSpace(data))...), '\n'), nil

@@ -618,5 +618,5 @@ func TestCacheHasTheIdentityOfItsModel(t *testing.T) {
 	require.NoError(t, err)
 	m := &tellingModel{politeModel{inner, "please"}}
 	require.NotEmpty(t, model.Identity(m))
-	require.Equal(t, model.Identity(m), model.Identity(cached(m, modelwrap.CachePolicy{})))
+	require.Contains(t, model.Identity(cached(m, modelwrap.CachePolicy{})), model.Identity(m))
 }
