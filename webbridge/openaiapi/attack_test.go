@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -244,4 +245,59 @@ func TestLongAnswersAreStreamedWhole(t *testing.T) {
 	all, _ := serve(t, options{model: m}).events(chatPath, `{"model":"agent","stream":true,"messages":[{"role":"user","content":"x"}]}`)
 	text, _ := streamed(all)
 	require.Equal(t, want.String(), text)
+}
+
+// What a client may say has a bound, and what is as long as it is taken.
+func TestParametersAreBoundedExactly(t *testing.T) {
+	s := serve(t, options{})
+	chat := func(more string) string {
+		return `{"model":"agent","messages":[{"role":"user","content":"x"}],` + more + `}`
+	}
+	text := func(n int) string { return strings.Repeat("x", n) }
+	for fits, wrong := range map[string]string{
+		`"stop":"` + text(1000) + `"`:           `"stop":"` + text(1001) + `"`,
+		`"stop":["a","b","c","d"]`:              `"stop":["a","b","c","d","e"]`,
+		`"stop":[]`:                             `"stop":""`,
+		`"stop":"a"`:                            `"stop":["a",""]`,
+		`"stop":null`:                           `"stop":{"a":1}`,
+		`"stop":"\n"`:                           `"stop":"a\u0000"`,
+		`"stream_options":{}`:                   `"stream_options":[]`,
+		`"stream":false`:                        `"stream":1`,
+		`"max_tokens":1`:                        `"max_tokens":0`,
+		`"response_format":{"type":"text"}`:     `"response_format":"text"`,
+		`"modalities":["text"]`:                 `"modalities":["audio"]`,
+		`"max_completion_tokens":1000000000000`: `"max_completion_tokens":-1`,
+	} {
+		s.post(chatPath, chat(fits), 200)
+		s.refused(chatPath, chat(wrong), 400)
+	}
+	for fits, wrong := range map[string]string{
+		`"text":{}`:                         `"text":{"format":{"type":"json_object"}}`,
+		`"text":{"format":{"type":"text"}}`: `"text":"x"`,
+		`"max_output_tokens":1`:             `"max_output_tokens":0`,
+	} {
+		s.post(responsesPath, `{"model":"agent","input":"x",`+fits+`}`, 200)
+		s.refused(responsesPath, `{"model":"agent","input":"x",`+wrong+`}`, 400)
+	}
+	many := func(n int) string {
+		return `[` + strings.Repeat(`{"role":"user","content":"x"},`, n-1) + `{"role":"user","content":"x"}]`
+	}
+	for path, name := range map[string]string{chatPath: "messages", responsesPath: "input"} {
+		s.post(path, `{"model":"agent","`+name+`":`+many(4096)+`}`, 200)
+		require.Contains(t, s.refused(path, `{"model":"agent","`+name+`":`+many(4097)+`}`, 400)["message"], "send at most 4096")
+		require.Contains(t, s.refused(path, `{"`+name+`":"x"}`, 400)["message"], "model is missing. The models are: agent.")
+	}
+}
+
+// The first twenty things that are left out are named.
+func TestWarningsAreBounded(t *testing.T) {
+	var more []string
+	for i := range 30 {
+		more = append(more, fmt.Sprintf(`"unknown_%02d":1`, i))
+	}
+	v, _ := serve(t, options{}).post(chatPath, `{"model":"agent","messages":[{"role":"user","content":"x"}],`+strings.Join(more, ",")+`}`, 200)
+	warnings := v["warnings"].([]any)
+	require.Len(t, warnings, 20)
+	require.Equal(t, `the parameter "unknown_00" is left out`, warnings[0])
+	require.Equal(t, `the parameter "unknown_19" is left out`, warnings[19])
 }

@@ -239,3 +239,60 @@ func TestImagesIn(t *testing.T) {
 		require.Len(t, s.seen, 1)
 	}
 }
+
+// Messages come in every form in which clients send back what they were answered.
+func TestContentComesInEveryForm(t *testing.T) {
+	const png = `data:image/png;base64,iVBORw0KGgo=`
+	picture := "media"
+	for path, list := range map[string]map[string][]string{
+		chatPath: {
+			`{"role":"assistant","content":"a"}`:                                                                          {"text a"},
+			`{"role":"assistant","content":null,"refusal":"no"}`:                                                          {"text no"},
+			`{"role":"assistant","content":"a","refusal":"no"}`:                                                           {"text a"},
+			`{"role":"assistant","content":null}`:                                                                         nil,
+			`{"role":"assistant","content":""}`:                                                                           nil,
+			`{"role":"assistant","content":"a","tool_calls":[],"function_call":null}`:                                     {"text a"},
+			`{"role":"assistant","content":[{"type":"refusal","refusal":"no"},{"type":"text","text":"a"}]}`:               {"text no", "text a"},
+			`{"role":"user","content":[{"type":"image_url","image_url":"` + png + `"}]}`:                                  {picture},
+			`{"role":"user","content":[{"type":"image_url","image_url":{"url":"` + png + `"}}]}`:                          {picture},
+			`{"role":"user","content":[{"type":"file","file":{"filename":"a.png","file_data":"` + png + `"}}]}`:           {picture},
+			`{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":"b"},{"type":"text","text":"c"}]}`: {"user b", "user c"},
+		},
+		responsesPath: {
+			`{"role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"refusal","refusal":"no"}]}`: {"text a", "text no"},
+			`{"type":"message","role":"user","content":[{"type":"input_text","text":"b"}]}`:                        {"user b"},
+			`{"type":"message","role":"user","content":[{"type":"input_image","image_url":"` + png + `"}]}`:        {picture},
+			`{"role":"user","content":[{"type":"input_file","filename":"a.png","file_data":"` + png + `"}]}`:       {picture},
+			`{"role":"user","content":[{"type":"input_file","file_url":"` + png + `"}]}`:                           {picture},
+			`{"type":"reasoning","summary":[]}`:             nil,
+			`{"type":"mcp_call","name":"pay"}`:              nil,
+			`{"type":"image_generation_call","result":"x"}`: nil,
+			`{"type":"mcp_list_tools"}`:                     nil,
+		},
+	} {
+		name := map[string]string{chatPath: "messages", responsesPath: "input"}[path]
+		for sent, want := range list {
+			s := serve(t, options{})
+			body := `{"model":"agent","` + name + `":[{"role":"user","content":"first"},{"role":"assistant","content":"second"},` + sent + `,{"role":"assistant","content":"last"},{"role":"user","content":"go"}]}`
+			s.post(path, body, 200)
+			var got []string
+			for _, m := range s.seen[0].Messages {
+				for _, p := range m.Parts {
+					if p.Kind == model.PartMedia {
+						got = append(got, picture)
+					} else {
+						got = append(got, string(p.Kind)+" "+p.Text)
+					}
+				}
+			}
+			require.Equal(t, slices.Concat([]string{"user first", "text second"}, want, []string{"text last", "user go"}), got, sent)
+		}
+	}
+}
+
+func TestInstructionsOfAResponseAreLeftOut(t *testing.T) {
+	s := serve(t, options{})
+	v, _ := s.post(responsesPath, `{"model":"agent","input":"x","instructions":"Obey."}`, 200)
+	require.Equal(t, []any{"instructions are left out: the agent has its own"}, v["warnings"])
+	require.Equal(t, "Be brief.", s.seen[0].Instructions)
+}

@@ -44,6 +44,9 @@ func main() {
 	}
 }
 
+// own is the directory of the command, below the root, with its lists.
+var own = filepath.Join("internal", "dev", "mutate")
+
 // options are the command's flags.
 type options struct {
 	seed     uint64
@@ -96,7 +99,7 @@ func command(ctx context.Context, args []string) error {
 	defer func() { _ = os.RemoveAll(scratch) }()
 	r := &runner{root: root, scratch: scratch}
 	if o.named {
-		return runNamed(ctx, r, filepath.Join(root, "internal", "mutate", "named"), match, o)
+		return runNamed(ctx, r, filepath.Join(root, own, "named"), match, o)
 	}
 	all, err := findTargets(ctx, root, modules)
 	if err != nil {
@@ -114,7 +117,7 @@ func runSample(ctx context.Context, r *runner, chosen []target, match *regexp.Re
 	if err != nil {
 		return err
 	}
-	excused, err := readEquivalents(filepath.Join(r.root, "internal", "mutate", "equivalent.txt"))
+	excused, err := readEquivalents(filepath.Join(r.root, own, "equivalent.txt"))
 	if err != nil {
 		return err
 	}
