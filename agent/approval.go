@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
@@ -21,20 +22,7 @@ type PendingCall = model.PendingCall
 // PendingError ends a run that has calls waiting for approval or for a result. A pending run has not failed.
 // Store the messages of the [*RunError] that wraps it, and resume with [WithHistory] and [WithResults]. [PendingCalls] derives the
 // calls from the stored messages.
-type PendingError struct {
-	// Calls are in the order in which the model made them. The calls of a run inside a call stand in the place of that call.
-	// [PendingCalls] finds them in the history.
-	Calls []PendingCall
-
-	text string
-}
-
-// Error implements error.
-func (e *PendingError) Error() string { return e.text }
-
-func pendingError(p *loop.PendingError) *PendingError {
-	return &PendingError{Calls: p.Calls, text: p.Error()}
-}
+type PendingError = engine.PendingError
 
 // DeferredResults answer the calls that a run left pending, by [PendingCall.Key]. Every pending call needs an entry in one of
 // the maps. They can be stored as JSON.

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -102,17 +102,18 @@ func Instruct[D any](text func(deps D) string) InstructionFunc[D] {
 type Validator[D, O any] func(ctx context.Context, run *toolset.RunContext[D], output O) (O, error)
 
 // EndStrategy decides what happens to tool calls that the model makes together with an output call.
-type EndStrategy string
+type EndStrategy = engine.EndStrategy
 
+// The end strategies.
 const (
 	// EndGraceful processes calls in the order of the response: tool calls before the first valid output are executed, those
 	// after it are skipped. It is the default.
-	EndGraceful EndStrategy = ""
+	EndGraceful = engine.EndGraceful
 	// EndEarly processes output calls first. The first valid one ends the run. Tool calls are executed only if every output
 	// is invalid.
-	EndEarly EndStrategy = "early"
+	EndEarly = engine.EndEarly
 	// EndExhaustive executes every call. The first valid output wins.
-	EndExhaustive EndStrategy = "exhaustive"
+	EndExhaustive = engine.EndExhaustive
 )
 
 // DefaultRequestLimit is the default of [Limits.Requests].
@@ -162,7 +163,6 @@ type Agent[D, O any] struct {
 	labels labels
 	tools  toolset.Toolset[D]
 	output *output[D, O]
-	end    loop.EndStrategy
 
 	toolRetries, outputRetries int
 	offered                    atomic.Pointer[offered[D]]
@@ -182,12 +182,7 @@ func New[D, O any](config Config[D, O]) (*Agent[D, O], error) {
 		a.outputRetries = *config.OutputRetries
 	}
 	switch config.EndStrategy {
-	case EndGraceful:
-		a.end = loop.Graceful
-	case EndEarly:
-		a.end = loop.Early
-	case EndExhaustive:
-		a.end = loop.Exhaustive
+	case EndGraceful, EndEarly, EndExhaustive:
 	default:
 		errs = append(errs, fmt.Errorf("unknown end strategy %q", config.EndStrategy))
 	}

@@ -4,9 +4,9 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	native "github.com/ponte-go/ponte/internal/engine"
@@ -76,7 +76,7 @@ func startEngine(ctx context.Context, start func(context.Context, engine.Worker)
 	return eng, err
 }
 
-// plainEngine is an engine that knows outputs and events as plain data only.
+// plainEngine is an engine that knows outputs as plain data only.
 type plainEngine struct {
 	engine.Engine
 	codec   native.Codec
@@ -107,7 +107,7 @@ func (e *plainEngine) WaitAny(futures []engine.Future, l engine.Listener) int {
 	for _, f := range futures {
 		e.futures = append(e.futures, f.(*plainFuture).Future)
 	}
-	return e.Engine.WaitAny(e.futures, valueListener{l})
+	return e.Engine.WaitAny(e.futures, l)
 }
 
 // Done implements [engine.Future].
@@ -131,25 +131,12 @@ func (f *plainFuture) Done() *engine.Done {
 	return d
 }
 
-// valueListener reads the values of custom events that come from another process.
-type valueListener struct{ engine.Listener }
-
-// nestedType is the type of events of inner runs.
-const nestedType = "agent.Nested"
-
-// Custom implements [engine.Listener].
-func (l valueListener) Custom(c *engine.Call, value any) error {
-	v, ok := value.(*engine.Value)
-	if !ok {
-		return l.Listener.Custom(c, value)
-	}
-	value = v.Data
-	var nested Nested
-	switch {
-	case v.Data == nil:
-		value = OpaqueValue{Type: v.Type}
-	case v.Type == nestedType && json.Unmarshal(v.Data, &nested) == nil:
-		value = nested
-	}
-	return l.Listener.Custom(c, value)
+// registerErrors makes the errors that only this package has known to package engine, so that they keep their identity between
+// processes. It is called by programs that use an engine only, so that others do not link the JSON form.
+func registerErrors() {
+	registering.Do(func() {
+		engine.RegisterErrors(engine.Sentinel("inside", errInside), engine.Sentinel("tool_timeout", errToolTimeout))
+	})
 }
+
+var registering sync.Once

@@ -2,49 +2,41 @@
 
 package agent
 
-import (
-	"context"
-	"errors"
-
-	"github.com/ponte-go/ponte/agent/journal"
-	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/errs"
-	"github.com/ponte-go/ponte/toolset"
-)
+import "github.com/ponte-go/ponte/agent/engine"
 
 // ErrorKind classifies the error that ended a run or a call, for programs that cannot see its Go type. Later versions may add
 // kinds; treat unknown ones like [ErrorOther].
-type ErrorKind string
+type ErrorKind = engine.ErrorKind
 
 // The kinds of errors.
 const (
 	// ErrorPending is a [*PendingError]: the run waits for approvals or results. The run has not failed.
-	ErrorPending ErrorKind = "pending"
+	ErrorPending = engine.ErrorPending
 	// ErrorStopped is [ErrStopped]: the range over the events stopped early.
-	ErrorStopped ErrorKind = "stopped"
+	ErrorStopped = engine.ErrorStopped
 	// ErrorCancelled means that the context was cancelled, and ErrorTimeout that its deadline passed.
-	ErrorCancelled ErrorKind = "cancelled"
-	ErrorTimeout   ErrorKind = "timeout"
+	ErrorCancelled = engine.ErrorCancelled
+	ErrorTimeout   = engine.ErrorTimeout
 	// ErrorLimit is a [*LimitError], ErrorPrice a [*PriceError] and ErrorBudget a [*BudgetError].
-	ErrorLimit  ErrorKind = "limit"
-	ErrorPrice  ErrorKind = "price"
-	ErrorBudget ErrorKind = "budget"
+	ErrorLimit  = engine.ErrorLimit
+	ErrorPrice  = engine.ErrorPrice
+	ErrorBudget = engine.ErrorBudget
 	// ErrorPanic is a [*PanicError].
-	ErrorPanic ErrorKind = "panic"
+	ErrorPanic = engine.ErrorPanic
 	// ErrorAPI is a [*model.APIError]: the provider gave no usable answer. [EventError.Status] has the HTTP status.
-	ErrorAPI ErrorKind = "api"
+	ErrorAPI = engine.ErrorAPI
 	// ErrorTokenLimit is [ErrTokenLimit], ErrorContentFilter is [ErrContentFilter], and ErrorIncompleteToolCall is
 	// [ErrIncompleteToolCall].
-	ErrorTokenLimit         ErrorKind = "token_limit"
-	ErrorContentFilter      ErrorKind = "content_filter"
-	ErrorIncompleteToolCall ErrorKind = "incomplete_tool_call"
+	ErrorTokenLimit         = engine.ErrorTokenLimit
+	ErrorContentFilter      = engine.ErrorContentFilter
+	ErrorIncompleteToolCall = engine.ErrorIncompleteToolCall
 	// ErrorJournal is a [*journal.Error]: the run's journal could not be read or written, or does not fit the run.
-	ErrorJournal ErrorKind = "journal"
+	ErrorJournal = engine.ErrorJournal
 	// ErrorUsage is a mistake in the use of the agent or its model: [ErrNoModel], [ErrNoPrompt],
 	// [ErrUnprocessedCalls], [ErrResults], [ErrInboxInUse], [model.ErrUnsupported] or [model.ErrRequestsForbidden].
-	ErrorUsage ErrorKind = "usage"
+	ErrorUsage = engine.ErrorUsage
 	// ErrorOther is any other error.
-	ErrorOther ErrorKind = "other"
+	ErrorOther = engine.ErrorOther
 )
 
 // EventError describes an error in the JSON form of an [Event], and stands for the error in an event that was read from
@@ -52,111 +44,7 @@ const (
 //
 // [errors.Is] finds in it [ErrStopped], [ErrTokenLimit], [ErrContentFilter], [ErrIncompleteToolCall], [context.Canceled] and
 // [context.DeadlineExceeded], and for ErrorAPI [model.ErrAuth], [model.ErrRateLimited] and [model.ErrContextLength].
-type EventError struct {
-	// Kind classifies the error for programs.
-	Kind ErrorKind `json:"kind"`
-	// Text is the error's text. It may contain output of models and tools.
-	Text string `json:"text"`
-	// Stage, Tool, CallID and Attempt say where the run failed: see [RunError].
-	Stage   Stage  `json:"stage,omitempty"`
-	Tool    string `json:"tool,omitempty"`
-	CallID  string `json:"call_id,omitempty"`
-	Attempt int    `json:"attempt,omitempty"`
-	// Limit names the limit that was reached, for ErrorLimit: see [LimitError].
-	Limit toolset.LimitName `json:"limit,omitempty"`
-	// Status is the HTTP status of an ErrorAPI, or 0 if there was no answer. Code is the provider's own code, and Retryable
-	// says that the same request may succeed later.
-	Status    int    `json:"status,omitempty"`
-	Code      string `json:"code,omitempty"`
-	Retryable bool   `json:"retryable,omitempty"`
-}
-
-// Error implements error. It returns the text.
-func (e *EventError) Error() string { return e.Text }
-
-// errorIdentities maps sentinel errors to kinds. [EventError] matches the first error of its kind.
-var errorIdentities = []struct {
-	err  error
-	kind ErrorKind
-}{
-	{ErrStopped, ErrorStopped},
-	{ErrTokenLimit, ErrorTokenLimit},
-	{ErrContentFilter, ErrorContentFilter},
-	{ErrIncompleteToolCall, ErrorIncompleteToolCall},
-	{context.DeadlineExceeded, ErrorTimeout},
-	{context.Canceled, ErrorCancelled},
-	{ErrNoModel, ErrorUsage},
-	{ErrNoPrompt, ErrorUsage},
-	{ErrUnprocessedCalls, ErrorUsage},
-	{ErrResults, ErrorUsage},
-	{ErrInboxInUse, ErrorUsage},
-	{model.ErrUnsupported, ErrorUsage},
-	{model.ErrRequestsForbidden, ErrorUsage},
-}
-
-// Is matches the error that the description stands for.
-func (e *EventError) Is(target error) bool {
-	for i := range errorIdentities {
-		if known := &errorIdentities[i]; known.err == target {
-			return known.kind == e.Kind && e.Kind != ErrorUsage
-		}
-	}
-	return e.Kind == ErrorAPI && (&model.APIError{Status: e.Status, Code: e.Code}).Is(target)
-}
+type EventError = engine.EventError
 
 // DescribeError describes an error for programs that cannot see its Go type. It returns nil for nil.
-func DescribeError(err error) *EventError {
-	if err == nil {
-		return nil
-	}
-	e := new(EventError)
-	if known := e; errs.As(err, &known) {
-		*e = *known
-		e.Text = err.Error()
-		return e
-	}
-	e.Text = err.Error()
-	var run *RunError
-	if errs.As(err, &run) {
-		e.Stage, e.Tool, e.CallID, e.Attempt = run.Stage, run.Tool, run.CallID, run.Attempt
-	}
-	e.Kind = e.kindOf(err, run)
-	return e
-}
-
-// kindOf returns the kind of an error and sets the fields of that kind.
-func (e *EventError) kindOf(err error, run *RunError) ErrorKind {
-	var limit *LimitError
-	var api *model.APIError
-	switch {
-	case errs.As(err, new(*PendingError)):
-		return ErrorPending
-	case errors.Is(err, ErrStopped):
-		return ErrorStopped
-	case run != nil && run.ended == context.DeadlineExceeded:
-		return ErrorTimeout
-	case run != nil && run.ended != nil:
-		return ErrorCancelled
-	case errs.As(err, new(*PanicError)):
-		return ErrorPanic
-	case errs.As(err, &limit):
-		e.Limit = limit.Limit
-		return ErrorLimit
-	case errs.As(err, new(*PriceError)):
-		return ErrorPrice
-	case errs.As(err, new(*BudgetError)):
-		return ErrorBudget
-	case errs.As(err, new(*journal.Error)):
-		return ErrorJournal
-	}
-	for i := range errorIdentities {
-		if errors.Is(err, errorIdentities[i].err) {
-			return errorIdentities[i].kind
-		}
-	}
-	if errs.As(err, &api) {
-		e.Status, e.Code, e.Retryable = api.Status, api.Code, api.Retryable
-		return ErrorAPI
-	}
-	return ErrorOther
-}
+func DescribeError(err error) *EventError { return engine.DescribeError(err) }

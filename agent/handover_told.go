@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/internal/schema"
 )
 
@@ -115,7 +114,7 @@ func (t *handOverTurn) silent(output any) (text string, silent bool) {
 }
 
 // handedOver returns the event of the agent that a run was handed over to, in place of the event that carries it.
-func handedOver(e *loop.Event) (inner Event, ok bool) {
+func handedOver(e *Event) (inner Event, ok bool) {
 	nested, ok := e.Value.(Nested)
 	for ok && nested.HandOver {
 		if nested.Event.Kind != EventCustom {

@@ -187,6 +187,21 @@ func TestCancelledRunIsNotTakenForPending(t *testing.T) {
 	require.False(t, errors.As(err, new(*agent.PendingError)), "the outer run has no call that could be answered")
 }
 
+// TestCancelledRunDoesNotWaitForItsOwnCalls: its calls were left pending when it was cancelled, and the cause comes first.
+func TestCancelledRunDoesNotWaitForItsOwnCalls(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	ask := approves(func(toolset.ApprovalRequest) toolset.Decision {
+		cancel(errCancelled)
+		return toolset.Defer()
+	})
+	_, err := newAgent(t, cfg{Model: modeltest.Script(modeltest.Say(call("1", "x"))), Asker: ask}, watched("x")).Run(ctx, deps{}, "go")
+	require.ErrorIs(t, err, errCancelled)
+	require.ErrorContains(t, err, `waiting for approval of "x" (call 1)`)
+	require.False(t, errors.As(err, new(*agent.PendingError)), "nobody is to answer")
+	require.Equal(t, agent.ErrorCancelled, agent.DescribeError(err).Kind)
+}
+
 func TestHandOverToARunThatWaitsLeavesTheOuterRunPending(t *testing.T) {
 	inner, err := agent.New(agent.Config[innerDeps, string]{
 		Model: modeltest.Script(modeltest.Say(call("1", "wait")), modeltest.SayText("over")),

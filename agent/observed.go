@@ -2,8 +2,6 @@
 
 package agent
 
-import "github.com/ponte-go/ponte/internal/loop"
-
 // thrown is what an observer panicked with.
 type thrown struct{ value any }
 
@@ -34,13 +32,13 @@ func (w *watch) told() {
 }
 
 // Emit implements [loop.Observer]. It tells the observers of an event and reports whether the run may go on.
-func (r *agentRun[D, O]) Emit(e *loop.Event) bool {
+func (r *agentRun[D, O]) Emit(e *Event) bool {
 	if r.thrown != nil {
 		return false
 	}
 	r.telling = true
 	defer r.told()
-	if e.Kind != loop.PartDelta {
+	if e.Kind != EventPartDelta {
 		r.tell(e)
 	}
 	if r.stream && !r.left && !r.emit(e) {
@@ -51,8 +49,8 @@ func (r *agentRun[D, O]) Emit(e *loop.Event) bool {
 }
 
 // tell tells the agent's observer, who does not see deltas.
-func (r *agentRun[D, O]) tell(e *loop.Event) {
+func (r *agentRun[D, O]) tell(e *Event) {
 	if r.agent.config.Observer != nil {
-		r.agent.config.Observer.observe(eventOf(e))
+		r.agent.config.Observer.observe(*e)
 	}
 }

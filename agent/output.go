@@ -282,7 +282,7 @@ func forModel(err error) *engine.Return {
 	case retries:
 		text = retry.Message
 	case errs.As(err, &panicked): // the place is of no use to the model
-		text = "The arguments are not valid: " + panicked.said()
+		text = "The arguments are not valid: " + (&PanicError{Value: panicked.Value}).Error()
 	default:
 		text = "The arguments are not valid: " + strings.TrimSpace(err.Error())
 	}

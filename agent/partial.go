@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/internal/partial"
 	"github.com/ponte-go/ponte/internal/schema"
 )
@@ -28,11 +27,11 @@ import (
 func (s *Stream[O]) Partials() iter.Seq[O] {
 	return func(yield func(O) bool) {
 		var last *O
-		s.run(true, func(e *loop.Event) bool {
+		s.run(true, func(e *Event) bool {
 			value := e.Value
 			if inner, ok := handedOver(e); ok && inner.Kind == EventPartial {
 				value = inner.Value
-			} else if e.Kind != loop.PartialOutput {
+			} else if e.Kind != EventPartial {
 				return true
 			}
 			out, _ := value.(O) // a nil interface is not one
@@ -52,14 +51,14 @@ func WithPartials() RunOption {
 }
 
 // withPartials returns an emit function that adds each partial output after the event that completes it.
-func (o *output[D, O]) withPartials(emit func(*loop.Event) bool) func(*loop.Event) bool {
+func (o *output[D, O]) withPartials(emit func(*Event) bool) func(*Event) bool {
 	w := partialWriter[O]{decode: o.partial}
-	return func(e *loop.Event) bool {
+	return func(e *Event) bool {
 		if !emit(e) {
 			return false
 		}
 		out, ok := w.event(e)
-		return !ok || emit(&loop.Event{Kind: loop.PartialOutput, Step: e.Step, Part: e.Part, CallID: w.callID, Tool: w.tool, Output: true, Value: out})
+		return !ok || emit(&Event{Kind: EventPartial, Step: e.Step, Part: e.Part, CallID: w.callID, Tool: w.tool, Output: true, Value: out})
 	}
 }
 
@@ -78,19 +77,19 @@ type partialWriter[O any] struct {
 	last   *O
 }
 
-func (w *partialWriter[O]) event(e *loop.Event) (out O, ok bool) {
+func (w *partialWriter[O]) event(e *Event) (out O, ok bool) {
 	switch {
-	case e.Kind == loop.RequestStart:
+	case e.Kind == EventRequestStart:
 		w.active, w.bound = false, e.Output
-	case e.Kind == loop.PartStart && (e.PartKind == model.PartToolCall || e.PartKind == model.PartText) && !w.active:
+	case e.Kind == EventPartStart && (e.PartKind == model.PartToolCall || e.PartKind == model.PartText) && !w.active:
 		w.active, w.part, w.callID, w.tool, w.buf, w.looked = true, e.Part, e.CallID, e.Tool, w.buf[:0], 0
 		if _, ok := w.decode(w.tool, w.bound, nil); !ok {
 			w.active = false // not an output
 		}
-	case e.Kind == loop.PartDelta && w.active && (e.Part == w.part || w.tool == "" && e.PartKind == model.PartText): // text may go on in a new part
+	case e.Kind == EventPartDelta && w.active && (e.Part == w.part || w.tool == "" && e.PartKind == model.PartText): // text may go on in a new part
 		w.buf = append(w.buf, e.Text...)
 		return w.look(len(w.buf) / 32)
-	case e.Kind == loop.PartEnd && w.active && e.Part == w.part:
+	case e.Kind == EventPartEnd && w.active && e.Part == w.part:
 		return w.look(0)
 	}
 	return out, false

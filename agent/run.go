@@ -33,18 +33,7 @@ type Result[O any] struct {
 }
 
 // NewMessages returns the messages that the run added, in order.
-func (r *Result[O]) NewMessages() []*model.Message { return messagesOf(r.Messages, r.RunID) }
-
-// messagesOf returns the messages of one run. A run without an id never began.
-func messagesOf(messages []*model.Message, runID string) []*model.Message {
-	var fresh []*model.Message
-	for _, m := range messages {
-		if runID != "" && m != nil && m.RunID == runID {
-			fresh = append(fresh, m)
-		}
-	}
-	return fresh
-}
+func (r *Result[O]) NewMessages() []*model.Message { return engine.NewMessages(r.Messages, r.RunID) }
 
 // Run asks the model and returns its output. Without a prompt it continues the history given by [WithHistory] where that
 // stands; see [WithResume] for a history that is finished. The error is a [*RunError].
@@ -56,7 +45,7 @@ func (a *Agent[D, O]) Run(ctx context.Context, deps D, prompt string, opts ...Ru
 
 // run is the one way in which an agent runs; emit is nil if nobody watches. If the observer panicked, the run has ended and
 // the caller throws again.
-func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []RunOption, emit func(*loop.Event) bool) (*Result[O], *thrown, error) {
+func (a *Agent[D, O]) run(ctx context.Context, deps D, prompt string, opts []RunOption, emit func(*Event) bool) (*Result[O], *thrown, error) {
 	r := new(agentRun[D, O])
 	r.emit, r.stream = emit, emit != nil
 	r.begin(ctx, a, deps, opts)
@@ -95,7 +84,7 @@ func (r *agentRun[D, O]) begin(ctx context.Context, a *Agent[D, O], deps D, opts
 
 // unstarted is the error of a run that never began.
 func (r *agentRun[D, O]) unstarted(err error) *RunError {
-	return runError(r.agent.config.Name, &loop.Result{Messages: r.options.history}, err)
+	return &RunError{Agent: r.agent.config.Name, Stage: StagePrepare, Messages: r.options.history, Err: err}
 }
 
 // runHooked is run inside of the hooks.
@@ -178,7 +167,7 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	return &loop.Config{
 		Agent: a.config.Name, Model: &r.model,
 		RunID: o.runID, ConversationID: o.conversationID, History: o.history, Prompt: o.prompt(prompt), Resume: o.resume, Template: o.template(),
-		Meter: meter, OutputRetries: a.outputRetries, End: a.end, Parallel: a.config.MaxParallelCalls,
+		Meter: meter, OutputRetries: a.outputRetries, End: a.config.EndStrategy, Parallel: a.config.MaxParallelCalls,
 		Asks: r.asking != nil, Answers: answers, Over: a.output.over, Steered: o.inbox != nil, Processed: len(a.config.History) > 0,
 		Observed: r.stream || a.config.Observer != nil, Stream: r.stream,
 	}, nil
@@ -208,7 +197,7 @@ func (r *agentRun[D, O]) ended(ctx context.Context, res *loop.Result, err, close
 	if err != nil {
 		runErr := runError(r.agent.config.Name, res, err)
 		if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
-			runErr.ended = ctx.Err()
+			runErr.Ended = ctx.Err()
 		}
 		if closeErr != nil {
 			runErr.Err = errors.Join(runErr.Err, closeErr)
@@ -239,7 +228,7 @@ var scratches = sync.Pool{New: func() any { return new(loop.Scratch) }}
 type agentRun[D, O any] struct {
 	agent   *Agent[D, O]
 	options runOptions
-	emit    func(*loop.Event) bool
+	emit    func(*Event) bool
 	stream  bool
 	// offering says that offer was made, claimed that the run has its inbox to itself.
 	offering, claimed bool
@@ -273,7 +262,7 @@ func (r *agentRun[D, O]) end(err error) {
 		if r.context.Meter != nil {
 			*usage = r.context.Meter.Usage()
 		}
-		r.Emit(&loop.Event{Kind: loop.RunEnd, Step: r.steps, Usage: usage, Err: err})
+		r.Emit(&Event{Kind: EventRunEnd, Step: r.steps, Usage: usage, Err: err})
 	}
 }
 

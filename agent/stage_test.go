@@ -9,20 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ponte-go/ponte/agent"
-	"github.com/ponte-go/ponte/internal/loop"
 	"github.com/ponte-go/ponte/toolset"
 )
 
 // The names are part of the JSON form of events, so they cannot change.
 func TestStagesAndLimitNamesAreStable(t *testing.T) {
-	for stage, want := range map[agent.Stage]loop.Stage{
-		agent.StagePrepare: loop.StagePrepare, agent.StageModel: loop.StageModel, agent.StageTool: loop.StageTool,
-		agent.StageApproval: loop.StageApproval, agent.StageOutput: loop.StageOutput,
+	for stage, want := range map[agent.Stage]string{
+		agent.StagePrepare: "prepare", agent.StageModel: "model", agent.StageTool: "tool",
+		agent.StageApproval: "approval", agent.StageOutput: "output",
 	} {
-		require.Equal(t, string(want), string(stage))
+		require.Equal(t, want, string(stage))
 		b, err := json.Marshal(&agent.EventError{Kind: agent.ErrorOther, Text: "x", Stage: stage})
 		require.NoError(t, err)
-		require.JSONEq(t, `{"kind":"other","text":"x","stage":"`+string(want)+`"}`, string(b))
+		require.JSONEq(t, `{"kind":"other","text":"x","stage":"`+want+`"}`, string(b))
 	}
 	for limit, want := range map[toolset.LimitName]string{
 		toolset.LimitRequests: "requests", toolset.LimitToolCalls: "tool calls", toolset.LimitInputTokens: "input tokens",

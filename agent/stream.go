@@ -8,13 +8,12 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 )
 
 // Stream is a run whose events can be observed. The run begins when [Stream.Events], [Stream.Text], [Stream.Partials] or
 // [Stream.Result] is first used, and proceeds only as fast as its events are consumed. A Stream belongs to one goroutine.
 type Stream[O any] struct {
-	begin   func(partials bool, emit func(*loop.Event) bool) (*Result[O], *thrown, error)
+	begin   func(partials bool, emit func(*Event) bool) (*Result[O], *thrown, error)
 	started bool
 	result  *Result[O]
 	err     error
@@ -22,7 +21,7 @@ type Stream[O any] struct {
 
 // Stream prepares a run like [Agent.Run] whose events can be observed. The model streams its responses.
 func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ...RunOption) *Stream[O] {
-	return &Stream[O]{begin: func(partials bool, emit func(*loop.Event) bool) (*Result[O], *thrown, error) {
+	return &Stream[O]{begin: func(partials bool, emit func(*Event) bool) (*Result[O], *thrown, error) {
 		if partials {
 			opts = append(slices.Clip(opts), WithPartials())
 		}
@@ -37,9 +36,9 @@ func (a *Agent[D, O]) Stream(ctx context.Context, deps D, prompt string, opts ..
 func (s *Stream[O]) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		growth := Event{Kind: EventPartDelta} // deltas come by the thousand, and set few fields
-		s.run(false, func(e *loop.Event) bool {
-			if e.Kind != loop.PartDelta {
-				return yield(eventOf(e))
+		s.run(false, func(e *Event) bool {
+			if e.Kind != EventPartDelta {
+				return yield(*e)
 			}
 			growth.Step, growth.Part, growth.PartKind, growth.Text = e.Step, e.Part, e.PartKind, e.Text
 			return yield(growth)
@@ -51,12 +50,12 @@ func (s *Stream[O]) Events() iter.Seq[Event] {
 // handed over to. It is like [Stream.Events], but yields text only.
 func (s *Stream[O]) Text() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		s.run(false, func(e *loop.Event) bool {
-			if e.Kind == loop.Custom {
+		s.run(false, func(e *Event) bool {
+			if e.Kind == EventCustom {
 				inner, ok := handedOver(e)
 				return !ok || inner.Kind != EventPartDelta || inner.PartKind != model.PartText || yield(inner.Text)
 			}
-			return e.Kind != loop.PartDelta || e.PartKind != model.PartText || yield(e.Text)
+			return e.Kind != EventPartDelta || e.PartKind != model.PartText || yield(e.Text)
 		})
 	}
 }
@@ -64,11 +63,11 @@ func (s *Stream[O]) Text() iter.Seq[string] {
 // Result returns the result of the run. If the run has not begun, Result runs it. Inside a range over the run's events it
 // returns [ErrRunning].
 func (s *Stream[O]) Result() (*Result[O], error) {
-	s.run(false, func(*loop.Event) bool { return true })
+	s.run(false, func(*Event) bool { return true })
 	return s.result, s.err
 }
 
-func (s *Stream[O]) run(partials bool, emit func(*loop.Event) bool) {
+func (s *Stream[O]) run(partials bool, emit func(*Event) bool) {
 	if s.started {
 		return
 	}

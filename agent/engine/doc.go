@@ -10,5 +10,6 @@
 // process or in another one, and returns the worker's [Done]. Engines of this kind can make runs durable: a run that is
 // repeated with the recorded results takes the same way to the place where it was cut off.
 //
-// Programs that run agents do not need this package.
+// It has the words of a run as well, which the loop, the engines and package agent share: events, stages, end strategies, and the errors
+// that end a run. Package agent has them under the same names, so programs that run agents do not need this package.
 package engine

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,17 +14,6 @@ const Version = 1
 
 // ErrVersion is the identity of the error for JSON of a newer version than [Version].
 var ErrVersion = errors.New("version is newer than this program")
-
-// marshal writes JSON as encoding/json does, but leaves <, > and & as they are.
-func marshal(value any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
 
 // unmarshal reads JSON into form. what names the form in errors.
 func unmarshal(what string, data []byte, form any) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/plainjson"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -43,7 +44,7 @@ func MarshalDone(t *Task, d *Done) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("engine: result of step %d: the output is %T, must be an *engine.Output", stepOf(t), d.Output)
 	}
-	data, err := marshal(form)
+	data, err := plainjson.Marshal(form)
 	if err != nil {
 		return nil, fmt.Errorf("engine: result of %s of step %d: %w", t.Op, stepOf(t), err)
 	}

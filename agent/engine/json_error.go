@@ -9,12 +9,14 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ponte-go/ponte/agent/journal"
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/plainjson"
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// ErrorKind lets errors of one kind keep their identity between processes.
-type ErrorKind struct {
+// ErrorCodec lets errors of one kind keep their identity between processes.
+type ErrorCodec struct {
 	// Name identifies the kind. It must be unique and stable.
 	Name string
 	// Encode returns what is to be known of an error of this kind, as a value that can be written as JSON, or nil. It
@@ -25,8 +27,8 @@ type ErrorKind struct {
 }
 
 // Sentinel returns the kind of one error value.
-func Sentinel(name string, sentinel error) ErrorKind {
-	return ErrorKind{
+func Sentinel(name string, sentinel error) ErrorCodec {
+	return ErrorCodec{
 		Name:   name,
 		Encode: func(err error) (any, bool) { return nil, err == sentinel },
 		Decode: func(json.RawMessage, string, []error) error { return sentinel },
@@ -35,27 +37,27 @@ func Sentinel(name string, sentinel error) ErrorKind {
 
 var kinds = struct {
 	sync.RWMutex
-	own []ErrorKind
+	own []ErrorCodec
 }{}
 
 // RegisterErrors makes kinds of errors known to [MarshalDone] and [UnmarshalDone], in place of those with the same names. Both
-// processes must know them. It is called when the program starts. This package knows the errors of contexts, and those of packages
-// model and toolset; package agent registers its own. Errors of other kinds keep their text, and what they wrap.
-func RegisterErrors(more ...ErrorKind) {
+// processes must know them. It is called when the program starts. This package knows its own errors, those of contexts, and those of
+// packages journal, model and toolset. Errors of other kinds keep their text, and what they wrap.
+func RegisterErrors(more ...ErrorCodec) {
 	kinds.Lock()
 	defer kinds.Unlock()
 	for _, k := range more {
-		kinds.own = slices.DeleteFunc(kinds.own, func(o ErrorKind) bool { return o.Name == k.Name })
+		kinds.own = slices.DeleteFunc(kinds.own, func(o ErrorCodec) bool { return o.Name == k.Name })
 		kinds.own = append(kinds.own, k)
 	}
 }
 
 // find calls f with the known kinds until it reports true.
-func find(f func(k *ErrorKind) bool) {
+func find(f func(k *ErrorCodec) bool) {
 	kinds.RLock()
 	own := kinds.own
 	kinds.RUnlock()
-	for _, all := range [][]ErrorKind{own, known()} {
+	for _, all := range [][]ErrorCodec{own, known()} {
 		for i := range all {
 			if f(&all[i]) {
 				return
@@ -68,8 +70,8 @@ func find(f func(k *ErrorKind) bool) {
 func typed[E any, P interface {
 	*E
 	error
-}](name string, wrap func(e *E, wrapped error), hide func(e *E)) ErrorKind {
-	return ErrorKind{
+}](name string, wrap func(e *E, wrapped error), hide func(e *E)) ErrorCodec {
+	return ErrorCodec{
 		Name: name,
 		Encode: func(err error) (any, bool) {
 			e, ok := err.(P)
@@ -96,27 +98,62 @@ func typed[E any, P interface {
 }
 
 // known returns the kinds that this package knows. It is a function so that programs without engines do not link them.
-func known() []ErrorKind {
+func known() []ErrorCodec {
 	knowing.Do(func() { knownKinds = theKnown() })
 	return knownKinds
 }
 
 var (
 	knowing    sync.Once
-	knownKinds []ErrorKind
+	knownKinds []ErrorCodec
 )
 
-func theKnown() []ErrorKind {
-	return []ErrorKind{
+func theKnown() []ErrorCodec {
+	return []ErrorCodec{
 		Sentinel("cancelled", context.Canceled), Sentinel("deadline", context.DeadlineExceeded), Sentinel("goexit", ErrGoexit),
 		Sentinel("nobody", toolset.ErrNobody),
 		Sentinel("auth", model.ErrAuth), Sentinel("rate_limited", model.ErrRateLimited), Sentinel("context_length", model.ErrContextLength),
 		Sentinel("unsupported", model.ErrUnsupported), Sentinel("requests_forbidden", model.ErrRequestsForbidden),
+		Sentinel("no_model", ErrNoModel), Sentinel("no_prompt", ErrNoPrompt), Sentinel("finished", ErrFinished),
+		Sentinel("unprocessed_calls", ErrUnprocessedCalls), Sentinel("token_limit", ErrTokenLimit), Sentinel("content_filter", ErrContentFilter),
+		Sentinel("incomplete_tool_call", ErrIncompleteToolCall), Sentinel("results", ErrResults), Sentinel("run_id", ErrRunID),
+		Sentinel("stopped", ErrStopped), Sentinel("inbox_in_use", ErrInboxInUse),
+		Sentinel("journal_in_use", journal.ErrInUse), Sentinel("journal_corrupt", journal.ErrCorrupt), Sentinel("journal_version", journal.ErrVersion),
+		Sentinel("journal_mismatch", journal.ErrMismatch), Sentinel("journal_diverged", journal.ErrDiverged), Sentinel("journal_closed", journal.ErrClosed),
 		Sentinel("message_version", model.ErrMessageVersion), Sentinel("no_price", model.ErrNoPrice), Sentinel("no_usage", model.ErrNoUsage),
 		typed("api", func(e *model.APIError, wrapped error) { e.Err = wrapped }, func(e *model.APIError) { e.Err = nil }),
 		typed[toolset.RetryError]("retry", nil, nil), typed[toolset.FailedError]("failed", nil, nil), typed[toolset.DeniedError]("denied", nil, nil),
 		typed[toolset.ApprovalRequiredError]("approval_required", nil, nil), typed[toolset.DeferredError]("deferred", nil, nil),
-		typed[toolset.PendingError]("pending", nil, nil),
+		typed[toolset.PendingError]("pending", nil, nil), typed[PendingError]("pending_run", nil, nil),
+		typed("budget", func(e *BudgetError, wrapped error) { e.Err = wrapped }, nil),
+		typed("journal", func(e *journal.Error, wrapped error) { e.Err = wrapped }, func(e *journal.Error) { e.Err = nil }),
+		// The messages of an inner run that failed are not passed on.
+		typed("run", func(e *RunError, wrapped error) { e.Err = wrapped }, nil), panicked(),
+	}
+}
+
+// panicked is the kind of a [*PanicError]. Its value becomes the value's text, or the error that it was.
+func panicked() ErrorCodec {
+	return ErrorCodec{
+		Name: "panic",
+		Encode: func(err error) (any, bool) {
+			e, ok := err.(*PanicError)
+			if !ok {
+				return nil, false
+			}
+			return [2]string{e.said()[len("panic: "):], string(e.Stack)}, true
+		},
+		Decode: func(data json.RawMessage, text string, wrapped []error) error {
+			var said [2]string
+			if json.Unmarshal(data, &said) != nil {
+				return errors.New(text)
+			}
+			e := &PanicError{Value: said[0], Stack: []byte(said[1])}
+			if len(wrapped) > 0 {
+				e.Value = wrapped[0]
+			}
+			return e
+		},
 	}
 }
 
@@ -148,7 +185,7 @@ func errorOf(t *Task, err error) *errorJSON {
 	case *toolset.PriceError:
 		form.Kind, data, form.Level = "price", struct{ Provider, Model string }{e.Provider, e.Model}, e.Level(meterOf(t))+1
 	default:
-		find(func(k *ErrorKind) (ok bool) {
+		find(func(k *ErrorCodec) (ok bool) {
 			if data, ok = k.Encode(err); ok {
 				form.Kind = k.Name
 			}
@@ -156,7 +193,7 @@ func errorOf(t *Task, err error) *errorJSON {
 		})
 	}
 	if data != nil {
-		if written, err := marshal(data); err == nil {
+		if written, err := plainjson.Marshal(data); err == nil {
 			form.Data = written
 		} else {
 			form.Kind = ""
@@ -215,7 +252,7 @@ func (f *errorJSON) error(t *Task) error {
 			err = e.At(meterOf(t), f.Level-1)
 		}
 	default:
-		find(func(k *ErrorKind) bool {
+		find(func(k *ErrorCodec) bool {
 			if k.Name == f.Kind {
 				err = k.Decode(f.Data, f.Text, wrapped)
 			}

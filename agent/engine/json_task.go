@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/plainjson"
 	"github.com/ponte-go/ponte/toolset"
 )
 
@@ -28,7 +29,7 @@ func MarshalTask(t *Task) ([]byte, error) {
 		c := &t.Checks[i]
 		form.Checks = append(form.Checks, checkJSON{callOf(c.Call), c.Complete, c.Own})
 	}
-	data, err := marshal(form)
+	data, err := plainjson.Marshal(form)
 	if err != nil {
 		return nil, fmt.Errorf("engine: task %s of step %d: %w", t.Op, stepOf(t), err)
 	}

@@ -183,7 +183,7 @@ func TestErrorsKeepTheirIdentityBetweenProcesses(t *testing.T) {
 
 	require.NotErrorIs(t, through(&ownError{1}), context.Canceled)
 	require.False(t, errors.As(through(&ownError{1}), new(*ownError)), "its kind is not known")
-	kind := engine.ErrorKind{Name: "test/own", Encode: func(err error) (any, bool) { e, ok := err.(*ownError); return e, ok },
+	kind := engine.ErrorCodec{Name: "test/own", Encode: func(err error) (any, bool) { e, ok := err.(*ownError); return e, ok },
 		Decode: func(data json.RawMessage, text string, _ []error) error {
 			e := new(ownError)
 			require.NoError(t, json.Unmarshal(data, e))
@@ -231,13 +231,15 @@ func (l *listener) Sink() model.Sink {
 }
 
 func (l *listener) Custom(c *engine.Call, value any) error {
-	v := value.(*engine.Value)
 	id := "-"
 	if c != nil {
 		id = c.ID
 	}
-	l.told = append(l.told, fmt.Sprint(id, " ", v.Type, " ", string(v.Data)))
-	if strings.Contains(v.Type, "bool") {
+	if data, ok := value.(json.RawMessage); ok {
+		value = string(data)
+	}
+	l.told = append(l.told, fmt.Sprintf("%s %T %v", id, value, value))
+	if value == "true" {
 		return errors.New("stopped")
 	}
 	return nil
@@ -255,8 +257,9 @@ func TestReportsAreDelivered(t *testing.T) {
 	require.Error(t, deliver(call).Sink()(delta))
 	require.NoError(t, deliver(call).Custom(call.Call, map[string]int{"n": 1}))
 	require.NoError(t, deliver(call).Custom(nil, func() {}))
+	require.NoError(t, deliver(call).Custom(nil, engine.OpaqueValue{Type: "func()"}), "on its way through a second process")
 	require.EqualError(t, deliver(call).Custom(call.Call, true), "stopped")
-	require.Equal(t, []string{fmt.Sprintf("%+v", delta), `1 map[string]int {"n":1}`, "- func() ", "1 bool true"}, l.told)
+	require.Equal(t, []string{fmt.Sprintf("%+v", delta), `1 string {"n":1}`, "- engine.OpaqueValue {func()}", "- engine.OpaqueValue {func()}", "1 string true"}, l.told)
 }
 
 func TestKeysOfTasks(t *testing.T) {

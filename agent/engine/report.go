@@ -3,11 +3,11 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // Reporter returns a listener that hands what a task reports to send, as JSON: for the side of the worker, whose run is in another
@@ -21,25 +21,20 @@ func (send reporter) Sink() model.Sink {
 }
 
 func (send reporter) Custom(c *Call, value any) error {
-	form := &reportJSON{InCall: c != nil}
-	v, ok := value.(*Value)
-	if !ok {
-		v = valueOf(value)
-	}
-	form.Value, form.Type = v.Data, v.Type
-	return send.report(form)
+	return send.report(&reportJSON{InCall: c != nil, emitted: emittedOf(value)})
 }
 
 func (send reporter) report(form *reportJSON) error {
 	form.Version = Version
-	data, err := marshal(form)
+	data, err := plainjson.Marshal(form)
 	if err != nil {
 		return fmt.Errorf("engine: report: %w", err)
 	}
 	return send(data)
 }
 
-// Deliver passes a report on to l: for the side of the run. t is the task that it is about. Custom events arrive as [*Value]. Like
+// Deliver passes a report on to l: for the side of the run. t is the task that it is about. Custom events of inner runs arrive as
+// [Nested], others as [json.RawMessage], or as [OpaqueValue] if JSON could not hold them. Like
 // any call of a listener, it belongs into [Engine.WaitAny].
 func Deliver(t *Task, report []byte, l Listener) error {
 	var form reportJSON
@@ -56,16 +51,15 @@ func Deliver(t *Task, report []byte, l Listener) error {
 	if form.InCall {
 		c = t.Call
 	}
-	return l.Custom(c, &Value{Type: form.Type, Data: form.Value})
+	return l.Custom(c, form.value())
 }
 
 type reportJSON struct {
 	Version int        `json:"v"`
 	Delta   *deltaJSON `json:"delta,omitempty"`
 	// InCall says that a tool has emitted the value, rather than a history processor.
-	InCall bool            `json:"in_call,omitempty"`
-	Type   string          `json:"type,omitempty"`
-	Value  json.RawMessage `json:"value,omitempty"`
+	InCall bool `json:"in_call,omitempty"`
+	emitted
 }
 
 // deltaJSON has the fields of [model.Delta].

@@ -5,6 +5,8 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
 // Output is the output of a run as an OpOutput gives it, for engines that keep it or take it to another process.
@@ -17,23 +19,41 @@ type Output struct {
 	Value any
 }
 
-// Value is a value that user code emitted, on its way from another process.
-type Value struct {
+// emitted is a value that user code emitted, as JSON.
+type emitted struct {
 	// Type is the name of the value's Go type.
-	Type string
-	// Data is the value as JSON, or nil if it could not be written.
-	Data json.RawMessage
+	Type string `json:"type,omitempty"`
+	// Data is the value, or nil if it could not be written.
+	Data json.RawMessage `json:"value,omitempty"`
 }
 
-func valueOf(value any) (v *Value) {
+func emittedOf(value any) (e emitted) {
+	if opaque, ok := value.(OpaqueValue); ok {
+		return emitted{Type: opaque.Type}
+	}
 	defer func() {
 		if recover() != nil {
-			v = &Value{Type: fmt.Sprintf("%T", value)}
+			e = emitted{Type: fmt.Sprintf("%T", value)}
 		}
 	}()
-	data, err := marshal(value)
+	data, err := plainjson.Marshal(value)
 	if err != nil {
-		return &Value{Type: fmt.Sprintf("%T", value)}
+		data = nil
 	}
-	return &Value{Type: fmt.Sprintf("%T", value), Data: data}
+	return emitted{Type: fmt.Sprintf("%T", value), Data: data}
+}
+
+// nestedType is the type of events of inner runs.
+const nestedType = "engine.Nested"
+
+// value returns what stands for the value in another process.
+func (e *emitted) value() any {
+	if e.Data == nil {
+		return OpaqueValue{Type: e.Type}
+	}
+	var nested Nested
+	if e.Type == nestedType && json.Unmarshal(e.Data, &nested) == nil {
+		return nested
+	}
+	return e.Data
 }

@@ -30,7 +30,7 @@ var rules = map[string][]string{
 	"agent/model/genkitmodel/":              {"agent/model", "agent/model/genkitmodel", "internal/adapter"},
 	"agent/model/genkitmodel/genkitdev":     {"agent", "agent/model", "toolset"},
 	"agent/model/genkitmodel/googledialect": {"agent/model", "agent/model/geminimodel", "agent/model/genkitmodel", "internal/adapter"},
-	"agent/engine":                          {"agent/model", "toolset"},
+	"agent/engine":                          {"agent/journal", "agent/model", "toolset", "internal/errs", "internal/hide", "internal/plainjson"},
 	"agent/engine/enginetest":               {"agent/engine", "agent/model", "toolset", "internal/loop"},
 	"agent/view":                            {},
 	"agent/journal":                         {},

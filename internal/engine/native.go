@@ -11,7 +11,6 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/loop"
 )
 
 // Native executes tasks in this process: a lone task on the caller's goroutine, unless its Emits is set, and all others in
@@ -147,13 +146,13 @@ func (r relay) send(say func(engine.Listener) error) error {
 	select {
 	case r.native.reports <- report{say: say, reply: reply}:
 	case <-r.native.quit:
-		return loop.ErrStopped
+		return engine.ErrStopped
 	}
 	select {
 	case err := <-reply:
 		return err
 	case <-r.native.quit:
-		return loop.ErrStopped
+		return engine.ErrStopped
 	}
 }
 

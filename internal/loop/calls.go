@@ -112,8 +112,8 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 	}
 	r.held = free
 	calls, err := r.check(ctx, resp)
-	if errors.Is(err, ErrAnswers) {
-		return false, &Error{Stage: StagePrepare, Err: err} // nothing has happened
+	if errors.Is(err, engine.ErrResults) {
+		return false, &engine.RunError{Stage: engine.StagePrepare, Err: err} // nothing has happened
 	}
 	var winner *call
 	if err == nil {
@@ -146,13 +146,13 @@ func (r *run) settleCalls(ctx context.Context, resp *model.Message) (bool, error
 }
 
 func isPending(err error) bool {
-	var p *PendingError
+	var p *engine.PendingError
 	return errs.As(err, &p)
 }
 
 // pendingIn returns the calls that an error says are pending.
 func pendingIn(err error) []model.PendingCall {
-	var p *PendingError
+	var p *engine.PendingError
 	errs.As(err, &p)
 	return p.Calls
 }
@@ -167,7 +167,7 @@ func incomplete(resp *model.Message) error {
 	if last.Kind != model.PartToolCall || json.Valid(last.Args) {
 		return nil
 	}
-	return &Error{Stage: StageTool, Tool: last.Tool, CallID: last.CallID, Err: ErrIncompleteToolCall}
+	return &engine.RunError{Stage: engine.StageTool, Tool: last.Tool, CallID: last.CallID, Err: engine.ErrIncompleteToolCall}
 }
 
 // taskOf returns the task that runs a call.
@@ -204,7 +204,7 @@ func shortened(name string) string {
 // execute runs the calls according to the end strategy. It returns the call that gave the output, or nil.
 func (r *run) execute(ctx context.Context, calls []call) (*call, error) {
 	outputs := anyCall(calls, func(c *call) bool { return c.isOutput() })
-	if !outputs || r.cfg.End != Early {
+	if !outputs || r.cfg.End != engine.EndEarly {
 		if err := r.checkCalls(calls); err != nil {
 			return nil, err
 		}
@@ -212,9 +212,9 @@ func (r *run) execute(ctx context.Context, calls []call) (*call, error) {
 	switch {
 	case !outputs:
 		return nil, r.functions(ctx, calls)
-	case r.cfg.End == Early:
+	case r.cfg.End == engine.EndEarly:
 		return r.early(ctx, calls)
-	case r.cfg.End == Exhaustive:
+	case r.cfg.End == engine.EndExhaustive:
 		return r.exhaustive(ctx, calls)
 	}
 	return r.graceful(ctx, calls)
@@ -229,7 +229,7 @@ func (r *run) checkCalls(calls []call) error {
 		}
 	}
 	if err := r.cfg.Meter.CheckCalls(n); err != nil {
-		return &Error{Stage: StageTool, Err: err}
+		return &engine.RunError{Stage: engine.StageTool, Err: err}
 	}
 	return nil
 }
@@ -360,7 +360,7 @@ func (r *run) tryOutput(ctx context.Context, c *call) error {
 		if !c.bare {
 			r.failed(c, done.Err)
 		}
-		return &Error{Stage: StageOutput, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
+		return &engine.RunError{Stage: engine.StageOutput, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
 	case c.answered:
 	case done.Return.Retry:
 		c.askRetry(done.Return.Text, done.Return.Cause)
@@ -414,22 +414,22 @@ func (r *run) countRetries(calls []call, answer *model.Message) error {
 		if !c.retry() {
 			continue
 		}
-		retries, stage := r.cfg.OutputRetries, StageTool
+		retries, stage := r.cfg.OutputRetries, engine.StageTool
 		if c.tool != nil {
 			retries = c.tool.Retries
 		}
 		if c.isOutput() {
-			stage = StageOutput
+			stage = engine.StageOutput
 		}
 		attempt := r.budgets.attempt(c.part.Tool)
 		if attempt > retries {
 			if c.cause == nil {
 				c.cause = errors.New(c.answer.Text)
 			}
-			return &Error{Stage: stage, Tool: c.part.Tool, CallID: c.part.CallID, Attempt: attempt - 1,
-				Err: &BudgetError{Tool: c.part.Tool, Retries: retries, Err: c.cause}}
+			return &engine.RunError{Stage: stage, Tool: c.part.Tool, CallID: c.part.CallID, Attempt: attempt - 1,
+				Err: &engine.BudgetError{Tool: c.part.Tool, Retries: retries, Err: c.cause}}
 		}
-		if err := r.emit(&Event{Kind: RetryAsked, CallID: c.part.CallID, Tool: c.part.Tool, Text: c.answer.Text, Attempt: attempt}); err != nil {
+		if err := r.emit(&engine.Event{Kind: engine.EventRetry, CallID: c.part.CallID, Tool: c.part.Tool, Text: c.answer.Text, Attempt: attempt}); err != nil {
 			return err
 		}
 	}

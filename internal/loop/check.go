@@ -38,8 +38,8 @@ func (r *run) check(ctx context.Context, resp *model.Message) ([]call, error) {
 	err := r.checkArguments(ctx, calls, complete(resp))
 	for i := range calls {
 		if c := &calls[i]; err == nil && !c.closed {
-			e := &Event{Kind: ToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
-			e.describe(c.tool)
+			e := &engine.Event{Kind: engine.EventToolCall, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Repaired: c.repaired, Valid: !c.answered, Attempt: c.args.Attempt}
+			describe(e, c.tool)
 			err = r.emit(e)
 		}
 	}
@@ -76,11 +76,11 @@ func (r *run) checkArguments(ctx context.Context, calls []call, complete bool) e
 	}
 	switch {
 	case done.Err != nil:
-		return &Error{Stage: StageTool, Err: done.Err}
+		return &engine.RunError{Stage: engine.StageTool, Err: done.Err}
 	case done.Checked == nil:
 		return nil
 	case len(done.Checked) != len(checks):
-		return &Error{Stage: StageTool, Err: fmt.Errorf("the engine returned %d checks of %d calls", len(done.Checked), len(checks))}
+		return &engine.RunError{Stage: engine.StageTool, Err: fmt.Errorf("the engine returned %d checks of %d calls", len(done.Checked), len(checks))}
 	}
 	return r.checked(calls, checks, done.Checked)
 }
@@ -116,7 +116,7 @@ func (r *run) checked(calls []call, checks []engine.Check, results []engine.Chec
 		n++
 		switch {
 		case res.Err != nil && failed == nil:
-			failed = &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: res.Err}
+			failed = &engine.RunError{Stage: engine.StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: res.Err}
 		case res.Return != nil && res.Return.Retry:
 			c.askRetry(res.Return.Text, res.Return.Cause)
 		case res.Return != nil:
@@ -145,7 +145,7 @@ func (r *run) checkOne(ctx context.Context, c *call, args *engine.Call, own bool
 			return res.Return, nil
 		}
 	}
-	return nil, &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: args.Attempt, Err: err}
+	return nil, &engine.RunError{Stage: engine.StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: args.Attempt, Err: err}
 }
 
 // decodes reports whether the arguments of a call that a history has an answer to can be decoded.
@@ -158,7 +158,7 @@ func (r *run) decodes(ctx context.Context, c *call) (bool, error) {
 	r.one[0] = engine.Check{Call: args, Complete: true}
 	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpCheck, Checks: r.one[:]}))
 	if done.Err != nil {
-		return false, &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
+		return false, &engine.RunError{Stage: engine.StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
 	return done.Checked == nil || done.Checked[0].Return == nil, nil
 }

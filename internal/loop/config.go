@@ -12,20 +12,8 @@ import (
 type Observer interface {
 	// Emit is called on the run's goroutine if [Config.Observed] is set. False stops the run. The event is only valid during
 	// the call.
-	Emit(e *Event) bool
+	Emit(e *engine.Event) bool
 }
-
-// EndStrategy decides what happens to tool calls that are made together with an output call.
-type EndStrategy uint8
-
-const (
-	// Graceful completes the calls before the output and skips those after it.
-	Graceful EndStrategy = iota
-	// Early takes the first valid output and skips all function tools.
-	Early
-	// Exhaustive runs everything; the first valid output wins.
-	Exhaustive
-)
 
 // Config configures one run.
 type Config struct {
@@ -45,7 +33,7 @@ type Config struct {
 	Meter *toolset.Meter
 	// OutputRetries is the budget of text outputs; that of output tools is in the frame.
 	OutputRetries int
-	End           EndStrategy
+	End           engine.EndStrategy
 	// Parallel bounds how many calls run at the same time. 0 means no bound.
 	Parallel int
 	// Asks says that there is somebody to ask about calls while the run waits.

@@ -51,7 +51,7 @@ func (r *run) preview(ctx context.Context, c *call) error {
 	}
 	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpPreview, Call: &c.args}))
 	if done.Err != nil {
-		return &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
+		return &engine.RunError{Stage: engine.StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
 	approval := done.Return.Approval
 	if c.lost {
@@ -126,7 +126,7 @@ func (r *run) ask(ctx context.Context, c *call) (toolset.Decision, error) {
 	}
 	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpApprove, Call: &c.args, Approval: c.approval, Text: c.invalid, Emits: r.cfg.Stream}))
 	if done.Err != nil {
-		return toolset.Decision{}, &Error{Stage: StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
+		return toolset.Decision{}, &engine.RunError{Stage: engine.StageApproval, Tool: c.tool.Name, CallID: c.part.CallID, Err: done.Err}
 	}
 	return *done.Decision, nil
 }
@@ -181,7 +181,7 @@ func (r *run) decided(ctx context.Context, c *call, d toolset.Decision) (again b
 	}
 	// The tool asks for approval of something else, or ignores that it was approved.
 	if c.approval.Basis == "" || shown != nil && shown.Basis == c.approval.Basis {
-		return false, &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: errors.New("the tool asks for approval of a call that has been approved")}
+		return false, &engine.RunError{Stage: engine.StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Err: errors.New("the tool asks for approval of a call that has been approved")}
 	}
 	c.own = true
 	c.args.Approved, c.args.Approval, c.args.Decision = false, nil, nil

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
@@ -19,21 +18,6 @@ type Answer struct {
 	CallID   string
 	Decision toolset.Decision
 	Result   *toolset.Result
-}
-
-// PendingError ends a run that has pending calls.
-type PendingError struct{ Calls []model.PendingCall }
-
-func (e *PendingError) Error() string {
-	var calls []string
-	for i := range e.Calls {
-		what := "the result"
-		if e.Calls[i].Approval != nil {
-			what = "approval"
-		}
-		calls = append(calls, fmt.Sprintf("%s of %q (call %s)", what, e.Calls[i].Tool, e.Calls[i].Key()))
-	}
-	return "waiting for " + strings.Join(calls, ", ")
 }
 
 // pending returns the error that ends the run if there are pending calls.
@@ -53,14 +37,14 @@ func (r *run) pending(calls []call) error {
 			MayHaveRun: c.lost,
 		})
 		p := &left[len(left)-1]
-		if err := r.emit(&Event{Kind: CallDeferred, CallID: p.ID, Tool: p.Tool, Args: c.args.Args, Value: p}); err != nil {
+		if err := r.emit(&engine.Event{Kind: engine.EventPending, CallID: p.ID, Tool: p.Tool, Args: c.args.Args, Value: *p}); err != nil {
 			return err
 		}
 	}
 	if left == nil {
 		return nil
 	}
-	return &Error{Stage: StageTool, Err: &PendingError{left}}
+	return &engine.RunError{Stage: engine.StageTool, Err: &engine.PendingError{Calls: left}}
 }
 
 // ArgsJSON returns arguments as JSON. Those that are not valid JSON become a JSON string: a tool may accept them, and a call with them
@@ -191,4 +175,15 @@ func (r *run) settleGiven(calls []call) {
 			c.given = nil
 		}
 	}
+}
+
+// unfit returns an [engine.ErrResults]. It is not inlined, because it is called in many places.
+//
+//go:noinline
+func unfit(format string, names ...string) error {
+	args := []any{engine.ErrResults}
+	for _, name := range names {
+		args = append(args, name)
+	}
+	return fmt.Errorf("%w: "+format, args...)
 }

@@ -5,73 +5,17 @@ package loop
 import (
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/toolset"
 )
 
-// EventKind says what happened.
-type EventKind uint8
-
-// The kinds of events, in the order in which they first appear in a run.
-const (
-	RunStart EventKind = iota + 1
-	RequestStart
-	PartStart
-	PartDelta
-	PartEnd
-	ResponseDone
-	UsageChanged
-	ToolStart
-	ToolRun
-	ToolEnd
-	Custom
-	RetryAsked
-	MessageIn
-	CallDeferred
-	OutputDone
-	RunEnd
-	// PartialOutput has an incomplete output. It is emitted by package agent, not by the loop.
-	PartialOutput
-)
-
-// Event is something that happened in a run. Kind determines which fields are set.
-type Event struct {
-	Kind     EventKind
-	Step     int
-	Part     int
-	PartKind model.PartKind
-	Text     string
-	CallID   string
-	Tool     string
-	// Kind and Title describe the tool to people, in PartStart and ToolStart.
-	ToolKind  toolset.Kind
-	ToolTitle string
-	// Output says that the tool is one by which the model gives the output; in RequestStart, that text is bound to a schema.
-	Output bool
-	Args   model.RawArgs
-	// Repaired is the JSON that arguments, or the text of an output, were read as; nil if they were read as written.
-	Repaired model.RawArgs
-	Valid    bool
-	Attempt  int
-	// Decision is what allowed the call, in ToolRun; nil if nobody was asked.
-	Decision *toolset.Decision
-	// Result is the part that answers a call, in ToolEnd.
-	Result *model.Part
-	// Message is the response in ResponseDone, the request in MessageIn.
-	Message *model.Message
-	Usage   *toolset.Usage
-	Value   any
-	Err     error
-}
-
-// describe sets the fields that describe a tool.
-func (e *Event) describe(t *engine.Tool) {
+// describe sets the fields of an event that describe a tool.
+func describe(e *engine.Event, t *engine.Tool) {
 	if t != nil {
 		e.ToolKind, e.ToolTitle, e.Output = t.Kind, t.Title, t.Output
 	}
 }
 
 // emit passes an event to the observer, if there is one. It returns an error once the run has been stopped.
-func (r *run) emit(e *Event) error {
+func (r *run) emit(e *engine.Event) error {
 	if !r.cfg.Observed || r.stopped {
 		return r.stopError()
 	}
@@ -84,11 +28,11 @@ func (r *run) emit(e *Event) error {
 // waits for its model.
 //
 //go:noinline
-func (r *run) tell(kind EventKind, output bool) error {
-	return r.emit(&Event{Kind: kind, Output: output})
+func (r *run) tell(kind engine.EventKind, output bool) error {
+	return r.emit(&engine.Event{Kind: kind, Output: output})
 }
 
-func (r *run) pass(e *Event) error {
+func (r *run) pass(e *engine.Event) error {
 	if !r.observer.Emit(e) {
 		return r.stop()
 	}
@@ -98,13 +42,13 @@ func (r *run) pass(e *Event) error {
 // stop ends the run, because its observer has left.
 func (r *run) stop() error {
 	r.stopped = true
-	r.cancel(ErrStopped)
-	return ErrStopped
+	r.cancel(engine.ErrStopped)
+	return engine.ErrStopped
 }
 
 func (r *run) stopError() error {
 	if r.stopped {
-		return ErrStopped
+		return engine.ErrStopped
 	}
 	return nil
 }
@@ -117,7 +61,7 @@ func (r *run) Sink() model.Sink {
 // Custom implements [Listener].
 func (r *run) Custom(c *engine.Call, value any) error {
 	r.custom = true
-	e := &Event{Kind: Custom, Value: value}
+	e := &engine.Event{Kind: engine.EventCustom, Value: value}
 	if c != nil {
 		e.CallID, e.Tool = c.ID, c.Tool
 	}

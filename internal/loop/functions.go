@@ -127,7 +127,7 @@ func (r *run) together(ctx context.Context, calls []*call) error {
 // batch runs calls in parallel, at most [Config.Parallel] at a time. Completed calls are answered even if others failed.
 func (r *run) batch(ctx context.Context, calls []*call) error {
 	if err := context.Cause(ctx); err != nil {
-		return &Error{Stage: StageTool, Tool: calls[0].tool.Name, CallID: calls[0].part.CallID, Err: err}
+		return &engine.RunError{Stage: engine.StageTool, Tool: calls[0].tool.Name, CallID: calls[0].part.CallID, Err: err}
 	}
 	if len(calls) == 1 {
 		if err := r.begins(calls[0]); err != nil {
@@ -166,15 +166,15 @@ func (r *run) batch(ctx context.Context, calls []*call) error {
 
 // begins emits that a call starts to run.
 func (r *run) begins(c *call) error {
-	e := &Event{Kind: ToolRun, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.args.Args, Attempt: c.args.Attempt, Decision: c.args.Decision}
-	e.describe(c.tool)
+	e := &engine.Event{Kind: engine.EventToolStart, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.args.Args, Attempt: c.args.Attempt, Decision: c.args.Decision}
+	describe(e, c.tool)
 	return r.emit(e)
 }
 
 // returned applies the result of a call.
 func (r *run) returned(c *call, done *engine.Done) error {
 	if done.Err != nil {
-		err := &Error{Stage: StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
+		err := &engine.RunError{Stage: engine.StageTool, Tool: c.tool.Name, CallID: c.part.CallID, Attempt: c.args.Attempt, Err: done.Err}
 		r.failed(c, done.Err)
 		return err
 	}
@@ -214,7 +214,7 @@ func (r *run) take(c *call, ret *engine.Return) {
 // failed emits that a call has ended the run.
 func (r *run) failed(c *call, err error) {
 	c.closed = true
-	_ = r.emit(&Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Err: err}) // the run ends already
+	_ = r.emit(&engine.Event{Kind: engine.EventToolResult, CallID: c.part.CallID, Tool: c.part.Tool, Err: err}) // the run ends already
 }
 
 // unstarted emits that calls without an answer have ended with the run. The history will say the same of them.
@@ -225,9 +225,9 @@ func (r *run) unstarted(parts []model.Part, calls []call) {
 			continue
 		}
 		answer := interrupted(p)
-		e := &Event{Kind: ToolEnd, CallID: p.CallID, Tool: p.Tool, Args: p.Args, Result: &answer}
+		e := &engine.Event{Kind: engine.EventToolResult, CallID: p.CallID, Tool: p.Tool, Args: p.Args, Result: &answer}
 		if r.offer != nil {
-			e.describe(r.offer.Tool(p.Tool))
+			describe(e, r.offer.Tool(p.Tool))
 		}
 		_ = r.emit(e)
 	}
@@ -236,10 +236,10 @@ func (r *run) unstarted(parts []model.Part, calls []call) {
 // ended emits that a call has been answered.
 func (r *run) ended(c *call) error {
 	c.closed = true
-	e := &Event{Kind: ToolEnd, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: c.answer}
+	e := &engine.Event{Kind: engine.EventToolResult, CallID: c.part.CallID, Tool: c.part.Tool, Args: c.part.Args, Result: c.answer}
 	if c.changed && c.executed {
 		e.Args = c.args.Args
 	}
-	e.describe(c.tool)
+	describe(e, c.tool)
 	return r.emit(e)
 }

@@ -121,11 +121,11 @@ func resumeHandOver(ctx context.Context, r *run) (ok, done bool, err error) {
 	}
 	t := r.handOver(s.Tool)
 	if t == nil {
-		return true, false, &Error{Stage: StagePrepare, Err: fmt.Errorf("%w: the agent no longer has the hand-over %q", ErrAnswers, s.Tool)}
+		return true, false, &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("%w: the agent no longer has the hand-over %q", engine.ErrResults, s.Tool)}
 	}
 	c := bareCall(s.ID, t, s.Args)
 	if err := r.takeUp(ctx, c); err != nil {
-		return true, false, &Error{Stage: StagePrepare, Err: err}
+		return true, false, &engine.RunError{Stage: engine.StagePrepare, Err: err}
 	}
 	var prompt []model.Part
 	if r.instead {
@@ -256,7 +256,7 @@ func (r *run) showTold(told []*model.Message) {
 			if m.Kind != model.KindResponse || p.Kind != model.PartText {
 				continue
 			}
-			for _, e := range []Event{{Kind: PartStart}, {Kind: PartDelta, Text: p.Text}, {Kind: PartEnd}} {
+			for _, e := range []engine.Event{{Kind: engine.EventPartStart}, {Kind: engine.EventPartDelta, Text: p.Text}, {Kind: engine.EventPartEnd}} {
 				e.Part, e.PartKind = i, p.Kind
 				_ = r.emit(&e) // if this stops the run, the next thing it does will find out
 			}
@@ -269,7 +269,7 @@ func tell(r *run, c *call) {
 	for _, m := range c.told {
 		m = r.append(m.Clone())
 		if m.Kind == model.KindResponse {
-			_ = r.emit(&Event{Kind: ResponseDone, Message: m}) // if this stops the run, the next thing it does will find out
+			_ = r.emit(&engine.Event{Kind: engine.EventResponse, Message: m}) // if this stops the run, the next thing it does will find out
 		}
 	}
 }

@@ -29,16 +29,16 @@ func (r *run) prepareTask(process bool) *engine.Task {
 //go:noinline
 func (r *run) offered(done *engine.Done) error {
 	if done.Err != nil {
-		return &Error{Stage: StagePrepare, Err: done.Err}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: done.Err}
 	}
 	if r.offer = done.Offer; r.offer == nil {
-		return &Error{Stage: StagePrepare, Err: errors.New("the engine returned neither an offer nor an error")}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: errors.New("the engine returned neither an offer nor an error")}
 	}
 	if r.offer.History == nil {
 		return nil
 	}
 	if err := valid(r.offer.History); err != nil {
-		return &Error{Stage: StagePrepare, Err: fmt.Errorf("the processed history has %w", err)}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("the processed history has %w", err)}
 	}
 	before := r.last()
 	r.messages = r.offer.History
@@ -106,11 +106,11 @@ func (r *run) inbox(ctx context.Context, atEnd bool) error {
 	}
 	done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpInbox, AtEnd: atEnd}))
 	if done.Err != nil {
-		return &Error{Stage: StagePrepare, Err: done.Err}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: done.Err}
 	}
 	for _, parts := range done.Inbox {
 		m := r.append(&model.Message{Kind: model.KindRequest, Parts: parts})
-		if err := r.emit(&Event{Kind: MessageIn, Message: m}); err != nil {
+		if err := r.emit(&engine.Event{Kind: engine.EventMessage, Message: m}); err != nil {
 			return err
 		}
 	}
@@ -127,5 +127,5 @@ func (r *run) end(ctx context.Context) (bool, error) {
 		r.output, r.repaired = nil, nil
 		return false, nil
 	}
-	return true, r.emit(&Event{Kind: OutputDone, Value: r.output, Repaired: r.repaired})
+	return true, r.emit(&engine.Event{Kind: engine.EventOutput, Value: r.output, Repaired: r.repaired})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -30,8 +31,8 @@ func (r *run) settleInstead(ctx context.Context, resp *model.Message) (bool, err
 	}
 	r.held = free
 	calls, err := r.check(ctx, resp)
-	if errors.Is(err, ErrAnswers) {
-		return false, &Error{Stage: StagePrepare, Err: err} // nothing has happened
+	if errors.Is(err, engine.ErrResults) {
+		return false, &engine.RunError{Stage: engine.StagePrepare, Err: err} // nothing has happened
 	}
 	over := waitingHandOver(calls)
 	if err == nil {

@@ -10,12 +10,11 @@ import (
 
 	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
-	"github.com/ponte-go/ponte/internal/errs"
 	"github.com/ponte-go/ponte/toolset"
 )
 
 // Run runs the loop until there is an output, the run fails, or ctx ends. The result is never nil. With an error it has the
-// messages and usage so far, and the messages can be resumed. The error is an *Error.
+// messages and usage so far, and the messages can be resumed. The error is an *engine.RunError.
 func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config) (*Result, error) {
 	r := &run{eng: eng, observer: observer, cfg: cfg, cancel: func(error) {}}
 	if f, ok := eng.(engine.Fuser); ok {
@@ -23,7 +22,7 @@ func Run(ctx context.Context, eng engine.Engine, observer Observer, cfg *Config)
 	}
 	r.info.Step = cfg.Steps
 	if cfg.Observed {
-		r.event = new(Event)
+		r.event = new(engine.Event)
 		ctx, r.cancel = context.WithCancelCause(ctx)
 		defer r.cancel(nil)
 	}
@@ -99,7 +98,7 @@ type run struct {
 	// own is the message that this run appended last.
 	own *model.Message
 	// event is the current event, or nil if nobody observes the run.
-	event *Event
+	event *engine.Event
 	// task is the current lone task.
 	task engine.Task
 	// answers has one answer for each current call.
@@ -110,7 +109,7 @@ type run struct {
 }
 
 func (r *run) loop(ctx context.Context) error {
-	if err := r.tell(RunStart, false); err != nil {
+	if err := r.tell(engine.EventRunStart, false); err != nil {
 		return err
 	}
 	if done, err := r.takeUpHistory(ctx); done || err != nil {
@@ -191,7 +190,7 @@ func (r *run) prepare(ctx context.Context) (*engine.Task, error) {
 // enterStep begins the next step with what came in.
 func (r *run) enterStep(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
-		return &Error{Stage: StageModel, Err: err}
+		return &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
 	r.info.Step++
 	return r.inbox(ctx, false)
@@ -203,7 +202,7 @@ func (r *run) enterStep(ctx context.Context) error {
 func (r *run) modelTask() (*engine.Task, error) {
 	last := r.last()
 	if r.offer.Instructions == "" && len(asking(r.messages)) == 0 {
-		return nil, &Error{Stage: StagePrepare, Err: ErrNoPrompt}
+		return nil, &engine.RunError{Stage: engine.StagePrepare, Err: engine.ErrNoPrompt}
 	}
 	if last == nil {
 		last = r.append(&model.Message{Kind: model.KindRequest})
@@ -214,7 +213,7 @@ func (r *run) modelTask() (*engine.Task, error) {
 	if err := r.countRequest(last); err != nil {
 		return nil, err
 	}
-	if err := r.tell(RequestStart, r.offer.Output != nil); err != nil {
+	if err := r.tell(engine.EventRequestStart, r.offer.Output != nil); err != nil {
 		r.cfg.Meter.Add(toolset.Usage{Requests: -1}) // it was not made
 		return nil, err
 	}
@@ -224,10 +223,10 @@ func (r *run) modelTask() (*engine.Task, error) {
 // countRequest counts a request, if the limits allow it.
 func (r *run) countRequest(last *model.Message) error {
 	if err := r.cfg.Meter.CheckPrice(r.asked(), last.Time); err != nil {
-		return &Error{Stage: StageModel, Err: err}
+		return &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
 	if err := r.cfg.Meter.Request(); err != nil {
-		return &Error{Stage: StageModel, Err: err}
+		return &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
 	return nil
 }
@@ -247,7 +246,7 @@ func (r *run) received(done *engine.Done) (*model.Message, error) {
 	}
 	if err != nil {
 		r.cutOff()
-		return nil, &Error{Stage: StageModel, Err: err}
+		return nil, &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
 	resp := r.append(Normalise(done.Response, r.info.Step))
 	unpriced := r.cfg.Meter.Response(r.asked(), resp)
@@ -255,10 +254,10 @@ func (r *run) received(done *engine.Done) (*model.Message, error) {
 		return nil, err
 	}
 	if unpriced != nil {
-		return nil, &Error{Stage: StageModel, Err: unpriced}
+		return nil, &engine.RunError{Stage: engine.StageModel, Err: unpriced}
 	}
 	if err := r.checkUsed(model.Usage{}, 0); err != nil {
-		return nil, &Error{Stage: StageModel, Err: err}
+		return nil, &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
 	return resp, nil
 }
@@ -330,17 +329,21 @@ func (r *run) settle(ctx context.Context, resp *model.Message) (bool, error) {
 
 // failure adds the stage to an error. The cause of a cancellation takes precedence over the errors that it led to.
 func (r *run) failure(ctx context.Context, err error) error {
-	var e *Error
-	if !errs.As(err, &e) {
-		e = &Error{Stage: StageModel, Err: err}
+	e, ok := err.(*engine.RunError)
+	if !ok {
+		e = &engine.RunError{Stage: engine.StageModel, Err: err}
 	}
 	cause := context.Cause(ctx)
 	if r.stopped {
-		cause = ErrStopped
+		cause = engine.ErrStopped
 	}
 	if cause != nil && !errors.Is(e.Err, cause) {
+		led := fmt.Errorf("%w (%w)", cause, e.Err)
+		if isPending(e.Err) { // it does not wait for answers any more
+			led = fmt.Errorf("%w (%v)", cause, e.Err)
+		}
 		// e may be shared with a task's result: it is not changed.
-		e = &Error{Stage: e.Stage, Tool: e.Tool, CallID: e.CallID, Attempt: e.Attempt, Err: fmt.Errorf("%w (%w)", cause, e.Err)}
+		e = &engine.RunError{Stage: e.Stage, Tool: e.Tool, CallID: e.CallID, Attempt: e.Attempt, Err: led}
 	}
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 )
 
@@ -102,7 +103,7 @@ func (r *run) delta(d *model.Delta) error {
 		u.Usage.Add(*d.Usage)
 		cost := r.cfg.Meter.Cost(r.asked(), &model.Message{Usage: *d.Usage, Time: r.last().Time})
 		u.Cost += cost
-		if err := r.emit(&Event{Kind: UsageChanged, Usage: &u}); err != nil {
+		if err := r.emit(&engine.Event{Kind: engine.EventUsage, Usage: &u}); err != nil {
 			return err
 		}
 		s.over = r.checkUsed(*d.Usage, cost)
@@ -137,8 +138,8 @@ func (r *run) grow(d *model.Delta) error {
 		return r.stopError()
 	}
 	e := r.event
-	if e.Kind != PartDelta || e.PartKind != d.Kind {
-		*e = Event{Kind: PartDelta, PartKind: d.Kind}
+	if e.Kind != engine.EventPartDelta || e.PartKind != d.Kind {
+		*e = engine.Event{Kind: engine.EventPartDelta, PartKind: d.Kind}
 	}
 	e.Step, e.Part, e.Text = r.info.Step, r.streamed().number, d.Text
 	if !r.observer.Emit(e) {
@@ -171,8 +172,8 @@ func (r *run) switchPart(d *model.Delta) error {
 	s.shown++
 	s.parts = append(s.parts, p)
 	s.switchTo(len(s.parts) - 1)
-	e := &Event{Kind: PartStart, Part: p.number, PartKind: d.Kind, CallID: p.callID, Tool: d.Tool}
-	e.describe(r.offer.Tool(d.Tool))
+	e := &engine.Event{Kind: engine.EventPartStart, Part: p.number, PartKind: d.Kind, CallID: p.callID, Tool: d.Tool}
+	describe(e, r.offer.Tool(d.Tool))
 	return r.emit(e)
 }
 
@@ -182,7 +183,7 @@ func (r *run) endPart(i int) error {
 		return nil
 	}
 	p.ended = true
-	return r.emit(&Event{Kind: PartEnd, Part: p.number, PartKind: p.kind})
+	return r.emit(&engine.Event{Kind: engine.EventPartEnd, Part: p.number, PartKind: p.kind})
 }
 
 // responseEvents emits the events of a complete response.
@@ -196,10 +197,10 @@ func (r *run) responseEvents(resp *model.Message) error {
 		}
 	}
 	u := r.cfg.Meter.Usage()
-	if err := r.emit(&Event{Kind: UsageChanged, Usage: &u}); err != nil {
+	if err := r.emit(&engine.Event{Kind: engine.EventUsage, Usage: &u}); err != nil {
 		return err
 	}
-	return r.emit(&Event{Kind: ResponseDone, Message: resp})
+	return r.emit(&engine.Event{Kind: engine.EventResponse, Message: resp})
 }
 
 // partEvents ends the parts that are still open. If the model did not stream, it emits all events of the parts.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ponte-go/ponte/agent/engine"
 	"github.com/ponte-go/ponte/agent/model"
 )
 
@@ -20,7 +21,7 @@ func (r *run) start() error {
 	}
 	history := r.cfg.History
 	if err := valid(history); err != nil {
-		return &Error{Stage: StagePrepare, Err: fmt.Errorf("the history has %w", err)}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("the history has %w", err)}
 	}
 	for i := len(history) - 1; i >= 0 && r.info.ConversationID == ""; i-- {
 		r.info.ConversationID = history[i].ConversationID
@@ -31,20 +32,20 @@ func (r *run) start() error {
 	r.messages = slices.Clip(history)
 	if id := r.info.RunID; !r.cfg.Continued && slices.ContainsFunc(history, func(m *model.Message) bool { return m.RunID == id }) {
 		r.info.RunID = "" // the messages of that id are not this run's
-		return &Error{Stage: StagePrepare, Err: fmt.Errorf("%w: %q", ErrRunID, id)}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("%w: %q", engine.ErrRunID, id)}
 	}
 	last := r.last()
 	pending := last != nil && last.Kind == model.KindRequest && last.Pending
 	if r.cfg.Answers != nil && (last == nil || !pending && !last.HasToolCalls()) {
-		return &Error{Stage: StagePrepare, Err: fmt.Errorf("%w: the history does not end with pending calls", ErrAnswers)}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: fmt.Errorf("%w: the history does not end with pending calls", engine.ErrResults)}
 	}
 	if r.cfg.Resume && r.cfg.Prompt != nil {
-		return &Error{Stage: StagePrepare, Err: errors.New("WithResume continues the history as it is: leave out the prompt")}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: errors.New("WithResume continues the history as it is: leave out the prompt")}
 	}
 	if r.cfg.Prompt == nil {
 		r.budgets = budgetsOf(r.resume(history, pending))
 		if !r.cfg.Resume && !pending && finished(r.last()) {
-			return &Error{Stage: StagePrepare, Err: ErrFinished}
+			return &engine.RunError{Stage: engine.StagePrepare, Err: engine.ErrFinished}
 		}
 		return nil
 	}
@@ -54,7 +55,7 @@ func (r *run) start() error {
 		return nil
 	}
 	if last != nil && last.HasToolCalls() && !last.Interrupted {
-		return &Error{Stage: StagePrepare, Err: ErrUnprocessedCalls}
+		return &engine.RunError{Stage: engine.StagePrepare, Err: engine.ErrUnprocessedCalls}
 	}
 	// Room for a call and the answer, which many runs come to.
 	r.messages = slices.Grow(slices.Clip(Repair(history, true)), 4)

@@ -50,7 +50,7 @@ func (p *plain) Do(_ context.Context, t *engine.Task, _ engine.Listener, done *e
 	p.done = append(p.done, note)
 }
 
-func (p *plain) Emit(*loop.Event) bool { return true }
+func (p *plain) Emit(*engine.Event) bool { return true }
 
 func TestEverythingOfAStepIsATask(t *testing.T) {
 	var p plain

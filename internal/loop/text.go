@@ -35,7 +35,7 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 		done := r.do(ctx, r.lone(&engine.Task{Op: engine.OpOutput, Text: text, Media: media, Complete: resp.Finish == model.FinishStop}))
 		switch {
 		case done.Err != nil:
-			return false, &Error{Stage: StageOutput, Err: done.Err}
+			return false, &engine.RunError{Stage: engine.StageOutput, Err: done.Err}
 		case !done.Return.Retry:
 			r.output, r.repaired = done.Output, done.Repaired
 			return true, nil
@@ -45,9 +45,9 @@ func (r *run) settleText(ctx context.Context, resp *model.Message) (bool, error)
 	// The response has nothing usable. If it was cut off, a retry will not help.
 	switch resp.Finish {
 	case model.FinishLength:
-		return false, &Error{Stage: StageOutput, Err: ErrTokenLimit}
+		return false, &engine.RunError{Stage: engine.StageOutput, Err: engine.ErrTokenLimit}
 	case model.FinishContentFilter:
-		return false, &Error{Stage: StageOutput, Err: ErrContentFilter}
+		return false, &engine.RunError{Stage: engine.StageOutput, Err: engine.ErrContentFilter}
 	}
 	if cause == nil {
 		cause = errors.New(why)
@@ -99,7 +99,7 @@ func (r *run) retryText(why string, cause error) error {
 	attempt := r.budgets.fail(textBudget)
 	r.append(&model.Message{Kind: model.KindRequest, Parts: []model.Part{model.Retry("", "", why)}})
 	if attempt > r.cfg.OutputRetries {
-		return &Error{Stage: StageOutput, Attempt: attempt - 1, Err: &BudgetError{Retries: r.cfg.OutputRetries, Err: cause}}
+		return &engine.RunError{Stage: engine.StageOutput, Attempt: attempt - 1, Err: &engine.BudgetError{Retries: r.cfg.OutputRetries, Err: cause}}
 	}
-	return r.emit(&Event{Kind: RetryAsked, Text: why, Attempt: attempt})
+	return r.emit(&engine.Event{Kind: engine.EventRetry, Text: why, Attempt: attempt})
 }

@@ -217,7 +217,7 @@ func (l *watchedListener) Custom(c *engine.Call, value any) error {
 type silent struct{}
 
 // Emit implements [loop.Observer].
-func (silent) Emit(*loop.Event) bool { return true }
+func (silent) Emit(*engine.Event) bool { return true }
 
 // live lives a life and returns what the run came to.
 func (l *Life) live(h *Harness) (res *loop.Result, err error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package agent
+package engine
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/plainjson"
 )
 
@@ -110,21 +111,13 @@ func (e *Event) appendDelta(dst []byte) []byte {
 
 // setValue sets the value of an event. The value may be of any type, and its methods may fail or panic.
 func (f *eventJSON) setValue(value any) {
-	switch v := value.(type) {
-	case Nested:
-		f.Nested = &v
-		return
-	case OpaqueValue:
-		f.ValueType = v.Type
+	if n, ok := value.(Nested); ok {
+		f.Nested = &n
 		return
 	}
-	var err error
-	f.Value, err = func() (data []byte, err error) {
-		defer recovered(&err)
-		return plainjson.Marshal(value)
-	}()
-	if err != nil {
-		f.Value, f.ValueType = nil, fmt.Sprintf("%T", value)
+	e := emittedOf(value)
+	if f.Value = e.Data; e.Data == nil {
+		f.ValueType = e.Type
 	}
 }
 
@@ -162,7 +155,7 @@ func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 // of a newer version is refused with an error that wraps [ErrEventVersion], and one with a message of a newer version with
 // [model.ErrMessageVersion].
 //
-// Err becomes an [*EventError]. Value becomes a [PendingCall] in an [EventPending], a [Nested] for an event of an inner run, an
+// Err becomes an [*EventError]. Value becomes a [model.PendingCall] in an [EventPending], a [Nested] for an event of an inner run, an
 // [OpaqueValue] for what could not be written, and a [json.RawMessage] otherwise: partial and final outputs, and what tools
 // emit.
 func (e *Event) UnmarshalJSON(data []byte) error {
@@ -189,7 +182,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	case form.ValueType != "":
 		read.Value = OpaqueValue{Type: form.ValueType}
 	case form.Value != nil && read.Kind == EventPending:
-		var call PendingCall
+		var call model.PendingCall
 		if err := json.Unmarshal(form.Value, &call); err != nil {
 			return fmt.Errorf("agent: event: pending call: %w", err)
 		}
