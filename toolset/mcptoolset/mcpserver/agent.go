@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -96,7 +97,7 @@ func runAgent[D, O any](ctx context.Context, a *agent.Agent[D, O], tool AgentToo
 		case e.Kind == agent.EventToolStart:
 			tell("Tool: " + e.Tool)
 		case e.Kind == agent.EventPartDelta && e.PartKind == model.PartText && e.Text != "":
-			tell(e.Text[:min(len(e.Text), maxProgress)])
+			tell(strings.ToValidUTF8(e.Text[:min(len(e.Text), maxProgress)], "")) // a character may be cut
 		}
 	}
 	res, err := stream.Result()
