@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // answer is what a call ends with.
@@ -54,7 +55,7 @@ func (c *conn) Notify(ctx context.Context, method string, params any) error {
 		return &CallError{method, err}
 	}
 	e := beginNotification(method)
-	p.encode(e)
+	e.message(p)
 	return c.notify(ctx, method, e)
 }
 
@@ -64,20 +65,24 @@ func messageOf(params any) (message, error) {
 		return new(rawMessage), nil
 	case json.RawMessage:
 		return (*rawMessage)(&p), nil
-	case message:
+	case ownCodec:
 		return p, nil
+	case json.Unmarshaler:
+		if t := reflect.TypeOf(p); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == ownType.PkgPath() {
+			return p, nil // a type of the protocol
+		}
 	}
 	data, err := json.Marshal(params)
 	return (*rawMessage)(&data), err
 }
 
 // call is a typed call.
-func call[R any, PR wire[R]](ctx context.Context, c *conn, method string, params message) (PR, error) {
+func call[R any](ctx context.Context, c *conn, method string, params message) (*R, error) {
 	raw, err := c.roundTrip(ctx, method, params)
 	if err != nil {
 		return nil, &CallError{method, err}
 	}
-	result, err := decodeParams[R, PR](raw)
+	result, err := decodeParams[R](raw)
 	if err != nil {
 		return nil, &CallError{method, err}
 	}
@@ -117,7 +122,7 @@ func (c *conn) roundTrip(ctx context.Context, method string, params message) ([]
 		return nil, err
 	}
 	e := beginRequest(id, method)
-	params.encode(e)
+	e.message(params)
 	e.endLine()
 	size := len(e.b)
 	if err := c.out.send(ctx, e); err != nil {
@@ -193,7 +198,7 @@ func (c *conn) holdLane(ctx context.Context) (release func(), holds bool) {
 // sendCancel tells the peer that nobody waits for the answer any more. It does not wait for room: the caller's ctx has ended.
 func (c *conn) sendCancel(id RequestID) {
 	e := beginNotification(MethodCancelRequest)
-	(&CancelRequestNotification{RequestID: id}).encode(e)
+	e.message(&CancelRequestNotification{RequestID: id})
 	e.endLine()
 	c.trace(Event{Direction: Sent, Kind: KindNotification, Method: MethodCancelRequest, ID: id.String(), Size: len(e.b)})
 	_ = c.out.answer(nil, e) // fails only if the connection has ended

@@ -22,30 +22,25 @@ func (v *SessionConfigSelectOptions) encode(e *encoder) {
 		e.badUnion("SessionConfigSelectOptions", 2)
 		return
 	}
-	e.openArray()
-	for i := range v.Ungrouped {
-		e.comma()
-		v.Ungrouped[i].encode(e)
+	if v.Grouped != nil {
+		e.message(&v.Grouped)
+	} else {
+		e.message(&v.Ungrouped)
 	}
-	for i := range v.Grouped {
-		e.comma()
-		v.Grouped[i].encode(e)
-	}
-	e.closeArray()
 }
 
 func (v *SessionConfigSelectOptions) decode(d *decoder) {
 	*v = SessionConfigSelectOptions{}
-	start := d.mark()
+	start := d.pos
 	grouped := d.array() && d.next() == '{' && d.firstKey("SessionConfigSelectOptions", "group") == 0
 	if d.err != nil {
 		return
 	}
-	d.reset(start)
+	d.pos = start
 	if grouped {
-		v.Grouped = decodeSlice(d, false, (*SessionConfigSelectGroup).decode)
+		d.message(&v.Grouped)
 	} else {
-		v.Ungrouped = decodeSlice(d, false, (*SessionConfigSelectOption).decode)
+		d.message(&v.Ungrouped)
 	}
 }
 
@@ -89,12 +84,7 @@ func (v *ElicitationContentValue) encode(e *encoder) {
 	case v.Boolean != nil:
 		e.bool(*v.Boolean)
 	case v.StringArray != nil:
-		e.openArray()
-		for _, s := range v.StringArray {
-			e.comma()
-			e.string(s)
-		}
-		e.closeArray()
+		e.message(&v.StringArray)
 	default:
 		e.raw(v.Unknown)
 	}
@@ -105,14 +95,14 @@ func (v *ElicitationContentValue) decode(d *decoder) {
 	if d.err != nil {
 		return
 	}
-	start := d.mark()
+	start := d.pos
 	switch d.next() {
 	case '"':
 		v.String = new(d.string())
 	case 't', 'f':
 		v.Boolean = new(d.bool())
 	case '[':
-		v.StringArray = decodeStrings[string](d, false)
+		d.message(&v.StringArray)
 	case '{', 'n':
 		v.Unknown = d.raw()
 	default:
@@ -121,13 +111,13 @@ func (v *ElicitationContentValue) decode(d *decoder) {
 			return
 		}
 		d.err = nil
-		d.reset(start)
+		d.pos = start
 		v.Number = new(d.float())
 	}
 	if d.err != nil { // an array of other things, or a number beyond all ranges
 		d.err = nil
 		*v = ElicitationContentValue{}
-		d.reset(start)
+		d.pos = start
 		v.Unknown = d.raw()
 	}
 }

@@ -32,7 +32,7 @@ func unmarshalJSON(data []byte, m message) error {
 // decodeValid is unmarshalJSON for data that is known to be valid.
 func decodeValid(data []byte, m message) error {
 	d := decoder{data: data}
-	m.decode(&d)
+	d.message(m)
 	return d.err
 }
 
@@ -300,46 +300,12 @@ func (d *decoder) meta() map[string]json.RawMessage {
 	return d.rawMap()
 }
 
-func decodeSlice[T any](d *decoder, skipInvalid bool, one func(*T, *decoder)) []T {
-	out := []T{}
-	for d.array() {
-		m := d.mark()
-		var v T
-		one(&v, d)
-		if skipInvalid && d.forgive(m) {
-			continue
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-func decodeStrings[T ~string](d *decoder, skipInvalid bool) []T {
-	return decodeSlice(d, skipInvalid, func(v *T, d *decoder) { *v = T(d.string()) })
-}
-
-func decodeMap[T any](d *decoder, one func(*T, *decoder)) map[string]T {
-	m := map[string]T{}
-	for d.object() {
-		key := validString(d.key)
-		var v T
-		one(&v, d)
-		m[key] = v
-	}
-	return m
-}
-
-// mark remembers the position, for forgive and reset.
-func (d *decoder) mark() int { return d.pos }
-
-func (d *decoder) reset(mark int) { d.pos = mark }
-
-// forgive drops the error that came up behind the mark, if any, and passes over the value there. It reports whether it did.
-func (d *decoder) forgive(mark int) bool {
+// forgive drops the error, if any, and passes over the value at start. It reports whether it did.
+func (d *decoder) forgive(start int) bool {
 	if d.err == nil {
 		return false
 	}
-	d.err, d.pos = nil, mark
+	d.err, d.pos = nil, start
 	d.skip()
 	return true
 }
@@ -350,7 +316,7 @@ func (d *decoder) tag(typ, name string) (value []byte, ok bool) {
 		return nil, false
 	}
 	start := d.pos
-	defer d.reset(start)
+	defer func() { d.pos = start }()
 	for d.object() {
 		if string(d.key) != name {
 			d.skip()
@@ -369,7 +335,7 @@ func (d *decoder) tag(typ, name string) (value []byte, ok bool) {
 // firstKey looks ahead for the first of the names that the object has a member of, and returns its index, -1 if there is none.
 func (d *decoder) firstKey(typ string, names ...string) int {
 	start := d.pos
-	defer d.reset(start)
+	defer func() { d.pos = start }()
 	found := -1
 	for d.object() {
 		for i, n := range names {

@@ -13,14 +13,15 @@ import (
 	"strconv"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/ponte-go/ponte/acpbridge/acp/internal/codec"
 )
 
-// message is what every generated type can do. encode must not keep or change the value, so that a caller may use it again at
-// once; decode reads valid JSON and must not keep the decoder's bytes.
-type message interface {
-	encode(e *encoder)
-	decode(d *decoder)
-}
+func init() { codec.Marshal, codec.Unmarshal = marshalJSON, unmarshalJSON }
+
+// message is a pointer to a value of the protocol, or of any type that has a [shape]. Encoding must not keep or change the value, so
+// that a caller may use it again at once.
+type message = any
 
 // encoder appends JSON to b. The first error sticks; what b holds then is of no use.
 type encoder struct {
@@ -47,7 +48,7 @@ func (e *encoder) release() {
 func marshalJSON(m message) ([]byte, error) {
 	e := newEncoder()
 	defer e.release()
-	m.encode(e)
+	e.message(m)
 	if e.err != nil {
 		return nil, e.err
 	}

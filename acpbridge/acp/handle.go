@@ -203,18 +203,12 @@ func (c *conn) logPanic(method string, v any) {
 	c.opts.Logger.Error("acp: handler panicked", "method", method, "panic", what, "stack", string(debug.Stack()))
 }
 
-// wire is the constraint for a pointer to a protocol type.
-type wire[T any] interface {
-	*T
-	message
-}
-
 // decodeParams decodes parameters. None at all are like {}.
-func decodeParams[T any, P wire[T]](params json.RawMessage) (P, error) {
+func decodeParams[T any](params json.RawMessage) (*T, error) {
 	if len(params) == 0 || string(params) == "null" {
 		params = json.RawMessage("{}")
 	}
-	v := P(new(T))
+	v := new(T)
 	if err := decodeValid(params, v); err != nil {
 		return nil, err
 	}
@@ -222,10 +216,8 @@ func decodeParams[T any, P wire[T]](params json.RawMessage) (P, error) {
 }
 
 // serve calls the handler of a request.
-func serve[P, R any, PP wire[P], PR wire[R]](
-	ctx context.Context, params json.RawMessage, h func(context.Context, PP) (PR, error),
-) (message, error) {
-	p, err := decodeParams[P, PP](params)
+func serve[P, R any](ctx context.Context, params json.RawMessage, h func(context.Context, *P) (*R, error)) (message, error) {
+	p, err := decodeParams[P](params)
 	if err != nil {
 		return nil, invalidParams(err)
 	}
@@ -240,10 +232,8 @@ func serve[P, R any, PP wire[P], PR wire[R]](
 }
 
 // serveOptional is serve for a method whose result needs no field: a handler may return nil for it.
-func serveOptional[P, R any, PP wire[P], PR wire[R]](
-	ctx context.Context, params json.RawMessage, h func(context.Context, PP) (PR, error),
-) (message, error) {
-	return serve[P, R, PP, PR](ctx, params, func(ctx context.Context, p PP) (PR, error) {
+func serveOptional[P, R any](ctx context.Context, params json.RawMessage, h func(context.Context, *P) (*R, error)) (message, error) {
+	return serve(ctx, params, func(ctx context.Context, p *P) (*R, error) {
 		result, err := h(ctx, p)
 		if result == nil && err == nil {
 			result = new(R)
@@ -253,8 +243,8 @@ func serveOptional[P, R any, PP wire[P], PR wire[R]](
 }
 
 // notice calls the handler of a notification.
-func notice[P any, PP wire[P]](ctx context.Context, params json.RawMessage, h func(context.Context, PP) error) error {
-	p, err := decodeParams[P, PP](params)
+func notice[P any](ctx context.Context, params json.RawMessage, h func(context.Context, *P) error) error {
+	p, err := decodeParams[P](params)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func encodeResponse(id RequestID, result message, failure *Error) *encoder {
 		failure.encode(e)
 	} else {
 		e.b = append(e.b, `,"result":`...)
-		result.encode(e)
+		e.message(result)
 	}
 	e.endLine()
 	return e

@@ -197,7 +197,7 @@ func (c *ClientConn) Prompt(ctx context.Context, params *PromptRequest) (*Prompt
 // Cancel sends the notification session/cancel to the peer.
 func (c *ClientConn) Cancel(ctx context.Context, params *CancelNotification) error {
 	e := beginNotification(MethodCancel)
-	params.encode(e)
+	e.message(params)
 	return c.notify(ctx, MethodCancel, e)
 }
 
@@ -352,7 +352,7 @@ func (c *AgentConn) RequestPermission(ctx context.Context, params *RequestPermis
 // SessionUpdate sends the notification session/update to the peer.
 func (c *AgentConn) SessionUpdate(ctx context.Context, params *SessionNotification) error {
 	e := beginNotification(MethodSessionUpdate)
-	params.encode(e)
+	e.update(params)
 	return c.notify(ctx, MethodSessionUpdate, e)
 }
 
@@ -399,7 +399,7 @@ func (c *AgentConn) CreateElicitation(ctx context.Context, params *CreateElicita
 // CompleteElicitation sends the notification elicitation/complete to the peer.
 func (c *AgentConn) CompleteElicitation(ctx context.Context, params *CompleteElicitationNotification) error {
 	e := beginNotification(MethodCompleteElicitation)
-	params.encode(e)
+	e.message(params)
 	return c.notify(ctx, MethodCompleteElicitation, e)
 }
 

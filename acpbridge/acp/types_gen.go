@@ -19,11 +19,11 @@ func (v *AgentAuthCapabilities) UnmarshalJSON(data []byte) error { return unmars
 
 // AgentCapabilities is what the agent can do, announced in the answer to initialize.
 type AgentCapabilities struct {
-	LoadSession         bool                       `json:"loadSession"`
-	PromptCapabilities  PromptCapabilities         `json:"promptCapabilities"`
-	MCPCapabilities     MCPCapabilities            `json:"mcpCapabilities"`
-	SessionCapabilities SessionCapabilities        `json:"sessionCapabilities"`
-	Auth                AgentAuthCapabilities      `json:"auth"`
+	LoadSession         bool                       `json:"loadSession" acp:"default"`
+	PromptCapabilities  PromptCapabilities         `json:"promptCapabilities" acp:"default"`
+	MCPCapabilities     MCPCapabilities            `json:"mcpCapabilities" acp:"default"`
+	SessionCapabilities SessionCapabilities        `json:"sessionCapabilities" acp:"default"`
+	Auth                AgentAuthCapabilities      `json:"auth" acp:"default"`
 	Meta                map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -54,7 +54,7 @@ func (v *AudioContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(d
 
 // AuthCapabilities is the type of ClientCapabilities.Auth.
 type AuthCapabilities struct {
-	Terminal bool                       `json:"terminal"`
+	Terminal bool                       `json:"terminal" acp:"default"`
 	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -63,8 +63,8 @@ func (v *AuthCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJS
 
 // AuthMethod is a way to authenticate that the agent offers. Exactly one of the variants, or Unknown, is set.
 type AuthMethod struct {
-	Terminal *AuthMethodTerminal // type "terminal"
-	Agent    *AuthMethodAgent    // no type
+	Terminal *AuthMethodTerminal `acp:"type=terminal"`
+	Agent    *AuthMethodAgent    `acp:"type=|agent"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -88,8 +88,8 @@ type AuthMethodTerminal struct {
 	ID          AuthMethodID               `json:"id"`
 	Name        string                     `json:"name"`
 	Description *string                    `json:"description,omitzero"`
-	Args        []string                   `json:"args,omitzero"`
-	Env         map[string]string          `json:"env,omitzero"`
+	Args        []string                   `json:"args,omitzero" acp:"strict"`
+	Env         map[string]string          `json:"env,omitzero" acp:"strict"`
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -126,7 +126,7 @@ func (v *AvailableCommand) UnmarshalJSON(data []byte) error { return unmarshalJS
 
 // AvailableCommandInput says what may follow the name of a slash command. Exactly one of the variants, or Unknown, is set.
 type AvailableCommandInput struct {
-	Unstructured *UnstructuredCommandInput // has hint
+	Unstructured *UnstructuredCommandInput `acp:"has hint"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -136,7 +136,7 @@ func (v *AvailableCommandInput) UnmarshalJSON(data []byte) error { return unmars
 
 // AvailableCommandsUpdate is the type of variant AvailableCommandsUpdate of SessionUpdate.
 type AvailableCommandsUpdate struct {
-	AvailableCommands []AvailableCommand         `json:"availableCommands"`
+	AvailableCommands []AvailableCommand         `json:"availableCommands" acp:"lenient"`
 	Meta              map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -195,10 +195,10 @@ func (v *CancelRequestNotification) UnmarshalJSON(data []byte) error { return un
 
 // ClientCapabilities is what the client can do, announced in initialize. An agent calls nothing else.
 type ClientCapabilities struct {
-	FS          FileSystemCapabilities     `json:"fs"`
-	Terminal    bool                       `json:"terminal"`
+	FS          FileSystemCapabilities     `json:"fs" acp:"default"`
+	Terminal    bool                       `json:"terminal" acp:"default"`
 	Session     *ClientSessionCapabilities `json:"session,omitzero"`
-	Auth        AuthCapabilities           `json:"auth"`
+	Auth        AuthCapabilities           `json:"auth" acp:"default"`
 	Elicitation *ElicitationCapabilities   `json:"elicitation,omitzero"`
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -255,7 +255,7 @@ func (v *CompactionSummaryChunk) UnmarshalJSON(data []byte) error { return unmar
 type CompactionUpdate struct {
 	CompactionID CompactionID               `json:"compactionId"`
 	Status       CompactionStatus           `json:"status"`
-	Summary      []ContentBlock             `json:"summary,omitzero"`
+	Summary      []ContentBlock             `json:"summary,omitzero" acp:"emptynull"`
 	Error        Patch                      `json:"error,omitzero"`
 	Meta         map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -276,7 +276,7 @@ func (v *CompleteElicitationNotification) UnmarshalJSON(data []byte) error {
 
 // ConfigOptionUpdate is the type of variant ConfigOptionUpdate of SessionUpdate.
 type ConfigOptionUpdate struct {
-	ConfigOptions []SessionConfigOption      `json:"configOptions"`
+	ConfigOptions []SessionConfigOption      `json:"configOptions" acp:"lenient"`
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -294,11 +294,11 @@ func (v *Content) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, 
 
 // ContentBlock is a piece of a prompt or of a message. Exactly one of the variants, or Unknown, is set.
 type ContentBlock struct {
-	Text         *TextContent      // type "text"
-	Image        *ImageContent     // type "image"
-	Audio        *AudioContent     // type "audio"
-	ResourceLink *ResourceLink     // type "resource_link"
-	Resource     *EmbeddedResource // type "resource"
+	Text         *TextContent      `acp:"type=text"`
+	Image        *ImageContent     `acp:"type=image"`
+	Audio        *AudioContent     `acp:"type=audio"`
+	ResourceLink *ResourceLink     `acp:"type=resource_link"`
+	Resource     *EmbeddedResource `acp:"type=resource"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -331,8 +331,8 @@ type CreateElicitationRequest struct {
 	Message string                     `json:"message"`
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 
-	Form *ElicitationFormMode // mode "form"
-	URL  *ElicitationURLMode  // mode "url"
+	Form *ElicitationFormMode `acp:"mode=form"`
+	URL  *ElicitationURLMode  `acp:"mode=url"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -344,9 +344,9 @@ func (v *CreateElicitationRequest) UnmarshalJSON(data []byte) error { return unm
 type CreateElicitationResponse struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 
-	Accept  *ElicitationAcceptAction          // action "accept"
-	Decline *CreateElicitationResponseDecline // action "decline"
-	Cancel  *CreateElicitationResponseCancel  // action "cancel"
+	Accept  *ElicitationAcceptAction          `acp:"action=accept"`
+	Decline *CreateElicitationResponseDecline `acp:"action=decline"`
+	Cancel  *CreateElicitationResponseCancel  `acp:"action=cancel"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -376,10 +376,10 @@ func (v *CreateElicitationResponseDecline) UnmarshalJSON(data []byte) error {
 type CreateTerminalRequest struct {
 	SessionID       SessionID                  `json:"sessionId"`
 	Command         string                     `json:"command"`
-	Args            []string                   `json:"args,omitzero"`
-	Env             []EnvVariable              `json:"env,omitzero"`
-	Cwd             *string                    `json:"cwd,omitzero"`
-	OutputByteLimit *uint64                    `json:"outputByteLimit,omitzero"`
+	Args            []string                   `json:"args,omitzero" acp:"strict"`
+	Env             []EnvVariable              `json:"env,omitzero" acp:"strict"`
+	Cwd             *string                    `json:"cwd,omitzero" acp:"strict"`
+	OutputByteLimit *uint64                    `json:"outputByteLimit,omitzero" acp:"strict"`
 	Meta            map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -434,7 +434,7 @@ func (v *Diff) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) 
 
 // ElicitationAcceptAction is the type of variant Accept of CreateElicitationResponse.
 type ElicitationAcceptAction struct {
-	Content map[string]ElicitationContentValue `json:"content,omitzero"`
+	Content map[string]ElicitationContentValue `json:"content,omitzero" acp:"strict"`
 }
 
 func (v ElicitationAcceptAction) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
@@ -462,8 +462,8 @@ func (v *ElicitationFormCapabilities) UnmarshalJSON(data []byte) error { return 
 type ElicitationFormMode struct {
 	RequestedSchema ElicitationSchema `json:"requestedSchema"`
 
-	Session *ElicitationSessionScope // has sessionId
-	Request *ElicitationRequestScope // has requestId
+	Session *ElicitationSessionScope `acp:"has sessionId"`
+	Request *ElicitationRequestScope `acp:"has requestId"`
 }
 
 func (v ElicitationFormMode) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
@@ -471,11 +471,11 @@ func (v *ElicitationFormMode) UnmarshalJSON(data []byte) error { return unmarsha
 
 // ElicitationPropertySchema is the type of ElicitationSchema.Properties. Exactly one of the variants, or Unknown, is set.
 type ElicitationPropertySchema struct {
-	String  *StringPropertySchema      // type "string"
-	Number  *NumberPropertySchema      // type "number"
-	Integer *IntegerPropertySchema     // type "integer"
-	Boolean *BooleanPropertySchema     // type "boolean"
-	Array   *MultiSelectPropertySchema // type "array"
+	String  *StringPropertySchema      `acp:"type=string"`
+	Number  *NumberPropertySchema      `acp:"type=number"`
+	Integer *IntegerPropertySchema     `acp:"type=integer"`
+	Boolean *BooleanPropertySchema     `acp:"type=boolean"`
+	Array   *MultiSelectPropertySchema `acp:"type=array"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -493,10 +493,10 @@ func (v *ElicitationRequestScope) UnmarshalJSON(data []byte) error { return unma
 
 // ElicitationSchema is the type of ElicitationFormMode.RequestedSchema.
 type ElicitationSchema struct {
-	Type        ElicitationSchemaType                `json:"type"`
+	Type        ElicitationSchemaType                `json:"type" acp:"default=object"`
 	Title       *string                              `json:"title,omitzero"`
-	Properties  map[string]ElicitationPropertySchema `json:"properties"`
-	Required    []string                             `json:"required,omitzero"`
+	Properties  map[string]ElicitationPropertySchema `json:"properties" acp:"default,strict"`
+	Required    []string                             `json:"required,omitzero" acp:"strict"`
 	Description *string                              `json:"description,omitzero"`
 	Meta        map[string]json.RawMessage           `json:"_meta,omitzero"`
 }
@@ -526,8 +526,8 @@ type ElicitationURLMode struct {
 	ElicitationID ElicitationID `json:"elicitationId"`
 	URL           string        `json:"url"`
 
-	Session *ElicitationSessionScope // has sessionId
-	Request *ElicitationRequestScope // has requestId
+	Session *ElicitationSessionScope `acp:"has sessionId"`
+	Request *ElicitationRequestScope `acp:"has requestId"`
 }
 
 func (v ElicitationURLMode) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
@@ -545,8 +545,8 @@ func (v *EmbeddedResource) UnmarshalJSON(data []byte) error { return unmarshalJS
 
 // EmbeddedResourceResource is the contents of an embedded resource. Exactly one of the variants, or Unknown, is set.
 type EmbeddedResourceResource struct {
-	Text *TextResourceContents // has text
-	Blob *BlobResourceContents // has blob
+	Text *TextResourceContents `acp:"has text"`
+	Blob *BlobResourceContents `acp:"has blob"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -577,8 +577,8 @@ func (v *EnvVariable) UnmarshalJSON(data []byte) error { return unmarshalJSON(da
 
 // FileSystemCapabilities is the type of ClientCapabilities.FS.
 type FileSystemCapabilities struct {
-	ReadTextFile  bool                       `json:"readTextFile"`
-	WriteTextFile bool                       `json:"writeTextFile"`
+	ReadTextFile  bool                       `json:"readTextFile" acp:"default"`
+	WriteTextFile bool                       `json:"writeTextFile" acp:"default"`
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -621,7 +621,7 @@ func (v *Implementation) UnmarshalJSON(data []byte) error { return unmarshalJSON
 // InitializeRequest holds the parameters of initialize.
 type InitializeRequest struct {
 	ProtocolVersion    ProtocolVersion            `json:"protocolVersion"`
-	ClientCapabilities ClientCapabilities         `json:"clientCapabilities"`
+	ClientCapabilities ClientCapabilities         `json:"clientCapabilities" acp:"default"`
 	ClientInfo         *Implementation            `json:"clientInfo,omitzero"`
 	Meta               map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -632,8 +632,8 @@ func (v *InitializeRequest) UnmarshalJSON(data []byte) error { return unmarshalJ
 // InitializeResponse is the result of initialize.
 type InitializeResponse struct {
 	ProtocolVersion   ProtocolVersion            `json:"protocolVersion"`
-	AgentCapabilities AgentCapabilities          `json:"agentCapabilities"`
-	AuthMethods       []AuthMethod               `json:"authMethods"`
+	AgentCapabilities AgentCapabilities          `json:"agentCapabilities" acp:"default"`
+	AuthMethods       []AuthMethod               `json:"authMethods" acp:"default"`
 	AgentInfo         *Implementation            `json:"agentInfo,omitzero"`
 	Meta              map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -645,8 +645,8 @@ func (v *InitializeResponse) UnmarshalJSON(data []byte) error { return unmarshal
 type IntegerPropertySchema struct {
 	Title       *string                    `json:"title,omitzero"`
 	Description *string                    `json:"description,omitzero"`
-	Minimum     *int64                     `json:"minimum,omitzero"`
-	Maximum     *int64                     `json:"maximum,omitzero"`
+	Minimum     *int64                     `json:"minimum,omitzero" acp:"strict"`
+	Maximum     *int64                     `json:"maximum,omitzero" acp:"strict"`
 	Default     *int64                     `json:"default,omitzero"`
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -674,8 +674,8 @@ func (v *KillTerminalResponse) UnmarshalJSON(data []byte) error { return unmarsh
 
 // ListSessionsRequest holds the parameters of session/list.
 type ListSessionsRequest struct {
-	Cwd    *string                    `json:"cwd,omitzero"`
-	Cursor *string                    `json:"cursor,omitzero"`
+	Cwd    *string                    `json:"cwd,omitzero" acp:"strict"`
+	Cursor *string                    `json:"cursor,omitzero" acp:"strict"`
 	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -684,7 +684,7 @@ func (v *ListSessionsRequest) UnmarshalJSON(data []byte) error { return unmarsha
 
 // ListSessionsResponse is the result of session/list.
 type ListSessionsResponse struct {
-	Sessions   []SessionInfo              `json:"sessions"`
+	Sessions   []SessionInfo              `json:"sessions" acp:"lenient"`
 	NextCursor *string                    `json:"nextCursor,omitzero"`
 	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -694,9 +694,9 @@ func (v *ListSessionsResponse) UnmarshalJSON(data []byte) error { return unmarsh
 
 // LoadSessionRequest holds the parameters of session/load.
 type LoadSessionRequest struct {
-	MCPServers            []MCPServer                `json:"mcpServers"`
+	MCPServers            []MCPServer                `json:"mcpServers" acp:"nullable"`
 	Cwd                   string                     `json:"cwd"`
-	AdditionalDirectories []string                   `json:"additionalDirectories,omitzero"`
+	AdditionalDirectories []string                   `json:"additionalDirectories,omitzero" acp:"strict"`
 	SessionID             SessionID                  `json:"sessionId"`
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -740,8 +740,8 @@ func (v *LogoutResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON
 
 // MCPCapabilities is the type of AgentCapabilities.MCPCapabilities.
 type MCPCapabilities struct {
-	HTTP bool                       `json:"http"`
-	SSE  bool                       `json:"sse"`
+	HTTP bool                       `json:"http" acp:"default"`
+	SSE  bool                       `json:"sse" acp:"default"`
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -750,9 +750,9 @@ func (v *MCPCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSO
 
 // MCPServer is an MCP server that the client wants the agent to connect to. Exactly one of the variants, or Unknown, is set.
 type MCPServer struct {
-	HTTP  *MCPServerHTTP  // type "http"
-	SSE   *MCPServerSSE   // type "sse"
-	Stdio *MCPServerStdio // no type
+	HTTP  *MCPServerHTTP  `acp:"type=http"`
+	SSE   *MCPServerSSE   `acp:"type=sse"`
+	Stdio *MCPServerStdio `acp:"type=|stdio"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -764,7 +764,7 @@ func (v *MCPServer) UnmarshalJSON(data []byte) error { return unmarshalJSON(data
 type MCPServerHTTP struct {
 	Name    string                     `json:"name"`
 	URL     string                     `json:"url"`
-	Headers []HTTPHeader               `json:"headers"`
+	Headers []HTTPHeader               `json:"headers" acp:"nullable"`
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -775,7 +775,7 @@ func (v *MCPServerHTTP) UnmarshalJSON(data []byte) error { return unmarshalJSON(
 type MCPServerSSE struct {
 	Name    string                     `json:"name"`
 	URL     string                     `json:"url"`
-	Headers []HTTPHeader               `json:"headers"`
+	Headers []HTTPHeader               `json:"headers" acp:"nullable"`
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -786,8 +786,8 @@ func (v *MCPServerSSE) UnmarshalJSON(data []byte) error { return unmarshalJSON(d
 type MCPServerStdio struct {
 	Name    string                     `json:"name"`
 	Command string                     `json:"command"`
-	Args    []string                   `json:"args"`
-	Env     []EnvVariable              `json:"env"`
+	Args    []string                   `json:"args" acp:"nullable"`
+	Env     []EnvVariable              `json:"env" acp:"nullable"`
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -796,8 +796,8 @@ func (v *MCPServerStdio) UnmarshalJSON(data []byte) error { return unmarshalJSON
 
 // MultiSelectItems is the type of MultiSelectPropertySchema.Items. Exactly one of the variants, or Unknown, is set.
 type MultiSelectItems struct {
-	String *StringMultiSelectItems // type "string"
-	Titled *TitledMultiSelectItems // no type
+	String *StringMultiSelectItems `acp:"type=string"`
+	Titled *TitledMultiSelectItems `acp:"type=|titled"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -809,8 +809,8 @@ func (v *MultiSelectItems) UnmarshalJSON(data []byte) error { return unmarshalJS
 type MultiSelectPropertySchema struct {
 	Title       *string                    `json:"title,omitzero"`
 	Description *string                    `json:"description,omitzero"`
-	MinItems    *uint64                    `json:"minItems,omitzero"`
-	MaxItems    *uint64                    `json:"maxItems,omitzero"`
+	MinItems    *uint64                    `json:"minItems,omitzero" acp:"strict"`
+	MaxItems    *uint64                    `json:"maxItems,omitzero" acp:"strict"`
 	Items       MultiSelectItems           `json:"items"`
 	Default     []string                   `json:"default,omitzero"`
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -822,8 +822,8 @@ func (v *MultiSelectPropertySchema) UnmarshalJSON(data []byte) error { return un
 // NewSessionRequest holds the parameters of session/new.
 type NewSessionRequest struct {
 	Cwd                   string                     `json:"cwd"`
-	AdditionalDirectories []string                   `json:"additionalDirectories,omitzero"`
-	MCPServers            []MCPServer                `json:"mcpServers"`
+	AdditionalDirectories []string                   `json:"additionalDirectories,omitzero" acp:"strict"`
+	MCPServers            []MCPServer                `json:"mcpServers" acp:"nullable"`
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -863,8 +863,8 @@ func (v *NoticeCapabilities) UnmarshalJSON(data []byte) error { return unmarshal
 type NumberPropertySchema struct {
 	Title       *string                    `json:"title,omitzero"`
 	Description *string                    `json:"description,omitzero"`
-	Minimum     *float64                   `json:"minimum,omitzero"`
-	Maximum     *float64                   `json:"maximum,omitzero"`
+	Minimum     *float64                   `json:"minimum,omitzero" acp:"strict"`
+	Maximum     *float64                   `json:"maximum,omitzero" acp:"strict"`
 	Default     *float64                   `json:"default,omitzero"`
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -885,7 +885,7 @@ func (v *PermissionOption) UnmarshalJSON(data []byte) error { return unmarshalJS
 
 // Plan is the agent's whole plan; each one replaces the one before.
 type Plan struct {
-	Entries []PlanEntry                `json:"entries"`
+	Entries []PlanEntry                `json:"entries" acp:"lenient"`
 	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -905,9 +905,9 @@ func (v *PlanEntry) UnmarshalJSON(data []byte) error { return unmarshalJSON(data
 
 // PromptCapabilities is the type of AgentCapabilities.PromptCapabilities.
 type PromptCapabilities struct {
-	Image           bool                       `json:"image"`
-	Audio           bool                       `json:"audio"`
-	EmbeddedContext bool                       `json:"embeddedContext"`
+	Image           bool                       `json:"image" acp:"default"`
+	Audio           bool                       `json:"audio" acp:"default"`
+	EmbeddedContext bool                       `json:"embeddedContext" acp:"default"`
 	Meta            map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -937,8 +937,8 @@ func (v *PromptResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON
 type ReadTextFileRequest struct {
 	SessionID SessionID                  `json:"sessionId"`
 	Path      string                     `json:"path"`
-	Line      *uint32                    `json:"line,omitzero"`
-	Limit     *uint32                    `json:"limit,omitzero"`
+	Line      *uint32                    `json:"line,omitzero" acp:"strict"`
+	Limit     *uint32                    `json:"limit,omitzero" acp:"strict"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -974,8 +974,8 @@ func (v *ReleaseTerminalResponse) UnmarshalJSON(data []byte) error { return unma
 
 // RequestPermissionOutcome is the user's choice, or that the turn was cancelled before there was one. Exactly one of the variants, or Unknown, is set.
 type RequestPermissionOutcome struct {
-	Cancelled *RequestPermissionOutcomeCancelled // outcome "cancelled"
-	Selected  *SelectedPermissionOutcome         // outcome "selected"
+	Cancelled *RequestPermissionOutcomeCancelled `acp:"outcome=cancelled"`
+	Selected  *SelectedPermissionOutcome         `acp:"outcome=selected"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -1031,8 +1031,8 @@ func (v *ResourceLink) UnmarshalJSON(data []byte) error { return unmarshalJSON(d
 type ResumeSessionRequest struct {
 	SessionID             SessionID                  `json:"sessionId"`
 	Cwd                   string                     `json:"cwd"`
-	AdditionalDirectories []string                   `json:"additionalDirectories,omitzero"`
-	MCPServers            []MCPServer                `json:"mcpServers,omitzero"`
+	AdditionalDirectories []string                   `json:"additionalDirectories,omitzero" acp:"strict"`
+	MCPServers            []MCPServer                `json:"mcpServers,omitzero" acp:"strict"`
 	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1107,8 +1107,8 @@ type SessionConfigOption struct {
 	Category    SessionConfigOptionCategory `json:"category,omitzero"`
 	Meta        map[string]json.RawMessage  `json:"_meta,omitzero"`
 
-	Select  *SessionConfigSelect  // type "select"
-	Boolean *SessionConfigBoolean // type "boolean"
+	Select  *SessionConfigSelect  `acp:"type=select"`
+	Boolean *SessionConfigBoolean `acp:"type=boolean"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -1140,7 +1140,7 @@ func (v *SessionConfigSelect) UnmarshalJSON(data []byte) error { return unmarsha
 type SessionConfigSelectGroup struct {
 	Group   SessionConfigGroupID        `json:"group"`
 	Name    string                      `json:"name"`
-	Options []SessionConfigSelectOption `json:"options"`
+	Options []SessionConfigSelectOption `json:"options" acp:"lenient"`
 	Meta    map[string]json.RawMessage  `json:"_meta,omitzero"`
 }
 
@@ -1211,7 +1211,7 @@ func (v *SessionMode) UnmarshalJSON(data []byte) error { return unmarshalJSON(da
 // SessionModeState is the type of LoadSessionResponse.Modes, NewSessionResponse.Modes, ResumeSessionResponse.Modes.
 type SessionModeState struct {
 	CurrentModeID  SessionModeID              `json:"currentModeId"`
-	AvailableModes []SessionMode              `json:"availableModes"`
+	AvailableModes []SessionMode              `json:"availableModes" acp:"lenient"`
 	Meta           map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1238,20 +1238,20 @@ func (v *SessionResumeCapabilities) UnmarshalJSON(data []byte) error { return un
 
 // SessionUpdate is a change of a session that the client shows. Exactly one of the variants, or Unknown, is set.
 type SessionUpdate struct {
-	UserMessageChunk        *ContentChunk            // sessionUpdate "user_message_chunk"
-	AgentMessageChunk       *ContentChunk            // sessionUpdate "agent_message_chunk"
-	AgentThoughtChunk       *ContentChunk            // sessionUpdate "agent_thought_chunk"
-	ToolCall                *ToolCall                // sessionUpdate "tool_call"
-	ToolCallUpdate          *ToolCallUpdate          // sessionUpdate "tool_call_update"
-	Plan                    *Plan                    // sessionUpdate "plan"
-	AvailableCommandsUpdate *AvailableCommandsUpdate // sessionUpdate "available_commands_update"
-	CurrentModeUpdate       *CurrentModeUpdate       // sessionUpdate "current_mode_update"
-	ConfigOptionUpdate      *ConfigOptionUpdate      // sessionUpdate "config_option_update"
-	SessionInfoUpdate       *SessionInfoUpdate       // sessionUpdate "session_info_update"
-	UsageUpdate             *UsageUpdate             // sessionUpdate "usage_update"
-	Notice                  *Notice                  // sessionUpdate "notice"
-	CompactionUpdate        *CompactionUpdate        // sessionUpdate "compaction_update"
-	CompactionSummaryChunk  *CompactionSummaryChunk  // sessionUpdate "compaction_summary_chunk"
+	UserMessageChunk        *ContentChunk            `acp:"sessionUpdate=user_message_chunk"`
+	AgentMessageChunk       *ContentChunk            `acp:"sessionUpdate=agent_message_chunk"`
+	AgentThoughtChunk       *ContentChunk            `acp:"sessionUpdate=agent_thought_chunk"`
+	ToolCall                *ToolCall                `acp:"sessionUpdate=tool_call"`
+	ToolCallUpdate          *ToolCallUpdate          `acp:"sessionUpdate=tool_call_update"`
+	Plan                    *Plan                    `acp:"sessionUpdate=plan"`
+	AvailableCommandsUpdate *AvailableCommandsUpdate `acp:"sessionUpdate=available_commands_update"`
+	CurrentModeUpdate       *CurrentModeUpdate       `acp:"sessionUpdate=current_mode_update"`
+	ConfigOptionUpdate      *ConfigOptionUpdate      `acp:"sessionUpdate=config_option_update"`
+	SessionInfoUpdate       *SessionInfoUpdate       `acp:"sessionUpdate=session_info_update"`
+	UsageUpdate             *UsageUpdate             `acp:"sessionUpdate=usage_update"`
+	Notice                  *Notice                  `acp:"sessionUpdate=notice"`
+	CompactionUpdate        *CompactionUpdate        `acp:"sessionUpdate=compaction_update"`
+	CompactionSummaryChunk  *CompactionSummaryChunk  `acp:"sessionUpdate=compaction_summary_chunk"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -1265,8 +1265,8 @@ type SetSessionConfigOptionRequest struct {
 	ConfigID  SessionConfigID            `json:"configId"`
 	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 
-	Boolean *SetSessionConfigOptionRequestBoolean // type "boolean"
-	ValueID *SetSessionConfigOptionRequestValueID // no type
+	Boolean *SetSessionConfigOptionRequestBoolean `acp:"type=boolean"`
+	ValueID *SetSessionConfigOptionRequestValueID `acp:"type=|value_id,fallback"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
@@ -1298,7 +1298,7 @@ func (v *SetSessionConfigOptionRequestValueID) UnmarshalJSON(data []byte) error 
 
 // SetSessionConfigOptionResponse is the result of session/set_config_option.
 type SetSessionConfigOptionResponse struct {
-	ConfigOptions []SessionConfigOption      `json:"configOptions"`
+	ConfigOptions []SessionConfigOption      `json:"configOptions" acp:"lenient"`
 	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1338,13 +1338,13 @@ func (v *StringMultiSelectItems) UnmarshalJSON(data []byte) error { return unmar
 type StringPropertySchema struct {
 	Title       *string                    `json:"title,omitzero"`
 	Description *string                    `json:"description,omitzero"`
-	MinLength   *uint32                    `json:"minLength,omitzero"`
-	MaxLength   *uint32                    `json:"maxLength,omitzero"`
-	Pattern     *string                    `json:"pattern,omitzero"`
-	Format      StringFormat               `json:"format,omitzero"`
+	MinLength   *uint32                    `json:"minLength,omitzero" acp:"strict"`
+	MaxLength   *uint32                    `json:"maxLength,omitzero" acp:"strict"`
+	Pattern     *string                    `json:"pattern,omitzero" acp:"strict"`
+	Format      StringFormat               `json:"format,omitzero" acp:"strict"`
 	Default     *string                    `json:"default,omitzero"`
-	Enum        []string                   `json:"enum,omitzero"`
-	OneOf       []EnumOption               `json:"oneOf,omitzero"`
+	Enum        []string                   `json:"enum,omitzero" acp:"strict"`
+	OneOf       []EnumOption               `json:"oneOf,omitzero" acp:"strict"`
 	Meta        map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
@@ -1440,9 +1440,9 @@ func (v *ToolCall) UnmarshalJSON(data []byte) error { return unmarshalJSON(data,
 
 // ToolCallContent is something that a tool call has produced. Exactly one of the variants, or Unknown, is set.
 type ToolCallContent struct {
-	Content  *Content  // type "content"
-	Diff     *Diff     // type "diff"
-	Terminal *Terminal // type "terminal"
+	Content  *Content  `acp:"type=content"`
+	Diff     *Diff     `acp:"type=diff"`
+	Terminal *Terminal `acp:"type=terminal"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }

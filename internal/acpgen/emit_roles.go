@@ -80,7 +80,11 @@ func emitStubs(p *printer, r role) {
 		if m.result == "" {
 			p.p("// %s sends the notification %s to the peer.", m.name, m.wire)
 			p.p("func (c *%s) %s {", r.peer, signature(m))
-			p.p("e := beginNotification(Method%s)\nparams.encode(e)\nreturn c.notify(ctx, Method%s, e)\n}\n", m.name, m.name)
+			encode := "message"
+			if m.wire == "session/update" {
+				encode = "update" // has a fast path
+			}
+			p.p("e := beginNotification(Method%s)\ne.%s(params)\nreturn c.notify(ctx, Method%s, e)\n}\n", m.name, encode, m.name)
 			continue
 		}
 		p.p("// %s calls %s on the peer.", m.name, m.wire)

@@ -37,44 +37,88 @@ func (m *model) emitTypes(p *printer) {
 		p.p("// %s", docOf(d))
 		p.p("type %s struct {", d.goName)
 		for _, f := range d.fields {
-			star := ""
-			if f.pointer {
-				star = "*"
-			}
-			tag := f.json
-			if !f.required && !f.hasDefault {
-				tag += ",omitzero"
-			}
-			p.p("%s %s%s `json:%q`", f.name, star, f.typ.name, tag)
+			emitField(p, f, f.typ.name)
 		}
 		if d.union != nil {
 			if len(d.fields) > 0 {
 				p.p("")
 			}
-			for _, v := range d.union.variants {
-				p.p("%s *%s%s", v.field, v.typ, variantComment(d.union, v))
-			}
-			if !d.union.closed {
-				p.p("// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.")
-				p.p("Unknown json.RawMessage")
-			}
+			emitVariants(p, d.union)
 		}
 		p.p("}\n")
-		// The package's comment documents these methods, once for all types.
-		p.p("func (v %s) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }", d.goName)
-		p.p("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }\n", d.goName)
+		emitCodec(p, d.goName)
 	}
 }
 
-func variantComment(u *union, v variant) string {
-	switch {
-	case v.tag != "":
-		return fmt.Sprintf(" // %s %q", u.tag, v.tag)
-	case u.tag != "":
-		return fmt.Sprintf(" // no %s", u.tag)
-	default:
-		return fmt.Sprintf(" // has %s", v.key)
+// emitField writes a field whose tags are what package acp's shape says that they are.
+func emitField(p *printer, f field, typ string) {
+	tag := f.json
+	if !f.required && !f.hasDefault {
+		tag += ",omitzero"
 	}
+	tag = fmt.Sprintf("json:%q", tag)
+	if r := rules(f); r != "" {
+		tag += fmt.Sprintf(" acp:%q", r)
+	}
+	if f.pointer {
+		typ = "*" + typ
+	}
+	p.p("%s %s `%s`", f.name, typ, tag)
+}
+
+func rules(f field) string {
+	var out []string
+	if f.hasDefault {
+		out = append(out, strings.TrimSuffix("default="+f.defaultValue, "="))
+	}
+	for _, r := range []struct {
+		name string
+		set  bool
+	}{
+		{"strict", !f.required && !f.lenient},
+		{"lenient", f.required && f.lenient},
+		{"nullable", f.required && f.nullable},
+		{"emptynull", f.nullEmpty},
+	} {
+		if r.set {
+			out = append(out, r.name)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// emitVariants writes the fields of a union.
+func emitVariants(p *printer, u *union) {
+	for _, v := range u.variants {
+		field := v.field
+		if field == "Unknown" {
+			field = v.typ
+		}
+		p.p("%s *%s `acp:%q`", field, v.typ, variantRules(u, v))
+	}
+	if !u.closed {
+		p.p("// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.")
+		p.p("Unknown json.RawMessage")
+	}
+}
+
+func variantRules(u *union, v variant) string {
+	switch {
+	case u.tag == "":
+		return "has " + v.key
+	case v.tag != "":
+		return u.tag + "=" + v.tag
+	case u.fallback:
+		return u.tag + "=|" + v.alias + ",fallback"
+	default:
+		return u.tag + "=|" + v.alias
+	}
+}
+
+// emitCodec writes the methods that package encoding/json calls. The package's comment documents them, once for all types.
+func emitCodec(p *printer, name string) {
+	p.p("func (v %s) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }", name)
+	p.p("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }\n", name)
 }
 
 // docOf returns the doc comment of a type, in our own words.

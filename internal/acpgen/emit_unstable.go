@@ -11,7 +11,7 @@ import (
 
 const acpPackage = "github.com/ponte-go/ponte/acpbridge/acp"
 
-// emitTypes writes the types. Their encoding is that of the package's own code, by struct tags: none of it has to be fast.
+// emitTypes writes the types.
 func (u *unstable) emitTypes(p *printer) {
 	for _, name := range slices.Sorted(maps.Keys(u.all.defs)) {
 		d := u.all.defs[name]
@@ -19,9 +19,9 @@ func (u *unstable) emitTypes(p *printer) {
 		case u.fresh[name] && d.isString:
 			emitNamedString(p, d)
 		case u.fresh[name] && d.union != nil:
-			u.emitUnion(p, name, docOf(d), d.union)
+			emitUnion(p, name, docOf(d), d.union)
 		case u.grown[name] != nil:
-			u.emitUnion(p, name, fmt.Sprintf("%s holds the unstable variants of acp.%s. Exactly one of them, or Unknown, is set.", name, name), u.grown[name])
+			emitUnion(p, name, fmt.Sprintf("%s holds the unstable variants of acp.%s. Exactly one of them, or Unknown, is set.", name, name), u.grown[name])
 		case u.fresh[name]:
 			u.emitStruct(p, name, docOf(d), d.fields, false)
 		case len(u.extended[name]) > 0:
@@ -43,46 +43,24 @@ func emitNamedString(p *printer, d *def) {
 	p.p(")\n")
 }
 
+// emitStruct writes a type. All fields of an extension are optional.
 func (u *unstable) emitStruct(p *printer, name, doc string, fields []field, extension bool) {
 	p.p("// %s\ntype %s struct {", doc, name)
 	for _, f := range fields {
-		var rules []string
-		if f.required && !extension {
-			rules = append(rules, "required")
+		if extension {
+			f.required, f.hasDefault, f.pointer = false, false, f.pointer || f.typ.kind == kindStruct
 		}
-		if f.lenient {
-			rules = append(rules, "lenient")
-		}
-		if f.skipInvalid {
-			rules = append(rules, "skip")
-		}
-		tag := fmt.Sprintf("json:%q", f.json)
-		if len(rules) > 0 {
-			tag += fmt.Sprintf(" acp:%q", strings.Join(rules, ","))
-		}
-		star := ""
-		if f.pointer || extension && f.typ.kind == kindStruct {
-			star = "*"
-		}
-		p.p("%s %s%s `%s`", f.name, star, u.typeName(f.typ, extension), tag)
+		emitField(p, f, u.typeName(f.typ, extension))
 	}
 	p.p("}\n")
-	p.p("func (v %s) MarshalJSON() ([]byte, error) { return marshalStruct(&v) }", name)
-	p.p("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }\n", name)
+	emitCodec(p, name)
 }
 
-func (u *unstable) emitUnion(p *printer, name, doc string, x *union) {
+func emitUnion(p *printer, name, doc string, x *union) {
 	p.p("// %s\ntype %s struct {", doc, name)
-	for _, v := range x.variants {
-		field := v.field
-		if field == "Unknown" {
-			field = v.typ
-		}
-		p.p("%s *%s `acp:%q`", field, v.typ, v.tag)
-	}
-	p.p("// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.\nUnknown json.RawMessage\n}\n")
-	p.p("func (v %s) MarshalJSON() ([]byte, error) { return marshalUnion(%q, &v) }", name, x.tag)
-	p.p("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalUnion(%q, data, v) }\n", name, x.tag)
+	emitVariants(p, x)
+	p.p("}\n")
+	emitCodec(p, name)
 }
 
 // typeName returns a type as package unstable writes it. What package acp has is its, except where an extension nests another one.

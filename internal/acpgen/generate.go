@@ -27,8 +27,6 @@ func generate(schemaJSON []byte) ([]file, error) {
 	return emitFiles("acp", []emitter{
 		{"enums_gen.go", nil, m.emitEnums},
 		{"types_gen.go", []string{"encoding/json"}, m.emitTypes},
-		{"encode_gen.go", nil, m.emitEncoders},
-		{"decode_gen.go", nil, m.emitDecoders},
 		{"roles_gen.go", []string{"context", "encoding/json"}, func(p *printer) { emitRoles(p, roles) }},
 	})
 }

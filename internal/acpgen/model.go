@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,8 +64,7 @@ type field struct {
 	typ          goType
 	required     bool
 	nullable     bool // null is as good as absent (for a required field: as good as empty)
-	lenient      bool // a value that does not decode is dropped
-	skipInvalid  bool // an element that does not decode is dropped
+	lenient      bool // a value, or an element of a list, that does not decode is dropped
 	nullEmpty    bool
 	pointer      bool
 	hasDefault   bool   // always written
@@ -199,14 +199,16 @@ func (m *model) field(d *def, p property, required bool) (field, error) {
 	if err != nil {
 		return field{}, err
 	}
+	if typ.kind == kindSlice && p.schema.DefaultOnError != p.schema.SkipInvalidItems {
+		return field{}, errors.New("a list that is as strict as its elements are not has no tags")
+	}
 	path := d.name + "." + p.name
 	f := field{
 		json: p.name, name: goName(p.name), typ: typ, required: required,
-		nullable:    nullable || !required || p.schema.DefaultOnNull,
-		lenient:     p.schema.DefaultOnError,
-		skipInvalid: p.schema.SkipInvalidItems,
-		nullEmpty:   nullEmpties[path],
-		hasDefault:  len(p.schema.Default) > 0 && !nullable,
+		nullable:   nullable || !required || p.schema.DefaultOnNull,
+		lenient:    p.schema.DefaultOnError,
+		nullEmpty:  nullEmpties[path],
+		hasDefault: len(p.schema.Default) > 0 && !nullable,
 	}
 	if f.hasDefault && typ.kind == kindString {
 		f.defaultValue = strings.Trim(string(p.schema.Default), `"`)

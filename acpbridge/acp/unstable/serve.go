@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
@@ -102,7 +103,7 @@ func decode[P any](params json.RawMessage) (*P, error) {
 	}
 	p := new(P)
 	if err := json.Unmarshal(params, p); err != nil {
-		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: %v", err)
+		return nil, acp.Errorf(acp.CodeInvalidParams, "invalid params: %s", strings.TrimPrefix(err.Error(), "acp: "))
 	}
 	return p, nil
 }

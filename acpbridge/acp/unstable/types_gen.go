@@ -11,52 +11,52 @@ import (
 
 // AgentAuthCapabilities holds the unstable fields of acp.AgentAuthCapabilities.
 type AgentAuthCapabilities struct {
-	Status *AuthStatusCapabilities `json:"status" acp:"lenient"`
+	Status *AuthStatusCapabilities `json:"status,omitzero"`
 }
 
-func (v AgentAuthCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *AgentAuthCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v AgentAuthCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *AgentAuthCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AgentCapabilities holds the unstable fields of acp.AgentCapabilities.
 type AgentCapabilities struct {
-	MCPCapabilities     *MCPCapabilities       `json:"mcpCapabilities" acp:"lenient"`
-	SessionCapabilities *SessionCapabilities   `json:"sessionCapabilities" acp:"lenient"`
-	Auth                *AgentAuthCapabilities `json:"auth" acp:"lenient"`
-	Providers           *ProvidersCapabilities `json:"providers" acp:"lenient"`
+	MCPCapabilities     *MCPCapabilities       `json:"mcpCapabilities,omitzero"`
+	SessionCapabilities *SessionCapabilities   `json:"sessionCapabilities,omitzero"`
+	Auth                *AgentAuthCapabilities `json:"auth,omitzero"`
+	Providers           *ProvidersCapabilities `json:"providers,omitzero"`
 }
 
-func (v AgentCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *AgentCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v AgentCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *AgentCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ArchiveSessionRequest holds the parameters of session/archive.
 type ArchiveSessionRequest struct {
-	SessionID acp.SessionID              `json:"sessionId" acp:"required"`
-	Meta      map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	SessionID acp.SessionID              `json:"sessionId"`
+	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ArchiveSessionRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ArchiveSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ArchiveSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ArchiveSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ArchiveSessionResponse is the result of session/archive.
 type ArchiveSessionResponse struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ArchiveSessionResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ArchiveSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ArchiveSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ArchiveSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthAccount is the type of AuthStatusResponse.Accounts, AuthStatusUpdateNotification.Accounts.
 type AuthAccount struct {
-	Label        string                     `json:"label" acp:"required"`
-	Active       *bool                      `json:"active" acp:"lenient"`
-	Name         *string                    `json:"name" acp:"lenient"`
-	Email        *string                    `json:"email" acp:"lenient"`
-	Organization *string                    `json:"organization" acp:"lenient"`
-	Meta         map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Label        string                     `json:"label"`
+	Active       *bool                      `json:"active,omitzero"`
+	Name         *string                    `json:"name,omitzero"`
+	Email        *string                    `json:"email,omitzero"`
+	Organization *string                    `json:"organization,omitzero"`
+	Meta         map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthAccount) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *AuthAccount) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v AuthAccount) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *AuthAccount) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthState is the type of AuthStatusResponse.State, AuthStatusUpdateNotification.State. A value that is not among the constants is kept as it is.
 type AuthState string
@@ -71,118 +71,118 @@ const (
 
 // AuthStatusCapabilities announces a capability by its presence: AgentAuthCapabilities.Status.
 type AuthStatusCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthStatusCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *AuthStatusCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v AuthStatusCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *AuthStatusCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthStatusRequest holds the parameters of auth/status.
 type AuthStatusRequest struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthStatusRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *AuthStatusRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v AuthStatusRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *AuthStatusRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthStatusResponse is the result of auth/status.
 type AuthStatusResponse struct {
-	State    AuthState                  `json:"state" acp:"required"`
-	Accounts []AuthAccount              `json:"accounts" acp:"lenient,skip"`
-	Meta     map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	State    AuthState                  `json:"state"`
+	Accounts []AuthAccount              `json:"accounts,omitzero"`
+	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthStatusResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *AuthStatusResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v AuthStatusResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *AuthStatusResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // AuthStatusUpdateNotification holds the parameters of auth/status_update.
 type AuthStatusUpdateNotification struct {
-	State    AuthState                  `json:"state" acp:"required"`
-	Accounts []AuthAccount              `json:"accounts" acp:"lenient,skip"`
-	Meta     map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	State    AuthState                  `json:"state"`
+	Accounts []AuthAccount              `json:"accounts,omitzero"`
+	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v AuthStatusUpdateNotification) MarshalJSON() ([]byte, error) { return marshalStruct(&v) }
+func (v AuthStatusUpdateNotification) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
 func (v *AuthStatusUpdateNotification) UnmarshalJSON(data []byte) error {
-	return unmarshalStruct(data, v)
+	return unmarshalJSON(data, v)
 }
 
 // ClientCapabilities holds the unstable fields of acp.ClientCapabilities.
 type ClientCapabilities struct {
-	Subagents *SubagentCapabilities `json:"subagents" acp:"lenient"`
-	Plan      *PlanCapabilities     `json:"plan" acp:"lenient"`
+	Subagents *SubagentCapabilities `json:"subagents,omitzero"`
+	Plan      *PlanCapabilities     `json:"plan,omitzero"`
 }
 
-func (v ClientCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ClientCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ClientCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ClientCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // DisableProviderRequest holds the parameters of providers/disable.
 type DisableProviderRequest struct {
-	ProviderID ProviderID                 `json:"providerId" acp:"required"`
-	Meta       map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	ProviderID ProviderID                 `json:"providerId"`
+	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v DisableProviderRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *DisableProviderRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v DisableProviderRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *DisableProviderRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // DisableProviderResponse is the result of providers/disable.
 type DisableProviderResponse struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v DisableProviderResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *DisableProviderResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v DisableProviderResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *DisableProviderResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ForkSessionRequest holds the parameters of session/fork.
 type ForkSessionRequest struct {
-	SessionID             acp.SessionID              `json:"sessionId" acp:"required"`
-	Cwd                   string                     `json:"cwd" acp:"required"`
-	AdditionalDirectories []string                   `json:"additionalDirectories"`
-	MCPServers            []acp.MCPServer            `json:"mcpServers"`
-	SystemPrompt          *SystemPrompt              `json:"systemPrompt"`
-	Meta                  map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	SessionID             acp.SessionID              `json:"sessionId"`
+	Cwd                   string                     `json:"cwd"`
+	AdditionalDirectories []string                   `json:"additionalDirectories,omitzero" acp:"strict"`
+	MCPServers            []acp.MCPServer            `json:"mcpServers,omitzero" acp:"strict"`
+	SystemPrompt          *SystemPrompt              `json:"systemPrompt,omitzero" acp:"strict"`
+	Meta                  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ForkSessionRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ForkSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ForkSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ForkSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ForkSessionResponse is the result of session/fork.
 type ForkSessionResponse struct {
-	SessionID     acp.SessionID              `json:"sessionId" acp:"required"`
-	Modes         *acp.SessionModeState      `json:"modes" acp:"lenient"`
-	ConfigOptions []acp.SessionConfigOption  `json:"configOptions" acp:"lenient,skip"`
-	Meta          map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	SessionID     acp.SessionID              `json:"sessionId"`
+	Modes         *acp.SessionModeState      `json:"modes,omitzero"`
+	ConfigOptions []acp.SessionConfigOption  `json:"configOptions,omitzero"`
+	Meta          map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ForkSessionResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ForkSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ForkSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ForkSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // IdleStateUpdate is the type of variant Idle of StateUpdate.
 type IdleStateUpdate struct {
-	Usage      *Usage                     `json:"usage" acp:"lenient"`
-	Meta       map[string]json.RawMessage `json:"_meta" acp:"lenient"`
-	StopReason *string                    `json:"stopReason" acp:"lenient"`
-	Error      *MCPError                  `json:"error"`
+	Usage      *Usage                     `json:"usage,omitzero"`
+	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
+	StopReason *string                    `json:"stopReason,omitzero"`
+	Error      *MCPError                  `json:"error,omitzero" acp:"strict"`
 }
 
-func (v IdleStateUpdate) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *IdleStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v IdleStateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *IdleStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // InitializeRequest holds the unstable fields of acp.InitializeRequest.
 type InitializeRequest struct {
-	ClientCapabilities *ClientCapabilities `json:"clientCapabilities" acp:"lenient"`
+	ClientCapabilities *ClientCapabilities `json:"clientCapabilities,omitzero"`
 }
 
-func (v InitializeRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *InitializeRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v InitializeRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *InitializeRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // InitializeResponse holds the unstable fields of acp.InitializeResponse.
 type InitializeResponse struct {
-	AgentCapabilities *AgentCapabilities `json:"agentCapabilities" acp:"lenient"`
+	AgentCapabilities *AgentCapabilities `json:"agentCapabilities,omitzero"`
 }
 
-func (v InitializeResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *InitializeResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v InitializeResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *InitializeResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LLMProtocol is the type of ProviderCurrentConfig.APIType, ProviderInfo.Supported, SetProviderRequest.APIType. A value that is not among the constants is kept as it is.
 type LLMProtocol string
@@ -198,275 +198,273 @@ const (
 
 // ListProvidersRequest holds the parameters of providers/list.
 type ListProvidersRequest struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ListProvidersRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ListProvidersRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ListProvidersRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ListProvidersRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ListProvidersResponse is the result of providers/list.
 type ListProvidersResponse struct {
-	Providers []ProviderInfo             `json:"providers" acp:"required"`
-	Meta      map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Providers []ProviderInfo             `json:"providers"`
+	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ListProvidersResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ListProvidersResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ListProvidersResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ListProvidersResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ListSessionsRequest holds the unstable fields of acp.ListSessionsRequest.
 type ListSessionsRequest struct {
-	Archived SessionArchiveFilter `json:"archived"`
+	Archived SessionArchiveFilter `json:"archived,omitzero" acp:"strict"`
 }
 
-func (v ListSessionsRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ListSessionsRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ListSessionsRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ListSessionsRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ListSessionsResponse holds the unstable fields of acp.ListSessionsResponse.
 type ListSessionsResponse struct {
-	Sessions []SessionInfo `json:"sessions" acp:"lenient,skip"`
+	Sessions []SessionInfo `json:"sessions,omitzero"`
 }
 
-func (v ListSessionsResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ListSessionsResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ListSessionsResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ListSessionsResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // LoadSessionRequest holds the unstable fields of acp.LoadSessionRequest.
 type LoadSessionRequest struct {
-	SystemPrompt *SystemPrompt `json:"systemPrompt"`
+	SystemPrompt *SystemPrompt `json:"systemPrompt,omitzero" acp:"strict"`
 }
 
-func (v LoadSessionRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *LoadSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v LoadSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *LoadSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPCapabilities holds the unstable fields of acp.MCPCapabilities.
 type MCPCapabilities struct {
-	ACP bool `json:"acp" acp:"lenient"`
+	ACP bool `json:"acp,omitzero"`
 }
 
-func (v MCPCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *MCPCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v MCPCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *MCPCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPError is the type of IdleStateUpdate.Error, MessageMCPResponse.Error.
 type MCPError struct {
-	Code    int32           `json:"code" acp:"required"`
-	Message string          `json:"message" acp:"required"`
-	Data    json.RawMessage `json:"data"`
+	Code    int32           `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitzero" acp:"strict"`
 }
 
-func (v MCPError) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *MCPError) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v MCPError) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *MCPError) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPRequestID is an opaque string: MessageMCPNotification.RequestID, MessageMCPRequest.RequestID.
 type MCPRequestID string
 
 // MCPServer holds the unstable variants of acp.MCPServer. Exactly one of them, or Unknown, is set.
 type MCPServer struct {
-	ACP *MCPServerACP `acp:"acp"`
+	ACP *MCPServerACP `acp:"type=acp"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
 
-func (v MCPServer) MarshalJSON() ([]byte, error)     { return marshalUnion("type", &v) }
-func (v *MCPServer) UnmarshalJSON(data []byte) error { return unmarshalUnion("type", data, v) }
+func (v MCPServer) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *MCPServer) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPServerACP is the type of variant ACP of MCPServer.
 type MCPServerACP struct {
-	Name     string                     `json:"name" acp:"required"`
-	ServerID MCPServerACPID             `json:"serverId" acp:"required"`
-	Meta     map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Name     string                     `json:"name"`
+	ServerID MCPServerACPID             `json:"serverId"`
+	Meta     map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v MCPServerACP) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *MCPServerACP) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v MCPServerACP) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *MCPServerACP) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MCPServerACPID is an opaque string: MCPServerACP.ServerID, MessageMCPNotification.ServerID, MessageMCPRequest.ServerID.
 type MCPServerACPID string
 
 // MessageMCPNotification holds the parameters of mcp/message.
 type MessageMCPNotification struct {
-	ServerID  MCPServerACPID             `json:"serverId" acp:"required"`
-	RequestID MCPRequestID               `json:"requestId" acp:"required"`
-	Method    string                     `json:"method" acp:"required"`
-	Params    map[string]json.RawMessage `json:"params"`
-	Meta      map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	ServerID  MCPServerACPID             `json:"serverId"`
+	RequestID MCPRequestID               `json:"requestId"`
+	Method    string                     `json:"method"`
+	Params    map[string]json.RawMessage `json:"params,omitzero" acp:"strict"`
+	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v MessageMCPNotification) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *MessageMCPNotification) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v MessageMCPNotification) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *MessageMCPNotification) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MessageMCPRequest holds the parameters of mcp/message.
 type MessageMCPRequest struct {
-	ServerID  MCPServerACPID             `json:"serverId" acp:"required"`
-	RequestID MCPRequestID               `json:"requestId" acp:"required"`
-	Method    string                     `json:"method" acp:"required"`
-	Params    map[string]json.RawMessage `json:"params"`
-	Meta      map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	ServerID  MCPServerACPID             `json:"serverId"`
+	RequestID MCPRequestID               `json:"requestId"`
+	Method    string                     `json:"method"`
+	Params    map[string]json.RawMessage `json:"params,omitzero" acp:"strict"`
+	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v MessageMCPRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *MessageMCPRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v MessageMCPRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *MessageMCPRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // MessageMCPResponse is the result of mcp/message.
 type MessageMCPResponse struct {
-	Result json.RawMessage `json:"result"`
-	Error  *MCPError       `json:"error"`
+	Result json.RawMessage `json:"result,omitzero" acp:"strict"`
+	Error  *MCPError       `json:"error,omitzero" acp:"strict"`
 }
 
-func (v MessageMCPResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *MessageMCPResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v MessageMCPResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *MessageMCPResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // NewSessionRequest holds the unstable fields of acp.NewSessionRequest.
 type NewSessionRequest struct {
-	SystemPrompt *SystemPrompt `json:"systemPrompt"`
+	SystemPrompt *SystemPrompt `json:"systemPrompt,omitzero" acp:"strict"`
 }
 
-func (v NewSessionRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *NewSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v NewSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *NewSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanCapabilities announces a capability by its presence: ClientCapabilities.Plan.
 type PlanCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *PlanCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v PlanCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *PlanCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanFile is the type of variant File of PlanUpdateContent.
 type PlanFile struct {
-	PlanID PlanID                     `json:"planId" acp:"required"`
-	URI    string                     `json:"uri" acp:"required"`
-	Meta   map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	PlanID PlanID                     `json:"planId"`
+	URI    string                     `json:"uri"`
+	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanFile) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *PlanFile) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v PlanFile) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *PlanFile) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanID is an opaque string: PlanFile.PlanID, PlanItems.PlanID, PlanMarkdown.PlanID and others.
 type PlanID string
 
 // PlanItems is the type of variant Items of PlanUpdateContent.
 type PlanItems struct {
-	PlanID  PlanID                     `json:"planId" acp:"required"`
-	Entries []acp.PlanEntry            `json:"entries" acp:"required,lenient,skip"`
-	Meta    map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	PlanID  PlanID                     `json:"planId"`
+	Entries []acp.PlanEntry            `json:"entries" acp:"lenient"`
+	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanItems) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *PlanItems) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v PlanItems) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *PlanItems) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanMarkdown is the type of variant Markdown of PlanUpdateContent.
 type PlanMarkdown struct {
-	PlanID  PlanID                     `json:"planId" acp:"required"`
-	Content string                     `json:"content" acp:"required"`
-	Meta    map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	PlanID  PlanID                     `json:"planId"`
+	Content string                     `json:"content"`
+	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanMarkdown) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *PlanMarkdown) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v PlanMarkdown) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *PlanMarkdown) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanRemoved is the type of variant PlanRemoved of SessionUpdate.
 type PlanRemoved struct {
-	PlanID PlanID                     `json:"planId" acp:"required"`
-	Meta   map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	PlanID PlanID                     `json:"planId"`
+	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanRemoved) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *PlanRemoved) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v PlanRemoved) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *PlanRemoved) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanUpdate is the type of variant PlanUpdate of SessionUpdate.
 type PlanUpdate struct {
-	Plan PlanUpdateContent          `json:"plan" acp:"required"`
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Plan PlanUpdateContent          `json:"plan"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v PlanUpdate) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *PlanUpdate) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v PlanUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *PlanUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PlanUpdateContent is the type of PlanUpdate.Plan. Exactly one of the variants, or Unknown, is set.
 type PlanUpdateContent struct {
-	Items    *PlanItems    `acp:"items"`
-	File     *PlanFile     `acp:"file"`
-	Markdown *PlanMarkdown `acp:"markdown"`
+	Items    *PlanItems    `acp:"type=items"`
+	File     *PlanFile     `acp:"type=file"`
+	Markdown *PlanMarkdown `acp:"type=markdown"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
 
-func (v PlanUpdateContent) MarshalJSON() ([]byte, error)     { return marshalUnion("type", &v) }
-func (v *PlanUpdateContent) UnmarshalJSON(data []byte) error { return unmarshalUnion("type", data, v) }
+func (v PlanUpdateContent) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *PlanUpdateContent) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // PromptResponse holds the unstable fields of acp.PromptResponse.
 type PromptResponse struct {
-	Usage *Usage `json:"usage" acp:"lenient"`
+	Usage *Usage `json:"usage,omitzero"`
 }
 
-func (v PromptResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *PromptResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v PromptResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *PromptResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ProviderCurrentConfig is the type of ProviderInfo.Current.
 type ProviderCurrentConfig struct {
-	APIType LLMProtocol                `json:"apiType" acp:"required"`
-	BaseURL string                     `json:"baseUrl" acp:"required"`
-	Meta    map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	APIType LLMProtocol                `json:"apiType"`
+	BaseURL string                     `json:"baseUrl"`
+	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ProviderCurrentConfig) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ProviderCurrentConfig) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ProviderCurrentConfig) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ProviderCurrentConfig) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ProviderID is an opaque string: DisableProviderRequest.ProviderID, ProviderInfo.ProviderID, SetProviderRequest.ProviderID.
 type ProviderID string
 
 // ProviderInfo is the type of ListProvidersResponse.Providers.
 type ProviderInfo struct {
-	ProviderID ProviderID                 `json:"providerId" acp:"required"`
-	Supported  []LLMProtocol              `json:"supported" acp:"required,lenient,skip"`
-	Required   bool                       `json:"required" acp:"required"`
-	Current    *ProviderCurrentConfig     `json:"current"`
-	Meta       map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	ProviderID ProviderID                 `json:"providerId"`
+	Supported  []LLMProtocol              `json:"supported" acp:"lenient"`
+	Required   bool                       `json:"required"`
+	Current    *ProviderCurrentConfig     `json:"current,omitzero" acp:"strict"`
+	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ProviderInfo) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ProviderInfo) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ProviderInfo) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ProviderInfo) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ProvidersCapabilities announces a capability by its presence: AgentCapabilities.Providers.
 type ProvidersCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v ProvidersCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ProvidersCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ProvidersCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ProvidersCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // RequiresActionStateUpdate is the type of variant RequiresAction of StateUpdate.
 type RequiresActionStateUpdate struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v RequiresActionStateUpdate) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *RequiresActionStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v RequiresActionStateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *RequiresActionStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // ResumeSessionRequest holds the unstable fields of acp.ResumeSessionRequest.
 type ResumeSessionRequest struct {
-	SystemPrompt *SystemPrompt `json:"systemPrompt"`
+	SystemPrompt *SystemPrompt `json:"systemPrompt,omitzero" acp:"strict"`
 }
 
-func (v ResumeSessionRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *ResumeSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v ResumeSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *ResumeSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // RunningStateUpdate is the type of variant Running of StateUpdate.
 type RunningStateUpdate struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v RunningStateUpdate) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *RunningStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v RunningStateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *RunningStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionArchiveCapabilities announces a capability by its presence: SessionCapabilities.Archive.
 type SessionArchiveCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionArchiveCapabilities) MarshalJSON() ([]byte, error) { return marshalStruct(&v) }
-func (v *SessionArchiveCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalStruct(data, v)
-}
+func (v SessionArchiveCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionArchiveCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionArchiveFilter is the type of ListSessionsRequest.Archived. A value that is not among the constants is kept as it is.
 type SessionArchiveFilter string
@@ -480,63 +478,63 @@ const (
 
 // SessionCancelCapabilities announces a capability by its presence: SubagentSessionCapabilities.Cancel.
 type SessionCancelCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionCancelCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionCancelCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionCancelCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionCancelCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionCapabilities holds the unstable fields of acp.SessionCapabilities.
 type SessionCapabilities struct {
-	SystemPrompt *SessionSystemPromptCapabilities `json:"systemPrompt" acp:"lenient"`
-	Fork         *SessionForkCapabilities         `json:"fork" acp:"lenient"`
-	Archive      *SessionArchiveCapabilities      `json:"archive" acp:"lenient"`
-	Status       *SessionStatusCapabilities       `json:"status" acp:"lenient"`
-	Title        *SessionTitleCapabilities        `json:"title" acp:"lenient"`
+	SystemPrompt *SessionSystemPromptCapabilities `json:"systemPrompt,omitzero"`
+	Fork         *SessionForkCapabilities         `json:"fork,omitzero"`
+	Archive      *SessionArchiveCapabilities      `json:"archive,omitzero"`
+	Status       *SessionStatusCapabilities       `json:"status,omitzero"`
+	Title        *SessionTitleCapabilities        `json:"title,omitzero"`
 }
 
-func (v SessionCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionForkCapabilities announces a capability by its presence: SessionCapabilities.Fork.
 type SessionForkCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionForkCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionForkCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionForkCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionForkCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionInfo holds the unstable fields of acp.SessionInfo.
 type SessionInfo struct {
-	Archived *bool `json:"archived" acp:"lenient"`
+	Archived *bool `json:"archived,omitzero"`
 }
 
-func (v SessionInfo) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionInfo) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionInfo) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionInfo) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionMessage is the type of variant SessionMessage of SessionUpdate.
 type SessionMessage struct {
-	MessageID          acp.MessageID              `json:"messageId" acp:"required"`
-	SenderSessionID    acp.SessionID              `json:"senderSessionId" acp:"lenient"`
-	RecipientSessionID acp.SessionID              `json:"recipientSessionId" acp:"lenient"`
-	SenderMessageID    acp.MessageID              `json:"senderMessageId" acp:"lenient"`
-	RecipientMessageID acp.MessageID              `json:"recipientMessageId" acp:"lenient"`
-	Content            []acp.ContentBlock         `json:"content" acp:"lenient,skip"`
-	Meta               map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	MessageID          acp.MessageID              `json:"messageId"`
+	SenderSessionID    acp.SessionID              `json:"senderSessionId,omitzero"`
+	RecipientSessionID acp.SessionID              `json:"recipientSessionId,omitzero"`
+	SenderMessageID    acp.MessageID              `json:"senderMessageId,omitzero"`
+	RecipientMessageID acp.MessageID              `json:"recipientMessageId,omitzero"`
+	Content            []acp.ContentBlock         `json:"content,omitzero"`
+	Meta               map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionMessage) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionMessage) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionMessage) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionMessage) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionMessageChunk is the type of variant SessionMessageChunk of SessionUpdate.
 type SessionMessageChunk struct {
-	MessageID acp.MessageID              `json:"messageId" acp:"required"`
-	Content   acp.ContentBlock           `json:"content" acp:"required"`
-	Meta      map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	MessageID acp.MessageID              `json:"messageId"`
+	Content   acp.ContentBlock           `json:"content"`
+	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionMessageChunk) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionMessageChunk) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionMessageChunk) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionMessageChunk) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionStatus is the type of SessionStatusResponse.Status. A value that is not among the constants is kept as it is.
 type SessionStatus string
@@ -549,183 +547,179 @@ const (
 
 // SessionStatusCapabilities announces a capability by its presence: SessionCapabilities.Status.
 type SessionStatusCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionStatusCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionStatusCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionStatusCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionStatusCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionStatusRequest holds the parameters of session/status.
 type SessionStatusRequest struct {
-	SessionID acp.SessionID              `json:"sessionId" acp:"required"`
-	Meta      map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	SessionID acp.SessionID              `json:"sessionId"`
+	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionStatusRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionStatusRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionStatusRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionStatusRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionStatusResponse is the result of session/status.
 type SessionStatusResponse struct {
-	Status SessionStatus              `json:"status" acp:"required"`
-	Meta   map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Status SessionStatus              `json:"status"`
+	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionStatusResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionStatusResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionStatusResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionStatusResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionSystemPromptCapabilities is the type of SessionCapabilities.SystemPrompt.
 type SessionSystemPromptCapabilities struct {
-	Mode *SessionSystemPromptModeCapabilities `json:"mode" acp:"lenient"`
-	Meta map[string]json.RawMessage           `json:"_meta" acp:"lenient"`
+	Mode *SessionSystemPromptModeCapabilities `json:"mode,omitzero"`
+	Meta map[string]json.RawMessage           `json:"_meta,omitzero"`
 }
 
-func (v SessionSystemPromptCapabilities) MarshalJSON() ([]byte, error) { return marshalStruct(&v) }
+func (v SessionSystemPromptCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
 func (v *SessionSystemPromptCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalStruct(data, v)
+	return unmarshalJSON(data, v)
 }
 
 // SessionSystemPromptModeCapabilities is the type of SessionSystemPromptCapabilities.Mode.
 type SessionSystemPromptModeCapabilities struct {
-	Override *SessionSystemPromptOverrideCapabilities `json:"override" acp:"lenient"`
-	Meta     map[string]json.RawMessage               `json:"_meta" acp:"lenient"`
+	Override *SessionSystemPromptOverrideCapabilities `json:"override,omitzero"`
+	Meta     map[string]json.RawMessage               `json:"_meta,omitzero"`
 }
 
-func (v SessionSystemPromptModeCapabilities) MarshalJSON() ([]byte, error) { return marshalStruct(&v) }
+func (v SessionSystemPromptModeCapabilities) MarshalJSON() ([]byte, error) { return marshalJSON(&v) }
 func (v *SessionSystemPromptModeCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalStruct(data, v)
+	return unmarshalJSON(data, v)
 }
 
 // SessionSystemPromptOverrideCapabilities announces a capability by its presence: SessionSystemPromptModeCapabilities.Override.
 type SessionSystemPromptOverrideCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 func (v SessionSystemPromptOverrideCapabilities) MarshalJSON() ([]byte, error) {
-	return marshalStruct(&v)
+	return marshalJSON(&v)
 }
 func (v *SessionSystemPromptOverrideCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalStruct(data, v)
+	return unmarshalJSON(data, v)
 }
 
 // SessionTitleCapabilities announces a capability by its presence: SessionCapabilities.Title.
 type SessionTitleCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SessionTitleCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SessionTitleCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SessionTitleCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionTitleCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SessionUpdate holds the unstable variants of acp.SessionUpdate. Exactly one of them, or Unknown, is set.
 type SessionUpdate struct {
-	PlanUpdate          *PlanUpdate          `acp:"plan_update"`
-	PlanRemoved         *PlanRemoved         `acp:"plan_removed"`
-	SubagentUpdate      *SubagentUpdate      `acp:"subagent_update"`
-	SessionMessage      *SessionMessage      `acp:"session_message"`
-	SessionMessageChunk *SessionMessageChunk `acp:"session_message_chunk"`
+	PlanUpdate          *PlanUpdate          `acp:"sessionUpdate=plan_update"`
+	PlanRemoved         *PlanRemoved         `acp:"sessionUpdate=plan_removed"`
+	SubagentUpdate      *SubagentUpdate      `acp:"sessionUpdate=subagent_update"`
+	SessionMessage      *SessionMessage      `acp:"sessionUpdate=session_message"`
+	SessionMessageChunk *SessionMessageChunk `acp:"sessionUpdate=session_message_chunk"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
 
-func (v SessionUpdate) MarshalJSON() ([]byte, error) { return marshalUnion("sessionUpdate", &v) }
-func (v *SessionUpdate) UnmarshalJSON(data []byte) error {
-	return unmarshalUnion("sessionUpdate", data, v)
-}
+func (v SessionUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SessionUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SetProviderRequest holds the parameters of providers/set.
 type SetProviderRequest struct {
-	ProviderID ProviderID                 `json:"providerId" acp:"required"`
-	APIType    LLMProtocol                `json:"apiType" acp:"required"`
-	BaseURL    string                     `json:"baseUrl" acp:"required"`
-	Headers    map[string]string          `json:"headers"`
-	Meta       map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	ProviderID ProviderID                 `json:"providerId"`
+	APIType    LLMProtocol                `json:"apiType"`
+	BaseURL    string                     `json:"baseUrl"`
+	Headers    map[string]string          `json:"headers,omitzero" acp:"strict"`
+	Meta       map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SetProviderRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SetProviderRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SetProviderRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SetProviderRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SetProviderResponse is the result of providers/set.
 type SetProviderResponse struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SetProviderResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SetProviderResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SetProviderResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SetProviderResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SetSessionTitleRequest holds the parameters of session/set_title.
 type SetSessionTitleRequest struct {
-	SessionID acp.SessionID              `json:"sessionId" acp:"required"`
-	Title     string                     `json:"title" acp:"required"`
-	Meta      map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	SessionID acp.SessionID              `json:"sessionId"`
+	Title     string                     `json:"title"`
+	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SetSessionTitleRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SetSessionTitleRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SetSessionTitleRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SetSessionTitleRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SetSessionTitleResponse is the result of session/set_title.
 type SetSessionTitleResponse struct {
-	Title string                     `json:"title" acp:"required"`
-	Meta  map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Title string                     `json:"title"`
+	Meta  map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SetSessionTitleResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SetSessionTitleResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SetSessionTitleResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SetSessionTitleResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // StateUpdate is the type of SubagentUpdate.State. Exactly one of the variants, or Unknown, is set.
 type StateUpdate struct {
-	Running            *RunningStateUpdate        `acp:"running"`
-	Idle               *IdleStateUpdate           `acp:"idle"`
-	RequiresAction     *RequiresActionStateUpdate `acp:"requires_action"`
-	UnknownStateUpdate *UnknownStateUpdate        `acp:"unknown"`
+	Running            *RunningStateUpdate        `acp:"state=running"`
+	Idle               *IdleStateUpdate           `acp:"state=idle"`
+	RequiresAction     *RequiresActionStateUpdate `acp:"state=requires_action"`
+	UnknownStateUpdate *UnknownStateUpdate        `acp:"state=unknown"`
 	// Unknown is the whole value, verbatim, if it is of a variant that this package does not know.
 	Unknown json.RawMessage
 }
 
-func (v StateUpdate) MarshalJSON() ([]byte, error)     { return marshalUnion("state", &v) }
-func (v *StateUpdate) UnmarshalJSON(data []byte) error { return unmarshalUnion("state", data, v) }
+func (v StateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *StateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SubagentCapabilities announces a capability by its presence: ClientCapabilities.Subagents.
 type SubagentCapabilities struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SubagentCapabilities) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SubagentCapabilities) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SubagentCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SubagentCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SubagentSessionCapabilities is the type of SubagentUpdate.Capabilities.
 type SubagentSessionCapabilities struct {
-	Cancel *SessionCancelCapabilities `json:"cancel" acp:"lenient"`
-	Meta   map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Cancel *SessionCancelCapabilities `json:"cancel,omitzero"`
+	Meta   map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SubagentSessionCapabilities) MarshalJSON() ([]byte, error) { return marshalStruct(&v) }
-func (v *SubagentSessionCapabilities) UnmarshalJSON(data []byte) error {
-	return unmarshalStruct(data, v)
-}
+func (v SubagentSessionCapabilities) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SubagentSessionCapabilities) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SubagentUpdate is the type of variant SubagentUpdate of SessionUpdate.
 type SubagentUpdate struct {
-	SessionID             acp.SessionID                `json:"sessionId" acp:"required"`
-	Title                 *string                      `json:"title" acp:"lenient"`
-	Description           *string                      `json:"description" acp:"lenient"`
-	Capabilities          *SubagentSessionCapabilities `json:"capabilities" acp:"lenient"`
-	State                 *StateUpdate                 `json:"state" acp:"lenient"`
-	Cwd                   *string                      `json:"cwd"`
-	AdditionalDirectories []string                     `json:"additionalDirectories"`
-	Meta                  map[string]json.RawMessage   `json:"_meta" acp:"lenient"`
+	SessionID             acp.SessionID                `json:"sessionId"`
+	Title                 *string                      `json:"title,omitzero"`
+	Description           *string                      `json:"description,omitzero"`
+	Capabilities          *SubagentSessionCapabilities `json:"capabilities,omitzero"`
+	State                 *StateUpdate                 `json:"state,omitzero"`
+	Cwd                   *string                      `json:"cwd,omitzero" acp:"strict"`
+	AdditionalDirectories []string                     `json:"additionalDirectories,omitzero" acp:"strict"`
+	Meta                  map[string]json.RawMessage   `json:"_meta,omitzero"`
 }
 
-func (v SubagentUpdate) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SubagentUpdate) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SubagentUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SubagentUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SystemPrompt is the type of ForkSessionRequest.SystemPrompt, LoadSessionRequest.SystemPrompt, NewSessionRequest.SystemPrompt and others.
 type SystemPrompt struct {
-	Mode    SystemPromptMode           `json:"mode" acp:"required"`
-	Content []acp.ContentBlock         `json:"content" acp:"required"`
-	Meta    map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Mode    SystemPromptMode           `json:"mode"`
+	Content []acp.ContentBlock         `json:"content"`
+	Meta    map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v SystemPrompt) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *SystemPrompt) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v SystemPrompt) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *SystemPrompt) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // SystemPromptMode is the type of SystemPrompt.Mode. A value that is not among the constants is kept as it is.
 type SystemPromptMode string
@@ -738,39 +732,39 @@ const (
 
 // UnarchiveSessionRequest holds the parameters of session/unarchive.
 type UnarchiveSessionRequest struct {
-	SessionID acp.SessionID              `json:"sessionId" acp:"required"`
-	Meta      map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	SessionID acp.SessionID              `json:"sessionId"`
+	Meta      map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v UnarchiveSessionRequest) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *UnarchiveSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v UnarchiveSessionRequest) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *UnarchiveSessionRequest) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // UnarchiveSessionResponse is the result of session/unarchive.
 type UnarchiveSessionResponse struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v UnarchiveSessionResponse) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *UnarchiveSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v UnarchiveSessionResponse) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *UnarchiveSessionResponse) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // UnknownStateUpdate is the type of variant Unknown of StateUpdate.
 type UnknownStateUpdate struct {
-	Meta map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v UnknownStateUpdate) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *UnknownStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v UnknownStateUpdate) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *UnknownStateUpdate) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }
 
 // Usage is the type of IdleStateUpdate.Usage, PromptResponse.Usage.
 type Usage struct {
-	TotalTokens       uint64                     `json:"totalTokens" acp:"required"`
-	InputTokens       uint64                     `json:"inputTokens" acp:"required"`
-	OutputTokens      uint64                     `json:"outputTokens" acp:"required"`
-	ThoughtTokens     *uint64                    `json:"thoughtTokens" acp:"lenient"`
-	CachedReadTokens  *uint64                    `json:"cachedReadTokens" acp:"lenient"`
-	CachedWriteTokens *uint64                    `json:"cachedWriteTokens" acp:"lenient"`
-	Meta              map[string]json.RawMessage `json:"_meta" acp:"lenient"`
+	TotalTokens       uint64                     `json:"totalTokens"`
+	InputTokens       uint64                     `json:"inputTokens"`
+	OutputTokens      uint64                     `json:"outputTokens"`
+	ThoughtTokens     *uint64                    `json:"thoughtTokens,omitzero"`
+	CachedReadTokens  *uint64                    `json:"cachedReadTokens,omitzero"`
+	CachedWriteTokens *uint64                    `json:"cachedWriteTokens,omitzero"`
+	Meta              map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-func (v Usage) MarshalJSON() ([]byte, error)     { return marshalStruct(&v) }
-func (v *Usage) UnmarshalJSON(data []byte) error { return unmarshalStruct(data, v) }
+func (v Usage) MarshalJSON() ([]byte, error)     { return marshalJSON(&v) }
+func (v *Usage) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, v) }

@@ -5,6 +5,8 @@ package unstable_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -181,7 +183,7 @@ func TestServeAgentKeepsOtherHandlers(t *testing.T) {
 	require.ErrorIs(t, err, acp.ErrMethodNotFound)
 	_, err = opts.ExtMethod(t.Context(), unstable.MethodForkSession, json.RawMessage(`{"cwd":"/"}`))
 	require.ErrorIs(t, err, acp.ErrInvalidParams)
-	require.ErrorContains(t, err, `required field "sessionId" is missing`)
+	require.ErrorContains(t, err, "invalid params: ForkSessionRequest.sessionId: required, but missing")
 	require.NoError(t, opts.ExtNotification(t.Context(), "_mine", nil))
 }
 
@@ -209,10 +211,44 @@ func TestUnstableTypesAreEncodedAsTheProtocolDemands(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, c.want, string(data))
 	}
-	for _, bad := range []any{unstable.SessionUpdate{}, unstable.PlanUpdateContent{Items: &unstable.PlanItems{}, File: &unstable.PlanFile{}}} {
-		_, err := json.Marshal(bad)
-		require.ErrorContains(t, err, "variants are set, want one")
+	_, err := json.Marshal(unstable.SessionUpdate{})
+	require.ErrorContains(t, err, "SessionUpdate: no variant is set")
+	_, err = json.Marshal(unstable.PlanUpdateContent{Items: &unstable.PlanItems{}, File: &unstable.PlanFile{}})
+	require.ErrorContains(t, err, "PlanUpdateContent: 2 variants are set, want one")
+}
+
+func TestEveryUnstableTypeHasItsCodec(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	check := func(typ reflect.Type) {
+		if seen[typ] {
+			return
+		}
+		seen[typ] = true
+		v := reflect.New(typ).Interface()
+		if err := json.Unmarshal([]byte(`{}`), v); err != nil {
+			var missing *acp.DecodeError
+			require.ErrorAs(t, err, &missing)
+			require.Equal(t, typ.Name(), missing.Type)
+		}
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.True(t, json.Valid(text))
 	}
+	for _, role := range []reflect.Type{reflect.TypeFor[unstable.Agent](), reflect.TypeFor[unstable.Client]()} {
+		for i := range role.NumMethod() {
+			m := role.Method(i).Type
+			check(m.In(1).Elem())
+			if m.NumOut() == 2 {
+				check(m.Out(0).Elem())
+			}
+		}
+	}
+	for _, v := range []any{unstable.InitializeRequest{}, unstable.InitializeResponse{}, unstable.NewSessionRequest{}, unstable.SubagentUpdate{}} {
+		check(reflect.TypeOf(v))
+	}
+	require.Greater(t, len(seen), 20)
+	_, tooLarge := errors.AsType[*acp.DecodeError](json.Unmarshal([]byte(`{"code":2147483648,"message":""}`), new(unstable.MCPError)))
+	require.True(t, tooLarge)
 }
 
 func TestUnstableTypesAreDecodedAsTheProtocolDemands(t *testing.T) {
@@ -220,8 +256,8 @@ func TestUnstableTypesAreDecodedAsTheProtocolDemands(t *testing.T) {
 	const later = `{"sessionUpdate":"hologram","x":1}`
 	require.NoError(t, json.Unmarshal([]byte(later), &u))
 	require.Equal(t, later, string(u.Unknown))
-	require.ErrorContains(t, json.Unmarshal([]byte(`{}`), &u), `required field "sessionUpdate" is missing`)
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"sessionUpdate":"plan_removed"}`), &u), `required field "planId" is missing`)
+	require.ErrorContains(t, json.Unmarshal([]byte(`{}`), &u), "SessionUpdate.sessionUpdate: required, but missing")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"sessionUpdate":"plan_removed"}`), &u), "PlanRemoved.planId: required, but missing")
 
 	var p unstable.PlanItems
 	require.NoError(t, json.Unmarshal([]byte(`{"planId":"p","entries":[{"content":"a","priority":"high","status":"pending"},7],"_meta":7,"new":1}`), &p))
