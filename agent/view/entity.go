@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Kind says what an [Entity] is.
+// Kind is the kind of an [Entity].
 type Kind string
 
 // The kinds of entities, and the fields of Entity that each uses besides ID, Parent, Kind and Meta.
@@ -37,7 +37,7 @@ const (
 	Assistant Role = "assistant"
 )
 
-// Status is how far a tool call, a command or a question is. A value that is not listed here is kept as it was told.
+// Status is how far a tool call, a command or a question is. Unknown values are kept unchanged.
 type Status string
 
 // The usual statuses.
@@ -52,8 +52,8 @@ const (
 // Ended reports whether nothing more is expected.
 func (s Status) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// Entity is a thing that a conversation shows. Its Kind says which fields are used. Entities that were handed to a [Fold], or come from
-// one, must not be changed.
+// Entity is a thing that a conversation shows. Its Kind determines which fields are used. Entities
+// that were handed to a [Fold], or come from one, must not be changed.
 type Entity struct {
 	// ID identifies the entity in its conversation.
 	ID string `json:"id"`
@@ -68,7 +68,7 @@ type Entity struct {
 	Name  string `json:"name,omitempty"`
 	Class string `json:"class,omitempty"`
 
-	// Status is how far it is. Content is what it shows, in order.
+	// Status is its progress. Content is shown in order.
 	Status  Status    `json:"status,omitempty"`
 	Content []Content `json:"content,omitempty"`
 
@@ -81,20 +81,22 @@ type Entity struct {
 	Dir  string `json:"dir,omitempty"`
 	Exit *Exit  `json:"exit,omitempty"`
 
-	// Steps are those of a plan.
+	// Steps are the steps of a plan.
 	Steps []Step `json:"steps,omitempty"`
 	// Choices are the answers that a question offers, Value is the id of the one that was chosen.
 	Choices []Choice `json:"choices,omitempty"`
 	Value   string   `json:"value,omitempty"`
-	// Digest identifies what a question shows. An answer names it, so that it counts for nothing else.
+	// Digest identifies what a question shows. An answer must name it, and is valid for nothing
+	// else.
 	Digest string `json:"digest,omitempty"`
-	// Usage, Settings and Slash are those of entities of the kinds usage, options and commands. Updated is when a session was changed last.
+	// Usage, Settings and Slash belong to entities of the kinds usage, options and commands.
+	// Updated is when a session was changed last.
 	Usage    *Tokens        `json:"usage,omitempty"`
 	Settings []Setting      `json:"settings,omitempty"`
 	Slash    []SlashCommand `json:"slash,omitempty"`
 	Updated  time.Time      `json:"updated,omitzero"`
 
-	// Meta is what the protocol carried along.
+	// Meta holds metadata of the protocol, unchanged.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
@@ -112,7 +114,7 @@ func (e *Entity) Text() string {
 	return all.String()
 }
 
-// ContentKind says what a [Content] is.
+// ContentKind is the kind of a [Content].
 type ContentKind string
 
 // The kinds of content, and the fields that each uses.
@@ -129,7 +131,8 @@ const (
 
 // Content is a piece of what an entity shows.
 type Content struct {
-	// Kind says which of the fields are used. Data is in base64. Ref is the id of the entity that is shown here.
+	// Kind determines which fields are used. Data is in base64. Ref is the id of the entity that is
+	// shown here.
 	Kind     ContentKind `json:"kind"`
 	Text     string      `json:"text,omitempty"`
 	MIMEType string      `json:"mime_type,omitempty"`
@@ -138,8 +141,8 @@ type Content struct {
 	Name     string      `json:"name,omitempty"`
 	Ref      string      `json:"ref,omitempty"`
 	Diff     *FileChange `json:"diff,omitempty"`
-	// Cites are the places that a link is the source of, in what Text returns of the entity. Those of other agents may lie
-	// beyond its end.
+	// Cites are the places that a link is the source of, in what Text returns of the entity. Spans
+	// from other agents may be out of range.
 	Cites []Span `json:"cites,omitempty"`
 	// Raw is content of a kind that this package does not know, as it came.
 	Raw json.RawMessage `json:"raw,omitempty"`
@@ -154,7 +157,7 @@ type Span struct {
 
 // FileChange is a change of a file. Old is nil if the file is new. The texts may be the whole file or the part that changes.
 type FileChange struct {
-	// Path names the file. Old is what was there, New is what replaces it.
+	// Path names the file. Old is the text before the change, New the text after it.
 	Path string  `json:"path"`
 	Old  *string `json:"old,omitempty"`
 	New  string  `json:"new"`
@@ -176,14 +179,14 @@ type Exit struct {
 
 // Step is a step of a plan.
 type Step struct {
-	// Text says what is to be done, Priority how urgent it is: high, medium or low.
+	// Text describes the step. Priority is high, medium or low.
 	Text     string `json:"text"`
 	Status   Status `json:"status,omitempty"`
 	Priority string `json:"priority,omitempty"`
 }
 
-// Choice is an answer that a question offers, or a value that a setting can have. Class says what kind of answer it is, such as
-// allow_once.
+// Choice is an answer that a question offers, or a value that a setting can have. Class is the kind
+// of answer, such as allow_once.
 type Choice struct {
 	// ID identifies the choice. Title and Description are for people. Group names the group that it is listed in.
 	ID          string `json:"id"`
@@ -206,7 +209,8 @@ type Tokens struct {
 // Setting is something that a person can set for a conversation, such as the mode or the model. A switch has no Choices, and the value
 // "true" or "false".
 type Setting struct {
-	// ID identifies the setting. Category says what it is about: mode, model, model_config, thought_level, or anything else.
+	// ID identifies the setting. Category is mode, model, model_config, thought_level, or any other
+	// name.
 	ID          string   `json:"id"`
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
@@ -216,7 +220,8 @@ type Setting struct {
 	Choices     []Choice `json:"choices,omitempty"`
 }
 
-// SlashCommand is a command that a person can type. Hint says what may follow its name; it is empty if nothing may.
+// SlashCommand is a command that a person can type. Hint describes the arguments; it is empty if
+// the command takes none.
 type SlashCommand struct {
 	// Name is without the slash.
 	Name        string `json:"name"`

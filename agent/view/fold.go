@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Op is what a [Change] does.
+// Op is the operation of a [Change].
 type Op string
 
 // The operations.
@@ -29,12 +29,13 @@ type Change struct {
 	// Entity is the entity after the change, nil after a Remove. For Apply, only an Upsert needs it, and the Fold keeps it. An empty ID in it is
 	// filled in.
 	Entity *Entity `json:"entity,omitempty"`
-	// Text is what an Append appends: to the last content if that is text, and otherwise as new content. Content is appended after it.
+	// An Append adds Text to the last content if that is text, and otherwise as new content.
+	// Content is appended after it.
 	Text    string    `json:"text,omitempty"`
 	Content []Content `json:"content,omitempty"`
 }
 
-// What a change can be refused for.
+// Errors of refused changes.
 var (
 	ErrUnknown = errors.New("view: no such entity")
 	ErrChange  = errors.New("view: malformed change")
@@ -118,7 +119,8 @@ func (f *Fold) Get(id string) *Entity {
 	return n.entity
 }
 
-// End says that nothing more will change. Subscriptions end with err, or [io.EOF] if it is nil, once they have delivered what there is.
+// End closes the fold: nothing changes afterwards. Subscriptions deliver all pending changes and
+// then end with err, or [io.EOF] if it is nil.
 func (f *Fold) End(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,8 +184,8 @@ func (n *node) endTail() {
 	}
 }
 
-// freeze brings the entity up to date. What has been handed out of it stays as it is: the next append copies the content, and a string of a
-// builder is not changed when more is written behind it.
+// freeze brings the entity up to date. Entities that were returned earlier do not change: the next
+// append copies the content, and a builder never modifies a string that it has returned.
 func (n *node) freeze() {
 	if !n.stale {
 		return

@@ -13,7 +13,7 @@ type chunk struct {
 	entities [chunkSize]*Entity
 }
 
-// Snapshot is what was shown at one moment. It is never changed. The nil Snapshot is empty.
+// Snapshot is the state of a [Fold] at one moment. It never changes. The nil Snapshot is empty.
 type Snapshot struct {
 	pos    uint64
 	names  *names

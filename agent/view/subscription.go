@@ -11,17 +11,18 @@ import (
 	"sync"
 )
 
-// Update is what has changed since the update before.
+// Update holds the changes since the previous update.
 type Update struct {
 	// Changes are the changes, one for each entity that has changed, in the order of the entities. Applied to a [Fold] that has what the
 	// update before had, they give what Snapshot has.
 	Changes []Change
-	// Snapshot is what is shown now.
+	// Snapshot is the current state.
 	Snapshot *Snapshot
 }
 
-// Subscription follows a [Fold]. It never holds up the Fold, and takes no memory for changes that have not been read: those of one entity
-// become one. What is shown at the end is always delivered. A subscription needs no end; it is garbage when nobody uses it.
+// Subscription follows a [Fold]. It never blocks the Fold and needs no memory for unread changes:
+// all changes of an entity are merged into one. The final state is always delivered. A subscription
+// does not have to be closed; it is garbage-collected when unused.
 type Subscription struct {
 	fold *Fold
 	mu   sync.Mutex // one Next at a time
@@ -87,8 +88,8 @@ func (s *Subscription) All(ctx context.Context) iter.Seq2[*Update, error] {
 	}
 }
 
-// since returns what has changed since a position, which is that of last or a later one without a snapshot, or what to wait for if nothing
-// has.
+// since returns the changes after pos, or a channel to wait on if there are none. pos is the
+// position of last, or a later one if there is no snapshot.
 func (f *Fold) since(last *Snapshot, pos uint64) (*Update, <-chan struct{}, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -31,13 +31,14 @@ type Place struct {
 	// Inside reports whether a path, which is absolute and clean, lies in one of Roots when symbolic links are followed. Nil
 	// follows the links of this machine.
 	Inside func(path string) bool
-	// Windows says that commands run on Windows, where every scope is exact.
+	// Windows is set if commands run on Windows, where every scope is exact.
 	Windows bool
 }
 
-// Scope is what "always" covers for a command. Its fields are those of [toolset.Approval] with the same names.
+// Scope describes the commands that "always" covers. Its fields are those of [toolset.Approval]
+// with the same names.
 type Scope struct {
-	// Scope is what a rule covers. Two commands with equal scopes are covered by the same rule.
+	// Scope identifies the rule. Commands with equal scopes are covered by the same rule.
 	Scope string
 	// Title names the scope to people, as in "Always allow …".
 	Title string
@@ -106,7 +107,7 @@ func exactTitle(c *Command, p *Place) string {
 	return title
 }
 
-// titleOf says what named scopes cover.
+// titleOf describes the commands that named scopes cover.
 func titleOf(names []string, onFiles bool) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
@@ -187,7 +188,7 @@ func (p *Place) inside(path string) bool {
 	})
 }
 
-// resolve follows the symbolic links of a path as far as it exists.
+// resolve follows the symbolic links in the existing part of a path.
 func resolve(path string) (string, bool) {
 	real, err := filepath.EvalSymlinks(path)
 	switch {

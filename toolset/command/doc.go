@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command says what "always allow" covers for a command.
+// Package command determines which commands an answer "always allow" covers.
 //
-// [ScopeOf] returns the scope of a command, of which there are two kinds. A named scope such as "go test" covers a program and its
-// subcommand with ordinary options and with paths in the directories of a [Place]. Ordinary options are those on an allow-list, [Table].
-// They neither run a program of the caller's choice nor write to a file of the caller's choice. Every other command has an exact scope:
-// the same arguments, in the same directory, with the same changes to the environment.
+// [ScopeOf] returns the scope of a command, of which there are two kinds. A named scope such as "go
+// test" covers a program and its subcommand with ordinary options and with paths in the directories
+// of a [Place]. Ordinary options are listed in an allow-list, [Table]. They neither run a program
+// of the caller's choice nor write to a file of the caller's choice. Every other command has an
+// exact scope: the same arguments, in the same directory, with the same changes to the environment.
 //
 // A line that runs several commands has named scopes only if each of the commands has one. The line is allowed if each of them is (see
 // [toolset.Approval.Parts]).
 //
-// # What is trusted
+// # Trust
 //
 // Scopes are computed from the command line. These things can make a command do more than its line says, and are trusted:
 //

@@ -13,9 +13,9 @@ import (
 // step is one program that a command runs.
 type step struct {
 	args []string
-	// piped says that its input comes from the step before.
+	// piped is set if its input comes from the previous step.
 	piped bool
-	// alone says that no pipe begins or ends at it, and that the steps behind it run only if it succeeds.
+	// alone is set if it is not part of a pipe, and later steps run only if it succeeds.
 	alone bool
 }
 
@@ -187,8 +187,8 @@ func escapes(text string) bool {
 	return false
 }
 
-// bareWord reports whether every shell takes the text, without quotes, for itself. A tilde counts behind a letter or a digit only,
-// as in HEAD~1; first says that the text begins the word.
+// bareWord reports whether every shell takes the text, without quotes, for itself. A tilde is
+// literal only after a letter or a digit, as in HEAD~1; first is set if the text begins the word.
 func bareWord(text string, first bool) bool {
 	before := rune(0)
 	for i, r := range text {

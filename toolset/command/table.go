@@ -13,13 +13,13 @@ import (
 
 // Rule is one line of the allow-list: what a named scope covers.
 type Rule struct {
-	// Words are the program and what follows it without change, such as a subcommand. "NAME" stands for a name that becomes part of
-	// the scope, as in "npm run NAME".
+	// Words are the program and what follows it without change, such as a subcommand. "NAME"
+	// matches a name that becomes part of the scope, as in "npm run NAME".
 	Words []string
 	// Class is "looks", "changes" or "runs": the command looks at files, changes the project's files in a way that it is known for,
 	// or runs the project's own code.
 	Class string
-	// Root says that the command must run in one of the session's directories itself, not below.
+	// Root requires the command to run in one of the session's directories itself, not below.
 	Root bool
 	// Options are the options that are covered, each with the kind of its value: "" for none.
 	Options map[string]string

@@ -20,16 +20,17 @@ import (
 	"github.com/ponte-go/ponte/webbridge"
 )
 
-// version is that of the protocol.
+// version is the protocol version.
 const version = "1.0"
 
 // Options are the options of the protocol. The zero value is useful.
 type Options struct {
-	// Path is that of the agent. Empty means "/api/agui".
+	// Path is the path of the agent. Empty means "/api/agui".
 	Path string
-	// CancelOnLeave cancels a turn when the client closes the stream of the run that began or resumed it. Then abortRun is enough to stop the agent,
-	// but reloading the page or losing the connection stops it too. Without it the turn goes on, and the page stops it with
-	// POST PATH/ID/stop.
+	// CancelOnLeave cancels a turn when the client closes the stream of the run that began or
+	// resumed it. Then abortRun is enough to stop the agent, but reloading the page or losing the
+	// connection stops it too. Without it the turn continues, and the page stops it with POST
+	// PATH/ID/stop.
 	CancelOnLeave bool
 	// Results are the names of external tools (see [toolset.ExternalTool]) whose results the client may give, as messages with the role tool. These
 	// are the program's frontend tools. Results of other tools, and tools that the client describes, are ignored.
@@ -153,7 +154,7 @@ func (x *run) refuse(code, text string) error {
 	return nil
 }
 
-// prompt begins a turn, and shows its answer. again says that the thread has the message already.
+// prompt begins a turn and streams its answer. again is set if the thread has the message already.
 func (x *run) prompt(ctx context.Context, user *incoming, again bool) error {
 	uploads, err := user.prompt()
 	if err != nil {
@@ -195,7 +196,8 @@ func (x *run) prompt(ctx context.Context, user *incoming, again bool) error {
 	return x.show(ctx)
 }
 
-// resume takes the answers to interrupts, and shows how the answer goes on. Nothing is taken unless every entry is valid and every interrupt has one.
+// resume takes the answers to interrupts and streams the rest of the answer. Nothing is taken
+// unless every entry is valid and every interrupt has one.
 func (x *run) resume(ctx context.Context, open []webbridge.Asked) error {
 	answers := map[string]host.Answer{}
 	for _, entry := range x.in.Resume {
@@ -242,7 +244,8 @@ func (x *run) resume(ctx context.Context, open []webbridge.Asked) error {
 	return x.show(ctx)
 }
 
-// ignoreLate returns an error unless it says that somebody was quicker, or that the question has changed: what there is now is shown.
+// ignoreLate drops errors about questions that were answered or changed meanwhile: the client is
+// shown the current state instead.
 func ignoreLate(err error) error {
 	var told *webbridge.Error
 	if errors.As(err, &told) && webbridge.IsLate(told) {
@@ -256,7 +259,7 @@ func quote(id string) string {
 	return string(data)
 }
 
-// answerOf returns the answer that an entry has. problem says what is wrong with it.
+// answerOf returns the answer of an entry. problem describes why it is invalid.
 func answerOf(entry *resumed, a webbridge.Asked) (answer host.Answer, problem string) {
 	switch {
 	case entry.Status == "cancelled" && a.Form:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agui lets clients of the AG-UI protocol talk to the agent of a webbridge. It speaks version 1.0 as server-sent events, so that HttpAgent of
-// @ag-ui/client works unchanged.
+// Package agui lets clients of the AG-UI protocol talk to the agent of a webbridge. It speaks
+// version 1.0 as server-sent events, for HttpAgent of @ag-ui/client works unchanged.
 //
 //	h, err := webbridge.New(webbridge.Config[Deps, string]{
 //		Host:    host.Config[Deps, string]{Agent: a, Store: store},
@@ -13,16 +13,19 @@
 //	POST /api/agui            runs the agent: the body is a RunAgentInput
 //	POST /api/agui/ID/stop    cancels the turn of a thread
 //
-// A thread id is an id that the client has chosen, or that of a session of the user's: see [webbridge.Handler.Named].
+// A thread id is either chosen by the client or the id of one of the user's sessions: see
+// [webbridge.Handler.Named].
 //
-// # What is taken from the client
+// # Input
 //
-// The text and the files of the last message, if it is the user's, and the answers to interrupts that the store knows to be open. A run without
-// either shows the thread as it is, and goes on with what is running: that is how a page that was loaded anew begins. A last message that
-// the thread has already is answered anew: the session is taken back to before it. History, state, context, tools and forwarded
-// properties have no effect. Results of tools count for the external tools that [Options].Results names; clients cannot define tools.
+// The text and the files of the last message, if it is the user's, and the answers to interrupts
+// that the store knows to be open. A run without either shows the thread as it is and follows a
+// running turn: this is what a reloaded page needs. A last message that the thread has already is
+// answered anew: the session is taken back to before it. History, state, context, tools and
+// forwarded properties have no effect. Results of tools count for the external tools that
+// [Options].Results names; clients cannot define tools.
 //
-// # What is sent
+// # Output
 //
 // A run begins with RUN_STARTED, MESSAGES_SNAPSHOT, in which messages have the ids of the store, and STATE_SNAPSHOT. The state has session, plan and
 // usage. Responses of the model are steps with text messages, reasoning and tool calls; agents inside tool calls are subagents, with tool

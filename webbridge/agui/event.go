@@ -8,7 +8,7 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// event is an event of the protocol. Type says which fields are used.
+// event is an event of the protocol. Type determines which fields are used.
 type event struct {
 	Type string `json:"type"`
 
@@ -58,11 +58,13 @@ type interrupt struct {
 
 // Asked is the metadata of an interrupt, as "ponte": what a person must see before answering.
 type Asked struct {
-	// Question is the id of the question in the API of webbridge, which takes "always" too. Choices and Digest are those of the question.
+	// Question is the id of the question in the API of webbridge, which takes "always" too. Choices
+	// and Digest belong to the question.
 	Question string        `json:"question"`
 	Digest   string        `json:"digest"`
 	Choices  []view.Choice `json:"choices,omitempty"`
-	// Tool is the tool that would run, or that asks. It is not that of the call if an agent inside the call calls it. Preview is what it would do.
+	// Tool is the tool that would run, or that asks. If an agent inside the call uses it, it
+	// differs from the tool of the call. Preview describes the effect.
 	Tool    string         `json:"tool"`
 	Preview []view.Content `json:"preview,omitempty"`
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ponte-go/ponte/webbridge"
 )
 
-// input is a RunAgentInput. What is not here is ignored.
+// input is a RunAgentInput. Other fields are ignored.
 type input struct {
 	ThreadID string     `json:"threadId"`
 	RunID    string     `json:"runId"`

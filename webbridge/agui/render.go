@@ -35,7 +35,7 @@ type renderer struct {
 	failure  string
 }
 
-// part is what is known of an entity.
+// part is the state of an entity as the client knows it.
 type part struct {
 	id     string
 	kind   view.Kind
@@ -52,7 +52,8 @@ func newRenderer(prompt, session string, send func(*event)) *renderer {
 	return &renderer{send: send, prompt: prompt, session: session, parts: map[string]*part{}, steps: map[string]bool{}, asked: map[string]webbridge.Asked{}}
 }
 
-// update shows what has changed. It reports whether the run may go on: there is no later prompt, and nobody is asked while the turn waits.
+// update shows what has changed. It reports whether the run may continue: no later prompt has
+// arrived, and the turn does not wait for an answer.
 func (r *renderer) update(u *host.Update) (more bool) {
 	s := u.Snapshot
 	if !r.began {
@@ -102,7 +103,7 @@ func ofSession(e *view.Entity) bool {
 	return e.Kind == view.Session || e.Kind == view.Usage || e.Kind == view.Plan
 }
 
-// isFailure reports whether an entity says that a turn has failed.
+// isFailure reports whether an entity is the notice of a failed turn.
 func isFailure(e *view.Entity) bool { return e.Kind == view.Notice && e.Class == "error" }
 
 // begin sends what there is, up to the prompt of the run if it has one. That is then known.

@@ -11,7 +11,8 @@ import (
 	"github.com/ponte-go/ponte/webbridge"
 )
 
-// asked is a question about a call. A tool part has room for one request, so that several are asked one after another.
+// asked is a question about a call. A tool part holds a single request, so several questions are
+// asked one after another.
 type asked struct {
 	webbridge.Asked
 	id        string // of the request, as it was sent

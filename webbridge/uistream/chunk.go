@@ -8,7 +8,7 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 )
 
-// chunk is an event of the stream. Type says which fields are used.
+// chunk is an event of the stream. Type determines which fields are used.
 type chunk struct {
 	Type string `json:"type"`
 
@@ -42,12 +42,12 @@ type chunk struct {
 	Provider *provider `json:"providerMetadata,omitempty"`
 }
 
-// metadata is that of an answer.
+// metadata is the metadata of an answer.
 type metadata struct {
 	Session string `json:"session"`
 }
 
-// provider has the entity that a part shows, so that a later stream can go on behind it.
+// provider names the entity that a part shows, which lets a later stream continue after it.
 type provider struct {
 	Ponte struct {
 		Entity string `json:"entity"`
@@ -95,21 +95,22 @@ type Approval struct {
 //	data-compaction  title, status
 //	data-session     title; transient
 type Data struct {
-	// Title, Name, Class, Status and Parent are those of the entity.
+	// Title, Name, Class, Status and Parent are copied from the entity.
 	Title  string      `json:"title,omitempty"`
 	Name   string      `json:"name,omitempty"`
 	Class  string      `json:"class,omitempty"`
 	Status view.Status `json:"status,omitempty"`
 	Parent string      `json:"parent,omitempty"`
-	// Steps are those of a plan.
+	// Steps are the steps of a plan.
 	Steps []view.Step `json:"steps,omitempty"`
-	// Input and Content are those of a call, or of a question, which has Choices, Value and Digest as well.
+	// Input and Content belong to a call or a question. A question has Choices, Value and Digest as
+	// well.
 	Input   json.RawMessage `json:"input,omitempty"`
 	Content []view.Content  `json:"content,omitempty"`
 	Choices []view.Choice   `json:"choices,omitempty"`
 	Value   string          `json:"value,omitempty"`
 	Digest  string          `json:"digest,omitempty"`
-	// Dir, Output and Exit are those of a command.
+	// Dir, Output and Exit belong to a command.
 	Dir    string     `json:"dir,omitempty"`
 	Output string     `json:"output,omitempty"`
 	Exit   *view.Exit `json:"exit,omitempty"`

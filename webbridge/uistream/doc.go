@@ -15,10 +15,11 @@
 //	GET  /api/chat/ID/messages   returns the messages of the chat, for a page that begins
 //	POST /api/chat/ID/stop       cancels the turn
 //
-// ID is the id that the page has given the chat, or that of a session of the user's: see [webbridge.Handler.Named]. The metadata of an answer has the
-// session's id as "session", for the other routes of the handler.
+// ID is either chosen by the page or the id of one of the user's sessions: see
+// [webbridge.Handler.Named]. The metadata of an answer has the session's id as "session", for the
+// other routes of the handler.
 //
-// # What is taken from the client
+// # Input
 //
 // The client sends all messages that it shows. Taken are the text and the files of the last one, if it is the user's, and otherwise the decisions
 // about calls that the store knows to wait for one, in the last message. History, results of tools and approvals of anything else have no effect. What
@@ -26,7 +27,7 @@
 //
 // A message that is sent anew, and an answer that is regenerated, take the session back: see [host.Session.Rewind].
 //
-// # What is sent
+// # Output
 //
 // An answer is one message, with a step for each response of the model. Tool calls of the run are tool parts: a call is sent when it starts, when
 // it needs approval, or when it has failed. providerExecuted is set, because the tools run on the server. What else is shown comes as data parts, with

@@ -32,7 +32,7 @@ func (m *message) MarshalJSON() ([]byte, error) {
 	}{(*plain)(m), m.User})
 }
 
-// uiPart is a part of an answer. Type says which fields are used.
+// uiPart is a part of an answer. Type determines which fields are used.
 type uiPart struct {
 	Type     string    `json:"type"`
 	ID       string    `json:"id,omitempty"`
@@ -176,7 +176,7 @@ func (m *message) call(id string) *uiPart {
 	return nil
 }
 
-// answerPrefix is what the ids of answers begin with. The id of the prompt follows.
+// answerPrefix is the prefix of the ids of answers. The id of the prompt follows.
 const answerPrefix = "answer:"
 
 func answerID(prompt string) string {

@@ -64,7 +64,8 @@ func jsonOf(data json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// data shows what is no part of the conversation. The client replaces the part with the same id.
+// data shows state that is not part of the conversation. The client replaces the part with the same
+// id.
 func (r *renderer) data(p *part, e *view.Entity, name string) {
 	if e.Kind == view.Notice && e.Class == "error" && p.entity == nil {
 		r.failure = e.Title

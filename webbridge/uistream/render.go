@@ -31,7 +31,7 @@ type renderer struct {
 	failure string // what has gone wrong
 }
 
-// part is what is known of an entity.
+// part is the state of an entity as the client knows it.
 type part struct {
 	id     string
 	kind   view.Kind
@@ -50,7 +50,8 @@ func newRenderer(prompt string, send func(*chunk)) *renderer {
 	return &renderer{send: send, prompt: prompt, began: prompt == "", parts: map[string]*part{}, asked: map[string][]*asked{}, steps: map[string]bool{}}
 }
 
-// update shows what has changed. It reports whether the answer may still grow: there is no later prompt, and nobody is asked while the run waits.
+// update shows what has changed. It reports whether the answer may still grow: no later prompt has
+// arrived, and the run does not wait for an answer.
 func (r *renderer) update(u *host.Update) (more bool) {
 	if u.Reset {
 		return r.all(u.Snapshot)
@@ -240,8 +241,8 @@ func (r *renderer) written(p *part, e *view.Entity) {
 	}
 }
 
-// call shows a call of the run. One that waits for its turn is not shown, unless somebody is asked about it: clients answer when no other call of the
-// step is open.
+// call shows a call of the run. A call that waits for its turn is not shown, unless a question
+// about it is open: clients answer when no other call of the step is open.
 func (r *renderer) call(p *part, e *view.Entity) {
 	asked := r.asked[e.ID]
 	p.ended = p.ended && e.Status.Ended() // a client may say so too soon

@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/webbridge"
 )
 
-// request is what a client sends. Fields that pages add are ignored.
+// request is the body of a request. Unknown fields are ignored.
 type request struct {
 	ID        string     `json:"id"`
 	Messages  []incoming `json:"messages"`

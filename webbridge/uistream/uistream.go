@@ -23,11 +23,12 @@ import (
 
 // Options are the options of the protocol. The zero value is useful.
 type Options struct {
-	// Path is that of the chat. Empty means "/api/chat", which is the default of useChat.
+	// Path is the path of the chat. Empty means "/api/chat", which is the default of useChat.
 	Path string
-	// CancelOnLeave cancels a turn when the client closes the stream of the request that began or resumed it. Then the stop function of useChat is
-	// enough to stop the agent, but reloading the page or losing the connection stops it too. Without it the turn goes on, and
-	// the page stops it with POST PATH/ID/stop.
+	// CancelOnLeave cancels a turn when the client closes the stream of the request that began or
+	// resumed it. Then the stop function of useChat is enough to stop the agent, but reloading the
+	// page or losing the connection stops it too. Without it the turn continues, and the page stops
+	// it with POST PATH/ID/stop.
 	CancelOnLeave bool
 	// Results are the names of external tools (see [toolset.ExternalTool]) whose results the client may give, with addToolOutput. Results of other
 	// tools are ignored.
@@ -223,7 +224,7 @@ func (p *protocol) left(g *webbridge.Going) {
 	}
 }
 
-// decide takes the decisions of the last message, and shows how the answer goes on.
+// decide takes the decisions of the last message and streams the rest of the answer.
 func (p *protocol) decide(w http.ResponseWriter, r *http.Request, q *request, s *webbridge.Session, f *webbridge.Follower) error {
 	parts, err := q.parts()
 	if err != nil {
