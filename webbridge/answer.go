@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// answer is the answer to a question. Digest is that of the question as it was shown.
+// answer is the answer to a question. Digest identifies the question as it was shown.
 type answer struct {
 	Digest   string `json:"digest"`
 	Choice   string `json:"choice"`

@@ -18,11 +18,11 @@ type Asked struct {
 	// Question is the entity of the question. Call is that of the call that the run itself has made: the question may be about it, or about a call
 	// of an agent inside it.
 	Question, Call *view.Entity
-	// Inside says that it is about a call of an agent inside.
+	// Inside is set if it is about a call of an agent inside.
 	Inside bool
-	// External says that the call waits for a result from outside, not for approval.
+	// External is set if the call waits for a result from outside, not for approval.
 	External bool
-	// Form says that a tool asks for input, which Question.Input describes as a JSON schema.
+	// Form is set if a tool asks for input, which Question.Input describes as a JSON schema.
 	Form bool
 }
 
@@ -52,7 +52,8 @@ func (s *Session) Open(ctx context.Context) ([]Asked, error) {
 	return all, nil
 }
 
-// callOf returns the run's own call that a question is about, nil if it is not known. inside says that it is about a call of an agent inside it.
+// callOf returns the run's own call that a question is about, nil if it is not known. inside is set
+// if it is about a call of an agent inside that call.
 func callOf(s *view.Snapshot, q *view.Entity) (call *view.Entity, inside bool) {
 	if q.Parent == "" {
 		return pendingCall(s, q)
@@ -122,7 +123,7 @@ func CallOf(id string) string {
 	return rest
 }
 
-// promptPrefix is what the ids of prompts begin with.
+// promptPrefix is the prefix of the ids of prompts.
 var promptPrefix = projection.PromptID("")
 
 // IsPrompt reports whether an entity is the prompt of a turn.

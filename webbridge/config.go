@@ -37,8 +37,8 @@ type Options struct {
 	// users: without it, everybody with the token is the same user, who sees the sessions without an owner.
 	User func(r *http.Request) (string, error)
 
-	// Hosts are the names by which the server is reached, such as "chat.example.com", with a port or without. Requests for other
-	// names are refused. Empty means loopback addresses and localhost.
+	// Hosts are the names of the server, such as "chat.example.com", with a port or without.
+	// Requests for other names are refused. Empty means loopback addresses and localhost.
 	Hosts []string
 	// Origins are other sites whose pages may use the API, such as "https://app.example.com". They need the token, or
 	// what User requires. They get no cookies.
@@ -52,22 +52,24 @@ type Options struct {
 	// Accepts are the media types of files in prompts, besides text. Nil means PNG, JPEG, GIF, WebP and PDF, as far
 	// as the agent's model accepts them.
 	Accepts []string
-	// Commands are the slash commands to offer. Nil means those of the agent.
+	// Commands are the slash commands to offer. Nil means the agent's commands.
 	Commands []view.SlashCommand
 	// Page serves all paths outside the API, such as a page at "/": see package chatui. Nil serves a line of text.
 	Page http.Handler
-	// Protocols are further protocols, such as those of packages uistream, agui and openaiapi.
+	// Protocols are further protocols, such as the ones of packages uistream, agui and openaiapi.
 	Protocols []Protocol
 
 	// Patience is how long a run waits for the approval of a call. Then the run ends pending: the question is kept,
 	// and any process with the store can accept the answer. 0 means 10 minutes. With a negative value, the run does
 	// not wait.
 	Patience time.Duration
-	// Leave is how long a turn continues when nobody follows the session's events any more. 0 means to its end. The page of
-	// package chatui follows nothing while its tab is in the background.
+	// Leave is how long a turn continues without a client that follows the session's events. 0
+	// means to its end. The page of package chatui follows nothing while its tab is in the
+	// background.
 	Leave time.Duration
-	// Linger is how long a session stays open after its last use, so that other processes cannot open it. 0 means 30 seconds. It does not apply to
-	// handlers made by [On]: there the sessions are the host's.
+	// Linger is how long a session stays open after its last use. Other processes cannot open it
+	// meanwhile. 0 means 30 seconds. It does not apply to handlers made by [On]: there the sessions
+	// are the host's.
 	Linger time.Duration
 	// Limits bounds what clients can make the server do.
 	Limits Limits
@@ -82,7 +84,8 @@ type Limits struct {
 	// BodyTime is the time to receive the body of a request: 30 seconds. WriteTime is the time for a client to take
 	// what it is sent: 30 seconds. A slower client is disconnected, and can reconnect at its last position.
 	BodyTime, WriteTime time.Duration
-	// Streams bounds the open streams of events: 4,096 in all. UserStreams bounds those of one user: 256.
+	// Streams bounds the open streams of events: 4,096 in all. UserStreams bounds the streams of
+	// one user: 256.
 	Streams, UserStreams int
 	// UserTurns bounds the concurrent turns of a user, including queued ones: 64.
 	UserTurns int
@@ -151,7 +154,7 @@ func (o *Options) fill() {
 	}
 }
 
-// limit makes 0 the default, and what is negative 0, which is no limit.
+// limit returns the default for 0, and 0, which means unlimited, for negative values.
 func limit[N ~int | ~int64](n *N, normal N) {
 	switch {
 	case *n == 0:

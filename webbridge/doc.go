@@ -8,19 +8,23 @@
 //	})
 //	http.ListenAndServe("127.0.0.1:8080", h)
 //
-// The sessions are those of package host, so a conversation that was begun in an editor goes on in a browser if both use the same store. What
-// a session shows is entities and their changes: see package view. [OpenAPI] describes the API; docs/web.md shows how to mount a handler.
+// Sessions belong to package host, so a conversation that began in an editor continues in a browser
+// if both use the same store. What a session shows is entities and their changes: see package view.
+// [OpenAPI] describes the API; docs/web.md shows how to mount a handler.
 //
 // # Who may do what
 //
-// A client proves that it may use the server with [Options].Token, and [Options].User says who it is. A session belongs to the user who made
-// it. For all others it does not exist. Requests that name another host, requests from pages of other sites, bodies that are not JSON, and
-// fields that the API does not have are refused. The store has the history and the questions; clients cannot say anything about either.
+// A client proves that it may use the server with [Options].Token, and [Options].User identifies
+// the user. A session belongs to the user who made it. For all others it does not exist. Requests
+// that name another host, requests from pages of other sites, bodies that are not JSON, and fields
+// that the API does not have are refused. The store has the history and the questions; clients
+// cannot say anything about either.
 //
 // # Turns
 //
-// A prompt begins a turn, which goes on when the client leaves, unless [Options].Leave bounds that. Any number of clients follow the events of
-// a session. Each goes on from its last position when it has lost the connection. A client that is slow holds up nobody.
+// A prompt begins a turn, which continues when the client leaves, unless [Options].Leave bounds
+// that. Any number of clients follow the events of a session. After a lost connection, each
+// continues from its last position. A slow client delays no other.
 //
 // A call that needs approval waits for the answer of any of the user's clients. After [Options].Patience, and when the server shuts down, the run
 // ends pending: then any process that has the store takes the answer and resumes the run.

@@ -18,7 +18,8 @@ import (
 
 // Error is an error for clients. Functions of [Options] may return one.
 type Error struct {
-	// Status is the HTTP status. Kind classifies the error for programs, Message says what is wrong, where, and what to do.
+	// Status is the HTTP status. Kind classifies the error for programs, Message describes the
+	// problem, where it is, and what to do.
 	Status  int    `json:"-"`
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
@@ -56,10 +57,11 @@ func refuse(kind, format string, args ...any) *Error {
 	return &Error{Status: statuses[kind], Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// unknown is what is said of sessions that do not exist, and of those of other users.
+// unknown is the error for sessions that do not exist and for sessions of other users.
 func unknown(id string) *Error { return refuse(KindNotFound, "there is no session %q", id) }
 
-// explain returns an error as clients are told of it. What is not known to be meant for them is internal.
+// explain returns the error that clients see. Errors that are not known to be meant for them are
+// internal.
 func (h *Handler) explain(err error) *Error {
 	var told *Error
 	var large *http.MaxBytesError
@@ -132,8 +134,8 @@ type form struct {
 	write  func(http.ResponseWriter, *Error)
 }
 
-// Errors sets how errors are written below a path, such as "/v1/", for a [Protocol] that has a form of its own. It is called by
-// Protocol.Register.
+// Errors sets how errors are written below a path, such as "/v1/", for a [Protocol] with its own
+// format. It is called by Protocol.Register.
 func (h *Handler) Errors(prefix string, write func(w http.ResponseWriter, e *Error)) {
 	h.forms = append(h.forms, form{prefix, write})
 }

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// keepAlive is how often a stream without events has a comment, so that proxies and dead clients are noticed.
+	// keepAlive is the interval of comments in a stream without events. They keep proxies from
+	// closing it and reveal dead clients.
 	keepAlive = 15 * time.Second
 	// frame is the time between two updates of a stream. What changes meanwhile becomes one update.
 	frame = 15 * time.Millisecond
@@ -144,7 +145,7 @@ func (h *Handler) Stream(w http.ResponseWriter) *Stream {
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Write sends what fill appends to a buffer. Err says whether that worked.
+// Write sends the bytes that fill appends to a buffer. Err returns the error, if any.
 func (s *Stream) Write(fill func(b []byte) []byte) {
 	if s.err != nil {
 		return
@@ -165,7 +166,7 @@ func (s *Stream) Write(fill func(b []byte) []byte) {
 	s.counts.sent.Add(int64(len(*buffer)))
 }
 
-// Err returns why no more can be sent.
+// Err returns the error that ended the stream, if any.
 func (s *Stream) Err() error { return s.err }
 
 func (s *Stream) comment() { s.Write(func(b []byte) []byte { return append(b, ":\n\n"...) }) }

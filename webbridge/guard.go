@@ -31,7 +31,8 @@ func User(ctx context.Context) string {
 	return user
 }
 
-// secrets are what proves that a client knows the token. Functions hold what is secret, so that nothing prints it.
+// secrets prove that a client knows the token. They are held by functions, because functions are
+// never printed.
 type secrets struct {
 	token  func() [sha256.Size]byte // a hash of it, so that comparing takes the same time for every length
 	cookie string                   // the name of the cookie, which is another for each token: cookies do not know ports

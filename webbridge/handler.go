@@ -42,7 +42,7 @@ type Protocol interface {
 	Register(h *Handler)
 }
 
-// New returns a handler with a host of its own.
+// New returns a handler with its own host.
 func New[D, O any](c Config[D, O]) (*Handler, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -99,7 +99,8 @@ func newHandler(on *host.Host, o Options, own bool) *Handler {
 	return h
 }
 
-// routes are those of the API, each with what serves it. The document in openapi.json describes them.
+// routes are the routes of the API with their handlers. The document in openapi.json describes
+// them.
 func (h *Handler) routes() map[string]func(http.ResponseWriter, *http.Request) error {
 	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /api/openapi.json":                        h.getDocument,

@@ -12,7 +12,7 @@ import (
 // maxAccounts is how many accounts are kept before those without use are forgotten.
 const maxAccounts = 10_000
 
-// account is what a user has used. It is guarded by the handler's mu.
+// account tracks the usage of a user. It is guarded by Handler.mu.
 type account struct {
 	streams, turns int
 	prompts        float64 // that may be sent now

@@ -118,7 +118,7 @@ func (h *Handler) enter(id string) *live {
 	return l
 }
 
-// leave ends a use. A session that nobody uses is closed after a while.
+// leave ends a use. An unused session is closed after a while.
 func (h *Handler) leave(l *live) {
 	h.mu.Lock()
 	if l.uses--; l.uses == 0 && l.fleeting != nil {
@@ -193,7 +193,7 @@ func (h *Handler) isRunning(l *live) (bool, <-chan struct{}) {
 	return l.turns > 0, l.flipped
 }
 
-// following notes that somebody follows the events of a session, until done is called.
+// following registers a follower of the events of a session, until done is called.
 func (h *Handler) following(s *Session) (done func(), err error) {
 	a := h.account(s.user)
 	h.mu.Lock()
@@ -223,7 +223,7 @@ func (h *Handler) following(s *Session) (done func(), err error) {
 	}, nil
 }
 
-// left cancels the turns of a session that nobody follows any more.
+// left cancels the turns of a session without followers.
 func (h *Handler) left(s *Session) {
 	h.mu.Lock()
 	gone := s.live.streams == 0 && s.live.turns > 0

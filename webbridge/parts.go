@@ -20,7 +20,7 @@ const maxParts = 64
 
 // Upload is a part of a prompt: a text, or a file with a name, a media type and data in base64.
 type Upload struct {
-	// Text is the text. Without it, Name, MediaType and Data are those of the file; Data is in base64.
+	// Text is the text. Without it, Name, MediaType and Data describe the file; Data is in base64.
 	Text      string `json:"text,omitempty"`
 	Name      string `json:"name,omitempty"`
 	MediaType string `json:"media_type,omitempty"`

@@ -79,17 +79,18 @@ func (h *Handler) postPrompt(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Turn is what a prompt is.
+// Turn describes a prompt.
 type Turn struct {
 	// Parts are what the model is given, and Shown what the user is shown of them, if it is something else.
 	Parts []model.Part
 	Shown []view.Content
 	// Plain gives the text to the agent, even if it begins with a slash as commands do.
 	Plain bool
-	// Busy says what becomes of the prompt while another turn is running.
+	// Busy determines what happens to the prompt while another turn is running.
 	Busy host.Busy
-	// NoQuestions denies calls that need approval, in place of asking. Defer ends the run pending at once where a call needs approval, in place of
-	// waiting for [Options].Patience: its questions are answered with [Session.Resolve]. Questions of tools wait all the same.
+	// NoQuestions denies calls that need approval instead of asking. Defer ends the run pending at
+	// once where a call needs approval, in place of waiting for [Options].Patience: its questions
+	// are answered with [Session.Resolve]. Questions of tools wait all the same.
 	NoQuestions, Defer bool
 	// Began is told the id of the turn when it begins, Observe each event of the run, which is valid during the call. Nil is fine. They must
 	// not block.
@@ -122,7 +123,8 @@ func (g *Going) Failure() string { return g.outcome.Failure }
 // Cancel cancels the turn.
 func (g *Going) Cancel() { g.turn.Cancel(host.ErrCancelled) }
 
-// Begin begins a turn of the session, which goes on by itself until ctx ends. It is charged to the user.
+// Begin begins a turn of the session, which runs by itself until ctx ends. It is charged to the
+// user.
 func (s *Session) Begin(ctx context.Context, t Turn) (*Going, error) {
 	h := s.handler
 	if h.isClosing() {
@@ -145,7 +147,7 @@ func (s *Session) Begin(ctx context.Context, t Turn) (*Going, error) {
 	}), nil
 }
 
-// start runs a turn that was admitted, on a goroutine of its own.
+// start runs an admitted turn on a new goroutine.
 func (s *Session) start(admitted *host.Turn, queued bool, t Turn, run func(host.Prompt) *host.Outcome) *Going {
 	h := s.handler
 	g := &Going{turn: admitted, queued: queued, ended: make(chan struct{})}

@@ -90,7 +90,7 @@ func (h *Handler) createSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// create makes a session of the user. It is not opened: the first prompt may come to another machine.
+// create makes a session of the user without opening it: another machine may get the first prompt.
 func (h *Handler) create(r *http.Request, title, dir string) (session.Info, error) {
 	if dir != "" && !slices.Contains(h.o.Dirs, dir) {
 		return session.Info{}, refuse(KindForbidden, "sessions may not work in the directory %q", dir)

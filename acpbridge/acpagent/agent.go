@@ -11,16 +11,17 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acpclient"
 )
 
-// Agent says which agent is used, and how.
+// Agent configures which agent is used, and how.
 type Agent struct {
 	// Name names the agent in events, questions and errors.
 	Name string
 	// Command and Config start the agent. A tool starts it for each call, a model when it is needed first.
 	Command acpclient.Command
 	Config  acpclient.Config
-	// Client is an agent that has been started already. Command and Config are not used then, and whoever made the client closes it.
+	// Client is an agent that has been started already. Command and Config are ignored then, and
+	// the caller closes the client.
 	Client *acpclient.Client
-	// Session is what its sessions are about.
+	// Session configures its sessions.
 	Session acpclient.SessionConfig
 }
 

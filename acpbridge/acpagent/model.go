@@ -20,8 +20,9 @@ import (
 // Provider is the provider in the info and the messages of a [Model].
 const Provider = "acp"
 
-// Model uses an ACP agent as the model of another agent: each response is a whole turn. It suits agents without tools of their own: a named
-// sub-agent (agent.HandOver, agent.AsTool), or an agent with a typed output and agent.OutputPrompted.
+// Model uses an ACP agent as the model of another agent: each response is a whole turn. It suits
+// agents without tools: a named sub-agent (agent.HandOver, agent.AsTool), or an agent with a typed
+// output and agent.OutputPrompted.
 //
 //   - Unsupported parts of a request are errors that name them and wrap [errors.ErrUnsupported]: tools, a required tool call, a schema that
 //     constrains the text, settings, media.
@@ -214,7 +215,7 @@ func (m *Model) connect(ctx context.Context) (*acpclient.Client, error) {
 	return client, nil
 }
 
-// turn has the agent answer. The sink is told on this goroutine, while the turn goes on.
+// turn has the agent answer. The sink is called on this goroutine, during the turn.
 func (m *Model) turn(ctx context.Context, c *conversation, prompt string, sink model.Sink) (*model.Message, error) {
 	before := c.session.Snapshot()
 	sub := c.session.Subscribe(before)
@@ -324,7 +325,7 @@ func (t *telling) update(u *view.Update) error {
 	return nil
 }
 
-// textOf is what requests say, as text.
+// textOf returns the text of requests.
 func textOf(all []*model.Message) string {
 	var texts []string
 	for _, msg := range all {

@@ -14,7 +14,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// task is what the model gives the agent.
+// task holds the arguments that the model passes to the agent.
 type task struct {
 	Prompt string `json:"prompt" jsonschema:"description=The task\\, with everything that is needed to do it" validate:"required"`
 }
@@ -23,7 +23,7 @@ type task struct {
 //
 //   - The agent's tool calls are events of the outer run, each in an [agent.Nested], as with agent.AsTool. All that it shows, such as its
 //     plan, is in a custom event in there, as a [view.Change].
-//   - Its questions go to the outer run's asker, unless Session.Permission or Session.Elicitation is set. If nobody can be asked, the answer
+//   - Its questions go to the outer run's asker, unless Session.Permission or Session.Elicitation is set. If there is neither, the answer
 //     is no. A decision that defers withdraws the question.
 //   - The tokens and the cost in US dollars that it reports are counted on the run's meter at the end of the turn. If a limit is reached,
 //     the turn and the run end.
@@ -94,7 +94,7 @@ func (c *call) run(ctx context.Context, prompt string) (said string, err error) 
 	return c.result(turn)
 }
 
-// result is what the model is shown.
+// result is the result for the model.
 func (c *call) result(turn *acpclient.Turn) (string, error) {
 	text := turn.Text()
 	if text == "" {
@@ -153,7 +153,7 @@ func (c *call) follow(session *acpclient.Session, cancel context.CancelCauseFunc
 	}
 }
 
-// spent counts what the agent says that it has cost so far.
+// spent counts the cost that the agent has reported so far.
 func (c *call) spent(u *view.Tokens) error {
 	if c.meter == nil || u.Currency != "USD" || u.Cost <= c.cost {
 		return nil

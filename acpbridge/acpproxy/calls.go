@@ -9,8 +9,9 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// calls are the tool calls that have been announced and have not ended, so that a question about one can be judged by all that was said of it.
-// Beyond their bounds nothing is kept: the policy then knows what the question itself says.
+// calls are the announced tool calls that have not ended. A question about one is judged by
+// everything the agent reported about it. Beyond their bounds nothing is kept: the policy then
+// knows what the question itself says.
 type calls struct {
 	open map[callKey]acp.ToolCallUpdate
 	size map[callKey]int

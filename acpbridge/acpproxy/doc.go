@@ -22,8 +22,8 @@
 //
 // # The end
 //
-// When the editor ends its side, so does the agent's input, and the agent may finish. When the agent ends, unanswered
-// requests of the editor get an error, so that the editor does not wait forever.
+// When the editor ends its side, so does the agent's input, and the agent may finish. When the
+// agent ends, unanswered requests of the editor get an error, and the editor does not wait forever.
 //
 // # Recordings
 //

@@ -32,11 +32,11 @@ type Request struct {
 	Approval toolset.ApprovalRequest
 }
 
-// Verdict is what a [Policy] says about a request.
+// Verdict is the decision of a [Policy] about a request.
 type Verdict struct {
 	// Verdict is [toolset.VerdictAllow], [toolset.VerdictDeny], or empty, which passes the request on to the editor.
 	Verdict toolset.Verdict
-	// Reason is what the agent is told when a request for a file or a command is denied. It may be empty.
+	// Reason is sent to the agent when a request for a file or a command is denied. It may be empty.
 	Reason string
 }
 
@@ -46,7 +46,7 @@ type Verdict struct {
 //   - A question that is denied is answered with an option that rejects once, or with "cancelled" if there is none.
 //   - A question that is allowed is answered with an option that allows once. If the agent offers none, the editor is asked: the proxy
 //     never chooses "always".
-//   - A request for a file or a command that is denied is answered with an error. One that is allowed goes on to the editor like any other.
+//   - A request for a file or a command that is denied is answered with an error. An allowed one is passed on to the editor like any other.
 //
 // The editor never sees a request that was answered. Methods that this package does not know are not decided about. What an agent does by itself,
 // without asking, does not pass through the proxy.
@@ -239,7 +239,7 @@ func commandOf(r *acp.CreateTerminalRequest) toolset.CommandLine {
 	return c
 }
 
-// describe says what is known of an agent's tool call.
+// describe returns what is known about an agent's tool call.
 func describe(a *toolset.ApprovalRequest, c *acp.ToolCallUpdate) {
 	a.Tool, a.Kind, a.Args = "agent_tool", toolset.Kind(c.Kind), c.RawInput
 	if c.Name != nil && *c.Name != "" {

@@ -19,11 +19,13 @@ import (
 	"github.com/ponte-go/ponte/internal/hide"
 )
 
-// Config says what a proxy does. The zero value passes everything on.
+// Config configures a proxy. The zero value passes everything on.
 type Config struct {
-	// Record gets a recording, a line for each message, before the message goes on. Secrets are taken out: the values of Secrets, of this
-	// process's environment variables that look like secrets, of variables and headers in messages, and of members such as "apiKey". What
-	// people and agents say and what files hold stays in it. If writing fails, the recording ends, and the session goes on.
+	// Record receives a recording, one line per message, before the message is passed on. Secrets
+	// are taken out: the values of Secrets, of this process's environment variables that look like
+	// secrets, of variables and headers in messages, and of members such as "apiKey". What people
+	// and agents say and what files hold stays in it. If writing fails, the recording ends, and the
+	// session continues.
 	Record io.Writer
 	// Secrets are more values to take out of the recording. Values of fewer than 6 bytes are ignored.
 	Secrets []string
@@ -40,8 +42,8 @@ type Config struct {
 	OnProblem func(error)
 	// MaxLine is the longest message, in bytes; 0 means 64 MiB.
 	MaxLine int
-	// Grace is how long the agent may go on after the editor has ended, and the editor may take to read what is left after the agent has; 0 means
-	// 5 s.
+	// Grace is how long the agent may run after the editor has ended, and the editor may take to
+	// read what is left after the agent has; 0 means 5 s.
 	Grace time.Duration
 }
 
@@ -138,7 +140,7 @@ func (p *proxy) wait(ctx context.Context, editor, agent <-chan error) error {
 	return nil
 }
 
-// editorGone says how the editor has gone, which does not read any more.
+// editorGone returns why the editor has stopped reading.
 func (p *proxy) editorGone(ctx context.Context, editor <-chan error) error {
 	select {
 	case <-editor: // it has gone in both directions, as editors do
@@ -227,7 +229,7 @@ func (p *proxy) answer(to *queue, who Side, id acp.RequestID, result json.RawMes
 	}
 }
 
-// tooLong answers a message that was skipped, or tells whoever waits for it.
+// tooLong answers a message that was skipped, or fails the request that waits for it.
 func (p *proxy) tooLong(who Side, long *acp.LongLineError) {
 	p.problem(fmt.Errorf("acpproxy: from the %s: %w", who.name(), long))
 	back, forth, other := p.toEditor, p.toAgent, FromAgent

@@ -82,7 +82,7 @@ func (q *queue) put(l queued) error {
 	return nil
 }
 
-// finish takes no more lines. What is queued is written, and then the stream is closed.
+// finish refuses further lines, writes the queued ones, and closes the stream.
 func (q *queue) finish() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -26,7 +26,7 @@ const (
 	FromAgent  Side = "agent"
 )
 
-// name is what errors call a side.
+// name is the name of a side in errors.
 func (s Side) name() string {
 	if s == FromClient {
 		return "editor"

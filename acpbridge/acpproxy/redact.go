@@ -26,7 +26,7 @@ func (r *redactor) json(message []byte) json.RawMessage {
 	return out.Bytes()
 }
 
-// veil says which strings of a value are secrets.
+// veil marks the strings of a value that are secrets.
 type veil uint8
 
 const (

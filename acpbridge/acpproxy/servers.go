@@ -9,7 +9,8 @@ import (
 	"github.com/ponte-go/ponte/acpbridge/acp"
 )
 
-// addServers adds the MCP servers to the parameters of a request that opens a session. A request that cannot be changed goes on as it is.
+// addServers adds the MCP servers to the parameters of a request that opens a session. A request
+// that cannot be changed is passed on unchanged.
 func (p *proxy) addServers(line []byte) []byte {
 	if len(p.config.MCPServers) == 0 {
 		return line

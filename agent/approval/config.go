@@ -52,7 +52,7 @@ const (
 type ConfigRule struct {
 	// Decision is "allow", "deny" or "ask". With "ask" the user is asked every time.
 	Decision toolset.Verdict `json:"decision"`
-	// Tool is a tool's name, in which "*" stands for any characters.
+	// Tool is a tool's name, in which "*" matches any characters.
 	Tool string `json:"tool,omitempty"`
 	// Path matches the files that a call would change, as its preview names them. It is a pattern: "*" and "?" stand for characters
 	// within a name, and "**" for any number of directories. A pattern without a leading slash is relative to each of the session's
@@ -65,7 +65,7 @@ type ConfigRule struct {
 	// because a program can run another one under any name. If the shell would compute a part of a command, such as a variable, the
 	// user is asked.
 	Command string `json:"command,omitempty"`
-	// Reason is what the model is told of a denial.
+	// Reason is sent to the model with a denial.
 	Reason string `json:"reason,omitempty"`
 }
 

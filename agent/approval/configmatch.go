@@ -111,9 +111,10 @@ func (r *ConfigRule) fitsPath(c *call, name string, fold func(string) string) bo
 	})
 }
 
-// glob compares a path with a pattern, element by element. "**" at the end stands for at least one element.
+// glob compares a path with a pattern, element by element. "**" at the end matches at least one
+// element.
 func glob(pattern, name []string) bool {
-	// fits[i] says that what has been seen of the pattern fits the first i elements.
+	// fits[i] is set if the pattern so far matches the first i elements.
 	fits := make([]bool, len(name)+1)
 	fits[0] = true
 	for n, p := range pattern {
@@ -132,7 +133,7 @@ func glob(pattern, name []string) bool {
 	return fits[len(name)]
 }
 
-// wildcard compares a name with a pattern in which "*" stands for any characters.
+// wildcard compares a name with a pattern in which "*" matches any characters.
 func wildcard(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -210,7 +211,7 @@ func follow(tokens, words []string) bool {
 	return len(words) == 0
 }
 
-// computes reports whether a shell would compute a part of a command, so that a word could be hidden in it.
+// computes reports whether a shell would compute a part of a command, which could hide a word.
 func computes(c *toolset.CommandLine) bool {
 	text := commandWords(c)
 	for i := range len(text) - 1 {

@@ -14,11 +14,12 @@ import (
 
 // ConfigError is a mistake in a configuration. [ParseConfig] joins all that it finds.
 type ConfigError struct {
-	// Line and Column say where the mistake is in the text, from 1. Columns count characters. They are 0 for a [Config] that was not parsed.
+	// Line and Column locate the mistake in the text, from 1. Columns count characters. They are 0
+	// for a [Config] that was not parsed.
 	Line, Column int
-	// Field is what the mistake is about, such as "rules[2].path". It is empty if the text is not JSON.
+	// Field names the wrong field, such as "rules[2].path". It is empty if the text is not JSON.
 	Field string
-	// Problem says what is wrong and what is allowed.
+	// Problem describes the mistake and what is allowed.
 	Problem string
 }
 

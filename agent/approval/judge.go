@@ -32,8 +32,8 @@ type Judge struct {
 	Model model.Model
 	// Policy says which calls are allowed and which are not, in plain words.
 	Policy string
-	// Reserved are the names of tools that are for a person only, in which "*" stands for any characters. ReservedKinds are kinds
-	// of tools.
+	// Reserved are the names of tools that only a person decides about, in which "*" matches any
+	// characters. ReservedKinds are kinds of tools.
 	Reserved      []string
 	ReservedKinds []toolset.Kind
 	// NeverDeny leaves to the person what the model would deny.

@@ -17,7 +17,8 @@ import (
 // [toolset.Decision].
 const VerdictAsk toolset.Verdict = "ask"
 
-// Layer decides about calls that need approval, without asking anybody. [Layered] puts layers before an asker.
+// Layer decides about calls that need approval, without asking a person. [Layered] puts layers
+// before an asker.
 type Layer struct {
 	// Name names the layer in [toolset.Decision.By], in logs and to people, as in "denied by the configuration". It is required.
 	Name string
@@ -30,12 +31,13 @@ type Ruling struct {
 	// Verdict is [toolset.VerdictAllow], [toolset.VerdictDeny] or [VerdictAsk]. Empty and [toolset.VerdictDefer] leave the decision to
 	// others.
 	Verdict toolset.Verdict
-	// Rule says which rule decided, for people and logs.
+	// Rule names the rule that decided, for people and logs.
 	Rule string
-	// Reason is what the model is told when the call is denied. If it is empty, the model is told which layer denied it.
+	// Reason is sent to the model when the call is denied. If it is empty, the model is told which
+	// layer denied it.
 	Reason string
-	// Yields lets a permission give way to any layer that wants a person asked, those of an inner asker included. Use it for layers that
-	// may be mistaken, such as a [Judge].
+	// Yields lets a permission give way to any layer that wants a person asked, including layers of
+	// an inner asker. Use it for layers that may be mistaken, such as a [Judge].
 	Yields bool
 }
 
@@ -49,8 +51,9 @@ type Ruling struct {
 //   - If no layer decides, asker does.
 //   - A call with [toolset.ApprovalRequest.Once] is allowed by no layer.
 //
-// A person who is asked because of [VerdictAsk] is asked every time: see [toolset.ApprovalRequest.Once]. Decision.By names the layer that
-// decided; [RuleOf] returns its rule. Questions in the middle of calls go to asker. A nil asker is nobody.
+// A person who is asked because of [VerdictAsk] is asked every time: see
+// [toolset.ApprovalRequest.Once]. Decision.By names the layer that decided; [RuleOf] returns its
+// rule. Questions in the middle of calls go to asker. With a nil asker, no person is asked.
 func Layered(asker toolset.Asker, layers ...Layer) toolset.Asker {
 	if asker == nil {
 		asker = toolset.AskerFuncs{}
@@ -63,7 +66,8 @@ type layered struct {
 	layers []Layer
 }
 
-// denier is an asker that knows of denials without asking anybody, and of calls that it would ask a person about whatever others say.
+// denier is an asker that knows, without asking a person, which calls are denied, and which calls a
+// person must decide about in any case.
 type denier interface {
 	denied(ctx context.Context, r *toolset.ApprovalRequest) (toolset.Decision, bool, error)
 	insists(ctx context.Context, r *toolset.ApprovalRequest) (bool, error)
@@ -178,7 +182,7 @@ func decisionOf(layer string, r Ruling) toolset.Decision {
 	return d
 }
 
-// RuleOf returns the rule by which a layer made a decision, "" if it is not known.
+// RuleOf returns the rule that a layer applied, or "" if it is not known.
 func RuleOf(d toolset.Decision) string {
 	var meta ruledMeta
 	if json.Unmarshal(d.Meta, &meta) != nil {
@@ -187,7 +191,8 @@ func RuleOf(d toolset.Decision) string {
 	return meta.Rule
 }
 
-// ReadOnly returns a layer that denies every call that needs approval, except those of tools whose kind is read, search or think.
+// ReadOnly returns a layer that denies every call that needs approval, except calls of tools of the
+// kinds read, search and think.
 func ReadOnly() Layer {
 	return Layer{Name: "read-only mode", Decide: func(_ context.Context, r *toolset.ApprovalRequest) (Ruling, error) {
 		switch r.Kind {
@@ -205,8 +210,8 @@ func Auto() Layer {
 	}}
 }
 
-// Logged returns an asker that logs every decision of asker: the tool, the verdict, who made it and by which rule. Arguments are not
-// logged.
+// Logged returns an asker that logs every decision of asker: the tool, the verdict, who made it and
+// which rule applied. Arguments are not logged.
 func Logged(asker toolset.Asker, log *slog.Logger) toolset.Asker { return &logged{asker, log} }
 
 type logged struct {

@@ -64,7 +64,7 @@ func behindLinks(r *toolset.ApprovalRequest, roots []string) (*toolset.ApprovalR
 	return &real, linked
 }
 
-// ResolveLinks returns an absolute path without symbolic links, as far as it exists.
+// ResolveLinks resolves the symbolic links in the existing part of an absolute path.
 func ResolveLinks(path string) string {
 	for dir, rest := filepath.Clean(path), ""; ; {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {

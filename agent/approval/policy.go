@@ -87,7 +87,7 @@ func (p *Policy) DecideApproval(tool string, a *toolset.Approval) toolset.Verdic
 	return verdict
 }
 
-// RememberApproval makes the rules that an "always" about a call of a tool with this approval stands for.
+// RememberApproval makes the rules of an answer "always" about a call of a tool with this approval.
 func (p *Policy) RememberApproval(tool string, a *toolset.Approval, v toolset.Verdict) {
 	if v != toolset.VerdictAllow || len(a.Parts) == 0 {
 		p.remember(ruleKey{tool, a.Source, a.Scope}, v)

@@ -29,7 +29,8 @@ func Text(a *toolset.Approval) string {
 // characters that change the direction of text are written as in ⟨U+202E⟩. A line break in a command is written as ⟨LF⟩, followed by
 // a line break. The command, its directory and its environment are indented below labels, so they cannot imitate a label.
 //
-// A file is a unified diff with three lines around each change. In files, line breaks and tabs stand for themselves.
+// A file is a unified diff with three lines around each change. In files, line breaks and tabs are
+// kept.
 func PreviewText(p *toolset.Preview) string {
 	switch {
 	case p.Diff != nil:

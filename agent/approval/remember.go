@@ -19,8 +19,8 @@ const By = "policy"
 // is that of the arguments before the change. Decisions that defer, or that were made after ctx had ended, are not remembered either. A request with Once set is
 // not allowed by a rule, and makes none that allows.
 //
-// Questions that tools ask in the middle of a call go to asker as they are. A nil asker is nobody: what the policy has no
-// rule for stays pending. A nil policy remembers nothing.
+// Questions that tools ask in the middle of a call go to asker as they are. With a nil asker, no
+// person is asked: what the policy has no rule for stays pending. A nil policy remembers nothing.
 func Remember(policy *Policy, asker toolset.Asker) toolset.Asker {
 	if asker == nil {
 		asker = toolset.AskerFuncs{}

@@ -10,11 +10,11 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Budget says how large a history may be. Only Max is required.
+// Budget limits the size of a history. Only Max is required.
 type Budget struct {
-	// Max is how many tokens a request may take in, instructions and tools included as far as the provider reports what
-	// they cost. Leave room for the response and for what is only estimated: nine tenths of the model's context window
-	// are a good start.
+	// Max is how many tokens a request may take in, including instructions and tools if the
+	// provider reports what they cost. Leave room for the response and for what is only estimated:
+	// nine tenths of the model's context window are a good start.
 	Max int
 	// Target is the size in tokens to which a history larger than Max is cut back; 0 means three quarters of Max. The
 	// farther they are apart, the less often the provider's prompt cache is lost.

@@ -43,9 +43,10 @@ const (
 	minClear        = 128
 )
 
-// ClearResults replaces the results of old tool calls by a line that says so, when the history has grown beyond a threshold. It is cheaper than
-// a summary and loses less: the calls stay, and the model can make them again. The results of the last steps stay, and so do
-// corrections, failures, and what a call that waits for an answer has.
+// ClearResults replaces the results of old tool calls by a short note, when the history has grown
+// beyond a threshold. It is cheaper than a summary and loses less: the calls stay, and the model
+// can make them again. The results of the last steps stay, and so do corrections, failures, and
+// what a call that waits for an answer has.
 //
 // Results are cleared only if the history then has at most three quarters of the threshold, because it costs the prompt cache: the history can
 // grow by a quarter before it is done again. Each time emits a [Cleared].

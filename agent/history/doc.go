@@ -27,8 +27,9 @@
 //
 // # Turns
 //
-// A turn begins with what the user says and ends before the user speaks again. What a user sends into a run in progress
-// belongs to the turn of that run. Adjacent requests count as one, as they do for a model.
+// A turn begins with the user's prompt and ends before the next prompt. A message that a user sends
+// into a run in progress belongs to the turn of that run. Adjacent requests count as one, as they
+// do for a model.
 //
 // # Prompt caches
 //

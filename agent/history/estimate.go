@@ -11,9 +11,9 @@ import (
 // Rough figures, in the units of [Estimate].
 const (
 	bytesPerToken = 4
-	// partTokens is what a part costs beside its content.
+	// partTokens is the cost of a part in addition to its content.
 	partTokens = 4
-	// imageTokens is what providers charge for an image of a megapixel, about.
+	// imageTokens is roughly what providers charge for an image of one megapixel.
 	imageTokens = 1500
 	// bytesPerMediaToken is for documents and sounds; it lies between a page of a document and a second of sound.
 	bytesPerMediaToken = 64

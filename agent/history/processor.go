@@ -19,7 +19,7 @@ type Processor[D any] = func(ctx context.Context, run *toolset.RunContext[D], me
 
 // Keys of [model.Message.Metadata] that mark the messages a processor made. Metadata is never sent to a model.
 const (
-	// MetaSummary marks a summary. The value is the number of messages that it stands for.
+	// MetaSummary marks a summary. The value is the number of messages that it replaces.
 	MetaSummary = "ponte.history.summary"
 	// MetaTrimmed marks a message of which only the system prompt was kept.
 	MetaTrimmed = "ponte.history.trimmed"

@@ -165,7 +165,7 @@ func (r *redactor) part(p *model.Part) (err error) {
 	return err
 }
 
-// cleared returns the results that a message remembers in its metadata, as far as the rules match.
+// cleared returns the results in the metadata of a message that match the rules.
 func (r *redactor) cleared(m *model.Message) (changed map[string]string, err error) {
 	for key, text := range m.Metadata {
 		if !strings.HasPrefix(key, MetaClearedText) {

@@ -6,11 +6,11 @@ import "regexp"
 
 // Rule describes text to replace.
 type Rule struct {
-	// Name says what the rule looks for, in errors and in the default replacement.
+	// Name identifies the rule in errors and in the default replacement.
 	Name string
 	// Pattern finds it. It must match no replacement, neither this rule's nor another's.
 	Pattern *regexp.Regexp
-	// Replacement is what is put in its place, with $1 for what the first group matched, as in
+	// Replacement replaces a match, with $1 for the text of the first group, as in
 	// [regexp.Regexp.ReplaceAllString]; empty is "[redacted NAME]".
 	Replacement string
 	// Hint is a text that every match of Pattern contains, if there is one. Texts without it are skipped, about a hundred

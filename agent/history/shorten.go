@@ -28,7 +28,8 @@ func shortened(messages []*model.Message, from, to, limit int) []*model.Message 
 	return out
 }
 
-// shortenedMessage returns nil if there is nothing to cut. What belongs to a pending frontier is not cut.
+// shortenedMessage returns nil if there is nothing to cut. Messages of a pending frontier are not
+// cut.
 func shortenedMessage(m *model.Message, limit int) *model.Message {
 	if m.Kind != model.KindRequest || m.Pending {
 		return nil

@@ -28,12 +28,13 @@ type Summary struct {
 	// KeepSteps is how many of the last responses, with the answers to their calls, are kept of a current turn that alone
 	// is too large; 0 is 5. Its prompt is always kept.
 	KeepSteps int
-	// Instructions tell the model how to summarise, in place of [SummaryInstructions].
+	// Instructions tell the model how to summarise. They replace [SummaryInstructions].
 	Instructions string
 	// Settings tune the request; nil is the model's defaults.
 	Settings *model.Settings
-	// OnError decides what a failed summary means: with nil the error stands and ends the run. It may return nil to go on
-	// with the history as it is, in which case the next request tries again. It is not asked when ctx has ended.
+	// OnError handles a failed summary. With nil, the error ends the run. It may return nil to go
+	// on with the history as it is, in which case the next request tries again. It is not asked
+	// when ctx has ended.
 	OnError func(ctx context.Context, err error) error
 	// Estimate is as in [Budget].
 	Estimate func(*model.Message) int
@@ -41,7 +42,8 @@ type Summary struct {
 
 // Summarised is emitted as a custom event when a history has been compacted.
 type Summarised struct {
-	// Messages is how many messages the summary stands for, those of earlier summaries included.
+	// Messages is the number of messages that the summary replaces, including messages of earlier
+	// summaries.
 	Messages int
 	// Before and After are the sizes of the history in tokens.
 	Before, After int64
@@ -306,7 +308,7 @@ func (s *Summary) roomBytes(r rate) int {
 	return max(room*bytesPerToken*int(r.estimated)/int(max(r.tokens, r.estimated)), 4*minTranscriptText)
 }
 
-// textBytes returns the maximum length of a summary's text, so that it costs at most a quarter of the threshold.
+// textBytes returns the maximum length of a summary's text, which is a quarter of the threshold.
 func (s *Summary) textBytes(r rate) int {
 	const frame = len(summaryPrefix) + 2*partTokens*bytesPerToken
 	return s.Threshold*int(r.estimated)/int(max(r.tokens, r.estimated)) - frame

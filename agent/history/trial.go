@@ -41,7 +41,7 @@ func (t *trial) sizeOf(messages []*model.Message) int64 {
 	return total
 }
 
-// rate converts estimated tokens into real ones. It is a ratio of integers, so that it is the same on
+// rate converts estimated tokens into real ones. It is a ratio of integers, to be the same on
 // every machine.
 type rate struct{ tokens, estimated int64 }
 

@@ -20,7 +20,8 @@ const scope = "github.com/ponte-go/ponte/agent/otelagent"
 // DefaultMaxContent is how many bytes of content an attribute holds if [Config] says nothing.
 const DefaultMaxContent = 32 << 10
 
-// Config says what is recorded and where it goes. The zero value records no content and uses the global providers.
+// Config configures what is recorded and where it is sent. The zero value records no content and
+// uses the global providers.
 type Config struct {
 	// TracerProvider and MeterProvider make the spans and metrics. Nil is the global one, also if that is set later.
 	TracerProvider trace.TracerProvider
@@ -39,8 +40,8 @@ type Config struct {
 	Attributes func(ctx context.Context, run *toolset.RunContext[any]) []attribute.KeyValue
 }
 
-// Install records every run of every agent in the program, in place of the instrumentation that was installed before. Call it
-// once, in main. It is [agent.SetInstrumentation] of [New].
+// Install records every run of every agent in the program, and replaces the instrumentation that
+// was installed before. Call it once, in main. It is [agent.SetInstrumentation] of [New].
 func Install(config Config) { agent.SetInstrumentation(New(config)) }
 
 // New returns hooks that record runs. [Install] installs them for the program. A test or a library passes them to
@@ -67,7 +68,7 @@ func New(config Config) agent.Hooks[any] {
 	return agent.Hooks[any]{Run: h.run, Request: h.request, Call: h.call}
 }
 
-// hooks is what the hooks of an agent share. Nothing in it changes.
+// hooks is the immutable state that the hooks of an agent share.
 type hooks struct {
 	tracer     trace.Tracer
 	metrics    metrics

@@ -19,13 +19,14 @@ type content struct {
 	limit int
 }
 
-// text returns a text as an attribute of its own.
+// text returns a text as a separate attribute.
 func (c content) text(s string) string { return c.share(1).cut(s) }
 
 // share returns the bound of an attribute, to be shared out among a number of parts.
 func (c content) share(parts int) *share { return &share{c.limit, parts} }
 
-// share tracks the space left in an attribute. Each part gets an equal share. What it leaves goes to later parts.
+// share tracks the space left in an attribute. Each part gets an equal share. Unused space goes to
+// later parts.
 type share struct{ left, parts int }
 
 func (s *share) next() int {
@@ -82,7 +83,7 @@ type (
 		Modality  string `json:"modality"`
 		URI       string `json:"uri"`
 	}
-	// mediaPart stands for data, which is described and not recorded.
+	// mediaPart describes data, which is not recorded.
 	mediaPart struct {
 		Type      string `json:"type"`
 		MediaType string `json:"mime_type,omitempty"`

@@ -8,10 +8,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// The names in this file are those of the OpenTelemetry semantic conventions for generative AI, version 1.41.0, status
-// Development. It is the last release of open-telemetry/semantic-conventions that has them; they have since moved to
-// open-telemetry/semantic-conventions-genai, which has not made a release yet. From there come two metrics that 1.41.0 does
-// not have, gen_ai.invoke_agent.duration and gen_ai.execute_tool.duration. Names that begin with "ponte." are our own.
+// The names in this file come from the OpenTelemetry semantic conventions for generative AI,
+// version 1.41.0, status Development. It is the last release of open-telemetry/semantic-conventions
+// that has them; they have since moved to open-telemetry/semantic-conventions-genai, which has not
+// made a release yet. From there come two metrics that 1.41.0 does not have,
+// gen_ai.invoke_agent.duration and gen_ai.execute_tool.duration. Names that begin with "ponte." are
+// our own.
 const schemaURL = "https://opentelemetry.io/schemas/1.41.0"
 
 // Operations, which are also what names of spans begin with.

@@ -22,18 +22,22 @@
 // denied, skipped or interrupted. Their ponte.step is the request that told the model. A run that waits for approvals or
 // results has not failed: it has the number of pending calls in ponte.run.pending_calls.
 //
-// A run with a journal records what this process does; steps that it takes from the journal have no spans.
-// Where an engine executes the tasks of a run in another process, requests and calls are recorded there, without a span of the run around them.
-// An engine that repeats the loop of a run says so ([github.com/ponte-go/ponte/agent/engine.LoopOnly]), and then the run itself is not recorded.
+// A run with a journal records what this process does; steps that it takes from the journal have no
+// spans. Where an engine executes the tasks of a run in another process, requests and calls are
+// recorded there, without a span of the run around them. An engine that repeats the loop of a run
+// declares it ([github.com/ponte-go/ponte/agent/engine.LoopOnly]), and then the run itself is not
+// recorded.
 //
 // # Content
 //
-// What is said is not recorded unless [Config.Content] is on: no instructions, messages, arguments or results, no texts of
-// errors, and no tool names that the model made up. The descriptions of tools and the settings of requests are recorded.
+// Content is not recorded unless [Config.Content] is on: no instructions, messages, arguments or
+// results, no texts of errors, and no tool names that the model made up. The descriptions of tools
+// and the settings of requests are recorded.
 //
-// With content, the span of a request has the messages that no model had answered before, and instructions if they are not
-// those of the request before. What a trace holds grows with the length of the conversation, never with its square: the whole
-// conversation is in the spans of its requests, each message once. Binary media are described, not recorded.
+// With content, the span of a request has the messages that no model had answered before, and
+// instructions if they are not those of the request before. The size of a trace is proportional to
+// the length of the conversation: the whole conversation is in the spans of its requests, each
+// message once. Binary media are described, not recorded.
 //
 // # Errors
 //
@@ -41,7 +45,7 @@
 //
 //   - rate_limited, auth, context_length, unsupported, requests_forbidden, the status of an HTTP answer such as 503,
 //     invalid_answer and no_answer are errors of a model;
-//   - tool_failed is a failure that a tool has reported to the model: the run goes on;
+//   - tool_failed is a failure that a tool has reported to the model: the run continues;
 //   - limit_requests, limit_tool_calls, limit_input_tokens, limit_output_tokens, limit_total_tokens and limit_cost are limits of
 //     the run, no_price and no_usage mean that its limit on cost could not be kept, and budget means that the model's retries are
 //     used up;

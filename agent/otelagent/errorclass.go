@@ -54,8 +54,8 @@ var classes = []struct {
 	{context.DeadlineExceeded, errTimeout},
 }
 
-// classOf returns the class of an error, or "" for nil. For an error without a class of its own it uses the cause of ctx, which
-// may be any error.
+// classOf returns the class of an error, or "" for nil. For an unclassified error it uses the cause
+// of ctx, which may be any error.
 func classOf(ctx context.Context, err error) string {
 	if err == nil {
 		return ""
@@ -101,8 +101,8 @@ func answerClass(err error) string {
 	return strconv.Itoa(failed.Status)
 }
 
-// fail marks a span that ended in an error of a class. What the error says may hold content, so that the span tells only
-// if it may.
+// fail marks a span that ended in an error of a class. The text of the error may hold content, so
+// the span records only if it may.
 func (h *hooks) fail(span trace.Span, class string, err error) {
 	if class == "" {
 		return

@@ -20,21 +20,21 @@ import (
 // current is the state of a run in progress. Requests and calls find it through their context. A run makes its
 // requests one after the other, but its calls in parallel, and other hooks may do as they like.
 type current struct {
-	// by are the hooks that record the run, and meter is the run's own, by which it is recognised.
+	// by are the hooks that record the run. meter is the run's own meter and identifies it.
 	by    *hooks
 	meter *toolset.Meter
 	span  trace.Span
 
 	mu sync.Mutex
-	// requests and usage are the run's own, without those of agents that its tools run: these have spans of their own, and
+	// requests and usage exclude agents that its tools run: these have their own spans, and
 	// adding up the spans of a trace must not count a token twice.
 	requests int
 	usage    model.Usage
 	// model is the model of the last request.
 	model modelNames
-	// instructions are those of the last request, if there was one.
+	// instructions of the last request, if there was one.
 	instructions string
-	// tools are those that the last request offered.
+	// tools offered by the last request.
 	tools []model.ToolDef
 	// noted is the last message that [current.note] has seen.
 	noted *model.Message

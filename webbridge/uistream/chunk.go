@@ -76,8 +76,8 @@ type Approval struct {
 	Question string        `json:"question"`
 	Digest   string        `json:"digest"`
 	Choices  []view.Choice `json:"choices,omitempty"`
-	// Tool is the tool that would run. It is not that of the part if the question is about a call of an agent inside it. Title and Preview say what
-	// it would do.
+	// Tool is the tool that would run. If the question is about a call of an agent inside the part,
+	// it differs from the part's tool. Title and Preview describe what it would do.
 	Tool    string         `json:"tool"`
 	Title   string         `json:"title"`
 	Preview []view.Content `json:"preview,omitempty"`
