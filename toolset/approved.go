@@ -4,9 +4,9 @@ package toolset
 
 import "context"
 
-// Approved requires approval for the calls of a toolset's tools. When is called for each call, after its arguments have
-// been checked. It returns a description of what is to be approved, or nil if the call needs no approval. If when is nil,
-// every call needs approval.
+// Approved requires approval for the calls of a toolset's tools. When is called for each call,
+// after its arguments have been checked. It returns a description for the question, or nil if the
+// call needs no approval. If when is nil, every call needs approval.
 //
 // A tool's own request for approval comes first. When is called only for calls that the tool itself would let run.
 func Approved[D any](set Toolset[D], when func(ctx context.Context, run *RunContext[D], tool *Tool[D], args any) (*Approval, error)) Toolset[D] {

@@ -8,7 +8,7 @@ import (
 	"errors"
 )
 
-// ErrNobody is returned if there is nobody to ask, or nobody to answer this kind of question.
+// ErrNobody is returned if there is no asker, or none that can answer this kind of question.
 var ErrNobody = errors.New("there is nobody to ask")
 
 // Asker asks the person a run belongs to, for example in an editor, a terminal or a web page. A run has one asker, set
@@ -21,7 +21,8 @@ type Asker interface {
 	// Approve decides whether a tool call that needs approval may run. If it returns [VerdictDefer] or [ErrNobody], the
 	// call stays pending. Any other error ends the run.
 	Approve(ctx context.Context, r ApprovalRequest) (Decision, error)
-	// Answer answers a question that a tool asks during a call. It returns [ErrNobody] if nobody can answer.
+	// Answer answers a question that a tool asks during a call. It returns [ErrNobody] if the
+	// question cannot be answered.
 	Answer(ctx context.Context, q Question) (Reply, error)
 }
 
@@ -53,7 +54,7 @@ type ApprovalRequest struct {
 	Origin
 	// Args are the arguments the tool would get. They have been validated.
 	Args json.RawMessage `json:"args"`
-	// Approval describes what is to be approved.
+	// Approval describes the action that needs approval.
 	Approval Approval `json:"approval"`
 	// Invalid is set if the call is asked about again because the previous decision changed its arguments to invalid
 	// ones. It describes the problem. That decision had no effect.
@@ -75,14 +76,15 @@ type Question struct {
 	// URL is an address for the person to visit. Schema is then nil. ID identifies the visit to the tool that asks.
 	URL string `json:"url,omitempty"`
 	ID  string `json:"id,omitempty"`
-	// Deferrable is set by a tool that defers its call ([Deferred]) if nobody answers. An asker for which a call that waits is expensive
-	// returns [ErrNobody] then, such as that of package agent/engine/temporalengine.
+	// Deferrable is set by a tool that defers its call ([Deferred]) if the question cannot be
+	// answered. An asker for which a call that waits is expensive returns [ErrNobody] then, such as
+	// that of package agent/engine/temporalengine.
 	Deferrable bool `json:"deferrable,omitempty"`
 	// Meta is for the application's use.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
-// Action is what a person did about a [Question].
+// Action is a person's reaction to a [Question].
 type Action string
 
 const (
@@ -105,8 +107,8 @@ type Reply struct {
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
-// AskerFuncs is an [Asker] made of functions. A nil function means that there is nobody to ask: calls stay pending, and
-// questions fail with [ErrNobody]. The zero value asks nobody.
+// AskerFuncs is an [Asker] made of functions. With a nil function, no one is asked: calls stay
+// pending, and questions fail with [ErrNobody]. The zero value asks no one.
 type AskerFuncs struct {
 	// OnApprove implements Approve, and OnAnswer implements Answer.
 	OnApprove func(ctx context.Context, r ApprovalRequest) (Decision, error)

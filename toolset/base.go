@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// Base is what combinators of your own embed. It passes everything on to the toolset inside, also what agent.New asks before a run: a
-// struct that embeds a [Toolset] alone hides whether that is a [Checker] or [Fixed].
+// Base is embedded by custom combinators. It passes everything on to the toolset inside, also what
+// agent.New asks before a run: a struct that embeds a [Toolset] alone hides whether that is a
+// [Checker] or [Fixed].
 //
 //	type audited struct{ toolset.Base[Deps] }
 //
@@ -17,8 +18,9 @@ import (
 //
 //	func (a *audited) Open(ctx context.Context, run *toolset.RunContext[Deps]) (toolset.Instance[Deps], error) { … }
 //
-// A combinator that adds, hides or renames tools also has a FixedTools of its own, which may return nil. One that can be misused has a
-// Check of its own, which joins its error with that of Base. If Toolset is nil, Check and Open say so.
+// A combinator that adds, hides or renames tools also implements FixedTools, which may return nil.
+// One that can be misused implements Check and joins its error with the error of Base. If Toolset
+// is nil, Check and Open return an error.
 type Base[D any] struct{ Toolset[D] }
 
 var errNoToolset = errors.New("toolset: Base: the toolset is nil")

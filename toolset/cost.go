@@ -11,8 +11,8 @@ import (
 	"github.com/ponte-go/ponte/agent/model"
 )
 
-// SetPrices sets the price table for runs on m, and on meters below m that have no table of their own. Without a table,
-// cost is not counted.
+// SetPrices sets the price table for runs on m, and on meters below m without a table. Without a
+// table, cost is not counted.
 func (m *Meter) SetPrices(t model.PriceTable) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,8 +56,9 @@ func (m *Meter) bounds(at *Meter) bool {
 	return false
 }
 
-// CheckPrice checks a request to a model against the limit on cost. It returns a [*PriceError] if the price is
-// unknown, and a [*LimitError] if the limit is used up. It returns nil if there is no limit on cost.
+// CheckPrice checks a request to a model against the limit on cost. It returns a [*PriceError] if
+// the price is unknown, and a [*LimitError] if the limit is used up. It returns nil without a limit
+// on cost.
 func (m *Meter) CheckPrice(asked model.Info, at time.Time) error {
 	if !m.countsCost() {
 		return nil

@@ -21,8 +21,9 @@ func External[D any](defs ...model.ToolDef) Toolset[D] {
 	return newStatic(nameAfter("external", tools), Listing[D]{Tools: tools})
 }
 
-// ExternalTool returns a tool that runs elsewhere and takes the arguments of a struct. They are checked like those of
-// [Func] before the call becomes pending. Both types are given explicitly:
+// ExternalTool returns a tool that runs elsewhere and takes the arguments of a struct. They are
+// checked like the arguments of [Func] before the call becomes pending. Both types are given
+// explicitly:
 //
 //	toolset.ExternalTool[Deps, Question]("ask_user", "Ask the user a question.")
 func ExternalTool[D, In any](name, description string, opts ...Option) *Tool[D] {

@@ -22,8 +22,8 @@ type Host interface {
 	Generate(ctx context.Context, call Call, req *model.Request) (*model.Message, error)
 }
 
-// Emit sends an event to the observer of the run, who receives it as a custom event that carries value. It blocks until
-// the observer is ready, and does nothing if nobody observes the run.
+// Emit sends an event to the observer of the run, who receives it as a custom event that carries
+// value. It blocks until the observer is ready, and does nothing if the run is not observed.
 //
 // It may be called from any goroutine until the tool returns.
 func (r *RunContext[D]) Emit(value any) {
@@ -32,9 +32,9 @@ func (r *RunContext[D]) Emit(value any) {
 	}
 }
 
-// Ask asks the person the run belongs to. The call waits for the reply. Ask returns the reply, whatever the person did,
-// or [ErrNobody] if there is nobody to ask. A run asks one question at a time. Other questions wait for their turn until
-// their ctx is done.
+// Ask asks the person the run belongs to. The call waits for the reply. Ask returns the reply,
+// whatever the person did, or [ErrNobody] if there is no one to ask. A run asks one question at a
+// time. Other questions wait for their turn until their ctx is done.
 //
 // A question cannot be deferred to a later run. If it can wait, use an external tool instead (see [ExternalTool]).
 //

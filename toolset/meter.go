@@ -33,7 +33,8 @@ type Meter struct {
 	prepaid map[string]any // a map[string]Usage would be one more type in every program
 }
 
-// payFrom takes a usage out of a balance and returns the rest. Replay sets it, so that programs without a journal do not link it.
+// payFrom takes a usage out of a balance and returns the rest. Replay sets it: programs without a
+// journal do not link it.
 var payFrom func(balance *Usage, u Usage) Usage
 
 // NewMeter returns a meter with its own limits. Runs that share it ([agent.WithMeter]) are limited together, for example
@@ -132,9 +133,10 @@ func (u *Usage) add(more Usage) {
 	u.Unpriced += more.Unpriced
 }
 
-// Request counts a request that is about to be made. If a limit does not allow it, Request counts nothing and returns a
-// [*LimitError]. A token limit allows no more requests once it is exceeded. Runs that share a limit never make more
-// requests than it allows, even if they call Request concurrently.
+// Request counts a request that is about to be made. If a limit does not allow it, Request counts
+// nothing and returns a [*LimitError]. Once a token limit is exceeded, further requests are
+// refused. Runs that share a limit never make more requests than it allows, even if they call
+// Request concurrently.
 func (m *Meter) Request() error {
 	for at := m; at != nil; at = at.parent { // upwards, in the same order in every goroutine
 		at.mu.Lock()

@@ -2,13 +2,14 @@
 
 package toolset
 
-// MeterState is what a [Meter] and the meters above it have counted and allow, as plain data: the meter's own level comes first. It
-// lets another process go on counting where this one is. Prices are not part of it.
+// MeterState is the usage and the limits of a [Meter] and of the meters above it, as plain data.
+// The meter's own level comes first. It lets another process continue counting.
+// Prices are not part of it.
 type MeterState []MeterLevel
 
 // MeterLevel is one meter of a [MeterState].
 type MeterLevel struct {
-	// Used is what the meter has counted.
+	// Used is the usage that the meter has counted.
 	Used Usage `json:"used,omitzero"`
 	// Limits are the meter's own limits.
 	Limits Limits `json:"limits,omitzero"`

@@ -4,8 +4,9 @@ package toolset
 
 import "strings"
 
-// Outcome returns the outcome that an error of a tool stands for: a [*RetryError], [*FailedError], [*DeniedError],
-// [*ApprovalRequiredError], [*DeferredError] or [*PendingError]. It returns nil if there is none: such an error ends the run.
+// Outcome returns the outcome for an error of a tool: a [*RetryError], [*FailedError],
+// [*DeniedError], [*ApprovalRequiredError], [*DeferredError] or [*PendingError]. It returns nil if
+// there is none: such an error ends the run.
 //
 // An outcome may be wrapped. The text that wraps it is for logs; the model sees the message of the outcome. Where several errors
 // are joined, with [errors.Join] or several %w, none of them is lost:
@@ -32,8 +33,8 @@ func Outcome(err error) error {
 	return nil
 }
 
-// retryFor returns the retry that an error wraps together with its causes; nil if there is no such retry, or if the errors are only
-// joined, which their text shows.
+// retryFor returns the retry that an error wraps together with its causes; nil if there is none, or
+// if the errors are only joined, which their text shows.
 func retryFor(err error, wrapped []error) error {
 	var retry error
 	var lines []string
@@ -53,7 +54,7 @@ func retryFor(err error, wrapped []error) error {
 	return retry
 }
 
-// outcomeOfAll returns the outcome that joined errors stand for together.
+// outcomeOfAll returns the outcome for joined errors.
 func outcomeOfAll(errs []error) error {
 	var all error
 	for _, err := range errs {

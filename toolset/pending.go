@@ -44,7 +44,7 @@ type PendingError struct {
 	// Calls lists the pending calls inside the tool call. Path is relative to the tool call: it is empty for calls of an
 	// agent that the tool runs, and set for calls of agents further inside. Keys are unique within a tool call.
 	Calls []PendingCall
-	// State is what the tool needs to resume, as JSON. It is stored in the history.
+	// State holds the data that the tool needs to resume, as JSON. It is stored in the history.
 	State json.RawMessage
 }
 
@@ -72,7 +72,7 @@ type Resume struct {
 	// Results holds the answers, by the keys of the calls passed to [Pending]. It is nil if the run is resumed without
 	// answers: the calls are then still pending, unless an asker answers them now.
 	Results *DeferredResults
-	// Prompt is what the user has written to the agent inside. Only hand-overs have it (agent.HandOver).
+	// Prompt is the user's message to the agent inside. Only hand-overs have it (agent.HandOver).
 	Prompt []model.Part
 	// Stays reports that no call is pending: the conversation has stayed with the agent of a hand-over.
 	Stays bool

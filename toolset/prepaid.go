@@ -80,7 +80,8 @@ func (m *Meter) claimAbove(runID string) (Usage, *Meter) {
 	return Usage{}, nil
 }
 
-// pay takes u out of a balance, as far as it goes, and returns the rest. What a negative count gives back goes into the balance.
+// pay takes u out of a balance, down to zero, and returns the rest. Negative counts are added to
+// the balance.
 func (b *Usage) pay(u Usage) Usage {
 	return Usage{
 		Requests:  pay(&b.Requests, u.Requests),

@@ -152,8 +152,8 @@ var stopWords = func() map[string]bool {
 	return m
 }()
 
-// stem removes the common endings of English verbs and plurals, so that "deleted files" finds "delete_file". The stem
-// need not be a word, only the same for related words.
+// stem removes the common endings of English verbs and plurals: "deleted files" finds
+// "delete_file". The stem need not be a word, only the same for related words.
 func stem(w string) string {
 	switch {
 	case len(w) > 4 && strings.HasSuffix(w, "ies"):

@@ -75,8 +75,8 @@ type DeferredError struct{ Meta json.RawMessage }
 
 func (e *DeferredError) Error() string { return "deferred" }
 
-// Deferred returns an error that leaves the call in progress pending. Its result will be supplied later, from elsewhere.
-// Meta, which may be nil, is passed to whoever supplies it.
+// Deferred returns an error that leaves the call in progress pending. Its result will be supplied
+// later, from elsewhere. Meta, which may be nil, is passed to the supplier of the result.
 func Deferred(meta json.RawMessage) error { return &DeferredError{meta} }
 
 // settle turns the return values of a tool function into a result. The error is nil, a *RetryError, or an error that ends

@@ -19,8 +19,8 @@ type RunContext[D any] struct {
 	RunInfo
 	// Call is the tool call in progress. It is zero outside of tools.
 	Call Call
-	// Host serves [RunContext.Emit], [RunContext.Ask] and [RunContext.Generate]. It is nil if there is no host, for
-	// example while instructions are made, or in a unit test that sets none.
+	// Host serves [RunContext.Emit], [RunContext.Ask] and [RunContext.Generate]. It is nil without
+	// a host, for example while instructions are made, or in a unit test that sets none.
 	Host Host
 }
 
@@ -52,14 +52,15 @@ type Call struct {
 	// Args holds the call's arguments as JSON: as the model wrote them, as repaired if that was not valid JSON, or as
 	// changed by a person. They are shared and must not be changed.
 	Args model.RawArgs
-	// RunID and Step are those of the response that made the call, if that was a response of an earlier run. Otherwise they are
-	// zero, and the call is one of the run's own.
+	// RunID and Step identify the response that made the call, if that was a response of an earlier
+	// run. Otherwise they are zero, and the call is one of the run's own.
 	RunID string
 	Step  int
 	// Attempt counts the retries so far. It is 0 for the first attempt. MaxRetries is the number of retries allowed.
 	Attempt, MaxRetries int
-	// Approved reports whether the call has been approved. Approval is what was approved, as it was shown, or nil if that
-	// is not known. A tool can check [Approval.Basis] just before it acts, and ask again with [ApprovalRequired].
+	// Approved reports whether the call has been approved. Approval is the approved question, as it
+	// was shown, or nil if that is not known. A tool can check [Approval.Basis] just before it
+	// acts, and ask again with [ApprovalRequired].
 	Approved bool
 	Approval *Approval
 	// Decision is the decision that approved the call, or nil.

@@ -19,7 +19,8 @@ type Search[D any] struct {
 	// Name is the name of the search tool. The default is "search_tools". Two searchable toolsets of an agent need
 	// different names.
 	Name string
-	// Description tells the model when to search. It should say what kinds of tools are hidden.
+	// Description tells the model when to search. It should name the kinds of tools that are
+	// hidden.
 	Description string
 	// Max is the maximum number of tools a search returns. The default is 5.
 	Max int

@@ -32,14 +32,14 @@ type Tool[D any] struct {
 	// is to be approved. Nil means no approval is needed. It is called after the arguments have been checked. See
 	// [Approve] for the typed form.
 	Approval func(ctx context.Context, run *RunContext[D], args any) (*Approval, error)
-	// Yield, if not nil, says that the name was not chosen by the program but, for example, by an MCP server. If another
-	// tool has the name, or if it is longer than 64 bytes, [Combine] offers this tool under the name that Yield returns
-	// for it, and leaves it out if that name is empty or taken as well. It must return the same name each time, and may
-	// note that it was called.
+	// Yield is set if the name was not chosen by the program but, for example, by an MCP server. If
+	// another tool has the name, or if it is longer than 64 bytes, [Combine] offers this tool under
+	// the name that Yield returns for it, and leaves it out if that name is empty or taken as well.
+	// It must return the same name each time, and may note that it was called.
 	Yield func(name string) string
 
 	err error
-	// sound is the schema if it has been checked to be that of an object.
+	// sound is the schema if it is known to describe an object.
 	sound json.RawMessage
 }
 
@@ -58,8 +58,9 @@ type Options struct {
 	Kind Kind
 	// Title is the tool's display name. If empty, the name is used.
 	Title string
-	// Idempotent marks a tool for which a repeated call with the same idempotency key has no further effect. If the process ends
-	// during an allowed call, such a call may be repeated without asking anybody again. See [RunContext.IdempotencyKey].
+	// Idempotent marks a tool for which a repeated call with the same idempotency key has no
+	// further effect. If the process ends during an allowed call, such a call may be repeated
+	// without asking again. See [RunContext.IdempotencyKey].
 	Idempotent bool
 	// External marks a tool that does not run in this process. A call leaves the run pending until its result is
 	// supplied. See agent.PendingError.
@@ -69,7 +70,7 @@ type Options struct {
 	typed *typedFuncs
 }
 
-// Kind classifies tools for user interfaces. The values are those of the Agent Client Protocol.
+// Kind classifies tools for user interfaces. The values come from the Agent Client Protocol.
 type Kind string
 
 // Kinds of tools. The zero value counts as [KindOther].

@@ -8,9 +8,10 @@ import "context"
 type Toolset[D any] interface {
 	// Name identifies the toolset in errors.
 	Name() string
-	// Open is called once at the start of each run, on the run's goroutine unless the run has an engine of its own. It
-	// returns the toolset's instance for that run. State that must not be shared between runs belongs in the instance. A
-	// toolset without such state may return the same instance every time. If Open fails, the run fails.
+	// Open is called once at the start of each run, on the run's goroutine unless the run has its
+	// own engine. It returns the toolset's instance for that run. State that must not be shared
+	// between runs belongs in the instance. A toolset without such state may return the same
+	// instance every time. If Open fails, the run fails.
 	Open(ctx context.Context, run *RunContext[D]) (Instance[D], error)
 }
 
@@ -44,7 +45,7 @@ type Instance[D any] interface {
 	Close(ctx context.Context) error
 }
 
-// Listing is what an instance offers in one step.
+// Listing lists the tools that an instance offers in one step.
 type Listing[D any] struct {
 	// Tools is offered to the model in this order.
 	Tools []*Tool[D]

@@ -8,9 +8,10 @@ import "context"
 // and the arguments, call next several times, or not call it. run.Call identifies the call and holds the arguments as
 // JSON. Args are the arguments in the form the tool takes: for a tool made with [Func], a pointer to its argument struct.
 //
-// When a hook is called, the arguments have been checked and any approval has been given. Changed arguments are not
-// checked or shown again. If the tool [Failed] or was [Denied], the hook sees a result with that outcome. All other
-// outcomes and failures are errors. A hook may return such errors itself, and may return a result in place of an error.
+// When a hook is called, the arguments have been checked and any approval has been given. Changed
+// arguments are not checked or shown again. If the tool [Failed] or was [Denied], the hook sees a
+// result with that outcome. All other outcomes and failures are errors. A hook may return such
+// errors itself, and may return a result instead of an error.
 //
 // Hooks run concurrently, as tools do.
 type CallHook[D any] func(ctx context.Context, run *RunContext[D], args any, next CallFunc) (Result, error)

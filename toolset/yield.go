@@ -7,8 +7,9 @@ func Reserved[D any](names ...string) Toolset[D] {
 	return &static[D]{name: "reserved", reserved: names}
 }
 
-// settleNames returns tools of which each has a name of its own. Tools that can give way do so if another tool has their name,
-// all of them if there are several. So a name never comes to mean another tool, whichever of them is known first.
+// settleNames returns tools with distinct names. Tools that can give way do so if another tool has
+// their name, all of them if there are several. So a name never changes its meaning, whichever tool
+// is known first.
 func settleNames[D any](tools []*Tool[D], reserved []string) []*Tool[D] {
 	yields := false
 	for _, t := range tools {

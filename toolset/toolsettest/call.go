@@ -14,9 +14,9 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// Call runs one call of a tool as an agent would, in its own run: it opens the toolset, finds the tool among those of the
-// step, decodes and checks the arguments, checks whether the call needs approval, calls the tool and closes the toolset.
-// Args is JSON as a model would write it.
+// Call runs one call of a tool as an agent would, in its own run: it opens the toolset, finds the
+// tool among the tools of the step, decodes and checks the arguments, checks whether the call needs
+// approval, calls the tool and closes the toolset. Args is JSON as a model would write it.
 //
 // Run supplies the Deps for the tool. It may be nil if the tool uses nothing of it. Call fills in the fields of
 // [toolset.Call] that are empty. Set Call.Approved to run a tool that needs approval.

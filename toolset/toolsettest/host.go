@@ -13,7 +13,7 @@ import (
 // Host is a [toolset.Host] for unit tests of tools. Set it as the Host of a RunContext. The zero value records events and
 // answers no questions. It is safe for concurrent use and must not be copied.
 type Host struct {
-	// Asker answers the questions of tools. If nil, there is nobody to ask.
+	// Asker answers the questions of tools. If nil, no one is asked.
 	Asker toolset.Asker
 	// Model answers Generate. If nil, there is none.
 	Model model.Model

@@ -23,12 +23,13 @@ const MaxAnswer = 16 << 10
 
 // Options changes [New].
 type Options struct {
-	// Defer leaves a question pending if nobody can answer it while the run waits. On Temporal, where a call that waits holds an activity, it is
-	// left pending if the run has no asker of its own.
+	// Defer leaves a question pending if it cannot be answered while the run waits. On Temporal,
+	// where a call that waits holds an activity, it is left pending if the run has no asker.
 	Defer bool
 }
 
-// Question is what the model asks. It is the arguments of ask_user, and the Meta of a call that was deferred.
+// Question is a question of the model: the arguments of ask_user, and the Meta of a call that was
+// deferred.
 type Question struct {
 	// Question is the text of the question.
 	Question string `json:"question" jsonschema_description:"One question, with what the user has to know to answer it." validate:"required,max=4000"`

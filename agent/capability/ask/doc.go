@@ -9,7 +9,8 @@
 // The tool ask_user asks the run's asker: a form in an editor, a prompt in a terminal. The question has a text, and may
 // offer options to choose from. The run waits for the answer.
 //
-// Where nobody can answer while the run waits, the model is told so and asked to go on with what it can assume, or, with [Options.Defer], the
-// call is left pending and the run ends. A later run takes the answer as the result of the call, as for an external tool: see
+// If the question cannot be answered while the run waits, the model is told to continue with
+// reasonable assumptions, or, with [Options.Defer], the call is left pending and the run ends. A
+// later run takes the answer as the result of the call, as for an external tool: see
 // agent.PendingError. [External] leaves every question pending.
 package ask

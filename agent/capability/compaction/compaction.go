@@ -38,10 +38,11 @@ type Options[D any] struct {
 	Window int
 	// Reserve is the room for instructions that grow, estimates that are wrong, and the response. 0 means an eighth of the window.
 	Reserve int
-	// KeepTurns, KeepSteps and Instructions are those of [history.Summary]. KeepSteps also says how many steps keep their results.
+	// KeepTurns, KeepSteps and Instructions have the meaning of the fields of [history.Summary].
+	// KeepSteps is also the number of steps that keep their results.
 	KeepTurns, KeepSteps int
 	Instructions         string
-	// KeepResults are the names of tools whose results are not cleared, such as that of a plan.
+	// KeepResults are the names of tools whose results are not cleared, such as a plan.
 	KeepResults []string
 	// Spill returns the workspace that long results are written to; its files must be those that the model can read with read_file. It may
 	// be nil, and return nil: then results stay as they are. Writing these files needs no approval.

@@ -45,7 +45,7 @@ func (c *compactor[D]) call(ctx context.Context, run *toolset.RunContext[D], arg
 func (c *compactor[D]) spill(ctx context.Context, w workspace.Workspace, key, text string) (string, error) {
 	sum := sha256.Sum256([]byte(key))
 	name := path.Join(c.options.SpillDir, hex.EncodeToString(sum[:8])+".txt")
-	// A .gitignore keeps the files out of repositories, if nobody has one there already.
+	// A .gitignore keeps the files out of repositories, unless there is one already.
 	if _, err := w.Write(ctx, path.Join(c.options.SpillDir, ".gitignore"), []byte("*\n"), ""); err != nil && !errors.Is(err, workspace.ErrChanged) {
 		return "", err
 	}

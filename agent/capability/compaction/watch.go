@@ -24,7 +24,7 @@ type teller struct {
 
 type tellerKey struct{}
 
-// tell shows the compaction in progress, if anybody watches.
+// tell shows the compaction in progress to observers.
 func tell(ctx context.Context, e view.Entity) {
 	if t, ok := ctx.Value(tellerKey{}).(*teller); ok {
 		e.ID, e.Kind = t.id, view.Compaction
@@ -35,7 +35,7 @@ func tell(ctx context.Context, e view.Entity) {
 // change returns the change that shows an entity.
 func change(e view.Entity) view.Change { return view.Change{Op: view.Upsert, ID: e.ID, Entity: &e} }
 
-// failed says that a summary could not be made. Users see it, so it has no text of a provider.
+// failed reports that a summary could not be made. Users see it, so it has no text of a provider.
 func failed(err error) view.Entity {
 	text, ok := explain.Known(err)
 	if !ok {
@@ -111,7 +111,8 @@ func (c *compactor[D]) warn(run *toolset.RunContext[D], messages []*model.Messag
 	}
 }
 
-// corrected returns a response to a request that was cut, such that its size is that of the history.
+// corrected adjusts the response to a request that was cut: its size becomes the size of the
+// history.
 func (c *compactor[D]) corrected(run *toolset.RunContext[D], resp *model.Message, size int64) *model.Message {
 	if resp == nil {
 		return nil

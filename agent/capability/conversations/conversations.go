@@ -36,9 +36,9 @@ const (
 	maxRead    = 16 << 10
 )
 
-// Scope says which sessions a run may search.
+// Scope selects the sessions that a run may search.
 type Scope struct {
-	// Store has the sessions. Nil means none: the tools say so.
+	// Store has the sessions. Nil means none, and the tools report that.
 	Store session.Store
 	// Dir selects the sessions that work in a directory. Empty selects all of the store.
 	Dir string
@@ -88,7 +88,7 @@ func unreachable(err error) error {
 	return err
 }
 
-// said is what somebody said in a session.
+// said is a message in a session.
 type said struct {
 	who, text string
 	seq       int64
@@ -124,7 +124,7 @@ func saidIn(e *session.Entry) (s said, ok bool) {
 	return s, s.text != ""
 }
 
-// hit is what a search has found.
+// hit is a result of a search.
 type hit struct {
 	said
 	session string

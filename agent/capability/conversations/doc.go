@@ -13,6 +13,7 @@
 // A run sees only the sessions of its [Scope]. To keep users of one store apart, give them different directories, or
 // stores of their own.
 //
-// A search reads at most [MaxSessions] sessions and [MaxBytes] bytes, and says so if there are more. If the store cannot
-// be reached, the model is told that the conversations cannot be read, and the run goes on.
+// A search reads at most [MaxSessions] sessions and [MaxBytes] bytes, and says so if there are
+// more. If the store cannot be reached, the model is told that the conversations cannot be read,
+// and the run continues.
 package conversations

@@ -23,8 +23,9 @@ type ModelCheck struct {
 	MaxBytes int
 }
 
-// ByModel returns a check by a model: it passes a text, blocks it, or asks a person if the model is not sure. What it blocks at [Call] is a
-// denied call. It never replaces. Media are not looked at, and a text that is still growing passes. Everything but a clear verdict is a failed check.
+// ByModel returns a check by a model: it passes a text, blocks it, or asks a person if the model is
+// not sure. A block at [Call] is a denied call. It never replaces. Media are not looked at, and a
+// text that is still growing passes. Everything but a clear verdict is a failed check.
 //
 // On engines that repeat the loop of a run, such as Temporal, a guard of the input needs [Guard].Parallel: its check is then made once, with
 // the request. Without it the check fails.

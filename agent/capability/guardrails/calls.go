@@ -96,7 +96,7 @@ func (g *guardrails[D]) allowed(ctx context.Context, run *toolset.RunContext[D])
 	return toolset.Denied("Not executed: it needs the approval of a person (guardrail %s).", strings.Join(d.asked, ", "))
 }
 
-// approvalOf is what a person is asked about a call, every time.
+// approvalOf returns the question about a call, which is asked every time.
 func approvalOf(c *toolset.Call, d *decision) toolset.Approval {
 	sum := sha256.Sum256(append([]byte(c.Tool+"\x00"), c.Args...))
 	return toolset.Approval{
@@ -110,7 +110,7 @@ func approvalOf(c *toolset.Call, d *decision) toolset.Approval {
 	}
 }
 
-// result checks what a tool returned. same says that it has passed as it is.
+// result checks what a tool returned. same is set if it has passed unchanged.
 func (g *guardrails[D]) result(ctx context.Context, run *toolset.RunContext[D], res toolset.Result, err error) (_ toolset.Result, _ error, same bool) {
 	s := &Subject{Stage: Result, Tool: run.Call.Tool, CallID: run.Call.ID}
 	retry, _ := toolset.Outcome(err).(*toolset.RetryError)

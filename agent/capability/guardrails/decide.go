@@ -15,7 +15,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// decision is what all guards together say.
+// decision is the combined decision of all guards.
 type decision struct {
 	text     string
 	replaced bool

@@ -10,9 +10,10 @@
 //		Capabilities: []agent.Capability[Deps]{…, guardrails.New(secrets, topic)},
 //	}
 //
-// List it last, so that its hooks are innermost: then other capabilities see and record only what has been checked.
+// List it last to make its hooks innermost: then other capabilities see and record only checked
+// text.
 //
-// # What is checked when
+// # Stages
 //
 // A prompt, and each message that is steered into the run, is checked before anything records or sends it. A response is checked before
 // it is part of the history, the journal, the events and the session: its text, its thinking, the arguments of its tool calls, and its

@@ -11,7 +11,7 @@ import (
 	"github.com/ponte-go/ponte/internal/show"
 )
 
-// ErrBlocked is what every [*BlockedError] wraps.
+// ErrBlocked is wrapped by every [*BlockedError].
 var ErrBlocked = errors.New("blocked by a guardrail")
 
 // BlockedError ends a run that a guard has blocked.
@@ -21,9 +21,10 @@ type BlockedError struct {
 	Stage Stage
 	// Tool and CallID identify the call, if it was about one.
 	Tool, CallID string
-	// Reason is what the guard says.
+	// Reason is the reason that the guard gave.
 	Reason string
-	// Err is why the check failed, or [toolset.ErrNobody] if there was nobody to ask. It is nil if the guard decided.
+	// Err is the error of a failed check, or [toolset.ErrNobody] if there was no one to ask. It is
+	// nil if the guard decided.
 	Err error
 }
 

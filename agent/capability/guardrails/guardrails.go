@@ -46,9 +46,9 @@ func (s Stage) String() string {
 	return strings.Join(names, "|")
 }
 
-// Subject is what a guard checks.
+// Subject is a text to check.
 type Subject struct {
-	// Stage says what the text is.
+	// Stage is the kind of text.
 	Stage Stage
 	// Text is the text of the prompt, of the response or of the result, joined if it has several parts, or the arguments of a call as
 	// the model wrote them. If an earlier guard has replaced it, it is the replacement.
@@ -57,13 +57,13 @@ type Subject struct {
 	Media []model.Part
 	// Tool and CallID identify the call, for arguments, results, and outputs that are tool calls.
 	Tool, CallID string
-	// Thinking says that the text is the model's reasoning.
+	// Thinking is set if the text is the model's reasoning.
 	Thinking bool
-	// Partial says that the response is still being written: Text is what has been written so far.
+	// Partial is set while the response is still being written: Text is the part so far.
 	Partial bool
 }
 
-// Action is what becomes of a subject.
+// Action determines what happens to a subject.
 type Action uint8
 
 const (
@@ -81,7 +81,7 @@ const (
 
 // Verdict is the outcome of a check. The zero value passes.
 type Verdict struct {
-	// Action is what becomes of the subject.
+	// Action determines what happens to the subject.
 	Action Action
 	// Text is the replacement.
 	Text string
@@ -97,8 +97,9 @@ func Replace(text, reason string) Verdict {
 	return Verdict{Action: ActionReplace, Text: text, Reason: reason}
 }
 
-// Ask asks the person that the run belongs to. A tool call becomes a call that needs approval, which may stay pending. At other stages the
-// run waits for the answer; if there is nobody, the subject is blocked.
+// Ask asks the person that the run belongs to. A tool call becomes a call that needs approval,
+// which may stay pending. At other stages the run waits for the answer; without an asker, the
+// subject is blocked.
 func Ask(reason string) Verdict { return Verdict{Action: ActionAsk, Reason: reason} }
 
 // Deny denies a tool call, and tells the model why. At other stages it blocks.
@@ -119,7 +120,8 @@ type Guard[D any] struct {
 	// Check makes the check.
 	Check Check[D]
 
-	// Tools are the names of the tools whose calls and results are checked, in which "*" stands for any characters. Empty is all.
+	// Tools are the names of the tools whose calls and results are checked, in which "*" matches
+	// any characters. Empty means all.
 	Tools []string
 	// Parallel has the input checked while the model already works on its first response. Nothing of the response is shown, recorded or
 	// executed before the check has passed. If the check does not pass, the request is cancelled. The prompt has then been recorded and
@@ -151,7 +153,7 @@ func New[D any](guards ...Guard[D]) agent.Capability[D] {
 	}
 }
 
-// guardrails applies guards. It has no state of its own.
+// guardrails applies guards. It is stateless.
 type guardrails[D any] struct{ guards []Guard[D] }
 
 func (g *guardrails[D]) check() error {

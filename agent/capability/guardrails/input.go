@@ -13,7 +13,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// stateKey is that of a run's state in the context.
+// stateKey is the context key of a run's state.
 type stateKey struct{}
 
 // state is what a run remembers of its calls between the response that makes them and their execution.
@@ -126,8 +126,9 @@ func (g *guardrails[D]) trip(ctx context.Context, run *toolset.RunContext[D], me
 	return t, request
 }
 
-// wait waits for the check, and returns what it says of the input. failed says that the request has failed, so that nothing depends on the
-// check any more: it is cancelled, and passed is false unless it was over.
+// wait waits for the check of the input, and returns its decision. failed says that the request has
+// failed, so that nothing depends on the check any more: it is cancelled, and passed is false
+// unless it was over.
 func (t *tripwire) wait(failed bool) (tripped error, passed bool) {
 	if t == nil {
 		return nil, true

@@ -25,19 +25,21 @@ type tap struct {
 	wire  <-chan struct{}
 	queue []model.Delta
 
-	// passed says that something of the response was shown.
+	// passed is set if a part of the response was shown.
 	passed bool
 	// written is the text so far, looked how much of it the guards have seen, shown what was shown of what they left.
 	written strings.Builder
 	looked  int
 	shown   string
-	// thoughts is the thinking so far; thought is thinking that has been checked. dropThought says that it must not be kept.
+	// thoughts is the thinking so far; thought is thinking that has been checked. dropThought is
+	// set if it must not be kept.
 	thoughts    strings.Builder
 	thought     string
 	dropThought bool
 	// rest is the text that is left to be shown.
 	rest string
-	// used is the usage that the model reported last, until the loop is told. limit says whether it exceeds a limit.
+	// used is the usage that the model reported last, until the loop is told. limit is set if it
+	// exceeds a limit.
 	used  *model.Usage
 	limit func(model.Usage) error
 }
@@ -160,7 +162,8 @@ func (t *tap) flush() error {
 	return nil
 }
 
-// step is the least by which a text grows before guards are asked again. It grows with the text, so that the work stays in proportion.
+// step is the minimum growth of a text before guards check it again. It grows with the text, which
+// keeps the work proportional.
 const step = 64
 
 // grow takes more text, and shows what the guards allow.

@@ -63,7 +63,7 @@ func withoutSpans(line string) string {
 	}
 }
 
-// closing returns where the text behind a run of n backticks goes on after the code span, or -1.
+// closing returns the position after the code span that begins with n backticks, or -1.
 func closing(text string, n int) int {
 	for i := 0; i < len(text); {
 		if text[i] != '`' {

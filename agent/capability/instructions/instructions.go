@@ -31,7 +31,8 @@ type Options struct {
 	Names []string
 	// Dir is the working directory, a path in the workspace. The default is the first root.
 	Dir string
-	// MaxFile bounds the text of one file, MaxTotal that of all files which are added at once, in bytes. 0 means the default.
+	// MaxFile bounds the text of one file, MaxTotal the text of all files that are added at once,
+	// in bytes. 0 means the default.
 	MaxFile, MaxTotal int
 }
 
@@ -104,7 +105,7 @@ func readable(w workspace.Workspace) bool {
 	return w != nil && (w.Features().Read || w.Features().Saved) && len(w.Roots()) > 0
 }
 
-// standing is a toolset without tools. Its instructions are those that a run begins with.
+// standing is a toolset without tools. Its instructions are the ones at the beginning of a run.
 type standing[D any] struct {
 	project *project
 	session func(D) *workspace.Session

@@ -43,16 +43,16 @@ func (p *project) loader(w workspace.Workspace) *loader {
 type document struct {
 	path string // absolute
 	text string
-	// notes say what is missing.
+	// notes describe what is missing.
 	notes []string
 }
 
-// fatal reports whether an error says that nothing more can be read.
+// fatal reports whether an error prevents further reads.
 func fatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, workspace.ErrLost) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// nothing reports whether an error says that there is no file. That is no reason to say anything.
+// nothing reports whether an error means that the file does not exist, which is not worth a note.
 func nothing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrIsDirectory) || errors.Is(err, workspace.ErrNotDirectory) ||
 		errors.Is(err, workspace.ErrPath)

@@ -18,7 +18,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// touched is what one run knows of the instructions of subdirectories.
+// touched is the state of a run about instructions of subdirectories.
 type touched struct {
 	mu   sync.Mutex
 	dirs map[string]*directory
@@ -32,7 +32,8 @@ type directory struct {
 	text string // empty if it has no instructions
 	key  string // identifies directory and text
 	file string
-	// added says that the text was added in this run, the last time in step. at is where the history has it.
+	// added is set if the text was added in this run, the last time in step. at is its position in
+	// the history.
 	added    bool
 	step, at int
 }

@@ -84,7 +84,7 @@ func (m *notes[D]) Check() error {
 	return nil
 }
 
-// opened is what a run is offered.
+// opened is the instance of a run.
 type opened[D any] struct{ listing toolset.Listing[D] }
 
 func (o *opened[D]) Tools(context.Context, *toolset.RunContext[D]) (toolset.Listing[D], error) {

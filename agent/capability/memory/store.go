@@ -39,7 +39,8 @@ var (
 type Note struct {
 	// Name identifies the note: 1 to 64 letters, digits, blanks, and characters of "-_.", which does not begin or end with a blank or a dot.
 	Name string
-	// Text is the text of the note, Markdown. Cut says that the note is longer than [MaxRead], and Text its beginning.
+	// Text is the text of the note, Markdown. Cut is set if the note is longer than [MaxRead] and
+	// Text is its beginning.
 	Text string
 	Cut  bool
 	// Version identifies the text at one time.

@@ -41,7 +41,7 @@ func (m *notes[D]) checkSave(_ context.Context, _ *toolset.RunContext[D], in sav
 // change is a change of a note that is to be approved.
 type change struct {
 	name, version string
-	// file is what the note is called in the preview.
+	// file is the name of the note in the preview.
 	file     string
 	old, new *string
 }
@@ -115,7 +115,8 @@ func (m *notes[D]) approveRemove(ctx context.Context, run *toolset.RunContext[D]
 	return asked(m.planRemove(ctx, m.store(run.Deps), in.Name))
 }
 
-// asked returns the approval of a change. What cannot be done needs none: the call says so.
+// asked returns the approval of a change. An impossible change needs none: the call returns the
+// error.
 func asked(c *change, err error) (*toolset.Approval, error) {
 	if _, failed := toolset.Outcome(err).(*toolset.FailedError); failed {
 		return nil, nil
@@ -126,7 +127,7 @@ func asked(c *change, err error) (*toolset.Approval, error) {
 	return c.approval(), nil
 }
 
-// settled checks that a change is what was approved.
+// settled checks that a change equals the approved one.
 func (m *notes[D]) settled(call *toolset.Call, c *change) error {
 	if !m.options.Unasked && (!call.Approved || call.Approval != nil && call.Approval.Basis != c.approval().Basis) {
 		return toolset.ApprovalRequired(*c.approval())

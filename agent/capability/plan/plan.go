@@ -85,7 +85,8 @@ func (in *args) steps() []view.Step {
 	return steps
 }
 
-// Of returns the plan of a conversation: that of the last call of update_plan which succeeded. It is nil if there is none.
+// Of returns the plan of a conversation, from the last successful call of update_plan. It is nil if
+// there is none.
 func Of(messages []*model.Message) []view.Step {
 	var steps []view.Step
 	for _, p := range model.Kept(messages, ToolUpdatePlan) {

@@ -20,7 +20,7 @@
 // its own name, or by its folder's if its own is not valid. [Options.Problem] and the command /skill report both with the
 // reason. If names are equal, the first source is used.
 //
-// # What the model sees
+// # The model's view
 //
 // The instructions of a run list the names and descriptions, sorted, in at most [Options.MaxCatalogue] bytes. They
 // are read once, when a run begins, so they are the same in all its requests. The tool load_skill returns the current

@@ -27,13 +27,14 @@ const (
 type Skill struct {
 	// Name identifies the skill: 1 to 64 lower-case letters, digits and single hyphens, with no hyphen at either end.
 	Name string
-	// Description says what the skill does and when to use it, in 1 to 1,024 characters.
+	// Description describes the skill and when to use it, in 1 to 1,024 characters.
 	Description string
-	// License and Compatibility are for people. Compatibility says what the skill needs, in up to 500 characters.
+	// License and Compatibility are for people. Compatibility lists the requirements of the skill,
+	// in up to 500 characters.
 	License, Compatibility string
 	// Metadata is for the application's use.
 	Metadata map[string]string
-	// Body is what the model is told when it loads the skill, as Markdown.
+	// Body is the text that the model receives when it loads the skill, as Markdown.
 	Body string
 	// Files are the other files of a skill made in code, by their path: relative, with slashes. Skills from elsewhere leave it nil.
 	Files map[string]string

@@ -34,9 +34,9 @@ type Options struct {
 
 // Problem says why a skill was left out, or what is wrong with one that can be used nevertheless.
 type Problem struct {
-	// Skill is the name of the skill's folder, Where says where it is.
+	// Skill is the name of the skill's folder, Where its location.
 	Skill, Where string
-	// Err is what is wrong.
+	// Err is the problem.
 	Err error
 	// Used reports that the skill is used nevertheless.
 	Used bool

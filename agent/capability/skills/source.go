@@ -135,7 +135,7 @@ func Workspace[D any](session func(deps D) *workspace.Session, dirs ...string) S
 // readable reports whether a workspace has files to read, if only as they are saved.
 func readable(w workspace.Workspace) bool { return w.Features().Read || w.Features().Saved }
 
-// fatal reports whether an error says that nothing more can be read.
+// fatal reports whether an error prevents further reads.
 func fatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, workspace.ErrLost)
 }

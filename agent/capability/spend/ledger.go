@@ -26,14 +26,15 @@ const Dir = session.InternalDir + "spend"
 // slots is how many amounts a ledger tells apart.
 const slots = 60
 
-// ledger is what one window has counted for one key.
+// ledger is the account of one window for one key.
 type ledger struct {
 	store     session.Store
 	id        string
 	name, key string
 	length    time.Duration
 	limit     float64
-	// turns has a channel of one element for each ledger that this process uses, so that its runs do not take the lease from one another.
+	// turns has a channel of one element for each ledger of this process. It keeps runs from taking
+	// the lease from one another.
 	turns *sync.Map
 }
 
@@ -63,7 +64,8 @@ type amount struct {
 // accountVersion is the version of accounts that this package writes.
 const accountVersion = 1
 
-// slot returns the end of the slot of time that t is in, so that an amount counts for at least the length of the window.
+// slot returns the end of the time slot of t. An amount counts for at least the length of the
+// window.
 func (l *ledger) slot(t time.Time) int64 {
 	width := max(l.length.Milliseconds()/slots, 1)
 	return (t.UnixMilli()/width + 1) * width
@@ -85,7 +87,7 @@ func (a *account) used() (sum float64) {
 	return sum
 }
 
-// reserve reserves an amount. The error is an [*Error] if there is no room for it.
+// reserve reserves an amount. The error is an [*Error] if it does not fit.
 func (l *ledger) reserve(ctx context.Context, value float64) (id string, err error) {
 	id = rand.Text()
 	return id, l.change(ctx, func(a *account, now time.Time) error {
@@ -194,7 +196,8 @@ func (l *ledger) stale() map[string]json.RawMessage {
 	return session.StaleAfter(l.length + 2*l.length/slots + time.Second)
 }
 
-// content is the data of the entry: a message without content, for whoever opens the session as a conversation, and the account.
+// content is the data of the entry: a message without content, for readers that open the session as
+// a conversation, and the account.
 type content struct {
 	Message model.Message `json:"message"`
 	Account *account      `json:"account"`

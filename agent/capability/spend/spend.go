@@ -35,22 +35,22 @@ type Window[D any] struct {
 	// Cost bounds the cost of responses, in the currency of the prices. Tokens bounds their input and output.
 	Cost   float64
 	Tokens int64
-	// Reserve is what a request reserves, in the unit of the window. It should be what an expensive request needs. 0 means a twentieth of
-	// the bound.
+	// Reserve is the amount that a request reserves, in the unit of the window. It should cover an
+	// expensive request. 0 means a twentieth of the bound.
 	Reserve float64
 	// Key returns who spends, such as a user. Each key has its own window. Nil means one window for all.
 	Key func(run *toolset.RunContext[D]) string
 }
 
-// ErrSpent is what every [*Error] wraps.
+// ErrSpent is wrapped by every [*Error].
 var ErrSpent = errors.New("the window is used up")
 
-// Error says that a request was not made because a window has no room for it.
+// Error reports a request that was not made because it did not fit into a window.
 type Error struct {
-	// Window and Key say which window it is.
+	// Window and Key identify the window.
 	Window, Key string
-	// Length and Limit are those of the window. Used is what counts now, with what other requests have reserved, and Reserve is what the
-	// request would have reserved.
+	// Length and Limit belong to the window. Used is the current sum, including reservations of
+	// other requests, and Reserve is the amount that the request would have reserved.
 	Length               time.Duration
 	Limit, Used, Reserve float64
 	// Free is when there will be room, if nothing else is spent until then.
@@ -187,7 +187,7 @@ func (s *spending[D]) priced(prices *toolset.Meter, asked model.Info) error {
 	return nil
 }
 
-// amountOf is what a response counts.
+// amountOf returns the amount that a response counts.
 func amountOf(m *model.Message, prices *toolset.Meter, asked model.Info, cost bool) float64 {
 	if !cost {
 		return float64(m.Usage.TotalTokens())

@@ -45,7 +45,7 @@ type task struct {
 	err    error
 }
 
-// question is a question of a sub-agent that somebody has to ask.
+// question is a question of a sub-agent that a waiting call has to ask.
 type question struct {
 	ask  func(ctx context.Context, person toolset.Asker)
 	done chan struct{}
@@ -226,7 +226,7 @@ func (t *task) serve(ctx context.Context, emit func(any), person toolset.Asker) 
 	}
 }
 
-// put has somebody ask a question, and waits until that is done.
+// put passes a question to a waiting call, and waits until it was asked.
 func (t *task) put(ctx context.Context, ask func(ctx context.Context, person toolset.Asker)) error {
 	q := question{ask, make(chan struct{})}
 	select {
@@ -243,7 +243,8 @@ func (t *task) put(ctx context.Context, ask func(ctx context.Context, person too
 	}
 }
 
-// asked asks until somebody has answered. If the model stops to wait while the question is open, the next one that waits asks again.
+// asked asks until there is an answer. If the model stops to wait while the question is open, the
+// next one that waits asks again.
 func asked[R any](ctx context.Context, t *task, ask func(ctx context.Context, person toolset.Asker) (R, error)) (reply R, err error) {
 	for {
 		left := false // the one who asks

@@ -15,9 +15,10 @@
 //
 // # Agents
 //
-// [Of] makes a sub-agent of an agent. [FromTool] makes one of a tool that takes a prompt, such as that of an agent which speaks the Agent Client
-// Protocol: see acpbridge/acpagent. [Parse] and [Load] read definitions from Markdown files with front matter, of which the program makes
-// agents, with the model and the tools that it allows.
+// [Of] makes a sub-agent of an agent. [FromTool] makes one of a tool that takes a prompt, such as
+// an agent that speaks the Agent Client Protocol: see acpbridge/acpagent. [Parse] and [Load] read
+// definitions from Markdown files with front matter, of which the program makes agents, with the
+// model and the tools that it allows.
 //
 // # In the foreground
 //
@@ -26,8 +27,9 @@
 //
 // # In the background
 //
-// With background set, delegate returns a handle at once and the model goes on. wait_for_agents waits for sub-agents and returns their results;
-// cancel_agent ends one. While the model waits, their events so far are shown, and their questions are asked; a question at another time waits
+// With background set, delegate returns a handle at once and the model continues. wait_for_agents
+// waits for sub-agents and returns their results; cancel_agent ends one. While the model waits,
+// their events so far are shown, and their questions are asked; a question at another time waits
 // until then. A tool of [FromTool] cannot ask in the background.
 //
 // Sub-agents in the background belong to the run. When it ends, or is left pending, they are cancelled, and the run returns when they have

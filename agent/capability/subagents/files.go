@@ -28,7 +28,7 @@ import (
 //
 // A definition permits nothing: the program decides which model and which of its tools the agent gets.
 type Definition struct {
-	// Name and Description are those of the agent.
+	// Name and Description describe the agent.
 	Name, Description string
 	// Model names the model that the file asks for, Tools the tools. Both may be empty; the program decides then.
 	Model string
@@ -45,7 +45,7 @@ const (
 	maxDefinitions = 200
 )
 
-// Parse reads a definition. The error says what is wrong.
+// Parse reads a definition. The error describes the mistake.
 func Parse(text string) (Definition, error) {
 	var fields struct {
 		Name        string `yaml:"name"`

@@ -68,8 +68,8 @@ func Of[D, N, O any](name, description string, inner *agent.Agent[N, O], deps fu
 	}
 }
 
-// FromTool returns a sub-agent that is a tool whose arguments have one field, prompt. Its name and description are those of the tool. What the
-// tool requires approval for is asked about as usual.
+// FromTool returns a sub-agent that is a tool whose arguments have one field, prompt. It has the
+// name and description of the tool. What the tool requires approval for is asked about as usual.
 func FromTool[D any](t *toolset.Tool[D]) Agent[D] {
 	if t == nil {
 		return Agent[D]{err: errors.New("the tool is nil")}

@@ -56,7 +56,7 @@ func (o *opened[D]) tools(canWait bool) []*toolset.Tool[D] {
 	}
 }
 
-// prompt is what the tools of sub-agents take.
+// prompt holds the arguments of the tools of sub-agents.
 type prompt struct {
 	Prompt string `json:"prompt"`
 }

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// cache keeps the pages that a run has read last, so that the next part of a page costs no download and fits the first.
+// cache keeps the last pages of a run: the next part of a page needs no download and matches the
+// first.
 type cache struct {
 	mu    sync.Mutex
 	pages []cached // the last one was used last

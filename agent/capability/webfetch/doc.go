@@ -12,6 +12,7 @@
 // scheme and port. [Options].Allow lists hosts that need no approval. A redirect to another host is not followed unless
 // that host needs no approval either: the model is told where it leads.
 //
-// What a page says is data. The result says so, between marks that the page cannot contain. That does not make a model
-// immune to instructions in pages: approvals are what bounds their effect.
+// The text of a page is data. The result states this, between marks that the page cannot contain.
+// That does not make a model immune to instructions in pages: approvals are what bounds their
+// effect.
 package webfetch

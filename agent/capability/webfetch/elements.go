@@ -30,7 +30,7 @@ var (
 	isVoid = setOf(atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Frame, atom.Hr, atom.Img, atom.Input, atom.Keygen, atom.Link, atom.Meta,
 		atom.Param, atom.Source, atom.Track, atom.Wbr)
 
-	// isBlock lists elements that begin on a line of their own, with a blank line before them.
+	// isBlock lists elements that begin on a new line, after a blank line.
 	isBlock = setOf(atom.Address, atom.Article, atom.Blockquote, atom.Caption, atom.Center, atom.Details, atom.Dir, atom.Div, atom.Dl, atom.Fieldset, atom.Figcaption,
 		atom.Figure, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Legend, atom.Listing, atom.Main, atom.Menu,
 		atom.Ol, atom.P, atom.Plaintext, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Ul, atom.Xmp)

@@ -43,7 +43,8 @@ type marker struct {
 	written bool
 }
 
-// prefix is what an open quote or list item puts before its lines: first before the first one, rest before the others.
+// prefix is written before the lines of an open quote or list item: first before the first one,
+// rest before the others.
 type prefix struct {
 	first, rest string
 	used        bool
@@ -67,11 +68,11 @@ type writer struct {
 	space bool
 	// fresh reports that nothing but prefixes is on the line.
 	fresh bool
-	// inline counts elements within which there are no line breaks, and cells those of tables.
+	// inline counts open elements without line breaks, and cells the open cells of tables.
 	inline, cells int
 	// linked is set within a link, and brackets where brackets would end its text or that of an image.
 	linked, brackets bool
-	// bracket reports that the text ends with a closing bracket that is no markup.
+	// bracket is set if the text ends with a closing bracket that is not markup.
 	bracket bool
 }
 
@@ -450,7 +451,7 @@ func (w *writer) item(n *node, mark string) {
 	w.breakLine(1)
 }
 
-// resolve returns an address as it stands in Markdown, or "" if it is no link that a model can follow.
+// resolve returns an address for Markdown, or "" if a model cannot follow the link.
 func (w *writer) resolve(attr *attributes) string {
 	if attr == nil || attr.address == "" {
 		return ""

@@ -16,7 +16,7 @@ type open struct {
 	skip, foreign bool
 }
 
-// class says what an open element is to the tags that follow.
+// class is the role of an open element for later tags.
 type class uint16
 
 const (

@@ -26,7 +26,7 @@ const (
 	DefaultMaxBytes = 4 << 20
 	// DefaultPartBytes is how much text one call returns, in bytes.
 	DefaultPartBytes = 32 << 10
-	// DefaultTimeout limits the duration of a download, and that of reading the page.
+	// DefaultTimeout limits the duration of a download, and of reading the page.
 	DefaultTimeout = 30 * time.Second
 
 	minPartBytes = 1 << 10
@@ -49,18 +49,20 @@ type Options struct {
 	Deny []string
 	// Only restricts web_fetch to these hosts, in the form of Allow. They still need approval unless Allow lists them.
 	Only []string
-	// AllowPrivate lists address ranges that are allowed although they are not public, such as those of an intranet.
+	// AllowPrivate lists address ranges that are allowed although they are not public, such as an
+	// intranet.
 	AllowPrivate []netip.Prefix
 	// MaxBytes limits how much of a page is downloaded, after decompression. The rest is cut off. 0 means
 	// [DefaultMaxBytes].
 	MaxBytes int64
 	// PartBytes limits the text of one result. 0 means [DefaultPartBytes].
 	PartBytes int
-	// Timeout limits the duration of a download, and then that of reading the page. 0 means [DefaultTimeout].
+	// Timeout limits the duration of a download, and then of reading the page. 0 means
+	// [DefaultTimeout].
 	Timeout time.Duration
-	// Native uses the provider's own fetch instead of web_fetch if the model has it ([model.NativeWebFetch]) and can be
-	// restricted as Only and Deny say. The provider asks nobody, so Allow and AllowAll mean nothing to it. It fetches only
-	// URLs that occur in the conversation.
+	// Native uses the provider's own fetch instead of web_fetch if the model has it
+	// ([model.NativeWebFetch]) and can be restricted as Only and Deny say. The provider never asks,
+	// so Allow and AllowAll do not apply. It fetches only URLs that occur in the conversation.
 	Native bool
 	// NoMedia refuses images and PDF files even if the model of the run accepts them.
 	NoMedia bool
@@ -168,7 +170,7 @@ func parse(from string) (*url.URL, error) {
 	return u, nil
 }
 
-// origin is what "always" covers: exactly this host, with its scheme and port.
+// origin returns the scope of "always": exactly this host, with its scheme and port.
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // Format implements [fmt.Formatter]. It hides the values of Header.

@@ -24,7 +24,7 @@ import (
 	"github.com/ponte-go/ponte/toolset"
 )
 
-// page is what a URL leads to, as a model reads it.
+// page is the content of a URL in the form for the model.
 type page struct {
 	at, title, mediaType, name string
 	// text is all of it, in UTF-8 without control characters. cut reports that the page is longer than what is read.
@@ -109,8 +109,9 @@ func isText(kind string) bool {
 	return false
 }
 
-// decoded returns the text in UTF-8. The character set is that of a byte order mark, the Content-Type, or a meta element,
-// in this order, as browsers find it. Text that says nothing and is valid UTF-8 is UTF-8.
+// decoded returns the text in UTF-8. The character set is taken from a byte order mark, the
+// Content-Type, or a meta element, in this order, as browsers find it. Text that says nothing and
+// is valid UTF-8 is UTF-8.
 func decoded(c *fetch.Content) (string, error) {
 	encoding, _, certain := charset.DetermineEncoding(c.Data[:min(len(c.Data), 1024)], c.Type)
 	if !certain && (utf8.Valid(c.Data) || c.More && utf8Prefix(c.Data)) {
@@ -184,7 +185,8 @@ func (p *page) part(from string, offset, size int) (*toolset.Result, error) {
 
 // Meta is the Meta of results, as JSON.
 type Meta struct {
-	// URL is what was asked for, At where it led. Title is that of the page, Type its media type.
+	// URL is the requested address, At the final one. Title is the page's title, Type its media
+	// type.
 	URL   string `json:"url"`
 	At    string `json:"at,omitempty"`
 	Title string `json:"title,omitempty"`

@@ -15,7 +15,8 @@ import (
 const (
 	// maxNodes limits the tree. The rest of a page with more nodes is cut off.
 	maxNodes = 1 << 20
-	// maxDepth limits the nesting. What is nested deeper becomes part of the last element within the limit.
+	// maxDepth limits the nesting. Deeper elements become part of the last element within the
+	// limit.
 	maxDepth = 200
 	// maxLook limits how many open elements a tag is compared with.
 	maxLook = 100
@@ -33,7 +34,7 @@ type node struct {
 	layout bool
 }
 
-// attributes are those that Markdown needs.
+// attributes that Markdown needs.
 type attributes struct {
 	address, alt, class string
 	number              int // start of a list, value of an item, or columns of a cell

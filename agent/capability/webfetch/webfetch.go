@@ -168,7 +168,7 @@ func (r *reader) read(ctx context.Context, u *url.URL, offset int, accepts []str
 		if err != nil {
 			return nil, r.failed(ctx, u, err)
 		}
-		// Reading the page has a time limit of its own, the same one.
+		// Reading the page has a separate time limit of the same length.
 		limited, cancel := context.WithTimeout(ctx, policy.Timeout)
 		defer cancel()
 		p, err = pageOf(limited, content, accepts)

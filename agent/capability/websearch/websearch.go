@@ -52,8 +52,8 @@ type Options struct {
 	// Native determines whether the provider's own search is used. It never is if Approve is set, if Blocked is set, or if
 	// Allowed is set and the model does not have [model.Info.NativeDomains].
 	Native Native
-	// Required fails runs whose model has no search of its own if there is no Searcher either. Without it, these runs have
-	// no web search.
+	// Required fails runs whose model has no built-in search if there is no Searcher either.
+	// Without it, these runs have no web search.
 	Required bool
 	// Allowed and Blocked restrict the hosts of results, each with its subdomains: "example.com".
 	Allowed, Blocked []string
@@ -63,7 +63,7 @@ type Options struct {
 	Approve bool
 }
 
-// Query is what is searched for.
+// Query is the search text.
 type Query struct {
 	// Text is the query of the model. Max is how many results are wanted.
 	Text string
@@ -204,7 +204,8 @@ func tool[D any](o *Options) *toolset.Tool[D] {
 	}, options...)
 }
 
-// render returns results as the model reads them. Each field is one line, so that no result can pretend to be another.
+// render returns results as the model reads them. Each field is one line, so a result cannot
+// imitate another.
 func render(q Query, found []Result) (*toolset.Result, error) {
 	var kept []Result
 	for _, r := range found {
