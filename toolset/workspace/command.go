@@ -28,12 +28,13 @@ type Process interface {
 	// does not wait. from is the position of the first byte wanted, counted from the beginning of the output; a negative one counts from
 	// the end. limit is how many bytes to return at most; 0 means all that is kept. After Close the error is [ErrClosed].
 	Output(ctx context.Context, from int64, limit int) (Chunk, error)
-	// Wait waits until the command has ended and all that it wrote can be read, or until ctx ends. The command goes on in that case. Wait may be
-	// called several times. Processes that the command has left running do not hold it up.
+	// Wait waits until the command has ended and all its output can be read, or until ctx ends. In
+	// that case the command continues. Wait may be called several times. Processes that the command
+	// has left running do not hold it up.
 	Wait(ctx context.Context) (Exit, error)
 	// Kill ends the command, with the processes that it has started. Its output stays. The exit of a command that has ended does not change.
 	Kill(ctx context.Context) error
-	// Close ends the command if it is running and gives up its output. Further calls do nothing.
+	// Close ends the command if it is running and discards its output. Further calls do nothing.
 	Close(ctx context.Context) error
 }
 
@@ -46,14 +47,14 @@ type Chunk struct {
 	From int64
 	// End is the position after the last byte of the output so far.
 	End int64
-	// Lost says that output before From has been dropped.
+	// Lost is set if output before From has been dropped.
 	Lost bool
-	// Exit says how the command ended. It is nil while the command runs. When it is set, all that the command wrote can be read. Processes that
-	// it has left running may add to the output.
+	// Exit describes how the command ended. It is nil while the command runs. When it is set, all
+	// output of the command can be read. Processes that it has left running may add to the output.
 	Exit *Exit
 }
 
-// Exit says how a command ended.
+// Exit describes how a command ended.
 type Exit struct {
 	// Code is the exit code, or -1 if there is none: the command was killed by a signal, or the backend does not know.
 	Code int `json:"code"`

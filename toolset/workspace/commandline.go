@@ -64,7 +64,7 @@ func plainLine(style Style, line string) bool {
 const (
 	// posixMeta are the characters that a POSIX shell gives a meaning to anywhere in a word.
 	posixMeta = "|&;<>()$`\\\"'*?[]{}~#!\n\r"
-	// windowsMeta are those of cmd.exe.
+	// windowsMeta are the metacharacters of cmd.exe.
 	windowsMeta = "|&<>()^%!\"\n\r"
 )
 
@@ -92,7 +92,7 @@ func quoteWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// howEnded says how a command ended.
+// howEnded describes how a command ended.
 func howEnded(exit *Exit) string {
 	switch {
 	case exit == nil:

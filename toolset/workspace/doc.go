@@ -3,7 +3,7 @@
 // Package workspace gives agents the files and commands of a project. A [Workspace] is where they are: on this machine, in memory
 // or in a user's editor. The tools of this package are written once, on that interface, and tell the model the same on each.
 //
-// A backend that cannot do a thing says so in its [Features], and the tools for it are not offered.
+// A backend lists what it can do in its [Features], and only tools that it supports are offered.
 //
 // # Paths
 //

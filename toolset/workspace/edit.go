@@ -12,7 +12,7 @@ import (
 
 // Edit is one replacement in a text.
 type Edit struct {
-	// OldText is what to replace. It must occur once, unless ReplaceAll is set.
+	// OldText is the text to replace. It must occur once, unless ReplaceAll is set.
 	OldText string `json:"old_text" jsonschema_description:"The text to replace, exactly as in the file, with its indentation. It must occur once: include enough of the lines around it."`
 	// NewText takes its place.
 	NewText string `json:"new_text" jsonschema_description:"The text to put in its place; empty to delete it."`
@@ -24,7 +24,7 @@ type Edit struct {
 type EditError struct {
 	// Index is the edit's, counted from 0.
 	Index int
-	// Message says what is wrong, with the lines that matter.
+	// Message describes the problem, with the relevant lines.
 	Message string
 }
 
@@ -120,7 +120,7 @@ func (t *foldedText) find(old string, limit int) []int {
 
 // replace returns raw with old replaced at the positions found.
 func (t *foldedText) replace(found []int, old, replacement string) []byte {
-	// What is the same at both ends is not touched, so that its line endings stay.
+	// Equal lines at both ends are not touched, which keeps their line endings.
 	head := 0
 	for head < len(old) && head < len(replacement) && old[head] == replacement[head] {
 		head++
@@ -132,7 +132,8 @@ func (t *foldedText) replace(found []int, old, replacement string) []byte {
 	oldMiddle, newMiddle := old[head:len(old)-tail], replacement[head:len(replacement)-tail]
 	out := make([]byte, 0, len(t.raw)+len(found)*(len(newMiddle)-len(oldMiddle)+8))
 	done := 0 // in raw
-	// crlf says how the line before the present position ends. In the first line it is that line's own ending which counts.
+	// crlf reports how the line before the present position ends. In the first line it is that
+	// line's own ending which counts.
 	crlf := len(t.removed) > 0 && t.isCRLF(bytes.IndexByte(t.folded, '\n'))
 	seen := 0 // in folded
 	for _, at := range found {

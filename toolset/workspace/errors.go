@@ -13,9 +13,10 @@ var (
 	ErrPath = errors.New("malformed path")
 	// ErrOutside means that a path lies outside of the workspace's roots, or leads out through a symbolic link.
 	ErrOutside = errors.New("outside of the workspace")
-	// ErrIsDirectory means that a directory was given in place of a file.
+	// ErrIsDirectory means that a path of a file leads to a directory.
 	ErrIsDirectory = errors.New("is a directory")
-	// ErrNotDirectory means that a file was given in place of a directory, or that a file stands where the path needs a directory.
+	// ErrNotDirectory means that a path of a directory leads to a file, or that an element of a
+	// path is a file.
 	ErrNotDirectory = errors.New("is not a directory")
 	// ErrNotRegular means that a path leads to something that is neither a file nor a directory, such as a device or a pipe.
 	ErrNotRegular = errors.New("is not a regular file")
@@ -25,7 +26,7 @@ var (
 	ErrTooLarge = errors.New("is too large")
 	// ErrBinary means that the workspace can hold text only, and that the file, or what was to be written, is not UTF-8 text.
 	ErrBinary = errors.New("is not text")
-	// ErrNoProgram means that there is no program of the name that a command gives.
+	// ErrNoProgram means that the program of a command does not exist.
 	ErrNoProgram = errors.New("no such program")
 	// ErrCommand means that a [Command] is malformed: it has both or none of Line and Args, or a variable without a name.
 	ErrCommand = errors.New("malformed command")
@@ -36,7 +37,7 @@ var (
 	ErrClosed = errors.New("closed")
 )
 
-// PathError says what was being done to which file when an error occurred.
+// PathError records an error, the operation, and the file.
 type PathError struct {
 	// Op is the operation in lower case: read, write, remove, stat, walk, start.
 	Op string
@@ -50,11 +51,12 @@ func (e *PathError) Error() string { return fmt.Sprintf("workspace: %s %q: %v", 
 
 func (e *PathError) Unwrap() error { return e.Err }
 
-// CommandError says what was being done with which command when an error occurred.
+// CommandError records an error, the operation, and the command.
 type CommandError struct {
 	// Op is the operation in lower case: start, output, wait, kill, close.
 	Op string
-	// Ref is that of the process, see [Process.Ref], or the program if there is no process yet.
+	// Ref is the reference of the process, see [Process.Ref], or the program before the process
+	// exists.
 	Ref string
 	// Err is what was wrong. errors.Is looks at it.
 	Err error

@@ -11,8 +11,8 @@ import (
 // may change although the contents do not. Versions of different workspaces or files are not comparable.
 type Version string
 
-// AnyVersion matches every version of a file, or none. The zero Version means that there is no file. No file has
-// either of them as its version.
+// AnyVersion matches every version of a file, or none. The zero Version means that the file does
+// not exist. No file has either of them as its version.
 const AnyVersion Version = "*"
 
 // MaxRead is how large a file may be, in bytes, to be read without a limit: 64 MiB. More is [ErrTooLarge].
@@ -40,7 +40,7 @@ type File struct {
 	// Info describes the file. Its Version is set if the whole file was read, and may be empty otherwise. Size is that of the whole
 	// file, or -1 if the backend cannot tell.
 	Info
-	// Data is what was read. Beyond the end of a file it is empty, without an error.
+	// Data is the content that was read. Beyond the end of a file it is empty, without an error.
 	Data []byte
 	// More reports that Limit has cut off Data: the file, or the selected range of lines, continues after it.
 	More bool

@@ -18,18 +18,18 @@ type finder struct {
 	// dirs are the directories to walk, and at is where the present one is.
 	dirs []string
 	at   Location
-	// glob, if not empty, says which files are wanted: by name, or by path below dir if it has a slash.
+	// glob, if not empty, selects files by name, or by path below dir if it has a slash.
 	glob string
 	// all finds ignored files as well.
 	all   bool
 	depth int
-	// rules are those of the directories from the root down to the present one.
+	// rules of the directories from the root down to the present one.
 	rules []ignoreRules
 	// unreadable counts the directories that could not be read.
 	unreadable int
 }
 
-// checkGlob says what is wrong with a pattern.
+// checkGlob returns the problem of an invalid pattern.
 func checkGlob(pattern string) bool { return pattern == "" || doublestar.ValidatePattern(pattern) }
 
 // everywhere are the directories to walk if the model names none: all of the workspace, each of them once.
@@ -47,7 +47,7 @@ func (c *call) everywhere(dir string) []string {
 	return dirs
 }
 
-// realRoots are what the roots lead to, as far as the workspace knows that.
+// realRoots are the targets of the roots, if the workspace knows them.
 func realRoots(w Workspace) []string {
 	if linked, ok := w.(Linked); ok {
 		if real := linked.RealRoots(); len(real) == len(w.Roots()) {
@@ -107,7 +107,7 @@ func (f *finder) walk(ctx context.Context, dir string, further bool, yield func(
 	return true
 }
 
-// others leaves out what has a walk of its own, by whichever name it is found.
+// others skips directories that are walked separately, whichever name they are found by.
 func (f *finder) others(_ string, entries []Info) []Info {
 	if len(f.dirs) == 1 {
 		return entries
@@ -119,7 +119,7 @@ func (f *finder) others(_ string, entries []Info) []Info {
 	})
 }
 
-// found is what a [finder] has found.
+// found is a file that a [finder] has found.
 type found struct {
 	Info
 	below string

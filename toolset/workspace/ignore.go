@@ -10,8 +10,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignoreFiles are the names of files that say what to leave out of lists and searches, in the form of gitignore(5). Of two in a directory the
-// later one wins.
+// ignoreFiles are the names of files with patterns to leave out of lists and searches, in the form
+// of gitignore(5). Of two in a directory the later one wins.
 var ignoreFiles = []string{".gitignore", ".ignore"}
 
 // skippedDirs hold no files of the user's own.
@@ -30,7 +30,7 @@ type ignoreRule struct {
 	// anchored patterns are matched against the whole path below the directory of the file, others against the name.
 	anchored bool
 	pattern  string
-	// plain patterns have no wildcards. suffix, if not empty, is what the name ends with.
+	// plain patterns have no wildcards. suffix, if not empty, is the end of the name.
 	plain  bool
 	suffix string
 }
@@ -104,8 +104,8 @@ func gitPattern(p string) string {
 	return out
 }
 
-// match says what the rules say about a path relative to the root: ignored or not, and whether any rule fits at all. The last rule that
-// fits wins.
+// match applies the rules to a path relative to the root: whether it is ignored, and whether any
+// rule matches. The last rule that fits wins.
 func (s *ignoreRules) match(rel string, isDir bool) (ignored, decided bool) {
 	if s.dir != "" {
 		rest, below := strings.CutPrefix(rel, s.dir+"/")

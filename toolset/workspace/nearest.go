@@ -15,7 +15,7 @@ const (
 	shownLineSize = 200
 )
 
-// explainMissing says that a text is not in the file, and shows the lines that are most like it.
+// explainMissing reports that a text is not in the file, and shows the most similar lines.
 func (t *foldedText) explainMissing(old string) string {
 	lines := splitLines(t.folded)
 	want := splitLines([]byte(old))
@@ -64,7 +64,7 @@ func numberedLine(n int, line string) string {
 	return fmt.Sprintf("%6d\t%s", n, cutText(line, shownLineSize))
 }
 
-// likeness says how a place was found.
+// likeness is the way in which a place was found.
 type likeness int
 
 const (

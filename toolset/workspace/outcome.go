@@ -14,7 +14,7 @@ type FileRead struct {
 	// Lines and Bytes are how much was read.
 	Lines int `json:"lines"`
 	Bytes int `json:"bytes"`
-	// Truncated says that more was asked for than is shown at once.
+	// Truncated is set if more was requested than is shown at once.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -22,21 +22,22 @@ type FileRead struct {
 type FileWritten struct {
 	// Bytes is the size of the file.
 	Bytes int `json:"bytes"`
-	// Created says that the file is new, Changed that something was written.
+	// Created is set if the file is new, Changed if something was written.
 	Created bool `json:"created,omitempty"`
 	Changed bool `json:"changed"`
 }
 
 // CommandState is the Meta of results of run_command, get_terminal_output and wait_for_terminal_exit, as JSON.
 type CommandState struct {
-	// Terminal is the id by which the model knows the command, if the command is kept.
+	// Terminal is the model's id of the command, if the command is kept.
 	Terminal string `json:"terminalId,omitempty"`
-	// Exit says how the command ended. It is nil while the command runs, and if it was killed after its time.
+	// Exit describes how the command ended. It is nil while the command runs, and if it was killed
+	// after its time.
 	Exit *Exit `json:"exit,omitempty"`
-	// TimedOut says that the command was killed after its time, Running that it runs.
+	// TimedOut is set if the command was killed after its time, Running while it runs.
 	TimedOut bool `json:"timedOut,omitempty"`
 	Running  bool `json:"running,omitempty"`
-	// Truncated says that a part of the output is not shown.
+	// Truncated is set if a part of the output is not shown.
 	Truncated bool `json:"truncated,omitempty"`
 }
 

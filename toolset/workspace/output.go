@@ -44,7 +44,7 @@ func (c *call) output(ctx context.Context, t *Terminal) (shownOutput, error) {
 	}, nil
 }
 
-// state says how the command of the terminal id is.
+// state describes the state of the command of the terminal id.
 func (o *shownOutput) state(id string) CommandState {
 	return CommandState{Terminal: id, Exit: o.exit, Running: o.exit == nil, Truncated: o.lost || o.left > 0}
 }

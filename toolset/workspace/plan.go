@@ -27,11 +27,12 @@ type plan struct {
 	old     []byte
 	new     []byte
 	digest  string // of old
-	// blind says that the workspace cannot read, so that nothing is known of what is there.
+	// blind is set if the workspace cannot read: the present content is unknown.
 	blind bool
 }
 
-// basis identifies what the plan was made from, for [toolset.Approval]. It is never empty, so that the file is looked at again.
+// basis identifies what the plan was made from, for [toolset.Approval]. It is never empty, which
+// makes sure that the file is checked again.
 func (p *plan) basis() string {
 	switch {
 	case p.blind:
@@ -43,7 +44,7 @@ func (p *plan) basis() string {
 	return "content " + p.digest + p.linked()
 }
 
-// linked says which file is meant, if that is another one than the path says.
+// linked is the file that the path leads to, if that is another one.
 func (p *plan) linked() string {
 	if p.file == p.path {
 		return ""
@@ -51,7 +52,7 @@ func (p *plan) linked() string {
 	return " of " + p.file
 }
 
-// ifVersion is what to write the plan with.
+// ifVersion is the version for writing the plan.
 func (p *plan) ifVersion() Version {
 	switch {
 	case p.blind:
@@ -62,7 +63,7 @@ func (p *plan) ifVersion() Version {
 	return p.version
 }
 
-// planApproval shows the plan to whoever decides.
+// planApproval returns the question about the plan.
 func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
 	after := string(p.new)
 	diff := &toolset.Diff{Path: p.path, New: &after}

@@ -106,7 +106,8 @@ func hasMore(src io.Reader) (bool, error) {
 	return err == nil, err
 }
 
-// readLines reads a range of lines. Without a number of lines it counts those of the whole file.
+// readLines reads a range of lines. Without a number of lines it counts the lines of the whole
+// file.
 func (r *Range) readLines(ctx context.Context, src io.Reader) (File, error) {
 	f := File{Data: r.Buf[:0]}
 	buf := make([]byte, 64<<10)

@@ -29,7 +29,7 @@ func (c *call) failed(ctx context.Context, doing string, err error) error {
 	return toolset.Failed("Could not %s: %s", doing, c.reason(err))
 }
 
-// reason says what an error means to the model.
+// reason explains an error to the model.
 func (c *call) reason(err error) string {
 	malformed, isMalformed := errors.AsType[*malformedError](err)
 	switch {

@@ -11,8 +11,9 @@ import (
 	"github.com/ponte-go/ponte/toolset/command"
 )
 
-// ScopeFunc says what an "always" decision about a call covers. It fills in Scope, ScopeTitle, Covers and Parts of an approval that is
-// complete otherwise: its Preview has the file or the command. tool is the name by which the tool was defined.
+// ScopeFunc determines the scope of an "always" decision about a call. It fills in Scope,
+// ScopeTitle, Covers and Parts of an approval that is complete otherwise: its Preview has the file
+// or the command. tool is the name by which the tool was defined.
 type ScopeFunc func(ctx context.Context, w Workspace, tool string, a *toolset.Approval)
 
 // DefaultScope makes "always" cover changes to the same file, by whichever name ([Follower]), and of a command what package command says. A rule

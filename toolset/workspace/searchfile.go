@@ -15,7 +15,7 @@ type foundLine struct {
 	context bool
 }
 
-// fileMatches is what a file has.
+// fileMatches holds the matches in a file.
 type fileMatches struct {
 	lines   []foundLine
 	matches int
@@ -28,7 +28,8 @@ const (
 	maxShownLine = 400     // how much of a found line is shown, in bytes
 )
 
-// fileSearch searches files one after the other. It reads each in blocks, so that its memory does not depend on their size.
+// fileSearch searches files one after the other. It reads each in blocks: its memory does not
+// depend on their size.
 type fileSearch struct {
 	ws      Workspace
 	matcher *matcher
@@ -91,7 +92,7 @@ func (s *fileSearch) file(ctx context.Context, path string) fileMatches {
 	}
 }
 
-// count makes number that of the line at a position, which must not lie before the last one.
+// count sets number to the line at a position, which must not lie before the last one.
 func (s *fileSearch) count(block []byte, at int) int {
 	if at > s.counted {
 		s.number += bytes.Count(block[s.counted:at], []byte{'\n'})

@@ -34,13 +34,14 @@ func (s *Session) Workspace() Workspace { return s.workspace }
 type Terminal struct {
 	// ID is "terminal-1" and so on. It is not reused.
 	ID string
-	// Command is what runs, Dir is where, absolute.
+	// Command is the command line, Dir its absolute directory.
 	Command Command
 	Dir     string
 	// Process is the command at work.
 	Process Process
-	// Kept says that the command is kept until it is released: because it runs in the background, or because its output was too long to
-	// be shown at once. Otherwise a tool call is waiting for it.
+	// Kept is set if the command is kept until it is released: because it runs in the background,
+	// or because its output was too long to be shown at once. Otherwise a tool call is waiting for
+	// it.
 	Kept bool
 
 	// title is the command for people and models.
@@ -70,7 +71,7 @@ const (
 // errTooMany means that a session has too many commands.
 var errTooMany = errors.New("too many commands are running")
 
-// start starts a command. The terminal is in the session before anybody can forget it.
+// start starts a command. The terminal is added to the session first, so that it cannot be lost.
 func (s *Session) start(ctx context.Context, c Command, dir, title string) (*Terminal, error) {
 	if err := s.makeRoom(ctx); err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func (s *Session) release(ctx context.Context, t *Terminal) error {
 	return closeProcess(ctx, t.Process)
 }
 
-// cleanup is how long the end of a command may take when nobody waits any more.
+// cleanup is how long the end of a command may take after its caller has left.
 const cleanup = 5 * time.Second
 
 // closeProcess closes a process although ctx may have ended.

@@ -42,8 +42,8 @@ type Location struct {
 	Name string
 }
 
-// Locate reads a path as the package documentation says. roots are absolute and not empty; the first says which style holds. The
-// error is [ErrPath] or [ErrOutside].
+// Locate reads a path as described in the package documentation. roots are absolute and not empty;
+// the first says which style holds. The error is [ErrPath] or [ErrOutside].
 func Locate(roots []string, name string) (Location, error) {
 	if len(roots) == 0 {
 		return Location{}, fmt.Errorf("%w: there are no directories", ErrOutside)
@@ -63,8 +63,9 @@ func Locate(roots []string, name string) (Location, error) {
 	return Location{}, ErrOutside
 }
 
-// LocateIn returns where a path is in a workspace: as [Locate] does for its roots or, if it is outside of these and the workspace is
-// [Linked], for what they lead to. The location is below the root either way, so that a file has one name.
+// LocateIn returns where a path is in a workspace: as [Locate] does for its roots or, if it is
+// outside of these and the workspace is [Linked], for what they lead to. The location is below the
+// root either way, so a file has one name.
 func LocateIn(w Workspace, name string) (Location, error) {
 	at, err := Locate(w.Roots(), name)
 	if linked, ok := w.(Linked); ok && errors.Is(err, ErrOutside) {
@@ -149,7 +150,7 @@ func (s Style) Join(dir, name string) string {
 	return strings.TrimSuffix(dir, s.separator()) + s.separator() + strings.ReplaceAll(name, "/", s.separator())
 }
 
-// Parent returns the directory of a clean path; that of a root directory or of a share is itself.
+// Parent returns the directory of a clean path. A root directory or a share is its own parent.
 func (s Style) Parent(name string) string {
 	if s == Slash {
 		return path.Dir(name)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Subject says what a tool call is about, for people.
+// Subject describes a tool call for people.
 type Subject struct {
 	// Title describes the call in a few words, such as "Read a.go (lines 1 to 10)". It may have line breaks, as commands may.
 	Title string

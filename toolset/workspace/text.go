@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// binaryKind says what a file is whose first bytes are data, or returns an empty string if they are text.
+// binaryKind returns the kind of a file with these first bytes, or an empty string if they are
+// text.
 func binaryKind(data []byte) string {
 	if bytes.IndexByte(data[:min(len(data), 8000)], 0) < 0 && validUTF8(data) {
 		return ""

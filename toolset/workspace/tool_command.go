@@ -108,7 +108,8 @@ func (c *call) runCommand(ctx context.Context, in runCommandArgs) (toolset.Resul
 	return result, err
 }
 
-// finish waits for the end of a command and says how it went. keep says that its output was too long to be shown at once.
+// finish waits for the end of a command and reports its outcome. keep is set if its output was too
+// long to be shown at once.
 func (c *call) finish(ctx context.Context, t *Terminal, timeout time.Duration) (result toolset.Result, keep bool, err error) {
 	exit, timedOut, err := waitFor(ctx, t.Process, timeout)
 	if err == nil && timedOut {

@@ -29,7 +29,7 @@ func (in listFilesArgs) subject(*Session) Subject {
 	return Subject{Title: "List " + what + within(in.Path)}
 }
 
-// within says where, unless that is the working directory.
+// within names the directory, unless it is the working directory.
 func within(path string) string {
 	if path == "" || path == "." {
 		return ""
@@ -82,7 +82,7 @@ func (c *call) entryName(path string) string {
 	return printable(shortPath(c.ws, path))
 }
 
-// note says what could not be looked at.
+// note lists directories that could not be read.
 func (f *finder) note() string {
 	if f.unreadable == 0 {
 		return ""

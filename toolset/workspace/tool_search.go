@@ -55,7 +55,7 @@ func (c *call) searchFiles(ctx context.Context, in searchFilesArgs) (toolset.Res
 	return toolset.Result{Text: r.text() + f.note()}, nil
 }
 
-// report is what a search shows.
+// report is the output of a search.
 type report struct {
 	call               *call
 	contextual         bool

@@ -18,7 +18,8 @@ type writeFileArgs struct {
 	Content string `json:"content" jsonschema_description:"The whole new text of the file."`
 }
 
-// planWrite says what a call of write_file would change. It is nil if the file has the content already.
+// planWrite plans the change of a call of write_file. It is nil if the file has the content
+// already.
 func (c *call) planWrite(ctx context.Context, in writeFileArgs) (*plan, error) {
 	return c.planned(ctx, in.Path, in, func(p *plan) error {
 		p.new = []byte(in.Content)

@@ -22,7 +22,7 @@ import (
 //   - write_file, edit_file and run_command need approval, with a preview: the diff, or the command with its directory and environment. If
 //     the file has changed since, it is shown again. Ending a command needs no approval, because only commands of the session can be ended.
 //   - The tools that write, and run_command, are barriers among the calls of a response. The others run in parallel.
-//   - Results are bounded, and say how to read on.
+//   - Results are bounded, and explain how to read the rest.
 //   - Failures are told to the model, and the run continues, unless its context has ended.
 func Tools[D any](session func(deps D) *Session, opts ...ToolsOption) toolset.Toolset[D] {
 	o := options{readLimit: 256 << 10, outputLimit: 32 << 10, commandTimeout: 10 * time.Minute, scope: DefaultScope}
@@ -54,8 +54,8 @@ func WithOutputLimit(bytes int) ToolsOption {
 	return func(o *options) { o.outputLimit = max(bytes, 1) }
 }
 
-// WithCommandTimeout sets how long run_command lets a command run if the model does not say. The default is 10 minutes. There is no limit
-// if d is zero or negative.
+// WithCommandTimeout sets the time limit of run_command if the model sets none. The default is 10
+// minutes. There is no limit if d is zero or negative.
 func WithCommandTimeout(d time.Duration) ToolsOption {
 	return func(o *options) { o.commandTimeout = d }
 }
@@ -119,7 +119,7 @@ func (t *tools[D]) Open(_ context.Context, run *toolset.RunContext[D]) (toolset.
 
 var errNoWorkspace = errors.New("workspace: NewSession: the workspace is nil; for a run without files, let the function return a nil session")
 
-// instance is the toolset at work in one run. What it lists follows from the session, so it never changes.
+// instance is the toolset of one run. Its tools are determined by the session and never change.
 type instance[D any] struct{ listing toolset.Listing[D] }
 
 func (in *instance[D]) Tools(context.Context, *toolset.RunContext[D]) (toolset.Listing[D], error) {
@@ -201,7 +201,8 @@ type call struct {
 	options *options
 	ws      Workspace
 	tool    string
-	// approved says that the call has been approved, and approval what was shown, if that is known.
+	// approved is set if the call has been approved. approval is the question that was shown, if it
+	// is known.
 	approved bool
 	approval *toolset.Approval
 }

@@ -39,8 +39,9 @@ type Workspace interface {
 	// Walk lists what is below a directory: depth first, each directory before its contents, the names in a directory sorted by their
 	// bytes. The directory itself is not listed. Symbolic links are listed and not followed. If dir is a file, Walk yields that file.
 	//
-	// A directory that cannot be read is yielded a second time, with the error, and the walk goes on. If dir itself cannot be read, or
-	// the context ends, the error is the last thing that Walk yields.
+	// A directory that cannot be read is yielded a second time, with the error, and the walk
+	// continues. If dir itself cannot be read, or the context ends, the error is the last thing
+	// that Walk yields.
 	Walk(ctx context.Context, dir string, o WalkOptions) iter.Seq2[Info, error]
 
 	// Start starts a command. Its context bounds the start, not the command: that runs until it ends, is killed or closed. Standard
@@ -68,8 +69,9 @@ type Linked interface {
 
 // Follower is implemented by workspaces in which a file may have several names, because of symbolic links. A [Workspace] need not implement it.
 type Follower interface {
-	// Follow returns the one name by which a file is known, whichever of its names is given: the absolute, clean path without links, below
-	// the first root that it lies in. The file need not exist. The errors are those of [Resolver].
+	// Follow returns the canonical name of a file, whichever of its names is given: the absolute,
+	// clean path without links, below the first root that it lies in. The file need not exist. The
+	// errors are those of [Resolver].
 	Follow(ctx context.Context, path string) (string, error)
 }
 
@@ -83,10 +85,13 @@ func Follow(ctx context.Context, w Workspace, path string) string {
 	return path
 }
 
-// Features says what a [Workspace] can do. A method whose feature is missing returns errors.ErrUnsupported.
+// Features lists the abilities of a [Workspace]. A method whose feature is missing returns
+// errors.ErrUnsupported.
 type Features struct {
-	// Read stands for Read and Stat, Write for Write, Remove for Remove, Walk for Walk and Commands for Start.
+	// Read covers Read and Stat, Write covers Write, Remove covers Remove, Walk covers Walk, and
+	// Commands covers Start.
 	Read, Write, Remove, Walk, Commands bool
-	// Saved stands for Read with [Range.Saved]. Only workspaces that cannot Read otherwise need to set it.
+	// Saved covers Read with [Range.Saved]. Only workspaces that cannot Read otherwise need to set
+	// it.
 	Saved bool
 }

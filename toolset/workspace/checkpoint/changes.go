@@ -16,7 +16,7 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Kind says what became of a file.
+// Kind is the kind of change of a file.
 type Kind string
 
 // What became of a file. The text is for people.
@@ -28,34 +28,35 @@ const (
 
 // Changes are the changes of a [Span].
 type Changes struct {
-	// Span is what was asked for.
+	// Span is the requested span.
 	Span Span
 	// Files are sorted by path. Files that ended as they began are left out.
 	Files []FileChange
-	// Commands are those that were started meanwhile. What they changed is not recorded.
+	// Commands were started meanwhile. Their changes are not recorded.
 	Commands []Command
 	// Dropped is how many changes of the span, or of before it, are not kept any more.
 	Dropped int
 }
 
-// FileChange is what became of a file in a [Span].
+// FileChange is the change of a file in a [Span].
 type FileChange struct {
 	// Path is absolute. Name is for people: relative to the first root, with slashes, if the file lies there.
 	Path, Name string
 	Kind       Kind
-	// Before is what the file held before the first change, After what it held after the last.
+	// Before is the content before the first change, After the content after the last one.
 	Before, After State
-	// Others says that somebody else changed the file between changes of the span.
+	// Others is set if the file was also changed by others between changes of the span.
 	Others bool
-	// Unsure says that a write ended with an error, so that it may not have happened.
+	// Unsure is set if a write ended with an error and may not have happened.
 	Unsure bool
-	// Kept says that the contents are kept, so that the changes can be shown and undone.
+	// Kept is set if the contents are kept: the changes can be shown and undone.
 	Kept bool
 
 	segments []segment
 }
 
-// segment is changes of a file that follow each other. What happened between two segments was somebody else.
+// segment is a sequence of consecutive changes of a file. Changes between two segments were made by
+// others.
 type segment struct {
 	before, after         State
 	beforeData, afterData []byte // nil for no file
@@ -98,8 +99,9 @@ func (r *Recorder) Changes(s Span) (*Changes, error) {
 	return found, nil
 }
 
-// Diff shows what was changed as one unified diff, file after file. If somebody else changed a file in between, it has a part for the changes
-// before and one for those after, and what the other one changed is in neither.
+// Diff shows what was changed as one unified diff, file after file. If others changed a file in
+// between, it has a part for the changes before and one for those after, and what the other one
+// changed is in neither.
 func (c *Changes) Diff() string {
 	var b strings.Builder
 	for i := range c.Files {
@@ -135,7 +137,7 @@ func (s *segment) diff(name string) string {
 	return fmt.Sprintf("--- %s\n+++ %s\n[%s: %s, now %s]\n", cmp.Or(oldName, "/dev/null"), cmp.Or(newName, "/dev/null"), why, s.before, s.after)
 }
 
-// String says what the state is, for people.
+// String describes the state for people.
 func (s State) String() string {
 	switch {
 	case s.Unknown != "":
@@ -191,7 +193,7 @@ func (r *Recorder) files(s Span) ([]*FileChange, error) {
 	return files, nil
 }
 
-// add adds a segment, to the last one if nobody else has changed the file in between.
+// add adds a segment, and joins it with the last one unless others changed the file in between.
 func (f *FileChange) add(s segment) {
 	if n := len(f.segments); n > 0 {
 		last := &f.segments[n-1]
@@ -225,7 +227,7 @@ func (r *Recorder) data(s State) (data []byte, ok bool) {
 	return present(kept.data), true
 }
 
-// present makes the contents of an empty file different from those of no file.
+// present distinguishes the contents of an empty file from a missing file.
 func present(data []byte) []byte {
 	if data == nil {
 		return []byte{}

@@ -70,7 +70,7 @@ func (c *contents) release(s State) {
 	}
 }
 
-// releaseChange gives up the contents of a change.
+// releaseChange releases the contents of a change.
 func (c *contents) releaseChange(change *Change) {
 	if !change.kept {
 		return
@@ -80,8 +80,8 @@ func (c *contents) releaseChange(change *Change) {
 	c.release(change.After)
 }
 
-// recentReads has the last files that were read as a whole or written, so that a change need not read again what it replaces. A file that has a
-// version has the contents that it had with that version.
+// recentReads has the last files that were read as a whole or written: a change does not read the
+// replaced text again. A file that has a version has the contents that it had with that version.
 type recentReads struct{ files []recentRead } // the oldest first
 
 type recentRead struct {

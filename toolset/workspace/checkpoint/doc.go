@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package checkpoint records changes of files in a workspace, so that the changes of a turn can be listed, shown as
-// one diff and undone. It works with every backend.
+// Package checkpoint records changes of files in a workspace: the changes of a turn can be listed,
+// shown as one diff and undone. It works with every backend.
 //
 // A [Recorder] is a [workspace.Workspace] that wraps another one. Make a session of it, and call [Recorder.Mark] when
 // a turn begins. [Recorder.Changes], [Recorder.Diff] and [Recorder.Undo] list, show and undo the changes since a
@@ -9,10 +9,10 @@
 //
 // # Undo
 //
-// An undo reverts only what was written through the recorder. If somebody else has changed a file meanwhile, the
-// changes are merged by lines, and theirs stay. If both changed the same or neighbouring lines, there is a conflict,
-// which is reported, and the file is left alone. A created file is removed, unless somebody else has changed it. An
-// undo is itself a checkpoint, so it can be undone.
+// An undo reverts only writes through the recorder. If others have changed a file meanwhile, the
+// changes are merged by lines, and theirs stay. If both changed the same or neighbouring lines,
+// there is a conflict, which is reported, and the file is left alone. A created file is removed,
+// unless others have changed it. An undo is itself a checkpoint, so it can be undone.
 //
 // These limits hold:
 //

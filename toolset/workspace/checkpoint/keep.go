@@ -18,10 +18,11 @@ import (
 // logFile is the name of the log in a directory of [Keep]. Contents are files that are named by their hash.
 const logFile = "log.json"
 
-// Keep returns a recorder that restores its log and contents from a directory, and writes them there after each checkpoint and each
-// change. So the next process can undo the same changes, even if this one was killed. Directories and files are created with the first
-// checkpoint, accessible only to the user. What the recorder drops is removed. A directory belongs to one recorder at a time. Nothing
-// is synced to the disk: a power failure may lose the last changes.
+// Keep returns a recorder that restores its log and contents from a directory, and writes them
+// there after each checkpoint and each change. So the next process can undo the same changes, even
+// if this one was killed. Directories and files are created with the first checkpoint, accessible
+// only to the user. Dropped contents are removed. A directory belongs to one recorder at a time.
+// Nothing is synced to the disk: a power failure may lose the last changes.
 //
 // A log that cannot be used is [ErrLog], and is not changed. Changes whose contents are missing or damaged cannot be undone. Errors of
 // writing go to [Options.Problem], and the change of the file itself is kept.

@@ -17,17 +17,18 @@ import (
 // logVersion is the version of the JSON form of [Log].
 const logVersion = 1
 
-// Log is what a recorder knows, as plain data. Its JSON form is kept: later versions of this package read it. The contents of files
-// are not in it, only their hashes. See [Recorder.Content] and [Restore].
+// Log is the state of a recorder, as plain data. Its JSON form is kept: later versions of this
+// package read it. The contents of files are not in it, only their hashes. See [Recorder.Content]
+// and [Restore].
 type Log struct {
 	// Version is the version of this form, 1.
 	Version int `json:"version"`
 	// Checkpoints and Changes have the oldest first.
 	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
 	Changes     []Change     `json:"changes,omitempty"`
-	// Commands are those that were started, the oldest first: the last 100. What they changed is not recorded.
+	// Commands are the last 100 started commands, the oldest first. Their changes are not recorded.
 	Commands []Command `json:"commands,omitempty"`
-	// Dropped says what is not kept any more.
+	// Dropped describes what is no longer kept.
 	Dropped Dropped `json:"dropped,omitzero"`
 }
 
@@ -37,22 +38,23 @@ type Change struct {
 	Checkpoint int `json:"checkpoint"`
 	// Path is absolute and clean.
 	Path string `json:"path"`
-	// Before and After say what the file held.
+	// Before and After are the states of the file.
 	Before State `json:"before"`
 	After  State `json:"after"`
-	// Unsure says that the write ended with an error that leaves open whether the file was written, such as a lost connection.
+	// Unsure is set if the write ended with an error that leaves open whether the file was written,
+	// such as a lost connection.
 	Unsure bool `json:"unsure,omitempty"`
 
 	kept bool // the contents are counted as used by the change
 }
 
-// State says what a file held at one time.
+// State is the content of a file at one time.
 type State struct {
 	// Hash identifies the contents: "sha256:" and 64 hexadecimal digits. It is empty if there was no file, or if its contents are unknown.
 	Hash string `json:"hash,omitempty"`
 	// Size is how many bytes the file had.
 	Size int64 `json:"size,omitempty"`
-	// Absent says that there was no file.
+	// Absent is set if the file did not exist.
 	Absent bool `json:"absent,omitempty"`
 	// Unknown says why the contents are unknown.
 	Unknown string `json:"unknown,omitempty"`
@@ -68,7 +70,7 @@ type Command struct {
 	Title string `json:"title"`
 }
 
-// Dropped says what a log does not have any more.
+// Dropped describes what a log no longer has.
 type Dropped struct {
 	// Changes is how many changes were dropped. The last of them belonged to the checkpoint Through.
 	Changes int `json:"changes,omitempty"`
@@ -144,8 +146,9 @@ func (r *Recorder) Content(hash string) (data []byte, ok bool) {
 // ErrLog means that a stored log cannot be used: it is malformed, or of a newer version.
 var ErrLog = errors.New("checkpoint: unusable log")
 
-// Restore returns a recorder that goes on from a stored log. content returns stored contents by their hash; fs.ErrNotExist means that they are not
-// kept, and that the changes they belong to cannot be undone. The newest contents are asked for first, up to the bound of the options.
+// Restore returns a recorder that continues a stored log. content returns stored contents by their
+// hash; fs.ErrNotExist means that they are not kept, and that the changes they belong to cannot be
+// undone. The newest contents are asked for first, up to the bound of the options.
 func Restore(w workspace.Workspace, l Log, content func(hash string) ([]byte, error), o Options) (*Recorder, error) {
 	if w == nil {
 		return nil, errors.New(errNil)

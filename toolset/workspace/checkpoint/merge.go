@@ -10,8 +10,9 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// mergeText applies the changes from base to theirs to ours, line by line. Line endings and the byte order mark are merged on their own if each
-// text has one kind of line ending: an editor that has changed those of the whole file has not changed its lines.
+// mergeText applies the changes from base to theirs to ours, line by line. Line endings and the
+// byte order mark are merged on their own if each text has one kind of line ending: converting all
+// line endings of a file does not change its lines.
 func mergeText(base, ours, theirs string) (string, []Conflict) {
 	texts := [3]string{base, ours, theirs}
 	var marks [3]bool
@@ -43,7 +44,7 @@ func mergeText(base, ours, theirs string) (string, []Conflict) {
 	return merged, nil
 }
 
-// mixed stands for a text with both kinds of line endings.
+// mixed marks a text with both kinds of line endings.
 const mixed = "mixed"
 
 // lineEnding returns "\n", "\r\n" or mixed, and an empty string for a text of one line.

@@ -14,45 +14,48 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Action says what an undo does with a file.
+// Action is the effect of an undo on a file.
 type Action string
 
-// What an undo does with a file.
+// The actions of an undo.
 const (
-	// Rewrite means that the earlier contents are written, merged with what somebody else changed.
+	// Rewrite means that the earlier contents are written, merged with changes by others.
 	Rewrite Action = "restore"
 	// Remove means that a file that was created is removed.
 	Remove Action = "remove"
 	// Nothing means that the file is as it was before the changes already.
 	Nothing Action = "nothing"
-	// Clash means that the file is left alone because somebody else changed the same places.
+	// Clash means that the file is left alone because others changed the same places.
 	Clash Action = "conflict"
 	// Impossible means that the file is left alone because the workspace cannot do it, or because the contents are not kept.
 	Impossible Action = "impossible"
 )
 
-// Plan is what an undo would do. It is made for the files as they are, and [Recorder.Apply] changes no file that has changed since.
+// Plan describes the effects of an undo. It is made for the current files, and [Recorder.Apply]
+// changes no file that has changed since.
 type Plan struct {
-	// Span is what the undo takes back.
+	// Span is the span that the undo reverts.
 	Span Span
 	// Files are sorted by path.
 	Files []FileUndo
-	// Dropped is how many changes of the span, or of before it, are not kept any more, so that they cannot be undone.
+	// Dropped is the number of changes of the span, or before it, that are no longer kept and
+	// cannot be undone.
 	Dropped int
 }
 
-// FileUndo is what an undo does, or did, with a file.
+// FileUndo is the planned or completed undo of a file.
 type FileUndo struct {
 	// Path is absolute. Name is for people.
 	Path, Name string
 	Action     Action
-	// Old is what the file holds, New what it will hold. Nil means no file. Both are set for Rewrite and Remove only, and must not be changed.
+	// Old is the current content of the file, New the content after the undo. Nil means no file.
+	// Both are set for Rewrite and Remove only, and must not be changed.
 	Old, New []byte
 	// Reason says why a file is left alone, for people and models.
 	Reason string
 	// Conflicts are the places that both sides changed, if lines can be told.
 	Conflicts []Conflict
-	// Done says that [Recorder.Apply] has changed the file. Err is why it could not.
+	// Done is set if [Recorder.Apply] has changed the file. Err is the error if it could not.
 	Done bool
 	Err  error
 
@@ -60,11 +63,12 @@ type FileUndo struct {
 	order   int
 }
 
-// Conflict is lines that somebody else changed after they were changed through the recorder.
+// Conflict is a range of lines that others changed after they were changed through the recorder.
 type Conflict struct {
 	// Line is the first of the lines in the file as it is, counted from 1, and Lines how many there are. Line is 0 if that is not known.
 	Line, Lines int
-	// Current is what the lines are, Changed what the recorded change made of them, and Before what they were before it.
+	// Current are the current lines, Changed the lines after the recorded change, and Before the
+	// lines before it.
 	Current, Changed, Before string
 }
 

@@ -77,7 +77,7 @@ func (r *Recorder) Remove(ctx context.Context, path string, ifVersion workspace.
 	return err
 }
 
-// found is what is known of a file at one time.
+// found is the known state of a file at one time.
 type found struct {
 	data   []byte
 	absent bool
@@ -117,7 +117,7 @@ func (r *Recorder) before(ctx context.Context, path string, ifVersion workspace.
 	return known(f.Data), use(ifVersion, f.Version)
 }
 
-// use returns the version that was read in place of AnyVersion.
+// use returns the version that was read instead of AnyVersion.
 func use(ifVersion, read workspace.Version) workspace.Version {
 	if ifVersion == workspace.AnyVersion {
 		return read
@@ -125,7 +125,8 @@ func use(ifVersion, read workspace.Version) workspace.Version {
 	return ifVersion
 }
 
-// refused reports whether an error of a write means that nothing was written. After others, such as a lost connection, nobody knows.
+// refused reports whether an error of a write means that nothing was written. After others, such as
+// a lost connection, it is unknown.
 func refused(err error) bool {
 	for _, known := range []error{
 		workspace.ErrChanged, workspace.ErrPath, workspace.ErrOutside, workspace.ErrIsDirectory, workspace.ErrNotDirectory, workspace.ErrNotRegular,

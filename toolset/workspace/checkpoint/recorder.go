@@ -19,8 +19,8 @@ import (
 type Options struct {
 	// MaxBytes is how many bytes of contents are kept, 64 MiB by default. Equal contents count once.
 	MaxBytes int64
-	// MaxChanges is how many changes, and how many checkpoints, are kept, 10,000 each by default. Several writes to a file since one checkpoint are
-	// one change, unless somebody else wrote in between.
+	// MaxChanges is how many changes, and how many checkpoints, are kept, 10,000 each by default.
+	// Several writes to a file since one checkpoint are one change, unless others wrote in between.
 	MaxChanges int
 	// Problem, if not nil, is told what a recorder of [Keep] could not write. It must not call methods of the recorder that change files or make
 	// checkpoints.
@@ -31,15 +31,15 @@ type Options struct {
 type Checkpoint struct {
 	// ID counts the checkpoints of a recorder from 1.
 	ID int `json:"id"`
-	// Title is what the program called it, such as the prompt of the turn that began.
+	// Title is the program's name for it, such as the prompt of the turn that began.
 	Title string `json:"title,omitempty"`
 	// Turn is the turn that began, for checkpoints of [Turns].
 	Turn string `json:"turn,omitempty"`
 	// Time is when it was made.
 	Time time.Time `json:"time"`
-	// Undo says that the changes which follow are those of an undo. To undo them is to redo.
+	// Undo is set if the following changes were made by an undo. To undo them is to redo.
 	Undo bool `json:"undo,omitempty"`
-	// Undoes says which changes the undo took back. It is zero if some of them could not be taken back.
+	// Undoes is the span that the undo reverted. It is zero if some changes could not be reverted.
 	Undoes Span `json:"undoes,omitzero"`
 }
 
@@ -59,8 +59,8 @@ func Only(id int) Span { return Span{From: id, To: id} }
 // ErrNoCheckpoint means that a [Span] names a checkpoint that the recorder has not made.
 var ErrNoCheckpoint = errors.New("checkpoint: no such checkpoint")
 
-// Recorder is a workspace that records the changes made through it. Everything else is passed on to the workspace behind it. It is safe
-// for concurrent use: writes happen one after the other.
+// Recorder is a workspace that records the changes made through it. Everything else is passed on to
+// the inner workspace. It is safe for concurrent use: writes happen one after the other.
 type Recorder struct {
 	workspace workspace.Workspace
 	style     workspace.Style
@@ -79,7 +79,8 @@ var (
 	_ workspace.Resolver  = (*Recorder)(nil)
 )
 
-// New returns a recorder of the changes in w. Give it to [workspace.NewSession] in place of w. It has nothing to close.
+// New returns a recorder of the changes in w. Pass it to [workspace.NewSession] instead of w. It
+// does not have to be closed.
 //
 // New panics if w is nil.
 func New(w workspace.Workspace, o Options) *Recorder {
@@ -102,7 +103,7 @@ func New(w workspace.Workspace, o Options) *Recorder {
 
 const errNil = "checkpoint: the workspace is nil"
 
-// Unwrap returns the workspace behind the recorder. What is written to it directly is not recorded.
+// Unwrap returns the inner workspace. Direct writes to it are not recorded.
 func (r *Recorder) Unwrap() workspace.Workspace { return r.workspace }
 
 // Mark makes a checkpoint. Changes belong to the last checkpoint before them. Call it when a turn begins. The first change makes a checkpoint
@@ -128,7 +129,7 @@ func (r *Recorder) Checkpoints() []Checkpoint {
 // Roots implements [workspace.Workspace].
 func (r *Recorder) Roots() []string { return r.workspace.Roots() }
 
-// RealRoots implements [workspace.Linked]. It is nil if the workspace behind the recorder does not.
+// RealRoots implements [workspace.Linked]. It is nil if the inner workspace does not.
 func (r *Recorder) RealRoots() []string {
 	if linked, ok := r.workspace.(workspace.Linked); ok {
 		return linked.RealRoots()
@@ -160,7 +161,7 @@ func (r *Recorder) Walk(ctx context.Context, dir string, o workspace.WalkOptions
 	return r.workspace.Walk(ctx, dir, o)
 }
 
-// Start implements [workspace.Workspace]. What the command changes is not recorded.
+// Start implements [workspace.Workspace]. Changes by the command are not recorded.
 func (r *Recorder) Start(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 	p, err := r.workspace.Start(ctx, c)
 	if err == nil {
@@ -171,7 +172,7 @@ func (r *Recorder) Start(ctx context.Context, c workspace.Command) (workspace.Pr
 	return p, err
 }
 
-// Resolve implements [workspace.Resolver], as far as the workspace behind the recorder can tell.
+// Resolve implements [workspace.Resolver] if the inner workspace does.
 func (r *Recorder) Resolve(ctx context.Context, path string) error {
 	if inner, ok := r.workspace.(workspace.Resolver); ok {
 		return inner.Resolve(ctx, path)
@@ -188,7 +189,7 @@ func (r *Recorder) Resolve(ctx context.Context, path string) error {
 	return err
 }
 
-// Follow implements [workspace.Follower], as far as the workspace behind the recorder can tell.
+// Follow implements [workspace.Follower] if the inner workspace does.
 func (r *Recorder) Follow(ctx context.Context, path string) (string, error) {
 	if inner, ok := r.workspace.(workspace.Follower); ok {
 		return inner.Follow(ctx, path)

@@ -210,7 +210,7 @@ func (r *Result) told() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// leftAlone says which files are left alone and why, with the lines of conflicts.
+// leftAlone describes the files that are left alone and why, with the lines of conflicts.
 func leftAlone(files []FileUndo, r *Result) string {
 	var b strings.Builder
 	for i := range files {

@@ -22,7 +22,7 @@ func NewTurns(r *Recorder) *Turns {
 	return &Turns{r}
 }
 
-// Mark says that a turn begins. title is for people.
+// Mark marks the beginning of a turn. title is for people.
 func (t *Turns) Mark(turn, title string) { t.recorder.mark(title, turn, false) }
 
 // begun returns the checkpoint with which a turn began, 0 if there is none.

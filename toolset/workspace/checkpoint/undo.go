@@ -13,17 +13,18 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// Result is what an undo did.
+// Result is the result of an undo.
 type Result struct {
-	// Checkpoint is that of the undo: [Recorder.Undo] of [Only] its ID is a redo. It is zero if nothing was changed.
+	// Checkpoint is the checkpoint of the undo: [Recorder.Undo] of [Only] its ID is a redo. It is
+	// zero if nothing was changed.
 	Checkpoint Checkpoint
-	// Files are those of the plan, with what was done.
+	// Files are the files of the plan, with the outcome.
 	Files []FileUndo
-	// Dropped is that of the plan.
+	// Dropped is copied from the plan.
 	Dropped int
 }
 
-// ErrConflict means that an undo left a file alone because somebody else changed the same places.
+// ErrConflict means that an undo left a file alone because others changed the same places.
 var ErrConflict = errors.New("conflict")
 
 // IncompleteError means that an undo did not take back all of the changes. errors.Is finds [ErrConflict], and why files could not be written.
@@ -74,7 +75,8 @@ func (f *FileUndo) problem() string {
 	return ""
 }
 
-// Undo takes back the changes of a span, as far as that is possible: it is [Recorder.PlanUndo] and [Recorder.Apply].
+// Undo reverts the changes of a span where possible: it is [Recorder.PlanUndo] and
+// [Recorder.Apply].
 func (r *Recorder) Undo(ctx context.Context, s Span) (*Result, error) {
 	p, err := r.PlanUndo(ctx, s)
 	if err != nil {
@@ -83,9 +85,11 @@ func (r *Recorder) Undo(ctx context.Context, s Span) (*Result, error) {
 	return r.Apply(ctx, p)
 }
 
-// Apply carries out a plan, file by file, the last change first. Each file is changed as a whole or not at all, and only if it is as it was when
-// the plan was made. A file that cannot be changed does not keep the others from being undone; the end of ctx and the loss of the workspace
-// do. What Apply does is recorded under a checkpoint of its own, and a further checkpoint separates what follows.
+// Apply carries out a plan, file by file, the last change first. Each file is changed as a whole or
+// not at all, and only if it is as it was when the plan was made. A file that cannot be changed
+// does not keep the others from being undone; the end of ctx and the loss of the workspace do. The
+// changes of Apply are recorded under a new checkpoint, and a further checkpoint separates later
+// changes.
 //
 // The error is an [*IncompleteError] if a change was not taken back. The result is never nil.
 func (r *Recorder) Apply(ctx context.Context, p *Plan) (*Result, error) {
@@ -202,7 +206,8 @@ func (r *Recorder) Undoable() (c Checkpoint, ok bool) {
 	return Checkpoint{}, false
 }
 
-// changed reports whether the file has ended other than it began, or somebody else has changed it in between.
+// changed reports whether the file differs from its first state, or was changed by others in
+// between.
 func (f *FileChange) changed() bool {
 	return len(f.segments) > 1 || !f.segments[0].before.same(f.segments[0].after)
 }

@@ -18,11 +18,12 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// canRun says whether commands can be run on this system.
+// canRun reports whether commands can be run on this system.
 const canRun = runtime.GOOS != "js" && runtime.GOOS != "wasip1" && runtime.GOOS != "plan9"
 
-// Start implements [workspace.Workspace]. The command leads a session of its own without a terminal. It ends with everything it started when
-// it is closed, when the workspace is closed, and when this process ends, however that happens.
+// Start implements [workspace.Workspace]. The command leads a new session without a terminal. It
+// ends with everything it started when it is closed, when the workspace is closed, and when this
+// process ends, however that happens.
 func (w *Workspace) Start(ctx context.Context, c workspace.Command) (workspace.Process, error) {
 	if !w.Features().Commands {
 		return nil, fmt.Errorf("local: start: %w", errors.ErrUnsupported)
@@ -42,7 +43,8 @@ func (w *Workspace) Start(ctx context.Context, c workspace.Command) (workspace.P
 	return w.start(c, dir, path)
 }
 
-// openDir opens the directory that a command runs in, so that nobody can put another one in its place.
+// openDir opens the directory that a command runs in. The open directory cannot be exchanged for
+// another one.
 func (w *Workspace) openDir(ctx context.Context, name string) (*os.File, place, error) {
 	p, err := w.find(ctx, name, true)
 	switch {
@@ -143,7 +145,7 @@ type process struct {
 	shutOnce sync.Once
 }
 
-// readAll reads the output until nobody can write to it any more, or the process is closed.
+// readAll reads the output until its last writer has closed it, or the process is closed.
 func (p *process) readAll() {
 	defer p.pipe.Close()
 	buf := make([]byte, 64<<10)
@@ -217,7 +219,7 @@ func (p *process) kill() {
 	p.guarded.Stop()
 }
 
-// shut ends the command, waits for that, and gives up what it holds.
+// shut ends the command, waits for that, and releases its resources.
 func (p *process) shut() {
 	p.shutOnce.Do(func() {
 		p.kill()

@@ -9,5 +9,5 @@ import (
 	"time"
 )
 
-// identity is not known here, so that all versions are hashes.
+// identity is not known here: all versions are hashes.
 func identity(fs.FileInfo) (inode uint64, changed time.Time, ok bool) { return 0, time.Time{}, false }

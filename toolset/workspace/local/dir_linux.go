@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// dirOf returns the path by which a new process finds a directory that is open here. It leads to the directory itself, whatever is at real now.
+// dirOf returns a path at which a new process finds a directory that is open here. It leads to the
+// directory itself, whatever is at real now.
 func dirOf(dir *os.File, real string) string {
 	path := real
 	if raw, err := dir.SyscallConn(); err == nil {

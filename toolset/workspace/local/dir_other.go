@@ -6,5 +6,5 @@ package local
 
 import "os"
 
-// dirOf returns the path by which a new process finds a directory.
+// dirOf returns a path at which a new process finds a directory.
 func dirOf(_ *os.File, real string) string { return real }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// secretNames are the names of variables that commands do not get. "*" stands for anything.
+// secretNames are the names of variables that commands do not get. "*" matches any text.
 var secretNames = []string{
 	"*_API_KEY", "*_APIKEY", "*_ACCESS_KEY", "*_SECRET_KEY", "*_PRIVATE_KEY", "*_SIGNING_KEY", "*_ENCRYPTION_KEY", "*_KEY_ID",
 	"*_TOKEN", "*_SECRET", "*_PASSWORD", "*_PASSWD", "*_PASSPHRASE", "*_CREDENTIALS", "*_API_KEYS", "*_TOKENS", "*_SECRETS",
@@ -18,9 +18,11 @@ var secretNames = []string{
 	"OLLAMA_API_*", "VLLM_API_*", "LLAMA_API_*", "HF_TOKEN*", "HUGGING*_TOKEN*", "AWS_BEARER_*",
 }
 
-// Secret reports whether a variable of this name is kept from commands: its name ends as those of keys, tokens and passwords do
-// (_API_KEY, _TOKEN, _SECRET, _PASSWORD and the like), or begins as those of a model's provider do (OPENAI_, ANTHROPIC_ and so on). Case makes
-// no difference. A list of names cannot know every secret: what must stay secret is better not in the environment.
+// Secret reports whether a variable of this name is kept from commands: its name ends like the
+// names of keys, tokens and passwords (_API_KEY, _TOKEN, _SECRET, _PASSWORD and the like), or
+// begins like the names of a model's provider (OPENAI_, ANTHROPIC_ and so on). Case makes no
+// difference. A list of names cannot know every secret: what must stay secret is better not in the
+// environment.
 func Secret(name string) bool {
 	return slices.ContainsFunc(secretNames, func(pattern string) bool { return matches(pattern, name) })
 }
@@ -37,7 +39,7 @@ func withoutSecrets(env, pass []string) []string {
 	return kept
 }
 
-// matches reports whether a name fits a pattern, in which "*" stands for anything.
+// matches reports whether a name fits a pattern, in which "*" matches any text.
 func matches(pattern, name string) bool {
 	pattern, name = strings.ToUpper(pattern), strings.ToUpper(name)
 	first, rest, star := strings.Cut(pattern, "*")

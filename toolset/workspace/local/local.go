@@ -200,7 +200,7 @@ func wrapError(op, path string, err error) error {
 
 var errTooManyLinks = fmt.Errorf("%w: too many symbolic links", workspace.ErrPath)
 
-// errEscapes is what os.Root says about a path that leads out of it.
+// errEscapes is the error of os.Root for a path that leads out of it.
 var errEscapes = func() error {
 	r, err := os.OpenRoot(os.TempDir())
 	if err != nil {

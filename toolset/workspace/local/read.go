@@ -59,7 +59,8 @@ func (w *Workspace) open(ctx context.Context, path string) (*os.File, fs.FileInf
 	return file, info, loc, err
 }
 
-// openRegular opens a file that info describes. What is not regular is not opened, because that may wait or have effects.
+// openRegular opens a file that info describes. Other files are not opened, because that may block
+// or have effects.
 func openRegular(r *os.Root, rel string, info fs.FileInfo) (*os.File, fs.FileInfo, error) {
 	if err := regular(info); err != nil {
 		return nil, nil, err

@@ -52,7 +52,7 @@ func readDir(dir *os.File, lstat func(name string) (fs.FileInfo, error)) (list [
 	return known, nil
 }
 
-// unknownType stands for a type that the file system does not tell. No file has it.
+// unknownType marks a type that the file system does not report. No file has it.
 const unknownType = fs.ModeDir | fs.ModeSymlink
 
 // parseDirents adds the entries of a block: inode (8 bytes), offset (8), length (2), type (1) and the name, see getdents64(2).

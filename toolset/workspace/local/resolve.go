@@ -14,12 +14,12 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace"
 )
 
-// place is what a path leads to.
+// place is the target of a path.
 type place struct {
 	workspace.Location
 	root root
-	// rel is relative to the root and has no symbolic links, unless somebody has put one there meanwhile. Only os.Root may use it:
-	// that opens nothing outside of the root.
+	// rel is relative to the root and had no symbolic links when it was resolved. Only os.Root may
+	// use it: that opens nothing outside of the root.
 	rel string
 	// info describes what is there, nil for nothing.
 	info fs.FileInfo
@@ -36,7 +36,7 @@ func (w *Workspace) locate(ctx context.Context, name string) (workspace.Location
 	return workspace.LocateLinked(w.named, w.RealRoots(), name)
 }
 
-// find finds what a path leads to. follow says whether a link at the end counts by its target.
+// find finds the target of a path. With follow, a link at the end is followed as well.
 //
 // os.Root does not follow absolute links, which may well lead to a place inside. So links are resolved here, and the result is given to
 // os.Root, which makes sure that it is still inside when it is used.
@@ -63,7 +63,7 @@ func (w *Workspace) find(ctx context.Context, name string, follow bool) (place, 
 		info, err = w.lstat(next)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			// What is missing may be about to be created, so it counts where it would be.
+			// A missing file may be about to be created, so it is located where it would be.
 			p, err := w.at(loc, filepath.Join(append([]string{next}, todo...)...), nil)
 			if err == nil && slices.Contains(todo, "..") { // of a link's target: it begins at a directory that is missing
 				err = fs.ErrNotExist

@@ -44,7 +44,7 @@ type walker struct {
 	yield   func(workspace.Info, error) bool
 }
 
-// dir walks a directory. It reports whether the walk goes on.
+// dir walks a directory. It reports whether to continue.
 func (v *walker) dir(r *os.Root, rel string, dir workspace.Info, depth int) bool {
 	entries, err := v.read(r, rel, dir.Path)
 	if err != nil {

@@ -147,7 +147,8 @@ func replace(ctx context.Context, r *os.Root, name, temp string, old fs.FileInfo
 	return r.Rename(temp, name)
 }
 
-// sameFile reports whether two descriptions are of the same file in the same state, as far as times tell.
+// sameFile reports whether two descriptions are of the same file in the same state, judged by
+// times.
 func sameFile(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

@@ -18,7 +18,7 @@ import (
 // returns does not count.
 type Script func(ctx context.Context, sh *Shell) int
 
-// Shell is what a [Script] runs in. Writing to it adds to the command's output.
+// Shell is the environment of a [Script]. Writing to it adds to the command's output.
 type Shell struct {
 	// Command is the command as it was started. Dir is the directory that it runs in, absolute.
 	Command workspace.Command
@@ -89,7 +89,7 @@ func (w *Workspace) Start(ctx context.Context, c workspace.Command) (workspace.P
 	return p, nil
 }
 
-// script returns what to run for a command, nil if there is no such program.
+// script returns the script for a command, nil if the program is unknown.
 func (w *Workspace) script(c workspace.Command) Script {
 	line := c.Line
 	if len(c.Args) > 0 {
@@ -189,7 +189,8 @@ func (p *process) Wait(ctx context.Context) (workspace.Exit, error) {
 	}
 }
 
-// Kill implements [workspace.Process]. It waits for the script to return, so that what the script wrote is what there is to read.
+// Kill implements [workspace.Process]. It waits for the script to return: afterwards all its output
+// can be read.
 func (p *process) Kill(ctx context.Context) error {
 	p.kill()
 	_, err := p.Wait(ctx)

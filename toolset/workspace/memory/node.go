@@ -53,9 +53,9 @@ func (n *node) entries(s workspace.Style, path string) []workspace.Info {
 type place struct {
 	// path is the path without links.
 	path string
-	// node is what is there, nil for nothing.
+	// node is the file or directory, nil if there is none.
 	node *node
-	// file says that the path goes through something that is no directory.
+	// file is set if an element of the path is not a directory.
 	file bool
 }
 

@@ -40,7 +40,7 @@ type walker struct {
 	yield   func(workspace.Info, error) bool
 }
 
-// dir walks a directory. It reports whether the walk goes on.
+// dir walks a directory. It reports whether to continue.
 func (v *walker) dir(dir workspace.Info, depth int) bool {
 	var entries []workspace.Info
 	err := v.w.use(v.ctx, "walk", dir.Path, true, func(found at) error {

@@ -96,7 +96,8 @@ type at struct {
 	place
 }
 
-// locate finds what a path leads to. The disk must be locked. follow says whether a link at the end counts by its target.
+// locate finds the target of a path. The disk must be locked. With follow, a link at the end is
+// followed as well.
 func (w *Workspace) locate(name string, follow bool) (at, error) {
 	loc, err := workspace.Locate(w.config.Roots, name)
 	if err != nil {

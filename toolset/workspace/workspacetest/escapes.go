@@ -13,7 +13,8 @@ import (
 type Escape struct {
 	// Name is the path as a model would write it.
 	Name string
-	// Link says that the last name is itself a link in the workspace. Removing it removes the link, which is allowed.
+	// Link is set if the last name is itself a link in the workspace. Removing it removes the link,
+	// which is allowed.
 	Link bool
 }
 
@@ -90,7 +91,7 @@ func Escapes(ws workspace.Workspace, outside string) []Escape {
 	return all
 }
 
-// escapesWindows are those of a workspace with Windows paths.
+// escapesWindows are the escapes of a workspace with Windows paths.
 func escapesWindows(ws workspace.Workspace, outside string) []Escape {
 	root := ws.Roots()[0]
 	style := workspace.StyleOf(root)

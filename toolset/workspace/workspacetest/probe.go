@@ -49,7 +49,7 @@ func (p *probe) stop(format string, args ...any) {
 	panic(errStop)
 }
 
-// ok checks that there is no error.
+// ok checks that err is nil.
 func (p *probe) ok(err error, format string, args ...any) bool {
 	if err != nil {
 		p.errorf("%s: unexpected error: %w", fmt.Sprintf(format, args...), err)
@@ -57,7 +57,8 @@ func (p *probe) ok(err error, format string, args ...any) bool {
 	return err == nil
 }
 
-// must checks that there is no error, and ends the rule otherwise. An impossible preparation ends it without an error.
+// must checks that err is nil, and ends the rule otherwise. An impossible preparation ends it
+// without an error.
 func (p *probe) must(err error, format string, args ...any) {
 	if errors.Is(err, errors.ErrUnsupported) {
 		panic(errStop)
@@ -120,7 +121,7 @@ func (p *probe) read(path string) (workspace.File, error) {
 	return p.ws.Read(p.ctx, path, workspace.Range{})
 }
 
-// holds checks the contents of a file behind the workspace's back.
+// holds checks the contents of a file without the workspace.
 func (p *probe) holds(path, want string) {
 	got, err := p.Disk.ReadFile(path)
 	if p.ok(err, "read %s on disk", path) && string(got) != want {
@@ -128,7 +129,7 @@ func (p *probe) holds(path, want string) {
 	}
 }
 
-// absent checks that there is no file.
+// absent checks that the file does not exist.
 func (p *probe) absent(path string) {
 	if _, err := p.Disk.Mode(path); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, workspace.ErrNotDirectory) {
 		p.errorf("%s exists on disk, or cannot be looked at: %v", path, err)

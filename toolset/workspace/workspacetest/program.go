@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// System is what [Program] runs in.
+// System is the environment of [Program].
 type System struct {
 	// In, Out and Err are the standard streams.
 	In       io.Reader

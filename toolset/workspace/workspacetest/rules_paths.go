@@ -169,7 +169,7 @@ func (p *probe) escapes() {
 	p.holds(p.root(0, "real/f"), "harmless")
 }
 
-// isRefusal reports whether an error says that a path leads nowhere.
+// isRefusal reports whether an error refuses a path that leads nowhere.
 func (p *probe) isRefusal(err error) bool {
 	return errors.Is(err, workspace.ErrOutside) || errors.Is(err, workspace.ErrPath)
 }

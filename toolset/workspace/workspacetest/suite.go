@@ -16,7 +16,8 @@ import (
 type Env struct {
 	// Workspace has one root or more, which are empty directories.
 	Workspace workspace.Workspace
-	// Disk reaches the files behind the workspace, and beyond its roots. Its methods take absolute paths.
+	// Disk reaches the files of the workspace directly, and beyond its roots. Its methods take
+	// absolute paths.
 	Disk Disk
 	// Outside is the path of an empty directory next to the roots and not in them.
 	Outside string
@@ -56,7 +57,7 @@ func Run(t *testing.T, newEnv func() (*Env, error)) {
 // rule is one promise of the contract.
 type rule struct {
 	name string
-	// needs says which features the rule is about; without them it is not checked.
+	// needs are the features that the rule is about; without them it is not checked.
 	needs func(f workspace.Features) bool
 	check func(p *probe)
 }

@@ -32,10 +32,11 @@ var workFiles = map[string]string{
 	"out/log.txt":  "Greet\n",
 }
 
-// workCommand stands for a command that does [workTest].
+// workCommand is a command that runs [workTest].
 const workCommand = "run-the-tests"
 
-// workTest is what [workCommand] does: it returns its output and its exit code. read returns a file of the working directory.
+// workTest is the script of [workCommand]: it returns its output and its exit code. read returns a
+// file of the working directory.
 func workTest(read func(name string) (string, error)) (string, int) {
 	text, err := read("greet.go")
 	if err != nil {
