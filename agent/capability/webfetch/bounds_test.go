@@ -228,3 +228,62 @@ func TestConversionEndsWithItsContext(t *testing.T) {
 		}
 	}
 }
+
+// markdownOf returns the Markdown of a page at https://page.test/.
+func markdownOf(t *testing.T, page string) string {
+	t.Helper()
+	base, err := url.Parse("https://page.test/")
+	require.NoError(t, err)
+	text, _, _, err := webfetch.Markdown(t.Context(), page, base)
+	require.NoError(t, err)
+	return text
+}
+
+func TestBoundsOfMarkdownAreExact(t *testing.T) {
+	for depth, want := range map[int]int{1: 1, 19: 19, 20: 20, 21: 20, 30: 20} {
+		require.Equal(t, strings.Repeat("> ", want)+"x", markdownOf(t, strings.Repeat("<blockquote>", depth)+"x"), depth)
+	}
+	for length, link := range map[int]bool{1999: true, 2000: true, 2001: false} {
+		address := "https://page.test/" + strings.Repeat("a", length-len("https://page.test/"))
+		text := markdownOf(t, "<a href="+address+">x</a>"+strings.Repeat(" y", 2000))
+		require.Equal(t, link, strings.HasPrefix(text, "[x]("+address+")"), length)
+	}
+	for length, named := range map[int]bool{1: true, 30: true, 31: false} {
+		name := strings.Repeat("a", length)
+		require.Equal(t, named, strings.HasPrefix(markdownOf(t, "<pre class=lang-"+name+">x</pre>"), "```"+name+"\n"))
+	}
+}
+
+// A part begins with a whole character, wherever the model says that it should.
+func TestPartsBeginWithAWholeCharacter(t *testing.T) {
+	s := pageSite(t, "text/plain; charset=utf-8", "a€b")
+	address := s.url("page.test", "/")
+	offsets := []int{0, 1, 2, 3, 4, 5}
+	n := -1
+	c := (&caller{next: func(string) string {
+		if n++; n == len(offsets) {
+			return ""
+		}
+		return argsOf(address, offsets[n])
+	}}).run(t, s.options(), nil)
+	for i, want := range []string{"\na€b\n", "\n€b\n", "\n€b\n", "\n€b\n", "\nb\n"} {
+		require.Contains(t, c.results[i].Text, want, i)
+	}
+	require.Contains(t, c.results[5].Text, "offset: the page has 5 bytes; use a smaller offset")
+}
+
+func TestMediaAreBoundedExactly(t *testing.T) {
+	const png = "\x89PNG\r\n\x1a\n"
+	for size, shown := range map[int]bool{5 << 20: true, 5<<20 + 1: false} {
+		s := pageSite(t, "image/png", png+strings.Repeat("x", size-len(png)))
+		c := calls(s.url("page.test", "/x.png"))
+		c.media = []string{"image"}
+		o := s.options()
+		o.MaxBytes = 8 << 20
+		c.run(t, o, nil)
+		require.Equal(t, shown, len(c.content) == 1, c.results[0].Text)
+		if !shown {
+			require.Contains(t, c.results[0].Text, "too large to be shown to you")
+		}
+	}
+}
