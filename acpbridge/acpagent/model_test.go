@@ -156,3 +156,50 @@ func TestModelErrors(t *testing.T) {
 	_, err = m.Generate(t.Context(), req, nil)
 	require.ErrorIs(t, err, acpclient.ErrClosed)
 }
+
+func TestReasonsForTheEndOfATurnAreKept(t *testing.T) {
+	m, s := modelOf(t)
+	req := &model.Request{Messages: []*model.Message{model.UserText("x")}}
+	for reason, want := range map[acp.StopReason]model.FinishReason{
+		acp.StopReasonEndTurn: model.FinishStop, acp.StopReasonMaxTokens: model.FinishLength, acp.StopReasonRefusal: model.FinishContentFilter,
+		acp.StopReasonMaxTurnRequests: model.FinishOther, "another": model.FinishOther,
+	} {
+		s.turns = append(s.turns, func(ctx context.Context, a *turn) (*acp.PromptResponse, error) {
+			a.say(ctx, "said")
+			return &acp.PromptResponse{StopReason: reason}, nil
+		})
+		resp, err := m.Generate(t.Context(), req, nil)
+		require.NoError(t, err, reason)
+		require.Equal(t, want, resp.Finish, reason)
+		require.Equal(t, "said", resp.Text())
+		require.Equal(t, acpagent.Provider, resp.Provider)
+		require.NotEmpty(t, resp.ResponseID)
+	}
+	s.turns = append(s.turns, func(context.Context, *turn) (*acp.PromptResponse, error) {
+		return &acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil
+	})
+	_, err := m.Generate(t.Context(), req, nil)
+	require.EqualError(t, err, "acpagent: coder: the agent cancelled its turn")
+}
+
+func TestAgentThatCannotBeStartedIsAnError(t *testing.T) {
+	m := acpagent.NewModel(acpagent.Agent{})
+	defer m.Close()
+	_, err := m.Generate(t.Context(), &model.Request{Messages: []*model.Message{model.UserText("x")}}, nil)
+	require.ErrorContains(t, err, "acpagent: set Agent.Command or Agent.Client")
+	require.Equal(t, "agent", m.Info().Name)
+}
+
+// Calls and calls' results of other models are told as text in a session that knows nothing of them.
+func TestHistoryWithCallsIsToldAsText(t *testing.T) {
+	m, s := modelOf(t, "done")
+	_, err := m.Generate(t.Context(), &model.Request{Messages: []*model.Message{
+		model.UserText("look"), model.Response(model.Thinking("hm"), model.Text("I look."), model.ToolCall("1", "look", `{"at":1}`), model.ToolCall("2", "pay", `{}`)),
+		{Kind: model.KindRequest, Parts: []model.Part{model.ToolReturn("1", "look", "seen"), {Kind: model.PartRetry, CallID: "2", Tool: "pay", Text: "no money"}}},
+		model.UserText("go on"),
+	}}, nil)
+	require.NoError(t, err)
+	for _, want := range []string{"look", "I look.", `{"at":1}`, "seen", "no money", "go on"} {
+		require.Contains(t, s.prompts[0], want)
+	}
+}

@@ -5,6 +5,7 @@ package uistream_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -370,4 +371,52 @@ func TestAnswerGoesOnInAnotherProcess(t *testing.T) {
 	c.server = two
 	require.Contains(t, lines(c.send(object{"messageId": last["id"]})), "All done.")
 	require.Len(t, paid, 2)
+}
+
+// A file is in its URL. What is in no such form, or is only said to be, is refused; the error quotes nothing long.
+func TestFilesAreDataURLs(t *testing.T) {
+	var got []model.Part
+	m := model.Func(model.Info{Provider: "test", Name: "test", Media: []string{"image", "text/plain"}}, func(_ context.Context, r *model.Request, _ model.Sink) (*model.Message, error) {
+		got = r.Messages[len(r.Messages)-1].Parts
+		return model.Response(model.Text("ok")), nil
+	})
+	s := serve(t, m, uistream.Options{})
+	n := 0
+	send := func(mediaType, address string) (int, string) {
+		n++
+		return s.get("POST", "/api/chat", object{"id": fmt.Sprint("chat", n), "messages": []object{{"id": "m", "role": "user", "parts": []object{
+			{"type": "text", "text": ""}, {"type": "text", "text": "Look."}, {"type": "file", "mediaType": mediaType, "url": address},
+		}}}})
+	}
+	for want, address := range map[string]string{
+		"its data URL has no comma":            "data:text/plain",
+		"its data URL has no valid media type": "data:text/plain;=,x",
+		"its data URL is not percent-encoded":  "data:text/plain,%zz",
+		`its URL begins with \"https\"`:        "https://example.com/a.txt",
+		`its URL begins with \"\"`:             strings.Repeat("s3cret", 10) + ":x",
+	} {
+		status, text := send("text/plain", address)
+		require.Equal(t, 400, status)
+		require.Contains(t, text, want)
+		require.NotContains(t, text, "s3crets3cret")
+	}
+	status, text := send("text/plain", strings.Repeat("a", 20)+":x")
+	require.Equal(t, 400, status)
+	require.Contains(t, text, strings.Repeat("a", 20))
+	for address, want := range map[string]string{
+		"data:text/plain,hello%20you":               "hello you",
+		"data:,hello":                               "hello",
+		"data:text/plain;charset=utf-8,hello":       "hello",
+		"data:text/plain;base64,aGVsbG8=":           "hello",
+		"data:text/plain;charset=utf-8;base64,aGk=": "hi",
+	} {
+		status, text := send("text/plain", address)
+		require.Equal(t, 200, status, text)
+		all := ""
+		for _, p := range got {
+			all += p.Text + string(p.Data)
+		}
+		require.Contains(t, all, "Look.")
+		require.Contains(t, all, want)
+	}
 }
