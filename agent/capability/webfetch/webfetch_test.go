@@ -394,6 +394,33 @@ func TestCacheIsBounded(t *testing.T) {
 	require.EqualValues(t, 21, s.asked.Load())
 }
 
+func TestCacheKeepsWhatWasUsedLast(t *testing.T) {
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/big") {
+			fmt.Fprint(w, strings.Repeat("x", 6<<20))
+			return
+		}
+		fmt.Fprint(w, "page ", r.URL.Path)
+	})
+	o := s.options()
+	o.MaxBytes = 8 << 20
+	asked := func(paths ...string) int {
+		before := s.asked.Load()
+		var urls []string
+		for _, p := range paths {
+			urls = append(urls, s.url("a.test", p))
+		}
+		calls(urls...).run(t, o, nil)
+		return int(s.asked.Load() - before)
+	}
+	sixteen := strings.Fields("/0 /1 /2 /3 /4 /5 /6 /7 /8 /9 /a /b /c /d /e /f")
+	require.Equal(t, 16, asked(append(sixteen, "/0", "/f")...), "all of them are kept")
+	require.Equal(t, 17, asked(append(sixteen, "/0", "/g", "/0")...), "the one that was used last stays")
+	require.Equal(t, 18, asked(append(sixteen, "/0", "/g", "/1")...), "and the one that was not goes")
+	require.Equal(t, 4, asked("/big0", "/big1", "/big2", "/big0"), "together they are too large")
+	require.Equal(t, 5, asked("/big0", "/big1", "/big2", "/1", "/2", "/1", "/2"), "what has gone takes no room")
+}
+
 func TestInvalidOptionsAreReported(t *testing.T) {
 	for name, o := range map[string]webfetch.Options{
 		"Allow": {Allow: []string{"https://a.test/"}}, "Deny": {Deny: []string{"*.a.test"}}, "Only": {Only: []string{""}},
