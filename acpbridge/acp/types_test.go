@@ -169,6 +169,7 @@ func TestAbsentEmptyAndNullAreToldApart(t *testing.T) {
 
 	assert.True(t, decode[acp.SessionInfoUpdate](t, `{}`).Title.IsZero())
 	assert.Equal(t, acp.Clear(), decode[acp.SessionInfoUpdate](t, `{"title":null}`).Title)
+	assert.Equal(t, json.RawMessage("null"), decode[acp.ToolCallUpdate](t, `{"toolCallId":"c","rawInput":null}`).RawInput, "any JSON is kept")
 	title, ok := decode[acp.SessionInfoUpdate](t, `{"title":"x"}`).Title.Get()
 	assert.Equal(t, "x", title)
 	assert.True(t, ok)
