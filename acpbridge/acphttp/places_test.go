@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,4 +127,19 @@ func TestConnectionWithoutAClientEndsWithinSeconds(t *testing.T) {
 		<-agent.done
 		require.LessOrEqual(t, time.Since(before), 10*time.Second)
 	})
+}
+
+func TestClosedHandlerBeginsNoConnection(t *testing.T) {
+	var served atomic.Int32
+	h, url := newHandler(t, func(c *acphttp.Config) {
+		serve := c.Serve
+		c.Serve = func(ctx context.Context, in io.Reader, out io.Writer) error {
+			served.Add(1)
+			return serve(ctx, in, out)
+		}
+	})
+	require.Equal(t, http.StatusOK, do(t, "POST", url, initialize).StatusCode)
+	require.NoError(t, h.Close())
+	require.Equal(t, http.StatusServiceUnavailable, do(t, "POST", url, initialize).StatusCode)
+	require.EqualValues(t, 1, served.Load())
 }
