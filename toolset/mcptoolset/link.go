@@ -237,15 +237,17 @@ func (l *link) explain(err error) error {
 	if l.opened == nil || errors.Is(err, ErrClosed) {
 		return err
 	}
+	note := ""
+	if l.opened.note != nil {
+		note = l.opened.note(l.ctx) // first, because output ends before its process does
+	}
 	if l.opened.why != nil && !known { // otherwise the server has ended because we have left it
 		if why := l.opened.why(); why != nil {
 			err = why
 		}
 	}
-	if l.opened.note != nil {
-		if note := l.opened.note(l.ctx); note != "" {
-			err = fmt.Errorf("%w; %s", err, note)
-		}
+	if note != "" {
+		err = fmt.Errorf("%w; %s", err, note)
 	}
 	return err
 }
