@@ -50,6 +50,8 @@ type Call struct {
 	Retry model.RetryPolicy
 	// Total bounds all attempts; 0 is no bound.
 	Total time.Duration
+	// Headers are the caller's extra headers. Errors do not quote their values: see [HideHeaders].
+	Headers map[string]string
 }
 
 // Bound returns the context of all attempts, which ends at the latest after Total. The caller calls stop at the end.
@@ -73,6 +75,7 @@ func (c *Call) Try(caller, ctx context.Context, attempt func() error, final func
 		if err == nil {
 			return nil
 		}
+		HideHeaders(err, c.Headers)
 		if sink := (sinkError{}); errs.As(err, &sink) {
 			return sink.error
 		}

@@ -3,10 +3,13 @@
 package adapter
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/ponte-go/ponte/agent/model"
 )
 
 // Secret is the API key, in closures: printing or reflecting on a struct that holds one shows an address.
@@ -22,6 +25,8 @@ type Secret struct {
 // shortestSecret is how long a text must be to be cut out wherever it stands. Shorter ones are placeholders ("ollama", "none")
 // and words that an error needs.
 const shortestSecret = 8
+
+const redacted = "[redacted]"
 
 // NewSecret wraps a key, and what can be secret of a base URL, which may be nil: its query and its user.
 func NewSecret(key string, base *url.URL) Secret {
@@ -42,7 +47,7 @@ func NewSecret(key string, base *url.URL) Secret {
 			text = strings.ReplaceAll(text, query, "")
 		}
 		for _, secret := range secrets {
-			text = strings.ReplaceAll(text, secret, "[redacted]")
+			text = strings.ReplaceAll(text, secret, redacted)
 		}
 		return text
 	}
@@ -68,4 +73,36 @@ func secretsOf(u *url.URL) []string {
 		secrets = append(secrets, u.User.Username(), password, u.User.String())
 	}
 	return secrets
+}
+
+// HideHeaders removes the values of extra headers from an [model.APIError] in err, because gateways take keys in them and quote what
+// they refuse. Values that name a version or a beta stay: errors are about these.
+func HideHeaders(err error, headers map[string]string) {
+	failed, ok := errors.AsType[*model.APIError](err)
+	if !ok {
+		return
+	}
+	for name, value := range headers {
+		if name = strings.ToLower(name); strings.Contains(name, "beta") || strings.Contains(name, "version") {
+			continue
+		}
+		_, token, _ := strings.Cut(value, " ") // Bearer x
+		redact := func(text string) string { return without(without(text, value), token) }
+		failed.Message, failed.Code, failed.Type = redact(failed.Message), redact(failed.Code), redact(failed.Type)
+		failed.RequestID, failed.Err = redact(failed.RequestID), Cleaned(failed.Err, redact)
+	}
+}
+
+// without returns a text without a secret, and without the part of it that [Truncate] may have left at the end.
+func without(text, secret string) string {
+	if len(secret) < shortestSecret {
+		return text
+	}
+	text = strings.ReplaceAll(text, secret, redacted)
+	for n := len(secret) - 1; n >= shortestSecret/2; n-- {
+		if rest, cut := strings.CutSuffix(text, secret[:n]+"…"); cut {
+			return rest + redacted
+		}
+	}
+	return text
 }

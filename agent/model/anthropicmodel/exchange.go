@@ -30,7 +30,7 @@ func (e *exchange) run(caller context.Context, req *model.Request) (*model.Messa
 	m := e.m
 	call := adapter.Call{
 		Package: "anthropicmodel", Info: m.info, Total: m.timeouts.Total,
-		Retry: m.retry,
+		Retry: m.retry, Headers: e.settings.ExtraHeaders,
 	}
 	ctx, stop := call.Bound(caller)
 	defer stop()

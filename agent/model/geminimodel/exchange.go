@@ -19,7 +19,8 @@ type exchange struct {
 	m      *Model
 	body   []byte
 	header http.Header
-	sink   model.Sink // may be nil
+	extra  map[string]string // the caller's of the headers
+	sink   model.Sink        // may be nil
 }
 
 // run makes attempts until one succeeds or another one would be useless.
@@ -27,7 +28,7 @@ func (e *exchange) run(caller context.Context) (*model.Message, error) {
 	m := e.m
 	call := adapter.Call{
 		Package: "geminimodel", Info: m.info, Total: m.timeouts.Total,
-		Retry: m.retry,
+		Retry: m.retry, Headers: e.extra,
 	}
 	ctx, stop := call.Bound(caller)
 	defer stop()

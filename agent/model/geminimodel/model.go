@@ -71,6 +71,9 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 		return nil, fmt.Errorf("geminimodel: %w", err)
 	}
 	e := &exchange{m: m, body: body, header: extraHeaders(m.settings, req.Settings), sink: sink}
+	if settings != nil {
+		e.extra = settings.ExtraHeaders
+	}
 	return e.run(ctx)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/firebase/genkit/go/ai"
 
 	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/internal/adapter"
 )
 
 // grace is how long a cancelled plugin may take to return.
@@ -137,7 +138,9 @@ func (e *exchange) finish(ctx context.Context, out outcome) (*model.Message, err
 		err = e.c.Finish(out.resp, msg)
 	}
 	if err != nil && ctx.Err() == nil {
-		return nil, e.m.failure(err)
+		err = e.m.failure(err)
+		adapter.HideHeaders(err, e.c.Settings.ExtraHeaders)
+		return nil, err
 	}
 	if err == nil {
 		e.m.complete(msg)

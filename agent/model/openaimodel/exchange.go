@@ -63,7 +63,7 @@ func (e *exchange) run(caller context.Context, newCollector func() collector) (*
 	m := e.m
 	call := adapter.Call{
 		Package: "openaimodel", Info: m.info, Total: m.timeouts.Total,
-		Retry: m.retry,
+		Retry: m.retry, Headers: e.header,
 	}
 	ctx, stop := call.Bound(caller)
 	defer stop()

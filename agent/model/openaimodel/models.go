@@ -16,7 +16,7 @@ import (
 // Models returns the names of the models that the endpoint offers, in its order. It makes one request without retries, so
 // it is also a quick test whether a server is available. Use ctx to limit the time. It uses the address, key and headers
 // of m, but not its model name.
-func (m *endpoint) Models(ctx context.Context) ([]string, error) {
+func (m *endpoint) Models(ctx context.Context) (names []string, err error) {
 	if err := model.CheckRequests(m.info); err != nil {
 		return nil, err
 	}
@@ -28,6 +28,7 @@ func (m *endpoint) Models(ctx context.Context) ([]string, error) {
 	if m.settings != nil {
 		extra = m.settings.ExtraHeaders
 	}
+	defer func() { adapter.HideHeaders(err, extra) }()
 	resp, err := m.send(attemptCtx, http.MethodGet, "/models", nil, extra)
 	var body []byte
 	if err == nil {
@@ -54,7 +55,7 @@ func (m *endpoint) Models(ctx context.Context) ([]string, error) {
 	if err := json.Unmarshal(body, &list); resp.StatusCode > 299 || err != nil || list.Data == nil && list.Object != "list" {
 		return nil, m.errorOf(resp.StatusCode, resp.Header, body)
 	}
-	names := make([]string, 0, len(list.Data))
+	names = make([]string, 0, len(list.Data))
 	for i := range list.Data {
 		names = append(names, list.Data[i].ID)
 	}
