@@ -31,6 +31,9 @@ import (
 // told the user. If it has pending calls, the outer run is pending, as with [AsTool]. A prompt in place of answers goes to the
 // agent that waits.
 func HandOver[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...HandOverOption) Alternative[D, O] {
+	if inner == nil || deps == nil {
+		return Alternative[D, O]{err: fmt.Errorf("output %s: the agent or the function is nil", name)}
+	}
 	h := handOver[D, N, O]{inner: inner, deps: deps}
 	for _, opt := range opts {
 		if opt != nil {
@@ -249,16 +252,10 @@ func (h *handOver[D, N, O]) keep(ctx context.Context, run *toolset.RunContext[D]
 
 // loadStayed returns the history of the agent that a conversation stays with. Each of its turns has left a piece.
 func loadStayed(ctx context.Context, store HistoryStore, outer []*model.Message) ([]*model.Message, error) {
+	states := statesOf(outer)
 	var pieces [][]*model.Message
-	for i := len(outer) - 1; i >= 0; i-- {
-		over := outer[i].HandOver
-		if over == nil || !over.Stays && !over.Ended {
-			continue
-		}
-		if over.Ended {
-			break
-		}
-		state, err := loadState(ctx, store, over.State)
+	for i := len(states) - 1; i >= 0; i-- {
+		state, err := loadState(ctx, store, states[i])
 		if err != nil {
 			return nil, err
 		}
@@ -269,4 +266,18 @@ func loadStayed(ctx context.Context, store HistoryStore, outer []*model.Message)
 	}
 	slices.Reverse(pieces)
 	return slices.Concat(pieces...), nil
+}
+
+// statesOf returns what the turns of the agent that a conversation stays with have left, since it was handed over last.
+func statesOf(outer []*model.Message) (states []json.RawMessage) {
+	for _, m := range outer {
+		switch over := m.HandOver; {
+		case over == nil:
+		case over.Ended:
+			states = nil
+		case over.Stays:
+			states = append(append(states, over.Earlier...), over.State)
+		}
+	}
+	return states
 }

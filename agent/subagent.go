@@ -29,6 +29,9 @@ type task struct {
 // the outer run is resumed with their answers, the inner run is resumed too, with a new id. Until then its history is part of the
 // outer one: see [WithHistoryStore].
 func AsTool[D, N, O any](name, description string, inner *Agent[N, O], deps func(D) N, opts ...toolset.Option) *toolset.Tool[D] {
+	if inner == nil || deps == nil {
+		return toolset.Func[D, task, O](name, description, nil, opts...) // which New refuses
+	}
 	return toolset.Func(name, description, func(ctx context.Context, run *toolset.RunContext[D], in task) (O, error) {
 		var out O
 		around := outside(run)

@@ -21,4 +21,6 @@ type HandOver struct {
 	// State is what the agent needs to go on: the messages that it has added to its own history, or the id under which they are
 	// stored.
 	State json.RawMessage `json:"state,omitempty"`
+	// Earlier are the states of messages that came before and were removed from the history, as by a summary: see [Carry].
+	Earlier []json.RawMessage `json:"earlier,omitempty"`
 }

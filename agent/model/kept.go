@@ -4,6 +4,7 @@ package model
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 )
 
@@ -19,12 +20,46 @@ func Kept(history []*Message, tool string) []*Part {
 	return parts
 }
 
-// Carry returns a shortened history with what tools keep of the whole one. What is missing in after moves to the [Message.Kept] of the
-// message at its place: the first one that follows those which before and after have in common. Messages are replaced and never changed.
-// If nothing is missing, Carry returns after.
+// Carry returns a shortened history with what [CarryKept] moves. If the conversation stays with another agent, what is missing of that
+// agent's own history moves to [HandOver.Earlier]. Messages are replaced and never changed. If nothing is missing, Carry returns after.
 //
 // The history processors of an agent need not call it, because runs do. It is for histories that are shortened between runs.
-func Carry(before, after []*Message) []*Message {
+func Carry(before, after []*Message) []*Message { return carryStays(before, CarryKept(before, after)) }
+
+// carryStays returns a shortened history with the states that the agent which has the conversation has left in the whole one.
+func carryStays(before, after []*Message) []*Message {
+	var missing []json.RawMessage
+	for _, m := range before {
+		over := m.HandOver
+		switch {
+		case over == nil:
+		case over.Ended:
+			missing = nil
+		case over.Stays:
+			at := slices.IndexFunc(after, func(a *Message) bool {
+				return a.HandOver != nil && a.HandOver.Stays && bytes.Equal(a.HandOver.State, over.State)
+			})
+			if at < 0 {
+				missing = append(append(missing, over.Earlier...), over.State)
+				continue
+			}
+			if missing != nil {
+				stays := *over
+				stays.Earlier = append(missing, over.Earlier...)
+				after = slices.Clone(after)
+				after[at] = after[at].Clone()
+				after[at].HandOver = &stays
+			}
+			missing = nil
+		}
+	}
+	return after
+}
+
+// CarryKept returns a shortened history with what tools keep of the whole one. What is missing in after moves to the [Message.Kept] of the
+// message at its place: the first one that follows those which before and after have in common. Messages are replaced and never changed.
+// If nothing is missing, CarryKept returns after.
+func CarryKept(before, after []*Message) []*Message {
 	all := keptIn(before)
 	if len(all) == 0 || len(after) == 0 {
 		return after

@@ -63,7 +63,7 @@ func Processed(before, after []*model.Message) ([]*model.Message, error) {
 	if err := valid(after); err != nil {
 		return nil, fmt.Errorf("a history processor left %w", err)
 	}
-	made := slices.Clone(model.Carry(before, Repair(after, true)))
+	made := slices.Clone(model.CarryKept(before, Repair(after, true)))
 	if len(asking(made)) < len(made) && len(asking(before)) == len(before) {
 		return nil, errors.New("a history processor left nothing to ask: it dropped calls and kept their results")
 	}
