@@ -196,3 +196,12 @@ func TestFileTokensCannotBeReadByOthers(t *testing.T) {
 	require.Error(t, err)
 	require.Error(t, mcptoolset.FileTokens{Dir: filepath.Join(file, "x")}.Save(t.Context(), "k", nil))
 }
+
+func TestAddressesOfQuestionsAreBoundedExactly(t *testing.T) {
+	for length, asked := range map[int]int{2000: 1, 2001: 0} {
+		p := &person{reply: toolset.Reply{Action: toolset.ActionAccept}}
+		address := "https://example.com/" + strings.Repeat("a", length-len("https://example.com/"))
+		_, _ = call(t, serve(t, inquiring(&mcp.ElicitParams{Mode: "url", Message: "Sign in.", URL: address})), &toolsettest.Host{Asker: p}, "r", "s_ask", `{}`)
+		require.Len(t, p.asked(), asked, length)
+	}
+}
