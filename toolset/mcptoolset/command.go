@@ -52,7 +52,9 @@ const (
 	writeTimeout = 10 * time.Second
 	// drainTime bounds how long output is read after the process has ended or the connection has been closed. Something that it
 	// started may hold it open.
-	drainTime  = 500 * time.Millisecond
+	drainTime = 500 * time.Millisecond
+	// lateTime is how long what was written before is read after that.
+	lateTime   = 50 * time.Millisecond
 	keepStderr = 2 << 10
 )
 
@@ -169,15 +171,22 @@ type process struct {
 	stderr        *stderrLines // nil if nobody reads it
 	work          sync.WaitGroup
 	ending        sync.Once
+	late          bool // the deadline of out has passed
 
 	mu      sync.Mutex
 	tail    []byte
 	stopped bool // by us
 }
 
-// Read reads what the server writes.
+// Read reads what the server writes. It is called from one goroutine. What was written before the deadline is read after it, on a busy
+// machine.
 func (p *process) Read(b []byte) (int, error) {
 	n, err := p.out.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) && !p.late {
+		p.late = true
+		_ = p.out.SetReadDeadline(time.Now().Add(lateTime))
+		n, err = p.out.Read(b)
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = io.EOF
 	}

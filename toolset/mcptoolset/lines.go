@@ -117,7 +117,7 @@ func (m *messages) Close() error { return m.process.Close() }
 
 // note says what was skipped. A process that ends at once is noticed before its output has been read, so note waits for that.
 func (m *messages) note(ctx context.Context) string {
-	timer := time.NewTimer(drainTime)
+	timer := time.NewTimer(2 * drainTime)
 	defer timer.Stop()
 	select {
 	case <-m.ended:
