@@ -12,6 +12,10 @@
 // if both use the same store. What a session shows is entities and their changes: see package view.
 // [OpenAPI] describes the API; docs/web.md shows how to mount a handler.
 //
+// # Protocols
+//
+// Beside its own API a handler speaks the protocols of [Options].Protocols: [UIStream], [AGUI] and [OpenAI].
+//
 // # Who may do what
 //
 // A client proves that it may use the server with [Options].Token, and [Options].User identifies

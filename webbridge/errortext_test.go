@@ -26,9 +26,6 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
-	"github.com/ponte-go/ponte/webbridge/agui"
-	"github.com/ponte-go/ponte/webbridge/openaiapi"
-	"github.com/ponte-go/ponte/webbridge/uistream"
 )
 
 // planted is in every error below. Users must not see any of it.
@@ -102,7 +99,7 @@ func TestUsersAreToldAClassOfErrorAndTheLogAll(t *testing.T) {
 				model: modeltest.Func(func(context.Context, *model.Request) (*model.Message, error) { return nil, failure.err }),
 				host:  host.Config[none, string]{Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil))},
 				Options: webbridge.Options{Protocols: []webbridge.Protocol{
-					uistream.New(uistream.Options{}), agui.New(agui.Options{}), openaiapi.New(openaiapi.Options{}),
+					webbridge.UIStream(webbridge.UIStreamOptions{}), webbridge.AGUI(webbridge.AGUIOptions{}), webbridge.OpenAI(webbridge.OpenAIOptions{}),
 				}},
 			}
 			s := serve(t, options)
@@ -140,7 +137,7 @@ func TestErrorsOfToolsAndProgramsAreNotShown(t *testing.T) {
 			tools: []*toolset.Tool[none]{toolset.Func("act", "Act.", func(context.Context, *toolset.RunContext[none], none) (string, error) { return fail() })},
 			host:  host.Config[none, string]{Logger: slog.New(slog.NewTextHandler(&log, nil))},
 			Options: webbridge.Options{Protocols: []webbridge.Protocol{
-				uistream.New(uistream.Options{}), agui.New(agui.Options{}), openaiapi.New(openaiapi.Options{}),
+				webbridge.UIStream(webbridge.UIStreamOptions{}), webbridge.AGUI(webbridge.AGUIOptions{}), webbridge.OpenAI(webbridge.OpenAIOptions{}),
 			}},
 		})
 		_, sent := surfaces(t, s)

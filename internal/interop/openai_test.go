@@ -22,7 +22,6 @@ import (
 	"github.com/ponte-go/ponte/agent/session/host"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
-	"github.com/ponte-go/ponte/webbridge/openaiapi"
 )
 
 var (
@@ -67,7 +66,7 @@ func talkToV1(t *testing.T, command ...string) {
 				})),
 			},
 		}))},
-		Options: webbridge.Options{Token: token, Protocols: []webbridge.Protocol{openaiapi.New(openaiapi.Options{})}},
+		Options: webbridge.Options{Token: token, Protocols: []webbridge.Protocol{webbridge.OpenAI(webbridge.OpenAIOptions{})}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -29,8 +29,6 @@ import (
 	"github.com/ponte-go/ponte/agent/view"
 	"github.com/ponte-go/ponte/toolset"
 	"github.com/ponte-go/ponte/webbridge"
-	"github.com/ponte-go/ponte/webbridge/agui"
-	"github.com/ponte-go/ponte/webbridge/uistream"
 )
 
 const webToken = "a token of the tests of the web"
@@ -68,7 +66,7 @@ func serveWeb(t *testing.T) *webServer {
 	h, err := webbridge.New(webbridge.Config[struct{}, string]{
 		Host: host.Config[struct{}, string]{Agent: a, Logger: slog.New(slog.DiscardHandler)},
 		Options: webbridge.Options{Token: webToken, Protocols: []webbridge.Protocol{
-			uistream.New(uistream.Options{Results: []string{"choose"}}), agui.New(agui.Options{Results: []string{"choose"}}),
+			webbridge.UIStream(webbridge.UIStreamOptions{Results: []string{"choose"}}), webbridge.AGUI(webbridge.AGUIOptions{Results: []string{"choose"}}),
 		}},
 	})
 	if err != nil {

@@ -18,9 +18,6 @@ import (
 	"github.com/ponte-go/ponte/toolset/workspace/checkpoint"
 	"github.com/ponte-go/ponte/toolset/workspace/local"
 	"github.com/ponte-go/ponte/webbridge"
-	"github.com/ponte-go/ponte/webbridge/agui"
-	"github.com/ponte-go/ponte/webbridge/openaiapi"
-	"github.com/ponte-go/ponte/webbridge/uistream"
 )
 
 const instructions = `You are a coding agent. Work on the files of the working directory with your tools.
@@ -77,7 +74,7 @@ func serve(ctx context.Context, f *flags, dir string, m model.Model, store sessi
 		Options: webbridge.Options{
 			Token: token, Title: "Ponte", Dirs: []string{dir}, Page: page,
 			Protocols: []webbridge.Protocol{
-				openaiapi.New(openaiapi.Options{Name: "webagent"}), uistream.New(uistream.Options{}), agui.New(agui.Options{}),
+				webbridge.OpenAI(webbridge.OpenAIOptions{Name: "webagent"}), webbridge.UIStream(webbridge.UIStreamOptions{}), webbridge.AGUI(webbridge.AGUIOptions{}),
 			},
 		},
 	})

@@ -85,7 +85,6 @@ var moreTests = map[string][]string{
 	"toolset/workspace/memory": {"toolset/workspace"},
 	"acpbridge/acp":            {"acpbridge/acptest", "acpbridge"},
 	"acpbridge/acptest":        {"acpbridge"},
-	"webbridge":                {"webbridge/uistream", "webbridge/agui"},
 }
 
 // testArgs are arguments for the tests of some packages. They keep tests short that repeat something at random.

@@ -68,9 +68,6 @@ import (
 	p59 "github.com/ponte-go/ponte/toolset/workspace/memory"
 	p60 "github.com/ponte-go/ponte/toolset/workspace/workspacetest"
 	p61 "github.com/ponte-go/ponte/webbridge"
-	p62 "github.com/ponte-go/ponte/webbridge/agui"
-	p63 "github.com/ponte-go/ponte/webbridge/openaiapi"
-	p64 "github.com/ponte-go/ponte/webbridge/uistream"
 )
 
 // exported are the exported types of all public packages: see [secrettest.Exported].
@@ -860,6 +857,8 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p60.Env](),
 	reflect.TypeFor[p60.Escape](),
 	reflect.TypeFor[p60.System](),
+	reflect.TypeFor[p61.AGUIAsked](),
+	reflect.TypeFor[p61.AGUIOptions](),
 	reflect.TypeFor[p61.Asked](),
 	reflect.TypeFor[p61.Config[any, any]](),
 	reflect.TypeFor[p61.Error](),
@@ -868,16 +867,14 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p61.Going](),
 	reflect.TypeFor[p61.Handler](),
 	reflect.TypeFor[p61.Limits](),
+	reflect.TypeFor[p61.OpenAIOptions](),
 	reflect.TypeFor[p61.Options](),
 	reflect.TypeFor[p61.Protocol](),
 	reflect.TypeFor[p61.Session](),
 	reflect.TypeFor[p61.Stream](),
 	reflect.TypeFor[p61.Turn](),
+	reflect.TypeFor[p61.UIApproval](),
+	reflect.TypeFor[p61.UIData](),
+	reflect.TypeFor[p61.UIStreamOptions](),
 	reflect.TypeFor[p61.Upload](),
-	reflect.TypeFor[p62.Asked](),
-	reflect.TypeFor[p62.Options](),
-	reflect.TypeFor[p63.Options](),
-	reflect.TypeFor[p64.Approval](),
-	reflect.TypeFor[p64.Data](),
-	reflect.TypeFor[p64.Options](),
 }

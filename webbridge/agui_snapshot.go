@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webbridge
+
+import (
+	"encoding/json"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/ponte-go/ponte/agent/session/projection"
+	"github.com/ponte-go/ponte/agent/view"
+)
+
+// aguiMessagesOf returns the messages of entities, as a client has them that was sent their events.
+func aguiMessagesOf(entities iter.Seq[*view.Entity]) []aguiMessage {
+	var all []*aguiMessage
+	known := map[string]*aguiMessage{}
+	put := func(m aguiMessage) *aguiMessage {
+		if known[m.ID] == nil {
+			known[m.ID] = &m
+			all = append(all, &m)
+		}
+		return known[m.ID]
+	}
+	results := map[string][]aguiMessage{} // by the message with the calls, which they follow
+	for e := range entities {
+		switch {
+		case e.Kind == view.Message && e.Role == view.User:
+			put(aguiMessage{ID: e.ID, Role: "user", Content: aguiUserContent(e)})
+		case e.Kind == view.Message:
+			if text := e.Text(); text != "" {
+				put(aguiMessage{ID: e.ID, Role: "assistant"}).Content = text
+			}
+			for _, a := range aguiActivities(e) {
+				put(a)
+			}
+		case e.Kind == view.Thought:
+			put(aguiMessage{ID: e.ID, Role: "reasoning", Content: e.Text()})
+		case e.Kind == view.ToolCall && e.Input != nil:
+			m := put(aguiMessage{ID: aguiParentOf(e), Role: "assistant", Subagent: e.Parent})
+			m.ToolCalls = append(m.ToolCalls, aguiToolCall{e.ID, "function", aguiFunction{e.Name, string(e.Input)}})
+			if e.Status.Ended() {
+				results[m.ID] = append(results[m.ID], aguiResultOf(e))
+			}
+		default:
+			if name := aguiActivityNames[e.Kind]; name != "" {
+				put(aguiMessage{ID: e.ID, Role: "activity", Activity: name, Content: aguiActivityOf(e)})
+			}
+		}
+	}
+	list := make([]aguiMessage, 0, len(all))
+	for _, m := range all {
+		list = append(append(list, *m), results[m.ID]...)
+	}
+	return list
+}
+
+// aguiParentOf returns the id of the message that has a call.
+func aguiParentOf(e *view.Entity) string {
+	if step := StepOf(e.ID); step != "" && e.Parent == "" {
+		return "message:" + step
+	}
+	return e.ID
+}
+
+func aguiResultOf(e *view.Entity) aguiMessage {
+	m := aguiMessage{ID: "result:" + e.ID, Role: "tool", CallID: e.ID, Content: aguiResultText(e), Subagent: e.Parent}
+	if e.Status != view.Completed {
+		m.Error = aguiResultText(e)
+	}
+	return m
+}
+
+// aguiResultText returns what a call has returned, as text.
+func aguiResultText(e *view.Entity) string {
+	if len(e.Output) > 0 && json.Valid(e.Output) {
+		return string(e.Output)
+	}
+	var all strings.Builder
+	for i := range e.Content {
+		c := &e.Content[i]
+		switch {
+		case c.Kind == view.Text && !strings.HasPrefix(c.Text, projection.AllowedByPrefix):
+			all.WriteString(c.Text)
+		case c.Kind != view.Text:
+			if data, err := json.Marshal(c); err == nil {
+				all.Write(data)
+			}
+		}
+	}
+	if all.Len() == 0 {
+		return string(e.Status)
+	}
+	return all.String()
+}
+
+func aguiUserContent(e *view.Entity) any {
+	if len(e.Content) == 1 && e.Content[0].Kind == view.Text {
+		return e.Content[0].Text
+	}
+	all := []aguiContentPart{}
+	for i := range e.Content {
+		c := &e.Content[i]
+		kind, _, _ := strings.Cut(c.MIMEType, "/")
+		if kind != "image" && kind != "audio" && kind != "video" {
+			kind = "document"
+		}
+		switch {
+		case c.Kind == view.Text:
+			all = append(all, aguiContentPart{Type: "text", Text: c.Text})
+		case c.Data != "":
+			all = append(all, aguiContentPart{Type: kind, Source: &aguiSource{"data", c.Data, c.MIMEType}})
+		case c.Kind == view.Resource:
+			all = append(all, aguiContentPart{Type: kind, Source: aguiTextSource(c.Text)})
+		case c.URI != "":
+			all = append(all, aguiContentPart{Type: kind, Source: &aguiSource{"url", c.URI, c.MIMEType}})
+		}
+	}
+	return all
+}
+
+var aguiActivityNames = map[view.Kind]string{
+	view.Notice: "NOTICE", view.Command: "COMMAND", view.Compaction: "COMPACTION", view.Plan: "PLAN",
+}
+
+// aguiActivityOf returns the content of an activity.
+func aguiActivityOf(e *view.Entity) map[string]any {
+	switch e.Kind {
+	case view.Plan:
+		return map[string]any{"steps": aguiStepsOf(e)}
+	case view.Command:
+		return map[string]any{"title": e.Title, "dir": e.Dir, "status": e.Status, "output": aguiTail(e.Text()), "exit": e.Exit}
+	}
+	return map[string]any{"title": e.Title, "class": e.Class, "status": e.Status, "text": e.Text()}
+}
+
+// aguiMaxTail bounds the output of a command that is sent while it runs, in bytes: an activity is sent whole with each change.
+const aguiMaxTail = 4 << 10
+
+func aguiTail(text string) string {
+	if len(text) > aguiMaxTail {
+		return strings.ToValidUTF8(text[len(text)-aguiMaxTail:], "")
+	}
+	return text
+}
+
+// aguiActivities returns what a message of the agent has beside text.
+func aguiActivities(e *view.Entity) []aguiMessage {
+	var all []aguiMessage
+	n := 0
+	for i := range e.Content {
+		c := &e.Content[i]
+		if c.Kind == view.Text {
+			continue
+		}
+		n++
+		m := aguiMessage{ID: e.ID + "#" + strconv.Itoa(n), Role: "activity"}
+		switch {
+		case c.Data != "":
+			m.Activity, m.Content = "FILE", map[string]any{"mediaType": c.MIMEType, "url": "data:" + c.MIMEType + ";base64," + c.Data}
+		case c.Kind == view.Link && c.MIMEType != "":
+			m.Activity, m.Content = "FILE", map[string]any{"mediaType": c.MIMEType, "url": c.URI}
+		case c.Kind == view.Link:
+			m.Activity, m.Content = "SOURCE", map[string]any{"url": c.URI, "title": c.Name}
+		default:
+			continue
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func aguiStepsOf(e *view.Entity) []view.Step {
+	if e.Steps == nil {
+		return []view.Step{}
+	}
+	return e.Steps
+}
+
+// aguiStateOf returns the state of the thread.
+func aguiStateOf(s *view.Snapshot, session string) map[string]any {
+	state := map[string]any{"session": map[string]any{"id": session, "title": ""}, "plan": []view.Step{}, "usage": nil}
+	for path, value := range aguiChangesOf(session, s.Last(view.Session), s.Get(projection.PlanID), s.Last(view.Usage)) {
+		state[path] = value
+	}
+	return state
+}
+
+// aguiChangesOf returns the values of the state that entities say, by name.
+func aguiChangesOf(session string, entities ...*view.Entity) map[string]any {
+	all := map[string]any{}
+	for _, e := range entities {
+		switch {
+		case e == nil:
+		case e.Kind == view.Session:
+			all["session"] = map[string]any{"id": session, "title": e.Title}
+		case e.Kind == view.Plan && e.ID == projection.PlanID:
+			all["plan"] = aguiStepsOf(e)
+		case e.Kind == view.Usage:
+			all["usage"] = e.Usage
+		}
+	}
+	return all
+}

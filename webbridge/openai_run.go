@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webbridge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/ponte-go/ponte/agent"
+	"github.com/ponte-go/ponte/agent/model"
+	"github.com/ponte-go/ponte/agent/session/turn"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// openaiKeepAlive is how often a stream without anything to tell has a comment.
+const openaiKeepAlive = 15 * time.Second
+
+// openaiWriter writes an answer of one of the two kinds. A stream is told of changes as they come, any other answer is written at the end.
+type openaiWriter interface {
+	// change takes a change. It reports false if the answer has ended with it.
+	change(c *openaiChange) bool
+	// finish ends the answer, for one of the reasons "stop", "length" and "content_filter".
+	finish(reason string, u *toolset.Usage)
+	// fail ends a stream that has begun with an error.
+	fail(e *openaiAPIError)
+	// stream is the stream, once there is something to tell. It is nil if the answer is no stream.
+	stream() *Stream
+}
+
+// run answers a request.
+func (p *openaiProtocol) run(w http.ResponseWriter, r *http.Request, in *openaiInput, settings map[string]string, writing func(id string, begin func() *Stream) openaiWriter) error {
+	s, done, err := p.h.Ephemeral(r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, id := range openaiSorted(settings) {
+		if _, err := s.Set(r.Context(), id, settings[id]); err != nil {
+			return err
+		}
+	}
+	if err := s.Seed(r.Context(), in.claims...); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	f := openaiNewFeed()
+	t := Turn{Parts: in.prompt, Plain: true, NoQuestions: true, Observe: f.observe, Show: f.show}
+	if in.maxTokens > 0 {
+		t.Options = []agent.RunOption{agent.WithSettings(model.Settings{MaxTokens: in.maxTokens})}
+	}
+	going, err := s.Begin(ctx, t)
+	if err != nil {
+		return err
+	}
+	var out *Stream
+	begin := func() *Stream {
+		if out == nil && in.stream {
+			out = p.h.Stream(w)
+		}
+		return out
+	}
+	answer := writing(s.ID(), begin)
+	idle := time.NewTicker(openaiKeepAlive)
+	defer idle.Stop()
+	for ended := false; ; {
+		select {
+		case <-r.Context().Done():
+			return nil // the client is gone, and the turn with it
+		case <-idle.C:
+			if in.stream {
+				answer.stream().Write(func(b []byte) []byte { return append(b, ":\n\n"...) })
+			}
+		case <-f.wake:
+		case <-going.Done():
+			ended = true
+		}
+		changes, usage := f.take()
+		for i := range changes {
+			if !answer.change(&changes[i]) { // at one of the texts of stop
+				going.Cancel()
+				<-going.Done()
+				_, usage = f.take()
+				answer.finish("stop", &usage)
+				return nil
+			}
+		}
+		switch {
+		case out != nil && out.Err() != nil:
+			return nil
+		case !ended:
+			continue
+		}
+		reason, failed := openaiOutcome(going)
+		switch {
+		case failed == nil:
+			answer.finish(reason, &usage)
+		case out == nil:
+			return failed
+		default:
+			answer.fail(failed)
+		}
+		return nil
+	}
+}
+
+// openaiOutcome returns why an answer has ended, or the error of a run that has none.
+func openaiOutcome(g *Going) (reason string, failed *openaiAPIError) {
+	o := g.Outcome()
+	var pending *agent.PendingError
+	var told *Error
+	switch {
+	case o.Finish == model.FinishLength:
+		return "length", nil
+	case o.Reason == turn.Refused:
+		return "content_filter", nil
+	case o.Err == nil:
+		return "stop", nil
+	case errors.As(o.Err, &told):
+		failed = openaiErrorOf(told)
+		failed.final = true
+		return "", failed
+	case errors.As(o.Err, &pending):
+		return "", &openaiAPIError{
+			status: http.StatusUnprocessableEntity, code: "pending", final: true,
+			message: "The agent waits for a result from outside, which cannot be given here.",
+		}
+	}
+	return "", &openaiAPIError{status: http.StatusInternalServerError, code: "run_failed", message: g.Failure(), final: true}
+}
