@@ -167,7 +167,7 @@ func (c *Config[D, O]) check() error {
 		}
 	}
 	if (c.In == nil) != (c.Out == nil) {
-		bad("In and Out: only one is set: set both, or neither for the process's standard input and output")
+		bad("set both In and Out, or neither to use standard input and output")
 	}
 	if c.Busy > host.BusySteer {
 		bad("Busy is %d: use host.BusyRefuse, host.BusyQueue or host.BusySteer", c.Busy)

@@ -27,7 +27,7 @@ func TestConfigErrorsAreJoinedAndSayWhatToDo(t *testing.T) {
 	require.Error(t, err)
 	for _, want := range []string{
 		"Agent is nil: make one with agent.New", "Deps is nil: set a function that returns a acpbridge_test.own",
-		"In and Out: only one is set", "Busy is 7: use host.BusyRefuse, host.BusyQueue or host.BusySteer", "LinkedFiles is -1", "ShutdownTimeout is -1s",
+		"set both In and Out", "Busy is 7: use host.BusyRefuse, host.BusyQueue or host.BusySteer", "LinkedFiles is -1", "ShutdownTimeout is -1s",
 	} {
 		assert.ErrorContains(t, err, want)
 	}

@@ -110,15 +110,15 @@ func endingOf(err error, finish model.FinishReason) *ending {
 	var limit *agent.LimitError
 	switch {
 	case err == nil && finish == model.FinishLength:
-		return &ending{stop: acp.StopReasonMaxTokens, notice: "The answer is cut off: the model has reached its token limit."}
+		return &ending{stop: acp.StopReasonMaxTokens, notice: "The answer was cut off: the model hit its token limit."}
 	case err == nil:
 		return &ending{stop: acp.StopReasonEndTurn}
 	case errors.Is(err, agent.ErrTokenLimit), errors.Is(err, agent.ErrIncompleteToolCall):
-		return &ending{stop: acp.StopReasonMaxTokens, notice: "Stopped: the model has reached its token limit before it had finished."}
+		return &ending{stop: acp.StopReasonMaxTokens, notice: "Stopped: the model hit its token limit before finishing."}
 	case errors.Is(err, agent.ErrContentFilter):
-		notice := "The answer was withheld by the provider's content filter. This prompt is not part of the conversation any more."
+		notice := "The answer was withheld by the provider's content filter. This prompt was removed from the conversation."
 		if own, ok := errors.AsType[refusal](err); ok {
-			notice = own.Refused() + " This prompt is not part of the conversation any more."
+			notice = own.Refused() + " This prompt was removed from the conversation."
 		}
 		return &ending{stop: acp.StopReasonRefusal, notice: notice}
 	case errors.As(err, &limit):

@@ -35,10 +35,10 @@ func TestStopReasonsSayWhatEndedTheTurnAndTheUserSeesIt(t *testing.T) {
 		seen   string
 	}{
 		"an output":      {modeltest.Script(modeltest.SayText("fine")), agent.Limits{}, "end_turn", "fine"},
-		"cut off":        {modeltest.Script(modeltest.Finish(model.FinishLength, model.Text("half"))), agent.Limits{}, "max_tokens", "halfThe answer is cut off: the model has reached its token limit."},
-		"nothing said":   {modeltest.Script(modeltest.Finish(model.FinishLength)), agent.Limits{}, "max_tokens", "Stopped: the model has reached its token limit before it had finished."},
-		"half a call":    {modeltest.Script(modeltest.Finish(model.FinishLength, model.ToolCall("1", "forecast", `{"ci`))), agent.Limits{}, "max_tokens", "Stopped: the model has reached its token limit before it had finished."},
-		"content filter": {modeltest.Script(modeltest.Finish(model.FinishContentFilter)), agent.Limits{}, "refusal", "The answer was withheld by the provider's content filter. This prompt is not part of the conversation any more."},
+		"cut off":        {modeltest.Script(modeltest.Finish(model.FinishLength, model.Text("half"))), agent.Limits{}, "max_tokens", "halfThe answer was cut off: the model hit its token limit."},
+		"nothing said":   {modeltest.Script(modeltest.Finish(model.FinishLength)), agent.Limits{}, "max_tokens", "Stopped: the model hit its token limit before finishing."},
+		"half a call":    {modeltest.Script(modeltest.Finish(model.FinishLength, model.ToolCall("1", "forecast", `{"ci`))), agent.Limits{}, "max_tokens", "Stopped: the model hit its token limit before finishing."},
+		"content filter": {modeltest.Script(modeltest.Finish(model.FinishContentFilter)), agent.Limits{}, "refusal", "The answer was withheld by the provider's content filter. This prompt was removed from the conversation."},
 		"requests":       {loop, agent.Limits{Requests: 2}, "max_turn_requests", "Stopped: this turn has reached its limit of 2 requests. Send another message to go on."},
 		"tool calls":     {loop, agent.Limits{ToolCalls: 1}, "max_turn_requests", "Stopped: this turn has reached its limit of 1 tool calls. Send another message to go on."},
 		"tokens":         {loop, agent.Limits{TotalTokens: 30}, "max_tokens", "Stopped: this turn has reached its limit of 30 total tokens. Send another message to go on."},
@@ -66,7 +66,7 @@ func TestClientsWithNoticesAreToldInANotice(t *testing.T) {
 	notice := updates[len(updates)-1].Notice
 	require.NotNil(t, notice)
 	assert.Equal(t, acp.NoticeSeverityWarning, notice.Severity)
-	assert.Equal(t, "The answer is cut off: the model has reached its token limit.", notice.Title)
+	assert.Equal(t, "The answer was cut off: the model hit its token limit.", notice.Title)
 }
 
 func TestErrorsHaveACodeAMessageOnOneLineAndAKind(t *testing.T) {
