@@ -221,8 +221,7 @@ func TestReadmeBeginsWithItsTwoCommands(t *testing.T) {
 
 // TestLinksLeadSomewhere checks the relative links of the documents, with their anchors.
 func TestLinksLeadSomewhere(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	require.NoError(t, err)
+	files := documents(t)
 	for _, name := range []string{"README.md", "CHANGELOG.md", "examples/README.md", "agent/engine/temporalengine/README.md"} {
 		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
 	}
@@ -241,6 +240,52 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				require.Contains(t, anchors(t, target), string(m[2][1:]), "%s links to %s%s", file, m[1], m[2])
 			}
 		}
+	}
+}
+
+// documents returns the files of the documentation.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"docs/*.md", "docs/decisions/*.md"} {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		all = append(all, files...)
+	}
+	return all
+}
+
+// TestDecisionsAreListedAndDated: a record begins with its title, its date and its area, under which the index lists it once.
+func TestDecisionsAreListedAndDated(t *testing.T) {
+	dir := filepath.Join(root, "docs", "decisions")
+	index, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	require.NoError(t, err)
+	areas := map[string]string{}
+	for part := range strings.SplitSeq(string(index), "\n## ") {
+		area, list, _ := strings.Cut(part, "\n")
+		for _, m := range regexp.MustCompile(`(?m)^- \[.*\]\((.*)\)$`).FindAllStringSubmatch(list, -1) {
+			require.Empty(t, areas[m[1]], "%s is listed twice", m[1])
+			areas[m[1]] = area
+		}
+	}
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, files, len(areas)+1)
+	for name, area := range areas {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Regexp(t, `^# .+\n\n20\d\d-\d\d-\d\d\. `+area+`\.\n\n`, string(text), name)
+		require.Less(t, len(strings.Fields(string(text))), 300, "%s: a record is short", name)
+	}
+}
+
+// TestOverviewsAreShort keeps the overview and the changelog something that is read at once.
+func TestOverviewsAreShort(t *testing.T) {
+	for name, words := range map[string]int{"docs/design.md": 3000, "CHANGELOG.md": 1000} {
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(strings.Fields(string(text))), words, name)
 	}
 }
 
@@ -277,9 +322,7 @@ func TestNamedTestsExist(t *testing.T) {
 		return err
 	})
 	require.NoError(t, err)
-	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	require.NoError(t, err)
-	for _, file := range files {
+	for _, file := range documents(t) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile("`(Test\\w+)`").FindAllSubmatch(text, -1) {

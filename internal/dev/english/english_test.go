@@ -67,6 +67,7 @@ func TestCommentsAndProseAreRead(t *testing.T) {
 	require.Equal(t, "agent/session", roomOf("agent/session/host/turn.go"))
 	require.Equal(t, "agent", roomOf("agent/run.go"))
 	require.Equal(t, "docs/web.md", roomOf("docs/web.md"))
+	require.Equal(t, "docs/decisions", roomOf("docs/decisions/one-way-to-ask.md"))
 	require.True(t, readable("a/b.tsx"))
 	require.False(t, readable("a/b_test.go"))
 	require.False(t, readable("a/types_gen.go"))

@@ -18,7 +18,7 @@ var phrases = regexp.MustCompile(`\b(?:(?:is|are) no [a-z]+|as far as|go(?:es)? 
 	`|th(?:ose|at) of|so that|of (?:its|their) own|what is to be|behind (?:a|the|it|them|this)|(?:give|take)s? up` +
 	`|has (?:a|the) \w+ (?:done|made|asked)|are those|is (?:that of|what)|be had|no more|not any ?more|comes? to|by which|makes? of)\b`)
 
-// room is a part of the repository: a directory of at most two levels, or a document.
+// room is a part of the repository: a directory of at most two levels, or a document. All decisions are one.
 type room struct {
 	name  string
 	words int
@@ -81,7 +81,7 @@ func readable(file string) bool {
 }
 
 func roomOf(file string) string {
-	if strings.HasSuffix(file, ".md") {
+	if strings.HasSuffix(file, ".md") && !strings.HasPrefix(file, "docs/decisions/") {
 		return file
 	}
 	parts := strings.Split(file, "/")
