@@ -43,11 +43,11 @@ func (c *Config[D, O]) checkNumbers() error {
 			wrong.add("Config: Validators[%d] is nil", i)
 		}
 	}
-	return wrong.join(c.Limits.check(), checkChoice(c.ToolChoice))
+	return wrong.join(checkLimits(c.Limits), checkChoice(c.ToolChoice))
 }
 
 // check reports limits that are out of range.
-func (l Limits) check() error {
+func checkLimits(l Limits) error {
 	var wrong problems
 	if l.ToolCalls < 0 && l.ToolCalls != Unlimited && l.ToolCalls != NoToolCalls {
 		wrong.add("Limits: ToolCalls is %d, must be positive, 0 (not set), Unlimited or NoToolCalls", l.ToolCalls)
@@ -74,7 +74,7 @@ func (o *runOptions) check() error {
 	if o.toolRetries != nil && *o.toolRetries < 0 {
 		retries = fmt.Errorf("WithToolRetries: the number is %d, must not be negative", *o.toolRetries)
 	}
-	return errors.Join(retries, o.limits.check(), checkChoice(o.choice))
+	return errors.Join(retries, checkLimits(o.limits), checkChoice(o.choice))
 }
 
 // checkChoice reports an invalid tool choice.

@@ -128,28 +128,19 @@ const (
 )
 
 // Limits bound what a run may use. A run that would exceed a limit ends with a [*LimitError]. Zero means no limit, except for
-// Requests; in [WithLimits] it keeps the agent's limit. [Unlimited] means no limit. Other negative numbers are errors.
-type Limits struct {
-	// Requests is checked before each request. Zero is [DefaultRequestLimit].
-	Requests int
-	// ToolCalls is checked for all calls of a response before any of them runs. [NoToolCalls] allows none.
-	ToolCalls int
-	// Tokens are checked before each request, after each response, and during a stream if the provider reports them there and the
-	// response goes on.
-	InputTokens, OutputTokens, TotalTokens int64
-	// Cost bounds the cost of the responses, in the currency of [Config.Prices]. It is checked together with the tokens. If there
-	// is a limit, costs must be known: a request to a model without a price is refused, and a response without usage ends the
-	// run, both with a [*PriceError].
-	Cost float64
-}
+// Requests, where it means [DefaultRequestLimit]; in [WithLimits] it keeps the agent's limit. [Unlimited] means no limit. Other negative
+// numbers are errors. If there is a limit on Cost, costs must be known: a request to a model without a price is refused, and a
+// response without usage ends the run, both with a [*PriceError].
+type Limits = toolset.Limits
 
-func (l Limits) meter() toolset.Limits {
+// bounds are the limits for the meter of a run.
+func bounds(l Limits) Limits {
 	l.Requests = cmp.Or(l.Requests, DefaultRequestLimit)
-	return toolset.Limits(l)
+	return l
 }
 
-// merge returns l with the limits that over sets.
-func (l Limits) merge(over Limits) Limits {
+// merged returns l with the limits that over sets.
+func merged(l, over Limits) Limits {
 	return Limits{
 		Requests: cmp.Or(over.Requests, l.Requests), ToolCalls: cmp.Or(over.ToolCalls, l.ToolCalls),
 		InputTokens: cmp.Or(over.InputTokens, l.InputTokens), OutputTokens: cmp.Or(over.OutputTokens, l.OutputTokens),

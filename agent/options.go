@@ -83,7 +83,7 @@ func WithSettings(s model.Settings) RunOption {
 
 // WithLimits overrides the agent's limits. A limit of zero keeps the agent's; [Unlimited] removes it.
 func WithLimits(l Limits) RunOption {
-	return runOption(func(o *runOptions) { o.limits = o.limits.merge(l) })
+	return runOption(func(o *runOptions) { o.limits = merged(o.limits, l) })
 }
 
 // WithToolChoice replaces the agent's [Config.ToolChoice].

@@ -153,9 +153,9 @@ func (r *agentRun[D, O]) loopConfig(prompt string) (*loop.Config, error) {
 	}
 	meter := &r.meter
 	if o.meter != nil {
-		meter = o.meter.Child(o.limits.meter())
+		meter = o.meter.Child(bounds(o.limits))
 	} else {
-		meter.SetLimits(o.limits.meter())
+		meter.SetLimits(bounds(o.limits))
 	}
 	if a.config.Prices != nil {
 		meter.SetPrices(a.config.Prices)

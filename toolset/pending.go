@@ -43,9 +43,9 @@ func (r *DeferredResults) Supply(key string, res Result) {
 type PendingError struct {
 	// Calls lists the pending calls inside the tool call. Path is relative to the tool call: it is empty for calls of an
 	// agent that the tool runs, and set for calls of agents further inside. Keys are unique within a tool call.
-	Calls []PendingCall
+	Calls []PendingCall `json:"calls"`
 	// State holds the data that the tool needs to resume, as JSON. It is stored in the history.
-	State json.RawMessage
+	State json.RawMessage `json:"state,omitempty"`
 }
 
 func (e *PendingError) Error() string {

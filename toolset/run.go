@@ -27,46 +27,48 @@ type RunContext[D any] struct {
 // RunInfo describes a run in progress.
 type RunInfo struct {
 	// Agent is the name of the running agent.
-	Agent string
+	Agent string `json:"agent,omitempty"`
 	// Model describes the run's model.
-	Model *model.Info
+	Model *model.Info `json:"model,omitempty"`
 	// RunID is new for every run. ConversationID is the same for all runs over one history.
-	RunID, ConversationID string
+	RunID          string `json:"run_id,omitempty"`
+	ConversationID string `json:"conversation_id,omitempty"`
 	// Step counts the model requests of the run, starting at 1.
-	Step int
+	Step int `json:"step,omitempty"`
 	// Messages is the history up to and including the step's request, oldest first. It does not include the response that
 	// called the tool. It is shared and must not be changed.
-	Messages []*model.Message
+	Messages []*model.Message `json:"messages,omitempty"`
 	// Usage is the usage of the run, and of the runs inside it, at the start of the step.
-	Usage Usage
+	Usage Usage `json:"usage,omitzero"`
 	// Meter counts the run's usage and holds its limits. A tool that runs another agent passes it on.
-	Meter *Meter
+	Meter *Meter `json:"-"`
 }
 
 // Call describes a tool call in progress.
 type Call struct {
 	// ID is the call id given by the model. It is unique within a response, but not across responses.
-	ID string
+	ID string `json:"id,omitempty"`
 	// Tool is the name the tool was defined with.
-	Tool string
+	Tool string `json:"tool"`
 	// Args holds the call's arguments as JSON: as the model wrote them, as repaired if that was not valid JSON, or as
 	// changed by a person. They are shared and must not be changed.
-	Args model.RawArgs
+	Args model.RawArgs `json:"args,omitzero"`
 	// RunID and Step identify the response that made the call, if that was a response of an earlier
 	// run. Otherwise they are zero, and the call is one of the run's own.
-	RunID string
-	Step  int
+	RunID string `json:"run_id,omitempty"`
+	Step  int    `json:"step,omitempty"`
 	// Attempt counts the retries so far. It is 0 for the first attempt. MaxRetries is the number of retries allowed.
-	Attempt, MaxRetries int
+	Attempt    int `json:"attempt,omitempty"`
+	MaxRetries int `json:"max_retries,omitempty"`
 	// Approved reports whether the call has been approved. Approval is the approved question, as it
 	// was shown, or nil if that is not known. A tool can check [Approval.Basis] just before it
 	// acts, and ask again with [ApprovalRequired].
-	Approved bool
-	Approval *Approval
+	Approved bool      `json:"approved,omitempty"`
+	Approval *Approval `json:"approval,omitempty"`
 	// Decision is the decision that approved the call, or nil.
-	Decision *Decision
+	Decision *Decision `json:"-"`
 	// Resume is set if the call ended with [Pending] before and is now resumed.
-	Resume *Resume
+	Resume *Resume `json:"-"`
 }
 
 // IdempotencyKey identifies the call in progress, or the output being made. The key is different for every call. It stays

@@ -21,13 +21,10 @@ import (
 // a copy of the task whose Info has no Messages, and the worker adds them.
 func MarshalTask(t *Task) ([]byte, error) {
 	form := taskJSON{
-		Version: Version, Op: t.Op.String(), Process: t.Process, Stream: t.Stream, Complete: t.Complete, AtEnd: t.AtEnd, Emits: t.Emits,
-		Info: infoOf(t), Request: requestOf(t.Request), Call: callOf(t.Call), Approval: t.Approval, Text: t.Text, Media: t.Media,
-		Options: optionsOf(t.Options),
+		Version: Version, Op: t.Op.String(), Task: *t, Info: infoOf(t), Request: requestOf(t.Request), Call: callOf(t.Call), Options: optionsOf(t.Options),
 	}
-	for i := range t.Checks {
-		c := &t.Checks[i]
-		form.Checks = append(form.Checks, checkJSON{callOf(c.Call), c.Complete, c.Own})
+	for _, c := range t.Checks {
+		form.Checks = append(form.Checks, checkJSON{c, callOf(c.Call)})
 	}
 	data, err := plainjson.Marshal(form)
 	if err != nil {
@@ -57,11 +54,8 @@ func UnmarshalTask(data []byte) (*Task, error) {
 	if form.Info == nil {
 		return nil, errors.New("engine: task: the run is missing")
 	}
-	t := &Task{
-		Op: Op(op), Process: form.Process, Stream: form.Stream, Complete: form.Complete, AtEnd: form.AtEnd, Emits: form.Emits,
-		Info: form.Info.info(), Request: form.Request.request(), Call: form.Call.call(), Approval: form.Approval, Text: form.Text, Media: form.Media,
-		Options: form.Options.options(),
-	}
+	t := &form.Task
+	t.Op, t.Info, t.Request, t.Call, t.Options = Op(op), form.Info.info(), form.Request.request(), form.Call.call(), form.Options.options()
 	if t.Request != nil {
 		t.Info.Messages = t.Request.Messages
 	}
@@ -70,7 +64,8 @@ func UnmarshalTask(data []byte) (*Task, error) {
 		if c.Call == nil {
 			return nil, fmt.Errorf("engine: task: check %d has no call", i)
 		}
-		t.Checks = append(t.Checks, Check{c.Call.call(), c.Complete, c.Own})
+		c.Check.Call = c.Call.call()
+		t.Checks = append(t.Checks, c.Check)
 	}
 	if t.Call == nil && (t.Op == OpTool || t.Op == OpPreview || t.Op == OpApprove) || t.Request == nil && t.Op == OpModel {
 		return nil, fmt.Errorf("engine: task: a task %s without its call or request", t.Op)
@@ -79,98 +74,49 @@ func UnmarshalTask(data []byte) (*Task, error) {
 }
 
 type taskJSON struct {
-	Version  int               `json:"v"`
-	Op       string            `json:"op"`
-	Process  bool              `json:"process,omitempty"`
-	Stream   bool              `json:"stream,omitempty"`
-	Complete bool              `json:"complete,omitempty"`
-	AtEnd    bool              `json:"at_end,omitempty"`
-	Emits    bool              `json:"emits,omitempty"`
-	Info     *infoJSON         `json:"run,omitempty"`
-	Options  *optionsJSON      `json:"options,omitempty"`
-	Request  *requestJSON      `json:"request,omitempty"`
-	Checks   []checkJSON       `json:"checks,omitempty"`
-	Call     *callJSON         `json:"call,omitempty"`
-	Approval *toolset.Approval `json:"approval,omitempty"`
-	Text     string            `json:"text,omitempty"`
-	Media    []model.Part      `json:"media,omitempty"`
+	Version int    `json:"v"`
+	Op      string `json:"op"`
+	Task
+	Info    *infoJSON    `json:"run,omitempty"`
+	Options *optionsJSON `json:"options,omitempty"`
+	Request *requestJSON `json:"request,omitempty"`
+	Checks  []checkJSON  `json:"checks,omitempty"`
+	Call    *callJSON    `json:"call,omitempty"`
 }
 
 type checkJSON struct {
-	Call     *callJSON `json:"call"`
-	Complete bool      `json:"complete,omitempty"`
-	Own      bool      `json:"own,omitempty"`
+	Check
+	Call *callJSON `json:"call"`
 }
 
 type infoJSON struct {
-	Agent          string             `json:"agent,omitempty"`
-	Model          *modelJSON         `json:"model,omitempty"`
-	RunID          string             `json:"run_id,omitempty"`
-	ConversationID string             `json:"conversation_id,omitempty"`
-	Step           int                `json:"step,omitempty"`
-	Messages       []*model.Message   `json:"messages,omitempty"`
-	Usage          toolset.Usage      `json:"usage,omitzero"`
-	Meter          toolset.MeterState `json:"meter,omitempty"`
-}
-
-// modelJSON has the fields of [model.Info].
-type modelJSON struct {
-	Provider      string `json:"provider,omitempty"`
-	Name          string `json:"name,omitempty"`
-	NativeOutput  bool   `json:"native_output,omitempty"`
-	NoForcedCalls bool   `json:"no_forced_calls,omitempty"`
-
-	NativeSearch     bool `json:"native_search,omitempty"`
-	NativeFetch      bool `json:"native_fetch,omitempty"`
-	NativeDomains    bool `json:"native_domains,omitempty"`
-	NativeCompaction bool `json:"native_compaction,omitempty"`
-
-	Media         []string `json:"media,omitempty"`
-	MediaURLs     []string `json:"media_urls,omitempty"`
-	ContextWindow int      `json:"context_window,omitempty"`
+	toolset.RunInfo
+	Meter toolset.MeterState `json:"meter,omitempty"`
 }
 
 func infoOf(t *Task) *infoJSON {
-	info := t.Info
-	if info == nil {
+	if t.Info == nil {
 		return nil
 	}
-	form := &infoJSON{Agent: info.Agent, RunID: info.RunID, ConversationID: info.ConversationID, Step: info.Step, Messages: info.Messages, Usage: info.Usage}
+	form := &infoJSON{RunInfo: *t.Info}
 	if t.Request != nil {
 		form.Messages = nil // the request has them
 	}
-	if info.Model != nil {
-		form.Model = new(modelJSON(*info.Model))
-	}
-	if info.Meter != nil {
-		form.Meter = info.Meter.State()
+	if m := t.Info.Meter; m != nil {
+		form.Meter = m.State()
 	}
 	return form
 }
 
 func (f *infoJSON) info() *toolset.RunInfo {
-	info := &toolset.RunInfo{
-		Agent: f.Agent, RunID: f.RunID, ConversationID: f.ConversationID, Step: f.Step, Messages: f.Messages, Usage: f.Usage, Meter: f.Meter.Meter(),
-	}
-	if f.Model != nil {
-		info.Model = new(model.Info(*f.Model))
-	}
-	return info
+	f.RunInfo.Meter = f.Meter.Meter()
+	return &f.RunInfo
 }
 
-// callJSON is a call. Arguments are text, so that not a byte of them is lost.
 type callJSON struct {
-	ID         string            `json:"id,omitempty"`
-	Tool       string            `json:"tool"`
-	Args       model.RawArgs     `json:"args,omitzero"`
-	RunID      string            `json:"run_id,omitempty"`
-	Step       int               `json:"step,omitempty"`
-	Attempt    int               `json:"attempt,omitempty"`
-	MaxRetries int               `json:"max_retries,omitempty"`
-	Approved   bool              `json:"approved,omitempty"`
-	Approval   *toolset.Approval `json:"approval,omitempty"`
-	Decision   *decisionJSON     `json:"decision,omitempty"`
-	Resume     *resumeJSON       `json:"resume,omitempty"`
+	toolset.Call
+	Decision *decisionJSON `json:"decision,omitempty"`
+	Resume   *resumeJSON   `json:"resume,omitempty"`
 }
 
 type resumeJSON struct {
@@ -186,7 +132,7 @@ func callOf(c *Call) *callJSON {
 	if c == nil {
 		return nil
 	}
-	form := &callJSON{ID: c.ID, Tool: c.Tool, Args: c.Args, RunID: c.RunID, Step: c.Step, Attempt: c.Attempt, MaxRetries: c.MaxRetries, Approved: c.Approved, Approval: c.Approval, Decision: decisionOf(c.Decision)}
+	form := &callJSON{Call: c.Call, Decision: decisionOf(c.Decision)}
 	if r := c.Resume; r != nil {
 		form.Resume = &resumeJSON{State: r.State, Answered: r.Results != nil, Prompt: r.Prompt, Stays: r.Stays}
 		if r.Results != nil {
@@ -204,7 +150,8 @@ func (f *callJSON) call() *Call {
 	if f == nil {
 		return nil
 	}
-	c := &Call{Call: toolset.Call{ID: f.ID, Tool: f.Tool, Args: f.Args, RunID: f.RunID, Step: f.Step, Attempt: f.Attempt, MaxRetries: f.MaxRetries, Approved: f.Approved, Approval: f.Approval, Decision: f.Decision.decision()}}
+	c := &Call{Call: f.Call}
+	c.Decision = f.Decision.decision()
 	if r := f.Resume; r != nil {
 		c.Resume = &toolset.Resume{State: r.State, Prompt: r.Prompt, Stays: r.Stays}
 		if r.Answered {

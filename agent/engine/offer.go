@@ -10,46 +10,49 @@ import (
 // Offer is what one request offers the model.
 type Offer struct {
 	// Instructions tell the model what to do, beside the conversation.
-	Instructions string
+	Instructions string `json:"instructions,omitempty"`
 	// Tools says how to deal with the tools in Defs, one for one.
-	Tools []Tool
+	Tools []Tool `json:"tools,omitempty"`
 	// Defs are the tools as the model sees them. They include the tools by which it gives the output.
-	Defs []model.ToolDef
+	Defs []model.ToolDef `json:"defs,omitempty"`
 	// Text says that text can be the run's output.
-	Text bool
+	Text bool `json:"text,omitempty"`
 	// Media says that media can, with the text beside it.
-	Media bool
+	Media bool `json:"media,omitempty"`
 	// TextCall says that a text output is the arguments of the one tool that hands the run over.
-	TextCall bool
+	TextCall bool `json:"text_call,omitempty"`
 	// Output, if not nil, binds the text of the response to a schema.
-	Output *model.OutputSchema
+	Output *model.OutputSchema `json:"output,omitempty"`
 	// Choice says whether the model must call tools.
-	Choice model.ToolChoice
+	Choice model.ToolChoice `json:"tool_choice,omitzero"`
 	// Settings tune the request; nil leaves the model's defaults.
-	Settings *model.Settings
+	Settings *model.Settings `json:"-"`
 	// History takes the place of the run's history if processors have changed it; otherwise it is nil. It ends in a request, which
 	// belongs to the run alone if it is not the one that was there.
-	History []*model.Message
+	History []*model.Message `json:"history,omitempty"`
 }
 
 // Tool is a tool as the run loop sees it.
 type Tool struct {
 	// Name is the tool's name in the offer.
-	Name string
+	Name string `json:"name"`
 	// Output marks a tool by which the model gives the output, HandsOver one by which it hands the run over to another agent.
-	Output, HandsOver bool
+	Output    bool `json:"output,omitempty"`
+	HandsOver bool `json:"hands_over,omitempty"`
 	// Sequential marks a barrier: the tool runs alone.
-	Sequential bool
+	Sequential bool `json:"sequential,omitempty"`
 	// Checks marks a tool that checks its arguments itself, Asks one whose calls may need approval, and External one that
 	// never runs here.
-	Checks, Asks, External bool
+	Checks   bool `json:"checks,omitempty"`
+	Asks     bool `json:"asks,omitempty"`
+	External bool `json:"external,omitempty"`
 	// Idempotent marks a tool whose calls may be repeated: see [toolset.Options].
-	Idempotent bool
+	Idempotent bool `json:"idempotent,omitempty"`
 	// Kind and Title describe the tool to people.
-	Kind  toolset.Kind
-	Title string
+	Kind  toolset.Kind `json:"kind,omitempty"`
+	Title string       `json:"title,omitempty"`
 	// Retries is how often the model may correct a call of the tool.
-	Retries int
+	Retries int `json:"retries,omitempty"`
 }
 
 // Tool returns the tool with a name, or nil if there is none.

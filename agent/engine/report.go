@@ -17,7 +17,7 @@ func Reporter(send func(report []byte) error) Listener { return reporter(send) }
 type reporter func([]byte) error
 
 func (send reporter) Sink() model.Sink {
-	return func(d model.Delta) error { return send.report(&reportJSON{Delta: (*deltaJSON)(&d)}) }
+	return func(d model.Delta) error { return send.report(&reportJSON{Delta: &d}) }
 }
 
 func (send reporter) Custom(c *Call, value any) error {
@@ -45,7 +45,7 @@ func Deliver(t *Task, report []byte, l Listener) error {
 		if t.Op != OpModel {
 			return errors.New("engine: report: a delta of a task that is no request")
 		}
-		return l.Sink()(model.Delta(*form.Delta))
+		return l.Sink()(*form.Delta)
 	}
 	var c *Call
 	if form.InCall {
@@ -55,20 +55,9 @@ func Deliver(t *Task, report []byte, l Listener) error {
 }
 
 type reportJSON struct {
-	Version int        `json:"v"`
-	Delta   *deltaJSON `json:"delta,omitempty"`
+	Version int          `json:"v"`
+	Delta   *model.Delta `json:"delta,omitempty"`
 	// InCall says that a tool has emitted the value, rather than a history processor.
 	InCall bool `json:"in_call,omitempty"`
 	emitted
-}
-
-// deltaJSON has the fields of [model.Delta].
-type deltaJSON struct {
-	Part   int            `json:"part,omitempty"`
-	Kind   model.PartKind `json:"kind,omitempty"`
-	Text   string         `json:"text,omitempty"`
-	CallID string         `json:"call_id,omitempty"`
-	Tool   string         `json:"tool,omitempty"`
-	Usage  *model.Usage   `json:"usage,omitempty"`
-	Whole  *model.Part    `json:"whole,omitempty"`
 }

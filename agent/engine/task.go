@@ -54,35 +54,35 @@ var opNames = [...]string{
 // which saves this process a second decoding. Which fields are set depends on Op.
 type Task struct {
 	// Op says what the task does.
-	Op Op
+	Op Op `json:"-"`
 	// Process belongs to OpPrepare: history processors run first.
-	Process bool
+	Process bool `json:"process,omitempty"`
 	// Stream says that somebody watches the run: deltas of an OpModel and events of user code go to the listener.
-	Stream bool
+	Stream bool `json:"stream,omitempty"`
 	// Complete belongs to OpOutput: the model had finished Text.
-	Complete bool
+	Complete bool `json:"complete,omitempty"`
 	// AtEnd belongs to OpInbox: the run is about to end.
-	AtEnd bool
+	AtEnd bool `json:"at_end,omitempty"`
 	// Emits says that the worker may call the listener from goroutines of its own. The engine must not execute the task on the
 	// run's goroutine then, because that is where the listener is called.
-	Emits bool
+	Emits bool `json:"emits,omitempty"`
 	// Info describes the run as of the step's OpPrepare. Its Messages are the history up to the request. It is shared and must not
 	// be changed. It does not change before the next step.
-	Info *toolset.RunInfo
+	Info *toolset.RunInfo `json:"-"`
 	// Options are the options of the run that are data. They are set if the run has an engine of its own.
-	Options *Options
+	Options *Options `json:"-"`
 	// Request is the request of an OpModel.
-	Request *model.Request
+	Request *model.Request `json:"-"`
 	// Checks are the calls of an OpCheck, in the order in which the model made them.
-	Checks []Check
+	Checks []Check `json:"-"`
 	// Call is the tool call of an OpTool, OpPreview or OpApprove, and of an OpOutput that is made by a call.
-	Call *Call
+	Call *Call `json:"-"`
 	// Approval is what an OpApprove asks about.
-	Approval *toolset.Approval
+	Approval *toolset.Approval `json:"approval,omitempty"`
 	// Text and Media are what an OpOutput without a call is made of. In an OpApprove, Text says what was wrong with the arguments
 	// of the last decision, if they were invalid.
-	Text  string
-	Media []model.Part
+	Text  string       `json:"text,omitempty"`
+	Media []model.Part `json:"media,omitempty"`
 }
 
 // Count counts what a task has used elsewhere on the meter of the run. An engine calls it on the run's goroutine for each result that
@@ -120,9 +120,9 @@ type Call struct {
 // Check is a call whose arguments are to be decoded. The worker sets Decoded of the call if they are valid.
 type Check struct {
 	// Call is the call. Its arguments are those of the model, or of a person.
-	Call *Call
+	Call *Call `json:"-"`
 	// Complete says that the model had finished the arguments, so that missing ends may be added.
-	Complete bool
+	Complete bool `json:"complete,omitempty"`
 	// Own says that the tool's own check is called as well ([Tool.Checks]).
-	Own bool
+	Own bool `json:"own,omitempty"`
 }

@@ -29,28 +29,30 @@ type Model interface {
 type Info struct {
 	// Provider names the provider that serves the model, in lower case: "openai", "ollama", "anthropic". Signatures are
 	// sent back only to the provider that made them.
-	Provider string
+	Provider string `json:"provider,omitempty"`
 	// Name is the provider's name for the model.
-	Name string
+	Name string `json:"name,omitempty"`
 	// NativeOutput reports whether the provider can constrain a response to a JSON schema ([Request.Output]).
-	NativeOutput bool
+	NativeOutput bool `json:"native_output,omitempty"`
 	// NoForcedCalls reports that tool calls cannot be required: requests with [ToolChoiceRequired] or [ToolChoiceTool]
 	// are errors. An agent without tools then prefers NativeOutput to an output tool.
-	NoForcedCalls bool
+	NoForcedCalls bool `json:"no_forced_calls,omitempty"`
 	// NativeSearch and NativeFetch report that the provider searches the web and reads its pages itself, also in requests
 	// with tools ([NativeWebSearch], [NativeWebFetch]). NativeDomains reports that it can be restricted to certain hosts
 	// then.
-	NativeSearch, NativeFetch, NativeDomains bool
+	NativeSearch  bool `json:"native_search,omitempty"`
+	NativeFetch   bool `json:"native_fetch,omitempty"`
+	NativeDomains bool `json:"native_domains,omitempty"`
 	// NativeCompaction reports that the provider can compact conversations itself ([Settings.CompactAt]).
-	NativeCompaction bool
+	NativeCompaction bool `json:"native_compaction,omitempty"`
 	// Media lists the kinds of input that the model accepts besides text, as the top-level part of a media type ("image",
 	// "audio") or a complete media type ("application/pdf").
-	Media []string
+	Media []string `json:"media,omitempty"`
 	// MediaURLs lists the kinds in Media that the provider can fetch itself, for a part with a URL and no data. Other
 	// URLs are errors.
-	MediaURLs []string
+	MediaURLs []string `json:"media_urls,omitempty"`
 	// ContextWindow is the number of tokens the model accepts, or 0 if unknown.
-	ContextWindow int
+	ContextWindow int `json:"context_window,omitempty"`
 }
 
 // Sink receives the deltas of a streamed response. See [Model.Generate] for when it is called.
@@ -60,19 +62,20 @@ type Sink func(Delta) error
 type Delta struct {
 	// Part is the index of the part that grows. Indexes start at 0 and are assigned in order. Parts may grow interleaved.
 	// The indexes may differ from those in the final message.
-	Part int
+	Part int `json:"part,omitempty"`
 	// Kind is the part's kind: [PartText], [PartThinking] or [PartToolCall].
-	Kind PartKind
+	Kind PartKind `json:"kind,omitempty"`
 	// Text is the added text, thinking, or fragment of the tool call's arguments.
-	Text string
+	Text string `json:"text,omitempty"`
 	// CallID and Tool identify a tool call. They are set in the first delta of its part.
-	CallID, Tool string
+	CallID string `json:"call_id,omitempty"`
+	Tool   string `json:"tool,omitempty"`
 	// Usage, if not nil, is the usage of this response so far. A delta may carry only usage. Its Kind is then empty.
-	Usage *Usage
+	Usage *Usage `json:"usage,omitempty"`
 	// Whole, if not nil, is the completed part as it will be in the message. If the response is cut off later, the run
 	// keeps the part. Models set Whole for parts that deltas cannot express, such as signed thinking. If Kind is empty,
 	// the part had no earlier deltas, like an opaque part.
-	Whole *Part
+	Whole *Part `json:"whole,omitempty"`
 }
 
 // Func returns a Model that calls generate. Use it for tests, wrappers and models that run in the process.

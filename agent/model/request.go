@@ -9,48 +9,48 @@ import "encoding/json"
 // messages stay the same.
 type Request struct {
 	// Instructions tells the model what to do. It precedes the conversation and may be empty.
-	Instructions string
+	Instructions string `json:"instructions,omitempty"`
 	// Messages is the conversation, oldest first. The last message is a request. Adjacent messages of the same kind are
 	// merged on the wire.
-	Messages []*Message
+	Messages []*Message `json:"messages,omitempty"`
 	// Tools lists the tools the model may call.
-	Tools []ToolDef
+	Tools []ToolDef `json:"tools,omitempty"`
 	// ToolChoice determines whether the model may or must call tools. A call can be required unless the model has
 	// [Info.NoForcedCalls].
-	ToolChoice ToolChoice
+	ToolChoice ToolChoice `json:"tool_choice,omitzero"`
 	// Output, if not nil, constrains the text of the response to a schema. It requires [Info.NativeOutput].
-	Output *OutputSchema
+	Output *OutputSchema `json:"output,omitempty"`
 	// Settings may be nil.
-	Settings *Settings
+	Settings *Settings `json:"settings,omitempty"`
 }
 
 // ToolDef is the definition of a tool that the model sees.
 type ToolDef struct {
 	// Name identifies the tool. Description tells the model what it is for.
-	Name        string
-	Description string
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
 	// Schema is the JSON schema of the arguments, an object.
-	Schema json.RawMessage
+	Schema json.RawMessage `json:"schema,omitempty"`
 	// Strict asks the provider to enforce the schema during sampling, if it can.
-	Strict bool
+	Strict bool `json:"strict,omitempty"`
 }
 
 // OutputSchema is a JSON schema that a response must match.
 type OutputSchema struct {
 	// Name and Description tell the model what the response is for. Schema is the JSON schema. Strict asks the provider
 	// to enforce it during sampling, if it can.
-	Name        string
-	Description string
-	Schema      json.RawMessage
-	Strict      bool
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Strict      bool            `json:"strict,omitempty"`
 }
 
 // ToolChoice determines whether the model may, must or must not call tools. The zero value leaves it to the model.
 type ToolChoice struct {
 	// Mode is the kind of choice.
-	Mode ToolChoiceMode
+	Mode ToolChoiceMode `json:"mode,omitempty"`
 	// Tool is the tool to call if Mode is [ToolChoiceTool].
-	Tool string
+	Tool string `json:"tool,omitempty"`
 }
 
 // ToolChoiceMode is a kind of [ToolChoice].

@@ -13,31 +13,31 @@ import (
 // adapter returns an error for a setting its provider does not support, rather than dropping it.
 type Settings struct {
 	// MaxTokens limits the length of the response.
-	MaxTokens int
+	MaxTokens int `json:"max_tokens,omitempty"`
 	// Temperature is usually between 0 and 2, TopP between 0 and 1.
-	Temperature *float64
-	TopP        *float64
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"`
 	// Stop lists strings at which the model stops.
-	Stop []string
+	Stop []string `json:"stop,omitempty"`
 	// Seed asks for repeatable sampling.
-	Seed *int64
+	Seed *int64 `json:"seed,omitempty"`
 	// ParallelToolCalls allows (true) or forbids (false) several calls in one response.
-	ParallelToolCalls *bool
+	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
 	// Thinking is the amount of reasoning before the answer: "off", "minimal", "low", "medium" or "high".
-	Thinking string
+	Thinking string `json:"thinking,omitempty"`
 	// ServiceTier is the provider's name for a class of price and priority.
-	ServiceTier string
+	ServiceTier string `json:"service_tier,omitempty"`
 	// NativeTools are tools that the provider runs itself. They require [Info.NativeSearch] or [Info.NativeFetch].
-	NativeTools []NativeTool
+	NativeTools []NativeTool `json:"native_tools,omitempty"`
 	// CompactAt, if not 0, lets the provider replace the older part of the conversation with a summary as soon as a
 	// request has this many tokens. It requires [Info.NativeCompaction]. The response then contains the summary, as a part
 	// of kind [PartOpaque], which takes the place of everything before it when it is sent back. Each provider has its own
 	// minimum.
-	CompactAt int
+	CompactAt int `json:"compact_at,omitempty"`
 	// ExtraHeaders and ExtraBody are added to the HTTP request. A key of ExtraBody replaces the adapter's top-level field
 	// with that name. Their values may be secret: printed forms and the JSON of Settings hide them.
-	ExtraHeaders map[string]string
-	ExtraBody    map[string]json.RawMessage
+	ExtraHeaders map[string]string          `json:"extra_headers,omitempty"`
+	ExtraBody    map[string]json.RawMessage `json:"extra_body,omitempty"`
 }
 
 // Clone returns a copy that shares no memory with s. The clone of nil is nil.

@@ -223,7 +223,7 @@ func (j *Journal) WaitAny(futures []engine.Future, l engine.Listener) int {
 			j.prepaid.takeBack(place{r.Step, r.Call})
 		}
 	} else if used := futures[first].(*journaled).record.Used; used != nil {
-		j.meter.Add(used.usage())
+		j.meter.Add(*used)
 	}
 	if at := futures[first].(*journaled).record.At; at.After(j.clock) {
 		j.clock = at

@@ -48,7 +48,7 @@ func (s *recorded) add(r *record) {
 		s.last, s.done = r.Step, map[string]bool{}
 	}
 	if r.Used != nil && !r.Again {
-		addUsage(&s.used, r.Used.usage())
+		addUsage(&s.used, *r.Used)
 	}
 	switch r.Op {
 	case opStart:

@@ -64,7 +64,7 @@ func (j *Journal) history(t *engine.Task) (made []*model.Message, live bool, err
 		return nil, false, j.diverged("the history before step %d had %d messages and has %d", t.Info.Step, r.Messages, len(t.Info.Messages))
 	}
 	if r.Used != nil {
-		j.meter.Add(r.Used.usage())
+		j.meter.Add(*r.Used)
 	}
 	if made, err = j.build(r.History, t.Info.Messages); err == nil {
 		made, err = loop.Processed(t.Info.Messages, made)
@@ -80,7 +80,7 @@ func (j *Journal) processed(ctx context.Context, t *engine.Task, done *engine.Do
 	}
 	r := record{Op: opHistory, Step: t.Info.Step, At: now(), Messages: len(before)}
 	if done.Used != nil {
-		r.Used = usedOf(*done.Used)
+		r.Used = usedOf(done.Used)
 	}
 	var same bool
 	if r.History, same = spans(before, after); same && r.Used == nil {

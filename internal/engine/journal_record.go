@@ -81,7 +81,7 @@ type record struct {
 	// At is when the result was there.
 	At time.Time `json:"at"`
 	// Used is what the task has used on the run's meter, beside what the loop counts.
-	Used *used `json:"used,omitempty"`
+	Used *toolset.Usage `json:"used,omitempty"`
 	// Cost is the cost of a response when it was recorded, for whoever sums the records up. A replay works it out again.
 	Cost float64 `json:"cost,omitempty"`
 
@@ -98,7 +98,7 @@ type record struct {
 	History      []span            `json:"history,omitempty"`
 	Output       json.RawMessage   `json:"output,omitempty"`
 	OutputType   string            `json:"output_type,omitempty"`
-	HandOver     *handOver         `json:"hand_over,omitempty"`
+	HandOver     *engine.HandOver  `json:"hand_over,omitempty"`
 	// None says that a call that was asked about or checked before needs no approval now, or is valid.
 	None bool `json:"none,omitempty"`
 	// Again says that the output cannot be stored as JSON and must be made again.
@@ -109,57 +109,22 @@ type record struct {
 
 func (r *record) key() key { return key{r.Op, r.Step, r.Call, r.Approved, r.N} }
 
-type used struct {
-	Requests  int `json:"requests,omitempty"`
-	ToolCalls int `json:"tool_calls,omitempty"`
-	model.Usage
-	Cost     float64 `json:"cost,omitempty"`
-	Unpriced int     `json:"unpriced,omitempty"`
-}
-
 // usedOf returns nil for nothing.
-func usedOf(u toolset.Usage) *used {
-	if u == (toolset.Usage{}) {
+func usedOf(u *toolset.Usage) *toolset.Usage {
+	if *u == (toolset.Usage{}) {
 		return nil
 	}
-	return &used{u.Requests, u.ToolCalls, u.Usage, u.Cost, u.Unpriced}
+	return u
 }
 
-func (u *used) usage() toolset.Usage {
-	return toolset.Usage{Requests: u.Requests, ToolCalls: u.ToolCalls, Usage: u.Usage, Cost: u.Cost, Unpriced: u.Unpriced}
-}
-
-// handOver is an [engine.HandOver] in a record.
-type handOver struct {
-	Told   []*model.Message `json:"told,omitempty"`
-	Back   bool             `json:"back,omitempty"`
-	Reason string           `json:"reason,omitempty"`
-}
-
+// returned is an [engine.Return] in a record. The cause is its text.
 type returned struct {
-	Text     string            `json:"text,omitempty"`
-	Retry    bool              `json:"retry,omitempty"`
-	Outcome  model.Outcome     `json:"outcome,omitempty"`
-	Content  []model.Part      `json:"content,omitempty"`
-	Meta     json.RawMessage   `json:"meta,omitempty"`
-	Keep     string            `json:"keep,omitempty"`
-	Cause    string            `json:"cause,omitempty"`
-	Approval *toolset.Approval `json:"approval,omitempty"`
-	Deferred bool              `json:"deferred,omitempty"`
-	Pending  *pendingInside    `json:"pending,omitempty"`
-}
-
-// pendingInside are the calls that a call waits for, and the state to go on with.
-type pendingInside struct {
-	Calls []toolset.PendingCall `json:"calls"`
-	State json.RawMessage       `json:"state,omitempty"`
+	engine.Return
+	Cause string `json:"cause,omitempty"`
 }
 
 func returnOf(r *engine.Return) *returned {
-	made := &returned{r.Text, r.Retry, r.Outcome, r.Content, r.Meta, r.Keep, "", r.Approval, r.Deferred, nil}
-	if p := r.Pending; p != nil {
-		made.Pending = &pendingInside{p.Calls, p.State}
-	}
+	made := &returned{Return: *r}
 	if r.Cause != nil {
 		made.Cause = r.Cause.Error()
 	}
@@ -167,10 +132,7 @@ func returnOf(r *engine.Return) *returned {
 }
 
 func (r *returned) loop() engine.Return {
-	made := engine.Return{Result: toolset.Result{Text: r.Text, Outcome: r.Outcome, Content: r.Content, Meta: r.Meta, Keep: r.Keep}, Retry: r.Retry, Approval: r.Approval, Deferred: r.Deferred}
-	if p := r.Pending; p != nil {
-		made.Pending = &toolset.PendingError{Calls: p.Calls, State: p.State}
-	}
+	made := r.Return
 	if retry := (&toolset.RetryError{Message: r.Text}); r.Cause == retry.Error() {
 		made.Cause = retry
 	} else if r.Cause != "" {
@@ -200,11 +162,9 @@ func (d *decision) toolset() toolset.Decision {
 // take sets the result of a task.
 func (r *record) take(done *engine.Done, codec Codec) {
 	if done.Used != nil {
-		r.Used = usedOf(*done.Used)
+		r.Used = usedOf(done.Used)
 	}
-	if o := done.HandOver; o != nil {
-		r.HandOver = &handOver{o.Told, o.Back, o.Reason}
-	}
+	r.HandOver = done.HandOver
 	switch {
 	case r.Op == opModel:
 		resp := *done.Response
@@ -225,10 +185,7 @@ func (r *record) take(done *engine.Done, codec Codec) {
 
 // done returns the result of the task.
 func (r *record) done(codec Codec) (*engine.Done, error) {
-	done := &engine.Done{Response: r.Response, Inbox: r.Inbox}
-	if o := r.HandOver; o != nil {
-		done.HandOver = &engine.HandOver{Told: o.Told, Back: o.Back, Reason: o.Reason}
-	}
+	done := &engine.Done{Response: r.Response, Inbox: r.Inbox, HandOver: r.HandOver}
 	if r.Return != nil {
 		done.Return = r.Return.loop()
 	}

@@ -430,7 +430,6 @@ var exported = []reflect.Type{
 	reflect.TypeFor[p11.Input](),
 	reflect.TypeFor[p11.InputHook[any]](),
 	reflect.TypeFor[p11.InstructionFunc[any]](),
-	reflect.TypeFor[p11.Limits](),
 	reflect.TypeFor[p11.Observer](),
 	reflect.TypeFor[p11.Output](),
 	reflect.TypeFor[p11.OutputMode](),
