@@ -8,6 +8,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/plainjson"
+	"github.com/ponte-go/ponte/toolset"
 )
 
 // MarshalDone returns the result of t as JSON. An output must be an [*Output]. Errors keep their text, and their identity as far as
@@ -88,7 +89,10 @@ type checkedJSON struct {
 
 type returnJSON struct {
 	Return
-	Cause *errorJSON `json:"cause,omitempty"`
+	Cause   *errorJSON            `json:"cause,omitempty"`
+	Pending bool                  `json:"pending,omitempty"`
+	Calls   []toolset.PendingCall `json:"calls,omitempty"`
+	State   json.RawMessage       `json:"state,omitempty"`
 }
 
 // returnOf returns nil for a return that says nothing.
@@ -96,7 +100,11 @@ func returnOf(t *Task, r *Return) *returnJSON {
 	if t.Op != OpTool && !r.Retry && r.Approval == nil && r.Pending == nil && r.Text == "" && r.Outcome == "" {
 		return nil
 	}
-	return &returnJSON{*r, errorOf(t, r.Cause)}
+	form := &returnJSON{Return: *r, Cause: errorOf(t, r.Cause)}
+	if p := r.Pending; p != nil {
+		form.Pending, form.Calls, form.State = true, p.Calls, p.State
+	}
+	return form
 }
 
 func (f *returnJSON) returned(t *Task) *Return {
@@ -104,5 +112,8 @@ func (f *returnJSON) returned(t *Task) *Return {
 		return nil
 	}
 	f.Return.Cause = f.Cause.error(t)
+	if f.Pending {
+		f.Return.Pending = &toolset.PendingError{Calls: f.Calls, State: f.State}
+	}
 	return &f.Return
 }
