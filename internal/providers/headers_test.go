@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package adapter_test
+package providers_test
 
 import (
 	"encoding/json"
