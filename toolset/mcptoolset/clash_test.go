@@ -3,7 +3,6 @@
 package mcptoolset_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -78,7 +77,7 @@ func TestServersToolGivesWayToTheProgramsOwn(t *testing.T) {
 	f := newFake(nil)
 	f.tool("file", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say("theirs"), nil })
 	f.tool("final_result", echo)
-	var log bytes.Buffer
+	var log logBuffer
 	s := serve(t, f, named("read"), func(c *mcptoolset.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	for _, sets := range [][]toolset.Toolset[none]{
 		{mcptoolset.Tools(s, mcptoolset.Options[none]{}), ownTool("read_file")},

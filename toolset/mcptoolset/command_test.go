@@ -64,7 +64,7 @@ func TestDeathDuringACallIsToldAndNotRepeated(t *testing.T) {
 }
 
 func TestCrashAtStartIsSeenWithoutSecrets(t *testing.T) {
-	var log bytes.Buffer
+	var log logBuffer
 	s := start(t, "crash", func(c *mcptoolset.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	require.Empty(t, list(t, s, mcptoolset.Options[none]{}), "the run goes on without the tools")
 	require.ErrorContains(t, s.Status().Err, `the server exited with code 3: cannot open the database, key …\u202e`)

@@ -3,7 +3,6 @@
 package mcptoolset_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -160,7 +159,7 @@ func TestHeadersGoToTheServerAndNowhereElse(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	headers := map[string]string{"Authorization": "Bearer sk-secret-123"}
-	var log bytes.Buffer
+	var log logBuffer
 	logged := func(c *mcptoolset.Config) { c.Logger = slog.New(slog.NewJSONHandler(&log, nil)) }
 	s := serve(t, f, logged, over(mcptoolset.HTTP{URL: server.URL, Headers: headers}))
 	_, err := call(t, s, nil, "r", "s_echo", `{}`)

@@ -3,7 +3,6 @@
 package mcptoolset_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,7 +117,7 @@ func TestOAuth(t *testing.T) {
 	f.tool("echo", echo)
 	a := newAuthority(t, f)
 	dir := filepath.Join(t.TempDir(), "tokens")
-	var log bytes.Buffer
+	var log logBuffer
 	connect := func() *mcptoolset.Server {
 		signIn, err := mcptoolset.NewLoopback(browser)
 		require.NoError(t, err)
