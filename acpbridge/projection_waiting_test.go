@@ -78,3 +78,21 @@ func agentStates(t *testing.T, updates []acp.SessionUpdate) (all []string) {
 	}
 	return all
 }
+
+// TestCallThatWaitedInAnotherProcessEndsForTheClient loads a session whose call waits since another process, and goes on without an answer.
+func TestCallThatWaitedInAnotherProcessEndsForTheClient(t *testing.T) {
+	external := toolset.Func("elsewhere", "", func(context.Context, *toolset.RunContext[bare], none) (string, error) { panic("called") },
+		func(o *toolset.Options) { o.External = true })
+	store := newStore()
+	e, id := start(t, stored(t, store, callsOnce("elsewhere"), external))
+	requireError(t, acp.CodeInternal, acpbridge.KindApproval, e.prompt(id, "a"))
+	require.NoError(t, e.stop())
+
+	e = serve(t, stored(t, store, modeltest.Script(modeltest.SayText("without it then")), external))
+	e.initialize(`{}`)
+	require.Nil(t, e.load(acp.MethodLoadSession, id).Error)
+	require.Equal(t, map[string]acp.ToolCallStatus{"elsewhere": acp.ToolCallStatusPending}, callStatuses(e.updates(id)))
+	requireStop(t, acp.StopReasonEndTurn, e.prompt(id, "b"))
+	require.Equal(t, map[string]acp.ToolCallStatus{"elsewhere": acp.ToolCallStatusFailed}, callStatuses(e.updates(id)))
+	require.NoError(t, e.stop())
+}

@@ -181,7 +181,15 @@ func (r *renderer) call(s *projection.Shown) {
 	case s.Added != nil:
 		u.Content = append(tracker.Snapshot(id).Content, toolContent(&view.Entity{Content: s.Added})...)
 	}
-	r.report(tracker.Update(r.ctx, u))
+	err := tracker.Update(r.ctx, u)
+	if errors.Is(err, deps.ErrUnknownToolCall) { // announced by another process, and replayed to this client
+		if u.Content != nil {
+			u.Content = toolContent(s.Entity)
+		}
+		r.send(acp.SessionUpdate{ToolCallUpdate: &u})
+		return
+	}
+	r.report(err)
 }
 
 // agent shows an agent inside a tool call. The protocol does not nest calls, so those of the agent stand among the others, with its name before

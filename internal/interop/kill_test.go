@@ -264,13 +264,19 @@ func (k *killing) reopen(a *killable, b *busySession) *acpclient.Session {
 		}
 	}
 	for e := range snapshot.Of(view.ToolCall) {
-		if !e.Status.Ended() {
+		if !e.Status.Ended() && e.Status != view.Pending { // nobody knows whether it had an effect: it waits for an answer
 			k.t.Errorf("a tool call runs on after kill -9: %s", foldedEntity(e, terminalText(snapshot)))
 		}
 	}
 	turn, err := s.Say(k.t.Context(), "help")
 	if err != nil || turn.StopReason != acp.StopReasonEndTurn {
 		k.t.Fatalf("the prompt after kill -9: %v, %v", turn, err)
+	}
+	snapshot = s.Snapshot()
+	for e := range snapshot.Of(view.ToolCall) {
+		if !e.Status.Ended() {
+			k.t.Errorf("a tool call waits on after a prompt that did not answer it: %s", foldedEntity(e, terminalText(snapshot)))
+		}
 	}
 	return s
 }
