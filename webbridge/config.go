@@ -56,7 +56,7 @@ type Options struct {
 	Commands []view.SlashCommand
 	// Page serves all paths outside the API, such as a page at "/": see package chatui. Nil serves a line of text.
 	Page http.Handler
-	// Protocols are further protocols, such as the ones of packages uistream, agui and openaiapi.
+	// Protocols are further protocols, such as [UIStream], [AGUI] and [OpenAI].
 	Protocols []Protocol
 
 	// Patience is how long a run waits for the approval of a call. Then the run ends pending: the question is kept,

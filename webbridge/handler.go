@@ -36,7 +36,7 @@ type Handler struct {
 	counts  counts
 }
 
-// Protocol is another protocol for the agent of a handler. Packages uistream, agui and openaiapi have some.
+// Protocol is another protocol for the agent of a handler. [UIStream], [AGUI] and [OpenAI] return some.
 type Protocol interface {
 	// Register adds the routes of the protocol, with [Handler.Handle].
 	Register(h *Handler)
