@@ -32,6 +32,9 @@ func unmarshalJSON(data []byte, m message) error {
 // decodeValid is unmarshalJSON for data that is known to be valid.
 func decodeValid(data []byte, m message) error {
 	d := decoder{data: data}
+	if p, ok := m.(*PromptRequest); ok && d.textPrompt(p) {
+		return nil
+	}
 	d.message(m)
 	return d.err
 }

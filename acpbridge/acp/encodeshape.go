@@ -11,6 +11,9 @@ import (
 
 // message appends what m points to.
 func (e *encoder) message(m message) {
+	if p, ok := m.(*PromptRequest); ok && e.textPrompt(p) {
+		return
+	}
 	v := reflect.ValueOf(m).Elem()
 	e.value(shapeOf(v.Type()), v)
 }
