@@ -30,8 +30,9 @@ func TestNewReportsEveryProblem(t *testing.T) {
 		Output:      agent.Output{Mode: "strange"},
 		EndStrategy: "later", ToolTimeout: -1, ToolRetries: new(-1), Limits: agent.Limits{Requests: -7, Cost: -3},
 		ToolChoice:   model.ToolChoice{Mode: "perhaps"},
+		Settings:     &model.Settings{MaxTokens: -3, ExtraHeaders: map[string]string{"a b": "c"}},
 		Commands:     []agent.Command[deps]{{Name: "a b"}},
-		Capabilities: []agent.Capability[deps]{{Tools: []*toolset.Tool[deps]{says("e f", "x")}, Commands: []agent.Command[deps]{{Name: "g h"}}}, {Name: "named", Tools: []*toolset.Tool[deps]{nil}}},
+		Capabilities: []agent.Capability[deps]{{Tools: []*toolset.Tool[deps]{says("e f", "x")}, Commands: []agent.Command[deps]{{Name: "g h"}}, Settings: &model.Settings{CompactAt: -5}}, {Name: "named", Tools: []*toolset.Tool[deps]{nil}}},
 		Alternatives: []agent.Alternative[deps, city]{
 			agent.As[deps]("", "", func(c city) city { return c }), agent.As[deps, city, city]("no function", "", nil), agent.OutputFunc[deps, city, city]("nor here", "", nil), agent.Text[deps, city](nil), {},
 		},
@@ -40,7 +41,7 @@ func TestNewReportsEveryProblem(t *testing.T) {
 		`tool name "not a name"`, "tool 1 is nil", `both have a tool "add"`, `tool "late": timeout -1s`, `tool "late": retries -1`, "schema is missing",
 		`Toolsets[1] is nil`, `tool name "a b"`, `tool name "ppppp`, `toolsets "Config.Tools" and`, "Max -1 must not be negative", `tool name "c d"`,
 		"Validators[0] is nil", "Validators[2] is nil", "Dynamic[0] is nil", "History[0] is nil", `unknown output mode "strange"`, `unknown end strategy "later"`,
-		"ToolTimeout", "retries must not be negative", "Requests is -7", "Cost is -3", `unknown mode "perhaps"`, `command "a b": the name`, `command "a b": set either`,
+		"ToolTimeout", "retries must not be negative", "Requests is -7", "Cost is -3", `unknown mode "perhaps"`, "MaxTokens is -3", `ExtraHeaders["a b"]`, "CompactAt is -5", `command "a b": the name`, `command "a b": set either`,
 		"capability 0 has no name", `tool name "e f"`, `command "g h": the name`, "toolset capability named: toolset of(): tool 0 is nil",
 		"output no function: the function is nil", "output nor here: the function is nil", "alternative 3 is empty", "alternative 4 is empty",
 	} {
@@ -88,4 +89,13 @@ func TestModelThatIsNilIsAnErrorOfTheRun(t *testing.T) {
 	_, err := a.Run(t.Context(), deps{}, "go", agent.WithModel(nil))
 	require.ErrorIs(t, err, agent.ErrNoModel)
 	require.ErrorContains(t, err, "WithModel")
+}
+
+func TestRunReportsImpossibleSettings(t *testing.T) {
+	m := modeltest.Script(modeltest.Say(model.Text("done")))
+	a := agent.Must(agent.New(agent.Config[deps, string]{Model: m, Settings: &model.Settings{MaxTokens: 5}}))
+	_, err := a.Run(t.Context(), deps{}, "hello", agent.WithSettings(model.Settings{MaxTokens: -3}), agent.WithSettings(model.Settings{CompactAt: -1}))
+	require.ErrorContains(t, err, "the setting MaxTokens is -3, must not be negative")
+	require.ErrorContains(t, err, "the setting CompactAt is -1, must not be negative")
+	require.Empty(t, m.Requests())
 }

@@ -43,7 +43,7 @@ func (c *Config[D, O]) checkNumbers() error {
 			wrong.add("Config: Validators[%d] is nil", i)
 		}
 	}
-	return wrong.join(checkLimits(c.Limits), checkChoice(c.ToolChoice))
+	return wrong.join(checkLimits(c.Limits), checkChoice(c.ToolChoice), c.Settings.Check())
 }
 
 // check reports limits that are out of range.
@@ -74,7 +74,7 @@ func (o *runOptions) check() error {
 	if o.toolRetries != nil && *o.toolRetries < 0 {
 		retries = fmt.Errorf("WithToolRetries: the number is %d, must not be negative", *o.toolRetries)
 	}
-	return errors.Join(retries, checkLimits(o.limits), checkChoice(o.choice))
+	return errors.Join(retries, checkLimits(o.limits), checkChoice(o.choice), o.settings.Check())
 }
 
 // checkChoice reports an invalid tool choice.

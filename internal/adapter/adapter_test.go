@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -107,21 +106,6 @@ func TestPartsOfARequestAreToldApart(t *testing.T) {
 	retry, user := model.Retry("", "", "why"), model.User("why")
 	require.Equal(t, "why\n\nFix this and try again.", adapter.Text(&retry))
 	require.Equal(t, "why", adapter.Text(&user))
-}
-
-func TestImpossibleSettingsAreErrors(t *testing.T) {
-	require.NoError(t, adapter.CheckSettings(nil))
-	require.NoError(t, adapter.CheckSettings(&model.Settings{MaxTokens: 1, Temperature: new(0.5), ExtraHeaders: map[string]string{"X-A": "b"}}))
-	for says, s := range map[string]model.Settings{
-		"MaxTokens is -1":                  {MaxTokens: -1},
-		"Temperature is NaN":               {Temperature: new(math.NaN())},
-		"TopP is +Inf":                     {TopP: new(math.Inf(1))},
-		`ExtraBody["a"] is not valid JSON`: {ExtraBody: map[string]json.RawMessage{"a": json.RawMessage("{")}},
-		`header "a b" is not valid`:        {ExtraHeaders: map[string]string{"a b": "c"}},
-		`header "X-Line" is not valid`:     {ExtraHeaders: map[string]string{"X-Line": "a\nb"}},
-	} {
-		require.ErrorContains(t, adapter.CheckSettings(&s), says)
-	}
 }
 
 func TestToolsAndToolChoiceAreChecked(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -52,41 +51,6 @@ func CheckMedia(info model.Info, p *model.Part) error {
 		return Unsupported(info, "input of type "+mediaType+" by URL")
 	}
 	return nil
-}
-
-// CheckSettings returns what is wrong with settings for every provider, or nil. Settings may be nil.
-func CheckSettings(s *model.Settings) error {
-	if s == nil {
-		return nil
-	}
-	if s.MaxTokens < 0 {
-		return fmt.Errorf("the setting MaxTokens is %d, must not be negative", s.MaxTokens)
-	}
-	name, value := "Temperature", s.Temperature
-	for range 2 {
-		if value != nil && (math.IsNaN(*value) || math.IsInf(*value, 0)) {
-			return fmt.Errorf("the setting %s is %v, must be a number", name, *value)
-		}
-		name, value = "TopP", s.TopP
-	}
-	for _, name := range SortedKeys(s.ExtraBody) {
-		if !json.Valid(s.ExtraBody[name]) {
-			return fmt.Errorf("the setting ExtraBody[%q] is not valid JSON", name)
-		}
-	}
-	for _, name := range SortedKeys(s.ExtraHeaders) {
-		if !ValidHeader(name, s.ExtraHeaders[name]) { // net/http would report it as a network error
-			return fmt.Errorf("the extra header %q is not valid", name)
-		}
-	}
-	return nil
-}
-
-// ValidHeader reports whether name and value can be sent (RFC 9110, section 5).
-func ValidHeader(name, value string) bool {
-	badName := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r) }
-	badValue := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
-	return name != "" && !strings.ContainsFunc(name, badName) && !strings.ContainsFunc(value, badValue)
 }
 
 // CheckTools returns what is wrong with the tools, the tool choice and the output schema of a request, or nil.
@@ -136,7 +100,7 @@ func CheckNative(info *model.Info, req *model.Request, s *model.Settings) error 
 			}
 		}
 	}
-	if s.CompactAt < 0 || s.CompactAt != 0 && !info.NativeCompaction {
+	if s.CompactAt != 0 && !info.NativeCompaction {
 		return Unsupported(*info, "the setting CompactAt")
 	}
 	return nil

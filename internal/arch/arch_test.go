@@ -24,8 +24,8 @@ const module = "github.com/ponte-go/ponte"
 // rules say which of our own packages a package may import, by the longest prefix that fits. A trailing slash means all
 // packages below, "*" means all of ours.
 var rules = map[string][]string{
-	"agent/model":                           {"internal/hide", "internal/nearest"},
-	"agent/model/":                          {"agent/model", "internal/adapter", "internal/errs", "internal/hide"},
+	"agent/model":                           {"internal/header", "internal/hide", "internal/nearest"},
+	"agent/model/":                          {"agent/model", "internal/adapter", "internal/errs", "internal/header", "internal/hide"},
 	"agent/model/modelwrap":                 {"agent/model", "internal/adapter", "internal/fetch", "internal/hide"},
 	"agent/model/genkitmodel/":              {"agent/model", "agent/model/genkitmodel", "internal/adapter"},
 	"agent/model/genkitmodel/genkitdev":     {"agent", "agent/model", "toolset"},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/header"
 )
 
 // DefaultBaseURL is the endpoint used if [Config.BaseURL] is empty.
@@ -83,7 +84,7 @@ func New(config Config) (*Model, error) {
 	if !adapter.ValidRetryPolicy(config.Retry) {
 		problem("Config.Retry has a negative value")
 	}
-	if err := adapter.CheckSettings(config.Settings); err != nil {
+	if err := config.Settings.Check(); err != nil {
 		problem("Config.Settings: %w", err)
 	}
 	if config.ContextWindow < 0 {
@@ -96,7 +97,7 @@ func New(config Config) (*Model, error) {
 		problem("Config.CacheTTL is %q, must be \"5m\", \"1h\" or empty", config.CacheTTL)
 	}
 	for _, beta := range config.Betas {
-		if beta == "" || !adapter.ValidHeader(betaHeader, beta) {
+		if beta == "" || !header.Valid(betaHeader, beta) {
 			problem("Config.Betas contains %q, which is not a valid header value", beta)
 		}
 	}

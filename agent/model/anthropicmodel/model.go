@@ -91,7 +91,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, sink model.Sin
 
 // check makes the checks that do not depend on the profile.
 func check(info model.Info, req *model.Request, settings *model.Settings) error {
-	if err := adapter.CheckSettings(settings); err != nil {
+	if err := settings.Check(); err != nil {
 		return err
 	}
 	if err := adapter.CheckTools(req); err != nil {

@@ -156,7 +156,7 @@ func (c Config) checked() (Config, endpoint, []error) {
 	if !adapter.ValidRetryPolicy(c.Retry) {
 		problem("Config.Retry has a negative value")
 	}
-	if err := adapter.CheckSettings(c.Settings); err != nil {
+	if err := c.Settings.Check(); err != nil {
 		problem("Config.Settings: %w", err)
 	}
 	if c.ContextWindow < 0 {

@@ -24,7 +24,7 @@ func (m *Model) appendRequest(req *model.Request, settings *model.Settings) ([]b
 	if settings == nil {
 		settings = &model.Settings{}
 	}
-	if err := cmp.Or(adapter.CheckSettings(settings), adapter.CheckTools(req)); err != nil {
+	if err := cmp.Or(settings.Check(), adapter.CheckTools(req)); err != nil {
 		return nil, err
 	}
 	for i := range req.Tools {

@@ -71,7 +71,7 @@ func New(m ai.Model, config Config) (*Model, error) {
 	if config.ContextWindow < 0 {
 		errs = append(errs, errors.New("genkitmodel: Config.ContextWindow is negative"))
 	}
-	if err := adapter.CheckSettings(config.Settings); err != nil {
+	if err := config.Settings.Check(); err != nil {
 		errs = append(errs, fmt.Errorf("genkitmodel: Config.Settings: %w", err))
 	}
 	if err := errors.Join(errs...); err != nil {

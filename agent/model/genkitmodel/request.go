@@ -28,7 +28,7 @@ func (m *Model) prepare(ctx context.Context, c *Call) (context.Context, error) {
 }
 
 func (m *Model) translate(ctx context.Context, c *Call) (context.Context, error) {
-	if err := adapter.CheckSettings(c.Settings); err != nil {
+	if err := c.Settings.Check(); err != nil {
 		return nil, err
 	}
 	if err := adapter.CheckTools(c.Request); err != nil {

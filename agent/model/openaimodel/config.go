@@ -14,6 +14,7 @@ import (
 
 	"github.com/ponte-go/ponte/agent/model"
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/header"
 )
 
 // DefaultBaseURL is the endpoint used if [Config.BaseURL] is empty.
@@ -89,10 +90,10 @@ func newEndpoint(config Config, answers string) (*endpoint, error) {
 	if config.ContextWindow < 0 {
 		errs.add("Config.ContextWindow is negative")
 	}
-	if !adapter.ValidHeader("OpenAI-Organization", config.Organization) || !adapter.ValidHeader("OpenAI-Project", config.Project) {
+	if !header.Valid("OpenAI-Organization", config.Organization) || !header.Valid("OpenAI-Project", config.Project) {
 		errs.add("Config.Organization or Config.Project contains a character that is invalid in a header")
 	}
-	if err := adapter.CheckSettings(config.Settings); err != nil {
+	if err := config.Settings.Check(); err != nil {
 		errs.add("Config.Settings: %w", err)
 	}
 	profile := config.Profile

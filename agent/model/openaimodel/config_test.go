@@ -53,7 +53,7 @@ func TestHeadersAreSent(t *testing.T) {
 	for name, value := range map[string]string{"": "x", "A B": "x", "A": "x\ny", "A:": "x"} {
 		req.Settings.ExtraHeaders = map[string]string{name: value}
 		_, err := m.Generate(context.Background(), req, nil)
-		require.ErrorContains(t, err, fmt.Sprintf("extra header %q", name))
+		require.ErrorContains(t, err, fmt.Sprintf("ExtraHeaders[%q]", name))
 	}
 	require.Len(t, e.Requests, 1)
 
@@ -113,7 +113,7 @@ func TestNewReportsAllProblemsAtOnce(t *testing.T) {
 		BaseURL: "localhost:8080", ContextWindow: -1, Retry: model.RetryPolicy{Attempts: -1},
 		Profile: &openaimodel.Profile{}, Project: "a\nb", Settings: &model.Settings{ExtraHeaders: map[string]string{"A B": "x"}},
 	})
-	for _, want := range []string{"Config.Name", "Config.BaseURL", "http://", "Config.ContextWindow", "Config.Retry", "Config.Project", `Config.Settings: the extra header "A B"`, "Profile.MaxTokensField"} {
+	for _, want := range []string{"Config.Name", "Config.BaseURL", "http://", "Config.ContextWindow", "Config.Retry", "Config.Project", `Config.Settings: the setting ExtraHeaders["A B"]`, "Profile.MaxTokensField"} {
 		require.ErrorContains(t, err, want)
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {

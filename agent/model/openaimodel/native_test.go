@@ -122,7 +122,6 @@ func TestUnsupportedNativeToolsAreRefused(t *testing.T) {
 		"blocked hosts": {responses, model.Settings{NativeTools: []model.NativeTool{{Kind: model.NativeWebSearch, Blocked: []string{"a.test"}}}}},
 		"chat":          {chat, model.Settings{NativeTools: []model.NativeTool{{Kind: model.NativeWebSearch}}}},
 		"chat compacts": {chat, model.Settings{CompactAt: 1000}},
-		"negative":      {chat, model.Settings{CompactAt: -1}},
 		"vLLM":          {other, model.Settings{NativeTools: []model.NativeTool{{Kind: model.NativeWebSearch}}}},
 		"vLLM compacts": {other, model.Settings{CompactAt: 1000}},
 	} {

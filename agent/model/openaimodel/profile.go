@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ponte-go/ponte/internal/adapter"
+	"github.com/ponte-go/ponte/internal/header"
 )
 
 // Profile describes one variety of the Chat Completions protocol. To change it, modify the profile that [ProfileFor]
@@ -195,7 +196,7 @@ func (p *Profile) check() error {
 	if p.CallIDMax != 0 && p.CallIDMax < minCallID {
 		return fmt.Errorf("openaimodel: Profile.CallIDMax is %d, must be 0, or at least %d", p.CallIDMax, minCallID)
 	}
-	if p.KeyHeader != "" && !adapter.ValidHeader(p.KeyHeader, "") {
+	if p.KeyHeader != "" && !header.Valid(p.KeyHeader, "") {
 		return fmt.Errorf("openaimodel: Profile.KeyHeader %q is not a valid header name", p.KeyHeader)
 	}
 	for _, level := range adapter.SortedKeys(p.Thinking) {

@@ -75,7 +75,7 @@ type bodyBuilder struct {
 
 // beginBody makes the checks that apply to every endpoint, and starts the body with the model's name.
 func (m *endpoint) beginBody(req *model.Request, settings *model.Settings) (bodyBuilder, error) {
-	for _, err := range []error{adapter.CheckTools(req), adapter.CheckSettings(settings), adapter.CheckNative(&m.info, req, settings)} {
+	for _, err := range []error{adapter.CheckTools(req), settings.Check(), adapter.CheckNative(&m.info, req, settings)} {
 		if err != nil {
 			return bodyBuilder{}, fmt.Errorf("openaimodel: %w", err)
 		}

@@ -135,7 +135,7 @@ func check(info model.Info, req *model.Request) error {
 	if req.Output != nil && !info.NativeOutput {
 		return adapter.Unsupported(info, "output bound to a schema")
 	}
-	return errors.Join(adapter.CheckSettings(req.Settings), adapter.CheckTools(req))
+	return errors.Join(req.Settings.Check(), adapter.CheckTools(req))
 }
 
 func (p *provider) send(req *model.Request) {
