@@ -7,7 +7,15 @@ import "strings"
 
 // Valid reports whether a header with this name and value can be sent (RFC 9110, section 5).
 func Valid(name, value string) bool {
-	badName := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r) }
-	badValue := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
-	return name != "" && !strings.ContainsFunc(name, badName) && !strings.ContainsFunc(value, badValue)
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return name != ""
 }

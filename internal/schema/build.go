@@ -57,13 +57,29 @@ type leaf struct {
 type typeError struct {
 	path string // Go field names from the root
 	msg  string
+	next error // another problem of the type, or nil
 }
 
 func (e *typeError) Error() string {
-	if e.path == "" {
-		return e.msg
+	text := e.msg
+	if e.path != "" {
+		text = "field " + e.path + ": " + text
 	}
-	return "field " + e.path + ": " + e.msg
+	if e.next != nil {
+		text += "; " + e.next.Error()
+	}
+	return text
+}
+
+// also adds a problem, which may be nil, to an error, which may be nil too.
+func also(err, problem error) error {
+	if err == nil {
+		return problem
+	}
+	if e, ok := err.(*typeError); ok {
+		e.next = also(e.next, problem)
+	}
+	return err
 }
 
 // errorf is not inlined, because it has many callers in code that runs once per type.
@@ -73,7 +89,7 @@ func errorf(format string, args ...any) error {
 	return &typeError{msg: fmt.Sprintf(format, args...)}
 }
 
-// within prepends a step to the path of a typeError. It is not inlined for the same reason as errorf.
+// within prepends a step to the paths of a typeError. It is not inlined for the same reason as errorf.
 //
 //go:noinline
 func within(step string, err error) error {
@@ -85,7 +101,8 @@ func within(step string, err error) error {
 	if e.path == "" || e.path[0] == '[' {
 		sep = ""
 	}
-	return &typeError{path: step + sep + e.path, msg: e.msg}
+	e.path, e.next = step+sep+e.path, within(step, e.next)
+	return e
 }
 
 func newBuilder() *builder {
@@ -289,32 +306,27 @@ func (b *builder) composite(t reflect.Type) (*jsonschema.Schema, error) {
 // object returns the schema of a struct type.
 func (b *builder) object(t reflect.Type) (*jsonschema.Schema, error) {
 	all, err := jsonFields(t)
-	if err != nil {
-		return nil, err
-	}
 	if b.fields[t] == nil {
 		b.fields[t] = map[string]presence{}
 	}
 	var fields []*field
 	var children []*jsonschema.Schema
 	for _, f := range all {
-		if hidden(f) {
+		if hidden(f) || b.count > maxSchemas {
 			continue
 		}
-		child, err := b.child(f)
-		if err != nil {
-			return nil, within(f.Name, err)
+		if child, wrong := b.child(f); wrong != nil {
+			err = also(err, within(f.Name, wrong))
+		} else {
+			fields, children = append(fields, f), append(children, child)
 		}
-		fields, children = append(fields, f), append(children, child)
 	}
-	s, err := b.withKeywords(fields, children)
+	s := b.withKeywords(fields, children)
+	for i, f := range fields {
+		err = also(err, within(f.Name, b.property(s, children[i], f)))
+	}
 	if err != nil {
 		return nil, err
-	}
-	for i, f := range fields {
-		if err := b.property(s, children[i], f); err != nil {
-			return nil, within(f.Name, err)
-		}
 	}
 	return s, nil
 }
@@ -327,6 +339,12 @@ func (b *builder) child(f *field) (*jsonschema.Schema, error) {
 	s, err := b.schemaOf(f.Type)
 	if err == nil && f.quoted {
 		s, err = b.quote(s)
+	}
+	if err == nil {
+		err = b.checkKeywords(f, s)
+	}
+	if err == nil {
+		_, err = described(f)
 	}
 	return s, err
 }

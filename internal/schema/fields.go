@@ -3,7 +3,6 @@
 package schema
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,24 +26,22 @@ type field struct {
 // would never be a value to check.
 func jsonFields(t reflect.Type) ([]*field, error) {
 	var all []*field
-	if err := collectFields(t, nil, nil, &all); err != nil {
-		return nil, err
-	}
+	err := collectFields(t, nil, nil, &all)
 	var kept []*field
 	for _, f := range all {
 		winner, twin := dominant(all, f.name)
 		switch {
-		case twin != nil:
-			return nil, &typeError{msg: fmt.Sprintf("the fields %s and %s have the same JSON name %q, so encoding/json ignores both; rename one of them",
-				winner.goPath(t), twin.goPath(t), f.name)}
+		case twin == f:
+			err = also(err, errorf("the fields %s and %s have the same JSON name %q, so encoding/json ignores both; rename one of them",
+				winner.goPath(t), twin.goPath(t), f.name))
 		case winner == f:
 			kept = append(kept, f)
 		case ruled(f.Tag.Get("validate")):
-			return nil, &typeError{path: f.goPath(t), msg: fmt.Sprintf("the field %s has the same JSON name %q and hides it, so its validate tag cannot apply",
-				winner.goPath(t), f.name)}
+			err = also(err, within(f.goPath(t), errorf("the field %s has the same JSON name %q and hides it, so its validate tag cannot apply",
+				winner.goPath(t), f.name)))
 		}
 	}
-	return kept, nil
+	return kept, err
 }
 
 // goPath returns the path from the struct t to the field, in Go names.
@@ -62,7 +59,7 @@ func ruled(tag string) bool { return tag != "" && tag != "-" }
 
 // collectFields appends the fields of t, and of the structs embedded in it, in declaration order. open holds the
 // embedded types that led to t, because a struct that embeds itself adds no fields.
-func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*field) error {
+func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*field) (wrong error) {
 	if slices.Contains(open, t) {
 		return nil
 	}
@@ -86,12 +83,11 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*fie
 		}
 		at := append(slices.Clip(index), i)
 		if !sf.IsExported() && sf.Type.Kind() == reflect.Pointer {
-			return &typeError{path: sf.Name, msg: "encoding/json cannot fill an embedded pointer to an unexported struct"}
+			wrong = also(wrong, within(sf.Name, errorf("encoding/json cannot fill an embedded pointer to an unexported struct")))
+			continue
 		}
 		if sf.Anonymous && name == "" && elem.Kind() == reflect.Struct {
-			if err := collectFields(elem, open, at, all); err != nil {
-				return err
-			}
+			wrong = also(wrong, collectFields(elem, open, at, all))
 			continue
 		}
 		f := &field{StructField: sf, owner: t, name: name, tagged: name != "", index: at}
@@ -108,7 +104,7 @@ func collectFields(t reflect.Type, open []reflect.Type, index []int, all *[]*fie
 		}
 		*all = append(*all, f)
 	}
-	return nil
+	return wrong
 }
 
 // dominant returns the field that a name refers to: the least deeply embedded one, then the tagged one. If another field is

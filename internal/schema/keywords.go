@@ -31,16 +31,10 @@ var typeKeywords = table{
 // withKeywords returns the schema of an object with the children as its properties, and adds the keywords of the
 // fields' jsonschema tags. The jsonschema package reads the tags: it reflects a struct with a placeholder type for
 // each field (an array of length i), and is given the child for each.
-func (b *builder) withKeywords(fields []*field, children []*jsonschema.Schema) (*jsonschema.Schema, error) {
+func (b *builder) withKeywords(fields []*field, children []*jsonschema.Schema) *jsonschema.Schema {
 	standIns := make([]reflect.StructField, len(fields))
 	for i, f := range fields {
-		if err := b.checkKeywords(f, children[i]); err != nil {
-			return nil, within(f.Name, err)
-		}
-		description, err := described(f)
-		if err != nil {
-			return nil, within(f.Name, err)
-		}
+		description, _ := described(f)
 		if description == "" {
 			description = children[i].Description
 		}
@@ -72,7 +66,7 @@ func (b *builder) withKeywords(fields []*field, children []*jsonschema.Schema) (
 	for _, child := range children {
 		itemsOfDefault(child)
 	}
-	return s, nil
+	return s
 }
 
 // itemsOfDefault gives the default of a list, which the jsonschema package reads as strings, the type of its items.

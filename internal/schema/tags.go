@@ -29,25 +29,25 @@ var foreignTags = table{
 
 // checkTags reports tags that would be ignored although their author expects something of them, and text that is not a
 // list of tags.
-func checkTags(f *field) error {
+func checkTags(f *field) (wrong error) {
 	rest := strings.TrimLeft(string(f.Tag), " ")
 	for rest != "" {
 		key, quoted, ok := strings.Cut(rest, ":")
 		text, err := strconv.QuotedPrefix(quoted)
 		if !ok || err != nil || key == "" || strings.ContainsAny(key, " \"") {
-			return errorf("the struct tag %q is malformed at %q: it must be key:\"value\" pairs separated by spaces", f.Tag, rest)
+			return also(wrong, errorf("the struct tag %q is malformed at %q: it must be key:\"value\" pairs separated by spaces", f.Tag, rest))
 		}
 		rest = strings.TrimLeft(quoted[len(text):], " ")
 		use := foreignTags.lists(key)
 		switch {
 		case use == "description" && f.Tag.Get("description") != "":
 		case use != "":
-			return errorf("the tag %s has no effect; use %s", key, use)
+			wrong = also(wrong, errorf("the tag %s has no effect; use %s", key, use))
 		case strings.HasPrefix(key, "jsonschema_") && key != "jsonschema_description" && key != "jsonschema_extras":
-			return errorf("the tag %s is unknown", key)
+			wrong = also(wrong, errorf("the tag %s is unknown", key))
 		}
 	}
-	return nil
+	return wrong
 }
 
 // addEnum adds the values of the enum tag. For a list they are those of its items.
