@@ -105,17 +105,24 @@ func (c *ruleCheck) rule(rule string) error {
 	return nil
 }
 
-// breaksRule returns an error if a value breaks a rule of its tag that is about the value alone.
+// breaksRule returns an error if a value, or an element of it, breaks a rule of its tag that is about the value alone.
 func breaksRule(tag string, value any) error {
+	inside := "" // the rules of its elements
 	for _, token := range strings.Split(tag, ",") {
 		name, _, _ := strings.Cut(token, "=")
 		switch {
-		case token == "dive":
-			return nil
-		case token == "", token == skipTag, token == "required", readsFields(name):
+		case token == "", token == skipTag, readsFields(name), token == "required":
+		case inside != "" || token == "dive":
+			inside += "," + token
 		case sharedValidator().Var(value, token) != nil:
 			return errorf("it breaks the rule %s", token)
 		}
+	}
+	if inside == "" {
+		return nil
+	}
+	if elem, _ := elements(reflect.TypeOf(value)); !validated(elem) && sharedValidator().Var(value, inside[1:]) != nil {
+		return errorf("it breaks a rule of %s", inside[1:])
 	}
 	return nil
 }

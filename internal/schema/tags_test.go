@@ -141,6 +141,10 @@ func TestDefaultsMustBeValid(t *testing.T) {
 		`the default "a" is not accepted: must have at least 2 characters`: tagged[string](`default:"a" validate:"min=2"`),
 		`the default "a" is not accepted: it breaks the rule cidr`:         tagged[string](`default:"a" validate:"cidr"`),
 		`the default "1s" is not accepted: it breaks the rule min=1m`:      tagged[time.Duration](`default:"1s" validate:"min=1m"`),
+		`the default "a" is not accepted: it breaks a rule of dive,cidr`:   tagged[[]string](`default:"a" validate:"max=3,dive,cidr"`),
+		`the default ",a" is not accepted: must not be empty`:              tagged[[]string](`default:",a" validate:"dive,required"`),
+		`the default "[[\"a\"]]" is not accepted: it breaks a rule of div`: tagged[[][]string](`default:"[[\"a\"]]" validate:"dive,dive,cidr"`),
+		`the default "{\"a\":\"b\"}" is not accepted: it breaks a rule o`:  tagged[map[string]string](`default:"{\"a\":\"b\"}" validate:"dive,keys,cidr,endkeys"`),
 		`the default "60" is not accepted: must be a duration`:             tagged[time.Duration](`default:"60"`),
 		`the default "mauve" is not accepted`:                              tagged[color](`default:"mauve"`),
 		`the default "[1]" is not accepted: [0]: must be a string`:         tagged[[]string](`default:"[1]"`),
@@ -150,6 +154,15 @@ func TestDefaultsMustBeValid(t *testing.T) {
 	} {
 		_, err := schema.For(typ)
 		require.ErrorContains(t, err, "field V: "+want)
+	}
+	for _, good := range []reflect.Type{
+		tagged[[]string](`default:"10.0.0.0/8" validate:"dive,cidr"`), tagged[[]string](`default:"[]" validate:"dive,cidr"`),
+		tagged[[]int](`default:"[0]" validate:"dive,required"`), tagged[[]innerDefault](`default:"[{}]" validate:"dive"`), tagged[any](`default:"null"`),
+		tagged[map[string]string](`default:"{\"10.0.0.0/8\":\"b\"}" validate:"dive,keys,cidr,endkeys,lowercase"`),
+	} {
+		made, err := schema.For(good)
+		require.NoError(t, err)
+		require.NoError(t, made.Decode([]byte(`{}`), reflect.New(good).Interface()), "a field with a default may be left out")
 	}
 }
 
