@@ -40,6 +40,33 @@ func TestOptionsOfARunReachTheWorker(t *testing.T) {
 	require.Equal(t, model.ToolChoiceRequired, req.ToolChoice.Mode)
 }
 
+// An engine that executes tasks in the process of the run needs no worker of its own: the local one has the run's dependencies.
+func TestLocalWorkerHasTheDependenciesOfTheRun(t *testing.T) {
+	script := modeltest.Script(modeltest.Say(model.ToolCall("1", "add", `{"x":1,"y":2}`)), modeltest.SayText("ok"))
+	var seen []int
+	saw := func(run *toolset.RunContext[deps]) { seen = append(seen, run.Deps.base) }
+	a := newAgent(t, cfg{
+		Model:   script,
+		Dynamic: []agent.InstructionFunc[deps]{func(_ context.Context, run *toolset.RunContext[deps]) (string, error) { saw(run); return "", nil }},
+		History: []agent.HistoryProcessor[deps]{func(_ context.Context, run *toolset.RunContext[deps], messages []*model.Message) ([]*model.Message, error) {
+			saw(run)
+			return messages, nil
+		}},
+		Validators: []agent.Validator[deps, string]{func(_ context.Context, run *toolset.RunContext[deps], out string) (string, error) {
+			saw(run)
+			return out, nil
+		}},
+	}, addTool())
+	res, err := a.Run(t.Context(), deps{base: 40}, "go", agent.WithEngine(func(_ context.Context, local engine.Worker) (engine.Engine, error) {
+		return enginetest.NewRemote(local, func(ctx context.Context, task []byte, report func([]byte) error) ([]byte, error) {
+			return engine.Execute(ctx, local, task, report)
+		}), nil
+	}))
+	require.NoError(t, err)
+	require.Equal(t, "43", res.Messages[2].Parts[0].Text)
+	require.Equal(t, []int{40, 40, 40, 40, 40}, seen)
+}
+
 // Each step's offer is made afresh where the run has retries of its own.
 func TestToolRetriesOfARunOfferEachToolOnce(t *testing.T) {
 	script := modeltest.Script(modeltest.Say(call("1", "hi")), modeltest.Say(call("2", "hi")), modeltest.SayText("ok"))

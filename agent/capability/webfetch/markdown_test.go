@@ -57,6 +57,7 @@ func TestElementsBecomeMarkdown(t *testing.T) {
 		"paragraphs in cells":    {"<table><tr><td><p>a<p>b<td>c<tr><td>d</div><td>e</table>", "| a b | c |\n|---|---|\n| d | e |"},
 		"end tags of nothing":    {"</p></div></table><p>a</b></p></td>b", "a\n\nb"},
 		"blocks of lines":        {"<pre><div>a</div><div>b</div></pre>", "```\na\nb\n```"},
+		"letters that are long":  {"<p>À_b_À x&Àb; a_\u0080", "À_b_À x&Àb; a_\u0080"},
 		"what is no markup":      {"<p>1. a</p><p># b</p><p>- c</p><p>&gt; d</p><p>--- e ===</p><p>*f* _g_ h_i `j` 2 * 3</p><p>[k](l) [m]: n &amp;lt; &lt;o&gt; a&b;", "1\\. a\n\n\\# b\n\n\\- c\n\n\\> d\n\n\\--- e ===\n\n\\*f\\* \\_g\\_ h_i \\`j\\` 2 * 3\n\n[k]\\(l) [m]\\: n \\&lt; \\<o> a\\&b;"},
 		"an exclamation mark":    {`a!<a href="x">b</a>`, `a\![b](https://page.test/a/x)`},
 		"brackets in links":      {`<a href="x">a](b)[c</a>`, `[a\](b)\[c](https://page.test/a/x)`},
