@@ -31,7 +31,7 @@ func TestEditFileWritesThroughEditor(t *testing.T) {
 	assert.Equal(t, "Edited a. Lines 1 to 4 are now:\n     1\tone\n     2\t2\n     3\t2b\n     4\t3", r.answer(t).Text)
 	content, _ := editor.File("/project/a")
 	assert.Equal(t, "one\r\n2\r\n2b\r\n3", content)
-	assert.Equal(t, []string{acp.MethodReadTextFile, acp.MethodRequestPermission, acp.MethodReadTextFile, acp.MethodReadTextFile, acp.MethodWriteTextFile}, methods(editor))
+	assert.Equal(t, []string{acp.MethodReadTextFile, acp.MethodRequestPermission, acp.MethodReadTextFile, acp.MethodWriteTextFile, acp.MethodReadTextFile}, methods(editor))
 	c := r.shown(t, 0)
 	assert.Equal(t, "Edit a", c.Title)
 	assert.Equal(t, acp.ToolKindEdit, c.Kind)

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/ponte-go/ponte/acpbridge/acp"
 	"github.com/ponte-go/ponte/deps"
@@ -50,7 +50,7 @@ func newEditor(d deps.ACPDeps) *editor {
 	return e
 }
 
-// editor is the workspace of an editor.
+// editor is the files and terminals of an editor, by the methods of the protocol.
 type editor struct {
 	deps.ACPDeps
 	style    ws.Style
@@ -61,19 +61,8 @@ type editor struct {
 	writing  chan struct{} // holds a token while a file is compared and written
 }
 
-var (
-	_ ws.Workspace = (*editor)(nil)
-	_ ws.Resolver  = (*editor)(nil)
-	_ ws.Linked    = (*editor)(nil)
-	_ ws.Follower  = (*editor)(nil)
-)
-
-func (e *editor) Roots() []string { return e.roots }
-
 // RealRoots implements [ws.Linked], as far as this machine knows.
 func (e *editor) RealRoots() []string { return e.real }
-
-func (e *editor) Features() ws.Features { return e.features }
 
 // Resolve implements [ws.Resolver].
 func (e *editor) Resolve(_ context.Context, path string) error {
@@ -99,7 +88,7 @@ func (e *editor) Follow(_ context.Context, path string) (string, error) {
 type editorPlace struct{ path, real string }
 
 func (e *editor) locate(name string) (editorPlace, error) {
-	at, err := ws.LocateIn(e, name)
+	at, err := ws.LocateLinked(e.roots, e.real, name)
 	if err != nil {
 		return editorPlace{}, err
 	}
@@ -115,7 +104,7 @@ func (e *editor) locate(name string) (editorPlace, error) {
 	return editorPlace{}, ws.ErrOutside
 }
 
-// isDir reports whether a place is a directory, as far as this machine knows.
+// isDir reports whether this machine has a directory at a place.
 func (e *editor) isDir(at editorPlace) bool {
 	if !e.here {
 		return false
@@ -124,7 +113,7 @@ func (e *editor) isDir(at editorPlace) bool {
 	return err == nil && info.IsDir()
 }
 
-// problem says why a place cannot be a file, as far as this machine knows.
+// problem returns why a place cannot be a file on this machine, or nil.
 func (e *editor) problem(at editorPlace) error {
 	if !e.here {
 		return nil
@@ -201,70 +190,72 @@ func (e *editor) begin(ctx context.Context, op, path string, can bool) (editorPl
 	return at, nil
 }
 
-// Remove implements [ws.Workspace].
-func (e *editor) Remove(context.Context, string, ws.Version) error {
-	return fmt.Errorf("acpbridge: remove: %w", errors.ErrUnsupported)
-}
-
-// Walk implements [ws.Workspace].
-func (e *editor) Walk(_ context.Context, dir string, _ ws.WalkOptions) iter.Seq2[ws.Info, error] {
-	return func(yield func(ws.Info, error) bool) {
-		yield(ws.Info{Path: dir}, fmt.Errorf("acpbridge: walk: %w", errors.ErrUnsupported))
-	}
-}
-
-// Read implements [ws.Workspace].
-func (e *editor) Read(ctx context.Context, path string, r ws.Range) (ws.File, error) {
-	at, err := e.begin(ctx, "read", path, e.features.Read)
-	if err != nil {
-		return ws.File{}, err
-	}
-	if known := e.problem(at); known != nil {
-		return ws.File{}, &ws.PathError{Op: "read", Path: path, Err: known}
-	}
+// text reads a file, or lines of it. found is false if the editor answers that there is no such file.
+func (e *editor) text(ctx context.Context, at editorPlace, line, lines int) (text string, found bool, err error) {
 	req := &acp.ReadTextFileRequest{SessionID: e.Session.ID, Path: at.path}
-	if r.Line > 1 {
-		req.Line = new(uint32(r.Line))
+	if line > 1 {
+		req.Line = new(uint32(line))
 	}
-	if r.Lines > 0 {
-		req.Limit = new(uint32(r.Lines))
+	if lines > 0 {
+		req.Limit = new(uint32(lines))
 	}
 	resp, err := e.Client.ReadTextFile(ctx, req)
-	if err == nil && req.Line != nil && resp.Content == "" && r.Lines == 0 { // how many lines are there?
-		req.Line = nil
-		resp, err = e.Client.ReadTextFile(ctx, req)
+	switch {
+	case err == nil:
+		return resp.Content, true, nil
+	case meaning(ctx, err) == nil && isNotFound(err):
+		return "", false, nil
 	}
-	if err != nil {
-		return ws.File{}, e.failure(ctx, "read", path, at, err)
+	return "", false, err
+}
+
+// lines reads a range of lines. The version of what it returns is empty unless the range is the whole file.
+func (e *editor) lines(ctx context.Context, at editorPlace, r ws.Range) (f ws.File, found bool, err error) {
+	text, found, err := e.text(ctx, at, r.Line, r.Lines)
+	skipped := max(r.Line-1, 0)
+	if err == nil && skipped > 0 && text == "" && r.Lines == 0 { // how many lines are there?
+		text, found, err = e.text(ctx, at, 0, 0)
+		skipped = 0
 	}
-	text, skipped := resp.Content, 0
-	if req.Line != nil { // the editor has skipped them
-		skipped = r.Line - 1
+	if err != nil || !found {
+		return ws.File{}, false, err
+	}
+	if skipped > 0 {
 		r.Line = 1
 	}
-	f, err := r.Read(ctx, strings.NewReader(text))
-	if err != nil {
-		return ws.File{}, &ws.PathError{Op: "read", Path: path, Err: err}
+	if f, err = r.Read(ctx, strings.NewReader(text)); err != nil {
+		return ws.File{}, false, err
 	}
 	if f.Lines > 0 {
 		f.Lines += skipped
 	}
 	f.Info = ws.Info{Path: at.path, Size: -1}
-	if req.Line == nil && req.Limit == nil {
-		f.Size, f.Version = int64(len(text)), versionOf(text)
-	}
-	return f, nil
+	return f, true, nil
 }
 
-// Stat implements [ws.Workspace]. It reads the file, because its version is made of its contents.
-func (e *editor) Stat(ctx context.Context, path string) (ws.Info, error) {
-	at, err := e.begin(ctx, "stat", path, e.features.Read)
-	if err != nil {
-		return ws.Info{}, err
+// write has the editor write a file. Once the editor was asked it may write, whatever becomes of ctx: so its answer is waited for a little
+// longer.
+func (e *editor) write(ctx context.Context, path string, at editorPlace, data []byte) error {
+	if ctx.Err() != nil {
+		return e.failure(ctx, "write", path, at, context.Cause(ctx))
 	}
-	if e.isDir(at) {
-		return ws.Info{Path: at.path, Mode: fs.ModeDir, Size: -1}, nil
+	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(editorCleanup, func() { cancel(context.Cause(ctx)) })
+	})()
+	if _, err := e.Client.WriteTextFile(call, &acp.WriteTextFileRequest{SessionID: e.Session.ID, Path: at.path, Content: string(data)}); err != nil {
+		return e.failure(ctx, "write", path, at, err)
 	}
-	f, err := e.Read(ctx, path, ws.Range{})
-	return f.Info, err
+	return nil
+}
+
+// lock keeps other writers out while a file is compared and written.
+func (e *editor) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case e.writing <- struct{}{}:
+		return func() { <-e.writing }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

@@ -37,6 +37,9 @@ func project(t *testing.T, files map[string]string) string {
 	return dir
 }
 
+// notOnDisk is what the model is told of text that an editor has and the disk has not.
+const notOnDisk = "\n[This is the text in the editor. It is not what is on disk: it has unsaved changes, or the file was changed on disk.]"
+
 var everything = acpbridge.LocalFallback{Files: true, Commands: true}
 
 // What this machine does in place of a client is shown in the editor: changes as diffs, in parts if the file is large, and output as it is
@@ -153,7 +156,7 @@ func TestLocalFallbackIsForWhatTheClientLacks(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Say(t.Context(), id, "Go.")
 	require.NoError(t, err)
-	require.Equal(t, []string{"typed\n", "made\n[exit code 0]"}, told(m))
+	require.Equal(t, []string{"typed\n" + notOnDisk, "made\n[exit code 0]"}, told(m))
 }
 
 // A session needs its directories here if this machine works in them.
@@ -206,7 +209,7 @@ func TestFilesOfAnEditorThatCannotWrite(t *testing.T) {
 		r := runTools(t.Context(), t, editor, d, []model.Part{call("1", "write_file", args{"path": "a", "content": "new\n"})}, allowed()...)
 		return r.answer(t).Text
 	}
-	require.Equal(t, "Could not write a: the user has unsaved changes in this file. Ask the user to save it", write())
+	require.Equal(t, "Could not write a: the editor has unsaved changes in this file, or it was changed on disk. Ask the user to save it or to discard the changes", write())
 	editor.Type(dir+"/a", "saved\n")
 	require.Equal(t, "Wrote a (4 bytes).", write())
 	data, err := os.ReadFile(dir + "/a")
@@ -251,7 +254,7 @@ func TestLocalIsPreferred(t *testing.T) {
 		reads string
 	}{
 		{acpbridge.LocalFallback{Files: true, Commands: true, Prefer: acpbridge.Prefer{Files: true, Commands: true}}, "saved\n"},
-		{acpbridge.LocalFallback{Prefer: acpbridge.Prefer{Files: true}}, "unsaved\n"},
+		{acpbridge.LocalFallback{Prefer: acpbridge.Prefer{Files: true}}, "unsaved\n" + notOnDisk},
 	} {
 		config, m := worker(t, nil, []model.Part{call("1", "read_file", args{"path": "a"})})
 		config.Local = c.local

@@ -58,10 +58,10 @@ func TestTitleOfReadFileSaysWhichLines(t *testing.T) {
 	}
 }
 
-func TestReadFileOfAnEmptyFileIsEmpty(t *testing.T) {
+func TestEmptyFileOfARemoteEditorMayBeMissing(t *testing.T) {
 	r := once(t, acptest.New(acptest.Options{Files: map[string]string{"/project/a": ""}}), "read_file", args{"path": "a"})
 	assert.Equal(t, model.OutcomeSuccess, r.answer(t).Outcome)
-	assert.Empty(t, r.answer(t).Text)
+	assert.Equal(t, "[The file is empty or does not exist: the editor does not say which.]", r.answer(t).Text)
 }
 
 func TestALongFileIsCutAtALineAndSaysHowToReadOn(t *testing.T) {
@@ -139,7 +139,7 @@ func TestRealPathOfALinkedProjectIsTheEditorsFile(t *testing.T) {
 		call("c3", "read_file", args{"path": filepath.Join(base, "a.go")}),
 	})
 	require.NoError(t, r.err)
-	require.Equal(t, "unsaved\n", r.answers()[0].Text)
+	require.Equal(t, "unsaved\n"+notOnDisk, r.answers()[0].Text)
 	require.Equal(t, "Read a.go", r.shown(t, 0).Title)
 	text, ok := editor.File(filepath.Join(link, "new.go"))
 	require.True(t, ok)

@@ -3,6 +3,7 @@
 package acpbridge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,19 +45,28 @@ type Prefer struct {
 // [LocalFallback] allows that. The protocol cannot list and search files, so that is done on this machine as well, if the session's
 // directories are here; only saved text is searched.
 //
+// Where the directories are here, a file is compared with what is on disk: see [ws.Document]. A change goes to the disk and not through the editor if
+// the editor does not show the file as it is and has nothing unsaved. Files are removed from the disk on the same condition. After a write
+// through the editor the file is read again.
+//
 // Paths are checked here, links included as far as this machine knows them. A client opens files itself, afterwards: a link that is
-// changed in between leads elsewhere. Between the check of a version and the write the user may type. Of output that a client has dropped
+// changed in between leads elsewhere. The user may type between the comparison of a file and the write, which follow each other. Of output that a client has dropped
 // nobody knows how much it was, so positions count from the beginning of what is left.
 type Workspace struct {
 	editor   *editor
 	here     *local.Workspace // nil if the session's directories are not on this machine
 	fallback *LocalFallback
 	features ws.Features
+	seen     *seenFiles
 }
 
 var (
 	_ ws.Workspace = (*Workspace)(nil)
 	_ ws.Resolver  = (*Workspace)(nil)
+	_ ws.Linked    = (*Workspace)(nil)
+	_ ws.Follower  = (*Workspace)(nil)
+	_ ws.Opener    = (*Workspace)(nil)
+	_ ws.Applier   = (*Workspace)(nil)
 )
 
 // NewWorkspace returns the workspace of a session. Its features are what the client has announced and what this machine adds. Without a
@@ -65,7 +75,7 @@ var (
 // If this machine has to do something and cannot, that is an error: a directory of the session does not exist here, or is a file (a
 // [ws.PathError]), or the sandbox cannot be had ([local.ErrSandbox]).
 func NewWorkspace(d deps.ACPDeps, f LocalFallback) (*Workspace, error) {
-	w := &Workspace{editor: newEditor(d), fallback: &f}
+	w := &Workspace{editor: newEditor(d), fallback: &f, seen: &seenFiles{}}
 	if f.Files && f.Prefer.Files {
 		w.editor.features.Read, w.editor.features.Write = false, false
 	}
@@ -94,9 +104,9 @@ func NewWorkspace(d deps.ACPDeps, f LocalFallback) (*Workspace, error) {
 	here := w.here.Features()
 	w.features.Walk, w.features.Saved = true, true
 	if files {
-		w.features.Remove = !can.Read && !can.Write
 		w.features.Read, w.features.Write = true, true
 	}
+	w.features.Remove = w.features.Read && w.features.Write
 	w.features.Commands = can.Commands || here.Commands
 	return w, nil
 }
@@ -148,7 +158,7 @@ func (w *Workspace) readsHere() bool { return w.features.Read && !w.editor.featu
 
 func (w *Workspace) writesHere() bool { return w.features.Write && !w.editor.features.Write }
 
-// Read implements [ws.Workspace].
+// Read implements [ws.Workspace]. Where the directory is on this machine, what the editor has is compared with what is on disk.
 func (w *Workspace) Read(ctx context.Context, path string, r ws.Range) (ws.File, error) {
 	switch {
 	case w.readsHere():
@@ -158,42 +168,83 @@ func (w *Workspace) Read(ctx context.Context, path string, r ws.Range) (ws.File,
 		f.Version = "" // that of the editor is another
 		return f, err
 	}
-	return w.editor.Read(ctx, path, r)
+	if r.Line > 1 || r.Lines > 0 {
+		if f, done, err := w.readLines(ctx, path, r); done || err != nil {
+			return f, err
+		}
+	}
+	s, err := w.look(ctx, "read", path)
+	if err != nil {
+		return ws.File{}, err
+	}
+	now := s.Current()
+	if !now.Exists || s.Buffer != nil && !s.Buffer.Exists && !s.Unsaved && s.Bypass == "" {
+		return ws.File{}, &ws.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	whole := r.Line == 0 && r.Lines == 0 && r.Offset == 0 && r.Limit == 0
+	f, err := r.Read(ctx, bytes.NewReader(now.Data))
+	if err != nil {
+		return ws.File{}, &ws.PathError{Op: "read", Path: path, Err: err}
+	}
+	f.Info = ws.Info{Path: s.Path, Mode: now.Mode, Size: int64(len(now.Data))}
+	if whole || len(f.Data) == len(now.Data) {
+		f.Version = s.Version
+	}
+	f.Unsaved, f.Faithful, f.Uncertain = s.Unsaved, s.Faithful, s.Uncertain
+	return f, nil
 }
 
-// Stat implements [ws.Workspace].
+// readLines reads a range of lines. done is false if the lines that the editor has are not those on disk, so that the whole file has to be
+// compared.
+func (w *Workspace) readLines(ctx context.Context, path string, r ws.Range) (f ws.File, done bool, err error) {
+	at, err := w.editor.begin(ctx, "read", path, w.editor.features.Read)
+	if err != nil {
+		return ws.File{}, false, err
+	}
+	if known := w.editor.problem(at); known != nil {
+		return ws.File{}, false, &ws.PathError{Op: "read", Path: path, Err: known}
+	}
+	f, found, err := w.editor.lines(ctx, at, r)
+	if w.here == nil {
+		switch {
+		case err != nil:
+			return f, false, w.editor.failure(ctx, "read", path, at, err)
+		case !found:
+			return f, false, &ws.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+		}
+		return f, true, nil
+	}
+	if err != nil || !found {
+		return f, false, nil
+	}
+	r.Buf = nil
+	saved, err := w.here.Read(ctx, path, r)
+	same := err == nil && bytes.Equal(saved.Data, f.Data) && saved.More == f.More && saved.Lines == f.Lines
+	return f, same, nil
+}
+
+// Stat implements [ws.Workspace]. It reads the file, because its version is made of its contents.
 func (w *Workspace) Stat(ctx context.Context, path string) (ws.Info, error) {
 	if w.readsHere() {
 		return w.here.Stat(ctx, path)
 	}
-	return w.editor.Stat(ctx, path)
-}
-
-// Write implements [ws.Workspace].
-func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersion ws.Version) (ws.Version, error) {
-	switch {
-	case w.writesHere() && w.readsHere():
-		return w.here.Write(ctx, path, data, ifVersion)
-	case w.writesHere():
-		return w.writeHere(ctx, path, data, ifVersion)
-	case w.readsHere():
-		return w.writeThere(ctx, path, data, ifVersion)
+	at, err := w.editor.begin(ctx, "stat", path, w.editor.features.Read)
+	if err != nil {
+		return ws.Info{}, err
 	}
-	return w.editor.Write(ctx, path, data, ifVersion)
-}
-
-// Remove implements [ws.Workspace].
-func (w *Workspace) Remove(ctx context.Context, path string, ifVersion ws.Version) error {
-	if w.features.Remove {
-		return w.here.Remove(ctx, path, ifVersion)
+	if w.editor.isDir(at) {
+		return ws.Info{Path: at.path, Mode: fs.ModeDir, Size: -1}, nil
 	}
-	return w.editor.Remove(ctx, path, ifVersion)
+	f, err := w.Read(ctx, path, ws.Range{})
+	return f.Info, err
 }
 
 // Walk implements [ws.Workspace].
 func (w *Workspace) Walk(ctx context.Context, dir string, o ws.WalkOptions) iter.Seq2[ws.Info, error] {
 	if !w.features.Walk {
-		return w.editor.Walk(ctx, dir, o)
+		return func(yield func(ws.Info, error) bool) {
+			yield(ws.Info{Path: dir}, fmt.Errorf("acpbridge: walk: %w", errors.ErrUnsupported))
+		}
 	}
 	if !o.Details || w.readsHere() {
 		return w.here.Walk(ctx, dir, o)
@@ -214,7 +265,7 @@ func (w *Workspace) Walk(ctx context.Context, dir string, o ws.WalkOptions) iter
 // detailed describes a file as the editor knows it. If it cannot, the description has no version.
 func (w *Workspace) detailed(ctx context.Context, info ws.Info) ws.Info {
 	if w.features.Read {
-		if known, err := w.editor.Stat(ctx, info.Path); err == nil {
+		if known, err := w.Stat(ctx, info.Path); err == nil {
 			return known
 		}
 	}
@@ -239,63 +290,6 @@ func (w *Workspace) Start(ctx context.Context, c ws.Command) (ws.Process, error)
 		a.showTerminal(ctx, acp.TerminalID(p.Ref()))
 	}
 	return p, nil
-}
-
-// errUnsaved means that a file cannot be written on this machine, because the editor would not know.
-var errUnsaved = errors.New("the user has unsaved changes in this file. Ask the user to save it")
-
-// writeHere writes a file on this machine that the editor reads.
-func (w *Workspace) writeHere(ctx context.Context, path string, data []byte, ifVersion ws.Version) (ws.Version, error) {
-	fail := func(err error) (ws.Version, error) { return "", &ws.PathError{Op: "write", Path: path, Err: err} }
-	unlock, err := w.editor.lock(ctx)
-	if err != nil {
-		return fail(err)
-	}
-	defer unlock()
-	shown, err := w.editor.Read(ctx, path, ws.Range{})
-	missing := errors.Is(err, fs.ErrNotExist)
-	switch {
-	case err != nil && !missing:
-		return "", err
-	case ifVersion != ws.AnyVersion && ifVersion != shown.Version:
-		return fail(ws.ErrChanged)
-	}
-	saved, err := w.here.Read(ctx, path, ws.Range{})
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && missing:
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return "", err
-	case missing || err != nil || string(saved.Data) != string(shown.Data):
-		return fail(errUnsaved)
-	}
-	if _, err := w.here.Write(ctx, path, data, saved.Version); err != nil {
-		return "", err
-	}
-	return versionOf(string(data)), nil
-}
-
-// writeThere writes a file through the editor that this machine reads.
-func (w *Workspace) writeThere(ctx context.Context, path string, data []byte, ifVersion ws.Version) (ws.Version, error) {
-	fail := func(err error) (ws.Version, error) { return "", &ws.PathError{Op: "write", Path: path, Err: err} }
-	unlock, err := w.editor.lock(ctx)
-	if err != nil {
-		return fail(err)
-	}
-	defer unlock()
-	info, err := w.here.Stat(ctx, path)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return "", err
-	case ifVersion != ws.AnyVersion && ifVersion != info.Version:
-		return fail(ws.ErrChanged)
-	}
-	if err := w.editor.write(ctx, path, data); err != nil {
-		return "", err
-	}
-	if info, err = w.here.Stat(ctx, path); err != nil { // the editor has not saved it yet
-		return versionOf(string(data)), nil
-	}
-	return info.Version, nil
 }
 
 // Format implements [fmt.Formatter]. No verb prints the configuration, which has secrets.

@@ -41,11 +41,11 @@ var rules = map[string][]string{
 	"toolset/command":                       {"internal/show"},
 	"toolset/mcptoolset":                    {"agent", "agent/model", "toolset", "internal/adapter", "internal/fetch", "internal/guard", "internal/nearest", "internal/show"},
 	"toolset/mcptoolset/mcpserver":          {"agent", "agent/model", "toolset"},
-	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command"},
+	"toolset/workspace":                     {"agent/model", "toolset", "toolset/command", "internal/linediff"},
 	"toolset/workspace/checkpoint":          {"toolset", "toolset/workspace", "internal/linediff"},
 	"toolset/workspace/local":               {"toolset/workspace", "internal/guard", "internal/hide"},
 	"toolset/workspace/memory":              {"toolset/workspace"},
-	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace"},
+	"toolset/workspace/workspacetest":       {"toolset", "toolset/workspace", "toolset/workspace/checkpoint"},
 	"agent/approval":                        {"agent/model", "toolset", "internal/linediff", "internal/nearest", "internal/show", "internal/strictjson", "internal/verdict"},
 	"agent/capability/guardrails":           {"agent", "agent/engine", "agent/model", "toolset", "internal/show", "internal/verdict"},
 	"agent/capability/spend":                {"agent", "agent/model", "agent/session", "toolset"},
@@ -141,7 +141,7 @@ var thirdParty = map[string][]string{
 	"toolset/mcptoolset":           {"github.com/google/jsonschema-go/jsonschema", "github.com/modelcontextprotocol/go-sdk/", "golang.org/x/oauth2"},
 	"toolset/mcptoolset/mcpserver": {"github.com/modelcontextprotocol/go-sdk/mcp"},
 	"acpbridge/acpmcp":             {"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"}, // for servers that editors host
-	"toolset/workspace":            {"github.com/bmatcuk/doublestar/v4"},
+	"toolset/workspace":            {"github.com/bmatcuk/doublestar/v4", "github.com/wlynxg/chardet", "golang.org/x/text/encoding", "golang.org/x/text/encoding/charmap", "golang.org/x/text/encoding/japanese"},
 	"internal/adaptertest":         {"github.com/stretchr/testify/require"}, // only tests import it
 	// The terminal client of the sample.
 	"examples/ideagent/internal/term/edit":     {"github.com/clipperhouse/displaywidth"},

@@ -16,15 +16,23 @@ type FileRead struct {
 	Bytes int `json:"bytes"`
 	// Truncated is set if more was requested than is shown at once.
 	Truncated bool `json:"truncated,omitempty"`
+	// Encoding is that of the file, if it is not UTF-8.
+	Encoding string `json:"encoding,omitempty"`
+	// Unsaved is set if the editor has text that is not on disk, and Unfaithful if the editor does not show the file as it is on disk.
+	Unsaved    bool `json:"unsaved,omitempty"`
+	Unfaithful bool `json:"unfaithful,omitempty"`
 }
 
 // FileWritten is the Meta of results of write_file and edit_file, as JSON.
 type FileWritten struct {
-	// Bytes is the size of the file.
+	// Bytes is the size of the file as it is after the call.
 	Bytes int `json:"bytes"`
 	// Created is set if the file is new, Changed if something was written.
 	Created bool `json:"created,omitempty"`
 	Changed bool `json:"changed"`
+	// Reformatted is set if the editor saved something other than what was written, and Unsaved if it has not saved the file.
+	Reformatted bool `json:"reformatted,omitempty"`
+	Unsaved     bool `json:"unsaved,omitempty"`
 }
 
 // CommandState is the Meta of results of run_command, get_terminal_output and wait_for_terminal_exit, as JSON.

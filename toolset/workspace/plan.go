@@ -5,28 +5,28 @@ package workspace
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/ponte-go/ponte/toolset"
 )
 
 // plan is a change of a file, made from one version of it.
 type plan struct {
-	path    string // absolute
-	file    string // what the path leads to, as [Follow] names it
-	name    string // as it is shown
-	version Version
-	exists  bool
-	old     []byte
-	new     []byte
-	digest  string // of old
+	path   string // absolute
+	file   string // what the path leads to, as [Follow] names it
+	name   string // as it is shown
+	exists bool
+	// doc is what the plan was made from, and old its content. text is old as text, nil for binary files.
+	doc  *Document
+	old  []byte
+	text *Text
+	new  []byte
+	// notes are what people have to know beside the difference.
+	notes []string
 	// blind is set if the workspace cannot read: the present content is unknown.
 	blind bool
 }
@@ -41,7 +41,7 @@ func (p *plan) basis() string {
 		return "new" + p.linked()
 	}
 	// The version would not do: a workspace may give the same content another one, such as when time has passed since its last change.
-	return "content " + p.digest + p.linked()
+	return "content " + p.doc.digest() + p.linked()
 }
 
 // linked is the file that the path leads to, if that is another one.
@@ -52,52 +52,17 @@ func (p *plan) linked() string {
 	return " of " + p.file
 }
 
-// ifVersion is the version for writing the plan.
-func (p *plan) ifVersion() Version {
-	switch {
-	case p.blind:
-		return AnyVersion
-	case !p.exists:
-		return ""
+// change is the plan for [ApplyChange].
+func (p *plan) change() Change {
+	c := Change{Data: p.new, File: p.file, IfVersion: AnyVersion}
+	if !p.blind {
+		c.IfVersion = p.doc.Version
 	}
-	return p.version
+	return c
 }
 
-// planApproval returns the question about the plan.
-func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
-	after := string(p.new)
-	diff := &toolset.Diff{Path: p.path, New: &after}
-	title := "Write "
-	switch {
-	case p.exists:
-		before := string(p.old)
-		diff.Old, title = &before, "Edit "
-	case !p.blind:
-		title = "Create "
-	}
-	title += p.name
-	if p.file != p.path {
-		title += " (a link to " + printable(shortPath(c.ws, p.file)) + ")"
-	}
-	a := &toolset.Approval{Title: title, Preview: []toolset.Preview{{Diff: diff}}, Basis: p.basis()}
-	c.options.scope(ctx, c.ws, c.tool, a)
-	return a
-}
-
-// carryOut writes a plan, if it is the one that was approved.
-func (c *call) carryOut(ctx context.Context, p *plan) error {
-	if !c.approved || c.approval != nil && c.approval.Basis != p.basis() {
-		return toolset.ApprovalRequired(*c.planApproval(ctx, p))
-	}
-	c.plans.clear()
-	if _, err := c.ws.Write(ctx, p.path, p.new, p.ifVersion()); err != nil {
-		return c.failed(ctx, "write "+p.name, err)
-	}
-	return nil
-}
-
-// current reads what a plan is to change. The error is for the model.
-func (c *call) current(ctx context.Context, path string) (*plan, error) {
+// current reads what a plan is to change. quick permits an answer that may be out of date. The error is for the model.
+func (c *call) current(ctx context.Context, path string, quick bool) (*plan, error) {
 	name := c.name(path)
 	at, err := LocateIn(c.ws, path)
 	if err != nil {
@@ -108,46 +73,65 @@ func (c *call) current(ctx context.Context, path string) (*plan, error) {
 		p.blind = true
 		return p, nil
 	}
-	f, err := c.ws.Read(ctx, path, Range{})
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return p, nil
-	case err != nil:
+	p.doc, err = OpenDocument(ctx, c.ws, path, quick)
+	if err != nil {
 		return nil, c.failed(ctx, "write "+name+", because its present content cannot be read", err)
 	}
-	sum := sha256.Sum256(f.Data)
-	p.exists, p.version, p.old, p.digest = true, f.Version, f.Data, hex.EncodeToString(sum[:])
+	if p.doc.Blocked != "" {
+		return nil, toolset.Failed("Could not write %s: %s.", name, p.doc.Blocked)
+	}
+	if side := p.doc.Current(); side.Exists {
+		p.exists, p.old = true, side.Data
+		if text, ok := DecodeText(p.old); ok {
+			p.text = &text
+		}
+	}
 	return p, nil
 }
 
-// planned returns the plan for a call. One that was made for the preview is used again if the file still has its version: then the file is
-// not read a second time. make fills in what is new.
-func (c *call) planned(ctx context.Context, path string, args any, make func(*plan) error) (*plan, error) {
+// planned returns the plan for a call. One that was made for the preview is used again as long as it seems to hold: then an editor is not asked
+// a second time, and [ApplyChange] finds out whether the file has changed. fill makes what is new.
+func (c *call) planned(ctx context.Context, path string, args any, fill func(*plan) error) (*plan, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
 		return nil, err
 	}
 	key := sha256.Sum256(append([]byte(c.tool+"\x00"), raw...))
 	if p := c.plans.get(key); p != nil && p.file == Follow(ctx, c.ws, p.path) {
-		if c.approved && c.approval != nil && c.approval.Basis == p.basis() {
-			return p, nil // it has just been looked at, and Write looks again
-		}
-		info, err := c.ws.Stat(ctx, path)
-		if err == nil && p.exists && info.Version == p.version || errors.Is(err, fs.ErrNotExist) && !p.exists {
+		if c.approved && c.approval != nil && c.approval.Basis == p.basis() || c.holds(ctx, p) {
 			return p, nil
 		}
 	}
-	p, err := c.current(ctx, path)
-	if err == nil {
-		err = make(p)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !p.blind {
+	p, err := c.plan(ctx, path, fill)
+	if err == nil && !p.blind {
 		c.plans.put(key, p)
 	}
-	return p, nil
+	return p, err
+}
+
+// holds reports whether a plan is still made from what is there, as far as that can be told quickly.
+func (c *call) holds(ctx context.Context, p *plan) bool {
+	if _, ok := c.ws.(Opener); ok {
+		doc, err := OpenDocument(ctx, c.ws, p.path, true)
+		return err == nil && doc.digest() == p.doc.digest()
+	}
+	info, err := c.ws.Stat(ctx, p.path)
+	return err == nil && p.exists && info.Version == p.doc.Version || errors.Is(err, fs.ErrNotExist) && !p.exists
+}
+
+// plan makes a plan, from a quick look at the file if that is enough: what would be told to the model at once needs the truth.
+func (c *call) plan(ctx context.Context, path string, fill func(*plan) error) (p *plan, err error) {
+	for _, quick := range []bool{true, false} {
+		p, err = c.current(ctx, path, quick)
+		if err == nil {
+			err = fill(p)
+		}
+		unchecked := p != nil && p.doc != nil && p.doc.Unchecked
+		if !unchecked || err == nil && !p.unchanged() {
+			break
+		}
+	}
+	return p, err
 }
 
 // planCache keeps the last plans, because a file is looked at for the preview, before the call, and in it. It is safe for concurrent use.
@@ -190,12 +174,4 @@ func (p *planCache) put(key [sha256.Size]byte, made *plan) {
 		p.entries = slices.Delete(p.entries, 0, 1)
 	}
 	p.entries = append(p.entries, planEntry{key, made})
-}
-
-// textProblem says why data cannot be edited as text, or returns an empty string.
-func textProblem(data []byte) string {
-	if utf8.Valid(data) && binaryKind(data) == "" {
-		return ""
-	}
-	return fmt.Sprintf("it is %s, and only text can be edited.", binaryKind(data))
 }

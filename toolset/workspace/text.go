@@ -15,15 +15,23 @@ func binaryKind(data []byte) string {
 	if bytes.IndexByte(data[:min(len(data), 8000)], 0) < 0 && validUTF8(data) {
 		return ""
 	}
-	for _, m := range magic {
-		if bytes.HasPrefix(data, []byte(m.prefix)) {
-			return m.kind
-		}
+	if kind := hasMagic(data); kind != "" {
+		return kind
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
 		return "a binary file"
 	}
 	return "not UTF-8 text"
+}
+
+// hasMagic returns the kind of file that begins in this way, or an empty string.
+func hasMagic(data []byte) string {
+	for _, m := range magic {
+		if bytes.HasPrefix(data, []byte(m.prefix)) {
+			return m.kind
+		}
+	}
+	return ""
 }
 
 // validUTF8 reports whether data is UTF-8. A cut may have left a part of a character at the end.

@@ -22,20 +22,28 @@ type editFileArgs struct {
 
 func (c *call) planEdit(ctx context.Context, in editFileArgs) (*plan, error) {
 	path, _ := ParseLink(in.Path)
-	return c.planned(ctx, path, in, func(p *plan) error {
-		if !p.exists {
-			return toolset.Failed("Could not edit %s: not found. Create it with %s.", p.name, ToolWriteFile)
-		}
-		if problem := textProblem(p.old); problem != "" {
-			return toolset.Failed("Could not edit %s: %s", p.name, problem)
-		}
-		edited, err := ApplyEdits(p.old, in.Edits)
-		if wrong, ok := errors.AsType[*EditError](err); ok {
-			return toolset.Failed("Nothing was changed in %s. %s", p.name, wrong.Message)
-		}
-		p.new = edited
+	return c.planned(ctx, path, in, in.fill)
+}
+
+// fill works out what the file is after the edits. They are made in its text; lines that they do not touch keep their bytes.
+func (in editFileArgs) fill(p *plan) error {
+	switch {
+	case !p.exists || p.doc.Uncertain:
+		return toolset.Failed("Could not edit %s: not found. Create it with %s.", p.name, ToolWriteFile)
+	case p.text == nil:
+		return toolset.Failed("Could not edit %s: it is %s, and only text can be edited.", p.name, binaryKind(p.old))
+	}
+	edited, err := ApplyEdits(p.text.Data, in.Edits)
+	if wrong, ok := errors.AsType[*EditError](err); ok {
+		return toolset.Failed("Nothing was changed in %s. %s", p.name, wrong.Message)
+	}
+	if err != nil {
 		return err
-	})
+	}
+	if p.new, err = p.text.Encode(edited); err != nil {
+		return toolset.Failed("Nothing was changed in %s: %s. Use other characters.", p.name, err)
+	}
+	return nil
 }
 
 func (c *call) approveEdit(ctx context.Context, in editFileArgs) (*toolset.Approval, error) {
@@ -54,10 +62,12 @@ func (c *call) editFile(ctx context.Context, in editFileArgs) (toolset.Result, e
 	if p.unchanged() {
 		return withMeta(fmt.Sprintf("The edits leave %s as it is; nothing was written.", p.name), FileWritten{Bytes: len(p.new)}), nil
 	}
-	if err := c.carryOut(ctx, p); err != nil {
+	doc, err := c.carryOut(ctx, p, in.fill)
+	if err != nil {
 		return toolset.Result{}, err
 	}
-	return withMeta(fmt.Sprintf("Edited %s. %s", p.name, ChangedLines(p.old, p.new)), FileWritten{Bytes: len(p.new), Changed: true}), nil
+	w := p.written(doc)
+	return withMeta(fmt.Sprintf("Edited %s. %s%s", p.name, ChangedLines(w.before, w.after), w.notes()), w.meta()), nil
 }
 
 // ChangedLines shows a model the lines around a change, as they are now, with their numbers. Of a long change it shows the beginning.

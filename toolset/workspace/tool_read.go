@@ -32,14 +32,63 @@ func (in readFileArgs) resolved() readFileArgs {
 func (c *call) readFile(ctx context.Context, in readFileArgs) (toolset.Result, error) {
 	in = in.resolved()
 	name, first := c.name(in.Path), max(in.Line, 1)
-	f, err := c.ws.Read(ctx, in.Path, Range{Line: first, Lines: in.Limit, Limit: c.options.readLimit})
+	lines := Range{Line: first, Lines: in.Limit, Limit: c.options.readLimit}
+	f, err := c.ws.Read(ctx, in.Path, lines)
+	encoding := ""
+	if err == nil && binaryKind(f.Data) != "" {
+		f, encoding, err = c.decoded(ctx, in.Path, name, lines)
+	}
 	if err != nil {
 		return toolset.Result{}, c.failed(ctx, "read "+name, err)
 	}
-	if kind := binaryKind(f.Data); kind != "" {
-		return toolset.Result{}, toolset.Failed("Could not read %s: it is %s. %s reads text only.", name, kind, ToolReadFile)
+	read := FileRead{
+		Lines: countLines(f.Data), Bytes: len(f.Data), Truncated: f.More, Encoding: encoding, Unsaved: f.Unsaved, Unfaithful: f.Faithful == FaithNo,
 	}
-	return withMeta(showFile(&f, first, c.options.readLimit), FileRead{Lines: countLines(f.Data), Bytes: len(f.Data), Truncated: f.More}), nil
+	return withMeta(withNotes(showFile(&f, first, c.options.readLimit), read.notes(f.Uncertain)), read), nil
+}
+
+// decoded reads lines of a file that is not UTF-8.
+func (c *call) decoded(ctx context.Context, path, name string, lines Range) (File, string, error) {
+	whole, err := c.ws.Read(ctx, path, Range{})
+	if err != nil {
+		return File{}, "", err
+	}
+	text, ok := DecodeText(whole.Data)
+	if !ok {
+		return File{}, "", toolset.Failed("Could not read %s: it is %s. %s reads text only.", name, binaryKind(whole.Data), ToolReadFile)
+	}
+	f, err := lines.Read(ctx, bytes.NewReader(text.Data))
+	f.Info, f.Unsaved, f.Faithful, f.Uncertain = whole.Info, whole.Unsaved, whole.Faithful, whole.Uncertain
+	return f, text.Encoding, err
+}
+
+// notes tell the model what it has to know of the file.
+func (r *FileRead) notes(uncertain bool) (notes []string) {
+	if uncertain {
+		notes = append(notes, "[The file is empty or does not exist: the editor does not say which.]")
+	}
+	if r.Unsaved {
+		notes = append(notes, "[This is the text in the editor. It is not what is on disk: it has unsaved changes, or the file was changed on disk.]")
+	}
+	if r.Encoding != "" {
+		notes = append(notes, "[The file is encoded in "+r.Encoding+". Edits keep that.]")
+	}
+	return notes
+}
+
+// withNotes adds notes after a text, in lines of their own.
+func withNotes(text string, notes []string) string {
+	if len(notes) == 0 {
+		return text
+	}
+	switch {
+	case text == "":
+	case strings.HasSuffix(text, "\n"):
+		text += "\n"
+	default:
+		text += "\n\n[No newline at the end.]\n"
+	}
+	return text + strings.Join(notes, "\n")
 }
 
 // showFile shows a file, or a range of its lines that begins with the line first.

@@ -43,8 +43,8 @@ func TestReadFile(t *testing.T) {
 		{args{"path": "../x"}, "Could not read ../x: the path lies outside of the working directory, or leads out through a link. Use a path inside /project."},
 		{args{"path": "a\x00b"}, "Could not read \"a\\x00b\": the path contains a NUL byte."},
 		{args{"path": "logo.png"}, "Could not read logo.png: it is a PNG image. read_file reads text only."},
-		{args{"path": "latin1"}, "Could not read latin1: it is not UTF-8 text. read_file reads text only."},
-		{args{"path": "utf16"}, "Could not read utf16: it is UTF-16 text. read_file reads text only."},
+		{args{"path": "latin1"}, "café\n\n[The file is encoded in windows-1252. Edits keep that.]"},
+		{args{"path": "utf16"}, "\ufeffa\n\n[No newline at the end.]\n[The file is encoded in UTF-16LE. Edits keep that.]"},
 	} {
 		require.Equal(t, c.want, r.call("read_file", c.args), c.args)
 	}

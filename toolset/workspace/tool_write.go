@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ponte-go/ponte/toolset"
 )
@@ -18,13 +19,26 @@ type writeFileArgs struct {
 	Content string `json:"content" jsonschema_description:"The whole new text of the file."`
 }
 
-// planWrite plans the change of a call of write_file. It is nil if the file has the content
-// already.
 func (c *call) planWrite(ctx context.Context, in writeFileArgs) (*plan, error) {
-	return c.planned(ctx, in.Path, in, func(p *plan) error {
-		p.new = []byte(in.Content)
+	return c.planned(ctx, in.Path, in, in.fill)
+}
+
+// fill makes the content. A file of another encoding keeps that, if it has all characters.
+func (in writeFileArgs) fill(p *plan) error {
+	p.new = []byte(in.Content)
+	if p.text == nil || p.text.Encoding == UTF8 {
 		return nil
-	})
+	}
+	text := p.new
+	if strings.HasPrefix(p.text.Encoding, "UTF-16") && !bytes.HasPrefix(text, []byte(byteOrderMark)) {
+		text = append([]byte(byteOrderMark), text...) // without it nobody can tell what it is
+	}
+	if encoded, err := p.text.Encode(text); err == nil {
+		p.new = encoded
+		return nil
+	}
+	p.notes = append(p.notes, "The file is encoded in "+p.text.Encoding+" now, and will be in "+UTF8+".")
+	return nil
 }
 
 func (c *call) approveWrite(ctx context.Context, in writeFileArgs) (*toolset.Approval, error) {
@@ -35,8 +49,6 @@ func (c *call) approveWrite(ctx context.Context, in writeFileArgs) (*toolset.App
 	return c.planApproval(ctx, p), nil
 }
 
-func (p *plan) unchanged() bool { return p.exists && bytes.Equal(p.old, p.new) }
-
 func (c *call) writeFile(ctx context.Context, in writeFileArgs) (toolset.Result, error) {
 	p, err := c.planWrite(ctx, in)
 	if err != nil {
@@ -45,12 +57,14 @@ func (c *call) writeFile(ctx context.Context, in writeFileArgs) (toolset.Result,
 	if p.unchanged() {
 		return withMeta(p.name+" has this content already; nothing was written.", FileWritten{Bytes: len(p.new)}), nil
 	}
-	if err := c.carryOut(ctx, p); err != nil {
+	doc, err := c.carryOut(ctx, p, in.fill)
+	if err != nil {
 		return toolset.Result{}, err
 	}
-	done, created := "Wrote", !p.exists && !p.blind
-	if created {
+	w := p.written(doc)
+	done, meta := "Wrote", w.meta()
+	if meta.Created {
 		done = "Created"
 	}
-	return withMeta(fmt.Sprintf("%s %s (%d bytes).", done, p.name, len(p.new)), FileWritten{Bytes: len(p.new), Created: created, Changed: true}), nil
+	return withMeta(fmt.Sprintf("%s %s (%d bytes).%s", done, p.name, meta.Bytes, w.notes()), meta), nil
 }

@@ -130,7 +130,7 @@ func TestChangedFileIsShownAgain(t *testing.T) {
 
 // aging is a workspace in which a file gets another version with time, as on a disk.
 type aging struct {
-	*memory.Workspace
+	workspace.Workspace
 	old bool
 }
 

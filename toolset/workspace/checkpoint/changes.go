@@ -3,7 +3,6 @@
 package checkpoint
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -127,8 +126,10 @@ func (s *segment) diff(name string) string {
 	if s.after.Absent {
 		newName = ""
 	}
-	if s.kept && isText(s.beforeData) && isText(s.afterData) {
-		return linediff.Unified(oldName, newName, string(s.beforeData), string(s.afterData))
+	before, isText := workspace.DecodeText(s.beforeData)
+	after, both := workspace.DecodeText(s.afterData)
+	if s.kept && isText && both {
+		return linediff.Unified(oldName, newName, string(before.Data), string(after.Data))
 	}
 	why := "contents not kept"
 	if s.kept {
@@ -147,8 +148,6 @@ func (s State) String() string {
 	}
 	return fmt.Sprintf("%d bytes", s.Size)
 }
-
-func isText(data []byte) bool { return bytes.IndexByte(data, 0) < 0 && utf8.Valid(data) }
 
 func (s Span) has(checkpoint int) bool {
 	return checkpoint >= s.From && (s.To == 0 || checkpoint <= s.To)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -61,6 +60,7 @@ type FileUndo struct {
 
 	version workspace.Version // of Old
 	order   int
+	bypass  bool // the change goes to the disk although there is an editor
 }
 
 // Conflict is a range of lines that others changed after they were changed through the recorder.
@@ -117,11 +117,18 @@ func (r *Recorder) planFile(ctx context.Context, f *FileChange) (*FileUndo, erro
 	if !can.Read {
 		return stop(Impossible, "this workspace cannot read files")
 	}
-	now, err := r.workspace.Read(ctx, f.Path, workspace.Range{})
+	if file := workspace.Follow(ctx, r.workspace, f.Path); file != f.Path {
+		return stop(Impossible, "it has become a link, or lies behind one, to %s", r.name(file))
+	}
+	now, err := workspace.OpenDocument(ctx, r.workspace, f.Path, false)
 	switch {
+	case err == nil && now.Blocked != "":
+		return stop(Impossible, "%s", now.Blocked)
 	case err == nil:
-		u.Old, u.version = present(now.Data), now.Version
-	case errors.Is(err, fs.ErrNotExist):
+		u.version, u.bypass = now.Version, now.Faithful != workspace.FaithUnknown && !now.Unsaved && now.Buffer != nil
+		if side := now.Current(); side.Exists && !(now.Uncertain && f.segments[0].before.Absent) {
+			u.Old = present(side.Data)
+		}
 	case ctx.Err() != nil || errors.Is(err, workspace.ErrLost):
 		return nil, err
 	default:
@@ -170,14 +177,29 @@ func unmake(s *segment, now []byte) (restored []byte, why string, conflicts []Co
 		return nil, "somebody else has removed it since", nil
 	case after == nil:
 		return nil, "it was removed, and somebody else has created it again since", nil
-	case !isText(before) || !isText(after) || !isText(now):
-		return nil, "somebody else has changed it since, and it is not text", nil
 	}
-	merged, conflicts := mergeText(string(after), string(now), string(before))
+	return merge(before, after, now)
+}
+
+// merge takes a change back from a text that others have changed since, in the encoding that it has now.
+func merge(before, after, now []byte) (restored []byte, why string, conflicts []Conflict) {
+	texts := [3]workspace.Text{}
+	for i, data := range [][]byte{after, now, before} {
+		text, ok := workspace.DecodeText(data)
+		if !ok {
+			return nil, "somebody else has changed it since, and it is not text", nil
+		}
+		texts[i] = text
+	}
+	merged, conflicts := mergeText(string(texts[0].Data), string(texts[1].Data), string(texts[2].Data))
 	if len(conflicts) > 0 {
 		return nil, "somebody else has changed the same or neighbouring lines since", conflicts
 	}
-	return []byte(merged), "", nil
+	restored, err := texts[1].Encode([]byte(merged))
+	if err != nil {
+		return nil, "somebody else has changed its encoding since", nil
+	}
+	return restored, "", nil
 }
 
 // equal compares contents; nil is no file.

@@ -14,32 +14,45 @@ import (
 // Write implements [workspace.Workspace]. The change is recorded with what the file held before: for a version that was just read, nothing is
 // read again.
 func (r *Recorder) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
-	at, err := workspace.LocateIn(r.workspace, path)
-	if err != nil {
-		return r.workspace.Write(ctx, path, data, ifVersion) // which says what is wrong with the path
-	}
-	unlock, err := r.lock(ctx, "write", path)
+	doc, err := r.ApplyChange(ctx, path, workspace.Change{Data: data, IfVersion: ifVersion})
 	if err != nil {
 		return "", err
 	}
+	return doc.Version, nil
+}
+
+// ApplyChange implements [workspace.Applier]. What is recorded is what is there afterwards, with what an editor has made of the change.
+func (r *Recorder) ApplyChange(ctx context.Context, path string, c workspace.Change) (*workspace.Document, error) {
+	at, err := workspace.LocateIn(r.workspace, path)
+	if err != nil {
+		return workspace.ApplyChange(ctx, r.workspace, path, c) // which says what is wrong with the path
+	}
+	unlock, err := r.lock(ctx, "write", path)
+	if err != nil {
+		return nil, err
+	}
 	defer unlock()
+	ifVersion := c.IfVersion
 	file := workspace.Follow(ctx, r.workspace, at.Path) // a file has one name, so that its changes are one after the other
 	for attempt := 0; ; attempt++ {
 		before, version := r.before(ctx, file, ifVersion)
 		if attempt == maxAttempts {
 			version = ifVersion
 		}
-		written, err := r.workspace.Write(ctx, path, data, version)
+		c.IfVersion = version
+		done, err := workspace.ApplyChange(ctx, r.workspace, path, c)
 		if ifVersion == workspace.AnyVersion && version != ifVersion && errors.Is(err, workspace.ErrChanged) {
 			continue // it changed since it was read, and AnyVersion takes what is there
 		}
-		if err == nil || !refused(err) {
-			r.record(file, before, known(data), err != nil)
+		switch now := (*workspace.Side)(nil); {
+		case err == nil:
+			now = done.Current()
+			r.record(file, before, found{data: now.Data, absent: !now.Exists}, false)
+			r.remember(file, done.Version, now.Data)
+		case !refused(err):
+			r.record(file, before, known(c.Data), true)
 		}
-		if err == nil {
-			r.remember(file, written, data)
-		}
-		return written, err
+		return done, err
 	}
 }
 

@@ -77,6 +77,8 @@ type Recorder struct {
 var (
 	_ workspace.Workspace = (*Recorder)(nil)
 	_ workspace.Resolver  = (*Recorder)(nil)
+	_ workspace.Opener    = (*Recorder)(nil)
+	_ workspace.Applier   = (*Recorder)(nil)
 )
 
 // New returns a recorder of the changes in w. Pass it to [workspace.NewSession] instead of w. It
@@ -149,6 +151,37 @@ func (r *Recorder) Read(ctx context.Context, path string, part workspace.Range) 
 		r.recent.put(r.style.Fold(f.Path), f.Version, f.Data)
 	}
 	return f, err
+}
+
+// Open implements [workspace.Opener]. A quick look at a file that has the version that was read last needs no second read.
+func (r *Recorder) Open(ctx context.Context, path string, quick bool) (*workspace.Document, error) {
+	if _, ok := r.workspace.(workspace.Opener); !ok && quick {
+		if doc := r.lately(ctx, path); doc != nil {
+			return doc, nil
+		}
+	}
+	doc, err := workspace.OpenDocument(ctx, r.workspace, path, quick)
+	if now := (*workspace.Side)(nil); err == nil {
+		if now = doc.Current(); now.Exists && !doc.Unchecked {
+			r.remember(doc.Path, doc.Version, now.Data)
+		}
+	}
+	return doc, err
+}
+
+// lately returns a document of what was read last, if it still has its version. Otherwise it is nil.
+func (r *Recorder) lately(ctx context.Context, path string) *workspace.Document {
+	info, err := r.workspace.Stat(ctx, path)
+	if err != nil || info.Version == "" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	data, ok := r.recent.get(r.style.Fold(info.Path), info.Version)
+	if !ok {
+		return nil
+	}
+	return workspace.SavedDocument(&workspace.File{Info: info, Data: data})
 }
 
 // Stat implements [workspace.Workspace].

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ponte-go/ponte/toolset"
@@ -147,6 +148,9 @@ func (r *Recorder) approval(p *Plan) *toolset.Approval {
 		a.Preview = append(a.Preview, toolset.Preview{Diff: diff})
 		a.Parts = append(a.Parts, r.style.Fold(f.Path))
 	}
+	if slices.ContainsFunc(files, func(f *FileUndo) bool { return f.bypass }) {
+		a.Preview = append(a.Preview, toolset.Preview{Text: "This is written to disk, not through the editor."})
+	}
 	a.Scope, a.ScopeTitle = strings.Join(a.Parts, "\n"), "undoing changes of these files"
 	if len(files) == 1 {
 		a.Title, a.ScopeTitle = "Undo the changes of "+files[0].Name, "undoing changes of "+files[0].Name
@@ -161,7 +165,11 @@ func text(data []byte) *string {
 	if data == nil {
 		return nil
 	}
-	return new(string(data))
+	decoded, ok := workspace.DecodeText(data)
+	if !ok {
+		return new(strings.ToValidUTF8(string(data), "\ufffd"))
+	}
+	return new(string(decoded.Data))
 }
 
 func undoChanges(ctx context.Context, r *Recorder, call *toolset.Call, in undoChangesArgs) (string, error) {

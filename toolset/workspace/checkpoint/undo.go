@@ -3,6 +3,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -130,10 +131,12 @@ func (r *Recorder) apply(ctx context.Context, todo []*FileUndo) bool {
 		switch {
 		case lost != nil:
 			f.Err = fmt.Errorf("not tried: %w", lost)
+		case workspace.Follow(ctx, r.workspace, f.Path) != f.Path: // a link was put into its path
+			f.Err = &workspace.PathError{Op: "undo", Path: f.Path, Err: workspace.ErrChanged}
 		case f.New == nil:
 			f.Err = r.Remove(ctx, f.Path, f.version)
 		default:
-			_, f.Err = r.Write(ctx, f.Path, f.New, f.version)
+			f.Err = r.putBack(ctx, f)
 		}
 		if f.Err == nil {
 			f.Done = true
@@ -145,6 +148,21 @@ func (r *Recorder) apply(ctx context.Context, todo []*FileUndo) bool {
 		}
 	}
 	return complete
+}
+
+// putBack writes the earlier contents of a file. If an editor has made something else of them, the file is not undone.
+func (r *Recorder) putBack(ctx context.Context, f *FileUndo) error {
+	doc, err := r.ApplyChange(ctx, f.Path, workspace.Change{Data: f.New, IfVersion: f.version, File: f.Path, Exact: true})
+	if err != nil {
+		return err
+	}
+	if now := doc.Current(); !now.Exists || !bytes.Equal(now.Data, f.New) {
+		return errors.New("the editor has saved something else")
+	}
+	if doc.Unsaved {
+		return errors.New("the editor has it and has not saved it")
+	}
+	return nil
 }
 
 // current returns the last checkpoint.

@@ -70,6 +70,11 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestThreeTruthsAgreeOnThisMachine(t *testing.T) {
+	plain := env(t, local.Config{NoCommands: true}, "outside", "project")
+	workspacetest.RunTruths(t, nil, func(*workspacetest.Editor) (*workspacetest.Env, error) { return plain() })
+}
+
 func TestToolsConformance(t *testing.T) {
 	workspacetest.RunTools(t, env(t, local.Config{}, "outside", "project"))
 }

@@ -63,6 +63,7 @@ var (
 	_ workspace.Workspace = (*Workspace)(nil)
 	_ workspace.Linked    = (*Workspace)(nil)
 	_ workspace.Follower  = (*Workspace)(nil)
+	_ workspace.Applier   = (*Workspace)(nil)
 )
 
 // root is a directory of the workspace.

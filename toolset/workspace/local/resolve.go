@@ -171,10 +171,15 @@ func (w *Workspace) Follow(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", wrapError("follow", name, err)
 	}
+	return w.canonical(&p), nil
+}
+
+// canonical returns the name of a place below the root that it lies in, without links.
+func (w *Workspace) canonical(p *place) string {
 	for i := range w.roots {
 		if w.roots[i] == p.root {
-			return filepath.Join(w.named[i], p.rel), nil
+			return filepath.Join(w.named[i], p.rel)
 		}
 	}
-	return p.Path, nil
+	return p.Path
 }

@@ -19,16 +19,30 @@ import (
 // is allowed, its owner. Other names of the same file (hard links) keep the old contents. A new file has the mode 0644
 // less the umask. If this process is killed in the middle of a write, a file .ponte-*.tmp may stay beside the old one.
 func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
-	v, err := w.write(ctx, path, data, ifVersion)
+	v, err := w.write(ctx, path, workspace.Change{Data: data, IfVersion: ifVersion})
 	return v, wrapError("write", path, err)
 }
 
-func (w *Workspace) write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
+// ApplyChange implements [workspace.Applier]. No link that is put into the path meanwhile leads a change elsewhere.
+func (w *Workspace) ApplyChange(ctx context.Context, path string, c workspace.Change) (*workspace.Document, error) {
+	v, err := w.write(ctx, path, c)
+	if err != nil {
+		return nil, wrapError("write", path, err)
+	}
+	at, err := w.locate(ctx, path)
+	return workspace.SavedDocument(&workspace.File{Info: workspace.Info{Path: at.Path, Version: v}, Data: c.Data}), wrapError("write", path, err)
+}
+
+func (w *Workspace) write(ctx context.Context, path string, c workspace.Change) (workspace.Version, error) {
+	data, ifVersion := c.Data, c.IfVersion
 	p, unlock, err := w.findLocked(ctx, path, true)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
+	if c.File != "" && w.canonical(&p) != c.File {
+		return "", workspace.ErrChanged
+	}
 	if p.info != nil {
 		if err := p.regular(); err != nil {
 			return "", err
@@ -49,6 +63,9 @@ func (w *Workspace) write(ctx context.Context, path string, data []byte, ifVersi
 		return "", err
 	}
 	defer parent.Close()
+	if err := w.still(ctx, path, &p, parent); err != nil {
+		return "", err
+	}
 	name := filepath.Base(p.rel)
 	temp, err := writeTemp(parent, data, p.info)
 	if err != nil {
@@ -85,6 +102,27 @@ func (w *Workspace) findLocked(ctx context.Context, path string, follow bool) (p
 		}
 	}
 	return place{}, nil, workspace.ErrChanged
+}
+
+// still makes sure that an open directory is the one that a path led to when it was checked: a directory above it may have been exchanged for a
+// link before it was opened.
+func (w *Workspace) still(ctx context.Context, path string, p *place, parent *os.Root) error {
+	now, err := w.find(ctx, path, true)
+	if err != nil {
+		return err
+	}
+	opened, err := parent.Stat(".")
+	if err != nil {
+		return err
+	}
+	there, err := w.lstat(filepath.Join(p.root.real, filepath.Dir(p.rel)))
+	if err != nil {
+		return err
+	}
+	if now.root != p.root || now.rel != p.rel || !os.SameFile(opened, there) {
+		return workspace.ErrChanged
+	}
+	return nil
 }
 
 // writeTemp writes a new file into a directory, and returns its name. old describes the file that it is to replace, nil for none.

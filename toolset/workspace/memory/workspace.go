@@ -38,7 +38,11 @@ type Workspace struct {
 	nextID int
 }
 
-var _ workspace.Workspace = (*Workspace)(nil)
+var (
+	_ workspace.Workspace = (*Workspace)(nil)
+	_ workspace.Follower  = (*Workspace)(nil)
+	_ workspace.Applier   = (*Workspace)(nil)
+)
 
 // New makes a workspace. It fails if a root or the path of a file is malformed.
 func New(c Config) (*Workspace, error) {
@@ -135,16 +139,20 @@ func (w *Workspace) use(ctx context.Context, op, name string, follow bool, fn fu
 // Follow implements [workspace.Follower].
 func (w *Workspace) Follow(ctx context.Context, path string) (file string, err error) {
 	err = w.use(ctx, "follow", path, true, func(found at) error {
-		file = found.path
-		for _, root := range w.config.Roots {
-			if r, err := w.disk.resolve(root, true); err == nil && w.disk.style.Contains(r.path, file) {
-				file = w.disk.style.Join(root, w.disk.style.Rel(r.path, file))
-				break
-			}
-		}
+		file = w.canonical(found.path)
 		return nil
 	})
 	return file, err
+}
+
+// canonical returns the name of a path without links below the root that it lies in. The disk must be locked.
+func (w *Workspace) canonical(file string) string {
+	for _, root := range w.config.Roots {
+		if r, err := w.disk.resolve(root, true); err == nil && w.disk.style.Contains(r.path, file) {
+			return w.disk.style.Join(root, w.disk.style.Rel(r.path, file))
+		}
+	}
+	return file
 }
 
 // Read implements [workspace.Workspace].
@@ -170,8 +178,21 @@ func (w *Workspace) Read(ctx context.Context, path string, r workspace.Range) (w
 }
 
 // Write implements [workspace.Workspace].
-func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (version workspace.Version, err error) {
+func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersion workspace.Version) (workspace.Version, error) {
+	doc, err := w.ApplyChange(ctx, path, workspace.Change{Data: data, IfVersion: ifVersion})
+	if err != nil {
+		return "", err
+	}
+	return doc.Version, nil
+}
+
+// ApplyChange implements [workspace.Applier].
+func (w *Workspace) ApplyChange(ctx context.Context, path string, c workspace.Change) (doc *workspace.Document, err error) {
 	err = w.use(ctx, "write", path, true, func(found at) error {
+		ifVersion := c.IfVersion
+		if c.File != "" && w.canonical(found.path) != c.File {
+			return workspace.ErrChanged
+		}
 		n, err := found.regular()
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -187,11 +208,11 @@ func (w *Workspace) Write(ctx context.Context, path string, data []byte, ifVersi
 		case ifVersion != n.version && ifVersion != workspace.AnyVersion:
 			return workspace.ErrChanged
 		}
-		w.disk.fill(n, slices.Clone(data))
-		version = n.version
+		w.disk.fill(n, slices.Clone(c.Data))
+		doc = workspace.SavedDocument(&workspace.File{Info: n.info(found.Path), Data: n.data})
 		return nil
 	})
-	return version, err
+	return doc, err
 }
 
 // Remove implements [workspace.Workspace].

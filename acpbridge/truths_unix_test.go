@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package acpbridge_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ponte-go/ponte/acpbridge"
+	"github.com/ponte-go/ponte/acpbridge/acp"
+	"github.com/ponte-go/ponte/acpbridge/acptest"
+	"github.com/ponte-go/ponte/toolset/workspace/workspacetest"
+)
+
+// fakeEditor is a client with the files of a fake of package workspacetest.
+type fakeEditor struct {
+	*acptest.Client
+	editor *workspacetest.Editor
+}
+
+func (e *fakeEditor) ReadTextFile(_ context.Context, req *acp.ReadTextFileRequest) (*acp.ReadTextFileResponse, error) {
+	text, err := e.editor.Read(req.Path)
+	if err != nil {
+		return nil, acp.Errorf(acp.CodeInternal, "Internal error").WithData(err.Error())
+	}
+	lines := strings.SplitAfter(text, "\n")
+	if req.Line != nil {
+		lines = lines[min(max(int(*req.Line)-1, 0), len(lines)):]
+	}
+	if req.Limit != nil {
+		lines = lines[:min(int(*req.Limit), len(lines))]
+	}
+	return &acp.ReadTextFileResponse{Content: strings.Join(lines, "")}, nil
+}
+
+func (e *fakeEditor) WriteTextFile(_ context.Context, req *acp.WriteTextFileRequest) (*acp.WriteTextFileResponse, error) {
+	if err := e.editor.Write(req.Path, req.Content); err != nil {
+		return nil, acp.Errorf(acp.CodeInternal, "Internal error").WithData(err.Error())
+	}
+	return &acp.WriteTextFileResponse{}, nil
+}
+
+// truthEnv returns an environment with a fake editor on a directory of this machine.
+func truthEnv(t *testing.T, can acp.FileSystemCapabilities, fallback acpbridge.LocalFallback) func(*workspacetest.Editor) (*workspacetest.Env, error) {
+	return func(e *workspacetest.Editor) (*workspacetest.Env, error) {
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			return nil, err
+		}
+		e.Disk = osDisk{}
+		client := &fakeEditor{acptest.New(acptest.Options{Capabilities: &acp.ClientCapabilities{FS: can}}), e}
+		d := client.Deps(dir)
+		d.Client = client
+		w, err := acpbridge.NewWorkspace(d, fallback)
+		if err != nil {
+			return nil, err
+		}
+		return &workspacetest.Env{Workspace: w, Disk: osDisk{}, Outside: dir + "-outside", Close: func() {
+			_ = w.Close()
+			client.Close()
+		}}, nil
+	}
+}
+
+// What the model is told, what the person approves and what is on disk agree in every kind of editor, for every kind of file.
+func TestThreeTruthsAgreeInEveryEditor(t *testing.T) {
+	both := acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}
+	for i, e := range workspacetest.Editors() {
+		fresh := func() *workspacetest.Editor { return workspacetest.Editors()[i] }
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			workspacetest.RunTruths(t, fresh, truthEnv(t, both, acpbridge.LocalFallback{}))
+		})
+		if e.Save == nil && !e.Lazy {
+			t.Run(e.Name+", read only", func(t *testing.T) {
+				t.Parallel()
+				workspacetest.RunTruths(t, fresh, truthEnv(t, acp.FileSystemCapabilities{ReadTextFile: true}, acpbridge.LocalFallback{Files: true}))
+			})
+		}
+	}
+}

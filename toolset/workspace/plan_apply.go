@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ponte-go/ponte/internal/linediff"
+	"github.com/ponte-go/ponte/toolset"
+)
+
+// planApproval returns the question about the plan.
+func (c *call) planApproval(ctx context.Context, p *plan) *toolset.Approval {
+	diff := &toolset.Diff{Path: p.path, New: new(p.shown(p.new))}
+	title := "Write "
+	switch {
+	case p.exists && !p.doc.Uncertain:
+		diff.Old, title = new(p.shown(p.old)), "Edit "
+	case !p.exists && !p.blind:
+		title = "Create "
+	}
+	title += p.name
+	if p.file != p.path {
+		title += " (a link to " + printable(shortPath(c.ws, p.file)) + ")"
+	}
+	a := &toolset.Approval{Title: title, Preview: []toolset.Preview{{Diff: diff}}, Basis: p.basis()}
+	for _, note := range append(p.facts(), p.notes...) {
+		a.Preview = append(a.Preview, toolset.Preview{Text: note})
+	}
+	c.options.scope(ctx, c.ws, c.tool, a)
+	return a
+}
+
+// shown returns contents as people see them.
+func (p *plan) shown(data []byte) string {
+	if text, ok := DecodeText(data); ok {
+		return string(text.Data)
+	}
+	return strings.ToValidUTF8(string(data), "\ufffd")
+}
+
+// facts are what people have to know of the file that is changed.
+func (p *plan) facts() (facts []string) {
+	if p.blind {
+		return nil
+	}
+	if p.doc.Uncertain {
+		facts = append(facts, "The file is empty or does not exist: the editor does not say which.")
+	}
+	if p.doc.Bypass != "" {
+		facts = append(facts, "This is written to disk, not through the editor: "+p.doc.Bypass+".")
+	}
+	if p.exists && p.text == nil {
+		facts = append(facts, fmt.Sprintf("The file as it is now is not text (%d bytes).", len(p.old)))
+	}
+	if p.doc.Unsaved {
+		facts = append(facts, "The editor has text that is not on disk. It is saved with this change:\n"+p.unsaved())
+	}
+	return facts
+}
+
+// unsaved shows the difference between what is on disk and what the editor has.
+func (p *plan) unsaved() string {
+	name := p.name
+	if !p.doc.Disk.Exists {
+		name = ""
+	}
+	return strings.TrimSuffix(linediff.Unified(name, p.name, p.shown(p.doc.Disk.Data), p.shown(p.doc.Buffer.Data)), "\n")
+}
+
+// carryOut makes the change of a plan, if it is the one that was approved, and returns what is there afterwards. If the file is another one by
+// now, the change is worked out and asked about anew.
+func (c *call) carryOut(ctx context.Context, p *plan, fill func(*plan) error) (*Document, error) {
+	if !c.approved || c.approval != nil && c.approval.Basis != p.basis() {
+		return nil, toolset.ApprovalRequired(*c.planApproval(ctx, p))
+	}
+	c.plans.clear()
+	doc, err := ApplyChange(ctx, c.ws, p.path, p.change())
+	if err == nil {
+		return doc, nil
+	}
+	if errors.Is(err, ErrChanged) && ctx.Err() == nil && !p.blind {
+		again, planErr := c.current(ctx, p.path, false)
+		if planErr == nil {
+			planErr = fill(again)
+		}
+		switch {
+		case planErr != nil:
+			return nil, planErr
+		case again.basis() != p.basis() && !again.unchanged():
+			return nil, toolset.ApprovalRequired(*c.planApproval(ctx, again))
+		case again.basis() == p.basis(): // the same content, by another version
+			if doc, err = ApplyChange(ctx, c.ws, again.path, again.change()); err == nil {
+				return doc, nil
+			}
+		}
+	}
+	return nil, c.failed(ctx, "write "+p.name, err)
+}
+
+// unchanged reports whether the file has the new content already.
+func (p *plan) unchanged() bool { return p.exists && !p.doc.Uncertain && bytes.Equal(p.old, p.new) }
+
+// written is what came of a plan.
+type written struct {
+	plan *plan
+	doc  *Document
+	// before and after are the text of the file.
+	before, after []byte
+}
+
+func (p *plan) written(doc *Document) *written {
+	return &written{p, doc, []byte(p.shown(p.old)), []byte(p.shown(doc.Current().Data))}
+}
+
+// meta is the result for programs.
+func (w *written) meta() FileWritten {
+	return FileWritten{
+		Bytes: len(w.doc.Current().Data), Changed: true, Created: w.doc.Current().Exists && !w.plan.exists && !w.plan.blind,
+		Reformatted: !bytes.Equal(w.doc.Current().Data, w.plan.new), Unsaved: w.doc.Unsaved,
+	}
+}
+
+// notes tell the model where the file is not what the change made of it. They begin with a line break.
+func (w *written) notes() string {
+	if !w.doc.Current().Exists {
+		return "\n[The file was not found after it was written.]"
+	}
+	var b strings.Builder
+	if lines := w.reformatted(); lines != "" {
+		fmt.Fprintf(&b, "\n[The editor reformatted %s while saving.]", lines)
+	}
+	if w.doc.Unsaved {
+		b.WriteString("\n[The editor has the change and has not saved it: the file on disk is another one.]")
+	}
+	return b.String()
+}
+
+// reformatted names the lines that the editor has changed by itself; it is empty for none.
+func (w *written) reformatted() string {
+	now := w.doc.Current()
+	if bytes.Equal(now.Data, w.plan.new) {
+		return ""
+	}
+	const most = 5
+	var places []string
+	for _, h := range linediff.Hunks(w.plan.shown(w.plan.new), string(w.after), 0) {
+		switch {
+		case len(places) == most:
+			return strings.Join(places, ", ") + " and more"
+		case h.NewLines > 1:
+			places = append(places, fmt.Sprintf("lines %d-%d", h.NewStart, h.NewStart+h.NewLines-1))
+		case h.NewLines == 1:
+			places = append(places, fmt.Sprintf("line %d", h.NewStart))
+		default:
+			places = append(places, fmt.Sprintf("what followed line %d", h.NewStart))
+		}
+	}
+	if len(places) == 0 {
+		return "the file"
+	}
+	return strings.Join(places, ", ")
+}
