@@ -33,6 +33,7 @@ func provider(t *testing.T, handle func(w http.ResponseWriter, path string, body
 }
 
 func TestGeminiCLIIsDriven(t *testing.T) {
+	deepTier(t)
 	dir := installed(t, geminiPeers)
 	for kind, ran := range map[acp.PermissionOptionKind]bool{acp.PermissionOptionKindAllowOnce: true, acp.PermissionOptionKindRejectOnce: false} {
 		t.Run(string(kind), func(t *testing.T) {

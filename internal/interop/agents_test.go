@@ -88,6 +88,7 @@ func calls(turn *acpclient.Turn) string {
 }
 
 func TestPydanticAgentIsDriven(t *testing.T) {
+	deepTier(t)
 	dir := installed(t, pydanticPeers)
 	script, err := filepath.Abs(filepath.Join("python", "pydantic_agent.py"))
 	if err != nil {

@@ -240,6 +240,7 @@ func (u *genkitUser) trace(id string) (spans []genkitSpan, tree string) {
 }
 
 func TestGenkitsToolsRunAnAgent(t *testing.T) {
+	deepTier(t)
 	for i, s := range []struct {
 		name string
 		env  []string

@@ -229,6 +229,7 @@ func TestMCPServerMemory(t *testing.T) {
 }
 
 func TestMCPServersOnPython(t *testing.T) {
+	deepTier(t)
 	interpreter := filepath.Join(installed(t, mcpPythonServers), "bin", "python")
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {

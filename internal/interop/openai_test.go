@@ -30,6 +30,7 @@ var (
 )
 
 func TestOpenAIPythonSDKTalksToV1(t *testing.T) {
+	deepTier(t)
 	interpreter := filepath.Join(installed(t, openaiPython), "bin", "python")
 	talkToV1(t, interpreter, "-I", filepath.Join("python", "openai_client.py"))
 }

@@ -24,6 +24,7 @@ var pricesPeer = sync.OnceValues(func() (string, error) { return pythonPackages(
 // The table in agent/model/prices gives each model of genai-prices the price that genai-prices gives it, by every name that
 // python/prices.py makes for it. The table's golden file is a sample of these requests.
 func TestPricesAgreeWithGenAIPrices(t *testing.T) {
+	deepTier(t)
 	interpreter := filepath.Join(installed(t, pricesPeer), "bin", "python")
 	check := exec.Command("go", "run", "./internal/dev/pricegen", "-check")
 	check.Dir = filepath.Join("..", "..")

@@ -181,7 +181,7 @@ func (r *runner) test(ctx context.Context, m *mutant) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	for _, dir := range m.pkg.tests {
+	for _, dir := range testsOf(m) {
 		base, err := r.baseline(ctx, dir)
 		if err != nil {
 			return verdict{}, err

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,8 @@ type target struct {
 	dir    string
 	path   string // import path
 	tests  []string
+	// printed says that package printing tests how the package's types are printed.
+	printed bool
 }
 
 // modules are the directories of the modules that users import.
@@ -121,7 +124,7 @@ func findTargets(ctx context.Context, root string, modules []string) ([]target, 
 		}
 		for _, p := range packages {
 			if len(p.GoFiles) > 0 && !among(p.target.dir, leftOut) {
-				p.target.tests = testsFor(p, packages)
+				p.target.tests, p.target.printed = testsFor(p, packages), printed(p, packages)
 				all = append(all, p.target)
 			}
 		}
@@ -154,6 +157,27 @@ func list(ctx context.Context, root, module string) ([]*listed, error) {
 		p.target = target{module: module, dir: filepath.ToSlash(rel), path: p.ImportPath}
 		all = append(all, p)
 	}
+}
+
+// printing has the tests of how the types of all packages are printed. They import everything, so they are for the mutants of what prints.
+const printing = "internal/secrettest/everytype"
+
+// prints matches the names of functions that print or encode a value.
+var prints = regexp.MustCompile(`\)\.(Format|String|GoString|LogValue|Marshal[A-Z]\w*)$`)
+
+// testsOf returns the directories of the tests for a mutant.
+func testsOf(m *mutant) []string {
+	if m.pkg.printed && prints.MatchString(m.function) {
+		return append(slices.Clip(m.pkg.tests), printing)
+	}
+	return m.pkg.tests
+}
+
+// printed reports whether the tests of printing import a package.
+func printed(p *listed, all []*listed) bool {
+	return slices.ContainsFunc(all, func(t *listed) bool {
+		return t.target.dir == printing && slices.Contains(t.XTestImports, p.ImportPath)
+	})
 }
 
 // testsFor returns the directories of the tests for a package.

@@ -34,6 +34,13 @@ func TestEveryPackageIsCovered(t *testing.T) {
 			require.Contains(t, dirs, test, "moreTests names it for %s", dir)
 		}
 	}
+	for name, want := range map[string]bool{"(Config).Format": true, "(*Config).MarshalJSON": true, "(Config).open": false, "Format": false, "(t).Marshal": false} {
+		for dir, exported := range map[string]bool{"agent/model/openaimodel": true, "toolset/mcptoolset": true, "internal/hide": false, "agent/session/pgstore": false} {
+			tests := testsOf(&mutant{function: name, pkg: &pkg{target: dirs[dir]}})
+			require.Equal(t, want && exported, slices.Contains(tests, printing), "%s of %s", name, dir)
+			require.NotContains(t, dirs[dir].tests, printing)
+		}
+	}
 	for _, g := range groups {
 		require.True(t, slices.ContainsFunc(all, func(t target) bool { return groupOf(t.dir) == g.name }), "the group %s is empty", g.name)
 	}
