@@ -19,7 +19,16 @@ import (
 
 // connections are the ways in which a server can be reached.
 func connections(t *testing.T, f *fake) map[string]mcptoolset.Transport {
+	own := func(options *mcp.StreamableHTTPOptions) mcptoolset.Func {
+		url := listen(t, f, options).URL
+		return func(context.Context) (mcp.Transport, error) {
+			return &mcp.StreamableClientTransport{Endpoint: url}, nil
+		}
+	}
 	return map[string]mcptoolset.Transport{
+		"events through a transport of the user's": own(nil),
+		"JSON through a transport of the user's":   own(&mcp.StreamableHTTPOptions{JSONResponse: true}),
+
 		"memory": mcptoolset.Func(f.dial),
 		"events": mcptoolset.HTTP{URL: listen(t, f, nil).URL},
 		"JSON":   mcptoolset.HTTP{URL: listen(t, f, &mcp.StreamableHTTPOptions{JSONResponse: true}).URL},

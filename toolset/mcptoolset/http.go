@@ -3,6 +3,7 @@
 package mcptoolset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,19 +193,61 @@ func (t *homeTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body := &boundedBody{ReadCloser: res.Body, left: t.limit, end: func() { stop(); cancel() }}
-	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
-	kind = strings.ToLower(strings.TrimSpace(kind))
-	if kind == "text/event-stream" {
+	if isEvents(res) {
 		body.left = -1 // events are bounded one by one
 	}
 	res.Body = body
+	if t.exactly {
+		rewrite(res, int(t.limit))
+	}
+	return res, nil
+}
+
+func kindOf(res *http.Response) string {
+	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+func isEvents(res *http.Response) bool { return kindOf(res) == "text/event-stream" }
+
+// rewrite makes the messages of an answer such that the SDK takes them. See [verbatimMessage].
+func rewrite(res *http.Response, limit int) {
+	body := res.Body
 	switch {
-	case !t.exactly:
-	case kind == "text/event-stream":
-		res.Body = rewritten{verbatimEvents(body, int(t.limit)), body}
-	case kind == "application/json":
+	case isEvents(res):
+		res.Body = rewritten{verbatimEvents(body, limit), body}
+	case kindOf(res) == "application/json":
 		res.Body, res.ContentLength = rewritten{&verbatimBody{from: body}, body}, -1
 	}
+}
+
+// rewriter is for the transport of a user, whose client does all else itself.
+type rewriter struct {
+	next  http.RoundTripper
+	limit int
+}
+
+// rewritingClient returns a transport that does what t does, with rewritten answers.
+func rewritingClient(t *mcp.StreamableClientTransport, limit int) *mcp.StreamableClientTransport {
+	own, client := *t, *cmp.Or(t.HTTPClient, http.DefaultClient)
+	if client.Transport == nil {
+		client.Transport = http.DefaultTransport
+	}
+	client.Transport = rewriter{client.Transport, limit}
+	own.HTTPClient = &client
+	return &own
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if !isEvents(res) {
+		res.Body = &boundedBody{ReadCloser: res.Body, left: int64(t.limit), end: func() {}}
+	}
+	rewrite(res, t.limit)
 	return res, nil
 }
 

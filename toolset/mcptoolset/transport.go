@@ -46,13 +46,15 @@ func (f Func) check() error {
 	return nil
 }
 
-func (f Func) open(ctx context.Context, _ *Limits) (*opened, error) {
+func (f Func) open(ctx context.Context, limits *Limits) (*opened, error) {
 	t, err := f(ctx)
 	if err != nil {
 		return nil, err
 	}
-	_, streamable := t.(*mcp.StreamableClientTransport)
-	return &opened{Transport: t, ordered: !streamable}, nil
+	if streamable, ok := t.(*mcp.StreamableClientTransport); ok { // the SDK needs to see its connection
+		return &opened{Transport: rewritingClient(streamable, limits.Message)}, nil
+	}
+	return &opened{Transport: t, ordered: true}, nil
 }
 
 func (Func) secrets() []string { return nil }
