@@ -188,3 +188,13 @@ func TestMapKeysMayBeIntegers(t *testing.T) {
 type withMail struct {
 	To string `json:"to" validate:"email"`
 }
+
+type mayBeEmpty struct {
+	Sizes map[string]int `json:"sizes" validate:"dive,keys,omitempty,min=2,endkeys"`
+}
+
+func TestKeysWithOmitemptyMayBeEmpty(t *testing.T) {
+	t.Run("empty or long", accepts(`{"sizes":{"":1,"ab":2}}`, mayBeEmpty{map[string]int{"": 1, "ab": 2}}))
+	_, err := decode[mayBeEmpty](t, `{"sizes":{"a":1}}`)
+	require.Error(t, err, "the rule is about the other keys")
+}
