@@ -5,6 +5,7 @@ package modeltest_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"math/big"
 	"testing"
 	"time"
@@ -160,8 +161,10 @@ func toolOf[In any](t *testing.T) tool {
 	return tool{made.Def.Schema, made.Decode}
 }
 
+var argumentSeeds = flag.Uint64("argument-seeds", 20, "how many arguments TestGeneratedArgumentsAreValid makes for each type")
+
 func TestGeneratedArgumentsAreValid(t *testing.T) {
-	seeds := uint64(100)
+	seeds := *argumentSeeds
 	if raceEnabled { // nothing in this test is concurrent
 		seeds = 5
 	}
